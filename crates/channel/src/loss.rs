@@ -1,0 +1,45 @@
+//! Loss processes: does the channel lose this transmission?
+
+use crossfade_core::SimTime;
+
+/// What makes a channel with memory step.
+///
+/// The choice decides the conclusion of "Throughput analysis of TCP on channels with memory": with a channel that steps
+/// in time, correlation helps TCP; with one that steps only when something is sent, a bad burst waits for the sender
+/// and correlation hurts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// One step per slot of this length, whether or not anything is sent.
+    Slot(SimTime),
+    /// One step per transmission.
+    Transmission,
+}
+
+impl Clock {
+    /// The channel's step for transmission number `transmission` (from 0) that starts at `now`.
+    pub fn step(self, now: SimTime, transmission: u64) -> u64 {
+        match self {
+            Self::Slot(slot) => now / slot,
+            Self::Transmission => transmission,
+        }
+    }
+}
+
+/// Decides which transmissions a channel loses.
+pub trait LossProcess: Send {
+    /// Whether the channel loses transmission number `transmission`, counted from 0, which starts at `now`.
+    ///
+    /// Calls come in order of both arguments. The answer is a function of the process's random stream, the time and
+    /// the number of the transmission, not of how often it was asked before.
+    fn lost(&mut self, now: SimTime, transmission: u64) -> bool;
+}
+
+/// Loses nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lossless;
+
+impl LossProcess for Lossless {
+    fn lost(&mut self, _now: SimTime, _transmission: u64) -> bool {
+        false
+    }
+}

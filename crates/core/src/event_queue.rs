@@ -1,0 +1,135 @@
+//! The event queue.
+
+use crate::SimTime;
+
+/// Time-ordered queue of events with a defined order of ties.
+///
+/// Events leave by time, at equal times by `rank` (lowest first), and at equal rank in the order in which they were
+/// scheduled. Nothing is left to chance: the same calls give the same order on every machine.
+#[derive(Clone, Debug)]
+pub struct EventQueue<E> {
+    /// A binary heap ordered by [`Key`]. It stays shallow: a link schedules only its next departure and a flow only
+    /// its next timer, however many packets are under way.
+    heap: Vec<(Key, E)>,
+    scheduled: u64,
+}
+
+/// Time in nanoseconds, then rank and order of scheduling in one word.
+type Key = (u64, u64);
+
+const RANK_SHIFT: u32 = 56;
+
+impl<E: Copy> Default for EventQueue<E> {
+    fn default() -> Self {
+        Self { heap: Vec::new(), scheduled: 0 }
+    }
+}
+
+impl<E: Copy> EventQueue<E> {
+    /// Schedules `event` for time `at`; among events of equal time the lowest `rank` leaves first.
+    pub fn schedule(&mut self, at: SimTime, rank: u8, event: E) {
+        let key = (at.as_nanos(), u64::from(rank) << RANK_SHIFT | self.scheduled);
+        self.scheduled += 1;
+        self.heap.push((key, event));
+        self.sift_up(self.heap.len() - 1);
+    }
+
+    /// The time of the next event.
+    pub fn next_time(&self) -> Option<SimTime> {
+        self.heap.first().map(|((at, _), _)| SimTime::from_nanos(*at))
+    }
+
+    /// Removes and returns the next event.
+    pub fn pop(&mut self) -> Option<(SimTime, E)> {
+        if self.heap.is_empty() {
+            return None;
+        }
+        let ((at, _), event) = self.heap.swap_remove(0);
+        if !self.heap.is_empty() {
+            self.sift_down(0);
+        }
+        Some((SimTime::from_nanos(at), event))
+    }
+
+    /// How many events wait.
+    pub fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+
+    fn sift_up(&mut self, mut at: usize) {
+        while at > 0 {
+            let parent = (at - 1) / 2;
+            if self.heap[parent].0 <= self.heap[at].0 {
+                break;
+            }
+            self.heap.swap(parent, at);
+            at = parent;
+        }
+    }
+
+    fn sift_down(&mut self, mut at: usize) {
+        loop {
+            let mut least = 2 * at + 1;
+            if least >= self.heap.len() {
+                break;
+            }
+            if least + 1 < self.heap.len() && self.heap[least + 1].0 < self.heap[least].0 {
+                least += 1;
+            }
+            if self.heap[at].0 <= self.heap[least].0 {
+                break;
+            }
+            self.heap.swap(at, least);
+            at = least;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn equal_times_leave_by_rank_then_by_order_of_scheduling() {
+        let mut queue = EventQueue::default();
+        let now = SimTime::from_millis(1);
+        for (rank, event) in [(2, "c"), (0, "a"), (2, "d"), (1, "b")] {
+            queue.schedule(now, rank, event);
+        }
+        queue.schedule(SimTime::ZERO, 9, "first");
+        let order: Vec<_> = std::iter::from_fn(|| queue.pop()).map(|(_, event)| event).collect();
+        assert_eq!(order, ["first", "a", "b", "c", "d"]);
+    }
+
+    proptest! {
+        /// Against a stable sort, with pops between the pushes.
+        #[test]
+        fn order_equals_a_stable_sort(batches in prop::collection::vec(
+            (prop::collection::vec((0u64..20, 0u8..3), 0..20), 0usize..20), 1..10)) {
+            let mut queue = EventQueue::default();
+            let mut reference: Vec<(u64, u8, usize)> = Vec::new();
+            let mut count = 0;
+            for (pushes, pops) in batches {
+                for (at, rank) in pushes {
+                    queue.schedule(SimTime::from_nanos(at), rank, count);
+                    reference.push((at, rank, count));
+                    count += 1;
+                }
+                reference.sort_unstable();
+                for _ in 0..pops {
+                    let expected = (!reference.is_empty()).then(|| reference.remove(0));
+                    let got = queue.pop();
+                    prop_assert_eq!(got.map(|(at, event)| (at.as_nanos(), event)),
+                                    expected.map(|(at, _, event)| (at, event)));
+                }
+                prop_assert_eq!(queue.len(), reference.len());
+            }
+        }
+    }
+}

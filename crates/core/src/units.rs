@@ -1,0 +1,189 @@
+//! Quantities written as people write them: `"64 kbit/s"`, `"100 ms"`, `"12 dB"`, `"1 %"`, `"30 B"`, `"100 slots"`.
+//!
+//! A number and a unit, with or without a space between. Decimal prefixes are powers of 1000; `KiB` and `MiB` are
+//! powers of 1024. A number without a unit is refused: which unit was meant is exactly what one gets wrong.
+
+use crate::SimTime;
+use thiserror::Error;
+
+/// A quantity that could not be read. The message says what is allowed, with examples.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("expected {expected}")]
+pub struct UnitError {
+    /// What is allowed.
+    pub expected: &'static str,
+}
+
+/// A span of time, absolute or in slots (packet transmission times).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Span {
+    /// Absolute.
+    Time(SimTime),
+    /// In slots.
+    Slots(f64),
+}
+
+impl Span {
+    /// The span in simulated time, given the length of a slot.
+    pub fn resolve(self, slot: SimTime) -> SimTime {
+        match self {
+            Self::Time(time) => time,
+            Self::Slots(slots) => SimTime::from_nanos((slots * slot.as_nanos() as f64).round() as u64),
+        }
+    }
+}
+
+const SPAN: &str = "a time such as \"100 ms\", \"2 s\" or \"100 slots\"";
+const TIME: &str = "a time such as \"100 ms\", \"20 us\" or \"2 s\"";
+const RATE: &str = "a positive bit rate such as \"64 kbit/s\" or \"1.5 Mbit/s\"";
+const SIZE: &str = "a whole number of bytes such as \"1400 B\" or \"64 KiB\"";
+const RATIO: &str = "a share such as \"1 %\" or 0.01";
+
+/// Reads a time in ns, us, ms, s, min or h, or a number of slots.
+///
+/// # Errors
+/// Anything else, negative or not finite.
+pub fn parse_span(text: &str) -> Result<Span, UnitError> {
+    let (number, unit) = split(text).ok_or(UnitError { expected: SPAN })?;
+    match unit {
+        "slot" | "slots" if number >= 0.0 => Ok(Span::Slots(number)),
+        _ => seconds(number, unit).map(Span::Time).ok_or(UnitError { expected: SPAN }),
+    }
+}
+
+/// Reads a time in ns, us, ms, s, min or h.
+///
+/// # Errors
+/// Anything else, negative or not finite.
+pub fn parse_time(text: &str) -> Result<SimTime, UnitError> {
+    split(text).and_then(|(number, unit)| seconds(number, unit)).ok_or(UnitError { expected: TIME })
+}
+
+/// Reads a bit rate in bit/s, kbit/s, Mbit/s or Gbit/s; gives bit/s.
+///
+/// # Errors
+/// Anything else, or not positive.
+pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
+    let error = UnitError { expected: RATE };
+    let (number, unit) = split(text).ok_or(error.clone())?;
+    let scale = match unit {
+        "bit/s" => 1.0,
+        "kbit/s" => 1e3,
+        "Mbit/s" => 1e6,
+        "Gbit/s" => 1e9,
+        _ => return Err(error),
+    };
+    if number > 0.0 { Ok(number * scale) } else { Err(error) }
+}
+
+/// Reads a size in B, kB, MB, KiB or MiB; gives bytes.
+///
+/// # Errors
+/// Anything else, not a whole number of bytes, or 4 GiB and more.
+pub fn parse_size(text: &str) -> Result<u32, UnitError> {
+    let error = UnitError { expected: SIZE };
+    let (number, unit) = split(text).ok_or(error.clone())?;
+    let scale = match unit {
+        "B" => 1.0,
+        "kB" => 1e3,
+        "MB" => 1e6,
+        "KiB" => 1024.0,
+        "MiB" => 1024.0 * 1024.0,
+        _ => return Err(error),
+    };
+    let bytes = number * scale;
+    if bytes.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&bytes) {
+        Ok(bytes as u32)
+    } else {
+        Err(error)
+    }
+}
+
+/// Reads a share in per cent (`"1 %"`) or as a plain number (`"0.01"`). The range is the caller's to check.
+///
+/// # Errors
+/// Anything else.
+pub fn parse_ratio(text: &str) -> Result<f64, UnitError> {
+    let error = UnitError { expected: RATIO };
+    let (number, unit) = split(text).ok_or(error.clone())?;
+    match unit {
+        "%" => Ok(number / 100.0),
+        "" => Ok(number),
+        _ => Err(error),
+    }
+}
+
+/// The number in front and the trimmed rest.
+fn split(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim();
+    // "1e6 bit/s": the exponent belongs to the number, so try the longest prefix that is one.
+    let digits = text.find(|c: char| !(c.is_ascii_digit() || "+-.eE".contains(c))).unwrap_or(text.len());
+    (1..=digits).rev().find_map(|end| {
+        let number: f64 = text.get(..end)?.parse().ok()?;
+        number.is_finite().then(|| (number, text[end..].trim_start()))
+    })
+}
+
+fn seconds(number: f64, unit: &str) -> Option<SimTime> {
+    let nanos_each = match unit {
+        "ns" => 1.0,
+        "us" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        "min" => 60e9,
+        "h" => 3600e9,
+        _ => return None,
+    };
+    let nanos = (number * nanos_each).round();
+    // Beyond 2^63 ns (292 years) sums could overflow.
+    (0.0..9.2e18).contains(&nanos).then(|| SimTime::from_nanos(nanos as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn quantities_of_the_field_are_read() {
+        assert_eq!(parse_rate("64 kbit/s"), Ok(64_000.0));
+        assert_eq!(parse_rate("1.5Mbit/s"), Ok(1.5e6));
+        assert_eq!(parse_rate("1e6 bit/s"), Ok(1e6));
+        assert_eq!(parse_time("100 ms"), Ok(SimTime::from_millis(100)));
+        assert_eq!(parse_time("0 s"), Ok(SimTime::ZERO));
+        assert_eq!(parse_span("100 slots"), Ok(Span::Slots(100.0)));
+        assert_eq!(parse_span("2 min"), Ok(Span::Time(SimTime::from_millis(120_000))));
+        assert_eq!(parse_size("30 B"), Ok(30));
+        assert_eq!(parse_size("1.5 kB"), Ok(1500));
+        assert_eq!(parse_ratio("1 %"), Ok(0.01));
+        assert_eq!(parse_ratio("0.25"), Ok(0.25));
+    }
+
+    #[test]
+    fn a_missing_or_wrong_unit_is_refused() {
+        for text in ["100", "", "ms", "1 Mbps", "-1 Mbit/s", "0 bit/s", "nan bit/s", "1e999 bit/s"] {
+            assert!(parse_rate(text).is_err(), "{text}");
+        }
+        for text in ["5", "-1 ms", "5 slots", "1e30 s", "1 m s"] {
+            assert!(parse_time(text).is_err(), "{text}");
+        }
+        for text in ["1.5 B", "-1 B", "5 GB", "1 b"] {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
+        assert!(parse_span("-1 slots").is_err());
+        assert!(parse_ratio("1 dB").is_err());
+    }
+
+    #[test]
+    fn slots_become_time() {
+        assert_eq!(Span::Slots(100.0).resolve(SimTime::from_micros(7)), SimTime::from_micros(700));
+        assert_eq!(Span::Time(SimTime::MAX).resolve(SimTime::ZERO), SimTime::MAX);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in ".{0,20}") {
+            let _ = (parse_rate(&text), parse_time(&text), parse_span(&text), parse_size(&text), parse_ratio(&text));
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! One TCP connection over one hop.
