@@ -4,5 +4,19 @@
 //! in a test that plays the network by hand, and against real time.
 
 mod config;
+pub mod congestion;
+mod receiver;
+pub mod recovery;
+mod rto;
+mod scoreboard;
+mod segment;
+mod sender;
+mod state;
 
 pub use config::{Flavour, RtoConfig, RtoRule, TcpConfig, Variant};
+pub use receiver::{Received, Receiver};
+pub use recovery::AckOutcome;
+pub use rto::{RetransmissionTimeout, RetransmissionTimer};
+pub use segment::{Ack, SackBlock, SackBlocks, Segment};
+pub use sender::Sender;
+pub use state::SendState;

@@ -1,0 +1,313 @@
+//! Golden traces: every send of another simulator, to be repeated row by row.
+//!
+//! The layout is that of the ns-2 traces: `patterns.json` names loss patterns (indices of the transmissions lost), and a
+//! file `sends_{base,lt}_{tahoe,reno,newreno,sack1}.csv` holds, for each pattern, every packet that entered the forward
+//! link: `pattern,k,time,seq,dropped,cwnd,ssthresh,dupacks,backoff`. One flow over 10 Mbit/s and 20 ms each way,
+//! 1000-byte packets, 40-byte acknowledgements and 8 bytes a SACK block, an unlimited queue, window 64.
+//!
+//! Everything here works on texts; reading files is the caller's.
+
+use crate::one_hop::{OneHop, SenderGate, StopRule, run};
+use crossfade_channel::{DropList, Lossless};
+use crossfade_core::{EventKind, EventRecord, Observer, SimTime};
+use crossfade_link::HopConfig;
+use crossfade_transport::{Flavour, RtoConfig, RtoRule, TcpConfig, Variant};
+use serde::Deserialize;
+use std::sync::atomic::AtomicBool;
+use thiserror::Error;
+
+/// A golden folder that can't be read. One line, naming the place.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{place}: {problem}")]
+pub struct GoldenError {
+    /// The file, with the line if there is one.
+    pub place: String,
+    /// What is wrong with it, and what is allowed.
+    pub problem: String,
+}
+
+impl GoldenError {
+    fn new(place: impl Into<String>, problem: impl Into<String>) -> Self {
+        // Messages of parsers may span lines.
+        let problem: String = problem.into();
+        Self { place: place.into(), problem: problem.split_whitespace().collect::<Vec<_>>().join(" ") }
+    }
+}
+
+/// How one pattern of one file came out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaseReport {
+    /// `FILE/PATTERN`.
+    pub case: String,
+    /// The rows of the golden trace.
+    pub rows: usize,
+    /// The first row that differs, in one line; `None` if all rows are identical.
+    pub difference: Option<String>,
+}
+
+/// Times may differ by so much.
+const TIME_TOLERANCE_US: i64 = 2;
+
+/// An index beyond any trace that a person would keep; larger ones are misprints.
+const MAX_PACKETS: u64 = 10_000_000;
+
+#[derive(Deserialize)]
+struct Patterns {
+    npackets: u64,
+    #[serde(default)]
+    index_base: u64,
+    patterns: Vec<Pattern>,
+}
+
+#[derive(Deserialize)]
+struct Pattern {
+    name: String,
+    drops: Vec<u64>,
+}
+
+/// One send, with numbers as the trace rounds them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct SendRow {
+    k: u64,
+    time_us: i64,
+    seq: u64,
+    dropped: bool,
+    cwnd_thousandths: i64,
+    ssthresh: i64,
+    dupacks: u64,
+    backoff: u64,
+}
+
+/// Simulates every pattern of `csv` and compares. `patterns_json` is the text of `patterns.json`, `name` the file's name
+/// without folder and `.gz`.
+///
+/// # Errors
+/// A text that does not follow the layout.
+pub fn verify_file(patterns_json: &str, name: &str, csv: &str) -> Result<Vec<CaseReport>, GoldenError> {
+    let patterns = parse_patterns(patterns_json)?;
+    let (variant, limited_transmit) = parse_name(name)?;
+    let golden = parse_sends(name, csv)?;
+    if let Some((unknown, _)) =
+        golden.iter().find(|(case, _)| patterns.patterns.iter().all(|p| p.name != *case))
+    {
+        return Err(GoldenError::new(name, format!("pattern \"{unknown}\" is not in patterns.json")));
+    }
+    patterns
+        .patterns
+        .iter()
+        .map(|pattern| {
+            let ours = simulate(variant, limited_transmit, patterns.npackets, pattern)?;
+            let theirs =
+                golden.iter().find(|(case, _)| *case == pattern.name).map(|(_, rows)| rows.as_slice());
+            let difference = match theirs {
+                None => Some("the file has no rows of this pattern".to_owned()),
+                Some(theirs) => first_difference(theirs, &ours),
+            };
+            let rows = theirs.map_or(0, <[SendRow]>::len);
+            Ok(CaseReport { case: format!("{name}/{}", pattern.name), rows, difference })
+        })
+        .collect()
+}
+
+fn parse_patterns(text: &str) -> Result<Patterns, GoldenError> {
+    let error = |problem: String| GoldenError::new("patterns.json", problem);
+    let mut patterns: Patterns = serde_json::from_str(text).map_err(|e| error(e.to_string()))?;
+    if !(1..=MAX_PACKETS).contains(&patterns.npackets) {
+        return Err(error(format!("npackets = {}: must be from 1 to {MAX_PACKETS}", patterns.npackets)));
+    }
+    if patterns.patterns.is_empty() {
+        return Err(error("patterns is empty: there is nothing to compare".into()));
+    }
+    for pattern in &mut patterns.patterns {
+        for drop in &mut pattern.drops {
+            *drop = drop.checked_sub(patterns.index_base).ok_or_else(|| {
+                error(format!("pattern \"{}\" drops index {drop}, below index_base", pattern.name))
+            })?;
+        }
+    }
+    Ok(patterns)
+}
+
+/// `sends_{base,lt}_{tahoe,reno,newreno,sack1}.csv`.
+fn parse_name(name: &str) -> Result<(Variant, bool), GoldenError> {
+    let stem = name.strip_prefix("sends_").and_then(|rest| rest.strip_suffix(".csv"));
+    let parsed = stem.and_then(|stem| stem.split_once('_')).and_then(|(set, agent)| {
+        let limited_transmit = match set {
+            "base" => false,
+            "lt" => true,
+            _ => return None,
+        };
+        let variant = match agent {
+            "tahoe" => Variant::Tahoe,
+            "reno" => Variant::Reno,
+            "newreno" => Variant::NewReno,
+            "sack1" => Variant::Sack,
+            _ => return None,
+        };
+        Some((variant, limited_transmit))
+    });
+    parsed.ok_or_else(|| {
+        GoldenError::new(name, "the name must be sends_SET_AGENT.csv with SET base or lt and AGENT tahoe, reno, newreno or sack1")
+    })
+}
+
+const HEADER: [&str; 9] =
+    ["pattern", "k", "time", "seq", "dropped", "cwnd", "ssthresh", "dupacks", "backoff"];
+
+/// The rows of each pattern, in the order of the file.
+fn parse_sends<'a>(name: &str, csv: &'a str) -> Result<Vec<(&'a str, Vec<SendRow>)>, GoldenError> {
+    let mut lines = csv.lines();
+    let header = lines.next().unwrap_or_default();
+    if header.split(',').ne(HEADER) {
+        return Err(GoldenError::new(
+            format!("{name}:1"),
+            format!("the header must be {}", HEADER.join(",")),
+        ));
+    }
+    let mut cases: Vec<(&str, Vec<SendRow>)> = Vec::new();
+    for (number, line) in (2..).zip(lines) {
+        let place = || format!("{name}:{number}");
+        let fields: Vec<&str> = line.split(',').collect();
+        let [pattern, k, time, seq, dropped, cwnd, ssthresh, dupacks, backoff] = fields[..] else {
+            return Err(GoldenError::new(place(), format!("{} fields instead of 9", fields.len())));
+        };
+        let count = |key: &str, text: &str| {
+            text.parse::<u64>()
+                .map_err(|_| GoldenError::new(place(), format!("{key} = \"{text}\": must be a whole number")))
+        };
+        let scaled = |key: &str, text: &str, scale: f64| match text.parse::<f64>() {
+            Ok(number) if number >= 0.0 && number * scale < 1e15 => Ok((number * scale).round() as i64),
+            _ => Err(GoldenError::new(place(), format!("{key} = \"{text}\": must be a number of 0 or more"))),
+        };
+        let row = SendRow {
+            k: count("k", k)?,
+            time_us: scaled("time", time, 1e6)?,
+            seq: count("seq", seq)?,
+            dropped: match dropped {
+                "0" => false,
+                "1" => true,
+                _ => {
+                    return Err(GoldenError::new(
+                        place(),
+                        format!("dropped = \"{dropped}\": must be 0 or 1"),
+                    ));
+                }
+            },
+            cwnd_thousandths: scaled("cwnd", cwnd, 1e3)?,
+            ssthresh: scaled("ssthresh", ssthresh, 1.0)?,
+            dupacks: count("dupacks", dupacks)?,
+            backoff: count("backoff", backoff)?,
+        };
+        if cases.last().is_none_or(|(case, _)| *case != pattern) {
+            if cases.iter().any(|(case, _)| *case == pattern) {
+                let problem = format!("the rows of pattern \"{pattern}\" are not together");
+                return Err(GoldenError::new(place(), problem));
+            }
+            cases.push((pattern, Vec::new()));
+        }
+        cases.last_mut().expect("a case").1.push(row);
+    }
+    Ok(cases)
+}
+
+/// The connection of the golden traces.
+fn connection(variant: Variant, limited_transmit: bool, npackets: u64, drops: DropList) -> OneHop {
+    let ms = SimTime::from_millis(1);
+    let hop = |loss| HopConfig { rate_bps: Some(10e6), delay: ms * 20, queue_limit: None, loss };
+    OneHop {
+        tcp: TcpConfig {
+            flavour: Flavour::Ns2,
+            variant,
+            w_max: 64,
+            initial_window: 1.0,
+            initial_ssthresh: 64.0,
+            dupthresh: 3,
+            limited_transmit,
+            rto: RtoConfig {
+                rule: RtoRule::Estimated { min: ms * 200, initial: ms * 3000, granularity: ms * 10 },
+                backoff: true,
+                max: ms * 60_000,
+            },
+            segments: Some(npackets),
+        },
+        packet_size: 1000,
+        ack_size: 40,
+        sack_block_size: 8,
+        gate: SenderGate::Queue,
+        forward: hop(Box::new(drops)),
+        reverse: hop(Box::new(Lossless)),
+        warmup: SimTime::ZERO,
+        stop: StopRule::Delivered(npackets),
+    }
+}
+
+/// Keeps the sends.
+#[derive(Default)]
+struct Sends(Vec<SendRow>);
+
+impl Observer for Sends {
+    fn record(&mut self, event: &EventRecord) {
+        match event.kind {
+            EventKind::Send => self.0.push(SendRow {
+                k: self.0.len() as u64,
+                time_us: ((event.time.as_nanos() + 500) / 1000) as i64,
+                seq: event.seq,
+                dropped: false,
+                cwnd_thousandths: as_printed(event.tcp.cwnd),
+                ssthresh: event.tcp.ssthresh as i64,
+                dupacks: u64::from(event.tcp.dupacks),
+                backoff: u64::from(event.tcp.backoff),
+            }),
+            EventKind::Lost => self.0.last_mut().expect("a loss follows its send").dropped = true,
+            _ => {}
+        }
+    }
+}
+
+/// Rounded to three decimals as C's `printf` does it: exactly, ties to even.
+fn as_printed(cwnd: f64) -> i64 {
+    let thousandths: f64 = format!("{cwnd:.3}").parse().expect("a printed number");
+    (thousandths * 1e3).round() as i64
+}
+
+fn simulate(
+    variant: Variant,
+    limited_transmit: bool,
+    npackets: u64,
+    pattern: &Pattern,
+) -> Result<Vec<SendRow>, GoldenError> {
+    let drops = DropList::new(pattern.drops.clone())
+        .map_err(|e| GoldenError::new("patterns.json", format!("pattern \"{}\": {e}", pattern.name)))?;
+    let mut sends = Sends::default();
+    let config = connection(variant, limited_transmit, npackets, drops);
+    run(config, &mut sends, &AtomicBool::new(false)).expect("nobody cancels");
+    Ok(sends.0)
+}
+
+fn first_difference(theirs: &[SendRow], ours: &[SendRow]) -> Option<String> {
+    for (their, our) in theirs.iter().zip(ours) {
+        let same_time = (their.time_us - our.time_us).abs() <= TIME_TOLERANCE_US;
+        if !same_time || (SendRow { time_us: our.time_us, ..*their }) != *our {
+            return Some(format!("expected {}; got {}", show(their), show(our)));
+        }
+    }
+    match theirs.len().cmp(&ours.len()) {
+        std::cmp::Ordering::Equal => None,
+        std::cmp::Ordering::Greater => {
+            Some(format!("expected {}; got no more sends", show(&theirs[ours.len()])))
+        }
+        std::cmp::Ordering::Less => {
+            Some(format!("expected no more sends; got {}", show(&ours[theirs.len()])))
+        }
+    }
+}
+
+fn show(row: &SendRow) -> String {
+    let SendRow { k, time_us, seq, dropped, cwnd_thousandths, ssthresh, dupacks, backoff } = row;
+    format!(
+        "k {k} time {:.6} seq {seq} dropped {} cwnd {:.3} ssthresh {ssthresh} dupacks {dupacks} backoff {backoff}",
+        *time_us as f64 / 1e6,
+        u8::from(*dropped),
+        *cwnd_thousandths as f64 / 1e3,
+    )
+}

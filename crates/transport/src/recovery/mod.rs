@@ -1,0 +1,97 @@
+//! Loss recovery: which segments to repeat, and when. How large the window is, is the business of
+//! [`crate::congestion`].
+
+mod ns2_newreno;
+mod ns2_reno;
+mod ns2_sack;
+mod ns2_tahoe;
+mod paper;
+
+use crate::config::{Flavour, TcpConfig, Variant};
+use crate::segment::Ack;
+use crate::state::SendState;
+use crossfade_core::SimTime;
+
+/// What an acknowledgement meant to the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckOutcome {
+    /// It covered new data.
+    New,
+    /// It covered nothing new.
+    Duplicate,
+    /// It was the duplicate that triggered a fast retransmit.
+    FastRetransmit,
+    /// It covered everything that recovery waited for.
+    RecoveryEnd,
+    /// It was older than another one.
+    Stale,
+}
+
+/// A rule for repeating segments.
+pub trait LossRecovery: Send {
+    /// An acknowledgement arrived.
+    fn on_ack(&mut self, state: &mut SendState, ack: &Ack, now: SimTime) -> AckOutcome;
+
+    /// The retransmission timer expired.
+    fn on_timeout(&mut self, state: &mut SendState, now: SimTime);
+
+    /// The segment to send next, if one may be sent now.
+    fn next_segment(&mut self, state: &mut SendState) -> Option<u64>;
+}
+
+/// The rule that `config` asks for.
+pub(crate) fn loss_recovery(config: &TcpConfig) -> Box<dyn LossRecovery> {
+    match (config.flavour, config.variant) {
+        (Flavour::Paper, variant) => Box::new(paper::PaperRecovery::new(variant)),
+        (Flavour::Ns2, Variant::OldTahoe) => Box::new(ns2_tahoe::Tahoe::without_fast_retransmit()),
+        (Flavour::Ns2, Variant::Tahoe) => Box::new(ns2_tahoe::Tahoe::new()),
+        (Flavour::Ns2, Variant::Reno) => Box::new(ns2_reno::Reno::new()),
+        (Flavour::Ns2, Variant::NewReno) => Box::new(ns2_newreno::NewReno::new()),
+        (Flavour::Ns2, Variant::Sack) => Box::new(ns2_sack::Sack1::new()),
+    }
+}
+
+/// ns-2's memory of the last loss (`recover_`, `bugFix_`): one past the highest segment sent when it was found.
+///
+/// Duplicate acknowledgements of segments sent before that are echoes of the same loss.
+#[derive(Clone, Copy, Debug)]
+struct Recover(u64);
+
+impl Recover {
+    /// ns-2 starts as if segment 0 had been sent before a loss.
+    const START: Self = Self(1);
+
+    /// Whether duplicate acknowledgements mean a new loss. Segment 1 is exempt (`bugfix_ss_`), so that a loss of
+    /// the second segment of a connection can be repaired.
+    fn allows_fast_retransmit(self, state: &SendState) -> bool {
+        state.snd_una > self.0 || state.snd_una == 1
+    }
+
+    fn mark(&mut self, state: &SendState) {
+        self.0 = state.snd_max;
+    }
+
+    fn is_reached(self, next_expected: u64) -> bool {
+        next_expected >= self.0
+    }
+}
+
+/// A new segment that limited transmit (RFC 3042, ns-2's `singledup_`) allows on the duplicate just counted.
+///
+/// ns-2 sends it before it looks at the window, so it is spent whether or not the window was open.
+#[derive(Clone, Copy, Debug, Default)]
+struct LimitedTransmit(bool);
+
+impl LimitedTransmit {
+    fn allow(&mut self, state: &SendState) {
+        self.0 = state.limited_transmit;
+    }
+
+    fn take(&mut self, state: &mut SendState) -> Option<u64> {
+        if !std::mem::take(&mut self.0) {
+            return None;
+        }
+        let usable = state.congestion.cwnd() as u64 + u64::from(state.dupacks);
+        state.next_in_order(usable.min(state.w_max))
+    }
+}

@@ -1,0 +1,53 @@
+//! What the two ends of a connection send each other.
+
+/// A data segment. Sequence numbers count segments of one MSS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// The number of the segment, from 0.
+    pub seq: u64,
+    /// Whether it was sent before.
+    pub retransmission: bool,
+}
+
+/// An acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Ack {
+    /// The next segment that the receiver expects: everything before it has arrived.
+    pub next_expected: u64,
+    /// Segments beyond it that have arrived (RFC 2018); empty unless the variant uses them.
+    pub sack: SackBlocks,
+}
+
+/// Up to three ranges of segments, most recent first (RFC 2018 section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct SackBlocks {
+    blocks: [SackBlock; SackBlocks::MAX],
+    len: u8,
+}
+
+/// Segments `start..end` have arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct SackBlock {
+    /// The first segment of the block.
+    pub start: u64,
+    /// One past the last segment of the block.
+    pub end: u64,
+}
+
+impl SackBlocks {
+    /// As many as fit beside a timestamp option, and ns-2's `maxSackBlocks_`.
+    pub const MAX: usize = 3;
+
+    /// Adds a block unless there are [`Self::MAX`] already.
+    pub fn push(&mut self, block: SackBlock) {
+        if usize::from(self.len) < Self::MAX {
+            self.blocks[usize::from(self.len)] = block;
+            self.len += 1;
+        }
+    }
+
+    /// The blocks, most recent first.
+    pub fn as_slice(&self) -> &[SackBlock] {
+        &self.blocks[..usize::from(self.len)]
+    }
+}
