@@ -24,6 +24,8 @@ pub struct SendState {
     pub limited_transmit: bool,
     /// Duplicate acknowledgements since the last new one.
     pub dupacks: u32,
+    /// A segment to repeat before anything else.
+    pub retransmit: Option<u64>,
     /// How large the window is.
     pub congestion: Box<dyn CongestionControl>,
     /// How long to wait.
@@ -59,6 +61,7 @@ impl SendState {
             dupthresh: config.dupthresh,
             limited_transmit: config.limited_transmit,
             dupacks: 0,
+            retransmit: None,
             congestion: Box::new(RenoRule::new(initial_window, config.initial_ssthresh, limit, rounding)),
             rto: RetransmissionTimeout::new(config.rto),
             timer,
@@ -110,6 +113,7 @@ impl SendState {
     /// Returns how many segments it covers.
     pub fn on_new_ack(&mut self, next_expected: u64, now: SimTime) -> u64 {
         let acked = next_expected - self.snd_una;
+        self.retransmit = None;
         self.snd_una = next_expected;
         // After a timeout the receiver may hold more than was sent again.
         self.snd_nxt = self.snd_nxt.max(next_expected);
@@ -143,6 +147,7 @@ impl SendState {
 
     /// Starts over from the oldest segment not acknowledged.
     pub fn go_back(&mut self) {
+        self.retransmit = None;
         self.snd_nxt = self.snd_una;
     }
 }

@@ -53,7 +53,7 @@ impl CongestionControl for RenoRule {
             }
             Rounding::Down => {
                 self.ssthresh = half.floor().max(2.0);
-                self.cwnd = half;
+                self.cwnd = half.max(1.0);
             }
         }
     }

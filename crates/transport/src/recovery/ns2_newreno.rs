@@ -25,7 +25,6 @@ pub(super) struct NewReno {
     /// A partial acknowledgement was seen in this recovery; it alone restarts the timer ("impatient", RFC 6582
     /// section 4). A timeout does not reset it.
     seen_partial: bool,
-    retransmit: Option<u64>,
     /// How many segments may still follow the last acknowledgement.
     burst: u32,
 }
@@ -38,7 +37,6 @@ impl NewReno {
             inflation: 0,
             last_cut: LastCut::None,
             seen_partial: false,
-            retransmit: None,
             burst: u32::MAX,
         }
     }
@@ -76,7 +74,7 @@ impl NewReno {
             self.seen_partial = true;
             state.restart_timer(now);
         }
-        self.retransmit = Some(state.snd_una);
+        state.retransmit = Some(state.snd_una);
     }
 
     fn on_duplicate(&mut self, state: &mut SendState, now: SimTime) -> AckOutcome {
@@ -90,7 +88,7 @@ impl NewReno {
                 state.congestion.on_loss(now, state.window(self.inflation));
                 self.inflation = u64::from(state.dupthresh);
                 self.last_cut = LastCut::Duplicates;
-                self.retransmit = Some(state.snd_una);
+                state.retransmit = Some(state.snd_una);
                 return AckOutcome::FastRetransmit;
             }
             Ordering::Greater if self.last_cut == LastCut::Duplicates => self.inflation += 1,
@@ -107,11 +105,11 @@ impl LossRecovery for NewReno {
             Ordering::Equal => self.on_duplicate(state, now),
             Ordering::Less => return AckOutcome::Stale,
         };
-        self.burst = match state.dupacks {
-            0 => u32::MAX,
-            dupacks if dupacks >= state.dupthresh => MAX_BURST_IN_RECOVERY,
-            _ => 0,
-        };
+        if state.dupacks == 0 {
+            self.burst = u32::MAX;
+        } else if state.dupacks >= state.dupthresh {
+            self.burst = MAX_BURST_IN_RECOVERY;
+        }
         outcome
     }
 
@@ -130,7 +128,7 @@ impl LossRecovery for NewReno {
     }
 
     fn next_segment(&mut self, state: &mut SendState) -> Option<u64> {
-        self.retransmit.take().or_else(|| self.limited_transmit.take(state)).or_else(|| {
+        state.retransmit.take().or_else(|| self.limited_transmit.take(state)).or_else(|| {
             let usable = state.congestion.cwnd() as u64 + self.inflation;
             let seq = (self.burst > 0).then(|| state.next_in_order(usable.min(state.w_max))).flatten()?;
             self.burst -= 1;

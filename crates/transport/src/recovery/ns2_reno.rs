@@ -13,7 +13,6 @@ pub(super) struct Reno {
     inflation: u64,
     /// The last cut came from duplicates, and nothing new was acknowledged since.
     cut_by_duplicates: bool,
-    retransmit: Option<u64>,
 }
 
 impl Reno {
@@ -23,7 +22,6 @@ impl Reno {
             limited_transmit: LimitedTransmit::default(),
             inflation: 0,
             cut_by_duplicates: false,
-            retransmit: None,
         }
     }
 
@@ -38,7 +36,7 @@ impl Reno {
                 state.congestion.on_loss(now, state.window(self.inflation));
                 self.inflation = u64::from(state.dupthresh);
                 self.cut_by_duplicates = true;
-                self.retransmit = Some(state.snd_una);
+                state.retransmit = Some(state.snd_una);
                 return AckOutcome::FastRetransmit;
             }
             Ordering::Greater if self.cut_by_duplicates => self.inflation += 1,
@@ -80,7 +78,7 @@ impl LossRecovery for Reno {
     }
 
     fn next_segment(&mut self, state: &mut SendState) -> Option<u64> {
-        self.retransmit.take().or_else(|| self.limited_transmit.take(state)).or_else(|| {
+        state.retransmit.take().or_else(|| self.limited_transmit.take(state)).or_else(|| {
             let usable = state.congestion.cwnd() as u64 + self.inflation;
             state.next_in_order(usable.min(state.w_max))
         })

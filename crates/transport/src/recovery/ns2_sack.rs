@@ -16,7 +16,6 @@ pub(super) struct Sack1 {
     after_timeout: bool,
     /// Segments thought to be under way.
     pipe: i64,
-    retransmit: Option<u64>,
 }
 
 impl Sack1 {
@@ -28,7 +27,6 @@ impl Sack1 {
             in_recovery: false,
             after_timeout: false,
             pipe: 0,
-            retransmit: None,
         }
     }
 
@@ -75,7 +73,7 @@ impl Sack1 {
             state.stop_timing();
             self.in_recovery = true;
             self.scoreboard.start_recovery(state.snd_una);
-            self.retransmit = Some(state.snd_una);
+            state.retransmit = Some(state.snd_una);
             return AckOutcome::FastRetransmit;
         }
         AckOutcome::Duplicate
@@ -120,7 +118,7 @@ impl LossRecovery for Sack1 {
 
     fn next_segment(&mut self, state: &mut SendState) -> Option<u64> {
         // The first repetition is not counted into the pipe.
-        if let Some(seq) = self.retransmit.take() {
+        if let Some(seq) = state.retransmit.take() {
             return Some(seq);
         }
         if !self.in_recovery {

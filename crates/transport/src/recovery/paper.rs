@@ -33,15 +33,13 @@ enum Phase {
 pub(super) struct PaperRecovery {
     variant: Variant,
     phase: Phase,
-    /// A hole to repeat as soon as the link is free.
-    retransmit: Option<u64>,
     /// What SACK knows beyond the cumulative acknowledgement.
     scoreboard: Scoreboard,
 }
 
 impl PaperRecovery {
     pub(super) fn new(variant: Variant) -> Self {
-        Self { variant, phase: Phase::Open, retransmit: None, scoreboard: Scoreboard::default() }
+        Self { variant, phase: Phase::Open, scoreboard: Scoreboard::default() }
     }
 
     fn on_new_ack(&mut self, state: &mut SendState, ack: &Ack, now: SimTime) -> AckOutcome {
@@ -53,7 +51,6 @@ impl PaperRecovery {
             state.congestion.on_ack(now, acked);
             return AckOutcome::New;
         };
-        self.retransmit = None;
         if state.snd_una >= recover {
             self.phase = Phase::Open;
             state.congestion.set_cwnd(state.congestion.ssthresh());
@@ -61,8 +58,8 @@ impl PaperRecovery {
         }
         self.inflate(state);
         match self.variant {
-            Variant::NewReno => self.retransmit = Some(state.snd_una),
-            Variant::Sack => self.retransmit = self.scoreboard.next_hole(state.snd_una, recover),
+            Variant::NewReno => state.retransmit = Some(state.snd_una),
+            Variant::Sack => state.retransmit = self.scoreboard.next_hole(state.snd_una, recover),
             Variant::OldTahoe | Variant::Tahoe | Variant::Reno => {}
         }
         AckOutcome::New
@@ -87,7 +84,7 @@ impl PaperRecovery {
             let inflated = state.congestion.ssthresh() + f64::from(state.dupthresh);
             state.congestion.set_cwnd(inflated.min(state.w_max as f64));
             self.phase = Phase::Recovering { recover: state.snd_nxt };
-            self.retransmit = Some(state.snd_una);
+            state.retransmit = Some(state.snd_una);
             self.scoreboard.start_recovery(state.snd_una);
             state.stop_timing();
         }
@@ -104,7 +101,6 @@ impl PaperRecovery {
         state.timer.clear();
         state.stop_timing();
         self.phase = Phase::Open;
-        self.retransmit = None;
         self.scoreboard.clear();
     }
 }
@@ -132,7 +128,7 @@ impl LossRecovery for PaperRecovery {
 
     fn next_segment(&mut self, state: &mut SendState) -> Option<u64> {
         if let Phase::Recovering { .. } = self.phase {
-            return self.retransmit.take();
+            return state.retransmit.take();
         }
         let duplicates = state.dupacks.min(state.dupthresh - 1);
         let extra = if state.limited_transmit { u64::from(duplicates) } else { 0 };
