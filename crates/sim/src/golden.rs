@@ -49,7 +49,7 @@ pub struct CaseReport {
 const TIME_TOLERANCE_US: i64 = 2;
 
 /// An index beyond any trace that a person would keep; larger ones are misprints.
-const MAX_PACKETS: u64 = 10_000_000;
+const MAX_PACKETS: u64 = 1_000_000;
 
 #[derive(Deserialize)]
 struct Patterns {
@@ -310,4 +310,87 @@ fn show(row: &SendRow) -> String {
         u8::from(*dropped),
         *cwnd_thousandths as f64 / 1e3,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const PATTERNS: &str = r#"{"npackets": 3, "index_base": 0, "patterns": [{"name": "clean", "drops": []}]}"#;
+    const NAME: &str = "sends_base_reno.csv";
+    /// By hand: 0.8 ms and 20 ms there, 0.032 ms and 20 ms back, then two segments for the acknowledgement of one.
+    const CSV: &str = "pattern,k,time,seq,dropped,cwnd,ssthresh,dupacks,backoff\n\
+        clean,0,0.000000,0,0,1,64,0,1\n\
+        clean,1,0.040832,1,0,2,64,0,1\n\
+        clean,2,0.040832,2,0,2,64,0,1\n";
+
+    fn difference(csv: &str) -> Option<String> {
+        verify_file(PATTERNS, NAME, csv).unwrap().remove(0).difference
+    }
+
+    #[test]
+    fn an_identical_trace_has_no_difference() {
+        let reports = verify_file(PATTERNS, NAME, CSV).unwrap();
+        assert_eq!(reports, [CaseReport { case: "sends_base_reno.csv/clean".into(), rows: 3, difference: None }]);
+    }
+
+    #[test]
+    fn the_first_differing_row_is_named() {
+        // 2 us are allowed, 3 are not.
+        assert_eq!(difference(&CSV.replace("1,0.040832", "1,0.040834")), None);
+        let message = difference(&CSV.replace("1,0.040832", "1,0.040835")).unwrap();
+        assert_eq!(
+            message,
+            "expected k 1 time 0.040835 seq 1 dropped 0 cwnd 2.000 ssthresh 64 dupacks 0 backoff 1; \
+             got k 1 time 0.040832 seq 1 dropped 0 cwnd 2.000 ssthresh 64 dupacks 0 backoff 1"
+        );
+        for (column, altered) in [
+            ("k", "9,0.040832,1,0,2,64,0,1"),
+            ("seq", "1,0.040832,2,0,2,64,0,1"),
+            ("dropped", "1,0.040832,1,1,2,64,0,1"),
+            ("cwnd", "1,0.040832,1,0,2.001,64,0,1"),
+            ("ssthresh", "1,0.040832,1,0,2,63,0,1"),
+            ("dupacks", "1,0.040832,1,0,2,64,1,1"),
+            ("backoff", "1,0.040832,1,0,2,64,0,2"),
+        ] {
+            let csv = CSV.replace("1,0.040832,1,0,2,64,0,1", altered);
+            assert!(difference(&csv).is_some(), "{column}");
+        }
+        let short = CSV.rsplit_once("clean,2").unwrap().0;
+        assert!(difference(short).unwrap().starts_with("expected no more sends"));
+        assert!(difference(&format!("{CSV}clean,3,0.05,3,0,3,64,0,1\n")).unwrap().ends_with("got no more sends"));
+        assert!(difference(&CSV[..CSV.find('\n').unwrap()]).unwrap().contains("no rows of this pattern"));
+    }
+
+    #[test]
+    fn a_text_that_breaks_the_layout_names_the_place() {
+        let error = |patterns: &str, name: &str, csv: &str| verify_file(patterns, name, csv).unwrap_err().to_string();
+        for (message, expected) in [
+            (error("{", NAME, CSV), "patterns.json: EOF"),
+            (error(r#"{"npackets": 0, "patterns": []}"#, NAME, CSV), "npackets = 0: must be from 1"),
+            (error(r#"{"npackets": 3, "patterns": []}"#, NAME, CSV), "patterns is empty"),
+            (error(&PATTERNS.replace("[]", "[5, 5]"), NAME, CSV), "pattern \"clean\": "),
+            (error(&PATTERNS.replace("\"index_base\": 0", "\"index_base\": 1").replace("[]", "[0]"), NAME, CSV),
+                "drops index 0, below index_base"),
+            (error(PATTERNS, "sends_base_vegas.csv", CSV), "AGENT tahoe, reno, newreno or sack1"),
+            (error(PATTERNS, NAME, ""), "sends_base_reno.csv:1: the header must be pattern,k,"),
+            (error(PATTERNS, NAME, &CSV.replace("clean,1", "1")), "sends_base_reno.csv:3: 8 fields instead of 9"),
+            (error(PATTERNS, NAME, &CSV.replace(",64,0,1", ",x,0,1")), "ssthresh = \"x\""),
+            (error(PATTERNS, NAME, &CSV.replace("clean,2", "other,2")), "\"other\" is not in patterns.json"),
+            (error(PATTERNS, NAME, &format!("{}clean,3,0,0,0,1,1,0,1\n", CSV.replace("clean,2", "x,2"))),
+                "the rows of pattern \"clean\" are not together"),
+        ] {
+            assert!(message.contains(expected), "{message}");
+            assert!(!message.contains('\n'), "{message}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(patterns in ".{0,80}", rows in "([a-z0-9.,-]{0,40}\n){0,5}") {
+            let _ = verify_file(&patterns, NAME, CSV);
+            let _ = verify_file(PATTERNS, NAME, &format!("{}\n{rows}", HEADER.join(",")));
+        }
+    }
 }

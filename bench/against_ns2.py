@@ -1,0 +1,66 @@
+"""User CPU time of one Reno flow, ours beside ns-2's, in turns on the same machine.
+
+Usage: python bench/against_ns2.py [SEGMENTS] [TURNS]      needs `ns` (Debian's package ns2) and cargo
+
+Both simulate the connection described in bench/one_flow.tcl. Start-up is taken out by timing two lengths of each and
+using the difference, so what is printed is the cost of simulating, per million delivered segments.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def bench_binary() -> str:
+    """Builds the bench and returns the path of its binary."""
+    command = ["cargo", "bench", "-p", "crossfade-sim", "--bench", "one_flow", "--no-run", "--message-format=json"]
+    output = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    messages = [json.loads(line) for line in output.splitlines()]
+    return next(m["executable"] for m in messages if m.get("target", {}).get("name") == "one_flow" and m["executable"])
+
+
+def user_seconds(command: list[str]) -> float:
+    """User CPU time of one run of `command`."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+
+def per_million(command: list[str], segments: int) -> float:
+    """User CPU seconds per million segments, without start-up."""
+    short = segments // 10
+    difference = user_seconds([*command, str(segments)]) - user_seconds([*command, str(short)])
+    return difference / (segments - short) * 1e6
+
+
+def main() -> None:
+    segments = int(sys.argv[1]) if len(sys.argv) > 1 else 3_000_000
+    turns = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    ns = shutil.which("ns")
+    if ns is None:
+        sys.exit("error: ns is not installed (Debian's package ns2)")
+    ours = bench_binary()
+    for case in ("iid", "markov"):
+        pairs = [
+            (
+                per_million([ours, f"ns2-{case}"], segments),
+                per_million([ns, os.fspath(ROOT / "bench" / "one_flow.tcl"), case], segments),
+            )
+            for _ in range(turns)
+        ]
+        mine, theirs = (statistics.median(column) for column in zip(*pairs, strict=True))
+        ratio = statistics.median(b / a for a, b in pairs)
+        print(f"{case}: crossfade {mine:.3f} s, ns-2 {theirs:.3f} s per million delivered segments: {ratio:.1f} times")
+
+
+if __name__ == "__main__":
+    main()
