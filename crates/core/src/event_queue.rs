@@ -14,9 +14,10 @@ pub struct EventQueue<E> {
     scheduled: u64,
 }
 
-/// Time in nanoseconds, then rank and order of scheduling in one word.
-type Key = (u64, u64);
+/// Time in nanoseconds, rank and order of scheduling, from the most to the least significant bits: one comparison.
+type Key = u128;
 
+const TIME_SHIFT: u32 = 64;
 const RANK_SHIFT: u32 = 56;
 
 impl<E: Copy> Default for EventQueue<E> {
@@ -28,27 +29,26 @@ impl<E: Copy> Default for EventQueue<E> {
 impl<E: Copy> EventQueue<E> {
     /// Schedules `event` for time `at`; among events of equal time the lowest `rank` leaves first.
     pub fn schedule(&mut self, at: SimTime, rank: u8, event: E) {
-        let key = (at.as_nanos(), u64::from(rank) << RANK_SHIFT | self.scheduled);
+        let order = u64::from(rank) << RANK_SHIFT | self.scheduled;
         self.scheduled += 1;
-        self.heap.push((key, event));
-        self.sift_up(self.heap.len() - 1);
+        let item = (Key::from(at.as_nanos()) << TIME_SHIFT | Key::from(order), event);
+        self.heap.push(item);
+        self.sift_up(self.heap.len() - 1, item);
     }
 
     /// The time of the next event.
     pub fn next_time(&self) -> Option<SimTime> {
-        self.heap.first().map(|((at, _), _)| SimTime::from_nanos(*at))
+        self.heap.first().map(|(key, _)| time_of(*key))
     }
 
     /// Removes and returns the next event.
     pub fn pop(&mut self) -> Option<(SimTime, E)> {
-        if self.heap.is_empty() {
-            return None;
-        }
-        let ((at, _), event) = self.heap.swap_remove(0);
-        if !self.heap.is_empty() {
-            self.sift_down(0);
-        }
-        Some((SimTime::from_nanos(at), event))
+        let last = self.heap.pop()?;
+        let Some(&(key, event)) = self.heap.first() else {
+            return Some((time_of(last.0), last.1));
+        };
+        self.sift_down(last);
+        Some((time_of(key), event))
     }
 
     /// How many events wait.
@@ -61,33 +61,42 @@ impl<E: Copy> EventQueue<E> {
         self.heap.is_empty()
     }
 
-    fn sift_up(&mut self, mut at: usize) {
+    /// Moves parents down until `item` fits at `at`.
+    fn sift_up(&mut self, mut at: usize, item: (Key, E)) {
         while at > 0 {
             let parent = (at - 1) / 2;
-            if self.heap[parent].0 <= self.heap[at].0 {
+            if self.heap[parent].0 < item.0 {
                 break;
             }
-            self.heap.swap(parent, at);
+            self.heap[at] = self.heap[parent];
             at = parent;
         }
+        self.heap[at] = item;
     }
 
-    fn sift_down(&mut self, mut at: usize) {
+    /// Moves children up from the root until `item` fits.
+    fn sift_down(&mut self, item: (Key, E)) {
+        let len = self.heap.len();
+        let mut at = 0;
         loop {
             let mut least = 2 * at + 1;
-            if least >= self.heap.len() {
+            if least >= len {
                 break;
             }
-            if least + 1 < self.heap.len() && self.heap[least + 1].0 < self.heap[least].0 {
-                least += 1;
-            }
-            if self.heap[at].0 <= self.heap[least].0 {
+            // Without a branch: which child is earlier is a coin toss.
+            least += usize::from(least + 1 < len && self.heap[least + 1].0 < self.heap[least].0);
+            if item.0 < self.heap[least].0 {
                 break;
             }
-            self.heap.swap(at, least);
+            self.heap[at] = self.heap[least];
             at = least;
         }
+        self.heap[at] = item;
     }
+}
+
+fn time_of(key: Key) -> SimTime {
+    SimTime::from_nanos((key >> TIME_SHIFT) as u64)
 }
 
 #[cfg(test)]

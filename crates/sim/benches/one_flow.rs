@@ -24,7 +24,7 @@ fn loss(case: &str) -> Box<dyn LossProcess> {
     let chain = TwoStateMarkov::from_rayleigh(P_E, 0.01).unwrap();
     // ns-2's error models step on packets; the paper's channel steps in time.
     let clock = if case.starts_with("paper") { Clock::Slot(SLOT) } else { Clock::Transmission };
-    Box::new(MarkovLoss::new(chain, clock, stream))
+    Box::new(MarkovLoss::new(&chain, clock, stream))
 }
 
 /// `ns2-*`: the agents of ns-2 with a queue, as in `one_flow.tcl`. `paper-*`: one packet a slot, instant feedback.
@@ -79,7 +79,8 @@ fn main() {
     let chosen = |case: &&str| arguments.iter().all(|a| a.parse::<u64>().is_ok() || a == *case);
     for case in cases.iter().copied().filter(chosen) {
         let before = cpu_seconds();
-        let statistics = run(connection(case, segments), (), &AtomicBool::new(false)).expect("nobody cancels");
+        let statistics =
+            run(connection(case, segments), (), &AtomicBool::new(false)).expect("nobody cancels");
         let cpu = cpu_seconds() - before;
         println!(
             "{case:12} {:.4} s CPU per million delivered segments ({} delivered, {} sent, {} timeouts, goodput {:.3} Mbit/s)",

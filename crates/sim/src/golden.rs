@@ -317,7 +317,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const PATTERNS: &str = r#"{"npackets": 3, "index_base": 0, "patterns": [{"name": "clean", "drops": []}]}"#;
+    const PATTERNS: &str =
+        r#"{"npackets": 3, "index_base": 0, "patterns": [{"name": "clean", "drops": []}]}"#;
     const NAME: &str = "sends_base_reno.csv";
     /// By hand: 0.8 ms and 20 ms there, 0.032 ms and 20 ms back, then two segments for the acknowledgement of one.
     const CSV: &str = "pattern,k,time,seq,dropped,cwnd,ssthresh,dupacks,backoff\n\
@@ -332,7 +333,10 @@ mod tests {
     #[test]
     fn an_identical_trace_has_no_difference() {
         let reports = verify_file(PATTERNS, NAME, CSV).unwrap();
-        assert_eq!(reports, [CaseReport { case: "sends_base_reno.csv/clean".into(), rows: 3, difference: None }]);
+        assert_eq!(
+            reports,
+            [CaseReport { case: "sends_base_reno.csv/clean".into(), rows: 3, difference: None }]
+        );
     }
 
     #[test]
@@ -359,27 +363,41 @@ mod tests {
         }
         let short = CSV.rsplit_once("clean,2").unwrap().0;
         assert!(difference(short).unwrap().starts_with("expected no more sends"));
-        assert!(difference(&format!("{CSV}clean,3,0.05,3,0,3,64,0,1\n")).unwrap().ends_with("got no more sends"));
+        assert!(
+            difference(&format!("{CSV}clean,3,0.05,3,0,3,64,0,1\n")).unwrap().ends_with("got no more sends")
+        );
         assert!(difference(&CSV[..CSV.find('\n').unwrap()]).unwrap().contains("no rows of this pattern"));
     }
 
     #[test]
     fn a_text_that_breaks_the_layout_names_the_place() {
-        let error = |patterns: &str, name: &str, csv: &str| verify_file(patterns, name, csv).unwrap_err().to_string();
+        let error =
+            |patterns: &str, name: &str, csv: &str| verify_file(patterns, name, csv).unwrap_err().to_string();
         for (message, expected) in [
             (error("{", NAME, CSV), "patterns.json: EOF"),
             (error(r#"{"npackets": 0, "patterns": []}"#, NAME, CSV), "npackets = 0: must be from 1"),
             (error(r#"{"npackets": 3, "patterns": []}"#, NAME, CSV), "patterns is empty"),
             (error(&PATTERNS.replace("[]", "[5, 5]"), NAME, CSV), "pattern \"clean\": "),
-            (error(&PATTERNS.replace("\"index_base\": 0", "\"index_base\": 1").replace("[]", "[0]"), NAME, CSV),
-                "drops index 0, below index_base"),
+            (
+                error(
+                    &PATTERNS.replace("\"index_base\": 0", "\"index_base\": 1").replace("[]", "[0]"),
+                    NAME,
+                    CSV,
+                ),
+                "drops index 0, below index_base",
+            ),
             (error(PATTERNS, "sends_base_vegas.csv", CSV), "AGENT tahoe, reno, newreno or sack1"),
             (error(PATTERNS, NAME, ""), "sends_base_reno.csv:1: the header must be pattern,k,"),
-            (error(PATTERNS, NAME, &CSV.replace("clean,1", "1")), "sends_base_reno.csv:3: 8 fields instead of 9"),
+            (
+                error(PATTERNS, NAME, &CSV.replace("clean,1", "1")),
+                "sends_base_reno.csv:3: 8 fields instead of 9",
+            ),
             (error(PATTERNS, NAME, &CSV.replace(",64,0,1", ",x,0,1")), "ssthresh = \"x\""),
             (error(PATTERNS, NAME, &CSV.replace("clean,2", "other,2")), "\"other\" is not in patterns.json"),
-            (error(PATTERNS, NAME, &format!("{}clean,3,0,0,0,1,1,0,1\n", CSV.replace("clean,2", "x,2"))),
-                "the rows of pattern \"clean\" are not together"),
+            (
+                error(PATTERNS, NAME, &format!("{}clean,3,0,0,0,1,1,0,1\n", CSV.replace("clean,2", "x,2"))),
+                "the rows of pattern \"clean\" are not together",
+            ),
         ] {
             assert!(message.contains(expected), "{message}");
             assert!(!message.contains('\n'), "{message}");

@@ -130,8 +130,8 @@ struct Engine<O> {
     /// When the next slot of a gated sender starts, if it is scheduled.
     slot_at: Option<SimTime>,
     counts: RunStatistics,
-    /// The counts at the end of the warm-up.
-    warm: RunStatistics,
+    /// The counts at the end of the warm-up, once it has ended.
+    warm: Option<RunStatistics>,
     sent_at_last_delivery: u64,
     observer: O,
 }
@@ -156,14 +156,16 @@ impl<O: Observer> Engine<O> {
             timer_at: None,
             slot_at: None,
             counts: RunStatistics::default(),
-            warm: RunStatistics::default(),
+            warm: (warmup == SimTime::ZERO).then(RunStatistics::default),
             sent_at_last_delivery: 0,
             observer,
         }
     }
 
     fn run(mut self, cancel: &AtomicBool) -> Result<RunStatistics, Interrupted> {
-        self.schedule(self.warmup, Event::Warm);
+        if self.warm.is_none() {
+            self.schedule(self.warmup, Event::Warm);
+        }
         if let StopRule::At(end) = self.stop {
             self.schedule(end, Event::Stop);
         }
@@ -175,7 +177,7 @@ impl<O: Observer> Engine<O> {
                 Event::ForwardArrival => self.on_forward_arrival(),
                 Event::ReverseArrival => self.on_reverse_arrival(),
                 Event::Timer => self.on_timer(),
-                Event::Warm => self.warm = self.totals(),
+                Event::Warm => self.warm = Some(self.totals()),
                 Event::Stop => break,
                 Event::SlotStart => {
                     self.slot_at = None;
@@ -314,12 +316,11 @@ impl<O: Observer> Engine<O> {
     }
 
     fn has_delivered_enough(&self) -> bool {
-        match self.stop {
-            StopRule::At(_) => false,
-            StopRule::Delivered(segments) => {
-                self.counts.segments_in_order >= self.warm.segments_in_order + segments
-                    && self.now >= self.warmup
+        match (self.stop, &self.warm) {
+            (StopRule::Delivered(segments), Some(warm)) => {
+                self.counts.segments_in_order - warm.segments_in_order >= segments
             }
+            _ => false,
         }
     }
 
@@ -343,7 +344,9 @@ impl<O: Observer> Engine<O> {
 
     /// The counts since the warm-up.
     fn measured(&self) -> RunStatistics {
-        let (end, warm) = (self.totals(), &self.warm);
+        let end = self.totals();
+        // A run that ended in its warm-up has nothing to count.
+        let warm = self.warm.unwrap_or(end);
         let duration = match self.stop {
             // A finished transfer leaves the rest of the time idle.
             StopRule::At(end) => end.saturating_sub(self.warmup),

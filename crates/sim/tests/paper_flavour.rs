@@ -177,7 +177,20 @@ impl SlotBySlot {
         let (held, sent) = (BTreeSet::new(), BTreeMap::new());
         let w_th = f64::from(w_max);
         let (a, next, expected) = (0, 0, 0);
-        Self { variant, w_max: w_th, k, a, next, w: 1.0, w_th, dupacks: 0, sent, held, expected, recovery: None }
+        Self {
+            variant,
+            w_max: w_th,
+            k,
+            a,
+            next,
+            w: 1.0,
+            w_th,
+            dupacks: 0,
+            sent,
+            held,
+            expected,
+            recovery: None,
+        }
     }
 
     /// What is sent in this slot, if anything, given whether the channel is bad.
@@ -251,10 +264,7 @@ impl SlotBySlot {
 fn bad_slots() -> impl Strategy<Value = Vec<bool>> {
     // Bursts and gaps of any length: losses at every rate and correlation.
     prop::collection::vec((1usize..60, 0usize..12), 1..40).prop_map(|runs| {
-        runs.into_iter()
-            .flat_map(|(good, bad)| [vec![false; good], vec![true; bad]])
-            .flatten()
-            .collect()
+        runs.into_iter().flat_map(|(good, bad)| [vec![false; good], vec![true; bad]]).flatten().collect()
     })
 }
 

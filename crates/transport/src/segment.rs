@@ -20,12 +20,9 @@ pub struct Ack {
 
 /// Up to three ranges of segments, most recent first (RFC 2018 section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct SackBlocks {
-    blocks: [SackBlock; SackBlocks::MAX],
-    len: u8,
-}
+pub struct SackBlocks([SackBlock; SackBlocks::MAX]);
 
-/// Segments `start..end` have arrived.
+/// Segments `start..end` have arrived; an empty range says nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SackBlock {
     /// The first segment of the block.
@@ -40,14 +37,15 @@ impl SackBlocks {
 
     /// Adds a block unless there are [`Self::MAX`] already.
     pub fn push(&mut self, block: SackBlock) {
-        if usize::from(self.len) < Self::MAX {
-            self.blocks[usize::from(self.len)] = block;
-            self.len += 1;
+        let len = self.as_slice().len();
+        if len < Self::MAX {
+            self.0[len] = block;
         }
     }
 
     /// The blocks, most recent first.
     pub fn as_slice(&self) -> &[SackBlock] {
-        &self.blocks[..usize::from(self.len)]
+        let len = self.0.iter().take_while(|block| block.start < block.end).count();
+        &self.0[..len]
     }
 }
