@@ -133,6 +133,8 @@ struct Engine<O> {
     /// The counts at the end of the warm-up, once it has ended.
     warm: Option<RunStatistics>,
     sent_at_last_delivery: u64,
+    /// Enough was delivered, or nothing will be any more.
+    is_over: bool,
     observer: O,
 }
 
@@ -158,6 +160,7 @@ impl<O: Observer> Engine<O> {
             counts: RunStatistics::default(),
             warm: (warmup == SimTime::ZERO).then(RunStatistics::default),
             sent_at_last_delivery: 0,
+            is_over: false,
             observer,
         }
     }
@@ -184,7 +187,7 @@ impl<O: Observer> Engine<O> {
                     self.fill_slot();
                 }
             }
-            if self.has_delivered_enough() || self.has_stalled() {
+            if self.is_over {
                 break;
             }
             until_check -= 1;
@@ -210,6 +213,7 @@ impl<O: Observer> Engine<O> {
             if received.is_new {
                 self.counts.segments_delivered += 1;
                 self.sent_at_last_delivery = self.counts.segments_sent;
+                self.is_over |= self.has_delivered_enough();
             }
             let blocks = received.ack.sack.as_slice().len() as u32;
             let was_empty = self.reverse.next_event().is_none();
@@ -282,6 +286,7 @@ impl<O: Observer> Engine<O> {
     fn send_one(&mut self) -> bool {
         let Some(segment) = self.sender.poll_transmit(self.now) else { return false };
         self.counts.segments_sent += 1;
+        self.is_over |= self.has_stalled();
         self.counts.retransmissions += u64::from(segment.retransmission);
         self.observe(EventKind::Send, segment.seq);
         let was_empty = self.forward.next_event().is_none();

@@ -14,6 +14,8 @@ pub struct RetransmissionTimeout {
     /// Before back-off.
     base: SimTime,
     backoff: u32,
+    /// What the two make, kept because every segment asks for it.
+    current: SimTime,
     srtt_eighths: i64,
     rttvar_quarters: i64,
 }
@@ -25,13 +27,17 @@ impl RetransmissionTimeout {
             RtoRule::Fixed(timeout) => timeout,
             RtoRule::Estimated { min, initial, .. } => initial.max(min),
         };
-        Self { config, base, backoff: 1, srtt_eighths: 0, rttvar_quarters: 0 }
+        Self { config, base, backoff: 1, current: base, srtt_eighths: 0, rttvar_quarters: 0 }
     }
 
     /// The timeout now, back-off included.
     pub fn current(&self) -> SimTime {
+        self.current
+    }
+
+    fn update(&mut self) {
         let longest = self.config.max.max(self.base);
-        self.base.saturating_mul(u64::from(self.backoff)).min(longest)
+        self.current = self.base.saturating_mul(u64::from(self.backoff)).min(longest);
     }
 
     /// The multiplier that back-off has reached.
@@ -50,11 +56,15 @@ impl RetransmissionTimeout {
             self.rttvar_quarters += self.srtt_eighths / 8;
             self.srtt_eighths = 0;
         }
+        self.update();
     }
 
     /// An acknowledgement proved that the path works again (Karn's rule is the caller's).
     pub fn end_backoff(&mut self) {
-        self.backoff = 1;
+        if self.backoff > 1 {
+            self.backoff = 1;
+            self.update();
+        }
     }
 
     /// A segment sent at `sent` and not repeated was acknowledged at `now`.
@@ -73,6 +83,7 @@ impl RetransmissionTimeout {
         // srtt + 4 rttvar.
         let ticks = (self.rttvar_quarters * 8 + self.srtt_eighths) / 8;
         self.base = granularity.saturating_mul(ticks.unsigned_abs()).max(min);
+        self.update();
     }
 }
 
