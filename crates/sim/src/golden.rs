@@ -13,6 +13,7 @@ use crossfade_core::{EventKind, EventRecord, Observer, SimTime};
 use crossfade_link::HopConfig;
 use crossfade_transport::{Flavour, RtoConfig, RtoRule, TcpConfig, Variant};
 use serde::Deserialize;
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use thiserror::Error;
 
@@ -78,35 +79,60 @@ struct SendRow {
     backoff: u64,
 }
 
-/// Simulates every pattern of `csv` and compares. `patterns_json` is the text of `patterns.json`, `name` the file's name
-/// without folder and `.gz`.
-///
-/// # Errors
-/// A text that does not follow the layout.
-pub fn verify_file(patterns_json: &str, name: &str, csv: &str) -> Result<Vec<CaseReport>, GoldenError> {
-    let patterns = parse_patterns(patterns_json)?;
-    let (variant, limited_transmit) = parse_name(name)?;
-    let golden = parse_sends(name, csv)?;
-    if let Some((unknown, _)) =
-        golden.iter().find(|(case, _)| patterns.patterns.iter().all(|p| p.name != *case))
-    {
-        return Err(GoldenError::new(name, format!("pattern \"{unknown}\" is not in patterns.json")));
+/// One file of golden sends with its loss patterns.
+pub struct GoldenTrace {
+    name: String,
+    variant: Variant,
+    limited_transmit: bool,
+    patterns: Patterns,
+    /// The rows of each pattern, in the order of the file.
+    cases: Vec<(String, Vec<SendRow>)>,
+}
+
+impl GoldenTrace {
+    /// Reads a trace. `patterns_json` is the text of `patterns.json`, `name` the file's name without folder and `.gz`,
+    /// `csv` its text.
+    ///
+    /// # Errors
+    /// A text that does not follow the layout.
+    pub fn parse(patterns_json: &str, name: &str, csv: &str) -> Result<Self, GoldenError> {
+        let patterns = parse_patterns(patterns_json)?;
+        let (variant, limited_transmit) = parse_name(name)?;
+        let cases = parse_sends(name, csv)?;
+        let is_unknown = |case: &String| patterns.patterns.iter().all(|pattern| pattern.name != *case);
+        if let Some((unknown, _)) = cases.iter().find(|(case, _)| is_unknown(case)) {
+            return Err(GoldenError::new(name, format!("pattern \"{unknown}\" is not in patterns.json")));
+        }
+        Ok(Self { name: name.to_owned(), variant, limited_transmit, patterns, cases })
     }
-    patterns
-        .patterns
-        .iter()
-        .map(|pattern| {
-            let ours = simulate(variant, limited_transmit, patterns.npackets, pattern)?;
-            let theirs =
-                golden.iter().find(|(case, _)| *case == pattern.name).map(|(_, rows)| rows.as_slice());
-            let difference = match theirs {
-                None => Some("the file has no rows of this pattern".to_owned()),
-                Some(theirs) => first_difference(theirs, &ours),
-            };
-            let rows = theirs.map_or(0, <[SendRow]>::len);
-            Ok(CaseReport { case: format!("{name}/{}", pattern.name), rows, difference })
-        })
-        .collect()
+
+    /// How many segments each connection sends.
+    pub fn npackets(&self) -> u64 {
+        self.patterns.npackets
+    }
+
+    /// Simulates every pattern and compares.
+    pub fn verify(&self) -> Vec<CaseReport> {
+        self.patterns.patterns.iter().map(|pattern| self.verify_pattern(pattern)).collect()
+    }
+
+    fn verify_pattern(&self, pattern: &Pattern) -> CaseReport {
+        let case = format!("{}/{}", self.name, pattern.name);
+        let Some((_, theirs)) = self.cases.iter().find(|(case, _)| *case == pattern.name) else {
+            let difference = Some("the file has no rows of this pattern".to_owned());
+            return CaseReport { case, rows: 0, difference };
+        };
+        let ours = self.simulate(pattern);
+        CaseReport { case, rows: theirs.len(), difference: first_difference(theirs, &ours) }
+    }
+
+    fn simulate(&self, pattern: &Pattern) -> Vec<SendRow> {
+        let drops = DropList::new(pattern.drops.clone()).expect("checked when it was read");
+        let config = connection(self.variant, self.limited_transmit, self.patterns.npackets, drops);
+        let mut sends = Sends::default();
+        run(config, &mut sends, &AtomicBool::new(false)).expect("nobody cancels");
+        sends.0
+    }
 }
 
 fn parse_patterns(text: &str) -> Result<Patterns, GoldenError> {
@@ -118,12 +144,18 @@ fn parse_patterns(text: &str) -> Result<Patterns, GoldenError> {
     if patterns.patterns.is_empty() {
         return Err(error("patterns is empty: there is nothing to compare".into()));
     }
+    let mut names = BTreeSet::new();
     for pattern in &mut patterns.patterns {
-        for drop in &mut pattern.drops {
-            *drop = drop.checked_sub(patterns.index_base).ok_or_else(|| {
-                error(format!("pattern \"{}\" drops index {drop}, below index_base", pattern.name))
-            })?;
+        let name = &pattern.name;
+        if !names.insert(name.clone()) {
+            return Err(error(format!("pattern \"{name}\" is there twice")));
         }
+        for drop in &mut pattern.drops {
+            *drop = drop
+                .checked_sub(patterns.index_base)
+                .ok_or_else(|| error(format!("pattern \"{name}\" drops index {drop}, below index_base")))?;
+        }
+        DropList::new(pattern.drops.clone()).map_err(|e| error(format!("pattern \"{name}\": {e}")))?;
     }
     Ok(patterns)
 }
@@ -154,8 +186,7 @@ fn parse_name(name: &str) -> Result<(Variant, bool), GoldenError> {
 const HEADER: [&str; 9] =
     ["pattern", "k", "time", "seq", "dropped", "cwnd", "ssthresh", "dupacks", "backoff"];
 
-/// The rows of each pattern, in the order of the file.
-fn parse_sends<'a>(name: &str, csv: &'a str) -> Result<Vec<(&'a str, Vec<SendRow>)>, GoldenError> {
+fn parse_sends(name: &str, csv: &str) -> Result<Vec<(String, Vec<SendRow>)>, GoldenError> {
     let mut lines = csv.lines();
     let header = lines.next().unwrap_or_default();
     if header.split(',').ne(HEADER) {
@@ -164,7 +195,7 @@ fn parse_sends<'a>(name: &str, csv: &'a str) -> Result<Vec<(&'a str, Vec<SendRow
             format!("the header must be {}", HEADER.join(",")),
         ));
     }
-    let mut cases: Vec<(&str, Vec<SendRow>)> = Vec::new();
+    let mut cases: Vec<(String, Vec<SendRow>)> = Vec::new();
     for (number, line) in (2..).zip(lines) {
         let place = || format!("{name}:{number}");
         let fields: Vec<&str> = line.split(',').collect();
@@ -203,7 +234,7 @@ fn parse_sends<'a>(name: &str, csv: &'a str) -> Result<Vec<(&'a str, Vec<SendRow
                 let problem = format!("the rows of pattern \"{pattern}\" are not together");
                 return Err(GoldenError::new(place(), problem));
             }
-            cases.push((pattern, Vec::new()));
+            cases.push((pattern.to_owned(), Vec::new()));
         }
         cases.last_mut().expect("a case").1.push(row);
     }
@@ -270,20 +301,6 @@ fn as_printed(cwnd: f64) -> i64 {
     (thousandths * 1e3).round() as i64
 }
 
-fn simulate(
-    variant: Variant,
-    limited_transmit: bool,
-    npackets: u64,
-    pattern: &Pattern,
-) -> Result<Vec<SendRow>, GoldenError> {
-    let drops = DropList::new(pattern.drops.clone())
-        .map_err(|e| GoldenError::new("patterns.json", format!("pattern \"{}\": {e}", pattern.name)))?;
-    let mut sends = Sends::default();
-    let config = connection(variant, limited_transmit, npackets, drops);
-    run(config, &mut sends, &AtomicBool::new(false)).expect("nobody cancels");
-    Ok(sends.0)
-}
-
 fn first_difference(theirs: &[SendRow], ours: &[SendRow]) -> Option<String> {
     for (their, our) in theirs.iter().zip(ours) {
         let same_time = (their.time_us - our.time_us).abs() <= TIME_TOLERANCE_US;
@@ -327,12 +344,12 @@ mod tests {
         clean,2,0.040832,2,0,2,64,0,1\n";
 
     fn difference(csv: &str) -> Option<String> {
-        verify_file(PATTERNS, NAME, csv).unwrap().remove(0).difference
+        GoldenTrace::parse(PATTERNS, NAME, csv).unwrap().verify().remove(0).difference
     }
 
     #[test]
     fn an_identical_trace_has_no_difference() {
-        let reports = verify_file(PATTERNS, NAME, CSV).unwrap();
+        let reports = GoldenTrace::parse(PATTERNS, NAME, CSV).unwrap().verify();
         assert_eq!(
             reports,
             [CaseReport { case: "sends_base_reno.csv/clean".into(), rows: 3, difference: None }]
@@ -371,8 +388,9 @@ mod tests {
 
     #[test]
     fn a_text_that_breaks_the_layout_names_the_place() {
-        let error =
-            |patterns: &str, name: &str, csv: &str| verify_file(patterns, name, csv).unwrap_err().to_string();
+        let error = |patterns: &str, name: &str, csv: &str| {
+            GoldenTrace::parse(patterns, name, csv).err().unwrap().to_string()
+        };
         for (message, expected) in [
             (error("{", NAME, CSV), "patterns.json: EOF"),
             (error(r#"{"npackets": 0, "patterns": []}"#, NAME, CSV), "npackets = 0: must be from 1"),
@@ -407,8 +425,8 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_panics(patterns in ".{0,80}", rows in "([a-z0-9.,-]{0,40}\n){0,5}") {
-            let _ = verify_file(&patterns, NAME, CSV);
-            let _ = verify_file(PATTERNS, NAME, &format!("{}\n{rows}", HEADER.join(",")));
+            let _ = GoldenTrace::parse(&patterns, NAME, CSV);
+            let _ = GoldenTrace::parse(PATTERNS, NAME, &format!("{}\n{rows}", HEADER.join(",")));
         }
     }
 }
