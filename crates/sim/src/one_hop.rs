@@ -73,6 +73,8 @@ pub struct RunStatistics {
     pub rtt_samples: u64,
     /// The sum of the times that packets waited in the forward queue.
     pub waiting_time: SimTime,
+    /// When a segment last reached the receiver for the first time, counted from the start of the run.
+    pub last_delivery: SimTime,
     /// Nothing was delivered any more in a run of [`STALL`] transmissions, and the run was given up.
     pub stalled: bool,
 }
@@ -212,6 +214,7 @@ impl<O: Observer> Engine<O> {
             self.counts.segments_in_order += received.delivered;
             if received.is_new {
                 self.counts.segments_delivered += 1;
+                self.counts.last_delivery = self.now;
                 self.sent_at_last_delivery = self.counts.segments_sent;
                 self.is_over |= self.has_delivered_enough();
             }
@@ -370,6 +373,7 @@ impl<O: Observer> Engine<O> {
             rtt_sum: end.rtt_sum - warm.rtt_sum,
             rtt_samples: end.rtt_samples - warm.rtt_samples,
             waiting_time: end.waiting_time - warm.waiting_time,
+            last_delivery: end.last_delivery,
             stalled: end.stalled,
         }
     }
