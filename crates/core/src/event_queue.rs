@@ -11,6 +11,8 @@ pub struct EventQueue<E> {
     /// A binary heap ordered by [`Key`]. It stays shallow: a link schedules only its next departure and a flow only
     /// its next timer, however many packets are under way.
     heap: Vec<(Key, E)>,
+    /// The root has left. What it causes usually takes its place at once, which saves a pass through the heap.
+    root_is_gone: bool,
     scheduled: u64,
 }
 
@@ -22,7 +24,7 @@ const RANK_SHIFT: u32 = 56;
 
 impl<E: Copy> Default for EventQueue<E> {
     fn default() -> Self {
-        Self { heap: Vec::new(), scheduled: 0 }
+        Self { heap: Vec::new(), root_is_gone: false, scheduled: 0 }
     }
 }
 
@@ -32,33 +34,37 @@ impl<E: Copy> EventQueue<E> {
         let order = u64::from(rank) << RANK_SHIFT | self.scheduled;
         self.scheduled += 1;
         let item = (Key::from(at.as_nanos()) << TIME_SHIFT | Key::from(order), event);
-        self.heap.push(item);
-        self.sift_up(self.heap.len() - 1, item);
-    }
-
-    /// The time of the next event.
-    pub fn next_time(&self) -> Option<SimTime> {
-        self.heap.first().map(|(key, _)| time_of(*key))
+        if self.root_is_gone {
+            self.root_is_gone = false;
+            self.sift_down(item);
+        } else {
+            self.heap.push(item);
+            self.sift_up(self.heap.len() - 1, item);
+        }
     }
 
     /// Removes and returns the next event.
     pub fn pop(&mut self) -> Option<(SimTime, E)> {
-        let last = self.heap.pop()?;
-        let Some(&(key, event)) = self.heap.first() else {
-            return Some((time_of(last.0), last.1));
-        };
-        self.sift_down(last);
-        Some((time_of(key), event))
+        if self.root_is_gone {
+            self.root_is_gone = false;
+            let last = self.heap.pop()?;
+            if !self.heap.is_empty() {
+                self.sift_down(last);
+            }
+        }
+        let &(key, event) = self.heap.first()?;
+        self.root_is_gone = true;
+        Some((SimTime::from_nanos((key >> TIME_SHIFT) as u64), event))
     }
 
     /// How many events wait.
     pub fn len(&self) -> usize {
-        self.heap.len()
+        self.heap.len() - usize::from(self.root_is_gone)
     }
 
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.len() == 0
     }
 
     /// Moves parents down until `item` fits at `at`.
@@ -93,10 +99,6 @@ impl<E: Copy> EventQueue<E> {
         }
         self.heap[at] = item;
     }
-}
-
-fn time_of(key: Key) -> SimTime {
-    SimTime::from_nanos((key >> TIME_SHIFT) as u64)
 }
 
 #[cfg(test)]
