@@ -22,10 +22,21 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def bench_binary() -> str:
     """Builds the bench and returns the path of its binary."""
-    command = ["cargo", "bench", "-p", "crossfade-sim", "--bench", "one_flow", "--no-run", "--message-format=json"]
+    command = [
+        "cargo",
+        "bench",
+        "-p",
+        "crossfade-sim",
+        "--bench",
+        "one_flow",
+        "--no-run",
+        "--message-format=json",
+    ]
     output = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     messages = [json.loads(line) for line in output.splitlines()]
-    return next(m["executable"] for m in messages if m.get("target", {}).get("name") == "one_flow" and m["executable"])
+    return next(
+        m["executable"] for m in messages if m.get("target", {}).get("name") == "one_flow" and m["executable"]
+    )
 
 
 def user_seconds(command: list[str]) -> float:
@@ -59,7 +70,9 @@ def main() -> None:
         ]
         mine, theirs = (statistics.median(column) for column in zip(*pairs, strict=True))
         ratio = statistics.median(b / a for a, b in pairs)
-        print(f"{case}: crossfade {mine:.3f} s, ns-2 {theirs:.3f} s per million delivered segments: {ratio:.1f} times")
+        print(
+            f"{case}: crossfade {mine:.3f} s, ns-2 {theirs:.3f} s per million delivered segments: {ratio:.1f} times"
+        )
 
 
 if __name__ == "__main__":

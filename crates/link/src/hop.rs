@@ -60,7 +60,8 @@ pub struct Hop<P> {
     idle_at: SimTime,
     transmissions: u64,
     last_size: (u32, SimTime),
-    waiting_time: SimTime,
+    /// A real number: the sum over many packets can exceed the range of [`SimTime`].
+    waiting_s: f64,
 }
 
 impl<P> Hop<P> {
@@ -77,7 +78,7 @@ impl<P> Hop<P> {
             idle_at: SimTime::ZERO,
             transmissions: 0,
             last_size: (0, SimTime::ZERO),
-            waiting_time: SimTime::ZERO,
+            waiting_s: 0.0,
         }
     }
 
@@ -86,10 +87,10 @@ impl<P> Hop<P> {
         self.transmissions
     }
 
-    /// The sum over all packets of the time they waited, or will wait, in the queue. Divided by the time passed it is
-    /// the mean number of packets in the queue (Little's law).
-    pub fn waiting_time(&self) -> SimTime {
-        self.waiting_time
+    /// The sum over all packets of the time, in seconds, that they waited or will wait in the queue. Divided by the
+    /// time passed it is the mean number of packets in the queue (Little's law).
+    pub fn waiting_s(&self) -> f64 {
+        self.waiting_s
     }
 
     fn time_to_transmit(&mut self, bytes: u32) -> SimTime {
@@ -117,7 +118,7 @@ impl<P> Link<P> for Hop<P> {
             return Push::QueueDrop;
         }
         let start = self.idle_at.max(now);
-        self.waiting_time += start - now;
+        self.waiting_s += (start - now).as_secs_f64();
         if self.queue_limit.is_some() {
             self.transmission_starts.push_back(start);
         }
@@ -180,7 +181,7 @@ mod tests {
         })
         .collect();
         assert_eq!(arrivals, [(20_800, 1), (21_600, 2), (25_032, 3)]);
-        assert_eq!(hop.waiting_time(), SimTime::from_micros(800));
+        assert_eq!(hop.waiting_s(), 0.0008);
     }
 
     #[test]

@@ -1,1 +1,111 @@
+//! Python bindings: the module `crossfade._crossfade`. Everything structured crosses as JSON text.
+//!
+//! The stub `python/crossfade/_crossfade.pyi` says what each function takes and gives.
 
+mod interrupt;
+mod plan;
+
+use crossfade_channel::{ChannelError, RayleighFading, fading_margin_db, p_e_from_fading_margin_db};
+use crossfade_sim::golden::{self, GoldenTrace};
+use pyo3::create_exception;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::{Value, json};
+
+create_exception!(crossfade._crossfade, ScenarioError, PyException, "A scenario that is wrong; one line.");
+create_exception!(
+    crossfade._crossfade,
+    GoldenError,
+    PyException,
+    "Golden traces that can't be read; one line."
+);
+
+/// The scenario's error in Python's terms.
+fn scenario_error(error: impl std::fmt::Display) -> PyErr {
+    ScenarioError::new_err(error.to_string())
+}
+
+/// JSON Schema of a scenario, as JSON text.
+#[pyfunction]
+fn schema() -> String {
+    crossfade_scenario::schema().to_string()
+}
+
+/// What a key means, takes and defaults to.
+#[pyfunction]
+fn explain(key: &str) -> PyResult<String> {
+    crossfade_scenario::explain(key).map_err(scenario_error)
+}
+
+/// A value as it is written on the command line, as JSON text.
+#[pyfunction]
+fn parse_value(text: &str) -> String {
+    crossfade_scenario::parse_value(text).to_string()
+}
+
+/// The two-state Markov chain that stands for Rayleigh fading.
+#[pyfunction]
+#[pyo3(signature = (fd_t, *, p_e = None, fading_margin_db = None))]
+fn markov_from_rayleigh<'py>(
+    py: Python<'py>,
+    fd_t: f64,
+    p_e: Option<f64>,
+    fading_margin_db: Option<f64>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let values = match (p_e, fading_margin_db) {
+        (Some(p_e), None) => markov_values(fd_t, p_e),
+        (None, Some(margin)) => p_e_from_fading_margin_db(margin).and_then(|p_e| markov_values(fd_t, p_e)),
+        _ => return Err(scenario_error("p_e, fading_margin_db: give one of the two")),
+    };
+    let dict = PyDict::new(py);
+    for (name, value) in values.map_err(scenario_error)? {
+        dict.set_item(name, value)?;
+    }
+    Ok(dict)
+}
+
+fn markov_values(fd_t: f64, p_e: f64) -> Result<[(&'static str, f64); 7], ChannelError> {
+    let fading = RayleighFading::new(fd_t)?;
+    let chain = fading.markov(p_e)?;
+    Ok([
+        ("fd_t", fd_t),
+        ("p_e", p_e),
+        ("fading_margin_db", fading_margin_db(p_e)?),
+        ("p_gg", chain.p_gg()),
+        ("p_bb", chain.p_bb()),
+        ("mean_burst", chain.mean_burst()),
+        ("rho", fading.rho()),
+    ])
+}
+
+/// Replays golden traces; JSON list of cases.
+#[pyfunction]
+fn verify(py: Python<'_>, patterns: &str, files: Vec<(String, String)>) -> PyResult<String> {
+    py.detach(|| {
+        let mut cases = Vec::new();
+        for (name, csv) in &files {
+            for case in GoldenTrace::parse(patterns, name, csv)?.verify() {
+                cases.push(json!({ "case": case.case, "rows": case.rows, "difference": case.difference }));
+            }
+        }
+        Ok(Value::Array(cases).to_string())
+    })
+    .map_err(|error: golden::GoldenError| GoldenError::new_err(error.to_string()))
+}
+
+#[pymodule]
+fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("RESULTS_VERSION", crossfade_scenario::RESULTS_VERSION)?;
+    module.add("SOURCE_HASH", env!("CROSSFADE_SOURCE_HASH"))?;
+    module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+    module.add("GoldenError", module.py().get_type::<GoldenError>())?;
+    module.add_class::<plan::Plan>()?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(explain, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_value, module)?)?;
+    module.add_function(wrap_pyfunction!(markov_from_rayleigh, module)?)?;
+    module.add_function(wrap_pyfunction!(verify, module)?)?;
+    Ok(())
+}

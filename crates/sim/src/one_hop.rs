@@ -67,12 +67,20 @@ pub struct RunStatistics {
     pub timeouts: u64,
     /// Fast retransmits, one for each recovery.
     pub fast_retransmits: u64,
-    /// The sum of the round trips that the sender measured.
-    pub rtt_sum: SimTime,
+    /// The sum of the round trips that the sender measured, in seconds.
+    pub rtt_sum_s: f64,
     /// The number of round trips that the sender measured.
     pub rtt_samples: u64,
-    /// The sum of the times that packets waited in the forward queue.
-    pub waiting_time: SimTime,
+    /// The sum of the times, in seconds, that packets waited in the forward queue.
+    pub waiting_s: f64,
+    /// Acknowledgements sent.
+    pub acks_sent: u64,
+    /// Acknowledgements lost by the reverse channel.
+    pub acks_lost: u64,
+    /// Acknowledgements dropped by the full reverse queue.
+    pub ack_queue_drops: u64,
+    /// The sum of the times, in seconds, that acknowledgements waited in the reverse queue.
+    pub ack_waiting_s: f64,
     /// When a segment last reached the receiver for the first time, counted from the start of the run.
     pub last_delivery: SimTime,
     /// Nothing was delivered any more in a run of [`STALL`] transmissions, and the run was given up.
@@ -220,7 +228,12 @@ impl<O: Observer> Engine<O> {
             }
             let blocks = received.ack.sack.as_slice().len() as u32;
             let was_empty = self.reverse.next_event().is_none();
-            self.reverse.push(self.now, self.ack_size + blocks * self.sack_block_size, received.ack);
+            self.counts.acks_sent += 1;
+            match self.reverse.push(self.now, self.ack_size + blocks * self.sack_block_size, received.ack) {
+                Push::Accepted => {}
+                Push::Lost => self.counts.acks_lost += 1,
+                Push::QueueDrop => self.counts.ack_queue_drops += 1,
+            }
             if let Some(at) = self.reverse.next_event().filter(|_| was_empty) {
                 self.schedule(at, Event::ReverseArrival);
             }
@@ -339,12 +352,13 @@ impl<O: Observer> Engine<O> {
 
     /// The counts since the start.
     fn totals(&self) -> RunStatistics {
-        let (rtt_sum, rtt_samples) = self.sender.rtt_samples();
+        let (rtt_sum_s, rtt_samples) = self.sender.rtt_samples();
         RunStatistics {
             duration: self.now,
-            rtt_sum,
+            rtt_sum_s,
             rtt_samples,
-            waiting_time: self.forward.waiting_time(),
+            waiting_s: self.forward.waiting_s(),
+            ack_waiting_s: self.reverse.waiting_s(),
             stalled: self.has_stalled(),
             ..self.counts
         }
@@ -370,9 +384,13 @@ impl<O: Observer> Engine<O> {
             queue_drops: end.queue_drops - warm.queue_drops,
             timeouts: end.timeouts - warm.timeouts,
             fast_retransmits: end.fast_retransmits - warm.fast_retransmits,
-            rtt_sum: end.rtt_sum - warm.rtt_sum,
+            rtt_sum_s: end.rtt_sum_s - warm.rtt_sum_s,
             rtt_samples: end.rtt_samples - warm.rtt_samples,
-            waiting_time: end.waiting_time - warm.waiting_time,
+            waiting_s: end.waiting_s - warm.waiting_s,
+            acks_sent: end.acks_sent - warm.acks_sent,
+            acks_lost: end.acks_lost - warm.acks_lost,
+            ack_queue_drops: end.ack_queue_drops - warm.ack_queue_drops,
+            ack_waiting_s: end.ack_waiting_s - warm.ack_waiting_s,
             last_delivery: end.last_delivery,
             stalled: end.stalled,
         }

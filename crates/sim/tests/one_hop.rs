@@ -64,7 +64,7 @@ fn a_window_below_the_bandwidth_delay_product_is_sent_once_a_round_trip() {
             (delivered - expected).abs() <= f64::from(w_max),
             "W {w_max}: {delivered} against {expected}"
         );
-        let rtt = statistics.rtt_sum.as_secs_f64() / statistics.rtt_samples as f64;
+        let rtt = statistics.rtt_sum_s / statistics.rtt_samples as f64;
         assert!(rtt < 0.040832 + 0.0008 * f64::from(w_max), "W {w_max}: {rtt}");
         assert_eq!(statistics.retransmissions + statistics.timeouts + statistics.segments_lost, 0);
     }
@@ -77,10 +77,10 @@ fn a_window_above_it_fills_the_link_and_waits_in_the_queue() {
     let statistics = simulate(over_wan(ns2_tcp(Variant::Tahoe, w_max), Box::new(Lossless), stop));
     assert!((statistics.segments_delivered as f64 - 100.0 / 0.0008).abs() <= 1.0);
     // 64 segments go round in 64 * 0.8 ms; what exceeds the empty round trip is spent in the queue.
-    let queue = statistics.waiting_time.as_secs_f64() / statistics.duration.as_secs_f64();
+    let queue = statistics.waiting_s / statistics.duration.as_secs_f64();
     let expected = (64.0 * 0.0008 - 0.040832) / 0.0008;
     assert!((queue - expected).abs() < 0.01, "{queue} packets against {expected}");
-    let rtt = statistics.rtt_sum.as_secs_f64() / statistics.rtt_samples as f64;
+    let rtt = statistics.rtt_sum_s / statistics.rtt_samples as f64;
     assert!((rtt - 64.0 * 0.0008).abs() < 1e-6, "{rtt}");
 }
 
@@ -218,6 +218,8 @@ proptest! {
         prop_assert_eq!(books.dropped, statistics.queue_drops);
         prop_assert_eq!(books.timeouts, statistics.timeouts);
         prop_assert_eq!(books.fast_retransmits, statistics.fast_retransmits);
+        prop_assert!(statistics.acks_sent == books.received);
+        prop_assert!(statistics.acks_lost + statistics.ack_queue_drops <= statistics.acks_sent);
         prop_assert!(books.received + books.lost + books.dropped <= books.sent);
         prop_assert!(books.received >= segments);
         prop_assert!(books.sent - statistics.retransmissions >= segments);

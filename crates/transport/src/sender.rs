@@ -60,9 +60,9 @@ impl Sender {
         self.state.snd_una
     }
 
-    /// The sum and the number of the round trips measured so far.
-    pub fn rtt_samples(&self) -> (SimTime, u64) {
-        (self.state.rtt_sum, self.state.rtt_samples)
+    /// The sum, in seconds, and the number of the round trips measured so far.
+    pub fn rtt_samples(&self) -> (f64, u64) {
+        (self.state.rtt_sum_s, self.state.rtt_samples)
     }
 
     /// The variables that traces show.

@@ -36,8 +36,8 @@ pub struct SendState {
     timed: Option<(u64, SimTime)>,
     /// Below this nothing may be timed any more: it was, or it was sent twice (Karn and Partridge 1987).
     timed_up_to: u64,
-    /// The sum of the round trips measured.
-    pub rtt_sum: SimTime,
+    /// The sum of the round trips measured, in seconds.
+    pub rtt_sum_s: f64,
     /// The number of round trips measured.
     pub rtt_samples: u64,
 }
@@ -67,7 +67,7 @@ impl SendState {
             timer,
             timed: None,
             timed_up_to: 0,
-            rtt_sum: SimTime::ZERO,
+            rtt_sum_s: 0.0,
             rtt_samples: 0,
         }
     }
@@ -123,7 +123,7 @@ impl SendState {
                 self.timed = None;
                 self.rto.end_backoff();
                 self.rto.on_sample(sent, now);
-                self.rtt_sum += now - sent;
+                self.rtt_sum_s += (now - sent).as_secs_f64();
                 self.rtt_samples += 1;
             }
             _ => {}

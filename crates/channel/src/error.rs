@@ -1,0 +1,62 @@
+//! What a channel refuses.
+
+use thiserror::Error;
+
+/// A channel that cannot be. The message is one line: what was given, its value, and what is allowed.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum ChannelError {
+    /// A number outside its range (or not a number).
+    #[error("{parameter} = {value:?}: must be {allowed}")]
+    OutOfRange {
+        /// The parameter, named as everywhere: `p_e`, `fd_t`, `mean_burst`, ...
+        parameter: &'static str,
+        /// What was given.
+        value: f64,
+        /// What is allowed, to follow "must be".
+        allowed: String,
+    },
+    /// Both states of a Markov channel are absorbing, so that it has no stationary distribution.
+    #[error(
+        "p_gg = 1 contradicts p_bb = 1: one of them must be below 1, or the channel never changes its state"
+    )]
+    NeverChangesState,
+    /// The transmissions of a drop list are not in strictly increasing order.
+    #[error("drops[{position}] = {drop}: must be above the drop before it, {previous}")]
+    DropsNotIncreasing {
+        /// Position in the list, from 0.
+        position: usize,
+        /// The transmission there.
+        drop: u64,
+        /// The transmission before it.
+        previous: u64,
+    },
+}
+
+/// `value` if it is a probability.
+pub(crate) fn probability(parameter: &'static str, value: f64) -> Result<f64, ChannelError> {
+    if (0.0..=1.0).contains(&value) {
+        Ok(value)
+    } else {
+        Err(ChannelError::OutOfRange { parameter, value, allowed: "between 0 and 1".into() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_one_line_with_name_value_and_range() {
+        let error = probability("p_e", 1.5).unwrap_err();
+        assert_eq!(error.to_string(), "p_e = 1.5: must be between 0 and 1");
+        let error = ChannelError::DropsNotIncreasing { position: 2, drop: 7, previous: 7 };
+        assert_eq!(error.to_string(), "drops[2] = 7: must be above the drop before it, 7");
+    }
+
+    #[test]
+    fn not_a_number_is_no_probability() {
+        assert!(probability("p_e", f64::NAN).is_err());
+        assert_eq!(probability("p_e", 0.0), Ok(0.0));
+        assert_eq!(probability("p_e", 1.0), Ok(1.0));
+    }
+}

@@ -1,0 +1,103 @@
+//! The class `Plan`.
+
+use crate::interrupt::interruptible;
+use crate::scenario_error;
+use crossfade_scenario::{Overrides, Row};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::prelude::*;
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::channel;
+use std::thread::available_parallelism;
+
+/// What a scenario asks to be run.
+#[pyclass(frozen, module = "crossfade._crossfade")]
+pub(crate) struct Plan(crossfade_scenario::Plan);
+
+#[pymethods]
+impl Plan {
+    /// Reads a scenario; `overrides` is JSON.
+    #[staticmethod]
+    fn load(py: Python<'_>, text: &str, name: &str, overrides: &str) -> PyResult<Self> {
+        let overrides: Overrides = from_json("overrides", overrides)?;
+        py.detach(|| crossfade_scenario::Plan::load(text, name, &overrides)).map(Self).map_err(scenario_error)
+    }
+
+    /// The plan as JSON text.
+    fn describe(&self, py: Python<'_>) -> String {
+        py.detach(|| self.0.describe().to_string())
+    }
+
+    /// The keys of all rows that may be needed.
+    fn keys(&self, py: Python<'_>) -> Vec<String> {
+        py.detach(|| self.0.keys())
+    }
+
+    /// Makes the rows that are not known.
+    fn execute(
+        &self,
+        py: Python<'_>,
+        known: Vec<String>,
+        jobs: Option<usize>,
+        on_rows: Py<PyAny>,
+        on_progress: Py<PyAny>,
+    ) -> PyResult<bool> {
+        let known = rows_from_json(&known)?;
+        let jobs = jobs.or_else(|| available_parallelism().ok().map(NonZeroUsize::get)).unwrap_or(1);
+        let cancel = AtomicBool::new(false);
+        let (sender, finished) = channel();
+        let work = || {
+            crossfade_scenario::execute(&self.0, known, jobs, &cancel, &mut |row, progress| {
+                // The receiver outlives the work.
+                let _ = sender.send((row, progress));
+            })
+        };
+        let hand_over = move |py: Python<'_>| {
+            let mut batch = Vec::new();
+            let mut last = None;
+            for (row, progress) in finished.try_iter() {
+                batch.push(to_json(&row)?);
+                last = Some(progress);
+            }
+            if let Some(progress) = last {
+                on_rows.call1(py, (batch,))?;
+                on_progress.call1(py, (progress.done, progress.expected))?;
+            }
+            Ok(())
+        };
+        match interruptible(py, &cancel, work, hand_over) {
+            (complete, None) => Ok(complete),
+            (_, Some(error)) if error.is_instance_of::<PyKeyboardInterrupt>(py) => Ok(false),
+            (_, Some(error)) => Err(error),
+        }
+    }
+
+    /// The results of rows, as JSON text.
+    fn summarise(&self, py: Python<'_>, rows: Vec<String>) -> PyResult<String> {
+        let rows = rows_from_json(&rows)?;
+        py.detach(|| to_json(&crossfade_scenario::summarise(&self.0, &rows)))
+    }
+
+    /// The events of run 0 of the only point, as CSV text.
+    fn events(&self, py: Python<'_>) -> PyResult<String> {
+        let cancel = AtomicBool::new(false);
+        let work = || crossfade_scenario::events(&self.0, &cancel);
+        match interruptible(py, &cancel, work, |_| Ok(())) {
+            (_, Some(error)) => Err(error),
+            (Ok(csv), None) => Ok(csv.unwrap_or_default()),
+            (Err(error), None) => Err(scenario_error(error)),
+        }
+    }
+}
+
+fn rows_from_json(rows: &[String]) -> PyResult<Vec<Row>> {
+    rows.iter().map(|row| from_json("row", row)).collect()
+}
+
+fn from_json<T: serde::de::DeserializeOwned>(what: &str, text: &str) -> PyResult<T> {
+    serde_json::from_str(text).map_err(|error| PyValueError::new_err(format!("{what}: {error}")))
+}
+
+fn to_json(value: &impl serde::Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
+}

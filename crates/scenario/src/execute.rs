@@ -1,0 +1,293 @@
+//! Makes the runs of a plan on several threads.
+//!
+//! What a row holds depends on the point, the seed and the number of the run alone, and the stop rule looks
+//! at runs in order: the result is the same for any number of threads.
+
+use crate::plan::{Plan, Point, Row};
+use crate::schedule::{Progress, Schedule, Task};
+use crate::simulate::simulate;
+use crossfade_core::RunSeed;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// Makes the runs of `plan` that are not among the `known` rows, on `jobs` threads, and hands each new row to
+/// `on_row` on the calling thread as soon as it is there.
+///
+/// Once `cancel` is true, it returns as soon as the runs under way have noticed (within milliseconds).
+/// Returns whether the plan is complete.
+pub fn execute(
+    plan: &Plan,
+    known: Vec<Row>,
+    jobs: usize,
+    cancel: &AtomicBool,
+    on_row: &mut dyn FnMut(Row, Progress),
+) -> bool {
+    execute_with(plan, known, jobs, cancel, on_row, &|point, seed| simulate(&point.setup, seed, cancel))
+}
+
+/// More threads than this are a slip of the pen.
+const MOST_JOBS: usize = 512;
+
+/// What makes a run: its metrics, or `None` if it was interrupted.
+type MakeRun<'a> = dyn Fn(&Point, RunSeed) -> Option<BTreeMap<String, f64>> + Sync + 'a;
+
+fn execute_with(
+    plan: &Plan,
+    known: Vec<Row>,
+    jobs: usize,
+    cancel: &AtomicBool,
+    on_row: &mut dyn FnMut(Row, Progress),
+    make_run: &MakeRun,
+) -> bool {
+    let jobs = jobs.clamp(1, MOST_JOBS);
+    let schedule = Schedule::new(plan, known, jobs);
+    let work = Work { schedule, under_way: 0, stopped: false };
+    let desk = Desk { work: Mutex::new(work), changed: Condvar::new() };
+    thread::scope(|scope| {
+        let (sender, rows) = channel();
+        for _ in 0..jobs {
+            let (sender, desk) = (sender.clone(), &desk);
+            scope.spawn(move || worker(plan, desk, cancel, &sender, make_run));
+        }
+        drop(sender);
+        for (row, progress) in rows {
+            on_row(row, progress);
+        }
+    });
+    !desk.lock().stopped
+}
+
+/// Where the workers get their tasks.
+struct Desk<'a> {
+    work: Mutex<Work<'a>>,
+    changed: Condvar,
+}
+
+struct Work<'a> {
+    schedule: Schedule<'a>,
+    under_way: usize,
+    /// No more tasks: cancelled, or a worker failed.
+    stopped: bool,
+}
+
+impl<'a> Desk<'a> {
+    fn lock(&self) -> MutexGuard<'_, Work<'a>> {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next task; waits while runs under way may yet make one necessary. `None` when all is done or
+    /// stopped.
+    fn next_task(&self, cancel: &AtomicBool) -> Option<Task> {
+        let mut work = self.lock();
+        loop {
+            if work.stopped {
+                return None;
+            }
+            if let Some(task) = work.schedule.take() {
+                if cancel.load(Ordering::Relaxed) {
+                    work.stopped = true;
+                    self.changed.notify_all();
+                    return None;
+                }
+                work.under_way += 1;
+                return Some(task);
+            }
+            if work.under_way == 0 {
+                return None;
+            }
+            work = self.changed.wait(work).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// The end of a task; without a row the work stops.
+    fn finish(&self, task: &Task, row: Option<&Row>) -> Option<Progress> {
+        let mut work = self.lock();
+        work.under_way -= 1;
+        let progress = row.map(|row| work.schedule.finish(task, row));
+        work.stopped |= progress.is_none();
+        self.changed.notify_all();
+        progress
+    }
+}
+
+fn worker(plan: &Plan, desk: &Desk, cancel: &AtomicBool, rows: &Sender<(Row, Progress)>, make_run: &MakeRun) {
+    while let Some(task) = desk.next_task(cancel) {
+        let seed = RunSeed { seed: plan.seed, run: task.run };
+        let result = catch_unwind(AssertUnwindSafe(|| make_run(&plan.points[task.point], seed)));
+        let row = match result {
+            Ok(metrics) => metrics.map(|metrics| Row {
+                key: task.key.clone(),
+                point: task.point,
+                run: task.run,
+                seed: plan.seed,
+                metrics,
+            }),
+            Err(panic) => {
+                // The others would wait for this run for ever.
+                desk.finish(&task, None);
+                resume_unwind(panic);
+            }
+        };
+        if let (Some(progress), Some(row)) = (desk.finish(&task, row.as_ref()), row) {
+            // The receiver outlives the workers.
+            let _ = rows.send((row, progress));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Overrides;
+    use crate::summarise::summarise;
+    use rand::RngExt;
+    use serde_json::{Value, json};
+    use std::sync::atomic::AtomicU64;
+    use std::time::Duration;
+
+    /// Three points, two of them equal.
+    fn plan(overrides: Value) -> Plan {
+        let text = r#"
+            schema = 1
+            run = { duration = "1000 slots" }
+            channel = { model = "iid" }
+            link = { rate = "1.5 Mbit/s", packet_size = "1400 B" }
+            tcp = { variant = "reno", w_max = 24, rto = { fixed = "100 slots" } }
+            sweep = { "channel.p_e" = [0.1, 0.2, "10 %"] }
+        "#;
+        Plan::load(text, "test.toml", &serde_json::from_value::<Overrides>(overrides).unwrap()).unwrap()
+    }
+
+    /// A run that takes a while, longer or shorter, and has a random goodput.
+    fn fake(point: &Point, seed: RunSeed) -> BTreeMap<String, f64> {
+        let mut stream = seed.stream("fake");
+        let value = 1e6 * (1.0 + 0.1 * point.index as f64) + 2e5 * stream.random::<f64>();
+        thread::sleep(Duration::from_micros(stream.random_range(0..2000)));
+        BTreeMap::from([("goodput_bps".to_owned(), value)])
+    }
+
+    fn rows(plan: &Plan, known: &[Row], jobs: usize) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let mut last = Progress { done: 0, expected: 0 };
+        let make_run = |point: &Point, seed| Some(fake(point, seed));
+        let cancel = AtomicBool::new(false);
+        let mut on_row = |row, progress: Progress| {
+            rows.push(row);
+            if progress.done > last.done {
+                last = progress;
+            }
+        };
+        assert!(execute_with(plan, known.to_vec(), jobs, &cancel, &mut on_row, &make_run));
+        if !rows.is_empty() {
+            assert_eq!(last.done, last.expected, "all is done at the end");
+        }
+        rows.sort_by_key(|row: &Row| (row.point, row.run));
+        rows
+    }
+
+    #[test]
+    fn rows_do_not_depend_on_the_number_of_threads() {
+        let plan = plan(json!({ "runs": 12 }));
+        let one = rows(&plan, &[], 1);
+        assert_eq!(one.len(), 24, "equal points share their rows");
+        for jobs in [2, 5] {
+            assert_eq!(rows(&plan, &[], jobs), one);
+        }
+        let results = summarise(&plan, &one);
+        assert_eq!(results[0].metrics, results[2].metrics);
+        assert_eq!(results[2].runs, 12);
+    }
+
+    #[test]
+    fn the_stop_rule_looks_at_runs_in_order() {
+        let plan = plan(json!({ "precision": "1.5 %" }));
+        let results = summarise(&plan, &rows(&plan, &[], 1));
+        assert!(results.iter().all(|result| result.runs > 10 && result.runs < 1000), "{results:?}");
+        for (result, point) in results.iter().zip(&plan.points) {
+            // By hand: the first number of runs, from 10, whose interval is narrow enough.
+            let value = |run| fake(point, RunSeed { seed: 1, run })["goodput_bps"];
+            let enough = (10..1000).find(|&n| {
+                let values: Vec<f64> = (0..n).map(value).collect();
+                let mean = values.iter().sum::<f64>() / n as f64;
+                let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n as f64 - 1.0);
+                let t = crossfade_core::student_t_quantile(0.975, n as f64 - 1.0);
+                t * (variance / n as f64).sqrt() <= 0.015 * mean
+            });
+            // The third point is equal to the first, and has its rows.
+            if point.index < 2 {
+                assert_eq!(Some(result.runs), enough);
+            }
+        }
+        for jobs in [2, 5] {
+            assert_eq!(summarise(&plan, &rows(&plan, &[], jobs)), results, "{jobs} jobs");
+        }
+    }
+
+    #[test]
+    fn a_precision_out_of_reach_ends_at_max_runs_with_a_warning() {
+        let plan = plan(json!({ "precision": 1e-6, "set": [["run.max_runs", 12]] }));
+        let results = summarise(&plan, &rows(&plan, &[], 3));
+        assert!(results.iter().all(|result| result.runs == 12));
+        assert!(results[0].warnings[0].contains("within 12 runs"), "{:?}", results[0].warnings);
+    }
+
+    #[test]
+    fn what_is_known_is_not_made_again() {
+        let plan = plan(json!({ "runs": 10 }));
+        let all = rows(&plan, &[], 2);
+        let known: Vec<Row> = all.iter().filter(|row| row.run % 3 != 0).cloned().collect();
+        let made = rows(&plan, &known, 2);
+        assert!(made.iter().all(|row| row.run % 3 == 0) && made.len() + known.len() == all.len());
+        assert!(rows(&plan, &all, 2).is_empty());
+        // Rows of another plan, where the same scenario was another point.
+        let shifted: Vec<Row> = all.iter().map(|row| Row { point: row.point + 7, ..row.clone() }).collect();
+        assert_eq!(summarise(&plan, &shifted), summarise(&plan, &all));
+    }
+
+    #[test]
+    fn cancelling_keeps_what_is_finished() {
+        let plan = plan(json!({ "runs": 100 }));
+        let (cancel, begun) = (AtomicBool::new(false), AtomicU64::new(0));
+        let make_run = |point: &Point, seed| {
+            if begun.fetch_add(1, Ordering::Relaxed) == 30 {
+                cancel.store(true, Ordering::Relaxed);
+            }
+            (!cancel.load(Ordering::Relaxed)).then(|| fake(point, seed))
+        };
+        let mut finished = Vec::new();
+        let complete =
+            execute_with(&plan, Vec::new(), 3, &cancel, &mut |row, _| finished.push(row), &make_run);
+        assert!(!complete);
+        assert!((28..=30).contains(&finished.len()), "{}", finished.len());
+        let results = summarise(&plan, &finished);
+        assert_eq!(results[0].warnings, [format!("interrupted after {} of 100 runs", results[0].runs)]);
+        assert_eq!(results[1].runs, 0);
+        assert!(results[1].metrics.is_empty());
+    }
+
+    #[test]
+    fn cancelled_beforehand_nothing_is_made() {
+        let plan = plan(json!({}));
+        let make_run = |_: &Point, _| -> Option<BTreeMap<String, f64>> { unreachable!("no run is to begin") };
+        let cancel = AtomicBool::new(true);
+        assert!(!execute_with(&plan, Vec::new(), 2, &cancel, &mut |_, _| (), &make_run));
+    }
+
+    #[test]
+    fn a_failing_run_ends_the_work_instead_of_blocking_it() {
+        let plan = plan(json!({ "precision": 0.01 }));
+        let make_run = |point: &Point, seed: RunSeed| {
+            assert!(seed.run != 9, "on purpose");
+            Some(fake(point, seed))
+        };
+        let cancel = AtomicBool::new(false);
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            execute_with(&plan, Vec::new(), 4, &cancel, &mut |_, _| (), &make_run)
+        }));
+        assert!(outcome.is_err());
+    }
+}

@@ -1,0 +1,84 @@
+//! Run identity: equal keys, equal results.
+//!
+//! A row's key is the hash of everything that decides it: the resolved scenario without what concerns the
+//! plan alone (title, methods, sweep, number of runs, seed), the version of the results, the seed and the
+//! run.
+
+use crate::scenario::Scenario;
+use crate::schema::PLAN_KEYS;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// Raised whenever the same scenario and seed give other numbers than before; CHANGES says why. Rows of
+/// different versions have different keys and never mix.
+pub const RESULTS_VERSION: u32 = 1;
+
+/// The hash of a resolved scenario, ready to take in a seed and a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Identity(Sha256);
+
+impl Identity {
+    pub(crate) fn of(scenario: &Scenario) -> Self {
+        Self(Sha256::new_with_prefix(format!("[{},{RESULTS_VERSION},", canonical(scenario))))
+    }
+
+    /// The identity of the point, whatever the seed.
+    pub(crate) fn id(&self) -> String {
+        hex(self.0.clone())
+    }
+
+    /// The key of one row.
+    pub(crate) fn row_key(&self, seed: u64, run: u64) -> String {
+        hex(self.0.clone().chain_update(format!("{seed},{run}]")))
+    }
+}
+
+/// What decides results, as JSON text with sorted keys.
+fn canonical(scenario: &Scenario) -> String {
+    let mut value = serde_json::to_value(scenario).unwrap_or_default();
+    for key in PLAN_KEYS {
+        remove(&mut value, key);
+    }
+    value.sort_all_objects();
+    value.to_string()
+}
+
+fn remove(value: &mut Value, key: &str) {
+    match key.split_once('.') {
+        Some((table, rest)) => remove(&mut value[table], rest),
+        None => {
+            value.as_object_mut().and_then(|table| table.shift_remove(key));
+        }
+    }
+}
+
+/// The first 32 hex digits.
+fn hex(hash: Sha256) -> String {
+    use std::fmt::Write as _;
+    hash.finalize().iter().take(16).fold(String::with_capacity(32), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_hashes_of_the_canonical_text() {
+        let mut scenario = Scenario { schema: Some(1), title: Some("x".into()), ..Scenario::default() };
+        scenario.run.seed = Some(7);
+        scenario.tcp.w_max = Some(24);
+        let text = canonical(&scenario);
+        assert_eq!(
+            text,
+            "{\"channel\":{},\"link\":{\"queue\":{}},\"reverse\":{\"channel\":{},\"queue\":{}},\
+             \"run\":{},\"schema\":1,\"tcp\":{\"rto\":{},\"w_max\":24}}"
+        );
+        let whole = format!("[{text},1,7,0]");
+        assert_eq!(Identity::of(&scenario).row_key(7, 0), hex(Sha256::new_with_prefix(whole)));
+        // FIPS 180-2, appendix B.1: SHA-256 of "abc".
+        assert_eq!(hex(Sha256::new_with_prefix("abc")), "ba7816bf8f01cfea414140de5dae2223");
+    }
+}

@@ -1,0 +1,269 @@
+//! From a scenario file to a plan: points to be simulated, and when there are enough runs of each.
+
+use crate::document::{parse_toml, set};
+use crate::error::ScenarioError;
+use crate::identity::Identity;
+use crate::resolve::{Setup, StopRule, resolve};
+use crate::scenario::Scenario;
+use crate::schema::check;
+use crate::sweep::{axes, cross};
+use crate::warnings;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::collections::{HashMap, HashSet};
+
+/// What is asked for on top of the file, each as JSON: strings may be quantities (`"1 %"`).
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Overrides {
+    /// Dotted keys and their values, set in order; a table is merged, null removes.
+    pub set: Vec<(String, Value)>,
+    /// Axes: a list of values, or a range as text. Replaces the file's axis of the same keys or comes last.
+    pub over: Vec<(String, Value)>,
+    /// Replaces the file's `run.runs` or `run.precision`.
+    pub runs: Option<Value>,
+    /// Replaces the file's `run.runs` or `run.precision`.
+    pub precision: Option<Value>,
+    /// Replaces `run.seed`.
+    pub seed: Option<Value>,
+    /// Replaces `methods`.
+    pub methods: Option<Value>,
+}
+
+/// One point of a plan: a scenario without choice.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// Its number in the plan.
+    pub index: usize,
+    /// The values of the axes, by dotted key, as they were written.
+    pub axes: Map<String, Value>,
+    /// The scenario, all defaults filled in.
+    pub scenario: Scenario,
+    /// The same in the terms of the models.
+    pub setup: Setup,
+    /// Equal for equal points of any plan with the same results version.
+    pub id: String,
+    identity: Identity,
+}
+
+/// What is to be run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The keys that vary, in order.
+    pub axes: Vec<String>,
+    /// The points; the first axis varies slowest.
+    pub points: Vec<Point>,
+    /// When there are enough runs of a point.
+    pub stop: StopRule,
+    /// Run `r` of every point draws from the streams of (seed, r): common random numbers across points.
+    pub seed: u64,
+}
+
+/// More rows than this fill memories and disks before they tell anything.
+const MOST_ROWS: u64 = 10_000_000;
+
+impl Plan {
+    /// Reads a scenario in TOML; `name` stands in messages about its syntax.
+    ///
+    /// # Errors
+    /// Anything that is not right, as one line.
+    ///
+    /// ```
+    /// use crossfade_scenario::{Overrides, Plan};
+    /// let text = r#"
+    ///     schema = 1
+    ///     run = { duration = "1000 slots" }
+    ///     channel = { model = "iid", p_e = 0.01 }
+    ///     link = { rate = "1.5 Mbit/s", packet_size = "1400 B" }
+    ///     tcp = { variant = "reno", w_max = 24, rto = { fixed = "100 slots" } }
+    ///     sweep = { "channel.p_e" = "log:0.001:0.1:3" }
+    /// "#;
+    /// let plan = Plan::load(text, "example.toml", &Overrides::default()).unwrap();
+    /// assert_eq!(plan.points[1].axes["channel.p_e"], 0.01);
+    /// ```
+    pub fn load(text: &str, name: &str, overrides: &Overrides) -> Result<Self, ScenarioError> {
+        let mut root = parse_toml(text, name)?;
+        check_version(&root)?;
+        for (key, value) in &overrides.set {
+            set_key(&mut root, key, value)?;
+        }
+        apply_stop_rule(&mut root, overrides)?;
+        let sweep = root.shift_remove("sweep");
+        check(&Value::Object(root.clone()))?;
+        let axes = axes(sweep, &overrides.over, &overrides.set)?;
+        let (stop, seed) = plan_values(&root)?;
+        let mut points = Vec::new();
+        for (index, values) in cross(&axes)?.enumerate() {
+            points.push(point(index, &root, values)?);
+        }
+        let rows = points.len() as u64 * stop.most_runs();
+        if rows > MOST_ROWS {
+            let problem = format!("{} points x {} runs are too many rows", points.len(), stop.most_runs());
+            return Err(ScenarioError::key("sweep", format!("{problem}; at most {MOST_ROWS} are allowed")));
+        }
+        let axes = axes.into_iter().flat_map(|axis| axis.keys).collect();
+        Ok(Self { axes, points, stop, seed })
+    }
+
+    /// The key of the row of `run` at `point`.
+    pub fn row_key(&self, point: &Point, run: u64) -> String {
+        point.identity.row_key(self.seed, run)
+    }
+
+    /// The keys of all rows that may be needed, each once.
+    pub fn keys(&self) -> Vec<String> {
+        let runs = self.stop.most_runs();
+        let firsts = self.first_of_equals();
+        let distinct = self.points.iter().filter(|point| firsts[point.index] == point.index);
+        distinct.flat_map(|point| (0..runs).map(|run| self.row_key(point, run))).collect()
+    }
+
+    /// For each point the first one that is equal to it: equal points share their rows.
+    pub(crate) fn first_of_equals(&self) -> Vec<usize> {
+        let mut seen = HashMap::new();
+        self.points.iter().map(|point| *seen.entry(point.id.as_str()).or_insert(point.index)).collect()
+    }
+
+    /// What doubts the scenario itself raises, before anything runs.
+    pub fn warnings(&self) -> Vec<String> {
+        const MOST: usize = 10;
+        let mut seen = HashSet::new();
+        let all = self.points.iter().flat_map(|point| warnings::of_setup(&point.setup));
+        let mut distinct: Vec<String> = all.filter(|warning| seen.insert(warning.clone())).collect();
+        if distinct.len() > MOST {
+            let left_out = distinct.split_off(MOST).len();
+            distinct.push(format!("and {left_out} more warnings at points of the sweep"));
+        }
+        distinct
+    }
+
+    /// The plan as JSON: the first point's scenario, seed, stop rule, axes, points and warnings.
+    pub fn describe(&self) -> Value {
+        let stop = match self.stop {
+            StopRule::Runs(runs) => json!({ "runs": runs }),
+            StopRule::Precision { relative, max_runs } => {
+                json!({ "precision": relative, "max_runs": max_runs })
+            }
+        };
+        let points: Vec<Value> =
+            self.points.iter().map(|point| json!({ "axes": point.axes, "id": point.id })).collect();
+        json!({
+            "scenario": self.points.first().map(|point| &point.scenario),
+            "seed": self.seed,
+            "stop": stop,
+            "axes": self.axes,
+            "points": points,
+            "warnings": self.warnings(),
+        })
+    }
+}
+
+impl StopRule {
+    /// No point needs more runs than this.
+    pub fn most_runs(self) -> u64 {
+        match self {
+            Self::Runs(runs) => runs,
+            Self::Precision { max_runs, .. } => max_runs,
+        }
+    }
+}
+
+/// A file of another version has other keys: say that before anything else.
+fn check_version(root: &Map<String, Value>) -> Result<(), ScenarioError> {
+    match root.get("schema") {
+        None => Err(ScenarioError::missing("schema", "write schema = 1")),
+        Some(version) if *version != 1 => Err(ScenarioError::value(
+            "schema",
+            version,
+            "must be 1, the version of the format that is read here",
+        )),
+        Some(_) => Ok(()),
+    }
+}
+
+fn set_key(root: &mut Map<String, Value>, key: &str, value: &Value) -> Result<(), ScenarioError> {
+    if key == "sweep" || key.starts_with("sweep.") {
+        return Err(ScenarioError::key(key, "an axis is not set; give it with --over"));
+    }
+    crate::schema::lookup(key)?;
+    set(root, key, value)
+}
+
+fn apply_stop_rule(root: &mut Map<String, Value>, overrides: &Overrides) -> Result<(), ScenarioError> {
+    if overrides.runs.is_some() {
+        set(root, "run.precision", &Value::Null)?;
+        set(root, "run.max_runs", &Value::Null)?;
+    }
+    if overrides.precision.is_some() {
+        set(root, "run.runs", &Value::Null)?;
+    }
+    let asked = [
+        ("run.runs", &overrides.runs),
+        ("run.precision", &overrides.precision),
+        ("run.seed", &overrides.seed),
+        ("methods", &overrides.methods),
+    ];
+    asked
+        .into_iter()
+        .filter_map(|(key, value)| Some((key, value.as_ref()?)))
+        .try_for_each(|(key, value)| set(root, key, value))
+}
+
+/// Stop rule and seed: the same at every point.
+fn plan_values(root: &Map<String, Value>) -> Result<(StopRule, u64), ScenarioError> {
+    let run = json!({ "run": root.get("run").cloned().unwrap_or_else(|| json!({})) });
+    let mut scenario = read(&run)?;
+    scenario.run.resolve_stop()
+}
+
+/// The scenario at one point of the sweep.
+fn point(index: usize, root: &Map<String, Value>, axes: Map<String, Value>) -> Result<Point, ScenarioError> {
+    let mut document = root.clone();
+    let resolved = (|| {
+        for (key, value) in &axes {
+            set(&mut document, key, value)?;
+        }
+        let document = Value::Object(document);
+        check(&document)?;
+        let mut scenario = read(&document)?;
+        scenario.run.resolve_stop()?;
+        let setup = resolve(&mut scenario)?;
+        Ok((scenario, setup))
+    })();
+    let (scenario, setup) = resolved.map_err(|error: ScenarioError| locate(error, &axes))?;
+    let identity = Identity::of(&scenario);
+    Ok(Point { index, axes, id: identity.id(), scenario, setup, identity })
+}
+
+/// Says at which point of the sweep an error lies, unless its key is the axis.
+fn locate(mut error: ScenarioError, axes: &Map<String, Value>) -> ScenarioError {
+    if !axes.is_empty() && !axes.contains_key(&error.key) {
+        let values = axes.iter().map(|(key, value)| format!("{key} = {value}"));
+        error.at = Some(values.collect::<Vec<_>>().join(", "));
+    }
+    error
+}
+
+/// Reads a checked document. What can still be wrong is a quantity.
+fn read(document: &Value) -> Result<Scenario, ScenarioError> {
+    serde_path_to_error::deserialize(document).map_err(|error| {
+        let key = error.path().to_string();
+        let found = key.split('.').try_fold(document, |value, name| value.get(name));
+        ScenarioError::value(&key, found.unwrap_or(&Value::Null), error.inner().to_string())
+    })
+}
+
+/// One run of one point.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Names everything that decides the metrics; see [`Plan::row_key`].
+    pub key: String,
+    /// The number of the point in the plan that made the row.
+    pub point: usize,
+    /// Replication, counted from 0.
+    pub run: u64,
+    /// The seed.
+    pub seed: u64,
+    /// Values by name; a metric that is undefined in this run is absent.
+    pub metrics: std::collections::BTreeMap<String, f64>,
+}

@@ -1,0 +1,230 @@
+//! The values of a scenario that carry a unit.
+//!
+//! Each reads what [`crossfade_core::units`] reads, keeps the quantity, and writes it in one canonical way:
+//! `"0.1 s"` and `"100 ms"` are the same delay and make the same run.
+
+use crossfade_core::{SimTime, units};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+
+/// A quantity written as a string.
+macro_rules! text_quantity {
+    ($(#[$doc:meta])* $name:ident($inner:ty), $expects:literal, $parse:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub struct $name(pub $inner);
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = Cow::<str>::deserialize(deserializer)?;
+                let parse: fn(&str) -> Option<$inner> = $parse;
+                parse(&text).map(Self).ok_or_else(|| D::Error::custom(concat!("must be ", $expects)))
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string", "x-expects": $expects })
+            }
+        }
+    };
+}
+
+text_quantity!(
+    /// A span of time, absolute or in slots.
+    Span(units::Span),
+    "a time such as \"100 ms\", \"2 s\" or \"100 slots\"",
+    |text| units::parse_span(text).ok()
+);
+text_quantity!(
+    /// A bit rate in bit/s.
+    Rate(f64),
+    "a positive bit rate such as \"64 kbit/s\" or \"1.5 Mbit/s\"",
+    |text| units::parse_rate(text).ok().filter(|rate| rate.is_finite())
+);
+text_quantity!(
+    /// A number of bytes.
+    Size(u32),
+    "a whole number of bytes such as \"40 B\" or \"1400 B\", at most 65535 B",
+    // No packet of the Internet protocol is longer (RFC 791 section 3.1).
+    |text| units::parse_size(text).ok().filter(|&bytes| bytes <= 65535)
+);
+text_quantity!(
+    /// How many packets a queue holds; `None` is without limit.
+    PacketLimit(Option<u32>),
+    "a number of packets such as \"50 packets\", or \"unlimited\"",
+    |text| match text.trim() {
+        "unlimited" => Some(None),
+        text => {
+            let number = text.strip_suffix("packets").or_else(|| text.strip_suffix("packet"))?;
+            number.trim_end().parse().ok().map(Some)
+        }
+    }
+);
+
+impl fmt::Display for Span {
+    /// In the largest unit that needs no fraction.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            units::Span::Slots(slots) => write!(f, "{slots} slots"),
+            units::Span::Time(time) => {
+                let nanos = time.as_nanos();
+                let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns")];
+                let (scale, unit) =
+                    units.into_iter().find(|(scale, _)| nanos % scale == 0).unwrap_or((1, "ns"));
+                write!(f, "{} {unit}", nanos / scale)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bit/s", self.0)
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} B", self.0)
+    }
+}
+
+impl fmt::Display for PacketLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(packets) => write!(f, "{packets} packets"),
+            None => f.write_str("unlimited"),
+        }
+    }
+}
+
+impl Span {
+    /// No time at all.
+    pub const ZERO: Self = Self(units::Span::Time(SimTime::ZERO));
+
+    /// `millis` milliseconds.
+    pub const fn millis(millis: u64) -> Self {
+        Self(units::Span::Time(SimTime::from_millis(millis)))
+    }
+}
+
+/// A probability or a share between 0 and 1: `0.01` or `"1 %"`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share(pub f64);
+
+impl<'de> Deserialize<'de> for Share {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(f64),
+            Text(String),
+        }
+        let share = match Written::deserialize(deserializer)? {
+            Written::Number(number) => number,
+            Written::Text(text) => units::parse_ratio(&text)
+                .map_err(|_| D::Error::custom(format_args!("must be {}", Self::EXPECTS)))?,
+        };
+        if (0.0..=1.0).contains(&share) {
+            Ok(Self(share))
+        } else {
+            Err(D::Error::custom("must be between 0 and 1"))
+        }
+    }
+}
+
+impl Share {
+    const EXPECTS: &str = "a number between 0 and 1, or a percentage such as \"1 %\"";
+}
+
+impl Serialize for Share {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.0)
+    }
+}
+
+impl JsonSchema for Share {
+    fn schema_name() -> Cow<'static, str> {
+        "Share".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [{ "type": "number", "minimum": 0, "maximum": 1 }, { "type": "string" }],
+            "x-expects": Self::EXPECTS,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde::de::DeserializeOwned;
+    use serde_json::{Value, from_value, json, to_value};
+
+    /// What is written after reading `text`.
+    fn canonical<T: DeserializeOwned + Serialize>(written: Value) -> Result<Value, String> {
+        let quantity: T = from_value(written).map_err(|error| error.to_string())?;
+        Ok(to_value(quantity).unwrap())
+    }
+
+    #[test]
+    fn one_quantity_is_written_in_one_way() {
+        for (written, expected) in
+            [("100 ms", "100 ms"), ("0.1 s", "100 ms"), ("2 min", "120 s"), ("7ns", "7 ns"), ("0 h", "0 s")]
+        {
+            assert_eq!(canonical::<Span>(json!(written)), Ok(json!(expected)));
+        }
+        assert_eq!(canonical::<Span>(json!("100 slots")), Ok(json!("100 slots")));
+        assert_eq!(canonical::<Rate>(json!("1.5 Mbit/s")), Ok(json!("1500000 bit/s")));
+        assert_eq!(canonical::<Size>(json!("1.4 kB")), Ok(json!("1400 B")));
+        assert_eq!(canonical::<PacketLimit>(json!("1 packet")), Ok(json!("1 packets")));
+        assert_eq!(canonical::<PacketLimit>(json!("unlimited")), Ok(json!("unlimited")));
+        assert_eq!(canonical::<Share>(json!("1 %")), canonical::<Share>(json!(0.01)));
+        assert_eq!(canonical::<Share>(json!(1)), Ok(json!(1.0)));
+    }
+
+    #[test]
+    fn refusals_say_what_is_allowed() {
+        let wrong = [
+            (canonical::<Span>(json!("100")), "100 slots"),
+            (canonical::<Rate>(json!("1 Mbps")), "Mbit/s"),
+            (canonical::<Rate>(json!("1e308 Gbit/s")), "Mbit/s"),
+            (canonical::<Size>(json!("64 KiB")), "at most 65535 B"),
+            (canonical::<PacketLimit>(json!("-1 packets")), "unlimited"),
+            (canonical::<PacketLimit>(json!("50")), "50 packets"),
+            (canonical::<Share>(json!("1 dB")), "1 %"),
+            (canonical::<Share>(json!("101 %")), "between 0 and 1"),
+            (canonical::<Share>(json!(-0.1)), "between 0 and 1"),
+        ];
+        for (result, fragment) in wrong {
+            let message = result.unwrap_err();
+            assert!(message.contains(fragment), "{message}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(nanos in 0..1_u64 << 53, rate in 1e-3..1e12, slots in 0.0..1e9) {
+            for span in [units::Span::Time(SimTime::from_nanos(nanos)), units::Span::Slots(slots)] {
+                prop_assert_eq!(from_value::<Span>(to_value(Span(span)).unwrap()).unwrap(), Span(span));
+            }
+            prop_assert_eq!(from_value::<Rate>(to_value(Rate(rate)).unwrap()).unwrap(), Rate(rate));
+        }
+    }
+}

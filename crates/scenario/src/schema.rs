@@ -1,0 +1,361 @@
+//! The JSON Schema of a scenario, and what is read off it: the check of keys, types and ranges, and the
+//! explanations.
+
+use crate::error::{ScenarioError, join, nearest};
+use crate::scenario::Scenario;
+use schemars::Schema;
+use schemars::generate::SchemaSettings;
+use schemars::transform::{Transform, transform_subschemas};
+use serde_json::{Map, Value};
+use std::fmt::Write as _;
+use std::sync::LazyLock;
+
+/// Keys that concern the plan as a whole: no axis can vary them, and they have no part in a run's identity.
+pub(crate) const PLAN_KEYS: [&str; 7] =
+    ["title", "methods", "sweep", "run.runs", "run.precision", "run.max_runs", "run.seed"];
+
+static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
+    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    let mut schema = settings.into_generator().into_root_schema_for::<Scenario>();
+    Tidy.transform(&mut schema);
+    schema.to_value()
+});
+
+/// The JSON Schema of a scenario (draft 2020-12), for editors. `x-expects` says what a quantity looks like,
+/// `x-default` is a default that depends on other keys.
+pub fn schema() -> Value {
+    SCHEMA.clone()
+}
+
+/// TOML has no null: an absent key is one that is not there. Tables take no other keys.
+#[derive(Clone)]
+struct Tidy;
+
+impl Transform for Tidy {
+    fn transform(&mut self, schema: &mut Schema) {
+        if let Some(Value::Array(types)) = schema.get_mut("type") {
+            let kept = types.iter().find(|name| *name != "null").cloned();
+            schema.insert("type".into(), kept.unwrap_or(Value::Null));
+        }
+        if let Some(Value::Array(alternatives)) = schema.get("anyOf")
+            && let [Value::Object(inner), Value::Object(null)] = alternatives.as_slice()
+            && null.get("type").is_some_and(|name| name == "null")
+        {
+            let inner = inner.clone();
+            schema.remove("anyOf");
+            for (key, value) in inner {
+                schema.as_object_mut().into_iter().for_each(|outer| {
+                    outer.entry(key.clone()).or_insert_with(|| value.clone());
+                });
+            }
+        }
+        if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+            let marked = |(name, property): (&String, &mut Value)| {
+                property.as_object_mut()?.remove("x-required").map(|_| Value::from(name.clone()))
+            };
+            let required: Vec<Value> = properties.iter_mut().filter_map(marked).collect();
+            if !required.is_empty() {
+                schema.insert("required".into(), required.into());
+            }
+            schema.remove("default");
+            schema.insert("additionalProperties".into(), Value::Bool(false));
+        }
+        schema.remove("format");
+        transform_subschemas(self, schema);
+    }
+}
+
+/// Checks a scenario, or the part of it at `key`, against the schema: unknown keys, types, words and ranges.
+///
+/// # Errors
+/// The first thing that is not allowed.
+pub(crate) fn check(scenario: &Value) -> Result<(), ScenarioError> {
+    check_part(&SCHEMA, scenario, "")
+}
+
+fn check_part(schema: &Value, value: &Value, key: &str) -> Result<(), ScenarioError> {
+    let refuse = || Err(ScenarioError::value(key, value, format!("must be {}", expected(schema))));
+    if let Some(alternatives) = schema["anyOf"].as_array() {
+        // Alternatives differ in their JSON type.
+        return match alternatives.iter().find(|alternative| has_type(alternative, value)) {
+            Some(alternative) => check_part(alternative, value, key),
+            None => refuse(),
+        };
+    }
+    let words = words(schema);
+    if !words.is_empty() {
+        return match value.as_str() {
+            Some(word) if words.contains(&word) => Ok(()),
+            word => {
+                let near = word.and_then(|word| nearest(word, &words));
+                let hint = near.map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
+                let problem = format!("must be {}{hint}", expected(schema));
+                Err(ScenarioError::value(key, value, problem))
+            }
+        };
+    }
+    if !has_type(schema, value) {
+        return refuse();
+    }
+    match value {
+        Value::Object(table) => check_table(schema, table, key),
+        Value::Array(items) => {
+            let mut items = items.iter().enumerate();
+            items.try_for_each(|(i, item)| check_part(&schema["items"], item, &format!("{key}[{i}]")))
+        }
+        Value::Number(number) if !in_range(schema, number.as_f64().unwrap_or(f64::NAN)) => {
+            Err(ScenarioError::value(key, value, format!("must be {}", range(schema).unwrap_or_default())))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_table(schema: &Value, table: &Map<String, Value>, key: &str) -> Result<(), ScenarioError> {
+    let Some(properties) = schema["properties"].as_object() else { return Ok(()) };
+    table.iter().try_for_each(|(name, value)| match properties.get(name) {
+        Some(property) => check_part(property, value, &join(key, name)),
+        None => Err(ScenarioError::unknown(key, name, &names(properties))),
+    })
+}
+
+fn has_type(schema: &Value, value: &Value) -> bool {
+    match schema["type"].as_str() {
+        Some("object") => value.is_object(),
+        Some("array") => value.is_array(),
+        Some("string") => value.is_string(),
+        Some("boolean") => value.is_boolean(),
+        Some("integer") => value.is_i64() || value.is_u64(),
+        Some("number") => value.is_number(),
+        _ => true,
+    }
+}
+
+fn in_range(schema: &Value, number: f64) -> bool {
+    let limit = |name: &str| schema[name].as_f64();
+    limit("minimum").is_none_or(|min| number >= min)
+        && limit("maximum").is_none_or(|max| number <= max)
+        && limit("exclusiveMinimum").is_none_or(|min| number > min)
+}
+
+/// The words that a key takes, if it takes words only.
+fn words(schema: &Value) -> Vec<&str> {
+    let alternatives = schema["oneOf"].as_array().map_or(&[][..], Vec::as_slice);
+    alternatives.iter().filter_map(|alternative| alternative["const"].as_str()).collect()
+}
+
+/// What a value has to be, to stand behind "must be".
+fn expected(schema: &Value) -> String {
+    if let Some(text) = schema["x-expects"].as_str() {
+        return text.to_owned();
+    }
+    let words = words(schema);
+    if !words.is_empty() {
+        return format!("one of {}", words.join(", "));
+    }
+    match schema["type"].as_str() {
+        Some("object") => "a table".to_owned(),
+        Some("array") => format!("a list, each item {}", expected(&schema["items"])),
+        Some("boolean") => "true or false".to_owned(),
+        Some(number @ ("integer" | "number")) => {
+            let kind = if number == "integer" { "a whole number" } else { "a number" };
+            range(schema).map_or(kind.to_owned(), |range| format!("{kind}, {range}"))
+        }
+        _ => "a string".to_owned(),
+    }
+}
+
+/// The limits of a number.
+fn range(schema: &Value) -> Option<String> {
+    match (&schema["minimum"], &schema["exclusiveMinimum"], &schema["maximum"]) {
+        (Value::Number(min), _, Value::Number(max)) if min == max => Some(min.to_string()),
+        (Value::Number(min), _, Value::Number(max)) => Some(format!("between {min} and {max}")),
+        (Value::Number(min), _, _) => Some(format!("at least {min}")),
+        (_, Value::Number(min), Value::Number(max)) => Some(format!("above {min} and at most {max}")),
+        _ => None,
+    }
+}
+
+fn names(properties: &Map<String, Value>) -> Vec<&str> {
+    let mut names: Vec<&str> = properties.keys().map(String::as_str).collect();
+    names.sort_unstable();
+    names
+}
+
+/// The schema of a dotted key.
+///
+/// # Errors
+/// A key that is unknown, with the nearest that is known.
+pub(crate) fn lookup(key: &str) -> Result<&'static Value, ScenarioError> {
+    let mut schema: &Value = &SCHEMA;
+    let mut path = String::new();
+    for name in key.split('.') {
+        let Some(properties) = schema["properties"].as_object() else {
+            return Err(ScenarioError::key(key, format!("unknown key; {path} is {}", expected(schema))));
+        };
+        schema =
+            properties.get(name).ok_or_else(|| ScenarioError::unknown(&path, name, &names(properties)))?;
+        path = join(&path, name);
+    }
+    Ok(schema)
+}
+
+/// Explains a key: what it means, what it takes, its default. A table is explained with its keys; the empty
+/// key is the whole scenario.
+///
+/// # Errors
+/// A key that is unknown, with the nearest that is known.
+pub fn explain(key: &str) -> Result<String, ScenarioError> {
+    let key = key.trim();
+    let schema = if key.is_empty() { &SCHEMA } else { lookup(key)? };
+    let mut text = String::new();
+    let title = if key.is_empty() { "scenario" } else { key };
+    let _ = writeln!(text, "{title}: {}", expected(schema));
+    let _ = writeln!(text, "\n{}", description(schema));
+    let words = schema["oneOf"].as_array().into_iter().flatten();
+    let words = words.map(|word| (word["const"].as_str().unwrap_or_default().to_owned(), description(word)));
+    text += &columns(&words.collect::<Vec<_>>());
+    if let Some(properties) = schema["properties"].as_object() {
+        let first_sentence = |property| {
+            let summary = description(property);
+            summary.split_inclusive(". ").next().unwrap_or_default().trim_end().to_owned()
+        };
+        let keys = properties.iter().map(|(name, property)| (join(key, name), first_sentence(property)));
+        text.push('\n');
+        text += &columns(&keys.collect::<Vec<_>>());
+    } else {
+        let _ = writeln!(text, "\nDefault: {}", default(key, schema));
+    }
+    Ok(text)
+}
+
+/// The doc comment as one paragraph: its line breaks are those of the source.
+fn description(schema: &Value) -> String {
+    schema["description"].as_str().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn default(key: &str, schema: &Value) -> String {
+    match (&schema["default"], &schema["x-default"]) {
+        (Value::Null, Value::String(text)) => text.clone(),
+        (Value::Null, _) if is_required(key) => "none; the key is required".to_owned(),
+        (Value::Null, _) => "none".to_owned(),
+        (value, _) => value.to_string(),
+    }
+}
+
+fn is_required(key: &str) -> bool {
+    let (table, name) = key.rsplit_once('.').map_or((None, key), |(table, name)| (Some(table), name));
+    let parent = table.map_or(Ok(&*SCHEMA), lookup);
+    parent.is_ok_and(|parent| {
+        parent["required"].as_array().is_some_and(|names| names.iter().any(|n| n == name))
+    })
+}
+
+/// Indented lines of names and texts, the texts below each other.
+fn columns(lines: &[(String, String)]) -> String {
+    let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or_default() + 2;
+    lines.iter().fold(String::new(), |mut text, (name, meaning)| {
+        let _ = writeln!(text, "  {name:<width$}{meaning}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn error(scenario: &Value) -> String {
+        check(scenario).unwrap_err().to_string()
+    }
+
+    /// Every dotted key of the schema.
+    fn all_keys(schema: &Value, key: &str) -> Vec<String> {
+        let properties = schema["properties"].as_object().into_iter().flatten();
+        let inner = properties.flat_map(|(name, property)| all_keys(property, &join(key, name)));
+        std::iter::once(key.to_owned()).chain(inner).collect()
+    }
+
+    #[test]
+    fn unknown_keys_are_found_at_any_depth() {
+        assert_eq!(
+            error(&json!({ "link": { "rat": 1 } })),
+            "link.rat: unknown key; did you mean link.rate? (allowed: delay, packet_size, queue, rate)"
+        );
+        assert!(error(&json!({ "tcp": { "rto": { "fix": 1 } } })).contains("did you mean tcp.rto.fixed?"));
+        assert!(error(&json!({ "chanel": {} })).contains("did you mean channel?"));
+    }
+
+    #[test]
+    fn types_words_and_ranges_are_checked() {
+        assert_eq!(
+            error(&json!({ "channel": { "p_e": 1.5 } })),
+            "channel.p_e = 1.5: must be between 0 and 1"
+        );
+        assert_eq!(
+            error(&json!({ "tcp": { "w_max": 24.0 } })),
+            "tcp.w_max = 24.0: must be a whole number, between 1 and 1000000"
+        );
+        assert_eq!(
+            error(&json!({ "tcp": { "variant": "rino" } })),
+            "tcp.variant = \"rino\": must be one of old-tahoe, tahoe, reno, newreno, sack; \
+             did you mean \"reno\"?"
+        );
+        assert_eq!(error(&json!({ "schema": 2 })), "schema = 2: must be 1");
+        assert_eq!(
+            error(&json!({ "channel": { "fd_t": 0 } })),
+            "channel.fd_t = 0: must be above 0 and at most 100"
+        );
+        assert_eq!(error(&json!({ "link": [] })), "link = []: must be a table");
+        assert_eq!(
+            error(&json!({ "channel": { "drops": [1, -1] } })),
+            "channel.drops[1] = -1: must be at least 0"
+        );
+        assert!(
+            error(&json!({ "link": { "rate": 1500000 } })).contains("must be a positive bit rate such as")
+        );
+    }
+
+    #[test]
+    fn every_key_is_explained() {
+        let keys = all_keys(&SCHEMA, "");
+        assert!(keys.len() > 50, "{}", keys.len());
+        for key in &keys {
+            let text = explain(key).unwrap();
+            assert!(
+                !description(if key.is_empty() { &SCHEMA } else { lookup(key).unwrap() }).is_empty(),
+                "{key}"
+            );
+            assert!(text.lines().count() >= 3, "{text}");
+        }
+        let fixed = explain("tcp.rto.fixed").unwrap();
+        assert!(fixed.contains("100 slots") && fixed.contains("Required for flavour"), "{fixed}");
+        assert!(explain("channel.model").unwrap().contains("drop-list"));
+        assert!(explain("run.runs").unwrap().contains("Default: 10"));
+        assert!(explain("tcp.mss").unwrap().contains("Default: link.packet_size - tcp.headers"));
+        assert!(explain("tcp.w_max").unwrap().contains("Default: none; the key is required"));
+        assert!(explain("schema").unwrap().contains("Default: none; the key is required"));
+        assert!(explain("channel.drops").unwrap().ends_with("Default: none\n"));
+        assert!(explain("tcp").unwrap().contains("tcp.variant"));
+        let error = explain("tcp.rto.fixd").unwrap_err().to_string();
+        assert!(error.contains("did you mean tcp.rto.fixed?"), "{error}");
+        assert!(
+            explain("tcp.w_max.x")
+                .unwrap_err()
+                .to_string()
+                .contains("unknown key; tcp.w_max is a whole number")
+        );
+    }
+
+    #[test]
+    fn the_schema_has_no_nulls_and_closed_tables() {
+        let text = schema().to_string();
+        assert!(!text.contains("null") && !text.contains("$ref"));
+        assert_eq!(
+            schema()["properties"]["reverse"]["properties"]["queue"]["additionalProperties"],
+            json!(false)
+        );
+        assert_eq!(schema()["properties"]["channel"]["properties"]["clock"]["default"], json!("slot"));
+        assert_eq!(schema()["required"], json!(["schema", "run", "channel", "link", "tcp"]));
+        assert_eq!(schema()["properties"]["tcp"]["required"], json!(["variant", "w_max"]));
+    }
+}

@@ -1,0 +1,250 @@
+//! The axes of a plan: which keys vary, over which values.
+
+use crate::document::{leaves, overlap};
+use crate::error::ScenarioError;
+use crate::range::{MOST_POINTS, expand};
+use crate::schema::{PLAN_KEYS, lookup};
+use serde_json::{Map, Value};
+
+/// One axis: keys that vary together, and for each of its steps one value a key.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Axis {
+    pub(crate) keys: Vec<String>,
+    pub(crate) steps: Vec<Vec<Value>>,
+}
+
+impl Axis {
+    fn name(&self) -> String {
+        self.keys.join(",")
+    }
+
+    /// The dotted keys that the steps touch.
+    fn touched(&self) -> impl Iterator<Item = String> {
+        self.steps
+            .iter()
+            .flat_map(|step| self.keys.iter().zip(step).flat_map(|(key, value)| leaves(key, value)))
+    }
+}
+
+/// The axes of `sweep`, the table of the file, with those of `over` in place of the file's or behind them.
+///
+/// # Errors
+/// An axis that is no axis; two axes that touch one key; an axis that touches a key in `fixed` (those given
+/// by `set`).
+pub(crate) fn axes(
+    sweep: Option<Value>,
+    over: &[(String, Value)],
+    fixed: &[(String, Value)],
+) -> Result<Vec<Axis>, ScenarioError> {
+    let mut axes: Vec<Axis> = Vec::new();
+    if let Some(sweep) = sweep {
+        let Value::Object(table) = sweep else {
+            return Err(ScenarioError::value("sweep", &sweep, "must be a table of axes"));
+        };
+        for (name, values) in flatten("", table) {
+            axes.push(axis(&name, values)?);
+        }
+    }
+    for (name, values) in over {
+        let axis = axis(name, values.clone())?;
+        match axes.iter_mut().find(|old| old.keys == axis.keys) {
+            Some(old) => *old = axis,
+            None => axes.push(axis),
+        }
+    }
+    refuse_overlaps(&axes, fixed)?;
+    Ok(axes)
+}
+
+/// `channel.p_e = ...` without quotes makes nested tables in TOML; it is meant as the dotted key.
+fn flatten(prefix: &str, table: Map<String, Value>) -> Vec<(String, Value)> {
+    let entries = table.into_iter().flat_map(|(name, value)| {
+        let name = crate::error::join(prefix, &name);
+        match value {
+            Value::Object(inner) => flatten(&name, inner),
+            value => vec![(name, value)],
+        }
+    });
+    entries.collect()
+}
+
+fn axis(name: &str, values: Value) -> Result<Axis, ScenarioError> {
+    let place = || format!("sweep.{name:?}");
+    let keys: Vec<String> = name.split(',').map(|key| key.trim().to_owned()).collect();
+    for key in &keys {
+        lookup(key)?;
+        if key == "schema" || PLAN_KEYS.contains(&key.as_str()) {
+            let reason = "it holds for the whole plan";
+            return Err(ScenarioError::key(place(), format!("{key} cannot be an axis: {reason}")));
+        }
+    }
+    let values = match values {
+        Value::String(text) => {
+            expand(&text).map_err(|problem| ScenarioError::value(place(), &Value::String(text), problem))?
+        }
+        Value::Array(values) => values,
+        other => {
+            let forms = "must be a list, \"a,b,c\", \"start:stop:step\" or \"log:start:stop:points\"";
+            return Err(ScenarioError::value(place(), &other, forms));
+        }
+    };
+    if values.is_empty() {
+        return Err(ScenarioError::key(place(), "must have at least one value"));
+    }
+    let step = |value: Value| match value {
+        value if keys.len() == 1 => Ok(vec![value]),
+        Value::Array(items) if items.len() == keys.len() => Ok(items),
+        value => {
+            let problem = format!("must be a list of {} values, one for each key", keys.len());
+            Err(ScenarioError::value(place(), &value, problem))
+        }
+    };
+    let steps = values.into_iter().map(step).collect::<Result<_, _>>()?;
+    Ok(Axis { keys, steps })
+}
+
+fn refuse_overlaps(axes: &[Axis], fixed: &[(String, Value)]) -> Result<(), ScenarioError> {
+    for (i, axis) in axes.iter().enumerate() {
+        let mut touched: Vec<String> = axis.touched().collect();
+        touched.sort_unstable();
+        touched.dedup();
+        let meets = |other: &str| touched.iter().any(|key| overlap(key, other));
+        for (key, value) in fixed {
+            if leaves(key, value).iter().any(|leaf| meets(leaf)) {
+                let reason = "the axis would change what is set; give it with --over, or set another key";
+                let axis = format!("axis {:?}", axis.name());
+                return Err(ScenarioError::contradiction(&format!("{key} (set)"), &axis, reason));
+            }
+        }
+        for other in &axes[i + 1..] {
+            if let Some(key) = other.touched().find(|key| meets(key)) {
+                let (this, other) = (format!("axis {:?}", axis.name()), format!("axis {:?}", other.name()));
+                return Err(ScenarioError::contradiction(&other, &this, format!("both set {key}")));
+            }
+        }
+        for (n, key) in axis.keys.iter().enumerate() {
+            if let Some(other) = axis.keys[n + 1..].iter().find(|other| overlap(key, other)) {
+                let place = format!("sweep.{:?}", axis.name());
+                return Err(ScenarioError::key(place, format!("{key} and {other} set the same key")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every combination of the axes' steps: for each the keys and values to set. The first axis varies slowest.
+///
+/// # Errors
+/// More than 100,000 combinations.
+pub(crate) fn cross(axes: &[Axis]) -> Result<impl Iterator<Item = Map<String, Value>>, ScenarioError> {
+    let total = axes.iter().try_fold(1_usize, |total, axis| total.checked_mul(axis.steps.len()));
+    let Some(total) = total.filter(|&total| total <= MOST_POINTS) else {
+        let sizes: Vec<String> = axes.iter().map(|axis| axis.steps.len().to_string()).collect();
+        let problem = format!("{} points are too many; at most {MOST_POINTS} are allowed", sizes.join(" x "));
+        return Err(ScenarioError::key("sweep", problem));
+    };
+    Ok((0..total).map(|index| {
+        let mut rest = index;
+        let mut chosen: Vec<(&Axis, &Vec<Value>)> = Vec::with_capacity(axes.len());
+        for axis in axes.iter().rev() {
+            chosen.push((axis, &axis.steps[rest % axis.steps.len()]));
+            rest /= axis.steps.len();
+        }
+        let pairs = chosen.into_iter().rev().flat_map(|(axis, step)| axis.keys.iter().zip(step));
+        pairs.map(|(key, value)| (key.clone(), value.clone())).collect()
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn points(sweep: Value, over: &[(String, Value)]) -> Value {
+        let axes = axes(Some(sweep), over, &[]).unwrap();
+        cross(&axes).unwrap().map(Value::Object).collect()
+    }
+
+    fn error(sweep: Value, over: &[(&str, Value)], fixed: &[(&str, Value)]) -> String {
+        let owned = |pairs: &[(&str, Value)]| -> Vec<(String, Value)> {
+            pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect()
+        };
+        let axes = axes(Some(sweep), &owned(over), &owned(fixed));
+        axes.and_then(|axes| cross(&axes).map(|_| ())).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn axes_are_crossed_in_the_order_of_the_file() {
+        assert_eq!(
+            points(json!({ "tcp.variant": "reno,tahoe", "channel.p_e": [0.1, "1 %"] }), &[]),
+            json!([
+                { "tcp.variant": "reno", "channel.p_e": 0.1 },
+                { "tcp.variant": "reno", "channel.p_e": "1 %" },
+                { "tcp.variant": "tahoe", "channel.p_e": 0.1 },
+                { "tcp.variant": "tahoe", "channel.p_e": "1 %" },
+            ])
+        );
+        assert_eq!(points(json!({}), &[]), json!([{}]));
+    }
+
+    #[test]
+    fn zipped_keys_vary_together_and_unquoted_keys_are_dotted() {
+        assert_eq!(
+            points(
+                json!({ "tcp.w_max, tcp.dupthresh": [[6, 1], [24, 3]], "link": { "rate": ["1 Mbit/s"] } }),
+                &[]
+            ),
+            json!([
+                { "tcp.w_max": 6, "tcp.dupthresh": 1, "link.rate": "1 Mbit/s" },
+                { "tcp.w_max": 24, "tcp.dupthresh": 3, "link.rate": "1 Mbit/s" },
+            ])
+        );
+    }
+
+    #[test]
+    fn over_replaces_in_place_or_adds_behind() {
+        let over = [("channel.p_e".to_owned(), json!("0.2")), ("tcp.w_max".to_owned(), json!([6]))];
+        assert_eq!(
+            points(json!({ "channel.p_e": [0.1], "tcp.variant": ["reno"] }), &over),
+            json!([{ "channel.p_e": 0.2, "tcp.variant": "reno", "tcp.w_max": 6 }])
+        );
+    }
+
+    #[test]
+    fn one_key_has_one_source() {
+        let both = error(json!({ "channel.p_e": [0.1] }), &[], &[("channel.p_e", json!(0.2))]);
+        assert!(both.starts_with("channel.p_e (set) contradicts axis \"channel.p_e\": "), "{both}");
+        let tables = json!({ "channel": [{ "model": "iid" }, { "model": "markov", "p_e": 0.1 }] });
+        assert!(
+            error(tables.clone(), &[], &[("channel.p_e", json!(0.2))])
+                .contains("contradicts axis \"channel\"")
+        );
+        let axes = axes(Some(tables.clone()), &[], &[("channel.fd_t".to_owned(), json!(0.2))]);
+        assert_eq!(axes.unwrap().len(), 1);
+        assert_eq!(
+            error(tables, &[("channel.p_e", json!([1]))], &[]),
+            "axis \"channel.p_e\" contradicts axis \"channel\": both set channel.p_e"
+        );
+        assert!(error(json!({ "link,link.rate": [[{}, 1]] }), &[], &[]).contains("set the same key"));
+    }
+
+    #[test]
+    fn what_is_no_axis_is_refused() {
+        for (sweep, fragment) in [
+            (json!({ "channel.p_x": [1] }), "did you mean channel.p_e?"),
+            (json!({ "run.seed": [1, 2] }), "run.seed cannot be an axis"),
+            (json!({ "channel.p_e": [] }), "at least one value"),
+            (json!({ "channel.p_e": 0.1 }), "must be a list"),
+            (json!({ "channel.p_e": "log:0:1:3" }), "two different positive ends"),
+            (json!({ "tcp.w_max,tcp.dupthresh": [[1]] }), "a list of 2 values"),
+            (
+                json!({ "tcp.w_max": "1:1000:1", "tcp.dupthresh": "1:1000:1" }),
+                "1000 x 1000 points are too many",
+            ),
+            (json!([1]), "must be a table of axes"),
+        ] {
+            let line = error(sweep, &[], &[]);
+            assert!(line.contains(fragment), "{line}");
+        }
+    }
+}

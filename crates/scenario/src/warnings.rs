@@ -1,0 +1,121 @@
+//! What makes a result doubtful though nothing is wrong with the scenario.
+
+use crate::plan::{Plan, Point, Row};
+use crate::resolve::{LossModel, Setup, StopRule};
+use crate::schedule::PRECISION_METRIC;
+use crate::simulate::DIED;
+use crossfade_core::{Estimate, Method, SimTime};
+use crossfade_sim::SenderGate;
+use crossfade_transport::{RtoRule, Variant};
+
+/// Doubts that the scenario raises before anything runs.
+pub(crate) fn of_setup(setup: &Setup) -> Vec<String> {
+    [early_timeout(setup), short_queue(setup), narrow_window(setup)].into_iter().flatten().collect()
+}
+
+/// All doubts about the result of a point that stands on `rows`.
+pub(crate) fn of_point(plan: &Plan, point: &Point, rows: &[&Row]) -> Vec<String> {
+    let mut warnings = of_setup(&point.setup);
+    let Setup { forward, reverse, .. } = &point.setup;
+    let doubts = [
+        died(rows),
+        without_effect("channel", &forward.loss, "frame_error_rate", rows),
+        without_effect("reverse.channel", &reverse.loss, "reverse.frame_error_rate", rows),
+        unfinished(plan.stop, rows),
+    ];
+    warnings.extend(doubts.into_iter().flatten());
+    warnings
+}
+
+/// The round trip of a segment and its acknowledgement that wait for nothing.
+fn round_trip(setup: &Setup) -> SimTime {
+    let ack = setup.reverse.rate_bps.map_or(SimTime::ZERO, |rate| SimTime::to_transmit(setup.ack_size, rate));
+    setup.slot + setup.forward.delay + ack + setup.reverse.delay
+}
+
+fn early_timeout(setup: &Setup) -> Option<String> {
+    let (key, shortest) = match setup.tcp.rto.rule {
+        RtoRule::Fixed(timeout) => ("fixed", timeout),
+        RtoRule::Estimated { min, initial, .. } if initial < min => ("initial", initial),
+        RtoRule::Estimated { min, .. } => ("min", min),
+    };
+    let delay = round_trip(setup);
+    (shortest <= delay).then(|| {
+        format!(
+            "tcp.rto.{key} ({shortest}) is at or below the ACK delay ({delay}, the round trip without \
+             queueing): segments may time out that were not lost"
+        )
+    })
+}
+
+fn short_queue(setup: &Setup) -> Option<String> {
+    let limit = setup.forward.queue_limit.filter(|_| setup.gate == SenderGate::Queue)?;
+    let product = round_trip(setup).as_nanos() as f64 / setup.slot.as_nanos() as f64;
+    (f64::from(limit) < product / 2.0).then(|| {
+        format!(
+            "link.queue.limit ({limit} packets) is below half the bandwidth-delay product \
+             ({product:.1} packets)"
+        )
+    })
+}
+
+fn narrow_window(setup: &Setup) -> Option<String> {
+    let (w_max, dupthresh) = (setup.tcp.w_max, setup.tcp.dupthresh);
+    (w_max <= dupthresh && setup.tcp.variant != Variant::OldTahoe).then(|| {
+        format!(
+            "tcp.w_max ({w_max}) is not above tcp.dupthresh ({dupthresh}): \
+             the window cannot trigger a fast retransmit"
+        )
+    })
+}
+
+fn died(rows: &[&Row]) -> Option<String> {
+    let dead = rows.iter().filter(|row| row.metrics.get(DIED).is_some_and(|&died| died > 0.0)).count();
+    (dead > 0).then(|| {
+        format!(
+            "the flow died in {dead} of {} runs: nothing was delivered in the last half of the run",
+            rows.len()
+        )
+    })
+}
+
+/// `rate` names the metric that counts the losses of the channel `key`.
+fn without_effect(key: &str, loss: &LossModel, rate: &str, rows: &[&Row]) -> Option<String> {
+    let lossless = |row: &&Row| row.metrics.get(rate).is_some_and(|&rate| rate == 0.0);
+    (loss.may_lose() && !rows.is_empty() && rows.iter().all(lossless)).then(|| {
+        let runs = if rows.len() == 1 { "the run".to_owned() } else { format!("any of {} runs", rows.len()) };
+        format!("{key} had no effect on the outcome: nothing was lost in {runs}")
+    })
+}
+
+fn unfinished(stop: StopRule, rows: &[&Row]) -> Option<String> {
+    let done = rows.len() as u64;
+    match stop {
+        StopRule::Runs(runs) => (done < runs).then(|| format!("interrupted after {done} of {runs} runs")),
+        StopRule::Precision { relative, max_runs } => {
+            let value = |row: &&Row| row.metrics.get(PRECISION_METRIC).copied().unwrap_or(f64::NAN);
+            let values: Vec<f64> = rows.iter().map(value).collect();
+            if stop.is_met(&values) {
+                return None;
+            }
+            let precision = percent(relative);
+            if done < max_runs {
+                return Some(format!(
+                    "interrupted after {done} runs, before the precision of {precision} was reached"
+                ));
+            }
+            let estimate = Estimate::from_runs(&values, Method::Simulation)?;
+            let reached = percent(estimate.ci95? / estimate.value.abs());
+            Some(format!(
+                "{PRECISION_METRIC} has not reached the precision of {precision} within {max_runs} runs: \
+                 it is {reached}"
+            ))
+        }
+    }
+}
+
+/// A share for people: four significant digits.
+fn percent(share: f64) -> String {
+    let rounded: f64 = format!("{:.3e}", 100.0 * share).parse().unwrap_or(f64::NAN);
+    format!("{rounded} %")
+}
