@@ -71,6 +71,25 @@ impl Recover {
         self.0 = state.snd_max;
     }
 
+    /// What the agents with fast recovery do on the duplicate that shows a loss.
+    fn on_loss(&mut self, state: &mut SendState, window: f64, now: SimTime) {
+        self.mark(state);
+        state.restart_timer(now);
+        state.stop_timing();
+        state.congestion.on_loss(now, window);
+        state.retransmit = Some(state.snd_una);
+    }
+
+    /// What all agents do when the timer expires.
+    fn on_timeout(&mut self, state: &mut SendState, now: SimTime) {
+        self.mark(state);
+        state.congestion.on_timeout(now, state.window(0));
+        state.rto.back_off();
+        state.restart_timer(now);
+        state.stop_timing();
+        state.go_back();
+    }
+
     fn is_reached(self, next_expected: u64) -> bool {
         next_expected >= self.0
     }

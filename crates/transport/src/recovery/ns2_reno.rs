@@ -30,13 +30,9 @@ impl Reno {
         match state.dupacks.cmp(&state.dupthresh) {
             Ordering::Less => self.limited_transmit.allow(state),
             Ordering::Equal if self.recover.allows_fast_retransmit(state) || self.cut_by_duplicates => {
-                self.recover.mark(state);
-                state.restart_timer(now);
-                state.stop_timing();
-                state.congestion.on_loss(now, state.window(self.inflation));
+                self.recover.on_loss(state, state.window(self.inflation), now);
                 self.inflation = u64::from(state.dupthresh);
                 self.cut_by_duplicates = true;
-                state.retransmit = Some(state.snd_una);
                 return AckOutcome::FastRetransmit;
             }
             Ordering::Greater if self.cut_by_duplicates => self.inflation += 1,
@@ -68,13 +64,8 @@ impl LossRecovery for Reno {
         // The inflation is gone before the window is halved.
         self.inflation = 0;
         self.cut_by_duplicates = false;
-        self.recover.mark(state);
         state.dupacks = 0;
-        state.congestion.on_timeout(now, state.window(0));
-        state.rto.back_off();
-        state.restart_timer(now);
-        state.stop_timing();
-        state.go_back();
+        self.recover.on_timeout(state, now);
     }
 
     fn next_segment(&mut self, state: &mut SendState) -> Option<u64> {

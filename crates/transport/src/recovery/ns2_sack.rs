@@ -66,14 +66,10 @@ impl Sack1 {
         if state.dupacks < state.dupthresh {
             self.limited_transmit.allow(state);
         } else if state.dupacks == state.dupthresh && self.recover.allows_fast_retransmit(state) {
-            self.recover.mark(state);
+            self.recover.on_loss(state, state.window(0), now);
             self.pipe = (state.snd_max - state.snd_una) as i64 - i64::from(state.dupthresh);
-            state.congestion.on_loss(now, state.window(0));
-            state.restart_timer(now);
-            state.stop_timing();
             self.in_recovery = true;
             self.scoreboard.start_recovery(state.snd_una);
-            state.retransmit = Some(state.snd_una);
             return AckOutcome::FastRetransmit;
         }
         AckOutcome::Duplicate
@@ -108,12 +104,7 @@ impl LossRecovery for Sack1 {
         self.in_recovery = false;
         self.after_timeout = true;
         self.scoreboard.clear();
-        self.recover.mark(state);
-        state.congestion.on_timeout(now, state.window(0));
-        state.rto.back_off();
-        state.restart_timer(now);
-        state.stop_timing();
-        state.go_back();
+        self.recover.on_timeout(state, now);
     }
 
     fn next_segment(&mut self, state: &mut SendState) -> Option<u64> {

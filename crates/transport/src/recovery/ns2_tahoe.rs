@@ -54,12 +54,7 @@ impl LossRecovery for Tahoe {
 
     /// The duplicates counted so far are not forgotten, unlike in the other agents.
     fn on_timeout(&mut self, state: &mut SendState, now: SimTime) {
-        self.recover.mark(state);
-        state.congestion.on_timeout(now, state.window(0));
-        state.rto.back_off();
-        state.restart_timer(now);
-        state.stop_timing();
-        state.go_back();
+        self.recover.on_timeout(state, now);
     }
 
     fn next_segment(&mut self, state: &mut SendState) -> Option<u64> {
