@@ -116,6 +116,11 @@ impl Span {
     /// No time at all.
     pub const ZERO: Self = Self(units::Span::Time(SimTime::ZERO));
 
+    /// A number of slots.
+    pub const fn slots(slots: f64) -> Self {
+        Self(units::Span::Slots(slots))
+    }
+
     /// `millis` milliseconds.
     pub const fn millis(millis: u64) -> Self {
         Self(units::Span::Time(SimTime::from_millis(millis)))

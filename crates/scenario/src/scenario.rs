@@ -30,7 +30,6 @@ pub struct Scenario {
     pub methods: Option<Vec<Method>>,
 
     /// How long a run lasts and how many there are.
-    #[schemars(extend("x-required" = true))]
     pub run: Run,
 
     /// Which data packets the channel loses.
@@ -82,7 +81,8 @@ pub enum Method {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Run {
-    /// How long a run lasts, warm-up included. Contradicts run.segments; one of the two is required.
+    /// How long a run lasts, warm-up included. Contradicts run.segments.
+    #[schemars(extend("x-default" = "100000 slots, without run.segments"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<Span>,
 

@@ -355,7 +355,7 @@ mod tests {
             json!(false)
         );
         assert_eq!(schema()["properties"]["channel"]["properties"]["clock"]["default"], json!("slot"));
-        assert_eq!(schema()["required"], json!(["schema", "run", "channel", "link", "tcp"]));
+        assert_eq!(schema()["required"], json!(["schema", "channel", "link", "tcp"]));
         assert_eq!(schema()["properties"]["tcp"]["required"], json!(["variant", "w_max"]));
     }
 }

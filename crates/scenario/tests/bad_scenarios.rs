@@ -103,7 +103,6 @@ fn values_and_contradictions() {
         ),
         (json!([["reverse.rate", "1e-3 bit/s"]]), &["reverse.rate", "too slow"]),
         // Runs.
-        (json!([["run.duration", null]]), &["run.duration: missing", "run.segments"]),
         (json!([["run.segments", 100]]), &["run.segments contradicts run.duration"]),
         (json!([["run.duration", "0.5 slots"]]), &["run.duration = \"0.5 slots\": must be at least a slot"]),
         (

@@ -81,6 +81,13 @@ fn a_default_that_is_written_out_changes_nothing() {
 }
 
 #[test]
+fn a_run_lasts_100000_slots_unless_something_else_is_said() {
+    let default = json!({ "set": [["run.duration", null]] });
+    let written = json!({ "set": [["run.duration", "100000 slots"]] });
+    assert_eq!(key(PAPER, default), key(PAPER, written));
+}
+
+#[test]
 fn what_decides_results_is_in_the_key() {
     let set = |key: &str, value: Value| json!({ "set": [[key, value]] });
     let different = [

@@ -145,6 +145,9 @@ fn check_methods(scenario: &mut Scenario) -> Result<(), ScenarioError> {
     }
 }
 
+/// Long enough that the start of a connection does not show, short enough for a first look: milliseconds a run.
+const DEFAULT_DURATION: Span = Span::slots(100_000.0);
+
 impl Run {
     fn resolve(&mut self, slot: SimTime) -> Result<(SimTime, End), ScenarioError> {
         let warmup = time("run.warmup", *self.warmup.get_or_insert(Span::ZERO), slot)?;
@@ -153,11 +156,9 @@ impl Run {
                 let reason = "a run ends at one of the two";
                 Err(ScenarioError::contradiction("run.segments", "run.duration", reason))
             }
-            (None, None) => {
-                Err(ScenarioError::missing("run.duration", "how long a run lasts (or run.segments)"))
-            }
             (None, Some(segments)) => Ok((warmup, End::Delivered(segments))),
-            (Some(duration), None) => {
+            (given, None) => {
+                let duration = *self.duration.insert(given.unwrap_or(DEFAULT_DURATION));
                 let end = time("run.duration", duration, slot)?;
                 if end < slot {
                     let problem = format!("must be at least a slot ({slot})");
