@@ -1,0 +1,84 @@
+# Everything here works on a machine with Python 3.11+, Rust and make; what else is needed goes into .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip
+export PIP_QUIET := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# maturin finds the environment by the first, cargo builds the extension for its Python by the second.
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+
+RUST := Cargo.toml $(shell find crates \( -name '*.rs' -o -name Cargo.toml \) -not -path '*/target/*')
+# The packages that pyproject.toml lists under a name, at the versions of constraints.txt.
+LISTED = $(BIN)/python -c "import sys, tomllib; p = tomllib.load(open('pyproject.toml', 'rb')); \
+	x = p['project']; x = x['optional-dependencies'] | {'run': x['dependencies'], 'build': p['build-system']['requires']}; \
+	print('\n'.join(r for name in sys.argv[1:] for r in x[name]))"
+INSTALL = set -e; packages=$$($(LISTED) $(1)); echo "$$packages" > $(VENV)/$(1).txt; \
+	$(PIP) install -c constraints.txt -r $(VENV)/$(1).txt
+
+.PHONY: help build figure test test-rust test-python lint wheel docs bench clean
+.DEFAULT_GOAL := help
+
+help:  ## say what there is
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' Makefile | expand -t 20
+
+build: $(VENV)/.built  ## build and install into .venv; .venv/bin/crossfade is the command
+
+figure: build  ## from nothing to out/fig2.png and out/fig2.csv (throughput over a fading link)
+	@mkdir -p out
+	@$(BIN)/crossfade paper tcp-markov fig2 --csv out/fig2.csv --plot out/fig2.png --quiet
+
+test: test-rust test-python  ## all tests
+
+test-rust: $(VENV)/.run
+	cargo test
+	cargo check -p crossfade-python
+
+test-python: build $(VENV)/.test
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.test $(VENV)/.lint  ## formatting, clippy, ruff, mypy: all clean
+	cargo fmt --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+wheel: $(VENV)/.run  ## dist/*.whl, which installs without a compiler
+	$(BIN)/maturin build --release --out dist
+
+docs: build $(VENV)/.docs  ## docs/_build/html, with figures computed by this build
+	$(BIN)/python -m sphinx -W -b html docs docs/_build/html
+
+bench:  ## speed of the engine
+	cargo bench -p crossfade-sim
+
+clean:  ## remove everything that was built or made
+	rm -rf $(VENV) target out dist docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -f python/crossfade/*.so
+
+$(VENV)/.python:
+	@command -v $(PYTHON) >/dev/null || { echo "error: no $(PYTHON) on the PATH; Python 3.11 or newer is needed" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "error: $$($(PYTHON) --version) is too old; Python 3.11 or newer is needed (make PYTHON=...)" >&2; exit 1; }
+	@command -v cargo >/dev/null || { echo "error: no cargo on the PATH; Rust is needed" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "error: $(PYTHON) cannot make a virtual environment (is venv installed?)" >&2; exit 1; }
+	@touch $@
+
+$(VENV)/.run: pyproject.toml constraints.txt | $(VENV)/.python
+	@echo "installing the packages that crossfade needs into $(VENV)"
+	@$(call INSTALL,build)
+	@$(call INSTALL,run)
+	@touch $@
+
+$(VENV)/.test $(VENV)/.lint $(VENV)/.docs: $(VENV)/.%: pyproject.toml constraints.txt | $(VENV)/.python
+	@echo "installing the packages for $* into $(VENV)"
+	@$(call INSTALL,$*)
+	@touch $@
+
+# The Python part is installed where it stands: only a change of the Rust part needs a new build.
+$(VENV)/.built: $(RUST) $(VENV)/.run
+	$(BIN)/maturin develop --release
+	@touch $@

@@ -1,0 +1,64 @@
+"""Crossfade: cross-layer evaluation of transport protocols over fading wireless links.
+
+>>> import crossfade as cf
+>>> results = cf.run("quickstart")
+>>> results.column("throughput_per_slot")    # doctest: +SKIP
+>>> results.plot("throughput.png")           # doctest: +SKIP
+"""
+
+from crossfade._crossfade import RESULTS_VERSION, __version__
+from crossfade.api import (
+    Check,
+    GoldenCase,
+    check,
+    events,
+    explain,
+    markov_from_rayleigh,
+    parse_value,
+    plot,
+    run,
+    schema,
+    verify,
+)
+from crossfade.errors import (
+    CrossfadeError,
+    CrossfadeWarning,
+    GoldenError,
+    Interrupted,
+    OutputError,
+    ResultsError,
+    ScenarioError,
+)
+from crossfade.papers import Verdict, claims, paper
+from crossfade.results import Estimate, Point, Results
+from crossfade.tables import Table
+
+__all__ = [
+    "RESULTS_VERSION",
+    "Check",
+    "CrossfadeError",
+    "CrossfadeWarning",
+    "Estimate",
+    "GoldenCase",
+    "GoldenError",
+    "Interrupted",
+    "OutputError",
+    "Point",
+    "Results",
+    "ResultsError",
+    "ScenarioError",
+    "Table",
+    "Verdict",
+    "__version__",
+    "check",
+    "claims",
+    "events",
+    "explain",
+    "markov_from_rayleigh",
+    "paper",
+    "parse_value",
+    "plot",
+    "run",
+    "schema",
+    "verify",
+]

@@ -1,0 +1,117 @@
+"""The compiled core. Everything structured crosses as JSON text; ``crossfade.api`` is its typed face."""
+
+from collections.abc import Callable
+from typing import Final, TypedDict, final
+
+__version__: Final[str]
+RESULTS_VERSION: Final[int]
+"""Rises whenever the same scenario and seed give other numbers than before."""
+SOURCE_HASH: Final[str]
+"""Hex SHA-256 of the Rust sources that the extension was built from."""
+
+class ScenarioError(Exception):
+    """A scenario, a key or a value is wrong. The message is one line: key, value, what is allowed."""
+
+class GoldenError(Exception):
+    """A golden trace cannot be read. The message is one line: file, place, what is wrong."""
+
+class MarkovParameters(TypedDict):
+    """Rayleigh fading under a threshold, and the two-state Markov chain that stands for it."""
+
+    fd_t: float
+    p_e: float
+    fading_margin_db: float
+    p_gg: float
+    p_bb: float
+    mean_burst: float
+    rho: float
+
+def schema() -> str:
+    """The JSON Schema of a scenario (draft 2020-12), as JSON text."""
+
+def explain(key: str) -> str:
+    """What a dotted key means, what it takes and its default; a table with its keys; ``""`` is the scenario.
+
+    Raises ScenarioError for an unknown key, naming the nearest.
+    """
+
+def parse_value(text: str) -> str:
+    """A value as written on the command line, as JSON text.
+
+    A TOML number, string, truth value, array or inline table; anything else is a string by itself.
+    """
+
+def markov_from_rayleigh(
+    fd_t: float, *, p_e: float | None = None, fading_margin_db: float | None = None
+) -> MarkovParameters:
+    """The two-state Markov chain of Rayleigh fading with normalised Doppler frequency ``fd_t``.
+
+    Exactly one of ``p_e`` (share of packets lost) and ``fading_margin_db``. ``mean_burst`` is in steps;
+    ``rho``, J0(2 pi fd_t), may be negative. Source: Chockalingam and Bao (2000), eqs 3-6, with |rho|.
+
+    Raises ScenarioError for values out of range.
+    """
+
+@final
+class Plan:
+    """What a scenario asks to be run: points, and when there are enough runs of each."""
+
+    @staticmethod
+    def load(text: str, name: str, overrides: str) -> Plan:
+        """Read a scenario in TOML; ``name`` stands in messages about its syntax.
+
+        ``overrides`` is JSON: ``{"set": [[key, value], ...], "over": [[key, values], ...], "runs": n,
+        "precision": x, "seed": n, "methods": [...]}``, each may be absent or null. In ``set``, a table is
+        merged and null removes; in ``over``, text is ``a,b,c``, ``start:stop:step`` or
+        ``log:start:stop:points``.
+
+        Raises ScenarioError.
+        """
+
+    def describe(self) -> str:
+        """JSON: scenario (of the first point, defaults filled in), seed, stop, axes, points, warnings.
+
+        ``stop`` is ``{"runs": n}`` or ``{"precision": x, "max_runs": n}``; ``axes`` are the keys that vary;
+        a point is ``{"axes": {key: value}, "id": ...}``.
+        """
+
+    def keys(self) -> list[str]:
+        """The keys of all rows that may be needed, each once; with a precision up to ``max_runs`` a point."""
+
+    def execute(
+        self,
+        known: list[str],
+        jobs: int | None,
+        on_rows: Callable[[list[str]], object],
+        on_progress: Callable[[int, int], object],
+    ) -> bool:
+        """Make the rows that are not among the known ones, on ``jobs`` threads (default: all processors).
+
+        A row is JSON text: key, point, run, seed, metrics. Every 50 ms at the most, on the calling thread,
+        ``on_rows`` gets the new rows and ``on_progress`` the runs at hand and the runs there will be.
+
+        Returns whether the plan is complete. On Ctrl-C it stops the runs under way, hands over what is
+        finished and returns False. An error of a callback stops the runs too, and is raised.
+        """
+
+    def summarise(self, rows: list[str]) -> str:
+        """The results, one a point, as a JSON list, from rows in any order.
+
+        With a precision only the first runs that suffice count. A result has point, axes, runs, metrics
+        ``{name: {"value", "ci95", "unit"}}``, warnings, flows ``[{name: ...}]`` and links ``[{"name":
+        "forward", name: ...}, {"name": "reverse", name: ...}]``. A metric that no run defines is absent; ``ci95`` is null from a single
+        run.
+        """
+
+    def events(self) -> str:
+        """The events of run 0 of the only point, as CSV text.
+
+        Raises ScenarioError if there are several points, KeyboardInterrupt on Ctrl-C.
+        """
+
+def verify(patterns: str, files: list[tuple[str, str]]) -> str:
+    """Replay golden traces: the text of patterns.json, and name and text of each CSV file.
+
+    JSON list of ``{"case": "sends_base_reno.csv/c1_single", "rows": n, "difference": str | null}``; the
+    difference is one line about the first differing row. Raises GoldenError for what cannot be read.
+    """

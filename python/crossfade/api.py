@@ -1,0 +1,339 @@
+"""The functions of ``import crossfade as cf``; the command line is a thin layer over them."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, cast
+
+from crossfade import _crossfade, errors, plots
+from crossfade.files import read_scenario, read_text
+from crossfade.progress import ProgressBar
+from crossfade.results import Estimate, Point, Results
+from crossfade.store import Cache, open_cache
+from crossfade.tables import Table
+
+# More threads than any machine has cores; a larger number is a slip of the pen.
+MOST_JOBS = 1024
+
+Scenario = str | PathLike[str]
+"""A scenario file, the name of a shipped scenario, or (with a line break in it) the TOML text itself."""
+
+Values = Mapping[str, Any]
+"""Dotted keys and what they are set to, or run over (a list, an array, or a range as text)."""
+
+
+def run(
+    scenario: Scenario,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    runs: int | None = None,
+    precision: str | None = None,
+    seed: int | None = None,
+    methods: Sequence[str] | None = None,
+    jobs: int | None = None,
+    cache: bool | Cache = True,
+    progress: bool = False,
+) -> Results:
+    """Run a scenario: every point of its sweep, every replication of a point.
+
+    ``set`` changes keys (``{"tcp.w_max": 6}``; None takes a key out), ``over`` replaces or adds axes
+    (``{"channel.p_e": [0.01, 0.1]}``, also ``"log:0.001:0.3:13"``, ``"start:stop:step"``). ``runs`` or
+    ``precision`` (``"1 %"``), ``seed`` and ``methods`` stand above the file's. ``jobs`` is the number of
+    threads (all cores where None); results do not depend on it.
+
+    Finished runs are taken from the user's cache and kept there; ``cache=False`` leaves it alone.
+
+    Raises :class:`ScenarioError` on anything wrong in the scenario or an option, and on Ctrl-C
+    :class:`Interrupted` (a ``KeyboardInterrupt``), which carries what is finished.
+    """
+    plan = _load(scenario, set=set, over=over, runs=runs, precision=precision, seed=seed, methods=methods)
+    if jobs is not None and not 1 <= jobs <= MOST_JOBS:
+        raise errors.ScenarioError(f"jobs = {jobs}: must be at least 1 and at most {MOST_JOBS}")
+    if isinstance(cache, Cache):
+        return _execute(plan, set, over, jobs, cache, progress)
+    with open_cache(cache) as store:
+        return _execute(plan, set, over, jobs, store, progress)
+
+
+def _execute(
+    plan: _crossfade.Plan,
+    set: Values | None,
+    over: Values | None,
+    jobs: int | None,
+    store: Cache,
+    progress: bool,
+) -> Results:
+    keys = plan.keys()
+    rows = store.get(keys)
+
+    def keep(batch: list[str]) -> None:
+        store.put(batch)
+        rows.update({json.loads(row)["key"]: row for row in batch})
+
+    with _translated(), ProgressBar(enabled=progress) as bar:
+        complete = plan.execute(list(rows.values()), jobs, keep, bar.update)
+        summary = json.loads(plan.summarise(list(rows.values())))
+    overrides = {"set": _plain(set), "over": _plain(over)}
+    description = json.loads(plan.describe())
+    replications = _replications(description, keys, rows)
+    results = _results(description, summary, replications, overrides, complete)
+    if not complete:
+        raise errors.Interrupted(results)
+    return results
+
+
+def _replications(
+    description: dict[str, Any], keys: Sequence[str], rows: Mapping[str, str]
+) -> dict[str, list[dict[str, float]]]:
+    """The metrics of each finished run, in order, by the id of the point (equal points share their runs).
+
+    ``keys`` are those of the plan: for each different point in turn, those of its runs in turn.
+    """
+    ids = list(dict.fromkeys(point["id"] for point in description["points"]))
+    runs = len(keys) // len(ids)
+    chunks = (keys[start : start + runs] for start in range(0, len(keys), runs))
+    return {
+        point: [json.loads(rows[key])["metrics"] for key in chunk if key in rows]
+        for point, chunk in zip(ids, chunks, strict=True)
+    }
+
+
+def _results(
+    description: dict[str, Any],
+    summary: list[dict[str, Any]],
+    replications: Mapping[str, list[dict[str, float]]],
+    overrides: dict[str, Any],
+    complete: bool,
+) -> Results:
+    method = "simulation"
+
+    def point(found: dict[str, Any]) -> Point:
+        runs = found["runs"]
+        return Point(
+            axes=found["axes"],
+            scenario=_at_point(description["scenario"], found["axes"]),
+            runs=runs,
+            metrics={
+                name: Estimate(metric["value"], metric["ci95"], runs, method, metric["unit"])
+                for name, metric in found["metrics"].items()
+            },
+            flows=found["flows"],
+            links=found["links"],
+            warnings=found["warnings"],
+            # With a precision, runs may have been made ahead that the estimate does not use.
+            replications=replications[description["points"][found["point"]]["id"]][:runs],
+        )
+
+    return Results(
+        title=description["scenario"].get("title") or "",
+        method=method,
+        seed=description["seed"],
+        points=[point(found) for found in summary if complete or found["runs"]],
+        provenance={
+            "version": _crossfade.__version__,
+            "results_version": _crossfade.RESULTS_VERSION,
+            "overrides": overrides,
+        },
+        complete=complete,
+        axes=description["axes"],
+    )
+
+
+def _at_point(scenario: dict[str, Any], axes: Mapping[str, Any]) -> dict[str, Any]:
+    """A scenario with the axes' values of a point in place (tables are merged, as the sweep does)."""
+    changed = copy.deepcopy(scenario)
+    for key, value in axes.items():
+        *path, last = key.split(".")
+        table = changed
+        for part in path:
+            table = table.setdefault(part, {})
+        if isinstance(value, Mapping) and isinstance(table.get(last), Mapping):
+            table[last] = _at_point(table[last], value)
+        else:
+            table[last] = value
+    return changed
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a scenario would run: its axes, points and runs a point, and what to be careful about."""
+
+    title: str
+    axes: dict[str, int]
+    points: int
+    stop: dict[str, Any]
+    seed: int
+    warnings: list[str]
+
+
+def check(
+    scenario: Scenario,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    runs: int | None = None,
+    precision: str | None = None,
+    seed: int | None = None,
+    methods: Sequence[str] | None = None,
+) -> Check:
+    """Read a scenario and say what it would run; :class:`ScenarioError` where it is wrong."""
+    plan = _load(scenario, set=set, over=over, runs=runs, precision=precision, seed=seed, methods=methods)
+    description = json.loads(plan.describe())
+    points = description["points"]
+    axes = {
+        axis: len({json.dumps(point["axes"][axis], sort_keys=True) for point in points})
+        for axis in description["axes"]
+    }
+    title = description["scenario"].get("title") or ""
+    return Check(title, axes, len(points), description["stop"], description["seed"], description["warnings"])
+
+
+def events(
+    scenario: Scenario, *, set: Values | None = None, over: Values | None = None, seed: int | None = None
+) -> str:
+    """Every event of run 0 of a single point as CSV text (time_s, event, flow, seq, cwnd, ...)."""
+    plan = _load(scenario, set=set, over=over, runs=None, precision=None, seed=seed, methods=None)
+    with _translated():
+        return plan.events()
+
+
+def schema() -> str:
+    """The JSON Schema of a scenario, for editors."""
+    return json.dumps(json.loads(_crossfade.schema()), indent=2)
+
+
+def explain(key: str) -> str:
+    """What a key of a scenario means: its type, unit, default and what is allowed."""
+    with _translated():
+        return _crossfade.explain(key)
+
+
+def parse_value(text: str) -> Any:
+    """A value as the command line takes it: a TOML number, list or inline table, else the text itself."""
+    with _translated():
+        return json.loads(_crossfade.parse_value(text))
+
+
+def markov_from_rayleigh(
+    fd_t: float, *, p_e: float | None = None, fading_margin_db: float | None = None
+) -> dict[str, float]:
+    """The two-state Markov channel of a Rayleigh fading link with a threshold (Zorzi, Rao and Milstein 1995).
+
+    ``fd_t`` is the Doppler frequency times the slot; exactly one of ``p_e`` (mean packet error probability)
+    and ``fading_margin_db`` says how deep the threshold lies. Gives fd_t, p_e, fading_margin_db, p_gg, p_bb,
+    mean_burst (slots) and rho.
+    """
+    with _translated():
+        found = _crossfade.markov_from_rayleigh(fd_t, p_e=p_e, fading_margin_db=fading_margin_db)
+    return cast(dict[str, float], found)
+
+
+@dataclass(frozen=True)
+class GoldenCase:
+    """One golden trace replayed: where it first differs, or None where every row is identical."""
+
+    case: str
+    rows: int
+    difference: str | None
+
+
+def verify(folder: str | PathLike[str]) -> list[GoldenCase]:
+    """Replay a folder of golden traces: ``patterns.json`` and ``sends_SET_VARIANT.csv`` (or ``.csv.gz``).
+
+    Raises :class:`GoldenError` where the folder cannot be read as one.
+    """
+    path = Path(folder)
+    if not path.is_dir():
+        raise errors.GoldenError(f"{path}: no such folder")
+    patterns = read_text(path / "patterns.json", errors.GoldenError)
+    names = sorted([*path.glob("sends_*.csv"), *path.glob("sends_*.csv.gz")])
+    files = [(name.name.removesuffix(".gz"), read_text(name, errors.GoldenError)) for name in names]
+    with _translated():
+        cases = json.loads(_crossfade.verify(patterns, files))
+    return [
+        GoldenCase(case["case"].replace(".csv/", " "), case["rows"], case["difference"]) for case in cases
+    ]
+
+
+def plot(
+    results: Results | Table | str | PathLike[str],
+    path: str | PathLike[str],
+    *,
+    x: str | None = None,
+    y: str | None = None,
+    by: str | Sequence[str] | None = None,
+    title: str = "",
+) -> None:
+    """Draw results, a table, or a CSV file of either, as PNG, PDF or SVG by the ending of ``path``.
+
+    ``x`` is the column across (default: the numeric axis with most values), ``y`` the metric (default:
+    throughput or goodput), ``by`` the columns that tell the curves apart (default: the other axes).
+    Simulation is drawn as marks with their 95 % intervals, analysis, where the table has it, as lines.
+    """
+    if isinstance(results, Results):
+        table, title = results.table(), title or results.title
+    else:
+        table = results if isinstance(results, Table) else Table.read(results)
+    plots.plot(table, fspath(path), x=x, y=y, by=by, title=title)
+
+
+def _load(
+    scenario: Scenario,
+    *,
+    set: Values | None,
+    over: Values | None,
+    runs: int | None,
+    precision: str | None,
+    seed: int | None,
+    methods: Sequence[str] | None,
+) -> _crossfade.Plan:
+    name, text = read_scenario(scenario)
+    overrides = {
+        "set": list(_plain(set).items()),
+        "over": list(_plain(over).items()),
+        "runs": runs,
+        "precision": precision,
+        "seed": seed,
+        "methods": None if methods is None else list(methods),
+    }
+    with _translated():
+        return _crossfade.Plan.load(text, name, json.dumps(overrides))
+
+
+def _plain(values: Values | None) -> dict[str, Any]:
+    """Values as JSON has them (numpy arrays and numbers become lists and numbers)."""
+    return {key: _plain_value(key, value) for key, value in (values or {}).items()}
+
+
+def _plain_value(key: str, value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {inner: _plain_value(f"{key}.{inner}", item) for inner, item in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [_plain_value(key, item) for item in value]
+    if value is not None and not isinstance(value, str | int | float | bool):
+        raise errors.ScenarioError(
+            f"{key} = {value!r}: must be a number, a text, true or false, a list or a table"
+        )
+    if isinstance(value, float) and value - value != 0.0:
+        raise errors.ScenarioError(f"{key} = {value}: must be a finite number")
+    return value
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """The extension's errors as this package's own."""
+    try:
+        yield
+    except _crossfade.ScenarioError as error:
+        raise errors.ScenarioError(str(error)) from None
+    except _crossfade.GoldenError as error:
+        raise errors.GoldenError(str(error)) from None

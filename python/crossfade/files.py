@@ -1,0 +1,83 @@
+"""Reading and writing files so that whatever is wrong with one is one clear line."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from pathlib import Path
+
+from crossfade.errors import CrossfadeError, OutputError, ScenarioError
+
+# Far above any scenario, trace or results table; it keeps a device or a wrong file from filling the memory.
+LARGEST_FILE = 256 * 1024 * 1024
+
+# The scenarios that come with the package.
+SCENARIOS = Path(__file__).parent / "scenarios"
+
+
+def read_text(path: Path, error: type[CrossfadeError]) -> str:
+    """The UTF-8 text of a file, unpacked where its name ends in ``.gz``; raises ``error`` with one line."""
+    try:
+        with gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as reason:
+        raise error(f"{path}: a damaged gzip file ({reason})") from None
+    except OSError as reason:
+        raise error(f"{path}: cannot be read ({reason.strerror or reason})") from None
+    except ValueError as reason:  # a NUL in the name
+        raise error(f"{str(path)!r}: cannot be read ({reason})") from None
+    if len(data) > LARGEST_FILE:
+        raise error(f"{path}: larger than {LARGEST_FILE // 1024**2} MiB")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as reason:
+        raise error(f"{path}: not a text file (byte {reason.start} is not UTF-8)") from None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file; ``OutputError`` where that fails."""
+    try:
+        path.write_text(text, encoding="utf-8", newline="")
+    except (OSError, ValueError) as reason:
+        raise OutputError(cannot_write(path, reason)) from None
+
+
+def check_writable(path: Path) -> None:
+    """Raise ``OutputError`` now for a file that could not be written after a long run."""
+    if path.is_dir():
+        raise OutputError(f"{path}: cannot be written (it is a folder)")
+    if not path.parent.is_dir():
+        raise OutputError(f"{path}: cannot be written (there is no folder {path.parent})")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise OutputError(f"{path}: cannot be written (no permission)")
+
+
+def cannot_write(path: Path, reason: OSError | ValueError) -> str:
+    """The one line for a file that could not be written."""
+    return f"{path}: cannot be written ({getattr(reason, 'strerror', None) or reason})"
+
+
+def shipped_scenarios() -> list[str]:
+    """The names of the scenarios that come with the package, as ``crossfade run`` takes them."""
+    names = (path.relative_to(SCENARIOS).with_suffix("") for path in SCENARIOS.rglob("*.toml"))
+    return sorted(name.as_posix() for name in names if name.name != "claims")
+
+
+def read_scenario(scenario: str | os.PathLike[str]) -> tuple[str, str]:
+    """The name and the text of a scenario: a file, a shipped one, or (with a line break in it) TOML itself.
+
+    A file wins over a shipped scenario of the same name.
+    """
+    if isinstance(scenario, str) and "\n" in scenario:
+        return "scenario", scenario
+    path = Path(scenario)
+    name = path.as_posix().removesuffix(".toml")
+    if not os.path.isfile(path) and name in shipped_scenarios():
+        return name, (SCENARIOS / f"{name}.toml").read_text(encoding="utf-8")
+    if not os.path.exists(path):
+        shipped = ", ".join(shipped_scenarios())
+        raise ScenarioError(
+            f"{path}: no such file, and no shipped scenario of that name (there are: {shipped})"
+        )
+    return str(path), read_text(path, ScenarioError)

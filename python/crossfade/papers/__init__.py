@@ -1,0 +1,95 @@
+"""The papers: every figure and table as ours, and every sentence that states a result with its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from crossfade.api import Values
+from crossfade.errors import ScenarioError
+from crossfade.papers import tcp_markov
+from crossfade.papers.options import Options
+from crossfade.papers.verdicts import Outcome, Verdict, verdict_table
+from crossfade.store import Cache, open_cache
+from crossfade.tables import Table
+
+__all__ = ["PAPERS", "Options", "Outcome", "Paper", "Verdict", "claims", "find", "paper", "verdict_table"]
+
+
+class Paper(Protocol):
+    """What the module of a paper offers."""
+
+    KEY: str
+    CITATION: str
+    FIGURES: dict[str, str]
+
+    def table(self, name: str, options: Options) -> Table:
+        """The rows of a figure or table."""
+        ...
+
+    def claims(self, options: Options) -> list[Verdict]:
+        """The verdicts on the paper's claims."""
+        ...
+
+    def open_sentences(self) -> list[dict[str, str]]:
+        """What the paper says and nothing here can decide yet: ``quote`` and what it ``needs``."""
+        ...
+
+
+PAPERS: dict[str, Paper] = {module.KEY: module for module in (tcp_markov,)}
+
+
+def find(key: str) -> Paper:
+    """The paper of a key; ``ScenarioError`` names the keys there are."""
+    if key not in PAPERS:
+        raise ScenarioError(f"paper {key}: no such paper (there are: {', '.join(PAPERS)})")
+    return PAPERS[key]
+
+
+def paper(
+    key: str,
+    name: str,
+    *,
+    quick: bool = False,
+    set: Values | None = None,
+    over: Values | None = None,
+    runs: int | None = None,
+    seed: int | None = None,
+    methods: Sequence[str] | None = None,
+    jobs: int | None = None,
+    cache: bool | Cache = True,
+    progress: bool = False,
+) -> Table:
+    """The rows of a paper's figure or table, as ``crossfade paper KEY NAME --csv`` writes them.
+
+    ``quick`` makes runs shorter, for a first look; ``over`` replaces an axis, named as its column
+    (``{"p_e": [0.01, 0.1], "channel": ["iid", 0.08]}``). The rest is as in :func:`crossfade.run`.
+
+    >>> import crossfade as cf
+    >>> table = cf.paper("tcp-markov", "table1")
+    >>> float(round(table.column("p_gg")[0], 6))
+    0.999329
+    """
+    options = Options(quick, methods, set or {}, over or {}, runs, seed, jobs, cache, progress)
+    return find(key).table(name, options)
+
+
+def claims(
+    key: str,
+    *,
+    quick: bool = False,
+    set: Values | None = None,
+    runs: int | None = None,
+    seed: int | None = None,
+    methods: Sequence[str] | None = None,
+    jobs: int | None = None,
+    cache: bool | Cache = True,
+    progress: bool = False,
+) -> list[Verdict]:
+    """The verdicts on a paper's claims, each computed from our own results and their intervals."""
+    if not isinstance(cache, Cache):
+        # One store for all figures: with the cache off, runs that several claims need are still computed
+        # once.
+        with open_cache(cache) as store:
+            return find(key).claims(Options(quick, methods, set or {}, {}, runs, seed, jobs, store, progress))
+    return find(key).claims(Options(quick, methods, set or {}, {}, runs, seed, jobs, cache, progress))

@@ -1,0 +1,310 @@
+"""Figures: one style, one function, the same bytes for the same table.
+
+Simulation is drawn as marks with 95 % interval bars, analysis (where the table has it) as lines. Where there
+is no analysis, a thin line joins the marks of a curve to guide the eye; it states nothing between them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crossfade.errors import OutputError, ResultsError
+from crossfade.files import cannot_write, check_writable
+from crossfade.tables import Cell, Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's palette ("Color Universal Design", 2008), told apart by colour-blind readers too; its yellow
+# is left out, being too pale for thin lines on white.
+PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
+MARKERS = ["o", "s", "^", "D", "v", "P", "X", "<", ">"]
+
+# One column of a two-column journal page is about 3.5 inches wide.
+STYLE: dict[str, Any] = {
+    "figure.figsize": (3.5, 2.8),
+    "figure.dpi": 300,
+    "savefig.dpi": 300,
+    "font.family": "DejaVu Sans",  # it comes with matplotlib: the same on every machine
+    "font.size": 7.5,
+    "axes.linewidth": 0.6,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.linewidth": 0.4,
+    "grid.color": "#dddddd",
+    "lines.linewidth": 1.0,
+    "lines.markersize": 3.2,
+    "legend.frameon": True,
+    "legend.framealpha": 0.85,
+    "legend.edgecolor": "none",
+    "legend.fontsize": 6.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "svg.hashsalt": "crossfade",  # otherwise the ids in an SVG are drawn at random
+}
+
+# What a file says about when and by what it was made: nothing, so that equal figures are equal files.
+METADATA: dict[str, dict[str, None]] = {
+    ".png": {"Software": None},
+    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    ".svg": {"Date": None, "Creator": None},
+}
+
+# What stands on an axis, by the last part of the column's name (channel.p_e is p_e).
+NAMES = {
+    "p_e": "Packet error probability $P_E$",
+    "fd_t": "Normalised Doppler frequency $f_d T$",
+    "fading_margin_db": "Fading margin (dB)",
+    "mean_burst": "Mean error burst (packets)",
+    "w_max": "Maximum window (packets)",
+    "dupthresh": "Fast retransmit threshold $K$",
+    "throughput_sim": "Throughput (packets per slot)",
+    "throughput_per_slot": "Throughput (packets per slot)",
+    "transmissions_per_slot": "Transmissions per slot",
+    "energy_per_packet": "Energy (transmissions per delivered packet)",
+    "goodput_bps": "Goodput (bit/s)",
+    "ip_goodput_bps": "IP goodput (bit/s)",
+    "link_goodput_bps": "Link goodput (bit/s)",
+    "frame_error_rate": "Frame error rate",
+    "rtt_mean_s": "Mean round-trip time (s)",
+    "queue_mean_packets": "Mean queue (packets)",
+}
+
+# What a curve is called, by its value.
+WORDS = {
+    "old-tahoe": "OldTahoe",
+    "tahoe": "Tahoe",
+    "reno": "Reno",
+    "newreno": "NewReno",
+    "sack": "SACK",
+    "iid": "i.i.d.",
+}
+# Columns whose numbers need their symbol beside them in the legend.
+SYMBOLS = {
+    "channel": "$f_d T$",
+    "fd_t": "$f_d T$",
+    "w_max": "$W_\\max$",
+    "k": "$K$",
+    "dupthresh": "$K$",
+    "p_e": "$P_E$",
+}
+
+# The metric to draw where none is asked for: the first of these that has values.
+USUAL_METRICS = ["throughput_sim", "throughput_exact", "throughput_per_slot", "goodput_bps"]
+_FIRST_RESULT = re.compile(r"method|runs|ci95|.*_ci95|throughput_.*|transmissions_.*|.*goodput_bps")
+
+
+def plot(
+    table: Table,
+    path: str,
+    *,
+    x: str | None = None,
+    y: str | None = None,
+    by: str | Sequence[str] | None = None,
+    title: str = "",
+) -> None:
+    """Draw a table; see :func:`crossfade.plot`."""
+    file = Path(path)
+    check_plot_file(file)
+    x, y, curves_by = choose(table, x, y, by)
+
+    from matplotlib import rc_context, use  # here: it takes half a second that other commands need not wait
+    from matplotlib.figure import Figure
+
+    use("agg")
+    with rc_context(rc=STYLE):  # type: ignore[arg-type]  # the stubs want every key spelled as a literal
+        figure = Figure(layout="constrained")
+        axes = figure.subplots()
+        _draw(axes, table, x, y, curves_by)
+        if title:
+            axes.set_title(_typeset(title), fontsize="medium", wrap=True)
+        try:
+            figure.savefig(file, metadata=METADATA[file.suffix.lower()])
+        except OSError as reason:
+            raise OutputError(cannot_write(file, reason)) from None
+
+
+def check_plot_file(file: Path) -> None:
+    """Raise ``OutputError`` for a file that no figure can be written to."""
+    if file.suffix.lower() not in METADATA:
+        raise OutputError(f"{file}: cannot be written (a figure ends in .png, .pdf or .svg)")
+    check_writable(file)
+
+
+def choose(
+    table: Table, x: str | None, y: str | None, by: str | Sequence[str] | None
+) -> tuple[str, str, list[str]]:
+    """The columns to draw: those asked for, and for the others the usual ones of the table."""
+    if not table.rows:
+        raise ResultsError("nothing to draw: the table has no rows")
+    axes = _axis_columns(table)
+    if x is None:
+        numeric = [
+            name for name in axes if _is_numeric(table.cells(name)) and len(set(table.cells(name))) > 1
+        ]
+        if not numeric:
+            raise ResultsError(
+                f"nothing to draw along: no numeric axis; give --x (columns: {', '.join(table.columns)})"
+            )
+        x = max(numeric, key=lambda name: len(set(table.cells(name))))
+    if y is None:
+        y = next(
+            (name for name in USUAL_METRICS if name in table.columns and any(_numbers(table, name))), None
+        )
+        if y is None:
+            raise ResultsError(
+                f"nothing to draw: no usual metric; give --y (columns: {', '.join(table.columns)})"
+            )
+    if by is None:
+        curves_by = [name for name in axes if name != x and len(set(table.cells(name))) > 1]
+    else:
+        curves_by = (
+            [name.strip() for name in by.split(",") if name.strip()] if isinstance(by, str) else list(by)
+        )
+    for name in (x, y):
+        if not _is_numeric(table.cells(name)):
+            raise ResultsError(f"column {name}: holds words, and can only tell curves apart (--by)")
+    for name in curves_by:
+        table.cells(name)
+    return x, y, curves_by
+
+
+def is_log_spaced(values: Sequence[float]) -> bool:
+    """Whether the values are spaced by factors rather than by steps, over a decade or more."""
+    points = sorted(set(values))
+    if len(points) < 3 or points[0] <= 0.0 or points[-1] < 10.0 * points[0]:
+        return False
+    logs = [math.log(point) for point in points]
+    return _unevenness(logs) < _unevenness(points)
+
+
+def _unevenness(points: Sequence[float]) -> float:
+    steps = [b - a for a, b in pairwise(points)]
+    mean = sum(steps) / len(steps)
+    return sum((step - mean) ** 2 for step in steps) / mean**2
+
+
+def _axis_columns(table: Table) -> list[str]:
+    """The columns before the first result."""
+    columns: list[str] = []
+    for name in table.columns:
+        if _FIRST_RESULT.fullmatch(name):
+            break
+        columns.append(name)
+    return columns
+
+
+def _is_numeric(cells: Sequence[Cell]) -> bool:
+    return all(cell is None or isinstance(cell, int | float) for cell in cells)
+
+
+def _numbers(table: Table, name: str) -> list[bool]:
+    return [isinstance(cell, int | float) and not math.isnan(cell) for cell in table.cells(name)]
+
+
+def _draw(axes: Axes, table: Table, x: str, y: str, by: list[str]) -> None:
+    curves: dict[tuple[Cell, ...], list[dict[str, Cell]]] = {}
+    for record in table.records():
+        if record[x] is not None:
+            curves.setdefault(tuple(record[name] for name in by), []).append(record)
+    line, low, high = _analysis_columns(table, y)
+    interval = next((name for name in (f"{y}_ci95", "ci95") if name in table.columns), None)
+    for key, records in curves.items():
+        records.sort(key=lambda record: _number(record[x]))
+        xs = [_number(record[x]) for record in records]
+        color, marker, filled = _look(key, by, list(curves))
+        text = ", ".join(_curve_word(name, value) for name, value in zip(by, key, strict=True))
+        has_line = line is not None and any(record[line] is not None for record in records)
+        if line is not None and has_line:
+            axes.plot(xs, [_number(record[line]) for record in records], color=color)
+        else:
+            axes.plot(xs, [_number(record[y]) for record in records], color=color, linewidth=0.5, alpha=0.6)
+        if low is not None and high is not None and any(record[low] is not None for record in records):
+            lower, upper = ([_number(record[name]) for record in records] for name in (low, high))
+            axes.fill_between(xs, lower, upper, color=color, alpha=0.2, linewidth=0)
+        bars = None
+        if interval is not None and interval != y:
+            bars = [0.0 if record[interval] is None else _number(record[interval]) for record in records]
+        axes.errorbar(
+            xs,
+            [_number(record[y]) for record in records],
+            yerr=bars,
+            fmt=marker,
+            color=color,
+            markerfacecolor=color if filled else "none",
+            markeredgewidth=0.8,
+            elinewidth=0.8,
+            capsize=1.8,
+            capthick=0.8,
+            label=text or None,
+        )
+    _finish(axes, table, x, y, with_legend=any(key for key in curves))
+
+
+def _finish(axes: Axes, table: Table, x: str, y: str, with_legend: bool) -> None:
+    from matplotlib.ticker import EngFormatter
+
+    axes.set_xlabel(axis_name(x))
+    axes.set_ylabel(axis_name(y))
+    if is_log_spaced([_number(cell) for cell in table.cells(x) if cell is not None]):
+        axes.set_xscale("log")
+    if y.endswith("_bps"):
+        axes.yaxis.set_major_formatter(EngFormatter(sep=" "))
+    if y.startswith("throughput"):
+        axes.set_ylim(0.0, 1.03)
+    if with_legend:
+        axes.legend()
+
+
+def axis_name(column: str) -> str:
+    """What stands on the axis of a column."""
+    last = column.rsplit(".", 1)[-1]
+    return NAMES.get(last, last.replace("_", " "))
+
+
+def _analysis_columns(table: Table, y: str) -> tuple[str | None, str | None, str | None]:
+    """The columns with the analysis of what ``y`` simulates: exact, lower and upper."""
+    if not y.endswith("_sim"):
+        return None, None, None
+    stem = y.removesuffix("sim")
+    names = (f"{stem}exact", f"{stem}lower", f"{stem}upper")
+    found = [name if name in table.columns and any(_numbers(table, name)) else None for name in names]
+    return found[0], found[1], found[2]
+
+
+def _look(key: tuple[Cell, ...], by: list[str], curves: list[tuple[Cell, ...]]) -> tuple[str, str, bool]:
+    """Colour, marker and whether it is filled: with two columns the first has the colour, the second the
+    marker.
+
+    Only the first marker is filled, so that curves which coincide are seen to.
+    """
+    if len(by) == 2:
+        firsts = list(dict.fromkeys(curve[0] for curve in curves))
+        seconds = list(dict.fromkeys(curve[1] for curve in curves))
+        first, second = firsts.index(key[0]), seconds.index(key[1])
+    else:
+        first = second = curves.index(key)
+    return PALETTE[first % len(PALETTE)], MARKERS[second % len(MARKERS)], second == 0
+
+
+def _curve_word(column: str, value: Cell) -> str:
+    if isinstance(value, str):
+        return WORDS.get(value, value)
+    last = column.rsplit(".", 1)[-1]
+    return f"{SYMBOLS.get(last, last)} = {'none' if value is None else value}"
+
+
+def _typeset(title: str) -> str:
+    """A title with the symbols that it spells out (f_d T) set as mathematics."""
+    for spelled, symbol in {"f_d T": "$f_d T$", "W_max": "$W_\\max$", "P_E": "$P_E$"}.items():
+        title = title.replace(spelled, symbol)
+    return title
+
+
+def _number(cell: Cell) -> float:
+    return float(cell) if isinstance(cell, int | float) else math.nan

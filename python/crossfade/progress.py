@@ -1,0 +1,40 @@
+"""A progress bar for anything that takes more than two seconds."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+# Shorter work ends before a bar would be of use.
+PATIENCE_S = 2.0
+
+
+class ProgressBar:
+    """A bar on standard error, drawn on a terminal only and once the work has taken :data:`PATIENCE_S`."""
+
+    def __init__(self, enabled: bool) -> None:
+        self._enabled = enabled and sys.stderr.isatty()
+        self._started = time.monotonic()
+        self._bar: Progress | None = None
+        self._task = TaskID(0)
+
+    def __enter__(self) -> ProgressBar:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def update(self, done: int, total: int) -> None:
+        """Say that ``done`` of ``total`` runs are finished; with a precision, ``total`` may change."""
+        if not self._enabled or (self._bar is None and time.monotonic() - self._started < PATIENCE_S):
+            return
+        if self._bar is None:
+            columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar.start()
+            self._task = self._bar.add_task("runs", total=total)
+        self._bar.update(self._task, completed=done, total=total)

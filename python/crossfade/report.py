@@ -1,0 +1,138 @@
+"""What a person reads: tables with rounded numbers. Exact numbers are in CSV and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from crossfade.results import Results, format_estimate, label
+from crossfade.tables import Cell, Table
+
+if TYPE_CHECKING:
+    from crossfade.papers import Paper, Verdict
+
+# Of a sweep, a person first wants these; the rest is in --csv and --json.
+MAIN_METRICS = ["throughput_per_slot", "goodput_bps", "timeouts", "fast_retransmits"]
+# Where there is no terminal to ask, tables are as wide as they need to be (up to this) instead of 80 columns.
+WIDTH_WITHOUT_TERMINAL = 160
+
+VERDICT_STYLES = {"holds": "green", "holds partly": "yellow", "does not hold": "red", "undecided": "dim"}
+
+
+def console(stderr: bool = False) -> Console:
+    """A console on standard output (or error), wide enough where that is no terminal."""
+    made = Console(stderr=stderr, highlight=False)
+    if not made.is_terminal:
+        made.width = WIDTH_WITHOUT_TERMINAL
+    return made
+
+
+def print_results(results: Results, to: Console) -> None:
+    """All metrics of a single point; of a sweep as many of the main ones as there is room for."""
+    if not results.points:
+        return
+    if not results.axes:
+        point = results.points[0]
+        _print(to, _title(results.title, f"{point.runs} runs, {results.method}"), _point(results))
+        return
+    metrics = [name for name in MAIN_METRICS if name in results.metrics]
+    grid = _sweep(results, metrics)
+    while len(metrics) > 1 and to.measure(grid, options=to.options.update(width=10**6)).maximum > to.width:
+        metrics.pop()
+        grid = _sweep(results, metrics)
+    _print(to, _title(results.title, f"{results.method}, mean ± 95 %"), grid)
+
+
+def _point(results: Results) -> Grid:
+    grid = _grid()
+    grid.add_column("metric")
+    grid.add_column("mean ± 95 %", justify="right")
+    grid.add_column("unit")
+    for name, estimate in results.points[0].metrics.items():
+        grid.add_row(name, str(estimate), "" if estimate.unit == "1" else estimate.unit)
+    return grid
+
+
+def _sweep(results: Results, metrics: Sequence[str]) -> Grid:
+    grid = _grid()
+    short = [axis.rsplit(".", 1)[-1] for axis in results.axes]
+    for axis, name in zip(results.axes, short, strict=True):
+        grid.add_column(name if short.count(name) == 1 else axis, no_wrap=True)
+    for name in ("runs", *metrics):
+        grid.add_column(name, justify="right", no_wrap=True)
+    for point in results.points:
+        cells = [_axis_cell(label(point.axes[axis])) for axis in results.axes]
+        estimates = [str(point.metrics[name]) if name in point.metrics else "-" for name in metrics]
+        grid.add_row(*cells, str(point.runs), *estimates)
+    return grid
+
+
+def print_table(table: Table, title: str, to: Console) -> None:
+    """A paper's table: empty columns left out, an interval beside its value."""
+    interval_of = {"ci95": "throughput_sim"}
+    shown = [
+        name
+        for name in table.columns
+        if name not in interval_of and any(cell is not None for cell in table.cells(name))
+    ]
+    intervals = {value: name for name, value in interval_of.items() if name in table.columns}
+    grid = _grid()
+    for name in shown:
+        grid.add_column(name, justify="right" if name in intervals else "left")
+    for record in table.records():
+        grid.add_row(*(_cell(record[name], record.get(intervals.get(name, ""))) for name in shown))
+    _print(to, title, grid)
+
+
+def print_verdicts(paper: Paper, verdicts: Sequence[Verdict], to: Console) -> None:
+    """A paper's claims, each with its verdict and the point that speaks most against it."""
+    grid = _grid()
+    grid.add_column("claim", ratio=5)
+    grid.add_column("figure")
+    grid.add_column("verdict")
+    grid.add_column("ours", ratio=4)
+    for verdict in verdicts:
+        quote = Text(f"“{verdict.quote}”\n").append(f"{verdict.computed}: {verdict.tolerance}", style="dim")
+        grid.add_row(
+            quote, verdict.figure, Text(verdict.verdict, VERDICT_STYLES[verdict.verdict]), str(verdict)
+        )
+        grid.add_section()
+    _print(to, paper.CITATION, grid)
+    counts = [f"{sum(v.verdict == word for v in verdicts)} {word}" for word in VERDICT_STYLES]
+    to.print(f"{len(verdicts)} claims: {', '.join(counts)}")
+    for sentence in paper.open_sentences():
+        to.print(f"not decided yet (needs {sentence['needs']}): “{sentence['quote']}”", style="dim")
+
+
+def print_warnings(warnings: Sequence[str], to: Console) -> None:
+    """Warnings, one line each."""
+    for text in warnings:
+        to.print(Text(f"warning: {text}", style="yellow"), soft_wrap=True)
+
+
+def _print(to: Console, title: str, grid: Grid) -> None:
+    to.print(Text(title, "bold"), soft_wrap=True)
+    to.print(grid)
+
+
+def _grid() -> Grid:
+    return Grid(box=box.SIMPLE_HEAD, pad_edge=False, header_style="")
+
+
+def _title(title: str, detail: str) -> str:
+    return f"{title} ({detail})" if title else detail
+
+
+def _axis_cell(cell: Cell) -> str:
+    return f"{cell:g}" if isinstance(cell, float) else str(cell)
+
+
+def _cell(cell: Cell, interval: Cell) -> str:
+    if isinstance(cell, float):
+        return format_estimate(cell, interval) if isinstance(interval, float) else f"{cell:.6g}"
+    return "" if cell is None else str(cell)

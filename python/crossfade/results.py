@@ -1,0 +1,168 @@
+"""What a run gives back: points, each with its metrics and their intervals."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from crossfade.tables import Cell, Table
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Metrics = dict[str, "Estimate"]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One metric of one point.
+
+    ``value`` is the mean over the runs (None where the metric is undefined, such as a mean over no packets);
+    ``ci95`` the half-width of its two-sided 95 % Student interval, None where there are not two runs or the
+    method is exact.
+    """
+
+    value: float | None
+    ci95: float | None
+    n: int
+    method: str
+    unit: str
+
+    def __str__(self) -> str:
+        return format_estimate(self.value, self.ci95)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of a sweep (the only one where nothing is swept)."""
+
+    axes: dict[str, Any]
+    scenario: dict[str, Any]
+    runs: int
+    metrics: Metrics
+    flows: list[dict[str, Any]]
+    links: list[dict[str, Any]]
+    warnings: list[str]
+    replications: list[dict[str, float]]
+
+    def samples(self, name: str) -> list[float]:
+        """A metric in each run, in order (NaN where it is undefined).
+
+        Run r of every point draws the same random numbers: compare two points run by run.
+        """
+        return [replication.get(name, math.nan) for replication in self.replications]
+
+
+@dataclass(frozen=True)
+class Results:
+    """All points of a scenario, in the order of its sweep."""
+
+    title: str
+    method: str
+    seed: int
+    points: list[Point]
+    provenance: dict[str, Any]
+    complete: bool = True
+    axes: list[str] = field(default_factory=list)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Every warning once, with the number of points that gave it where there are several."""
+        counts: dict[str, int] = {}
+        for point in self.points:
+            for text in point.warnings:
+                counts[text] = counts.get(text, 0) + 1
+        if len(self.points) == 1:
+            return list(counts)
+        return [f"{text} ({count} of {len(self.points)} points)" for text, count in counts.items()]
+
+    @property
+    def metrics(self) -> list[str]:
+        """The names of the metrics that at least one point has."""
+        return list(dict.fromkeys(name for point in self.points for name in point.metrics))
+
+    def table(self) -> Table:
+        """A row a point: axes, ``method``, ``runs``, then each metric with its interval (``NAME_ci95``)."""
+        columns = [*self.axes, "method", "runs"]
+        columns += [column for name in self.metrics for column in (name, f"{name}_ci95")]
+        return Table.of(columns, (self._record(point) for point in self.points))
+
+    def _record(self, point: Point) -> dict[str, Cell]:
+        record: dict[str, Cell] = {axis: label(point.axes[axis]) for axis in self.axes}
+        record |= {"method": self.method, "runs": point.runs}
+        for name, estimate in point.metrics.items():
+            record |= {name: estimate.value, f"{name}_ci95": estimate.ci95}
+        return record
+
+    def column(self, name: str) -> np.ndarray[Any, Any]:
+        """One column of :meth:`table` as a numpy array."""
+        return self.table().column(name)
+
+    def to_csv(self) -> str:
+        """:meth:`table` as CSV text; numbers read back exactly."""
+        return self.table().to_csv()
+
+    def to_dict(self) -> dict[str, Any] | list[dict[str, Any]]:
+        """The object behind ``--json``, a list of them where there are several points."""
+        objects = [self._object(point) for point in self.points]
+        return objects if self.axes else objects[0]
+
+    def _object(self, point: Point) -> dict[str, Any]:
+        return {
+            "scenario": point.scenario,
+            **({"axes": point.axes} if self.axes else {}),
+            "method": self.method,
+            "seed": self.seed,
+            "runs": point.runs,
+            "metrics": {
+                name: {"value": metric.value, "ci95": metric.ci95, "unit": metric.unit}
+                for name, metric in point.metrics.items()
+            },
+            "flows": point.flows,
+            "links": point.links,
+            "warnings": point.warnings,
+            "provenance": self.provenance,
+        }
+
+    def to_json(self) -> str:
+        """:meth:`to_dict` as JSON text; numbers read back exactly."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def plot(self, path: str, x: str | None = None, y: str | None = None, by: str | None = None) -> None:
+        """Draw the table to a file; see :func:`crossfade.plot`."""
+        from crossfade import plots
+
+        plots.plot(self.table(), path, x=x, y=y, by=by, title=self.title)
+
+
+def label(value: Any) -> Cell:
+    """An axis value as one cell: a table of keys becomes ``markov fd_t=0.01``, a list its items."""
+    if isinstance(value, Mapping):
+        rest = [f"{key}={label(item)}" for key, item in value.items() if key != "model"]
+        return " ".join([*([str(value["model"])] if "model" in value else []), *rest])
+    if isinstance(value, list):
+        return " ".join(str(label(item)) for item in value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None or isinstance(value, int | float | str):
+        return value
+    raise TypeError(f"no label for {value!r}")
+
+
+def format_estimate(value: float | None, ci95: float | None) -> str:
+    """A value for a person: as many digits as its interval is worth (two of the interval's own)."""
+    if value is None:
+        return "-"
+    if ci95 is None:
+        return f"{value:.6g}"
+    if ci95 == 0.0:
+        return f"{value:.6g} ± 0"
+    decimals = max(0, 1 - _exponent(ci95))
+    return f"{value:,.{decimals}f} ± {ci95:,.{decimals}f}" if decimals <= 9 else f"{value:.6g} ± {ci95:.2g}"
+
+
+def _exponent(number: float) -> int:
+    return int(f"{number:.1e}".split("e")[1])

@@ -1,0 +1,54 @@
+"""Student intervals against two who compute them independently: scipy, and the core."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from scipy import stats
+
+import crossfade as cf
+from crossfade.intervals import mean_and_interval, student_quantile
+from tests.conftest import SMALL
+
+
+@pytest.mark.parametrize("degrees", [*range(1, 40), 99, 100, 999])
+def test_the_quantile_is_that_of_scipy(degrees: int) -> None:
+    assert student_quantile(degrees) == pytest.approx(stats.t.ppf(0.975, degrees), rel=1e-10)
+    assert student_quantile(degrees, 0.5) == pytest.approx(stats.t.ppf(0.75, degrees), rel=1e-10)
+
+
+@pytest.mark.parametrize("runs", [2, 3, 10, 11])
+def test_the_interval_is_that_of_the_core(runs: int) -> None:
+    point = cf.run(SMALL, runs=runs).points[0]
+    for name, estimate in point.metrics.items():
+        samples = point.samples(name)
+        assert len(samples) == runs
+        mean, ci95 = mean_and_interval(samples)
+        assert mean == pytest.approx(estimate.value, rel=1e-12)
+        assert ci95 == pytest.approx(estimate.ci95, rel=1e-9, abs=1e-15)
+
+
+def test_one_value_has_no_interval() -> None:
+    assert mean_and_interval([0.5]) == (0.5, None)
+
+
+def test_a_metric_that_is_undefined_is_nan() -> None:
+    point = cf.run(SMALL, set={"channel": {"model": "none", "p_e": None}}, runs=2).points[0]
+    assert all(math.isnan(value) for value in point.samples("no_such_metric"))
+
+
+def test_samples_are_those_of_their_point() -> None:
+    over = {"channel.p_e": [0.01, 0.1, 0.01], "tcp.w_max": [6, 24]}
+    results = cf.run(SMALL, over=over)
+    for point in results.points:
+        alone = cf.run(SMALL, set=point.axes, cache=False).points[0]
+        for name in alone.metrics:
+            assert point.samples(name) == alone.samples(name)
+
+
+def test_samples_with_a_precision_are_those_of_the_estimate() -> None:
+    point = cf.run(SMALL, precision="3 %").points[0]
+    mean, ci95 = mean_and_interval(point.samples("goodput_bps"))
+    assert mean == pytest.approx(point.metrics["goodput_bps"].value, rel=1e-12)
+    assert ci95 == pytest.approx(point.metrics["goodput_bps"].ci95, rel=1e-9)

@@ -1,0 +1,260 @@
+"""The papers' figures and tables, and how a verdict comes about."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import crossfade as cf
+from crossfade.files import SCENARIOS
+from crossfade.papers import PAPERS, tcp_markov, verdicts
+from crossfade.papers.verdicts import Curve, Outcome, Sample, Verdict
+from tests.conftest import Cli
+
+# The columns of `paper tcp-markov figN --csv` are a promise to whoever reads these files.
+FIGURE_COLUMNS = (
+    "variant,channel,w_max,k,p_e,throughput_lower,throughput_upper,throughput_exact,throughput_sim,ci95,"
+    "transmissions_exact"
+)
+
+# Table I as printed, less its four misprints (None): p_BB at (0.01, 0.01) and (0.08, 0.001), the burst length
+# at (0.01, 0.01) and (0.64, 0.001). Columns: fd_t, p_e, fading_margin_db, p_gg, p_bb, burst.
+TABLE1 = [
+    ("0.01", "0.001", "29.9978", "0.999329", "0.329452", "1.49132"),
+    ("0.01", "0.01", "19.9782", "0.997518", None, None),
+    ("0.01", "0.1", "9.77322", "0.991872", "0.926851", "13.6708"),
+    ("0.08", "0.001", "29.9978", "0.999007", None, "1.00831"),
+    ("0.08", "0.01", "19.9782", "0.990680", "0.077286", "1.08376"),
+    ("0.08", "0.1", "9.77322", "0.940354", "0.463188", "1.86285"),
+    ("0.64", "0.001", "29.9978", "0.999000", "0.001185", None),
+    ("0.64", "0.01", "19.9782", "0.990019", "0.011834", "1.01198"),
+    ("0.64", "0.1", "9.77322", "0.90182", "0.116376", "1.13170"),
+]
+
+
+def test_table1_has_the_printed_digits(cli: Cli) -> None:
+    rows = list(csv.reader(io.StringIO(cli("paper", "tcp-markov", "table1", "--csv", "-").out)))
+    assert rows[0] == ["fd_t", "p_e", "fading_margin_db", "p_gg", "p_bb", "burst"]
+    assert len(rows) == 10
+    for row, printed in zip(rows[1:], TABLE1, strict=True):
+        assert tuple(row[:2]) == printed[:2]
+        for ours, digits in zip(row[2:], printed[2:], strict=True):
+            if digits is not None:
+                assert f"{float(ours):.{len(digits.partition('.')[2])}f}" == digits
+
+
+def test_table1_has_axes(cli: Cli) -> None:
+    out = cli(
+        "paper", "tcp-markov", "table1", "--over", "fd_t=0.1", "--over", "p_e=0.001,0.3", "--csv", "-"
+    ).out
+    assert [row[:2] for row in csv.reader(io.StringIO(out))][1:] == [["0.1", "0.001"], ["0.1", "0.3"]]
+
+
+def quick(cli: Cli, figure: str, *more: str) -> list[dict[str, str]]:
+    options = ["--set", "run.duration=3000 slots", "--runs", "2", "--csv", "-"]
+    outcome = cli("paper", "tcp-markov", figure, *options, *more)
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.splitlines()[0] == FIGURE_COLUMNS
+    return list(csv.DictReader(io.StringIO(outcome.out)))
+
+
+FIGURES: dict[str, list[tuple[set[str], set[str], set[str], set[str]]]] = {
+    "fig1": [({"tahoe", "reno"}, {"iid", "0.01"}, {"6"}, {"3"})],
+    "fig2": [({"tahoe", "reno"}, {"iid", "0.01"}, {"24"}, {"3"})],
+    "fig3": [({"newreno"}, {"iid", "0.01"}, {"6", "24"}, {"3"})],
+    "fig4": [({"tahoe", "newreno"}, {"iid", "0.01", "0.08", "0.64"}, {"24"}, {"3"})],
+    "fig5": [({"tahoe"}, {"iid", "0.01"}, {"24"}, {"1", "2", "3"})],
+    "fig6": [({"newreno"}, {"iid", "0.01"}, {"24"}, {"1", "2", "3"})],
+}
+
+
+@pytest.mark.parametrize("figure", list(FIGURES))
+def test_figures_have_the_curves_of_the_paper(cli: Cli, figure: str) -> None:
+    rows = quick(cli, figure)
+    ((variants, channels, windows, thresholds),) = FIGURES[figure]
+    columns = {"variant": variants, "channel": channels, "w_max": windows, "k": thresholds}
+    for column, values in columns.items():
+        assert {row[column] for row in rows} == values
+    assert len(rows) == 13 * len(variants) * len(channels) * len(windows) * len(thresholds)
+    first = [float(row["p_e"]) for row in rows[:13]]
+    assert (first[0], first[-1]) == (0.001, 0.3)
+    assert first == sorted(first)
+    for row in rows:
+        assert 0.0 < float(row["throughput_sim"]) <= 1.0
+        assert float(row["ci95"]) >= 0.0
+        assert row["throughput_exact"] == row["throughput_lower"] == row["throughput_upper"] == ""
+
+
+def test_over_replaces_axes_named_as_columns(cli: Cli) -> None:
+    axes = ["p_e=0.01,0.1", "channel=0.08,iid", "k=1", "variant=sack", "w_max=6:8:1"]
+    rows = quick(cli, "fig2", *(word for axis in axes for word in ("--over", axis)))
+    found = [(row["variant"], row["channel"], row["w_max"], row["k"], row["p_e"]) for row in rows]
+    assert sorted(found) == sorted(
+        ("sack", channel, w_max, "1", p_e)
+        for channel in ("0.08", "iid")
+        for w_max in ("6", "7", "8")
+        for p_e in ("0.01", "0.1")
+    )
+
+
+def test_quick_is_quicker_and_less_sure(cli: Cli) -> None:
+    arguments = ["paper", "tcp-markov", "fig2", "--over", "p_e=0.1", "--over", "channel=0.01", "--csv", "-"]
+    full = list(csv.DictReader(io.StringIO(cli(*arguments).out)))
+    first_look = list(csv.DictReader(io.StringIO(cli(*arguments, "--quick").out)))
+    for sure, unsure in zip(full, first_look, strict=True):
+        assert float(sure["ci95"]) < float(unsure["ci95"])
+
+
+def test_a_figure_is_drawn(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "fig2.png"
+    quick(cli, "fig2", "--plot", str(file))
+    assert file.stat().st_size > 20_000
+
+
+def test_what_there_is_is_listed(cli: Cli) -> None:
+    out = cli("paper").out
+    for key, paper in PAPERS.items():
+        assert f"{key}: {paper.CITATION}" in out
+        for name, caption in paper.FIGURES.items():
+            assert f"  {name:<8}{caption}" in out
+
+
+def curve(variant: str, throughput: dict[float, list[float]]) -> list[Sample]:
+    return [Sample({"variant": variant}, p_e, runs) for p_e, runs in throughput.items()]
+
+
+# The channel moves both curves by the same 0.1 from run to run; run by run they differ by much less.
+SAMPLES = [
+    *curve("a", {0.01: [0.95, 0.85, 0.90], 0.1: [0.80, 0.70, 0.75], 1.0: [0.40, 0.30, 0.35]}),
+    *curve("b", {0.01: [0.84, 0.75, 0.80], 0.1: [0.79, 0.71, 0.75], 1.0: [0.51, 0.40, 0.45]}),
+]
+A: Curve = {"variant": "a"}
+B: Curve = {"variant": "b"}
+
+
+def test_a_difference_is_taken_run_by_run() -> None:
+    first, second, third = verdicts.above(SAMPLES, [A], [B], 0.0, (0.0, 1.0))
+    # The mean of 0.11, 0.10, 0.10, and t(2) = 4.302653 times their deviation 0.0057735 over the root of 3.
+    assert first.value == pytest.approx(0.31 / 3)
+    assert first.ci95 == pytest.approx(4.302653 * 0.01 / 3, rel=1e-6)
+    assert (first.holds, second.holds, third.holds) == (True, None, False)
+    assert first.where == "p_e 0.01"
+
+
+def test_a_difference_must_be_clear_of_the_margin() -> None:
+    margins = {0.08: True, 0.1: None, 0.12: False}
+    for margin, holds in margins.items():
+        (outcome,) = verdicts.above(SAMPLES, [A], [B], margin, (0.0, 0.05))
+        assert outcome.holds is holds
+
+
+def test_equality_needs_an_interval_that_can_show_it() -> None:
+    tolerances = {0.12: [True, True, True], 0.03: [False, True, False], 0.02: [False, None, False]}
+    for tolerance, holds in tolerances.items():
+        outcomes = verdicts.within(SAMPLES, [A], [B], tolerance, (0.0, 1.0))
+        assert [outcome.holds for outcome in outcomes] == holds
+
+
+def test_one_run_can_tell_nothing() -> None:
+    single = [Sample(sample.columns, sample.p_e, sample.runs[:1]) for sample in SAMPLES]
+    outcomes = verdicts.above(single, [A], [B], 0.0, (0.0, 1.0))
+    outcomes += verdicts.within(single, [A], [B], 1.0, (0.0, 1.0))
+    assert [outcome.holds for outcome in outcomes] == [None] * 6
+
+
+def test_sums_of_curves_count_each_curve() -> None:
+    (outcome,) = verdicts.above(SAMPLES, [A, A], [B, B], 0.0, (0.0, 0.05))
+    assert outcome.value == pytest.approx(0.62 / 3)
+
+
+def test_identical_is_to_the_last_digit_of_every_run() -> None:
+    assert [outcome.holds for outcome in verdicts.identical(SAMPLES, A, A)] == [True] * 3
+    nearly = [
+        *curve("a", {0.01: [0.5, 0.6], 0.1: [0.5, 0.6]}),
+        *curve("b", {0.01: [0.6, 0.5], 0.1: [0.5, 0.6000000000000001]}),
+    ]
+    assert [outcome.holds for outcome in verdicts.identical(nearly, A, B)] == [False, False]
+
+
+def falling(runs: list[float]) -> list[Sample]:
+    """Two curves that fall from 1 to 0.8 over a decade, one a decade behind the other; ``runs`` scatter."""
+    high, low = ([mean + run for run in runs] for mean in (1.0, 0.8))
+    return [*curve("a", {0.1: high, 1.0: low}), *curve("b", {0.01: high, 0.1: low})]
+
+
+def test_crossings_are_found_on_straight_lines_over_log_p_e() -> None:
+    def ratio(runs: list[float], level: float, between: tuple[float, float]) -> Outcome:
+        (outcome,) = verdicts.crossing_ratio(falling(runs), A, B, level, between)
+        return outcome
+
+    sure = ratio([0.0, 0.0], 0.9, (3.0, 30.0))
+    assert (sure.value, sure.ci95) == pytest.approx((10.0, 0.0))
+    assert sure.holds is True
+    assert ratio([0.0, 0.0], 0.9, (11.0, 30.0)).holds is False
+    assert ratio([0.0, 0.0], 0.5, (3.0, 30.0)).holds is None  # neither falls so far
+
+    unsure = ratio([-0.001, 0.001], 0.9, (3.0, 30.0))
+    assert unsure.value == pytest.approx(10.0)
+    # Both curves move by t(1) = 12.7062 times 0.001: 0.063531 of their fall, and so of a decade of P_E.
+    assert unsure.ci95 == pytest.approx(10.0 * (10.0 ** (2 * 0.063531) - 1.0), rel=1e-5)
+    assert ratio([-0.001, 0.001], 0.9, (9.0, 30.0)).holds is None
+
+
+def test_curves_that_do_not_match_are_refused() -> None:
+    with pytest.raises(ValueError, match="not one curve"):
+        verdicts.within(SAMPLES, [{}], [B], 0.1, (0.0, 1.0))
+    with pytest.raises(ValueError, match="not one curve"):
+        verdicts.within(SAMPLES, [{"variant": "c"}], [B], 0.1, (0.0, 1.0))
+    with pytest.raises(ValueError, match="no point"):
+        verdicts.within(SAMPLES, [A], [B], 0.1, (2.0, 3.0))
+    with pytest.raises(ValueError, match="different P_E"):
+        verdicts.within([*curve("a", {0.1: [1.0]}), *curve("b", {0.2: [1.0]})], [A], [B], 0.1, (0.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("holds", "verdict"),
+    [
+        ([True, True], "holds"),
+        ([True, True, None], "holds"),
+        ([True, False], "holds partly"),
+        ([False, False], "does not hold"),
+        ([False, None], "does not hold"),
+        ([True, None, None], "undecided"),
+        ([None, None], "undecided"),
+    ],
+)
+def test_the_verdict_follows_from_the_points(holds: list[bool | None], verdict: str) -> None:
+    outcomes = [Outcome(f"{n}", 0.0, 0.0, hold, -n) for n, hold in enumerate(holds)]
+    found = Verdict("claim", "quote", "fig", "computed", "tolerance", outcomes)
+    assert found.verdict == verdict
+    assert found.worst is outcomes[-1]
+
+
+def test_claims_say_what_they_test_and_quote_what_they_test() -> None:
+    listed = tomllib.loads((SCENARIOS / "papers" / "tcp-markov" / "claims.toml").read_text())
+    assert len({claim["id"] for claim in listed["claim"]}) == len(listed["claim"])
+    for claim in listed["claim"]:
+        assert set(claim) == {"id", "figure", "quote", "computed", "tolerance", "why", "checks"}
+        assert set(claim["figure"].split(", ")) <= set(tcp_markov.FIGURES)
+        assert not any("verdict" in check for check in claim["checks"])
+    assert all(set(sentence) == {"quote", "needs"} for sentence in tcp_markov.open_sentences())
+
+
+def test_the_verdicts_that_need_no_simulation() -> None:
+    found = {verdict.claim: verdict for verdict in cf.claims("tcp-markov", quick=True, runs=2)}
+    table1 = found["table1"]
+    wrong = [outcome.where.split(" (")[0] for outcome in table1.outcomes if not outcome.holds]
+    assert wrong == [
+        "p_bb, fd_t 0.01, p_e 0.01",
+        "burst, fd_t 0.01, p_e 0.01",
+        "p_bb, fd_t 0.08, p_e 0.001",
+        "burst, fd_t 0.64, p_e 0.001",
+    ]
+    assert table1.verdict == "holds partly"
+    assert found["decade-is-10-db"].verdict == "holds"
+    assert found["sack-is-newreno"].verdict == "holds"
+    assert found["sack-is-newreno"].holding == 52

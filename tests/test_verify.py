@@ -1,0 +1,79 @@
+"""`crossfade verify` on the golden traces, untouched and with one row altered."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from pathlib import Path
+
+import pytest
+
+import crossfade as cf
+from tests.conftest import Cli
+
+GOLDEN = Path(__file__).parent / "data" / "golden" / "ns2"
+
+
+@pytest.fixture
+def golden(tmp_path: Path) -> Path:
+    """A copy of one file of the traces, unpacked, with its patterns."""
+    folder = tmp_path / "golden"
+    folder.mkdir()
+    shutil.copyfile(GOLDEN / "patterns.json", folder / "patterns.json")
+    packed = GOLDEN / "sends_base_reno.csv.gz"
+    (folder / "sends_base_reno.csv").write_bytes(gzip.decompress(packed.read_bytes()))
+    return folder
+
+
+def test_every_case_is_a_line_and_the_last_one_counts(cli: Cli, golden: Path) -> None:
+    outcome = cli("verify", golden)
+    lines = outcome.out.splitlines()
+    assert outcome.code == 0
+    assert lines[0].startswith("ok   sends_base_reno c1_single ")
+    assert lines[0].endswith(" rows")
+    cases = len(lines) - 1
+    assert lines[-1] == f"{cases} cases: {cases} identical, 0 different"
+    assert cases == len(
+        {line.split(",")[0] for line in (golden / "sends_base_reno.csv").read_text().splitlines()[1:]}
+    )
+
+
+@pytest.mark.parametrize("column", ["k", "time", "seq", "dropped", "cwnd", "ssthresh", "dupacks", "backoff"])
+def test_one_altered_number_is_found_and_named(cli: Cli, golden: Path, column: str) -> None:
+    file = golden / "sends_base_reno.csv"
+    lines = file.read_text().splitlines()
+    index = lines[0].split(",").index(column)
+    cells = lines[500].split(",")
+    cells[index] = (
+        repr(float(cells[index]) + 0.001) if column in ("time", "cwnd") else str(int(cells[index]) ^ 1)
+    )
+    lines[500] = ",".join(cells)
+    file.write_text("\n".join(lines) + "\n")
+    outcome = cli("verify", golden)
+    assert outcome.code == 1
+    failed = [line for line in outcome.out.splitlines() if line.startswith("FAIL")]
+    assert len(failed) == 1
+    assert f"FAIL sends_base_reno {cells[0]} " in failed[0]
+    assert "first difference: " in failed[0]
+    assert column in failed[0].split("first difference")[1]
+    assert outcome.out.splitlines()[-1].endswith("1 different")
+
+
+def test_a_missing_last_row_is_a_difference(cli: Cli, golden: Path) -> None:
+    file = golden / "sends_base_reno.csv"
+    file.write_text("\n".join(file.read_text().splitlines()[:-1]) + "\n")
+    assert cli("verify", golden).code == 1
+
+
+def test_nothing_compared_is_a_failure(cli: Cli, golden: Path) -> None:
+    (golden / "sends_base_reno.csv").unlink()
+    outcome = cli("verify", golden)
+    assert (outcome.code, outcome.out) == (1, "0 cases: 0 identical, 0 different\n")
+
+
+def test_packed_and_unpacked_files_are_the_same(golden: Path) -> None:
+    packed = GOLDEN / "sends_base_reno.csv.gz"
+    unpacked = cf.verify(golden)
+    (golden / "sends_base_reno.csv").unlink()
+    shutil.copyfile(packed, golden / packed.name)
+    assert cf.verify(golden) == unpacked
