@@ -2,8 +2,8 @@
 
 Usage: python bench/against_ns2.py [SEGMENTS] [TURNS]      needs `ns` (Debian's package ns2) and cargo
 
-Both simulate the connection described in bench/one_flow.tcl. Start-up is taken out by timing two lengths of each and
-using the difference, so what is printed is the cost of simulating, per million delivered segments.
+Both simulate the connection described in bench/one_flow.tcl. Start-up is taken out by timing two lengths of
+each and using the difference, so what is printed is the cost of simulating, per million delivered segments.
 """
 
 from __future__ import annotations
@@ -70,9 +70,8 @@ def main() -> None:
         ]
         mine, theirs = (statistics.median(column) for column in zip(*pairs, strict=True))
         ratio = statistics.median(b / a for a, b in pairs)
-        print(
-            f"{case}: crossfade {mine:.3f} s, ns-2 {theirs:.3f} s per million delivered segments: {ratio:.1f} times"
-        )
+        figures = f"crossfade {mine:.3f} s, ns-2 {theirs:.3f} s"
+        print(f"{case}: {figures} per million delivered segments: {ratio:.1f} times")
 
 
 if __name__ == "__main__":

@@ -45,7 +45,8 @@ def make_gallery(_: Sphinx) -> None:
     for command in COMMANDS:
         (GALLERY / f"{command}.txt").write_text(printed(command, "--help"))
     (GALLERY / "explain-fd_t.txt").write_text(printed("explain", "channel.fd_t"))
-    (GALLERY / "quickstart.txt").write_text(printed("run", "quickstart", "--plot", str(GALLERY / "quickstart.png")))
+    plot = ["--plot", str(GALLERY / "quickstart.png")]
+    (GALLERY / "quickstart.txt").write_text(printed("run", "quickstart", *plot))
     for key, paper in PAPERS.items():
         for name in paper.FIGURES:
             outputs = ["--csv", str(GALLERY / f"{key}-{name}.csv")]

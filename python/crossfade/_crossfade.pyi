@@ -97,10 +97,10 @@ class Plan:
     def summarise(self, rows: list[str]) -> str:
         """The results, one a point, as a JSON list, from rows in any order.
 
-        With a precision only the first runs that suffice count. A result has point, axes, runs, metrics
-        ``{name: {"value", "ci95", "unit"}}``, warnings, flows ``[{name: ...}]`` and links ``[{"name":
-        "forward", name: ...}, {"name": "reverse", name: ...}]``. A metric that no run defines is absent; ``ci95`` is null from a single
-        run.
+        With a precision only the first runs that suffice count. A result has point, axes, scenario (all
+        defaults filled in), runs, metrics ``{name: {"value", "ci95", "unit"}}``, warnings, flows ``[{name:
+        ...}]`` and links ``[{"name": "forward", name: ...}, {"name": "reverse", name: ...}]``. A metric that
+        no run defines is absent; ``ci95`` is null from a single run.
         """
 
     def events(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -118,7 +117,7 @@ def _results(
         runs = found["runs"]
         return Point(
             axes=found["axes"],
-            scenario=_at_point(description["scenario"], found["axes"]),
+            scenario=found["scenario"],
             runs=runs,
             metrics={
                 name: Estimate(metric["value"], metric["ci95"], runs, method, metric["unit"])
@@ -144,21 +143,6 @@ def _results(
         complete=complete,
         axes=description["axes"],
     )
-
-
-def _at_point(scenario: dict[str, Any], axes: Mapping[str, Any]) -> dict[str, Any]:
-    """A scenario with the axes' values of a point in place (tables are merged, as the sweep does)."""
-    changed = copy.deepcopy(scenario)
-    for key, value in axes.items():
-        *path, last = key.split(".")
-        table = changed
-        for part in path:
-            table = table.setdefault(part, {})
-        if isinstance(value, Mapping) and isinstance(table.get(last), Mapping):
-            table[last] = _at_point(table[last], value)
-        else:
-            table[last] = value
-    return changed
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 use crate::plan::{Plan, Point, Row};
 use crate::resolve::StopRule;
+use crate::scenario::Scenario;
 use crate::schedule::PRECISION_METRIC;
 use crate::simulate::{LINK_METRICS, METRICS, REVERSE_METRICS};
 use crate::warnings;
@@ -17,6 +18,8 @@ pub struct PointResult {
     pub point: usize,
     /// The values of the axes.
     pub axes: Map<String, Value>,
+    /// The scenario of the point, all defaults filled in.
+    pub scenario: Scenario,
     /// How many runs the values are means of.
     pub runs: u64,
     /// The published metrics that are defined in some run.
@@ -100,6 +103,7 @@ fn summarise_point(plan: &Plan, point: &Point, by_key: &HashMap<&str, &Row>) -> 
     PointResult {
         point: point.index,
         axes: point.axes.clone(),
+        scenario: point.scenario.clone(),
         runs: rows.len() as u64,
         warnings: warnings::of_point(plan, point, &rows),
         flows: vec![FlowResult { metrics: metrics.clone() }],

@@ -57,7 +57,8 @@ struct Patterns {
     npackets: u64,
     #[serde(default)]
     index_base: u64,
-    patterns: Vec<Pattern>,
+    #[serde(rename = "patterns")]
+    list: Vec<Pattern>,
 }
 
 #[derive(Deserialize)]
@@ -99,7 +100,7 @@ impl GoldenTrace {
         let patterns = parse_patterns(patterns_json)?;
         let (variant, limited_transmit) = parse_name(name)?;
         let cases = parse_sends(name, csv)?;
-        let is_unknown = |case: &String| patterns.patterns.iter().all(|pattern| pattern.name != *case);
+        let is_unknown = |case: &String| patterns.list.iter().all(|pattern| pattern.name != *case);
         if let Some((unknown, _)) = cases.iter().find(|(case, _)| is_unknown(case)) {
             return Err(GoldenError::new(name, format!("pattern \"{unknown}\" is not in patterns.json")));
         }
@@ -113,7 +114,7 @@ impl GoldenTrace {
 
     /// Simulates every pattern and compares.
     pub fn verify(&self) -> Vec<CaseReport> {
-        self.patterns.patterns.iter().map(|pattern| self.verify_pattern(pattern)).collect()
+        self.patterns.list.iter().map(|pattern| self.verify_pattern(pattern)).collect()
     }
 
     fn verify_pattern(&self, pattern: &Pattern) -> CaseReport {
@@ -141,11 +142,11 @@ fn parse_patterns(text: &str) -> Result<Patterns, GoldenError> {
     if !(1..=MAX_PACKETS).contains(&patterns.npackets) {
         return Err(error(format!("npackets = {}: must be from 1 to {MAX_PACKETS}", patterns.npackets)));
     }
-    if patterns.patterns.is_empty() {
+    if patterns.list.is_empty() {
         return Err(error("patterns is empty: there is nothing to compare".into()));
     }
     let mut names = BTreeSet::new();
-    for pattern in &mut patterns.patterns {
+    for pattern in &mut patterns.list {
         let name = &pattern.name;
         if !names.insert(name.clone()) {
             return Err(error(format!("pattern \"{name}\" is there twice")));
@@ -281,7 +282,7 @@ impl Observer for Sends {
         match event.kind {
             EventKind::Send => self.0.push(SendRow {
                 k: self.0.len() as u64,
-                time_us: ((event.time.as_nanos() + 500) / 1000) as i64,
+                time_us: ((event.time.as_nanos() + 500) / 1000).cast_signed(),
                 seq: event.seq,
                 dropped: false,
                 cwnd_thousandths: as_printed(event.tcp.cwnd),

@@ -115,7 +115,7 @@ mod tests {
                 let received = receiver.on_segment(seq);
                 prop_assert_eq!(received.is_new, seen.insert(seq));
                 delivered += received.delivered;
-                let in_order = (0..).take_while(|seq| seen.contains(seq)).count() as u64;
+                let in_order = (0..40).take_while(|seq| seen.contains(seq)).count() as u64;
                 prop_assert_eq!(received.ack.next_expected, in_order);
                 prop_assert_eq!(delivered, in_order);
                 for block in received.ack.sack.as_slice() {

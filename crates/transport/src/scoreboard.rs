@@ -83,7 +83,9 @@ mod tests {
 
     fn ack(next_expected: u64, blocks: &[(u64, u64)]) -> Ack {
         let mut sack = SackBlocks::default();
-        blocks.iter().for_each(|&(start, end)| sack.push(SackBlock { start, end }));
+        for &(start, end) in blocks {
+            sack.push(SackBlock { start, end });
+        }
         Ack { next_expected, sack }
     }
 

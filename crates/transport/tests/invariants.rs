@@ -198,7 +198,9 @@ proptest! {
     fn no_network_breaks_tcp(config in config(), ops in ops()) {
         let mut play = Play::new(config);
         play.poll();
-        ops.iter().for_each(|op| play.step(op));
+        for op in &ops {
+            play.step(op);
+        }
         play.finish();
     }
 }

@@ -191,8 +191,11 @@ def _outcomes(check: Mapping[str, Any], options: Options) -> list[Outcome]:
         return _as_printed(check["rows"])
     if kind == "decade":
         return _margin_of_a_decade(check["between"])
-    results = _results(check["figure"], replace(options, over=check.get("over", {})))
-    samples = [_sample(point) for point in results.points]
+    samples = []
+    # The figure as it is, and again under each of the settings that a check compares with it.
+    for setting, keys in ({"none": {}} | check.get("settings", {})).items():
+        changed = replace(options, over=check.get("over", {}), set=dict(options.set) | keys)
+        samples += [_sample(point, setting) for point in _results(check["figure"], changed).points]
     outcomes = []
     for fixed in check.get("each", [{}]):
         plus, minus = ([dict(curve) | dict(fixed) for curve in check[sign]] for sign in ("plus", "minus"))
@@ -200,8 +203,8 @@ def _outcomes(check: Mapping[str, Any], options: Options) -> list[Outcome]:
     return outcomes
 
 
-def _sample(point: Point) -> Sample:
-    columns = _record(point)
+def _sample(point: Point, setting: str) -> Sample:
+    columns = _record(point) | {"setting": setting}
     return Sample(columns, float(str(columns["p_e"])), point.samples("throughput_per_slot"))
 
 

@@ -67,7 +67,7 @@ impl Sack1 {
             self.limited_transmit.allow(state);
         } else if state.dupacks == state.dupthresh && self.recover.allows_fast_retransmit(state) {
             self.recover.on_loss(state, state.window(0), now);
-            self.pipe = (state.snd_max - state.snd_una) as i64 - i64::from(state.dupthresh);
+            self.pipe = (state.snd_max - state.snd_una).cast_signed() - i64::from(state.dupthresh);
             self.in_recovery = true;
             self.scoreboard.start_recovery(state.snd_una);
             return AckOutcome::FastRetransmit;

@@ -56,7 +56,7 @@ impl PaperRecovery {
             state.congestion.set_cwnd(state.congestion.ssthresh());
             return AckOutcome::RecoveryEnd;
         }
-        self.inflate(state);
+        inflate(state);
         match self.variant {
             Variant::NewReno => state.retransmit = Some(state.snd_una),
             Variant::Sack => state.retransmit = self.scoreboard.next_hole(state.snd_una, recover),
@@ -69,7 +69,7 @@ impl PaperRecovery {
         state.dupacks += 1;
         if matches!(self.phase, Phase::Recovering { .. }) {
             // Only where acknowledgements take time do any come in recovery (section II: W + 1 for each).
-            self.inflate(state);
+            inflate(state);
             return AckOutcome::Duplicate;
         }
         if state.dupacks != state.dupthresh || self.variant == Variant::OldTahoe {
@@ -91,10 +91,6 @@ impl PaperRecovery {
         AckOutcome::FastRetransmit
     }
 
-    fn inflate(&self, state: &mut SendState) {
-        state.congestion.set_cwnd(state.window(1));
-    }
-
     /// Goes back to the oldest segment with no timer running.
     fn start_over(&mut self, state: &mut SendState) {
         state.go_back();
@@ -103,6 +99,11 @@ impl PaperRecovery {
         self.phase = Phase::Open;
         self.scoreboard.clear();
     }
+}
+
+/// W + 1, up to `W_max`.
+fn inflate(state: &mut SendState) {
+    state.congestion.set_cwnd(state.window(1));
 }
 
 impl LossRecovery for PaperRecovery {
