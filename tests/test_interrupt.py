@@ -22,7 +22,13 @@ LONG = SMALL.replace("2000 slots", "200000 slots") + '[sweep]\n"channel.p_e" = "
 def start(*arguments: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "crossfade", *arguments]
     return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ,
+        # A shell's background job ignores Ctrl-C and hands that down; what is tested here must not.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
