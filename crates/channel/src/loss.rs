@@ -4,9 +4,9 @@ use crossfade_core::SimTime;
 
 /// What makes a channel with memory step.
 ///
-/// The choice decides the conclusion of "Throughput analysis of TCP on channels with memory": with a channel that steps
-/// in time, correlation helps TCP; with one that steps only when something is sent, a bad burst waits for the sender
-/// and correlation hurts.
+/// The choice decides the conclusion of "Throughput analysis of TCP on channels with memory": with a channel
+/// that steps in time, correlation helps TCP; with one that steps only when something is sent, a bad burst
+/// waits for the sender and correlation hurts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
     /// One step per slot of this length, whether or not anything is sent.
@@ -29,8 +29,8 @@ impl Clock {
 pub trait LossProcess: Send {
     /// Whether the channel loses transmission number `transmission`, counted from 0, which starts at `now`.
     ///
-    /// Calls come in order of both arguments. The answer is a function of the process's random stream, the time and
-    /// the number of the transmission, not of how often it was asked before.
+    /// Calls come in order of both arguments. The answer is a function of the process's random stream, the
+    /// time and the number of the transmission, not of how often it was asked before.
     fn lost(&mut self, now: SimTime, transmission: u64) -> bool;
 }
 

@@ -4,19 +4,21 @@ use crate::SimTime;
 
 /// Time-ordered queue of events with a defined order of ties.
 ///
-/// Events leave by time, at equal times by `rank` (lowest first), and at equal rank in the order in which they were
-/// scheduled. Nothing is left to chance: the same calls give the same order on every machine.
+/// Events leave by time, at equal times by `rank` (lowest first), and at equal rank in the order in which
+/// they were scheduled. Nothing is left to chance: the same calls give the same order on every machine.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
-    /// A binary heap ordered by [`Key`]. It stays shallow: a link schedules only its next departure and a flow only
-    /// its next timer, however many packets are under way.
+    /// A binary heap ordered by [`Key`]. It stays shallow: a link schedules only its next departure and a
+    /// flow only its next timer, however many packets are under way.
     heap: Vec<(Key, E)>,
-    /// The root has left. What it causes usually takes its place at once, which saves a pass through the heap.
+    /// The root has left. What it causes usually takes its place at once, which saves a pass through the
+    /// heap.
     root_is_gone: bool,
     scheduled: u64,
 }
 
-/// Time in nanoseconds, rank and order of scheduling, from the most to the least significant bits: one comparison.
+/// Time in nanoseconds, rank and order of scheduling, from the most to the least significant bits: one
+/// comparison.
 type Key = u128;
 
 const TIME_SHIFT: u32 = 64;

@@ -1,7 +1,7 @@
 //! What a run tells those who watch it.
 //!
-//! Traces, statistics, captures and live plots are observers. An engine is generic over its observer; with `()` every
-//! call is compiled away.
+//! Traces, statistics, captures and live plots are observers. An engine is generic over its observer; with
+//! `()` every call is compiled away.
 
 use crate::SimTime;
 
@@ -48,7 +48,8 @@ impl EventKind {
 /// The sender's variables right after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct TcpSnapshot {
-    /// Congestion window in segments, without the inflation of fast recovery where the flavour keeps it apart.
+    /// Congestion window in segments, without the inflation of fast recovery where the flavour keeps it
+    /// apart.
     pub cwnd: f64,
     /// Slow-start threshold in segments.
     pub ssthresh: f64,

@@ -1,7 +1,8 @@
 //! Named random streams.
 //!
-//! Every consumer of randomness names its stream (`"channel.dl"`, `"mac.backoff.3"`). A stream depends on (seed, run,
-//! name) and on nothing else: neither the thread that runs it nor a consumer added elsewhere can shift its draws.
+//! Every consumer of randomness names its stream (`"channel.dl"`, `"mac.backoff.3"`). A stream depends on
+//! (seed, run, name) and on nothing else: neither the thread that runs it nor a consumer added elsewhere can
+//! shift its draws.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

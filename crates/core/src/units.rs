@@ -1,7 +1,9 @@
-//! Quantities written as people write them: `"64 kbit/s"`, `"100 ms"`, `"12 dB"`, `"1 %"`, `"30 B"`, `"100 slots"`.
+//! Quantities written as people write them: `"64 kbit/s"`, `"100 ms"`, `"12 dB"`, `"1 %"`, `"30 B"`, `"100
+//! slots"`.
 //!
-//! A number and a unit, with or without a space between. Decimal prefixes are powers of 1000; `KiB` and `MiB` are
-//! powers of 1024. A number without a unit is refused: which unit was meant is exactly what one gets wrong.
+//! A number and a unit, with or without a space between. Decimal prefixes are powers of 1000; `KiB` and `MiB`
+//! are powers of 1024. A number without a unit is refused: which unit was meant is exactly what one gets
+//! wrong.
 
 use crate::SimTime;
 use thiserror::Error;

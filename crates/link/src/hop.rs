@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 
 /// A one-way link as the protocols above see it.
 ///
-/// An engine pushes packets, asks when something will next come out, and takes out what has arrived. A simulation drives it
-/// from its event queue; a live emulator from a timer.
+/// An engine pushes packets, asks when something will next come out, and takes out what has arrived. A
+/// simulation drives it from its event queue; a live emulator from a timer.
 pub trait Link<P> {
     /// Takes a packet of `bytes` at time `now`.
     fn push(&mut self, now: SimTime, bytes: u32, packet: P) -> Push;
@@ -87,8 +87,8 @@ impl<P> Hop<P> {
         self.transmissions
     }
 
-    /// The sum over all packets of the time, in seconds, that they waited or will wait in the queue. Divided by the
-    /// time passed it is the mean number of packets in the queue (Little's law).
+    /// The sum over all packets of the time, in seconds, that they waited or will wait in the queue. Divided
+    /// by the time passed it is the mean number of packets in the queue (Little's law).
     pub fn waiting_s(&self) -> f64 {
         self.waiting_s
     }

@@ -1,9 +1,10 @@
 //! Golden traces: every send of another simulator, to be repeated row by row.
 //!
-//! The layout is that of the ns-2 traces: `patterns.json` names loss patterns (indices of the transmissions lost), and a
-//! file `sends_{base,lt}_{tahoe,reno,newreno,sack1}.csv` holds, for each pattern, every packet that entered the forward
-//! link: `pattern,k,time,seq,dropped,cwnd,ssthresh,dupacks,backoff`. One flow over 10 Mbit/s and 20 ms each way,
-//! 1000-byte packets, 40-byte acknowledgements and 8 bytes a SACK block, an unlimited queue, window 64.
+//! The layout is that of the ns-2 traces: `patterns.json` names loss patterns (indices of the transmissions
+//! lost), and a file `sends_{base,lt}_{tahoe,reno,newreno,sack1}.csv` holds, for each pattern, every packet
+//! that entered the forward link: `pattern,k,time,seq,dropped,cwnd,ssthresh,dupacks,backoff`. One flow over
+//! 10 Mbit/s and 20 ms each way, 1000-byte packets, 40-byte acknowledgements and 8 bytes a SACK block, an
+//! unlimited queue, window 64.
 //!
 //! Everything here works on texts; reading files is the caller's.
 
@@ -338,7 +339,8 @@ mod tests {
     const PATTERNS: &str =
         r#"{"npackets": 3, "index_base": 0, "patterns": [{"name": "clean", "drops": []}]}"#;
     const NAME: &str = "sends_base_reno.csv";
-    /// By hand: 0.8 ms and 20 ms there, 0.032 ms and 20 ms back, then two segments for the acknowledgement of one.
+    /// By hand: 0.8 ms and 20 ms there, 0.032 ms and 20 ms back, then two segments for the acknowledgement of
+    /// one.
     const CSV: &str = "pattern,k,time,seq,dropped,cwnd,ssthresh,dupacks,backoff\n\
         clean,0,0.000000,0,0,1,64,0,1\n\
         clean,1,0.040832,1,0,2,64,0,1\n\

@@ -95,8 +95,8 @@ pub const STALL: u64 = 1_000_000;
 #[error("interrupted")]
 pub struct Interrupted;
 
-/// Events of equal time happen in this order: what arrives is seen before a timer expires, and both before the sender
-/// fills the slot that begins now. What is measured begins and ends between the slots.
+/// Events of equal time happen in this order: what arrives is seen before a timer expires, and both before
+/// the sender fills the slot that begins now. What is measured begins and ends between the slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Event {
@@ -324,8 +324,8 @@ impl<O: Observer> Engine<O> {
         true
     }
 
-    /// Makes sure that an event comes no later than the sender's deadline. A deadline that only moves away costs
-    /// nothing until the old event finds it moved.
+    /// Makes sure that an event comes no later than the sender's deadline. A deadline that only moves away
+    /// costs nothing until the old event finds it moved.
     fn schedule_timer(&mut self) {
         if let Some(deadline) = self.sender.next_timeout()
             && self.timer_at.is_none_or(|at| deadline < at)

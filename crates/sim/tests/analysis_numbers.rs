@@ -1,8 +1,8 @@
 //! The simulated paper flavour against numbers of the paper's exact analysis.
 //!
-//! The numbers come from an independent implementation of the semi-Markov analysis ("Throughput analysis of TCP on
-//! channels with memory", with the corrections that the documentation lists), not from this simulator. `W_max` is 24
-//! and K is 3 unless said, `T_o` is 100 slots.
+//! The numbers come from an independent implementation of the semi-Markov analysis ("Throughput analysis of
+//! TCP on channels with memory", with the corrections that the documentation lists), not from this simulator.
+//! `W_max` is 24 and K is 3 unless said, `T_o` is 100 slots.
 
 use crossfade_channel::{Clock, Iid, LossProcess, Lossless, MarkovLoss, TwoStateMarkov};
 use crossfade_core::{Estimate, Method, RunSeed, SimTime};

@@ -91,7 +91,8 @@ fn a_full_queue_drops_and_tcp_recovers() {
     let statistics = simulate(config);
     assert!(statistics.queue_drops > 0);
     let utilisation = statistics.segments_delivered as f64 * 0.0008 / 100.0;
-    // A queue of more than a bandwidth-delay product (51 packets) keeps the link busy while the window is halved.
+    // A queue of more than a bandwidth-delay product (51 packets) keeps the link busy while the window is
+    // halved.
     assert!(utilisation > 0.97, "{utilisation}");
 }
 
@@ -180,8 +181,8 @@ impl Observer for Books {
 }
 
 proptest! {
-    /// Whatever is sent is lost, dropped, received or still under way; an observer changes nothing; a finite transfer
-    /// over a channel that loses on both ways arrives.
+    /// Whatever is sent is lost, dropped, received or still under way; an observer changes nothing; a finite
+    /// transfer over a channel that loses on both ways arrives.
     #[test]
     fn the_books_balance(
         variant in prop::sample::select(vec![Variant::OldTahoe, Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack]),

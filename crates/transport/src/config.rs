@@ -5,8 +5,9 @@ use crossfade_core::SimTime;
 /// Whose rules a connection follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavour {
-    /// The idealised sender of Zorzi, Chockalingam and Rao, "Throughput analysis of TCP on channels with memory"
-    /// (IEEE JSAC 18(7), 2000): a timer per segment, and nothing but the retransmission is sent in recovery.
+    /// The idealised sender of Zorzi, Chockalingam and Rao, "Throughput analysis of TCP on channels with
+    /// memory" (IEEE JSAC 18(7), 2000): a timer per segment, and nothing but the retransmission is sent in
+    /// recovery.
     Paper,
     /// The agents of ns-2.35, row by row.
     Ns2,

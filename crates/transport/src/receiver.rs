@@ -13,7 +13,8 @@ pub struct Received {
     pub delivered: u64,
 }
 
-/// A TCP receiver with an unbounded resequencing buffer: the window that it advertises bounds what can arrive.
+/// A TCP receiver with an unbounded resequencing buffer: the window that it advertises bounds what can
+/// arrive.
 #[derive(Clone, Debug, Default)]
 pub struct Receiver {
     rcv_nxt: u64,

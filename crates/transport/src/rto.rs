@@ -6,8 +6,9 @@ use std::collections::VecDeque;
 
 /// The length of the retransmission timeout.
 ///
-/// The estimator works in whole ticks of a coarse clock with the scaled integers of Jacobson 1988, appendix A: the
-/// smoothed round trip in eighths and its deviation in quarters of a tick. BSD, ns-2 and RFC 6298 section 2 are this.
+/// The estimator works in whole ticks of a coarse clock with the scaled integers of Jacobson 1988, appendix
+/// A: the smoothed round trip in eighths and its deviation in quarters of a tick. BSD, ns-2 and RFC 6298
+/// section 2 are this.
 #[derive(Clone, Debug)]
 pub struct RetransmissionTimeout {
     config: RtoConfig,
@@ -52,7 +53,8 @@ impl RetransmissionTimeout {
             self.backoff = self.backoff.saturating_mul(2);
         }
         if self.backoff > 8 && self.srtt_eighths > 0 {
-            // So many expiries say that the estimate is of another path: forget it, keep its size as deviation.
+            // So many expiries say that the estimate is of another path: forget it, keep its size as
+            // deviation.
             self.rttvar_quarters += self.srtt_eighths / 8;
             self.srtt_eighths = 0;
         }
@@ -92,8 +94,8 @@ impl RetransmissionTimeout {
 pub enum RetransmissionTimer {
     /// One timer for the flow, restarted by acknowledgements (RFC 6298 section 5; BSD; ns-2).
     Flow(Option<SimTime>),
-    /// A timer for each segment under way (paper, section II), oldest first. A fast retransmit does not restart
-    /// that of its segment: the exponents of the paper's (17) to (19) say so.
+    /// A timer for each segment under way (paper, section II), oldest first. A fast retransmit does not
+    /// restart that of its segment: the exponents of the paper's (17) to (19) say so.
     Segments(VecDeque<SimTime>),
 }
 

@@ -27,7 +27,8 @@ impl Scoreboard {
         is_news
     }
 
-    /// Forgets everything (RFC 2018 section 8: after a timeout the receiver may have thrown away what it reported).
+    /// Forgets everything (RFC 2018 section 8: after a timeout the receiver may have thrown away what it
+    /// reported).
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
@@ -37,8 +38,8 @@ impl Scoreboard {
         self.repeated_up_to = first + 1;
     }
 
-    /// Takes the lowest hole in `from..before` that was not yet repeated in this recovery and has arrived segments
-    /// above it.
+    /// Takes the lowest hole in `from..before` that was not yet repeated in this recovery and has arrived
+    /// segments above it.
     pub(crate) fn next_hole(&mut self, from: u64, before: u64) -> Option<u64> {
         let mut hole = from.max(self.repeated_up_to);
         for block in &self.sacked {

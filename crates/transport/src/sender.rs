@@ -8,8 +8,9 @@ use crossfade_core::{SimTime, TcpSnapshot};
 
 /// A TCP sender without IO.
 ///
-/// Tell it what happens ([`on_ack`](Self::on_ack), [`on_timeout`](Self::on_timeout)), then ask it for segments with
-/// [`poll_transmit`](Self::poll_transmit) until there are none, and for the time of its next timeout.
+/// Tell it what happens ([`on_ack`](Self::on_ack), [`on_timeout`](Self::on_timeout)), then ask it for
+/// segments with [`poll_transmit`](Self::poll_transmit) until there are none, and for the time of its next
+/// timeout.
 pub struct Sender {
     state: SendState,
     recovery: Box<dyn LossRecovery>,

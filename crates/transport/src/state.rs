@@ -82,7 +82,8 @@ impl SendState {
         (self.congestion.cwnd() + inflation as f64).min(self.w_max as f64)
     }
 
-    /// Takes the next segment in order if `usable` segments beyond `snd_una` may be under way and there is one.
+    /// Takes the next segment in order if `usable` segments beyond `snd_una` may be under way and there is
+    /// one.
     pub fn next_in_order(&mut self, usable: u64) -> Option<u64> {
         let seq = self.snd_nxt;
         if seq < self.available && seq - self.snd_una < usable {
@@ -140,7 +141,8 @@ impl SendState {
         }
     }
 
-    /// A segment will be sent again: the round trip being measured would be ambiguous (Karn and Partridge 1987).
+    /// A segment will be sent again: the round trip being measured would be ambiguous (Karn and Partridge
+    /// 1987).
     pub fn stop_timing(&mut self) {
         self.timed = None;
     }

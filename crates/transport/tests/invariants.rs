@@ -1,4 +1,5 @@
-//! Every flavour and variant keeps TCP's promises whatever the network does: loses, delays, reorders, repeats.
+//! Every flavour and variant keeps TCP's promises whatever the network does: loses, delays, reorders,
+//! repeats.
 
 use crossfade_core::SimTime;
 use crossfade_transport::{Ack, Flavour, Receiver, RtoConfig, RtoRule, Segment, Sender, TcpConfig, Variant};

@@ -145,7 +145,8 @@ fn check_methods(scenario: &mut Scenario) -> Result<(), ScenarioError> {
     }
 }
 
-/// Long enough that the start of a connection does not show, short enough for a first look: milliseconds a run.
+/// Long enough that the start of a connection does not show, short enough for a first look: milliseconds a
+/// run.
 const DEFAULT_DURATION: Span = Span::slots(100_000.0);
 
 impl Run {

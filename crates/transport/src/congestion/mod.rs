@@ -1,4 +1,5 @@
-//! Congestion control: how large the window is. Which segments to repeat is the business of [`crate::recovery`].
+//! Congestion control: how large the window is. Which segments to repeat is the business of
+//! [`crate::recovery`].
 
 mod reno;
 

@@ -51,7 +51,8 @@ pub(crate) fn loss_recovery(config: &TcpConfig) -> Box<dyn LossRecovery> {
     }
 }
 
-/// ns-2's memory of the last loss (`recover_`, `bugFix_`): one past the highest segment sent when it was found.
+/// ns-2's memory of the last loss (`recover_`, `bugFix_`): one past the highest segment sent when it was
+/// found.
 ///
 /// Duplicate acknowledgements of segments sent before that are echoes of the same loss.
 #[derive(Clone, Copy, Debug)]
@@ -61,8 +62,8 @@ impl Recover {
     /// ns-2 starts as if segment 0 had been sent before a loss.
     const START: Self = Self(1);
 
-    /// Whether duplicate acknowledgements mean a new loss. Segment 1 is exempt (`bugfix_ss_`), so that a loss of
-    /// the second segment of a connection can be repaired.
+    /// Whether duplicate acknowledgements mean a new loss. Segment 1 is exempt (`bugfix_ss_`), so that a loss
+    /// of the second segment of a connection can be repaired.
     fn allows_fast_retransmit(self, state: &SendState) -> bool {
         state.snd_una > self.0 || state.snd_una == 1
     }

@@ -22,8 +22,8 @@ pub(super) struct NewReno {
     /// Segments that duplicates have shown to have left the network (`dupwnd_`), apart from `cwnd`.
     inflation: u64,
     last_cut: LastCut,
-    /// A partial acknowledgement was seen in this recovery; it alone restarts the timer ("impatient", RFC 6582
-    /// section 4). A timeout does not reset it.
+    /// A partial acknowledgement was seen in this recovery; it alone restarts the timer ("impatient", RFC
+    /// 6582 section 4). A timeout does not reset it.
     seen_partial: bool,
     /// How many segments may still follow the last acknowledgement.
     burst: u32,

@@ -1,4 +1,5 @@
-//! The idealised senders of "Throughput analysis of TCP on channels with memory", as its formulas describe them.
+//! The idealised senders of "Throughput analysis of TCP on channels with memory", as its formulas describe
+//! them.
 //!
 //! ```text
 //!             K-th duplicate (not OldTahoe)
