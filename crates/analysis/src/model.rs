@@ -1,0 +1,106 @@
+//! What is solved, and what comes out.
+
+use crossfade_channel::TwoStateMarkov;
+use crossfade_transport::Variant;
+use thiserror::Error;
+
+/// A connection of the paper flavour over a two-state channel that steps every slot.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Model {
+    /// Which loss recovery. SACK is `NewReno` here: feedback is instant.
+    pub variant: Variant,
+    /// The receiver's window in segments.
+    pub w_max: u32,
+    /// Duplicate acknowledgements that trigger a fast retransmit (K).
+    pub dupthresh: u32,
+    /// The timeout in slots (`T_o`); at least `2 w_max + 2`.
+    pub timeout_slots: u32,
+    /// With back-off a timeout without progress doubles the next one, up to this many slots; `None` is the
+    /// paper's constant timeout.
+    pub backoff_max_slots: Option<u32>,
+    /// The channel.
+    pub channel: TwoStateMarkov,
+}
+
+impl Model {
+    /// Whether the analysis can say anything about this model.
+    ///
+    /// # Errors `w_max` or `dupthresh` is 0; `timeout_slots` below `2 w_max + 2`, so that a timer could
+    /// expire within a window and its recovery; `backoff_max_slots` below `timeout_slots`; a channel that
+    /// never changes its state.
+    pub fn check(&self) -> Result<(), AnalysisError> {
+        let at_least = |parameter, value: u32, least: u64| {
+            if u64::from(value) >= least {
+                return Ok(());
+            }
+            let allowed = format!("at least {least}");
+            Err(AnalysisError::OutOfRange { parameter, value: f64::from(value), allowed })
+        };
+        at_least("w_max", self.w_max, 1)?;
+        at_least("dupthresh", self.dupthresh, 1)?;
+        at_least("timeout_slots", self.timeout_slots, 2 * u64::from(self.w_max) + 2)?;
+        if let Some(longest) = self.backoff_max_slots {
+            at_least("backoff_max_slots", longest, u64::from(self.timeout_slots))?;
+        }
+        let changes = self.channel.p_gb() + self.channel.p_bg();
+        if changes.is_nan() || changes < MIN_CHANGES {
+            let allowed = format!("at least {MIN_CHANGES:e}: the channel must change its state");
+            return Err(AnalysisError::OutOfRange { parameter: "p_gb + p_bg", value: changes, allowed });
+        }
+        Ok(())
+    }
+}
+
+/// Below this sojourn times come near the largest number there is.
+const MIN_CHANGES: f64 = 1e-200;
+
+/// What can't be solved, and why. One line.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum AnalysisError {
+    /// A parameter is out of range.
+    #[error("{parameter} = {value}: must be {allowed}")]
+    OutOfRange {
+        /// Its name.
+        parameter: &'static str,
+        /// Its value.
+        value: f64,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// The bounds know no back-off.
+    #[error("backoff_max_slots = {backoff_max_slots}: must not be set, the bounds assume a constant timeout")]
+    BackoffNotBounded {
+        /// The longest timeout that was asked for.
+        backoff_max_slots: u32,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_parameters_are_named_with_what_is_allowed() {
+        let good = Model {
+            variant: Variant::Reno,
+            w_max: 24,
+            dupthresh: 3,
+            timeout_slots: 50,
+            backoff_max_slots: None,
+            channel: TwoStateMarkov::iid(0.1).unwrap(),
+        };
+        assert_eq!(good.check(), Ok(()));
+        let message = |model: Model| model.check().unwrap_err().to_string();
+        assert_eq!(message(Model { w_max: 0, ..good }), "w_max = 0: must be at least 1");
+        assert_eq!(message(Model { dupthresh: 0, ..good }), "dupthresh = 0: must be at least 1");
+        assert_eq!(message(Model { timeout_slots: 49, ..good }), "timeout_slots = 49: must be at least 50");
+        assert_eq!(
+            message(Model { w_max: u32::MAX, ..good }),
+            "timeout_slots = 50: must be at least 8589934592"
+        );
+        let backoff = Model { backoff_max_slots: Some(49), ..good };
+        assert_eq!(message(backoff), "backoff_max_slots = 49: must be at least 50");
+        assert_eq!(Model { backoff_max_slots: Some(50), ..good }.check(), Ok(()));
+    }
+}
