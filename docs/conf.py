@@ -53,8 +53,19 @@ def make_gallery(_: Sphinx) -> None:
             if name.startswith("fig"):
                 outputs += ["--plot", str(GALLERY / f"{key}-{name}.png")]
             printed("paper", key, name, "--quick", "--quiet", *outputs)
+        for path in GALLERY.glob(f"{key}-table*.csv"):
+            path.write_text(rounded(cf.Table.from_csv(path.read_text())))
         claims = verdict_table(cf.claims(key, quick=True))
         (GALLERY / f"{key}-claims.csv").write_text(shown_claims(claims))
+
+
+def rounded(table: cf.Table) -> str:
+    """A table for people: numbers with six significant digits, as the papers print them."""
+    records = [
+        {name: f"{cell:.6g}" if isinstance(cell, float) else cell for name, cell in record.items()}
+        for record in table.records()
+    ]
+    return cf.Table.of(table.columns, records).to_csv()
 
 
 def shown_claims(claims: cf.Table) -> str:
