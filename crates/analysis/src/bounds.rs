@@ -1,9 +1,9 @@
 //! Tight bounds: the paper's semi-Markov analysis with the looser of its counts replaced.
 //!
-//! The same events as the paper's, each counted exactly: transmissions and slots for every variant (`NewReno`'s
-//! recovery needs no second chain), and as surely new each packet of the run right behind a hole. The
-//! retransmission of the hole acknowledges the run, and it stays alone (W = 1) until it succeeds: none of the
-//! run is ever sent again.
+//! The same events as the paper's, each counted exactly: transmissions and slots for every variant
+//! (`NewReno`'s recovery needs no second chain), and as surely new each packet of the run right behind a
+//! hole. The retransmission of the hole acknowledges the run, and it stays alone (W = 1) until it succeeds:
+//! none of the run is ever sent again.
 
 use crate::embedded::{Endings, Event, Outcome, rates};
 use crate::model::{AnalysisError, Model};
@@ -33,9 +33,9 @@ const TIMEOUT_MAX: u32 = 1_000_000_000;
 
 /// Bounds on the throughput of the paper flavour.
 ///
-/// For `OldTahoe` and Tahoe they are rigorous. For Reno and `NewReno` (and SACK, the same here) a cycle depends a
-/// little on earlier ones: a lost packet that the receiver already holds is no hole. The truth may exceed the
-/// upper bound by up to 4e-4 of itself, at Reno, `W_max` 6, K 1, `fd_t` 0.08 and 10 % loss.
+/// For `OldTahoe` and Tahoe they are rigorous. For Reno and `NewReno` (and SACK, the same here) a cycle
+/// depends a little on earlier ones: a lost packet that the receiver already holds is no hole. The truth may
+/// exceed the upper bound by up to 4e-4 of itself, at Reno, `W_max` 6, K 1, `fd_t` 0.08 and 10 % loss.
 ///
 /// Source: Zorzi, Chockalingam, Rao, IEEE JSAC 18(7), 2000, section IV, with (8) read as a ratio of mean
 /// rewards and (11), (13), (22), (24), (25) replaced by exact counts.

@@ -238,7 +238,7 @@ fn second_part(model: &Model, loss_window: LossWindow, endings: &Endings, size: 
 
 /// The stationary distribution by the elimination of Grassmann, Taksar and Heyman (Operations Research 33(5),
 /// 1985): nothing is subtracted, so nothing cancels. `matrix` is stochastic, row by row.
-fn stationary(mut matrix: Vec<f64>, size: usize) -> Vec<f64> {
+pub(crate) fn stationary(mut matrix: Vec<f64>, size: usize) -> Vec<f64> {
     let mut first = 0;
     for k in (1..size).rev() {
         let (above, row) = matrix.split_at_mut(k * size);

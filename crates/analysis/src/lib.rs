@@ -1,16 +1,18 @@
-//! TCP on channels with memory, without simulating: bounds on the throughput of the paper flavour on a
-//! two-state Markov channel, in a tenth of a millisecond.
+//! TCP on channels with memory, without simulating: throughput and transmissions of the paper flavour on a
+//! two-state Markov channel, exact and bounded.
 //!
 //! "Throughput analysis of TCP on channels with memory" (Zorzi, Chockalingam, Rao, IEEE JSAC 18(7), 2000),
 //! with the corrections that the documentation lists.
 
 mod bounds;
 mod embedded;
+mod exact;
 mod growth;
 mod model;
 mod paper_bounds;
 mod phi;
 
 pub use bounds::{Bounds, bounds};
-pub use model::{AnalysisError, Model};
+pub use exact::{Exact, exact};
+pub use model::{AnalysisError, Model, Solution};
 pub use paper_bounds::paper_bounds;

@@ -54,6 +54,15 @@ impl Model {
 /// Below this sojourn times come near the largest number there is.
 const MIN_CHANGES: f64 = 1e-200;
 
+/// Steady-state figures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Solution {
+    /// Packets delivered once, per slot.
+    pub throughput_per_slot: f64,
+    /// Transmissions per slot.
+    pub transmissions_per_slot: f64,
+}
+
 /// What can't be solved, and why. One line.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
@@ -73,6 +82,14 @@ pub enum AnalysisError {
     BackoffNotBounded {
         /// The longest timeout that was asked for.
         backoff_max_slots: u32,
+    },
+    /// The exact analysis would take too long.
+    #[error("more than {limit} {states}: use a smaller w_max, a coarser accuracy, bounds or a simulation")]
+    TooLarge {
+        /// What there is too much of.
+        states: &'static str,
+        /// How many are allowed.
+        limit: usize,
     },
 }
 
