@@ -88,7 +88,8 @@ def test_a_stopped_run_is_resumed_as_if_nothing_had_happened(tmp_path: Path, csv
 
 
 def test_a_stopped_figure_says_what_is_finished() -> None:
-    process = start("paper", "tcp-markov", "fig4", "--csv", "-", "--set", "run.duration=2000000 slots")
+    long = ["--set", "run.duration=2000000 slots", "--method", "simulation"]
+    process = start("paper", "tcp-markov", "fig4", "--csv", "-", *long)
     seconds, out, err = interrupt_with_some_rows(process)
     assert (process.returncode, out) == (130, "")
     assert seconds < 1.0

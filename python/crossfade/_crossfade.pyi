@@ -69,7 +69,8 @@ class Plan:
         """
 
     def describe(self) -> str:
-        """JSON: scenario (of the first point, defaults filled in), seed, stop, axes, points, warnings.
+        """JSON: scenario (of the first point, defaults filled in), methods, seed, stop, axes, points,
+        warnings.
 
         ``stop`` is ``{"runs": n}`` or ``{"precision": x, "max_runs": n}``; ``axes`` are the keys that vary;
         a point is ``{"axes": {key: value}, "id": ...}``.
@@ -87,7 +88,8 @@ class Plan:
     ) -> bool:
         """Make the rows that are not among the known ones, on ``jobs`` threads (default: all processors).
 
-        A row is JSON text: key, point, run, seed, metrics. Every 50 ms at the most, on the calling thread,
+        A row is JSON text: key, point, method, run, seed, metrics; failure says why there are none.
+        Every 50 ms at the most, on the calling thread,
         ``on_rows`` gets the new rows and ``on_progress`` the runs at hand and the runs there will be.
 
         Returns whether the plan is complete. On Ctrl-C it stops the runs under way, hands over what is
@@ -95,12 +97,13 @@ class Plan:
         """
 
     def summarise(self, rows: list[str]) -> str:
-        """The results, one a point, as a JSON list, from rows in any order.
+        """The results, one a point and method, as a JSON list, from rows in any order.
 
         With a precision only the first runs that suffice count. A result has point, axes, scenario (all
-        defaults filled in), runs, metrics ``{name: {"value", "ci95", "unit"}}``, warnings, flows ``[{name:
-        ...}]`` and links ``[{"name": "forward", name: ...}, {"name": "reverse", name: ...}]``. A metric that
-        no run defines is absent; ``ci95`` is null from a single run.
+        defaults filled in), method, runs (0 where solved), complete, loss_windows (by exact analysis),
+        replications (the metrics of each run), metrics ``{name: {"value", "ci95", "unit"}}``, warnings,
+        flows ``[{name: ...}]`` and links ``[{"name": "forward", name: ...}, {"name": "reverse", name:
+        ...}]``. A metric that no run defines is absent; ``ci95`` is null from a single run.
         """
 
     def events(self) -> str:

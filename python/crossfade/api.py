@@ -40,11 +40,12 @@ def run(
     cache: bool | Cache = True,
     progress: bool = False,
 ) -> Results:
-    """Run a scenario: every point of its sweep, every replication of a point.
+    """Solve or simulate a scenario: every point of its sweep by each of its methods.
 
     ``set`` changes keys (``{"tcp.w_max": 6}``; None takes a key out), ``over`` replaces or adds axes
     (``{"channel.p_e": [0.01, 0.1]}``, also ``"log:0.001:0.3:13"``, ``"start:stop:step"``). ``runs`` or
-    ``precision`` (``"1 %"``), ``seed`` and ``methods`` stand above the file's. ``jobs`` is the number of
+    ``precision`` (``"1 %"``), ``seed`` and ``methods`` (``["analysis", "simulation"]``) stand
+    above the file's. ``jobs`` is the number of
     threads (all cores where None); results do not depend on it.
 
     Finished runs are taken from the user's cache and kept there; ``cache=False`` leaves it alone.
@@ -81,43 +82,26 @@ def _execute(
         summary = json.loads(plan.summarise(list(rows.values())))
     overrides = {"set": _plain(set), "over": _plain(over)}
     description = json.loads(plan.describe())
-    replications = _replications(description, keys, rows)
-    results = _results(description, summary, replications, overrides, complete)
+    results = _results(description, summary, overrides, complete)
     if not complete:
         raise errors.Interrupted(results)
     return results
 
 
-def _replications(
-    description: dict[str, Any], keys: Sequence[str], rows: Mapping[str, str]
-) -> dict[str, list[dict[str, float]]]:
-    """The metrics of each finished run, in order, by the id of the point (equal points share their runs).
-
-    ``keys`` are those of the plan: for each different point in turn, those of its runs in turn.
-    """
-    ids = list(dict.fromkeys(point["id"] for point in description["points"]))
-    runs = len(keys) // len(ids)
-    chunks = (keys[start : start + runs] for start in range(0, len(keys), runs))
-    return {
-        point: [json.loads(rows[key])["metrics"] for key in chunk if key in rows]
-        for point, chunk in zip(ids, chunks, strict=True)
-    }
-
-
 def _results(
     description: dict[str, Any],
     summary: list[dict[str, Any]],
-    replications: Mapping[str, list[dict[str, float]]],
     overrides: dict[str, Any],
     complete: bool,
 ) -> Results:
-    method = "simulation"
+    _refuse_methods_without_result(summary)
 
     def point(found: dict[str, Any]) -> Point:
-        runs = found["runs"]
+        runs, method = found["runs"], found["method"]
         return Point(
             axes=found["axes"],
             scenario=found["scenario"],
+            method=method,
             runs=runs,
             metrics={
                 name: Estimate(metric["value"], metric["ci95"], runs, method, metric["unit"])
@@ -126,15 +110,15 @@ def _results(
             flows=found["flows"],
             links=found["links"],
             warnings=found["warnings"],
-            # With a precision, runs may have been made ahead that the estimate does not use.
-            replications=replications[description["points"][found["point"]]["id"]][:runs],
+            loss_windows=found["loss_windows"],
+            replications=found["replications"],
         )
 
     return Results(
         title=description["scenario"].get("title") or "",
-        method=method,
+        methods=description["methods"],
         seed=description["seed"],
-        points=[point(found) for found in summary if complete or found["runs"]],
+        points=[point(found) for found in summary if complete or found["complete"]],
         provenance={
             "version": _crossfade.__version__,
             "results_version": _crossfade.RESULTS_VERSION,
@@ -145,6 +129,16 @@ def _results(
     )
 
 
+def _refuse_methods_without_result(summary: list[dict[str, Any]]) -> None:
+    """A method that was refused at every point (its states fit nowhere) was asked for by mistake."""
+    for method in dict.fromkeys(found["method"] for found in summary):
+        all_found = [found for found in summary if found["method"] == method]
+        refused = f"no {method}: "
+        reasons = [text for text in all_found[0]["warnings"] if text.startswith(refused)]
+        if reasons and not any(found["metrics"] or not found["complete"] for found in all_found):
+            raise errors.ScenarioError(reasons[0].removeprefix(refused))
+
+
 @dataclass(frozen=True)
 class Check:
     """What a scenario would run: its axes, points and runs a point, and what to be careful about."""
@@ -152,6 +146,7 @@ class Check:
     title: str
     axes: dict[str, int]
     points: int
+    methods: list[str]
     stop: dict[str, Any]
     seed: int
     warnings: list[str]
@@ -176,7 +171,15 @@ def check(
         for axis in description["axes"]
     }
     title = description["scenario"].get("title") or ""
-    return Check(title, axes, len(points), description["stop"], description["seed"], description["warnings"])
+    return Check(
+        title=title,
+        axes=axes,
+        points=len(points),
+        methods=description["methods"],
+        stop=description["stop"],
+        seed=description["seed"],
+        warnings=description["warnings"],
+    )
 
 
 def events(
@@ -259,7 +262,8 @@ def plot(
 
     ``x`` is the column across (default: the numeric axis with most values), ``y`` the metric (default:
     throughput or goodput), ``by`` the columns that tell the curves apart (default: the other axes).
-    Simulation is drawn as marks with their 95 % intervals, analysis, where the table has it, as lines.
+    Simulation is drawn as marks with their 95 % intervals, exact analysis as lines, bounds as bands, a
+    formula as dashes.
     """
     if isinstance(results, Results):
         table, title = results.table(), title or results.title

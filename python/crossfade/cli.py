@@ -58,7 +58,12 @@ OverOption = Annotated[
 ]
 MethodOption = Annotated[
     str | None,
-    typer.Option("--method", metavar="LIST", help="Methods, separated by commas. Today: simulation."),
+    typer.Option(
+        "--method",
+        metavar="LIST",
+        help="Methods, separated by commas: analysis (exact), analysis:bounds, analysis:paper-bounds, "
+        "simulation.",
+    ),
 ]
 RunsOption = Annotated[
     int | None, typer.Option("--runs", metavar="N", parser=_whole, help="Replications of each point.")
@@ -228,7 +233,8 @@ def check(
     axes = "".join(f", {name}: {count}" for name, count in found.axes.items())
     points = f"{found.points} point{'s' if found.points > 1 else ''}"
     stop = ", ".join(f"{name} {value:g}" for name, value in found.stop.items())
-    print(f"ok: {found.title or scenario}: {points}{axes} ({stop}, seed {found.seed})")
+    methods = ", ".join(found.methods)
+    print(f"ok: {found.title or scenario}: {points}{axes} ({methods}; {stop}, seed {found.seed})")
     report.print_warnings(found.warnings, report.console(stderr=True))
 
 

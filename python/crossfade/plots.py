@@ -1,14 +1,16 @@
 """Figures: one style, one function, the same bytes for the same table.
 
-Simulation is drawn as marks with 95 % interval bars, analysis (where the table has it) as lines. Where there
-is no analysis, a thin line joins the marks of a curve to guide the eye; it states nothing between them.
+Simulation is drawn as marks with 95 % interval bars, exact analysis as lines, bounds as bands (those a paper
+prints as dotted lines), a formula as dashes. Where a curve is simulated only, a thin line joins its marks to
+guide the eye; it states nothing between them.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,8 +96,33 @@ SYMBOLS = {
     "p_e": "$P_E$",
 }
 
+# In the order of drawing: what is simulated lies on top.
+METHODS = [
+    "analysis:paper-bounds",
+    "analysis:bounds",
+    "analysis:exact",
+    "formula",
+    "formula:square-root",
+    "simulation",
+]
+METHOD_WORDS = {
+    "analysis:paper-bounds": "bounds as printed",
+    "analysis:bounds": "bounds",
+    "analysis:exact": "exact",
+    "formula": "formula (Padhye)",
+    "formula:square-root": "square-root law",
+    "simulation": "simulation",
+}
+LINES = {"analysis:paper-bounds": ":", "formula": "--", "formula:square-root": "-."}
+
 # The metric to draw where none is asked for: the first of these that has values.
-USUAL_METRICS = ["throughput_sim", "throughput_exact", "throughput_per_slot", "goodput_bps"]
+USUAL_METRICS = [
+    "throughput_sim",
+    "throughput_exact",
+    "throughput_per_slot",
+    "goodput_bps",
+    "throughput_upper",
+]
 _FIRST_RESULT = re.compile(r"method|runs|ci95|.*_ci95|throughput_.*|transmissions_.*|.*goodput_bps")
 
 
@@ -207,33 +234,88 @@ def _numbers(table: Table, name: str) -> list[bool]:
     return [isinstance(cell, int | float) and not math.isnan(cell) for cell in table.cells(name)]
 
 
+@dataclass(frozen=True)
+class Part:
+    """One curve by one method: where it lies, and what is drawn there."""
+
+    method: str
+    xs: list[float]
+    ys: list[float]
+    # Half-widths of intervals, or the lower side of a band whose upper side is `ys`.
+    beside: list[float] | None = None
+
+
 def _draw(axes: Axes, table: Table, x: str, y: str, by: list[str]) -> None:
     curves: dict[tuple[Cell, ...], list[dict[str, Cell]]] = {}
     for record in table.records():
         if record[x] is not None:
             curves.setdefault(tuple(record[name] for name in by), []).append(record)
-    line, low, high = _analysis_columns(table, y)
-    interval = next((name for name in (f"{y}_ci95", "ci95") if name in table.columns), None)
+    drawn: set[str] = set()
     for key, records in curves.items():
         records.sort(key=lambda record: _number(record[x]))
-        xs = [_number(record[x]) for record in records]
-        color, marker, filled = _look(key, by, list(curves))
+        look = _look(key, by, list(curves))
         text = ", ".join(_curve_word(name, value) for name, value in zip(by, key, strict=True))
-        has_line = line is not None and any(record[line] is not None for record in records)
-        if line is not None and has_line:
-            axes.plot(xs, [_number(record[line]) for record in records], color=color)
-        else:
-            axes.plot(xs, [_number(record[y]) for record in records], color=color, linewidth=0.5, alpha=0.6)
-        if low is not None and high is not None and any(record[low] is not None for record in records):
-            lower, upper = ([_number(record[name]) for record in records] for name in (low, high))
-            axes.fill_between(xs, lower, upper, color=color, alpha=0.2, linewidth=0)
-        bars = None
-        if interval is not None and interval != y:
-            bars = [0.0 if record[interval] is None else _number(record[interval]) for record in records]
+        parts = list(_parts(table, records, x, y))
+        for part in parts:
+            _draw_part(
+                axes, part, look, text or None, is_alone=len(parts) == 1, names_curve=part is parts[-1]
+            )
+        drawn |= {part.method for part in parts}
+    _finish(axes, table, x, y, drawn, with_legend=any(key for key in curves))
+
+
+def _parts(table: Table, records: list[dict[str, Cell]], x: str, y: str) -> Iterator[Part]:
+    """What a curve consists of, in the order of drawing: a mark lies above its line."""
+    if "method" in table.columns:
+        for method in METHODS:
+            chosen = [record for record in records if str(record["method"]) == method]
+            if chosen:
+                yield from _part(table, chosen, method, x, y)
+        return
+    # A paper's table has a column a method.
+    exact = f"{y.rsplit('_', 1)[0]}_exact" if y.endswith(("_sim", "_exact")) else None
+    if y.endswith(("_sim", "_exact")) and {"throughput_lower", "throughput_upper"} <= set(table.columns):
+        yield from _part(table, records, "analysis:bounds", x, "throughput_per_slot")
+    if exact is not None and exact in table.columns:
+        yield from _part(table, records, "analysis:exact", x, exact)
+    if y != exact:
+        yield from _part(table, records, "simulation", x, y)
+
+
+def _part(table: Table, records: list[dict[str, Cell]], method: str, x: str, y: str) -> Iterator[Part]:
+    """The part that has values, if any has."""
+
+    def numbers(name: str, chosen: list[dict[str, Cell]]) -> list[float]:
+        return [_number(record[name]) for record in chosen]
+
+    if method.endswith("bounds") and y == "throughput_per_slot":
+        y, beside = "throughput_upper", _present(table, "throughput_lower")
+    else:
+        beside = _present(table, f"{y}_ci95", "ci95") if method == "simulation" else None
+    if y not in table.columns:
+        return
+    present = [record for record in records if record[y] is not None]
+    if present:
+        sides = None if beside is None else [0.0 if math.isnan(n) else n for n in numbers(beside, present)]
+        yield Part(method, numbers(x, present), numbers(y, present), sides)
+
+
+def _present(table: Table, *names: str) -> str | None:
+    return next((name for name in names if name in table.columns), None)
+
+
+def _draw_part(
+    axes: Axes, part: Part, look: tuple[str, str, bool], text: str | None, is_alone: bool, names_curve: bool
+) -> None:
+    color, marker, filled = look
+    label = text if names_curve else None
+    if part.method == "simulation":
+        if is_alone:
+            axes.plot(part.xs, part.ys, color=color, linewidth=0.5, alpha=0.6)
         axes.errorbar(
-            xs,
-            [_number(record[y]) for record in records],
-            yerr=bars,
+            part.xs,
+            part.ys,
+            yerr=part.beside,
             fmt=marker,
             color=color,
             markerfacecolor=color if filled else "none",
@@ -241,12 +323,20 @@ def _draw(axes: Axes, table: Table, x: str, y: str, by: list[str]) -> None:
             elinewidth=0.8,
             capsize=1.8,
             capthick=0.8,
-            label=text or None,
+            label=label,
         )
-    _finish(axes, table, x, y, with_legend=any(key for key in curves))
+    elif part.method == "analysis:bounds" and part.beside is not None:
+        axes.fill_between(part.xs, part.beside, part.ys, color=color, alpha=0.25, linewidth=0, label=label)
+    else:
+        style = LINES.get(part.method, "-")
+        # Curves of one colour differ in their marks, which a line does not have: there the shade differs.
+        shade = 1.0 if filled or not is_alone else 0.55
+        axes.plot(part.xs, part.ys, color=color, linestyle=style, alpha=shade, label=label)
+        if part.beside is not None:
+            axes.plot(part.xs, part.beside, color=color, linestyle=style, alpha=shade)
 
 
-def _finish(axes: Axes, table: Table, x: str, y: str, with_legend: bool) -> None:
+def _finish(axes: Axes, table: Table, x: str, y: str, drawn: set[str], with_legend: bool) -> None:
     from matplotlib.ticker import EngFormatter
 
     axes.set_xlabel(axis_name(x))
@@ -257,24 +347,33 @@ def _finish(axes: Axes, table: Table, x: str, y: str, with_legend: bool) -> None
         axes.yaxis.set_major_formatter(EngFormatter(sep=" "))
     if y.startswith("throughput"):
         axes.set_ylim(0.0, 1.03)
-    if with_legend:
-        axes.legend()
+    if with_legend or len(drawn) > 1:
+        _legend(axes, drawn)
+
+
+def _legend(axes: Axes, drawn: set[str]) -> None:
+    """The curves; below them, where there are several methods, what each looks like."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles, labels = axes.get_legend_handles_labels()
+    for method in METHODS if len(drawn) > 1 else []:
+        if method not in drawn:
+            continue
+        if method == "simulation":
+            handles.append(Line2D([], [], color="#555555", marker="o", linestyle="none"))
+        elif method == "analysis:bounds":
+            handles.append(Patch(color="#555555", alpha=0.25, linewidth=0))
+        else:
+            handles.append(Line2D([], [], color="#555555", ls=LINES.get(method, "-")))
+        labels.append(METHOD_WORDS[method])
+    axes.legend(handles, labels)
 
 
 def axis_name(column: str) -> str:
     """What stands on the axis of a column."""
     last = column.rsplit(".", 1)[-1]
     return NAMES.get(last, last.replace("_", " "))
-
-
-def _analysis_columns(table: Table, y: str) -> tuple[str | None, str | None, str | None]:
-    """The columns with the analysis of what ``y`` simulates: exact, lower and upper."""
-    if not y.endswith("_sim"):
-        return None, None, None
-    stem = y.removesuffix("sim")
-    names = (f"{stem}exact", f"{stem}lower", f"{stem}upper")
-    found = [name if name in table.columns and any(_numbers(table, name)) else None for name in names]
-    return found[0], found[1], found[2]
 
 
 def _look(key: tuple[Cell, ...], by: list[str], curves: list[tuple[Cell, ...]]) -> tuple[str, str, bool]:

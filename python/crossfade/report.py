@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from crossfade.papers import Paper, Verdict
 
 # Of a sweep, a person first wants these; the rest is in --csv and --json.
-MAIN_METRICS = ["throughput_per_slot", "goodput_bps", "timeouts", "fast_retransmits"]
+MAIN_METRICS = [
+    "throughput_per_slot",
+    "throughput_lower",
+    "throughput_upper",
+    "goodput_bps",
+    "timeouts_per_slot",
+    "fast_retransmits_per_slot",
+]
 # Where there is no terminal to ask, tables are as wide as they need to be (up to this) instead of 80 columns.
 WIDTH_WITHOUT_TERMINAL = 160
 
@@ -37,24 +44,35 @@ def print_results(results: Results, to: Console) -> None:
     if not results.points:
         return
     if not results.axes:
-        point = results.points[0]
-        _print(to, _title(results.title, f"{point.runs} runs, {results.method}"), _point(results))
+        _print(to, _title(results.title, _how(results)), _point(results))
         return
     metrics = [name for name in MAIN_METRICS if name in results.metrics]
     grid = _sweep(results, metrics)
     while len(metrics) > 1 and to.measure(grid, options=to.options.update(width=10**6)).maximum > to.width:
         metrics.pop()
         grid = _sweep(results, metrics)
-    _print(to, _title(results.title, f"{results.method}, mean ± 95 %"), grid)
+    _print(to, _title(results.title, f"{', '.join(results.methods)}, mean ± 95 %"), grid)
+
+
+def _how(results: Results) -> str:
+    """The methods, with the number of runs where there are any."""
+    return ", ".join(
+        f"{point.runs} runs, {point.method}" if point.runs else point.method for point in results.points
+    )
 
 
 def _point(results: Results) -> Grid:
     grid = _grid()
     grid.add_column("metric")
-    grid.add_column("mean ± 95 %", justify="right")
+    for point in results.points:
+        solved = "value" if point.method != "simulation" else "mean ± 95 %"
+        grid.add_column(point.method if len(results.points) > 1 else solved, justify="right")
     grid.add_column("unit")
-    for name, estimate in results.points[0].metrics.items():
-        grid.add_row(name, str(estimate), "" if estimate.unit == "1" else estimate.unit)
+    for name in results.metrics:
+        found = [point.metrics.get(name) for point in results.points]
+        unit = next(estimate.unit for estimate in found if estimate is not None)
+        cells = ["-" if estimate is None else str(estimate) for estimate in found]
+        grid.add_row(name, *cells, "" if unit == "1" else unit)
     return grid
 
 
@@ -63,12 +81,15 @@ def _sweep(results: Results, metrics: Sequence[str]) -> Grid:
     short = [axis.rsplit(".", 1)[-1] for axis in results.axes]
     for axis, name in zip(results.axes, short, strict=True):
         grid.add_column(name if short.count(name) == 1 else axis, no_wrap=True)
+    if several := len(results.methods) > 1:
+        grid.add_column("method", no_wrap=True)
     for name in ("runs", *metrics):
         grid.add_column(name, justify="right", no_wrap=True)
     for point in results.points:
         cells = [_axis_cell(label(point.axes[axis])) for axis in results.axes]
+        cells += [point.method] if several else []
         estimates = [str(point.metrics[name]) if name in point.metrics else "-" for name in metrics]
-        grid.add_row(*cells, str(point.runs), *estimates)
+        grid.add_row(*cells, str(point.runs) if point.runs else "-", *estimates)
     return grid
 
 
@@ -105,8 +126,6 @@ def print_verdicts(paper: Paper, verdicts: Sequence[Verdict], to: Console) -> No
     _print(to, paper.CITATION, grid)
     counts = [f"{sum(v.verdict == word for v in verdicts)} {word}" for word in VERDICT_STYLES]
     to.print(f"{len(verdicts)} claims: {', '.join(counts)}")
-    for sentence in paper.open_sentences():
-        to.print(f"not decided yet (needs {sentence['needs']}): “{sentence['quote']}”", style="dim")
 
 
 def print_warnings(warnings: Sequence[str], to: Console) -> None:

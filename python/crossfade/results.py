@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from crossfade.tables import Cell, Table
@@ -37,16 +37,27 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Point:
-    """One point of a sweep (the only one where nothing is swept)."""
+    """One point of a sweep (the only one where nothing is swept), by one method.
+
+    ``runs`` is 0 where a method has no randomness. ``loss_windows`` are, by exact analysis, the shares of
+    first losses that find a window of 1, 2, ... segments.
+    """
 
     axes: dict[str, Any]
     scenario: dict[str, Any]
+    method: str
     runs: int
     metrics: Metrics
     flows: list[dict[str, Any]]
     links: list[dict[str, Any]]
     warnings: list[str]
+    loss_windows: list[float]
     replications: list[dict[str, float]]
+
+    def value(self, name: str) -> float:
+        """A metric's value, NaN where it is undefined or the method does not give it."""
+        found = self.metrics.get(name)
+        return math.nan if found is None or found.value is None else found.value
 
     def samples(self, name: str) -> list[float]:
         """A metric in each run, in order (NaN where it is undefined).
@@ -58,10 +69,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Results:
-    """All points of a scenario, in the order of its sweep."""
+    """All points of a scenario, in the order of its sweep; each by every method, in the order asked for."""
 
     title: str
-    method: str
+    methods: list[str]
     seed: int
     points: list[Point]
     provenance: dict[str, Any]
@@ -71,13 +82,19 @@ class Results:
     @property
     def warnings(self) -> list[str]:
         """Every warning once, with the number of points that gave it where there are several."""
-        counts: dict[str, int] = {}
+        where: dict[str, set[str]] = {}
         for point in self.points:
             for text in point.warnings:
-                counts[text] = counts.get(text, 0) + 1
-        if len(self.points) == 1:
-            return list(counts)
-        return [f"{text} ({count} of {len(self.points)} points)" for text, count in counts.items()]
+                where.setdefault(text, set()).add(json.dumps(point.axes))
+        if not self.axes:
+            return list(where)
+        total = len({json.dumps(point.axes) for point in self.points})
+        return [f"{text} ({len(points)} of {total} points)" for text, points in where.items()]
+
+    def by_method(self, method: str) -> Results:
+        """The points of one method alone."""
+        points = [point for point in self.points if point.method == method]
+        return replace(self, methods=[method], points=points)
 
     @property
     def metrics(self) -> list[str]:
@@ -85,14 +102,14 @@ class Results:
         return list(dict.fromkeys(name for point in self.points for name in point.metrics))
 
     def table(self) -> Table:
-        """A row a point: axes, ``method``, ``runs``, then each metric with its interval (``NAME_ci95``)."""
+        """A row a point and method: axes, ``method``, ``runs``, each metric and its ``NAME_ci95``."""
         columns = [*self.axes, "method", "runs"]
         columns += [column for name in self.metrics for column in (name, f"{name}_ci95")]
         return Table.of(columns, (self._record(point) for point in self.points))
 
     def _record(self, point: Point) -> dict[str, Cell]:
         record: dict[str, Cell] = {axis: label(point.axes[axis]) for axis in self.axes}
-        record |= {"method": self.method, "runs": point.runs}
+        record |= {"method": point.method, "runs": point.runs}
         for name, estimate in point.metrics.items():
             record |= {name: estimate.value, f"{name}_ci95": estimate.ci95}
         return record
@@ -106,15 +123,15 @@ class Results:
         return self.table().to_csv()
 
     def to_dict(self) -> dict[str, Any] | list[dict[str, Any]]:
-        """The object behind ``--json``, a list of them where there are several points."""
+        """The object behind ``--json``, a list of them where there are several points or methods."""
         objects = [self._object(point) for point in self.points]
-        return objects if self.axes else objects[0]
+        return objects if self.axes or len(self.methods) > 1 else objects[0]
 
     def _object(self, point: Point) -> dict[str, Any]:
         return {
             "scenario": point.scenario,
             **({"axes": point.axes} if self.axes else {}),
-            "method": self.method,
+            "method": point.method,
             "seed": self.seed,
             "runs": point.runs,
             "metrics": {
@@ -123,6 +140,7 @@ class Results:
             },
             "flows": point.flows,
             "links": point.links,
+            **({"loss_windows": point.loss_windows} if point.loss_windows else {}),
             "warnings": point.warnings,
             "provenance": self.provenance,
         }

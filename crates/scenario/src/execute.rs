@@ -3,7 +3,10 @@
 //! What a row holds depends on the point, the seed and the number of the run alone, and the stop rule looks
 //! at runs in order: the result is the same for any number of threads.
 
+use crate::analyse::analyse;
+use crate::error::ScenarioError;
 use crate::plan::{Plan, Point, Row};
+use crate::scenario::Method;
 use crate::schedule::{Progress, Schedule, Task};
 use crate::simulate::simulate;
 use crossfade_core::RunSeed;
@@ -26,14 +29,23 @@ pub fn execute(
     cancel: &AtomicBool,
     on_row: &mut dyn FnMut(Row, Progress),
 ) -> bool {
-    execute_with(plan, known, jobs, cancel, on_row, &|point, seed| simulate(&point.setup, seed, cancel))
+    execute_with(plan, known, jobs, cancel, on_row, &|point, method, seed| match method {
+        Method::Simulation => simulate(&point.setup, seed, cancel).map(Ok),
+        _ => Some(solve(point, method)),
+    })
+}
+
+/// The metrics of a point by a method without randomness, or why there are none.
+fn solve(point: &Point, method: Method) -> Result<BTreeMap<String, f64>, ScenarioError> {
+    analyse(&point.setup, point.model.as_ref().map_err(Clone::clone)?, method)
 }
 
 /// More threads than this are a slip of the pen.
 const MOST_JOBS: usize = 512;
 
-/// What makes a run: its metrics, or `None` if it was interrupted.
-type MakeRun<'a> = dyn Fn(&Point, RunSeed) -> Option<BTreeMap<String, f64>> + Sync + 'a;
+/// What makes a run: its metrics or why there are none, or `None` if it was interrupted.
+type MakeRun<'a> =
+    dyn Fn(&Point, Method, RunSeed) -> Option<Result<BTreeMap<String, f64>, ScenarioError>> + Sync + 'a;
 
 fn execute_with(
     plan: &Plan,
@@ -117,14 +129,15 @@ impl<'a> Desk<'a> {
 fn worker(plan: &Plan, desk: &Desk, cancel: &AtomicBool, rows: &Sender<(Row, Progress)>, make_run: &MakeRun) {
     while let Some(task) = desk.next_task(cancel) {
         let seed = RunSeed { seed: plan.seed, run: task.run };
-        let result = catch_unwind(AssertUnwindSafe(|| make_run(&plan.points[task.point], seed)));
+        let result = catch_unwind(AssertUnwindSafe(|| make_run(&plan.points[task.point], task.method, seed)));
         let row = match result {
-            Ok(metrics) => metrics.map(|metrics| Row {
-                key: task.key.clone(),
-                point: task.point,
-                run: task.run,
-                seed: plan.seed,
-                metrics,
+            Ok(outcome) => outcome.map(|outcome| {
+                let (metrics, failure) = match outcome {
+                    Ok(metrics) => (metrics, None),
+                    Err(error) => (BTreeMap::new(), Some(error.to_string())),
+                };
+                let Task { point, method, run, .. } = task;
+                Row { key: task.key.clone(), point, method, run, seed: plan.seed, metrics, failure }
             }),
             Err(panic) => {
                 // The others would wait for this run for ever.
@@ -173,7 +186,7 @@ mod tests {
     fn rows(plan: &Plan, known: &[Row], jobs: usize) -> Vec<Row> {
         let mut rows = Vec::new();
         let mut last = Progress { done: 0, expected: 0 };
-        let make_run = |point: &Point, seed| Some(fake(point, seed));
+        let make_run = |point: &Point, _, seed| Some(Ok(fake(point, seed)));
         let cancel = AtomicBool::new(false);
         let mut on_row = |row, progress: Progress| {
             rows.push(row);
@@ -252,11 +265,11 @@ mod tests {
     fn cancelling_keeps_what_is_finished() {
         let plan = plan(json!({ "runs": 100 }));
         let (cancel, begun) = (AtomicBool::new(false), AtomicU64::new(0));
-        let make_run = |point: &Point, seed| {
+        let make_run = |point: &Point, _, seed| {
             if begun.fetch_add(1, Ordering::Relaxed) == 30 {
                 cancel.store(true, Ordering::Relaxed);
             }
-            (!cancel.load(Ordering::Relaxed)).then(|| fake(point, seed))
+            (!cancel.load(Ordering::Relaxed)).then(|| Ok(fake(point, seed)))
         };
         let mut finished = Vec::new();
         let complete =
@@ -272,7 +285,7 @@ mod tests {
     #[test]
     fn cancelled_beforehand_nothing_is_made() {
         let plan = plan(json!({}));
-        let make_run = |_: &Point, _| -> Option<BTreeMap<String, f64>> { unreachable!("no run is to begin") };
+        let make_run = |_: &Point, _, _| -> Option<Result<_, _>> { unreachable!("no run is to begin") };
         let cancel = AtomicBool::new(true);
         assert!(!execute_with(&plan, Vec::new(), 2, &cancel, &mut |_, _| (), &make_run));
     }
@@ -280,9 +293,9 @@ mod tests {
     #[test]
     fn a_failing_run_ends_the_work_instead_of_blocking_it() {
         let plan = plan(json!({ "precision": 0.01 }));
-        let make_run = |point: &Point, seed: RunSeed| {
+        let make_run = |point: &Point, _, seed: RunSeed| {
             assert!(seed.run != 9, "on purpose");
-            Some(fake(point, seed))
+            Some(Ok(fake(point, seed)))
         };
         let cancel = AtomicBool::new(false);
         let outcome = catch_unwind(AssertUnwindSafe(|| {

@@ -4,7 +4,7 @@
 //! plan alone (title, methods, sweep, number of runs, seed), the version of the results, the seed and the
 //! run.
 
-use crate::scenario::Scenario;
+use crate::scenario::{Method, Scenario};
 use crate::schema::PLAN_KEYS;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -25,6 +25,11 @@ impl Identity {
     /// The identity of the point, whatever the seed.
     pub(crate) fn id(&self) -> String {
         hex(self.0.clone())
+    }
+
+    /// The key of what a method finds without randomness.
+    pub(crate) fn solution_key(&self, method: Method) -> String {
+        hex(self.0.clone().chain_update(format!("{}]", serde_json::json!(method))))
     }
 
     /// The key of one row.

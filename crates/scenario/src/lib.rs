@@ -3,12 +3,13 @@
 //!
 //! ```text
 //! text + overrides ── Plan::load ──> Plan ── execute ──> Rows ── summarise ──> PointResults
-//!        document, schema, sweep, resolve    schedule, simulate                  warnings
+//!        document, schema, sweep, resolve    schedule, simulate, analyse         warnings
 //! ```
 //!
 //! Nothing here reads or writes files; a store of rows by key lies with the caller, and is how work is
 //! resumed.
 
+mod analyse;
 mod document;
 mod error;
 mod events;

@@ -1,13 +1,15 @@
 //! From a scenario file to a plan: points to be simulated, and when there are enough runs of each.
 
+use crate::analyse;
 use crate::document::{parse_toml, set};
 use crate::error::ScenarioError;
 use crate::identity::Identity;
 use crate::resolve::{Setup, StopRule, resolve};
-use crate::scenario::Scenario;
+use crate::scenario::{Method, Scenario};
 use crate::schema::check;
 use crate::sweep::{axes, cross};
 use crate::warnings;
+use crossfade_analysis::Model;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::{HashMap, HashSet};
@@ -43,6 +45,8 @@ pub struct Point {
     pub setup: Setup,
     /// Equal for equal points of any plan with the same results version.
     pub id: String,
+    /// What the analysis solves, or which of its assumptions fails.
+    pub(crate) model: Result<Model, ScenarioError>,
     identity: Identity,
 }
 
@@ -53,6 +57,8 @@ pub struct Plan {
     pub axes: Vec<String>,
     /// The points; the first axis varies slowest.
     pub points: Vec<Point>,
+    /// How each point is solved, in order.
+    pub methods: Vec<Method>,
     /// When there are enough runs of a point.
     pub stop: StopRule,
     /// Run `r` of every point draws from the streams of (seed, r): common random numbers across points.
@@ -102,20 +108,48 @@ impl Plan {
             return Err(ScenarioError::key("sweep", format!("{problem}; at most {MOST_ROWS} are allowed")));
         }
         let axes = axes.into_iter().flat_map(|axis| axis.keys).collect();
-        Ok(Self { axes, points, stop, seed })
+        let methods = points.first().and_then(|point| point.scenario.methods.clone()).unwrap_or_default();
+        let plan = Self { axes, points, methods, stop, seed };
+        plan.refuse_hopeless_methods()?;
+        Ok(plan)
+    }
+
+    /// A method that can say nothing at any point was asked for by mistake.
+    fn refuse_hopeless_methods(&self) -> Result<(), ScenarioError> {
+        for method in self.methods.iter().filter(|method| method.is_analysis()) {
+            let mut refusals = self.points.iter().map(|point| (point, point.refusal(*method)));
+            if let Some((point, Some(first))) = refusals.next()
+                && refusals.all(|(_, refusal)| refusal.is_some())
+            {
+                return Err(locate(first, &point.axes));
+            }
+        }
+        Ok(())
     }
 
     /// The key of the row of `run` at `point`.
-    pub fn row_key(&self, point: &Point, run: u64) -> String {
-        point.identity.row_key(self.seed, run)
+    pub fn row_key(&self, point: &Point, method: Method, run: u64) -> String {
+        match method {
+            Method::Simulation => point.identity.row_key(self.seed, run),
+            _ => point.identity.solution_key(method),
+        }
+    }
+
+    /// How many runs a method takes at most: what is solved is solved once.
+    pub(crate) fn most_runs(&self, method: Method) -> u64 {
+        if method == Method::Simulation { self.stop.most_runs() } else { 1 }
     }
 
     /// The keys of all rows that may be needed, each once.
     pub fn keys(&self) -> Vec<String> {
-        let runs = self.stop.most_runs();
         let firsts = self.first_of_equals();
         let distinct = self.points.iter().filter(|point| firsts[point.index] == point.index);
-        distinct.flat_map(|point| (0..runs).map(|run| self.row_key(point, run))).collect()
+        distinct
+            .flat_map(|point| self.methods.iter().map(move |&method| (point, method)))
+            .flat_map(|(point, method)| {
+                (0..self.most_runs(method)).map(move |run| self.row_key(point, method, run))
+            })
+            .collect()
     }
 
     /// For each point the first one that is equal to it: equal points share their rows.
@@ -128,7 +162,7 @@ impl Plan {
     pub fn warnings(&self) -> Vec<String> {
         const MOST: usize = 10;
         let mut seen = HashSet::new();
-        let all = self.points.iter().flat_map(|point| warnings::of_setup(&point.setup));
+        let all = self.points.iter().flat_map(|point| warnings::of_plan(&self.methods, point));
         let mut distinct: Vec<String> = all.filter(|warning| seen.insert(warning.clone())).collect();
         if distinct.len() > MOST {
             let left_out = distinct.split_off(MOST).len();
@@ -149,6 +183,7 @@ impl Plan {
             self.points.iter().map(|point| json!({ "axes": point.axes, "id": point.id })).collect();
         json!({
             "scenario": self.points.first().map(|point| &point.scenario),
+            "methods": self.methods,
             "seed": self.seed,
             "stop": stop,
             "axes": self.axes,
@@ -232,7 +267,19 @@ fn point(index: usize, root: &Map<String, Value>, axes: Map<String, Value>) -> R
     })();
     let (scenario, setup) = resolved.map_err(|error: ScenarioError| locate(error, &axes))?;
     let identity = Identity::of(&scenario);
-    Ok(Point { index, axes, id: identity.id(), scenario, setup, identity })
+    let model = analyse::model(&scenario, &setup);
+    Ok(Point { index, axes, id: identity.id(), scenario, setup, model, identity })
+}
+
+impl Point {
+    /// Why `method` can say nothing here, if it cannot.
+    pub(crate) fn refusal(&self, method: Method) -> Option<ScenarioError> {
+        match &self.model {
+            _ if !method.is_analysis() => None,
+            Ok(model) => analyse::check(model, method).err(),
+            Err(error) => Some(error.clone()),
+        }
+    }
 }
 
 /// Says at which point of the sweep an error lies, unless its key is the axis.
@@ -260,10 +307,16 @@ pub struct Row {
     pub key: String,
     /// The number of the point in the plan that made the row.
     pub point: usize,
+    /// Where the values come from.
+    #[serde(default)]
+    pub method: Method,
     /// Replication, counted from 0.
     pub run: u64,
     /// The seed.
     pub seed: u64,
     /// Values by name; a metric that is undefined in this run is absent.
     pub metrics: std::collections::BTreeMap<String, f64>,
+    /// Why there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
 }

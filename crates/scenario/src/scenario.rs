@@ -24,7 +24,7 @@ pub struct Scenario {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 
-    /// How the figures are obtained.
+    /// How the figures are obtained: by each of these methods at every point.
     #[schemars(extend("default" = ["simulation"]))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub methods: Option<Vec<Method>>,
@@ -55,7 +55,7 @@ pub struct Scenario {
 }
 
 /// How a figure is obtained.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
     /// Solved exactly; the same as analysis:exact.
@@ -72,9 +72,32 @@ pub enum Method {
     /// A closed formula.
     Formula,
     /// Estimated from simulated runs.
+    #[default]
     Simulation,
     /// Measured on real programs.
     Live,
+}
+
+impl Method {
+    /// The word of the scenario.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Analysis | Self::AnalysisExact => "analysis:exact",
+            Self::AnalysisBounds => "analysis:bounds",
+            Self::AnalysisPaperBounds => "analysis:paper-bounds",
+            Self::Formula => "formula",
+            Self::Simulation => "simulation",
+            Self::Live => "live",
+        }
+    }
+
+    /// Whether a point is solved, as a Markov chain, instead of tried out.
+    pub fn is_analysis(self) -> bool {
+        matches!(
+            self,
+            Self::Analysis | Self::AnalysisExact | Self::AnalysisBounds | Self::AnalysisPaperBounds
+        )
+    }
 }
 
 /// How long a run lasts and how many there are.

@@ -2,6 +2,7 @@
 
 use crate::plan::{Plan, Row};
 use crate::resolve::StopRule;
+use crate::scenario::Method as MethodKey;
 use crossfade_core::{Estimate, Method};
 use std::collections::HashMap;
 
@@ -40,6 +41,7 @@ impl StopRule {
 pub(crate) struct Task {
     /// The point's number in the plan.
     pub(crate) point: usize,
+    pub(crate) method: MethodKey,
     pub(crate) run: u64,
     /// The key of the row.
     pub(crate) key: String,
@@ -68,9 +70,10 @@ pub(crate) struct Schedule<'a> {
     progress: Progress,
 }
 
-/// The state of the work on one of several distinct points.
+/// The state of the work on one of several distinct points by one method.
 struct PointWork {
     index: usize,
+    method: MethodKey,
     /// The next run to hand out.
     next: u64,
     /// The precision metric by run.
@@ -85,20 +88,19 @@ struct PointWork {
 impl<'a> Schedule<'a> {
     pub(crate) fn new(plan: &'a Plan, known: Vec<Row>, jobs: usize) -> Self {
         let firsts = plan.first_of_equals();
-        let needed = match plan.stop {
-            StopRule::Runs(runs) => Some(runs),
-            StopRule::Precision { .. } => None,
-        };
-        let work = |index| PointWork {
-            index,
-            next: 0,
-            results: Vec::new(),
-            prefix: Vec::new(),
-            needed,
-            expected: plan.stop.expected_runs(&[]),
+        let work = |(index, method)| {
+            let (needed, expected) = match (method, plan.stop) {
+                (MethodKey::Simulation, StopRule::Runs(runs)) => (Some(runs), runs),
+                (MethodKey::Simulation, StopRule::Precision { .. }) => (None, plan.stop.expected_runs(&[])),
+                _ => (Some(1), 1),
+            };
+            PointWork { index, method, next: 0, results: Vec::new(), prefix: Vec::new(), needed, expected }
         };
         let distinct = (0..plan.points.len()).filter(|&index| firsts[index] == index);
-        let points: Vec<PointWork> = distinct.map(work).collect();
+        let points: Vec<PointWork> = distinct
+            .flat_map(|index| plan.methods.iter().map(move |&method| (index, method)))
+            .map(work)
+            .collect();
         let expected = points.iter().map(|point| point.expected).sum();
         let progress = Progress { done: 0, expected };
         let known = known.into_iter().map(|row| (row.key.clone(), row)).collect();
@@ -128,12 +130,12 @@ impl<'a> Schedule<'a> {
             if work.next >= work.limit(self.plan.stop, ahead) {
                 return None;
             }
-            let (point, run) = (work.index, work.next);
+            let (point, method, run) = (work.index, work.method, work.next);
             work.next += 1;
-            let key = self.plan.row_key(&self.plan.points[point], run);
+            let key = self.plan.row_key(&self.plan.points[point], method, run);
             match self.known.remove(&key) {
                 Some(row) => self.record(slot, run, &row),
-                None => return Some(Task { point, run, key, slot }),
+                None => return Some(Task { point, method, run, key, slot }),
             }
         }
     }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 /// The published metrics and their units, in the order of tables.
-pub const METRICS: [(&str, &str); 15] = [
+pub const METRICS: [(&str, &str); 22] = [
     // Application data given to the application once and in order.
     ("goodput_bps", "bit/s"),
     // Whole packets that reached the receiver for the first time.
@@ -20,6 +20,9 @@ pub const METRICS: [(&str, &str); 15] = [
     ("link_goodput_bps", "bit/s"),
     // Segments that reached the receiver for the first time, per slot: the papers' throughput.
     ("throughput_per_slot", "packets/slot"),
+    // Bounds on it, by analysis.
+    ("throughput_lower", "packets/slot"),
+    ("throughput_upper", "packets/slot"),
     ("transmissions_per_slot", "transmissions/slot"),
     ("energy_per_packet", "transmissions/packet"),
     ("segments_delivered", "segments"),
@@ -27,11 +30,18 @@ pub const METRICS: [(&str, &str); 15] = [
     ("retransmissions", "segments"),
     ("timeouts", "1"),
     ("fast_retransmits", "1"),
+    ("timeouts_per_slot", "1/slot"),
+    ("fast_retransmits_per_slot", "1/slot"),
+    // A cycle of the analysis: from a timeout, a completed recovery or Tahoe's fast retransmit to the next.
+    ("cycle_mean_slots", "slots"),
     // Of the packets that were put on the link, the share that the channel lost.
     ("frame_error_rate", "1"),
     ("rtt_mean_s", "s"),
     ("queue_mean_packets", "packets"),
     ("queue_drops", "packets"),
+    // What an exact solution may be off by, and how many states it took.
+    ("truncation_error", "packets/slot"),
+    ("states", "1"),
 ];
 
 /// Of the published metrics those that describe the forward link.
@@ -103,6 +113,21 @@ fn hop(setup: &HopSetup, seed: RunSeed, stream: &str) -> HopConfig {
     }
 }
 
+/// The metrics that follow from packets delivered once and transmissions, each per slot.
+pub(crate) fn rates(setup: &Setup, throughput: f64, transmissions: f64) -> BTreeMap<String, f64> {
+    let per_second = throughput / setup.slot.as_secs_f64();
+    let bits = |bytes: u32| per_second * f64::from(bytes) * 8.0;
+    [
+        ("goodput_bps", bits(setup.mss)),
+        ("ip_goodput_bps", bits(setup.packet_size)),
+        ("throughput_per_slot", throughput),
+        ("transmissions_per_slot", transmissions),
+        ("energy_per_packet", transmissions / throughput),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into()
+}
+
 fn metrics(setup: &Setup, run: &RunStatistics) -> BTreeMap<String, f64> {
     let seconds = run.duration.as_secs_f64();
     let slots = run.duration.as_nanos() as f64 / setup.slot.as_nanos() as f64;
@@ -124,6 +149,8 @@ fn metrics(setup: &Setup, run: &RunStatistics) -> BTreeMap<String, f64> {
         ("retransmissions", count(run.retransmissions)),
         ("timeouts", count(run.timeouts)),
         ("fast_retransmits", count(run.fast_retransmits)),
+        ("timeouts_per_slot", count(run.timeouts) / slots),
+        ("fast_retransmits_per_slot", count(run.fast_retransmits) / slots),
         ("frame_error_rate", count(run.segments_lost) / count(put_on_link)),
         ("rtt_mean_s", run.rtt_sum_s / count(run.rtt_samples)),
         ("queue_mean_packets", run.waiting_s / seconds),

@@ -1,17 +1,18 @@
 //! From rows to results: means over the runs of a point with their intervals.
 
+use crate::analyse::LOSS_WINDOW;
 use crate::plan::{Plan, Point, Row};
 use crate::resolve::StopRule;
-use crate::scenario::Scenario;
+use crate::scenario::{Method, Scenario};
 use crate::schedule::PRECISION_METRIC;
 use crate::simulate::{LINK_METRICS, METRICS, REVERSE_METRICS};
 use crate::warnings;
-use crossfade_core::{Estimate, Method};
+use crossfade_core::{Estimate, Method as Source};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-/// The result of one point.
+/// The result of one point by one method.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PointResult {
     /// Its number in the plan.
@@ -20,8 +21,12 @@ pub struct PointResult {
     pub axes: Map<String, Value>,
     /// The scenario of the point, all defaults filled in.
     pub scenario: Scenario,
-    /// How many runs the values are means of.
+    /// Where the values come from.
+    pub method: Method,
+    /// How many runs the values are means of; 0 where they are solved.
     pub runs: u64,
+    /// Whether there is anything: the plan may have been interrupted before.
+    pub complete: bool,
     /// The published metrics that are defined in some run.
     #[serde(serialize_with = "as_map")]
     pub metrics: Vec<(&'static str, Metric)>,
@@ -31,6 +36,10 @@ pub struct PointResult {
     pub flows: Vec<FlowResult>,
     /// The same for each link, as far as the metrics describe links.
     pub links: Vec<LinkResult>,
+    /// By an exact analysis: how often the first loss of a cycle finds a window of 1, 2, ... segments.
+    pub loss_windows: Vec<f64>,
+    /// All metrics of each run, in order.
+    pub replications: Vec<BTreeMap<String, f64>>,
 }
 
 /// The mean of a metric over the runs in which it is defined.
@@ -67,17 +76,52 @@ fn as_map<S: Serializer>(metrics: &[(&'static str, Metric)], serializer: S) -> R
     serializer.collect_map(metrics.iter().copied())
 }
 
-/// The results of all points of `plan`, from rows in any order. Rows that no point asks for are ignored,
+/// The results of all points of `plan` by each of its methods, from rows in any order. Rows that no point asks for are ignored,
 /// and so are runs that were made ahead and turned out not to be needed: the values do not depend on
 /// timing.
 pub fn summarise(plan: &Plan, rows: &[Row]) -> Vec<PointResult> {
     let by_key: HashMap<&str, &Row> = rows.iter().map(|row| (row.key.as_str(), row)).collect();
-    plan.points.iter().map(|point| summarise_point(plan, point, &by_key)).collect()
+    let all = plan.points.iter().flat_map(|point| plan.methods.iter().map(move |&method| (point, method)));
+    all.map(|(point, method)| {
+        let mut runs = (0..plan.most_runs(method))
+            .map(|run| by_key.get(plan.row_key(point, method, run).as_str()).copied());
+        if method == Method::Simulation {
+            simulated(plan, point, &mut runs)
+        } else {
+            solved(point, method, runs.next().flatten())
+        }
+    })
+    .collect()
 }
 
-fn summarise_point(plan: &Plan, point: &Point, by_key: &HashMap<&str, &Row>) -> PointResult {
-    let mut runs =
-        (0..plan.stop.most_runs()).map(|run| by_key.get(plan.row_key(point, run).as_str()).copied());
+/// The result of what was solved; without a row it is yet to be.
+fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
+    let found = |name: &str| row.and_then(|row| row.metrics.get(name).copied());
+    let exact = |value| Metric { value, ci95: None, unit: "" };
+    let metrics: Vec<_> = METRICS
+        .into_iter()
+        .filter_map(|(name, unit)| Some((name, Metric { unit, ..exact(found(name)?) })))
+        .collect();
+    let loss_windows = (1..).map_while(|floor| found(&format!("{LOSS_WINDOW}{floor}"))).collect();
+    let mut warnings = warnings::of_setup(&point.setup);
+    warnings.extend(row.and_then(|row| row.failure.as_deref()).map(|why| warnings::missing(method, why)));
+    PointResult {
+        point: point.index,
+        axes: point.axes.clone(),
+        scenario: point.scenario.clone(),
+        method,
+        runs: 0,
+        warnings,
+        flows: vec![FlowResult { metrics: metrics.clone() }],
+        links: Vec::new(),
+        loss_windows,
+        replications: Vec::new(),
+        complete: row.is_some(),
+        metrics,
+    }
+}
+
+fn simulated(plan: &Plan, point: &Point, runs: &mut dyn Iterator<Item = Option<&Row>>) -> PointResult {
     let rows: Vec<&Row> = match plan.stop {
         StopRule::Runs(_) => runs.flatten().collect(),
         StopRule::Precision { .. } => {
@@ -93,7 +137,7 @@ fn summarise_point(plan: &Plan, point: &Point, by_key: &HashMap<&str, &Row>) -> 
     };
     let mean = |in_row: &str, name, unit| {
         let values: Vec<f64> = rows.iter().filter_map(|row| row.metrics.get(in_row).copied()).collect();
-        let estimate = Estimate::from_runs(&values, Method::Simulation)?;
+        let estimate = Estimate::from_runs(&values, Source::Simulation)?;
         Some((name, Metric { value: estimate.value, ci95: estimate.ci95, unit }))
     };
     let metrics: Vec<_> = METRICS.into_iter().filter_map(|(name, unit)| mean(name, name, unit)).collect();
@@ -104,13 +148,17 @@ fn summarise_point(plan: &Plan, point: &Point, by_key: &HashMap<&str, &Row>) -> 
         point: point.index,
         axes: point.axes.clone(),
         scenario: point.scenario.clone(),
+        method: Method::Simulation,
         runs: rows.len() as u64,
-        warnings: warnings::of_point(plan, point, &rows),
+        warnings: warnings::of_simulation(plan, point, &rows),
         flows: vec![FlowResult { metrics: metrics.clone() }],
         links: vec![
             LinkResult { name: "forward", metrics: forward },
             LinkResult { name: "reverse", metrics: reverse },
         ],
+        loss_windows: Vec::new(),
+        replications: rows.iter().map(|row| row.metrics.clone()).collect(),
+        complete: !rows.is_empty(),
         metrics,
     }
 }

@@ -2,19 +2,36 @@
 
 use crate::plan::{Plan, Point, Row};
 use crate::resolve::{LossModel, Setup, StopRule};
+use crate::scenario::Method;
 use crate::schedule::PRECISION_METRIC;
 use crate::simulate::DIED;
-use crossfade_core::{Estimate, Method, SimTime};
+use crossfade_core::{Estimate, Method as Source, SimTime};
 use crossfade_sim::SenderGate;
 use crossfade_transport::{RtoRule, Variant};
+
+/// Doubts that a point of a plan raises before anything runs.
+pub(crate) fn of_plan(methods: &[Method], point: &Point) -> Vec<String> {
+    let refusals = methods.iter().filter_map(|&method| refusal(point, method));
+    of_setup(&point.setup).into_iter().chain(refusals).collect()
+}
+
+/// The result of `method` at `point` is missing.
+fn refusal(point: &Point, method: Method) -> Option<String> {
+    point.refusal(method).map(|error| missing(method, &error.to_string()))
+}
+
+/// A method that has no result, and why.
+pub(crate) fn missing(method: Method, why: &str) -> String {
+    format!("no {}: {why}", method.name())
+}
 
 /// Doubts that the scenario raises before anything runs.
 pub(crate) fn of_setup(setup: &Setup) -> Vec<String> {
     [early_timeout(setup), short_queue(setup), narrow_window(setup)].into_iter().flatten().collect()
 }
 
-/// All doubts about the result of a point that stands on `rows`.
-pub(crate) fn of_point(plan: &Plan, point: &Point, rows: &[&Row]) -> Vec<String> {
+/// All doubts about the result of a point that stands on simulated `rows`.
+pub(crate) fn of_simulation(plan: &Plan, point: &Point, rows: &[&Row]) -> Vec<String> {
     let mut warnings = of_setup(&point.setup);
     let Setup { forward, reverse, .. } = &point.setup;
     let doubts = [
@@ -104,7 +121,7 @@ fn unfinished(stop: StopRule, rows: &[&Row]) -> Option<String> {
                     "interrupted after {done} runs, before the precision of {precision} was reached"
                 ));
             }
-            let estimate = Estimate::from_runs(&values, Method::Simulation)?;
+            let estimate = Estimate::from_runs(&values, Source::Simulation)?;
             let reached = percent(estimate.ci95? / estimate.value.abs());
             Some(format!(
                 "{PRECISION_METRIC} has not reached the precision of {precision} within {max_runs} runs: \

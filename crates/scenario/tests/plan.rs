@@ -1,6 +1,6 @@
 //! From texts to plans: defaults, identity, overrides, and texts that nobody meant.
 
-use crossfade_scenario::{Overrides, Plan, Row, StopRule, execute, parse_value, schema, summarise};
+use crossfade_scenario::{Method, Overrides, Plan, Row, StopRule, execute, parse_value, schema, summarise};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
@@ -29,7 +29,7 @@ fn plan(text: &str, overrides: Value) -> Plan {
 
 fn key(text: &str, overrides: Value) -> String {
     let plan = plan(text, overrides);
-    plan.row_key(&plan.points[0], 0)
+    plan.row_key(&plan.points[0], Method::Simulation, 0)
 }
 
 /// The dotted keys of the schema that have a default which depends on nothing.
@@ -149,7 +149,7 @@ fn keys_differ_between_runs_and_are_listed_once() {
     let plan = plan(PAPER, json!({ "runs": 3, "over": [["channel.p_e", [0.1, "10 %", 0.2]]] }));
     let mut keys = plan.keys();
     assert_eq!(keys.len(), 6, "two of three points are equal");
-    assert_eq!(keys[1], plan.row_key(&plan.points[1], 1));
+    assert_eq!(keys[1], plan.row_key(&plan.points[1], Method::Simulation, 1));
     keys.sort();
     keys.dedup();
     assert_eq!(keys.len(), 6);

@@ -31,10 +31,6 @@ class Paper(Protocol):
         """The verdicts on the paper's claims."""
         ...
 
-    def open_sentences(self) -> list[dict[str, str]]:
-        """What the paper says and nothing here can decide yet: ``quote`` and what it ``needs``."""
-        ...
-
 
 PAPERS: dict[str, Paper] = {module.KEY: module for module in (tcp_markov,)}
 

@@ -5,6 +5,8 @@ Figures 1 to 6 are scenarios in ``scenarios/papers/tcp-markov``; their claims ar
 
 from __future__ import annotations
 
+import json
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +16,7 @@ from typing import Any
 from crossfade import api
 from crossfade.errors import Interrupted, ScenarioError
 from crossfade.files import SCENARIOS
+from crossfade.intervals import mean_and_interval, student_quantile
 from crossfade.papers import verdicts
 from crossfade.papers.options import Options
 from crossfade.papers.verdicts import Curve, Outcome, Sample, Verdict
@@ -58,7 +61,7 @@ COLUMNS = [
 TABLE1_COLUMNS = ["fd_t", "p_e", "fading_margin_db", "p_gg", "p_bb", "burst"]
 TABLE1_AXES: dict[str, list[float]] = {"fd_t": [0.01, 0.08, 0.64], "p_e": [0.001, 0.01, 0.1]}
 
-# A tenth of the 500,000 slots of the figures' scenarios; the warm-up stays.
+# A third of the 150,000 slots of the figures' scenarios; the warm-up stays.
 QUICK = {"run.duration": "50000 slots"}
 
 
@@ -109,13 +112,38 @@ def _results(name: str, options: Options) -> Results:
 
 def _columns(results: Results) -> Table:
     """The results of a figure's scenario under the figure's columns."""
-    return Table.of(COLUMNS, (_record(point) for point in results.points))
+    records: dict[str, dict[str, Cell]] = {}
+    for point in results.points:
+        record = records.setdefault(json.dumps(point.axes), _axes_of(point))
+        record |= _values(point)
+    return Table.of(COLUMNS, records.values())
 
 
-def _record(point: Point) -> dict[str, Cell]:
-    record: dict[str, Cell] = {column: _cell(column, _lookup(point, key)) for column, key in AXES.items()}
-    throughput = point.metrics["throughput_per_slot"]
-    return record | {"throughput_sim": throughput.value, "ci95": throughput.ci95}
+def _axes_of(point: Point) -> dict[str, Cell]:
+    return {column: _cell(column, _lookup(point, key)) for column, key in AXES.items()}
+
+
+def _values(point: Point) -> dict[str, Cell]:
+    """What a method says about a point, under the figure's columns; of bounds the last asked for stand."""
+
+    def value(metric: str) -> Cell:
+        found = point.metrics.get(metric)
+        return None if found is None else found.value
+
+    if point.method == "simulation":
+        throughput = point.metrics.get("throughput_per_slot")
+        return {
+            "throughput_sim": value("throughput_per_slot"),
+            "ci95": None if throughput is None else throughput.ci95,
+        }
+    if point.method == "analysis:exact":
+        return {
+            "throughput_exact": value("throughput_per_slot"),
+            "transmissions_exact": value("transmissions_per_slot"),
+        }
+    if point.method.startswith("analysis:"):
+        return {column: value(column) for column in ("throughput_lower", "throughput_upper")}
+    return {}
 
 
 def _lookup(point: Point, key: str) -> Any:
@@ -173,12 +201,6 @@ def claims(options: Options) -> list[Verdict]:
     ]
 
 
-def open_sentences() -> list[dict[str, str]]:
-    """The sentences of ``claims.toml`` that wait for another method."""
-    listed: list[dict[str, str]] = _claims_file()["open"]
-    return listed
-
-
 def _claims_file() -> dict[str, Any]:
     with open(FOLDER / "claims.toml", "rb") as file:
         return tomllib.load(file)
@@ -191,11 +213,20 @@ def _outcomes(check: Mapping[str, Any], options: Options) -> list[Outcome]:
         return _as_printed(check["rows"])
     if kind == "decade":
         return _margin_of_a_decade(check["between"])
+    if kind == "contains":
+        return _contained(check["figure"], check["together"], options)
+    if kind == "narrow":
+        return _apart(check["figure"], check["tolerance"], options)
+    # The figure as it is, and again under each of the settings that a check compares with it. Where the
+    # analysis can tell, no interval blurs the answer.
+    settings = check.get("settings", {})
+    by_run = kind == "identical" or settings
+    methods = ["simulation"] if by_run else options.methods or ["analysis"]
     samples = []
-    # The figure as it is, and again under each of the settings that a check compares with it.
-    for setting, keys in ({"none": {}} | check.get("settings", {})).items():
-        changed = replace(options, over=check.get("over", {}), set=dict(options.set) | keys)
-        samples += [_sample(point, setting) for point in _results(check["figure"], changed).points]
+    for setting, keys in ({"none": {}} | settings).items():
+        changed = dict(options.set) | (check.get("set", {}) if not options.quick else {}) | keys
+        asked = replace(options, over=check.get("over", {}), set=changed, methods=methods)
+        samples += [_sample(point, setting) for point in _results(check["figure"], asked).points]
     outcomes = []
     for fixed in check.get("each", [{}]):
         plus, minus = ([dict(curve) | dict(fixed) for curve in check[sign]] for sign in ("plus", "minus"))
@@ -204,8 +235,52 @@ def _outcomes(check: Mapping[str, Any], options: Options) -> list[Outcome]:
 
 
 def _sample(point: Point, setting: str) -> Sample:
-    columns = _record(point) | {"setting": setting}
-    return Sample(columns, float(str(columns["p_e"])), point.samples("throughput_per_slot"))
+    columns = _axes_of(point) | {"setting": setting}
+    p_e = float(str(columns["p_e"]))
+    if point.method == "simulation":
+        return Sample(columns, p_e, point.samples("throughput_per_slot"))
+    return Sample(columns, p_e, [point.value("throughput_per_slot")], is_exact=True)
+
+
+def _contained(figure: str, together: int, options: Options) -> list[Outcome]:
+    """The paper's bounds around what is simulated, at every point of a figure.
+
+    Of ``together`` points some would lie outside their own 95 % interval by chance: each is given the
+    interval that covers with 0.05 / ``together`` less than certainty (Bonferroni), so that all are right at
+    once.
+    """
+    methods = ["analysis:paper-bounds", "simulation"]
+    results = _results(figure, replace(options, methods=methods))
+    outcomes = []
+    both = zip(*(results.by_method(method).points for method in methods), strict=True)
+    for bounds, simulated in both:
+        lower, upper = (bounds.value(name) for name in ("throughput_lower", "throughput_upper"))
+        runs = simulated.samples("throughput_per_slot")
+        value, ci95 = mean_and_interval(runs)
+        if ci95 is None:
+            outcomes.append(Outcome(_place(simulated), value, None, None, -math.inf))
+            continue
+        degrees = len(runs) - 1
+        wider = student_quantile(degrees, 1.0 - 0.05 / together) / student_quantile(degrees)
+        slack = min(value - lower, upper - value) + wider * ci95
+        outcomes.append(Outcome(_place(simulated), value, ci95, slack >= 0.0, slack))
+    return outcomes
+
+
+def _apart(figure: str, tolerance: float, options: Options) -> list[Outcome]:
+    """How far apart the paper's bounds are, at every point of a figure."""
+    outcomes = []
+    for point in _results(figure, replace(options, methods=["analysis:paper-bounds"])).points:
+        lower, upper = (point.value(name) for name in ("throughput_lower", "throughput_upper"))
+        slack = tolerance - (upper - lower)
+        outcomes.append(Outcome(_place(point), upper - lower, None, slack >= 0.0, slack))
+    return outcomes
+
+
+def _place(point: Point) -> str:
+    axes = _axes_of(point)
+    others = (f"{column} {value}" for column, value in axes.items() if column != "p_e")
+    return ", ".join([f"p_e {axes['p_e']:.3g}", *others])
 
 
 def _compare(

@@ -24,11 +24,17 @@ Curve = Mapping[str, Cell]
 
 @dataclass(frozen=True)
 class Sample:
-    """One point of a figure: its columns, and the throughput of every run."""
+    """One point of a figure: its columns, and the throughput of every run, or the exact one alone."""
 
     columns: Mapping[str, Cell]
     p_e: float
     runs: Sequence[float]
+    is_exact: bool = False
+
+    def estimate(self) -> tuple[float, float]:
+        """The throughput and its interval: none where it is exact, without end from a single run."""
+        value, ci95 = mean_and_interval(self.runs)
+        return value, 0.0 if self.is_exact else math.inf if ci95 is None else ci95
 
 
 @dataclass(frozen=True)
@@ -197,9 +203,10 @@ def _differences(
                 sum(sign * run for sign, run in zip(signs, together, strict=True))
                 for together in zip(*(point.runs for point in points), strict=True)
             ]
-            value, ci95 = mean_and_interval(runs)
-            # One run says nothing about how far to trust it.
-            differences.append((_where(x, [*plus, *minus]), value, math.inf if ci95 is None else ci95))
+            # A difference of exact values is one; a difference in a single run says nothing.
+            exact = all(point.is_exact for point in points)
+            value, ci95 = Sample({}, x, runs, exact).estimate()
+            differences.append((_where(x, [*plus, *minus]), value, ci95))
     if not differences:
         raise ValueError(f"no point of the curves has a P_E in {p_e}")
     return differences
@@ -209,8 +216,8 @@ def _crossing(samples: Sequence[Sample], curve: Curve, level: float, shift: int)
     """Where a falling curve (shifted by its intervals) crosses a level, on straight lines over log P_E."""
     places = []
     for point in _curve(samples, curve):
-        value, ci95 = mean_and_interval(point.runs)
-        moved = value + shift * (math.inf if ci95 is None else ci95) if shift else value
+        value, ci95 = point.estimate()
+        moved = value + shift * ci95 if shift else value
         places.append((math.log(point.p_e), moved))
     for (x0, y0), (x1, y1) in pairwise(places):
         if y0 >= level > y1:

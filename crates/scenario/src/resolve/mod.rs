@@ -128,15 +128,26 @@ pub(crate) fn resolve(scenario: &mut Scenario) -> Result<Setup, ScenarioError> {
     })
 }
 
+const AVAILABLE: &str = "available: analysis, analysis:bounds, analysis:paper-bounds, simulation";
+
 fn check_methods(scenario: &mut Scenario) -> Result<(), ScenarioError> {
     let methods = scenario.methods.get_or_insert_with(|| vec![Method::Simulation]);
     if methods.is_empty() {
-        return Err(ScenarioError::key("methods = []", "must name at least one; available: simulation"));
+        return Err(ScenarioError::key("methods = []", format!("must name at least one; {AVAILABLE}")));
     }
-    if let Some(other) = methods.iter().find(|&&method| method != Method::Simulation) {
-        let problem = "not available yet; available: simulation";
-        return Err(ScenarioError::value("methods", &json(other), problem));
+    if let Some(other) = methods.iter().find(|&&method| matches!(method, Method::Formula | Method::Live)) {
+        return Err(ScenarioError::value("methods", &json(other), format!("not available yet; {AVAILABLE}")));
     }
+    for method in methods.iter_mut().filter(|method| **method == Method::Analysis) {
+        *method = Method::AnalysisExact;
+    }
+    let mut seen = Vec::new();
+    methods.retain(|method| {
+        !seen.contains(method) && {
+            seen.push(*method);
+            true
+        }
+    });
     match &scenario.title {
         Some(title) if title.contains(char::is_control) => {
             Err(ScenarioError::value("title", &json(title), "must be one line"))
