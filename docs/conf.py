@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import math
 from contextlib import redirect_stdout
+from itertools import product
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -47,6 +49,9 @@ def make_gallery(_: Sphinx) -> None:
     (GALLERY / "explain-fd_t.txt").write_text(printed("explain", "channel.fd_t"))
     plot = ["--plot", str(GALLERY / "quickstart.png")]
     (GALLERY / "quickstart.txt").write_text(printed("run", "quickstart", *plot))
+    energy_plot = ["--x", "channel.fading_margin_db", "--plot", str(GALLERY / "tcp-energy.png")]
+    printed("run", "tcp-energy", "--quiet", *energy_plot)
+    (GALLERY / "energy.csv").write_text(energy().to_csv())
     for key, paper in PAPERS.items():
         for name in paper.FIGURES:
             outputs = ["--csv", str(GALLERY / f"{key}-{name}.csv")]
@@ -57,6 +62,39 @@ def make_gallery(_: Sphinx) -> None:
             path.write_text(rounded(cf.Table.from_csv(path.read_text())))
         claims = verdict_table(cf.claims(key, quick=True))
         (GALLERY / f"{key}-claims.csv").write_text(shown_claims(claims))
+
+
+ENERGY = """
+schema = 1
+channel = { model = "markov", fading_margin_db = 20, fd_t = 0.01 }
+link = { rate = "1.5 Mbit/s", packet_size = "1400 B" }
+tcp = { variant = "tahoe", w_max = 24, rto = { fixed = "100 slots" } }
+"""
+
+
+def energy() -> cf.Table:
+    """The fading margin that a throughput of 0.9 takes, by window, channel and TCP."""
+    records: list[dict[str, float | str]] = []
+    for w_max, fd_t in product((6, 24), (0.01, 0.08, 0.64)):
+        group: list[dict[str, float | str]] = []
+        costs = []
+        for variant in ("old-tahoe", "tahoe", "reno", "newreno"):
+            margin, point = cf.threshold(
+                ENERGY,
+                metric="throughput_per_slot",
+                level=0.9,
+                key="channel.fading_margin_db",
+                between=(0.0, 45.0),
+                set={"tcp.variant": variant, "tcp.w_max": w_max, "channel.fd_t": fd_t},
+            )
+            costs.append(margin + 10.0 * math.log10(point.value("energy_per_packet")))
+            p_e = cf.markov_from_rayleigh(fd_t, fading_margin_db=margin)["p_e"]
+            shown = {"margin (dB)": f"{margin:.2f}", "P_E": f"{p_e:.3g}"}
+            per_packet = {"transmissions a packet": f"{point.value('energy_per_packet'):.4f}"}
+            group.append({"W_max": w_max, "fd_t": fd_t, "TCP": variant} | shown | per_packet)
+        for record, cost in zip(group, costs, strict=True):
+            records.append(record | {"energy over the thriftiest (dB)": f"{cost - min(costs):.2f}"})
+    return cf.Table.of(list(records[0]), records)
 
 
 def rounded(table: cf.Table) -> str:

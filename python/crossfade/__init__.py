@@ -32,6 +32,7 @@ from crossfade.errors import (
 from crossfade.papers import Verdict, claims, paper
 from crossfade.results import Estimate, Point, Results
 from crossfade.tables import Table
+from crossfade.threshold import threshold
 
 __all__ = [
     "RESULTS_VERSION",
@@ -60,5 +61,6 @@ __all__ = [
     "plot",
     "run",
     "schema",
+    "threshold",
     "verify",
 ]
