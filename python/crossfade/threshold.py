@@ -36,7 +36,7 @@ def threshold(
     ...     link, metric="throughput_per_slot", level=0.9, key="channel.fading_margin_db", between=(0, 40)
     ... )
     >>> round(margin, 2)
-    14.34
+    14.35
 
     Raises :class:`ScenarioError` where the level is not reached between the two ends, or the scenario has a
     sweep.
