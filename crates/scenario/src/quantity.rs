@@ -4,6 +4,7 @@
 //! `"0.1 s"` and `"100 ms"` are the same delay and make the same run.
 
 use crossfade_core::{SimTime, units};
+use crossfade_link::QueueLimit;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -63,15 +64,18 @@ text_quantity!(
     |text| units::parse_size(text).ok().filter(|&bytes| bytes <= 65535)
 );
 text_quantity!(
-    /// How many packets a queue holds; `None` is without limit.
-    PacketLimit(Option<u32>),
-    "a number of packets such as \"50 packets\", or \"unlimited\"",
+    /// A number of bytes of data.
+    Bytes(u64),
+    "a whole number of bytes such as \"50 kB\" or \"1 MB\", at least 1 B",
+    |text| units::parse_bytes(text).ok().filter(|&bytes| bytes >= 1)
+);
+text_quantity!(
+    /// How much a queue holds; `None` is without limit.
+    Limit(Option<QueueLimit>),
+    "a number of packets or bytes such as \"50 packets\" or \"750 kB\", or \"unlimited\"",
     |text| match text.trim() {
         "unlimited" => Some(None),
-        text => {
-            let number = text.strip_suffix("packets").or_else(|| text.strip_suffix("packet"))?;
-            number.trim_end().parse().ok().map(Some)
-        }
+        text => text.parse().ok().map(Some),
     }
 );
 
@@ -103,10 +107,16 @@ impl fmt::Display for Size {
     }
 }
 
-impl fmt::Display for PacketLimit {
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} B", self.0)
+    }
+}
+
+impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Some(packets) => write!(f, "{packets} packets"),
+            Some(limit) => limit.fmt(f),
             None => f.write_str("unlimited"),
         }
     }
@@ -198,8 +208,8 @@ mod tests {
         assert_eq!(canonical::<Span>(json!("100 slots")), Ok(json!("100 slots")));
         assert_eq!(canonical::<Rate>(json!("1.5 Mbit/s")), Ok(json!("1500000 bit/s")));
         assert_eq!(canonical::<Size>(json!("1.4 kB")), Ok(json!("1400 B")));
-        assert_eq!(canonical::<PacketLimit>(json!("1 packet")), Ok(json!("1 packets")));
-        assert_eq!(canonical::<PacketLimit>(json!("unlimited")), Ok(json!("unlimited")));
+        assert_eq!(canonical::<Limit>(json!("1 packet")), Ok(json!("1 packets")));
+        assert_eq!(canonical::<Limit>(json!("unlimited")), Ok(json!("unlimited")));
         assert_eq!(canonical::<Share>(json!("1 %")), canonical::<Share>(json!(0.01)));
         assert_eq!(canonical::<Share>(json!(1)), Ok(json!(1.0)));
     }
@@ -211,8 +221,8 @@ mod tests {
             (canonical::<Rate>(json!("1 Mbps")), "Mbit/s"),
             (canonical::<Rate>(json!("1e308 Gbit/s")), "Mbit/s"),
             (canonical::<Size>(json!("64 KiB")), "at most 65535 B"),
-            (canonical::<PacketLimit>(json!("-1 packets")), "unlimited"),
-            (canonical::<PacketLimit>(json!("50")), "50 packets"),
+            (canonical::<Limit>(json!("-1 packets")), "unlimited"),
+            (canonical::<Limit>(json!("50")), "50 packets"),
             (canonical::<Share>(json!("1 dB")), "1 %"),
             (canonical::<Share>(json!("101 %")), "between 0 and 1"),
             (canonical::<Share>(json!(-0.1)), "between 0 and 1"),
