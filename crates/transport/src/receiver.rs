@@ -77,7 +77,7 @@ impl Receiver {
         if self.sends_sack {
             self.held.iter().take(SackBlocks::MAX).for_each(|&block| sack.push(block));
         }
-        Ack { next_expected: self.rcv_nxt, sack }
+        Ack { next_expected: self.rcv_nxt, sack, ..Ack::default() }
     }
 }
 

@@ -48,7 +48,7 @@ impl Sender {
         let seq = self.recovery.next_segment(&mut self.state)?;
         let retransmission = seq < self.state.snd_max;
         self.state.on_sent(seq, now);
-        Some(Segment { seq, retransmission })
+        Some(Segment { seq, retransmission, timestamp: now, ..Segment::default() })
     }
 
     /// Whether everything that the application had was acknowledged.

@@ -1,7 +1,7 @@
 //! The sender's variables that loss recovery reads and changes.
 
 use crate::config::{Flavour, TcpConfig};
-use crate::congestion::{CongestionControl, RenoRule, Rounding};
+use crate::congestion::{AckSample, CongestionControl, RenoRule, Rounding};
 use crate::rto::{RetransmissionTimeout, RetransmissionTimer};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
@@ -130,6 +130,13 @@ impl SendState {
             _ => {}
         }
         acked
+    }
+
+    /// Tells the window rule of an acknowledgement that measures nothing else.
+    pub fn grow_window(&mut self, now: SimTime, acked: u64) {
+        let (next_expected, snd_max) = (self.snd_una, self.snd_max);
+        let sample = AckSample { now, acked, rtt: None, next_expected, snd_max, cwnd_limited: true };
+        self.congestion.on_ack(&sample);
     }
 
     /// Restarts the timer of the flow, or stops it if nothing is under way.

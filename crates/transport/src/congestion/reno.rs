@@ -1,6 +1,6 @@
 //! The window rule of Tahoe and everything up to SACK: slow start, congestion avoidance, halving.
 
-use super::CongestionControl;
+use super::{AckSample, CongestionControl};
 use crossfade_core::SimTime;
 
 /// How half a window becomes a slow-start threshold.
@@ -39,7 +39,7 @@ impl CongestionControl for RenoRule {
     }
 
     /// One step an acknowledgement, however many segments it covers, as in the paper and in ns-2.
-    fn on_ack(&mut self, _now: SimTime, _acked: u64) {
+    fn on_ack(&mut self, _ack: &AckSample) {
         let increment = if self.cwnd < self.ssthresh { 1.0 } else { 1.0 / self.cwnd };
         self.cwnd = (self.cwnd + increment).min(self.limit);
     }
@@ -75,7 +75,7 @@ mod tests {
     fn windows_after_each_ack(mut rule: RenoRule, acks: usize) -> Vec<f64> {
         (0..acks)
             .map(|_| {
-                rule.on_ack(SimTime::ZERO, 1);
+                rule.on_ack(&AckSample::default());
                 rule.cwnd()
             })
             .collect()
