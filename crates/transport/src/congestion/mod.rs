@@ -1,9 +1,17 @@
 //! Congestion control: how large the window is. Which segments to repeat is the business of
 //! [`crate::recovery`].
 
+mod cubic;
+mod hystart;
+mod per_ack;
 mod reno;
+mod slow_start;
 
-pub use reno::{RenoRule, Rounding};
+pub use cubic::Cubic;
+pub use hystart::HyStart;
+pub use per_ack::{RenoRule, Rounding};
+pub use reno::{AckCounting, Reno};
+pub use slow_start::SlowStart;
 
 use crossfade_core::SimTime;
 
@@ -26,7 +34,7 @@ pub struct AckSample {
 
 /// A window rule. Loss recovery tells it what happened; it answers with `cwnd` and `ssthresh`, in segments.
 ///
-/// Every window given is the one that RFC 5681 section 3.1 halves: under its rules the flight size.
+/// Every window given is the one that RFC 5681 section 3.1 halves: under its rules the FlightSize.
 pub trait CongestionControl: Send {
     /// The congestion window.
     fn cwnd(&self) -> f64;
