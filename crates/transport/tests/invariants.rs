@@ -2,7 +2,9 @@
 //! repeats.
 
 use crossfade_core::SimTime;
-use crossfade_transport::{Ack, Flavour, Receiver, RtoConfig, RtoRule, Segment, Sender, TcpConfig, Variant};
+use crossfade_transport::{
+    Ack, Flavour, Receiver, RfcConfig, RtoConfig, RtoRule, Segment, Sender, TcpConfig, Variant,
+};
 use proptest::prelude::*;
 
 /// What the network does next. Indices choose among what is under way.
@@ -33,7 +35,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
 }
 
 fn config() -> impl Strategy<Value = TcpConfig> {
-    let flavour = prop_oneof![Just(Flavour::Paper), Just(Flavour::Ns2)];
+    let flavour = prop_oneof![Just(Flavour::Paper), Just(Flavour::Ns2), Just(Flavour::Rfc)];
     let variant = prop_oneof![
         Just(Variant::OldTahoe),
         Just(Variant::Tahoe),
@@ -70,6 +72,7 @@ fn config() -> impl Strategy<Value = TcpConfig> {
                 limited_transmit,
                 rto: RtoConfig { rule, backoff, max: ms(60_000) },
                 segments: Some(60),
+                rfc: RfcConfig::default(),
             }
         },
     )
@@ -92,7 +95,7 @@ impl Play {
         Self {
             config,
             sender: Sender::new(&config),
-            receiver: Receiver::new(config.variant == Variant::Sack),
+            receiver: Receiver::new(&config),
             now: SimTime::ZERO,
             data: Vec::new(),
             acks: Vec::new(),
@@ -146,10 +149,10 @@ impl Play {
     }
 
     fn deliver(&mut self, segment: Segment) {
-        let received = self.receiver.on_segment(segment.seq);
+        let received = self.receiver.on_segment(self.now, &segment, false);
         self.delivered += received.delivered;
-        assert_eq!(self.delivered, received.ack.next_expected, "delivery is in order and exactly once");
-        self.acks.push(received.ack);
+        assert_eq!(self.delivered, self.receiver.rcv_nxt(), "delivery is in order and exactly once");
+        self.acks.extend(received.ack);
     }
 
     fn wait_for_timeout(&mut self) {
@@ -179,8 +182,14 @@ impl Play {
             } else if self.sender.is_done() {
                 break;
             } else {
-                assert!(self.sender.next_timeout().is_some(), "nothing under way and no timer: deadlock");
-                self.wait_for_timeout();
+                let deadline = self.sender.next_timeout().expect("nothing under way and no timer: deadlock");
+                match self.receiver.next_timeout().filter(|at| *at <= deadline) {
+                    Some(at) => {
+                        self.now = self.now.max(at);
+                        self.acks.extend(self.receiver.on_timeout(self.now));
+                    }
+                    None => self.wait_for_timeout(),
+                }
             }
             self.check();
         }
