@@ -3,7 +3,8 @@
 
 use crossfade_core::SimTime;
 use crossfade_transport::{
-    Ack, Flavour, Receiver, RfcConfig, RtoConfig, RtoRule, Segment, Sender, TcpConfig, Variant,
+    Ack, Flavour, RateReduction, Receiver, ReductionBound, RfcConfig, RtoConfig, RtoRule, Segment, Sender,
+    TcpConfig, Variant,
 };
 use proptest::prelude::*;
 
@@ -12,6 +13,9 @@ use proptest::prelude::*;
 enum Op {
     Poll,
     DeliverData(usize),
+    MarkData(usize),
+    RepeatData(usize),
+    DelayedAck,
     LoseData(usize),
     DeliverAck(usize),
     LoseAck(usize),
@@ -24,6 +28,9 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     let op = prop_oneof![
         4 => Just(Op::Poll),
         4 => any::<usize>().prop_map(Op::DeliverData),
+        1 => any::<usize>().prop_map(Op::MarkData),
+        1 => any::<usize>().prop_map(Op::RepeatData),
+        1 => Just(Op::DelayedAck),
         1 => any::<usize>().prop_map(Op::LoseData),
         4 => any::<usize>().prop_map(Op::DeliverAck),
         1 => any::<usize>().prop_map(Op::LoseAck),
@@ -34,13 +41,46 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec(op, 0..400)
 }
 
+/// Every combination of what the RFCs leave open.
+fn rfc_config() -> impl Strategy<Value = RfcConfig> {
+    let rate_reduction = prop_oneof![
+        Just(RateReduction::Immediate),
+        Just(RateReduction::Rfc6937(ReductionBound::Conservative)),
+        Just(RateReduction::Rfc6937(ReductionBound::SlowStart)),
+        Just(RateReduction::Rfc9937),
+    ];
+    let delayed_ack = prop::option::of((1u64..500).prop_map(SimTime::from_millis));
+    (rate_reduction, delayed_ack, any::<[bool; 12]>()).prop_map(|(rate_reduction, delayed_ack, on)| {
+        let [timestamps, d_sack, keep_sack_after_timeout, rescue_retransmission, ..] = on;
+        let [.., rack, tail_loss_probe, impatient, f_rto, eifel, ecn, restart_after_idle, cwnd_validation] =
+            on;
+        RfcConfig {
+            timestamps,
+            delayed_ack,
+            d_sack,
+            keep_sack_after_timeout,
+            rescue_retransmission,
+            rate_reduction,
+            rack,
+            tail_loss_probe,
+            impatient,
+            f_rto,
+            eifel,
+            ecn,
+            restart_after_idle,
+            cwnd_validation,
+        }
+    })
+}
+
 fn config() -> impl Strategy<Value = TcpConfig> {
-    let flavour = prop_oneof![Just(Flavour::Paper), Just(Flavour::Ns2), Just(Flavour::Rfc)];
+    let flavour = prop_oneof![1 => Just(Flavour::Paper), 1 => Just(Flavour::Ns2), 4 => Just(Flavour::Rfc)];
     let variant = prop_oneof![
         Just(Variant::OldTahoe),
         Just(Variant::Tahoe),
         Just(Variant::Reno),
         Just(Variant::NewReno),
+        Just(Variant::Sack),
         Just(Variant::Sack)
     ];
     let ms = SimTime::from_millis;
@@ -50,32 +90,45 @@ fn config() -> impl Strategy<Value = TcpConfig> {
             RtoRule::Estimated { min: ms(min), initial: ms(initial), granularity: ms(granularity) }
         }),
     ];
-    (flavour, variant, 1u32..40, 1u32..10, 1u32..64, 1u32..5, any::<bool>(), rule, any::<bool>()).prop_map(
-        move |(
-            flavour,
-            variant,
-            w_max,
-            initial_window,
-            ssthresh,
-            dupthresh,
-            limited_transmit,
-            rule,
-            backoff,
-        )| {
-            TcpConfig {
+    (
+        flavour,
+        variant,
+        1u32..40,
+        1u32..10,
+        1u32..64,
+        1u32..5,
+        any::<bool>(),
+        rule,
+        any::<bool>(),
+        rfc_config(),
+    )
+        .prop_map(
+            move |(
                 flavour,
                 variant,
                 w_max,
-                initial_window: f64::from(initial_window),
-                initial_ssthresh: f64::from(ssthresh),
+                initial_window,
+                ssthresh,
                 dupthresh,
                 limited_transmit,
-                rto: RtoConfig { rule, backoff, max: ms(60_000) },
-                segments: Some(60),
-                rfc: RfcConfig::default(),
-            }
-        },
-    )
+                rule,
+                backoff,
+                rfc,
+            )| {
+                TcpConfig {
+                    flavour,
+                    variant,
+                    w_max,
+                    initial_window: f64::from(initial_window),
+                    initial_ssthresh: f64::from(ssthresh),
+                    dupthresh,
+                    limited_transmit,
+                    rto: RtoConfig { rule, backoff, max: ms(60_000) },
+                    segments: Some(60),
+                    rfc,
+                }
+            },
+        )
 }
 
 /// A connection and everything that is between its ends.
@@ -109,13 +162,24 @@ impl Play {
             Op::Poll => self.poll(),
             Op::DeliverData(i) => {
                 if let Some(segment) = take(&mut self.data, i) {
-                    self.deliver(segment);
+                    self.deliver(segment, false);
                 }
             }
+            Op::MarkData(i) => {
+                if let Some(segment) = take(&mut self.data, i) {
+                    self.deliver(segment, segment.ecn_capable);
+                }
+            }
+            Op::RepeatData(i) => {
+                if !self.data.is_empty() {
+                    self.data.push(self.data[i % self.data.len()]);
+                }
+            }
+            Op::DelayedAck => self.acks.extend(self.receiver.on_timeout(self.now)),
             Op::LoseData(i) => drop(take(&mut self.data, i)),
             Op::DeliverAck(i) => {
                 if let Some(ack) = take(&mut self.acks, i) {
-                    self.sender.on_ack(self.now, &ack);
+                    self.acknowledge(&ack);
                 }
             }
             Op::LoseAck(i) => drop(take(&mut self.acks, i)),
@@ -148,11 +212,17 @@ impl Play {
         }
     }
 
-    fn deliver(&mut self, segment: Segment) {
-        let received = self.receiver.on_segment(self.now, &segment, false);
+    fn deliver(&mut self, segment: Segment, ce: bool) {
+        let received = self.receiver.on_segment(self.now, &segment, ce);
         self.delivered += received.delivered;
         assert_eq!(self.delivered, self.receiver.rcv_nxt(), "delivery is in order and exactly once");
         self.acks.extend(received.ack);
+    }
+
+    fn acknowledge(&mut self, ack: &Ack) {
+        let before = self.sender.snd_una();
+        self.sender.on_ack(self.now, ack);
+        assert!(self.sender.snd_una() >= before, "snd_una goes back");
     }
 
     fn wait_for_timeout(&mut self) {
@@ -169,6 +239,9 @@ impl Play {
         assert!(tcp.backoff >= 1);
         assert!(tcp.flight_size <= u64::from(self.config.w_max), "flight size {}", tcp.flight_size);
         assert!(self.sender.snd_una() <= self.receiver.rcv_nxt());
+        // RFC 6675 counts a segment twice while both its transmissions may be under way.
+        assert!(self.sender.pipe() <= 2 * tcp.flight_size, "pipe {}", self.sender.pipe());
+        assert!(tcp.flight_size == 0 || self.sender.next_timeout().is_some(), "no timer runs");
     }
 
     /// The network behaves from now on: everything must arrive.
@@ -176,9 +249,9 @@ impl Play {
         for _ in 0..10_000 {
             self.poll();
             if let Some(segment) = take(&mut self.data, 0) {
-                self.deliver(segment);
+                self.deliver(segment, false);
             } else if let Some(ack) = take(&mut self.acks, 0) {
-                self.sender.on_ack(self.now, &ack);
+                self.acknowledge(&ack);
             } else if self.sender.is_done() {
                 break;
             } else {

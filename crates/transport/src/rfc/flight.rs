@@ -49,7 +49,22 @@ struct Record {
 pub(super) struct Arrival {
     pub(super) seq: u64,
     pub(super) sent_at: SimTime,
-    pub(super) ever_repeated: bool,
+}
+
+/// What tells whether an acknowledgement answers a repetition or its original (RFC 8985 section 6.2 step 2).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Evidence {
+    pub(super) now: SimTime,
+    pub(super) timestamp_echo: Option<SimTime>,
+    pub(super) min_rtt: Option<SimTime>,
+}
+
+impl Evidence {
+    /// Whether the last transmission of a segment, at `sent_at`, may be the one that has arrived.
+    fn fits(&self, sent_at: SimTime) -> bool {
+        self.timestamp_echo.is_none_or(|echo| echo >= sent_at)
+            && self.min_rtt.is_none_or(|min_rtt| self.now.saturating_sub(sent_at) >= min_rtt)
+    }
 }
 
 /// What an acknowledgement told.
@@ -63,24 +78,28 @@ pub(super) struct News {
     pub(super) delivered: u64,
     /// One of these was never repeated.
     pub(super) original_arrived: bool,
-    /// Of these, the one sent last.
+    /// Of these, the lowest that was never repeated.
+    pub(super) lowest_original: Option<u64>,
+    /// Of these, the highest.
+    pub(super) highest: Option<u64>,
+    /// Of these, the transmission that left last.
     pub(super) latest: Option<Arrival>,
-    /// The highest segment that it covers for the first time and that was never repeated.
-    pub(super) highest_original: Option<u64>,
     /// It reported a duplicate (RFC 2883).
     pub(super) duplicate: Option<SackBlock>,
 }
 
 impl News {
-    fn add(&mut self, record: &Record, seq: u64) {
+    fn add(&mut self, record: &Record, seq: u64, evidence: &Evidence) {
         self.delivered += 1;
+        self.highest = self.highest.max(Some(seq));
         if !record.ever_repeated {
             self.original_arrived = true;
-            self.highest_original = self.highest_original.max(Some(seq));
+            self.lowest_original = Some(self.lowest_original.map_or(seq, |lowest| lowest.min(seq)));
+        } else if !evidence.fits(record.sent_at) {
+            return;
         }
         if self.latest.is_none_or(|latest| (latest.sent_at, latest.seq) <= (record.sent_at, seq)) {
-            let (sent_at, ever_repeated) = (record.sent_at, record.ever_repeated);
-            self.latest = Some(Arrival { seq, sent_at, ever_repeated });
+            self.latest = Some(Arrival { seq, sent_at: record.sent_at });
         }
     }
 }
@@ -99,8 +118,11 @@ pub(super) struct Flight {
     sacked_above: u64,
     /// Lost and not yet repeated, lowest first; entries that are no longer so are skipped.
     lost: BinaryHeap<Reverse<u64>>,
+    lost_count: u64,
     /// Transmissions in the order of time, if that is of use; those that no longer matter are skipped.
     by_time: Option<VecDeque<(SimTime, u64)>>,
+    /// Room for those of them that are looked at again; empty in between.
+    pending: Vec<(SimTime, u64)>,
 }
 
 impl Flight {
@@ -126,6 +148,11 @@ impl Flight {
     /// RFC 6675's pipe: how many segments are thought to be in the network.
     pub(super) fn pipe(&self) -> u64 {
         self.pipe
+    }
+
+    /// How many segments have been found lost since the start.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost_count
     }
 
     /// How many segments beyond `snd_una` were reported.
@@ -174,7 +201,7 @@ impl Flight {
     }
 
     /// Takes what an acknowledgement says. Nothing beyond `snd_max` may be acknowledged.
-    pub(super) fn on_ack(&mut self, next_expected: u64, sack: &SackBlocks) -> News {
+    pub(super) fn on_ack(&mut self, next_expected: u64, sack: &SackBlocks, evidence: &Evidence) -> News {
         let mut news = News { duplicate: duplicate(next_expected, sack), ..News::default() };
         while self.snd_una < next_expected {
             let Some(record) = self.records.pop_front() else { break };
@@ -186,22 +213,22 @@ impl Flight {
                 self.sacked -= 1;
                 self.sacked_above -= u64::from(seq >= self.lost_below);
             } else {
-                news.add(&record, seq);
+                news.add(&record, seq, evidence);
             }
         }
         self.lost_below = self.lost_below.max(self.snd_una);
         for block in sack.as_slice().iter().skip(usize::from(news.duplicate.is_some())) {
-            self.on_block(*block, &mut news);
+            self.on_block(*block, &mut news, evidence);
         }
         self.forget_old_times();
         news
     }
 
-    fn on_block(&mut self, block: SackBlock, news: &mut News) {
+    fn on_block(&mut self, block: SackBlock, news: &mut News, evidence: &Evidence) {
         let end = block.end.min(self.snd_max());
         let mut seq = self.next_unsacked(block.start.max(self.snd_una));
         while seq < end {
-            news.add(&self.records[(seq - self.snd_una) as usize], seq);
+            news.add(&self.records[(seq - self.snd_una) as usize], seq, evidence);
             self.set_fate(seq, Fate::Sacked);
             self.records[(seq - self.snd_una) as usize].next_unsacked = seq + 1;
             news.sacked += 1;
@@ -224,10 +251,8 @@ impl Flight {
         at
     }
 
-    /// Marks what RFC 6675's `IsLost` finds: not reported, with `dupthresh` segments above it that were. Returns
-    /// whether there was any.
-    pub(super) fn mark_lost_by_dupthresh(&mut self, dupthresh: u64) -> bool {
-        let mut any = false;
+    /// Marks what RFC 6675's `IsLost` finds: not reported, with `dupthresh` segments above it that were.
+    pub(super) fn mark_lost_by_dupthresh(&mut self, dupthresh: u64) {
         while let Some(record) = self.record(self.lost_below) {
             let (seq, fate) = (self.lost_below, record.fate);
             let above = self.sacked_above - u64::from(fate == Fate::Sacked);
@@ -236,17 +261,13 @@ impl Flight {
             }
             match fate {
                 Fate::Sacked => self.sacked_above -= 1,
-                Fate::InFlight => {
-                    self.mark_lost(seq);
-                    any = true;
-                }
+                Fate::InFlight => self.mark_lost(seq),
                 // The original is gone, the repetition may be under way.
                 Fate::Doubled => self.set_fate(seq, Fate::Repeated),
                 Fate::Lost | Fate::Repeated => {}
             }
             self.lost_below += 1;
         }
-        any
     }
 
     /// A segment under way is gone, and its repetition if there is one.
@@ -254,6 +275,7 @@ impl Flight {
         if self.fate(seq).is_some_and(|fate| fate != Fate::Lost && fate != Fate::Sacked) {
             self.set_fate(seq, Fate::Lost);
             self.lost.push(Reverse(seq));
+            self.lost_count += 1;
         }
     }
 
@@ -268,6 +290,63 @@ impl Flight {
         }
     }
 
+    /// Nothing was lost after all: what was taken for lost is under way.
+    pub(super) fn unmark_lost(&mut self) {
+        while let Some(seq) = self.next_lost() {
+            self.lost.pop();
+            self.set_fate(seq, Fate::InFlight);
+        }
+        self.sort_times();
+    }
+
+    /// Puts everything under way into the order of time again: some of it was left out.
+    fn sort_times(&mut self) {
+        let Some(by_time) = &mut self.by_time else { return };
+        by_time.clear();
+        let under_way = self.records.iter().zip(self.snd_una..);
+        by_time.extend(under_way.map(|(record, seq)| (record.sent_at, seq)));
+        by_time.make_contiguous().sort_unstable();
+    }
+
+    /// Marks what was sent before the transmission `newest`, which has arrived, and at least `wait` ago (RFC 8985
+    /// section 6.2 step 5). Returns when the last of the others that were sent before it will have waited so long.
+    pub(super) fn mark_lost_by_time(
+        &mut self,
+        newest: (SimTime, u64),
+        wait: SimTime,
+        now: SimTime,
+    ) -> Option<SimTime> {
+        let mut by_time = self.by_time.take()?;
+        let mut deadline = None;
+        debug_assert!(self.pending.is_empty());
+        while let Some(&(sent_at, seq)) = by_time.front() {
+            if sent_at > newest.0 {
+                break;
+            }
+            by_time.pop_front();
+            let waits = self.record(seq).is_some_and(|record| {
+                record.sent_at == sent_at && !matches!(record.fate, Fate::Sacked | Fate::Lost)
+            });
+            if !waits {
+                continue;
+            }
+            let lost_at = sent_at.saturating_add(wait);
+            if (sent_at, seq) < newest && lost_at <= now {
+                self.mark_lost(seq);
+                continue;
+            }
+            if (sent_at, seq) < newest {
+                deadline = deadline.max(Some(lost_at));
+            }
+            self.pending.push((sent_at, seq));
+        }
+        while let Some(transmission) = self.pending.pop() {
+            by_time.push_front(transmission);
+        }
+        self.by_time = Some(by_time);
+        deadline
+    }
+
     /// Forgets what was reported (RFC 2018 section 8).
     pub(super) fn forget_sacked(&mut self) {
         for (record, seq) in self.records.iter_mut().zip(self.snd_una..) {
@@ -279,6 +358,7 @@ impl Flight {
         }
         (self.sacked, self.sacked_above) = (0, 0);
         (self.highest_sacked, self.lost_below) = (self.snd_una, self.snd_una);
+        self.sort_times();
     }
 
     /// The lowest segment that is lost and not yet repeated.

@@ -1,6 +1,6 @@
 //! Fast recovery without SACK: Reno's (RFC 5681 section 3.2) and `NewReno`'s (RFC 6582 section 3.2).
 
-use super::{Phase, RfcSender};
+use super::RfcSender;
 use crate::config::Variant;
 use crate::recovery::AckOutcome;
 use crossfade_core::SimTime;
@@ -39,9 +39,7 @@ impl RfcSender {
             return AckOutcome::RecoveryEnd;
         }
         // Partial acknowledgement: repeat the next segment, deflate by what was acknowledged, add one back.
-        let snd_una = self.flight.snd_una();
-        self.flight.mark_lost(snd_una);
-        self.force = Some(snd_una);
+        self.repeat_oldest();
         let deflated = self.congestion.cwnd() - acked as f64 + 1.0;
         self.congestion.set_cwnd(deflated.max(1.0));
         // RFC 6582 section 4: the impatient variant restarts the timer on the first partial acknowledgement only.
@@ -50,10 +48,5 @@ impl RfcSender {
         }
         self.seen_partial = true;
         AckOutcome::New
-    }
-
-    pub(super) fn end_recovery(&mut self, cwnd: f64) {
-        self.phase = Phase::Open;
-        self.congestion.set_cwnd(cwnd.max(1.0));
     }
 }

@@ -86,12 +86,6 @@ impl Rto {
         }
     }
 
-    /// An acknowledgement proved that the path works: of a timeout that measures nothing, or with Karn's rule met.
-    pub(super) fn end_backoff(&mut self) {
-        self.backoff = 1;
-        self.update();
-    }
-
     fn update(&mut self) {
         let longest = self.config.max.max(self.base);
         self.current = self.base.saturating_mul(u64::from(self.backoff)).min(longest);

@@ -1,5 +1,6 @@
 //! Loss recovery with SACK (RFC 6675 section 5).
 
+use super::flight::News;
 use super::{Phase, RfcSender};
 use crossfade_core::SimTime;
 
@@ -23,9 +24,34 @@ impl SackRecovery {
 }
 
 impl RfcSender {
-    /// Looks for losses among what was not reported.
-    pub(super) fn detect_losses(&mut self, _now: SimTime) {
-        self.flight.mark_lost_by_dupthresh(u64::from(self.config.dupthresh));
+    /// Looks for losses among what was not reported: by what was reported above (RFC 6675 section 4, `IsLost`) or by
+    /// time (RFC 8985 section 6).
+    pub(super) fn find_losses(&mut self, now: SimTime, news: &News) {
+        if !self.uses_sack() {
+            return;
+        }
+        let around = self.surroundings();
+        let Some(rack) = &mut self.rack else {
+            self.flight.mark_lost_by_dupthresh(u64::from(self.config.dupthresh));
+            return;
+        };
+        rack.on_ack(now, news);
+        if news.duplicate.is_some() && self.config.rfc.d_sack {
+            rack.on_duplicate(&around);
+        }
+        if news.delivered > 0 {
+            self.find_losses_by_time(now);
+        }
+    }
+
+    /// RFC 8985 section 6.2 step 5; what may yet arrive sets the reordering timer.
+    pub(super) fn find_losses_by_time(&mut self, now: SimTime) {
+        let around = self.surroundings();
+        if let Some(rack) = &mut self.rack
+            && let Some((newest, wait)) = rack.lost_after(&around)
+        {
+            rack.deadline = self.flight.mark_lost_by_time(newest, wait, now);
+        }
     }
 
     /// The next segment of a recovery with SACK (RFC 6675 section 4, `NextSeg`), when the window allows one.
