@@ -7,7 +7,7 @@ use crossfade_channel::{Clock, Iid, LossProcess, MarkovLoss, TwoStateMarkov};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::HopConfig;
 use crossfade_sim::{OneHop, SenderGate, StopRule, run};
-use crossfade_transport::{Flavour, RtoConfig, RtoRule, TcpConfig, Variant};
+use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::AtomicBool;
 
@@ -48,6 +48,7 @@ fn connection(case: &str, segments: u64) -> OneHop {
             limited_transmit: !paper,
             rto: RtoConfig { rule, backoff: !paper, max: MS * 60_000 },
             segments: None,
+            rfc: RfcConfig::default(),
         },
         packet_size: 1000,
         ack_size: 40,

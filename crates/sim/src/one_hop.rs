@@ -2,7 +2,7 @@
 
 use crossfade_core::{EventKind, EventQueue, EventRecord, Observer, SimTime};
 use crossfade_link::{Hop, HopConfig, Link, Push};
-use crossfade_transport::{Ack, AckOutcome, Receiver, Sender, TcpConfig, Variant};
+use crossfade_transport::{Ack, AckOutcome, Expired, Receiver, Segment, Sender, TcpConfig};
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
@@ -103,6 +103,7 @@ enum Event {
     ForwardArrival,
     ReverseArrival,
     Timer,
+    DelayedAck,
     Warm,
     Stop,
     SlotStart,
@@ -125,7 +126,7 @@ pub fn run<O: Observer>(
 struct Engine<O> {
     sender: Sender,
     receiver: Receiver,
-    forward: Hop<u64>,
+    forward: Hop<Segment>,
     reverse: Hop<Ack>,
     packet_size: u32,
     ack_size: u32,
@@ -137,6 +138,8 @@ struct Engine<O> {
     queue: EventQueue<Event>,
     /// The timer event that counts; earlier ones still in the queue are ignored.
     timer_at: Option<SimTime>,
+    /// The same for an acknowledgement held back.
+    ack_timer_at: Option<SimTime>,
     /// When the next slot of a gated sender starts, if it is scheduled.
     slot_at: Option<SimTime>,
     counts: RunStatistics,
@@ -154,7 +157,7 @@ impl<O: Observer> Engine<O> {
             config;
         Self {
             sender: Sender::new(&tcp),
-            receiver: Receiver::new(tcp.variant == Variant::Sack),
+            receiver: Receiver::new(&tcp),
             forward: Hop::new(forward),
             reverse: Hop::new(reverse),
             packet_size,
@@ -166,6 +169,7 @@ impl<O: Observer> Engine<O> {
             now: SimTime::ZERO,
             queue: EventQueue::default(),
             timer_at: None,
+            ack_timer_at: None,
             slot_at: None,
             counts: RunStatistics::default(),
             warm: (warmup == SimTime::ZERO).then(RunStatistics::default),
@@ -190,6 +194,7 @@ impl<O: Observer> Engine<O> {
                 Event::ForwardArrival => self.on_forward_arrival(),
                 Event::ReverseArrival => self.on_reverse_arrival(),
                 Event::Timer => self.on_timer(),
+                Event::DelayedAck => self.on_ack_timer(),
                 Event::Warm => self.warm = Some(self.totals()),
                 Event::Stop => break,
                 Event::SlotStart => {
@@ -216,9 +221,9 @@ impl<O: Observer> Engine<O> {
     }
 
     fn on_forward_arrival(&mut self) {
-        while let Some(seq) = self.forward.advance(self.now) {
-            self.observe(EventKind::Receive, seq);
-            let received = self.receiver.on_segment(seq);
+        while let Some(segment) = self.forward.advance(self.now) {
+            self.observe(EventKind::Receive, segment.seq);
+            let received = self.receiver.on_segment(self.now, &segment, false);
             self.counts.segments_in_order += received.delivered;
             if received.is_new {
                 self.counts.segments_delivered += 1;
@@ -226,20 +231,47 @@ impl<O: Observer> Engine<O> {
                 self.sent_at_last_delivery = self.counts.segments_sent;
                 self.is_over |= self.has_delivered_enough();
             }
-            let blocks = received.ack.sack.as_slice().len() as u32;
-            let was_empty = self.reverse.next_event().is_none();
-            self.counts.acks_sent += 1;
-            match self.reverse.push(self.now, self.ack_size + blocks * self.sack_block_size, received.ack) {
-                Push::Accepted => {}
-                Push::Lost => self.counts.acks_lost += 1,
-                Push::QueueDrop => self.counts.ack_queue_drops += 1,
-            }
-            if let Some(at) = self.reverse.next_event().filter(|_| was_empty) {
-                self.schedule(at, Event::ReverseArrival);
+            match received.ack {
+                Some(ack) => self.send_ack(ack),
+                None => self.schedule_ack_timer(),
             }
         }
         if let Some(at) = self.forward.next_event() {
             self.schedule(at, Event::ForwardArrival);
+        }
+    }
+
+    fn send_ack(&mut self, ack: Ack) {
+        let blocks = ack.sack.as_slice().len() as u32;
+        let was_empty = self.reverse.next_event().is_none();
+        self.counts.acks_sent += 1;
+        match self.reverse.push(self.now, self.ack_size + blocks * self.sack_block_size, ack) {
+            Push::Accepted => {}
+            Push::Lost => self.counts.acks_lost += 1,
+            Push::QueueDrop => self.counts.ack_queue_drops += 1,
+        }
+        if let Some(at) = self.reverse.next_event().filter(|_| was_empty) {
+            self.schedule(at, Event::ReverseArrival);
+        }
+    }
+
+    fn on_ack_timer(&mut self) {
+        if self.ack_timer_at != Some(self.now) {
+            return;
+        }
+        self.ack_timer_at = None;
+        match self.receiver.on_timeout(self.now) {
+            Some(ack) => self.send_ack(ack),
+            None => self.schedule_ack_timer(),
+        }
+    }
+
+    fn schedule_ack_timer(&mut self) {
+        if let Some(deadline) = self.receiver.next_timeout()
+            && self.ack_timer_at.is_none_or(|at| deadline < at)
+        {
+            self.ack_timer_at = Some(deadline);
+            self.schedule(deadline, Event::DelayedAck);
         }
     }
 
@@ -264,9 +296,10 @@ impl<O: Observer> Engine<O> {
         self.timer_at = None;
         match self.sender.next_timeout() {
             Some(deadline) if deadline <= self.now => {
-                self.sender.on_timeout(self.now);
-                self.counts.timeouts += 1;
-                self.observe(EventKind::Timeout, self.sender.snd_una());
+                if self.sender.on_timeout(self.now) == Some(Expired::Retransmission) {
+                    self.counts.timeouts += 1;
+                    self.observe(EventKind::Timeout, self.sender.snd_una());
+                }
                 self.transmit();
             }
             // Acknowledgements have moved the deadline since this event was scheduled.
@@ -306,7 +339,7 @@ impl<O: Observer> Engine<O> {
         self.counts.retransmissions += u64::from(segment.retransmission);
         self.observe(EventKind::Send, segment.seq);
         let was_empty = self.forward.next_event().is_none();
-        match self.forward.push(self.now, self.packet_size, segment.seq) {
+        match self.forward.push(self.now, self.packet_size, segment) {
             Push::Accepted => {
                 if let Some(at) = self.forward.next_event().filter(|_| was_empty) {
                     self.schedule(at, Event::ForwardArrival);

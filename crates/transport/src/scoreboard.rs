@@ -87,7 +87,7 @@ mod tests {
         for &(start, end) in blocks {
             sack.push(SackBlock { start, end });
         }
-        Ack { next_expected, sack }
+        Ack { next_expected, sack, ..Ack::default() }
     }
 
     #[test]

@@ -1,12 +1,20 @@
 //! What the two ends of a connection send each other.
 
+use crossfade_core::SimTime;
+
 /// A data segment. Sequence numbers count segments of one MSS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Segment {
     /// The number of the segment, from 0.
     pub seq: u64,
     /// Whether it was sent before.
     pub retransmission: bool,
+    /// When it was sent: the timestamp option (RFC 7323), at full resolution.
+    pub timestamp: SimTime,
+    /// Whether routers may mark it instead of dropping it (RFC 3168 section 5).
+    pub ecn_capable: bool,
+    /// The sender has reduced its window: the receiver stops echoing congestion (RFC 3168 section 6.1.2).
+    pub cwr: bool,
 }
 
 /// An acknowledgement.
@@ -14,8 +22,13 @@ pub struct Segment {
 pub struct Ack {
     /// The next segment that the receiver expects: everything before it has arrived.
     pub next_expected: u64,
-    /// Segments beyond it that have arrived (RFC 2018); empty unless the variant uses them.
+    /// Segments beyond it that have arrived (RFC 2018); empty unless the variant uses them. A first block that
+    /// lies below `next_expected` or in the second block reports a duplicate (RFC 2883).
     pub sack: SackBlocks,
+    /// The timestamp of the segment that it answers (RFC 7323 section 4.3); `None` without timestamps.
+    pub timestamp_echo: Option<SimTime>,
+    /// Echoes a congestion mark until the sender answers (RFC 3168 section 6.1.3).
+    pub ece: bool,
 }
 
 /// Up to three ranges of segments, most recent first (RFC 2018 section 4).

@@ -52,7 +52,7 @@ impl LossRecovery for Reno {
                 let acked = state.on_new_ack(ack.next_expected, now);
                 state.dupacks = 0;
                 state.restart_timer(now);
-                state.congestion.on_ack(now, acked);
+                state.grow_window(now, acked);
                 if ends_recovery { AckOutcome::RecoveryEnd } else { AckOutcome::New }
             }
             Ordering::Equal => self.on_duplicate(state, now),

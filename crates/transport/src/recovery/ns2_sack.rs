@@ -92,7 +92,7 @@ impl LossRecovery for Sack1 {
                 let acked = state.on_new_ack(ack.next_expected, now);
                 state.dupacks = 0;
                 state.restart_timer(now);
-                state.congestion.on_ack(now, acked);
+                state.grow_window(now, acked);
                 AckOutcome::New
             }
             _ => self.on_duplicate(state, ack, now),

@@ -29,7 +29,7 @@ impl LossRecovery for Tahoe {
                 let acked = state.on_new_ack(ack.next_expected, now);
                 state.dupacks = 0;
                 state.restart_timer(now);
-                state.congestion.on_ack(now, acked);
+                state.grow_window(now, acked);
                 AckOutcome::New
             }
             Ordering::Equal => {

@@ -49,7 +49,7 @@ impl PaperRecovery {
         // Any progress shows that the path works: the paper's sender measures no round trips.
         state.rto.end_backoff();
         let Phase::Recovering { recover } = self.phase else {
-            state.congestion.on_ack(now, acked);
+            state.grow_window(now, acked);
             return AckOutcome::New;
         };
         if state.snd_una >= recover {
