@@ -102,6 +102,15 @@ pub(crate) fn set(root: &mut Map<String, Value>, key: &str, value: &Value) -> Re
     Ok(())
 }
 
+/// Merges `patch` into `target` (RFC 7396).
+pub(crate) fn merge_value(target: &mut Value, patch: &Value) {
+    if let (Some(table), Value::Object(patch)) = (target.as_object_mut(), patch) {
+        for (name, value) in patch {
+            merge(table, name, value);
+        }
+    }
+}
+
 fn merge(table: &mut Map<String, Value>, key: &str, value: &Value) {
     match (value, table.get_mut(key)) {
         (Value::Null, _) => {

@@ -65,9 +65,9 @@ text_quantity!(
 );
 text_quantity!(
     /// A number of bytes of data.
-    Bytes(u64),
-    "a whole number of bytes such as \"50 kB\" or \"1 MB\", at least 1 B",
-    |text| units::parse_bytes(text).ok().filter(|&bytes| bytes >= 1)
+    Bytes(u32),
+    "a whole number of bytes such as \"50 kB\" or \"1 MB\", at least 1 B and less than 4 GiB",
+    |text| units::parse_size(text).ok().filter(|&bytes| bytes >= 1)
 );
 text_quantity!(
     /// How much a queue holds; `None` is without limit.

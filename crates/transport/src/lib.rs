@@ -17,7 +17,7 @@ mod state;
 pub use config::{Flavour, RtoConfig, RtoRule, TcpConfig, Variant};
 pub use receiver::{Received, Receiver};
 pub use recovery::AckOutcome;
-pub use rfc::{RateReduction, ReductionBound, RfcConfig};
+pub use rfc::{RateReduction, ReductionBound, RfcConfig, WindowRule};
 pub use rto::{RetransmissionTimeout, RetransmissionTimer};
 pub use segment::{Ack, SackBlock, SackBlocks, Segment};
 pub use sender::{Expired, Sender, SenderStatistics};

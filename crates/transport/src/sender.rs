@@ -5,7 +5,7 @@ use crate::congestion::CongestionControl;
 use crate::recovery::{AckOutcome, LossRecovery, loss_recovery};
 use crate::rfc::RfcSender;
 use crate::segment::{Ack, Segment};
-use crate::state::{SendState, reno_rule};
+use crate::state::{SendState, window_rule};
 use crossfade_core::{SimTime, TcpSnapshot};
 
 /// A TCP sender without IO.
@@ -59,9 +59,9 @@ pub struct SenderStatistics {
 }
 
 impl Sender {
-    /// A sender that has sent nothing; its window follows Reno's rule.
+    /// A sender that has sent nothing; its window follows the rule that `config` names.
     pub fn new(config: &TcpConfig) -> Self {
-        Self::with_congestion_control(config, reno_rule(config))
+        Self::with_congestion_control(config, window_rule(config))
     }
 
     /// A sender that has sent nothing, and whose window is that of `congestion`.

@@ -1,7 +1,8 @@
 //! The sender's variables that loss recovery reads and changes.
 
 use crate::config::{Flavour, TcpConfig};
-use crate::congestion::{AckSample, CongestionControl, Reno, RenoRule, Rounding};
+use crate::congestion::{AckSample, CongestionControl, Cubic, Reno, RenoRule, Rounding, SlowStart};
+use crate::rfc::{RfcConfig, WindowRule};
 use crate::rto::{RetransmissionTimeout, RetransmissionTimer};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
@@ -42,14 +43,21 @@ pub struct SendState {
     pub rtt_samples: u64,
 }
 
-/// Reno's rule as the flavour has it.
-pub(crate) fn reno_rule(config: &TcpConfig) -> Box<dyn CongestionControl> {
+/// The window rule that `config` asks for, as the flavour has it.
+pub(crate) fn window_rule(config: &TcpConfig) -> Box<dyn CongestionControl> {
     let (cwnd, ssthresh, limit) = (config.initial_window, config.initial_ssthresh, f64::from(config.w_max));
     match config.flavour {
         Flavour::Paper => Box::new(RenoRule::new(cwnd.min(limit), ssthresh, limit, Rounding::Up)),
         // ns-2 caps the use of the window, not its growth.
         Flavour::Ns2 => Box::new(RenoRule::new(cwnd, ssthresh, f64::INFINITY, Rounding::Down)),
-        Flavour::Rfc => Box::new(Reno::new(cwnd, ssthresh)),
+        Flavour::Rfc => {
+            let RfcConfig { window_rule, hystart, .. } = config.rfc;
+            let slow_start = if hystart { SlowStart::hystart() } else { SlowStart::standard(1.0) };
+            match window_rule {
+                WindowRule::Reno => Box::new(Reno::new(cwnd, ssthresh).with_slow_start(slow_start)),
+                WindowRule::Cubic => Box::new(Cubic::new(cwnd, ssthresh).with_slow_start(slow_start)),
+            }
+        }
     }
 }
 

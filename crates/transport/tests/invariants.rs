@@ -55,6 +55,8 @@ fn rfc_config() -> impl Strategy<Value = RfcConfig> {
         let [.., rack, tail_loss_probe, impatient, f_rto, eifel, ecn, restart_after_idle, cwnd_validation] =
             on;
         RfcConfig {
+            window_rule: WindowRule::Reno,
+            hystart: false,
             timestamps,
             delayed_ack,
             d_sack,

@@ -3,7 +3,7 @@
 use super::{json, positive_time};
 use crate::error::ScenarioError;
 use crate::quantity::{Size, Span};
-use crate::scenario::{Flavour, Gate, Rto, Tcp, Variant};
+use crate::scenario::{Flavour, Gate, Profile, Rto, Tcp, Variant};
 use crossfade_core::SimTime;
 use crossfade_sim::SenderGate;
 use crossfade_transport as transport;
@@ -19,48 +19,62 @@ pub(super) struct TcpSetup {
 }
 
 impl Tcp {
-    pub(super) fn resolve(&mut self, packet_size: u32, slot: SimTime) -> Result<TcpSetup, ScenarioError> {
+    /// Fills in the defaults. `alone` says that the flow has a path of one hop to itself.
+    pub(super) fn resolve(
+        &mut self,
+        packet_size: u32,
+        slot: SimTime,
+        alone: bool,
+    ) -> Result<TcpSetup, ScenarioError> {
         let flavour = *self.flavour.get_or_insert(Flavour::Paper);
         let variant = self.variant.ok_or_else(|| {
-            ScenarioError::missing("tcp.variant", "one of old-tahoe, tahoe, reno, newreno, sack")
+            ScenarioError::missing("tcp.variant", "one of old-tahoe, tahoe, reno, newreno, sack, cubic")
         })?;
         let w_max = self.w_max.ok_or_else(|| {
             ScenarioError::missing("tcp.w_max", "the receiver's window in segments, such as 24")
         })?;
-        let initial_window = *self.initial_window.get_or_insert(1.0);
+        let rfc = self.resolve_rfc(flavour, variant, slot)?;
+        let usual = if flavour == Flavour::Rfc { f64::from(w_max).min(10.0) } else { 1.0 };
+        let initial_window = *self.initial_window.get_or_insert(usual);
         if initial_window > f64::from(w_max) {
             let problem = format!("must be at most tcp.w_max = {w_max}");
             return Err(ScenarioError::value("tcp.initial_window", &json(initial_window), problem));
         }
-        let gate =
-            match self.gate.get_or_insert(if flavour == Flavour::Ns2 { Gate::Queue } else { Gate::Slot }) {
-                Gate::Slot => SenderGate::Slot,
-                Gate::Queue => SenderGate::Queue,
-            };
+        let usual = if flavour == Flavour::Paper && alone { Gate::Slot } else { Gate::Queue };
+        let gate = match self.gate.get_or_insert(usual) {
+            Gate::Slot if !alone => {
+                let reason = "a slot is for one flow of TCP over one hop, without access delay";
+                return Err(ScenarioError::value("tcp.gate", &json(Gate::Slot), format!("must be queue; {reason}")));
+            }
+            Gate::Slot => SenderGate::Slot,
+            Gate::Queue => SenderGate::Queue,
+        };
         let limited_transmit = self.resolve_limited_transmit(flavour, variant)?;
-        let mss = self.resolve_mss(flavour, packet_size)?;
+        let timestamps = flavour == Flavour::Rfc && rfc.timestamps;
+        let mss = self.resolve_mss(flavour, timestamps, packet_size)?;
         let config = TcpConfig {
             flavour: match flavour {
                 Flavour::Paper => transport::Flavour::Paper,
                 Flavour::Ns2 => transport::Flavour::Ns2,
+                Flavour::Rfc => transport::Flavour::Rfc,
             },
             variant: match variant {
                 Variant::OldTahoe => transport::Variant::OldTahoe,
                 Variant::Tahoe => transport::Variant::Tahoe,
                 Variant::Reno => transport::Variant::Reno,
                 Variant::NewReno => transport::Variant::NewReno,
-                Variant::Sack => transport::Variant::Sack,
+                Variant::Sack | Variant::Cubic => transport::Variant::Sack,
             },
             w_max,
             initial_window,
             initial_ssthresh: *self.initial_ssthresh.get_or_insert(f64::from(w_max)),
             dupthresh: *self.dupthresh.get_or_insert(3),
             limited_transmit,
-            rto: self.rto.resolve(flavour, slot)?,
+            rto: self.rto.resolve(flavour, self.rfc.profile, slot)?,
             segments: None,
-            rfc: RfcConfig::default(),
+            rfc,
         };
-        let ack_size = self.ack_size.get_or_insert(Size(40)).0;
+        let ack_size = self.ack_size.get_or_insert(Size(40 + timestamp_bytes(timestamps))).0;
         let sack_block_size = self.sack_block_size.get_or_insert(Size(8)).0;
         Ok(TcpSetup { config, gate, mss, ack_size, sack_block_size })
     }
@@ -70,7 +84,7 @@ impl Tcp {
         flavour: Flavour,
         variant: Variant,
     ) -> Result<bool, ScenarioError> {
-        let possible = flavour == Flavour::Ns2 && variant != Variant::OldTahoe;
+        let possible = flavour != Flavour::Paper && variant != Variant::OldTahoe;
         let wanted = *self.limited_transmit.get_or_insert(possible);
         if wanted && flavour == Flavour::Paper {
             let reason = "the sender of flavour \"paper\" sends nothing on a duplicate acknowledgement";
@@ -83,8 +97,14 @@ impl Tcp {
         Ok(wanted)
     }
 
-    fn resolve_mss(&mut self, flavour: Flavour, packet_size: u32) -> Result<u32, ScenarioError> {
-        let headers = *self.headers.get_or_insert(Size(if flavour == Flavour::Ns2 { 0 } else { 40 }));
+    fn resolve_mss(
+        &mut self,
+        flavour: Flavour,
+        timestamps: bool,
+        packet_size: u32,
+    ) -> Result<u32, ScenarioError> {
+        let usual = if flavour == Flavour::Ns2 { 0 } else { 40 + timestamp_bytes(timestamps) };
+        let headers = *self.headers.get_or_insert(Size(usual));
         let payload = packet_size.saturating_sub(headers.0);
         if payload == 0 {
             let problem = format!("leaves no data in link.packet_size = \"{packet_size} B\"");
@@ -100,9 +120,19 @@ impl Tcp {
     }
 }
 
+/// RFC 7323 section 3.2: the option has ten bytes, padded to twelve.
+fn timestamp_bytes(timestamps: bool) -> u32 {
+    if timestamps { 12 } else { 0 }
+}
+
 impl Rto {
-    fn resolve(&mut self, flavour: Flavour, slot: SimTime) -> Result<RtoConfig, ScenarioError> {
-        let backoff = *self.backoff.get_or_insert(flavour == Flavour::Ns2);
+    fn resolve(
+        &mut self,
+        flavour: Flavour,
+        profile: Option<Profile>,
+        slot: SimTime,
+    ) -> Result<RtoConfig, ScenarioError> {
+        let backoff = *self.backoff.get_or_insert(flavour != Flavour::Paper);
         let estimated = [("min", self.min), ("initial", self.initial), ("granularity", self.granularity)];
         let estimated =
             estimated.into_iter().find_map(|(name, given)| given.map(|_| format!("tcp.rto.{name}")));
@@ -119,7 +149,15 @@ impl Rto {
                 Err(ScenarioError::missing("tcp.rto.fixed", "the timeout, such as \"100 slots\""))
             }
             (Some(fixed), None) => self.resolve_fixed(fixed, backoff, slot),
-            (None, _) => self.resolve_estimated(backoff, slot),
+            (None, _) => {
+                let usual = match (flavour, profile) {
+                    // RFC 6298 section 2: (2.1) and (2.4); Linux's clock ticks at least every millisecond.
+                    (Flavour::Rfc, Some(Profile::Linux)) => [200, 1000, 1],
+                    (Flavour::Rfc, _) => [1000, 1000, 1],
+                    _ => [200, 3000, 10],
+                };
+                self.resolve_estimated(usual.map(Span::millis), backoff, slot)
+            }
         }
     }
 
@@ -146,11 +184,15 @@ impl Rto {
         Ok(RtoConfig { rule: RtoRule::Fixed(timeout), backoff, max })
     }
 
-    fn resolve_estimated(&mut self, backoff: bool, slot: SimTime) -> Result<RtoConfig, ScenarioError> {
-        let min = positive_time("tcp.rto.min", *self.min.get_or_insert(Span::millis(200)), slot)?;
-        let initial =
-            positive_time("tcp.rto.initial", *self.initial.get_or_insert(Span::millis(3000)), slot)?;
-        let granularity = *self.granularity.get_or_insert(Span::millis(10));
+    fn resolve_estimated(
+        &mut self,
+        [min, initial, granularity]: [Span; 3],
+        backoff: bool,
+        slot: SimTime,
+    ) -> Result<RtoConfig, ScenarioError> {
+        let min = positive_time("tcp.rto.min", *self.min.get_or_insert(min), slot)?;
+        let initial = positive_time("tcp.rto.initial", *self.initial.get_or_insert(initial), slot)?;
+        let granularity = *self.granularity.get_or_insert(granularity);
         let granularity = positive_time("tcp.rto.granularity", granularity, slot)?;
         let longest = [("tcp.rto.min", min), ("tcp.rto.initial", initial)];
         let mut max = SimTime::ZERO;

@@ -23,11 +23,24 @@ pub enum ReductionBound {
     SlowStart,
 }
 
+/// Which rule sets the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowRule {
+    /// RFC 5681.
+    Reno,
+    /// RFC 9438.
+    Cubic,
+}
+
 /// The choices of flavour `rfc`. The default is what the RFCs recommend; [`RfcConfig::as_deployed`] is nearer
 /// to what Linux does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "options of the protocol, each on or off")]
 pub struct RfcConfig {
+    /// Which rule sets the window, unless a congestion control is given to the sender.
+    pub window_rule: WindowRule,
+    /// Leave slow start when round trips grow (HyStart++, RFC 9406).
+    pub hystart: bool,
     /// Timestamps on every segment and acknowledgement (RFC 7323 section 3).
     pub timestamps: bool,
     /// How long the receiver may hold back an acknowledgement, less than 500 ms; `None` acknowledges every
@@ -65,6 +78,8 @@ pub struct RfcConfig {
 impl Default for RfcConfig {
     fn default() -> Self {
         Self {
+            window_rule: WindowRule::Reno,
+            hystart: false,
             timestamps: true,
             // RFC 8985 section 7.2 takes 200 ms for the longest delay that is common.
             delayed_ack: Some(SimTime::from_millis(200)),

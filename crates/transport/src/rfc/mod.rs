@@ -33,7 +33,7 @@ mod tlp;
 mod transmit;
 mod window_use;
 
-pub use config::{RateReduction, ReductionBound, RfcConfig};
+pub use config::{RateReduction, ReductionBound, RfcConfig, WindowRule};
 
 use crate::config::{TcpConfig, Variant};
 use crate::congestion::CongestionControl;
