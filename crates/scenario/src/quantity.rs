@@ -131,6 +131,11 @@ impl Span {
         Self(units::Span::Slots(slots))
     }
 
+    /// An absolute time.
+    pub const fn exactly(time: SimTime) -> Self {
+        Self(units::Span::Time(time))
+    }
+
     /// `millis` milliseconds.
     pub const fn millis(millis: u64) -> Self {
         Self(units::Span::Time(SimTime::from_millis(millis)))

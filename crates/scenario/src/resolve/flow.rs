@@ -25,6 +25,28 @@ pub struct FlowSetup {
     pub traffic: TrafficSetup,
 }
 
+impl FlowSetup {
+    /// One connection without end, without a name.
+    pub(super) fn bulk(tcp: TcpSetup) -> Self {
+        Self {
+            name: String::new(),
+            count: 1,
+            start: SimTime::ZERO,
+            stagger: SimTime::ZERO,
+            access_delay: SimTime::ZERO,
+            traffic: TrafficSetup::Tcp(tcp, None),
+        }
+    }
+
+    /// Its TCP, if it is one.
+    pub fn tcp(&self) -> Option<&TcpSetup> {
+        match &self.traffic {
+            TrafficSetup::Tcp(tcp, _) | TrafficSetup::Arrivals { tcp, .. } => Some(tcp),
+            TrafficSetup::Udp(_) => None,
+        }
+    }
+}
+
 /// What a flow sends.
 #[derive(Clone, Debug)]
 pub enum TrafficSetup {

@@ -4,16 +4,21 @@
 //! and one which leaves it away become the same, and have the same results.
 
 mod channel;
+mod flow;
+mod queue;
+mod rfc;
 mod tcp;
 
 pub use channel::LossModel;
+pub use flow::{FlowSetup, TrafficSetup};
+pub use queue::QueueModel;
+pub use tcp::TcpSetup;
 
 use crate::error::ScenarioError;
-use crate::quantity::{PacketLimit, Span};
-use crate::scenario::{Link, Method, Queue, Reverse, Run, Scenario};
+use crate::quantity::Span;
+use crate::scenario::{Link, Method, Reverse, Run, Scenario, Wired};
 use crossfade_core::SimTime;
 use crossfade_sim::{SenderGate, StopRule as End};
-use crossfade_transport::TcpConfig;
 use serde_json::Value;
 
 /// A scenario in the terms of the models. All times are absolute.
@@ -21,21 +26,17 @@ use serde_json::Value;
 pub struct Setup {
     /// The time to transmit a data packet.
     pub slot: SimTime,
-    /// Both ends of the connection.
-    pub tcp: TcpConfig,
-    /// How the sender meets its link.
-    pub gate: SenderGate,
-    /// Bytes of application data in a segment.
-    pub mss: u32,
     /// Bytes of a data packet on the wire.
     pub packet_size: u32,
-    /// Bytes of an acknowledgement on the wire, without SACK blocks.
-    pub ack_size: u32,
-    /// Bytes that each SACK block adds to an acknowledgement.
-    pub sack_block_size: u32,
-    /// The way of the data.
+    /// Who sends: at least one.
+    pub flows: Vec<FlowSetup>,
+    /// How senders meet the first link.
+    pub gate: SenderGate,
+    /// The wired segment before the wireless link, and on the way back.
+    pub wired: Option<[HopSetup; 2]>,
+    /// The wireless link, on the way of the data.
     pub forward: HopSetup,
-    /// The way of the acknowledgements.
+    /// The wireless link, on the way of the acknowledgements.
     pub reverse: HopSetup,
     /// What happens before is not counted.
     pub warmup: SimTime,
@@ -50,8 +51,8 @@ pub struct HopSetup {
     pub rate_bps: Option<f64>,
     /// Propagation delay.
     pub delay: SimTime,
-    /// How many packets the queue holds; `None` is without limit.
-    pub queue_limit: Option<u32>,
+    /// What waits, and what is dropped.
+    pub queue: QueueModel,
     /// Which packets are lost.
     pub loss: LossModel,
 }
@@ -78,9 +79,6 @@ const LONGEST: SimTime = SimTime::from_millis(100 * 24 * 3600 * 1000);
 /// [`SimTime`].
 const LONGEST_SLOT: SimTime = SimTime::from_millis(3600 * 1000);
 
-/// RFC 2018 section 3: an acknowledgement has room for four blocks.
-const MOST_SACK_BLOCKS: u32 = 4;
-
 /// Fills in the defaults of `scenario` and gives its model objects.
 ///
 /// # Errors
@@ -104,28 +102,47 @@ pub(crate) fn resolve(scenario: &mut Scenario) -> Result<Setup, ScenarioError> {
             "too slow: a packet would take more than 1 h",
         ));
     }
-    let tcp = scenario.tcp.resolve(packet_size.0, slot)?;
-    let forward = scenario.link.resolve(&mut scenario.channel, slot)?;
-    // Sizes are below 64 KiB each.
-    let longest_ack = tcp.ack_size + MOST_SACK_BLOCKS * tcp.sack_block_size;
-    let reverse = scenario.reverse.resolve(longest_ack, slot)?;
+    let flows = resolve_flows(scenario, packet_size.0, slot)?;
+    let forward = scenario.link.resolve(&mut scenario.channel, packet_size.0, slot)?;
+    let longest_ack = flows.iter().filter_map(FlowSetup::tcp).map(TcpSetup::longest_ack).max().unwrap_or(0);
+    let reverse = scenario.reverse.resolve(longest_ack, packet_size.0, slot)?;
+    let wired = scenario.wired.resolve(packet_size.0.max(longest_ack), slot)?;
     let (warmup, end) = scenario.run.resolve(slot)?;
     if matches!(end, End::Delivered(_)) {
-        refuse_endless(&forward, &reverse)?;
+        refuse_endless(&flows, &forward, &reverse)?;
     }
-    Ok(Setup {
-        slot,
-        tcp: tcp.config,
-        gate: tcp.gate,
-        mss: tcp.mss,
-        packet_size: packet_size.0,
-        ack_size: tcp.ack_size,
-        sack_block_size: tcp.sack_block_size,
-        forward,
-        reverse,
-        warmup,
-        end,
-    })
+    let gate = flows[0].tcp().map_or(SenderGate::Queue, |tcp| tcp.gate);
+    Ok(Setup { slot, packet_size: packet_size.0, flows, gate, wired, forward, reverse, warmup, end })
+}
+
+/// More flows than this take more memory than a laptop has.
+const MOST_FLOWS: u32 = 100_000;
+
+fn resolve_flows(
+    scenario: &mut Scenario,
+    packet_size: u32,
+    slot: SimTime,
+) -> Result<Vec<FlowSetup>, ScenarioError> {
+    let one_hop = scenario.wired.is_absent();
+    if scenario.flows.is_empty() {
+        let tcp = scenario.tcp.resolve(packet_size, slot, one_hop)?;
+        return Ok(vec![FlowSetup::bulk(tcp)]);
+    }
+    let alone = one_hop && scenario.flows.len() == 1;
+    let mut flows = Vec::new();
+    for (name, flow) in &mut scenario.flows {
+        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
+            let problem = "a flow's name has letters, digits, - and _";
+            return Err(ScenarioError::key(format!("flows.{name:?}"), problem));
+        }
+        flows.push(flow.resolve(name, &scenario.tcp, packet_size, slot, alone)?);
+    }
+    let total = flows.iter().fold(0_u32, |sum, flow| sum.saturating_add(flow.count));
+    if total > MOST_FLOWS {
+        let problem = format!("{total} flows are too many; at most {MOST_FLOWS} are allowed");
+        return Err(ScenarioError::key("flows", problem));
+    }
+    Ok(flows)
 }
 
 const AVAILABLE: &str = "available: analysis, analysis:bounds, analysis:paper-bounds, simulation";
@@ -211,19 +228,26 @@ impl Link {
     fn resolve(
         &mut self,
         channel: &mut crate::scenario::Channel,
+        packet_size: u32,
         slot: SimTime,
     ) -> Result<HopSetup, ScenarioError> {
+        let rate_bps = self.rate.map(|rate| rate.0);
         Ok(HopSetup {
-            rate_bps: self.rate.map(|rate| rate.0),
+            rate_bps,
             delay: time("link.delay", *self.delay.get_or_insert(Span::ZERO), slot)?,
-            queue_limit: self.queue.resolve(),
+            queue: self.queue.resolve("link.queue", rate_bps, packet_size, slot)?,
             loss: channel.resolve("channel", slot)?,
         })
     }
 }
 
 impl Reverse {
-    fn resolve(&mut self, longest_ack: u32, slot: SimTime) -> Result<HopSetup, ScenarioError> {
+    fn resolve(
+        &mut self,
+        longest_ack: u32,
+        packet_size: u32,
+        slot: SimTime,
+    ) -> Result<HopSetup, ScenarioError> {
         if let Some(rate) = self.rate
             && SimTime::to_transmit(longest_ack, rate.0) > LONGEST_SLOT
         {
@@ -231,23 +255,59 @@ impl Reverse {
             return Err(ScenarioError::value("reverse.rate", &json(rate), problem));
         }
         self.channel.model.get_or_insert(crate::scenario::ChannelModel::None);
+        let rate_bps = self.rate.map(|rate| rate.0);
         Ok(HopSetup {
-            rate_bps: self.rate.map(|rate| rate.0),
+            rate_bps,
             delay: time("reverse.delay", *self.delay.get_or_insert(Span::ZERO), slot)?,
-            queue_limit: self.queue.resolve(),
+            queue: self.queue.resolve("reverse.queue", rate_bps, packet_size, slot)?,
             loss: self.channel.resolve("reverse.channel", slot)?,
         })
     }
 }
 
-impl Queue {
-    fn resolve(&mut self) -> Option<u32> {
-        self.limit.get_or_insert(PacketLimit(None)).0
+impl Wired {
+    /// The segment on the way of the data and on the way back, if there is one.
+    fn resolve(
+        &mut self,
+        longest_packet: u32,
+        slot: SimTime,
+    ) -> Result<Option<[HopSetup; 2]>, ScenarioError> {
+        if self.is_absent() {
+            return Ok(None);
+        }
+        if let Some(rate) = self.rate
+            && SimTime::to_transmit(longest_packet, rate.0) > LONGEST_SLOT
+        {
+            let problem = "too slow: a packet would take more than 1 h";
+            return Err(ScenarioError::value("wired.rate", &json(rate), problem));
+        }
+        let delay = match (self.one_way_delay, self.rtt) {
+            (Some(_), Some(_)) => {
+                let reason = "the round trip is twice the delay";
+                return Err(ScenarioError::contradiction("wired.rtt", "wired.one_way_delay", reason));
+            }
+            (None, Some(rtt)) => SimTime::from_nanos(time("wired.rtt", rtt, slot)?.as_nanos() / 2),
+            (one_way, None) => time("wired.one_way_delay", one_way.unwrap_or(Span::ZERO), slot)?,
+        };
+        // Two ways to say one thing are one run.
+        (self.rtt, self.one_way_delay) = (None, Some(Span::exactly(delay)));
+        let rate_bps = self.rate.map(|rate| rate.0);
+        let queue = self.queue.resolve("wired.queue", rate_bps, longest_packet, slot)?;
+        let hop = |queue| HopSetup { rate_bps, delay, queue, loss: LossModel::Lossless };
+        Ok(Some([hop(queue), hop(QueueModel::DropTail(None))]))
     }
 }
 
 /// A run that waits for segments would never end on a channel that lets none through.
-fn refuse_endless(forward: &HopSetup, reverse: &HopSetup) -> Result<(), ScenarioError> {
+fn refuse_endless(
+    flows: &[FlowSetup],
+    forward: &HopSetup,
+    reverse: &HopSetup,
+) -> Result<(), ScenarioError> {
+    if !flows.iter().any(|flow| matches!(flow.traffic, TrafficSetup::Tcp(_, None))) {
+        let reason = "without a bulk flow the segments may never come; use run.duration";
+        return Err(ScenarioError::contradiction("run.segments", "flows", reason));
+    }
     for (key, hop) in [("channel", forward), ("reverse.channel", reverse)] {
         if hop.loss.ends_in_loss() {
             let reason =

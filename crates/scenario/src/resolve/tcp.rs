@@ -10,12 +10,28 @@ use crossfade_transport as transport;
 use crossfade_transport::{RfcConfig, RtoConfig, RtoRule, TcpConfig};
 
 /// The TCP table in the terms of the models.
-pub(super) struct TcpSetup {
-    pub(super) config: TcpConfig,
-    pub(super) gate: SenderGate,
-    pub(super) mss: u32,
-    pub(super) ack_size: u32,
-    pub(super) sack_block_size: u32,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TcpSetup {
+    /// Both ends of a connection.
+    pub config: TcpConfig,
+    /// How the sender meets its link.
+    pub gate: SenderGate,
+    /// Bytes of application data in a segment.
+    pub mss: u32,
+    /// Bytes of an acknowledgement on the wire, without SACK blocks.
+    pub ack_size: u32,
+    /// Bytes that each SACK block adds to an acknowledgement.
+    pub sack_block_size: u32,
+}
+
+/// RFC 2018 section 3: an acknowledgement has room for four blocks.
+const MOST_SACK_BLOCKS: u32 = 4;
+
+impl TcpSetup {
+    /// Bytes of the longest acknowledgement on the wire; sizes are below 64 KiB each.
+    pub(super) fn longest_ack(&self) -> u32 {
+        self.ack_size + MOST_SACK_BLOCKS * self.sack_block_size
+    }
 }
 
 impl Tcp {
