@@ -1,6 +1,6 @@
 //! The capture: flows side by side in one file.
 
-use crate::flow::{Connection, Flow};
+use crate::flow::{Connection, Flow, MAX_WINDOW};
 use crate::packet::{IpVersion, MAX_MSS};
 use crate::pcap::Pcap;
 use crossfade_core::SimTime;
@@ -51,7 +51,7 @@ pub enum CaptureError {
     },
     /// A window that no header can advertise.
     #[error(
-        "a captured window is 1 to 1073725440 bytes (RFC 7323); w_max of {w_max} segments of {mss} bytes is {bytes}"
+        "a captured window is 1 to {MAX_WINDOW} bytes (RFC 7323); w_max of {w_max} segments of {mss} bytes is {bytes}"
     )]
     Window {
         /// The window in segments.
@@ -76,7 +76,8 @@ pub enum CaptureError {
 ///
 /// What a simulation does not have is added so that tools draw the right graphs:
 /// - A handshake precedes the first packet of a flow, at the same instant: no round trip was simulated, so
-///   none is shown (Wireshark's `tcp.analysis.initial_rtt` is zero).
+///   none is shown. Wireshark's `tcp.analysis.initial_rtt` is then the time to the flow's next packet, or
+///   missing for a flow that begins at time zero.
 /// - After the acknowledgement of the last byte the connection ends, at the same instant again.
 /// - Initial sequence numbers are zero, the payload is zeros. Flow i comes from port 50000 + i (7000 flows a
 ///   host), goes to the discard port, and never meets a router: its time to live is 64.

@@ -31,7 +31,8 @@ pub struct Connection {
 
 /// The largest shift of a window (RFC 7323 section 2.3).
 const MAX_SHIFT: u8 = 14;
-const MAX_WINDOW: u64 = (u16::MAX as u64) << MAX_SHIFT;
+/// The largest window in bytes.
+pub(crate) const MAX_WINDOW: u64 = (u16::MAX as u64) << MAX_SHIFT;
 
 /// The clock of the timestamps option ticks in milliseconds, the finest tick of RFC 7323 section 5.4.
 const TIMESTAMP_TICK: SimTime = SimTime::from_millis(1);
@@ -42,8 +43,8 @@ const TIMESTAMP_LEN: u32 = 12;
 /// The data sender's own window. Nobody sends it data.
 const SENDER_WINDOW: u16 = u16::MAX;
 
-/// The sequence number after the SYN. Both ends start from zero, so that the byte at offset n of the stream is
-/// number n + 1 whether a tool shows relative numbers or not.
+/// The sequence number after the SYN. Both ends start from zero, so that the byte at offset n of the stream
+/// is number n + 1 whether a tool shows relative numbers or not.
 const FIRST_BYTE: u32 = 1;
 
 impl Connection {
@@ -267,8 +268,8 @@ impl Flow {
 
     /// Adds a packet without payload, which RFC 3168 section 6.1.4 leaves without ECN in the IP header.
     ///
-    /// What comes from the receiver bears the time of its arrival, as if the receiver's clock were late by the
-    /// delay of the way back; a sender cannot tell such clocks from others.
+    /// What comes from the receiver bears the time of its arrival, as if the receiver's clock were late by
+    /// the delay of the way back; a sender cannot tell such clocks from others.
     fn control(
         &mut self,
         pcap: &mut Pcap,

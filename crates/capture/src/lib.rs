@@ -14,7 +14,8 @@
 //! let mut capture = Capture::new(CaptureConfig::default(), connection)?;
 //! let (flow, now) = (0, SimTime::ZERO);
 //! capture.on_segment_sent(now, flow, &Segment::default());
-//! capture.on_ack_received(now + SimTime::from_millis(40), flow, &Ack { next_expected: 1, ..Ack::default() });
+//! let ack = Ack { next_expected: 1, ..Ack::default() };
+//! capture.on_ack_received(now + SimTime::from_millis(40), flow, &ack);
 //! // A file header, the handshake of three packets, the segment and its acknowledgement.
 //! assert_eq!(capture.bytes().len(), 24 + 5 * 16 + (64 + 64 + 52) + (52 + 1000) + 52);
 //! # Ok::<(), crossfade_capture::CaptureError>(())

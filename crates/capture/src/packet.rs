@@ -26,9 +26,6 @@ const FLOWS_PER_HOST: u32 = 7_000;
 /// The time to live of a packet that nobody has forwarded yet (the default of RFC 1700, also Linux's).
 const TIME_TO_LIVE: u8 = 64;
 
-/// The payload of everything: checksums are taken over it, and it compresses well.
-static ZEROS: [u8; MAX_MSS as usize] = [0; MAX_MSS as usize];
-
 /// Which way a packet goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
@@ -84,7 +81,6 @@ impl Endpoints {
         payload_len: u32,
     ) -> Vec<u8> {
         const FITS: &str = "the MSS was checked";
-        let payload = &ZEROS[..payload_len as usize];
         let tcp_len = tcp.header_len_u16() + payload_len as u16;
         let mut bytes = Vec::with_capacity(100);
         match self.version {
@@ -97,7 +93,8 @@ impl Endpoints {
                 ip.ecn = ecn;
                 ip.identification = identification;
                 ip.header_checksum = ip.calc_header_checksum();
-                tcp.checksum = tcp.calc_checksum_ipv4(&ip, payload).expect(FITS);
+                let alone = tcp.calc_checksum_ipv4(&ip, &[]).expect(FITS);
+                tcp.checksum = with_zeros(alone, payload_len);
                 bytes.extend(ip.to_bytes());
             }
             IpVersion::V6 => {
@@ -115,11 +112,19 @@ impl Endpoints {
                     ..Ipv6Header::default()
                 };
                 ip.set_ecn(ecn);
-                tcp.checksum = tcp.calc_checksum_ipv6(&ip, payload).expect(FITS);
+                let alone = tcp.calc_checksum_ipv6(&ip, &[]).expect(FITS);
+                tcp.checksum = with_zeros(alone, payload_len);
                 bytes.extend(ip.to_bytes());
             }
         }
         bytes.extend(tcp.to_bytes());
         bytes
     }
+}
+
+/// The checksum of a TCP header once `payload_len` zeros follow it: zeros leave the one's complement sum as
+/// it is (RFC 1071), but the pseudo-header counts them in its length (RFC 9293 section 3.1).
+fn with_zeros(checksum: u16, payload_len: u32) -> u16 {
+    let sum = u32::from(!checksum) + payload_len;
+    !((sum & 0xffff) + (sum >> 16)) as u16
 }
