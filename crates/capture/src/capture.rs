@@ -51,7 +51,8 @@ pub enum CaptureError {
     },
     /// A window that no header can advertise.
     #[error(
-        "a captured window is 1 to {MAX_WINDOW} bytes (RFC 7323); w_max of {w_max} segments of {mss} bytes is {bytes}"
+        "a captured window is 1 to {MAX_WINDOW} bytes (RFC 7323); \
+         w_max of {w_max} segments of {mss} bytes is {bytes}"
     )]
     Window {
         /// The window in segments.
