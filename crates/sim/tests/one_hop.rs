@@ -175,7 +175,7 @@ impl Observer for Books {
             EventKind::Receive => self.received += 1,
             EventKind::Timeout => self.timeouts += 1,
             EventKind::FastRetransmit => self.fast_retransmits += 1,
-            EventKind::Ack | EventKind::DuplicateAck | EventKind::RecoveryEnd => {}
+            _ => {}
         }
     }
 }
