@@ -418,6 +418,7 @@ impl<O: Observer, C: Capture> Engine<O, C> {
     }
 
     /// A host sends a packet.
+    #[inline(always)]
     fn enter<W: Way>(&mut self, lines: Lines, packet: Packet<W>) {
         let now = self.now;
         let (entry, _) = W::lines(lines);
@@ -427,6 +428,7 @@ impl<O: Observer, C: Capture> Engine<O, C> {
         }
     }
 
+    #[inline(always)]
     fn push<W: Way>(&mut self, link: u32, packet: Packet<W>) {
         let now = self.now;
         let (fate, at) = W::path(self).links[link as usize].push(now, packet);
@@ -434,9 +436,14 @@ impl<O: Observer, C: Capture> Engine<O, C> {
             self.schedule(at, W::LINK, link);
         }
         if fate != Push::Accepted {
-            W::on_fate(self, &packet, link, fate);
-            self.release_if_ended(packet.flow);
+            self.on_fate(&packet, link, fate);
         }
+    }
+
+    #[cold]
+    fn on_fate<W: Way>(&mut self, packet: &Packet<W>, link: u32, fate: Push) {
+        W::on_fate(self, packet, link, fate);
+        self.release_if_ended(packet.flow);
     }
 
     /// A segment or a datagram reached its receiver.

@@ -79,6 +79,7 @@ impl<P> PathLink<P> {
     }
 
     /// Takes a packet: what becomes of it, and when something comes out if nothing was under way before.
+    #[inline(always)]
     pub(crate) fn push(&mut self, now: SimTime, packet: Packet<P>) -> (Push, Option<SimTime>) {
         let bytes = packet.bytes;
         let was_empty = self.hop.next_event().is_none();
