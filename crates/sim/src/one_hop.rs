@@ -1,7 +1,7 @@
 //! One TCP connection over one hop, each way with its own rate, delay, queue and channel.
 
 use crossfade_core::{EventKind, EventQueue, EventRecord, Observer, SimTime};
-use crossfade_link::{Hop, HopConfig, Link, Push};
+use crossfade_link::{Departure, Hop, HopConfig, Link, Packet, Push};
 use crossfade_transport::{Ack, AckOutcome, Receiver, Sender, TcpConfig, Variant};
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
@@ -108,6 +108,22 @@ enum Event {
     SlotStart,
 }
 
+/// What travels, with its length on the wire.
+struct OnWire<T> {
+    content: T,
+    bytes: u32,
+}
+
+impl<T> Packet for OnWire<T> {
+    fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    fn flow(&self) -> u32 {
+        0
+    }
+}
+
 const EVENTS_BETWEEN_CANCEL_CHECKS: u32 = 4096;
 
 /// Runs `config` to its end.
@@ -125,8 +141,8 @@ pub fn run<O: Observer>(
 struct Engine<O> {
     sender: Sender,
     receiver: Receiver,
-    forward: Hop<u64>,
-    reverse: Hop<Ack>,
+    forward: Hop<OnWire<u64>>,
+    reverse: Hop<OnWire<Ack>>,
     packet_size: u32,
     ack_size: u32,
     sack_block_size: u32,
@@ -216,7 +232,7 @@ impl<O: Observer> Engine<O> {
     }
 
     fn on_forward_arrival(&mut self) {
-        while let Some(seq) = self.forward.advance(self.now) {
+        while let Some(Departure::Arrived(OnWire { content: seq, .. })) = self.forward.advance(self.now) {
             self.observe(EventKind::Receive, seq);
             let received = self.receiver.on_segment(seq);
             self.counts.segments_in_order += received.delivered;
@@ -229,7 +245,8 @@ impl<O: Observer> Engine<O> {
             let blocks = received.ack.sack.as_slice().len() as u32;
             let was_empty = self.reverse.next_event().is_none();
             self.counts.acks_sent += 1;
-            match self.reverse.push(self.now, self.ack_size + blocks * self.sack_block_size, received.ack) {
+            let bytes = self.ack_size + blocks * self.sack_block_size;
+            match self.reverse.push(self.now, OnWire { content: received.ack, bytes }) {
                 Push::Accepted => {}
                 Push::Lost => self.counts.acks_lost += 1,
                 Push::QueueDrop => self.counts.ack_queue_drops += 1,
@@ -244,7 +261,7 @@ impl<O: Observer> Engine<O> {
     }
 
     fn on_reverse_arrival(&mut self) {
-        while let Some(ack) = self.reverse.advance(self.now) {
+        while let Some(Departure::Arrived(OnWire { content: ack, .. })) = self.reverse.advance(self.now) {
             let outcome = self.sender.on_ack(self.now, &ack);
             self.counts.fast_retransmits += u64::from(outcome == AckOutcome::FastRetransmit);
             if O::ENABLED {
@@ -306,7 +323,7 @@ impl<O: Observer> Engine<O> {
         self.counts.retransmissions += u64::from(segment.retransmission);
         self.observe(EventKind::Send, segment.seq);
         let was_empty = self.forward.next_event().is_none();
-        match self.forward.push(self.now, self.packet_size, segment.seq) {
+        match self.forward.push(self.now, OnWire { content: segment.seq, bytes: self.packet_size }) {
             Push::Accepted => {
                 if let Some(at) = self.forward.next_event().filter(|_| was_empty) {
                     self.schedule(at, Event::ForwardArrival);
@@ -357,8 +374,8 @@ impl<O: Observer> Engine<O> {
             duration: self.now,
             rtt_sum_s,
             rtt_samples,
-            waiting_s: self.forward.waiting_s(),
-            ack_waiting_s: self.reverse.waiting_s(),
+            waiting_s: self.forward.statistics().waiting_s,
+            ack_waiting_s: self.reverse.statistics().waiting_s,
             stalled: self.has_stalled(),
             ..self.counts
         }
