@@ -38,11 +38,11 @@ pub(crate) enum Hosts {
     Udp(Datagrams),
 }
 
-/// The access lines of the two hosts; `None` where there is no delay.
+/// The access lines of the two hosts; [`crate::path::LineTable::NONE`] where there is no delay.
 #[derive(Clone, Copy)]
 pub(crate) struct Lines {
-    pub(crate) sender: Option<u32>,
-    pub(crate) receiver: Option<u32>,
+    pub(crate) sender: u32,
+    pub(crate) receiver: u32,
 }
 
 /// A flow of the engine's table.
@@ -52,19 +52,27 @@ pub(crate) struct Flow {
     pub(crate) ack_size: u32,
     pub(crate) sack_block_size: u32,
     pub(crate) lines: Lines,
+    /// Its place in the engine's table of flows.
+    pub(crate) place: u32,
     /// What observers call it. Places in the table are used again, these numbers are not.
     pub(crate) id: u32,
     /// The arrivals that it belongs to, if it came and will go.
     pub(crate) arrivals: Option<u32>,
     /// Since its start. What the sender counts itself is filled in when it is asked for.
     pub(crate) counts: FlowStatistics,
-    /// The sum over all arrivals at the receiver of the time since they were sent, in nanoseconds.
-    pub(crate) one_way_delay_sum_ns: f64,
+    /// The sum over all arrivals at the receiver of the time since they were sent.
+    pub(crate) one_way_delay_sum: SimTime,
 }
 
 impl Flow {
     /// A flow that has sent nothing. `stream` is for the times of an on-off source.
-    pub(crate) fn new(config: &FlowConfig, id: u32, lines: Lines, stream: impl FnOnce() -> Stream) -> Self {
+    pub(crate) fn new(
+        config: &FlowConfig,
+        place: u32,
+        id: u32,
+        lines: Lines,
+        stream: impl FnOnce() -> Stream,
+    ) -> Self {
         let hosts = match &config.source {
             Source::Tcp(tcp) => Hosts::Tcp(Connection::new(tcp)),
             Source::Udp(on_off) => Hosts::Udp(Datagrams {
@@ -78,10 +86,11 @@ impl Flow {
             ack_size: config.ack_size,
             sack_block_size: config.sack_block_size,
             lines,
+            place,
             id,
             arrivals: None,
             counts: FlowStatistics { start: config.start, ..FlowStatistics::default() },
-            one_way_delay_sum_ns: 0.0,
+            one_way_delay_sum: SimTime::ZERO,
         }
     }
 
@@ -102,7 +111,7 @@ impl Flow {
         FlowStatistics {
             rtt_sum_s,
             rtt_samples,
-            one_way_delay_sum_s: self.one_way_delay_sum_ns / 1e9,
+            one_way_delay_sum_s: self.one_way_delay_sum.as_secs_f64(),
             ..self.counts
         }
     }

@@ -121,11 +121,11 @@ pub fn run<O: Observer>(
         fast_retransmits: flow.fast_retransmits,
         rtt_sum_s: flow.rtt_sum_s,
         rtt_samples: flow.rtt_samples,
-        waiting_s: forward.waiting_s,
+        waiting_s: forward.counts.waiting_s,
         acks_sent: flow.acks_sent,
         acks_lost: flow.acks_lost,
         ack_queue_drops: flow.ack_queue_drops,
-        ack_waiting_s: reverse.waiting_s,
+        ack_waiting_s: reverse.counts.waiting_s,
         last_delivery: flow.last_delivery,
         stalled: statistics.stalled,
     })

@@ -1,7 +1,7 @@
 //! What a run counted.
 
-use crate::path::LinkTotals;
 use crossfade_core::SimTime;
+use crossfade_link::LinkStatistics;
 
 /// What was counted of one flow, or of several together, after the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
@@ -111,33 +111,23 @@ pub struct ArrivalStatistics {
 }
 
 /// What was counted of one link after the warm-up.
-#[derive(Clone, Copy, Debug, PartialEq, Default)]
-pub struct LinkStatistics {
-    /// Packets put on the link, lost ones included.
-    pub transmissions: u64,
-    /// Transmissions that the channel lost.
-    pub losses: u64,
-    /// Packets that the queue dropped.
-    pub queue_drops: u64,
-    /// The sum over all packets put on the link of the time, in seconds, that they waited in the queue.
-    pub waiting_s: f64,
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkReport {
+    /// What the link counted.
+    pub counts: LinkStatistics,
     /// The mean number of packets in the queue (Little's law).
     pub queue_mean_packets: f64,
     /// The share of the time in which the link was sending; `None` without a rate.
     pub utilisation: Option<f64>,
 }
 
-impl LinkStatistics {
-    pub(crate) fn new(warm: &LinkTotals, end: &LinkTotals, rate_bps: Option<f64>, duration: SimTime) -> Self {
+impl LinkReport {
+    pub(crate) fn new(counts: LinkStatistics, rate_bps: Option<f64>, duration: SimTime) -> Self {
         let seconds = duration.as_secs_f64();
-        let waiting_s = end.waiting_s - warm.waiting_s;
         Self {
-            transmissions: end.transmissions - warm.transmissions,
-            losses: end.losses - warm.losses,
-            queue_drops: end.queue_drops - warm.queue_drops,
-            waiting_s,
-            queue_mean_packets: waiting_s / seconds,
-            utilisation: rate_bps.map(|rate| (end.bytes - warm.bytes) as f64 * 8.0 / rate / seconds),
+            queue_mean_packets: counts.queue_mean_packets(duration),
+            utilisation: rate_bps.map(|rate| counts.transmitted_bytes as f64 * 8.0 / rate / seconds),
+            counts,
         }
     }
 }
@@ -152,9 +142,9 @@ pub struct NetworkStatistics {
     /// Of each of [`crate::Network::arrivals`].
     pub arrivals: Vec<ArrivalStatistics>,
     /// Of each link that the data took.
-    pub forward: Vec<LinkStatistics>,
+    pub forward: Vec<LinkReport>,
     /// Of each link that the acknowledgements took.
-    pub reverse: Vec<LinkStatistics>,
+    pub reverse: Vec<LinkReport>,
     /// Nothing was delivered any more in a run of [`crate::STALL`] transmissions, and the run was given up.
     pub stalled: bool,
 }
