@@ -29,6 +29,9 @@ pub struct Hop<P> {
     loss: Box<dyn LossProcess>,
     /// What will come out, and when.
     under_way: VecDeque<(SimTime, P)>,
+    /// When the first of it comes out; [`SimTime::MAX`] if nothing does. Asked for much more often than it
+    /// changes.
+    next_arrival: SimTime,
     /// When the transmission of each packet in the queue starts, and its bytes; kept only where the queue has a
     /// limit.
     waiting: VecDeque<(SimTime, u32)>,
@@ -48,6 +51,7 @@ impl<P> Hop<P> {
             queue_limit,
             loss,
             under_way: VecDeque::new(),
+            next_arrival: SimTime::MAX,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             idle_at: SimTime::ZERO,
@@ -101,17 +105,25 @@ impl<P: Packet> Link<P> for Hop<P> {
             self.statistics.losses += 1;
             return Push::Lost;
         }
-        self.under_way.push_back((self.idle_at + self.delay, packet));
+        let arrival = self.idle_at + self.delay;
+        self.next_arrival = self.next_arrival.min(arrival);
+        self.under_way.push_back((arrival, packet));
         Push::Accepted
     }
 
+    #[inline]
     fn next_event(&self) -> Option<SimTime> {
-        self.under_way.front().map(|(arrival, _)| *arrival)
+        (self.next_arrival < SimTime::MAX).then_some(self.next_arrival)
     }
 
+    #[inline]
     fn advance(&mut self, now: SimTime) -> Option<Departure<P>> {
-        self.next_event().filter(|&arrival| arrival <= now)?;
-        self.under_way.pop_front().map(|(_, packet)| Departure::Arrived(packet))
+        if self.next_arrival > now {
+            return None;
+        }
+        let (_, packet) = self.under_way.pop_front()?;
+        self.next_arrival = self.under_way.front().map_or(SimTime::MAX, |(arrival, _)| *arrival);
+        Some(Departure::Arrived(packet))
     }
 
     fn statistics(&self) -> &LinkStatistics {

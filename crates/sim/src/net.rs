@@ -394,9 +394,11 @@ impl<O: Observer, C: Capture> Net<O, C> {
     #[inline(always)]
     fn send(&mut self, flow: &mut Flow, segment: Segment) {
         self.observe(flow, EventKind::Send, segment.seq, 0);
-        let is_ecn_capable = segment.ecn_capable;
-        let place = self.forward.packets.keep(segment);
-        let ticket = Ticket { place, flow: flow.place, bytes: flow.packet_size, is_ecn_capable, ce: false };
+        // Field by field: a copy of the whole would read what was just written in other pieces, and wait.
+        let Segment { seq, retransmission, timestamp, ecn_capable, cwr } = segment;
+        let place =
+            self.forward.packets.keep(Segment { seq, retransmission, timestamp, ecn_capable, cwr });
+        let ticket = Ticket { place, flow: flow.place, bytes: flow.packet_size, is_ecn_capable: ecn_capable, ce: false };
         self.enter::<Segment>(flow, ticket);
     }
 

@@ -137,9 +137,12 @@ impl PathLink {
     /// When to schedule an event, if none comes in time.
     #[inline(always)]
     pub(crate) fn missing_event(&mut self) -> Option<SimTime> {
-        let at = self.hop.next_event().filter(|&at| at < self.event_at)?;
-        self.event_at = at;
-        Some(at)
+        let at = self.hop.next_event().unwrap_or(SimTime::MAX);
+        let is_missing = at < self.event_at;
+        if is_missing {
+            self.event_at = at;
+        }
+        is_missing.then_some(at)
     }
 
     /// The next packet that has left by `now`.
