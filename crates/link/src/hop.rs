@@ -225,8 +225,8 @@ mod tests {
                 let fits = match limit {
                     QueueLimit::Packets(limit) => waiting.count() < limit,
                     QueueLimit::Bytes(limit) => {
-                        waiting.map(|&(_, waiting)| u64::from(waiting)).sum::<u64>() + u64::from(bytes) <= limit
-                    },
+                        waiting.map(|(_, bytes)| u64::from(*bytes)).sum::<u64>() + u64::from(bytes) <= limit
+                    }
                 };
                 let drops = idle_at > now && !fits;
                 prop_assert_eq!(hop.push(now, Plain::new(i as u32, bytes)) == Push::QueueDrop, drops);

@@ -63,6 +63,21 @@ impl<P: Packet, Q: QueueDiscipline<P>> QueuedLink<P, Q> {
         &self.queue
     }
 
+    /// When the next lost or dropped packet left; [`SimTime::MAX`] if none did.
+    fn next_gone(&self) -> SimTime {
+        self.gone.front().map_or(SimTime::MAX, |(at, _)| *at)
+    }
+
+    /// When the next packet comes out; [`SimTime::MAX`] if none is under way.
+    fn next_arrival(&self) -> SimTime {
+        self.under_way.front().map_or(SimTime::MAX, |(at, _)| *at)
+    }
+
+    /// When the next transmission starts; [`SimTime::MAX`] if nothing waits for it.
+    fn next_transmission(&self) -> SimTime {
+        if self.queue.packets() > 0 { self.free_at } else { SimTime::MAX }
+    }
+
     /// The transmitter is free and asks for the next packet. The channel's verdict falls as a transmission
     /// starts.
     fn transmit_next(&mut self) {
@@ -118,19 +133,22 @@ impl<P: Packet, Q: QueueDiscipline<P>> Link<P> for QueuedLink<P, Q> {
     }
 
     fn next_event(&self) -> Option<SimTime> {
-        let gone = self.gone.front().map(|(at, _)| *at);
-        let arrival = self.under_way.front().map(|(at, _)| *at);
-        let free_at = (self.queue.packets() > 0).then_some(self.free_at);
-        [gone, arrival, free_at].into_iter().flatten().min()
+        let next = self.next_gone().min(self.next_arrival()).min(self.next_transmission());
+        (next < SimTime::MAX).then_some(next)
     }
 
     fn advance(&mut self, now: SimTime) -> Option<Departure<P>> {
         loop {
-            let next = self.next_event().filter(|&at| at <= now)?;
-            if self.gone.front().is_some_and(|(at, _)| *at == next) {
+            let (gone, arrival, transmission) =
+                (self.next_gone(), self.next_arrival(), self.next_transmission());
+            if gone.min(arrival).min(transmission) > now {
+                return None;
+            }
+            // At equal times what is gone comes first, then arrivals, then what the transmitter does next.
+            if gone <= arrival && gone <= transmission {
                 return self.gone.pop_front().map(|(_, departure)| departure);
             }
-            if self.under_way.front().is_some_and(|(at, _)| *at == next) {
+            if arrival <= transmission {
                 return self.under_way.pop_front().map(|(_, packet)| Departure::Arrived(packet));
             }
             self.transmit_next();
@@ -332,7 +350,8 @@ mod tests {
             let limit = QueueLimit::Packets(20);
             let codel = CoDelConfig { ecn, ..CoDelConfig::default() };
             let fq_codel = FqCoDelConfig { codel, limit, ..FqCoDelConfig::default() };
-            let red = RedConfig { ecn, w_q: 0.1, min_th: 1.0, max_th: 5.0, ..RedConfig::new(limit, 1000, 8e6) };
+            let red = RedConfig::new(limit, 1000, 8e6);
+            let red = RedConfig { ecn, w_q: 0.1, min_th: 1.0, max_th: 5.0, ..red };
             let seed = RunSeed { seed: 1, run: 0 };
             let config = || config(Box::new(Iid::new(p_e, seed.stream("channel.dl")).unwrap()));
             let links = || -> [Box<dyn Link<Plain>>; 3] {

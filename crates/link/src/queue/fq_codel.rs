@@ -93,12 +93,8 @@ impl<P> FqCoDel<P> {
 
     /// The queue of a flow.
     fn classify(&self, flow: u32) -> usize {
-        let queues = u64::from(self.config.queues);
-        let number = match self.config.perturbation {
-            None => u64::from(flow),
-            Some(perturbation) => mix(u64::from(flow) ^ perturbation),
-        };
-        (number % queues) as usize
+        let number = self.config.perturbation.map_or(flow, |by| (mix(u64::from(flow) ^ by) >> 32) as u32);
+        (number % self.config.queues) as usize
     }
 }
 
@@ -358,7 +354,9 @@ mod tests {
         /// credits).
         #[test]
         fn backlogged_flows_have_equal_shares_in_bytes(
-            sizes in prop::collection::vec(40_u32..1500, 2..8), quantum in 256_u32..3000, served in 1_usize..400
+            sizes in prop::collection::vec(40_u32..1500, 2..8),
+            quantum in 256_u32..3000,
+            served in 1_usize..400,
         ) {
             let mut queue = fq_codel(FqCoDelConfig { quantum, ..packets_limit(100_000) });
             for (flow, &bytes) in (0..).zip(&sizes) {
