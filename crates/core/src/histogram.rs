@@ -38,8 +38,9 @@ impl DelayHistogram {
         self.count
     }
 
-    /// The delay that a share `p` of all delays does not exceed (the smallest with at least `p * count` delays at
-    /// or below it), within 1/64 of itself; `None` before the first delay. `p` outside [0, 1] means the nearer end.
+    /// The delay that a share `p` of all delays does not exceed (the smallest with at least `p * count`
+    /// delays at or below it), within 1/64 of itself; `None` before the first delay. `p` outside [0, 1] means
+    /// the nearer end.
     ///
     /// ```
     /// use crossfade_core::{DelayHistogram, SimTime};
@@ -163,7 +164,8 @@ mod tests {
 
         #[test]
         fn histograms_add_and_subtract(
-            a in prop::collection::vec(0_u64..1 << 40, 0..50), b in prop::collection::vec(0_u64..1 << 40, 0..50),
+            a in prop::collection::vec(0_u64..1 << 40, 0..50),
+            b in prop::collection::vec(0_u64..1 << 40, 0..50),
         ) {
             let mut sum = histogram(&a);
             sum.merge(&histogram(&b));

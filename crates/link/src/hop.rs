@@ -3,6 +3,7 @@
 use crate::limit::QueueLimit;
 use crate::link::{Departure, Link, Packet, Push};
 use crate::statistics::LinkStatistics;
+use crate::transmitter::Transmitter;
 use crossfade_channel::LossProcess;
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
@@ -23,7 +24,7 @@ pub struct HopConfig {
 ///
 /// A packet's whole fate is known when it is pushed, so nothing needs to happen until it comes out.
 pub struct Hop<P> {
-    rate_bps: Option<f64>,
+    transmitter: Transmitter,
     delay: SimTime,
     queue_limit: Option<QueueLimit>,
     loss: Box<dyn LossProcess>,
@@ -32,12 +33,11 @@ pub struct Hop<P> {
     /// When the first of it comes out; [`SimTime::MAX`] if nothing does. Asked for much more often than it
     /// changes.
     next_arrival: SimTime,
-    /// When the transmission of each packet in the queue starts, and its bytes; kept only where the queue has a
-    /// limit.
+    /// When the transmission of each packet in the queue starts, and its bytes; kept only where the queue has
+    /// a limit.
     waiting: VecDeque<(SimTime, u32)>,
     waiting_bytes: u64,
     idle_at: SimTime,
-    last_size: (u32, SimTime),
     statistics: LinkStatistics,
 }
 
@@ -46,7 +46,7 @@ impl<P> Hop<P> {
     pub fn new(config: HopConfig) -> Self {
         let HopConfig { rate_bps, delay, queue_limit, loss } = config;
         Self {
-            rate_bps,
+            transmitter: Transmitter::new(rate_bps),
             delay,
             queue_limit,
             loss,
@@ -55,23 +55,20 @@ impl<P> Hop<P> {
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             idle_at: SimTime::ZERO,
-            last_size: (0, SimTime::ZERO),
             statistics: LinkStatistics::default(),
         }
+    }
+
+    /// Also measures how the queueing delay is distributed; for [`LinkStatistics::queueing_delay`].
+    #[must_use]
+    pub fn with_queueing_delay(mut self) -> Self {
+        self.statistics = LinkStatistics::with_queueing_delay();
+        self
     }
 
     /// When the transmitter has sent everything it holds: `now` or earlier if it is idle.
     pub fn idle_at(&self) -> SimTime {
         self.idle_at
-    }
-
-    fn time_to_transmit(&mut self, bytes: u32) -> SimTime {
-        let Some(rate_bps) = self.rate_bps else { return SimTime::ZERO };
-        // Nearly all packets of a hop have one size: keep the last division.
-        if self.last_size.0 != bytes {
-            self.last_size = (bytes, SimTime::to_transmit(bytes, rate_bps));
-        }
-        self.last_size.1
     }
 
     /// Whether a drop-tail queue would turn a packet of `bytes` away at `now`.
@@ -98,7 +95,7 @@ impl<P: Packet> Link<P> for Hop<P> {
             self.waiting.push_back((start, bytes));
             self.waiting_bytes += u64::from(bytes);
         }
-        self.idle_at = start + self.time_to_transmit(bytes);
+        self.idle_at = start + self.transmitter.time_for(bytes);
         let transmission = self.statistics.transmissions;
         self.statistics.on_transmission(bytes, start - now);
         if self.loss.lost(start, transmission) {
@@ -134,20 +131,9 @@ impl<P: Packet> Link<P> for Hop<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Plain;
+    use crate::testing::{EveryThird, Plain};
     use crossfade_channel::Lossless;
     use proptest::prelude::*;
-
-    /// Loses every transmission whose number is a multiple of three, and checks what it is told.
-    struct EveryThird(Vec<(SimTime, u64)>);
-
-    impl LossProcess for EveryThird {
-        fn lost(&mut self, now: SimTime, transmission: u64) -> bool {
-            self.0.push((now, transmission));
-            assert!(self.0.is_sorted());
-            transmission.is_multiple_of(3)
-        }
-    }
 
     fn hop(queue_limit: Option<QueueLimit>, loss: Box<dyn LossProcess>) -> Hop<Plain> {
         // 1000 bytes last 0.8 ms.
@@ -163,7 +149,7 @@ mod tests {
 
     #[test]
     fn packets_are_serialised_then_delayed() {
-        let mut hop = hop(None, Box::new(Lossless));
+        let mut hop = hop(None, Box::new(Lossless)).with_queueing_delay();
         assert_eq!(hop.push(SimTime::ZERO, Plain::new(1, 1000)), Push::Accepted);
         assert_eq!(hop.push(SimTime::ZERO, Plain::new(2, 1000)), Push::Accepted);
         assert_eq!(hop.push(SimTime::from_millis(5), Plain::new(3, 40)), Push::Accepted);
@@ -177,7 +163,7 @@ mod tests {
         let statistics = hop.statistics();
         assert_eq!(statistics.waiting_s, 0.0008);
         assert_eq!((statistics.transmissions, statistics.transmitted_bytes), (3, 2040));
-        let longest = statistics.queueing_delay.quantile(1.0).unwrap().as_secs_f64();
+        let longest = statistics.queueing_delay.as_ref().unwrap().quantile(1.0).unwrap().as_secs_f64();
         assert!((longest - 0.0008).abs() < 0.0008 / 64.0);
     }
 
@@ -247,10 +233,12 @@ mod tests {
             let mut idle_at = SimTime::ZERO;
             for (i, (gap, bytes)) in arrivals.into_iter().enumerate() {
                 now += SimTime::from_micros(gap);
-                let waiting = starts.iter().filter(|&&(start, _)| start > now).map(|&(_, bytes)| u64::from(bytes));
+                let waiting = starts.iter().filter(|&&(start, _)| start > now);
                 let fits = match limit {
                     QueueLimit::Packets(limit) => waiting.count() < limit,
-                    QueueLimit::Bytes(limit) => waiting.sum::<u64>() + u64::from(bytes) <= limit,
+                    QueueLimit::Bytes(limit) => {
+                        waiting.map(|(_, bytes)| u64::from(*bytes)).sum::<u64>() + u64::from(bytes) <= limit
+                    }
                 };
                 let drops = idle_at > now && !fits;
                 prop_assert_eq!(hop.push(now, Plain::new(i as u32, bytes)) == Push::QueueDrop, drops);
