@@ -5,7 +5,7 @@ use crossfade_channel::{Clock, LossProcess, Lossless, MarkovLoss, TwoStateMarkov
 use crossfade_core::{Estimate, Method, RunSeed, SimTime};
 use crossfade_link::HopConfig;
 use crossfade_sim::{OneHop, SenderGate, StopRule, run};
-use crossfade_transport::{Flavour, RtoConfig, RtoRule, TcpConfig, Variant};
+use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 use std::sync::atomic::AtomicBool;
 
 const SLOT: SimTime = SimTime::from_millis(8);
@@ -37,6 +37,7 @@ fn simulate(model: &Model, slots: u64, seed: u64) -> [Estimate; 2] {
                 limited_transmit: false,
                 rto: RtoConfig { rule: RtoRule::Fixed(rto), backoff: false, max: rto },
                 segments: None,
+                rfc: RfcConfig::default(),
             },
             packet_size: 1000,
             ack_size: 40,

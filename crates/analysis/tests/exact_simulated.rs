@@ -7,7 +7,7 @@ use crossfade_channel::{Clock, LossProcess, Lossless, MarkovLoss, TwoStateMarkov
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::HopConfig;
 use crossfade_sim::{OneHop, SenderGate, StopRule, run};
-use crossfade_transport::{Flavour, RtoConfig, RtoRule, TcpConfig, Variant};
+use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 use std::sync::atomic::AtomicBool;
 
 const SLOT: SimTime = SimTime::from_millis(8);
@@ -45,6 +45,7 @@ fn simulate(model: &Model, slots: u64, seed: u64, run_number: u64) -> [f64; 4] {
                 max: SLOT * u64::from(longest),
             },
             segments: None,
+            rfc: RfcConfig::default(),
         },
         packet_size: 1000,
         ack_size: 40,

@@ -13,7 +13,7 @@ use crate::one_hop::{OneHop, run};
 use crossfade_channel::{DropList, Lossless};
 use crossfade_core::{EventKind, EventRecord, Observer, SimTime};
 use crossfade_link::HopConfig;
-use crossfade_transport::{Flavour, RtoConfig, RtoRule, TcpConfig, Variant};
+use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -263,6 +263,7 @@ fn connection(variant: Variant, limited_transmit: bool, npackets: u64, drops: Dr
                 max: ms * 60_000,
             },
             segments: Some(npackets),
+            rfc: RfcConfig::default(),
         },
         packet_size: 1000,
         ack_size: 40,

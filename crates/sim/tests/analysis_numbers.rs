@@ -8,7 +8,7 @@ use crossfade_channel::{Clock, Iid, LossProcess, Lossless, MarkovLoss, TwoStateM
 use crossfade_core::{Estimate, Method, RunSeed, SimTime};
 use crossfade_link::HopConfig;
 use crossfade_sim::{OneHop, SenderGate, StopRule, run};
-use crossfade_transport::{Flavour, RtoConfig, RtoRule, TcpConfig, Variant};
+use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 use std::sync::atomic::AtomicBool;
 
 const SLOT: SimTime = SimTime::from_millis(8);
@@ -47,6 +47,7 @@ fn throughput(variant: Variant, w_max: u32, k: u32, channel: Channel, p_e: f64) 
                 limited_transmit: false,
                 rto: RtoConfig { rule: RtoRule::Fixed(SLOT * 100), backoff: false, max: SLOT * 100 },
                 segments: None,
+                rfc: RfcConfig::default(),
             },
             packet_size: 1000,
             ack_size: 40,

@@ -4,7 +4,7 @@ use crossfade_channel::{Clock, DropList, Iid, LossProcess, Lossless, MarkovLoss,
 use crossfade_core::{EventKind, EventRecord, Observer, RunSeed, SimTime};
 use crossfade_link::{HopConfig, QueueLimit};
 use crossfade_sim::{Interrupted, OneHop, RunStatistics, SenderGate, StopRule, run};
-use crossfade_transport::{Flavour, RtoConfig, RtoRule, TcpConfig, Variant};
+use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 use proptest::prelude::*;
 use std::sync::atomic::AtomicBool;
 
@@ -25,6 +25,7 @@ fn ns2_tcp(variant: Variant, w_max: u32) -> TcpConfig {
             max: MS * 60_000,
         },
         segments: None,
+        rfc: RfcConfig::default(),
     }
 }
 

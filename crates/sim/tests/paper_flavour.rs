@@ -4,7 +4,7 @@ use crossfade_channel::{LossProcess, Lossless};
 use crossfade_core::{EventKind, EventRecord, SimTime};
 use crossfade_link::HopConfig;
 use crossfade_sim::{OneHop, RunStatistics, SenderGate, StopRule, run};
-use crossfade_transport::{Flavour, RtoConfig, RtoRule, TcpConfig, Variant};
+use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
@@ -35,6 +35,7 @@ fn tcp(variant: Variant, w_max: u32, dupthresh: u32) -> TcpConfig {
         limited_transmit: false,
         rto: RtoConfig { rule: RtoRule::Fixed(SLOT * T_O), backoff: false, max: SLOT * T_O },
         segments: None,
+        rfc: RfcConfig::default(),
     }
 }
 

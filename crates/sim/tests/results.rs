@@ -7,7 +7,7 @@ use crossfade_channel::{Clock, Iid, LossProcess, Lossless, MarkovLoss, RayleighL
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{HopConfig, QueueLimit};
 use crossfade_sim::{OneHop, SenderGate, StopRule, run};
-use crossfade_transport::{Flavour, RtoConfig, RtoRule, TcpConfig, Variant};
+use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
 
@@ -50,6 +50,7 @@ fn connection(flavour: Flavour, variant: Variant, channel: &str) -> OneHop {
             limited_transmit: !paper && variant != Variant::OldTahoe,
             rto: RtoConfig { rule, backoff: !paper, max: SimTime::from_millis(60_000) },
             segments: None,
+            rfc: RfcConfig::default(),
         },
         packet_size: 1000,
         ack_size: 40,

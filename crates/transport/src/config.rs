@@ -1,5 +1,6 @@
 //! What a TCP connection is told at the start.
 
+use crate::rfc::RfcConfig;
 use crossfade_core::SimTime;
 
 /// Whose rules a connection follows.
@@ -11,6 +12,8 @@ pub enum Flavour {
     Paper,
     /// The agents of ns-2.35, row by row.
     Ns2,
+    /// TCP as the RFCs specify it; what they leave open is in [`RfcConfig`].
+    Rfc,
 }
 
 /// How a connection recovers from loss.
@@ -76,4 +79,6 @@ pub struct TcpConfig {
     pub rto: RtoConfig,
     /// How many segments the application has to send; `None` is a source that never runs dry.
     pub segments: Option<u64>,
+    /// What flavour `rfc` leaves open; the other flavours do not look at it.
+    pub rfc: RfcConfig,
 }

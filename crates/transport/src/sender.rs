@@ -1,9 +1,11 @@
 //! The sending end.
 
-use crate::config::TcpConfig;
+use crate::config::{Flavour, TcpConfig};
+use crate::congestion::CongestionControl;
 use crate::recovery::{AckOutcome, LossRecovery, loss_recovery};
+use crate::rfc::RfcSender;
 use crate::segment::{Ack, Segment};
-use crate::state::SendState;
+use crate::state::{SendState, reno_rule};
 use crossfade_core::{SimTime, TcpSnapshot};
 
 /// A TCP sender without IO.
@@ -11,69 +13,181 @@ use crossfade_core::{SimTime, TcpSnapshot};
 /// Tell it what happens ([`on_ack`](Self::on_ack), [`on_timeout`](Self::on_timeout)), then ask it for
 /// segments with [`poll_transmit`](Self::poll_transmit) until there are none, and for the time of its next
 /// timeout.
-pub struct Sender {
+pub struct Sender(Rules);
+
+/// Whose rules are at work.
+enum Rules {
+    /// The idealised sender of the paper, and ns-2's.
+    Classic(Box<Classic>),
+    Rfc(Box<RfcSender>),
+}
+
+struct Classic {
     state: SendState,
     recovery: Box<dyn LossRecovery>,
+    statistics: SenderStatistics,
+}
+
+/// Which timer of a sender expired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expired {
+    /// The retransmission timer (RFC 6298).
+    Retransmission,
+    /// The reordering timer: what was not reported by now is lost (RFC 8985 section 6.3).
+    Reordering,
+    /// The probe timer at the tail of a flight (RFC 8985 section 7).
+    TailLossProbe,
+}
+
+/// What a sender has counted since its start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct SenderStatistics {
+    /// Transmissions of segments sent before.
+    pub retransmissions: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Of these, the ones that F-RTO or Eifel found to be spurious. Flavour `rfc` alone looks.
+    pub spurious_timeouts: u64,
+    /// Fast retransmits, one for each recovery.
+    pub fast_retransmits: u64,
+    /// Of these, the ones that Eifel or D-SACK found to be spurious. Flavour `rfc` alone looks.
+    pub spurious_fast_retransmits: u64,
+    /// Probes at the tail of a flight.
+    pub tail_loss_probes: u64,
+    /// Reductions of the window that answered a congestion mark.
+    pub ecn_reductions: u64,
 }
 
 impl Sender {
-    /// A sender that has sent nothing.
+    /// A sender that has sent nothing; its window follows Reno's rule.
     pub fn new(config: &TcpConfig) -> Self {
-        Self { state: SendState::new(config), recovery: loss_recovery(config) }
+        Self::with_congestion_control(config, reno_rule(config))
+    }
+
+    /// A sender that has sent nothing, and whose window is that of `congestion`.
+    pub fn with_congestion_control(config: &TcpConfig, congestion: Box<dyn CongestionControl>) -> Self {
+        Self(match config.flavour {
+            Flavour::Rfc => Rules::Rfc(Box::new(RfcSender::new(config, congestion))),
+            Flavour::Paper | Flavour::Ns2 => Rules::Classic(Box::new(Classic {
+                state: SendState::new(config, congestion),
+                recovery: loss_recovery(config),
+                statistics: SenderStatistics::default(),
+            })),
+        })
     }
 
     /// An acknowledgement arrived at `now`.
     pub fn on_ack(&mut self, now: SimTime, ack: &Ack) -> AckOutcome {
-        // No honest receiver acknowledges what was never sent.
-        if ack.next_expected > self.state.snd_max {
-            return AckOutcome::Stale;
+        match &mut self.0 {
+            // No honest receiver acknowledges what was never sent.
+            Rules::Classic(sender) if ack.next_expected > sender.state.snd_max => AckOutcome::Stale,
+            Rules::Rfc(sender) if ack.next_expected > sender.snd_max() => AckOutcome::Stale,
+            Rules::Classic(sender) => {
+                let outcome = sender.recovery.on_ack(&mut sender.state, ack, now);
+                sender.statistics.fast_retransmits += u64::from(outcome == AckOutcome::FastRetransmit);
+                outcome
+            }
+            Rules::Rfc(sender) => sender.on_ack(now, ack),
         }
-        self.recovery.on_ack(&mut self.state, ack, now)
     }
 
     /// When [`Self::on_timeout`] is to be called unless something happens before.
     pub fn next_timeout(&self) -> Option<SimTime> {
-        self.state.timer.deadline()
+        match &self.0 {
+            Rules::Classic(sender) => sender.state.timer.deadline(),
+            Rules::Rfc(sender) => sender.next_timeout(),
+        }
     }
 
-    /// The retransmission timer expired; does nothing before [`Self::next_timeout`].
-    pub fn on_timeout(&mut self, now: SimTime) {
-        if self.next_timeout().is_some_and(|deadline| deadline <= now) {
-            self.recovery.on_timeout(&mut self.state, now);
+    /// A timer expired; does nothing before [`Self::next_timeout`]. Returns which one it was.
+    pub fn on_timeout(&mut self, now: SimTime) -> Option<Expired> {
+        match &mut self.0 {
+            Rules::Classic(sender) => {
+                sender.state.timer.deadline().filter(|deadline| *deadline <= now)?;
+                sender.statistics.timeouts += 1;
+                sender.recovery.on_timeout(&mut sender.state, now);
+                Some(Expired::Retransmission)
+            }
+            Rules::Rfc(sender) => sender.on_timeout(now),
         }
     }
 
     /// The next segment to send at `now`, if the window allows one.
     pub fn poll_transmit(&mut self, now: SimTime) -> Option<Segment> {
-        let seq = self.recovery.next_segment(&mut self.state)?;
-        let retransmission = seq < self.state.snd_max;
-        self.state.on_sent(seq, now);
-        Some(Segment { seq, retransmission, timestamp: now, ..Segment::default() })
+        match &mut self.0 {
+            Rules::Classic(sender) => {
+                let seq = sender.recovery.next_segment(&mut sender.state)?;
+                let retransmission = seq < sender.state.snd_max;
+                sender.statistics.retransmissions += u64::from(retransmission);
+                sender.state.on_sent(seq, now);
+                Some(Segment { seq, retransmission, timestamp: now, ..Segment::default() })
+            }
+            Rules::Rfc(sender) => sender.poll_transmit(now),
+        }
+    }
+
+    /// The application has `segments` more to send.
+    pub fn write(&mut self, segments: u64) {
+        match &mut self.0 {
+            Rules::Classic(sender) => {
+                sender.state.available = sender.state.available.saturating_add(segments);
+            }
+            Rules::Rfc(sender) => sender.write(segments),
+        }
     }
 
     /// Whether everything that the application had was acknowledged.
     pub fn is_done(&self) -> bool {
-        self.state.snd_una >= self.state.available
+        match &self.0 {
+            Rules::Classic(sender) => sender.state.snd_una >= sender.state.available,
+            Rules::Rfc(sender) => sender.is_done(),
+        }
     }
 
     /// The oldest segment not yet acknowledged.
     pub fn snd_una(&self) -> u64 {
-        self.state.snd_una
+        match &self.0 {
+            Rules::Classic(sender) => sender.state.snd_una,
+            Rules::Rfc(sender) => sender.snd_una(),
+        }
+    }
+
+    /// How many segments the sender takes to be in the network: RFC 6675's pipe in flavour `rfc`, the flight size
+    /// in the others.
+    pub fn pipe(&self) -> u64 {
+        match &self.0 {
+            Rules::Classic(sender) => sender.state.flight_size(),
+            Rules::Rfc(sender) => sender.pipe(),
+        }
     }
 
     /// The sum, in seconds, and the number of the round trips measured so far.
     pub fn rtt_samples(&self) -> (f64, u64) {
-        (self.state.rtt_sum_s, self.state.rtt_samples)
+        match &self.0 {
+            Rules::Classic(sender) => (sender.state.rtt_sum_s, sender.state.rtt_samples),
+            Rules::Rfc(sender) => sender.rtt_samples(),
+        }
+    }
+
+    /// What was counted since the start.
+    pub fn statistics(&self) -> SenderStatistics {
+        match &self.0 {
+            Rules::Classic(sender) => sender.statistics,
+            Rules::Rfc(sender) => sender.statistics(),
+        }
     }
 
     /// The variables that traces show.
     pub fn snapshot(&self) -> TcpSnapshot {
-        TcpSnapshot {
-            cwnd: self.state.congestion.cwnd(),
-            ssthresh: self.state.congestion.ssthresh(),
-            dupacks: self.state.dupacks,
-            backoff: self.state.rto.backoff(),
-            flight_size: self.state.flight_size(),
+        match &self.0 {
+            Rules::Classic(sender) => TcpSnapshot {
+                cwnd: sender.state.congestion.cwnd(),
+                ssthresh: sender.state.congestion.ssthresh(),
+                dupacks: sender.state.dupacks,
+                backoff: sender.state.rto.backoff(),
+                flight_size: sender.state.flight_size(),
+            },
+            Rules::Rfc(sender) => sender.snapshot(),
         }
     }
 }

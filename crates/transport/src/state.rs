@@ -1,7 +1,7 @@
 //! The sender's variables that loss recovery reads and changes.
 
 use crate::config::{Flavour, TcpConfig};
-use crate::congestion::{AckSample, CongestionControl, RenoRule, Rounding};
+use crate::congestion::{AckSample, CongestionControl, Reno, RenoRule, Rounding};
 use crate::rto::{RetransmissionTimeout, RetransmissionTimer};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
@@ -42,16 +42,24 @@ pub struct SendState {
     pub rtt_samples: u64,
 }
 
+/// Reno's rule as the flavour has it.
+pub(crate) fn reno_rule(config: &TcpConfig) -> Box<dyn CongestionControl> {
+    let (cwnd, ssthresh, limit) = (config.initial_window, config.initial_ssthresh, f64::from(config.w_max));
+    match config.flavour {
+        Flavour::Paper => Box::new(RenoRule::new(cwnd.min(limit), ssthresh, limit, Rounding::Up)),
+        // ns-2 caps the use of the window, not its growth.
+        Flavour::Ns2 => Box::new(RenoRule::new(cwnd, ssthresh, f64::INFINITY, Rounding::Down)),
+        Flavour::Rfc => Box::new(Reno::new(cwnd, ssthresh)),
+    }
+}
+
 impl SendState {
-    /// A connection that has sent nothing.
-    pub fn new(config: &TcpConfig) -> Self {
-        let w_max = f64::from(config.w_max);
-        let (limit, rounding, timer) = match config.flavour {
-            Flavour::Paper => (w_max, Rounding::Up, RetransmissionTimer::Segments(VecDeque::new())),
-            // ns-2 caps the use of the window, not its growth.
-            Flavour::Ns2 => (f64::INFINITY, Rounding::Down, RetransmissionTimer::Flow(None)),
+    /// A connection that has sent nothing, and whose window is that of `congestion`.
+    pub fn new(config: &TcpConfig, congestion: Box<dyn CongestionControl>) -> Self {
+        let timer = match config.flavour {
+            Flavour::Paper => RetransmissionTimer::Segments(VecDeque::new()),
+            Flavour::Ns2 | Flavour::Rfc => RetransmissionTimer::Flow(None),
         };
-        let initial_window = config.initial_window.min(limit);
         Self {
             snd_una: 0,
             snd_nxt: 0,
@@ -62,7 +70,7 @@ impl SendState {
             limited_transmit: config.limited_transmit,
             dupacks: 0,
             retransmit: None,
-            congestion: Box::new(RenoRule::new(initial_window, config.initial_ssthresh, limit, rounding)),
+            congestion,
             rto: RetransmissionTimeout::new(config.rto),
             timer,
             timed: None,

@@ -2,7 +2,10 @@
 //! repeats.
 
 use crossfade_core::SimTime;
-use crossfade_transport::{Ack, Flavour, Receiver, RtoConfig, RtoRule, Segment, Sender, TcpConfig, Variant};
+use crossfade_transport::{
+    Ack, Flavour, RateReduction, Receiver, ReductionBound, RfcConfig, RtoConfig, RtoRule, Segment, Sender,
+    TcpConfig, Variant,
+};
 use proptest::prelude::*;
 
 /// What the network does next. Indices choose among what is under way.
@@ -10,6 +13,9 @@ use proptest::prelude::*;
 enum Op {
     Poll,
     DeliverData(usize),
+    MarkData(usize),
+    RepeatData(usize),
+    DelayedAck,
     LoseData(usize),
     DeliverAck(usize),
     LoseAck(usize),
@@ -22,6 +28,9 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     let op = prop_oneof![
         4 => Just(Op::Poll),
         4 => any::<usize>().prop_map(Op::DeliverData),
+        1 => any::<usize>().prop_map(Op::MarkData),
+        1 => any::<usize>().prop_map(Op::RepeatData),
+        1 => Just(Op::DelayedAck),
         1 => any::<usize>().prop_map(Op::LoseData),
         4 => any::<usize>().prop_map(Op::DeliverAck),
         1 => any::<usize>().prop_map(Op::LoseAck),
@@ -32,13 +41,46 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec(op, 0..400)
 }
 
+/// Every combination of what the RFCs leave open.
+fn rfc_config() -> impl Strategy<Value = RfcConfig> {
+    let rate_reduction = prop_oneof![
+        Just(RateReduction::Immediate),
+        Just(RateReduction::Rfc6937(ReductionBound::Conservative)),
+        Just(RateReduction::Rfc6937(ReductionBound::SlowStart)),
+        Just(RateReduction::Rfc9937),
+    ];
+    let delayed_ack = prop::option::of((1u64..500).prop_map(SimTime::from_millis));
+    (rate_reduction, delayed_ack, any::<[bool; 12]>()).prop_map(|(rate_reduction, delayed_ack, on)| {
+        let [timestamps, d_sack, keep_sack_after_timeout, rescue_retransmission, ..] = on;
+        let [.., rack, tail_loss_probe, impatient, f_rto, eifel, ecn, restart_after_idle, cwnd_validation] =
+            on;
+        RfcConfig {
+            timestamps,
+            delayed_ack,
+            d_sack,
+            keep_sack_after_timeout,
+            rescue_retransmission,
+            rate_reduction,
+            rack,
+            tail_loss_probe,
+            impatient,
+            f_rto,
+            eifel,
+            ecn,
+            restart_after_idle,
+            cwnd_validation,
+        }
+    })
+}
+
 fn config() -> impl Strategy<Value = TcpConfig> {
-    let flavour = prop_oneof![Just(Flavour::Paper), Just(Flavour::Ns2)];
+    let flavour = prop_oneof![1 => Just(Flavour::Paper), 1 => Just(Flavour::Ns2), 4 => Just(Flavour::Rfc)];
     let variant = prop_oneof![
         Just(Variant::OldTahoe),
         Just(Variant::Tahoe),
         Just(Variant::Reno),
         Just(Variant::NewReno),
+        Just(Variant::Sack),
         Just(Variant::Sack)
     ];
     let ms = SimTime::from_millis;
@@ -48,31 +90,45 @@ fn config() -> impl Strategy<Value = TcpConfig> {
             RtoRule::Estimated { min: ms(min), initial: ms(initial), granularity: ms(granularity) }
         }),
     ];
-    (flavour, variant, 1u32..40, 1u32..10, 1u32..64, 1u32..5, any::<bool>(), rule, any::<bool>()).prop_map(
-        move |(
-            flavour,
-            variant,
-            w_max,
-            initial_window,
-            ssthresh,
-            dupthresh,
-            limited_transmit,
-            rule,
-            backoff,
-        )| {
-            TcpConfig {
+    (
+        flavour,
+        variant,
+        1u32..40,
+        1u32..10,
+        1u32..64,
+        1u32..5,
+        any::<bool>(),
+        rule,
+        any::<bool>(),
+        rfc_config(),
+    )
+        .prop_map(
+            move |(
                 flavour,
                 variant,
                 w_max,
-                initial_window: f64::from(initial_window),
-                initial_ssthresh: f64::from(ssthresh),
+                initial_window,
+                ssthresh,
                 dupthresh,
                 limited_transmit,
-                rto: RtoConfig { rule, backoff, max: ms(60_000) },
-                segments: Some(60),
-            }
-        },
-    )
+                rule,
+                backoff,
+                rfc,
+            )| {
+                TcpConfig {
+                    flavour,
+                    variant,
+                    w_max,
+                    initial_window: f64::from(initial_window),
+                    initial_ssthresh: f64::from(ssthresh),
+                    dupthresh,
+                    limited_transmit,
+                    rto: RtoConfig { rule, backoff, max: ms(60_000) },
+                    segments: Some(60),
+                    rfc,
+                }
+            },
+        )
 }
 
 /// A connection and everything that is between its ends.
@@ -92,7 +148,7 @@ impl Play {
         Self {
             config,
             sender: Sender::new(&config),
-            receiver: Receiver::new(config.variant == Variant::Sack),
+            receiver: Receiver::new(&config),
             now: SimTime::ZERO,
             data: Vec::new(),
             acks: Vec::new(),
@@ -106,13 +162,24 @@ impl Play {
             Op::Poll => self.poll(),
             Op::DeliverData(i) => {
                 if let Some(segment) = take(&mut self.data, i) {
-                    self.deliver(segment);
+                    self.deliver(segment, false);
                 }
             }
+            Op::MarkData(i) => {
+                if let Some(segment) = take(&mut self.data, i) {
+                    self.deliver(segment, segment.ecn_capable);
+                }
+            }
+            Op::RepeatData(i) => {
+                if !self.data.is_empty() {
+                    self.data.push(self.data[i % self.data.len()]);
+                }
+            }
+            Op::DelayedAck => self.acks.extend(self.receiver.on_timeout(self.now)),
             Op::LoseData(i) => drop(take(&mut self.data, i)),
             Op::DeliverAck(i) => {
                 if let Some(ack) = take(&mut self.acks, i) {
-                    self.sender.on_ack(self.now, &ack);
+                    self.acknowledge(&ack);
                 }
             }
             Op::LoseAck(i) => drop(take(&mut self.acks, i)),
@@ -145,11 +212,17 @@ impl Play {
         }
     }
 
-    fn deliver(&mut self, segment: Segment) {
-        let received = self.receiver.on_segment(segment.seq);
+    fn deliver(&mut self, segment: Segment, ce: bool) {
+        let received = self.receiver.on_segment(self.now, &segment, ce);
         self.delivered += received.delivered;
-        assert_eq!(self.delivered, received.ack.next_expected, "delivery is in order and exactly once");
-        self.acks.push(received.ack);
+        assert_eq!(self.delivered, self.receiver.rcv_nxt(), "delivery is in order and exactly once");
+        self.acks.extend(received.ack);
+    }
+
+    fn acknowledge(&mut self, ack: &Ack) {
+        let before = self.sender.snd_una();
+        self.sender.on_ack(self.now, ack);
+        assert!(self.sender.snd_una() >= before, "snd_una goes back");
     }
 
     fn wait_for_timeout(&mut self) {
@@ -166,6 +239,9 @@ impl Play {
         assert!(tcp.backoff >= 1);
         assert!(tcp.flight_size <= u64::from(self.config.w_max), "flight size {}", tcp.flight_size);
         assert!(self.sender.snd_una() <= self.receiver.rcv_nxt());
+        // RFC 6675 counts a segment twice while both its transmissions may be under way.
+        assert!(self.sender.pipe() <= 2 * tcp.flight_size, "pipe {}", self.sender.pipe());
+        assert!(tcp.flight_size == 0 || self.sender.next_timeout().is_some(), "no timer runs");
     }
 
     /// The network behaves from now on: everything must arrive.
@@ -173,14 +249,20 @@ impl Play {
         for _ in 0..10_000 {
             self.poll();
             if let Some(segment) = take(&mut self.data, 0) {
-                self.deliver(segment);
+                self.deliver(segment, false);
             } else if let Some(ack) = take(&mut self.acks, 0) {
-                self.sender.on_ack(self.now, &ack);
+                self.acknowledge(&ack);
             } else if self.sender.is_done() {
                 break;
             } else {
-                assert!(self.sender.next_timeout().is_some(), "nothing under way and no timer: deadlock");
-                self.wait_for_timeout();
+                let deadline = self.sender.next_timeout().expect("nothing under way and no timer: deadlock");
+                match self.receiver.next_timeout().filter(|at| *at <= deadline) {
+                    Some(at) => {
+                        self.now = self.now.max(at);
+                        self.acks.extend(self.receiver.on_timeout(self.now));
+                    }
+                    None => self.wait_for_timeout(),
+                }
             }
             self.check();
         }

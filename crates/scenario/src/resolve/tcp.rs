@@ -7,7 +7,7 @@ use crate::scenario::{Flavour, Gate, Rto, Tcp, Variant};
 use crossfade_core::SimTime;
 use crossfade_sim::SenderGate;
 use crossfade_transport as transport;
-use crossfade_transport::{RtoConfig, RtoRule, TcpConfig};
+use crossfade_transport::{RfcConfig, RtoConfig, RtoRule, TcpConfig};
 
 /// The TCP table in the terms of the models.
 pub(super) struct TcpSetup {
@@ -58,6 +58,7 @@ impl Tcp {
             limited_transmit,
             rto: self.rto.resolve(flavour, slot)?,
             segments: None,
+            rfc: RfcConfig::default(),
         };
         let ack_size = self.ack_size.get_or_insert(Size(40)).0;
         let sack_block_size = self.sack_block_size.get_or_insert(Size(8)).0;

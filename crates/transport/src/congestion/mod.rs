@@ -1,9 +1,17 @@
 //! Congestion control: how large the window is. Which segments to repeat is the business of
 //! [`crate::recovery`].
 
+mod cubic;
+mod hystart;
+mod per_ack;
 mod reno;
+mod slow_start;
 
-pub use reno::{RenoRule, Rounding};
+pub use cubic::Cubic;
+pub use hystart::HyStart;
+pub use per_ack::{RenoRule, Rounding};
+pub use reno::{AckCounting, Reno};
+pub use slow_start::SlowStart;
 
 use crossfade_core::SimTime;
 
@@ -25,6 +33,8 @@ pub struct AckSample {
 }
 
 /// A window rule. Loss recovery tells it what happened; it answers with `cwnd` and `ssthresh`, in segments.
+///
+/// Every window given is the one that RFC 5681 section 3.1 halves: under its rules the FlightSize.
 pub trait CongestionControl: Send {
     /// The congestion window.
     fn cwnd(&self) -> f64;
@@ -35,12 +45,30 @@ pub trait CongestionControl: Send {
     /// An acknowledgement outside loss recovery covered new segments.
     fn on_ack(&mut self, ack: &AckSample);
 
-    /// Duplicate acknowledgements showed a loss while `window` segments were allowed under way.
+    /// Duplicate acknowledgements showed a loss while `window` segments were allowed under way. Once for each
+    /// recovery.
     fn on_loss(&mut self, now: SimTime, window: f64);
 
-    /// The retransmission timer expired while `window` segments were allowed under way.
+    /// The retransmission timer expired while `window` segments were allowed under way. Under RFC 5681 section
+    /// 3.1 this is for the first timeout of a segment; its later ones leave `ssthresh` alone and are told by
+    /// [`set_cwnd`](Self::set_cwnd) only.
     fn on_timeout(&mut self, now: SimTime, window: f64);
 
     /// Loss recovery inflates, deflates or restores the window.
     fn set_cwnd(&mut self, cwnd: f64);
+
+    /// An acknowledgement echoed a congestion mark while `window` segments were under way. At most once a round
+    /// trip (RFC 3168 section 6.1.2). A mark counts as a loss unless the rule knows better.
+    fn on_ecn(&mut self, now: SimTime, window: f64) {
+        self.on_loss(now, window);
+    }
+
+    /// The last loss or timeout was spurious: nothing had been lost. Restores the state of before it (RFC 4015
+    /// section 3.2, RFC 9438 section 4.9); the sender bounds the burst that this would allow. Without a
+    /// reduction since the last call, nothing happens. A rule that does not remember keeps its window.
+    fn undo(&mut self) {}
+
+    /// The sender is about to send after nothing was under way for `idle` (RFC 5681 section 4.1, RFC 9438
+    /// section 5.8); it sets the restart window itself.
+    fn on_idle_end(&mut self, _now: SimTime, _idle: SimTime) {}
 }

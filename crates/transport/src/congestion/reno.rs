@@ -1,70 +1,142 @@
-//! The window rule of Tahoe and everything up to SACK: slow start, congestion avoidance, halving.
+//! Reno's rule as RFC 5681 has it.
 
-use super::{AckSample, CongestionControl};
+use super::{AckSample, CongestionControl, SlowStart};
 use crossfade_core::SimTime;
 
-/// How half a window becomes a slow-start threshold.
+/// How congestion avoidance counts an acknowledgement that covers several segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rounding {
-    /// `ssthresh = ceil(W/2)`, and recovery ends at that window (paper, section II).
-    Up,
-    /// `ssthresh = max(2, floor(W/2))`, and a fast retransmit leaves `cwnd = W/2` unrounded (ns-2.35, `slowdown`).
-    Down,
+pub enum AckCounting {
+    /// As one: a receiver that delays acknowledgements halves the growth (RFC 5681 equation (3)).
+    PerAck,
+    /// As the segments that it covers (appropriate byte counting, RFC 3465 section 2.1).
+    PerSegment,
 }
 
-/// Additive increase, multiplicative decrease (Jacobson 1988; RFC 5681 section 3.1).
+/// Reno: slow start, additive increase, halving (RFC 5681 section 3.1). Windows are in segments.
 #[derive(Clone, Debug)]
-pub struct RenoRule {
+pub struct Reno {
+    state: State,
+    /// The state before the last reduction, while that may still turn out spurious.
+    before: Option<State>,
+    counting: AckCounting,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct State {
     cwnd: f64,
     ssthresh: f64,
-    /// The window does not grow beyond this.
-    limit: f64,
-    rounding: Rounding,
+    /// Segments acknowledged since the last step of congestion avoidance.
+    segments_acked: f64,
+    slow_start: SlowStart,
 }
 
-impl RenoRule {
-    /// A rule that starts with these windows, in segments.
-    pub fn new(cwnd: f64, ssthresh: f64, limit: f64, rounding: Rounding) -> Self {
-        Self { cwnd, ssthresh, limit, rounding }
+impl Reno {
+    /// A connection that begins, with the initial window and threshold. Counts segments (RFC 5681 recommends
+    /// it) with L = 1 in slow start.
+    pub fn new(cwnd: f64, ssthresh: f64) -> Self {
+        let state = State { cwnd, ssthresh, segments_acked: 0.0, slow_start: SlowStart::standard(1.0) };
+        Self { state, before: None, counting: AckCounting::PerSegment }
+    }
+
+    /// The same with another slow start.
+    #[must_use]
+    pub fn with_slow_start(mut self, slow_start: SlowStart) -> Self {
+        self.state.slow_start = slow_start;
+        self
+    }
+
+    /// The same with another count in congestion avoidance.
+    #[must_use]
+    pub fn with_counting(mut self, counting: AckCounting) -> Self {
+        self.counting = counting;
+        self
+    }
+
+    /// Halves: `window` is the FlightSize, not `cwnd`, which may be larger than what was in use.
+    fn reduce(&mut self, window: f64) {
+        // RFC 5681 equation (4).
+        self.state.ssthresh = (window / 2.0).max(2.0);
+        self.state.segments_acked = 0.0;
     }
 }
 
-impl CongestionControl for RenoRule {
+impl CongestionControl for Reno {
     fn cwnd(&self) -> f64 {
-        self.cwnd
+        self.state.cwnd
     }
 
     fn ssthresh(&self) -> f64 {
-        self.ssthresh
+        self.state.ssthresh
     }
 
-    /// One step an acknowledgement, however many segments it covers, as in the paper and in ns-2.
-    fn on_ack(&mut self, _ack: &AckSample) {
-        let increment = if self.cwnd < self.ssthresh { 1.0 } else { 1.0 / self.cwnd };
-        self.cwnd = (self.cwnd + increment).min(self.limit);
-    }
-
-    fn on_loss(&mut self, _now: SimTime, window: f64) {
-        let half = window / 2.0;
-        match self.rounding {
-            Rounding::Up => {
-                self.ssthresh = half.ceil();
-                self.cwnd = self.ssthresh;
+    fn on_ack(&mut self, ack: &AckSample) {
+        let state = &mut self.state;
+        if state.cwnd < state.ssthresh {
+            let (growth, ends) = state.slow_start.on_ack(ack);
+            if ack.cwnd_limited {
+                state.cwnd += growth;
             }
-            Rounding::Down => {
-                self.ssthresh = half.floor().max(2.0);
-                self.cwnd = half.max(1.0);
+            if ends {
+                state.ssthresh = state.cwnd;
+            }
+            return;
+        }
+        state.slow_start.on_end();
+        // A window that was not filled has not been tested (RFC 2861 section 3, RFC 7661 section 4.3).
+        if !ack.cwnd_limited {
+            return;
+        }
+        match self.counting {
+            // RFC 5681 equation (3).
+            AckCounting::PerAck => state.cwnd += 1.0 / state.cwnd,
+            // RFC 3465 section 2.1: one segment more for each window acknowledged.
+            AckCounting::PerSegment => {
+                state.segments_acked += ack.acked as f64;
+                if state.segments_acked >= state.cwnd {
+                    // Not more than one, whatever the acknowledgement covers.
+                    state.segments_acked = (state.segments_acked - state.cwnd).min(state.cwnd);
+                    state.cwnd += 1.0;
+                }
             }
         }
     }
 
-    fn on_timeout(&mut self, now: SimTime, window: f64) {
-        self.on_loss(now, window);
-        self.cwnd = 1.0;
+    fn on_loss(&mut self, _now: SimTime, window: f64) {
+        self.before = Some(self.state);
+        self.reduce(window);
+        self.state.slow_start.on_congestion();
+        // RFC 5681 section 3.2 steps 2 and 6; recovery inflates it meanwhile.
+        self.state.cwnd = self.state.ssthresh;
+    }
+
+    fn on_timeout(&mut self, _now: SimTime, window: f64) {
+        self.before = Some(self.state);
+        self.reduce(window);
+        self.state.slow_start.on_timeout();
+        // The loss window (RFC 5681 section 3.1).
+        self.state.cwnd = 1.0;
     }
 
     fn set_cwnd(&mut self, cwnd: f64) {
-        self.cwnd = cwnd;
+        self.state.cwnd = cwnd;
+    }
+
+    /// As a loss, but `cwnd` goes down to 1 under persistent marks (RFC 3168 section 6.1.2).
+    fn on_ecn(&mut self, _now: SimTime, window: f64) {
+        // A mark is never spurious.
+        self.before = None;
+        self.reduce(window);
+        self.state.slow_start.on_congestion();
+        self.state.cwnd = (window / 2.0).max(1.0);
+    }
+
+    fn undo(&mut self) {
+        if let Some(before) = self.before.take() {
+            // RFC 4015 section 3.2. What was gained meanwhile is kept.
+            let cwnd = self.state.cwnd.max(before.cwnd);
+            let ssthresh = self.state.ssthresh.max(before.ssthresh);
+            self.state = State { cwnd, ssthresh, ..before };
+        }
     }
 }
 
@@ -72,40 +144,83 @@ impl CongestionControl for RenoRule {
 mod tests {
     use super::*;
 
-    fn windows_after_each_ack(mut rule: RenoRule, acks: usize) -> Vec<f64> {
-        (0..acks)
-            .map(|_| {
-                rule.on_ack(&AckSample::default());
+    fn ack(acked: u64) -> AckSample {
+        AckSample { acked, cwnd_limited: true, ..AckSample::default() }
+    }
+
+    fn windows_after(mut rule: Reno, acks: &[u64]) -> Vec<f64> {
+        acks.iter()
+            .map(|&acked| {
+                rule.on_ack(&ack(acked));
                 rule.cwnd()
             })
             .collect()
     }
 
     #[test]
-    fn slow_start_doubles_then_growth_is_linear() {
-        let rule = RenoRule::new(1.0, 4.0, 100.0, Rounding::Up);
-        // 4 + 1/4 = 17/4, then 17/4 + 4/17 = 305/68.
-        assert_eq!(windows_after_each_ack(rule, 5), [2.0, 3.0, 4.0, 4.25, 305.0 / 68.0]);
-        // W_th = 1: congestion avoidance from the first acknowledgement (notes on the paper, section 3).
-        let rule = RenoRule::new(1.0, 1.0, 100.0, Rounding::Up);
-        assert_eq!(windows_after_each_ack(rule, 3), [2.0, 2.5, 2.9]);
+    fn slow_start_counts_at_most_l_segments_an_acknowledgement() {
+        let start = Reno::new(2.0, 100.0);
+        assert_eq!(windows_after(start.clone(), &[1, 2, 7]), [3.0, 4.0, 5.0]);
+        let start = start.with_slow_start(SlowStart::standard(2.0));
+        assert_eq!(windows_after(start, &[1, 2, 7]), [3.0, 5.0, 7.0]);
     }
 
     #[test]
-    fn growth_stops_at_the_limit() {
-        let rule = RenoRule::new(5.0, 100.0, 6.0, Rounding::Up);
-        assert_eq!(windows_after_each_ack(rule, 3), [6.0, 6.0, 6.0]);
+    fn after_a_timeout_l_is_one_until_slow_start_ends() {
+        let mut rule = Reno::new(8.0, 4.0).with_slow_start(SlowStart::standard(2.0));
+        rule.on_timeout(SimTime::ZERO, 8.0);
+        assert_eq!((rule.cwnd(), rule.ssthresh()), (1.0, 4.0));
+        assert_eq!(windows_after(rule.clone(), &[5, 5, 5]), [2.0, 3.0, 4.0]);
+        for acked in [5, 5, 5, 1] {
+            rule.on_ack(&ack(acked));
+        }
+        rule.set_cwnd(1.0); // a restart after idle time
+        assert_eq!(windows_after(rule, &[5]), [3.0]);
     }
 
     #[test]
-    fn halving_rounds_as_its_source_does() {
-        let mut paper = RenoRule::new(7.3, 20.0, 24.0, Rounding::Up);
-        paper.on_loss(SimTime::ZERO, 7.3);
-        assert_eq!((paper.cwnd(), paper.ssthresh()), (4.0, 4.0));
-        let mut ns2 = RenoRule::new(7.3, 20.0, f64::INFINITY, Rounding::Down);
-        ns2.on_loss(SimTime::ZERO, 7.3);
-        assert_eq!((ns2.cwnd(), ns2.ssthresh()), (3.65, 3.0));
-        ns2.on_timeout(SimTime::ZERO, 3.65);
-        assert_eq!((ns2.cwnd(), ns2.ssthresh()), (1.0, 2.0));
+    fn congestion_avoidance_adds_a_segment_a_window() {
+        // With W = 4: after 4 acknowledged segments 5, after 5 more 6, also if two segments share an acknowledgement.
+        let rule = Reno::new(4.0, 4.0);
+        assert_eq!(windows_after(rule.clone(), &[1; 9]), [4.0, 4.0, 4.0, 5.0, 5.0, 5.0, 5.0, 5.0, 6.0]);
+        assert_eq!(windows_after(rule.clone(), &[2; 5]), [4.0, 5.0, 5.0, 5.0, 6.0]);
+        // Equation (3): 4 + 1/4, whatever is covered.
+        let rule = rule.with_counting(AckCounting::PerAck);
+        assert_eq!(windows_after(rule, &[2, 2]), [4.25, 305.0 / 68.0]);
+    }
+
+    #[test]
+    fn a_window_that_is_not_filled_does_not_grow() {
+        for ssthresh in [2.0, 100.0] {
+            let mut rule = Reno::new(4.0, ssthresh);
+            for _ in 0..10 {
+                rule.on_ack(&AckSample { cwnd_limited: false, ..ack(1) });
+            }
+            assert_eq!(rule.cwnd(), 4.0);
+        }
+    }
+
+    #[test]
+    fn half_of_what_is_under_way_becomes_the_threshold() {
+        let mut rule = Reno::new(20.0, 100.0);
+        rule.on_loss(SimTime::ZERO, 11.0);
+        assert_eq!((rule.cwnd(), rule.ssthresh()), (5.5, 5.5));
+        rule.on_loss(SimTime::ZERO, 3.0);
+        assert_eq!((rule.cwnd(), rule.ssthresh()), (2.0, 2.0));
+        rule.on_ecn(SimTime::ZERO, 2.0);
+        assert_eq!((rule.cwnd(), rule.ssthresh()), (1.0, 2.0));
+    }
+
+    #[test]
+    fn a_spurious_reduction_is_undone_once_and_a_mark_never() {
+        let mut rule = Reno::new(20.0, 100.0);
+        rule.on_timeout(SimTime::ZERO, 20.0);
+        rule.on_ack(&ack(1));
+        rule.undo();
+        assert_eq!((rule.cwnd(), rule.ssthresh()), (20.0, 100.0));
+        rule.on_loss(SimTime::ZERO, 20.0);
+        rule.on_ecn(SimTime::ZERO, 10.0);
+        rule.undo();
+        assert_eq!((rule.cwnd(), rule.ssthresh()), (5.0, 5.0));
     }
 }

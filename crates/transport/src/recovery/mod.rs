@@ -43,11 +43,11 @@ pub trait LossRecovery: Send {
 pub(crate) fn loss_recovery(config: &TcpConfig) -> Box<dyn LossRecovery> {
     match (config.flavour, config.variant) {
         (Flavour::Paper, variant) => Box::new(paper::PaperRecovery::new(variant)),
-        (Flavour::Ns2, Variant::OldTahoe) => Box::new(ns2_tahoe::Tahoe::without_fast_retransmit()),
-        (Flavour::Ns2, Variant::Tahoe) => Box::new(ns2_tahoe::Tahoe::new()),
-        (Flavour::Ns2, Variant::Reno) => Box::new(ns2_reno::Reno::new()),
-        (Flavour::Ns2, Variant::NewReno) => Box::new(ns2_newreno::NewReno::new()),
-        (Flavour::Ns2, Variant::Sack) => Box::new(ns2_sack::Sack1::new()),
+        (_, Variant::OldTahoe) => Box::new(ns2_tahoe::Tahoe::without_fast_retransmit()),
+        (_, Variant::Tahoe) => Box::new(ns2_tahoe::Tahoe::new()),
+        (_, Variant::Reno) => Box::new(ns2_reno::Reno::new()),
+        (_, Variant::NewReno) => Box::new(ns2_newreno::NewReno::new()),
+        (_, Variant::Sack) => Box::new(ns2_sack::Sack1::new()),
     }
 }
 

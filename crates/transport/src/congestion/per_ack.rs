@@ -1,0 +1,112 @@
+//! The window rule of the paper and of ns-2: slow start, congestion avoidance, halving, one step an
+//! acknowledgement. RFC 5681's is [`super::Reno`].
+
+use super::{AckSample, CongestionControl};
+use crossfade_core::SimTime;
+
+/// How half a window becomes a slow-start threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounding {
+    /// `ssthresh = ceil(W/2)`, and recovery ends at that window (paper, section II).
+    Up,
+    /// `ssthresh = max(2, floor(W/2))`, and a fast retransmit leaves `cwnd = W/2` unrounded (ns-2.35, `slowdown`).
+    Down,
+}
+
+/// Additive increase, multiplicative decrease (Jacobson 1988), as the flavours `paper` and `ns2` have it.
+#[derive(Clone, Debug)]
+pub struct RenoRule {
+    cwnd: f64,
+    ssthresh: f64,
+    /// The window does not grow beyond this.
+    limit: f64,
+    rounding: Rounding,
+}
+
+impl RenoRule {
+    /// A rule that starts with these windows, in segments.
+    pub fn new(cwnd: f64, ssthresh: f64, limit: f64, rounding: Rounding) -> Self {
+        Self { cwnd, ssthresh, limit, rounding }
+    }
+}
+
+impl CongestionControl for RenoRule {
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    /// One step an acknowledgement, however many segments it covers, as in the paper and in ns-2.
+    fn on_ack(&mut self, _ack: &AckSample) {
+        let increment = if self.cwnd < self.ssthresh { 1.0 } else { 1.0 / self.cwnd };
+        self.cwnd = (self.cwnd + increment).min(self.limit);
+    }
+
+    fn on_loss(&mut self, _now: SimTime, window: f64) {
+        let half = window / 2.0;
+        match self.rounding {
+            Rounding::Up => {
+                self.ssthresh = half.ceil();
+                self.cwnd = self.ssthresh;
+            }
+            Rounding::Down => {
+                self.ssthresh = half.floor().max(2.0);
+                self.cwnd = half.max(1.0);
+            }
+        }
+    }
+
+    fn on_timeout(&mut self, now: SimTime, window: f64) {
+        self.on_loss(now, window);
+        self.cwnd = 1.0;
+    }
+
+    fn set_cwnd(&mut self, cwnd: f64) {
+        self.cwnd = cwnd;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn windows_after_each_ack(mut rule: RenoRule, acks: usize) -> Vec<f64> {
+        (0..acks)
+            .map(|_| {
+                rule.on_ack(&AckSample::default());
+                rule.cwnd()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn slow_start_doubles_then_growth_is_linear() {
+        let rule = RenoRule::new(1.0, 4.0, 100.0, Rounding::Up);
+        // 4 + 1/4 = 17/4, then 17/4 + 4/17 = 305/68.
+        assert_eq!(windows_after_each_ack(rule, 5), [2.0, 3.0, 4.0, 4.25, 305.0 / 68.0]);
+        // W_th = 1: congestion avoidance from the first acknowledgement (notes on the paper, section 3).
+        let rule = RenoRule::new(1.0, 1.0, 100.0, Rounding::Up);
+        assert_eq!(windows_after_each_ack(rule, 3), [2.0, 2.5, 2.9]);
+    }
+
+    #[test]
+    fn growth_stops_at_the_limit() {
+        let rule = RenoRule::new(5.0, 100.0, 6.0, Rounding::Up);
+        assert_eq!(windows_after_each_ack(rule, 3), [6.0, 6.0, 6.0]);
+    }
+
+    #[test]
+    fn halving_rounds_as_its_source_does() {
+        let mut paper = RenoRule::new(7.3, 20.0, 24.0, Rounding::Up);
+        paper.on_loss(SimTime::ZERO, 7.3);
+        assert_eq!((paper.cwnd(), paper.ssthresh()), (4.0, 4.0));
+        let mut ns2 = RenoRule::new(7.3, 20.0, f64::INFINITY, Rounding::Down);
+        ns2.on_loss(SimTime::ZERO, 7.3);
+        assert_eq!((ns2.cwnd(), ns2.ssthresh()), (3.65, 3.0));
+        ns2.on_timeout(SimTime::ZERO, 3.65);
+        assert_eq!((ns2.cwnd(), ns2.ssthresh()), (1.0, 2.0));
+    }
+}

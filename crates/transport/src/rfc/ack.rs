@@ -1,0 +1,178 @@
+//! What an acknowledgement means to the sender.
+
+use super::eifel::Cause;
+use super::flight::{Evidence, News};
+use super::frto::{Sent, Verdict};
+use super::{Phase, RfcSender};
+use crate::config::Variant;
+use crate::congestion::AckSample;
+use crate::recovery::AckOutcome;
+use crate::segment::{Ack, SackBlocks};
+use crossfade_core::SimTime;
+
+impl RfcSender {
+    pub(crate) fn on_ack(&mut self, now: SimTime, ack: &Ack) -> AckOutcome {
+        let is_old = ack.next_expected < self.flight.snd_una();
+        if is_old && !self.uses_sack() {
+            return AckOutcome::Stale;
+        }
+        let flight_size = self.flight.size();
+        let news = self.read(now, ack);
+        let rtt = self.measure(now, ack, &news);
+        self.uncredited += news.delivered;
+        if news.acked > 0 {
+            self.dupacks = 0;
+            self.limited_sent = 0;
+            if self.phase != Phase::FastRecovery {
+                // RFC 6298 (5.2), (5.3).
+                self.rto.restart(now, self.flight.size() > 0);
+            }
+        } else if if self.uses_sack() { news.sacked > 0 } else { flight_size > 0 } {
+            // RFC 6675 section 2 counts what reports something new, RFC 5681 section 2 what repeats the last one.
+            self.dupacks += 1;
+        }
+        let marked = ack.ece && self.on_mark(now, flight_size);
+        let was_lost = self.flight.lost();
+        self.find_spurious(now, ack, &news, rtt, marked);
+        self.find_losses(now, &news);
+        let before = self.phase;
+        let safe = news.acked > 0 && self.flight.lost() <= was_lost;
+        let outcome = if is_old && news.sacked == 0 {
+            AckOutcome::Stale
+        } else {
+            match before {
+                Phase::Open => self.on_ack_when_open(now, &news),
+                Phase::FastRecovery => self.on_ack_in_recovery(now, &news, safe),
+                Phase::Loss => self.on_ack_in_loss(&news),
+            }
+        };
+        if before != Phase::Open && self.phase == Phase::Open {
+            self.rack.iter_mut().for_each(super::rack::Rack::on_recovery_end);
+            if self.uses_sack() && self.flight.next_lost().is_some() {
+                // What was sent in the recovery that has ended was lost too.
+                self.start_recovery(now, &news);
+            }
+        }
+        self.probe_after_ack(now, ack, &news);
+        if self.phase == Phase::FastRecovery || before == Phase::FastRecovery {
+            self.uncredited = 0;
+        } else if news.acked > 0 && !marked {
+            self.grow(now, rtt);
+        }
+        outcome
+    }
+
+    /// Puts what an acknowledgement says on the scoreboard.
+    fn read(&mut self, now: SimTime, ack: &Ack) -> News {
+        let sack = if self.uses_sack() { ack.sack } else { SackBlocks::default() };
+        let timestamp_echo = ack.timestamp_echo.filter(|_| self.config.rfc.timestamps);
+        let min_rtt = self.rack.as_ref().and_then(super::rack::Rack::min_rtt);
+        self.flight.on_ack(ack.next_expected, &sack, &Evidence { now, timestamp_echo, min_rtt })
+    }
+
+    fn on_ack_when_open(&mut self, now: SimTime, news: &News) -> AckOutcome {
+        let is_loss = match self.config.variant {
+            Variant::OldTahoe => false,
+            Variant::Tahoe | Variant::Reno | Variant::NewReno => {
+                news.acked == 0 && self.duplicates_show_loss()
+            }
+            // RFC 6675 section 5 (2): IsLost(HighACK + 1), the lowest that can be lost.
+            Variant::Sack => self.flight.next_lost().is_some(),
+        };
+        if is_loss {
+            self.start_recovery(now, news);
+            return AckOutcome::FastRetransmit;
+        }
+        outcome_of(news)
+    }
+
+    fn on_ack_in_loss(&mut self, news: &News) -> AckOutcome {
+        if self.recover.is_none_or(|recover| self.flight.snd_una() >= recover) {
+            self.phase = Phase::Open;
+            return AckOutcome::RecoveryEnd;
+        }
+        outcome_of(news)
+    }
+
+    /// An acknowledgement echoes a congestion mark. Returns whether ECN is in use: such an acknowledgement does
+    /// not let the window grow (RFC 3168 section 6.1.2).
+    fn on_mark(&mut self, now: SimTime, flight_size: u64) -> bool {
+        if self.ecn.enabled() && self.phase == Phase::Open && self.ecn.may_reduce(self.flight.snd_una()) {
+            self.congestion.on_ecn(now, flight_size as f64);
+            self.ecn.on_reduction(self.flight.snd_max());
+            self.statistics.ecn_reductions += 1;
+        }
+        self.ecn.enabled()
+    }
+
+    /// Looks whether the last timeout or fast retransmit had no cause; takes it back if so.
+    fn find_spurious(&mut self, now: SimTime, ack: &Ack, news: &News, rtt: Option<SimTime>, marked: bool) {
+        let sent = Sent {
+            snd_una: self.flight.snd_una(),
+            snd_max: self.flight.snd_max(),
+            recover: self.recover.unwrap_or(0),
+            uses_sack: self.uses_sack(),
+            has_new: self.next_new().is_some(),
+        };
+        let verdict = self.frto.on_ack(news, &sent);
+        if verdict == Verdict::Conventional && self.flight.snd_una() < sent.recover {
+            // RFC 5682 section 2.1 step 3a: no more than three segments after the two new ones.
+            self.congestion.set_cwnd(self.congestion.cwnd().min(3.0));
+        }
+        let Some(episode) = &mut self.episode else { return };
+        let by_frto = verdict == Verdict::Spurious && episode.cause == Cause::Timeout;
+        let by_eifel = self.config.rfc.eifel
+            && self.config.rfc.timestamps
+            && news.acked > 0
+            && episode.answers_original(ack.timestamp_echo);
+        let by_d_sack = self.config.rfc.d_sack
+            && news.duplicate.is_some_and(|block| {
+                episode.all_were_duplicates(block.start, block.end.saturating_sub(block.start))
+            });
+        if by_frto || by_eifel || by_d_sack {
+            // RFC 4015 section 3.2 step 5: a mark says that the reduction was due all the same.
+            self.take_back(now, news.acked, rtt, !marked);
+        }
+    }
+
+    fn grow(&mut self, now: SimTime, rtt: Option<SimTime>) {
+        let next_expected = self.flight.snd_una();
+        let (cwnd, ssthresh) = (self.congestion.cwnd(), self.congestion.ssthresh());
+        let cwnd_limited =
+            !self.config.rfc.cwnd_validation || self.window_use.is_limited(next_expected, cwnd, ssthresh);
+        let acked = std::mem::take(&mut self.uncredited);
+        let snd_max = self.flight.snd_max();
+        self.congestion.on_ack(&AckSample { now, acked, rtt, next_expected, snd_max, cwnd_limited });
+    }
+
+    /// The round trip that an acknowledgement of new data measures.
+    fn measure(&mut self, now: SimTime, ack: &Ack, news: &News) -> Option<SimTime> {
+        if news.acked == 0 {
+            return None;
+        }
+        let rtt = if self.config.rfc.timestamps {
+            // RFC 7323 section 4.1: the echo tells which transmission is answered.
+            now.saturating_sub(ack.timestamp_echo?)
+        } else {
+            let (_, sent) = self.timed.take_if(|(seq, _)| *seq < ack.next_expected)?;
+            now.saturating_sub(sent)
+        };
+        // RFC 7323 section 4.2: the number of samples expected in a window.
+        let in_window = (self.flight.size() + news.acked).div_ceil(2);
+        let samples = if self.config.rfc.timestamps { in_window.max(1) } else { 1 };
+        self.rto.on_sample(rtt, samples);
+        self.rtt_sum_s += rtt.as_secs_f64();
+        self.rtt_samples += 1;
+        Some(rtt)
+    }
+}
+
+pub(super) fn outcome_of(news: &News) -> AckOutcome {
+    if news.acked > 0 {
+        AckOutcome::New
+    } else if news.sacked > 0 {
+        AckOutcome::Duplicate
+    } else {
+        AckOutcome::Stale
+    }
+}

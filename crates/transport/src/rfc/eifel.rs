@@ -1,0 +1,67 @@
+//! Spurious retransmissions: found by timestamps (Eifel, RFC 3522) or by reported duplicates (RFC 3708), and what
+//! the sender does about them (RFC 4015).
+
+use crossfade_core::SimTime;
+
+/// Why the sender has repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    Timeout,
+    /// Duplicates, SACK or RACK.
+    FastRetransmit,
+}
+
+/// A reduction of the window that may still turn out to have had no cause.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Episode {
+    pub(super) cause: Cause,
+    /// The oldest segment when it began: duplicates below are of an earlier one.
+    snd_una: u64,
+    /// When the first repetition was sent (RFC 3522 section 3.2 step 3, `RetransmitTS`).
+    first_repetition: Option<SimTime>,
+    /// The first acknowledgement of new data has come: the timestamps have told what they can.
+    was_acked: bool,
+    repetitions: u32,
+    duplicates: u32,
+    /// The round trip and its deviation before the timeout (RFC 4015 section 3.2 step 0).
+    pub(super) srtt: Option<SimTime>,
+    pub(super) rttvar: SimTime,
+}
+
+impl Episode {
+    pub(super) fn new(cause: Cause, snd_una: u64, srtt: Option<SimTime>, rttvar: SimTime) -> Self {
+        Self {
+            cause,
+            snd_una,
+            first_repetition: None,
+            was_acked: false,
+            repetitions: 0,
+            duplicates: 0,
+            srtt,
+            rttvar,
+        }
+    }
+
+    pub(super) fn on_repetition(&mut self, now: SimTime) {
+        self.first_repetition.get_or_insert(now);
+        self.repetitions += 1;
+    }
+
+    /// An acknowledgement of new data echoes `timestamp`. Whether it answers the original of what was repeated (RFC
+    /// 3522 section 3.2 step 5).
+    pub(super) fn answers_original(&mut self, timestamp: Option<SimTime>) -> bool {
+        if self.first_repetition.is_none() || std::mem::replace(&mut self.was_acked, true) {
+            return false;
+        }
+        timestamp.zip(self.first_repetition).is_some_and(|(echo, repeated)| echo < repeated)
+    }
+
+    /// `segments` from `start` on were reported to have arrived twice. Whether every repetition was (RFC 3708 section
+    /// 3 (A)).
+    pub(super) fn all_were_duplicates(&mut self, start: u64, segments: u64) -> bool {
+        if start >= self.snd_una {
+            self.duplicates = self.duplicates.saturating_add(segments as u32);
+        }
+        self.repetitions > 0 && self.duplicates >= self.repetitions
+    }
+}

@@ -1,0 +1,411 @@
+//! What was sent and not yet acknowledged, segment by segment: the scoreboard of RFC 6675 and the transmission
+//! times of RFC 8985.
+//!
+//! Every operation is amortised O(1) or O(log n) in the window. Blocks that were reported before are skipped by
+//! pointers to the next segment not yet reported (union-find), losses to be repaired wait in a heap.
+
+use crate::segment::{SackBlock, SackBlocks};
+use crossfade_core::SimTime;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// What the sender believes of a segment; in brackets what it adds to the pipe (RFC 6675 section 4, `SetPipe`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// Under way \[1\].
+    InFlight,
+    /// Gone, not yet repeated \[0\].
+    Lost,
+    /// Gone, its repetition is under way \[1\].
+    Repeated,
+    /// Repeated although perhaps not gone: both are under way \[2\].
+    Doubled,
+    /// Arrived beyond a hole \[0\].
+    Sacked,
+}
+
+impl Fate {
+    fn in_pipe(self) -> u64 {
+        match self {
+            Self::Lost | Self::Sacked => 0,
+            Self::InFlight | Self::Repeated => 1,
+            Self::Doubled => 2,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    fate: Fate,
+    ever_repeated: bool,
+    /// When it was last sent.
+    sent_at: SimTime,
+    /// No segment from this one up to here, exclusive, is missing: this one itself unless it is `Sacked`.
+    next_unsacked: u64,
+}
+
+/// A transmission that an acknowledgement has shown to have arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Arrival {
+    pub(super) seq: u64,
+    pub(super) sent_at: SimTime,
+}
+
+/// What tells whether an acknowledgement answers a repetition or its original (RFC 8985 section 6.2 step 2).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Evidence {
+    pub(super) now: SimTime,
+    pub(super) timestamp_echo: Option<SimTime>,
+    pub(super) min_rtt: Option<SimTime>,
+}
+
+impl Evidence {
+    /// Whether the last transmission of a segment, at `sent_at`, may be the one that has arrived.
+    fn fits(&self, sent_at: SimTime) -> bool {
+        self.timestamp_echo.is_none_or(|echo| echo >= sent_at)
+            && self.min_rtt.is_none_or(|min_rtt| self.now.saturating_sub(sent_at) >= min_rtt)
+    }
+}
+
+/// What an acknowledgement told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct News {
+    /// By how many segments `snd_una` advanced.
+    pub(super) acked: u64,
+    /// How many segments were reported beyond it for the first time.
+    pub(super) sacked: u64,
+    /// How many segments are known to have arrived that were not before: RFC 6937's `DeliveredData`.
+    pub(super) delivered: u64,
+    /// One of these was never repeated.
+    pub(super) original_arrived: bool,
+    /// Of these, the lowest that was never repeated.
+    pub(super) lowest_original: Option<u64>,
+    /// Of these, the highest.
+    pub(super) highest: Option<u64>,
+    /// Of these, the transmission that left last.
+    pub(super) latest: Option<Arrival>,
+    /// It reported a duplicate (RFC 2883).
+    pub(super) duplicate: Option<SackBlock>,
+}
+
+impl News {
+    fn add(&mut self, record: &Record, seq: u64, evidence: &Evidence) {
+        self.delivered += 1;
+        self.highest = self.highest.max(Some(seq));
+        if !record.ever_repeated {
+            self.original_arrived = true;
+            self.lowest_original = Some(self.lowest_original.map_or(seq, |lowest| lowest.min(seq)));
+        } else if !evidence.fits(record.sent_at) {
+            return;
+        }
+        if self.latest.is_none_or(|latest| (latest.sent_at, latest.seq) <= (record.sent_at, seq)) {
+            self.latest = Some(Arrival { seq, sent_at: record.sent_at });
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Flight {
+    snd_una: u64,
+    records: VecDeque<Record>,
+    pipe: u64,
+    sacked: u64,
+    /// One past the highest segment reported.
+    highest_sacked: u64,
+    /// Every segment below this has `dupthresh` reported above it, or was reported.
+    lost_below: u64,
+    /// How many of those at `lost_below` and above were reported.
+    sacked_above: u64,
+    /// Lost and not yet repeated, lowest first; entries that are no longer so are skipped.
+    lost: BinaryHeap<Reverse<u64>>,
+    lost_count: u64,
+    /// Transmissions in the order of time, if that is of use; those that no longer matter are skipped.
+    by_time: Option<VecDeque<(SimTime, u64)>>,
+    /// Room for those of them that are looked at again; empty in between.
+    pending: Vec<(SimTime, u64)>,
+}
+
+impl Flight {
+    /// Nothing is under way; `keeps_times` for RACK.
+    pub(super) fn new(keeps_times: bool) -> Self {
+        Self { by_time: keeps_times.then(VecDeque::new), ..Self::default() }
+    }
+
+    pub(super) fn snd_una(&self) -> u64 {
+        self.snd_una
+    }
+
+    /// One past the highest segment ever sent.
+    pub(super) fn snd_max(&self) -> u64 {
+        self.snd_una + self.records.len() as u64
+    }
+
+    /// RFC 5681's `FlightSize`: sent and not cumulatively acknowledged.
+    pub(super) fn size(&self) -> u64 {
+        self.records.len() as u64
+    }
+
+    /// RFC 6675's pipe: how many segments are thought to be in the network.
+    pub(super) fn pipe(&self) -> u64 {
+        self.pipe
+    }
+
+    /// How many segments have been found lost since the start.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost_count
+    }
+
+    /// How many segments beyond `snd_una` were reported.
+    pub(super) fn sacked(&self) -> u64 {
+        self.sacked
+    }
+
+    fn record(&self, seq: u64) -> Option<&Record> {
+        self.records.get(seq.checked_sub(self.snd_una)? as usize)
+    }
+
+    pub(super) fn fate(&self, seq: u64) -> Option<Fate> {
+        self.record(seq).map(|record| record.fate)
+    }
+
+    fn set_fate(&mut self, seq: u64, fate: Fate) {
+        let record = &mut self.records[(seq - self.snd_una) as usize];
+        self.pipe = self.pipe + fate.in_pipe() - record.fate.in_pipe();
+        record.fate = fate;
+    }
+
+    /// A segment leaves: the next in order, or one that is repeated.
+    pub(super) fn on_sent(&mut self, seq: u64, now: SimTime) {
+        if seq == self.snd_max() {
+            self.records.push_back(Record {
+                fate: Fate::InFlight,
+                ever_repeated: false,
+                sent_at: now,
+                next_unsacked: seq,
+            });
+            self.pipe += 1;
+        } else {
+            let record = &mut self.records[(seq - self.snd_una) as usize];
+            record.ever_repeated = true;
+            record.sent_at = now;
+            match record.fate {
+                Fate::InFlight => self.set_fate(seq, Fate::Doubled),
+                Fate::Lost => self.set_fate(seq, Fate::Repeated),
+                // The pipe counts no third copy; what has arrived is not repeated.
+                Fate::Repeated | Fate::Doubled | Fate::Sacked => {}
+            }
+        }
+        if let Some(by_time) = &mut self.by_time {
+            by_time.push_back((now, seq));
+        }
+    }
+
+    /// Takes what an acknowledgement says. Nothing beyond `snd_max` may be acknowledged.
+    pub(super) fn on_ack(&mut self, next_expected: u64, sack: &SackBlocks, evidence: &Evidence) -> News {
+        let mut news = News { duplicate: duplicate(next_expected, sack), ..News::default() };
+        while self.snd_una < next_expected {
+            let Some(record) = self.records.pop_front() else { break };
+            let seq = self.snd_una;
+            self.snd_una += 1;
+            news.acked += 1;
+            self.pipe -= record.fate.in_pipe();
+            if record.fate == Fate::Sacked {
+                self.sacked -= 1;
+                self.sacked_above -= u64::from(seq >= self.lost_below);
+            } else {
+                news.add(&record, seq, evidence);
+            }
+        }
+        self.lost_below = self.lost_below.max(self.snd_una);
+        for block in sack.as_slice().iter().skip(usize::from(news.duplicate.is_some())) {
+            self.on_block(*block, &mut news, evidence);
+        }
+        self.forget_old_times();
+        news
+    }
+
+    fn on_block(&mut self, block: SackBlock, news: &mut News, evidence: &Evidence) {
+        let end = block.end.min(self.snd_max());
+        let mut seq = self.next_unsacked(block.start.max(self.snd_una));
+        while seq < end {
+            news.add(&self.records[(seq - self.snd_una) as usize], seq, evidence);
+            self.set_fate(seq, Fate::Sacked);
+            self.records[(seq - self.snd_una) as usize].next_unsacked = seq + 1;
+            news.sacked += 1;
+            self.sacked += 1;
+            self.sacked_above += u64::from(seq >= self.lost_below);
+            seq = self.next_unsacked(seq + 1);
+        }
+        self.highest_sacked = self.highest_sacked.max(end);
+    }
+
+    /// The lowest segment from `seq` on that was not reported.
+    fn next_unsacked(&mut self, seq: u64) -> u64 {
+        let mut at = seq;
+        while let Some(next) = self.record(at).map(|record| record.next_unsacked).filter(|next| *next != at) {
+            // Halving the path keeps later searches short.
+            let beyond = self.record(next).map_or(next, |record| record.next_unsacked);
+            self.records[(at - self.snd_una) as usize].next_unsacked = beyond;
+            at = beyond;
+        }
+        at
+    }
+
+    /// Marks what RFC 6675's `IsLost` finds: not reported, with `dupthresh` segments above it that were.
+    pub(super) fn mark_lost_by_dupthresh(&mut self, dupthresh: u64) {
+        while let Some(record) = self.record(self.lost_below) {
+            let (seq, fate) = (self.lost_below, record.fate);
+            let above = self.sacked_above - u64::from(fate == Fate::Sacked);
+            if above < dupthresh {
+                break;
+            }
+            match fate {
+                Fate::Sacked => self.sacked_above -= 1,
+                Fate::InFlight => self.mark_lost(seq),
+                // The original is gone, the repetition may be under way.
+                Fate::Doubled => self.set_fate(seq, Fate::Repeated),
+                Fate::Lost | Fate::Repeated => {}
+            }
+            self.lost_below += 1;
+        }
+    }
+
+    /// A segment under way is gone, and its repetition if there is one.
+    pub(super) fn mark_lost(&mut self, seq: u64) {
+        if self.fate(seq).is_some_and(|fate| fate != Fate::Lost && fate != Fate::Sacked) {
+            self.set_fate(seq, Fate::Lost);
+            self.lost.push(Reverse(seq));
+            self.lost_count += 1;
+        }
+    }
+
+    /// Everything not reported is gone (after a timeout).
+    pub(super) fn mark_all_lost(&mut self) {
+        self.lost.clear();
+        for seq in self.snd_una..self.snd_max() {
+            if self.fate(seq) != Some(Fate::Sacked) {
+                self.set_fate(seq, Fate::Lost);
+                self.lost.push(Reverse(seq));
+            }
+        }
+    }
+
+    /// Nothing was lost after all: what was taken for lost is under way.
+    pub(super) fn unmark_lost(&mut self) {
+        while let Some(seq) = self.next_lost() {
+            self.lost.pop();
+            self.set_fate(seq, Fate::InFlight);
+        }
+        self.sort_times();
+    }
+
+    /// Puts everything under way into the order of time again: some of it was left out.
+    fn sort_times(&mut self) {
+        let Some(by_time) = &mut self.by_time else { return };
+        by_time.clear();
+        let under_way = self.records.iter().zip(self.snd_una..);
+        by_time.extend(under_way.map(|(record, seq)| (record.sent_at, seq)));
+        by_time.make_contiguous().sort_unstable();
+    }
+
+    /// Marks what was sent before the transmission `newest`, which has arrived, and at least `wait` ago (RFC 8985
+    /// section 6.2 step 5). Returns when the last of the others that were sent before it will have waited so long.
+    pub(super) fn mark_lost_by_time(
+        &mut self,
+        newest: (SimTime, u64),
+        wait: SimTime,
+        now: SimTime,
+    ) -> Option<SimTime> {
+        let mut by_time = self.by_time.take()?;
+        let mut deadline = None;
+        debug_assert!(self.pending.is_empty());
+        while let Some(&(sent_at, seq)) = by_time.front() {
+            if sent_at > newest.0 {
+                break;
+            }
+            by_time.pop_front();
+            let waits = self.record(seq).is_some_and(|record| {
+                record.sent_at == sent_at && !matches!(record.fate, Fate::Sacked | Fate::Lost)
+            });
+            if !waits {
+                continue;
+            }
+            let lost_at = sent_at.saturating_add(wait);
+            if (sent_at, seq) < newest && lost_at <= now {
+                self.mark_lost(seq);
+                continue;
+            }
+            if (sent_at, seq) < newest {
+                deadline = deadline.max(Some(lost_at));
+            }
+            self.pending.push((sent_at, seq));
+        }
+        while let Some(transmission) = self.pending.pop() {
+            by_time.push_front(transmission);
+        }
+        self.by_time = Some(by_time);
+        deadline
+    }
+
+    /// Forgets what was reported (RFC 2018 section 8).
+    pub(super) fn forget_sacked(&mut self) {
+        for (record, seq) in self.records.iter_mut().zip(self.snd_una..) {
+            record.next_unsacked = seq;
+            if record.fate == Fate::Sacked {
+                record.fate = Fate::InFlight;
+                self.pipe += 1;
+            }
+        }
+        (self.sacked, self.sacked_above) = (0, 0);
+        (self.highest_sacked, self.lost_below) = (self.snd_una, self.snd_una);
+        self.sort_times();
+    }
+
+    /// The lowest segment that is lost and not yet repeated.
+    pub(super) fn next_lost(&mut self) -> Option<u64> {
+        while let Some(&Reverse(seq)) = self.lost.peek() {
+            if self.fate(seq) == Some(Fate::Lost) {
+                return Some(seq);
+            }
+            self.lost.pop();
+        }
+        None
+    }
+
+    /// The lowest segment from `from` on with reported segments above it, itself not reported (RFC 6675 section
+    /// 4, `NextSeg` rule 3).
+    pub(super) fn next_hole(&mut self, from: u64) -> Option<u64> {
+        let seq = self.next_unsacked(from.max(self.snd_una));
+        (seq < self.highest_sacked).then_some(seq)
+    }
+
+    /// The highest segment not reported.
+    pub(super) fn highest_unsacked(&self) -> Option<u64> {
+        let at = self.records.iter().rposition(|record| record.fate != Fate::Sacked)?;
+        Some(self.snd_una + at as u64)
+    }
+
+    /// Drops transmissions from the front of the order of time that no longer matter.
+    fn forget_old_times(&mut self) {
+        let Some(by_time) = &mut self.by_time else { return };
+        while let Some(&(sent_at, seq)) = by_time.front() {
+            let record = seq.checked_sub(self.snd_una).and_then(|at| self.records.get(at as usize));
+            let matters = record.is_some_and(|record| {
+                record.sent_at == sent_at && !matches!(record.fate, Fate::Sacked | Fate::Lost)
+            });
+            if matters {
+                break;
+            }
+            by_time.pop_front();
+        }
+    }
+}
+
+/// The first block reports a duplicate if it lies below the cumulative acknowledgement or in the second block
+/// (RFC 2883 section 4).
+fn duplicate(next_expected: u64, sack: &SackBlocks) -> Option<SackBlock> {
+    let blocks = sack.as_slice();
+    let first = *blocks.first()?;
+    let is_inside = |second: &SackBlock| second.start <= first.start && first.end <= second.end;
+    (first.end <= next_expected || blocks.get(1).is_some_and(is_inside)).then_some(first)
+}

@@ -1,0 +1,183 @@
+//! TCP as the RFCs specify it: the sender of flavour `rfc`.
+//!
+//! The connection is established (RFC 9293 section 3.5 is not simulated), the receiver's window is constant because
+//! its application reads at once, and every segment is full-sized, so that the windows of RFC 5681 count segments.
+//!
+//! ```text
+//!               loss shown by duplicates, SACK or RACK
+//!   ┌──────┐ ────────────────────────────────────────> ┌──────────────┐
+//!   │ Open │ <──── everything sent until then acked ── │ FastRecovery │
+//!   └──────┘                                           └──────────────┘
+//!     │  ^                                                    │
+//!     │  └── everything sent until then acked ── ┌──────┐ <───┤ timeout
+//!     └───────────────── timeout ──────────────> │ Loss │     │
+//!                                                └──────┘ <───┘
+//! ```
+//!
+//! One mechanism is one file; which of them are at work says [`RfcConfig`].
+
+mod ack;
+mod config;
+mod ecn;
+mod eifel;
+mod flight;
+mod frto;
+mod newreno;
+mod prr;
+mod rack;
+mod recovery;
+mod rto;
+mod sack;
+mod timers;
+mod tlp;
+mod transmit;
+mod window_use;
+
+pub use config::{RateReduction, ReductionBound, RfcConfig};
+
+use crate::config::{TcpConfig, Variant};
+use crate::congestion::CongestionControl;
+use crate::sender::SenderStatistics;
+use crossfade_core::{SimTime, TcpSnapshot};
+use ecn::Ecn;
+use eifel::Episode;
+use flight::Flight;
+use frto::Frto;
+use prr::Prr;
+use rack::Rack;
+use rto::Rto;
+use sack::SackRecovery;
+use tlp::TailLossProbe;
+use window_use::WindowUse;
+
+/// What the sender is doing about losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Nothing is known to be lost.
+    Open,
+    /// Repairs losses that acknowledgements have shown.
+    FastRecovery,
+    /// Starts over after a timeout.
+    Loss,
+}
+
+pub(crate) struct RfcSender {
+    config: TcpConfig,
+    /// How many segments the application has written.
+    available: u64,
+    flight: Flight,
+    congestion: Box<dyn CongestionControl>,
+    rto: Rto,
+    phase: Phase,
+    /// Duplicate acknowledgements since the last new one.
+    dupacks: u32,
+    /// One past the highest segment sent when the last loss was found: RFC 6582's `recover`, RFC 6675's
+    /// `RecoveryPoint`.
+    recover: Option<u64>,
+    /// A repetition that the window can't hold back.
+    force: Option<u64>,
+    /// `NewReno` has seen a partial acknowledgement in this recovery.
+    seen_partial: bool,
+    sack: SackRecovery,
+    /// How a recovery with SACK spreads its segments.
+    prr: Option<Prr>,
+    /// The times of transmission find losses.
+    rack: Option<Rack>,
+    /// Tail losses are probed for.
+    probes: bool,
+    tlp: TailLossProbe,
+    frto: Frto,
+    /// The last reduction of the window, while it may still turn out to have had no cause.
+    episode: Option<Episode>,
+    ecn: Ecn,
+    /// New segments that limited transmit has sent beyond the window since the first duplicate.
+    limited_sent: u64,
+    /// Segments that arrived and that the window rule was not told of.
+    uncredited: u64,
+    window_use: WindowUse,
+    last_sent: Option<SimTime>,
+    /// The oldest segment at the last timeout.
+    timed_out_at: Option<u64>,
+    /// Without timestamps: the segment whose round trip is being measured, and when it was sent.
+    timed: Option<(u64, SimTime)>,
+    rtt_sum_s: f64,
+    rtt_samples: u64,
+    statistics: SenderStatistics,
+}
+
+impl RfcSender {
+    pub(crate) fn new(config: &TcpConfig, congestion: Box<dyn CongestionControl>) -> Self {
+        let uses_rack = config.rfc.rack && config.variant == Variant::Sack;
+        Self {
+            config: *config,
+            available: config.segments.unwrap_or(u64::MAX),
+            flight: Flight::new(uses_rack),
+            congestion,
+            rto: Rto::new(config.rto),
+            phase: Phase::Open,
+            dupacks: 0,
+            recover: None,
+            force: None,
+            seen_partial: false,
+            sack: SackRecovery::default(),
+            prr: None,
+            rack: uses_rack.then(Rack::new),
+            probes: uses_rack && config.rfc.tail_loss_probe,
+            tlp: TailLossProbe::default(),
+            frto: Frto::Off,
+            episode: None,
+            ecn: Ecn::new(config.rfc.ecn),
+            limited_sent: 0,
+            uncredited: 0,
+            window_use: WindowUse::default(),
+            last_sent: None,
+            timed_out_at: None,
+            timed: None,
+            rtt_sum_s: 0.0,
+            rtt_samples: 0,
+            statistics: SenderStatistics::default(),
+        }
+    }
+
+    fn uses_sack(&self) -> bool {
+        self.config.variant == Variant::Sack
+    }
+
+    pub(crate) fn write(&mut self, segments: u64) {
+        self.available = self.available.saturating_add(segments);
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.flight.snd_una() >= self.available
+    }
+
+    pub(crate) fn snd_una(&self) -> u64 {
+        self.flight.snd_una()
+    }
+
+    pub(crate) fn snd_max(&self) -> u64 {
+        self.flight.snd_max()
+    }
+
+    pub(crate) fn pipe(&self) -> u64 {
+        self.flight.pipe()
+    }
+
+    pub(crate) fn rtt_samples(&self) -> (f64, u64) {
+        (self.rtt_sum_s, self.rtt_samples)
+    }
+
+    pub(crate) fn statistics(&self) -> SenderStatistics {
+        self.statistics
+    }
+
+    pub(crate) fn snapshot(&self) -> TcpSnapshot {
+        TcpSnapshot {
+            cwnd: self.congestion.cwnd(),
+            ssthresh: self.congestion.ssthresh(),
+            dupacks: self.dupacks,
+            backoff: self.rto.backoff(),
+            flight_size: self.flight.size(),
+        }
+    }
+}

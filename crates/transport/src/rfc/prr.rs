@@ -1,0 +1,120 @@
+//! Proportional Rate Reduction: how many segments follow each acknowledgement of a recovery with SACK (RFC 6937
+//! section 3, RFC 9937 section 6).
+
+use super::config::{RateReduction, ReductionBound};
+
+/// Counts of one recovery, in segments.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prr {
+    rule: RateReduction,
+    ssthresh: u64,
+    /// RFC 6937's `RecoverFS`: what was under way when recovery began.
+    recover_fs: u64,
+    /// RFC 6937's `prr_delivered` and `prr_out`.
+    delivered: u64,
+    out: u64,
+}
+
+/// The flight of a recovery that begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) ssthresh: f64,
+    pub(super) flight_size: u64,
+    /// Reported beyond `snd_una`, with what the first acknowledgement of the recovery reported.
+    pub(super) sacked: u64,
+    /// What that acknowledgement has shown to have arrived.
+    pub(super) delivered: u64,
+    /// What it acknowledged cumulatively.
+    pub(super) acked: u64,
+}
+
+impl Prr {
+    pub(super) fn start(rule: RateReduction, entry: &Entry) -> Self {
+        let recover_fs = match rule {
+            // RFC 9937 section 6: what was reported before will not be delivered in recovery.
+            RateReduction::Rfc9937 => entry.flight_size - entry.sacked + entry.delivered,
+            // RFC 6937 section 3: snd.nxt - snd.una, before the acknowledgement.
+            RateReduction::Rfc6937(_) | RateReduction::Immediate => entry.flight_size + entry.acked,
+        };
+        Self {
+            rule,
+            ssthresh: (entry.ssthresh as u64).max(1),
+            recover_fs: recover_fs.max(1),
+            delivered: 0,
+            out: 0,
+        }
+    }
+
+    /// Nothing was sent yet.
+    pub(super) fn is_new(&self) -> bool {
+        self.out == 0
+    }
+
+    /// A segment was sent, new or repeated.
+    pub(super) fn on_sent(&mut self) {
+        self.out += 1;
+    }
+
+    /// An acknowledgement has shown that `delivered` segments arrived and leaves `pipe` under way; `safe` if it moved
+    /// `snd_una` and showed no further loss (RFC 9937's `SafeACK`). Returns how many segments may follow.
+    pub(super) fn on_ack(&mut self, delivered: u64, pipe: u64, safe: bool) -> u64 {
+        self.delivered += delivered;
+        let owed = self.delivered.saturating_sub(self.out);
+        let sndcnt = if pipe > self.ssthresh {
+            // The proportional part: ceil(prr_delivered * ssthresh / RecoverFS) - prr_out.
+            (self.delivered * self.ssthresh).div_ceil(self.recover_fs).saturating_sub(self.out)
+        } else {
+            let limit = match self.rule {
+                // RFC 9937 section 6: CRB, and a segment more while recovery makes good progress.
+                RateReduction::Rfc9937 => owed.max(delivered) + u64::from(safe),
+                // RFC 6937 section 3.
+                RateReduction::Rfc6937(ReductionBound::Conservative) | RateReduction::Immediate => owed,
+                RateReduction::Rfc6937(ReductionBound::SlowStart) => owed.max(delivered) + 1,
+            };
+            limit.min(self.ssthresh - pipe)
+        };
+        // RFC 9937 section 6: recovery begins with a fast retransmit in any case.
+        sndcnt.max(u64::from(self.out == 0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One of `flight_size` segments is lost, each acknowledgement reports one more; returns after how many of them
+    /// segments were sent.
+    fn sent_after(rule: RateReduction, flight_size: u64, ssthresh: f64) -> Vec<u64> {
+        let entry = Entry { ssthresh, flight_size, sacked: 3, delivered: 1, acked: 0 };
+        let mut prr = Prr::start(rule, &entry);
+        let mut pipe = flight_size - 4;
+        (4..flight_size)
+            .map(|_| {
+                let sndcnt = prr.on_ack(1, pipe, false);
+                (0..sndcnt).for_each(|_| prr.on_sent());
+                pipe = pipe + sndcnt - 1;
+                sndcnt
+            })
+            .collect()
+    }
+
+    #[test]
+    fn half_the_segments_are_sent_through_the_whole_recovery() {
+        // RFC 6937 section 4, first figure: 20 segments, Reno; the fast retransmit, then a segment for every second
+        // acknowledgement until the pipe is ssthresh = 10.
+        let rule = RateReduction::Rfc6937(ReductionBound::SlowStart);
+        let sent = sent_after(rule, 20, 10.0);
+        assert_eq!(sent[..8], [1, 0, 1, 0, 1, 0, 1, 0]);
+    }
+
+    #[test]
+    fn a_burst_of_losses_is_answered_as_the_bound_says() {
+        // RFC 6937 section 4, second figure: 20 segments, the first 15 are lost: the pipe falls below ssthresh.
+        let entry = Entry { ssthresh: 10.0, flight_size: 20, sacked: 3, delivered: 1, acked: 0 };
+        let first = |rule| Prr::start(rule, &entry).on_ack(1, 4, false);
+        assert_eq!(first(RateReduction::Rfc6937(ReductionBound::Conservative)), 1);
+        assert_eq!(first(RateReduction::Rfc6937(ReductionBound::SlowStart)), 2);
+        assert_eq!(first(RateReduction::Rfc9937), 1);
+        assert_eq!(Prr::start(RateReduction::Rfc9937, &entry).on_ack(1, 4, true), 2);
+    }
+}

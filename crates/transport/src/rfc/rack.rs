@@ -1,0 +1,108 @@
+//! RACK: losses found by the time of transmission (RFC 8985 section 6).
+
+use super::flight::{Arrival, News};
+use crossfade_core::SimTime;
+
+/// After so many recoveries without a reported duplicate the reordering window shrinks again (RFC 8985 section
+/// 6.2 step 4).
+const REO_WND_PERSIST: u32 = 16;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rack {
+    /// When the segment that was sent last among those that have arrived was sent, and its number.
+    newest: Option<(SimTime, u64)>,
+    /// The round trip of that segment.
+    rtt: SimTime,
+    min_rtt: Option<SimTime>,
+    /// One past the highest segment that has arrived.
+    fack: u64,
+    reordering_seen: bool,
+    reo_wnd_mult: u32,
+    reo_wnd_persist: u32,
+    /// Until this is acknowledged, duplicates belong to the same round.
+    dsack_round: Option<u64>,
+    /// When the reordering timer expires, if it runs.
+    pub(super) deadline: Option<SimTime>,
+}
+
+/// What the reordering window depends on besides RACK's own memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Surroundings {
+    pub(super) snd_una: u64,
+    pub(super) snd_max: u64,
+    pub(super) in_recovery: bool,
+    /// At least `dupthresh` segments are reported.
+    pub(super) many_sacked: bool,
+    pub(super) srtt: Option<SimTime>,
+}
+
+impl Rack {
+    pub(super) fn new() -> Self {
+        Self {
+            newest: None,
+            rtt: SimTime::ZERO,
+            min_rtt: None,
+            fack: 0,
+            reordering_seen: false,
+            reo_wnd_mult: 1,
+            reo_wnd_persist: REO_WND_PERSIST,
+            dsack_round: None,
+            deadline: None,
+        }
+    }
+
+    /// The shortest round trip seen.
+    pub(super) fn min_rtt(&self) -> Option<SimTime> {
+        self.min_rtt
+    }
+
+    /// Takes what an acknowledgement told, which came at `now` (section 6.2, steps 1 to 3).
+    pub(super) fn on_ack(&mut self, now: SimTime, news: &News) {
+        // Step 2; repetitions that may be answered by the original were sorted out before.
+        if let Some(Arrival { seq, sent_at }) = news.latest {
+            let rtt = now.saturating_sub(sent_at);
+            if self.newest.is_none_or(|newest| newest < (sent_at, seq)) {
+                (self.newest, self.rtt) = (Some((sent_at, seq)), rtt);
+            }
+            // Step 1.
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
+        }
+        // Step 3: an original arrives after what was sent later.
+        self.reordering_seen |= news.lowest_original.is_some_and(|seq| seq + 1 < self.fack);
+        self.fack = self.fack.max(news.highest.map_or(0, |seq| seq + 1));
+    }
+
+    /// Takes a reported duplicate: the window was too short (section 6.2, step 4).
+    pub(super) fn on_duplicate(&mut self, around: &Surroundings) {
+        self.dsack_round = self.dsack_round.filter(|round| around.snd_una < *round);
+        if self.dsack_round.is_none() {
+            self.dsack_round = Some(around.snd_max);
+            self.reo_wnd_mult = self.reo_wnd_mult.saturating_add(1);
+            self.reo_wnd_persist = REO_WND_PERSIST;
+        }
+    }
+
+    /// A recovery ended (section 6.2, step 4).
+    pub(super) fn on_recovery_end(&mut self) {
+        self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
+        if self.reo_wnd_persist == 0 {
+            self.reo_wnd_mult = 1;
+        }
+    }
+
+    /// How long a segment may be overtaken (section 6.2, step 4).
+    fn reo_wnd(&self, around: &Surroundings) -> SimTime {
+        if !self.reordering_seen && (around.in_recovery || around.many_sacked) {
+            return SimTime::ZERO;
+        }
+        let quarter = self.min_rtt.map_or(0, |min_rtt| min_rtt.as_nanos() / 4);
+        let wnd = SimTime::from_nanos(quarter).saturating_mul(u64::from(self.reo_wnd_mult));
+        around.srtt.map_or(wnd, |srtt| wnd.min(srtt))
+    }
+
+    /// The newest transmission that has arrived, and how long after its own transmission an older one is lost
+    /// (section 6.2, step 5: `RACK.rtt + RACK.reo_wnd`).
+    pub(super) fn lost_after(&self, around: &Surroundings) -> Option<((SimTime, u64), SimTime)> {
+        Some((self.newest?, self.rtt.saturating_add(self.reo_wnd(around))))
+    }
+}

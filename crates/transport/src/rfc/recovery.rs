@@ -1,0 +1,138 @@
+//! Fast recovery: how it begins and ends.
+
+use super::ack::outcome_of;
+use super::config::RateReduction;
+use super::eifel::{Cause, Episode};
+use super::flight::News;
+use super::prr::{Entry, Prr};
+use super::sack::SackRecovery;
+use super::{Phase, RfcSender};
+use crate::config::Variant;
+use crate::recovery::AckOutcome;
+use crossfade_core::SimTime;
+
+impl RfcSender {
+    /// A loss was found, by acknowledgements or by the reordering timer: the fast retransmit.
+    pub(super) fn start_recovery(&mut self, now: SimTime, news: &News) {
+        self.statistics.fast_retransmits += 1;
+        let (snd_una, snd_max) = (self.flight.snd_una(), self.flight.snd_max());
+        // RFC 5681 section 3.2 step 2: what limited transmit sent does not count.
+        let window = (self.flight.size().saturating_sub(self.limited_sent)).max(1) as f64;
+        self.recover = Some(snd_max);
+        self.tlp.stop();
+        if self.config.variant == Variant::Tahoe {
+            self.congestion.on_timeout(now, window);
+            self.start_over(now);
+            return;
+        }
+        // RFC 3168 section 6.1.2: once for a window of data, whether of marks or of losses.
+        if self.ecn.may_reduce(snd_una) {
+            let (srtt, rttvar) = (self.rto.srtt(), self.rto.rttvar());
+            self.episode = Some(Episode::new(Cause::FastRetransmit, snd_una, srtt, rttvar));
+            self.congestion.on_loss(now, window);
+            self.ecn.on_reduction(snd_max);
+        }
+        self.phase = Phase::FastRecovery;
+        self.seen_partial = false;
+        self.sack = SackRecovery::start(snd_una);
+        let ssthresh = self.congestion.ssthresh();
+        self.congestion.set_cwnd(ssthresh);
+        if !self.uses_sack() {
+            // RFC 5681 section 3.2 step 3.
+            self.inflate(self.config.dupthresh);
+            self.repeat_oldest();
+        } else if self.config.rfc.rate_reduction == RateReduction::Immediate {
+            // RFC 6675 section 5 (4.3): whatever the window.
+            self.force = self.flight.next_lost();
+        } else {
+            let (flight_size, sacked) = (self.flight.size(), self.flight.sacked());
+            let (delivered, acked) = (news.delivered, news.acked);
+            let entry = Entry { ssthresh, flight_size, sacked, delivered, acked };
+            self.prr = Some(Prr::start(self.config.rfc.rate_reduction, &entry));
+            self.reduce_rate(news.delivered, false);
+        }
+        self.rto.restart(now, true);
+    }
+
+    pub(super) fn on_ack_in_recovery(&mut self, now: SimTime, news: &News, safe: bool) -> AckOutcome {
+        let outcome = if !self.uses_sack() {
+            self.on_ack_without_sack(now, news.acked)
+        } else if self.recover.is_none_or(|recover| self.flight.snd_una() >= recover) {
+            // RFC 6675 section 5 (A); RFC 9937 section 6: whatever was sent, the window is ssthresh.
+            self.end_recovery(self.congestion.ssthresh());
+            AckOutcome::RecoveryEnd
+        } else {
+            self.reduce_rate(news.delivered, safe);
+            if news.acked > 0 {
+                // RFC 6298 (5.3).
+                self.rto.restart(now, true);
+            }
+            outcome_of(news)
+        };
+        if self.phase == Phase::Open {
+            self.rto.restart(now, self.flight.size() > 0);
+        }
+        outcome
+    }
+
+    /// Proportional Rate Reduction sets the window anew for each acknowledgement that shows an arrival.
+    pub(super) fn reduce_rate(&mut self, delivered: u64, safe: bool) {
+        let pipe = self.flight.pipe();
+        if let Some(prr) = &mut self.prr
+            && (delivered > 0 || prr.is_new())
+        {
+            let sndcnt = prr.on_ack(delivered, pipe, safe);
+            self.congestion.set_cwnd((pipe + sndcnt).max(1) as f64);
+        }
+    }
+
+    /// The oldest segment is lost and is repeated whatever the window.
+    pub(super) fn repeat_oldest(&mut self) {
+        let snd_una = self.flight.snd_una();
+        self.flight.mark_lost(snd_una);
+        self.force = Some(snd_una);
+    }
+
+    pub(super) fn end_recovery(&mut self, cwnd: f64) {
+        self.phase = Phase::Open;
+        self.prr = None;
+        self.congestion.set_cwnd(cwnd.max(1.0));
+    }
+
+    /// The last reduction had no cause: resumes where it came (RFC 4015 section 3.2).
+    pub(super) fn take_back(
+        &mut self,
+        now: SimTime,
+        acked: u64,
+        rtt: Option<SimTime>,
+        restores_window: bool,
+    ) {
+        let Some(episode) = self.episode.take() else { return };
+        match episode.cause {
+            Cause::Timeout => self.statistics.spurious_timeouts += 1,
+            Cause::FastRetransmit => self.statistics.spurious_fast_retransmits += 1,
+        }
+        // Step 4: resume with new data.
+        self.flight.unmark_lost();
+        self.force = None;
+        if self.phase != Phase::Open {
+            self.end_recovery(self.congestion.cwnd());
+            self.rack.iter_mut().for_each(super::rack::Rack::on_recovery_end);
+        }
+        if restores_window {
+            self.congestion.undo();
+            // Step 5: no burst larger than the initial window.
+            let burst = (acked as f64).min(self.config.initial_window).max(1.0);
+            let bound = self.flight.pipe() as f64 + burst;
+            self.congestion.set_cwnd(self.congestion.cwnd().min(bound).max(1.0));
+        }
+        if let (Cause::Timeout, Some(rtt)) = (episode.cause, rtt) {
+            // Step 8: the timeout was too short for such a round trip.
+            let srtt = episode.srtt.map_or(rtt, |srtt| srtt.max(rtt));
+            let half = SimTime::from_nanos(rtt.as_nanos() / 2);
+            self.rto.estimate(srtt, episode.rttvar.max(half));
+        }
+        self.timed_out_at = None;
+        self.rto.restart(now, self.flight.size() > 0);
+    }
+}

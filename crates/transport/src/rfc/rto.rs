@@ -1,0 +1,108 @@
+//! The retransmission timeout of RFC 6298, in real time.
+
+use crate::config::{RtoConfig, RtoRule};
+use crossfade_core::SimTime;
+
+/// How long to wait, and until when.
+#[derive(Clone, Debug)]
+pub(super) struct Rto {
+    config: RtoConfig,
+    srtt: Option<SimTime>,
+    rttvar: SimTime,
+    /// Before back-off.
+    base: SimTime,
+    backoff: u32,
+    /// What the two make, kept because every segment asks for it.
+    current: SimTime,
+    /// When the timer expires, if it runs.
+    pub(super) deadline: Option<SimTime>,
+}
+
+impl Rto {
+    pub(super) fn new(config: RtoConfig) -> Self {
+        let base = match config.rule {
+            RtoRule::Fixed(timeout) => timeout,
+            // RFC 6298 (2.1): before the first measurement a constant, 1 s as it recommends.
+            RtoRule::Estimated { min, initial, .. } => initial.max(min),
+        };
+        let (srtt, rttvar) = (None, SimTime::ZERO);
+        Self { config, srtt, rttvar, base, backoff: 1, current: base, deadline: None }
+    }
+
+    /// The timeout now, back-off included.
+    pub(super) fn current(&self) -> SimTime {
+        self.current
+    }
+
+    /// The multiplier that back-off has reached.
+    pub(super) fn backoff(&self) -> u32 {
+        self.backoff
+    }
+
+    /// The smoothed round trip, once there is one.
+    pub(super) fn srtt(&self) -> Option<SimTime> {
+        self.srtt
+    }
+
+    /// The deviation of the round trip.
+    pub(super) fn rttvar(&self) -> SimTime {
+        self.rttvar
+    }
+
+    /// A round trip `rtt` was measured, one of `samples` in a window.
+    pub(super) fn on_sample(&mut self, rtt: SimTime, samples: u64) {
+        match self.srtt {
+            // RFC 6298 (2.2).
+            None => self.estimate(rtt, part(rtt, 2)),
+            // RFC 6298 (2.3) with alpha = 1/8, beta = 1/4; several samples a window share the gain (RFC 7323
+            // section 4.2).
+            Some(srtt) => {
+                let (alpha, beta) = (8 * samples, 4 * samples);
+                let error = rtt.saturating_sub(srtt).max(srtt.saturating_sub(rtt));
+                let rttvar = self.rttvar - part(self.rttvar, beta) + part(error, beta);
+                self.estimate(srtt - part(srtt, alpha) + part(rtt, alpha), rttvar);
+            }
+        }
+    }
+
+    /// Takes an estimate of the round trip and its deviation.
+    pub(super) fn estimate(&mut self, srtt: SimTime, rttvar: SimTime) {
+        (self.srtt, self.rttvar) = (Some(srtt), rttvar);
+        if let RtoRule::Estimated { min, granularity, .. } = self.config.rule {
+            // RFC 6298 (2.3) and (2.4): SRTT + max(G, 4 RTTVAR), at least the minimum.
+            let timeout = srtt.saturating_add(rttvar.saturating_mul(4).max(granularity));
+            self.base = timeout.max(min);
+        }
+        // RFC 6298 section 5: a new measurement ends the back-off.
+        self.backoff = 1;
+        self.update();
+    }
+
+    /// RFC 6298 (5.5): the timer expired, the next time is twice as long; (2.5): up to a maximum.
+    pub(super) fn back_off(&mut self) {
+        if self.config.backoff && self.current < self.config.max {
+            self.backoff = self.backoff.saturating_mul(2);
+            self.update();
+        }
+    }
+
+    fn update(&mut self) {
+        let longest = self.config.max.max(self.base);
+        self.current = self.base.saturating_mul(u64::from(self.backoff)).min(longest);
+    }
+
+    /// RFC 6298 (5.1): a segment was sent; if the timer is not running, start it.
+    pub(super) fn on_sent(&mut self, now: SimTime) {
+        self.deadline.get_or_insert(now.saturating_add(self.current));
+    }
+
+    /// RFC 6298 (5.2), (5.3), (5.6): restart the timer if anything is under way, stop it otherwise.
+    pub(super) fn restart(&mut self, now: SimTime, under_way: bool) {
+        self.deadline = under_way.then(|| now.saturating_add(self.current));
+    }
+}
+
+/// `span / divisor`, rounded to the nearest nanosecond.
+fn part(span: SimTime, divisor: u64) -> SimTime {
+    SimTime::from_nanos((span.as_nanos() + divisor / 2) / divisor)
+}

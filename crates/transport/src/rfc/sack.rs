@@ -1,0 +1,83 @@
+//! Loss recovery with SACK (RFC 6675 section 5).
+
+use super::flight::News;
+use super::{Phase, RfcSender};
+use crossfade_core::SimTime;
+
+/// How far recovery has come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SackRecovery {
+    /// One past RFC 6675's `HighRxt`, the highest segment repeated.
+    high_rxt: u64,
+    /// The rescue retransmission was sent.
+    rescued: bool,
+}
+
+impl SackRecovery {
+    pub(super) fn start(snd_una: u64) -> Self {
+        Self { high_rxt: snd_una, rescued: false }
+    }
+
+    pub(super) fn on_repeated(&mut self, seq: u64) {
+        self.high_rxt = self.high_rxt.max(seq + 1);
+    }
+}
+
+impl RfcSender {
+    /// Looks for losses among what was not reported: by what was reported above (RFC 6675 section 4, `IsLost`) or by
+    /// time (RFC 8985 section 6).
+    pub(super) fn find_losses(&mut self, now: SimTime, news: &News) {
+        if !self.uses_sack() {
+            return;
+        }
+        let around = self.surroundings();
+        let Some(rack) = &mut self.rack else {
+            self.flight.mark_lost_by_dupthresh(u64::from(self.config.dupthresh));
+            return;
+        };
+        rack.on_ack(now, news);
+        if news.duplicate.is_some() && self.config.rfc.d_sack {
+            rack.on_duplicate(&around);
+        }
+        if news.delivered > 0 {
+            self.find_losses_by_time(now);
+        }
+    }
+
+    /// RFC 8985 section 6.2 step 5; what may yet arrive sets the reordering timer.
+    pub(super) fn find_losses_by_time(&mut self, now: SimTime) {
+        let around = self.surroundings();
+        if let Some(rack) = &mut self.rack
+            && let Some((newest, wait)) = rack.lost_after(&around)
+        {
+            rack.deadline = self.flight.mark_lost_by_time(newest, wait, now);
+        }
+    }
+
+    /// The next segment of a recovery with SACK (RFC 6675 section 4, `NextSeg`), when the window allows one.
+    pub(super) fn next_segment_with_sack(&mut self) -> Option<u64> {
+        // (1): the lowest segment that is lost and not repeated.
+        if let Some(seq) = self.flight.next_lost() {
+            self.sack.on_repeated(seq);
+            return Some(seq);
+        }
+        // (2): new data, as the receiver's window allows.
+        if let Some(seq) = self.next_new() {
+            return Some(seq);
+        }
+        if self.phase != Phase::FastRecovery {
+            return None;
+        }
+        // (3): a hole that is not known to be lost.
+        if let Some(seq) = self.flight.next_hole(self.sack.high_rxt) {
+            self.sack.on_repeated(seq);
+            return Some(seq);
+        }
+        // (4): once in a recovery, the highest segment not reported; `HighRxt` stays.
+        if self.config.rfc.rescue_retransmission && !self.sack.rescued {
+            self.sack.rescued = true;
+            return self.flight.highest_unsacked();
+        }
+        None
+    }
+}

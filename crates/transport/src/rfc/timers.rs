@@ -1,0 +1,156 @@
+//! The sender's timers: retransmission (RFC 6298), reordering and tail loss probe (RFC 8985).
+
+use super::eifel::{Cause, Episode};
+use super::flight::{Fate, News};
+use super::frto::Frto;
+use super::rack::Surroundings;
+use super::sack::SackRecovery;
+use super::{Phase, RfcSender};
+use crate::segment::Ack;
+use crate::sender::Expired;
+use crossfade_core::SimTime;
+
+impl RfcSender {
+    pub(crate) fn next_timeout(&self) -> Option<SimTime> {
+        let reordering = self.rack.as_ref().and_then(|rack| rack.deadline);
+        [self.rto.deadline, reordering, self.tlp.deadline].into_iter().flatten().min()
+    }
+
+    pub(crate) fn on_timeout(&mut self, now: SimTime) -> Option<Expired> {
+        let is_due = |deadline: Option<SimTime>| deadline.is_some_and(|deadline| deadline <= now);
+        if is_due(self.rack.as_ref().and_then(|rack| rack.deadline)) {
+            self.on_reordering_timeout(now);
+            Some(Expired::Reordering)
+        } else if is_due(self.tlp.deadline) {
+            self.on_probe_timeout(now);
+            Some(Expired::TailLossProbe)
+        } else if is_due(self.rto.deadline) {
+            self.on_retransmission_timeout(now);
+            Some(Expired::Retransmission)
+        } else {
+            None
+        }
+    }
+
+    fn on_retransmission_timeout(&mut self, now: SimTime) {
+        self.statistics.timeouts += 1;
+        let snd_una = self.flight.snd_una();
+        // RFC 5682 section 2.1 step 1: not if the timeout comes in the recovery from another.
+        let is_first = self.phase != Phase::Loss;
+        if self.timed_out_at == Some(snd_una) {
+            // RFC 5681 section 3.1: ssthresh is held constant when a repetition times out.
+            self.congestion.set_cwnd(1.0);
+        } else {
+            let (srtt, rttvar) = (self.rto.srtt(), self.rto.rttvar());
+            self.episode = Some(Episode::new(Cause::Timeout, snd_una, srtt, rttvar));
+            // RFC 5681 (4) and the loss window of one segment.
+            self.congestion.on_timeout(now, self.flight.size() as f64);
+        }
+        self.timed_out_at = Some(snd_una);
+        self.recover = Some(self.flight.snd_max());
+        // RFC 6298 (5.5), (5.6).
+        self.rto.back_off();
+        self.start_over(now);
+        if self.config.rfc.f_rto && is_first {
+            self.frto = Frto::WaitNew;
+        }
+    }
+
+    /// What is under way is taken for lost.
+    pub(super) fn start_over(&mut self, now: SimTime) {
+        // RFC 2018 section 8; a report of the oldest segment shows that the receiver has thrown it away.
+        if !self.config.rfc.keep_sack_after_timeout
+            || self.flight.fate(self.flight.snd_una()) == Some(Fate::Sacked)
+        {
+            self.flight.forget_sacked();
+        }
+        let around = self.surroundings();
+        match self.rack.as_mut() {
+            Some(rack) => {
+                // RFC 8985 section 6.3: only what has waited long enough.
+                if let Some((newest, wait)) = rack.lost_after(&around) {
+                    self.flight.mark_lost_by_time(newest, wait, now);
+                }
+                rack.deadline = None;
+            }
+            None => self.flight.mark_all_lost(),
+        }
+        self.tlp.stop();
+        self.ecn.on_reduction(self.flight.snd_max());
+        self.phase = Phase::Loss;
+        self.prr = None;
+        self.frto = Frto::Off;
+        self.timed = None;
+        self.dupacks = 0;
+        self.limited_sent = 0;
+        self.uncredited = 0;
+        self.sack = SackRecovery::start(self.flight.snd_una());
+        // RFC 6298 (5.4).
+        self.repeat_oldest();
+        self.rto.restart(now, true);
+    }
+
+    pub(super) fn surroundings(&self) -> Surroundings {
+        Surroundings {
+            snd_una: self.flight.snd_una(),
+            snd_max: self.flight.snd_max(),
+            in_recovery: self.phase != Phase::Open,
+            many_sacked: self.flight.sacked() >= u64::from(self.config.dupthresh),
+            srtt: self.rto.srtt(),
+        }
+    }
+
+    /// RFC 8985 section 6.3: what was overtaken for too long is lost.
+    fn on_reordering_timeout(&mut self, now: SimTime) {
+        self.find_losses_by_time(now);
+        let Some(_) = self.flight.next_lost() else { return };
+        match self.phase {
+            Phase::Open => self.start_recovery(now, &News::default()),
+            Phase::FastRecovery => self.reduce_rate(0, false),
+            Phase::Loss => {}
+        }
+    }
+
+    /// RFC 8985 section 7.3.
+    fn on_probe_timeout(&mut self, now: SimTime) {
+        self.tlp.deadline = None;
+        if self.flight.size() == 0 {
+            return;
+        }
+        let snd_max = self.flight.snd_max();
+        let new = self.next_new();
+        let end_seq = new.map_or(snd_max, |seq| seq + 1);
+        self.force = Some(new.unwrap_or(snd_max - 1));
+        self.tlp.on_probe(end_seq, new.is_none());
+        self.statistics.tail_loss_probes += 1;
+        // Section 7.3: the probe restarts the retransmission timer.
+        self.rto.restart(now, true);
+    }
+
+    /// An acknowledgement may explain the last probe, and moves the next one.
+    pub(super) fn probe_after_ack(&mut self, now: SimTime, ack: &Ack, news: &News) {
+        if !self.probes {
+            return;
+        }
+        // RFC 8985 section 7.4.2.
+        let reports_nothing = news.acked == 0 && ack.sack.as_slice().is_empty();
+        let repaired = self.tlp.on_ack(ack.next_expected, news.duplicate.is_some(), reports_nothing);
+        if repaired && self.phase == Phase::Open && self.ecn.may_reduce(self.flight.snd_una()) {
+            let window = (self.flight.size() + news.acked) as f64;
+            self.congestion.on_loss(now, window);
+            self.ecn.on_reduction(self.flight.snd_max());
+            self.episode = None;
+        }
+        self.tlp.deadline = None;
+        if news.acked > 0 {
+            self.schedule_probe(now);
+        }
+    }
+
+    /// RFC 8985 section 7.2: not in recovery, and not with reports beyond a hole.
+    pub(super) fn schedule_probe(&mut self, now: SimTime) {
+        if self.probes && self.phase == Phase::Open && self.flight.sacked() == 0 && self.flight.size() > 0 {
+            self.tlp.schedule(now, self.rto.srtt(), self.flight.size(), self.rto.deadline);
+        }
+    }
+}

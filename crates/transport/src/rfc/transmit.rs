@@ -1,0 +1,106 @@
+//! Which segment leaves next, and whether one may.
+
+use super::{Phase, RfcSender};
+use crate::segment::Segment;
+use crossfade_core::SimTime;
+
+impl RfcSender {
+    pub(crate) fn poll_transmit(&mut self, now: SimTime) -> Option<Segment> {
+        self.restart_after_idle(now);
+        let seq = self.forced().or_else(|| self.choose())?;
+        let retransmission = seq < self.flight.snd_max();
+        if retransmission {
+            self.statistics.retransmissions += 1;
+            // Karn's rule (RFC 6298 section 3).
+            self.timed = self.timed.filter(|(timed, _)| *timed < seq);
+            if let Some(episode) = &mut self.episode {
+                episode.on_repetition(now);
+            }
+        } else if self.timed.is_none() {
+            self.timed = Some((seq, now));
+        }
+        self.flight.on_sent(seq, now);
+        self.window_use.on_sent(self.flight.snd_una(), self.flight.snd_max());
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent();
+        }
+        self.rto.on_sent(now);
+        if !retransmission {
+            self.schedule_probe(now);
+        }
+        self.last_sent = Some(now);
+        Some(Segment {
+            seq,
+            retransmission,
+            timestamp: now,
+            // RFC 3168 section 6.1.5: repetitions are not ECN-capable.
+            ecn_capable: self.ecn.enabled() && !retransmission,
+            cwr: !retransmission && self.ecn.take_cwr(),
+        })
+    }
+
+    /// A segment that leaves whatever the window, unless it has arrived meanwhile.
+    fn forced(&mut self) -> Option<u64> {
+        let seq = self.force.take()?;
+        let is_missing = self.flight.fate(seq).is_some_and(|fate| fate != super::flight::Fate::Sacked);
+        (is_missing || self.next_new() == Some(seq)).then_some(seq)
+    }
+
+    /// The segment that the window allows next.
+    fn choose(&mut self) -> Option<u64> {
+        if let Some(budget) = self.frto.budget() {
+            // RFC 5682 section 2.1 step 2b: up to two new segments, and no repetition.
+            *budget = budget.checked_sub(1)?;
+            return self.next_new();
+        }
+        let cwnd = self.congestion.cwnd() as u64;
+        let size = self.flight.size();
+        let limited_transmit = self.config.limited_transmit;
+        let (under_way, window) = match self.phase {
+            // RFC 3042: the pipe lacks what was reported, so that each report sends a new segment.
+            Phase::Open if self.uses_sack() && limited_transmit => (self.flight.pipe(), cwnd),
+            // RFC 3042: at most cwnd + 2 segments outstanding.
+            Phase::Open if limited_transmit => {
+                (size, cwnd + u64::from(self.dupacks.min(self.config.dupthresh - 1)))
+            }
+            Phase::Open => (size, cwnd),
+            Phase::FastRecovery if !self.uses_sack() => (size, cwnd),
+            Phase::FastRecovery | Phase::Loss => (self.flight.pipe(), cwnd),
+        };
+        if under_way >= window {
+            self.window_use.on_limited(self.flight.snd_max());
+            return None;
+        }
+        match self.phase {
+            Phase::Open => {
+                let seq = self.next_new()?;
+                self.limited_sent += u64::from(size >= cwnd);
+                Some(seq)
+            }
+            Phase::FastRecovery if !self.uses_sack() => self.next_new(),
+            Phase::FastRecovery | Phase::Loss => self.next_segment_with_sack(),
+        }
+    }
+
+    /// A segment not sent before, if the application and the receiver allow one.
+    pub(super) fn next_new(&self) -> Option<u64> {
+        let seq = self.flight.snd_max();
+        let in_window = self.flight.size() < u64::from(self.config.w_max);
+        (in_window && seq < self.available).then_some(seq)
+    }
+
+    /// RFC 5681 section 4.1: after an idle time of a timeout the acknowledgement clock has stopped.
+    fn restart_after_idle(&mut self, now: SimTime) {
+        let Some(last_sent) = self.last_sent else { return };
+        if self.flight.size() > 0 || self.next_new().is_none() {
+            return;
+        }
+        let idle = now.saturating_sub(last_sent);
+        if self.config.rfc.restart_after_idle && idle > self.rto.current() {
+            self.congestion.on_idle_end(now, idle);
+            let restart_window = self.congestion.cwnd().min(self.config.initial_window);
+            self.congestion.set_cwnd(restart_window);
+        }
+        self.last_sent = None;
+    }
+}
