@@ -131,11 +131,11 @@ impl CongestionControl for Reno {
     }
 
     fn undo(&mut self) {
-        if let Some(before) = self.before.take() {
-            // RFC 4015 section 3.2. What was gained meanwhile is kept.
-            let cwnd = self.state.cwnd.max(before.cwnd);
-            let ssthresh = self.state.ssthresh.max(before.ssthresh);
-            self.state = State { cwnd, ssthresh, ..before };
+        // RFC 4015 section 3.2 step 9, unless the window has outgrown what it was.
+        if let Some(before) = self.before.take()
+            && self.state.cwnd < before.cwnd
+        {
+            self.state = before;
         }
     }
 }
