@@ -5,7 +5,7 @@ use crate::resolve::{HopSetup, LossModel, Setup};
 use crate::{ScenarioError, events::EventsCsv};
 use crossfade_channel::{Iid, LossProcess, Lossless, MarkovLoss, RayleighLoss};
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::HopConfig;
+use crossfade_link::{HopConfig, QueueLimit};
 use crossfade_sim::{OneHop, RunStatistics, run};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -108,7 +108,7 @@ fn hop(setup: &HopSetup, seed: RunSeed, stream: &str) -> HopConfig {
     HopConfig {
         rate_bps: setup.rate_bps,
         delay: setup.delay,
-        queue_limit: setup.queue_limit.map(|packets| packets as usize),
+        queue_limit: setup.queue_limit.map(|packets| QueueLimit::Packets(packets as usize)),
         loss,
     }
 }

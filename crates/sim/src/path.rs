@@ -1,0 +1,221 @@
+//! One way through the network: access delays of the hosts, and links in series between them.
+//!
+//! A packet stays in one place while a [`Ticket`] travels for it: what passes through many queues is small.
+
+use crossfade_core::SimTime;
+use crossfade_link::{Departure, Hop, HopConfig, Link, LinkStatistics, Push};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Index;
+
+/// Stands for a packet under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ticket {
+    /// Its place among the [`Packets`].
+    pub(crate) place: u32,
+    /// Whose it is: a place in the engine's table of flows.
+    pub(crate) flow: u32,
+    /// Size on the wire.
+    pub(crate) bytes: u32,
+    /// Whether queues may mark it (RFC 3168 section 5).
+    pub(crate) is_ecn_capable: bool,
+    /// Congestion experienced.
+    pub(crate) ce: bool,
+}
+
+impl crossfade_link::Packet for Ticket {
+    fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    fn flow(&self) -> u32 {
+        self.flow
+    }
+
+    fn is_ecn_capable(&self) -> bool {
+        self.is_ecn_capable
+    }
+
+    fn mark_ce(&mut self) {
+        self.ce = true;
+    }
+}
+
+/// What the packets under way carry.
+pub(crate) struct Packets<P> {
+    places: Vec<P>,
+    free: Vec<u32>,
+}
+
+impl<P> Packets<P> {
+    /// Keeps what a packet carries; where.
+    #[inline(always)]
+    pub(crate) fn keep(&mut self, packet: P) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.places[place as usize] = packet;
+            return place;
+        }
+        self.places.push(packet);
+        self.places.len() as u32 - 1
+    }
+
+    /// The packet has left the network.
+    #[inline(always)]
+    pub(crate) fn forget(&mut self, ticket: Ticket) {
+        self.free.push(ticket.place);
+    }
+}
+
+impl<P> Index<Ticket> for Packets<P> {
+    type Output = P;
+
+    #[inline(always)]
+    fn index(&self, ticket: Ticket) -> &P {
+        &self.places[ticket.place as usize]
+    }
+}
+
+/// The access segments of all hosts that have the same delay: no rate, no loss. What enters first leaves
+/// first, so that one event is enough for however many hosts and packets.
+pub(crate) struct DelayLine {
+    delay: SimTime,
+    under_way: VecDeque<(SimTime, Ticket)>,
+}
+
+impl DelayLine {
+    fn new(delay: SimTime) -> Self {
+        Self { delay, under_way: VecDeque::new() }
+    }
+
+    /// Takes a packet; when it comes out, if nothing else comes out before.
+    pub(crate) fn push(&mut self, now: SimTime, ticket: Ticket) -> Option<SimTime> {
+        let at = now + self.delay;
+        let was_empty = self.under_way.is_empty();
+        self.under_way.push_back((at, ticket));
+        was_empty.then_some(at)
+    }
+
+    /// When the next packet comes out.
+    pub(crate) fn next_event(&self) -> Option<SimTime> {
+        self.under_way.front().map(|(at, _)| *at)
+    }
+
+    /// The next packet that has come out by `now`.
+    pub(crate) fn advance(&mut self, now: SimTime) -> Option<Ticket> {
+        self.next_event().filter(|&at| at <= now)?;
+        self.under_way.pop_front().map(|(_, ticket)| ticket)
+    }
+}
+
+/// A link of a path with its place in the queue of events.
+pub(crate) struct PathLink {
+    hop: Hop<Ticket>,
+    rate_bps: Option<f64>,
+    /// The event that counts; others still in the queue are ignored. [`SimTime::MAX`] if there is none.
+    event_at: SimTime,
+}
+
+impl PathLink {
+    fn new(config: HopConfig) -> Self {
+        Self { rate_bps: config.rate_bps, hop: Hop::new(config), event_at: SimTime::MAX }
+    }
+
+    #[inline(always)]
+    pub(crate) fn push(&mut self, now: SimTime, ticket: Ticket) -> Push {
+        self.hop.push(now, ticket)
+    }
+
+    /// Whether the event that happens at `now` is the one that counts; then there is none any more.
+    #[inline(always)]
+    pub(crate) fn take_event(&mut self, now: SimTime) -> bool {
+        let counts = self.event_at == now;
+        if counts {
+            self.event_at = SimTime::MAX;
+        }
+        counts
+    }
+
+    /// When to schedule an event, if none comes in time.
+    #[inline(always)]
+    pub(crate) fn missing_event(&mut self) -> Option<SimTime> {
+        let at = self.hop.next_event().unwrap_or(SimTime::MAX);
+        let is_missing = at < self.event_at;
+        if is_missing {
+            self.event_at = at;
+        }
+        is_missing.then_some(at)
+    }
+
+    /// The next packet that has left by `now`.
+    #[inline(always)]
+    pub(crate) fn advance(&mut self, now: SimTime) -> Option<Departure<Ticket>> {
+        self.hop.advance(now)
+    }
+
+    /// When the transmitter has sent everything it holds.
+    pub(crate) fn idle_at(&self) -> SimTime {
+        self.hop.idle_at()
+    }
+
+    pub(crate) fn rate_bps(&self) -> Option<f64> {
+        self.rate_bps
+    }
+
+    pub(crate) fn statistics(&self) -> &LinkStatistics {
+        self.hop.statistics()
+    }
+}
+
+/// The whole way. Which lines a packet takes is written in its flow.
+pub(crate) struct Path<P> {
+    pub(crate) packets: Packets<P>,
+    /// From the hosts to the first link.
+    pub(crate) entries: Vec<DelayLine>,
+    /// One after the other.
+    pub(crate) links: Vec<PathLink>,
+    /// From the last link to the hosts.
+    pub(crate) exits: Vec<DelayLine>,
+}
+
+impl<P> Path<P> {
+    pub(crate) fn new(entries: &[SimTime], links: Vec<HopConfig>, exits: &[SimTime]) -> Self {
+        let lines = |delays: &[SimTime]| delays.iter().map(|&delay| DelayLine::new(delay)).collect();
+        Self {
+            packets: Packets { places: Vec::new(), free: Vec::new() },
+            entries: lines(entries),
+            links: links.into_iter().map(PathLink::new).collect(),
+            exits: lines(exits),
+        }
+    }
+
+    /// What each link has counted so far.
+    pub(crate) fn statistics(&self) -> Vec<LinkStatistics> {
+        self.links.iter().map(|link| link.statistics().clone()).collect()
+    }
+}
+
+/// Gives hosts of equal delay the same line.
+#[derive(Default)]
+pub(crate) struct LineTable {
+    delays: Vec<SimTime>,
+    lines: BTreeMap<SimTime, u32>,
+}
+
+impl LineTable {
+    /// No place of a line.
+    pub(crate) const NONE: u32 = u32::MAX;
+
+    /// The line of a host that is `delay` away.
+    pub(crate) fn line(&mut self, delay: SimTime) -> u32 {
+        if delay == SimTime::ZERO {
+            return Self::NONE;
+        }
+        *self.lines.entry(delay).or_insert_with(|| {
+            self.delays.push(delay);
+            self.delays.len() as u32 - 1
+        })
+    }
+
+    pub(crate) fn delays(&self) -> &[SimTime] {
+        &self.delays
+    }
+}
