@@ -257,8 +257,8 @@ mod tests {
     type End = (&'static str, usize);
 
     /// One cycle from its first loss in slot 0 on, by the rules of the protocol, on a receiver that holds
-    /// nothing ahead. `good(slot)` is the channel. Gives the end, the last slot with a transmission, the sums
-    /// of `Outcome`.
+    /// nothing ahead. `good(slot)` is the channel. Gives the end, the last slot with a transmission, the
+    /// rewards of `Outcome`.
     fn walk(variant: Variant, k: u32, floor: u32, good: impl Fn(u32) -> bool) -> (End, u32, [u32; 4]) {
         let mut held = vec![false];
         let mut successes = 0;
@@ -325,8 +325,8 @@ mod tests {
         k: u32,
         floor: u32,
         slots: u32,
-    ) -> BTreeMap<End, [f64; 6]> {
-        let mut ends: BTreeMap<End, [f64; 6]> = BTreeMap::new();
+    ) -> BTreeMap<End, [f64; 7]> {
+        let mut ends: BTreeMap<End, [f64; 7]> = BTreeMap::new();
         for states in 0_u32..1 << slots {
             let good = |slot: u32| slot > 0 && states >> (slot - 1) & 1 == 1;
             let step = |from: bool, to: bool| match (from, to) {
@@ -345,11 +345,12 @@ mod tests {
             sums[0] += p * (1.0 - last_good);
             sums[1] += p * last_good;
             (0..4).for_each(|reward| sums[2 + reward] += p * f64::from(rewards[reward]));
+            sums[6] += p * f64::from(rewards[0]).powi(2);
         }
         ends
     }
 
-    fn compare(endings: &Endings, mut expected: BTreeMap<End, [f64; 6]>, what: &str) {
+    fn compare(endings: &Endings, mut expected: BTreeMap<End, [f64; 7]>, what: &str) {
         let in_recovery = endings.timeout_in_recovery.iter().enumerate().map(|(m, o)| (("recovery", m), o));
         let others = [
             (("timeout", 0), &endings.timeout),
@@ -357,8 +358,8 @@ mod tests {
             (("recovered", 0), &endings.recovered),
         ];
         for (end, outcome) in others.into_iter().chain(in_recovery) {
-            let Outcome { bad, good, slots, sent, new_lower, new_upper } = *outcome;
-            let ours = [bad, good, slots, sent, new_lower, new_upper];
+            let Outcome { bad, good, slots, slots_squared, sent, new_lower, new_upper } = *outcome;
+            let ours = [bad, good, slots, sent, new_lower, new_upper, slots_squared];
             let sums = expected.remove(&end).unwrap_or_default();
             // Relative for the slots: rounding of 4096 terms of up to T_O slots.
             let close = ours.iter().zip(&sums).all(|(a, b)| (a - b).abs() <= 1e-12 * b.max(1.0));
