@@ -35,7 +35,8 @@ const TIMEOUT_MAX: u32 = 1_000_000_000;
 ///
 /// For `OldTahoe` and Tahoe they are rigorous. For Reno and `NewReno` (and SACK, the same here) a cycle
 /// depends a little on earlier ones: a lost packet that the receiver already holds is no hole. The truth may
-/// exceed the upper bound by up to 4e-4 of itself, at Reno, `W_max` 6, K 1, `fd_t` 0.08 and 10 % loss.
+/// exceed the upper bound, over the grid of the documentation by up to 6e-4 of itself (Reno, `W_max` 24, K 1,
+/// `fd_t` 0.08, 10 % loss), and transmissions may differ by up to 9e-4.
 ///
 /// Source: Zorzi, Chockalingam, Rao, IEEE JSAC 18(7), 2000, section IV, with (8) read as a ratio of mean
 /// rewards and (11), (13), (22), (24), (25) replaced by exact counts.

@@ -65,9 +65,9 @@ fn check_family(fd_t: Option<f64>) {
                 let outside = |estimate: &Estimate, lower, upper| outside(estimate, least, lower, upper);
                 let what = format!("{variant:?} W {w_max} K {dupthresh} at {p_e}");
 
-                // Cycles of Reno and NewReno are not quite independent: up to 3.9e-4 beyond the upper bound.
-                let cycles =
-                    if matches!(variant, Variant::OldTahoe | Variant::Tahoe) { 1.0 } else { 1.00039 };
+                // Cycles of Reno and NewReno are not quite independent: up to 6e-4 beyond the upper
+                // bound, 9e-4 in transmissions (example bounds_table).
+                let cycles = if matches!(variant, Variant::OldTahoe | Variant::Tahoe) { 1.0 } else { 1.0009 };
                 let upper = ours.throughput_upper * cycles;
                 let distance = outside(&throughput, ours.throughput_lower, upper);
                 tight.push((distance, what.clone()));

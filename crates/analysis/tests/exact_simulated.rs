@@ -145,7 +145,7 @@ fn cycles_and_the_windows_at_their_first_loss() {
 fn compare_cycles(model: &Model, seed: u64, deviations: &mut [Vec<f64>; 5]) {
     let Exact { mean_cycle_slots, cycle_slots_variance, loss_windows, .. } = exact(model, 1e-6).unwrap();
     // As many cycles from each run, or long ones would be missing at its end.
-    let cycles = 400;
+    let cycles = 150;
     let slots = (2.0 * mean_cycle_slots * cycles as f64) as u64;
     let runs: Vec<[f64; 5]> = (0..RUNS)
         .map(|number| {

@@ -9,27 +9,28 @@ use crossfade_sim::{OneHop, RunStatistics, SenderGate, StopRule, run};
 use crossfade_transport::{Flavour, RtoConfig, RtoRule, TcpConfig, Variant};
 use std::sync::atomic::AtomicBool;
 
-pub const SLOT: SimTime = SimTime::from_millis(8);
-pub const VARIANTS: [Variant; 4] = [Variant::OldTahoe, Variant::Tahoe, Variant::Reno, Variant::NewReno];
+pub(crate) const SLOT: SimTime = SimTime::from_millis(8);
+pub(crate) const VARIANTS: [Variant; 4] =
+    [Variant::OldTahoe, Variant::Tahoe, Variant::Reno, Variant::NewReno];
 
 /// Independent losses, or Rayleigh fading.
-pub fn channel(fd_t: Option<f64>, p_e: f64) -> TwoStateMarkov {
+pub(crate) fn channel(fd_t: Option<f64>, p_e: f64) -> TwoStateMarkov {
     fd_t.map_or_else(|| TwoStateMarkov::iid(p_e), |fd_t| TwoStateMarkov::from_rayleigh(p_e, fd_t)).unwrap()
 }
 
 /// The run of one simulation among several of a model.
 #[derive(Clone, Copy)]
-pub struct Run {
-    pub seed: u64,
-    pub number: u64,
-    pub warmup_slots: u64,
-    pub slots: u64,
+pub(crate) struct Run {
+    pub(crate) seed: u64,
+    pub(crate) number: u64,
+    pub(crate) warmup_slots: u64,
+    pub(crate) slots: u64,
     /// From the end of a slot to the acknowledgement.
-    pub ack_delay_slots: u32,
+    pub(crate) ack_delay_slots: u32,
 }
 
 impl Run {
-    pub fn simulate<O: Observer>(&self, model: &Model, observer: O) -> RunStatistics {
+    pub(crate) fn simulate<O: Observer>(&self, model: &Model, observer: O) -> RunStatistics {
         let stream = RunSeed { seed: self.seed, run: self.number }.stream("channel.dl");
         let loss = Box::new(MarkovLoss::new(&model.channel, Clock::Slot(SLOT), stream));
         let hop = |rate_bps, delay, loss: Box<dyn LossProcess>| HopConfig {
@@ -69,7 +70,7 @@ impl Run {
     }
 
     /// New packets, transmissions, timeouts and fast retransmits, per slot.
-    pub fn rates(&self, model: &Model) -> [f64; 4] {
+    pub(crate) fn rates(&self, model: &Model) -> [f64; 4] {
         let statistics = self.simulate(model, ());
         let counts = [
             statistics.segments_delivered,
@@ -83,7 +84,7 @@ impl Run {
 
 /// How many standard errors the mean of the runs is off. `least`: the standard error that few events have,
 /// which ten runs show badly.
-pub fn z(runs: &[f64], least: f64, expected: f64) -> f64 {
+pub(crate) fn z(runs: &[f64], least: f64, expected: f64) -> f64 {
     let n = runs.len() as f64;
     let mean = runs.iter().sum::<f64>() / n;
     let variance = runs.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
@@ -91,24 +92,24 @@ pub fn z(runs: &[f64], least: f64, expected: f64) -> f64 {
 }
 
 /// The standard error of the rate of rare events: that of a Poisson variable. 0 where they are many.
-pub fn poisson(rate: f64, slots: f64) -> f64 {
+pub(crate) fn poisson(rate: f64, slots: f64) -> f64 {
     if rate * slots < 30.0 { (rate / slots).sqrt() } else { 0.0 }
 }
 
 /// The cycles of a run, from the events that anyone can see.
-pub struct Cycles {
+pub(crate) struct Cycles {
     variant: Variant,
     from: SimTime,
     start: Option<SimTime>,
     intact: bool,
     /// The slots of each cycle.
-    pub slots: Vec<u64>,
+    pub(crate) slots: Vec<u64>,
     /// The floor of the window at the first loss of each cycle.
-    pub floors: Vec<u32>,
+    pub(crate) floors: Vec<u32>,
 }
 
 impl Cycles {
-    pub fn new(variant: Variant, warmup_slots: u64) -> Self {
+    pub(crate) fn new(variant: Variant, warmup_slots: u64) -> Self {
         let from = SLOT * warmup_slots;
         Self { variant, from, start: None, intact: true, slots: Vec::new(), floors: Vec::new() }
     }
