@@ -1,4 +1,5 @@
-//! How wide the bounds are, where in them the exact throughput lies, and where Reno's exceeds its upper bound.
+//! How wide the bounds are, where in them the exact throughput lies, and where Reno's exceeds its upper
+//! bound.
 //!
 //! `cargo run --release -p crossfade-analysis --example bounds_table`
 

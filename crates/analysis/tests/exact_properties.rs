@@ -219,9 +219,9 @@ fn what_cannot_be_solved_is_refused_in_one_line() {
         let message = TwoStateMarkov::new(p_gg, p_bb).unwrap_err().to_string();
         assert!(!message.contains('\n') && message.contains("p_"), "{message}");
     }
-    let channel = channel(Some(0.08), 0.1);
+    let channel = channel(Some(0.01), 0.003);
     let large = Model { variant: Variant::OldTahoe, w_max: 64, timeout_slots: 200, channel, ..good };
-    let error = exact(&large, 1e-9).unwrap_err();
+    let error = exact(&large, 1e-6).unwrap_err();
     assert!(matches!(error, AnalysisError::TooLarge { .. }), "{error}");
     assert!(!error.to_string().contains('\n') && error.to_string().contains("bounds"), "{error}");
 }
