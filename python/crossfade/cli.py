@@ -62,7 +62,7 @@ MethodOption = Annotated[
         "--method",
         metavar="LIST",
         help="Methods, separated by commas: analysis (exact), analysis:bounds, analysis:paper-bounds, "
-        "simulation.",
+        "formula (Padhye), formula:square-root, simulation.",
     ),
 ]
 RunsOption = Annotated[

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 /// The published metrics and their units, in the order of tables.
-pub const METRICS: [(&str, &str); 22] = [
+pub const METRICS: [(&str, &str); 23] = [
     // Application data given to the application once and in order.
     ("goodput_bps", "bit/s"),
     // Whole packets that reached the receiver for the first time.
@@ -34,6 +34,7 @@ pub const METRICS: [(&str, &str); 22] = [
     ("fast_retransmits_per_slot", "1/slot"),
     // A cycle of the analysis: from a timeout, a completed recovery or Tahoe's fast retransmit to the next.
     ("cycle_mean_slots", "slots"),
+    ("cycle_deviation_slots", "slots"),
     // Of the packets that were put on the link, the share that the channel lost.
     ("frame_error_rate", "1"),
     ("rtt_mean_s", "s"),
