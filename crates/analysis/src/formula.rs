@@ -70,9 +70,9 @@ pub fn formula(formula: Formula, path: &TcpPath) -> Result<f64, AnalysisError> {
 
 /// The square-root law: C / (rtt sqrt(p)), C = sqrt(3 / (2 b)), and never above `w_max / rtt`.
 ///
-/// Mathis, Semke, Mahdavi and Ott, ACM CCR 27(3), 1997, eq. 3. C = sqrt(3/2) = 1.22 takes a periodic loss after
-/// every 1/p packets and an acknowledgement for each of them; with delayed ones (b = 2) it is sqrt(3/4) =
-/// 0.87. Every loss is repaired by fast retransmit: there is no timeout, and `t0` plays no part.
+/// Mathis, Semke, Mahdavi and Ott, ACM CCR 27(3), 1997, eq. 3. C = sqrt(3/2) = 1.22 takes a periodic loss
+/// after every 1/p packets and an acknowledgement for each of them; with delayed ones (b = 2) it is
+/// sqrt(3/4) = 0.87. Every loss is repaired by fast retransmit: there is no timeout, and `t0` plays no part.
 ///
 /// # Errors
 /// See [`formula`].
@@ -83,9 +83,10 @@ pub fn square_root_law(path: &TcpPath) -> Result<f64, AnalysisError> {
 
 /// The send rate of Reno with timeouts and a limited window, the full model of Padhye et al.
 ///
-/// Padhye, Firoiu, Towsley and Kurose, "Modeling TCP Reno performance", IEEE/ACM Trans. Networking 8(2), 2000,
-/// eq. 32 (SIGCOMM 1998 has it too): the packets of a period of fast retransmits and of the timeouts behind it,
-/// over its time. As printed it jumps up, by a few percent at small windows, where the limit of the window ends.
+/// Padhye, Firoiu, Towsley and Kurose, "Modeling TCP Reno performance", IEEE/ACM Trans. Networking 8(2),
+/// 2000, eq. 32 (SIGCOMM 1998 has it too): the packets of a period of fast retransmits and of the timeouts
+/// behind it, over its time. As printed it jumps up, by a few percent at small windows, where the limit of
+/// the window ends.
 ///
 /// # Errors
 /// See [`formula`].

@@ -401,13 +401,14 @@ mod tests {
         }
 
         #[test]
-        fn a_trace_reads_back_from_either_format(packets in proptest::collection::vec(any::<bool>(), 1..200)) {
+        fn either_format_reads_back(packets in proptest::collection::vec(any::<bool>(), 1..200)) {
             let trace = LossTrace::new(packets.iter().copied());
             prop_assert_eq!(&lost(&trace), &packets);
             let bits: String = packets.iter().map(|&lost| if lost { '1' } else { '0' }).collect();
             prop_assert_eq!(&parse(&bits, TraceFormat::Bits, None).unwrap().trace, &trace);
             let lost = (0..).zip(&packets).filter(|(_, lost)| **lost);
-            let numbers = lost.map(|(number, _): (usize, _)| number.to_string()).collect::<Vec<_>>().join("\n");
+            let numbers: Vec<String> = lost.map(|(number, _): (usize, _)| number.to_string()).collect();
+            let numbers = numbers.join("\n");
             let total = Some(packets.len() as u64);
             prop_assert_eq!(&parse(&numbers, TraceFormat::Lost, total).unwrap().trace, &trace);
         }

@@ -93,7 +93,7 @@ const Z95: f64 = 1.959963984540054;
 impl MarkovFit {
     /// Fewer changes leave less than five transitions out of a state, and intervals cover less than 93 %.
     pub const MIN_CHANGES: u64 = 10;
-    /// A test rejects where its p-value is below. With three tests a chain is wrongly rejected by one in 30 fits.
+    /// A test rejects below this p-value. With three tests, one chain in 30 is wrongly rejected.
     pub const SIGNIFICANCE: f64 = 0.01;
     /// Distributions of run lengths that differ less than this everywhere are nearly the same.
     pub const NEAR: f64 = 0.02;
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_small_trace_by_hand() {
-        // Pairs: 00 6, 01 5, 10 5, 11 4. Complete runs: bad 2 1 3 1 2, good 1 2 1 2; the first and last are cut.
+        // Pairs: 00 6, 01 5, 10 5, 11 4. Runs: bad 2 1 3 1 2, good 1 2 1 2 and the two that are cut.
         let fit = MarkovFit::new(&[bits("000110100111001011000")]).unwrap();
         assert_eq!((fit.packets, fit.losses), (21, 9));
         assert_eq!((fit.p_gg.value, fit.p_bb.value), (6.0 / 11.0, 4.0 / 9.0));

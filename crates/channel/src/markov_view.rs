@@ -44,8 +44,8 @@ pub enum NotMarkov {
     NoFit(FitError),
     /// Bursts of losses are too rare to sample enough of them.
     #[error(
-        "assumes a chain fitted to sampled fading, and bursts are too rare for that (one in {slots_per_burst:.1e} \
-             slots): use the markov model of the same p_e and fd_t"
+        "assumes a chain fitted to sampled fading, and bursts are too rare for that (one in \
+         {slots_per_burst:.1e} slots): use the markov model of the same p_e and fd_t"
     )]
     TooRare {
         /// Mean time from burst to burst.

@@ -35,7 +35,7 @@ const MOST_STEPS: f64 = 2e7;
 const FEWEST_BURSTS: f64 = 100.0;
 
 impl RayleighFit {
-    /// Samples fading of normalised Doppler frequency `fd_t`, lost below its `p_e` quantile, and fits a chain.
+    /// Samples fading of normalised Doppler frequency `fd_t`, losses below its `p_e` quantile; fits a chain.
     ///
     /// Always the same realisations: streams `fit.rayleigh` of seed 0.
     ///

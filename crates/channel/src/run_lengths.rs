@@ -62,7 +62,7 @@ impl RunLengths {
             found.counts.push(same.len() as u64);
             found.survival.push(observed);
             found.fitted.push(law.survival(length));
-            // The observed share falls just behind a length that occurs: these two are where it may be off most.
+            // The observed share falls just behind a length that occurs: it is most off there or here.
             for (length, observed) in [(length, observed), (length + 1, 1.0 - shorter as f64 / total)] {
                 let here = RunDistance { length, observed, fitted: law.survival(length) };
                 if here.value() > found.distance.value() {
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn the_chi_square_test_pools_bins() {
-        // 32 runs, p 1/2: bins 1, 2 and 3 or more expect 16, 8 and 8 runs. A bin of length 3 alone would expect 4.
+        // 32 runs, p 1/2: bins 1, 2 and 3 or more expect 16, 8 and 8 runs; 3 alone would expect 4.
         let runs = [vec![1; 20], vec![2; 4], vec![3; 2], vec![5; 6]].concat();
         let test = RunLengths::new(runs, 0.5).test.unwrap();
         assert_eq!(test.freedom, 1);
