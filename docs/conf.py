@@ -27,7 +27,7 @@ autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 
 GALLERY = Path(__file__).parent / "gallery"
-COMMANDS = ["run", "check", "schema", "explain", "verify", "paper", "plot"]
+COMMANDS = ["run", "check", "schema", "explain", "verify", "paper", "fit", "plot"]
 
 
 def printed(*arguments: str) -> str:
