@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 import math
+import random
 from contextlib import redirect_stdout
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
 import crossfade as cf
+from crossfade import report
 from crossfade.cli import main
 from crossfade.papers import PAPERS, verdict_table
 
@@ -27,7 +30,7 @@ autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 
 GALLERY = Path(__file__).parent / "gallery"
-COMMANDS = ["run", "check", "schema", "explain", "verify", "paper", "plot"]
+COMMANDS = ["run", "check", "schema", "explain", "verify", "paper", "fit", "plot"]
 
 
 def printed(*arguments: str) -> str:
@@ -52,6 +55,8 @@ def make_gallery(_: Sphinx) -> None:
     energy_plot = ["--x", "channel.fading_margin_db", "--plot", str(GALLERY / "tcp-energy.png")]
     printed("run", "tcp-energy", "--quiet", *energy_plot)
     (GALLERY / "energy.csv").write_text(energy().to_csv())
+    printed("run", "formulas-against-memory", "--quiet", "--plot", str(GALLERY / "formulas.png"))
+    make_fits()
     for key, paper in PAPERS.items():
         for name in paper.FIGURES:
             outputs = ["--csv", str(GALLERY / f"{key}-{name}.csv")]
@@ -95,6 +100,39 @@ def energy() -> cf.Table:
         for record, cost in zip(group, costs, strict=True):
             records.append(record | {"energy over the thriftiest (dB)": f"{cost - min(costs):.2f}"})
     return cf.Table.of(list(records[0]), records)
+
+
+def make_fits() -> None:
+    """A chain fitted to a trace of a chain, and to fading, which is none."""
+    rng = random.Random(2)
+    lost, trace = 0, []
+    for _ in range(20_000):
+        trace.append(lost)
+        lost = lost if rng.random() < (0.75 if lost else 0.99) else 1 - lost
+    text = io.StringIO()
+    with redirect_stdout(text):
+        report.print_fit(replace(cf.fit(trace), source="trace.txt"), report.console())
+    (GALLERY / "fit.txt").write_text(text.getvalue())
+    records = []
+    for fd_t in (0.01, 0.08, 0.64):
+        for p_e in (0.01, 0.1, 0.3):
+            found = cf.fit_rayleigh(p_e, fd_t)
+            worst = found.fit.bad_runs.distance
+            records.append(
+                {
+                    "fd_t": fd_t,
+                    "P_E": p_e,
+                    "p_bb fitted": f"{found.fit.p_bb.value:.4f}",
+                    "closed form": f"{found.p_bb:.4f}",
+                    "precision": f"{found.precision:.1%}",
+                    "verdict": found.fit.verdict,
+                    "k": worst.length,
+                    "P[burst ≥ k], sampled": f"{worst.observed:.3f}",
+                    "chain": f"{worst.fitted:.3f}",
+                }
+            )
+    (GALLERY / "fit-rayleigh.csv").write_text(cf.Table.of(list(records[0]), records).to_csv())
+    cf.fit_rayleigh(0.1, 0.01).fit.plot(GALLERY / "fit-rayleigh.png")
 
 
 def rounded(table: cf.Table) -> str:

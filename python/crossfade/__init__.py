@@ -28,7 +28,9 @@ from crossfade.errors import (
     OutputError,
     ResultsError,
     ScenarioError,
+    TraceError,
 )
+from crossfade.fitting import MarkovFit, fit, fit_rayleigh
 from crossfade.papers import Verdict, claims, paper
 from crossfade.results import Estimate, Point, Results
 from crossfade.tables import Table
@@ -43,18 +45,22 @@ __all__ = [
     "GoldenCase",
     "GoldenError",
     "Interrupted",
+    "MarkovFit",
     "OutputError",
     "Point",
     "Results",
     "ResultsError",
     "ScenarioError",
     "Table",
+    "TraceError",
     "Verdict",
     "__version__",
     "check",
     "claims",
     "events",
     "explain",
+    "fit",
+    "fit_rayleigh",
     "markov_from_rayleigh",
     "paper",
     "parse_value",

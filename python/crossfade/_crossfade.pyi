@@ -15,6 +15,9 @@ class ScenarioError(Exception):
 class GoldenError(Exception):
     """A golden trace cannot be read. The message is one line: file, place, what is wrong."""
 
+class TraceError(Exception):
+    """A loss trace cannot be read or fitted. One line: place, what is there, what is allowed."""
+
 class MarkovParameters(TypedDict):
     """Rayleigh fading under a threshold, and the two-state Markov chain that stands for it."""
 
@@ -117,4 +120,25 @@ def verify(patterns: str, files: list[tuple[str, str]]) -> str:
 
     JSON list of ``{"case": "sends_base_reno.csv/c1_single", "rows": n, "difference": str | null}``; the
     difference is one line about the first differing row. Raises GoldenError for what cannot be read.
+    """
+
+def fit_markov(text: str, format: str = "auto", packets: int | None = None) -> str:
+    """A two-state Markov chain fitted to a loss trace, as JSON text.
+
+    ``format`` is ``bits`` (a digit a packet, 1 lost), ``lost`` (numbers of lost packets) or ``auto``;
+    ``packets`` is their total, where the text does not say.
+
+    An object with format, packets, packets_assumed, losses; p_gg, p_bb, p_e, mean_burst
+    ``{"value", "low", "high"}``; log_likelihood; independence, first_order ``{"statistic", "freedom",
+    "p_value"} | null``; good_runs, bad_runs ``{"lengths", "counts", "survival", "fitted", "distance":
+    {"length", "observed", "fitted"}, "test"}``; verdict and explanation.
+
+    Raises TraceError.
+    """
+
+def fit_rayleigh(p_e: float, fd_t: float) -> str:
+    """A chain fitted to sampled Rayleigh fading, as JSON text: see ``fit_markov``.
+
+    Also closed_form ``{"p_gg", "p_bb"}``, and precision: the relative half-width of the wider 95 % interval
+    of the probabilities to leave a state, over independent realisations. Raises ScenarioError.
     """

@@ -18,7 +18,7 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from crossfade import __version__, api, plots, report
+from crossfade import __version__, api, fitting, plots, report
 from crossfade.errors import CrossfadeError, CrossfadeWarning, Interrupted, ScenarioError
 from crossfade.files import check_writable, write_text
 from crossfade.papers import PAPERS, claims, find, verdict_table
@@ -62,7 +62,7 @@ MethodOption = Annotated[
         "--method",
         metavar="LIST",
         help="Methods, separated by commas: analysis (exact), analysis:bounds, analysis:paper-bounds, "
-        "simulation.",
+        "formula (Padhye), formula:square-root, simulation.",
     ),
 ]
 RunsOption = Annotated[
@@ -353,6 +353,44 @@ def paper(
     except Interrupted as error:
         report.print_table(error.table, "what is finished", report.console(stderr=outputs.on_stdout))
         raise _stop(error, kept=not no_cache) from None
+
+
+@app.command()
+def fit(
+    trace: Annotated[
+        Path, typer.Argument(metavar="TRACE", help="What was lost: 0/1 a packet, or the lost numbers.")
+    ],
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format", metavar="FORMAT", help="How to read it: auto, bits (0/1 a packet) or lost (numbers)."
+        ),
+    ] = "auto",
+    packets: Annotated[
+        int | None,
+        typer.Option(
+            "--packets", metavar="N", parser=_whole, help="Packets in all, where lost ones are listed."
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the fit as JSON instead of a table.")] = False,
+    plot: PlotOption = None,
+) -> None:
+    """Fit the two-state Markov channel to a loss trace, and say whether such a chain will do.
+
+    \b
+    crossfade fit losses.txt
+    crossfade fit lost-numbers.txt --packets 100000 --plot runs.png
+    """
+    if plot is not None:
+        plots.check_plot_file(plot)
+    found = fitting.fit(trace, format, packets)
+    if json:
+        print(found.to_json())
+    else:
+        report.print_fit(found, report.console())
+    if plot is not None:
+        found.plot(plot, title=trace.name)
+        print(f"wrote {plot}", file=sys.stderr)
 
 
 @app.command()

@@ -24,6 +24,10 @@ class GoldenError(CrossfadeError):
     """A folder of golden traces cannot be read."""
 
 
+class TraceError(CrossfadeError):
+    """A loss trace cannot be read, or holds too little to fit a chain to it."""
+
+
 class ResultsError(CrossfadeError):
     """A results table cannot be read, or lacks a column that is asked for."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from crossfade.results import Results, format_estimate, label
 from crossfade.tables import Cell, Table
 
 if TYPE_CHECKING:
+    from crossfade.fitting import MarkovFit
     from crossfade.papers import Paper, Verdict
 
 # Of a sweep, a person first wants these; the rest is in --csv and --json.
@@ -126,6 +128,44 @@ def print_verdicts(paper: Paper, verdicts: Sequence[Verdict], to: Console) -> No
     _print(to, paper.CITATION, grid)
     counts = [f"{sum(v.verdict == word for v in verdicts)} {word}" for word in VERDICT_STYLES]
     to.print(f"{len(verdicts)} claims: {', '.join(counts)}")
+
+
+def print_fit(fit: MarkovFit, to: Console) -> None:
+    """A fitted chain with its intervals, the tests of it, and what they mean."""
+    grid = _grid()
+    for name in ("parameter", "value", "95 % interval"):
+        grid.add_column(name, justify="left" if name == "parameter" else "right")
+    for name in ("p_gg", "p_bb", "p_e", "mean_burst"):
+        interval = getattr(fit, name)
+        # As many digits as the narrower side of the interval is worth.
+        half = min(interval.value - interval.low, interval.high - interval.value) or interval.high
+        digits = max(0, 1 - math.floor(math.log10(half)))
+        grid.add_row(
+            name, f"{interval.value:.{digits}f}", f"{interval.low:.{digits}f} to {interval.high:.{digits}f}"
+        )
+    assumed = " (up to the last loss: no total is given)" if fit.packets_assumed else ""
+    _print(to, f"{fit.source}: {fit.packets} packets{assumed}, {fit.losses} lost", grid)
+    grid = _grid()
+    for name in ("hypothesis", "chi-square", "freedom", "p-value"):
+        grid.add_column(name, justify="left" if name == "hypothesis" else "right")
+    tests = {
+        "losses are independent": fit.independence,
+        "the packet before last does not matter": fit.first_order,
+        f"the {fit.good_runs.runs} good runs are geometric": fit.good_runs.test,
+        f"the {fit.bad_runs.runs} bad runs are geometric": fit.bad_runs.test,
+    }
+    for hypothesis, test in tests.items():
+        if test is None:
+            grid.add_row(hypothesis, "-", "-", "too few to test")
+        else:
+            grid.add_row(
+                hypothesis,
+                f"{test.statistic:.1f}",
+                str(test.freedom),
+                f"{test.p_value:.2g}" if test.p_value > 1e-300 else "< 1e-300",
+            )
+    to.print(grid)
+    to.print(Text(fit.explanation), soft_wrap=True)
 
 
 def print_warnings(warnings: Sequence[str], to: Console) -> None:

@@ -1,6 +1,7 @@
 //! How long the exact analysis takes: a table over channels, loss rates and variants.
 //!
-//! `cargo bench --bench exact [-- W_MAX K ACCURACY]`; 24, 3 and 1e-6 unless said. `T_o` is 100 slots, or `2 W_max + 2`.
+//! `cargo bench --bench exact [-- W_MAX K ACCURACY]`; 24, 3 and 1e-6 unless said. `T_o` is 100 slots, or `2
+//! W_max + 2`.
 
 use crossfade_analysis::{Model, exact};
 use crossfade_channel::TwoStateMarkov;

@@ -21,6 +21,8 @@ pub(crate) struct Outcome {
     pub(crate) good: f64,
     /// `N_d`: slots after that of the first loss.
     pub(crate) slots: f64,
+    /// `N_d` squared.
+    pub(crate) slots_squared: f64,
     /// `N_t`: transmissions in them.
     pub(crate) sent: f64,
     /// `N_s`: successes that are surely new.
@@ -47,6 +49,7 @@ impl Outcome {
         self.bad += probability * (1.0 - good);
         self.good += probability * good;
         self.slots += probability * f64::from(event.slots);
+        self.slots_squared += probability * f64::from(event.slots).powi(2);
         self.sent += probability * f64::from(event.sent);
         self.new_lower += probability * f64::from(event.new_lower);
         self.new_upper += probability * f64::from(event.new_upper);

@@ -7,6 +7,7 @@
 mod bounds;
 mod embedded;
 mod exact;
+mod formula;
 mod growth;
 mod model;
 mod paper_bounds;
@@ -14,5 +15,6 @@ mod phi;
 
 pub use bounds::{Bounds, bounds};
 pub use exact::{Exact, exact};
+pub use formula::{Formula, TcpPath, formula, padhye, padhye_approximation, square_root_law};
 pub use model::{AnalysisError, Model, Solution};
 pub use paper_bounds::paper_bounds;

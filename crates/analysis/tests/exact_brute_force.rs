@@ -7,7 +7,8 @@ use crossfade_channel::TwoStateMarkov;
 use crossfade_transport::Variant;
 use std::collections::HashMap;
 
-/// Sender, receiver and channel between two slots; sequence numbers count from the oldest unacknowledged packet.
+/// Sender, receiver and channel between two slots; sequence numbers count from the oldest unacknowledged
+/// packet.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {
     bad: bool,
@@ -30,6 +31,11 @@ struct Counts {
     sent: f64,
     timeouts: f64,
     fast_retransmits: f64,
+    /// A cycle ended before this slot, or with it.
+    ends_before: bool,
+    ends_with: bool,
+    /// The floor of the window, if this slot has the first loss of a cycle.
+    first_loss: Option<u32>,
 }
 
 impl State {
@@ -49,6 +55,7 @@ impl State {
             self.timeout =
                 model.backoff_max_slots.map_or(self.timeout, |longest| longest.min(2 * self.timeout));
             counts.timeouts = 1.0;
+            counts.ends_before = true;
         }
         let seq = match &mut self.recovery {
             Some((_, hole)) => hole.take(),
@@ -59,6 +66,7 @@ impl State {
             None => None,
         };
         counts.sent = f64::from(u8::from(seq.is_some()));
+        counts.first_loss = (bad && seq == Some(0) && self.recovery.is_none()).then_some(w as u32);
         if let (Some(seq), false) = (seq, bad) {
             counts.new = f64::from(u8::from(self.held >> seq & 1 == 0));
             self.held |= 1 << seq;
@@ -73,6 +81,7 @@ impl State {
                     Some((end, _)) if acked >= end => {
                         w = w_th;
                         self.recovery = None;
+                        counts.ends_with = true;
                     }
                     Some((end, _)) => {
                         w = (w + 1.0).min(f64::from(model.w_max));
@@ -87,6 +96,7 @@ impl State {
                     if model.variant == Variant::Tahoe {
                         w = 1.0;
                         restart(self);
+                        counts.ends_with = true;
                     } else {
                         w = (w_th + f64::from(model.dupthresh)).min(f64::from(model.w_max));
                         self.recovery = Some((self.timers.len() as u32, Some(0)));
@@ -130,34 +140,82 @@ fn enumerate(model: &Model) -> (Vec<bool>, Vec<Steps>) {
     (states.iter().map(|state| state.bad).collect(), steps)
 }
 
-/// Long-run counts per slot by power iteration.
-fn solve(model: &Model, (bad, steps): &(Vec<bool>, Vec<Steps>)) -> Counts {
-    let mut weights = vec![0.0; bad.len()];
-    weights[0] = 1.0;
-    let mut last = Counts::default();
+/// Probability of a state, and the moments of the slots since the start of the cycle, times the probability.
+#[derive(Clone, Copy, Default)]
+struct Age([f64; 3]);
+
+impl Age {
+    fn add(&mut self, other: Self) {
+        (0..3).for_each(|power| self.0[power] += other.0[power]);
+    }
+
+    fn a_slot_later(self) -> Self {
+        let [p, age, squared] = self.0;
+        Self([p, age + p, squared + 2.0 * age + p])
+    }
+
+    /// The cycle is over: adds it to `cycles`.
+    fn restart(self, cycles: &mut Self) -> Self {
+        cycles.add(self);
+        Self([self.0[0], 0.0, 0.0])
+    }
+}
+
+/// Means per slot.
+#[derive(Clone, Default)]
+struct LongRun {
+    new: f64,
+    sent: f64,
+    timeouts: f64,
+    fast_retransmits: f64,
+    /// The moments of the cycles that end in a slot.
+    cycles: Age,
+    first_losses: Vec<f64>,
+}
+
+/// By power iteration.
+fn solve(model: &Model, (bad, steps): &(Vec<bool>, Vec<Steps>)) -> LongRun {
+    let mut weights = vec![Age::default(); bad.len()];
+    weights[0].0[0] = 1.0;
+    let mut last = LongRun::default();
     loop {
-        let mut counts = Counts::default();
+        let mut run = LongRun::default();
         for _ in 0..200 {
-            counts = Counts::default();
-            let mut next = vec![0.0; weights.len()];
+            run = LongRun { first_losses: vec![0.0; model.w_max as usize], ..LongRun::default() };
+            let mut next = vec![Age::default(); weights.len()];
             for ((weight, bad), [if_good, if_bad]) in weights.iter().zip(bad).zip(steps) {
                 let channel = &model.channel;
                 let p_bad = if *bad { channel.p_bb() } else { channel.p_gb() };
                 for ((to, c), p) in [(if_good, 1.0 - p_bad), (if_bad, p_bad)] {
-                    let p = p * weight;
-                    next[*to] += p;
-                    counts.new += p * c.new;
-                    counts.sent += p * c.sent;
-                    counts.timeouts += p * c.timeouts;
-                    counts.fast_retransmits += p * c.fast_retransmits;
+                    let mut age = Age(weight.0.map(|moment| p * moment));
+                    let p = age.0[0];
+                    if c.ends_before {
+                        age = age.restart(&mut run.cycles);
+                    }
+                    age = age.a_slot_later();
+                    if c.ends_with {
+                        age = age.restart(&mut run.cycles);
+                    }
+                    next[*to].add(age);
+                    run.new += p * c.new;
+                    run.sent += p * c.sent;
+                    run.timeouts += p * c.timeouts;
+                    run.fast_retransmits += p * c.fast_retransmits;
+                    if let Some(floor) = c.first_loss {
+                        run.first_losses[floor as usize - 1] += p;
+                    }
                 }
             }
             weights = next;
         }
-        if (counts.new - last.new).abs() < 1e-13 && (counts.sent - last.sent).abs() < 1e-13 {
-            return counts;
+        let squared = |run: &LongRun| run.cycles.0[2];
+        if (run.new - last.new).abs() < 1e-13
+            && (run.sent - last.sent).abs() < 1e-13
+            && (squared(&run) - squared(&last)).abs() < 1e-12 * squared(&run)
+        {
+            return run;
         }
-        last = counts;
+        last = run;
     }
 }
 
@@ -170,12 +228,25 @@ fn compare(w_max: u32, dupthresh: u32, timeout_slots: u32, backoff_max_slots: Op
             model.channel = TwoStateMarkov::new(p_gg, p_bb).unwrap();
             let expected = solve(&model, &chain);
             let ours = exact(&model, 1e-10).unwrap();
-            for (what, ours, expected) in [
+            let [cycles, slots, squared] = expected.cycles.0;
+            let mean = slots / cycles;
+            let mut figures = vec![
                 ("throughput", ours.solution.throughput_per_slot, expected.new),
                 ("transmissions", ours.solution.transmissions_per_slot, expected.sent),
                 ("timeouts", ours.timeouts_per_slot, expected.timeouts),
                 ("fast retransmits", ours.fast_retransmits_per_slot, expected.fast_retransmits),
-            ] {
+                // To as many digits: they are no shares.
+                ("mean cycle", ours.mean_cycle_slots / mean, 1.0),
+                (
+                    "variance",
+                    ours.cycle_slots_variance / (squared / cycles),
+                    1.0 - mean * mean * cycles / squared,
+                ),
+            ];
+            for (ours, expected) in ours.loss_windows.iter().zip(&expected.first_losses) {
+                figures.push(("window at the first loss", *ours, expected / cycles));
+            }
+            for (what, ours, expected) in figures {
                 let states = chain.0.len();
                 assert!(
                     (ours - expected).abs() < 1e-9,

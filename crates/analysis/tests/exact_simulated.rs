@@ -2,85 +2,27 @@
 //!
 //! `CROSSFADE_EXACT_SLOTS` makes every run so many times longer.
 
-use crossfade_analysis::{Exact, Model, exact};
-use crossfade_channel::{Clock, LossProcess, Lossless, MarkovLoss, TwoStateMarkov};
-use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::HopConfig;
-use crossfade_sim::{OneHop, SenderGate, StopRule, run};
-use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
-use std::sync::atomic::AtomicBool;
+mod common;
 
-const SLOT: SimTime = SimTime::from_millis(8);
+use common::{Cycles, Run, VARIANTS, channel, poisson, z};
+use crossfade_analysis::{Exact, Model, exact};
+
 const RUNS: u64 = 10;
 const WARMUP: u64 = 500;
 const T_O: u32 = 100;
-const VARIANTS: [Variant; 4] = [Variant::OldTahoe, Variant::Tahoe, Variant::Reno, Variant::NewReno];
 const LOSS_RATES: [f64; 5] = [0.001, 0.01, 0.03, 0.1, 0.3];
 
-/// New packets, transmissions, timeouts and fast retransmits of one run, per slot.
-fn simulate(model: &Model, slots: u64, seed: u64, run_number: u64) -> [f64; 4] {
-    let stream = RunSeed { seed, run: run_number }.stream("channel.dl");
-    let loss = Box::new(MarkovLoss::new(&model.channel, Clock::Slot(SLOT), stream));
-    let instant = |rate_bps, loss: Box<dyn LossProcess>| HopConfig {
-        rate_bps,
-        delay: SimTime::ZERO,
-        queue_limit: None,
-        loss,
-    };
-    let longest = model.backoff_max_slots.unwrap_or(model.timeout_slots);
-    // Under heavy loss timeouts keep step with the slots for long: the runs are counted from different phases on.
-    let warmup = WARMUP + 41 * run_number;
-    let config = OneHop {
-        tcp: TcpConfig {
-            flavour: Flavour::Paper,
-            variant: model.variant,
-            w_max: model.w_max,
-            initial_window: 1.0,
-            initial_ssthresh: f64::from(model.w_max),
-            dupthresh: model.dupthresh,
-            limited_transmit: false,
-            rto: RtoConfig {
-                rule: RtoRule::Fixed(SLOT * u64::from(model.timeout_slots)),
-                backoff: model.backoff_max_slots.is_some(),
-                max: SLOT * u64::from(longest),
-            },
-            segments: None,
-            rfc: RfcConfig::default(),
-        },
-        packet_size: 1000,
-        ack_size: 40,
-        sack_block_size: 8,
-        gate: SenderGate::Slot,
-        forward: instant(Some(1e6), loss),
-        reverse: instant(None, Box::new(Lossless)),
-        warmup: SLOT * warmup,
-        stop: StopRule::At(SLOT * (warmup + slots)),
-    };
-    let statistics = run(config, (), &AtomicBool::new(false)).unwrap();
-    let counts = [
-        statistics.segments_delivered,
-        statistics.segments_sent,
-        statistics.timeouts,
-        statistics.fast_retransmits,
-    ];
-    counts.map(|count| count as f64 / slots as f64)
-}
-
-/// How many standard errors the mean of the runs is off. `least`: that of few events, which ten runs show badly.
-fn z(runs: &[f64], least: f64, expected: f64) -> f64 {
-    let n = runs.len() as f64;
-    let mean = runs.iter().sum::<f64>() / n;
-    let variance = runs.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    (mean - expected) / (variance / n).sqrt().max(least).max(1e-12)
+/// Under heavy loss timeouts keep step with the slots for long: the runs are counted from different phases on.
+fn a_run(seed: u64, number: u64, slots: u64) -> Run {
+    Run { seed, number, warmup_slots: WARMUP + 41 * number, slots, ack_delay_slots: 0 }
 }
 
 /// Compares all figures; the exact ones are right to 1e-8, far within the noise.
 fn compare(model: &Model, slots: u64, seed: u64, deviations: &mut [Vec<f64>; 4]) {
     let ours = exact(model, 1e-6).unwrap();
     let Exact { solution, timeouts_per_slot, fast_retransmits_per_slot, .. } = ours;
-    let runs: Vec<[f64; 4]> = (0..RUNS).map(|number| simulate(model, slots, seed, number)).collect();
-    let all_slots = (RUNS * slots) as f64;
-    let poisson = |rate: f64| if rate * all_slots < 30.0 { (rate / all_slots).sqrt() } else { 0.0 };
+    let runs: Vec<[f64; 4]> = (0..RUNS).map(|number| a_run(seed, number, slots).rates(model)).collect();
+    let poisson = |rate| poisson(rate, (RUNS * slots) as f64);
     let idle = f64::from(model.timeout_slots) * poisson(timeouts_per_slot);
     let figures = [
         (solution.throughput_per_slot, idle),
@@ -100,7 +42,7 @@ fn compare(model: &Model, slots: u64, seed: u64, deviations: &mut [Vec<f64>; 4])
 }
 
 /// Ten runs give Student's t with 9 degrees of freedom: the mean of its square is 9/7.
-fn assert_noise(what: &str, deviations: &[Vec<f64>; 4]) {
+fn assert_noise(what: &str, deviations: &[Vec<f64>]) {
     for (figure, z) in deviations.iter().enumerate() {
         let n = z.len() as f64;
         let mean = z.iter().sum::<f64>() / n;
@@ -120,10 +62,7 @@ fn check_family(what: &str, fd_t: Option<f64>, first_seed: u64) {
     let mut deviations = [const { Vec::new() }; 4];
     let mut seed = first_seed;
     for p_e in LOSS_RATES {
-        let channel = match fd_t {
-            None => TwoStateMarkov::iid(p_e).unwrap(),
-            Some(fd_t) => TwoStateMarkov::from_rayleigh(p_e, fd_t).unwrap(),
-        };
+        let channel = channel(fd_t, p_e);
         let slots = if p_e < 0.01 { 50_000 } else { 10_000 } * longer;
         for (w_max, dupthresh) in [(6, 1), (6, 3), (24, 1), (24, 3)] {
             for variant in VARIANTS {
@@ -165,7 +104,7 @@ fn backoff() {
     let mut seed = 5000;
     for fd_t in [0.01, 0.08] {
         for p_e in [0.01, 0.03, 0.1, 0.3] {
-            let channel = TwoStateMarkov::from_rayleigh(p_e, fd_t).unwrap();
+            let channel = channel(Some(fd_t), p_e);
             for (w_max, longest) in [(6, 800), (24, 250)] {
                 for variant in VARIANTS {
                     let backoff_max_slots = Some(longest);
@@ -179,4 +118,68 @@ fn backoff() {
         }
     }
     assert_noise("back-off", &deviations);
+}
+
+/// Mean and variance of a cycle, and the windows at its first loss: the mean of the floor, and how often it is
+/// 1 and `W_max`.
+#[test]
+fn cycles_and_the_windows_at_their_first_loss() {
+    let mut deviations = [const { Vec::new() }; 5];
+    let mut seed = 6000;
+    for (fd_t, backoff_max_slots) in
+        [(None, None), (Some(0.01), None), (Some(0.08), None), (Some(0.08), Some(800))]
+    {
+        for (p_e, w_max, dupthresh) in [(0.01, 24, 3), (0.1, 6, 1), (0.1, 24, 3), (0.3, 24, 1)] {
+            for variant in VARIANTS {
+                let channel = channel(fd_t, p_e);
+                let model =
+                    Model { variant, w_max, dupthresh, timeout_slots: T_O, backoff_max_slots, channel };
+                seed += 1;
+                compare_cycles(&model, seed, &mut deviations);
+            }
+        }
+    }
+    assert_noise("cycles", &deviations);
+}
+
+fn compare_cycles(model: &Model, seed: u64, deviations: &mut [Vec<f64>; 5]) {
+    let Exact { mean_cycle_slots, cycle_slots_variance, loss_windows, .. } = exact(model, 1e-6).unwrap();
+    // As many cycles from each run, or long ones would be missing at its end.
+    let cycles = 150;
+    let slots = (2.0 * mean_cycle_slots * cycles as f64) as u64;
+    let runs: Vec<[f64; 5]> = (0..RUNS)
+        .map(|number| {
+            let run = a_run(seed, number, slots);
+            let mut seen = Cycles::new(model.variant, run.warmup_slots);
+            run.simulate(model, &mut seen);
+            let mean = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / cycles as f64;
+            let slots = seen.slots[..cycles].iter().map(|slots| *slots as f64);
+            let floors = &seen.floors[..cycles];
+            [
+                mean(&mut slots.clone()),
+                mean(&mut slots.map(|slots| (slots - mean_cycle_slots).powi(2))),
+                mean(&mut floors.iter().map(|floor| f64::from(*floor))),
+                mean(&mut floors.iter().map(|floor| f64::from(u8::from(*floor == 1)))),
+                mean(&mut floors.iter().map(|floor| f64::from(u8::from(*floor == model.w_max)))),
+            ]
+        })
+        .collect();
+    let share = |floor: u32| loss_windows[floor as usize - 1];
+    let expected = [
+        mean_cycle_slots,
+        cycle_slots_variance,
+        (1..=model.w_max).map(|floor| share(floor) * f64::from(floor)).sum(),
+        share(1),
+        share(model.w_max),
+    ];
+    for (figure, expected) in expected.into_iter().enumerate() {
+        let values: Vec<f64> = runs.iter().map(|run| run[figure]).collect();
+        let least = if figure < 3 { 0.0 } else { poisson(expected, (RUNS * cycles as u64) as f64) };
+        let off = z(&values, least, expected);
+        assert!(off.abs() < 6.0, "figure {figure}: {off} standard errors, {model:?}: {values:?} {expected}");
+        // What happens a few times in all is not normal.
+        if figure < 3 || expected * (RUNS * cycles as u64) as f64 > 10.0 {
+            deviations[figure].push(off);
+        }
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! The stub `python/crossfade/_crossfade.pyi` says what each function takes and gives.
 
+mod fit;
 mod interrupt;
 mod plan;
 
@@ -19,6 +20,13 @@ create_exception!(
     GoldenError,
     PyException,
     "Golden traces that can't be read; one line."
+);
+
+create_exception!(
+    crossfade._crossfade,
+    TraceError,
+    PyException,
+    "A loss trace that can't be read or fitted; one line."
 );
 
 /// The scenario's error in Python's terms.
@@ -101,11 +109,14 @@ fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SOURCE_HASH", env!("CROSSFADE_SOURCE_HASH"))?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("GoldenError", module.py().get_type::<GoldenError>())?;
+    module.add("TraceError", module.py().get_type::<TraceError>())?;
     module.add_class::<plan::Plan>()?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(parse_value, module)?)?;
     module.add_function(wrap_pyfunction!(markov_from_rayleigh, module)?)?;
     module.add_function(wrap_pyfunction!(verify, module)?)?;
+    module.add_function(wrap_pyfunction!(fit::fit_markov, module)?)?;
+    module.add_function(wrap_pyfunction!(fit::fit_rayleigh, module)?)?;
     Ok(())
 }

@@ -1,16 +1,18 @@
 //! One point by analysis: from its setup to its metrics, or the assumption that fails.
 
 use crate::error::ScenarioError;
+use crate::plan::Point;
 use crate::resolve::{LossModel, Setup};
 use crate::scenario::{Method, Scenario};
 use crate::simulate::rates;
 use crossfade_analysis::{AnalysisError, Model, bounds, exact, paper_bounds};
-use crossfade_channel::{Clock, TwoStateMarkov};
+use crossfade_channel::{Fidelity, MarkovView, NotMarkov, TwoStateMarkov};
 use crossfade_core::SimTime;
 use crossfade_sim::SenderGate;
 use crossfade_transport::{Flavour, RtoRule};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
 
 /// How far an exact throughput may be from the truth: far below any simulation's interval.
 const ACCURACY: f64 = 1e-6;
@@ -18,7 +20,11 @@ const ACCURACY: f64 = 1e-6;
 /// Metrics named with this and a window's floor are the shares of first losses that find that window.
 pub(crate) const LOSS_WINDOW: &str = "loss_window.";
 
-/// What the analysis solves at a point.
+/// How far run lengths of a fitted chain are from those of the channel: named so in a row.
+pub(crate) const FIT_DISTANCES: [&str; 2] = ["fit.good_runs", "fit.bad_runs"];
+
+/// What the analysis solves at a point. The channel is yet to be fitted if it is no Markov chain: that takes
+/// time, and [`analyse`] does it.
 ///
 /// # Errors
 /// The first assumption of the analysis that the scenario does not meet, with the key that decides it.
@@ -62,19 +68,55 @@ pub(crate) fn model(scenario: &Scenario, setup: &Setup) -> Result<Model, Scenari
     Ok(model)
 }
 
-/// The chain of the data channel, one step a slot.
+/// The chain of the data channel, one step a slot; of Rayleigh fading the closed form that stands near it.
 fn chain(scenario: &Scenario, loss: &LossModel) -> Result<TwoStateMarkov, ScenarioError> {
-    let channel = &scenario.channel;
+    let view = match loss {
+        LossModel::Rayleigh { p_e, fd_t, clock } => TwoStateMarkov::from_rayleigh(*p_e, *fd_t)
+            .map_err(NotMarkov::from)
+            .and_then(|chain| MarkovView::markov(chain, *clock)),
+        other => view(other),
+    };
+    view.map(|view| view.chain).map_err(|error| not_markov(scenario, &error))
+}
+
+/// What the analysis may take a channel for. Takes up to a second for Rayleigh fading.
+fn view(loss: &LossModel) -> Result<MarkovView, NotMarkov> {
     match loss {
-        LossModel::Lossless => Ok(TwoStateMarkov::iid(0.0).expect("a probability")),
-        LossModel::Iid { p_e } => Ok(TwoStateMarkov::iid(*p_e).expect("checked")),
-        LossModel::Markov { chain, clock: Clock::Slot(_) } => Ok(*chain),
-        LossModel::Markov { .. } => {
-            Err(unmet("channel.clock", channel.clock, "clock \"slot\", a channel that fades while TCP waits"))
+        LossModel::Lossless => Ok(MarkovView::lossless()),
+        LossModel::Iid { p_e } => MarkovView::iid(*p_e),
+        LossModel::Markov { chain, clock } => MarkovView::markov(*chain, *clock),
+        LossModel::Rayleigh { p_e, fd_t, clock } => MarkovView::rayleigh(*p_e, *fd_t, *clock),
+        LossModel::DropList(_) => Err(NotMarkov::DropList),
+    }
+}
+
+fn not_markov(scenario: &Scenario, error: &NotMarkov) -> ScenarioError {
+    let channel = &scenario.channel;
+    let problem = format!("the analysis {error}");
+    match error {
+        NotMarkov::StepsPerTransmission => {
+            ScenarioError::value("channel.clock", &json!(channel.clock), problem)
         }
-        LossModel::Rayleigh { .. } | LossModel::DropList(_) => {
-            Err(unmet("channel.model", channel.model, "a two-state Markov channel (none, iid or markov)"))
-        }
+        _ => ScenarioError::value("channel.model", &json!(channel.model), problem),
+    }
+}
+
+/// Chains fitted to Rayleigh fading, by what they were fitted to: points of a sweep share them.
+#[derive(Default)]
+pub(crate) struct FittedChains(Mutex<HashMap<[u64; 2], Result<MarkovView, NotMarkov>>>);
+
+impl FittedChains {
+    fn view(&self, loss: &LossModel) -> Result<MarkovView, NotMarkov> {
+        let LossModel::Rayleigh { p_e, fd_t, .. } = loss else { return view(loss) };
+        let key = [p_e.to_bits(), fd_t.to_bits()];
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock().get(&key).cloned();
+        // Not under the lock: other threads have other points. Two may fit the same, and find the same.
+        known.unwrap_or_else(|| {
+            let found = view(loss);
+            lock().insert(key, found.clone());
+            found
+        })
     }
 }
 
@@ -148,15 +190,26 @@ fn refuse(error: &AnalysisError) -> ScenarioError {
 /// # Errors
 /// What cannot be solved this way, and what to use instead.
 pub(crate) fn analyse(
-    setup: &Setup,
-    model: &Model,
+    point: &Point,
     method: Method,
+    fitted: &FittedChains,
 ) -> Result<BTreeMap<String, f64>, ScenarioError> {
+    let model = point.model.as_ref().map_err(Clone::clone)?;
+    let view = fitted.view(&point.setup.forward.loss).map_err(|error| not_markov(&point.scenario, &error))?;
+    let mut metrics = solve(&point.setup, &Model { channel: view.chain, ..*model }, method)?;
+    if let Fidelity::Fitted { good_runs, bad_runs } = view.fidelity {
+        let distances = FIT_DISTANCES.into_iter().zip([good_runs, bad_runs]);
+        metrics.extend(distances.map(|(name, distance)| (name.to_owned(), distance)));
+    }
+    Ok(metrics)
+}
+
+fn solve(setup: &Setup, model: &Model, method: Method) -> Result<BTreeMap<String, f64>, ScenarioError> {
     let named = |name: &str, value| (name.to_owned(), value);
     match method {
         Method::AnalysisBounds | Method::AnalysisPaperBounds => {
-            let solve = if method == Method::AnalysisBounds { bounds } else { paper_bounds };
-            let found = solve(model).map_err(|error| refuse(&error))?;
+            let bounds_of = if method == Method::AnalysisBounds { bounds } else { paper_bounds };
+            let found = bounds_of(model).map_err(|error| refuse(&error))?;
             Ok([
                 named("throughput_lower", found.throughput_lower),
                 named("throughput_upper", found.throughput_upper),
@@ -172,6 +225,7 @@ pub(crate) fn analyse(
                 named("timeouts_per_slot", found.timeouts_per_slot),
                 named("fast_retransmits_per_slot", found.fast_retransmits_per_slot),
                 named("cycle_mean_slots", found.mean_cycle_slots),
+                named("cycle_deviation_slots", found.cycle_slots_variance.sqrt()),
                 named("truncation_error", found.truncation),
                 named("states", found.states as f64),
             ]);

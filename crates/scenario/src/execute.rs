@@ -3,8 +3,9 @@
 //! What a row holds depends on the point, the seed and the number of the run alone, and the stop rule looks
 //! at runs in order: the result is the same for any number of threads.
 
-use crate::analyse::analyse;
+use crate::analyse::{FittedChains, analyse};
 use crate::error::ScenarioError;
+use crate::formula::formula;
 use crate::plan::{Plan, Point, Row};
 use crate::scenario::Method;
 use crate::schedule::{Progress, Schedule, Task};
@@ -29,15 +30,12 @@ pub fn execute(
     cancel: &AtomicBool,
     on_row: &mut dyn FnMut(Row, Progress),
 ) -> bool {
+    let fitted = FittedChains::default();
     execute_with(plan, known, jobs, cancel, on_row, &|point, method, seed| match method {
         Method::Simulation => simulate(&point.setup, seed, cancel).map(Ok),
-        _ => Some(solve(point, method)),
+        Method::Formula | Method::FormulaSquareRoot => Some(formula(point, method)),
+        _ => Some(analyse(point, method, &fitted)),
     })
-}
-
-/// The metrics of a point by a method without randomness, or why there are none.
-fn solve(point: &Point, method: Method) -> Result<BTreeMap<String, f64>, ScenarioError> {
-    analyse(&point.setup, point.model.as_ref().map_err(Clone::clone)?, method)
 }
 
 /// More threads than this are a slip of the pen.

@@ -14,6 +14,7 @@ mod document;
 mod error;
 mod events;
 mod execute;
+mod formula;
 mod identity;
 mod plan;
 mod quantity;

@@ -3,6 +3,7 @@
 use crate::analyse;
 use crate::document::{parse_toml, set};
 use crate::error::ScenarioError;
+use crate::formula;
 use crate::identity::Identity;
 use crate::resolve::{Setup, StopRule, resolve};
 use crate::scenario::{Method, Scenario};
@@ -116,7 +117,7 @@ impl Plan {
 
     /// A method that can say nothing at any point was asked for by mistake.
     fn refuse_hopeless_methods(&self) -> Result<(), ScenarioError> {
-        for method in self.methods.iter().filter(|method| method.is_analysis()) {
+        for method in &self.methods {
             let mut refusals = self.points.iter().map(|point| (point, point.refusal(*method)));
             if let Some((point, Some(first))) = refusals.next()
                 && refusals.all(|(_, refusal)| refusal.is_some())
@@ -275,6 +276,7 @@ impl Point {
     /// Why `method` can say nothing here, if it cannot.
     pub(crate) fn refusal(&self, method: Method) -> Option<ScenarioError> {
         match &self.model {
+            _ if method.is_formula() => formula::path(&self.scenario, &self.setup).err(),
             _ if !method.is_analysis() => None,
             Ok(model) => analyse::check(model, method).err(),
             Err(error) => Some(error.clone()),

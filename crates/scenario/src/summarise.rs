@@ -1,6 +1,6 @@
 //! From rows to results: means over the runs of a point with their intervals.
 
-use crate::analyse::LOSS_WINDOW;
+use crate::analyse::{FIT_DISTANCES, LOSS_WINDOW};
 use crate::plan::{Plan, Point, Row};
 use crate::resolve::StopRule;
 use crate::scenario::{Method, Scenario};
@@ -105,6 +105,9 @@ fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
     let loss_windows = (1..).map_while(|floor| found(&format!("{LOSS_WINDOW}{floor}"))).collect();
     let mut warnings = warnings::of_setup(&point.setup);
     warnings.extend(row.and_then(|row| row.failure.as_deref()).map(|why| warnings::missing(method, why)));
+    if let [Some(good_runs), Some(bad_runs)] = FIT_DISTANCES.map(found) {
+        warnings.push(warnings::fitted(method, good_runs, bad_runs));
+    }
     PointResult {
         point: point.index,
         axes: point.axes.clone(),

@@ -25,6 +25,17 @@ pub(crate) fn missing(method: Method, why: &str) -> String {
     format!("no {}: {why}", method.name())
 }
 
+/// A chain stands for a channel that is none.
+pub(crate) fn fitted(method: Method, good_runs: f64, bad_runs: f64) -> String {
+    format!(
+        "{} takes a chain fitted to the channel, whose run lengths differ: by up to {} in P[good run >= k] and {} \
+         in P[bad run >= k]",
+        method.name(),
+        percent(good_runs),
+        percent(bad_runs)
+    )
+}
+
 /// Doubts that the scenario raises before anything runs.
 pub(crate) fn of_setup(setup: &Setup) -> Vec<String> {
     [early_timeout(setup), short_queue(setup), narrow_window(setup)].into_iter().flatten().collect()
@@ -45,7 +56,7 @@ pub(crate) fn of_simulation(plan: &Plan, point: &Point, rows: &[&Row]) -> Vec<St
 }
 
 /// The round trip of a segment and its acknowledgement that wait for nothing.
-fn round_trip(setup: &Setup) -> SimTime {
+pub(crate) fn round_trip(setup: &Setup) -> SimTime {
     let ack = setup.reverse.rate_bps.map_or(SimTime::ZERO, |rate| SimTime::to_transmit(setup.ack_size, rate));
     setup.slot + setup.forward.delay + ack + setup.reverse.delay
 }

@@ -104,11 +104,15 @@ fn the_assumption_that_fails_is_named() {
         ),
         (
             json!([["channel.clock", "transmission"]]),
-            "channel.clock = \"transmission\": the analysis assumes clock \"slot\"",
+            "channel.clock = \"transmission\": the analysis assumes a channel that steps every slot",
         ),
         (
             json!([["channel", { "model": "drop-list", "drops": [3], "p_e": null, "fd_t": null }]]),
-            "channel.model = \"drop-list\": the analysis assumes a two-state Markov channel",
+            "channel.model = \"drop-list\": the analysis assumes random losses that go on for ever",
+        ),
+        (
+            json!([["channel", { "model": "rayleigh", "clock": "transmission" }]]),
+            "channel.clock = \"transmission\": the analysis assumes a channel that steps every slot",
         ),
         (
             json!([["tcp.rto.fixed", "100.5 slots"]]),
@@ -147,6 +151,53 @@ fn a_sweep_may_have_points_that_cannot_be_solved() {
             .unwrap();
     let results = summarise(&plan, &rows(&plan, Vec::new()));
     assert!(results[0].warnings[0].starts_with("no analysis:exact: tcp.w_max = 65: must be at most 64"));
+}
+
+#[test]
+fn a_fading_channel_is_analysed_by_a_fitted_chain_with_a_warning() {
+    let overrides = json!({
+        "methods": ["analysis", "simulation"],
+        "set": [["channel", { "model": "rayleigh", "fd_t": 0.08, "p_e": 0.1 }]],
+        "over": [["tcp.variant", ["tahoe", "newreno"]]],
+    });
+    let results = results(overrides);
+    for pair in results.chunks(2) {
+        let [exact, simulated] = pair else { unreachable!() };
+        assert!(
+            exact.warnings[0].starts_with("analysis:exact takes a chain fitted to the channel"),
+            "{exact:?}"
+        );
+        assert!(simulated.warnings.is_empty(), "{:?}", simulated.warnings);
+        let [exact, simulated] = [exact, simulated].map(|result| metric(result, "throughput_per_slot"));
+        // docs/channel.md measures how far fading is from a chain: some percent here.
+        assert!((exact / simulated - 1.0).abs() < 0.1, "{exact} {simulated}");
+    }
+}
+
+#[test]
+fn formulas_take_any_path_and_know_no_bursts() {
+    let text = json!({
+        "methods": ["formula", "formula:square-root"],
+        "over": [["channel.fd_t", [0.01, 0.64]], ["link.delay", ["0 ms", "200 ms"]]],
+        "set": [["tcp.w_max", 24], ["tcp.gate", "queue"], ["tcp.rto.fixed", "2 s"]],
+    });
+    let results = results(text);
+    let of = |index: usize| metric(&results[index], "throughput_per_slot");
+    // Two formulas at each of two delays, and the same for the other Doppler.
+    for index in 0..4 {
+        assert!((of(index) / of(index + 4) - 1.0).abs() < 1e-12);
+    }
+    assert!(of(0) < of(1) && (of(1) - 0.97).abs() < 1e-12 && of(2) < of(0) && of(2) < of(3) && of(3) < of(1));
+    // The law by hand: sqrt(3 / (2 p)) segments in a round trip of a slot (1400 B at 1.5 Mbit/s) and 0.2 s.
+    let slot = 1400.0 * 8.0 / 1.5e6;
+    let by_hand = 0.97 * f64::sqrt(1.5 / 0.03) / ((slot + 0.2) / slot);
+    assert!((of(3) / by_hand - 1.0).abs() < 1e-6, "{} {by_hand}", of(3));
+    let message = load(json!({
+        "methods": ["formula"],
+        "set": [["channel", { "model": "drop-list", "drops": [3], "p_e": null, "fd_t": null }]],
+    }))
+    .unwrap_err();
+    assert!(message.starts_with("channel.model = \"drop-list\": a formula assumes a loss rate"), "{message}");
 }
 
 #[test]

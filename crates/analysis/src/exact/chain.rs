@@ -6,9 +6,9 @@
 //!        └─ part 1: slots until a loss ─┴── arrives: "resumed" <─────────────────────────────────────┘
 //! ```
 //!
-//! A packet that is lost alone leaves what the receiver holds as it is, however often that happens: this is summed up
-//! in closed form, back-off included. Every other step shifts what is held by a packet at least, so that it is
-//! forgotten in a few steps; how the windows follow each other is solved exactly in every step.
+//! A packet that is lost alone leaves what the receiver holds as it is, however often that happens: this is
+//! summed up in closed form, back-off included. Every other step shifts what is held by a packet at least, so
+//! that it is forgotten in a few steps; how the windows follow each other is solved exactly in every step.
 
 use super::cycle::{End, Held, Mean, SecondPart, after_arrival};
 use crate::embedded::stationary;
@@ -17,8 +17,10 @@ use crate::model::Model;
 use crate::phi::{Bad, good_after};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::AddAssign;
 
-/// Multiplies and folds: as good as any for keys that nobody chooses with malice, and always in the same order.
+/// Multiplies and folds: as good as any for keys that nobody chooses with malice, and always in the same
+/// order.
 #[derive(Default)]
 struct Mix(u64);
 
@@ -43,34 +45,65 @@ impl Hasher for Mix {
     }
 }
 
+/// What a state weighs.
+#[derive(Clone, Copy, Default)]
+struct Weight {
+    probability: f64,
+    /// The probability times the slots that the cycle has lasted, the last one included.
+    age: f64,
+}
+
+impl Weight {
+    /// In the first slot of a cycle.
+    fn first(probability: f64) -> Self {
+        Self { probability, age: probability }
+    }
+
+    fn times(self, factor: f64) -> Self {
+        Self { probability: self.probability * factor, age: self.age * factor }
+    }
+
+    /// A slot later, with the probability of what happens in it.
+    fn next(self, probability: f64) -> Self {
+        Self { age: self.age + self.probability, ..self }.times(probability)
+    }
+}
+
+impl AddAssign for Weight {
+    fn add_assign(&mut self, other: Self) {
+        self.probability += other.probability;
+        self.age += other.age;
+    }
+}
+
 /// Weights of states (group, held).
 #[derive(Default)]
 struct Weights {
     /// Nothing is held.
-    empty: Vec<f64>,
-    held: HashMap<(u32, Held), f64, BuildHasherDefault<Mix>>,
+    empty: Vec<Weight>,
+    held: HashMap<(u32, Held), Weight, BuildHasherDefault<Mix>>,
 }
 
 impl Weights {
     fn new(groups: usize) -> Self {
-        Self { empty: vec![0.0; groups], ..Self::default() }
+        Self { empty: vec![Weight::default(); groups], ..Self::default() }
     }
 
     fn clear(&mut self) {
-        self.empty.fill(0.0);
+        self.empty.fill(Weight::default());
         self.held.clear();
     }
 
-    /// What weighs less than `grain` joins the state in which nothing is held. Returns how many packets that forgets,
-    /// weighted.
-    fn add(&mut self, group: usize, held: Held, weight: f64, grain: f64) -> f64 {
+    /// What weighs less than `grain` joins the state in which nothing is held. Returns how many packets that
+    /// forgets, weighted.
+    fn add(&mut self, group: usize, held: Held, weight: Weight, grain: f64) -> f64 {
         if held == 0 {
             self.empty[group] += weight;
-        } else if weight < grain {
+        } else if weight.probability < grain {
             self.empty[group] += weight;
-            return weight * f64::from(held.count_ones());
+            return weight.probability * f64::from(held.count_ones());
         } else {
-            *self.held.entry((group as u32, held)).or_insert(0.0) += weight;
+            *self.held.entry((group as u32, held)).or_default() += weight;
         }
         0.0
     }
@@ -81,6 +114,8 @@ impl Weights {
 pub(super) struct Sums {
     weight: f64,
     pub(super) slots: f64,
+    /// Of each cycle squared.
+    pub(super) slots_squared: f64,
     pub(super) sent: f64,
     pub(super) new: f64,
     pub(super) timeouts: f64,
@@ -93,6 +128,7 @@ impl Sums {
     fn add(&mut self, other: &Self, factor: f64) {
         self.weight += factor * other.weight;
         self.slots += factor * other.slots;
+        self.slots_squared += factor * other.slots_squared;
         self.sent += factor * other.sent;
         self.new += factor * other.new;
         self.timeouts += factor * other.timeouts;
@@ -101,13 +137,26 @@ impl Sums {
     }
 }
 
-/// Means of one cycle in the long run.
+/// Means over the cycles in the long run, for one cycle that starts from a state of the chain.
 pub(super) struct Step {
     pub(super) mean: Sums,
+    /// What each group of losses adds to them: new packets and slots.
+    by_group: Vec<[f64; 2]>,
     /// How often the first loss finds which floor of the window.
     pub(super) floors: Vec<f64>,
     /// Packets forgotten in a cycle.
     pub(super) forgotten: f64,
+}
+
+impl Step {
+    /// By how much the throughput has changed since `last`; changes of groups that cancel in the sum are
+    /// added up, as the sum may go back and forth.
+    pub(super) fn change(&self, last: &Self) -> f64 {
+        let Sums { new, slots, .. } = self.mean;
+        let gain = |[new_of_group, slots_of_group]: &[f64; 2]| new_of_group - new / slots * slots_of_group;
+        let groups = self.by_group.iter().zip(&last.by_group);
+        groups.map(|(now, then)| (gain(now) - gain(then)).abs()).sum::<f64>() / slots
+    }
 }
 
 /// Where the step from one group of losses leads: weights of groups of resumed cycles, and of losses.
@@ -123,14 +172,12 @@ pub(super) struct Chain {
     growth: Vec<Vec<usize>>,
     /// The groups of losses that follow a resumed cycle.
     after_resumed: Vec<Vec<f64>>,
-    /// A packet sent after a timeout was lost: mean slots and transmissions until it arrives.
-    retry_slots: f64,
-    retries: f64,
+    retries: Retries,
     loss: Weights,
     next_loss: Weights,
     resumed: Weights,
     /// Weights of resumed cycles that hold nothing more from a slot on.
-    emptied: Vec<Vec<f64>>,
+    emptied: Vec<Vec<Weight>>,
     flows: Vec<Flow>,
     sums: Vec<Sums>,
 }
@@ -143,19 +190,17 @@ impl Chain {
             starts.map(|(ssthresh, window)| growth(model, ssthresh, window)).collect();
         let after_resumed: Vec<Vec<f64>> =
             growth.iter().map(|growth| losses_after(model, growth, windows.len())).collect();
-        let (retry_slots, retries) = retries(model);
         let groups = windows.len();
         let mut loss = Weights::new(groups);
-        loss.empty.fill(1.0 / groups as f64);
+        loss.empty.fill(Weight::first(1.0 / groups as f64));
         let flow = || Flow { resumed: vec![0.0; growth.len()], loss: vec![0.0; groups] };
         Self {
             model: *model,
-            retry_slots,
-            retries,
+            retries: retries(model),
             loss,
             next_loss: Weights::new(groups),
             resumed: Weights::new(growth.len()),
-            emptied: growth.iter().map(|growth| vec![0.0; growth.len()]).collect(),
+            emptied: growth.iter().map(|growth| vec![Weight::default(); growth.len()]).collect(),
             flows: (0..groups).map(|_| flow()).collect(),
             sums: vec![Sums::default(); groups],
             windows,
@@ -166,7 +211,7 @@ impl Chain {
 
     /// How many states have a weight.
     pub(super) fn states(&self) -> usize {
-        self.loss.empty.iter().filter(|weight| **weight > 0.0).count() + self.loss.held.len()
+        self.loss.empty.iter().filter(|weight| weight.probability > 0.0).count() + self.loss.held.len()
     }
 
     /// One cycle from every state; states less likely than `grain` are merged.
@@ -178,10 +223,13 @@ impl Chain {
         self.rescale(&share);
         let mut mean = Sums::default();
         let mut floors = vec![0.0; self.model.w_max as usize];
-        for ((sums, share), window) in self.sums.iter().zip(&share).zip(&self.windows) {
+        let mut by_group = vec![[0.0; 2]; share.len()];
+        for (group, (sums, share)) in self.sums.iter().zip(&share).enumerate() {
             if sums.weight > 0.0 {
-                mean.add(sums, share / sums.weight);
-                floors[window.floor as usize - 1] += share;
+                let factor = share / sums.weight;
+                mean.add(sums, factor);
+                by_group[group] = [factor * sums.new, factor * sums.slots];
+                floors[self.windows[group].floor as usize - 1] += share;
             }
         }
         floors[0] += mean.alone;
@@ -189,13 +237,13 @@ impl Chain {
         for floor in &mut floors {
             *floor /= cycles;
         }
-        Step { mean, floors, forgotten }
+        Step { mean, by_group, floors, forgotten }
     }
 
     fn clear(&mut self) {
         self.next_loss.clear();
         self.resumed.clear();
-        self.emptied.iter_mut().for_each(|slots| slots.fill(0.0));
+        self.emptied.iter_mut().for_each(|slots| slots.fill(Weight::default()));
         self.sums.fill(Sums::default());
         for flow in &mut self.flows {
             flow.resumed.fill(0.0);
@@ -203,18 +251,21 @@ impl Chain {
         }
     }
 
-    /// From `loss` to `resumed` and, where the first packet of the next cycle is lost in a window of more than one, to
-    /// `next_loss`.
+    /// From `loss` to `resumed` and, where the first packet of the next cycle is lost in a window of more
+    /// than one, to `next_loss`.
     fn second_part(&mut self, second: &SecondPart, grain: f64) -> f64 {
         let loss = std::mem::take(&mut self.loss);
         let mut forgotten = 0.0;
         let empty = loss.empty.iter().enumerate().map(|(group, weight)| (group, 0, *weight));
         let held = loss.held.iter().map(|(&(group, held), weight)| (group as usize, held, *weight));
-        for (group, held, weight) in empty.chain(held).filter(|(_, _, weight)| *weight > 0.0) {
-            self.sums[group].weight += weight;
+        for (group, held, weight) in empty.chain(held).filter(|(_, _, weight)| weight.probability > 0.0) {
+            self.sums[group].weight += weight.probability;
             let floor = self.windows[group].floor;
+            // (n + N_d)^2 = n^2 + 2 n N_d + N_d^2; n^2 was counted where part 1 began.
+            let twice_n = 2.0 * weight.age / weight.probability;
             let mut merged = 0.0;
-            let in_mean = second.ends(floor, held, weight, |end, mean, held| {
+            let in_mean = second.ends(floor, held, weight.probability, |end, mean, held| {
+                self.sums[group].slots_squared += twice_n * mean.slots + mean.slots_squared;
                 merged += self.end(group, end, &mean, held, grain);
             });
             forgotten += in_mean + merged;
@@ -246,11 +297,13 @@ impl Chain {
         };
         match end {
             End::Timeout | End::TimeoutInRecovery { .. } => {
-                sums.timeouts += probability + lost * self.retries;
-                sums.slots += lost * self.retry_slots;
-                sums.sent += lost * self.retries;
+                let Retries { number, slots, slots_squared } = self.retries;
+                sums.timeouts += probability + lost * number;
+                sums.slots += lost * slots;
+                sums.slots_squared += lost * slots_squared;
+                sums.sent += lost * number;
                 sums.new += lost;
-                sums.alone += lost * self.retries;
+                sums.alone += lost * number;
                 self.resume(group, ssthresh, 1, held, good_next, grain)
                     + self.resume(group, 1, 1, held, lost, grain)
             }
@@ -284,10 +337,12 @@ impl Chain {
         self.flows[group].resumed[resumed] += weight;
         let p_gb = self.model.channel.p_gb();
         let sums = &mut self.sums[group];
+        // The slots after the first one until a loss are geometric, with the second moment (2 - p) / p^2.
         sums.slots += weight / p_gb;
+        sums.slots_squared += weight * (1.0 + 2.0 / p_gb + (2.0 - p_gb) / p_gb / p_gb);
         sums.sent += weight / p_gb;
         sums.new += weight * self.model.channel.p_gg() / p_gb;
-        self.resumed.add(resumed, after_arrival(held), weight, grain)
+        self.resumed.add(resumed, after_arrival(held), Weight::first(weight), grain)
     }
 
     /// The first packet of a cycle is lost.
@@ -297,7 +352,8 @@ impl Chain {
         }
         let next = LossWindow::of(f64::from(window)).index();
         self.flows[group].loss[next] += weight;
-        self.next_loss.add(next, held, weight, grain)
+        self.sums[group].slots_squared += weight;
+        self.next_loss.add(next, held, Weight::first(weight), grain)
     }
 
     /// From `resumed` to `next_loss`: every packet that arrives is new, and shifts what is held.
@@ -309,20 +365,25 @@ impl Chain {
             let (mut held, mut intact, mut slot) = (held, weight, 0);
             while held != 0 {
                 slot = usize::min(slot + 1, growth.len() - 1);
-                forgotten += self.next_loss.add(growth[slot], held, intact * channel.p_gb(), grain);
-                intact *= channel.p_gg();
+                forgotten += self.next_loss.add(growth[slot], held, intact.next(channel.p_gb()), grain);
+                intact = intact.next(channel.p_gg());
                 held = after_arrival(held);
             }
             self.emptied[resumed as usize][slot] += intact;
         }
         for ((growth, emptied), weight) in self.growth.iter().zip(&self.emptied).zip(&self.resumed.empty) {
             // `emptied[s]` has got through the slot with index s.
-            let mut intact = weight + emptied[0];
+            let mut intact = *weight;
+            intact += emptied[0];
             for (group, emptied) in growth.iter().zip(emptied).skip(1) {
-                self.next_loss.empty[*group] += intact * channel.p_gb();
-                intact = intact * channel.p_gg() + emptied;
+                self.next_loss.empty[*group] += intact.next(channel.p_gb());
+                intact = intact.next(channel.p_gg());
+                intact += *emptied;
             }
-            self.next_loss.empty[growth[growth.len() - 1]] += intact;
+            // At the cap it takes 1 / p_gb slots more.
+            let Weight { probability, age } = intact;
+            self.next_loss.empty[growth[growth.len() - 1]] +=
+                Weight { probability, age: age + probability / channel.p_gb() };
         }
         forgotten
     }
@@ -348,22 +409,29 @@ impl Chain {
     }
 
     fn rescale(&mut self, share: &[f64]) {
-        let mut total = self.loss.empty.clone();
+        let mut total: Vec<f64> = self.loss.empty.iter().map(|weight| weight.probability).collect();
         for (&(group, _), weight) in &self.loss.held {
-            total[group as usize] += weight;
+            total[group as usize] += weight.probability;
+        }
+        for ((weight, total), share) in self.loss.empty.iter_mut().zip(&total).zip(share) {
+            if *total == 0.0 {
+                *weight = Weight::first(*share);
+            }
         }
         let factor: Vec<f64> = share
             .iter()
             .zip(&total)
-            .map(|(share, total)| if *total > 0.0 { share / total } else { 0.0 })
+            .map(|(share, total)| if *total > 0.0 { share / total } else { 1.0 })
             .collect();
-        for (group, (weight, factor)) in self.loss.empty.iter_mut().zip(&factor).enumerate() {
-            *weight = if total[group] > 0.0 { *weight * factor } else { share[group] };
+        for (weight, factor) in self.loss.empty.iter_mut().zip(&factor) {
+            *weight = weight.times(*factor);
             // Every group keeps a weight, so that the next step has a row for it.
-            *weight = weight.max(TRACE);
+            if weight.probability < TRACE {
+                *weight = Weight::first(TRACE);
+            }
         }
         for ((group, _), weight) in &mut self.loss.held {
-            *weight *= factor[*group as usize];
+            *weight = weight.times(factor[*group as usize]);
         }
     }
 }
@@ -396,23 +464,31 @@ fn losses_after(model: &Model, growth: &[usize], groups: usize) -> Vec<f64> {
     losses
 }
 
-/// A packet sent after a timeout is lost: mean slots until it arrives, that slot included, and mean transmissions.
-///
-/// The timeout doubles up to its maximum with back-off.
-fn retries(model: &Model) -> (f64, f64) {
-    let mut timeouts = vec![model.timeout_slots];
-    if let Some(longest) = model.backoff_max_slots {
-        let doubled = |timeout: &u32| (*timeout < longest).then(|| timeout.saturating_mul(2).min(longest));
-        timeouts = std::iter::successors(Some(model.timeout_slots), doubled).collect();
-    }
+/// What follows if a packet sent after a timeout is lost, until it arrives.
+struct Retries {
+    /// Mean number of timeouts: each is a cycle of its own.
+    number: f64,
+    /// Mean slots of all of them.
+    slots: f64,
+    /// Mean of the sum of their squares.
+    slots_squared: f64,
+}
+
+/// The timeout doubles up to its maximum with back-off. The loss before the first retry had the plain timeout.
+fn retries(model: &Model) -> Retries {
+    let longest = model.backoff_max_slots.unwrap_or(model.timeout_slots);
+    let doubled = |timeout: &u32| Some(timeout.saturating_mul(2).min(longest));
+    let backed_off = std::iter::successors(doubled(&model.timeout_slots), doubled);
+    let shorter: Vec<u32> = backed_off.take_while(|timeout| *timeout < longest).collect();
     let arrives = |timeout: u32| good_after(&model.channel, Bad, timeout);
-    let longest = timeouts[timeouts.len() - 1];
-    let (mut slots, mut sent) = (f64::from(longest) / arrives(longest), 1.0 / arrives(longest));
-    // The loss before the first of these had the plain timeout.
-    for timeout in timeouts[1..timeouts.len().max(2) - 1].iter().rev() {
-        let again = 1.0 - arrives(*timeout);
-        slots = f64::from(*timeout) + again * slots;
-        sent = 1.0 + again * sent;
+    let number = 1.0 / arrives(longest);
+    let slots = number * f64::from(longest);
+    let mut retries = Retries { number, slots, slots_squared: slots * f64::from(longest) };
+    for &timeout in shorter.iter().rev() {
+        let (again, slots) = (1.0 - arrives(timeout), f64::from(timeout));
+        retries.number = 1.0 + again * retries.number;
+        retries.slots = slots + again * retries.slots;
+        retries.slots_squared = slots * slots + again * retries.slots_squared;
     }
-    (slots, sent)
+    retries
 }

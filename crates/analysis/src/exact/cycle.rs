@@ -1,15 +1,17 @@
 //! What may follow the first loss of a cycle: part 2 of the paper's cycle, with what the receiver holds.
 //!
-//! Slot 0 is that of the loss. A pattern says which of the packets behind the lost one arrive until the window is used
-//! up or the K-th duplicate acknowledgement comes; it does not depend on what the receiver holds. The likely patterns
-//! are followed one by one; the rest only in the mean, as if the receiver held nothing ahead.
+//! Slot 0 is that of the loss. A pattern says which of the packets behind the lost one arrive until the
+//! window is used up or the K-th duplicate acknowledgement comes; it does not depend on what the receiver
+//! holds. The likely patterns are followed one by one; the rest only in the mean, as if the receiver held
+//! nothing ahead.
 
 use crate::embedded::{Endings, Outcome};
 use crate::model::{AnalysisError, Model};
 use crate::phi::{Bad, Good, State, good_after};
 use crossfade_transport::Variant;
 
-/// The packets that the receiver holds ahead of the first missing one: bit p - 1 stands for the p-th behind it.
+/// The packets that the receiver holds ahead of the first missing one: bit p - 1 stands for the p-th behind
+/// it.
 pub(super) type Held = u64;
 
 /// The next missing packet behind a missing one; both are counted from the same packet.
@@ -68,6 +70,7 @@ pub(super) struct Mean {
     pub(super) good_next: f64,
     /// Slots after that of the loss.
     pub(super) slots: f64,
+    pub(super) slots_squared: f64,
     /// Transmissions in them.
     pub(super) sent: f64,
     /// New packets received in them.
@@ -77,7 +80,7 @@ pub(super) struct Mean {
 impl Mean {
     fn certain(good_next: f64, slots: u32, sent: u32, new: u32) -> Self {
         let (slots, sent, new) = (f64::from(slots), f64::from(sent), f64::from(new));
-        Self { probability: 1.0, good_next, slots, sent, new }
+        Self { probability: 1.0, good_next, slots, slots_squared: slots * slots, sent, new }
     }
 
     pub(super) fn times(self, factor: f64) -> Self {
@@ -85,6 +88,7 @@ impl Mean {
             probability: self.probability * factor,
             good_next: self.good_next * factor,
             slots: self.slots * factor,
+            slots_squared: self.slots_squared * factor,
             sent: self.sent * factor,
             new: self.new * factor,
         }
@@ -95,6 +99,7 @@ impl Mean {
         self.probability = less(self.probability, other.probability);
         self.good_next = less(self.good_next, other.good_next).min(self.probability);
         self.slots = less(self.slots, other.slots);
+        self.slots_squared = less(self.slots_squared, other.slots_squared);
         self.sent = less(self.sent, other.sent);
         self.new = less(self.new, other.new);
     }
@@ -134,8 +139,8 @@ pub(super) struct SecondPart {
 const MAX_PATTERNS: usize = 3_000_000;
 
 impl SecondPart {
-    /// `endings`: those of [`crate::bounds`](fn@crate::bounds), of which the patterns that are followed are taken away.
-    /// `likely`: how likely a window of which floor is at most.
+    /// `endings`: those of [`crate::bounds`](fn@crate::bounds), of which the patterns that are followed are
+    /// taken away. `likely`: how likely a window of which floor is at most.
     pub(super) fn new(
         model: &Model,
         endings: &[Endings],
@@ -197,9 +202,9 @@ impl SecondPart {
 
     fn with_rest(&self, patterns: Vec<Pattern>, endings: &Endings) -> Patterns {
         let next = |outcome: &Outcome| {
-            let Outcome { bad, good, slots, sent, new_upper: new, .. } = *outcome;
+            let Outcome { bad, good, slots, slots_squared, sent, new_upper: new, .. } = *outcome;
             let good_next = good * self.model.channel.p_gg() + bad * self.model.channel.p_bg();
-            Mean { probability: bad + good, good_next, slots, sent, new }
+            Mean { probability: bad + good, good_next, slots, slots_squared, sent, new }
         };
         let mut left: Vec<Mean> = [&endings.timeout, &endings.restart, &endings.recovered]
             .into_iter()
@@ -224,7 +229,8 @@ impl SecondPart {
         Patterns { list: patterns, blocks, rest }
     }
 
-    /// Calls `emit` with every end that a pattern may have, the means given the pattern, and what is held then.
+    /// Calls `emit` with every end that a pattern may have, the means given the pattern, and what is held
+    /// then.
     fn follow(&self, pattern: &Pattern, held: Held, mut emit: impl FnMut(End, Mean, Held)) {
         let Pattern { received, slots, .. } = *pattern;
         let t_o = self.model.timeout_slots;
@@ -266,8 +272,8 @@ impl SecondPart {
         }
     }
 
-    /// Calls `emit` with every end of part 2, its means times `weight`, and what is held then. Returns how many
-    /// packets were forgotten, times `weight`: at most so many are taken for new when they come again.
+    /// Calls `emit` with every end of part 2, its means times `weight`, and what is held then. Returns how
+    /// many packets were forgotten, times `weight`: at most so many are taken for new when they come again.
     pub(super) fn ends(
         &self,
         floor: u32,

@@ -89,8 +89,12 @@ pub enum Method {
     /// Solved, as the bounds a paper prints.
     #[serde(rename = "analysis:paper-bounds")]
     AnalysisPaperBounds,
-    /// A closed formula.
+    /// The formula of Padhye, Firoiu, Towsley and Kurose (2000, eq. 32), which knows the channel by its loss
+    /// rate alone.
     Formula,
+    /// The square-root law (Mathis, Semke, Mahdavi and Ott 1997), the same without timeouts.
+    #[serde(rename = "formula:square-root")]
+    FormulaSquareRoot,
     /// Estimated from simulated runs.
     #[default]
     Simulation,
@@ -106,9 +110,15 @@ impl Method {
             Self::AnalysisBounds => "analysis:bounds",
             Self::AnalysisPaperBounds => "analysis:paper-bounds",
             Self::Formula => "formula",
+            Self::FormulaSquareRoot => "formula:square-root",
             Self::Simulation => "simulation",
             Self::Live => "live",
         }
+    }
+
+    /// Whether a point is estimated by a formula.
+    pub fn is_formula(self) -> bool {
+        matches!(self, Self::Formula | Self::FormulaSquareRoot)
     }
 
     /// Whether a point is solved, as a Markov chain, instead of tried out.

@@ -1,0 +1,140 @@
+//! Simulated connections, which share no code with the analysis.
+#![allow(dead_code, reason = "every test uses a part of it")]
+
+use crossfade_analysis::Model;
+use crossfade_channel::{Clock, LossProcess, Lossless, MarkovLoss, TwoStateMarkov};
+use crossfade_core::{EventKind, EventRecord, Observer, RunSeed, SimTime};
+use crossfade_link::HopConfig;
+use crossfade_sim::{OneHop, RunStatistics, SenderGate, StopRule, run};
+use crossfade_transport::{Flavour, RtoConfig, RtoRule, TcpConfig, Variant};
+use std::sync::atomic::AtomicBool;
+
+pub(crate) const SLOT: SimTime = SimTime::from_millis(8);
+pub(crate) const VARIANTS: [Variant; 4] =
+    [Variant::OldTahoe, Variant::Tahoe, Variant::Reno, Variant::NewReno];
+
+/// Independent losses, or Rayleigh fading.
+pub(crate) fn channel(fd_t: Option<f64>, p_e: f64) -> TwoStateMarkov {
+    fd_t.map_or_else(|| TwoStateMarkov::iid(p_e), |fd_t| TwoStateMarkov::from_rayleigh(p_e, fd_t)).unwrap()
+}
+
+/// The run of one simulation among several of a model.
+#[derive(Clone, Copy)]
+pub(crate) struct Run {
+    pub(crate) seed: u64,
+    pub(crate) number: u64,
+    pub(crate) warmup_slots: u64,
+    pub(crate) slots: u64,
+    /// From the end of a slot to the acknowledgement.
+    pub(crate) ack_delay_slots: u32,
+}
+
+impl Run {
+    pub(crate) fn simulate<O: Observer>(&self, model: &Model, observer: O) -> RunStatistics {
+        let stream = RunSeed { seed: self.seed, run: self.number }.stream("channel.dl");
+        let loss = Box::new(MarkovLoss::new(&model.channel, Clock::Slot(SLOT), stream));
+        let hop = |rate_bps, delay, loss: Box<dyn LossProcess>| HopConfig {
+            rate_bps,
+            delay,
+            queue_limit: None,
+            loss,
+        };
+        let longest = model.backoff_max_slots.unwrap_or(model.timeout_slots);
+        let ack_delay = SLOT * u64::from(self.ack_delay_slots);
+        let config = OneHop {
+            tcp: TcpConfig {
+                flavour: Flavour::Paper,
+                variant: model.variant,
+                w_max: model.w_max,
+                initial_window: 1.0,
+                initial_ssthresh: f64::from(model.w_max),
+                dupthresh: model.dupthresh,
+                limited_transmit: false,
+                rto: RtoConfig {
+                    rule: RtoRule::Fixed(SLOT * u64::from(model.timeout_slots)),
+                    backoff: model.backoff_max_slots.is_some(),
+                    max: SLOT * u64::from(longest),
+                },
+                segments: None,
+            },
+            packet_size: 1000,
+            ack_size: 40,
+            sack_block_size: 8,
+            gate: SenderGate::Slot,
+            forward: hop(Some(1e6), SimTime::ZERO, loss),
+            reverse: hop(None, ack_delay, Box::new(Lossless)),
+            warmup: SLOT * self.warmup_slots,
+            stop: StopRule::At(SLOT * (self.warmup_slots + self.slots)),
+        };
+        run(config, observer, &AtomicBool::new(false)).unwrap()
+    }
+
+    /// New packets, transmissions, timeouts and fast retransmits, per slot.
+    pub(crate) fn rates(&self, model: &Model) -> [f64; 4] {
+        let statistics = self.simulate(model, ());
+        let counts = [
+            statistics.segments_delivered,
+            statistics.segments_sent,
+            statistics.timeouts,
+            statistics.fast_retransmits,
+        ];
+        counts.map(|count| count as f64 / self.slots as f64)
+    }
+}
+
+/// How many standard errors the mean of the runs is off. `least`: the standard error that few events have,
+/// which ten runs show badly.
+pub(crate) fn z(runs: &[f64], least: f64, expected: f64) -> f64 {
+    let n = runs.len() as f64;
+    let mean = runs.iter().sum::<f64>() / n;
+    let variance = runs.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    (mean - expected) / (variance / n).sqrt().max(least).max(1e-12)
+}
+
+/// The standard error of the rate of rare events: that of a Poisson variable. 0 where they are many.
+pub(crate) fn poisson(rate: f64, slots: f64) -> f64 {
+    if rate * slots < 30.0 { (rate / slots).sqrt() } else { 0.0 }
+}
+
+/// The cycles of a run, from the events that anyone can see.
+pub(crate) struct Cycles {
+    variant: Variant,
+    from: SimTime,
+    start: Option<SimTime>,
+    intact: bool,
+    /// The slots of each cycle.
+    pub(crate) slots: Vec<u64>,
+    /// The floor of the window at the first loss of each cycle.
+    pub(crate) floors: Vec<u32>,
+}
+
+impl Cycles {
+    pub(crate) fn new(variant: Variant, warmup_slots: u64) -> Self {
+        let from = SLOT * warmup_slots;
+        Self { variant, from, start: None, intact: true, slots: Vec::new(), floors: Vec::new() }
+    }
+}
+
+impl Observer for Cycles {
+    fn record(&mut self, event: &EventRecord) {
+        let starts = match event.kind {
+            EventKind::Timeout | EventKind::RecoveryEnd => true,
+            EventKind::FastRetransmit => self.variant == Variant::Tahoe,
+            EventKind::Lost => {
+                if self.intact && self.start.is_some() {
+                    self.floors.push(event.tcp.cwnd as u32);
+                }
+                self.intact = false;
+                false
+            }
+            _ => false,
+        };
+        if starts {
+            if let Some(start) = self.start {
+                self.slots.push((event.time - start) / SLOT);
+            }
+            self.intact = true;
+            self.start = (event.time >= self.from).then_some(event.time);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What the analysis may take a channel for.
+
+use crate::error::ChannelError;
+use crate::loss::Clock;
+use crate::markov::TwoStateMarkov;
+use crate::markov_fit::{FitError, MarkovFit};
+use crate::rayleigh_fit::RayleighFit;
+use thiserror::Error;
+
+/// A channel as the analysis sees it: a two-state chain that steps every slot, and how true that is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MarkovView {
+    /// The chain.
+    pub chain: TwoStateMarkov,
+    /// How true it is.
+    pub fidelity: Fidelity,
+}
+
+/// How well a chain stands for a channel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Fidelity {
+    /// The channel is this chain.
+    Exact,
+    /// The chain has the channel's probabilities from one slot to the next; over more slots it is off.
+    Fitted {
+        /// Largest difference in P[good run >= k], over all k.
+        good_runs: f64,
+        /// Largest difference in P[bad run >= k], over all k.
+        bad_runs: f64,
+    },
+}
+
+/// Which assumption of the analysis a channel breaks. One line, to follow "the analysis".
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum NotMarkov {
+    /// It steps with each transmission.
+    #[error("assumes a channel that steps every slot, and this one steps once a transmission: simulate it")]
+    StepsPerTransmission,
+    /// It is a list.
+    #[error("assumes random losses that go on for ever, and a drop list is fixed and ends: simulate it")]
+    DropList,
+    /// It changes too rarely for a fit.
+    #[error("assumes a two-state chain, and none can be fitted to this channel ({0}): simulate it")]
+    NoFit(FitError),
+    /// Bursts of losses are too rare to sample enough of them.
+    #[error(
+        "assumes a chain fitted to sampled fading, and bursts are too rare for that (one in \
+         {slots_per_burst:.1e} slots): use the markov model of the same p_e and fd_t"
+    )]
+    TooRare {
+        /// Mean time from burst to burst.
+        slots_per_burst: f64,
+    },
+    /// It cannot be.
+    #[error("cannot take this channel: {0}")]
+    Channel(#[from] ChannelError),
+}
+
+impl MarkovView {
+    /// Nothing is lost.
+    pub fn lossless() -> Self {
+        Self::exact(TwoStateMarkov::with_all_digits(0.0, 1.0, 0.0))
+    }
+
+    /// Independent losses. They need no clock: a slot holds one transmission at most.
+    ///
+    /// # Errors
+    /// `p_e` outside [0, 1].
+    pub fn iid(p_e: f64) -> Result<Self, NotMarkov> {
+        Ok(Self::exact(TwoStateMarkov::iid(p_e)?))
+    }
+
+    /// A chain. The slot of `clock` is the analysis's own: the time that a packet takes on the link.
+    ///
+    /// # Errors
+    /// A chain with memory that steps with each transmission.
+    pub fn markov(chain: TwoStateMarkov, clock: Clock) -> Result<Self, NotMarkov> {
+        match clock {
+            Clock::Transmission if chain.p_bb() != chain.p_gb() => Err(NotMarkov::StepsPerTransmission),
+            _ => Ok(Self::exact(chain)),
+        }
+    }
+
+    /// Rayleigh fading under a threshold, by a chain fitted to sampled fading. Takes up to a second: keep it.
+    ///
+    /// # Errors
+    /// Fading that steps with each transmission; losses too rare to fit a chain; parameters out of range.
+    pub fn rayleigh(p_e: f64, fd_t: f64, clock: Clock) -> Result<Self, NotMarkov> {
+        if p_e == 0.0 || p_e == 1.0 {
+            return Self::iid(p_e);
+        }
+        match clock {
+            Clock::Transmission => Err(NotMarkov::StepsPerTransmission),
+            Clock::Slot(_) => Ok(Self::fitted(&RayleighFit::new(p_e, fd_t)?.fit)),
+        }
+    }
+
+    /// A chain fitted to a trace, one packet a slot.
+    pub fn fitted(fit: &MarkovFit) -> Self {
+        let fidelity = Fidelity::Fitted {
+            good_runs: fit.good_runs.distance.value(),
+            bad_runs: fit.bad_runs.distance.value(),
+        };
+        Self { chain: fit.chain(), fidelity }
+    }
+
+    fn exact(chain: TwoStateMarkov) -> Self {
+        Self { chain, fidelity: Fidelity::Exact }
+    }
+}
+
+impl From<FitError> for NotMarkov {
+    fn from(error: FitError) -> Self {
+        Self::NoFit(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossfade_core::SimTime;
+
+    const SLOT: Clock = Clock::Slot(SimTime::from_millis(1));
+
+    #[test]
+    fn chains_and_independent_losses_are_exact() {
+        let chain = TwoStateMarkov::new(0.99, 0.75).unwrap();
+        assert_eq!(MarkovView::markov(chain, SLOT), Ok(MarkovView { chain, fidelity: Fidelity::Exact }));
+        let iid = TwoStateMarkov::iid(0.1).unwrap();
+        let view = MarkovView { chain: iid, fidelity: Fidelity::Exact };
+        assert_eq!(MarkovView::iid(0.1), Ok(view));
+        // Without memory it does not matter what makes it step.
+        assert_eq!(MarkovView::markov(iid, Clock::Transmission), Ok(view));
+        assert_eq!(MarkovView::lossless(), MarkovView::iid(0.0).unwrap());
+    }
+
+    #[test]
+    fn what_is_no_chain_in_time_names_the_assumption() {
+        let chain = TwoStateMarkov::new(0.99, 0.75).unwrap();
+        let message = |view: Result<MarkovView, NotMarkov>| view.unwrap_err().to_string();
+        let steps =
+            "assumes a channel that steps every slot, and this one steps once a transmission: simulate it";
+        assert_eq!(message(MarkovView::markov(chain, Clock::Transmission)), steps);
+        assert_eq!(message(MarkovView::rayleigh(0.1, 0.01, Clock::Transmission)), steps);
+        assert_eq!(
+            message(MarkovView::rayleigh(0.1, -1.0, SLOT)),
+            "cannot take this channel: fd_t = -1.0: must be between 1e-100 and 1e9"
+        );
+        let rare = message(MarkovView::rayleigh(1e-9, 0.01, SLOT));
+        assert!(
+            rare.contains("bursts are too rare for that (one in 1.0e9 slots): use the markov model"),
+            "{rare}"
+        );
+        assert!(message(MarkovView::rayleigh(0.1, 1e-7, SLOT)).contains("too rare"));
+    }
+
+    #[test]
+    fn fading_is_fitted_and_says_how_far_off_the_chain_is() {
+        let view = MarkovView::rayleigh(0.1, 0.08, SLOT).unwrap();
+        let Fidelity::Fitted { bad_runs, .. } = view.fidelity else { panic!("{view:?}") };
+        // P[burst >= 3] is 0.167 in the fading and 0.215 in the chain (docs/channel.md).
+        assert!((bad_runs - 0.048).abs() < 0.015, "{bad_runs}");
+    }
+}

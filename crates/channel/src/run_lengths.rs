@@ -1,0 +1,174 @@
+//! Lengths of runs of one fate, against the geometric law that a first-order chain gives them.
+
+use crate::chi_square::ChiSquareTest;
+
+/// How long the good (or the bad) runs of a trace were, and how long those of the fitted chain are.
+///
+/// A run that the trace's first or last packet belongs to is left out: nobody saw all of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunLengths {
+    /// The lengths that occur, in increasing order.
+    pub lengths: Vec<u64>,
+    /// How many runs have each of them.
+    pub counts: Vec<u64>,
+    /// The share of runs at least as long as each of them.
+    pub survival: Vec<f64>,
+    /// The same of the chain: `p^(length - 1)`, p its probability to stay.
+    pub fitted: Vec<f64>,
+    /// Where the two distributions are furthest apart.
+    pub distance: RunDistance,
+    /// Pearson's test of the geometric law; `None` where there are too few runs, or lengths, for one.
+    pub test: Option<ChiSquareTest>,
+}
+
+/// The largest difference of two distributions of run lengths (Kolmogorov's distance).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunDistance {
+    /// The length where it is.
+    pub length: u64,
+    /// The share of runs observed to be at least as long.
+    pub observed: f64,
+    /// The same of the fitted chain.
+    pub fitted: f64,
+}
+
+impl RunDistance {
+    /// The difference itself, from 0 to 1.
+    pub fn value(&self) -> f64 {
+        (self.observed - self.fitted).abs()
+    }
+}
+
+impl RunLengths {
+    /// From complete runs, at least one, and the chain's probability to end a run.
+    pub(crate) fn new(mut runs: Vec<u64>, p_end: f64) -> Self {
+        runs.sort_unstable();
+        let total = runs.len() as f64;
+        let law = GeometricRuns { p_end };
+        let mut found = Self {
+            lengths: Vec::new(),
+            counts: Vec::new(),
+            survival: Vec::new(),
+            fitted: Vec::new(),
+            distance: RunDistance { length: 1, observed: 1.0, fitted: 1.0 },
+            test: chi_square(&runs, law),
+        };
+        let mut shorter = 0;
+        for same in runs.chunk_by(|a, b| a == b) {
+            let length = same[0];
+            let observed = 1.0 - shorter as f64 / total;
+            shorter += same.len();
+            found.lengths.push(length);
+            found.counts.push(same.len() as u64);
+            found.survival.push(observed);
+            found.fitted.push(law.survival(length));
+            // The observed share falls just behind a length that occurs: it is most off there or here.
+            for (length, observed) in [(length, observed), (length + 1, 1.0 - shorter as f64 / total)] {
+                let here = RunDistance { length, observed, fitted: law.survival(length) };
+                if here.value() > found.distance.value() {
+                    found.distance = here;
+                }
+            }
+        }
+        found
+    }
+
+    /// How many runs there are.
+    pub fn runs(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+}
+
+/// Runs of a first-order chain.
+#[derive(Clone, Copy)]
+struct GeometricRuns {
+    p_end: f64,
+}
+
+impl GeometricRuns {
+    /// The probability of a run of `length` or more.
+    fn survival(self, length: u64) -> f64 {
+        // 0 times minus infinity is no number.
+        if length <= 1 { 1.0 } else { libm::exp((length - 1) as f64 * libm::log1p(-self.p_end)) }
+    }
+}
+
+/// Fewer expected runs than this in a bin, and the statistic is not chi-square (the usual rule).
+const MIN_EXPECTED: f64 = 5.0;
+/// As many bins at most, so that each is wide enough to show a systematic difference.
+const MOST_BINS: f64 = 50.0;
+
+/// Pearson's chi-square test, neighbouring lengths pooled until a bin expects enough runs.
+///
+/// One degree of freedom is taken off for the fitted probability. It comes from the single lengths, not the
+/// bins, so that the true law is between those of one degree less and of none (Chernoff and Lehmann 1954):
+/// rejections at 5 % are 5 to 6 %.
+fn chi_square(sorted: &[u64], law: GeometricRuns) -> Option<ChiSquareTest> {
+    let total = sorted.len() as f64;
+    let share = f64::max(MIN_EXPECTED / total, 1.0 / MOST_BINS);
+    let (mut statistic, mut bins) = (0.0, 0_u32);
+    let mut from = 1;
+    loop {
+        let above = law.survival(from);
+        // The next bin's first length: the smallest that leaves `share` in this one.
+        let width = (libm::log1p(-share / above) / libm::log1p(-law.p_end)).ceil();
+        let mut to = from.saturating_add((width as u64).max(1));
+        let is_last = above < 2.0 * share || law.survival(to) < share;
+        if is_last {
+            to = u64::MAX;
+        }
+        let expected = total * (above - if is_last { 0.0 } else { law.survival(to) });
+        let observed = sorted.partition_point(|&run| run < to) - sorted.partition_point(|&run| run < from);
+        statistic += (observed as f64 - expected).powi(2) / expected;
+        bins += 1;
+        if is_last {
+            return ChiSquareTest::new(statistic, bins.saturating_sub(2));
+        }
+        from = to;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_counted_and_compared() {
+        let found = RunLengths::new(vec![3, 1, 1, 2, 3, 3, 8, 1], 0.5);
+        assert_eq!(found.lengths, [1, 2, 3, 8]);
+        assert_eq!(found.counts, [3, 1, 3, 1]);
+        assert_eq!(found.survival, [1.0, 0.625, 0.5, 0.125]);
+        for (fitted, expected) in found.fitted.iter().zip([1.0, 0.5, 0.25, 1.0 / 128.0]) {
+            assert!((fitted - expected).abs() < 1e-15);
+        }
+        // P[run >= 3] is 4/8 against 1/4.
+        assert_eq!((found.distance.length, found.distance.observed), (3, 0.5));
+        assert!((found.distance.value() - 0.25).abs() < 1e-15);
+        assert_eq!(found.runs(), 8);
+        assert_eq!(found.test, None);
+    }
+
+    #[test]
+    fn the_chi_square_test_pools_bins() {
+        // 32 runs, p 1/2: bins 1, 2 and 3 or more expect 16, 8 and 8 runs; 3 alone would expect 4.
+        let runs = [vec![1; 20], vec![2; 4], vec![3; 2], vec![5; 6]].concat();
+        let test = RunLengths::new(runs, 0.5).test.unwrap();
+        assert_eq!(test.freedom, 1);
+        assert!((test.statistic - (1.0 + 2.0 + 0.0)).abs() < 1e-12, "{}", test.statistic);
+        // Long runs: equal shares. 1000 runs, 0.999 to stay: 50 bins of 20 runs or a little more.
+        let runs: Vec<u64> = (0..1000)
+            .map(|i| 1 + ((1.0 - (f64::from(i) + 0.5) / 1000.0).ln() / 0.999_f64.ln()) as u64)
+            .collect();
+        let test = RunLengths::new(runs, 0.001).test.unwrap();
+        assert!((40..=48).contains(&test.freedom), "{}", test.freedom);
+        assert!(test.statistic < 5.0, "quantiles of the law itself: {}", test.statistic);
+    }
+
+    #[test]
+    fn runs_of_one_packet_that_always_end_are_not_tested() {
+        let found = RunLengths::new(vec![1; 100], 1.0);
+        assert_eq!(found.test, None);
+        assert_eq!(found.distance.value(), 0.0);
+        assert_eq!(found.fitted, [1.0]);
+    }
+}

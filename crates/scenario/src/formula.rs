@@ -1,0 +1,51 @@
+//! One point by a formula that knows the channel by its loss rate alone.
+
+use crate::error::ScenarioError;
+use crate::plan::Point;
+use crate::resolve::{LossModel, Setup};
+use crate::scenario::{Method, Scenario};
+use crate::warnings::round_trip;
+use crossfade_analysis::{Formula, TcpPath};
+use crossfade_core::SimTime;
+use crossfade_transport::RtoRule;
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// What the formulas ask for, with times in slots.
+///
+/// # Errors
+/// A channel without a loss rate.
+pub(crate) fn path(scenario: &Scenario, setup: &Setup) -> Result<TcpPath, ScenarioError> {
+    let p = match &setup.forward.loss {
+        LossModel::Lossless => 0.0,
+        LossModel::Iid { p_e } | LossModel::Rayleigh { p_e, .. } => *p_e,
+        LossModel::Markov { chain, .. } => chain.p_e(),
+        LossModel::DropList(_) => {
+            let problem = "a formula assumes a loss rate, and a drop list has none; use method simulation";
+            return Err(ScenarioError::value("channel.model", &json!(scenario.channel.model), problem));
+        }
+    };
+    let slots = |time: SimTime| time.as_nanos() as f64 / setup.slot.as_nanos() as f64;
+    let rtt = round_trip(setup);
+    let timeout = match setup.tcp.rto.rule {
+        RtoRule::Fixed(timeout) => timeout,
+        // An estimate stays near the round trip, and so at its minimum where that is longer.
+        RtoRule::Estimated { min, .. } => min.max(rtt),
+    };
+    Ok(TcpPath { p, rtt: slots(rtt), t0: slots(timeout), b: 1.0, w_max: f64::from(setup.tcp.w_max) })
+}
+
+/// The metrics of a point by a formula. Energy and transmissions are those of a sender that repeats what was
+/// lost and nothing else.
+///
+/// # Errors
+/// See [`path`].
+pub(crate) fn formula(point: &Point, method: Method) -> Result<BTreeMap<String, f64>, ScenarioError> {
+    let path = path(&point.scenario, &point.setup)?;
+    let which = if method == Method::Formula { Formula::Padhye } else { Formula::SquareRoot };
+    let throughput = crossfade_analysis::formula(which, &path)
+        .map_err(|error| ScenarioError::key("formula", error.to_string()))?;
+    let mut metrics = crate::simulate::rates(&point.setup, throughput, throughput / (1.0 - path.p));
+    metrics.retain(|_, value| value.is_finite());
+    Ok(metrics)
+}
