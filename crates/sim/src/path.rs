@@ -3,7 +3,7 @@
 //! A packet stays in one place while a [`Ticket`] travels for it: what passes through many queues is small.
 
 use crossfade_core::SimTime;
-use crossfade_link::{Departure, Hop, HopConfig, Link, LinkStatistics, Push};
+use crossfade_link::{Departure, Hop, HopConfig, Link, LinkConfig, LinkStatistics, Push, Queue, QueueError};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Index;
 
@@ -16,10 +16,18 @@ pub(crate) struct Ticket {
     pub(crate) flow: u32,
     /// Size on the wire.
     pub(crate) bytes: u32,
-    /// Whether queues may mark it (RFC 3168 section 5).
-    pub(crate) is_ecn_capable: bool,
+    pub(crate) ecn: Ecn,
+}
+
+/// What queues may do and did to a packet (RFC 3168 section 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ecn {
+    NotCapable,
+    Capable,
     /// Congestion experienced.
-    pub(crate) ce: bool,
+    Marked,
+    /// The mark has been counted.
+    Counted,
 }
 
 impl crossfade_link::Packet for Ticket {
@@ -32,11 +40,13 @@ impl crossfade_link::Packet for Ticket {
     }
 
     fn is_ecn_capable(&self) -> bool {
-        self.is_ecn_capable
+        self.ecn != Ecn::NotCapable
     }
 
     fn mark_ce(&mut self) {
-        self.ce = true;
+        if self.ecn == Ecn::Capable {
+            self.ecn = Ecn::Marked;
+        }
     }
 }
 
@@ -48,7 +58,7 @@ pub(crate) struct Packets<P> {
 
 impl<P> Packets<P> {
     /// Keeps what a packet carries; where.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn keep(&mut self, packet: P) -> u32 {
         if let Some(place) = self.free.pop() {
             self.places[place as usize] = packet;
@@ -59,7 +69,7 @@ impl<P> Packets<P> {
     }
 
     /// The packet has left the network.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn forget(&mut self, ticket: Ticket) {
         self.free.push(ticket.place);
     }
@@ -68,7 +78,7 @@ impl<P> Packets<P> {
 impl<P> Index<Ticket> for Packets<P> {
     type Output = P;
 
-    #[inline(always)]
+    #[inline]
     fn index(&self, ticket: Ticket) -> &P {
         &self.places[ticket.place as usize]
     }
@@ -108,24 +118,42 @@ impl DelayLine {
 
 /// A link of a path with its place in the queue of events.
 pub(crate) struct PathLink {
-    hop: Hop<Ticket>,
+    link: AnyLink,
     rate_bps: Option<f64>,
     /// The event that counts; others still in the queue are ignored. [`SimTime::MAX`] if there is none.
     event_at: SimTime,
 }
 
+/// The usual kind of link is known to the compiler.
+enum AnyLink {
+    Hop(Hop<Ticket>),
+    Other(Box<dyn Link<Ticket> + Send>),
+}
+
 impl PathLink {
-    fn new(config: HopConfig) -> Self {
-        Self { rate_bps: config.rate_bps, hop: Hop::new(config), event_at: SimTime::MAX }
+    fn new(config: LinkConfig, measures_delays: bool) -> Result<Self, QueueError> {
+        let rate_bps = config.rate_bps;
+        let LinkConfig { delay, queue, loss, .. } = config;
+        let link = match queue {
+            Queue::DropTail(queue_limit) => {
+                let hop = Hop::new(HopConfig { rate_bps, delay, queue_limit, loss });
+                AnyLink::Hop(if measures_delays { hop.with_queueing_delay() } else { hop })
+            }
+            queue => AnyLink::Other(LinkConfig { rate_bps, delay, queue, loss }.build()?),
+        };
+        Ok(Self { link, rate_bps, event_at: SimTime::MAX })
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn push(&mut self, now: SimTime, ticket: Ticket) -> Push {
-        self.hop.push(now, ticket)
+        match &mut self.link {
+            AnyLink::Hop(hop) => hop.push(now, ticket),
+            AnyLink::Other(link) => link.push(now, ticket),
+        }
     }
 
     /// Whether the event that happens at `now` is the one that counts; then there is none any more.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn take_event(&mut self, now: SimTime) -> bool {
         let counts = self.event_at == now;
         if counts {
@@ -135,9 +163,13 @@ impl PathLink {
     }
 
     /// When to schedule an event, if none comes in time.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn missing_event(&mut self) -> Option<SimTime> {
-        let at = self.hop.next_event().unwrap_or(SimTime::MAX);
+        let next = match &self.link {
+            AnyLink::Hop(hop) => hop.next_event(),
+            AnyLink::Other(link) => link.next_event(),
+        };
+        let at = next.unwrap_or(SimTime::MAX);
         let is_missing = at < self.event_at;
         if is_missing {
             self.event_at = at;
@@ -146,14 +178,20 @@ impl PathLink {
     }
 
     /// The next packet that has left by `now`.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn advance(&mut self, now: SimTime) -> Option<Departure<Ticket>> {
-        self.hop.advance(now)
+        match &mut self.link {
+            AnyLink::Hop(hop) => hop.advance(now),
+            AnyLink::Other(link) => link.advance(now),
+        }
     }
 
-    /// When the transmitter has sent everything it holds.
-    pub(crate) fn idle_at(&self) -> SimTime {
-        self.hop.idle_at()
+    /// When the transmitter has sent everything it holds, where that is known.
+    pub(crate) fn idle_at(&self) -> Option<SimTime> {
+        match &self.link {
+            AnyLink::Hop(hop) => Some(hop.idle_at()),
+            AnyLink::Other(_) => None,
+        }
     }
 
     pub(crate) fn rate_bps(&self) -> Option<f64> {
@@ -161,7 +199,10 @@ impl PathLink {
     }
 
     pub(crate) fn statistics(&self) -> &LinkStatistics {
-        self.hop.statistics()
+        match &self.link {
+            AnyLink::Hop(hop) => hop.statistics(),
+            AnyLink::Other(link) => link.statistics(),
+        }
     }
 }
 
@@ -177,14 +218,20 @@ pub(crate) struct Path<P> {
 }
 
 impl<P> Path<P> {
-    pub(crate) fn new(entries: &[SimTime], links: Vec<HopConfig>, exits: &[SimTime]) -> Self {
+    pub(crate) fn new(
+        entries: &[SimTime],
+        links: Vec<LinkConfig>,
+        exits: &[SimTime],
+        measures_delays: bool,
+    ) -> Result<Self, QueueError> {
         let lines = |delays: &[SimTime]| delays.iter().map(|&delay| DelayLine::new(delay)).collect();
-        Self {
+        let links = links.into_iter().map(|link| PathLink::new(link, measures_delays));
+        Ok(Self {
             packets: Packets { places: Vec::new(), free: Vec::new() },
             entries: lines(entries),
-            links: links.into_iter().map(PathLink::new).collect(),
+            links: links.collect::<Result<_, _>>()?,
             exits: lines(exits),
-        }
+        })
     }
 
     /// What each link has counted so far.
