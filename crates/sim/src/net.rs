@@ -5,7 +5,7 @@
 use crate::capture::Capture;
 use crate::flow::{Flow, Hosts, Lines};
 use crate::network::{Carriage, SenderGate, StopRule};
-use crate::path::{Ecn, Path, Ticket};
+use crate::path::{Path, Ticket};
 use crate::statistics::FlowStatistics;
 use crossfade_core::{EventKind, EventQueue, EventRecord, Observer, SimTime};
 use crossfade_link::{Departure, Push};
@@ -166,7 +166,7 @@ impl<O: Observer, C: Capture> Net<O, C> {
     pub(crate) fn on_entry<W: Way>(&mut self, flows: &mut [Flow], line: u32) {
         let now = self.now;
         while let Some(ticket) = W::path(self).entries[line as usize].advance(now) {
-            self.push::<W>(&mut flows[ticket.flow as usize], 0, ticket);
+            self.push::<W>(&mut flows[ticket.flow()], 0, ticket);
         }
         if let Some(at) = W::path(self).entries[line as usize].next_event() {
             self.schedule(at, W::ENTRY, line);
@@ -181,12 +181,12 @@ impl<O: Observer, C: Capture> Net<O, C> {
         }
         while let Some(departure) = W::path(self).links[link as usize].advance(now) {
             match departure {
-                Departure::Arrived(ticket) => self.leave::<W>(&mut flows[ticket.flow as usize], link, ticket),
+                Departure::Arrived(ticket) => self.leave::<W>(&mut flows[ticket.flow()], link, ticket),
                 Departure::Lost(ticket) => {
-                    self.miss::<W>(&mut flows[ticket.flow as usize], link, ticket, Fate::Lost);
+                    self.miss::<W>(&mut flows[ticket.flow()], link, ticket, Fate::Lost);
                 }
                 Departure::QueueDrop(ticket) => {
-                    self.miss::<W>(&mut flows[ticket.flow as usize], link, ticket, Fate::QueueDrop);
+                    self.miss::<W>(&mut flows[ticket.flow()], link, ticket, Fate::QueueDrop);
                 }
             }
         }
@@ -197,8 +197,7 @@ impl<O: Observer, C: Capture> Net<O, C> {
     #[inline(always)]
     fn leave<W: Way>(&mut self, flow: &mut Flow, link: u32, ticket: Ticket) {
         let (now, mut ticket) = (self.now, ticket);
-        if ticket.ecn == Ecn::Marked {
-            ticket.ecn = Ecn::Counted;
+        if ticket.take_mark() {
             self.count_mark::<W>(flow, link, ticket);
         }
         if link as usize + 1 < W::path(self).links.len() {
@@ -227,7 +226,7 @@ impl<O: Observer, C: Capture> Net<O, C> {
     pub(crate) fn on_exit<W: Way>(&mut self, flows: &mut [Flow], line: u32) {
         let now = self.now;
         while let Some(ticket) = W::path(self).exits[line as usize].advance(now) {
-            W::arrive(self, &mut flows[ticket.flow as usize], ticket);
+            W::arrive(self, &mut flows[ticket.flow()], ticket);
         }
         if let Some(at) = W::path(self).exits[line as usize].next_event() {
             self.schedule(at, W::EXIT, line);
@@ -290,7 +289,7 @@ impl<O: Observer, C: Capture> Net<O, C> {
             histogram.record(one_way_delay);
         }
         let received = match &mut flow.hosts {
-            Hosts::Tcp(tcp) => tcp.receiver.on_segment(self.now, segment, ticket.ecn == Ecn::Counted),
+            Hosts::Tcp(tcp) => tcp.receiver.on_segment(self.now, segment, ticket.is_marked()),
             Hosts::Udp(_) => Received { ack: None, is_new: true, delivered: 1 },
         };
         self.forward.packets.forget(ticket);
@@ -321,8 +320,9 @@ impl<O: Observer, C: Capture> Net<O, C> {
         let Carriage { ack_size, sack_block_size, .. } = flow.carriage;
         let bytes = ack_size + ack.sack.as_slice().len() as u32 * sack_block_size;
         flow.counts.acks_sent += 1;
-        let place = self.reverse.packets.keep(ack);
-        self.enter::<Ack>(flow, Ticket { place, flow: flow.place, bytes, ecn: Ecn::NotCapable });
+        let Ack { next_expected, sack, timestamp_echo, ece } = ack;
+        let place = self.reverse.packets.keep(Ack { next_expected, sack, timestamp_echo, ece });
+        self.enter::<Ack>(flow, Ticket::new(place, flow.place, bytes, false));
     }
 
     pub(crate) fn on_ack_timer(&mut self, flow: &mut Flow) {
@@ -353,7 +353,7 @@ impl<O: Observer, C: Capture> Net<O, C> {
         flow.counts.acks_received += 1;
         let Hosts::Tcp(tcp) = &mut flow.hosts else { unreachable!("nobody acknowledges datagrams") };
         if C::ENABLED {
-            self.capture.ack(self.now, flow.id, ticket.bytes, ack);
+            self.capture.ack(self.now, flow.id, ticket.bytes(), ack);
         }
         let outcome = tcp.sender.on_ack(self.now, ack);
         self.reverse.packets.forget(ticket);
@@ -463,9 +463,8 @@ impl<O: Observer, C: Capture> Net<O, C> {
         // Field by field: a copy of the whole would read what was just written in other pieces, and wait.
         let Segment { seq, retransmission, timestamp, ecn_capable, cwr } = segment;
         let place = self.forward.packets.keep(Segment { seq, retransmission, timestamp, ecn_capable, cwr });
-        let ecn = if ecn_capable { Ecn::Capable } else { Ecn::NotCapable };
         let bytes = flow.carriage.packet_size;
-        self.enter::<Segment>(flow, Ticket { place, flow: flow.place, bytes, ecn });
+        self.enter::<Segment>(flow, Ticket::new(place, flow.place, bytes, ecn_capable));
     }
 
     /// Makes sure that an event comes no later than the sender's deadline. A deadline that only moves away
