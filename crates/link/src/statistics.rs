@@ -56,7 +56,9 @@ impl LinkStatistics {
     pub(crate) fn on_transmission(&mut self, bytes: u32, queueing_delay: SimTime) {
         self.transmissions += 1;
         self.transmitted_bytes += u64::from(bytes);
-        self.waiting_s += queueing_delay.as_secs_f64();
+        if queueing_delay > SimTime::ZERO {
+            self.waiting_s += queueing_delay.as_secs_f64();
+        }
         if let Some(histogram) = &mut self.queueing_delay {
             histogram.record(queueing_delay);
         }

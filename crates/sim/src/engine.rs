@@ -3,13 +3,13 @@
 use crate::capture::Capture;
 use crate::flow::{Flow, Lines};
 use crate::net::{Kind, Net};
-use crate::network::{Arrivals, FlowConfig, Network, NetworkError, Source, StopRule};
+use crate::network::{Arrivals, Carriage, FlowConfig, Network, NetworkError, Source, StopRule};
 use crate::path::{LineTable, Path, PathLink};
 use crate::statistics::{ArrivalStatistics, Completion, FlowStatistics, LinkReport, NetworkStatistics};
 use crate::workload::Distribution;
 use crossfade_core::{EventQueue, Observer, SimTime, Stream};
-use crossfade_link::LinkStatistics;
-use crossfade_transport::{Ack, Segment, TcpConfig};
+use crossfade_link::{LinkStatistics, QueueError};
+use crossfade_transport::{Ack, Segment};
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
@@ -35,13 +35,12 @@ pub fn simulate<O: Observer, C: Capture>(
     cancel: &AtomicBool,
 ) -> Result<Result<NetworkStatistics, Interrupted>, NetworkError> {
     network.check()?;
-    Ok(Engine::new(network, observer, capture).run(cancel))
+    Ok(Engine::new(network, observer, capture)?.run(cancel))
 }
 
 /// Arrivals at work.
 struct Group {
     config: Arrivals,
-    tcp: TcpConfig,
     lines: Lines,
     times: Stream,
     sizes: Stream,
@@ -65,49 +64,48 @@ struct Engine<O, C> {
     next_id: u32,
     groups: Vec<Group>,
     net: Net<O, C>,
+    measures_delays: bool,
     warmup: SimTime,
     /// Once the warm-up has ended.
     warm: Option<Warm>,
 }
 
 impl<O: Observer, C: Capture> Engine<O, C> {
-    fn new(network: Network, observer: O, capture: C) -> Self {
-        let Network { flows, arrivals, forward, reverse, gate, warmup, stop, seed } = network;
+    fn new(network: Network, observer: O, capture: C) -> Result<Self, QueueError> {
+        let Network { flows, arrivals, forward, reverse, gate, measures_delays, warmup, stop, seed } =
+            network;
         let (mut senders, mut receivers) = (LineTable::default(), LineTable::default());
-        let mut lines = |config: &FlowConfig| Lines {
-            sender: senders.line(config.sender_access),
-            receiver: receivers.line(config.receiver_access),
+        let mut lines = |carriage: &Carriage| Lines {
+            sender: senders.line(carriage.sender_access),
+            receiver: receivers.line(carriage.receiver_access),
         };
         let flows: Vec<Flow> = (0..)
             .zip(&flows)
             .map(|(i, config)| {
-                Flow::new(config, i, i, lines(config), || seed.stream(&format!("workload.on-off.{i}")))
+                let stream = || seed.stream(&format!("workload.on-off.{i}"));
+                Flow::new(config, i, lines(&config.carriage), measures_delays, stream)
             })
             .collect();
         let groups = arrivals
             .into_iter()
             .enumerate()
-            .filter_map(|(i, config)| {
-                let Source::Tcp(tcp) = config.flow.source else { return None };
-                Some(Group {
-                    tcp,
-                    lines: lines(&config.flow),
-                    config,
-                    times: seed.stream(&format!("workload.arrivals.{i}")),
-                    sizes: seed.stream(&format!("workload.segments.{i}")),
-                    statistics: ArrivalStatistics::default(),
-                })
+            .map(|(i, config)| Group {
+                lines: lines(&config.carriage),
+                config,
+                times: seed.stream(&format!("workload.arrivals.{i}")),
+                sizes: seed.stream(&format!("workload.segments.{i}")),
+                statistics: ArrivalStatistics::default(),
             })
             .collect();
-        Self {
+        Ok(Self {
             permanent: flows.len(),
             next_id: flows.len() as u32,
             flows,
             free: Vec::new(),
             groups,
             net: Net {
-                forward: Path::new(senders.delays(), forward, receivers.delays()),
-                reverse: Path::new(receivers.delays(), reverse, senders.delays()),
+                forward: Path::new(senders.delays(), forward, receivers.delays(), measures_delays)?,
+                reverse: Path::new(receivers.delays(), reverse, senders.delays(), measures_delays)?,
                 gate,
                 stop,
                 now: SimTime::ZERO,
@@ -123,7 +121,8 @@ impl<O: Observer, C: Capture> Engine<O, C> {
             },
             warmup,
             warm: None,
-        }
+            measures_delays,
+        })
     }
 
     fn run(mut self, cancel: &AtomicBool) -> Result<NetworkStatistics, Interrupted> {
@@ -146,6 +145,7 @@ impl<O: Observer, C: Capture> Engine<O, C> {
                     self.release();
                 }
                 Kind::Timer => net.on_timer(&mut flows[index as usize]),
+                Kind::DelayedAck => net.on_ack_timer(&mut flows[index as usize]),
                 Kind::Warm => self.warm_up(),
                 Kind::Stop => break,
                 Kind::Start => net.start(&mut flows[index as usize]),
@@ -183,7 +183,7 @@ impl<O: Observer, C: Capture> Engine<O, C> {
             }
         }
         for group in 0..self.groups.len() as u32 {
-            self.schedule_arrival(group, self.groups[group as usize].config.flow.start);
+            self.schedule_arrival(group, self.groups[group as usize].config.start);
         }
     }
 
@@ -204,12 +204,13 @@ impl<O: Observer, C: Capture> Engine<O, C> {
     /// A flow comes.
     fn on_arrival(&mut self, group: u32) {
         let place = self.free.pop().unwrap_or(self.flows.len() as u32);
-        let Group { config, tcp, lines, sizes, statistics, .. } = &mut self.groups[group as usize];
-        let segments = (config.segments.sample(sizes).ceil() as u64).max(1);
-        let source = Source::Tcp(TcpConfig { segments: Some(segments), ..*tcp });
-        let config = FlowConfig { source, start: self.net.now, ..config.flow };
+        let Group { config, lines, sizes, statistics, .. } = &mut self.groups[group as usize];
+        let mut tcp = config.tcp.clone();
+        tcp.config.segments = Some((config.segments.sample(sizes).ceil() as u64).max(1));
+        let config = FlowConfig { source: Source::Tcp(tcp), carriage: config.carriage, start: self.net.now };
         let stream = || unreachable!("arrivals are TCP");
-        let flow = Flow { arrivals: Some(group), ..Flow::new(&config, place, self.next_id, *lines, stream) };
+        let mut flow = Flow::new(&config, place, *lines, self.measures_delays, stream);
+        (flow.id, flow.arrivals) = (self.next_id, Some(group));
         self.next_id = self.next_id.wrapping_add(1);
         statistics.started += u64::from(self.net.now >= self.warmup);
         if let Some(earlier) = self.warm.as_mut().and_then(|warm| warm.flows.get_mut(place as usize)) {
@@ -259,7 +260,7 @@ impl<O: Observer, C: Capture> Engine<O, C> {
         let end = self.flows[place as usize].totals();
         match &self.warm {
             // Who came later has no books of the end of the warm-up.
-            Some(warm) => warm.flows.get(place as usize).map_or(end, |warm| end.since(warm)),
+            Some(warm) => warm.flows.get(place as usize).map_or_else(|| end.clone(), |warm| end.since(warm)),
             // A run that ended in its warm-up has nothing to count.
             None => end.since(&end),
         }

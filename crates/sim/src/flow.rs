@@ -1,10 +1,10 @@
 //! The two hosts of a flow, and what the engine keeps about them.
 
-use crate::network::{FlowConfig, Source};
+use crate::network::{Carriage, FlowConfig, Source, Tcp};
 use crate::statistics::FlowStatistics;
 use crate::workload::OnOffSource;
 use crossfade_core::{SimTime, Stream, TcpSnapshot};
-use crossfade_transport::{Receiver, Sender, TcpConfig, Variant};
+use crossfade_transport::{Receiver, Sender};
 
 /// Both ends of a TCP connection.
 pub(crate) struct Connection {
@@ -12,17 +12,27 @@ pub(crate) struct Connection {
     pub(crate) receiver: Receiver,
     /// The timer event that counts; earlier ones still in the queue are ignored.
     pub(crate) timer_at: Option<SimTime>,
+    /// The same for an acknowledgement held back.
+    pub(crate) ack_timer_at: Option<SimTime>,
+    /// The sum and the number of the round trips that the sender had measured when it was last asked.
+    pub(crate) rtt_samples: (f64, u64),
     /// What the application has to send; `u64::MAX` is without end.
     pub(crate) segments: u64,
 }
 
 impl Connection {
-    fn new(tcp: &TcpConfig) -> Self {
+    fn new(tcp: &Tcp) -> Self {
+        let Tcp { config, congestion } = tcp;
         Self {
-            sender: Sender::new(tcp),
-            receiver: Receiver::new(tcp.variant == Variant::Sack),
+            sender: match congestion {
+                Some(congestion) => Sender::with_congestion_control(config, congestion()),
+                None => Sender::new(config),
+            },
+            receiver: Receiver::new(config),
             timer_at: None,
-            segments: tcp.segments.unwrap_or(u64::MAX),
+            ack_timer_at: None,
+            rtt_samples: (0.0, 0),
+            segments: config.segments.unwrap_or(u64::MAX),
         }
     }
 }
@@ -48,9 +58,7 @@ pub(crate) struct Lines {
 /// A flow of the engine's table.
 pub(crate) struct Flow {
     pub(crate) hosts: Hosts,
-    pub(crate) packet_size: u32,
-    pub(crate) ack_size: u32,
-    pub(crate) sack_block_size: u32,
+    pub(crate) carriage: Carriage,
     pub(crate) lines: Lines,
     /// Its place in the engine's table of flows.
     pub(crate) place: u32,
@@ -69,27 +77,27 @@ impl Flow {
     pub(crate) fn new(
         config: &FlowConfig,
         place: u32,
-        id: u32,
         lines: Lines,
+        measures_delays: bool,
         stream: impl FnOnce() -> Stream,
     ) -> Self {
         let hosts = match &config.source {
             Source::Tcp(tcp) => Hosts::Tcp(Connection::new(tcp)),
             Source::Udp(on_off) => Hosts::Udp(Datagrams {
-                source: OnOffSource::new(*on_off, config.packet_size, stream()),
+                source: OnOffSource::new(*on_off, config.carriage.packet_size, stream()),
                 next_seq: 0,
             }),
         };
+        let histogram = || measures_delays.then(Box::default);
+        let (rtt, one_way_delay) = (histogram(), histogram());
         Self {
             hosts,
-            packet_size: config.packet_size,
-            ack_size: config.ack_size,
-            sack_block_size: config.sack_block_size,
+            carriage: config.carriage,
             lines,
             place,
-            id,
+            id: place,
             arrivals: None,
-            counts: FlowStatistics { start: config.start, ..FlowStatistics::default() },
+            counts: FlowStatistics { start: config.start, rtt, one_way_delay, ..FlowStatistics::default() },
             one_way_delay_sum: SimTime::ZERO,
         }
     }
@@ -104,16 +112,17 @@ impl Flow {
 
     /// What was counted since the start.
     pub(crate) fn totals(&self) -> FlowStatistics {
-        let (rtt_sum_s, rtt_samples) = match &self.hosts {
-            Hosts::Tcp(tcp) => tcp.sender.rtt_samples(),
-            Hosts::Udp(_) => (0.0, 0),
-        };
-        FlowStatistics {
-            rtt_sum_s,
-            rtt_samples,
-            one_way_delay_sum_s: self.one_way_delay_sum.as_secs_f64(),
-            ..self.counts
+        let mut totals = self.counts.clone();
+        totals.one_way_delay_sum_s = self.one_way_delay_sum.as_secs_f64();
+        if let Hosts::Tcp(tcp) = &self.hosts {
+            let sender = tcp.sender.statistics();
+            (totals.rtt_sum_s, totals.rtt_samples) = tcp.sender.rtt_samples();
+            totals.spurious_timeouts = sender.spurious_timeouts;
+            totals.spurious_fast_retransmits = sender.spurious_fast_retransmits;
+            totals.tail_loss_probes = sender.tail_loss_probes;
+            totals.ecn_reductions = sender.ecn_reductions;
         }
+        totals
     }
 
     /// Whether everything was sent and acknowledged, and nothing is left between the hosts.

@@ -16,7 +16,10 @@ mod workload;
 
 pub use capture::Capture;
 pub use engine::{Interrupted, STALL, simulate};
-pub use network::{Arrivals, FlowConfig, Network, NetworkError, SenderGate, Source, StopRule};
+pub use network::{
+    Arrivals, Carriage, CongestionFactory, FlowConfig, Network, NetworkError, SenderGate, Source, StopRule,
+    Tcp,
+};
 pub use one_hop::{OneHop, RunStatistics, run};
 pub use statistics::{ArrivalStatistics, Completion, FlowStatistics, LinkReport, NetworkStatistics};
 pub use workload::{Distribution, OnOff};

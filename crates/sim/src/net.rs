@@ -4,12 +4,12 @@
 
 use crate::capture::Capture;
 use crate::flow::{Flow, Hosts, Lines};
-use crate::network::{SenderGate, StopRule};
+use crate::network::{Carriage, SenderGate, StopRule};
 use crate::path::{Path, Ticket};
 use crate::statistics::FlowStatistics;
 use crossfade_core::{EventKind, EventQueue, EventRecord, Observer, SimTime};
 use crossfade_link::{Departure, Push};
-use crossfade_transport::{Ack, AckOutcome, Segment};
+use crossfade_transport::{Ack, AckOutcome, Expired, Received, Segment};
 
 /// Events of equal time happen in this order: what arrives is seen before a timer expires, and both before
 /// anything new is sent. What is measured begins and ends in between.
@@ -27,6 +27,8 @@ pub(crate) enum Kind {
     ReverseExit,
     /// Of a flow.
     Timer,
+    /// An acknowledgement held back is due: of a flow.
+    DelayedAck,
     Warm,
     Stop,
     /// A flow begins.
@@ -46,7 +48,7 @@ pub(crate) struct Event {
 }
 
 /// The two ways through the network, told apart by what travels: segments forward, acknowledgements back.
-pub(crate) trait Way: Copy {
+pub(crate) trait Way: Sized {
     const ENTRY: Kind;
     const LINK: Kind;
     const EXIT: Kind;
@@ -59,8 +61,11 @@ pub(crate) trait Way: Copy {
     /// A packet reached its host.
     fn arrive<O: Observer, C: Capture>(net: &mut Net<O, C>, flow: &mut Flow, ticket: Ticket);
 
-    /// Where a loss or a drop is counted, what observers call it, and which segment it is of.
-    fn missing(self, counts: &mut FlowStatistics, fate: Fate) -> (&mut u64, EventKind, u64);
+    /// Where a loss or a drop is counted, and what observers call it.
+    fn missing(counts: &mut FlowStatistics, fate: Fate) -> (&mut u64, EventKind);
+
+    /// Which segment it is, or which is expected next.
+    fn seq(&self) -> u64;
 }
 
 /// Why a packet goes missing.
@@ -87,11 +92,15 @@ impl Way for Segment {
         net.on_segment(flow, ticket);
     }
 
-    fn missing(self, counts: &mut FlowStatistics, fate: Fate) -> (&mut u64, EventKind, u64) {
+    fn missing(counts: &mut FlowStatistics, fate: Fate) -> (&mut u64, EventKind) {
         match fate {
-            Fate::Lost => (&mut counts.segments_lost, EventKind::Lost, self.seq),
-            Fate::QueueDrop => (&mut counts.queue_drops, EventKind::QueueDrop, self.seq),
+            Fate::Lost => (&mut counts.segments_lost, EventKind::Lost),
+            Fate::QueueDrop => (&mut counts.queue_drops, EventKind::QueueDrop),
         }
+    }
+
+    fn seq(&self) -> u64 {
+        self.seq
     }
 }
 
@@ -112,11 +121,15 @@ impl Way for Ack {
         net.on_ack(flow, ticket);
     }
 
-    fn missing(self, counts: &mut FlowStatistics, fate: Fate) -> (&mut u64, EventKind, u64) {
+    fn missing(counts: &mut FlowStatistics, fate: Fate) -> (&mut u64, EventKind) {
         match fate {
-            Fate::Lost => (&mut counts.acks_lost, EventKind::AckLost, self.next_expected),
-            Fate::QueueDrop => (&mut counts.ack_queue_drops, EventKind::AckQueueDrop, self.next_expected),
+            Fate::Lost => (&mut counts.acks_lost, EventKind::AckLost),
+            Fate::QueueDrop => (&mut counts.ack_queue_drops, EventKind::AckQueueDrop),
         }
+    }
+
+    fn seq(&self) -> u64 {
+        self.next_expected
     }
 }
 
@@ -153,7 +166,7 @@ impl<O: Observer, C: Capture> Net<O, C> {
     pub(crate) fn on_entry<W: Way>(&mut self, flows: &mut [Flow], line: u32) {
         let now = self.now;
         while let Some(ticket) = W::path(self).entries[line as usize].advance(now) {
-            self.push::<W>(&mut flows[ticket.flow as usize], 0, ticket);
+            self.push::<W>(&mut flows[ticket.flow()], 0, ticket);
         }
         if let Some(at) = W::path(self).entries[line as usize].next_event() {
             self.schedule(at, W::ENTRY, line);
@@ -168,12 +181,12 @@ impl<O: Observer, C: Capture> Net<O, C> {
         }
         while let Some(departure) = W::path(self).links[link as usize].advance(now) {
             match departure {
-                Departure::Arrived(ticket) => self.leave::<W>(&mut flows[ticket.flow as usize], link, ticket),
+                Departure::Arrived(ticket) => self.leave::<W>(&mut flows[ticket.flow()], link, ticket),
                 Departure::Lost(ticket) => {
-                    self.miss::<W>(&mut flows[ticket.flow as usize], link, ticket, Fate::Lost);
+                    self.miss::<W>(&mut flows[ticket.flow()], link, ticket, Fate::Lost);
                 }
                 Departure::QueueDrop(ticket) => {
-                    self.miss::<W>(&mut flows[ticket.flow as usize], link, ticket, Fate::QueueDrop);
+                    self.miss::<W>(&mut flows[ticket.flow()], link, ticket, Fate::QueueDrop);
                 }
             }
         }
@@ -183,7 +196,10 @@ impl<O: Observer, C: Capture> Net<O, C> {
     /// A packet has come over a link.
     #[inline(always)]
     fn leave<W: Way>(&mut self, flow: &mut Flow, link: u32, ticket: Ticket) {
-        let now = self.now;
+        let (now, mut ticket) = (self.now, ticket);
+        if ticket.take_mark() {
+            self.count_mark::<W>(flow, link, ticket);
+        }
         if link as usize + 1 < W::path(self).links.len() {
             return self.push::<W>(flow, link + 1, ticket);
         }
@@ -198,11 +214,19 @@ impl<O: Observer, C: Capture> Net<O, C> {
         }
     }
 
+    /// A packet leaves the link that has marked it.
+    #[cold]
+    fn count_mark<W: Way>(&mut self, flow: &mut Flow, link: u32, ticket: Ticket) {
+        flow.counts.ecn_marks += 1;
+        let seq = W::path(self).packets[ticket].seq();
+        self.observe(flow, EventKind::Mark, seq, link);
+    }
+
     /// Packets have come over a line to their hosts.
     pub(crate) fn on_exit<W: Way>(&mut self, flows: &mut [Flow], line: u32) {
         let now = self.now;
         while let Some(ticket) = W::path(self).exits[line as usize].advance(now) {
-            W::arrive(self, &mut flows[ticket.flow as usize], ticket);
+            W::arrive(self, &mut flows[ticket.flow()], ticket);
         }
         if let Some(at) = W::path(self).exits[line as usize].next_event() {
             self.schedule(at, W::EXIT, line);
@@ -247,9 +271,9 @@ impl<O: Observer, C: Capture> Net<O, C> {
     #[cold]
     fn miss<W: Way>(&mut self, flow: &mut Flow, link: u32, ticket: Ticket, fate: Fate) {
         let packets = &mut W::path(self).packets;
-        let packet = packets[ticket];
+        let seq = packets[ticket].seq();
         packets.forget(ticket);
-        let (count, kind, seq) = packet.missing(&mut flow.counts, fate);
+        let (count, kind) = W::missing(&mut flow.counts, fate);
         *count += 1;
         self.observe(flow, kind, seq, link);
     }
@@ -257,37 +281,70 @@ impl<O: Observer, C: Capture> Net<O, C> {
     /// A segment or a datagram reached its receiver.
     #[inline(always)]
     fn on_segment(&mut self, flow: &mut Flow, ticket: Ticket) {
-        let Segment { seq, timestamp, .. } = self.forward.packets[ticket];
+        let segment = &self.forward.packets[ticket];
+        let (seq, one_way_delay) = (segment.seq, self.now - segment.timestamp);
+        flow.counts.segments_received += 1;
+        flow.one_way_delay_sum += one_way_delay;
+        if let Some(histogram) = &mut flow.counts.one_way_delay {
+            histogram.record(one_way_delay);
+        }
+        let received = match &mut flow.hosts {
+            Hosts::Tcp(tcp) => tcp.receiver.on_segment(self.now, segment, ticket.is_marked()),
+            Hosts::Udp(_) => Received { ack: None, is_new: true, delivered: 1 },
+        };
         self.forward.packets.forget(ticket);
         self.observe(flow, EventKind::Receive, seq, 0);
-        flow.counts.segments_received += 1;
-        flow.one_way_delay_sum += self.now - timestamp;
-        let Hosts::Tcp(tcp) = &mut flow.hosts else {
-            flow.counts.segments_delivered += 1;
-            flow.counts.segments_in_order += 1;
-            flow.counts.last_delivery = self.now;
-            self.sent_since_delivery = 0;
-            return;
-        };
-        let received = tcp.receiver.on_segment(seq);
         if received.is_new {
             flow.counts.segments_delivered += 1;
+            flow.counts.segments_in_order += received.delivered;
             flow.counts.last_delivery = self.now;
             self.sent_since_delivery = 0;
-            flow.counts.segments_in_order += received.delivered;
+        }
+        let Hosts::Tcp(tcp) = &flow.hosts else { return };
+        if received.delivered > 0 {
             self.segments_in_order += received.delivered;
-            self.is_over |= self.segments_in_order >= self.enough_segments;
-            if flow.counts.segments_in_order == tcp.segments && received.delivered > 0 {
+            if flow.counts.segments_in_order == tcp.segments {
                 flow.counts.completion_time = Some(self.now - flow.counts.start);
                 self.observe(flow, EventKind::FlowEnd, seq, 0);
             }
         }
-        let blocks = received.ack.sack.as_slice().len() as u32;
-        let bytes = flow.ack_size + blocks * flow.sack_block_size;
+        self.is_over |= received.is_new && self.segments_in_order >= self.enough_segments;
+        match received.ack {
+            Some(ack) => self.send_ack(flow, ack),
+            None => self.schedule_ack_timer(flow),
+        }
+    }
+
+    #[inline(always)]
+    fn send_ack(&mut self, flow: &mut Flow, ack: Ack) {
+        let Carriage { ack_size, sack_block_size, .. } = flow.carriage;
+        let bytes = ack_size + ack.sack.as_slice().len() as u32 * sack_block_size;
         flow.counts.acks_sent += 1;
-        let place = self.reverse.packets.keep(received.ack);
-        let ticket = Ticket { place, flow: flow.place, bytes, is_ecn_capable: false, ce: false };
-        self.enter::<Ack>(flow, ticket);
+        let Ack { next_expected, sack, timestamp_echo, ece } = ack;
+        let place = self.reverse.packets.keep(Ack { next_expected, sack, timestamp_echo, ece });
+        self.enter::<Ack>(flow, Ticket::new(place, flow.place, bytes, false));
+    }
+
+    pub(crate) fn on_ack_timer(&mut self, flow: &mut Flow) {
+        let Hosts::Tcp(tcp) = &mut flow.hosts else { unreachable!("nobody acknowledges datagrams") };
+        if tcp.ack_timer_at != Some(self.now) {
+            return;
+        }
+        tcp.ack_timer_at = None;
+        match tcp.receiver.on_timeout(self.now) {
+            Some(ack) => self.send_ack(flow, ack),
+            None => self.schedule_ack_timer(flow),
+        }
+    }
+
+    fn schedule_ack_timer(&mut self, flow: &mut Flow) {
+        let Hosts::Tcp(tcp) = &mut flow.hosts else { return };
+        if let Some(deadline) = tcp.receiver.next_timeout()
+            && tcp.ack_timer_at.is_none_or(|at| deadline < at)
+        {
+            tcp.ack_timer_at = Some(deadline);
+            self.schedule(deadline, Kind::DelayedAck, flow.place);
+        }
     }
 
     #[inline(always)]
@@ -296,11 +353,19 @@ impl<O: Observer, C: Capture> Net<O, C> {
         flow.counts.acks_received += 1;
         let Hosts::Tcp(tcp) = &mut flow.hosts else { unreachable!("nobody acknowledges datagrams") };
         if C::ENABLED {
-            self.capture.ack(self.now, flow.id, ticket.bytes, ack);
+            self.capture.ack(self.now, flow.id, ticket.bytes(), ack);
         }
         let outcome = tcp.sender.on_ack(self.now, ack);
         self.reverse.packets.forget(ticket);
         flow.counts.fast_retransmits += u64::from(outcome == AckOutcome::FastRetransmit);
+        if let Some(histogram) = &mut flow.counts.rtt {
+            let (sum_s, samples) = tcp.sender.rtt_samples();
+            let (seen_s, seen) = tcp.rtt_samples;
+            if samples > seen {
+                histogram.record(SimTime::from_secs_f64((sum_s - seen_s) / (samples - seen) as f64));
+                tcp.rtt_samples = (sum_s, samples);
+            }
+        }
         if O::ENABLED {
             self.observe_ack(flow, outcome);
         }
@@ -318,10 +383,11 @@ impl<O: Observer, C: Capture> Net<O, C> {
         tcp.timer_at = None;
         match tcp.sender.next_timeout() {
             Some(deadline) if deadline <= self.now => {
-                tcp.sender.on_timeout(self.now);
-                flow.counts.timeouts += 1;
-                let snd_una = tcp.sender.snd_una();
-                self.observe(flow, EventKind::Timeout, snd_una, 0);
+                if tcp.sender.on_timeout(self.now) == Some(Expired::Retransmission) {
+                    flow.counts.timeouts += 1;
+                    let snd_una = tcp.sender.snd_una();
+                    self.observe(flow, EventKind::Timeout, snd_una, 0);
+                }
                 self.transmit(flow);
             }
             // Acknowledgements have moved the deadline since this event was scheduled.
@@ -348,7 +414,7 @@ impl<O: Observer, C: Capture> Net<O, C> {
             }
             SenderGate::Slot => {
                 if self.slot_at.is_none() {
-                    let at = self.forward.links[0].idle_at().max(self.now);
+                    let at = self.forward.links[0].idle_at().map_or(self.now, |at| at.max(self.now));
                     self.slot_at = Some(at);
                     self.schedule(at, Kind::SlotStart, flow.place);
                 }
@@ -370,7 +436,7 @@ impl<O: Observer, C: Capture> Net<O, C> {
         flow.counts.segments_sent += 1;
         flow.counts.retransmissions += u64::from(segment.retransmission);
         if C::ENABLED {
-            self.capture.segment(self.now, flow.id, flow.packet_size, &segment);
+            self.capture.segment(self.now, flow.id, flow.carriage.packet_size, &segment);
         }
         self.sent_since_delivery += 1;
         self.is_over |= self.has_stalled();
@@ -385,7 +451,7 @@ impl<O: Observer, C: Capture> Net<O, C> {
         let next = udp.source.next_after(self.now);
         flow.counts.segments_sent += 1;
         if C::ENABLED {
-            self.capture.datagram(self.now, flow.id, flow.packet_size, segment.seq);
+            self.capture.datagram(self.now, flow.id, flow.carriage.packet_size, segment.seq);
         }
         self.send(flow, segment);
         self.schedule(next, Kind::Datagram, flow.place);
@@ -396,10 +462,9 @@ impl<O: Observer, C: Capture> Net<O, C> {
         self.observe(flow, EventKind::Send, segment.seq, 0);
         // Field by field: a copy of the whole would read what was just written in other pieces, and wait.
         let Segment { seq, retransmission, timestamp, ecn_capable, cwr } = segment;
-        let place =
-            self.forward.packets.keep(Segment { seq, retransmission, timestamp, ecn_capable, cwr });
-        let ticket = Ticket { place, flow: flow.place, bytes: flow.packet_size, is_ecn_capable: ecn_capable, ce: false };
-        self.enter::<Segment>(flow, ticket);
+        let place = self.forward.packets.keep(Segment { seq, retransmission, timestamp, ecn_capable, cwr });
+        let bytes = flow.carriage.packet_size;
+        self.enter::<Segment>(flow, Ticket::new(place, flow.place, bytes, ecn_capable));
     }
 
     /// Makes sure that an event comes no later than the sender's deadline. A deadline that only moves away

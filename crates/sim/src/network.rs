@@ -2,8 +2,11 @@
 
 use crate::workload::{Distribution, OnOff};
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::HopConfig;
+use crossfade_link::{LinkConfig, Queue, QueueError};
 use crossfade_transport::TcpConfig;
+use crossfade_transport::congestion::CongestionControl;
+use std::fmt;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// How a sender meets its link.
@@ -24,40 +27,68 @@ pub enum StopRule {
     Delivered(u64),
 }
 
+/// Makes the window rule of a connection.
+pub type CongestionFactory = Arc<dyn Fn() -> Box<dyn CongestionControl> + Send + Sync>;
+
+/// A TCP connection.
+#[derive(Clone)]
+pub struct Tcp {
+    /// Both ends; it sends [`TcpConfig::segments`] segments, or without end.
+    pub config: TcpConfig,
+    /// Its window rule; `None` is Reno's, as the flavour has it.
+    pub congestion: Option<CongestionFactory>,
+}
+
+impl fmt::Debug for Tcp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tcp").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
 /// Who sends, and how much.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Source {
-    /// A TCP connection; it sends [`TcpConfig::segments`] segments, or without end.
-    Tcp(TcpConfig),
+    /// A TCP connection.
+    Tcp(Tcp),
     /// Datagrams without feedback.
     Udp(OnOff),
 }
 
-/// One flow. Its data go along the path, its acknowledgements back.
+/// How the packets of a flow travel.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FlowConfig {
-    /// Who sends, and how much.
-    pub source: Source,
+pub struct Carriage {
     /// Bytes of a data packet on the wire.
     pub packet_size: u32,
     /// Bytes of an acknowledgement on the wire, without SACK blocks.
     pub ack_size: u32,
     /// Bytes that each SACK block adds to an acknowledgement.
     pub sack_block_size: u32,
-    /// When it begins.
-    pub start: SimTime,
     /// One-way delay between the sender and the first link, the same both ways. No rate, no loss.
     pub sender_access: SimTime,
     /// One-way delay between the last link and the receiver, the same both ways. No rate, no loss.
     pub receiver_access: SimTime,
 }
 
-/// Flows that come at random times, each with something to send, and go when it is delivered.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// One flow. Its data go along the path, its acknowledgements back.
+#[derive(Clone, Debug)]
+pub struct FlowConfig {
+    /// Who sends, and how much.
+    pub source: Source,
+    /// How its packets travel.
+    pub carriage: Carriage,
+    /// When it begins.
+    pub start: SimTime,
+}
+
+/// TCP flows that come at random times, each with something to send, and go when it is delivered.
+#[derive(Clone, Debug)]
 pub struct Arrivals {
-    /// What each of them is like: a TCP flow; its number of segments is drawn, and the first may come after its
-    /// `start`.
-    pub flow: FlowConfig,
+    /// What each of them is like; the number of segments is drawn.
+    pub tcp: Tcp,
+    /// How their packets travel.
+    pub carriage: Carriage,
+    /// The first may come after this.
+    pub start: SimTime,
     /// The mean number of arrivals a second, of a Poisson process.
     pub rate_per_s: f64,
     /// How many segments each has to send; rounded up.
@@ -77,11 +108,13 @@ pub struct Network {
     /// Flows that come and go.
     pub arrivals: Vec<Arrivals>,
     /// The way of the data: one link or more, one after the other.
-    pub forward: Vec<HopConfig>,
+    pub forward: Vec<LinkConfig>,
     /// The way of the acknowledgements, from the receivers to the senders.
-    pub reverse: Vec<HopConfig>,
+    pub reverse: Vec<LinkConfig>,
     /// How senders meet the first link.
     pub gate: SenderGate,
+    /// Whether to measure how delays are distributed, of each flow and each link, not only their means.
+    pub measures_delays: bool,
     /// What happens before is simulated and not counted.
     pub warmup: SimTime,
     /// When to stop.
@@ -95,6 +128,12 @@ pub struct Network {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct NetworkError(pub(crate) String);
+
+impl From<QueueError> for NetworkError {
+    fn from(error: QueueError) -> Self {
+        Self(error.to_string())
+    }
+}
 
 impl Network {
     /// Refuses what cannot be simulated.
@@ -123,17 +162,16 @@ impl Network {
                 return Err(NetworkError(format!("arrivals[{i}].rate_per_s = {rate:?}: must be above 0")));
             }
             arrivals.segments.check(&format!("arrivals[{i}].segments"))?;
-            if matches!(arrivals.flow.source, Source::Udp(_)) {
-                return Err(NetworkError(format!("arrivals[{i}].flow.source is UDP: must be TCP")));
-            }
         }
-        let one_flow = self.arrivals.is_empty()
-            && matches!(
-                self.flows[..],
-                [FlowConfig { source: Source::Tcp(_), sender_access: SimTime::ZERO, .. }]
+        let has_one_sender = self.arrivals.is_empty()
+            && matches!(&self.flows[..], [FlowConfig { source: Source::Tcp(_), carriage, .. }]
+                if carriage.sender_access == SimTime::ZERO)
+            && matches!(self.forward[0].queue, Queue::DropTail(_));
+        if self.gate == SenderGate::Slot && !has_one_sender {
+            return error(
+                "gate = slot: must be queue unless there is one TCP flow, without sender_access, and the first \
+                 link is drop-tail",
             );
-        if self.gate == SenderGate::Slot && !one_flow {
-            return error("gate = slot: must be queue unless there is one TCP flow, without sender_access");
         }
         Ok(())
     }

@@ -2,9 +2,9 @@
 //! simplest network of [`crate::simulate`].
 
 use crate::engine::{Interrupted, simulate};
-use crate::network::{FlowConfig, Network, SenderGate, Source, StopRule};
+use crate::network::{Carriage, FlowConfig, Network, SenderGate, Source, StopRule, Tcp};
 use crossfade_core::{Observer, RunSeed, SimTime};
-use crossfade_link::HopConfig;
+use crossfade_link::{HopConfig, LinkConfig, Queue};
 use crossfade_transport::TcpConfig;
 use std::sync::atomic::AtomicBool;
 
@@ -75,20 +75,26 @@ impl From<OneHop> for Network {
     fn from(config: OneHop) -> Self {
         let OneHop { tcp, packet_size, ack_size, sack_block_size, gate, forward, reverse, warmup, stop } =
             config;
-        let flow = FlowConfig {
-            source: Source::Tcp(tcp),
+        let carriage = Carriage {
             packet_size,
             ack_size,
             sack_block_size,
-            start: SimTime::ZERO,
             sender_access: SimTime::ZERO,
             receiver_access: SimTime::ZERO,
         };
+        let source = Source::Tcp(Tcp { config: tcp, congestion: None });
+        let link = |HopConfig { rate_bps, delay, queue_limit, loss }| LinkConfig {
+            rate_bps,
+            delay,
+            queue: Queue::DropTail(queue_limit),
+            loss,
+        };
         Self {
-            flows: vec![flow],
+            flows: vec![FlowConfig { source, carriage, start: SimTime::ZERO }],
             arrivals: Vec::new(),
-            forward: vec![forward],
-            reverse: vec![reverse],
+            forward: vec![link(forward)],
+            reverse: vec![link(reverse)],
+            measures_delays: false,
             gate,
             warmup,
             stop,

@@ -3,40 +3,84 @@
 //! A packet stays in one place while a [`Ticket`] travels for it: what passes through many queues is small.
 
 use crossfade_core::SimTime;
-use crossfade_link::{Departure, Hop, HopConfig, Link, LinkStatistics, Push};
+use crossfade_link::{Departure, Hop, HopConfig, Link, LinkConfig, LinkStatistics, Push, Queue, QueueError};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Index;
 
 /// Stands for a packet under way.
-#[derive(Clone, Copy, Debug)]
+///
+/// Two words, so that it travels in registers: every segment passes through half a dozen hands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ticket {
-    /// Its place among the [`Packets`].
-    pub(crate) place: u32,
-    /// Whose it is: a place in the engine's table of flows.
-    pub(crate) flow: u32,
-    /// Size on the wire.
-    pub(crate) bytes: u32,
-    /// Whether queues may mark it (RFC 3168 section 5).
-    pub(crate) is_ecn_capable: bool,
+    /// Its place among the [`Packets`], and in the upper half whose it is: a place in the engine's table of flows.
+    place_and_flow: u64,
+    /// Size on the wire, and in the upper half what queues may do and did to it (RFC 3168 section 5).
+    bytes_and_ecn: u64,
+}
+
+impl Ticket {
+    const ECN_CAPABLE: u64 = 1 << 32;
     /// Congestion experienced.
-    pub(crate) ce: bool,
+    const MARKED: u64 = 1 << 33;
+    /// The mark has been counted.
+    const COUNTED: u64 = 1 << 34;
+
+    #[inline]
+    pub(crate) fn new(place: u32, flow: u32, bytes: u32, is_ecn_capable: bool) -> Self {
+        Self {
+            place_and_flow: u64::from(flow) << 32 | u64::from(place),
+            bytes_and_ecn: u64::from(is_ecn_capable) << 32 | u64::from(bytes),
+        }
+    }
+
+    #[inline]
+    fn place(self) -> usize {
+        self.place_and_flow as u32 as usize
+    }
+
+    #[inline]
+    pub(crate) fn flow(self) -> usize {
+        (self.place_and_flow >> 32) as usize
+    }
+
+    #[inline]
+    pub(crate) fn bytes(self) -> u32 {
+        self.bytes_and_ecn as u32
+    }
+
+    /// Whether it has experienced congestion.
+    #[inline]
+    pub(crate) fn is_marked(self) -> bool {
+        self.bytes_and_ecn & Self::MARKED != 0
+    }
+
+    /// Whether a queue has marked it since this was last asked.
+    #[inline]
+    pub(crate) fn take_mark(&mut self) -> bool {
+        let is_new = self.bytes_and_ecn & (Self::MARKED | Self::COUNTED) == Self::MARKED;
+        if is_new {
+            self.bytes_and_ecn |= Self::COUNTED;
+        }
+        is_new
+    }
 }
 
 impl crossfade_link::Packet for Ticket {
+    #[inline]
     fn bytes(&self) -> u32 {
-        self.bytes
+        Self::bytes(*self)
     }
 
     fn flow(&self) -> u32 {
-        self.flow
+        Self::flow(*self) as u32
     }
 
     fn is_ecn_capable(&self) -> bool {
-        self.is_ecn_capable
+        self.bytes_and_ecn & Self::ECN_CAPABLE != 0
     }
 
     fn mark_ce(&mut self) {
-        self.ce = true;
+        self.bytes_and_ecn |= Self::MARKED;
     }
 }
 
@@ -48,7 +92,7 @@ pub(crate) struct Packets<P> {
 
 impl<P> Packets<P> {
     /// Keeps what a packet carries; where.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn keep(&mut self, packet: P) -> u32 {
         if let Some(place) = self.free.pop() {
             self.places[place as usize] = packet;
@@ -59,18 +103,18 @@ impl<P> Packets<P> {
     }
 
     /// The packet has left the network.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn forget(&mut self, ticket: Ticket) {
-        self.free.push(ticket.place);
+        self.free.push(ticket.place() as u32);
     }
 }
 
 impl<P> Index<Ticket> for Packets<P> {
     type Output = P;
 
-    #[inline(always)]
+    #[inline]
     fn index(&self, ticket: Ticket) -> &P {
-        &self.places[ticket.place as usize]
+        &self.places[ticket.place()]
     }
 }
 
@@ -108,24 +152,42 @@ impl DelayLine {
 
 /// A link of a path with its place in the queue of events.
 pub(crate) struct PathLink {
-    hop: Hop<Ticket>,
+    link: AnyLink,
     rate_bps: Option<f64>,
     /// The event that counts; others still in the queue are ignored. [`SimTime::MAX`] if there is none.
     event_at: SimTime,
 }
 
+/// The usual kind of link is known to the compiler.
+enum AnyLink {
+    Hop(Hop<Ticket>),
+    Other(Box<dyn Link<Ticket> + Send>),
+}
+
 impl PathLink {
-    fn new(config: HopConfig) -> Self {
-        Self { rate_bps: config.rate_bps, hop: Hop::new(config), event_at: SimTime::MAX }
+    fn new(config: LinkConfig, measures_delays: bool) -> Result<Self, QueueError> {
+        let rate_bps = config.rate_bps;
+        let LinkConfig { delay, queue, loss, .. } = config;
+        let link = match queue {
+            Queue::DropTail(queue_limit) => {
+                let hop = Hop::new(HopConfig { rate_bps, delay, queue_limit, loss });
+                AnyLink::Hop(if measures_delays { hop.with_queueing_delay() } else { hop })
+            }
+            queue => AnyLink::Other(LinkConfig { rate_bps, delay, queue, loss }.build()?),
+        };
+        Ok(Self { link, rate_bps, event_at: SimTime::MAX })
     }
 
-    #[inline(always)]
+    #[inline]
     pub(crate) fn push(&mut self, now: SimTime, ticket: Ticket) -> Push {
-        self.hop.push(now, ticket)
+        match &mut self.link {
+            AnyLink::Hop(hop) => hop.push(now, ticket),
+            AnyLink::Other(link) => link.push(now, ticket),
+        }
     }
 
     /// Whether the event that happens at `now` is the one that counts; then there is none any more.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn take_event(&mut self, now: SimTime) -> bool {
         let counts = self.event_at == now;
         if counts {
@@ -135,9 +197,13 @@ impl PathLink {
     }
 
     /// When to schedule an event, if none comes in time.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn missing_event(&mut self) -> Option<SimTime> {
-        let at = self.hop.next_event().unwrap_or(SimTime::MAX);
+        let next = match &self.link {
+            AnyLink::Hop(hop) => hop.next_event(),
+            AnyLink::Other(link) => link.next_event(),
+        };
+        let at = next.unwrap_or(SimTime::MAX);
         let is_missing = at < self.event_at;
         if is_missing {
             self.event_at = at;
@@ -146,14 +212,20 @@ impl PathLink {
     }
 
     /// The next packet that has left by `now`.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn advance(&mut self, now: SimTime) -> Option<Departure<Ticket>> {
-        self.hop.advance(now)
+        match &mut self.link {
+            AnyLink::Hop(hop) => hop.advance(now),
+            AnyLink::Other(link) => link.advance(now),
+        }
     }
 
-    /// When the transmitter has sent everything it holds.
-    pub(crate) fn idle_at(&self) -> SimTime {
-        self.hop.idle_at()
+    /// When the transmitter has sent everything it holds, where that is known.
+    pub(crate) fn idle_at(&self) -> Option<SimTime> {
+        match &self.link {
+            AnyLink::Hop(hop) => Some(hop.idle_at()),
+            AnyLink::Other(_) => None,
+        }
     }
 
     pub(crate) fn rate_bps(&self) -> Option<f64> {
@@ -161,7 +233,10 @@ impl PathLink {
     }
 
     pub(crate) fn statistics(&self) -> &LinkStatistics {
-        self.hop.statistics()
+        match &self.link {
+            AnyLink::Hop(hop) => hop.statistics(),
+            AnyLink::Other(link) => link.statistics(),
+        }
     }
 }
 
@@ -177,14 +252,20 @@ pub(crate) struct Path<P> {
 }
 
 impl<P> Path<P> {
-    pub(crate) fn new(entries: &[SimTime], links: Vec<HopConfig>, exits: &[SimTime]) -> Self {
+    pub(crate) fn new(
+        entries: &[SimTime],
+        links: Vec<LinkConfig>,
+        exits: &[SimTime],
+        measures_delays: bool,
+    ) -> Result<Self, QueueError> {
         let lines = |delays: &[SimTime]| delays.iter().map(|&delay| DelayLine::new(delay)).collect();
-        Self {
+        let links = links.into_iter().map(|link| PathLink::new(link, measures_delays));
+        Ok(Self {
             packets: Packets { places: Vec::new(), free: Vec::new() },
             entries: lines(entries),
-            links: links.into_iter().map(PathLink::new).collect(),
+            links: links.collect::<Result<_, _>>()?,
             exits: lines(exits),
-        }
+        })
     }
 
     /// What each link has counted so far.
