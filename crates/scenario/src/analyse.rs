@@ -3,13 +3,13 @@
 use crate::error::ScenarioError;
 use crate::plan::Point;
 use crate::resolve::{LossModel, Setup};
-use crate::scenario::{Method, Scenario};
+use crate::scenario::{Method, Rto, Scenario};
 use crate::simulate::rates;
 use crossfade_analysis::{AnalysisError, Model, bounds, exact, paper_bounds};
 use crossfade_channel::{Fidelity, MarkovView, NotMarkov, TwoStateMarkov};
 use crossfade_core::SimTime;
 use crossfade_sim::SenderGate;
-use crossfade_transport::{Flavour, RtoRule};
+use crossfade_transport::{Flavour, RtoConfig, RtoRule, TcpConfig};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -29,12 +29,13 @@ pub(crate) const FIT_DISTANCES: [&str; 2] = ["fit.good_runs", "fit.bad_runs"];
 /// # Errors
 /// The first assumption of the analysis that the scenario does not meet, with the key that decides it.
 pub(crate) fn model(scenario: &Scenario, setup: &Setup) -> Result<Model, ScenarioError> {
-    let tcp = &setup.tcp;
+    let tcp = only_flow(scenario, setup)?;
+    let given = scenario.flows.values().next().and_then(|flow| flow.tcp.as_ref()).unwrap_or(&scenario.tcp);
     if tcp.flavour != Flavour::Paper {
-        return Err(unmet("tcp.flavour", scenario.tcp.flavour, "flavour \"paper\", the idealised sender"));
+        return Err(unmet("tcp.flavour", given.flavour, "flavour \"paper\", the idealised sender"));
     }
     if setup.gate != SenderGate::Slot {
-        return Err(unmet("tcp.gate", scenario.tcp.gate, "gate \"slot\", one packet a slot"));
+        return Err(unmet("tcp.gate", given.gate, "gate \"slot\", one packet a slot"));
     }
     let instant = "an acknowledgement at the end of the packet's own slot";
     for (key, delay, given) in [
@@ -55,7 +56,7 @@ pub(crate) fn model(scenario: &Scenario, setup: &Setup) -> Result<Model, Scenari
             "no acknowledgement lost",
         ));
     }
-    let (timeout_slots, backoff_max_slots) = timeout(scenario, setup)?;
+    let (timeout_slots, backoff_max_slots) = timeout(&given.rto, &tcp.rto, setup.slot)?;
     let model = Model {
         variant: tcp.variant,
         w_max: tcp.w_max,
@@ -66,6 +67,18 @@ pub(crate) fn model(scenario: &Scenario, setup: &Setup) -> Result<Model, Scenari
     };
     model.check().map_err(|error| refuse(&error))?;
     Ok(model)
+}
+
+/// The connection, if it is alone on its hop.
+fn only_flow<'a>(scenario: &Scenario, setup: &'a Setup) -> Result<&'a TcpConfig, ScenarioError> {
+    let problem = |assumed| format!("the analysis assumes {assumed}; use method simulation");
+    if setup.wired.is_some() {
+        return Err(ScenarioError::key("wired", problem("one hop")));
+    }
+    setup.only_bulk_tcp().map(|tcp| &tcp.config).ok_or_else(|| {
+        let names = scenario.flows.keys().cloned().collect::<Vec<_>>().join(", ");
+        ScenarioError::key(format!("flows ({names})"), problem("one connection without end"))
+    })
 }
 
 /// The chain of the data channel, one step a slot; of Rayleigh fading the closed form that stands near it.
@@ -121,24 +134,23 @@ impl FittedChains {
 }
 
 /// The timeout and, with back-off, the longest one, in slots.
-fn timeout(scenario: &Scenario, setup: &Setup) -> Result<(u32, Option<u32>), ScenarioError> {
+fn timeout(given: &Rto, rto: &RtoConfig, slot: SimTime) -> Result<(u32, Option<u32>), ScenarioError> {
     let whole = |key: &str, time: SimTime, given: Value| {
-        let slots = time / setup.slot;
-        let exact = setup.slot.as_nanos().checked_mul(slots) == Some(time.as_nanos());
+        let slots = time / slot;
+        let exact = slot.as_nanos().checked_mul(slots) == Some(time.as_nanos());
         u32::try_from(slots)
             .ok()
             .filter(|_| exact)
             .ok_or_else(|| unmet(key, given, "a whole number of slots"))
     };
-    let rto = &scenario.tcp.rto;
-    let RtoRule::Fixed(timeout) = setup.tcp.rto.rule else {
-        return Err(unmet("tcp.rto.min", rto.min, "a fixed timeout (tcp.rto.fixed)"));
+    let RtoRule::Fixed(timeout) = rto.rule else {
+        return Err(unmet("tcp.rto.min", given.min, "a fixed timeout (tcp.rto.fixed)"));
     };
-    let slots = whole("tcp.rto.fixed", timeout, json!(rto.fixed))?;
-    if !setup.tcp.rto.backoff {
+    let slots = whole("tcp.rto.fixed", timeout, json!(given.fixed))?;
+    if !rto.backoff {
         return Ok((slots, None));
     }
-    Ok((slots, Some(whole("tcp.rto.max", setup.tcp.rto.max, json!(rto.max))?)))
+    Ok((slots, Some(whole("tcp.rto.max", rto.max, json!(given.max))?)))
 }
 
 /// An assumption of the analysis that `key` does not meet.
@@ -220,7 +232,9 @@ fn solve(setup: &Setup, model: &Model, method: Method) -> Result<BTreeMap<String
         _ => {
             let found = exact(model, ACCURACY).map_err(|error| refuse(&error))?;
             let solution = found.solution;
-            let mut metrics = rates(setup, solution.throughput_per_slot, solution.transmissions_per_slot);
+            let mss = setup.only_bulk_tcp().map_or(setup.packet_size, |tcp| tcp.mss);
+            let mut metrics =
+                rates(setup, mss, solution.throughput_per_slot, solution.transmissions_per_slot);
             metrics.extend([
                 named("timeouts_per_slot", found.timeouts_per_slot),
                 named("fast_retransmits_per_slot", found.fast_retransmits_per_slot),

@@ -7,7 +7,7 @@ use crate::scenario::{Method, Scenario};
 use crate::warnings::round_trip;
 use crossfade_analysis::{Formula, TcpPath};
 use crossfade_core::SimTime;
-use crossfade_transport::RtoRule;
+use crossfade_transport::{Flavour, RtoRule};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -16,6 +16,11 @@ use std::collections::BTreeMap;
 /// # Errors
 /// A channel without a loss rate.
 pub(crate) fn path(scenario: &Scenario, setup: &Setup) -> Result<TcpPath, ScenarioError> {
+    let Some(tcp) = setup.only_bulk_tcp() else {
+        let names = scenario.flows.keys().cloned().collect::<Vec<_>>().join(", ");
+        let problem = "a formula assumes one connection without end; use method simulation";
+        return Err(ScenarioError::key(format!("flows ({names})"), problem));
+    };
     let p = match &setup.forward.loss {
         LossModel::Lossless => 0.0,
         LossModel::Iid { p_e } | LossModel::Rayleigh { p_e, .. } => *p_e,
@@ -26,13 +31,16 @@ pub(crate) fn path(scenario: &Scenario, setup: &Setup) -> Result<TcpPath, Scenar
         }
     };
     let slots = |time: SimTime| time.as_nanos() as f64 / setup.slot.as_nanos() as f64;
-    let rtt = round_trip(setup);
-    let timeout = match setup.tcp.rto.rule {
+    let rtt = round_trip(setup, &setup.flows[0]);
+    let timeout = match tcp.config.rto.rule {
         RtoRule::Fixed(timeout) => timeout,
         // An estimate stays near the round trip, and so at its minimum where that is longer.
         RtoRule::Estimated { min, .. } => min.max(rtt),
     };
-    Ok(TcpPath { p, rtt: slots(rtt), t0: slots(timeout), b: 1.0, w_max: f64::from(setup.tcp.w_max) })
+    // RFC 1122: a delayed acknowledgement answers every second segment.
+    let delayed = tcp.config.flavour == Flavour::Rfc && tcp.config.rfc.delayed_ack.is_some();
+    let b = if delayed { 2.0 } else { 1.0 };
+    Ok(TcpPath { p, rtt: slots(rtt), t0: slots(timeout), b, w_max: f64::from(tcp.config.w_max) })
 }
 
 /// The metrics of a point by a formula. Energy and transmissions are those of a sender that repeats what was
@@ -45,7 +53,8 @@ pub(crate) fn formula(point: &Point, method: Method) -> Result<BTreeMap<String, 
     let which = if method == Method::Formula { Formula::Padhye } else { Formula::SquareRoot };
     let throughput = crossfade_analysis::formula(which, &path)
         .map_err(|error| ScenarioError::key("formula", error.to_string()))?;
-    let mut metrics = crate::simulate::rates(&point.setup, throughput, throughput / (1.0 - path.p));
+    let mss = point.setup.only_bulk_tcp().map_or(0, |tcp| tcp.mss);
+    let mut metrics = crate::simulate::rates(&point.setup, mss, throughput, throughput / (1.0 - path.p));
     metrics.retain(|_, value| value.is_finite());
     Ok(metrics)
 }

@@ -16,6 +16,9 @@ mod events;
 mod execute;
 mod formula;
 mod identity;
+mod metrics;
+mod network;
+mod pcap;
 mod plan;
 mod quantity;
 mod range;
@@ -32,14 +35,15 @@ pub use document::parse_value;
 pub use error::ScenarioError;
 pub use execute::execute;
 pub use identity::RESULTS_VERSION;
+pub use metrics::METRICS;
 pub use plan::{Overrides, Plan, Point, Row};
-pub use quantity::{PacketLimit, Rate, Share, Size, Span};
-pub use resolve::{HopSetup, LossModel, Setup, StopRule};
+pub use quantity::{Bytes, Limit, Rate, Share, Size, Span};
+pub use resolve::{FlowSetup, HopSetup, LossModel, QueueModel, Setup, StopRule, TcpSetup, TrafficSetup};
 pub use scenario::{
-    Channel, ChannelModel, Clock, Flavour, Gate, Link, Method, Queue, Reverse, Rto, Run, Scenario, Tcp,
-    Variant,
+    Channel, ChannelModel, Clock, Discipline, Flavour, Flow, Gate, Link, Method, Profile, Queue,
+    RateReduction, Reverse, Rfc, Rto, Run, Scenario, Shape, Tcp, Traffic, Variant, Wired,
 };
 pub use schedule::Progress;
 pub use schema::{explain, schema};
-pub use simulate::{METRICS, events};
+pub use simulate::{events, pcap};
 pub use summarise::{FlowResult, LinkResult, Metric, PointResult, summarise};

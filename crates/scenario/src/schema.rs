@@ -111,7 +111,12 @@ fn check_part(schema: &Value, value: &Value, key: &str) -> Result<(), ScenarioEr
 }
 
 fn check_table(schema: &Value, table: &Map<String, Value>, key: &str) -> Result<(), ScenarioError> {
-    let Some(properties) = schema["properties"].as_object() else { return Ok(()) };
+    let Some(properties) = schema["properties"].as_object() else {
+        // Tables by name that are all alike.
+        let entry = &schema["additionalProperties"];
+        let mut entries = table.iter().filter(|_| entry.is_object());
+        return entries.try_for_each(|(name, value)| check_part(entry, value, &join(key, name)));
+    };
     table.iter().try_for_each(|(name, value)| match properties.get(name) {
         Some(property) => check_part(property, value, &join(key, name)),
         None => Err(ScenarioError::unknown(key, name, &names(properties))),
@@ -189,6 +194,11 @@ pub(crate) fn lookup(key: &str) -> Result<&'static Value, ScenarioError> {
     let mut schema: &Value = &SCHEMA;
     let mut path = String::new();
     for name in key.split('.') {
+        if schema["additionalProperties"].is_object() && !name.is_empty() {
+            schema = &schema["additionalProperties"];
+            path = join(&path, name);
+            continue;
+        }
         let Some(properties) = schema["properties"].as_object() else {
             return Err(ScenarioError::key(key, format!("unknown key; {path} is {}", expected(schema))));
         };
@@ -214,12 +224,15 @@ pub fn explain(key: &str) -> Result<String, ScenarioError> {
     let words = schema["oneOf"].as_array().into_iter().flatten();
     let words = words.map(|word| (word["const"].as_str().unwrap_or_default().to_owned(), description(word)));
     text += &columns(&words.collect::<Vec<_>>());
+    let named = schema["additionalProperties"].is_object();
+    let (table, schema) =
+        if named { (join(key, "NAME"), &schema["additionalProperties"]) } else { (key.to_owned(), schema) };
     if let Some(properties) = schema["properties"].as_object() {
         let first_sentence = |property| {
             let summary = description(property);
             summary.split_inclusive(". ").next().unwrap_or_default().trim_end().to_owned()
         };
-        let keys = properties.iter().map(|(name, property)| (join(key, name), first_sentence(property)));
+        let keys = properties.iter().map(|(name, property)| (join(&table, name), first_sentence(property)));
         text.push('\n');
         text += &columns(&keys.collect::<Vec<_>>());
     } else {
@@ -272,7 +285,9 @@ mod tests {
     fn all_keys(schema: &Value, key: &str) -> Vec<String> {
         let properties = schema["properties"].as_object().into_iter().flatten();
         let inner = properties.flat_map(|(name, property)| all_keys(property, &join(key, name)));
-        std::iter::once(key.to_owned()).chain(inner).collect()
+        let entry = &schema["additionalProperties"];
+        let named = entry.is_object().then(|| all_keys(entry, &join(key, "NAME")));
+        std::iter::once(key.to_owned()).chain(inner).chain(named.into_iter().flatten()).collect()
     }
 
     #[test]
@@ -283,6 +298,11 @@ mod tests {
         );
         assert!(error(&json!({ "tcp": { "rto": { "fix": 1 } } })).contains("did you mean tcp.rto.fixed?"));
         assert!(error(&json!({ "chanel": {} })).contains("did you mean channel?"));
+        let flow = error(&json!({ "flows": { "web": { "cuont": 3 } } }));
+        assert!(flow.contains("flows.web.cuont: unknown key; did you mean flows.web.count?"), "{flow}");
+        assert_eq!(error(&json!({ "flows": { "web": 3 } })), "flows.web = 3: must be a table");
+        let tcp = error(&json!({ "flows": { "web": { "tcp": { "w_max": 0 } } } }));
+        assert!(tcp.starts_with("flows.web.tcp.w_max = 0: must be"), "{tcp}");
     }
 
     #[test]
@@ -297,7 +317,7 @@ mod tests {
         );
         assert_eq!(
             error(&json!({ "tcp": { "variant": "rino" } })),
-            "tcp.variant = \"rino\": must be one of old-tahoe, tahoe, reno, newreno, sack; \
+            "tcp.variant = \"rino\": must be one of old-tahoe, tahoe, reno, newreno, sack, cubic; \
              did you mean \"reno\"?"
         );
         assert_eq!(error(&json!({ "schema": 2 })), "schema = 2: must be 1");

@@ -1,9 +1,10 @@
 //! One run of a point by simulation: from its setup to its metrics.
 
-use crate::ScenarioError;
-use crate::build::network;
+use crate::error::ScenarioError;
 use crate::events::EventsCsv;
-use crate::metrics::{DIED, flow_key, link_key};
+use crate::metrics::{DIED, LINKS, flow_key, link_key};
+use crate::network::network;
+use crate::pcap::Pcap;
 use crate::plan::{Plan, Point};
 use crate::resolve::{FlowSetup, Setup, TrafficSetup};
 use crossfade_core::{DelayHistogram, RunSeed, SimTime};
@@ -11,8 +12,11 @@ use crossfade_sim::{FlowStatistics, LinkReport, NetworkStatistics, simulate as r
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
+/// Metrics by name.
+pub(crate) type Metrics = BTreeMap<String, f64>;
+
 /// Simulates `setup` in the run of `seed`; `None` if `cancel` became true.
-pub(crate) fn simulate(setup: &Setup, seed: RunSeed, cancel: &AtomicBool) -> Option<BTreeMap<String, f64>> {
+pub(crate) fn simulate(setup: &Setup, seed: RunSeed, cancel: &AtomicBool) -> Option<Metrics> {
     let statistics = run(network(setup, seed), (), (), cancel).expect("a checked network").ok()?;
     Some(metrics(setup, &statistics))
 }
@@ -29,8 +33,21 @@ pub fn events(plan: &Plan, cancel: &AtomicBool) -> Result<Option<String>, Scenar
     Ok(finished.is_ok().then(|| csv.into_text()))
 }
 
+/// What the senders' network interfaces saw in run 0 of the only point of `plan`, as a pcap file; `None` if
+/// `cancel` became true.
+///
+/// # Errors
+/// The plan has several points; packets or windows that TCP's headers have no room for.
+pub fn pcap(plan: &Plan, cancel: &AtomicBool) -> Result<Option<Vec<u8>>, ScenarioError> {
+    let point = only_point(plan, "a capture")?;
+    let mut pcap = Pcap::new(&point.setup)?;
+    let seed = RunSeed { seed: plan.seed, run: 0 };
+    let finished = run(network(&point.setup, seed), (), &mut pcap, cancel).expect("a checked network");
+    Ok(finished.is_ok().then(|| pcap.into_bytes()))
+}
+
 /// The only point of `plan`, of which `what` shows one run.
-pub(crate) fn only_point<'a>(plan: &'a Plan, what: &str) -> Result<&'a Point, ScenarioError> {
+fn only_point<'a>(plan: &'a Plan, what: &str) -> Result<&'a Point, ScenarioError> {
     match plan.points.as_slice() {
         [point] => Ok(point),
         points => {
@@ -41,7 +58,7 @@ pub(crate) fn only_point<'a>(plan: &'a Plan, what: &str) -> Result<&'a Point, Sc
 }
 
 /// The metrics that follow from packets delivered once and transmissions, each per slot.
-pub(crate) fn rates(setup: &Setup, mss: u32, throughput: f64, transmissions: f64) -> BTreeMap<String, f64> {
+pub(crate) fn rates(setup: &Setup, mss: u32, throughput: f64, transmissions: f64) -> Metrics {
     let per_second = throughput / setup.slot.as_secs_f64();
     let bits = |bytes: u32| per_second * f64::from(bytes) * 8.0;
     [
@@ -55,19 +72,110 @@ pub(crate) fn rates(setup: &Setup, mss: u32, throughput: f64, transmissions: f64
     .into()
 }
 
-/// What flows did together.
+/// All metrics of a run; 0/0 is none: a run without deliveries has no energy per packet.
+fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
+    let mut metrics = Metrics::new();
+    let mut insert = |key: String, value: f64| {
+        if value.is_finite() {
+            metrics.insert(key, value);
+        }
+    };
+    let groups = groups(setup, run);
+    let mut whole = Books::default();
+    for (_, books) in &groups {
+        whole.join(books);
+    }
+    whole.metrics(setup, run.duration).into_iter().for_each(|(name, value)| insert(name.to_owned(), value));
+    for (flow, books) in groups.iter().filter(|(flow, _)| !flow.name.is_empty()) {
+        for (name, value) in books.metrics(setup, run.duration) {
+            insert(flow_key(&flow.name, name), value);
+        }
+    }
+    for (name, report) in links(run) {
+        for (metric, value) in link_metrics(setup, name, report, run.duration) {
+            insert(link_key(name, metric), value);
+        }
+    }
+    insert(DIED.to_owned(), f64::from(u8::from(run.stalled || whole.died)));
+    metrics
+}
+
+/// The links that there are, by name.
+fn links(run: &NetworkStatistics) -> Vec<(&'static str, &LinkReport)> {
+    let [wired, forward, reverse, wired_reverse] = LINKS;
+    match (run.forward.as_slice(), run.reverse.as_slice()) {
+        ([first], [back]) => vec![(forward, first), (reverse, back)],
+        ([before, last], [back, after]) => {
+            vec![(wired, before), (forward, last), (reverse, back), (wired_reverse, after)]
+        }
+        _ => unreachable!("a path has one link or two"),
+    }
+}
+
+fn link_metrics(
+    setup: &Setup,
+    name: &str,
+    report: &LinkReport,
+    duration: SimTime,
+) -> [(&'static str, f64); 8] {
+    let counts = &report.counts;
+    let count = |count: u64| count as f64;
+    let arrived = count(counts.transmissions - counts.losses);
+    let bytes = if ["wired", "forward"].contains(&name) {
+        arrived * f64::from(setup.packet_size)
+    } else {
+        // Acknowledgements differ in size: lost ones are taken for average.
+        count(counts.transmitted_bytes) * arrived / count(counts.transmissions)
+    };
+    let delay = counts.queueing_delay.as_ref().and_then(|delay| delay.quantile(0.95));
+    [
+        ("link_goodput_bps", bytes * 8.0 / duration.as_secs_f64()),
+        ("frame_error_rate", count(counts.losses) / count(counts.transmissions)),
+        ("queue_mean_packets", report.queue_mean_packets),
+        ("queue_drops", count(counts.queue_drops)),
+        ("ecn_marks", count(counts.ecn_marks)),
+        ("link_utilisation", report.utilisation.unwrap_or(f64::NAN)),
+        ("queueing_delay_mean_s", counts.waiting_s / count(counts.transmissions)),
+        ("queueing_delay_p95_s", delay.map_or(f64::NAN, SimTime::as_secs_f64)),
+    ]
+}
+
+/// What the flows of each entry of the scenario did.
+fn groups<'a>(setup: &'a Setup, run: &NetworkStatistics) -> Vec<(&'a FlowSetup, Books)> {
+    let (mut flows, mut arrivals) = (run.flows.iter(), run.arrivals.iter());
+    let group = |flow: &'a FlowSetup| {
+        let mut books = Books::default();
+        if let TrafficSetup::Arrivals { tcp, .. } = &flow.traffic {
+            let group = arrivals.next().expect("one for each entry");
+            books.add(&group.total, tcp.mss);
+            let times = group.completions.iter().map(|flow| flow.completion_time.as_secs_f64());
+            books.completion_times_s.extend(times);
+            return (flow, books);
+        }
+        let mss = flow.tcp().map_or(setup.packet_size, |tcp| tcp.mss);
+        for statistics in flows.by_ref().take(flow.count as usize) {
+            books.add(statistics, mss);
+            if matches!(flow.traffic, TrafficSetup::Tcp(_, None)) {
+                books.add_bulk(setup, statistics, mss, run.duration);
+            }
+            books.completion_times_s.extend(statistics.completion_time.map(SimTime::as_secs_f64));
+        }
+        (flow, books)
+    };
+    setup.flows.iter().map(group).collect()
+}
+
+/// What several flows did together.
 #[derive(Default)]
 struct Books {
     total: FlowStatistics,
     /// Application data delivered, in bits.
     goodput_bits: f64,
-    rtt: DelayHistogram,
-    one_way_delay: DelayHistogram,
-    /// Seconds, of each flow that had an end and reached it.
+    /// Of each flow that had an end and reached it.
     completion_times_s: Vec<f64>,
-    /// Bits a second, of each flow that has no end.
+    /// Goodputs of the bulk flows that were there all the time.
     shares: Vec<f64>,
-    /// A flow that was to go on did not.
+    /// A bulk flow came to a stop.
     died: bool,
 }
 
@@ -75,17 +183,84 @@ impl Books {
     fn add(&mut self, flow: &FlowStatistics, mss: u32) {
         self.total.add(flow);
         self.goodput_bits += flow.segments_in_order as f64 * f64::from(mss) * 8.0;
-        self.rtt.add(&flow.rtt);
-        self.one_way_delay.add(&flow.one_way_delay);
+    }
+
+    fn add_bulk(&mut self, setup: &Setup, flow: &FlowStatistics, mss: u32, duration: SimTime) {
+        if flow.start <= setup.warmup {
+            self.shares.push(flow.segments_in_order as f64 * f64::from(mss));
+        }
+        // Nothing came in the last half of the measured time.
+        let half = setup.warmup + SimTime::from_nanos(duration.as_nanos() / 2);
+        self.died |= flow.last_delivery < half.max(flow.start);
     }
 
     fn join(&mut self, other: &Self) {
         self.total.add(&other.total);
         self.goodput_bits += other.goodput_bits;
-        self.rtt.add(&other.rtt);
-        self.one_way_delay.add(&other.one_way_delay);
         self.completion_times_s.extend(&other.completion_times_s);
         self.shares.extend(&other.shares);
         self.died |= other.died;
     }
+
+    fn metrics(&self, setup: &Setup, duration: SimTime) -> Vec<(&'static str, f64)> {
+        let flow = &self.total;
+        let seconds = duration.as_secs_f64();
+        let slots = duration.as_nanos() as f64 / setup.slot.as_nanos() as f64;
+        let count = |count: u64| count as f64;
+        let p95 = |delays: &Option<Box<DelayHistogram>>| {
+            let delays = delays.as_ref().filter(|delays| delays.count() > 0);
+            delays.and_then(|delays| delays.quantile(0.95)).map_or(f64::NAN, SimTime::as_secs_f64)
+        };
+        let ip_bits = count(flow.segments_delivered) * f64::from(setup.packet_size) * 8.0;
+        let mut metrics = vec![
+            ("goodput_bps", self.goodput_bits / seconds),
+            ("ip_goodput_bps", ip_bits / seconds),
+            ("throughput_per_slot", count(flow.segments_delivered) / slots),
+            ("transmissions_per_slot", count(flow.segments_sent) / slots),
+            ("energy_per_packet", count(flow.segments_sent) / count(flow.segments_delivered)),
+            ("segments_delivered", count(flow.segments_delivered)),
+            ("segments_sent", count(flow.segments_sent)),
+            ("retransmissions", count(flow.retransmissions)),
+            ("timeouts", count(flow.timeouts)),
+            ("spurious_timeouts", count(flow.spurious_timeouts)),
+            ("fast_retransmits", count(flow.fast_retransmits)),
+            ("spurious_fast_retransmits", count(flow.spurious_fast_retransmits)),
+            ("tail_loss_probes", count(flow.tail_loss_probes)),
+            ("ecn_reductions", count(flow.ecn_reductions)),
+            ("timeouts_per_slot", count(flow.timeouts) / slots),
+            ("fast_retransmits_per_slot", count(flow.fast_retransmits) / slots),
+            ("rtt_mean_s", flow.rtt_sum_s / count(flow.rtt_samples)),
+            ("rtt_p95_s", p95(&flow.rtt)),
+            ("one_way_delay_mean_s", flow.one_way_delay_sum_s / count(flow.segments_received)),
+            ("one_way_delay_p95_s", p95(&flow.one_way_delay)),
+        ];
+        metrics.extend(completion(&self.completion_times_s));
+        if self.shares.len() > 1 {
+            metrics.push(("jain_fairness", jain(&self.shares)));
+        }
+        metrics
+    }
+}
+
+/// Mean, 95th percentile and number of completion times, if there are any.
+fn completion(times_s: &[f64]) -> Vec<(&'static str, f64)> {
+    if times_s.is_empty() {
+        return Vec::new();
+    }
+    let mut sorted = times_s.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let n = sorted.len();
+    let rank = ((0.95 * n as f64).ceil() as usize).clamp(1, n);
+    vec![
+        ("completion_time_s", times_s.iter().sum::<f64>() / n as f64),
+        ("completion_time_p95_s", sorted[rank - 1]),
+        ("flows_completed", n as f64),
+    ]
+}
+
+/// Jain's index: (sum x)^2 / (n sum x^2).
+fn jain(shares: &[f64]) -> f64 {
+    let sum: f64 = shares.iter().sum();
+    let squares: f64 = shares.iter().map(|x| x * x).sum();
+    sum * sum / (shares.len() as f64 * squares)
 }

@@ -1,11 +1,11 @@
 //! From rows to results: means over the runs of a point with their intervals.
 
 use crate::analyse::{FIT_DISTANCES, LOSS_WINDOW};
+use crate::metrics::{LINK_METRICS, LINKS, METRICS, flow_key, link_key};
 use crate::plan::{Plan, Point, Row};
-use crate::resolve::StopRule;
+use crate::resolve::{FlowSetup, StopRule};
 use crate::scenario::{Method, Scenario};
 use crate::schedule::PRECISION_METRIC;
-use crate::simulate::{LINK_METRICS, METRICS, REVERSE_METRICS};
 use crate::warnings;
 use crossfade_core::{Estimate, Method as Source};
 use serde::{Serialize, Serializer};
@@ -53,19 +53,22 @@ pub struct Metric {
     pub unit: &'static str,
 }
 
-/// The metrics of one flow.
+/// The metrics of one flow, or of several that are alike.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(transparent)]
 pub struct FlowResult {
+    /// Its name in the scenario; empty where flows have none.
+    pub name: String,
+    /// How many there are; 1 also where they arrive at random.
+    pub count: u32,
     /// By name.
-    #[serde(serialize_with = "as_map")]
+    #[serde(flatten, serialize_with = "as_map")]
     pub metrics: Vec<(&'static str, Metric)>,
 }
 
 /// The metrics of one link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinkResult {
-    /// `forward` or `reverse`.
+    /// `wired`, `forward`, `reverse` or `wired_reverse`.
     pub name: &'static str,
     /// By name.
     #[serde(flatten, serialize_with = "as_map")]
@@ -115,7 +118,7 @@ fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
         method,
         runs: 0,
         warnings,
-        flows: vec![FlowResult { metrics: metrics.clone() }],
+        flows: vec![FlowResult { name: String::new(), count: 1, metrics: metrics.clone() }],
         links: Vec::new(),
         loss_windows,
         replications: Vec::new(),
@@ -138,15 +141,26 @@ fn simulated(plan: &Plan, point: &Point, runs: &mut dyn Iterator<Item = Option<&
             rows
         }
     };
-    let mean = |in_row: &str, name, unit| {
+    let mean = |in_row: &str, unit| {
         let values: Vec<f64> = rows.iter().filter_map(|row| row.metrics.get(in_row).copied()).collect();
         let estimate = Estimate::from_runs(&values, Source::Simulation)?;
-        Some((name, Metric { value: estimate.value, ci95: estimate.ci95, unit }))
+        Some(Metric { value: estimate.value, ci95: estimate.ci95, unit })
     };
-    let metrics: Vec<_> = METRICS.into_iter().filter_map(|(name, unit)| mean(name, name, unit)).collect();
-    let forward = metrics.iter().filter(|(name, _)| LINK_METRICS.contains(name)).copied().collect();
-    let reverse = REVERSE_METRICS.into_iter().filter_map(|(in_row, name, unit)| mean(in_row, name, unit));
-    let reverse = reverse.collect();
+    let all = |names: &[(&'static str, &'static str)], key: &dyn Fn(&str) -> String| -> Vec<_> {
+        names.iter().filter_map(|(name, unit)| Some((*name, mean(&key(name), unit)?))).collect()
+    };
+    let metrics = all(&METRICS, &str::to_owned);
+    let flow = |flow: &FlowSetup| FlowResult {
+        name: flow.name.clone(),
+        count: flow.count,
+        metrics: if flow.name.is_empty() {
+            metrics.clone()
+        } else {
+            all(&METRICS, &|name| flow_key(&flow.name, name))
+        },
+    };
+    let link = |name| LinkResult { name, metrics: all(&LINK_METRICS, &|metric| link_key(name, metric)) };
+    let links = LINKS.into_iter().map(link).filter(|link| !link.metrics.is_empty()).collect();
     PointResult {
         point: point.index,
         axes: point.axes.clone(),
@@ -154,11 +168,8 @@ fn simulated(plan: &Plan, point: &Point, runs: &mut dyn Iterator<Item = Option<&
         method: Method::Simulation,
         runs: rows.len() as u64,
         warnings: warnings::of_simulation(plan, point, &rows),
-        flows: vec![FlowResult { metrics: metrics.clone() }],
-        links: vec![
-            LinkResult { name: "forward", metrics: forward },
-            LinkResult { name: "reverse", metrics: reverse },
-        ],
+        flows: point.setup.flows.iter().map(flow).collect(),
+        links,
         loss_windows: Vec::new(),
         replications: rows.iter().map(|row| row.metrics.clone()).collect(),
         complete: !rows.is_empty(),

@@ -1,11 +1,12 @@
 //! What makes a result doubtful though nothing is wrong with the scenario.
 
+use crate::metrics::DIED;
 use crate::plan::{Plan, Point, Row};
-use crate::resolve::{LossModel, Setup, StopRule};
+use crate::resolve::{FlowSetup, HopSetup, LossModel, QueueModel, Setup, StopRule};
 use crate::scenario::Method;
 use crate::schedule::PRECISION_METRIC;
-use crate::simulate::DIED;
 use crossfade_core::{Estimate, Method as Source, SimTime};
+use crossfade_link::{FqCoDelConfig, QueueLimit, RedConfig};
 use crossfade_sim::SenderGate;
 use crossfade_transport::{RtoRule, Variant};
 
@@ -38,7 +39,9 @@ pub(crate) fn fitted(method: Method, good_runs: f64, bad_runs: f64) -> String {
 
 /// Doubts that the scenario raises before anything runs.
 pub(crate) fn of_setup(setup: &Setup) -> Vec<String> {
-    [early_timeout(setup), short_queue(setup), narrow_window(setup)].into_iter().flatten().collect()
+    let of_flow = |flow| [early_timeout(setup, flow), narrow_window(flow)];
+    let of_flows = setup.flows.iter().flat_map(of_flow);
+    of_flows.chain([short_queue(setup)]).flatten().collect()
 }
 
 /// All doubts about the result of a point that stands on simulated `rows`.
@@ -55,43 +58,69 @@ pub(crate) fn of_simulation(plan: &Plan, point: &Point, rows: &[&Row]) -> Vec<St
     warnings
 }
 
-/// The round trip of a segment and its acknowledgement that wait for nothing.
-pub(crate) fn round_trip(setup: &Setup) -> SimTime {
-    let ack = setup.reverse.rate_bps.map_or(SimTime::ZERO, |rate| SimTime::to_transmit(setup.ack_size, rate));
-    setup.slot + setup.forward.delay + ack + setup.reverse.delay
+/// The round trip of a flow's segment and its acknowledgement that wait for nothing.
+pub(crate) fn round_trip(setup: &Setup, flow: &FlowSetup) -> SimTime {
+    let ack_size = flow.tcp().map_or(0, |tcp| tcp.ack_size);
+    let over = |hop: &HopSetup, bytes| {
+        hop.delay + hop.rate_bps.map_or(SimTime::ZERO, |rate| SimTime::to_transmit(bytes, rate))
+    };
+    let wireless = over(&setup.forward, setup.packet_size) + over(&setup.reverse, ack_size);
+    let wired = setup
+        .wired
+        .as_ref()
+        .map_or(SimTime::ZERO, |[there, back]| over(there, setup.packet_size) + over(back, ack_size));
+    wireless + wired + flow.access_delay * 2
 }
 
-fn early_timeout(setup: &Setup) -> Option<String> {
-    let (key, shortest) = match setup.tcp.rto.rule {
+/// The key of a flow's TCP.
+fn tcp_key(flow: &FlowSetup, key: &str) -> String {
+    if flow.name.is_empty() { format!("tcp.{key}") } else { format!("flows.{}.tcp.{key}", flow.name) }
+}
+
+fn early_timeout(setup: &Setup, flow: &FlowSetup) -> Option<String> {
+    let (key, shortest) = match flow.tcp()?.config.rto.rule {
         RtoRule::Fixed(timeout) => ("fixed", timeout),
         RtoRule::Estimated { min, initial, .. } if initial < min => ("initial", initial),
         RtoRule::Estimated { min, .. } => ("min", min),
     };
-    let delay = round_trip(setup);
+    let key = tcp_key(flow, &format!("rto.{key}"));
+    let delay = round_trip(setup, flow);
     (shortest <= delay).then(|| {
         format!(
-            "tcp.rto.{key} ({shortest}) is at or below the ACK delay ({delay}, the round trip without \
+            "{key} ({shortest}) is at or below the ACK delay ({delay}, the round trip without \
              queueing): segments may time out that were not lost"
         )
     })
 }
 
 fn short_queue(setup: &Setup) -> Option<String> {
-    let limit = setup.forward.queue_limit.filter(|_| setup.gate == SenderGate::Queue)?;
-    let product = round_trip(setup).as_nanos() as f64 / setup.slot.as_nanos() as f64;
-    (f64::from(limit) < product / 2.0).then(|| {
+    let limit = match &setup.forward.queue {
+        QueueModel::DropTail(limit) => limit.filter(|_| setup.gate == SenderGate::Queue)?,
+        QueueModel::Red(RedConfig { limit, .. })
+        | QueueModel::CoDel(_, limit)
+        | QueueModel::FqCoDel(FqCoDelConfig { limit, .. }) => *limit,
+    };
+    let packets = match limit {
+        QueueLimit::Packets(packets) => packets as f64,
+        QueueLimit::Bytes(bytes) => bytes as f64 / f64::from(setup.packet_size),
+    };
+    let longest = setup.flows.iter().map(|flow| round_trip(setup, flow)).max()?;
+    let product = longest.as_nanos() as f64 / setup.slot.as_nanos() as f64;
+    (packets < product / 2.0).then(|| {
         format!(
-            "link.queue.limit ({limit} packets) is below half the bandwidth-delay product \
+            "link.queue.limit ({limit}) is below half the bandwidth-delay product \
              ({product:.1} packets)"
         )
     })
 }
 
-fn narrow_window(setup: &Setup) -> Option<String> {
-    let (w_max, dupthresh) = (setup.tcp.w_max, setup.tcp.dupthresh);
-    (w_max <= dupthresh && setup.tcp.variant != Variant::OldTahoe).then(|| {
+fn narrow_window(flow: &FlowSetup) -> Option<String> {
+    let config = &flow.tcp()?.config;
+    let (w_max, dupthresh) = (config.w_max, config.dupthresh);
+    let [w_max_key, dupthresh_key] = ["w_max", "dupthresh"].map(|key| tcp_key(flow, key));
+    (w_max <= dupthresh && config.variant != Variant::OldTahoe).then(|| {
         format!(
-            "tcp.w_max ({w_max}) is not above tcp.dupthresh ({dupthresh}): \
+            "{w_max_key} ({w_max}) is not above {dupthresh_key} ({dupthresh}): \
              the window cannot trigger a fast retransmit"
         )
     })
@@ -101,7 +130,7 @@ fn died(rows: &[&Row]) -> Option<String> {
     let dead = rows.iter().filter(|row| row.metrics.get(DIED).is_some_and(|&died| died > 0.0)).count();
     (dead > 0).then(|| {
         format!(
-            "the flow died in {dead} of {} runs: nothing was delivered in the last half of the run",
+            "a flow died in {dead} of {} runs: nothing was delivered in the last half of the run",
             rows.len()
         )
     })

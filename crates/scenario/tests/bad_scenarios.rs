@@ -78,7 +78,66 @@ fn values_and_contradictions() {
             &["tcp.variant = \"rino\"", "old-tahoe, tahoe", "did you mean \"reno\"?"],
         ),
         (json!([["tcp.variant", 3]]), &["tcp.variant = 3: must be one of old-tahoe"]),
-        (json!([["tcp.flavour", "rfc"]]), &["tcp.flavour = \"rfc\": must be one of paper, ns2"]),
+        (json!([["tcp.flavour", "rcf"]]), &["tcp.flavour = \"rcf\": must be one of paper, ns2, rfc"]),
+        (
+            json!([["tcp", { "flavour": "rfc", "variant": "tahoe", "rto": { "fixed": null } }]]),
+            &["tcp.variant = \"tahoe\": must be one of reno, newreno, sack, cubic for flavour \"rfc\""],
+        ),
+        (json!([["tcp.variant", "cubic"]]), &["tcp.variant = \"cubic\": needs tcp.flavour = \"rfc\""]),
+        (json!([["tcp.rfc.ecn", true]]), &["tcp.rfc contradicts tcp.flavour"]),
+        (
+            json!([["tcp", { "flavour": "rfc", "variant": "reno", "rfc": { "rack": true } }]]),
+            &["tcp.rfc.rack = true: needs SACK"],
+        ),
+        (
+            json!([["tcp", { "flavour": "rfc", "variant": "sack", "rfc": { "tail_loss_probe": true } }]]),
+            &["tcp.rfc.tail_loss_probe = true: needs tcp.rfc.rack"],
+        ),
+        (
+            json!([["tcp", { "flavour": "rfc", "variant": "sack", "rfc": { "delayed_ack": "500 ms" } }]]),
+            &["tcp.rfc.delayed_ack = \"500 ms\": must be below 500 ms"],
+        ),
+        // Flows, the wired segment and queues.
+        (json!([["flows.web.traffic", "transfer"]]), &["flows.web.size: missing", "transfer"]),
+        (json!([["flows.web.size", "10 kB"]]), &["flows.web.size contradicts flows.web.traffic = \"bulk\""]),
+        (
+            json!([["flows.web", { "traffic": "arrivals", "size": "10 kB" }]]),
+            &["flows.web.arrivals_per_s: missing"],
+        ),
+        (json!([["flows.v", { "traffic": "udp" }]]), &["flows.v.rate: missing"]),
+        (
+            json!([["flows.v", { "traffic": "udp", "rate": "1 Mbit/s", "on": "1 s" }]]),
+            &["flows.v.on: needs both on and off"],
+        ),
+        (json!([["flows.a b.count", 2]]), &["a flow's name has letters, digits"]),
+        (json!([["flows.a.count", 0]]), &["flows.a.count = 0: must be"]),
+        (json!([["flows.a.tcp.w_max", 0]]), &["flows.a.tcp.w_max = 0: must be"]),
+        (json!([["flows.a", { "count": 2, "tcp": { "gate": "slot" } }]]), &["flows.a.tcp.gate = \"slot\""]),
+        (
+            json!([["wired", { "rtt": "1 ms", "one_way_delay": "1 ms" }]]),
+            &["wired.rtt contradicts wired.one_way"],
+        ),
+        (
+            json!([["link.queue.discipline", "red"]]),
+            &["link.queue.discipline = \"red\": needs link.queue.limit"],
+        ),
+        (json!([["link.queue.target", "5 ms"]]), &["link.queue.target contradicts link.queue.discipline"]),
+        (
+            json!([["link.queue", { "discipline": "red", "limit": "50 packets", "min_th": 20 }]]),
+            &["link.queue.max_th = 15.0: must be above link.queue.min_th = 20"],
+        ),
+        (
+            json!([["link.queue", { "discipline": "codel", "limit": "50 packets", "target": "1 s" }]]),
+            &["link.queue.target = \"1 s\": must be at most link.queue.interval"],
+        ),
+        (
+            json!([["link.queue", { "discipline": "codel", "limit": "1 kB" }]]),
+            &["link.queue.limit", "must let in a packet"],
+        ),
+        (
+            json!([["reverse.queue", { "discipline": "codel", "limit": "50 packets" }]]),
+            &["reverse.queue.discipline = \"codel\": needs a link with a rate"],
+        ),
         (
             json!([["channel.model", "rician"]]),
             &["channel.model = \"rician\": must be one of none, iid, markov"],

@@ -109,7 +109,7 @@ impl FlowStatistics {
     }
 
     /// Adds what was counted of another flow.
-    pub(crate) fn add(&mut self, other: &Self) {
+    pub fn add(&mut self, other: &Self) {
         *self = self.zip(
             other,
             |a, b| a + b,

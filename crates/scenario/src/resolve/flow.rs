@@ -95,7 +95,8 @@ impl Flow {
         let table = join("flows", name);
         let traffic = *self.traffic.get_or_insert(Traffic::Bulk);
         self.refuse_foreign_keys(&table, traffic)?;
-        let alone = alone && traffic == Traffic::Bulk && self.access_delay.is_none_or(|delay| delay == Span::ZERO);
+        let alone =
+            alone && traffic == Traffic::Bulk && self.access_delay.is_none_or(|delay| delay == Span::ZERO);
         let span = |key: &str, span: Option<Span>| time(&join(&table, key), span.unwrap_or(Span::ZERO), slot);
         let (start, stagger) = (span("start", self.start)?, span("stagger", self.stagger)?);
         let access_delay = *self.access_delay.get_or_insert(Span::ZERO);
@@ -103,7 +104,9 @@ impl Flow {
         let count = *self.count.get_or_insert(1);
         let traffic = match traffic {
             Traffic::Udp => TrafficSetup::Udp(self.on_off(&table, slot)?),
-            Traffic::Bulk => TrafficSetup::Tcp(self.resolve_tcp(&table, tcp, packet_size, slot, alone)?, None),
+            Traffic::Bulk => {
+                TrafficSetup::Tcp(self.resolve_tcp(&table, tcp, packet_size, slot, alone)?, None)
+            }
             Traffic::Transfer => {
                 let tcp = self.resolve_tcp(&table, tcp, packet_size, slot, false)?;
                 let segments = self.segments(&table, traffic, tcp.mss)?.ceil() as u64;
@@ -111,7 +114,8 @@ impl Flow {
             }
             Traffic::Arrivals => {
                 let tcp = self.resolve_tcp(&table, tcp, packet_size, slot, false)?;
-                let rate_per_s = self.arrivals_per_s.ok_or_else(|| missing(&table, "arrivals_per_s", traffic))?;
+                let rate_per_s =
+                    self.arrivals_per_s.ok_or_else(|| missing(&table, "arrivals_per_s", traffic))?;
                 let shape = *self.sizes.get_or_insert(Shape::Exponential);
                 let segments = shape.around(self.segments(&table, traffic, tcp.mss)?);
                 TrafficSetup::Arrivals { tcp, rate_per_s, segments }
@@ -161,10 +165,9 @@ impl Flow {
         crate::document::merge_value(&mut merged, &json(&self.tcp));
         // Both parts were read before.
         let mut merged: Tcp = serde_json::from_value(merged).expect("a table of tcp");
-        let setup = merged.resolve(packet_size, slot, alone).map_err(|error| ScenarioError {
-            key: join(table, &error.key),
-            ..error
-        })?;
+        let setup = merged
+            .resolve(packet_size, slot, alone)
+            .map_err(|error| ScenarioError { key: join(table, &error.key), ..error })?;
         self.tcp = Some(merged);
         Ok(setup)
     }
@@ -178,7 +181,8 @@ impl Flow {
     fn on_off(&mut self, table: &str, slot: SimTime) -> Result<OnOff, ScenarioError> {
         let rate_bps = self.rate.ok_or_else(|| missing(table, "rate", Traffic::Udp))?.0;
         let (Some(on), Some(off)) = (self.on, self.off) else {
-            let given = [("on", self.on.is_some()), ("off", self.off.is_some()), ("times", self.times.is_some())];
+            let given =
+                [("on", self.on.is_some()), ("off", self.off.is_some()), ("times", self.times.is_some())];
             if let Some((key, _)) = given.iter().find(|(_, given)| *given) {
                 let problem = "needs both on and off; without the two the source is always on";
                 return Err(ScenarioError::key(join(table, key), problem));

@@ -44,6 +44,16 @@ pub struct Setup {
     pub end: End,
 }
 
+impl Setup {
+    /// The TCP of the only flow, if that is a connection without end.
+    pub fn only_bulk_tcp(&self) -> Option<&TcpSetup> {
+        match self.flows.as_slice() {
+            [FlowSetup { count: 1, traffic: TrafficSetup::Tcp(tcp, None), .. }] => Some(tcp),
+            _ => None,
+        }
+    }
+}
+
 /// One way between sender and receiver.
 #[derive(Clone, Debug)]
 pub struct HopSetup {
@@ -300,11 +310,7 @@ impl Wired {
 }
 
 /// A run that waits for segments would never end on a channel that lets none through.
-fn refuse_endless(
-    flows: &[FlowSetup],
-    forward: &HopSetup,
-    reverse: &HopSetup,
-) -> Result<(), ScenarioError> {
+fn refuse_endless(flows: &[FlowSetup], forward: &HopSetup, reverse: &HopSetup) -> Result<(), ScenarioError> {
     if !flows.iter().any(|flow| matches!(flow.traffic, TrafficSetup::Tcp(_, None))) {
         let reason = "without a bulk flow the segments may never come; use run.duration";
         return Err(ScenarioError::contradiction("run.segments", "flows", reason));

@@ -24,9 +24,10 @@ pub enum QueueModel {
 fn keys_of(discipline: Discipline) -> (&'static [&'static str], &'static str) {
     match discipline {
         Discipline::DropTail => (&[], "limit alone"),
-        Discipline::Red => {
-            (&["ecn", "min_th", "max_th", "max_p", "w_q", "gentle"], "limit, ecn, min_th, max_th, max_p, w_q, gentle")
-        }
+        Discipline::Red => (
+            &["ecn", "min_th", "max_th", "max_p", "w_q", "gentle"],
+            "limit, ecn, min_th, max_th, max_p, w_q, gentle",
+        ),
         Discipline::Codel => (&["ecn", "target", "interval"], "limit, ecn, target, interval"),
         Discipline::FqCodel => {
             (&["ecn", "target", "interval", "quantum"], "limit, ecn, target, interval, quantum")
@@ -101,7 +102,9 @@ impl Queue {
 
     fn refuse_foreign_keys(&self, table: &str, discipline: Discipline) -> Result<(), ScenarioError> {
         let (allowed, takes) = keys_of(discipline);
-        let Some(foreign) = self.given().into_iter().find(|key| !allowed.contains(key)) else { return Ok(()) };
+        let Some(foreign) = self.given().into_iter().find(|key| !allowed.contains(key)) else {
+            return Ok(());
+        };
         let discipline = format!("{} = {}", join(table, "discipline"), json(discipline));
         Err(ScenarioError::contradiction(&join(table, foreign), &discipline, format!("it takes {takes}")))
     }

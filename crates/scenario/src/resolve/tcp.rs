@@ -7,7 +7,7 @@ use crate::scenario::{Flavour, Gate, Profile, Rto, Tcp, Variant};
 use crossfade_core::SimTime;
 use crossfade_sim::SenderGate;
 use crossfade_transport as transport;
-use crossfade_transport::{RfcConfig, RtoConfig, RtoRule, TcpConfig};
+use crossfade_transport::{RtoConfig, RtoRule, TcpConfig};
 
 /// The TCP table in the terms of the models.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,7 +60,11 @@ impl Tcp {
         let gate = match self.gate.get_or_insert(usual) {
             Gate::Slot if !alone => {
                 let reason = "a slot is for one flow of TCP over one hop, without access delay";
-                return Err(ScenarioError::value("tcp.gate", &json(Gate::Slot), format!("must be queue; {reason}")));
+                return Err(ScenarioError::value(
+                    "tcp.gate",
+                    &json(Gate::Slot),
+                    format!("must be queue; {reason}"),
+                ));
             }
             Gate::Slot => SenderGate::Slot,
             Gate::Queue => SenderGate::Queue,

@@ -1,0 +1,89 @@
+//! The engine's objects of a setup.
+
+use crate::resolve::{FlowSetup, HopSetup, LossModel, QueueModel, Setup, TcpSetup, TrafficSetup};
+use crossfade_channel::{Iid, LossProcess, Lossless, MarkovLoss, RayleighLoss};
+use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::{LinkConfig, Queue};
+use crossfade_sim::{Arrivals, Carriage, FlowConfig, Network, SenderGate, Source, Tcp};
+
+/// The network of `setup` in the run of `seed`.
+///
+/// Streams are named after the direction, and are the same at every point of a plan.
+pub(crate) fn network(setup: &Setup, seed: RunSeed) -> Network {
+    let mut network = Network {
+        flows: Vec::new(),
+        arrivals: Vec::new(),
+        forward: Vec::new(),
+        reverse: vec![link(&setup.reverse, seed, "ul")],
+        gate: setup.gate,
+        // In a slot nothing waits, and every delay is the same.
+        measures_delays: setup.gate == SenderGate::Queue,
+        warmup: setup.warmup,
+        stop: setup.end,
+        seed,
+    };
+    if let Some([forward, reverse]) = &setup.wired {
+        network.forward.push(link(forward, seed, "wired.dl"));
+        network.reverse.push(link(reverse, seed, "wired.ul"));
+    }
+    network.forward.push(link(&setup.forward, seed, "dl"));
+    for flow in &setup.flows {
+        add_flow(&mut network, setup, flow);
+    }
+    network
+}
+
+fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup) {
+    let carriage = |tcp: Option<&TcpSetup>| Carriage {
+        packet_size: setup.packet_size,
+        ack_size: tcp.map_or(0, |tcp| tcp.ack_size),
+        sack_block_size: tcp.map_or(0, |tcp| tcp.sack_block_size),
+        sender_access: flow.access_delay,
+        receiver_access: SimTime::ZERO,
+    };
+    let source = match &flow.traffic {
+        TrafficSetup::Arrivals { tcp, rate_per_s, segments } => {
+            network.arrivals.push(Arrivals {
+                tcp: Tcp { config: tcp.config, congestion: None },
+                carriage: carriage(Some(tcp)),
+                start: SimTime::ZERO,
+                rate_per_s: *rate_per_s,
+                segments: *segments,
+            });
+            return;
+        }
+        TrafficSetup::Tcp(tcp, segments) => {
+            let mut config = tcp.config;
+            config.segments = *segments;
+            Source::Tcp(Tcp { config, congestion: None })
+        }
+        TrafficSetup::Udp(on_off) => Source::Udp(*on_off),
+    };
+    for number in 0..flow.count {
+        network.flows.push(FlowConfig {
+            source: source.clone(),
+            carriage: carriage(flow.tcp()),
+            start: flow.start + flow.stagger * u64::from(number),
+        });
+    }
+}
+
+fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> LinkConfig {
+    let channel = || seed.stream(&format!("channel.{direction}"));
+    let loss: Box<dyn LossProcess> = match &setup.loss {
+        LossModel::Lossless => Box::new(Lossless),
+        LossModel::Iid { p_e } => Box::new(Iid::new(*p_e, channel()).expect("checked")),
+        LossModel::Markov { chain, clock } => Box::new(MarkovLoss::new(chain, *clock, channel())),
+        LossModel::Rayleigh { p_e, fd_t, clock } => {
+            Box::new(RayleighLoss::new(*p_e, *fd_t, *clock, channel()).expect("checked"))
+        }
+        LossModel::DropList(drops) => Box::new(drops.clone()),
+    };
+    let queue = match &setup.queue {
+        QueueModel::DropTail(limit) => Queue::DropTail(*limit),
+        QueueModel::Red(config) => Queue::Red(*config, seed.stream(&format!("queue.{direction}"))),
+        QueueModel::CoDel(config, limit) => Queue::CoDel(*config, *limit),
+        QueueModel::FqCoDel(config) => Queue::FqCoDel(*config),
+    };
+    LinkConfig { rate_bps: setup.rate_bps, delay: setup.delay, queue, loss }
+}
