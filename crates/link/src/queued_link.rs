@@ -54,7 +54,7 @@ impl<P: Packet, Q: QueueDiscipline<P>> QueuedLink<P, Q> {
             under_way: VecDeque::new(),
             gone: VecDeque::new(),
             dropped: Vec::new(),
-            statistics: LinkStatistics::with_queueing_delay(),
+            statistics: LinkStatistics::default(),
         }
     }
 
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(statistics.losses, count(&outcome.lost));
         assert_eq!(statistics.transmissions, (outcome.arrived.len() + outcome.lost.len()) as u64);
         assert!(outcome.dropped.iter().all(|id| id % 2 == 1));
-        let delays = statistics.queueing_delay.as_ref().unwrap();
+        let delays = statistics.queueing_delay;
         assert_eq!(delays.count(), statistics.transmissions);
     }
 
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(again.arrived.len() + again.lost.len(), 1);
         assert_eq!((since.transmissions, since.transmitted_bytes), (1, 700));
         assert_eq!((since.ecn_marks, since.queue_drops, since.losses), (0, 0, again.lost.len() as u64));
-        assert_eq!((since.waiting_s, since.queueing_delay.unwrap().count()), (0.0, 1));
+        assert_eq!((since.waiting_s, since.queueing_delay.count()), (0.0, 1));
     }
 
     #[test]
@@ -316,7 +316,7 @@ mod tests {
             let mut link = build(queue).unwrap();
             let outcome = drive(&mut *link, &[(0, Plain::new(1, 1000))], |_| true);
             assert_eq!(outcome.arrived, [(MS * 2, 1)]);
-            assert_eq!(link.statistics().queueing_delay.as_ref().unwrap().count(), 1);
+            assert_eq!(link.statistics().queueing_delay.count(), 1);
         }
         let wrong = FqCoDelConfig { quantum: 0, ..FqCoDelConfig::default() };
         let error = build(Queue::FqCoDel(wrong)).err().unwrap().to_string();
@@ -353,7 +353,7 @@ mod tests {
             };
             let rate_bps = has_rate.then_some(8e6);
             let hop = HopConfig { rate_bps, delay: MS * 20, queue_limit: Some(limit), loss: loss() };
-            let mut hop = Hop::new(hop).with_queueing_delay();
+            let mut hop = Hop::new(hop);
             let queue = DropTail::new(limit).unwrap();
             let mut link = QueuedLink::new(QueuedLinkConfig { rate_bps, ..config(loss()) }, queue);
             let polls = |i: usize| polls >> (i % 64) & 1 == 1;
