@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(statistics.losses, count(&outcome.lost));
         assert_eq!(statistics.transmissions, (outcome.arrived.len() + outcome.lost.len()) as u64);
         assert!(outcome.dropped.iter().all(|id| id % 2 == 1));
-        let delays = statistics.queueing_delay;
+        let delays = &statistics.queueing_delay;
         assert_eq!(delays.count(), statistics.transmissions);
     }
 
