@@ -11,7 +11,8 @@ use crate::SimTime;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DelayHistogram {
     octaves: [Option<Box<[u64; BUCKETS]>>; OCTAVES],
-    count: u64,
+    /// Delays of zero, which are the most on an unloaded link, and the cheapest to count.
+    zeros: u64,
 }
 
 const BUCKET_BITS: u32 = 6;
@@ -21,21 +22,25 @@ const OCTAVES: usize = 64 - BUCKET_BITS as usize + 1;
 
 impl Default for DelayHistogram {
     fn default() -> Self {
-        Self { octaves: [const { None }; OCTAVES], count: 0 }
+        Self { octaves: [const { None }; OCTAVES], zeros: 0 }
     }
 }
 
 impl DelayHistogram {
     /// Counts one delay.
+    #[inline]
     pub fn record(&mut self, delay: SimTime) {
+        if delay == SimTime::ZERO {
+            self.zeros += 1;
+            return;
+        }
         let (octave, bucket) = position(delay.as_nanos());
         self.octaves[octave].get_or_insert_with(|| Box::new([0; BUCKETS]))[bucket] += 1;
-        self.count += 1;
     }
 
     /// How many delays were counted.
     pub fn count(&self) -> u64 {
-        self.count
+        self.zeros + self.octaves.iter().flatten().flat_map(|buckets| buckets.iter()).sum::<u64>()
     }
 
     /// The delay that a share `p` of all delays does not exceed (the smallest with at least `p * count`
@@ -50,8 +55,12 @@ impl DelayHistogram {
     /// assert!((p95 - 0.095).abs() < 0.095 / 64.0);
     /// ```
     pub fn quantile(&self, p: f64) -> Option<SimTime> {
-        let rank = ((p * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
-        let mut below = 0;
+        let count = self.count();
+        let rank = ((p * count as f64).ceil() as u64).clamp(1, count.max(1));
+        let mut below = self.zeros;
+        if rank <= below {
+            return Some(SimTime::ZERO);
+        }
         for (octave, buckets) in self.octaves.iter().enumerate() {
             for (bucket, &count) in buckets.iter().flat_map(|buckets| buckets.iter()).enumerate() {
                 if below + count >= rank {
@@ -85,7 +94,7 @@ impl DelayHistogram {
             let octave = octave.get_or_insert_with(|| Box::new([0; BUCKETS]));
             octave.iter_mut().zip(other.iter()).for_each(|(count, &other)| combine(count, other));
         }
-        combine(&mut self.count, other.count);
+        combine(&mut self.zeros, other.zeros);
     }
 }
 

@@ -127,7 +127,7 @@ fn link_metrics(
         // Acknowledgements differ in size: lost ones are taken for average.
         count(counts.transmitted_bytes) * arrived / count(counts.transmissions)
     };
-    let delay = counts.queueing_delay.as_ref().and_then(|delay| delay.quantile(0.95));
+    let delay = counts.queueing_delay.quantile(0.95);
     [
         ("link_goodput_bps", bytes * 8.0 / duration.as_secs_f64()),
         ("frame_error_rate", count(counts.losses) / count(counts.transmissions)),

@@ -95,8 +95,10 @@ impl Flow {
         let table = join("flows", name);
         let traffic = *self.traffic.get_or_insert(Traffic::Bulk);
         self.refuse_foreign_keys(&table, traffic)?;
-        let alone =
-            alone && traffic == Traffic::Bulk && self.access_delay.is_none_or(|delay| delay == Span::ZERO);
+        let alone = alone
+            && traffic == Traffic::Bulk
+            && self.count.is_none_or(|count| count == 1)
+            && self.access_delay.is_none_or(|delay| delay == Span::ZERO);
         let span = |key: &str, span: Option<Span>| time(&join(&table, key), span.unwrap_or(Span::ZERO), slot);
         let (start, stagger) = (span("start", self.start)?, span("stagger", self.stagger)?);
         let access_delay = *self.access_delay.get_or_insert(Span::ZERO);
