@@ -84,11 +84,15 @@ pub(super) struct News {
     pub(super) highest: Option<u64>,
     /// Of these, the transmission that left last.
     pub(super) latest: Option<Arrival>,
+    /// Of these, the highest that was acknowledged cumulatively, or the highest reported if there is none: the one
+    /// that a walk over reports and then acknowledgements meets last.
+    pub(super) last: Option<Arrival>,
     /// It reported a duplicate (RFC 2883).
     pub(super) duplicate: Option<SackBlock>,
 }
 
 impl News {
+    /// Counts an arrival, acknowledged cumulatively or reported.
     fn add(&mut self, record: &Record, seq: u64, evidence: &Evidence) {
         self.delivered += 1;
         self.highest = self.highest.max(Some(seq));
@@ -98,8 +102,12 @@ impl News {
         } else if !evidence.fits(record.sent_at) {
             return;
         }
-        if self.latest.is_none_or(|latest| (latest.sent_at, latest.seq) <= (record.sent_at, seq)) {
-            self.latest = Some(Arrival { seq, sent_at: record.sent_at });
+        let arrival = Arrival { seq, sent_at: record.sent_at };
+        if self.latest.is_none_or(|latest| (latest.sent_at, latest.seq) <= (arrival.sent_at, seq)) {
+            self.latest = Some(arrival);
+        }
+        if self.sacked == 0 || self.last.is_none_or(|last| self.acked == 0 && last.seq < seq) {
+            self.last = Some(arrival);
         }
     }
 }
@@ -228,10 +236,10 @@ impl Flight {
         let end = block.end.min(self.snd_max());
         let mut seq = self.next_unsacked(block.start.max(self.snd_una));
         while seq < end {
+            news.sacked += 1;
             news.add(&self.records[(seq - self.snd_una) as usize], seq, evidence);
             self.set_fate(seq, Fate::Sacked);
             self.records[(seq - self.snd_una) as usize].next_unsacked = seq + 1;
-            news.sacked += 1;
             self.sacked += 1;
             self.sacked_above += u64::from(seq >= self.lost_below);
             seq = self.next_unsacked(seq + 1);

@@ -1,9 +1,9 @@
 //! Fast recovery: how it begins and ends.
 
-use super::ack::outcome_of;
 use super::config::RateReduction;
 use super::eifel::{Cause, Episode};
 use super::flight::News;
+use super::frto::Frto;
 use super::prr::{Entry, Prr};
 use super::sack::SackRecovery;
 use super::{Phase, RfcSender};
@@ -44,6 +44,7 @@ impl RfcSender {
         } else if self.config.rfc.rate_reduction == RateReduction::Immediate {
             // RFC 6675 section 5 (4.3): whatever the window.
             self.force = self.flight.next_lost();
+            self.sack.on_repeated(snd_una);
         } else {
             let (flight_size, sacked) = (self.flight.size(), self.flight.sacked());
             let (delivered, acked) = (news.delivered, news.acked);
@@ -67,7 +68,7 @@ impl RfcSender {
                 // RFC 6298 (5.3).
                 self.rto.restart(now, true);
             }
-            outcome_of(news)
+            AckOutcome::New
         };
         if self.phase == Phase::Open {
             self.rto.restart(now, self.flight.size() > 0);
@@ -114,17 +115,19 @@ impl RfcSender {
         }
         // Step 4: resume with new data.
         self.flight.unmark_lost();
+        self.frto = Frto::Off;
         self.force = None;
         if self.phase != Phase::Open {
             self.end_recovery(self.congestion.cwnd());
             self.rack.iter_mut().for_each(super::rack::Rack::on_recovery_end);
         }
         if restores_window {
+            let reduced = self.congestion.cwnd();
             self.congestion.undo();
-            // Step 5: no burst larger than the initial window.
-            let burst = (acked as f64).min(self.config.initial_window).max(1.0);
-            let bound = self.flight.pipe() as f64 + burst;
-            self.congestion.set_cwnd(self.congestion.cwnd().min(bound).max(1.0));
+            // Step 5: no burst larger than what was acknowledged, nor than the initial window.
+            let burst = (acked as f64).min(self.config.initial_window);
+            let bound = (self.flight.pipe() as f64 + burst).max(reduced);
+            self.congestion.set_cwnd(self.congestion.cwnd().min(bound));
         }
         if let (Cause::Timeout, Some(rtt)) = (episode.cause, rtt) {
             // Step 8: the timeout was too short for such a round trip.
