@@ -1,8 +1,8 @@
 //! What an acknowledgement means to the sender.
 
 use super::eifel::Cause;
-use super::flight::{Evidence, News};
 use super::frto::{Sent, Verdict};
+use super::news::{Evidence, News};
 use super::{Phase, RfcSender};
 use crate::config::Variant;
 use crate::congestion::AckSample;

@@ -8,7 +8,7 @@
 //!        └── anything else: ──> conventional <── new data arrived ────┤  └── an original arrived: spurious
 //! ```
 
-use super::flight::News;
+use super::news::News;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Frto {

@@ -1,6 +1,6 @@
 //! RACK: losses found by the time of transmission (RFC 8985 section 6).
 
-use super::flight::{Arrival, News};
+use super::news::{Arrival, News};
 use crossfade_core::SimTime;
 
 /// After so many recoveries without a reported duplicate the reordering window shrinks again (RFC 8985 section

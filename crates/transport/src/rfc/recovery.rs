@@ -2,8 +2,8 @@
 
 use super::config::RateReduction;
 use super::eifel::{Cause, Episode};
-use super::flight::News;
 use super::frto::Frto;
+use super::news::News;
 use super::prr::{Entry, Prr};
 use super::sack::SackRecovery;
 use super::{Phase, RfcSender};
@@ -27,8 +27,7 @@ impl RfcSender {
         }
         // RFC 3168 section 6.1.2: once for a window of data, whether of marks or of losses.
         if self.ecn.may_reduce(snd_una) {
-            let (srtt, rttvar) = (self.rto.srtt(), self.rto.rttvar());
-            self.episode = Some(Episode::new(Cause::FastRetransmit, snd_una, srtt, rttvar));
+            self.begin_episode(Cause::FastRetransmit);
             self.congestion.on_loss(now, window);
             self.ecn.on_reduction(snd_max);
         }
@@ -98,6 +97,14 @@ impl RfcSender {
         self.phase = Phase::Open;
         self.prr = None;
         self.congestion.set_cwnd(cwnd.max(1.0));
+    }
+
+    /// The window is about to be reduced: perhaps without cause.
+    pub(super) fn begin_episode(&mut self, cause: Cause) {
+        let snd_una = self.flight.snd_una();
+        let was_repeated = self.flight.was_repeated(snd_una);
+        let (srtt, rttvar) = (self.rto.srtt(), self.rto.rttvar());
+        self.episode = Some(Episode::new(cause, snd_una, was_repeated, srtt, rttvar));
     }
 
     /// The last reduction had no cause: resumes where it came (RFC 4015 section 3.2).

@@ -1,6 +1,6 @@
 //! Loss recovery with SACK (RFC 6675 section 5).
 
-use super::flight::News;
+use super::news::News;
 use super::{Phase, RfcSender};
 use crossfade_core::SimTime;
 
