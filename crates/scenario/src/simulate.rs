@@ -6,7 +6,9 @@ use crate::{ScenarioError, events::EventsCsv};
 use crossfade_channel::{Iid, LossProcess, Lossless, MarkovLoss, RayleighLoss};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::HopConfig;
-use crossfade_sim::{OneHop, RunStatistics, run};
+use crossfade_sim::{OneHop, RunStatistics, run, run_with_congestion_control};
+use crossfade_transport::TcpConfig;
+use crossfade_transport::congestion::CongestionControl;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
@@ -59,14 +61,38 @@ pub(crate) fn simulate(setup: &Setup, seed: RunSeed, cancel: &AtomicBool) -> Opt
 /// # Errors
 /// The plan has several points.
 pub fn events(plan: &Plan, cancel: &AtomicBool) -> Result<Option<String>, ScenarioError> {
+    let setup = only_setup(plan)?;
+    let mut csv = EventsCsv::new();
+    let finished = run(build(setup, first_run(plan)), &mut csv, cancel).is_ok();
+    Ok(finished.then(|| csv.into_text()))
+}
+
+/// The same with the congestion control that `make` gives for the connection, in place of Reno's rule.
+///
+/// # Errors
+/// The plan has several points.
+pub fn events_with_congestion_control(
+    plan: &Plan,
+    make: impl FnOnce(&TcpConfig) -> Box<dyn CongestionControl>,
+    cancel: &AtomicBool,
+) -> Result<Option<String>, ScenarioError> {
+    let setup = only_setup(plan)?;
+    let mut csv = EventsCsv::new();
+    let config = build(setup, first_run(plan));
+    let finished = run_with_congestion_control(config, make(&setup.tcp), &mut csv, cancel).is_ok();
+    Ok(finished.then(|| csv.into_text()))
+}
+
+fn only_setup(plan: &Plan) -> Result<&Setup, ScenarioError> {
     let [point] = plan.points.as_slice() else {
         let problem = format!("an events file shows one run; the plan has {} points", plan.points.len());
         return Err(ScenarioError::key("sweep", problem));
     };
-    let mut csv = EventsCsv::new();
-    let seed = RunSeed { seed: plan.seed, run: 0 };
-    let finished = run(build(&point.setup, seed), &mut csv, cancel).is_ok();
-    Ok(finished.then(|| csv.into_text()))
+    Ok(&point.setup)
+}
+
+fn first_run(plan: &Plan) -> RunSeed {
+    RunSeed { seed: plan.seed, run: 0 }
 }
 
 /// The engine's objects. Streams are named after the direction, and are the same at every point of a plan.

@@ -5,4 +5,6 @@
 pub mod golden;
 mod one_hop;
 
-pub use one_hop::{Interrupted, OneHop, RunStatistics, STALL, SenderGate, StopRule, run};
+pub use one_hop::{
+    Interrupted, OneHop, RunStatistics, STALL, SenderGate, StopRule, run, run_with_congestion_control,
+};

@@ -2,6 +2,7 @@
 
 use crossfade_core::{EventKind, EventQueue, EventRecord, Observer, SimTime};
 use crossfade_link::{Hop, HopConfig, Link, Push};
+use crossfade_transport::congestion::CongestionControl;
 use crossfade_transport::{Ack, AckOutcome, Expired, Receiver, Segment, Sender, TcpConfig};
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
@@ -120,7 +121,22 @@ pub fn run<O: Observer>(
     observer: O,
     cancel: &AtomicBool,
 ) -> Result<RunStatistics, Interrupted> {
-    Engine::new(config, observer).run(cancel)
+    let sender = Sender::new(&config.tcp);
+    Engine::new(config, sender, observer).run(cancel)
+}
+
+/// The same with a congestion control of the caller's in place of Reno's rule.
+///
+/// # Errors
+/// [`Interrupted`] once `cancel` is true.
+pub fn run_with_congestion_control<O: Observer>(
+    config: OneHop,
+    congestion: Box<dyn CongestionControl>,
+    observer: O,
+    cancel: &AtomicBool,
+) -> Result<RunStatistics, Interrupted> {
+    let sender = Sender::with_congestion_control(&config.tcp, congestion);
+    Engine::new(config, sender, observer).run(cancel)
 }
 
 struct Engine<O> {
@@ -152,11 +168,11 @@ struct Engine<O> {
 }
 
 impl<O: Observer> Engine<O> {
-    fn new(config: OneHop, observer: O) -> Self {
+    fn new(config: OneHop, sender: Sender, observer: O) -> Self {
         let OneHop { tcp, packet_size, ack_size, sack_block_size, gate, forward, reverse, warmup, stop } =
             config;
         Self {
-            sender: Sender::new(&tcp),
+            sender,
             receiver: Receiver::new(&tcp),
             forward: Hop::new(forward),
             reverse: Hop::new(reverse),

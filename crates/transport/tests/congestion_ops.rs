@@ -1,5 +1,5 @@
-//! Every congestion control and every recovery keeps its promises whatever happens: one sequence of operations
-//! drives them all.
+//! Every congestion control and every recovery keeps its promises whatever happens: one sequence of
+//! operations drives them all.
 
 use crossfade_core::SimTime;
 use crossfade_transport::congestion::{
@@ -319,7 +319,8 @@ impl Connection {
             Op::Lost(at) => drop(take(&mut self.under_way, at)),
             Op::Marked => self.deliver(0, true),
             Op::TimePasses(nanos) => {
-                // The end of time is kept out of reach of a timeout, which is some round trips; 36 years are enough.
+                // The end of time is kept out of reach of a timeout, which is some round trips; 36 years are
+                // enough.
                 let rest = SimTime::from_nanos(u64::MAX / 16).saturating_sub(self.now);
                 self.pass(SimTime::from_nanos(nanos).min(rest));
             }

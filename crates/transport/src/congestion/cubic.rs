@@ -78,8 +78,8 @@ impl Cubic {
         self
     }
 
-    /// The same without fast convergence, which is for several flows that share a bottleneck (RFC 9438 section
-    /// 4.7).
+    /// The same without fast convergence, which is for several flows that share a bottleneck (RFC 9438
+    /// section 4.7).
     #[must_use]
     pub fn without_fast_convergence(mut self) -> Self {
         self.fast_convergence = false;
@@ -139,8 +139,8 @@ impl Cubic {
     /// Congestion avoidance starts at `now`.
     fn begin_epoch(&self, now: SimTime) -> Epoch {
         let cwnd_epoch = self.state.cwnd;
-        // RFC 9438 sections 4.8 and 4.10: after a timeout, and after a slow start that ended without a loss, the
-        // plateau is here and K is 0. Nor is there a way back to a plateau below.
+        // RFC 9438 sections 4.8 and 4.10: after a timeout, and after a slow start that ended without a loss,
+        // the plateau is here and K is 0. Nor is there a way back to a plateau below.
         let w_max = self.state.w_max.unwrap_or(cwnd_epoch).max(cwnd_epoch);
         // Section 4.2.
         let k = ((w_max - cwnd_epoch) / self.c).cbrt();

@@ -180,7 +180,8 @@ mod tests {
 
     #[test]
     fn congestion_avoidance_adds_a_segment_a_window() {
-        // With W = 4: after 4 acknowledged segments 5, after 5 more 6, also if two segments share an acknowledgement.
+        // With W = 4: after 4 acknowledged segments 5, after 5 more 6, also if two segments share an
+        // acknowledgement.
         let rule = Reno::new(4.0, 4.0);
         assert_eq!(windows_after(rule.clone(), &[1; 9]), [4.0, 4.0, 4.0, 5.0, 5.0, 5.0, 5.0, 5.0, 6.0]);
         assert_eq!(windows_after(rule.clone(), &[2; 5]), [4.0, 5.0, 5.0, 5.0, 6.0]);
