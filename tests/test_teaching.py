@@ -84,7 +84,7 @@ def test_reno_follows_the_rfc() -> None:
     reno.on_loss(0.0, 5.0)
     assert (reno.cwnd, reno.ssthresh) == (2.5, 2.5)
     reno.undo()
-    assert (reno.cwnd, reno.ssthresh) == (5.0, 4.0)
+    assert (reno.cwnd, reno.ssthresh) == (5.0, 5.0)
     reno.on_timeout(0.0, 3.0)
     assert (reno.cwnd, reno.ssthresh) == (1.0, 2.0)
     reno.on_ack(teaching.AckSample(0.0, 1, cwnd_limited=False))

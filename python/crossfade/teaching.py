@@ -82,12 +82,12 @@ class Reno(CongestionControl):
             self.cwnd += 1.0
 
     def on_loss(self, now: float, window: float) -> None:
-        self._before = (self.cwnd, self.ssthresh, self._segments_acked)
+        self._remember(window)
         self._halve(window)
         self.cwnd = self.ssthresh
 
     def on_timeout(self, now: float, window: float) -> None:
-        self._before = (self.cwnd, self.ssthresh, self._segments_acked)
+        self._remember(window)
         self._halve(window)
         self.cwnd = 1.0
 
@@ -100,6 +100,10 @@ class Reno(CongestionControl):
         if self._before is not None and self.cwnd < self._before[0]:
             self.cwnd, self.ssthresh, self._segments_acked = self._before
         self._before = None
+
+    def _remember(self, window: float) -> None:
+        # Slow start will lead back to what was under way (RFC 4015 section 3.2, pipe_prev).
+        self._before = (self.cwnd, max(self.ssthresh, window), self._segments_acked)
 
     def _halve(self, window: float) -> None:
         self.ssthresh = max(window / 2.0, 2.0)  # equation (4)
