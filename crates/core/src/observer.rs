@@ -10,10 +10,12 @@ use crate::SimTime;
 pub enum EventKind {
     /// A sender handed a segment to its link.
     Send,
-    /// The channel lost the segment that was just sent.
+    /// The channel lost the segment.
     Lost,
-    /// A full queue dropped the segment that was just sent.
+    /// A queue dropped the segment.
     QueueDrop,
+    /// A queue marked the segment instead of dropping it (RFC 3168).
+    Mark,
     /// A segment reached the receiver.
     Receive,
     /// An acknowledgement of new data reached the sender.
@@ -26,6 +28,14 @@ pub enum EventKind {
     Timeout,
     /// Loss recovery ended successfully.
     RecoveryEnd,
+    /// The channel of the way back lost an acknowledgement.
+    AckLost,
+    /// A queue of the way back dropped an acknowledgement.
+    AckQueueDrop,
+    /// A flow began.
+    FlowStart,
+    /// Everything that a flow had to send was delivered.
+    FlowEnd,
 }
 
 impl EventKind {
@@ -41,6 +51,11 @@ impl EventKind {
             Self::FastRetransmit => "fast_retransmit",
             Self::Timeout => "timeout",
             Self::RecoveryEnd => "recovery_end",
+            Self::Mark => "mark",
+            Self::AckLost => "ack_lost",
+            Self::AckQueueDrop => "ack_queue_drop",
+            Self::FlowStart => "flow_start",
+            Self::FlowEnd => "flow_end",
         }
     }
 }
@@ -70,6 +85,8 @@ pub struct EventRecord {
     pub kind: EventKind,
     /// Which flow, counted from 0.
     pub flow: u32,
+    /// Which link of its path, counted from 0, lost, dropped or marked the packet; 0 for everything else.
+    pub link: u32,
     /// The segment sent, lost or received, or the first segment not yet acknowledged.
     pub seq: u64,
     /// The sender's state.

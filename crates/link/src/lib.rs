@@ -1,5 +1,27 @@
 //! Links: what happens to a packet between two hosts.
+//!
+//! Whatever lies between is a [`Link`]: packets are pushed in and come out later, or do not. A [`Hop`] has a
+//! drop-tail queue and knows a packet's fate at once; a [`QueuedLink`] has any [`QueueDiscipline`]:
+//! [`DropTail`], [`Red`], [`CoDel`], [`FqCoDel`]. [`LinkConfig`] builds either.
 
+mod config;
 mod hop;
+mod limit;
+mod link;
+mod queue;
+mod queued_link;
+mod statistics;
+#[cfg(test)]
+mod testing;
+mod transmitter;
 
-pub use hop::{Hop, HopConfig, Link, Push};
+pub use config::{LinkConfig, Queue};
+pub use hop::{Hop, HopConfig};
+pub use limit::{QueueLimit, QueueLimitError};
+pub use link::{Departure, Link, Packet, Push};
+pub use queue::{
+    CoDel, CoDelConfig, DropTail, FqCoDel, FqCoDelConfig, QueueDiscipline, QueueError, Red, RedConfig,
+    Waiting,
+};
+pub use queued_link::{QueuedLink, QueuedLinkConfig};
+pub use statistics::LinkStatistics;

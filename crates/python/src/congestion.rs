@@ -66,7 +66,7 @@ impl Failure {
     }
 }
 
-/// Calls the methods of a Python object, and reads its attributes `cwnd` and `ssthresh` after each.
+/// Calls the methods of a Python object and reads its attributes `cwnd` and `ssthresh` after each.
 pub(crate) struct PythonControl {
     object: Py<PyAny>,
     cwnd: f64,

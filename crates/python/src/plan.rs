@@ -95,9 +95,10 @@ impl Plan {
     /// The same with a Python object for a congestion control.
     fn events_with_congestion_control(&self, py: Python<'_>, control: Py<PyAny>) -> PyResult<String> {
         let failure = Failure::default();
-        let make = |tcp: &TcpConfig| -> Box<dyn CongestionControl> {
-            let (cwnd, ssthresh) = (tcp.initial_window, tcp.initial_ssthresh);
-            Box::new(PythonControl::new(control, cwnd, ssthresh, failure.clone()))
+        let kept = failure.clone();
+        let make = move |tcp: &TcpConfig| -> Box<dyn CongestionControl> {
+            let control = Python::attach(|py| control.clone_ref(py));
+            Box::new(PythonControl::new(control, tcp.initial_window, tcp.initial_ssthresh, kept.clone()))
         };
         let work = || crossfade_scenario::events_with_congestion_control(&self.0, make, &failure.cancel);
         let (events, interrupt) = interruptible(py, &failure.cancel, work, |_| Ok(()));

@@ -48,7 +48,7 @@ mod tests {
         let mut csv = EventsCsv::new();
         let tcp = TcpSnapshot { cwnd: 2.5, ssthresh: 24.0, dupacks: 1, backoff: 2, flight_size: 3 };
         let time = SimTime::from_nanos(7_466_667);
-        csv.record(&EventRecord { time, kind: EventKind::DuplicateAck, flow: 0, seq: 41, tcp });
+        csv.record(&EventRecord { time, kind: EventKind::DuplicateAck, flow: 0, link: 0, seq: 41, tcp });
         let text = csv.into_text();
         assert_eq!(text.lines().nth(1), Some("0.007466667,duplicate_ack,0,41,2.5,24,1,2,3"));
     }

@@ -5,11 +5,12 @@ use crate::resolve::{HopSetup, LossModel, Setup};
 use crate::{ScenarioError, events::EventsCsv};
 use crossfade_channel::{Iid, LossProcess, Lossless, MarkovLoss, RayleighLoss};
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::HopConfig;
+use crossfade_link::{HopConfig, QueueLimit};
 use crossfade_sim::{OneHop, RunStatistics, run, run_with_congestion_control};
 use crossfade_transport::TcpConfig;
 use crossfade_transport::congestion::CongestionControl;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// The published metrics and their units, in the order of tables.
@@ -73,13 +74,14 @@ pub fn events(plan: &Plan, cancel: &AtomicBool) -> Result<Option<String>, Scenar
 /// The plan has several points.
 pub fn events_with_congestion_control(
     plan: &Plan,
-    make: impl FnOnce(&TcpConfig) -> Box<dyn CongestionControl>,
+    make: impl Fn(&TcpConfig) -> Box<dyn CongestionControl> + Send + Sync + 'static,
     cancel: &AtomicBool,
 ) -> Result<Option<String>, ScenarioError> {
     let setup = only_setup(plan)?;
     let mut csv = EventsCsv::new();
-    let config = build(setup, first_run(plan));
-    let finished = run_with_congestion_control(config, make(&setup.tcp), &mut csv, cancel).is_ok();
+    let (config, tcp) = (build(setup, first_run(plan)), setup.tcp);
+    let congestion = Arc::new(move || make(&tcp));
+    let finished = run_with_congestion_control(config, congestion, &mut csv, cancel).is_ok();
     Ok(finished.then(|| csv.into_text()))
 }
 
@@ -124,7 +126,7 @@ fn hop(setup: &HopSetup, seed: RunSeed, stream: &str) -> HopConfig {
     HopConfig {
         rate_bps: setup.rate_bps,
         delay: setup.delay,
-        queue_limit: setup.queue_limit.map(|packets| packets as usize),
+        queue_limit: setup.queue_limit.map(|packets| QueueLimit::Packets(packets as usize)),
         loss,
     }
 }

@@ -28,6 +28,7 @@ fn loss(case: &str) -> Box<dyn LossProcess> {
 }
 
 /// `ns2-*`: the agents of ns-2 with a queue, as in `one_flow.tcl`. `paper-*`: one packet a slot, instant feedback.
+/// `rfc-*`: SACK as the RFCs recommend it, on the path of `ns2-*`.
 fn connection(case: &str, segments: u64) -> OneHop {
     let paper = case.starts_with("paper");
     let delay = if paper { SimTime::ZERO } else { MS * 20 };
@@ -39,8 +40,12 @@ fn connection(case: &str, segments: u64) -> OneHop {
     let lossless = Box::new(crossfade_channel::Lossless);
     OneHop {
         tcp: TcpConfig {
-            flavour: if paper { Flavour::Paper } else { Flavour::Ns2 },
-            variant: Variant::Reno,
+            flavour: match case {
+                "rfc-iid" | "rfc-markov" => Flavour::Rfc,
+                _ if paper => Flavour::Paper,
+                _ => Flavour::Ns2,
+            },
+            variant: if case.starts_with("rfc") { Variant::Sack } else { Variant::Reno },
             w_max: 64,
             initial_window: 1.0,
             initial_ssthresh: 64.0,
@@ -76,7 +81,7 @@ fn peak_memory_mb() -> Option<f64> {
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
     let segments = arguments.iter().find_map(|a| a.parse().ok()).unwrap_or(5_000_000);
-    let cases = ["ns2-iid", "ns2-markov", "paper-iid", "paper-markov"];
+    let cases = ["ns2-iid", "ns2-markov", "paper-iid", "paper-markov", "rfc-iid", "rfc-markov"];
     let chosen = |case: &&str| arguments.iter().all(|a| a.parse::<u64>().is_ok() || a == *case);
     for case in cases.iter().copied().filter(chosen) {
         let before = cpu_seconds();

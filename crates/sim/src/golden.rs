@@ -8,7 +8,8 @@
 //!
 //! Everything here works on texts; reading files is the caller's.
 
-use crate::one_hop::{OneHop, SenderGate, StopRule, run};
+use crate::network::{SenderGate, StopRule};
+use crate::one_hop::{OneHop, run};
 use crossfade_channel::{DropList, Lossless};
 use crossfade_core::{EventKind, EventRecord, Observer, SimTime};
 use crossfade_link::HopConfig;

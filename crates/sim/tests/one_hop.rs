@@ -2,7 +2,7 @@
 
 use crossfade_channel::{Clock, DropList, Iid, LossProcess, Lossless, MarkovLoss, TwoStateMarkov};
 use crossfade_core::{EventKind, EventRecord, Observer, RunSeed, SimTime};
-use crossfade_link::HopConfig;
+use crossfade_link::{HopConfig, QueueLimit};
 use crossfade_sim::{Interrupted, OneHop, RunStatistics, SenderGate, StopRule, run};
 use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 use proptest::prelude::*;
@@ -88,7 +88,7 @@ fn a_window_above_it_fills_the_link_and_waits_in_the_queue() {
 #[test]
 fn a_full_queue_drops_and_tcp_recovers() {
     let mut config = over_wan(ns2_tcp(Variant::NewReno, 500), Box::new(Lossless), StopRule::At(MS * 110_000));
-    config.forward.queue_limit = Some(60);
+    config.forward.queue_limit = Some(QueueLimit::Packets(60));
     let statistics = simulate(config);
     assert!(statistics.queue_drops > 0);
     let utilisation = statistics.segments_delivered as f64 * 0.0008 / 100.0;
@@ -176,7 +176,7 @@ impl Observer for Books {
             EventKind::Receive => self.received += 1,
             EventKind::Timeout => self.timeouts += 1,
             EventKind::FastRetransmit => self.fast_retransmits += 1,
-            EventKind::Ack | EventKind::DuplicateAck | EventKind::RecoveryEnd => {}
+            _ => {}
         }
     }
 }
@@ -203,7 +203,7 @@ proptest! {
             let mut config = over_wan(tcp, Box::new(loss), StopRule::Delivered(segments));
             config.gate = if slot_gate { SenderGate::Slot } else { SenderGate::Queue };
             config.forward.delay = SimTime::from_micros(delay_us);
-            config.forward.queue_limit = queue_limit;
+            config.forward.queue_limit = queue_limit.map(QueueLimit::Packets);
             config.reverse.loss = Box::new(Iid::new(ack_p_e, stream(seed + 1)).unwrap());
             config.warmup = SimTime::ZERO;
             config

@@ -5,7 +5,7 @@
 
 use crossfade_channel::{Clock, Iid, LossProcess, Lossless, MarkovLoss, RayleighLoss, TwoStateMarkov};
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::HopConfig;
+use crossfade_link::{HopConfig, QueueLimit};
 use crossfade_sim::{OneHop, SenderGate, StopRule, run};
 use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 use std::fmt::Write as _;
@@ -59,7 +59,7 @@ fn connection(flavour: Flavour, variant: Variant, channel: &str) -> OneHop {
         forward: HopConfig {
             rate_bps: Some(1e6),
             delay,
-            queue_limit: (!paper).then_some(30),
+            queue_limit: (!paper).then_some(QueueLimit::Packets(30)),
             loss: loss(channel),
         },
         reverse: HopConfig {

@@ -144,6 +144,7 @@ impl Receiver {
         is_new
     }
 
+    #[inline]
     fn ack(&mut self) -> Ack {
         self.ack_deadline = None;
         self.last_ack_sent = self.rcv_nxt;

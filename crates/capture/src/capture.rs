@@ -1,0 +1,148 @@
+//! The capture: flows side by side in one file.
+
+use crate::flow::{Connection, Flow, MAX_WINDOW};
+use crate::packet::{IpVersion, MAX_MSS};
+use crate::pcap::Pcap;
+use crossfade_core::SimTime;
+use crossfade_transport::{Ack, Segment};
+use std::collections::HashMap;
+use thiserror::Error;
+
+/// Keep every byte of every packet: tools can verify checksums (tcpdump's default snapshot length).
+pub const WHOLE_PACKETS: u32 = 262_144;
+
+/// Keep what every header fits into, so that files of long runs stay small. Headers still give the real
+/// lengths and the checksums of the whole packets; tools cannot verify the latter.
+pub const HEADERS_ONLY: u32 = 40 + 60;
+
+/// What a capture is like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CaptureConfig {
+    /// Which Internet Protocol carries the connections.
+    pub ip: IpVersion,
+    /// How many bytes of each packet are kept: [`HEADERS_ONLY`] and more.
+    pub snaplen: u32,
+}
+
+impl Default for CaptureConfig {
+    /// Whole packets of IPv4.
+    fn default() -> Self {
+        Self { ip: IpVersion::V4, snaplen: WHOLE_PACKETS }
+    }
+}
+
+/// Why something cannot be captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum CaptureError {
+    /// A snapshot length that would cut headers.
+    #[error(
+        "a capture keeps at least {HEADERS_ONLY} bytes of a packet, for its headers; snaplen is {snaplen}"
+    )]
+    Snaplen {
+        /// What was asked for.
+        snaplen: u32,
+    },
+    /// An MSS that no packet holds.
+    #[error("a captured segment has an mss of 1 to {MAX_MSS} bytes; mss is {mss}")]
+    Mss {
+        /// What was asked for.
+        mss: u32,
+    },
+    /// A window that no header can advertise.
+    #[error(
+        "a captured window is 1 to {MAX_WINDOW} bytes (RFC 7323); \
+         w_max of {w_max} segments of {mss} bytes is {bytes}"
+    )]
+    Window {
+        /// The window in segments.
+        w_max: u32,
+        /// Bytes of a segment.
+        mss: u32,
+        /// The product.
+        bytes: u64,
+    },
+    /// A connection described after its first packet.
+    #[error("flow {flow} has begun: its connection cannot change any more")]
+    HasBegun {
+        /// Which flow.
+        flow: u32,
+    },
+}
+
+/// Encodes what the interfaces of TCP senders see into one pcap file with nanosecond times.
+///
+/// Call it in order of time. Bytes gather in [`bytes`](Self::bytes); a caller that streams them writes them
+/// out and calls [`clear`](Self::clear) now and then.
+///
+/// What a simulation does not have is added so that tools draw the right graphs:
+/// - A handshake precedes the first packet of a flow, at the same instant: no round trip was simulated, so
+///   none is shown. Wireshark's `tcp.analysis.initial_rtt` is then the time to the flow's next packet, or
+///   missing for a flow that begins at time zero.
+/// - After the acknowledgement of the last byte the connection ends, at the same instant again.
+/// - Initial sequence numbers are zero, the payload is zeros. Flow i comes from port 50000 + i (7000 flows a
+///   host), goes to the discard port, and never meets a router: its time to live is 64.
+/// - A congestion mark is set by a router, so at the sender's interface no packet bears one.
+#[derive(Clone, Debug)]
+pub struct Capture {
+    ip: IpVersion,
+    connection: Connection,
+    flows: HashMap<u32, Flow>,
+    pcap: Pcap,
+}
+
+impl Capture {
+    /// A file without packets. `connection` holds for every flow that [`connect`](Self::connect) does not
+    /// describe.
+    ///
+    /// # Errors
+    /// A snapshot length, an MSS or a window out of range.
+    pub fn new(config: CaptureConfig, connection: Connection) -> Result<Self, CaptureError> {
+        let CaptureConfig { ip, snaplen } = config;
+        if snaplen < HEADERS_ONLY {
+            return Err(CaptureError::Snaplen { snaplen });
+        }
+        connection.check()?;
+        Ok(Self { ip, connection, flows: HashMap::new(), pcap: Pcap::new(snaplen) })
+    }
+
+    /// Describes `flow` before its first packet.
+    ///
+    /// # Errors
+    /// An MSS or a window out of range, or a flow that has begun.
+    pub fn connect(&mut self, flow: u32, connection: Connection) -> Result<(), CaptureError> {
+        connection.check()?;
+        if self.flows.get(&flow).is_some_and(Flow::has_begun) {
+            return Err(CaptureError::HasBegun { flow });
+        }
+        self.flows.insert(flow, Flow::new(self.ip, flow, connection));
+        Ok(())
+    }
+
+    /// The sender of `flow` handed `segment` to its interface at `now`.
+    pub fn on_segment_sent(&mut self, now: SimTime, flow: u32, segment: &Segment) {
+        let (flow, pcap) = self.flow(flow);
+        flow.data(pcap, now, segment);
+    }
+
+    /// `ack` came to the interface of the sender of `flow` at `now`.
+    pub fn on_ack_received(&mut self, now: SimTime, flow: u32, ack: &Ack) {
+        let (flow, pcap) = self.flow(flow);
+        flow.ack(pcap, now, ack);
+    }
+
+    /// What was encoded since the last [`clear`](Self::clear); it begins with the header of the file.
+    pub fn bytes(&self) -> &[u8] {
+        &self.pcap.bytes
+    }
+
+    /// Forgets the bytes that were encoded so far. The file goes on.
+    pub fn clear(&mut self) {
+        self.pcap.bytes.clear();
+    }
+
+    fn flow(&mut self, flow: u32) -> (&mut Flow, &mut Pcap) {
+        let (ip, connection) = (self.ip, self.connection);
+        (self.flows.entry(flow).or_insert_with(|| Flow::new(ip, flow, connection)), &mut self.pcap)
+    }
+}

@@ -1,0 +1,357 @@
+//! One connection: segments and acknowledgements become packets.
+
+use crate::capture::CaptureError;
+use crate::packet::{Direction, Endpoints, IpVersion, MAX_MSS};
+use crate::pcap::Pcap;
+use crossfade_core::SimTime;
+use crossfade_transport::{Ack, SackBlocks, Segment};
+use etherparse::TcpOptionElement::{
+    MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted, Timestamp,
+    WindowScale,
+};
+use etherparse::{IpEcn, TcpHeader, TcpOptionElement};
+
+/// What the two ends of a connection agreed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connection {
+    /// Payload bytes of a full segment, 1 to 65483. Headers come on top.
+    pub mss: u32,
+    /// Receiver window in segments; at least 1, and at most 65535 * 2^14 bytes (RFC 7323 section 2.3).
+    pub w_max: u32,
+    /// Timestamps option (RFC 7323 section 3): only where acknowledgements echo timestamps.
+    pub timestamps: bool,
+    /// Selective acknowledgements (RFC 2018). Without, the blocks of an [`Ack`] are not shown.
+    pub sack: bool,
+    /// Explicit congestion notification (RFC 3168). Without, no packet shows it.
+    pub ecn: bool,
+    /// How many bytes the application has to send; `None` is a source that never runs dry. The last segment
+    /// holds what remains.
+    pub bytes: Option<u64>,
+}
+
+/// The largest shift of a window (RFC 7323 section 2.3).
+const MAX_SHIFT: u8 = 14;
+/// The largest window in bytes.
+pub(crate) const MAX_WINDOW: u64 = (u16::MAX as u64) << MAX_SHIFT;
+
+/// The clock of the timestamps option ticks in milliseconds, the finest tick of RFC 7323 section 5.4.
+const TIMESTAMP_TICK: SimTime = SimTime::from_millis(1);
+
+/// What the timestamps option takes with its padding (RFC 7323 appendix A).
+const TIMESTAMP_LEN: u32 = 12;
+
+/// The data sender's own window. Nobody sends it data.
+const SENDER_WINDOW: u16 = u16::MAX;
+
+/// The sequence number after the SYN. Both ends start from zero, so that the byte at offset n of the stream
+/// is number n + 1 whether a tool shows relative numbers or not.
+const FIRST_BYTE: u32 = 1;
+
+impl Connection {
+    /// Whether headers can say all of this.
+    ///
+    /// # Errors
+    /// An MSS that no packet holds, or a window that no header can advertise.
+    pub(crate) fn check(&self) -> Result<(), CaptureError> {
+        let &Self { mss, w_max, .. } = self;
+        if !(1..=MAX_MSS).contains(&mss) {
+            return Err(CaptureError::Mss { mss });
+        }
+        if !(1..=MAX_WINDOW).contains(&self.window_bytes()) {
+            return Err(CaptureError::Window { w_max, mss, bytes: self.window_bytes() });
+        }
+        Ok(())
+    }
+
+    fn window_bytes(&self) -> u64 {
+        u64::from(self.w_max) * u64::from(self.mss)
+    }
+
+    /// The receiver's window as a header shows it, and its shift.
+    ///
+    /// Rounded up: the sender may use all of `w_max`. What rounding adds is less than a segment up to 32768
+    /// segments, so it never makes room for one more.
+    fn scaled_window(&self) -> (u16, u8) {
+        let scaled = |shift: u8| u16::try_from(self.window_bytes().div_ceil(1 << shift)).ok();
+        (0..=MAX_SHIFT)
+            .find_map(|shift| Some((scaled(shift)?, shift)))
+            .expect("the window was checked against the largest shift")
+    }
+}
+
+/// How far a connection has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    New,
+    Established,
+    Closed,
+}
+
+/// A connection under way.
+#[derive(Clone, Debug)]
+pub(crate) struct Flow {
+    connection: Connection,
+    endpoints: Endpoints,
+    stage: Stage,
+    /// The receiver's window as its acknowledgements show it.
+    window: u16,
+    shift: u8,
+    /// IPv4 identification of the next packet to the receiver, and to the sender.
+    identification: [u16; 2],
+    /// What the next packet to the receiver, and to the sender, echoes: the clock of the other end
+    /// (`TS.Recent` of RFC 7323 section 4.3).
+    timestamp_echo: [u32; 2],
+}
+
+impl Flow {
+    /// A flow that has sent nothing; `connection` was checked.
+    pub(crate) fn new(version: IpVersion, flow: u32, connection: Connection) -> Self {
+        let (window, shift) = connection.scaled_window();
+        Self {
+            connection,
+            endpoints: Endpoints::new(version, flow),
+            stage: Stage::New,
+            window,
+            shift,
+            identification: [0; 2],
+            timestamp_echo: [0; 2],
+        }
+    }
+
+    /// Whether it has sent a packet.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.stage != Stage::New
+    }
+
+    /// The sender handed a segment to its interface.
+    pub(crate) fn data(&mut self, pcap: &mut Pcap, now: SimTime, segment: &Segment) {
+        self.open(pcap, now);
+        let (start, end) = (self.offset(segment.seq), self.offset(segment.seq.saturating_add(1)));
+        let tcp = TcpHeader {
+            cwr: segment.cwr && self.connection.ecn,
+            // RFC 9293 section 3.9.1.2: PSH when there is no more data to be sent.
+            psh: self.connection.bytes == Some(end),
+            ..self.header(Direction::ToReceiver, sequence_number(start), self.receiver_next())
+        };
+        let options = self.timestamps(Direction::ToReceiver, segment.timestamp);
+        let ecn = if segment.ecn_capable && self.connection.ecn { IpEcn::Ect0 } else { IpEcn::NotEct };
+        self.push(pcap, now, Direction::ToReceiver, ecn, tcp, &options, (end - start) as u32);
+    }
+
+    /// An acknowledgement came to the sender's interface. If it covers all that there was to send, the
+    /// connection ends.
+    pub(crate) fn ack(&mut self, pcap: &mut Pcap, now: SimTime, ack: &Ack) {
+        self.open(pcap, now);
+        let acknowledged = match self.stage {
+            Stage::Closed => self.fin().wrapping_add(1),
+            _ => sequence_number(self.offset(ack.next_expected)),
+        };
+        let tcp = TcpHeader {
+            ece: ack.ece && self.connection.ecn,
+            ..self.header(Direction::ToSender, self.receiver_next(), acknowledged)
+        };
+        if let Some(echo) = ack.timestamp_echo {
+            self.timestamp_echo[Direction::ToSender as usize] = ticks(echo);
+        }
+        self.control(pcap, now, Direction::ToSender, tcp, &self.sack(ack.sack));
+        if self.connection.bytes.is_some_and(|bytes| self.offset(ack.next_expected) == bytes) {
+            self.close(pcap, now);
+        }
+    }
+
+    /// The three packets that open a connection (RFC 9293 section 3.5), before its first event.
+    fn open(&mut self, pcap: &mut Pcap, now: SimTime) {
+        if self.has_begun() {
+            return;
+        }
+        self.stage = Stage::Established;
+        // RFC 3168 section 6.1.1: an ECN-setup SYN has ECE and CWR, an ECN-setup SYN-ACK has ECE alone.
+        let ecn = self.connection.ecn;
+        let syn = TcpHeader {
+            syn: true,
+            ack: false,
+            ece: ecn,
+            cwr: ecn,
+            ..self.header(Direction::ToReceiver, FIRST_BYTE - 1, 0)
+        };
+        self.control(pcap, now, Direction::ToReceiver, syn, &self.syn_options(0));
+        let syn_ack = TcpHeader {
+            syn: true,
+            ece: ecn,
+            // RFC 7323 section 2.2: the window of a SYN is never scaled.
+            window_size: self.connection.window_bytes().min(u64::from(u16::MAX)) as u16,
+            ..self.header(Direction::ToSender, FIRST_BYTE - 1, FIRST_BYTE)
+        };
+        self.control(pcap, now, Direction::ToSender, syn_ack, &self.syn_options(self.shift));
+        let ack = self.header(Direction::ToReceiver, FIRST_BYTE, FIRST_BYTE);
+        self.control(pcap, now, Direction::ToReceiver, ack, &[]);
+    }
+
+    /// The three packets that end a connection when both ends are done (RFC 9293 section 3.6).
+    fn close(&mut self, pcap: &mut Pcap, now: SimTime) {
+        if self.stage == Stage::Closed {
+            return;
+        }
+        let fin = self.fin();
+        let after_fin = fin.wrapping_add(1);
+        let tcp = TcpHeader { fin: true, ..self.header(Direction::ToReceiver, fin, FIRST_BYTE) };
+        self.control(pcap, now, Direction::ToReceiver, tcp, &[]);
+        let tcp = TcpHeader { fin: true, ..self.header(Direction::ToSender, FIRST_BYTE, after_fin) };
+        self.control(pcap, now, Direction::ToSender, tcp, &[]);
+        self.stage = Stage::Closed;
+        let tcp = self.header(Direction::ToReceiver, after_fin, self.receiver_next());
+        self.control(pcap, now, Direction::ToReceiver, tcp, &[]);
+    }
+
+    /// The offset in the stream of the first byte of a segment.
+    fn offset(&self, segment: u64) -> u64 {
+        let offset = segment.saturating_mul(u64::from(self.connection.mss));
+        offset.min(self.connection.bytes.unwrap_or(u64::MAX))
+    }
+
+    /// The sequence number of the sender's FIN.
+    fn fin(&self) -> u32 {
+        sequence_number(self.connection.bytes.unwrap_or_default())
+    }
+
+    /// The next sequence number of the receiver, who sends nothing but a SYN and a FIN.
+    fn receiver_next(&self) -> u32 {
+        FIRST_BYTE + u32::from(self.stage == Stage::Closed)
+    }
+
+    /// A header that acknowledges and does nothing else.
+    fn header(&self, direction: Direction, sequence: u32, acknowledged: u32) -> TcpHeader {
+        TcpHeader {
+            sequence_number: sequence,
+            acknowledgment_number: acknowledged,
+            ack: true,
+            window_size: match direction {
+                Direction::ToReceiver => SENDER_WINDOW,
+                Direction::ToSender => self.window,
+            },
+            ..self.endpoints.tcp(direction)
+        }
+    }
+
+    /// What a SYN says beside its timestamp.
+    fn syn_options(&self, shift: u8) -> Vec<TcpOptionElement> {
+        // RFC 6691 section 2: the MSS option does not count options, a segment of data makes room for them.
+        let mss = self.connection.mss + if self.connection.timestamps { TIMESTAMP_LEN } else { 0 };
+        let mut options = vec![MaximumSegmentSize(mss as u16), Noop, WindowScale(shift)];
+        if self.connection.sack {
+            options.extend([Noop, Noop, SelectiveAcknowledgementPermitted]);
+        }
+        options
+    }
+
+    /// Blocks in sequence numbers (RFC 2018 section 3). A duplicate (RFC 2883) is a block like any other.
+    fn sack(&self, blocks: SackBlocks) -> Vec<TcpOptionElement> {
+        let edges = |at: usize| {
+            let block = blocks.as_slice().get(at)?;
+            Some((sequence_number(self.offset(block.start)), sequence_number(self.offset(block.end))))
+        };
+        match edges(0).filter(|_| self.connection.sack) {
+            // Three blocks fill the space beside timestamps.
+            Some(first) => vec![Noop, Noop, SelectiveAcknowledgement(first, [edges(1), edges(2), None])],
+            None => Vec::new(),
+        }
+    }
+
+    /// The timestamps option of a packet that leaves its end at `now`.
+    fn timestamps(&self, direction: Direction, now: SimTime) -> Vec<TcpOptionElement> {
+        if self.connection.timestamps {
+            vec![Noop, Noop, Timestamp(ticks(now), self.timestamp_echo[direction as usize])]
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Adds a packet without payload, which RFC 3168 section 6.1.4 leaves without ECN in the IP header.
+    ///
+    /// What comes from the receiver bears the time of its arrival, as if the receiver's clock were late by
+    /// the delay of the way back; a sender cannot tell such clocks from others.
+    fn control(
+        &mut self,
+        pcap: &mut Pcap,
+        now: SimTime,
+        direction: Direction,
+        tcp: TcpHeader,
+        more_options: &[TcpOptionElement],
+    ) {
+        let mut options = self.timestamps(direction, now);
+        options.extend_from_slice(more_options);
+        self.timestamp_echo[direction.opposite() as usize] = ticks(now);
+        self.push(pcap, now, direction, IpEcn::NotEct, tcp, &options, 0);
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a packet has that many parts")]
+    fn push(
+        &mut self,
+        pcap: &mut Pcap,
+        now: SimTime,
+        direction: Direction,
+        ecn: IpEcn,
+        mut tcp: TcpHeader,
+        options: &[TcpOptionElement],
+        payload_len: u32,
+    ) {
+        tcp.set_options(options).expect("timestamps and three SACK blocks are 40 bytes");
+        let identification = &mut self.identification[direction as usize];
+        let headers = self.endpoints.headers(direction, ecn, *identification, tcp, payload_len);
+        *identification = identification.wrapping_add(1);
+        pcap.push(now, &headers, payload_len);
+    }
+}
+
+/// Sequence numbers wrap around at 2^32 (RFC 9293 section 3.4).
+fn sequence_number(offset: u64) -> u32 {
+    (offset as u32).wrapping_add(FIRST_BYTE)
+}
+
+/// What the clock of the timestamps option shows; it wraps around after 49 days.
+fn ticks(time: SimTime) -> u32 {
+    (time / TIMESTAMP_TICK) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connection(mss: u32, w_max: u32) -> Connection {
+        Connection { mss, w_max, timestamps: true, sack: true, ecn: false, bytes: None }
+    }
+
+    #[test]
+    fn a_window_is_shown_with_the_least_shift_and_never_too_small() {
+        assert_eq!(connection(1000, 20).scaled_window(), (20_000, 0));
+        assert_eq!(connection(1, 65_535).scaled_window(), (65_535, 0));
+        assert_eq!(connection(1, 65_536).scaled_window(), (32_768, 1));
+        // 64 segments of 1460 B: 93440 = 2 * 46720.
+        assert_eq!(connection(1460, 64).scaled_window(), (46_720, 1));
+        // 101 * 1461 = 147561 does not divide by 4.
+        assert_eq!(connection(1461, 101).scaled_window(), (36_891, 2));
+        assert_eq!(connection(16_384, 65_535).scaled_window(), (65_535, 14));
+    }
+
+    #[test]
+    fn what_rounding_adds_to_a_window_is_less_than_a_segment() {
+        for mss in [1, 2, 536, 1448, 1460, 9000, 65_483] {
+            for w_max in (1..=32_768).filter(|w| u64::from(*w) * u64::from(mss) <= MAX_WINDOW) {
+                let connection = connection(mss, w_max);
+                let (window, shift) = connection.scaled_window();
+                let shown = u64::from(window) << shift;
+                let used = connection.window_bytes();
+                assert!((used..used + u64::from(mss)).contains(&shown), "{mss} {w_max}: {shown}");
+            }
+        }
+    }
+
+    #[test]
+    fn sequence_numbers_and_clocks_wrap_around() {
+        assert_eq!(sequence_number(0), 1);
+        assert_eq!(sequence_number(u64::from(u32::MAX)), 0);
+        assert_eq!(sequence_number((1 << 32) + 999), 1000);
+        assert_eq!(ticks(SimTime::from_micros(1_999)), 1);
+        assert_eq!(ticks(SimTime::from_millis((1 << 32) + 5)), 5);
+    }
+}

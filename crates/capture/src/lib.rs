@@ -1,0 +1,31 @@
+//! What the interface of a TCP sender saw, as a pcap file that Wireshark and tshark read.
+//!
+//! The models count segments; a capture shows bytes. This crate gives each segment and acknowledgement the IP
+//! and TCP headers that it would have had on a wire, with options and correct checksums. It does no IO: the
+//! encoded bytes are handed over.
+//!
+//! ```
+//! use crossfade_capture::{Capture, CaptureConfig, Connection};
+//! use crossfade_core::SimTime;
+//! use crossfade_transport::{Ack, Segment};
+//!
+//! let connection =
+//!     Connection { mss: 1000, w_max: 20, timestamps: true, sack: true, ecn: false, bytes: None };
+//! let mut capture = Capture::new(CaptureConfig::default(), connection)?;
+//! let (flow, now) = (0, SimTime::ZERO);
+//! capture.on_segment_sent(now, flow, &Segment::default());
+//! let ack = Ack { next_expected: 1, ..Ack::default() };
+//! capture.on_ack_received(now + SimTime::from_millis(40), flow, &ack);
+//! // A file header, the handshake of three packets, the segment and its acknowledgement.
+//! assert_eq!(capture.bytes().len(), 24 + 5 * 16 + (64 + 64 + 52) + (52 + 1000) + 52);
+//! # Ok::<(), crossfade_capture::CaptureError>(())
+//! ```
+
+mod capture;
+mod flow;
+mod packet;
+mod pcap;
+
+pub use capture::{Capture, CaptureConfig, CaptureError, HEADERS_ONLY, WHOLE_PACKETS};
+pub use flow::Connection;
+pub use packet::IpVersion;

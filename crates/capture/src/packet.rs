@@ -1,0 +1,130 @@
+//! A packet: IP and TCP headers with their checksums.
+
+use etherparse::{IpEcn, Ipv4Header, Ipv6Header, TcpHeader, ip_number};
+
+/// Which Internet Protocol carries the connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum IpVersion {
+    /// IPv4, RFC 791.
+    #[default]
+    V4,
+    /// IPv6, RFC 8200.
+    V6,
+}
+
+/// The payload that fits into an IPv4 packet with the 32 bytes of TCP header that data may have here.
+pub(crate) const MAX_MSS: u32 = 65_535 - 20 - 32;
+
+/// The port of the receivers: discard, a service that takes what comes (RFC 863).
+const RECEIVER_PORT: u16 = 9;
+
+/// The senders' ports are dynamic ones (RFC 6335 section 6): 50000 for flow 0, 50001 for flow 1, ... The next
+/// host takes over before 57000, where Wireshark begins to look for other protocols in the payload.
+const FIRST_SENDER_PORT: u16 = 50_000;
+const FLOWS_PER_HOST: u32 = 7_000;
+
+/// The time to live of a packet that nobody has forwarded yet (the default of RFC 1700, also Linux's).
+const TIME_TO_LIVE: u8 = 64;
+
+/// Which way a packet goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    ToReceiver,
+    ToSender,
+}
+
+impl Direction {
+    pub(crate) fn opposite(self) -> Self {
+        match self {
+            Self::ToReceiver => Self::ToSender,
+            Self::ToSender => Self::ToReceiver,
+        }
+    }
+}
+
+/// The addresses and ports of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Endpoints {
+    version: IpVersion,
+    sender_host: u32,
+    sender_port: u16,
+}
+
+impl Endpoints {
+    pub(crate) fn new(version: IpVersion, flow: u32) -> Self {
+        let sender_port = FIRST_SENDER_PORT + (flow % FLOWS_PER_HOST) as u16;
+        Self { version, sender_host: 1 + flow / FLOWS_PER_HOST, sender_port }
+    }
+
+    /// Source and destination of what goes in `direction`.
+    fn order<T>(direction: Direction, sender: T, receiver: T) -> (T, T) {
+        match direction {
+            Direction::ToReceiver => (sender, receiver),
+            Direction::ToSender => (receiver, sender),
+        }
+    }
+
+    /// A TCP header with the ports and nothing else.
+    pub(crate) fn tcp(self, direction: Direction) -> TcpHeader {
+        let (source, destination) = Self::order(direction, self.sender_port, RECEIVER_PORT);
+        TcpHeader::new(source, destination, 0, 0)
+    }
+
+    /// Both headers in front of `payload_len` zeros, with their checksums; `identification` is used by IPv4
+    /// alone.
+    pub(crate) fn headers(
+        self,
+        direction: Direction,
+        ecn: IpEcn,
+        identification: u16,
+        mut tcp: TcpHeader,
+        payload_len: u32,
+    ) -> Vec<u8> {
+        const FITS: &str = "the MSS was checked";
+        let tcp_len = tcp.header_len_u16() + payload_len as u16;
+        let mut bytes = Vec::with_capacity(100);
+        match self.version {
+            IpVersion::V4 => {
+                // Senders in 10.0.0.0/9, the receiver in 10.128.0.0/9 (RFC 1918).
+                let sender = (0x0a00_0000 + self.sender_host).to_be_bytes();
+                let (source, destination) = Self::order(direction, sender, [10, 128, 0, 1]);
+                let mut ip =
+                    Ipv4Header::new(tcp_len, TIME_TO_LIVE, ip_number::TCP, source, destination).expect(FITS);
+                ip.ecn = ecn;
+                ip.identification = identification;
+                ip.header_checksum = ip.calc_header_checksum();
+                let alone = tcp.calc_checksum_ipv4(&ip, &[]).expect(FITS);
+                tcp.checksum = with_zeros(alone, payload_len);
+                bytes.extend(ip.to_bytes());
+            }
+            IpVersion::V6 => {
+                // The prefix of documentation (RFC 3849), one subnet for each side.
+                let host = |subnet: u128, host: u32| {
+                    (0x2001_0db8_u128 << 96 | subnet << 64 | u128::from(host)).to_be_bytes()
+                };
+                let (source, destination) = Self::order(direction, host(0, self.sender_host), host(1, 1));
+                let mut ip = Ipv6Header {
+                    payload_length: tcp_len,
+                    next_header: ip_number::TCP,
+                    hop_limit: TIME_TO_LIVE,
+                    source,
+                    destination,
+                    ..Ipv6Header::default()
+                };
+                ip.set_ecn(ecn);
+                let alone = tcp.calc_checksum_ipv6(&ip, &[]).expect(FITS);
+                tcp.checksum = with_zeros(alone, payload_len);
+                bytes.extend(ip.to_bytes());
+            }
+        }
+        bytes.extend(tcp.to_bytes());
+        bytes
+    }
+}
+
+/// The checksum of a TCP header once `payload_len` zeros follow it: zeros leave the one's complement sum as
+/// it is (RFC 1071), but the pseudo-header counts them in its length (RFC 9293 section 3.1).
+fn with_zeros(checksum: u16, payload_len: u32) -> u16 {
+    let sum = u32::from(!checksum) + payload_len;
+    !((sum & 0xffff) + (sum >> 16)) as u16
+}

@@ -1,0 +1,453 @@
+//! tshark reads the captures of lossy runs: no malformed packet, no wrong checksum, and its view of what was
+//! sent again is the sender's own.
+//!
+//! Wireshark looks at sequence numbers. A segment below the highest one sent is, in this order (4.0's
+//! `tcp_analyze_sequence_number`): a *spurious retransmission* if it was acknowledged already; a *fast
+//! retransmission* if two duplicate acknowledgements asked for it less than 20 ms ago; *out of order* if the
+//! highest one went out less than 3 ms ago (or less than what Wireshark takes for the handshake's round
+//! trip); else a *retransmission*. The four together are what a sender calls retransmissions, segment by
+//! segment; the split is Wireshark's guess.
+
+use crossfade_capture::{Capture, CaptureConfig, Connection, HEADERS_ONLY, IpVersion, WHOLE_PACKETS};
+use crossfade_core::{EventQueue, RunSeed, SimTime};
+use crossfade_transport::{
+    Ack, Flavour, Receiver, RtoConfig, RtoRule, SackBlock, SackBlocks, Segment, Sender, TcpConfig, Variant,
+};
+use rand::RngExt;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::Command;
+
+const MS: SimTime = SimTime::from_millis(1);
+const ONE_WAY: SimTime = SimTime::from_millis(20);
+
+fn has_tshark() -> bool {
+    let found = Command::new("tshark").arg("--version").output().is_ok();
+    if !found {
+        // Not a macro: the test harness would keep what it prints to itself.
+        let _ =
+            writeln!(std::io::stderr(), "SKIPPED: no tshark on the PATH (Debian: apt-get install tshark)");
+    }
+    found
+}
+
+/// What the network or a clock does to an end.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    DataArrives(Segment),
+    AckArrives(Ack),
+    Timer,
+}
+
+/// What the sender's interface saw.
+#[derive(Clone, Copy, Debug)]
+enum Seen {
+    Sent(Segment),
+    Acked(Ack),
+}
+
+type Log = Vec<(SimTime, Seen)>;
+
+/// A sender and a receiver 40 ms apart; 10 Mbit/s, and independent losses each way.
+struct Run {
+    tcp: TcpConfig,
+    connection: Connection,
+    start: SimTime,
+    loss: f64,
+    ack_loss: f64,
+    /// At these times the path stands still until the second.
+    stall: Option<(SimTime, SimTime)>,
+    seed: u64,
+}
+
+impl Run {
+    fn log(&self) -> Log {
+        let mut losses = RunSeed { seed: self.seed, run: 0 }.stream("losses");
+        let mut sender = Sender::new(&self.tcp);
+        let mut receiver = Receiver::new(self.tcp.variant == Variant::Sack);
+        let mut queue = EventQueue::default();
+        let mut log = Log::new();
+        let (mut now, mut idle_at) = (self.start, SimTime::ZERO);
+        loop {
+            while let Some(segment) = sender.poll_transmit(now) {
+                log.push((now, Seen::Sent(segment)));
+                idle_at = idle_at.max(now);
+                if let Some((from, until)) = self.stall
+                    && (from..until).contains(&idle_at)
+                {
+                    idle_at = until;
+                }
+                idle_at += SimTime::to_transmit(self.connection.mss + 52, 10e6);
+                if !losses.random_bool(self.loss) {
+                    queue.schedule(idle_at + ONE_WAY, 0, Event::DataArrives(segment));
+                }
+            }
+            if sender.is_done() {
+                return log;
+            }
+            if let Some(deadline) = sender.next_timeout() {
+                queue.schedule(deadline.max(now), 2, Event::Timer);
+            }
+            let Some((at, event)) = queue.pop() else { panic!("the sender waits for nothing") };
+            now = at;
+            match event {
+                Event::DataArrives(segment) => {
+                    let mut ack = receiver.on_segment(segment.seq).ack;
+                    ack.timestamp_echo = Some(segment.timestamp);
+                    if !losses.random_bool(self.ack_loss) {
+                        queue.schedule(now + ONE_WAY, 1, Event::AckArrives(ack));
+                    }
+                }
+                Event::AckArrives(ack) => {
+                    log.push((now, Seen::Acked(ack)));
+                    sender.on_ack(now, &ack);
+                }
+                Event::Timer => sender.on_timeout(now),
+            }
+        }
+    }
+}
+
+/// Feeds the logs of flows 0, 1, ... in order of time.
+fn capture(config: CaptureConfig, flows: &[(Connection, Log)]) -> Capture {
+    let mut capture = Capture::new(config, flows[0].0).unwrap();
+    let mut events = Vec::new();
+    for (flow, (connection, log)) in flows.iter().enumerate() {
+        capture.connect(flow as u32, *connection).unwrap();
+        events.extend(log.iter().map(|&(time, seen)| (time, flow as u32, seen)));
+    }
+    events.sort_by_key(|&(time, flow, _)| (time, flow));
+    for (time, flow, seen) in events {
+        match seen {
+            Seen::Sent(segment) => capture.on_segment_sent(time, flow, &segment),
+            Seen::Acked(ack) => capture.on_ack_received(time, flow, &ack),
+        }
+    }
+    capture
+}
+
+/// For each segment sent, whether it was sent before.
+fn retransmissions(log: &Log) -> Vec<bool> {
+    log.iter()
+        .filter_map(|(_, seen)| match seen {
+            Seen::Sent(segment) => Some(segment.retransmission),
+            Seen::Acked(_) => None,
+        })
+        .collect()
+}
+
+/// How many acknowledgements there were, and how many repeated the one before.
+fn acknowledgements(log: &Log) -> (usize, usize) {
+    let acks = log.iter().filter_map(|(_, seen)| match seen {
+        Seen::Sent(_) => None,
+        Seen::Acked(ack) => Some(ack.next_expected),
+    });
+    let acks: Vec<u64> = acks.collect();
+    (acks.len(), acks.windows(2).filter(|pair| pair[0] == pair[1]).count())
+}
+
+fn run(variant: Variant, segments: u64, seed: u64) -> Run {
+    let rule = RtoRule::Estimated { min: MS * 200, initial: MS * 1000, granularity: MS * 10 };
+    let tcp = TcpConfig {
+        flavour: Flavour::Ns2,
+        variant,
+        w_max: 64,
+        initial_window: 2.0,
+        initial_ssthresh: 64.0,
+        dupthresh: 3,
+        limited_transmit: false,
+        rto: RtoConfig { rule, backoff: true, max: MS * 60_000 },
+        segments: Some(segments),
+    };
+    let mss = 1448;
+    let connection = Connection {
+        mss,
+        w_max: tcp.w_max,
+        timestamps: true,
+        sack: variant == Variant::Sack,
+        ecn: false,
+        bytes: Some(segments * u64::from(mss)),
+    };
+    Run { tcp, connection, start: SimTime::ZERO, loss: 0.02, ack_loss: 0.01, stall: None, seed }
+}
+
+/// What tshark says of one packet.
+struct Row(Vec<String>);
+
+const FIELDS: [&str; 18] = [
+    "tcp.srcport",
+    "tcp.len",
+    "tcp.seq",
+    "tcp.ack",
+    "tcp.analysis.retransmission",
+    "tcp.analysis.fast_retransmission",
+    "tcp.analysis.spurious_retransmission",
+    "tcp.analysis.out_of_order",
+    "tcp.analysis.duplicate_ack",
+    "tcp.analysis.lost_segment",
+    "tcp.analysis.ack_lost_segment",
+    "tcp.checksum.status",
+    "ip.checksum.status",
+    "_ws.malformed",
+    "_ws.expert.severity",
+    "_ws.col.Protocol",
+    "tcp.window_size",
+    "frame.time_epoch",
+];
+
+impl Row {
+    fn get(&self, field: &str) -> &str {
+        &self.0[FIELDS.iter().position(|name| *name == field).unwrap()]
+    }
+
+    fn has(&self, analysis: &str) -> bool {
+        !self.get(&format!("tcp.analysis.{analysis}")).is_empty()
+    }
+
+    fn number(&self, field: &str) -> u64 {
+        self.get(field).parse().unwrap()
+    }
+
+    fn is_data(&self) -> bool {
+        self.number("tcp.len") > 0
+    }
+
+    /// The four names that Wireshark has for a segment that was sent before.
+    fn is_sent_again(&self) -> bool {
+        ["retransmission", "fast_retransmission", "spurious_retransmission", "out_of_order"]
+            .iter()
+            .any(|kind| self.has(kind))
+    }
+}
+
+fn save(name: &str, capture: &Capture) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.pcap"));
+    std::fs::write(&path, capture.bytes()).unwrap();
+    path
+}
+
+/// Runs tshark with every check that it has; no packet may be malformed or bear a wrong checksum.
+fn tshark(name: &str, capture: &Capture, checksums_are_seen: bool) -> Vec<Row> {
+    let path = save(name, capture);
+    let mut command = Command::new("tshark");
+    command.arg("-r").arg(&path).args(["-n", "-T", "fields"]);
+    for preference in ["tcp.check_checksum:TRUE", "ip.check_checksum:TRUE"] {
+        command.args(["-o", preference]);
+    }
+    for field in FIELDS {
+        command.args(["-e", field]);
+    }
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    if std::env::var_os("KEEP").is_none() {
+        std::fs::remove_file(&path).unwrap();
+    }
+    let text = String::from_utf8(output.stdout).unwrap();
+    let rows: Vec<Row> =
+        text.lines().map(|line| Row(line.split('\t').map(str::to_owned).collect())).collect();
+    for (at, row) in rows.iter().enumerate() {
+        assert_eq!(row.0.len(), FIELDS.len());
+        assert_eq!(row.get("_ws.malformed"), "", "packet {at}");
+        // Wireshark's PI_ERROR is 0x800000.
+        assert!(!row.get("_ws.expert.severity").contains("8388608"), "packet {at}");
+        // 1 is good. Payload that was cut off cannot be checked.
+        let cut = !checksums_are_seen && row.is_data();
+        assert_eq!(row.get("tcp.checksum.status"), if cut { "2" } else { "1" }, "packet {at}");
+        assert!(matches!(row.get("ip.checksum.status"), "1" | ""), "packet {at}");
+        assert_eq!(row.get("_ws.col.Protocol"), "TCP", "packet {at}: nothing is read into the zeros");
+        assert!(!row.has("lost_segment") && !row.has("ack_lost_segment"), "packet {at}");
+    }
+    rows
+}
+
+/// Which of the segments of a flow tshark calls sent again, and the counts of its kinds.
+fn sent_again(rows: &[Row], port: &str) -> (Vec<bool>, BTreeMap<&'static str, usize>) {
+    let data: Vec<&Row> = rows.iter().filter(|row| row.get("tcp.srcport") == port && row.is_data()).collect();
+    let mut kinds = BTreeMap::new();
+    for row in &data {
+        let kind = if row.has("spurious_retransmission") {
+            "spurious"
+        } else if row.has("fast_retransmission") {
+            "fast"
+        } else if row.has("out_of_order") {
+            "out of order"
+        } else if row.has("retransmission") {
+            "retransmission"
+        } else {
+            "new"
+        };
+        *kinds.entry(kind).or_default() += 1;
+    }
+    (data.iter().map(|row| row.is_sent_again()).collect(), kinds)
+}
+
+fn duplicate_acks(rows: &[Row]) -> usize {
+    rows.iter().filter(|row| row.has("duplicate_ack")).count()
+}
+
+/// Which of the segments sent the two do not agree on.
+fn differences(seen: &[bool], fed: &[bool]) -> Vec<usize> {
+    assert_eq!(seen.len(), fed.len(), "segments sent");
+    (0..fed.len()).filter(|&at| seen[at] != fed[at]).collect()
+}
+
+/// The packets of one flow, compared one by one. Returns the counts of tshark's kinds.
+fn agrees(name: &str, run: &Run, config: CaptureConfig) -> BTreeMap<&'static str, usize> {
+    let log = run.log();
+    let rows = tshark(name, &capture(config, &[(run.connection, log.clone())]), true);
+    let sent = retransmissions(&log);
+    let (acks, repeated) = acknowledgements(&log);
+    let (again, kinds) = sent_again(&rows, "50000");
+    println!(
+        "{name}: {} sent, {} of them again; tshark: {kinds:?}; {acks} acknowledgements, {repeated} repeated; \
+         tshark: {} duplicate",
+        sent.len(),
+        sent.iter().filter(|again| **again).count(),
+        duplicate_acks(&rows),
+    );
+    assert_eq!(differences(&again, &sent), []);
+    assert_eq!(duplicate_acks(&rows), repeated);
+    assert_eq!(rows.len(), sent.len() + acks + 6);
+    // Relative numbers begin with 1 and end with the last byte; the graphs' window is the receiver's.
+    let first = rows.iter().find(|row| row.is_data()).unwrap();
+    assert_eq!((first.number("tcp.seq"), first.number("tcp.ack")), (1, 1));
+    let highest = rows.iter().map(|row| row.number("tcp.ack")).max().unwrap();
+    assert_eq!(highest, run.connection.bytes.unwrap() + 2, "the last acknowledgement covers the FIN");
+    assert_eq!(rows[rows.len() - 4].number("tcp.window_size"), 64 * 1448);
+    kinds
+}
+
+const V4: CaptureConfig = CaptureConfig { ip: IpVersion::V4, snaplen: WHOLE_PACKETS };
+const V6: CaptureConfig = CaptureConfig { ip: IpVersion::V6, snaplen: WHOLE_PACKETS };
+
+#[test]
+fn retransmissions_agree_segment_by_segment() {
+    if !has_tshark() {
+        return;
+    }
+    let cases = [
+        ("sack-v4", Variant::Sack, V4),
+        ("sack-v6", Variant::Sack, V6),
+        ("newreno-v4", Variant::NewReno, V4),
+        ("tahoe-v6", Variant::Tahoe, V6),
+    ];
+    for (seed, (name, variant, config)) in (1..).zip(cases) {
+        let kinds = agrees(name, &run(variant, 3_000, seed), config);
+        assert!(kinds["fast"] > 20 && kinds["retransmission"] > 2, "{kinds:?}");
+    }
+}
+
+#[test]
+fn what_a_stalled_path_makes_the_sender_repeat_is_seen() {
+    if !has_tshark() {
+        return;
+    }
+    let stall = Some((MS * 500, MS * 1700));
+    let run = Run { stall, loss: 0.0, ack_loss: 0.0, ..run(Variant::NewReno, 1_000, 5) };
+    let kinds = agrees("stall", &run, V4);
+    // Nothing was lost. But no sender repeats what was acknowledged, so Wireshark calls nothing spurious.
+    assert!(kinds["retransmission"] > 20 && !kinds.contains_key("spurious"), "{kinds:?}");
+}
+
+#[test]
+fn flows_side_by_side_are_told_apart() {
+    if !has_tshark() {
+        return;
+    }
+    let flows: Vec<(Connection, Log)> = (0..30)
+        .map(|flow| {
+            let variant = if flow % 2 == 0 { Variant::Sack } else { Variant::Reno };
+            let run = Run { start: MS * (17 * flow), ..run(variant, 100 + 10 * flow, 10 + flow) };
+            (run.connection, run.log())
+        })
+        .collect();
+    let rows = tshark("flows", &capture(V6, &flows), true);
+    for (flow, (_, log)) in flows.iter().enumerate() {
+        let (again, _) = sent_again(&rows, &(50_000 + flow).to_string());
+        assert_eq!(differences(&again, &retransmissions(log)), [], "flow {flow}");
+    }
+}
+
+#[test]
+fn no_port_makes_the_payload_look_like_another_protocol() {
+    if !has_tshark() {
+        return;
+    }
+    let connection =
+        Connection { mss: 100, w_max: 10, timestamps: false, sack: false, ecn: false, bytes: None };
+    let log: Log = vec![(MS, Seen::Sent(Segment::default()))];
+    let flows: Vec<(Connection, Log)> = (0..7_000).map(|_| (connection, log.clone())).collect();
+    assert_eq!(tshark("ports", &capture(V4, &flows), true).len(), 4 * flows.len());
+}
+
+#[test]
+fn long_streams_wrap_around() {
+    if !has_tshark() {
+        return;
+    }
+    // 66000 segments of 65483 bytes are 2^32 bytes and 26 million more.
+    let connection =
+        Connection { mss: 65_483, w_max: 300, timestamps: false, sack: true, ecn: false, bytes: None };
+    let mut log = Log::new();
+    for seq in 0..66_000u64 {
+        let now = MS * (10 * seq);
+        log.push((now, Seen::Sent(Segment { seq, timestamp: now, ..Segment::default() })));
+        if seq % 100 == 99 {
+            let mut sack = SackBlocks::default();
+            sack.push(SackBlock { start: seq - 49, end: seq + 1 });
+            log.push((now, Seen::Acked(Ack { next_expected: seq - 50, sack, ..Ack::default() })));
+            let again = Segment { seq: seq - 50, retransmission: true, timestamp: now, ..Segment::default() };
+            log.push((now + MS * 5, Seen::Sent(again)));
+            log.push((now + MS * 9, Seen::Acked(Ack { next_expected: seq + 1, ..Ack::default() })));
+        }
+    }
+    let config = CaptureConfig { snaplen: HEADERS_ONLY, ..V4 };
+    let rows = tshark("wrap", &capture(config, &[(connection, log.clone())]), false);
+    assert_eq!(differences(&sent_again(&rows, "50000").0, &retransmissions(&log)), []);
+    assert!(rows.last().unwrap().number("tcp.ack") < 30_000_000);
+}
+
+#[test]
+fn options_and_flags_are_read_as_they_were_meant() {
+    if !has_tshark() {
+        return;
+    }
+    let connection =
+        Connection { mss: 1000, w_max: 100, timestamps: true, sack: true, ecn: true, bytes: Some(9_500) };
+    let sent = |seq, at: SimTime| Segment { seq, timestamp: at, ecn_capable: true, ..Segment::default() };
+    let mut sack = SackBlocks::default();
+    for (start, end) in [(1, 2), (4, 6)] {
+        sack.push(SackBlock { start, end });
+    }
+    let ack = Ack { next_expected: 3, sack, timestamp_echo: Some(MS * 5), ece: true };
+    let mut log: Log = (0..10).map(|seq| (MS * seq, Seen::Sent(sent(seq, MS * seq)))).collect();
+    log.push((MS * 45, Seen::Acked(ack)));
+    log.push((MS * 46, Seen::Sent(Segment { cwr: true, ..sent(3, MS * 46) })));
+    let path = save("options", &capture(V4, &[(connection, log)]));
+    let shows = |filter: &str| {
+        let output = Command::new("tshark").arg("-r").arg(&path).args(["-n", "-Y", filter]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).lines().count()
+    };
+    for (filter, packets) in [
+        ("tcp.flags.syn == 1 && tcp.options.mss_val == 1012 && tcp.options.sack_perm", 2),
+        ("tcp.flags.syn == 1 && tcp.flags.ece == 1 && tcp.flags.cwr == 1", 1),
+        ("tcp.flags.syn == 1 && tcp.flags.ack == 1 && tcp.options.wscale.shift == 1", 1),
+        ("tcp.options.sack_le == 4001 && tcp.options.sack_re == 6001", 1),
+        ("tcp.options.sack.dsack_le == 1001 && tcp.options.sack.dsack_re == 2001", 1),
+        ("tcp.options.timestamp.tsval == 45 && tcp.options.timestamp.tsecr == 5", 1),
+        ("tcp.options.timestamp.tsval == 46 && tcp.options.timestamp.tsecr == 45", 1),
+        ("tcp.window_size == 100000", 1),
+        ("tcp.flags.push == 1 && tcp.len == 500", 1),
+        ("ip.dsfield.ecn == 2", 11),
+        ("tcp.flags.ece == 1 && tcp.flags.syn == 0", 1),
+        ("tcp.flags.cwr == 1 && tcp.flags.syn == 0", 1),
+        ("ip.id == 0 && ip.flags.df == 1", 2),
+        // SYN, SYN-ACK, ACK and data: the connection is complete from the second segment on.
+        ("tcp.completeness == 15", 11),
+    ] {
+        assert_eq!(shows(filter), packets, "{filter}");
+    }
+    std::fs::remove_file(path).unwrap();
+}

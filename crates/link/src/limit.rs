@@ -1,0 +1,106 @@
+//! How much a queue holds.
+
+use crossfade_core::units;
+use std::fmt;
+use std::str::FromStr;
+use thiserror::Error;
+
+/// How much a queue holds, beside the packet that is being sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueLimit {
+    /// So many packets, whatever their size.
+    Packets(usize),
+    /// So many bytes.
+    Bytes(u64),
+}
+
+impl QueueLimit {
+    /// Whether a queue of `packets` with `queued_bytes` in all takes another packet of `bytes`.
+    pub fn admits(self, packets: usize, queued_bytes: u64, bytes: u32) -> bool {
+        match self {
+            Self::Packets(limit) => packets < limit,
+            Self::Bytes(limit) => queued_bytes + u64::from(bytes) <= limit,
+        }
+    }
+
+    /// How much of what the limit counts is there: packets or bytes.
+    pub fn measure(self, packets: usize, queued_bytes: u64) -> f64 {
+        match self {
+            Self::Packets(_) => packets as f64,
+            Self::Bytes(_) => queued_bytes as f64,
+        }
+    }
+}
+
+/// The text is no limit of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("expected a number of packets or bytes such as \"50 packets\" or \"750 kB\"")]
+pub struct QueueLimitError;
+
+impl FromStr for QueueLimit {
+    type Err = QueueLimitError;
+
+    /// Reads `"50 packets"`, `"1 packet"`, `"750 kB"` and all other sizes of [`units::parse_size`].
+    fn from_str(text: &str) -> Result<Self, QueueLimitError> {
+        let text = text.trim();
+        match text.strip_suffix("packets").or_else(|| text.strip_suffix("packet")) {
+            Some(number) => number.trim_end().parse().map(Self::Packets).map_err(|_| QueueLimitError),
+            None => {
+                units::parse_size(text).map(|bytes| Self::Bytes(bytes.into())).map_err(|_| QueueLimitError)
+            }
+        }
+    }
+}
+
+impl fmt::Display for QueueLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Packets(packets) => write!(f, "{packets} packets"),
+            Self::Bytes(bytes) => write!(f, "{bytes} B"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn limits_are_read_as_people_write_them() {
+        for (text, limit) in [
+            ("50 packets", QueueLimit::Packets(50)),
+            ("1 packet", QueueLimit::Packets(1)),
+            (" 0packets ", QueueLimit::Packets(0)),
+            ("750 kB", QueueLimit::Bytes(750_000)),
+            ("32 MiB", QueueLimit::Bytes(32 << 20)),
+        ] {
+            assert_eq!(text.parse(), Ok(limit), "{text}");
+        }
+        for text in ["50", "", "packets", "-1 packets", "1.5 packets", "1.5 B", "50 slots", "1 GB"] {
+            assert_eq!(text.parse::<QueueLimit>(), Err(QueueLimitError), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_limit_admits_up_to_itself() {
+        let packets = QueueLimit::Packets(2);
+        assert!(packets.admits(1, 1_000_000, 9000) && !packets.admits(2, 0, 1));
+        let bytes = QueueLimit::Bytes(3000);
+        assert!(bytes.admits(100, 1500, 1500) && !bytes.admits(1, 1500, 1501));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(packets: u32, bytes: u32) {
+            for limit in [QueueLimit::Packets(packets as usize), QueueLimit::Bytes(bytes.into())] {
+                prop_assert_eq!(limit.to_string().parse(), Ok(limit));
+            }
+        }
+
+        #[test]
+        fn no_text_panics(text in ".{0,20}") {
+            let _ = text.parse::<QueueLimit>();
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! Fair queueing with controlled delay.
+
+use super::codel::Control;
+use super::{Backlog, CoDelConfig, QueueDiscipline, QueueError, Waiting};
+use crate::limit::QueueLimit;
+use crate::link::Packet;
+use crossfade_core::SimTime;
+use std::collections::VecDeque;
+
+/// What an [`FqCoDel`] is made of (RFC 8290 section 5.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FqCoDelConfig {
+    /// What controls the delay of each queue.
+    pub codel: CoDelConfig,
+    /// What all queues hold together.
+    pub limit: QueueLimit,
+    /// How many bytes a queue may send before it is the next one's turn.
+    pub quantum: u32,
+    /// How many queues there are.
+    pub queues: u32,
+    /// Scatters flows over the queues at random, so that two may share one; another number scatters them in
+    /// another way. `None` gives flow number n the queue n modulo [`queues`](Self::queues): no two flows
+    /// share one as long as there are enough.
+    pub perturbation: Option<u64>,
+}
+
+impl Default for FqCoDelConfig {
+    /// The defaults of RFC 8290 section 5.2: 10240 packets, 1024 queues, 1514 bytes, ECN.
+    fn default() -> Self {
+        Self {
+            codel: CoDelConfig { ecn: true, ..CoDelConfig::default() },
+            limit: QueueLimit::Packets(10240),
+            quantum: 1514,
+            queues: 1024,
+            perturbation: None,
+        }
+    }
+}
+
+/// `FQ-CoDel` (RFC 8290): a queue for each flow, served in turn by bytes, each under `CoDel`.
+///
+/// ```text
+///    inactive --packet--> new flows --credits spent, or empty--> old flows --empty--> inactive
+///                                                                 ^      |
+///                                                                 +------+ credits spent
+/// ```
+///
+/// New flows go first, so that the packets of a flow that sends less than its share never wait for others.
+#[derive(Clone, Debug)]
+pub struct FqCoDel<P> {
+    config: FqCoDelConfig,
+    /// As many as were used so far.
+    flows: Vec<FlowQueue<P>>,
+    new_flows: VecDeque<usize>,
+    old_flows: VecDeque<usize>,
+    packets: usize,
+    bytes: u64,
+    ecn_marks: u64,
+}
+
+#[derive(Clone, Debug)]
+struct FlowQueue<P> {
+    backlog: Backlog<P>,
+    control: Control,
+    /// Bytes that it may still send before the next one's turn.
+    credits: i64,
+    /// Whether it is among the new or old flows.
+    is_active: bool,
+}
+
+/// RFC 8290 section 4.1: so many packets at most are dropped at once when there are too many.
+const DROP_BATCH: usize = 64;
+
+impl<P> FqCoDel<P> {
+    /// Empty queues.
+    ///
+    /// # Errors
+    /// The limit lets no packet in, there is no queue, the quantum is so small that turns never end, or
+    /// `CoDel`'s constants contradict each other.
+    pub fn new(config: FqCoDelConfig) -> Result<Self, QueueError> {
+        config.codel.check()?;
+        QueueError::unless_holds_a_packet(config.limit)?;
+        QueueError::unless(config.queues > 0, "queues", config.queues, "at least 1")?;
+        QueueError::unless(
+            config.quantum >= 256,
+            "quantum",
+            format!("{} B", config.quantum),
+            "at least 256 B",
+        )?;
+        let (new_flows, old_flows) = (VecDeque::new(), VecDeque::new());
+        Ok(Self { config, flows: Vec::new(), new_flows, old_flows, packets: 0, bytes: 0, ecn_marks: 0 })
+    }
+
+    /// The queue of a flow.
+    fn classify(&self, flow: u32) -> usize {
+        let number = self.config.perturbation.map_or(flow, |by| (mix(u64::from(flow) ^ by) >> 32) as u32);
+        (number % self.config.queues) as usize
+    }
+}
+
+/// The finaliser of `SplitMix64`: every bit of the result depends on every bit of `x`.
+fn mix(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+impl<P: Packet> FqCoDel<P> {
+    fn is_over_limit(&self) -> bool {
+        match self.config.limit {
+            QueueLimit::Packets(limit) => self.packets > limit,
+            QueueLimit::Bytes(limit) => self.bytes > limit,
+        }
+    }
+
+    /// RFC 8290 section 4.1: half the packets of the queue with the most bytes, up to [`DROP_BATCH`], from
+    /// its head. Searching all queues is slow, which is why several are dropped at once.
+    fn drop_from_the_fattest(&mut self, dropped: &mut Vec<Waiting<P>>) {
+        let mut fattest = 0;
+        for index in 1..self.flows.len() {
+            if self.flows[index].backlog.bytes > self.flows[fattest].backlog.bytes {
+                fattest = index;
+            }
+        }
+        let backlog = &mut self.flows[fattest].backlog;
+        for _ in 0..(backlog.packets() / 2).clamp(1, DROP_BATCH) {
+            let Some(head) = backlog.pop() else { break };
+            self.packets -= 1;
+            self.bytes -= u64::from(head.packet.bytes());
+            dropped.push(head);
+        }
+    }
+}
+
+impl<P: Packet> QueueDiscipline<P> for FqCoDel<P> {
+    /// RFC 8290 section 4.1. No packet is turned away: older ones are dropped, perhaps of other flows.
+    fn enqueue(&mut self, now: SimTime, packet: P, dropped: &mut Vec<Waiting<P>>) -> Result<(), P> {
+        let index = self.classify(packet.flow());
+        if index >= self.flows.len() {
+            self.flows.resize_with(index + 1, || FlowQueue {
+                backlog: Backlog::default(),
+                control: Control::default(),
+                credits: 0,
+                is_active: false,
+            });
+        }
+        self.packets += 1;
+        self.bytes += u64::from(packet.bytes());
+        let flow = &mut self.flows[index];
+        flow.backlog.push(now, packet);
+        if !flow.is_active {
+            flow.is_active = true;
+            flow.credits = self.config.quantum.into();
+            self.new_flows.push_back(index);
+        }
+        while self.is_over_limit() {
+            self.drop_from_the_fattest(dropped);
+        }
+        Ok(())
+    }
+
+    /// RFC 8290 section 4.2.
+    fn dequeue(&mut self, now: SimTime, dropped: &mut Vec<Waiting<P>>) -> Option<Waiting<P>> {
+        loop {
+            let is_new = !self.new_flows.is_empty();
+            let list = if is_new { &mut self.new_flows } else { &mut self.old_flows };
+            let index = *list.front()?;
+            let flow = &mut self.flows[index];
+            // The text says "negative" and explains: "has already dequeued at least a quantum of bytes".
+            if flow.credits <= 0 {
+                flow.credits += i64::from(self.config.quantum);
+                list.pop_front();
+                self.old_flows.push_back(index);
+                continue;
+            }
+            // CoDel looks at the bytes of the flow's own queue.
+            let before = (flow.backlog.packets(), flow.backlog.bytes);
+            let config = &self.config.codel;
+            let head = flow.control.dequeue(config, now, &mut flow.backlog, dropped, &mut self.ecn_marks);
+            self.packets -= before.0 - flow.backlog.packets();
+            self.bytes -= before.1 - flow.backlog.bytes;
+            if let Some(head) = head {
+                flow.credits -= i64::from(head.packet.bytes());
+                return Some(head);
+            }
+            list.pop_front();
+            if is_new {
+                // Otherwise a flow could return as new at once and starve the old ones.
+                self.old_flows.push_back(index);
+            } else {
+                flow.is_active = false;
+            }
+        }
+    }
+
+    fn packets(&self) -> usize {
+        self.packets
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn ecn_marks(&self) -> u64 {
+        self.ecn_marks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Plain;
+    use proptest::prelude::*;
+
+    fn fq_codel(config: FqCoDelConfig) -> FqCoDel<Plain> {
+        FqCoDel::new(config).unwrap()
+    }
+
+    fn packets_limit(limit: usize) -> FqCoDelConfig {
+        FqCoDelConfig { limit: QueueLimit::Packets(limit), ..FqCoDelConfig::default() }
+    }
+
+    fn push(queue: &mut FqCoDel<Plain>, flow: u32, bytes: u32, count: u32) -> Vec<u32> {
+        let mut dropped = Vec::new();
+        for id in 0..count {
+            let packet = Plain { flow, ..Plain::new(id, bytes) };
+            queue.enqueue(SimTime::ZERO, packet, &mut dropped).unwrap();
+        }
+        dropped.into_iter().map(|waiting| waiting.packet.flow).collect()
+    }
+
+    /// The flows of the next packets. No time passes: nothing is dropped.
+    fn served(queue: &mut FqCoDel<Plain>, count: usize) -> Vec<u32> {
+        let mut dropped = Vec::new();
+        let flows = (0..count)
+            .map_while(|_| queue.dequeue(SimTime::ZERO, &mut dropped))
+            .map(|w| w.packet.flow)
+            .collect();
+        assert_eq!(dropped, []);
+        flows
+    }
+
+    #[test]
+    fn a_quantum_is_spent_in_one_turn() {
+        let mut queue = fq_codel(FqCoDelConfig::default());
+        push(&mut queue, 7, 500, 10);
+        push(&mut queue, 8, 1500, 10);
+        // 1514 bytes of credit last for four packets of 500 bytes, overdrawn by 486, or two of 1500, by 1486;
+        // then 1514 - 486 = 1028 for three, and 28 for one.
+        assert_eq!(served(&mut queue, 12), [7, 7, 7, 7, 8, 8, 7, 7, 7, 8, 7, 7]);
+    }
+
+    #[test]
+    fn a_sparse_flow_does_not_wait_for_a_bulk_flow() {
+        let mut queue = fq_codel(FqCoDelConfig::default());
+        push(&mut queue, 1, 1000, 1000);
+        served(&mut queue, 10);
+        // Each time the sparse flow has left the lists, its next packet is the first to go.
+        for _ in 0..10 {
+            push(&mut queue, 2, 100, 1);
+            assert_eq!(served(&mut queue, 1), [2]);
+            // Once round the old flows, where the sparse one is found empty and leaves.
+            assert_eq!(served(&mut queue, 3), [1, 1, 1]);
+        }
+    }
+
+    #[test]
+    fn a_flow_that_comes_back_at_once_is_not_new() {
+        let mut queue = fq_codel(FqCoDelConfig::default());
+        push(&mut queue, 1, 1514, 10);
+        push(&mut queue, 2, 1514, 1);
+        assert_eq!(served(&mut queue, 2), [1, 2]);
+        // Flow 2 is empty and has spent its credits. What it sends now takes turns with flow 1.
+        push(&mut queue, 2, 1514, 10);
+        assert_eq!(served(&mut queue, 6), [1, 2, 1, 2, 1, 2]);
+    }
+
+    #[test]
+    fn the_fattest_flow_pays_when_there_are_too_many() {
+        let mut queue = fq_codel(packets_limit(100));
+        assert_eq!(push(&mut queue, 1, 1500, 20), []);
+        assert_eq!(push(&mut queue, 2, 100, 80), []);
+        // Flow 1 has fewer packets and more bytes: half of it goes.
+        assert_eq!(push(&mut queue, 3, 100, 1), [1; 10]);
+        assert_eq!((queue.packets(), queue.bytes()), (91, 10 * 1500 + 80 * 100 + 100));
+        // Of more than 128 packets no more than 64 go at once, and its oldest first.
+        let mut queue = fq_codel(packets_limit(200));
+        assert_eq!(push(&mut queue, 1, 1500, 201), [1; 64]);
+        assert_eq!(queue.dequeue(SimTime::ZERO, &mut Vec::new()).unwrap().packet.id, 64);
+        // A limit in bytes drops until everything fits.
+        let limit = QueueLimit::Bytes(10_000);
+        let mut queue = fq_codel(FqCoDelConfig { limit, ..FqCoDelConfig::default() });
+        assert_eq!(push(&mut queue, 1, 1000, 10), []);
+        assert_eq!(push(&mut queue, 2, 9000, 1), [1; 5].into_iter().chain([2]).collect::<Vec<_>>());
+        assert_eq!((queue.packets(), queue.bytes()), (5, 5000));
+    }
+
+    #[test]
+    fn each_flow_has_its_own_delay_control() {
+        let mut queue = fq_codel(FqCoDelConfig::default());
+        let (mut dropped, ms) = (Vec::new(), SimTime::from_millis(1));
+        let mut sparse = 0;
+        for now in 0..1000 {
+            for id in 0..2 {
+                queue.enqueue(ms * now, Plain { flow: 1, ..Plain::new(id, 1500) }, &mut dropped).unwrap();
+            }
+            if now % 10 == 0 {
+                queue.enqueue(ms * now, Plain { flow: 2, ..Plain::new(0, 100) }, &mut dropped).unwrap();
+            }
+            let head = queue.dequeue(ms * now, &mut dropped).unwrap();
+            if head.packet.flow == 2 {
+                // While both are new, flow 1 overdraws its quantum with a second packet.
+                assert!(ms * now - head.since <= ms * 2, "waited since {:?}", head.since);
+                sparse += 1;
+            }
+        }
+        assert_eq!(sparse, 100);
+        assert!(dropped.len() > 10 && dropped.iter().all(|waiting| waiting.packet.flow == 1));
+    }
+
+    #[test]
+    fn flows_are_scattered_as_the_perturbation_says() {
+        let places = |perturbation| {
+            let queue = fq_codel(FqCoDelConfig { perturbation, ..FqCoDelConfig::default() });
+            (0..1024).map(|flow| queue.classify(flow)).collect::<Vec<_>>()
+        };
+        assert_eq!(places(None), (0..1024).collect::<Vec<_>>());
+        assert_eq!(places(Some(1)), places(Some(1)));
+        assert_ne!(places(Some(1)), places(Some(2)));
+        // Of 1024 queues hit by 1024 flows at random, a share 1/e = 377 stays empty, +- 10 (one standard
+        // deviation).
+        let mut used = places(Some(1));
+        used.sort_unstable();
+        used.dedup();
+        assert!((1024 - used.len()).abs_diff(377) < 40, "{} queues used", used.len());
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let refusal = |config| FqCoDel::<Plain>::new(config).unwrap_err().to_string();
+        let good = FqCoDelConfig::default();
+        assert_eq!(
+            refusal(FqCoDelConfig { quantum: 255, ..good }),
+            "quantum = 255 B: must be at least 256 B"
+        );
+        assert_eq!(refusal(FqCoDelConfig { queues: 0, ..good }), "queues = 0: must be at least 1");
+        assert_eq!(refusal(packets_limit(0)), "limit = 0 packets: must be at least one packet");
+    }
+
+    proptest! {
+        /// Deficit round robin: as long as all flows wait, the bytes they have sent differ by less than a
+        /// quantum and a packet (Shreedhar and Varghese, 1995, Lemma 2 and Theorem 1, here with overdrawn
+        /// credits).
+        #[test]
+        fn backlogged_flows_have_equal_shares_in_bytes(
+            sizes in prop::collection::vec(40_u32..1500, 2..8),
+            quantum in 256_u32..3000,
+            served in 1_usize..400,
+        ) {
+            let mut queue = fq_codel(FqCoDelConfig { quantum, ..packets_limit(100_000) });
+            for (flow, &bytes) in (0..).zip(&sizes) {
+                push(&mut queue, flow, bytes, 1_000_000 / bytes / 2);
+            }
+            let mut sent = vec![0_u32; sizes.len()];
+            for _ in 0..served {
+                let packet = queue.dequeue(SimTime::ZERO, &mut Vec::new()).unwrap().packet;
+                sent[packet.flow as usize] += packet.bytes;
+            }
+            let spread = sent.iter().max().unwrap() - sent.iter().min().unwrap();
+            prop_assert!(spread <= quantum + 1500, "{sent:?}");
+        }
+    }
+}

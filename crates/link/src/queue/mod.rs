@@ -1,0 +1,96 @@
+//! Queue disciplines: which packets wait, in which order they leave, and which are dropped or marked.
+
+mod codel;
+mod drop_tail;
+mod error;
+mod fq_codel;
+mod red;
+#[cfg(test)]
+mod tests;
+
+pub use codel::{CoDel, CoDelConfig};
+pub use drop_tail::DropTail;
+pub use error::QueueError;
+pub use fq_codel::{FqCoDel, FqCoDelConfig};
+pub use red::{Red, RedConfig};
+
+use crate::link::Packet;
+use crossfade_core::SimTime;
+use std::collections::VecDeque;
+
+/// A packet in a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting<P> {
+    /// When it came.
+    pub since: SimTime,
+    /// What waits.
+    pub packet: P,
+}
+
+/// A queue in front of a transmitter.
+///
+/// Calls come in order of time. The transmitter asks for the next packet whenever it has sent one, until
+/// there is none: a [`dequeue`](QueueDiscipline::dequeue) that returns nothing is how a queue learns that the
+/// link is idle.
+pub trait QueueDiscipline<P> {
+    /// Takes a packet at time `now`. What is dropped to make room for it is added to `dropped`.
+    ///
+    /// # Errors
+    /// The queue turned the packet away: here it is.
+    fn enqueue(&mut self, now: SimTime, packet: P, dropped: &mut Vec<Waiting<P>>) -> Result<(), P>;
+
+    /// The packet to send at time `now`; `None` if nothing waits. What is dropped on the way is added to
+    /// `dropped`.
+    fn dequeue(&mut self, now: SimTime, dropped: &mut Vec<Waiting<P>>) -> Option<Waiting<P>>;
+
+    /// How many packets wait.
+    fn packets(&self) -> usize;
+
+    /// How many bytes wait.
+    fn bytes(&self) -> u64;
+
+    /// How many packets were marked "congestion experienced" so far.
+    fn ecn_marks(&self) -> u64 {
+        0
+    }
+}
+
+/// Packets in order of arrival, and their bytes.
+#[derive(Clone, Debug)]
+struct Backlog<P> {
+    waiting: VecDeque<Waiting<P>>,
+    bytes: u64,
+}
+
+impl<P> Default for Backlog<P> {
+    fn default() -> Self {
+        Self { waiting: VecDeque::new(), bytes: 0 }
+    }
+}
+
+impl<P: Packet> Backlog<P> {
+    fn push(&mut self, now: SimTime, packet: P) {
+        self.bytes += u64::from(packet.bytes());
+        self.waiting.push_back(Waiting { since: now, packet });
+    }
+
+    fn pop(&mut self) -> Option<Waiting<P>> {
+        let head = self.waiting.pop_front()?;
+        self.bytes -= u64::from(head.packet.bytes());
+        Some(head)
+    }
+
+    fn packets(&self) -> usize {
+        self.waiting.len()
+    }
+}
+
+/// Marks a packet if the queue does so and the packet allows it; counts it.
+fn mark<P: Packet>(ecn: bool, packet: &mut P, ecn_marks: &mut u64) -> bool {
+    let marks = ecn && packet.is_ecn_capable();
+    if marks {
+        packet.mark_ce();
+        *ecn_marks += 1;
+    }
+    marks
+}

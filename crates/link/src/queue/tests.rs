@@ -1,0 +1,129 @@
+//! What holds for every queue discipline.
+
+use super::*;
+use crate::limit::QueueLimit;
+use crate::testing::Plain;
+use crossfade_core::RunSeed;
+use proptest::prelude::*;
+use std::collections::HashMap;
+
+/// What happens to a queue.
+#[derive(Clone, Debug)]
+enum Op {
+    Enqueue { flow: u32, bytes: u32, ecn_capable: bool },
+    Dequeue,
+    TimePasses { micros: u64 },
+}
+
+fn ops() -> impl Strategy<Value = Vec<Op>> {
+    let op = prop_oneof![
+        5 => (0_u32..6, 40_u32..1500, any::<bool>())
+            .prop_map(|(flow, bytes, ecn_capable)| Op::Enqueue { flow, bytes, ecn_capable }),
+        4 => Just(Op::Dequeue),
+        2 => (0_u64..60_000).prop_map(|micros| Op::TimePasses { micros }),
+    ];
+    prop::collection::vec(op, 1..600)
+}
+
+fn disciplines(limit: QueueLimit, ecn: bool) -> Vec<(&'static str, Box<dyn QueueDiscipline<Plain>>)> {
+    let codel = CoDelConfig { ecn, ..CoDelConfig::default() };
+    let fq_codel = FqCoDelConfig { codel, limit, ..FqCoDelConfig::default() };
+    // Two queues for six flows.
+    let colliding = FqCoDelConfig { queues: 2, perturbation: Some(1), ..fq_codel };
+    let red = RedConfig { ecn, w_q: 0.1, min_th: 1.0, max_th: 4.0, ..RedConfig::new(limit, 1000, 8e6) };
+    let stream = RunSeed { seed: 1, run: 0 }.stream("queue.dl");
+    vec![
+        ("drop-tail", Box::new(DropTail::new(limit).unwrap())),
+        ("red", Box::new(Red::new(red, stream).unwrap())),
+        ("codel", Box::new(CoDel::new(codel, limit).unwrap())),
+        ("fq-codel", Box::new(FqCoDel::new(fq_codel).unwrap())),
+        ("fq-codel with collisions", Box::new(FqCoDel::new(colliding).unwrap())),
+    ]
+}
+
+/// What is in the queue, in order of arrival, and what has come out of each flow last.
+#[derive(Default)]
+struct Ledger {
+    held: Vec<Waiting<Plain>>,
+    last_sent: HashMap<u32, u32>,
+    marked: u64,
+}
+
+impl Ledger {
+    /// The packet leaves the queue, in the state in which it came but for a mark.
+    fn leaves(&mut self, waiting: &Waiting<Plain>) -> Result<(), TestCaseError> {
+        let at = self.held.iter().position(|held| held.packet.id == waiting.packet.id);
+        let Some(at) = at else { return Err(TestCaseError::fail(format!("{waiting:?} was not there"))) };
+        let held = self.held.remove(at);
+        self.marked += u64::from(waiting.packet.ce);
+        prop_assert_eq!(Waiting { packet: Plain { ce: false, ..waiting.packet }, ..*waiting }, held);
+        Ok(())
+    }
+
+    fn is_sent(&mut self, head: &Waiting<Plain>) -> Result<(), TestCaseError> {
+        let before = self.last_sent.insert(head.packet.flow, head.packet.id);
+        prop_assert!(
+            before.is_none_or(|before| before < head.packet.id),
+            "flow {} out of order",
+            head.packet.flow
+        );
+        self.leaves(head)
+    }
+}
+
+fn check(queue: &mut dyn QueueDiscipline<Plain>, limit: QueueLimit, ops: &[Op]) -> Result<(), TestCaseError> {
+    let (mut now, mut id, mut ledger) = (SimTime::ZERO, 0, Ledger::default());
+    // In the end it is emptied.
+    let drain = [Op::Dequeue, Op::TimePasses { micros: 500 }];
+    for op in ops.iter().chain(std::iter::repeat_n(&drain, 700).flatten()) {
+        let mut dropped = Vec::new();
+        match *op {
+            Op::Enqueue { flow, bytes, ecn_capable } => {
+                let packet = Plain { flow, ecn_capable, ..Plain::new(id, bytes) };
+                id += 1;
+                match queue.enqueue(now, packet, &mut dropped) {
+                    Ok(()) => ledger.held.push(Waiting { since: now, packet }),
+                    Err(refused) => prop_assert_eq!(refused, packet),
+                }
+            }
+            Op::Dequeue => {
+                let head = queue.dequeue(now, &mut dropped);
+                prop_assert!(head.is_some() || queue.packets() == 0, "a queue that waits sends");
+                if let Some(head) = head {
+                    ledger.is_sent(&head)?;
+                }
+            }
+            Op::TimePasses { micros } => now += SimTime::from_micros(micros),
+        }
+        for waiting in &dropped {
+            prop_assert!(!waiting.packet.ce, "dropped after it was marked");
+            ledger.leaves(waiting)?;
+        }
+        let bytes: u64 = ledger.held.iter().map(|waiting| u64::from(waiting.packet.bytes)).sum();
+        prop_assert_eq!((queue.packets(), queue.bytes()), (ledger.held.len(), bytes));
+        match limit {
+            QueueLimit::Packets(limit) => prop_assert!(queue.packets() <= limit),
+            QueueLimit::Bytes(limit) => prop_assert!(queue.bytes() <= limit),
+        }
+    }
+    prop_assert_eq!(queue.packets(), 0);
+    prop_assert_eq!(queue.ecn_marks(), ledger.marked);
+    Ok(())
+}
+
+proptest! {
+    /// What goes in comes out once, in order within each flow, marked at most; the counts are right and the
+    /// limit holds.
+    #[test]
+    fn every_packet_is_accounted_for(
+        ops in ops(),
+        limit in prop_oneof![
+            (1_usize..40).prop_map(QueueLimit::Packets), (1_u64..30_000).prop_map(QueueLimit::Bytes),
+        ],
+        ecn: bool,
+    ) {
+        for (name, mut queue) in disciplines(limit, ecn) {
+            check(&mut *queue, limit, &ops).map_err(|error| TestCaseError::fail(format!("{name}: {error}")))?;
+        }
+    }
+}

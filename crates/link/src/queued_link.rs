@@ -1,0 +1,388 @@
+//! A link whose queue decides as packets leave it.
+
+use crate::link::{Departure, Link, Packet, Push};
+use crate::queue::{QueueDiscipline, Waiting};
+use crate::statistics::LinkStatistics;
+use crate::transmitter::Transmitter;
+use crossfade_channel::LossProcess;
+use crossfade_core::SimTime;
+use std::collections::VecDeque;
+
+/// What a [`QueuedLink`] is made of, beside its queue.
+pub struct QueuedLinkConfig {
+    /// Bit rate in bit/s; `None` takes no time to transmit.
+    pub rate_bps: Option<f64>,
+    /// Propagation delay.
+    pub delay: SimTime,
+    /// Which transmissions are lost.
+    pub loss: Box<dyn LossProcess>,
+}
+
+/// A queue discipline in front of a transmitter of constant rate, then a constant delay and losses.
+///
+/// The end of each transmission is an event while packets wait. With [`DropTail`](crate::DropTail) it does
+/// what a [`Hop`](crate::Hop) does without these events.
+pub struct QueuedLink<P, Q> {
+    queue: Q,
+    transmitter: Transmitter,
+    delay: SimTime,
+    loss: Box<dyn LossProcess>,
+    /// When the transmitter has sent what it was given last.
+    free_at: SimTime,
+    /// It has asked for more since, and there was nothing.
+    is_idle: bool,
+    /// What will come out, and when.
+    under_way: VecDeque<(SimTime, P)>,
+    /// What was lost or dropped, when, and has not been told.
+    gone: VecDeque<(SimTime, Departure<P>)>,
+    /// Empty between calls; kept for its memory.
+    dropped: Vec<Waiting<P>>,
+    statistics: LinkStatistics,
+}
+
+impl<P: Packet, Q: QueueDiscipline<P>> QueuedLink<P, Q> {
+    /// An idle link with an empty queue.
+    pub fn new(config: QueuedLinkConfig, queue: Q) -> Self {
+        let QueuedLinkConfig { rate_bps, delay, loss } = config;
+        Self {
+            queue,
+            transmitter: Transmitter::new(rate_bps),
+            delay,
+            loss,
+            free_at: SimTime::ZERO,
+            is_idle: true,
+            under_way: VecDeque::new(),
+            gone: VecDeque::new(),
+            dropped: Vec::new(),
+            statistics: LinkStatistics::with_queueing_delay(),
+        }
+    }
+
+    /// The queue, to look at.
+    pub fn queue(&self) -> &Q {
+        &self.queue
+    }
+
+    /// When the next lost or dropped packet left; [`SimTime::MAX`] if none did.
+    fn next_gone(&self) -> SimTime {
+        self.gone.front().map_or(SimTime::MAX, |(at, _)| *at)
+    }
+
+    /// When the next packet comes out; [`SimTime::MAX`] if none is under way.
+    fn next_arrival(&self) -> SimTime {
+        self.under_way.front().map_or(SimTime::MAX, |(at, _)| *at)
+    }
+
+    /// When the next transmission starts; [`SimTime::MAX`] if nothing waits for it.
+    fn next_transmission(&self) -> SimTime {
+        if self.queue.packets() > 0 { self.free_at } else { SimTime::MAX }
+    }
+
+    /// The transmitter is free and asks for the next packet. The channel's verdict falls as a transmission
+    /// starts.
+    fn transmit_next(&mut self) {
+        let now = self.free_at;
+        let head = self.queue.dequeue(now, &mut self.dropped);
+        self.note_drops(now);
+        let Some(Waiting { since, packet }) = head else {
+            self.is_idle = true;
+            return;
+        };
+        let bytes = packet.bytes();
+        self.free_at = now + self.transmitter.time_for(bytes);
+        let transmission = self.statistics.transmissions;
+        self.statistics.on_transmission(bytes, now - since);
+        if self.loss.lost(now, transmission) {
+            self.statistics.losses += 1;
+            self.gone.push_back((now, Departure::Lost(packet)));
+        } else {
+            self.under_way.push_back((self.free_at + self.delay, packet));
+        }
+    }
+
+    /// The queue has done something at time `now`.
+    fn note_drops(&mut self, now: SimTime) {
+        self.statistics.ecn_marks = self.queue.ecn_marks();
+        for Waiting { since, packet } in self.dropped.drain(..) {
+            self.statistics.queue_drops += 1;
+            self.statistics.waiting_s += (now - since).as_secs_f64();
+            self.gone.push_back((now, Departure::QueueDrop(packet)));
+        }
+    }
+}
+
+impl<P: Packet, Q: QueueDiscipline<P>> Link<P> for QueuedLink<P, Q> {
+    fn push(&mut self, now: SimTime, packet: P) -> Push {
+        // What ends now makes room for what comes now. That the queue ran empty is noticed only here: nothing
+        // can depend on it earlier.
+        while !self.is_idle && self.free_at <= now {
+            self.transmit_next();
+        }
+        let refused = self.queue.enqueue(now, packet, &mut self.dropped).is_err();
+        self.note_drops(now);
+        if refused {
+            self.statistics.queue_drops += 1;
+            return Push::QueueDrop;
+        }
+        if self.is_idle {
+            self.is_idle = false;
+            self.free_at = now;
+            self.transmit_next();
+        }
+        Push::Accepted
+    }
+
+    fn next_event(&self) -> Option<SimTime> {
+        let next = self.next_gone().min(self.next_arrival()).min(self.next_transmission());
+        (next < SimTime::MAX).then_some(next)
+    }
+
+    fn advance(&mut self, now: SimTime) -> Option<Departure<P>> {
+        loop {
+            let (gone, arrival, transmission) =
+                (self.next_gone(), self.next_arrival(), self.next_transmission());
+            if gone.min(arrival).min(transmission) > now {
+                return None;
+            }
+            // At equal times what is gone comes first, then arrivals, then what the transmitter does next.
+            if gone <= arrival && gone <= transmission {
+                return self.gone.pop_front().map(|(_, departure)| departure);
+            }
+            if arrival <= transmission {
+                return self.under_way.pop_front().map(|(_, packet)| Departure::Arrived(packet));
+            }
+            self.transmit_next();
+        }
+    }
+
+    fn statistics(&self) -> &LinkStatistics {
+        &self.statistics
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{EveryThird, Plain};
+    use crate::{
+        CoDel, CoDelConfig, DropTail, FqCoDel, FqCoDelConfig, Hop, HopConfig, LinkConfig, Queue, QueueLimit,
+        Red, RedConfig,
+    };
+    use crossfade_channel::{Iid, Lossless};
+    use crossfade_core::RunSeed;
+    use proptest::prelude::*;
+
+    const MS: SimTime = SimTime::from_millis(1);
+
+    fn config(loss: Box<dyn LossProcess>) -> QueuedLinkConfig {
+        // 1000 bytes last 1 ms.
+        QueuedLinkConfig { rate_bps: Some(8e6), delay: MS * 20, loss }
+    }
+
+    /// What a link did: when each packet arrived, which were lost, which were dropped.
+    #[derive(Debug, Default, PartialEq)]
+    struct Outcome {
+        arrived: Vec<(SimTime, u32)>,
+        lost: Vec<u32>,
+        dropped: Vec<u32>,
+    }
+
+    impl Outcome {
+        /// Takes out what leaves by `until`, at its time.
+        fn collect(&mut self, link: &mut dyn Link<Plain>, until: SimTime) {
+            let mut before = SimTime::ZERO;
+            while let Some(at) = link.next_event().filter(|&at| at <= until) {
+                assert!(at >= before, "events come in order of time");
+                before = at;
+                while let Some(departure) = link.advance(at) {
+                    match departure {
+                        Departure::Arrived(packet) => self.arrived.push((at, packet.id)),
+                        Departure::Lost(packet) => self.lost.push(packet.id),
+                        Departure::QueueDrop(packet) => self.dropped.push(packet.id),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Pushes packets after gaps in microseconds, number i at the i-th. `polls` says before which of them the
+    /// link is looked after: the outcome must not depend on it.
+    fn drive(link: &mut dyn Link<Plain>, packets: &[(u64, Plain)], polls: impl Fn(usize) -> bool) -> Outcome {
+        let (mut now, mut outcome) = (SimTime::ZERO, Outcome::default());
+        for (i, &(gap, packet)) in packets.iter().enumerate() {
+            now += SimTime::from_micros(gap);
+            if polls(i) {
+                outcome.collect(link, now);
+            }
+            match link.push(now, packet) {
+                Push::Accepted => {}
+                Push::Lost => outcome.lost.push(packet.id),
+                Push::QueueDrop => outcome.dropped.push(packet.id),
+            }
+        }
+        outcome.collect(link, SimTime::MAX);
+        outcome
+    }
+
+    #[test]
+    fn a_packet_departs_at_the_end_of_its_transmission_and_arrives_a_delay_later() {
+        let mut link =
+            QueuedLink::new(config(Box::new(Lossless)), DropTail::new(QueueLimit::Packets(9)).unwrap());
+        let packets: Vec<_> =
+            [(0, 1000), (0, 500), (5000, 40)].map(|(gap, bytes)| (gap, Plain::new(0, bytes))).into();
+        let outcome = drive(&mut link, &packets, |_| true);
+        let micros: Vec<_> = outcome.arrived.iter().map(|(at, _)| at.as_nanos() / 1000).collect();
+        assert_eq!(micros, [21_000, 21_500, 25_040]);
+        let statistics = link.statistics();
+        assert_eq!((statistics.transmissions, statistics.transmitted_bytes), (3, 1540));
+        // One packet waited for 1 ms of the 5.04 ms until the link fell idle.
+        assert_eq!(statistics.waiting_s, 0.001);
+        assert!((statistics.queue_mean_packets(SimTime::from_micros(5040)) - 1.0 / 5.04).abs() < 1e-12);
+    }
+
+    #[test]
+    fn marks_drops_and_losses_are_told() {
+        let codel = CoDelConfig { ecn: true, ..CoDelConfig::default() };
+        let queue = CoDel::new(codel, QueueLimit::Packets(1000)).unwrap();
+        let mut link = QueuedLink::new(config(Box::new(EveryThird(Vec::new()))), queue);
+        // Every other packet can be marked. At twice the rate of the link the queue stands soon.
+        let packets: Vec<_> =
+            (0..1000).map(|id| (500, Plain { ecn_capable: id % 2 == 0, ..Plain::new(id, 1000) })).collect();
+        let outcome = drive(&mut link, &packets, |_| true);
+        let (statistics, count) = (link.statistics(), |ids: &[u32]| ids.len() as u64);
+        assert!(statistics.ecn_marks > 0 && statistics.queue_drops > 0);
+        assert_eq!(statistics.queue_drops, count(&outcome.dropped));
+        assert_eq!(statistics.losses, count(&outcome.lost));
+        assert_eq!(statistics.transmissions, (outcome.arrived.len() + outcome.lost.len()) as u64);
+        assert!(outcome.dropped.iter().all(|id| id % 2 == 1));
+        let delays = statistics.queueing_delay.as_ref().unwrap();
+        assert_eq!(delays.count(), statistics.transmissions);
+    }
+
+    #[test]
+    fn what_was_counted_before_can_be_taken_off() {
+        let mut link =
+            QueuedLink::new(config(Box::new(Lossless)), DropTail::new(QueueLimit::Packets(9)).unwrap());
+        let packets: Vec<_> = (0..20).map(|id| (100, Plain::new(id, 1000))).collect();
+        drive(&mut link, &packets, |_| true);
+        let earlier = link.statistics().clone();
+        let again = drive(&mut link, &[(1_000_000, Plain::new(0, 700))], |_| true);
+        let since = link.statistics().since(&earlier);
+        assert_eq!((again.arrived.len(), since.transmissions, since.transmitted_bytes), (1, 1, 700));
+        assert_eq!((since.queue_drops, since.queueing_delay.unwrap().count()), (0, 1));
+    }
+
+    #[test]
+    fn a_scenario_gets_the_link_it_asks_for_or_one_line() {
+        let stream = || RunSeed { seed: 1, run: 0 }.stream("queue.dl");
+        let limit = QueueLimit::Packets(50);
+        let build = |queue| {
+            LinkConfig { rate_bps: Some(8e6), delay: MS, queue, loss: Box::new(Lossless) }.build::<Plain>()
+        };
+        for queue in [
+            Queue::DropTail(Some(limit)),
+            Queue::Red(RedConfig::new(limit, 1000, 8e6), stream()),
+            Queue::CoDel(CoDelConfig::default(), limit),
+            Queue::FqCoDel(FqCoDelConfig::default()),
+        ] {
+            let mut link = build(queue).unwrap();
+            let outcome = drive(&mut *link, &[(0, Plain::new(1, 1000))], |_| true);
+            assert_eq!(outcome.arrived, [(MS * 2, 1)]);
+            assert_eq!(link.statistics().queueing_delay.as_ref().unwrap().count(), 1);
+        }
+        let wrong = FqCoDelConfig { quantum: 0, ..FqCoDelConfig::default() };
+        let error = build(Queue::FqCoDel(wrong)).err().unwrap().to_string();
+        assert_eq!(error, "quantum = 0 B: must be at least 256 B");
+    }
+
+    /// Before which pushes the link is looked after: a bit for each, or always.
+    fn polls() -> impl Strategy<Value = u64> {
+        prop_oneof![Just(u64::MAX), any::<u64>()]
+    }
+
+    /// Bursts, gaps shorter and longer than a transmission, and exact ties with the end of one.
+    fn traffic() -> impl Strategy<Value = Vec<(u64, Plain)>> {
+        let gap = prop_oneof![Just(0), Just(1000), 0_u64..3000, 0_u64..60_000];
+        let bytes = prop_oneof![Just(1000), 40_u32..1500];
+        prop::collection::vec((gap, bytes, 0_u32..5, any::<bool>()), 1..200).prop_map(|packets| {
+            let packet = |(id, (gap, bytes, flow, ecn_capable))| {
+                (gap, Plain { id, bytes, flow, ecn_capable, ce: false })
+            };
+            (0..).zip(packets).map(packet).collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn with_drop_tail_it_is_a_hop(
+            packets in traffic(), polls in polls(), lossy: bool, has_rate: bool,
+            limit in prop_oneof![
+                (1_usize..6).prop_map(QueueLimit::Packets), (1500_u64..10_000).prop_map(QueueLimit::Bytes),
+            ],
+        ) {
+            let loss = || -> Box<dyn LossProcess> {
+                if lossy { Box::new(EveryThird(Vec::new())) } else { Box::new(Lossless) }
+            };
+            let rate_bps = has_rate.then_some(8e6);
+            let hop = HopConfig { rate_bps, delay: MS * 20, queue_limit: Some(limit), loss: loss() };
+            let mut hop = Hop::new(hop).with_queueing_delay();
+            let queue = DropTail::new(limit).unwrap();
+            let mut link = QueuedLink::new(QueuedLinkConfig { rate_bps, ..config(loss()) }, queue);
+            let polls = |i: usize| polls >> (i % 64) & 1 == 1;
+            let mut expected = drive(&mut hop, &packets, polls);
+            let mut outcome = drive(&mut link, &packets, polls);
+            // The hop tells a loss when the packet is pushed, the link when it is sent.
+            outcome.lost.sort_unstable();
+            expected.lost.sort_unstable();
+            if (0..packets.len()).all(polls) {
+                prop_assert_eq!(&outcome, &expected);
+            }
+            let ids = |outcome: &Outcome| outcome.arrived.iter().map(|(_, id)| *id).collect::<Vec<_>>();
+            prop_assert_eq!(ids(&outcome), ids(&expected));
+            prop_assert_eq!((&outcome.lost, &outcome.dropped), (&expected.lost, &expected.dropped));
+            prop_assert_eq!(link.statistics(), hop.statistics());
+        }
+
+        /// Pushed packets arrive, are lost or dropped, each once; the statistics say the same; when the link
+        /// is looked after changes nothing.
+        #[test]
+        fn packets_are_conserved(packets in traffic(), polls in polls(), ecn: bool, p_e in 0.0..0.5) {
+            let limit = QueueLimit::Packets(20);
+            let codel = CoDelConfig { ecn, ..CoDelConfig::default() };
+            let fq_codel = FqCoDelConfig { codel, limit, ..FqCoDelConfig::default() };
+            let red = RedConfig::new(limit, 1000, 8e6);
+            let red = RedConfig { ecn, w_q: 0.1, min_th: 1.0, max_th: 5.0, ..red };
+            let seed = RunSeed { seed: 1, run: 0 };
+            let config = || config(Box::new(Iid::new(p_e, seed.stream("channel.dl")).unwrap()));
+            let links = || -> [Box<dyn Link<Plain>>; 3] {
+                let red = Red::new(red, seed.stream("queue.dl")).unwrap();
+                [
+                    Box::new(QueuedLink::new(config(), CoDel::new(codel, limit).unwrap())),
+                    Box::new(QueuedLink::new(config(), FqCoDel::new(fq_codel).unwrap())),
+                    Box::new(QueuedLink::new(config(), red)),
+                ]
+            };
+            for (mut link, mut lazy) in links().into_iter().zip(links()) {
+                let outcome = drive(&mut link, &packets, |_| true);
+                let mut ids: Vec<u32> = outcome.arrived.iter().map(|(_, id)| *id).collect();
+                ids.extend(outcome.lost.iter().chain(&outcome.dropped));
+                ids.sort_unstable();
+                prop_assert_eq!(ids, (0..packets.len() as u32).collect::<Vec<_>>());
+
+                let statistics = link.statistics();
+                let arrived = statistics.transmissions - statistics.losses;
+                let counted = [arrived, statistics.losses, statistics.queue_drops];
+                let seen = [outcome.arrived.len(), outcome.lost.len(), outcome.dropped.len()];
+                prop_assert_eq!(counted, seen.map(|n| n as u64));
+                let sent_bytes = |id: &u32| u64::from(packets[*id as usize].1.bytes);
+                let sent = outcome.arrived.iter().map(|(_, id)| id).chain(&outcome.lost);
+                let bytes: u64 = sent.map(sent_bytes).sum();
+                prop_assert_eq!(statistics.transmitted_bytes, bytes);
+                prop_assert!(outcome.arrived.windows(2).all(|pair| pair[0].0 < pair[1].0), "one at a time");
+
+                drive(&mut lazy, &packets, |i| polls >> (i % 64) & 1 == 1);
+                prop_assert_eq!(lazy.statistics(), link.statistics());
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! What is counted of a link.
+
+use crossfade_core::{DelayHistogram, SimTime};
+
+/// What happened on one link.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct LinkStatistics {
+    /// Packets put on the link, lost ones included.
+    pub transmissions: u64,
+    /// Bytes put on the link, lost ones included.
+    pub transmitted_bytes: u64,
+    /// Transmissions that the channel lost.
+    pub losses: u64,
+    /// Packets that the queue turned away or dropped later.
+    pub queue_drops: u64,
+    /// Packets that the queue marked "congestion experienced" (RFC 3168).
+    pub ecn_marks: u64,
+    /// The sum, in seconds, of the times that packets waited in the queue. Divided by the time passed it is
+    /// the mean number of packets in the queue (Little's law). A real number: the sum can exceed [`SimTime`].
+    pub waiting_s: f64,
+    /// How long packets waited in the queue before they were put on the link, where the link was asked to
+    /// measure it.
+    pub queueing_delay: Option<Box<DelayHistogram>>,
+}
+
+impl LinkStatistics {
+    /// What was counted since the statistics of this link were `earlier`: after a warm-up.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            transmissions: self.transmissions - earlier.transmissions,
+            transmitted_bytes: self.transmitted_bytes - earlier.transmitted_bytes,
+            losses: self.losses - earlier.losses,
+            queue_drops: self.queue_drops - earlier.queue_drops,
+            ecn_marks: self.ecn_marks - earlier.ecn_marks,
+            waiting_s: self.waiting_s - earlier.waiting_s,
+            queueing_delay: self.queueing_delay.as_ref().map(|now| match &earlier.queueing_delay {
+                Some(earlier) => Box::new(now.since(earlier)),
+                None => now.clone(),
+            }),
+        }
+    }
+
+    /// The mean number of packets in the queue over `duration`.
+    pub fn queue_mean_packets(&self, duration: SimTime) -> f64 {
+        self.waiting_s / duration.as_secs_f64()
+    }
+
+    /// Zero everywhere, with the distribution of the queueing delay.
+    pub(crate) fn with_queueing_delay() -> Self {
+        Self { queueing_delay: Some(Box::default()), ..Self::default() }
+    }
+
+    /// A packet is put on the link after it has waited for `queueing_delay`.
+    #[inline]
+    pub(crate) fn on_transmission(&mut self, bytes: u32, queueing_delay: SimTime) {
+        self.transmissions += 1;
+        self.transmitted_bytes += u64::from(bytes);
+        if queueing_delay > SimTime::ZERO {
+            self.waiting_s += queueing_delay.as_secs_f64();
+        }
+        if let Some(histogram) = &mut self.queueing_delay {
+            histogram.record(queueing_delay);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The packets at the senders' interfaces, for captures.
+
+use crossfade_core::SimTime;
+use crossfade_transport::{Ack, Segment};
+
+/// Sees every packet that a sender gives to the network or gets from it, with all its fields.
+///
+/// As with [`crossfade_core::Observer`], it costs nothing when absent: the engine is generic over it.
+pub trait Capture {
+    /// Whether there is anybody to see them; where false an engine skips the calls.
+    const ENABLED: bool = true;
+
+    /// The sender of `flow` sends `segment` in a packet of `bytes`.
+    fn segment(&mut self, now: SimTime, flow: u32, bytes: u32, segment: &Segment);
+
+    /// An acknowledgement in a packet of `bytes` reaches the sender of `flow`.
+    fn ack(&mut self, now: SimTime, flow: u32, bytes: u32, ack: &Ack);
+
+    /// A source without feedback sends datagram number `seq` in a packet of `bytes`.
+    fn datagram(&mut self, now: SimTime, flow: u32, bytes: u32, seq: u64);
+}
+
+/// Nobody captures.
+impl Capture for () {
+    const ENABLED: bool = false;
+
+    fn segment(&mut self, _now: SimTime, _flow: u32, _bytes: u32, _segment: &Segment) {}
+
+    fn ack(&mut self, _now: SimTime, _flow: u32, _bytes: u32, _ack: &Ack) {}
+
+    fn datagram(&mut self, _now: SimTime, _flow: u32, _bytes: u32, _seq: u64) {}
+}
+
+impl<C: Capture> Capture for &mut C {
+    const ENABLED: bool = C::ENABLED;
+
+    fn segment(&mut self, now: SimTime, flow: u32, bytes: u32, segment: &Segment) {
+        (**self).segment(now, flow, bytes, segment);
+    }
+
+    fn ack(&mut self, now: SimTime, flow: u32, bytes: u32, ack: &Ack) {
+        (**self).ack(now, flow, bytes, ack);
+    }
+
+    fn datagram(&mut self, now: SimTime, flow: u32, bytes: u32, seq: u64) {
+        (**self).datagram(now, flow, bytes, seq);
+    }
+}

@@ -1,0 +1,133 @@
+//! The two hosts of a flow, and what the engine keeps about them.
+
+use crate::network::{Carriage, FlowConfig, Source, Tcp};
+use crate::statistics::FlowStatistics;
+use crate::workload::OnOffSource;
+use crossfade_core::{SimTime, Stream, TcpSnapshot};
+use crossfade_transport::{Receiver, Sender};
+
+/// Both ends of a TCP connection.
+pub(crate) struct Connection {
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
+    /// The timer event that counts; earlier ones still in the queue are ignored.
+    pub(crate) timer_at: Option<SimTime>,
+    /// The same for an acknowledgement held back.
+    pub(crate) ack_timer_at: Option<SimTime>,
+    /// The sum and the number of the round trips that the sender had measured when it was last asked.
+    pub(crate) rtt_samples: (f64, u64),
+    /// What the application has to send; `u64::MAX` is without end.
+    pub(crate) segments: u64,
+}
+
+impl Connection {
+    fn new(tcp: &Tcp) -> Self {
+        let Tcp { config, congestion } = tcp;
+        Self {
+            sender: match congestion {
+                Some(congestion) => Sender::with_congestion_control(config, congestion()),
+                None => Sender::new(config),
+            },
+            receiver: Receiver::new(config),
+            timer_at: None,
+            ack_timer_at: None,
+            rtt_samples: (0.0, 0),
+            segments: config.segments.unwrap_or(u64::MAX),
+        }
+    }
+}
+
+/// A source of datagrams.
+pub(crate) struct Datagrams {
+    pub(crate) source: OnOffSource,
+    pub(crate) next_seq: u64,
+}
+
+pub(crate) enum Hosts {
+    Tcp(Connection),
+    Udp(Datagrams),
+}
+
+/// The access lines of the two hosts; [`crate::path::LineTable::NONE`] where there is no delay.
+#[derive(Clone, Copy)]
+pub(crate) struct Lines {
+    pub(crate) sender: u32,
+    pub(crate) receiver: u32,
+}
+
+/// A flow of the engine's table.
+pub(crate) struct Flow {
+    pub(crate) hosts: Hosts,
+    pub(crate) carriage: Carriage,
+    pub(crate) lines: Lines,
+    /// Its place in the engine's table of flows.
+    pub(crate) place: u32,
+    /// What observers call it. Places in the table are used again, these numbers are not.
+    pub(crate) id: u32,
+    /// The arrivals that it belongs to, if it came and will go.
+    pub(crate) arrivals: Option<u32>,
+    /// Since its start. What the sender counts itself is filled in when it is asked for.
+    pub(crate) counts: FlowStatistics,
+    /// The sum over all arrivals at the receiver of the time since they were sent.
+    pub(crate) one_way_delay_sum: SimTime,
+}
+
+impl Flow {
+    /// A flow that has sent nothing. `stream` is for the times of an on-off source.
+    pub(crate) fn new(
+        config: &FlowConfig,
+        place: u32,
+        lines: Lines,
+        measures_delays: bool,
+        stream: impl FnOnce() -> Stream,
+    ) -> Self {
+        let hosts = match &config.source {
+            Source::Tcp(tcp) => Hosts::Tcp(Connection::new(tcp)),
+            Source::Udp(on_off) => Hosts::Udp(Datagrams {
+                source: OnOffSource::new(*on_off, config.carriage.packet_size, stream()),
+                next_seq: 0,
+            }),
+        };
+        let histogram = || measures_delays.then(Box::default);
+        let (rtt, one_way_delay) = (histogram(), histogram());
+        Self {
+            hosts,
+            carriage: config.carriage,
+            lines,
+            place,
+            id: place,
+            arrivals: None,
+            counts: FlowStatistics { start: config.start, rtt, one_way_delay, ..FlowStatistics::default() },
+            one_way_delay_sum: SimTime::ZERO,
+        }
+    }
+
+    /// The variables that traces show, and the oldest segment not yet acknowledged.
+    pub(crate) fn snapshot(&self) -> TcpSnapshot {
+        match &self.hosts {
+            Hosts::Tcp(tcp) => tcp.sender.snapshot(),
+            Hosts::Udp(_) => TcpSnapshot::default(),
+        }
+    }
+
+    /// What was counted since the start.
+    pub(crate) fn totals(&self) -> FlowStatistics {
+        let mut totals = self.counts.clone();
+        totals.one_way_delay_sum_s = self.one_way_delay_sum.as_secs_f64();
+        if let Hosts::Tcp(tcp) = &self.hosts {
+            let sender = tcp.sender.statistics();
+            (totals.rtt_sum_s, totals.rtt_samples) = tcp.sender.rtt_samples();
+            totals.spurious_timeouts = sender.spurious_timeouts;
+            totals.spurious_fast_retransmits = sender.spurious_fast_retransmits;
+            totals.tail_loss_probes = sender.tail_loss_probes;
+            totals.ecn_reductions = sender.ecn_reductions;
+        }
+        totals
+    }
+
+    /// Whether everything was sent and acknowledged, and nothing is left between the hosts.
+    pub(crate) fn has_ended(&self) -> bool {
+        let Hosts::Tcp(tcp) = &self.hosts else { return false };
+        tcp.sender.is_done() && self.counts.in_flight() == 0
+    }
+}

@@ -1,0 +1,302 @@
+//! One way through the network: access delays of the hosts, and links in series between them.
+//!
+//! A packet stays in one place while a [`Ticket`] travels for it: what passes through many queues is small.
+
+use crossfade_core::SimTime;
+use crossfade_link::{Departure, Hop, HopConfig, Link, LinkConfig, LinkStatistics, Push, Queue, QueueError};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Index;
+
+/// Stands for a packet under way.
+///
+/// Two words, so that it travels in registers: every segment passes through half a dozen hands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ticket {
+    /// Its place among the [`Packets`], and in the upper half whose it is: a place in the engine's table of flows.
+    place_and_flow: u64,
+    /// Size on the wire, and in the upper half what queues may do and did to it (RFC 3168 section 5).
+    bytes_and_ecn: u64,
+}
+
+impl Ticket {
+    const ECN_CAPABLE: u64 = 1 << 32;
+    /// Congestion experienced.
+    const MARKED: u64 = 1 << 33;
+    /// The mark has been counted.
+    const COUNTED: u64 = 1 << 34;
+
+    #[inline]
+    pub(crate) fn new(place: u32, flow: u32, bytes: u32, is_ecn_capable: bool) -> Self {
+        Self {
+            place_and_flow: u64::from(flow) << 32 | u64::from(place),
+            bytes_and_ecn: u64::from(is_ecn_capable) << 32 | u64::from(bytes),
+        }
+    }
+
+    #[inline]
+    fn place(self) -> usize {
+        self.place_and_flow as u32 as usize
+    }
+
+    #[inline]
+    pub(crate) fn flow(self) -> usize {
+        (self.place_and_flow >> 32) as usize
+    }
+
+    #[inline]
+    pub(crate) fn bytes(self) -> u32 {
+        self.bytes_and_ecn as u32
+    }
+
+    /// Whether it has experienced congestion.
+    #[inline]
+    pub(crate) fn is_marked(self) -> bool {
+        self.bytes_and_ecn & Self::MARKED != 0
+    }
+
+    /// Whether a queue has marked it since this was last asked.
+    #[inline]
+    pub(crate) fn take_mark(&mut self) -> bool {
+        let is_new = self.bytes_and_ecn & (Self::MARKED | Self::COUNTED) == Self::MARKED;
+        if is_new {
+            self.bytes_and_ecn |= Self::COUNTED;
+        }
+        is_new
+    }
+}
+
+impl crossfade_link::Packet for Ticket {
+    #[inline]
+    fn bytes(&self) -> u32 {
+        Self::bytes(*self)
+    }
+
+    fn flow(&self) -> u32 {
+        Self::flow(*self) as u32
+    }
+
+    fn is_ecn_capable(&self) -> bool {
+        self.bytes_and_ecn & Self::ECN_CAPABLE != 0
+    }
+
+    fn mark_ce(&mut self) {
+        self.bytes_and_ecn |= Self::MARKED;
+    }
+}
+
+/// What the packets under way carry.
+pub(crate) struct Packets<P> {
+    places: Vec<P>,
+    free: Vec<u32>,
+}
+
+impl<P> Packets<P> {
+    /// Keeps what a packet carries; where.
+    #[inline]
+    pub(crate) fn keep(&mut self, packet: P) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.places[place as usize] = packet;
+            return place;
+        }
+        self.places.push(packet);
+        self.places.len() as u32 - 1
+    }
+
+    /// The packet has left the network.
+    #[inline]
+    pub(crate) fn forget(&mut self, ticket: Ticket) {
+        self.free.push(ticket.place() as u32);
+    }
+}
+
+impl<P> Index<Ticket> for Packets<P> {
+    type Output = P;
+
+    #[inline]
+    fn index(&self, ticket: Ticket) -> &P {
+        &self.places[ticket.place()]
+    }
+}
+
+/// The access segments of all hosts that have the same delay: no rate, no loss. What enters first leaves
+/// first, so that one event is enough for however many hosts and packets.
+pub(crate) struct DelayLine {
+    delay: SimTime,
+    under_way: VecDeque<(SimTime, Ticket)>,
+}
+
+impl DelayLine {
+    fn new(delay: SimTime) -> Self {
+        Self { delay, under_way: VecDeque::new() }
+    }
+
+    /// Takes a packet; when it comes out, if nothing else comes out before.
+    pub(crate) fn push(&mut self, now: SimTime, ticket: Ticket) -> Option<SimTime> {
+        let at = now + self.delay;
+        let was_empty = self.under_way.is_empty();
+        self.under_way.push_back((at, ticket));
+        was_empty.then_some(at)
+    }
+
+    /// When the next packet comes out.
+    pub(crate) fn next_event(&self) -> Option<SimTime> {
+        self.under_way.front().map(|(at, _)| *at)
+    }
+
+    /// The next packet that has come out by `now`.
+    pub(crate) fn advance(&mut self, now: SimTime) -> Option<Ticket> {
+        self.next_event().filter(|&at| at <= now)?;
+        self.under_way.pop_front().map(|(_, ticket)| ticket)
+    }
+}
+
+/// A link of a path with its place in the queue of events.
+pub(crate) struct PathLink {
+    link: AnyLink,
+    rate_bps: Option<f64>,
+    /// The event that counts; others still in the queue are ignored. [`SimTime::MAX`] if there is none.
+    event_at: SimTime,
+}
+
+/// The usual kind of link is known to the compiler.
+enum AnyLink {
+    Hop(Hop<Ticket>),
+    Other(Box<dyn Link<Ticket> + Send>),
+}
+
+impl PathLink {
+    fn new(config: LinkConfig, measures_delays: bool) -> Result<Self, QueueError> {
+        let rate_bps = config.rate_bps;
+        let LinkConfig { delay, queue, loss, .. } = config;
+        let link = match queue {
+            Queue::DropTail(queue_limit) => {
+                let hop = Hop::new(HopConfig { rate_bps, delay, queue_limit, loss });
+                AnyLink::Hop(if measures_delays { hop.with_queueing_delay() } else { hop })
+            }
+            queue => AnyLink::Other(LinkConfig { rate_bps, delay, queue, loss }.build()?),
+        };
+        Ok(Self { link, rate_bps, event_at: SimTime::MAX })
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, now: SimTime, ticket: Ticket) -> Push {
+        match &mut self.link {
+            AnyLink::Hop(hop) => hop.push(now, ticket),
+            AnyLink::Other(link) => link.push(now, ticket),
+        }
+    }
+
+    /// Whether the event that happens at `now` is the one that counts; then there is none any more.
+    #[inline]
+    pub(crate) fn take_event(&mut self, now: SimTime) -> bool {
+        let counts = self.event_at == now;
+        if counts {
+            self.event_at = SimTime::MAX;
+        }
+        counts
+    }
+
+    /// When to schedule an event, if none comes in time.
+    #[inline]
+    pub(crate) fn missing_event(&mut self) -> Option<SimTime> {
+        let next = match &self.link {
+            AnyLink::Hop(hop) => hop.next_event(),
+            AnyLink::Other(link) => link.next_event(),
+        };
+        let at = next.unwrap_or(SimTime::MAX);
+        let is_missing = at < self.event_at;
+        if is_missing {
+            self.event_at = at;
+        }
+        is_missing.then_some(at)
+    }
+
+    /// The next packet that has left by `now`.
+    #[inline]
+    pub(crate) fn advance(&mut self, now: SimTime) -> Option<Departure<Ticket>> {
+        match &mut self.link {
+            AnyLink::Hop(hop) => hop.advance(now),
+            AnyLink::Other(link) => link.advance(now),
+        }
+    }
+
+    /// When the transmitter has sent everything it holds, where that is known.
+    pub(crate) fn idle_at(&self) -> Option<SimTime> {
+        match &self.link {
+            AnyLink::Hop(hop) => Some(hop.idle_at()),
+            AnyLink::Other(_) => None,
+        }
+    }
+
+    pub(crate) fn rate_bps(&self) -> Option<f64> {
+        self.rate_bps
+    }
+
+    pub(crate) fn statistics(&self) -> &LinkStatistics {
+        match &self.link {
+            AnyLink::Hop(hop) => hop.statistics(),
+            AnyLink::Other(link) => link.statistics(),
+        }
+    }
+}
+
+/// The whole way. Which lines a packet takes is written in its flow.
+pub(crate) struct Path<P> {
+    pub(crate) packets: Packets<P>,
+    /// From the hosts to the first link.
+    pub(crate) entries: Vec<DelayLine>,
+    /// One after the other.
+    pub(crate) links: Vec<PathLink>,
+    /// From the last link to the hosts.
+    pub(crate) exits: Vec<DelayLine>,
+}
+
+impl<P> Path<P> {
+    pub(crate) fn new(
+        entries: &[SimTime],
+        links: Vec<LinkConfig>,
+        exits: &[SimTime],
+        measures_delays: bool,
+    ) -> Result<Self, QueueError> {
+        let lines = |delays: &[SimTime]| delays.iter().map(|&delay| DelayLine::new(delay)).collect();
+        let links = links.into_iter().map(|link| PathLink::new(link, measures_delays));
+        Ok(Self {
+            packets: Packets { places: Vec::new(), free: Vec::new() },
+            entries: lines(entries),
+            links: links.collect::<Result<_, _>>()?,
+            exits: lines(exits),
+        })
+    }
+
+    /// What each link has counted so far.
+    pub(crate) fn statistics(&self) -> Vec<LinkStatistics> {
+        self.links.iter().map(|link| link.statistics().clone()).collect()
+    }
+}
+
+/// Gives hosts of equal delay the same line.
+#[derive(Default)]
+pub(crate) struct LineTable {
+    delays: Vec<SimTime>,
+    lines: BTreeMap<SimTime, u32>,
+}
+
+impl LineTable {
+    /// No place of a line.
+    pub(crate) const NONE: u32 = u32::MAX;
+
+    /// The line of a host that is `delay` away.
+    pub(crate) fn line(&mut self, delay: SimTime) -> u32 {
+        if delay == SimTime::ZERO {
+            return Self::NONE;
+        }
+        *self.lines.entry(delay).or_insert_with(|| {
+            self.delays.push(delay);
+            self.delays.len() as u32 - 1
+        })
+    }
+
+    pub(crate) fn delays(&self) -> &[SimTime] {
+        &self.delays
+    }
+}

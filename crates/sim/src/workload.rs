@@ -1,0 +1,259 @@
+//! What flows have to send, and when they come: size distributions, on-off sources.
+
+use crate::network::NetworkError;
+use crossfade_core::{SimTime, Stream};
+use rand::Rng;
+
+/// A distribution of sizes or times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Distribution {
+    /// Always the same.
+    Fixed(f64),
+    /// Exponential.
+    Exponential {
+        /// The mean.
+        mean: f64,
+    },
+    /// Pareto's law cut at both ends: P[X > x] is (`min`/x)^`shape` up to a constant, for x from `min` to
+    /// `max`.
+    BoundedPareto {
+        /// The tail index; sizes of files on the web have 1.1 to 1.3 (Crovella and Bestavros 1997).
+        shape: f64,
+        /// The least value.
+        min: f64,
+        /// The greatest value.
+        max: f64,
+    },
+}
+
+impl Distribution {
+    /// One draw of the stream, whatever the distribution.
+    pub fn sample(self, stream: &mut Stream) -> f64 {
+        // Uniform on (0, 1) without the end points: the logarithm is finite.
+        let u = ((stream.next_u64() >> 12) as f64 + 0.5) * f64::EPSILON;
+        match self {
+            Self::Fixed(value) => value,
+            Self::Exponential { mean } => -mean * libm::log(u),
+            // Inversion of F(x) = (1 - (min/x)^shape) / (1 - (min/max)^shape).
+            Self::BoundedPareto { shape, min, max } => {
+                min * libm::pow(1.0 - u * (1.0 - libm::pow(min / max, shape)), -1.0 / shape)
+            }
+        }
+    }
+
+    /// The mean.
+    pub fn mean(self) -> f64 {
+        match self {
+            Self::Fixed(mean) | Self::Exponential { mean } => mean,
+            Self::BoundedPareto { shape, min, max } => {
+                let mass = 1.0 - libm::pow(min / max, shape);
+                if shape == 1.0 {
+                    min * libm::log(max / min) / mass
+                } else {
+                    let tail = libm::pow(min / max, shape - 1.0);
+                    min * shape / (shape - 1.0) * (1.0 - tail) / mass
+                }
+            }
+        }
+    }
+
+    /// Refuses what is no distribution of positive numbers.
+    pub(crate) fn check(self, key: &str) -> Result<(), NetworkError> {
+        let positive = |name: &str, value: f64| {
+            if value > 0.0 && value.is_finite() {
+                return Ok(());
+            }
+            Err(NetworkError(format!("{key}{name} = {value:?}: must be above 0")))
+        };
+        match self {
+            Self::Fixed(value) => positive("", value),
+            Self::Exponential { mean } => positive(".mean", mean),
+            Self::BoundedPareto { shape, min, max } => {
+                positive(".shape", shape)?;
+                positive(".min", min)?;
+                positive(".max", max)?;
+                if max >= min {
+                    return Ok(());
+                }
+                Err(NetworkError(format!("{key}.max = {max:?}: must be at least min, {min:?}")))
+            }
+        }
+    }
+}
+
+/// A source without feedback that sends at a constant rate while it is on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OnOff {
+    /// Bit rate while on, in bit/s, of whole packets.
+    pub rate_bps: f64,
+    /// How long it is on, in seconds.
+    pub on_s: Distribution,
+    /// How long it is off, in seconds; `None` never switches it off.
+    pub off_s: Option<Distribution>,
+}
+
+impl OnOff {
+    /// The mean rate in bit/s.
+    pub fn mean_rate_bps(&self) -> f64 {
+        let on = self.on_s.mean();
+        self.rate_bps * self.off_s.map_or(1.0, |off| on / (on + off.mean()))
+    }
+
+    pub(crate) fn check(&self, key: &str) -> Result<(), NetworkError> {
+        if !(self.rate_bps > 0.0 && self.rate_bps.is_finite()) {
+            let rate = self.rate_bps;
+            return Err(NetworkError(format!("{key}.rate_bps = {rate:?}: must be above 0")));
+        }
+        self.on_s.check(&format!("{key}.on_s"))?;
+        self.off_s.map_or(Ok(()), |off| off.check(&format!("{key}.off_s")))
+    }
+}
+
+/// An on-off source at work. Its clock stands still while it is off, so that the mean rate is exact however
+/// short the times are.
+#[derive(Clone, Debug)]
+pub(crate) struct OnOffSource {
+    config: OnOff,
+    /// Between two packets while on.
+    gap: SimTime,
+    /// What is left of the time that it is on.
+    on_left: SimTime,
+    stream: Stream,
+}
+
+impl OnOffSource {
+    /// A source that switches on now.
+    pub(crate) fn new(config: OnOff, packet_size: u32, mut stream: Stream) -> Self {
+        let gap = SimTime::to_transmit(packet_size, config.rate_bps);
+        let on_left = match config.off_s {
+            Some(_) => SimTime::from_secs_f64(config.on_s.sample(&mut stream)),
+            None => SimTime::MAX,
+        };
+        Self { config, gap, on_left, stream }
+    }
+
+    /// When the packet after the one sent at `now` follows.
+    pub(crate) fn next_after(&mut self, now: SimTime) -> SimTime {
+        let Some(off_s) = self.config.off_s else { return now.saturating_add(self.gap) };
+        let (mut at, mut wait) = (now, self.gap);
+        while self.on_left < wait {
+            let off = SimTime::from_secs_f64(off_s.sample(&mut self.stream));
+            at = at.saturating_add(self.on_left).saturating_add(off);
+            wait = wait - self.on_left;
+            // A time of less than a nanosecond must not keep the loop from ending.
+            self.on_left =
+                SimTime::from_secs_f64(self.config.on_s.sample(&mut self.stream)).max(SimTime::from_nanos(1));
+        }
+        self.on_left = self.on_left - wait;
+        at.saturating_add(wait)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossfade_core::RunSeed;
+
+    fn stream(name: &str) -> Stream {
+        RunSeed { seed: 5, run: 0 }.stream(name)
+    }
+
+    #[test]
+    fn frequencies_are_those_of_the_law() {
+        let pareto = Distribution::BoundedPareto { shape: 1.2, min: 2.0, max: 500.0 };
+        // P[X > x] of the bounded law.
+        let above = |x: f64| {
+            let cut = (2.0_f64 / 500.0).powf(1.2);
+            ((2.0 / x).powf(1.2) - cut) / (1.0 - cut)
+        };
+        let n = 40_000;
+        let mut s = stream("pareto");
+        let draws: Vec<f64> = (0..n).map(|_| pareto.sample(&mut s)).collect();
+        assert!(draws.iter().all(|x| (2.0..=500.0).contains(x)));
+        for x in [2.5, 4.0, 20.0, 200.0] {
+            let expected = above(x);
+            let share = draws.iter().filter(|&&draw| draw > x).count() as f64 / f64::from(n);
+            let four_sigma = 4.0 * (expected * (1.0 - expected) / f64::from(n)).sqrt();
+            assert!((share - expected).abs() < four_sigma, "P[X > {x}]: {share} against {expected}");
+        }
+        let mut s = stream("exponential");
+        let exponential = Distribution::Exponential { mean: 3.0 };
+        let mean = (0..n).map(|_| exponential.sample(&mut s)).sum::<f64>() / f64::from(n);
+        assert!((mean - 3.0).abs() < 4.0 * 3.0 / f64::from(n).sqrt(), "{mean}");
+    }
+
+    #[test]
+    fn means_are_those_of_the_integral() {
+        for shape in [0.7, 1.0, 1.2, 2.5] {
+            let (min, max) = (2.0_f64, 500.0_f64);
+            // E[X] = min + the integral of P[X > x], by the trapezoidal rule in log x.
+            let cut = (min / max).powf(shape);
+            let steps = 20_000;
+            let point = |i: i32| {
+                let x = min * (max / min).powf(f64::from(i) / f64::from(steps));
+                x * ((min / x).powf(shape) - cut) / (1.0 - cut)
+            };
+            let width = (max / min).ln() / f64::from(steps);
+            let inner: f64 = (1..steps).map(point).sum();
+            let integral = (inner + f64::midpoint(point(0), point(steps))) * width;
+            let mean = Distribution::BoundedPareto { shape, min, max }.mean();
+            assert!(
+                (mean - (min + integral)).abs() < 1e-5 * mean,
+                "shape {shape}: {mean}, {}",
+                min + integral
+            );
+        }
+    }
+
+    #[test]
+    fn an_on_off_source_keeps_its_mean_rate_and_its_gaps() {
+        // 1000 bytes at 8 Mbit/s: a packet each millisecond while on.
+        let ms = SimTime::from_millis;
+        let config = OnOff {
+            rate_bps: 8e6,
+            on_s: Distribution::Fixed(0.0025),
+            off_s: Some(Distribution::Fixed(0.01)),
+        };
+        let mut source = OnOffSource::new(config, 1000, stream("fixed"));
+        let mut now = SimTime::ZERO;
+        let times: Vec<u64> = (0..6)
+            .map(|_| {
+                now = source.next_after(now);
+                now.as_nanos() / 1000
+            })
+            .collect();
+        // On from 0 to 2.5 ms, from 12.5 to 15 ms, from 25 ms on.
+        assert_eq!(times, [1000, 2000, 13_000, 14_000, 15_000, 26_000]);
+
+        let config = OnOff {
+            on_s: Distribution::Exponential { mean: 0.004 },
+            off_s: Some(Distribution::Exponential { mean: 0.012 }),
+            ..config
+        };
+        let mut source = OnOffSource::new(config, 1000, stream("exponential"));
+        let packets = 40_000;
+        let end = (0..packets).fold(SimTime::ZERO, |now, _| source.next_after(now));
+        let rate = f64::from(packets) * 8000.0 / end.as_secs_f64();
+        // About 10,000 periods; the relative deviation of on and off together is below 2 %.
+        assert!((rate / config.mean_rate_bps() - 1.0).abs() < 0.04, "{rate}");
+        assert!(ms(1) <= end);
+    }
+
+    #[test]
+    fn what_is_no_distribution_is_refused() {
+        for (distribution, message) in [
+            (Distribution::Fixed(0.0), "size = 0.0: must be above 0"),
+            (Distribution::Exponential { mean: f64::NAN }, "size.mean = NaN: must be above 0"),
+            (
+                Distribution::BoundedPareto { shape: 1.0, min: 3.0, max: 2.0 },
+                "size.max = 2.0: must be at least min, 3.0",
+            ),
+            (
+                Distribution::BoundedPareto { shape: -1.0, min: 1.0, max: 2.0 },
+                "size.shape = -1.0: must be above 0",
+            ),
+        ] {
+            assert_eq!(distribution.check("size").unwrap_err().to_string(), message);
+        }
+    }
+}
