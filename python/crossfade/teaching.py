@@ -5,7 +5,8 @@
 ...     def on_ack(self, ack):
 ...         self.cwnd = 4.0
 ...
->>> events = teaching.run("quickstart", Fixed(), set={"run.duration": "1 s"})   # doctest: +SKIP
+>>> point = {"tcp.variant": ["newreno"], "channel.p_e": [0.01]}
+>>> events = teaching.run("quickstart", Fixed(), over=point)   # doctest: +SKIP
 
 The interface is the trait ``CongestionControl`` of the crate ``transport``: what works here is a translation
 away from a built-in rule. ``docs/congestion-control.md`` has both.
