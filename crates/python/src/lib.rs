@@ -2,6 +2,7 @@
 //!
 //! The stub `python/crossfade/_crossfade.pyi` says what each function takes and gives.
 
+mod congestion;
 mod fit;
 mod interrupt;
 mod plan;
@@ -111,6 +112,7 @@ fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("GoldenError", module.py().get_type::<GoldenError>())?;
     module.add("TraceError", module.py().get_type::<TraceError>())?;
     module.add_class::<plan::Plan>()?;
+    module.add_class::<congestion::AckSample>()?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(parse_value, module)?)?;

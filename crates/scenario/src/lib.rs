@@ -45,5 +45,5 @@ pub use scenario::{
 };
 pub use schedule::Progress;
 pub use schema::{explain, schema};
-pub use simulate::{events, pcap};
+pub use simulate::{events, events_with_congestion_control, pcap};
 pub use summarise::{FlowResult, LinkResult, Metric, PointResult, summarise};

@@ -8,8 +8,13 @@ use crate::pcap::Pcap;
 use crate::plan::{Plan, Point};
 use crate::resolve::{FlowSetup, Setup, TrafficSetup};
 use crossfade_core::{DelayHistogram, RunSeed, SimTime};
-use crossfade_sim::{FlowStatistics, LinkReport, NetworkStatistics, simulate as run};
+use crossfade_sim::{
+    CongestionFactory, FlowStatistics, LinkReport, NetworkStatistics, Source, simulate as run,
+};
+use crossfade_transport::TcpConfig;
+use crossfade_transport::congestion::CongestionControl;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Metrics by name.
@@ -30,6 +35,35 @@ pub fn events(plan: &Plan, cancel: &AtomicBool) -> Result<Option<String>, Scenar
     let mut csv = EventsCsv::new();
     let seed = RunSeed { seed: plan.seed, run: 0 };
     let finished = run(network(&point.setup, seed), &mut csv, (), cancel).expect("a checked network");
+    Ok(finished.is_ok().then(|| csv.into_text()))
+}
+
+/// The same with the congestion control that `make` gives for the only connection, in place of its own.
+///
+/// # Errors
+/// The plan has several points, or something else than one connection without end.
+pub fn events_with_congestion_control(
+    plan: &Plan,
+    make: impl Fn(&TcpConfig) -> Box<dyn CongestionControl> + Send + Sync + 'static,
+    cancel: &AtomicBool,
+) -> Result<Option<String>, ScenarioError> {
+    let point = only_point(plan, "an events file")?;
+    let Some(tcp) = point.setup.only_bulk_tcp() else {
+        return Err(ScenarioError::key(
+            "flows",
+            "a congestion control is tried out on one connection without end",
+        ));
+    };
+    let config = tcp.config;
+    let factory: CongestionFactory = Arc::new(move || make(&config));
+    let mut network = network(&point.setup, RunSeed { seed: plan.seed, run: 0 });
+    for flow in &mut network.flows {
+        if let Source::Tcp(tcp) = &mut flow.source {
+            tcp.congestion = Some(Arc::clone(&factory));
+        }
+    }
+    let mut csv = EventsCsv::new();
+    let finished = run(network, &mut csv, (), cancel).expect("a checked network");
     Ok(finished.is_ok().then(|| csv.into_text()))
 }
 
