@@ -32,7 +32,7 @@ def test_csv_reads_back_as_the_same_table(rows: list[tuple[Cell, ...]]) -> None:
 @given(value=finite, ci95=st.none() | finite)
 def test_json_reads_back_as_the_same_numbers(value: float, ci95: float | None) -> None:
     metrics = {"goodput_bps": Estimate(value, ci95, 10, "simulation", "bit/s")}
-    point = Point({}, {"schema": 1}, "simulation", 10, metrics, [], [], [], [], [])
+    point = Point({}, {"schema": 1}, "simulation", 10, metrics, {}, [], [], [], [], [])
     found = json.loads(Results("", ["simulation"], 1, [point], {}).to_json())
     assert repr(found["metrics"]["goodput_bps"]) == repr({"value": value, "ci95": ci95, "unit": "bit/s"})
 

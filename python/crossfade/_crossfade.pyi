@@ -107,14 +107,20 @@ class Plan:
         With a precision only the first runs that suffice count. A result has point, axes, scenario (all
         defaults filled in), method, runs (0 where solved), complete, loss_windows (by exact analysis),
         replications (the metrics of each run), metrics ``{name: {"value", "ci95", "unit"}}``, warnings,
-        flows ``[{name: ...}]`` and links ``[{"name": "forward", name: ...}, {"name": "reverse", name:
-        ...}]``. A metric that no run defines is absent; ``ci95`` is null from a single run.
+        flows ``[{"name", "count", metric: ...}]`` and links ``[{"name": "forward", metric:
+        ...}, ...]``. A metric that no run defines is absent; ``ci95`` is null from a single run.
         """
 
     def events(self) -> str:
         """The events of run 0 of the only point, as CSV text.
 
         Raises ScenarioError if there are several points, KeyboardInterrupt on Ctrl-C.
+        """
+
+    def pcap(self) -> bytes:
+        """What the senders' network interfaces saw in run 0 of the only point, as a pcap file.
+
+        Raises ScenarioError if there are several points or no TCP, KeyboardInterrupt on Ctrl-C.
         """
 
     def events_with_congestion_control(self, control: CongestionControl) -> str:

@@ -98,15 +98,29 @@ def _results(
 
     def point(found: dict[str, Any]) -> Point:
         runs, method = found["runs"], found["method"]
+
+        def estimates(metrics: Mapping[str, Any]) -> dict[str, Estimate]:
+            return {
+                name: Estimate(metric["value"], metric["ci95"], runs, method, metric["unit"])
+                for name, metric in metrics.items()
+                if isinstance(metric, dict)
+            }
+
+        metrics = estimates(found["metrics"])
+        parts = {
+            f"{part['name']}.{name}": estimate
+            for part in [*found["flows"], *found["links"]]
+            for name, estimate in estimates(part).items()
+            # The wireless link is described by the metrics of the whole; so is a flow without a name.
+            if part["name"] and not (part["name"] == "forward" and name in metrics)
+        }
         return Point(
             axes=found["axes"],
             scenario=found["scenario"],
             method=method,
             runs=runs,
-            metrics={
-                name: Estimate(metric["value"], metric["ci95"], runs, method, metric["unit"])
-                for name, metric in found["metrics"].items()
-            },
+            metrics=metrics,
+            parts=parts,
             flows=found["flows"],
             links=found["links"],
             warnings=found["warnings"],
@@ -189,6 +203,19 @@ def events(
     plan = _load(scenario, set=set, over=over, runs=None, precision=None, seed=seed, methods=None)
     with _translated():
         return plan.events()
+
+
+def pcap(
+    scenario: Scenario, *, set: Values | None = None, over: Values | None = None, seed: int | None = None
+) -> bytes:
+    """What the senders' network interfaces see in run 0 of a single point, as the bytes of a pcap file.
+
+    IPv4 and TCP headers are real, with options and right checksums; the payload is zeros. Flow n has port
+    50000 + n. The handshake is not simulated: it stands at the instant of the flow's first packet.
+    """
+    plan = _load(scenario, set=set, over=over, runs=None, precision=None, seed=seed, methods=None)
+    with _translated():
+        return plan.pcap()
 
 
 def schema() -> str:

@@ -20,7 +20,7 @@ import typer
 
 from crossfade import __version__, api, fitting, plots, report
 from crossfade.errors import CrossfadeError, CrossfadeWarning, Interrupted, ScenarioError
-from crossfade.files import check_writable, write_text
+from crossfade.files import check_writable, write_bytes, write_text
 from crossfade.papers import PAPERS, claims, find, verdict_table
 from crossfade.papers import paper as paper_table
 from crossfade.tables import Table
@@ -163,6 +163,15 @@ def run(
             help="Write every event of the first run as CSV (a scenario of one point).",
         ),
     ] = None,
+    pcap: Annotated[
+        Path | None,
+        typer.Option(
+            "--pcap",
+            metavar="FILE",
+            help="Write what the senders' network interfaces see in the first run as a pcap file, for "
+            "Wireshark and tshark (a scenario of one point).",
+        ),
+    ] = None,
     no_cache: NoCacheOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -181,6 +190,9 @@ def run(
     if events is not None:
         check_writable(events)
         write_text(events, api.events(scenario, set=assignments, over=axes, seed=seed))
+    if pcap is not None:
+        check_writable(pcap)
+        write_bytes(pcap, api.pcap(scenario, set=assignments, over=axes, seed=seed))
     try:
         results = api.run(
             scenario,

@@ -43,6 +43,14 @@ def write_text(path: Path, text: str) -> None:
         raise OutputError(cannot_write(path, reason)) from None
 
 
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file; ``OutputError`` where that fails."""
+    try:
+        path.write_bytes(data)
+    except (OSError, ValueError) as reason:
+        raise OutputError(cannot_write(path, reason)) from None
+
+
 def check_writable(path: Path) -> None:
     """Raise ``OutputError`` now for a file that could not be written after a long run."""
     if path.is_dir():

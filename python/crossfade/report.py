@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from crossfade.results import Results, format_estimate, label
+from crossfade.results import Point, Results, format_estimate, label
 from crossfade.tables import Cell, Table
 
 if TYPE_CHECKING:
@@ -26,6 +26,24 @@ MAIN_METRICS = [
     "goodput_bps",
     "timeouts_per_slot",
     "fast_retransmits_per_slot",
+]
+FLOW_METRICS = [
+    "goodput_bps",
+    "retransmissions",
+    "timeouts",
+    "rtt_mean_s",
+    "rtt_p95_s",
+    "completion_time_s",
+    "jain_fairness",
+]
+LINK_METRICS = [
+    "frame_error_rate",
+    "queue_mean_packets",
+    "queue_drops",
+    "ecn_marks",
+    "queueing_delay_mean_s",
+    "queueing_delay_p95_s",
+    "link_utilisation",
 ]
 # Where there is no terminal to ask, tables are as wide as they need to be (up to this) instead of 80 columns.
 WIDTH_WITHOUT_TERMINAL = 160
@@ -47,6 +65,8 @@ def print_results(results: Results, to: Console) -> None:
         return
     if not results.axes:
         _print(to, _title(results.title, _how(results)), _point(results))
+        for point in results.points:
+            _print_parts(point, to)
         return
     metrics = [name for name in MAIN_METRICS if name in results.metrics]
     grid = _sweep(results, metrics)
@@ -54,6 +74,28 @@ def print_results(results: Results, to: Console) -> None:
         metrics.pop()
         grid = _sweep(results, metrics)
     _print(to, _title(results.title, f"{', '.join(results.methods)}, mean ± 95 %"), grid)
+
+
+def _print_parts(point: Point, to: Console) -> None:
+    """Flows that have names, and links, a line each."""
+    for title, parts, metrics in (
+        ("flows", point.flows, FLOW_METRICS),
+        ("links", point.links, LINK_METRICS),
+    ):
+        rows = [part for part in parts if part["name"]]
+        shown = [name for name in metrics if any(name in row for row in rows)]
+        if not rows or not shown:
+            continue
+        grid = _grid()
+        grid.add_column(title)
+        for name in shown:
+            grid.add_column(name, justify="right", no_wrap=True)
+        for row in rows:
+            count = f" x {row['count']}" if row.get("count", 1) > 1 else ""
+            found = [row.get(name) for name in shown]
+            cells = ["-" if cell is None else format_estimate(cell["value"], cell["ci95"]) for cell in found]
+            grid.add_row(f"{row['name']}{count}", *cells)
+        to.print(grid)
 
 
 def _how(results: Results) -> str:

@@ -39,8 +39,9 @@ class Estimate:
 class Point:
     """One point of a sweep (the only one where nothing is swept), by one method.
 
-    ``runs`` is 0 where a method has no randomness. ``loss_windows`` are, by exact analysis, the shares of
-    first losses that find a window of 1, 2, ... segments.
+    ``metrics`` are those of the whole, ``parts`` those of named flows and of links, as ``cubic.goodput_bps``
+    or ``reverse.queue_drops``. ``runs`` is 0 where a method has no randomness. ``loss_windows`` are, by exact
+    analysis, the shares of first losses that find a window of 1, 2, ... segments.
     """
 
     axes: dict[str, Any]
@@ -48,6 +49,7 @@ class Point:
     method: str
     runs: int
     metrics: Metrics
+    parts: Metrics
     flows: list[dict[str, Any]]
     links: list[dict[str, Any]]
     warnings: list[str]
@@ -56,7 +58,7 @@ class Point:
 
     def value(self, name: str) -> float:
         """A metric's value, NaN where it is undefined or the method does not give it."""
-        found = self.metrics.get(name)
+        found = self.metrics.get(name, self.parts.get(name))
         return math.nan if found is None or found.value is None else found.value
 
     def samples(self, name: str) -> list[float]:
@@ -64,7 +66,8 @@ class Point:
 
         Run r of every point draws the same random numbers: compare two points run by run.
         """
-        return [replication.get(name, math.nan) for replication in self.replications]
+        of_flow = f"flow:{name}"
+        return [row.get(name, row.get(of_flow, math.nan)) for row in self.replications]
 
 
 @dataclass(frozen=True)
@@ -98,19 +101,25 @@ class Results:
 
     @property
     def metrics(self) -> list[str]:
-        """The names of the metrics that at least one point has."""
+        """The names of the metrics of the whole that at least one point has."""
         return list(dict.fromkeys(name for point in self.points for name in point.metrics))
+
+    @property
+    def parts(self) -> list[str]:
+        """The names of the metrics of flows and links that at least one point has."""
+        return list(dict.fromkeys(name for point in self.points for name in point.parts))
 
     def table(self) -> Table:
         """A row a point and method: axes, ``method``, ``runs``, each metric and its ``NAME_ci95``."""
         columns = [*self.axes, "method", "runs"]
-        columns += [column for name in self.metrics for column in (name, f"{name}_ci95")]
+        names = [*self.metrics, *self.parts]
+        columns += [column for name in names for column in (name, f"{name}_ci95")]
         return Table.of(columns, (self._record(point) for point in self.points))
 
     def _record(self, point: Point) -> dict[str, Cell]:
         record: dict[str, Cell] = {axis: label(point.axes[axis]) for axis in self.axes}
         record |= {"method": point.method, "runs": point.runs}
-        for name, estimate in point.metrics.items():
+        for name, estimate in (point.metrics | point.parts).items():
             record |= {name: estimate.value, f"{name}_ci95": estimate.ci95}
         return record
 

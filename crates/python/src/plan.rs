@@ -8,6 +8,7 @@ use crossfade_transport::TcpConfig;
 use crossfade_transport::congestion::CongestionControl;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
@@ -88,6 +89,17 @@ impl Plan {
         match interruptible(py, &cancel, work, |_| Ok(())) {
             (_, Some(error)) => Err(error),
             (Ok(csv), None) => Ok(csv.unwrap_or_default()),
+            (Err(error), None) => Err(scenario_error(error)),
+        }
+    }
+
+    /// What the senders' network interfaces saw in run 0 of the only point, as a pcap file.
+    fn pcap<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let cancel = AtomicBool::new(false);
+        let work = || crossfade_scenario::pcap(&self.0, &cancel);
+        match interruptible(py, &cancel, work, |_| Ok(())) {
+            (_, Some(error)) => Err(error),
+            (Ok(file), None) => Ok(PyBytes::new(py, &file.unwrap_or_default())),
             (Err(error), None) => Err(scenario_error(error)),
         }
     }
