@@ -1,0 +1,115 @@
+"""The capture of a run, read by tshark: another program's idea of what happened on the wire."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+import warnings
+from pathlib import Path
+
+import pytest
+
+import crossfade as cf
+from tests.conftest import Cli
+
+# 20 ms each way and 10 Mbit/s; 2 % of the data and 1 % of the acknowledgements are lost.
+LINK = """
+schema = 1
+run = { duration = "20 s", runs = 1 }
+channel = { model = "iid", p_e = 0.02 }
+link = { rate = "10 Mbit/s", packet_size = "1500 B", delay = "20 ms", queue = { limit = "100 packets" } }
+reverse = { rate = "10 Mbit/s", delay = "20 ms", channel = { model = "iid", p_e = 0.01 } }
+tcp = { flavour = "rfc", variant = "sack", w_max = 64 }
+"""
+
+TSHARK = shutil.which("tshark")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _say_so_without_tshark() -> None:
+    if TSHARK is None:
+        warnings.warn("SKIPPED: no tshark (Debian: apt-get install tshark)", stacklevel=1)
+
+
+needs_tshark = pytest.mark.skipif(TSHARK is None, reason="no tshark (Debian: apt-get install tshark)")
+
+
+def tshark(file: Path, display_filter: str) -> int:
+    """How many packets a display filter selects, with every checksum verified."""
+    assert TSHARK is not None
+    checks = [f"-o{protocol}.check_checksum:TRUE" for protocol in ("ip", "tcp")]
+    found = subprocess.run(
+        [TSHARK, "-r", str(file), *checks, "-Y", display_filter, "-T", "fields", "-e", "frame.number"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return len(found.stdout.split())
+
+
+@needs_tshark
+@pytest.mark.parametrize(
+    "tcp",
+    [
+        {"tcp.variant": "sack"},
+        {"tcp.variant": "newreno"},
+        {"tcp.variant": "cubic", "tcp.rfc.profile": "linux"},
+        {"tcp.variant": "reno", "tcp.rfc.timestamps": False},
+        {"tcp": {"flavour": "ns2", "variant": "sack", "headers": "40 B"}},
+    ],
+    ids=["sack", "newreno", "cubic-linux", "reno-plain", "ns2-sack"],
+)
+def test_tshark_sees_what_we_counted(tcp: dict[str, object], tmp_path: Path) -> None:
+    file = tmp_path / "run.pcap"
+    file.write_bytes(cf.pcap(LINK, set=tcp))
+    point = cf.run(LINK, set=tcp, cache=False).points[0]
+    assert tshark(file, "_ws.malformed || ip.checksum.status == 0 || tcp.checksum.status == 0") == 0
+    assert tshark(file, "tcp.analysis.ack_lost_segment") == 0
+    data = "tcp.len > 0 && tcp.dstport == 9"
+    assert tshark(file, data) == point.value("segments_sent") > 1_000
+    # Wireshark calls a repeat out of order where it came soon, and fast or spurious where it knows better.
+    again = "tcp.analysis.retransmission || tcp.analysis.out_of_order"
+    assert tshark(file, f"({again}) && {data}") == point.value("retransmissions") > 50
+
+
+@needs_tshark
+def test_flows_are_connections(tmp_path: Path) -> None:
+    flows = """
+[flows.two]
+count = 2
+[flows.files]
+traffic = "arrivals"
+arrivals_per_s = 5
+size = "20 kB"
+[flows.voice]
+traffic = "udp"
+rate = "64 kbit/s"
+"""
+    file = tmp_path / "flows.pcap"
+    file.write_bytes(cf.pcap(LINK + flows))
+    assert tshark(file, "_ws.malformed || ip.checksum.status == 0 || tcp.checksum.status == 0") == 0
+    opened = tshark(file, "tcp.flags.syn == 1 && tcp.flags.ack == 0")
+    point = cf.run(LINK + flows, cache=False).points[0]
+    # Two that go on, and those that arrived: of the last a few are not through.
+    assert 0 <= opened - 2 - point.value("files.flows_completed") <= 5
+    assert tshark(file, "udp") == 0
+
+
+def test_a_capture_is_a_file_of_nanoseconds(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "quick.pcap"
+    options = ["--set", "run.duration=2000 slots", "--over", "tcp.variant=reno", "--over", "channel.p_e=0.01"]
+    outcome = cli("run", "quickstart", *options, "--pcap", str(file), "--quiet", "--runs", "1")
+    assert outcome.code == 0, outcome.err
+    magic, major, minor = struct.unpack("<IHH", file.read_bytes()[:8])
+    assert (magic, major, minor) == (0xA1B23C4D, 2, 4)
+
+
+def test_what_has_no_capture_is_one_line(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "no.pcap"
+    several = cli("run", "quickstart", "--pcap", str(file))
+    assert (several.code, file.exists()) == (2, False)
+    assert "a capture shows one run; the plan has 27 points" in several.err
+    udp = LINK + '[flows.voice]\ntraffic = "udp"\nrate = "64 kbit/s"\n'
+    with pytest.raises(cf.ScenarioError, match="there is no TCP to capture"):
+        cf.pcap(udp)
