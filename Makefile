@@ -35,6 +35,7 @@ test: test-rust test-python  ## all tests
 test-rust: $(VENV)/.run
 	cargo test
 	cargo check -p crossfade-python
+	cargo run --quiet --manifest-path examples/congestion-control/Cargo.toml --target-dir target > /dev/null
 
 test-python: build $(VENV)/.test
 	$(BIN)/python -m pytest
@@ -52,8 +53,8 @@ wheel: $(VENV)/.run  ## dist/*.whl, which installs without a compiler
 docs: build $(VENV)/.docs  ## docs/_build/html, with figures computed by this build
 	$(BIN)/python -m sphinx -W -b html docs docs/_build/html
 
-bench:  ## speed of the engine
-	cargo bench -p crossfade-sim
+bench:  ## speed of the engine, the links and the analysis
+	cargo bench -p crossfade-sim -p crossfade-link -p crossfade-analysis
 
 clean:  ## remove everything that was built or made
 	rm -rf $(VENV) target out dist docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -70,7 +70,7 @@ def test_tshark_sees_what_we_counted(tcp: dict[str, object], tmp_path: Path) -> 
     assert tshark(file, data) == point.value("segments_sent") > 1_000
     # Wireshark calls a repeat out of order where it came soon, and fast or spurious where it knows better.
     again = "tcp.analysis.retransmission || tcp.analysis.out_of_order"
-    assert tshark(file, f"({again}) && {data}") == point.value("retransmissions") > 50
+    assert tshark(file, f"({again}) && {data}") == point.value("retransmissions") > 30
 
 
 @needs_tshark
