@@ -5,6 +5,7 @@
 //! with the corrections that the documentation lists.
 
 mod bounds;
+mod delayed;
 mod embedded;
 mod exact;
 mod growth;
@@ -13,6 +14,7 @@ mod paper_bounds;
 mod phi;
 
 pub use bounds::{Bounds, bounds};
+pub use delayed::{Delayed, exact_delayed};
 pub use exact::{Exact, exact};
 pub use model::{AnalysisError, Model, Solution};
 pub use paper_bounds::paper_bounds;
