@@ -13,15 +13,9 @@ const LIMIT: usize = 200_000;
 #[test]
 fn without_delay_it_is_the_exact_analysis() {
     for variant in VARIANTS {
-        for (w_max, dupthresh, backoff_max_slots) in [
-            (1, 1, None),
-            (3, 2, None),
-            (4, 1, Some(40)),
-            (5, 3, None),
-            (6, 1, None),
-            (6, 2, Some(77)),
-            (8, 3, None),
-        ] {
+        for (w_max, dupthresh, backoff_max_slots) in
+            [(1, 1, None), (3, 2, None), (4, 1, Some(40)), (5, 3, None), (6, 1, None), (6, 2, Some(77))]
+        {
             for (p_gg, p_bb) in [(0.999, 0.75), (0.99, 0.2), (0.9, 0.9), (0.7, 0.3), (0.3, 0.2), (0.5, 0.99)]
             {
                 let channel = TwoStateMarkov::new(p_gg, p_bb).unwrap();
@@ -46,7 +40,7 @@ fn without_delay_it_is_the_exact_analysis() {
 fn few_losses_leave_the_window_over_the_round_trip() {
     let channel = TwoStateMarkov::new(1.0 - 1e-8, 0.5).unwrap();
     for variant in VARIANTS {
-        for (w_max, ack_delay_slots) in [(1, 1), (3, 1), (4, 5), (6, 8), (2, 20)] {
+        for (w_max, ack_delay_slots) in [(1, 1), (3, 1), (4, 5), (2, 20)] {
             let (dupthresh, timeout_slots, backoff_max_slots) = (3, 60, None);
             let model = Model { variant, w_max, dupthresh, timeout_slots, backoff_max_slots, channel };
             let throughput =
@@ -63,17 +57,21 @@ fn few_losses_leave_the_window_over_the_round_trip() {
 #[test]
 fn simulated_connections_agree() {
     const RUNS: u64 = 10;
-    const SLOTS: u64 = 20_000;
+    const SLOTS: u64 = 8000;
     let mut deviations = [const { Vec::new() }; 4];
     let mut seed = 8000;
     for fd_t in [None, Some(0.01), Some(0.08)] {
         for p_e in [0.01, 0.1, 0.3] {
-            // With K = 1 duplicates of a spurious retransmission are taken for losses, until a real one ends that:
-            // where losses are rare it takes millions of slots to see the mean.
+            // With K = 1 duplicates of a spurious retransmission are taken for losses, until a real one ends
+            // that: where losses are rare it takes millions of slots to see the mean.
             let lowest = if p_e < 0.1 { 2 } else { 1 };
-            for (w_max, dupthresh, ack_delay_slots, backoff_max_slots) in
-                [(4, lowest, 1, None), (6, 2, 2, None), (6, 3, 4, Some(800)), (8, 3, 1, None), (4, 2, 12, None)]
-            {
+            for (w_max, dupthresh, ack_delay_slots, backoff_max_slots) in [
+                (4, lowest, 1, None),
+                (6, 2, 2, None),
+                (6, 3, 4, Some(800)),
+                (5, 3, 1, None),
+                (4, 2, 12, None),
+            ] {
                 for variant in VARIANTS {
                     let channel = channel(fd_t, p_e);
                     let model =
