@@ -49,8 +49,8 @@ const MAX_BLOCKS: usize = 100;
 /// `ack_delay_slots` slots after the end of the slot of its packet.
 ///
 /// It is exact to 1e-9. A packet's timer runs `timeout_slots` from the start of its own slot, whatever the
-/// delay. The number of states grows two- to threefold with each packet of the window, and by a half with each
-/// slot of delay up to the window's; `max_states`, of some 300 bytes each, limits it.
+/// delay. The number of states grows two- to threefold with each packet of the window, and by a half with
+/// each slot of delay up to the window's; `max_states`, of some 300 bytes each, limits it.
 ///
 /// Source: the senders of Zorzi, Chockalingam, Rao, IEEE JSAC 18(7), 2000, section II, with duplicates in
 /// recovery inflating the window.
@@ -325,7 +325,7 @@ fn enumerate(model: &Model, ack_delay_slots: u32, max_states: usize) -> Result<V
         }
         rows.push(row);
         if index.len() > max_states {
-            return Err(AnalysisError::TooLarge {
+            return Err(AnalysisError::TooLargeDelayed {
                 states: "states of the whole protocol",
                 limit: max_states,
             });
@@ -384,7 +384,7 @@ fn solve(model: &Model, rows: &[Row]) -> Result<Delayed, AnalysisError> {
         }
         last = means;
     }
-    Err(AnalysisError::TooLarge { states: "rounds of the iteration", limit: MAX_ROUNDS })
+    Err(AnalysisError::TooLargeDelayed { states: "rounds of the iteration", limit: MAX_ROUNDS })
 }
 
 /// A block for each cycle that the protocol runs through while the channel stays as it is, and one for all
@@ -696,7 +696,7 @@ mod tests {
         );
         assert_eq!(
             message(&good, 3),
-            "more than 100 states of the whole protocol: use a smaller w_max, a coarser accuracy, bounds or a \
+            "more than 100 states of the whole protocol: use a smaller w_max or ack_delay_slots, or a \
              simulation"
         );
         let never = TwoStateMarkov::new(1.0, 0.5).unwrap();

@@ -101,6 +101,14 @@ pub enum AnalysisError {
         /// The delay that was asked for.
         ack_delay_slots: u32,
     },
+    /// The whole protocol has too many states, or takes too many rounds to solve.
+    #[error("more than {limit} {states}: use a smaller w_max or ack_delay_slots, or a simulation")]
+    TooLargeDelayed {
+        /// What there is too much of.
+        states: &'static str,
+        /// How many are allowed.
+        limit: usize,
+    },
     /// The exact analysis would take too long.
     #[error("more than {limit} {states}: use a smaller w_max, a coarser accuracy, bounds or a simulation")]
     TooLarge {
