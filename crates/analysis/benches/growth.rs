@@ -54,11 +54,22 @@ fn models(variant: Variant, w_max: u32) -> impl Iterator<Item = Model> {
     })
 }
 
-fn milliseconds<T>(work: impl FnOnce() -> T) -> (T, f64) {
+/// The mean of as many repetitions as the clock needs.
+fn milliseconds<T>(work: impl Fn() -> T) -> (T, f64) {
     let start = cpu_seconds();
-    let result = work();
-    (result, (cpu_seconds() - start) * 1e3)
+    let mut times = 0;
+    loop {
+        let result = work();
+        times += 1;
+        let elapsed = cpu_seconds() - start;
+        if elapsed > 20.0 * TICK_SECONDS {
+            return (result, elapsed * 1e3 / f64::from(times));
+        }
+    }
 }
+
+/// Linux may count the time of a thread in no smaller pieces.
+const TICK_SECONDS: f64 = 0.004;
 
 /// The time that this thread has had a processor, where Linux tells; others may want it, too.
 fn cpu_seconds() -> f64 {

@@ -17,7 +17,7 @@ fn main() {
     );
     println!("bound (median and worst of 24: 6 loss rates x 4 channels); T_o 100 slots");
     println!(
-        "| variant | W_max | K | paper, median | worst | tight, median | worst | below upper, median | worst |"
+        "| variant | W_max | K | paper, median | worst | tight, median | worst | below, median | worst |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     for variant in [Variant::OldTahoe, Variant::Tahoe, Variant::Reno, Variant::NewReno] {

@@ -5,6 +5,7 @@
 //! with the corrections that the documentation lists.
 
 mod bounds;
+mod delayed;
 mod embedded;
 mod exact;
 mod formula;
@@ -14,6 +15,7 @@ mod paper_bounds;
 mod phi;
 
 pub use bounds::{Bounds, bounds};
+pub use delayed::{Delayed, exact_delayed};
 pub use exact::{Exact, exact};
 pub use formula::{Formula, TcpPath, formula, padhye, padhye_approximation, square_root_law};
 pub use model::{AnalysisError, Model, Solution};

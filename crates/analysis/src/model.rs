@@ -95,6 +95,20 @@ pub enum AnalysisError {
         /// The longest timeout that was asked for.
         backoff_max_slots: u32,
     },
+    /// What SACK does depends on more than is analysed once acknowledgements take time.
+    #[error("ack_delay_slots = {ack_delay_slots}: must be 0 for sack; use newreno or a simulation")]
+    DelayedSack {
+        /// The delay that was asked for.
+        ack_delay_slots: u32,
+    },
+    /// The whole protocol has too many states, or takes too many rounds to solve.
+    #[error("more than {limit} {states}: use a smaller w_max or ack_delay_slots, or a simulation")]
+    TooLargeDelayed {
+        /// What there is too much of.
+        states: &'static str,
+        /// How many are allowed.
+        limit: usize,
+    },
     /// The exact analysis would take too long.
     #[error("more than {limit} {states}: use a smaller w_max, a coarser accuracy, bounds or a simulation")]
     TooLarge {

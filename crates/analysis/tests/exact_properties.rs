@@ -172,8 +172,8 @@ proptest! {
         };
         let here = at(p_gg, p_bb);
         let slope = 4.0 * f64::from(model.backoff_max_slots.unwrap_or(model.timeout_slots)) / (1.0 - p_bb);
-        for (p_gg, p_bb) in [(p_gg + 1e-6, p_bb), (p_gg - 1e-6, p_bb), (p_gg, p_bb + 1e-6), (p_gg, p_bb - 1e-6)] {
-            let there = at(p_gg, p_bb);
+        for (right, up) in [(1e-6, 0.0), (-1e-6, 0.0), (0.0, 1e-6), (0.0, -1e-6)] {
+            let there = at(p_gg + right, p_bb + up);
             prop_assert!((there - here).abs() <= slope * 1e-6 + 1e-8, "{} {}", here, there);
         }
     }

@@ -12,7 +12,8 @@ const WARMUP: u64 = 500;
 const T_O: u32 = 100;
 const LOSS_RATES: [f64; 5] = [0.001, 0.01, 0.03, 0.1, 0.3];
 
-/// Under heavy loss timeouts keep step with the slots for long: the runs are counted from different phases on.
+/// Under heavy loss timeouts keep step with the slots for long: the runs are counted from different phases
+/// on.
 fn a_run(seed: u64, number: u64, slots: u64) -> Run {
     Run { seed, number, warmup_slots: WARMUP + 41 * number, slots, ack_delay_slots: 0 }
 }
@@ -120,8 +121,8 @@ fn backoff() {
     assert_noise("back-off", &deviations);
 }
 
-/// Mean and variance of a cycle, and the windows at its first loss: the mean of the floor, and how often it is
-/// 1 and `W_max`.
+/// Mean and variance of a cycle, and the windows at its first loss: the mean of the floor, and how often it
+/// is 1 and `W_max`.
 #[test]
 fn cycles_and_the_windows_at_their_first_loss() {
     let mut deviations = [const { Vec::new() }; 5];

@@ -474,7 +474,8 @@ struct Retries {
     slots_squared: f64,
 }
 
-/// The timeout doubles up to its maximum with back-off. The loss before the first retry had the plain timeout.
+/// The timeout doubles up to its maximum with back-off. The loss before the first retry had the plain
+/// timeout.
 fn retries(model: &Model) -> Retries {
     let longest = model.backoff_max_slots.unwrap_or(model.timeout_slots);
     let doubled = |timeout: &u32| Some(timeout.saturating_mul(2).min(longest));

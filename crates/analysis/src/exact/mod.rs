@@ -20,8 +20,8 @@ use cycle::SecondPart;
 pub struct Exact {
     /// Throughput and transmissions.
     pub solution: Solution,
-    /// Estimated error of the throughput: what merged states may add to it, and the last change of the
-    /// iteration.
+    /// Estimated error of throughput and transmissions: what merged states may add to them, and the changes
+    /// that further cycles would make.
     pub truncation: f64,
     /// How many states the chain had.
     pub states: usize,
@@ -36,8 +36,8 @@ pub struct Exact {
     pub mean_cycle_slots: f64,
     /// The variance of the slots of a cycle over all cycles; infinite if they are too long for a number.
     pub cycle_slots_variance: f64,
-    /// In how many of the cycles the window W has the floor 1, 2, ..., `w_max` when the first packet of the cycle
-    /// is lost: shares that sum to 1. With no loss at all it is that of the first one to come.
+    /// In how many of the cycles the window W has the floor 1, 2, ..., `w_max` when the first packet of the
+    /// cycle is lost: shares that sum to 1. With no loss at all it is that of the first one to come.
     pub loss_windows: Vec<f64>,
 }
 
@@ -47,8 +47,8 @@ const W_MAX: u32 = 64;
 const MAX_STATES: usize = 1_000_000;
 /// Merged at first what is less likely than this.
 const COARSEST: f64 = 1e-4;
-/// So many cycles the chain forgets where it started, before any change is looked at: they are cheap while it is
-/// coarse.
+/// So many cycles the chain forgets where it started, before any change is looked at: they are cheap while it
+/// is coarse.
 const SETTLING: usize = 8;
 /// Below this rounding would matter.
 const MIN_ACCURACY: f64 = 1e-10;
@@ -124,8 +124,8 @@ fn cost_of_forgetting(variant: Variant) -> f64 {
     }
 }
 
-/// What all changes to come add up to, if they shrink as the last two did, or to a half each time. Unknown from
-/// one change alone.
+/// What all changes to come add up to, if they shrink as the last two did, or to a half each time. Unknown
+/// from one change alone.
 fn changes_ahead(last_change: f64, change: f64) -> f64 {
     if last_change.is_nan() {
         return f64::INFINITY;
@@ -186,8 +186,8 @@ fn never_loses(model: &Model) -> Exact {
     }
 }
 
-/// No retransmission after a timeout ever arrives: a bad run is longer than any number there is, or the channel
-/// alternates and the timeout is even.
+/// No retransmission after a timeout ever arrives: a bad run is longer than any number there is, or the
+/// channel alternates and the timeout is even.
 fn never_recovers(model: &Model) -> bool {
     let longest = model.backoff_max_slots.unwrap_or(model.timeout_slots);
     good_after(&model.channel, Bad, longest) < f64::MIN_POSITIVE

@@ -1,0 +1,709 @@
+//! Acknowledgements that take time, exactly, for small windows: the whole protocol as one finite Markov
+//! chain.
+//!
+//! The embedded chain of [`exact`](fn@crate::exact) needs every packet to be acknowledged in its slot. Here a
+//! state has all that is under way beside sender and receiver; all states that can be reached are enumerated,
+//! and their stationary distribution is solved. A state keeps only what the future depends on:
+//!
+//! - the timer of a packet only while the packet is missing at the receiver: if it has arrived, an
+//!   acknowledgement that covers it is on its way or will jump over it;
+//! - no slow-start threshold that the window has passed;
+//! - no duplicates counted where they do nothing.
+//!
+//! And where nothing is under way and nothing may be sent, time jumps to the timeout.
+
+use crate::embedded::stationary;
+use crate::model::{AnalysisError, Model, Solution};
+use crate::phi::{Bad, Good, good_after};
+use crossfade_transport::Variant;
+use std::collections::{HashMap, VecDeque};
+
+/// Steady state with acknowledgements that take time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Delayed {
+    /// Throughput and transmissions.
+    pub solution: Solution,
+    /// How many states of the protocol there are.
+    pub states: usize,
+    /// Timeouts per slot.
+    pub timeouts_per_slot: f64,
+    /// Fast retransmits per slot.
+    pub fast_retransmits_per_slot: f64,
+}
+
+/// Wider ones have too many states.
+const W_MAX: u32 = 32;
+/// The longest delay.
+const ACK_DELAY_MAX: u32 = 64;
+/// Rarer changes of the channel are beyond what the iteration resolves.
+const RAREST: f64 = 1e-9;
+/// The iteration gives up after so many rounds of so many sweeps.
+const MAX_ROUNDS: usize = 2000;
+const SWEEPS: usize = 8;
+/// When two rounds agree to this, relative to the figures.
+const TOLERANCE: f64 = 1e-13;
+/// Their chain is solved in every round.
+const MAX_BLOCKS: usize = 100;
+
+/// The throughput of the paper flavour in steady state, where an acknowledgement reaches the sender
+/// `ack_delay_slots` slots after the end of the slot of its packet.
+///
+/// It is exact to 1e-9. A packet's timer runs `timeout_slots` from the start of its own slot, whatever the
+/// delay. The number of states grows two- to threefold with each packet of the window, and by a half with
+/// each slot of delay up to the window's; `max_states`, of some 300 bytes each, limits it.
+///
+/// Source: the senders of Zorzi, Chockalingam, Rao, IEEE JSAC 18(7), 2000, section II, with duplicates in
+/// recovery inflating the window.
+///
+/// # Errors
+/// What [`Model::check`] refuses; SACK; a window above 32; a delay above 64 slots; a channel that leaves a
+/// state with a probability below 1e-9; more than `max_states` states.
+pub fn exact_delayed(
+    model: &Model,
+    ack_delay_slots: u32,
+    max_states: usize,
+) -> Result<Delayed, AnalysisError> {
+    model.check()?;
+    check(model, ack_delay_slots)?;
+    let rows = enumerate(model, ack_delay_slots, max_states)?;
+    solve(model, &rows)
+}
+
+fn check(model: &Model, ack_delay_slots: u32) -> Result<(), AnalysisError> {
+    if model.variant == Variant::Sack && ack_delay_slots > 0 {
+        return Err(AnalysisError::DelayedSack { ack_delay_slots });
+    }
+    for (parameter, value, most) in
+        [("w_max", model.w_max, W_MAX), ("ack_delay_slots", ack_delay_slots, ACK_DELAY_MAX)]
+    {
+        if value > most {
+            let allowed = format!("at most {most} with delayed acknowledgements; a simulation takes more");
+            return Err(AnalysisError::OutOfRange { parameter, value: f64::from(value), allowed });
+        }
+    }
+    for (parameter, value) in [("p_gb", model.channel.p_gb()), ("p_bg", model.channel.p_bg())] {
+        if value < RAREST {
+            let allowed = format!("at least {RAREST:e} with delayed acknowledgements");
+            return Err(AnalysisError::OutOfRange { parameter, value, allowed });
+        }
+    }
+    Ok(())
+}
+
+/// The timer of a packet that has arrived.
+const NEVER: u32 = u32::MAX;
+
+/// Sender, receiver and what is under way, at the start of a slot. Packets are counted from the oldest that
+/// is not acknowledged.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct State {
+    /// The bits of W.
+    w: u64,
+    w_th: u32,
+    dupacks: u32,
+    /// Recovery ends when everything before this is acknowledged; 0 outside recovery.
+    recover: u32,
+    /// Slots until the timer of each packet that was sent, in the current pass over the window.
+    timers: Vec<u32>,
+    /// Bit p: the receiver has packet p.
+    received: u64,
+    /// What comes back: the packet that the receiver expected, in 0, 1, ... slots from now.
+    acks: VecDeque<Option<u32>>,
+    timeout: u32,
+}
+
+/// What happens at the start of a slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Start {
+    send: Option<u32>,
+    timeouts: u32,
+    fast_retransmits: u32,
+}
+
+impl State {
+    fn new(model: &Model, ack_delay_slots: u32) -> Self {
+        Self {
+            w: 1_f64.to_bits(),
+            w_th: model.w_max,
+            dupacks: 0,
+            recover: 0,
+            timers: Vec::new(),
+            received: 0,
+            acks: vec![None; ack_delay_slots as usize + 1].into(),
+            timeout: model.timeout_slots,
+        }
+    }
+
+    fn window(&self) -> f64 {
+        f64::from_bits(self.w)
+    }
+
+    /// What arrives is seen before a timer expires, and both before the slot is filled.
+    fn start_slot(&mut self, model: &Model) -> Start {
+        let mut start = Start::default();
+        let mut retransmit = false;
+        match self.acks.pop_front().flatten() {
+            Some(acked) if acked > 0 => retransmit = self.on_new_ack(model, acked),
+            Some(_) if !self.timers.is_empty() => retransmit = self.on_duplicate(model, &mut start),
+            _ => {}
+        }
+        if self.timers.first() == Some(&0) {
+            self.on_timeout(model);
+            retransmit = false;
+            start.timeouts = 1;
+        }
+        start.send = if self.recover > 0 {
+            retransmit.then_some(0)
+        } else if (self.timers.len() as f64) < self.window().floor() {
+            self.timers.push(self.timeout);
+            Some(self.timers.len() as u32 - 1)
+        } else {
+            None
+        };
+        start
+    }
+
+    /// Returns whether to repeat the oldest packet.
+    fn on_new_ack(&mut self, model: &Model, acked: u32) -> bool {
+        self.timers.drain(..self.timers.len().min(acked as usize));
+        self.received >>= acked;
+        for ack in self.acks.iter_mut().flatten() {
+            *ack -= acked;
+        }
+        self.dupacks = 0;
+        self.timeout = model.timeout_slots;
+        let w = self.window();
+        if self.recover == 0 {
+            let increment = if w < f64::from(self.w_th) { 1.0 } else { 1.0 / w };
+            self.set_window(model, w + increment);
+            return false;
+        }
+        self.recover = self.recover.saturating_sub(acked);
+        if self.recover == 0 {
+            self.set_window(model, f64::from(self.w_th));
+            return false;
+        }
+        self.set_window(model, w + 1.0);
+        model.variant != Variant::Reno
+    }
+
+    /// Returns whether to repeat the oldest packet.
+    fn on_duplicate(&mut self, model: &Model, start: &mut Start) -> bool {
+        if self.recover > 0 {
+            self.set_window(model, self.window() + 1.0);
+            return false;
+        }
+        // More than K do as little as K + 1.
+        self.dupacks = u32::min(self.dupacks + 1, model.dupthresh.saturating_add(1));
+        if self.dupacks != model.dupthresh || model.variant == Variant::OldTahoe {
+            return false;
+        }
+        start.fast_retransmits = 1;
+        self.halve();
+        if model.variant == Variant::Tahoe {
+            self.start_over();
+            return false;
+        }
+        self.set_window(model, f64::from(self.w_th) + f64::from(model.dupthresh));
+        self.recover = self.timers.len() as u32;
+        true
+    }
+
+    fn on_timeout(&mut self, model: &Model) {
+        self.halve();
+        self.start_over();
+        self.dupacks = 0;
+        self.timeout = model
+            .backoff_max_slots
+            .map_or(self.timeout, |longest| self.timeout.saturating_mul(2).min(longest));
+    }
+
+    fn halve(&mut self) {
+        self.w_th = (self.window() / 2.0).ceil() as u32;
+    }
+
+    fn start_over(&mut self) {
+        self.w = 1_f64.to_bits();
+        self.timers.clear();
+        self.recover = 0;
+    }
+
+    fn set_window(&mut self, model: &Model, w: f64) {
+        self.w = w.min(f64::from(model.w_max)).to_bits();
+    }
+
+    /// The packet that arrives at the end of the slot, if any does. Returns whether it is new.
+    fn end_slot(&mut self, arrives: Option<u32>) -> bool {
+        let is_new = arrives.is_some_and(|seq| self.received >> seq & 1 == 0);
+        if let Some(seq) = arrives {
+            self.received |= 1 << seq;
+        }
+        self.acks.push_back(arrives.map(|_| self.received.trailing_ones()));
+        for timer in &mut self.timers {
+            if *timer != NEVER {
+                *timer -= 1;
+            }
+        }
+        self.forget();
+        is_new
+    }
+
+    /// Drops what the future does not depend on.
+    fn forget(&mut self) {
+        let expected = self.received.trailing_ones();
+        for (packet, timer) in (0..).zip(&mut self.timers) {
+            if self.received >> packet & 1 == 0 {
+                continue;
+            }
+            // Behind a missing packet it is acknowledged together with that; before it, by the first that
+            // covers it.
+            let covers = |ack: &Option<u32>| ack.is_some_and(|expected| expected > packet);
+            let acked_in = self.acks.iter().position(covers);
+            if packet > expected || acked_in.is_some_and(|slots| slots as u32 <= *timer) {
+                *timer = NEVER;
+            }
+        }
+        if self.recover > 0 {
+            self.dupacks = 0;
+        } else if self.window() >= f64::from(self.w_th) {
+            self.w_th = 1;
+        }
+    }
+
+    /// Nothing comes back and nothing may be sent: slots until the timeout. Asked after the start of a slot.
+    fn waits(&self) -> Option<u32> {
+        self.acks.iter().all(Option::is_none).then(|| self.timers[0])
+    }
+}
+
+/// Where a state leads.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    /// The next state if the channel is then bad or good.
+    next: [u32; 2],
+    slots: u32,
+    sent: bool,
+    /// Whether a packet that arrives is new.
+    is_new: bool,
+    timeouts: u32,
+    fast_retransmits: u32,
+}
+
+/// All states that can be reached, from the first.
+fn enumerate(model: &Model, ack_delay_slots: u32, max_states: usize) -> Result<Vec<Row>, AnalysisError> {
+    let start = State::new(model, ack_delay_slots);
+    let mut index = HashMap::from([(start.clone(), 0)]);
+    let mut ahead = VecDeque::from([start]);
+    let mut rows = Vec::new();
+    while let Some(mut state) = ahead.pop_front() {
+        let mut index_of = |state: State| {
+            let new = index.len() as u32;
+            *index.entry(state).or_insert_with_key(|state| {
+                ahead.push_back(state.clone());
+                new
+            })
+        };
+        let Start { send, timeouts, fast_retransmits } = state.start_slot(model);
+        let mut row =
+            Row { next: [0; 2], slots: 1, sent: send.is_some(), is_new: false, timeouts, fast_retransmits };
+        if send.is_some() {
+            let mut good = state.clone();
+            row.is_new = good.end_slot(send);
+            state.end_slot(None);
+            row.next = [index_of(state), index_of(good)];
+        } else {
+            if let Some(slots) = state.waits() {
+                row.slots = slots;
+                row.timeouts += 1;
+                state.on_timeout(model);
+                state.acks.push_back(None);
+                state.forget();
+            } else {
+                state.end_slot(None);
+            }
+            row.next = [index_of(state); 2];
+        }
+        rows.push(row);
+        if index.len() > max_states {
+            return Err(AnalysisError::TooLargeDelayed {
+                states: "states of the whole protocol",
+                limit: max_states,
+            });
+        }
+    }
+    Ok(rows)
+}
+
+/// A step from one state and channel to another.
+#[derive(Clone, Copy)]
+struct Step {
+    from: u32,
+    probability: f64,
+}
+
+/// The stationary distribution by Gauss-Seidel: each state takes what flows in from the newest values of the
+/// others. States are in the order in which they are reached, so that a sweep follows most ways to their end.
+///
+/// What is rare takes many sweeps to balance: that is solved between them on blocks of states, exactly
+/// (iterative aggregation and disaggregation, Koury, `McAllister`, Stewart, SIAM J. Alg. Disc. Meth. 5(2),
+/// 1984).
+fn solve(model: &Model, rows: &[Row]) -> Result<Delayed, AnalysisError> {
+    let (first, steps, leaves) = incoming(model, rows);
+    let (block, blocks) = blocks(rows);
+    let mut flow = vec![1.0 / (2 * rows.len()) as f64; 2 * rows.len()];
+    let mut last = [f64::NAN; 4];
+    for _ in 0..MAX_ROUNDS {
+        let inflow = |state: usize| &steps[first[state] as usize..first[state + 1] as usize];
+        for state in (0..SWEEPS).flat_map(|_| 0..2 * rows.len()) {
+            let sum: f64 = inflow(state).iter().map(|step| flow[step.from as usize] * step.probability).sum();
+            // Half way, or balancing the blocks and sweeping may go back and forth for ever.
+            flow[state] = 0.5 * (flow[state] + sum / leaves[state]);
+        }
+        let mut matrix = vec![0.0; blocks * blocks];
+        for state in 0..flow.len() {
+            for step in inflow(state) {
+                let (from, to) = (block[step.from as usize] as usize, block[state] as usize);
+                matrix[from * blocks + to] += flow[step.from as usize] * step.probability;
+            }
+        }
+        rescale(&mut flow, &block, matrix, blocks);
+        let means = means(model, rows, &mut flow);
+        let close = |(now, then): (&f64, &f64)| (now - then).abs() <= TOLERANCE * now;
+        if means.iter().zip(&last).all(close) {
+            let [new, sent, timeouts_per_slot, fast_retransmits_per_slot] = means;
+            return Ok(Delayed {
+                // Rounding only.
+                solution: Solution {
+                    throughput_per_slot: new.min(1.0),
+                    transmissions_per_slot: sent.min(1.0),
+                },
+                states: rows.len(),
+                timeouts_per_slot,
+                fast_retransmits_per_slot,
+            });
+        }
+        last = means;
+    }
+    Err(AnalysisError::TooLargeDelayed { states: "rounds of the iteration", limit: MAX_ROUNDS })
+}
+
+/// A block for each cycle that the protocol runs through while the channel stays as it is, and one for all
+/// states on their way to it: what leaves such a cycle only when the channel changes does so rarely.
+fn blocks(rows: &[Row]) -> (Vec<u32>, usize) {
+    const NONE: u32 = u32::MAX;
+    let mut block = vec![NONE; 2 * rows.len()];
+    let mut cycles = 0;
+    for channel in 0..2 {
+        let node = |state: usize| 2 * state + channel;
+        for start in 0..rows.len() {
+            let mut way = Vec::new();
+            let mut state = start;
+            // What this way has met is marked until its block is known.
+            while block[node(state)] == NONE {
+                block[node(state)] = NONE - 1;
+                way.push(state);
+                state = rows[state].next[channel] as usize;
+            }
+            let met = block[node(state)];
+            let (on_cycle, before) = if met == NONE - 1 {
+                cycles += 1;
+                let begin = way.iter().position(|on_way| *on_way == state).expect("met on this way");
+                (begin, 2 * (cycles - 1))
+            } else {
+                (way.len(), met & !1)
+            };
+            for (index, state) in way.into_iter().enumerate() {
+                block[node(state)] = before + u32::from(index >= on_cycle);
+            }
+        }
+    }
+    let blocks = usize::min(2 * cycles as usize, MAX_BLOCKS);
+    for block in &mut block {
+        *block %= blocks as u32;
+    }
+    (block, blocks)
+}
+
+/// Each block gets its share in the long run; `matrix` has the flow between blocks.
+fn rescale(flow: &mut [f64], block: &[u32], mut matrix: Vec<f64>, blocks: usize) {
+    let mut weights = vec![0.0; blocks];
+    for (flow, block) in flow.iter().zip(block) {
+        weights[*block as usize] += flow;
+    }
+    for (from, weight) in weights.iter().enumerate() {
+        let row = &mut matrix[from * blocks..(from + 1) * blocks];
+        row[from] = 0.0;
+        if row.iter().sum::<f64>() > 0.0 {
+            for p in row {
+                *p /= weight;
+            }
+        } else {
+            // Nothing is there.
+            row[usize::from(from == 0)] = 1.0;
+        }
+    }
+    if blocks > 1 {
+        let share = stationary(matrix, blocks);
+        for (flow, block) in flow.iter_mut().zip(block) {
+            let (share, weight) = (share[*block as usize], weights[*block as usize]);
+            if weight > 0.0 {
+                *flow *= share / weight;
+            }
+        }
+    }
+}
+
+/// The steps into each state with its channel (2 i + 1 if good, 2 i if bad), without those from itself; and
+/// the probability not to stay.
+fn incoming(model: &Model, rows: &[Row]) -> (Vec<u32>, Vec<Step>, Vec<f64>) {
+    let all = || {
+        rows.iter().zip(0_u32..).flat_map(|(row, i)| {
+            [Bad, Good].into_iter().flat_map(move |channel| {
+                let good = good_after(&model.channel, channel, row.slots);
+                let from = 2 * i + u32::from(channel == Good);
+                [(0, 1.0 - good), (1, good)].map(|(next, p)| (from, 2 * row.next[next] + next as u32, p))
+            })
+        })
+    };
+    let mut leaves = vec![0.0; 2 * rows.len()];
+    let mut first = vec![0_u32; 2 * rows.len() + 1];
+    for (from, to, probability) in all() {
+        if from != to {
+            leaves[from as usize] += probability;
+            first[to as usize + 1] += 1;
+        }
+    }
+    for state in 1..first.len() {
+        first[state] += first[state - 1];
+    }
+    let mut free = first.clone();
+    let mut steps = vec![Step { from: 0, probability: 0.0 }; first[first.len() - 1] as usize];
+    for (from, to, probability) in all().filter(|(from, to, _)| from != to) {
+        steps[free[to as usize] as usize] = Step { from, probability };
+        free[to as usize] += 1;
+    }
+    (first, steps, leaves)
+}
+
+/// New packets, transmissions, timeouts and fast retransmits per slot; scales `flow` to one slot.
+fn means(model: &Model, rows: &[Row], flow: &mut [f64]) -> [f64; 4] {
+    let (mut slots, mut sums) = (0.0, [0.0; 4]);
+    for (row, flow) in rows.iter().zip(flow.chunks_exact(2)) {
+        let both = flow[0] + flow[1];
+        slots += both * f64::from(row.slots);
+        if row.is_new {
+            sums[0] += flow[0] * model.channel.p_bg() + flow[1] * model.channel.p_gg();
+        }
+        if row.sent {
+            sums[1] += both;
+        }
+        sums[2] += both * f64::from(row.timeouts);
+        sums[3] += both * f64::from(row.fast_retransmits);
+    }
+    for flow in flow {
+        *flow /= slots;
+    }
+    sums.map(|sum| sum / slots)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossfade_channel::TwoStateMarkov;
+    use crossfade_core::SimTime;
+    use crossfade_transport::{Ack, AckOutcome, Flavour, Receiver, RtoConfig, RtoRule, Sender, TcpConfig};
+
+    const SLOT: SimTime = SimTime::from_millis(8);
+
+    fn model(variant: Variant, w_max: u32, dupthresh: u32, backoff_max_slots: Option<u32>) -> Model {
+        let channel = TwoStateMarkov::iid(0.5).unwrap();
+        Model { variant, w_max, dupthresh, timeout_slots: 2 * w_max + 3, backoff_max_slots, channel }
+    }
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    enum Event {
+        Timeout,
+        FastRetransmit,
+        Sent,
+        New,
+    }
+
+    /// The sender and the receiver that simulations run, slot by slot.
+    struct Machine {
+        sender: Sender,
+        receiver: Receiver,
+        acks: VecDeque<Option<Ack>>,
+        slot: u32,
+        events: Vec<(u32, Event)>,
+    }
+
+    impl Machine {
+        fn new(model: &Model, ack_delay_slots: u32) -> Self {
+            let config = TcpConfig {
+                flavour: Flavour::Paper,
+                variant: model.variant,
+                w_max: model.w_max,
+                initial_window: 1.0,
+                initial_ssthresh: f64::from(model.w_max),
+                dupthresh: model.dupthresh,
+                limited_transmit: false,
+                rto: RtoConfig {
+                    rule: RtoRule::Fixed(SLOT * u64::from(model.timeout_slots)),
+                    backoff: model.backoff_max_slots.is_some(),
+                    max: SLOT * u64::from(model.backoff_max_slots.unwrap_or(model.timeout_slots)),
+                },
+                segments: None,
+            };
+            Self {
+                sender: Sender::new(&config),
+                receiver: Receiver::new(false),
+                acks: vec![None; ack_delay_slots as usize + 1].into(),
+                slot: 0,
+                events: Vec::new(),
+            }
+        }
+
+        fn a_slot(&mut self, good: bool) {
+            let now = SLOT * u64::from(self.slot);
+            let mut happens = |event| self.events.push((self.slot, event));
+            if let Some(ack) = self.acks.pop_front().flatten()
+                && self.sender.on_ack(now, &ack) == AckOutcome::FastRetransmit
+            {
+                happens(Event::FastRetransmit);
+            }
+            if self.sender.next_timeout().is_some_and(|deadline| deadline <= now) {
+                self.sender.on_timeout(now);
+                happens(Event::Timeout);
+            }
+            let sent = self.sender.poll_transmit(now);
+            if sent.is_some() {
+                happens(Event::Sent);
+            }
+            let received = sent.filter(|_| good).map(|segment| self.receiver.on_segment(segment.seq));
+            if received.is_some_and(|received| received.is_new) {
+                happens(Event::New);
+            }
+            self.acks.push_back(received.map(|received| received.ack));
+            self.slot += 1;
+        }
+    }
+
+    /// Walks through the chain and drives the machine along; everything must happen in the same slots.
+    fn walk(model: &Model, ack_delay_slots: u32, rows: &[Row], channel: impl Iterator<Item = bool>) {
+        let mut machine = Machine::new(model, ack_delay_slots);
+        let (mut state, mut slot, mut events) = (0, 0, Vec::new());
+        for good in channel {
+            let row = rows[state];
+            // A jump leads to the slot of its timeout.
+            let timeout =
+                if row.slots > 1 || !row.sent && row.timeouts > 0 { slot + row.slots } else { slot };
+            events.extend((0..row.timeouts).map(|_| (timeout, Event::Timeout)));
+            events.extend((0..row.fast_retransmits).map(|_| (slot, Event::FastRetransmit)));
+            if row.sent {
+                events.push((slot, Event::Sent));
+            }
+            if row.is_new && good {
+                events.push((slot, Event::New));
+            }
+            (0..row.slots).for_each(|_| machine.a_slot(good));
+            slot += row.slots;
+            state = row.next[usize::from(good)] as usize;
+        }
+        events.retain(|(at, _)| *at < slot);
+        events.sort_unstable();
+        machine.events.sort_unstable();
+        assert_eq!(events, machine.events, "{model:?}, ACK delay {ack_delay_slots}");
+    }
+
+    /// The shortest way to each state.
+    fn ways(rows: &[Row]) -> Vec<Vec<bool>> {
+        let mut ways: Vec<Option<Vec<bool>>> = vec![None; rows.len()];
+        ways[0] = Some(Vec::new());
+        for (state, row) in rows.iter().enumerate() {
+            for good in [false, true] {
+                let next = row.next[usize::from(good)] as usize;
+                if ways[next].is_none() {
+                    let mut way = ways[state].clone().expect("reached before");
+                    way.push(good);
+                    ways[next] = Some(way);
+                }
+            }
+        }
+        ways.into_iter().map(|way| way.expect("reached")).collect()
+    }
+
+    const VARIANTS: [Variant; 4] = [Variant::OldTahoe, Variant::Tahoe, Variant::Reno, Variant::NewReno];
+
+    /// Every step of the chain is one of the machine that simulations run.
+    #[test]
+    fn the_machine_takes_every_step_of_the_chain() {
+        for variant in VARIANTS {
+            for (w_max, dupthresh, ack_delay_slots) in
+                [(1, 1, 0), (2, 1, 2), (3, 1, 1), (4, 2, 0), (4, 1, 2), (4, 3, 3), (5, 2, 1), (3, 2, 9)]
+            {
+                for backoff_max_slots in [None, Some(4 * w_max + 5)] {
+                    let model = model(variant, w_max, dupthresh, backoff_max_slots);
+                    let rows = enumerate(&model, ack_delay_slots, 100_000).unwrap();
+                    for way in ways(&rows) {
+                        for last in [false, true] {
+                            walk(&model, ack_delay_slots, &rows, way.iter().copied().chain([last]));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// No state has merged histories that the machine tells apart.
+    #[test]
+    fn the_machine_keeps_step_with_the_chain() {
+        let mut seed = 1_u64;
+        for variant in VARIANTS {
+            for (w_max, dupthresh, ack_delay_slots) in [(4, 1, 3), (6, 2, 1), (8, 3, 2), (6, 3, 7)] {
+                for backoff_max_slots in [None, Some(100)] {
+                    let model = model(variant, w_max, dupthresh, backoff_max_slots);
+                    let rows = enumerate(&model, ack_delay_slots, 100_000).unwrap();
+                    for p_bad in [0.1, 0.3, 0.6] {
+                        let channel = std::iter::repeat_with(|| {
+                            // Knuth's constants.
+                            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                            (seed >> 11) as f64 / (1_u64 << 53) as f64 >= p_bad
+                        });
+                        walk(&model, ack_delay_slots, &rows, channel.take(10_000));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_solved_is_refused_in_one_line() {
+        let good = model(Variant::Reno, 4, 3, None);
+        let message = |model: &Model, ack_delay_slots| {
+            exact_delayed(model, ack_delay_slots, 100).unwrap_err().to_string()
+        };
+        assert_eq!(
+            message(&Model { variant: Variant::Sack, ..good }, 1),
+            "ack_delay_slots = 1: must be 0 for sack; use newreno or a simulation"
+        );
+        assert_eq!(
+            message(&good, 65),
+            "ack_delay_slots = 65: must be at most 64 with delayed acknowledgements; a simulation takes more"
+        );
+        assert_eq!(
+            message(&Model { w_max: 33, timeout_slots: 100, ..good }, 1),
+            "w_max = 33: must be at most 32 with delayed acknowledgements; a simulation takes more"
+        );
+        assert_eq!(
+            message(&good, 3),
+            "more than 100 states of the whole protocol: use a smaller w_max or ack_delay_slots, or a \
+             simulation"
+        );
+        let never = TwoStateMarkov::new(1.0, 0.5).unwrap();
+        assert_eq!(
+            message(&Model { channel: never, ..good }, 1),
+            "p_gb = 0: must be at least 1e-9 with delayed acknowledgements"
+        );
+        assert_eq!(message(&Model { dupthresh: 0, ..good }, 1), "dupthresh = 0: must be at least 1");
+    }
+}
