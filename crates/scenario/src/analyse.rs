@@ -4,14 +4,14 @@ use crate::error::ScenarioError;
 use crate::plan::Point;
 use crate::resolve::{LossModel, Setup};
 use crate::scenario::{Method, Rto, Scenario};
-use crate::simulate::rates;
-use crossfade_analysis::{AnalysisError, Model, bounds, exact, paper_bounds};
+use crate::simulate::{Metrics, rates};
+use crossfade_analysis::{AnalysisError, Model, Solution, bounds, exact, exact_delayed, paper_bounds};
 use crossfade_channel::{Fidelity, MarkovView, NotMarkov, TwoStateMarkov};
 use crossfade_core::SimTime;
 use crossfade_sim::SenderGate;
 use crossfade_transport::{Flavour, RtoConfig, RtoRule, TcpConfig};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 /// How far an exact throughput may be from the truth: far below any simulation's interval.
@@ -28,7 +28,7 @@ pub(crate) const FIT_DISTANCES: [&str; 2] = ["fit.good_runs", "fit.bad_runs"];
 ///
 /// # Errors
 /// The first assumption of the analysis that the scenario does not meet, with the key that decides it.
-pub(crate) fn model(scenario: &Scenario, setup: &Setup) -> Result<Model, ScenarioError> {
+pub(crate) fn model(scenario: &Scenario, setup: &Setup) -> Result<Solvable, ScenarioError> {
     let tcp = only_flow(scenario, setup)?;
     let given = scenario.flows.values().next().and_then(|flow| flow.tcp.as_ref()).unwrap_or(&scenario.tcp);
     if tcp.flavour != Flavour::Paper {
@@ -37,17 +37,19 @@ pub(crate) fn model(scenario: &Scenario, setup: &Setup) -> Result<Model, Scenari
     if setup.gate != SenderGate::Slot {
         return Err(unmet("tcp.gate", given.gate, "gate \"slot\", one packet a slot"));
     }
-    let instant = "an acknowledgement at the end of the packet's own slot";
-    for (key, delay, given) in [
+    if setup.reverse.rate_bps.is_some() {
+        let assumed = "acknowledgements that take no time to transmit";
+        return Err(unmet("reverse.rate", scenario.reverse.rate, assumed));
+    }
+    let delays = [
         ("link.delay", setup.forward.delay, scenario.link.delay),
         ("reverse.delay", setup.reverse.delay, scenario.reverse.delay),
-    ] {
-        if delay > SimTime::ZERO {
-            return Err(unmet(key, given, instant));
-        }
-    }
-    if setup.reverse.rate_bps.is_some() {
-        return Err(unmet("reverse.rate", scenario.reverse.rate, instant));
+    ];
+    let mut ack_delay_slots: u32 = 0;
+    for (key, delay, given) in delays {
+        let slots = whole_slots(delay, setup.slot);
+        let slots = slots.ok_or_else(|| unmet(key, given, "a delay of a whole number of slots"))?;
+        ack_delay_slots = ack_delay_slots.saturating_add(slots);
     }
     if setup.reverse.loss.may_lose() {
         return Err(unmet(
@@ -66,7 +68,23 @@ pub(crate) fn model(scenario: &Scenario, setup: &Setup) -> Result<Model, Scenari
         channel: chain(scenario, &setup.forward.loss)?,
     };
     model.check().map_err(|error| refuse(&error))?;
-    Ok(model)
+    Ok(Solvable { model, ack_delay_slots })
+}
+
+/// What can be solved.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Solvable {
+    /// The connection and its channel.
+    pub(crate) model: Model,
+    /// Slots from the end of a packet's slot until the sender has its acknowledgement.
+    pub(crate) ack_delay_slots: u32,
+}
+
+/// `time` in slots, if it is a whole number of them.
+fn whole_slots(time: SimTime, slot: SimTime) -> Option<u32> {
+    let slots = time / slot;
+    let exact = slot.as_nanos().checked_mul(slots) == Some(time.as_nanos());
+    u32::try_from(slots).ok().filter(|_| exact)
 }
 
 /// The connection, if it is alone on its hop.
@@ -136,12 +154,7 @@ impl FittedChains {
 /// The timeout and, with back-off, the longest one, in slots.
 fn timeout(given: &Rto, rto: &RtoConfig, slot: SimTime) -> Result<(u32, Option<u32>), ScenarioError> {
     let whole = |key: &str, time: SimTime, given: Value| {
-        let slots = time / slot;
-        let exact = slot.as_nanos().checked_mul(slots) == Some(time.as_nanos());
-        u32::try_from(slots)
-            .ok()
-            .filter(|_| exact)
-            .ok_or_else(|| unmet(key, given, "a whole number of slots"))
+        whole_slots(time, slot).ok_or_else(|| unmet(key, given, "a whole number of slots"))
     };
     let RtoRule::Fixed(timeout) = rto.rule else {
         return Err(unmet("tcp.rto.min", given.min, "a fixed timeout (tcp.rto.fixed)"));
@@ -159,16 +172,22 @@ fn unmet(key: &str, value: impl serde::Serialize, assumed: &str) -> ScenarioErro
     ScenarioError::value(key, &value, format!("the analysis assumes {assumed}; use method simulation"))
 }
 
-/// Whether `method` may be able to solve `model`.
+/// Whether `method` may be able to solve what `solvable` says.
 ///
 /// # Errors
-/// A back-off where bounds are asked for.
-pub(crate) fn check(model: &Model, method: Method) -> Result<(), ScenarioError> {
-    match (method, model.backoff_max_slots) {
-        (Method::AnalysisBounds | Method::AnalysisPaperBounds, Some(backoff_max_slots)) => {
-            Err(refuse(&AnalysisError::BackoffNotBounded { backoff_max_slots }))
-        }
-        _ => Ok(()),
+/// A back-off, or acknowledgements that take time, where bounds are asked for.
+pub(crate) fn check(solvable: &Solvable, method: Method) -> Result<(), ScenarioError> {
+    if !matches!(method, Method::AnalysisBounds | Method::AnalysisPaperBounds) {
+        return Ok(());
+    }
+    if solvable.ack_delay_slots > 0 {
+        let problem = "the bounds assume instantaneous acknowledgements; use method analysis or simulation";
+        let delay = format!("delay of {} slots there and back", solvable.ack_delay_slots);
+        return Err(ScenarioError::key(delay, problem));
+    }
+    match solvable.model.backoff_max_slots {
+        Some(backoff_max_slots) => Err(refuse(&AnalysisError::BackoffNotBounded { backoff_max_slots })),
+        None => Ok(()),
     }
 }
 
@@ -205,10 +224,15 @@ pub(crate) fn analyse(
     point: &Point,
     method: Method,
     fitted: &FittedChains,
-) -> Result<BTreeMap<String, f64>, ScenarioError> {
-    let model = point.model.as_ref().map_err(Clone::clone)?;
+) -> Result<Metrics, ScenarioError> {
+    let Solvable { model, ack_delay_slots } = point.model.as_ref().map_err(Clone::clone)?;
     let view = fitted.view(&point.setup.forward.loss).map_err(|error| not_markov(&point.scenario, &error))?;
-    let mut metrics = solve(&point.setup, &Model { channel: view.chain, ..*model }, method)?;
+    let model = Model { channel: view.chain, ..*model };
+    let mut metrics = if *ack_delay_slots > 0 {
+        solve_delayed(&point.setup, &model, *ack_delay_slots)?
+    } else {
+        solve(&point.setup, &model, method)?
+    };
     if let Fidelity::Fitted { good_runs, bad_runs } = view.fidelity {
         let distances = FIT_DISTANCES.into_iter().zip([good_runs, bad_runs]);
         metrics.extend(distances.map(|(name, distance)| (name.to_owned(), distance)));
@@ -216,7 +240,30 @@ pub(crate) fn analyse(
     Ok(metrics)
 }
 
-fn solve(setup: &Setup, model: &Model, method: Method) -> Result<BTreeMap<String, f64>, ScenarioError> {
+/// More states than this take more than seconds.
+const MAX_STATES: usize = 250_000;
+
+fn solve_delayed(setup: &Setup, model: &Model, ack_delay_slots: u32) -> Result<Metrics, ScenarioError> {
+    let found = exact_delayed(model, ack_delay_slots, MAX_STATES).map_err(|error| refuse(&error))?;
+    let mut metrics = throughput(setup, &found.solution);
+    metrics.extend(
+        [
+            ("timeouts_per_slot", found.timeouts_per_slot),
+            ("fast_retransmits_per_slot", found.fast_retransmits_per_slot),
+            ("states", found.states as f64),
+        ]
+        .map(|(name, value)| (name.to_owned(), value)),
+    );
+    metrics.retain(|_, value| value.is_finite());
+    Ok(metrics)
+}
+
+fn throughput(setup: &Setup, solution: &Solution) -> Metrics {
+    let mss = setup.only_bulk_tcp().map_or(setup.packet_size, |tcp| tcp.mss);
+    rates(setup, mss, solution.throughput_per_slot, solution.transmissions_per_slot)
+}
+
+fn solve(setup: &Setup, model: &Model, method: Method) -> Result<Metrics, ScenarioError> {
     let named = |name: &str, value| (name.to_owned(), value);
     match method {
         Method::AnalysisBounds | Method::AnalysisPaperBounds => {
@@ -231,10 +278,7 @@ fn solve(setup: &Setup, model: &Model, method: Method) -> Result<BTreeMap<String
         }
         _ => {
             let found = exact(model, ACCURACY).map_err(|error| refuse(&error))?;
-            let solution = found.solution;
-            let mss = setup.only_bulk_tcp().map_or(setup.packet_size, |tcp| tcp.mss);
-            let mut metrics =
-                rates(setup, mss, solution.throughput_per_slot, solution.transmissions_per_slot);
+            let mut metrics = throughput(setup, &found.solution);
             metrics.extend([
                 named("timeouts_per_slot", found.timeouts_per_slot),
                 named("fast_retransmits_per_slot", found.fast_retransmits_per_slot),

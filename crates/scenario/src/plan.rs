@@ -1,6 +1,6 @@
 //! From a scenario file to a plan: points to be simulated, and when there are enough runs of each.
 
-use crate::analyse;
+use crate::analyse::{self, Solvable};
 use crate::document::{parse_toml, set};
 use crate::error::ScenarioError;
 use crate::formula;
@@ -10,7 +10,6 @@ use crate::scenario::{Method, Scenario};
 use crate::schema::check;
 use crate::sweep::{axes, cross};
 use crate::warnings;
-use crossfade_analysis::Model;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::{HashMap, HashSet};
@@ -47,7 +46,7 @@ pub struct Point {
     /// Equal for equal points of any plan with the same results version.
     pub id: String,
     /// What the analysis solves, or which of its assumptions fails.
-    pub(crate) model: Result<Model, ScenarioError>,
+    pub(crate) model: Result<Solvable, ScenarioError>,
     identity: Identity,
 }
 
@@ -278,7 +277,7 @@ impl Point {
         match &self.model {
             _ if method.is_formula() => formula::path(&self.scenario, &self.setup).err(),
             _ if !method.is_analysis() => None,
-            Ok(model) => analyse::check(model, method).err(),
+            Ok(solvable) => analyse::check(solvable, method).err(),
             Err(error) => Some(error.clone()),
         }
     }
