@@ -191,10 +191,13 @@ impl<O: Observer> Engine<O> {
         while let Some((now, event)) = self.queue.pop() {
             self.now = now;
             match event {
-                Event::ForwardArrival => self.on_forward_arrival(),
+                Event::ForwardArrival => self.on_receiver_event(true),
                 Event::ReverseArrival => self.on_reverse_arrival(),
                 Event::Timer => self.on_timer(),
-                Event::DelayedAck => self.on_ack_timer(),
+                Event::DelayedAck => {
+                    self.ack_timer_at = None;
+                    self.on_receiver_event(false);
+                }
                 Event::Warm => self.warm = Some(self.totals()),
                 Event::Stop => break,
                 Event::SlotStart => {
@@ -220,59 +223,51 @@ impl<O: Observer> Engine<O> {
         self.queue.schedule(at, event as u8, event);
     }
 
-    fn on_forward_arrival(&mut self) {
-        while let Some(segment) = self.forward.advance(self.now) {
-            self.observe(EventKind::Receive, segment.seq);
-            let received = self.receiver.on_segment(self.now, &segment, false);
-            self.counts.segments_in_order += received.delivered;
-            if received.is_new {
-                self.counts.segments_delivered += 1;
-                self.counts.last_delivery = self.now;
-                self.sent_at_last_delivery = self.counts.segments_sent;
-                self.is_over |= self.has_delivered_enough();
+    /// Segments have arrived, or an acknowledgement was held back long enough.
+    fn on_receiver_event(&mut self, is_arrival: bool) {
+        loop {
+            let ack = if let Some(segment) = self.forward.advance(self.now) {
+                self.on_segment(&segment)
+            } else if self.receiver.next_timeout().is_some_and(|due| due <= self.now) {
+                self.receiver.on_timeout(self.now)
+            } else {
+                break;
+            };
+            let Some(ack) = ack else { continue };
+            let blocks = ack.sack.as_slice().len() as u32;
+            let was_empty = self.reverse.next_event().is_none();
+            self.counts.acks_sent += 1;
+            match self.reverse.push(self.now, self.ack_size + blocks * self.sack_block_size, ack) {
+                Push::Accepted => {}
+                Push::Lost => self.counts.acks_lost += 1,
+                Push::QueueDrop => self.counts.ack_queue_drops += 1,
             }
-            match received.ack {
-                Some(ack) => self.send_ack(ack),
-                None => self.schedule_ack_timer(),
+            if let Some(at) = self.reverse.next_event().filter(|_| was_empty) {
+                self.schedule(at, Event::ReverseArrival);
             }
         }
-        if let Some(at) = self.forward.next_event() {
+        if is_arrival && let Some(at) = self.forward.next_event() {
             self.schedule(at, Event::ForwardArrival);
         }
-    }
-
-    fn send_ack(&mut self, ack: Ack) {
-        let blocks = ack.sack.as_slice().len() as u32;
-        let was_empty = self.reverse.next_event().is_none();
-        self.counts.acks_sent += 1;
-        match self.reverse.push(self.now, self.ack_size + blocks * self.sack_block_size, ack) {
-            Push::Accepted => {}
-            Push::Lost => self.counts.acks_lost += 1,
-            Push::QueueDrop => self.counts.ack_queue_drops += 1,
-        }
-        if let Some(at) = self.reverse.next_event().filter(|_| was_empty) {
-            self.schedule(at, Event::ReverseArrival);
-        }
-    }
-
-    fn on_ack_timer(&mut self) {
-        if self.ack_timer_at != Some(self.now) {
-            return;
-        }
-        self.ack_timer_at = None;
-        match self.receiver.on_timeout(self.now) {
-            Some(ack) => self.send_ack(ack),
-            None => self.schedule_ack_timer(),
-        }
-    }
-
-    fn schedule_ack_timer(&mut self) {
         if let Some(deadline) = self.receiver.next_timeout()
             && self.ack_timer_at.is_none_or(|at| deadline < at)
         {
             self.ack_timer_at = Some(deadline);
             self.schedule(deadline, Event::DelayedAck);
         }
+    }
+
+    fn on_segment(&mut self, segment: &Segment) -> Option<Ack> {
+        self.observe(EventKind::Receive, segment.seq);
+        let received = self.receiver.on_segment(self.now, segment, false);
+        self.counts.segments_in_order += received.delivered;
+        if received.is_new {
+            self.counts.segments_delivered += 1;
+            self.counts.last_delivery = self.now;
+            self.sent_at_last_delivery = self.counts.segments_sent;
+            self.is_over |= self.has_delivered_enough();
+        }
+        received.ack
     }
 
     fn on_reverse_arrival(&mut self) {
