@@ -187,16 +187,13 @@ impl<E: Copy> EventQueue<E> {
             let place = day as usize & (self.wheel.len() - 1);
             let first = &mut self.wheel[place];
             let listed = Listed { item: Item { time, order, event }, next: *first };
-            match self.items.get_mut(self.unused as usize) {
-                Some(unused) => {
-                    *first = self.unused;
-                    self.unused = unused.next;
-                    *unused = listed;
-                }
-                None => {
-                    *first = self.items.len() as u32;
-                    self.items.push(listed);
-                }
+            if let Some(unused) = self.items.get_mut(self.unused as usize) {
+                *first = self.unused;
+                self.unused = unused.next;
+                *unused = listed;
+            } else {
+                *first = self.items.len() as u32;
+                self.items.push(listed);
             }
             self.busy[place / 64] |= 1 << (place % 64);
         } else {
