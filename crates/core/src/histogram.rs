@@ -14,7 +14,8 @@ pub struct DelayHistogram {
     buckets: Vec<u64>,
     /// The first of these octaves.
     first: usize,
-    count: u64,
+    /// Delays of zero, which are the most on an unloaded link, and the cheapest to count.
+    zeros: u64,
 }
 
 const BUCKET_BITS: u32 = 6;
@@ -24,13 +25,16 @@ impl DelayHistogram {
     /// Counts one delay.
     #[inline]
     pub fn record(&mut self, delay: SimTime) {
+        if delay == SimTime::ZERO {
+            self.zeros += 1;
+            return;
+        }
         let (octave, bucket) = position(delay.as_nanos());
         let at = octave.wrapping_sub(self.first).wrapping_mul(BUCKETS) + bucket;
         match self.buckets.get_mut(at) {
             Some(count) => *count += 1,
             None => self.octave(octave)[bucket] += 1,
         }
-        self.count += 1;
     }
 
     /// The buckets of an octave, which need not have counted anything before.
@@ -53,7 +57,7 @@ impl DelayHistogram {
 
     /// How many delays were counted.
     pub fn count(&self) -> u64 {
-        self.count
+        self.zeros + self.buckets.iter().sum::<u64>()
     }
 
     /// The delay that a share `p` of all delays does not exceed (the smallest with at least `p * count`
@@ -68,8 +72,12 @@ impl DelayHistogram {
     /// assert!((p95 - 0.095).abs() < 0.095 / 64.0);
     /// ```
     pub fn quantile(&self, p: f64) -> Option<SimTime> {
-        let rank = ((p * self.count as f64).ceil() as u64).clamp(1, self.count.max(1));
-        let mut below = 0;
+        let count = self.count();
+        let rank = ((p * count as f64).ceil() as u64).clamp(1, count.max(1));
+        let mut below = self.zeros;
+        if rank <= below {
+            return Some(SimTime::ZERO);
+        }
         for (octave, buckets) in self.octaves() {
             for (bucket, &count) in buckets.iter().enumerate() {
                 if below + count >= rank {
@@ -102,7 +110,7 @@ impl DelayHistogram {
             let own = self.octave(octave).iter_mut();
             own.zip(other).for_each(|(count, &other)| combine(count, other));
         }
-        combine(&mut self.count, other.count);
+        combine(&mut self.zeros, other.zeros);
     }
 }
 
@@ -114,7 +122,7 @@ impl PartialEq for DelayHistogram {
             let counts = histogram.buckets.iter().enumerate();
             counts.filter(|(_, count)| **count > 0).map(|(at, &count)| (from + at, count)).collect()
         };
-        counts(self) == counts(other)
+        self.zeros == other.zeros && counts(self) == counts(other)
     }
 }
 

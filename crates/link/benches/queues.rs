@@ -7,8 +7,8 @@
 use crossfade_channel::Lossless;
 use crossfade_core::{DelayHistogram, RunSeed, SimTime};
 use crossfade_link::{
-    CoDelConfig, DropTail, FqCoDelConfig, Hop, HopConfig, Link, LinkConfig, Packet, Queue, QueueLimit,
-    QueuedLink, QueuedLinkConfig, RedConfig,
+    CoDelConfig, DropTail, FqCoDelConfig, Link, LinkConfig, Packet, Queue, QueueLimit, QueuedLink,
+    QueuedLinkConfig, RedConfig,
 };
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
@@ -49,15 +49,11 @@ fn build(case: &str) -> Box<dyn Link<Segment>> {
     let ecn = case.ends_with("ecn");
     let codel = CoDelConfig { ecn, ..CoDelConfig::default() };
     let queue = match case {
-        "hop" => {
-            let config = HopConfig { rate_bps, delay, queue_limit: Some(LIMIT), loss: Box::new(Lossless) };
-            return Box::new(Hop::new(config));
-        }
+        "hop" => Queue::DropTail(Some(LIMIT)),
         "drop-tail" => {
             let config = QueuedLinkConfig { rate_bps, delay, loss: Box::new(Lossless) };
             return Box::new(QueuedLink::new(config, DropTail::new(LIMIT).expect("a limit")));
         }
-        "hop-delays" => Queue::DropTail(Some(LIMIT)),
         "red" | "red-ecn" => {
             let stream = RunSeed { seed: 1, run: 0 }.stream("queue.dl");
             Queue::Red(RedConfig { ecn, ..RedConfig::new(LIMIT, BYTES, RATE_BPS) }, stream)

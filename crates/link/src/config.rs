@@ -34,7 +34,7 @@ pub enum Queue {
 }
 
 impl LinkConfig {
-    /// The link, which also measures how its queueing delay is distributed.
+    /// The link.
     ///
     /// # Errors
     /// A parameter of the queue outside its range.
@@ -43,7 +43,7 @@ impl LinkConfig {
         let queued = |loss| QueuedLinkConfig { rate_bps, delay, loss };
         Ok(match queue {
             Queue::DropTail(queue_limit) => {
-                Box::new(Hop::new(HopConfig { rate_bps, delay, queue_limit, loss }).with_queueing_delay())
+                Box::new(Hop::new(HopConfig { rate_bps, delay, queue_limit, loss }))
             }
             Queue::Red(config, stream) => Box::new(QueuedLink::new(queued(loss), Red::new(config, stream)?)),
             Queue::CoDel(config, limit) => {

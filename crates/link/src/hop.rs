@@ -59,13 +59,6 @@ impl<P> Hop<P> {
         }
     }
 
-    /// Also measures how the queueing delay is distributed; for [`LinkStatistics::queueing_delay`].
-    #[must_use]
-    pub fn with_queueing_delay(mut self) -> Self {
-        self.statistics = LinkStatistics::with_queueing_delay();
-        self
-    }
-
     /// When the transmitter has sent everything it holds: `now` or earlier if it is idle.
     pub fn idle_at(&self) -> SimTime {
         self.idle_at
@@ -149,7 +142,7 @@ mod tests {
 
     #[test]
     fn packets_are_serialised_then_delayed() {
-        let mut hop = hop(None, Box::new(Lossless)).with_queueing_delay();
+        let mut hop = hop(None, Box::new(Lossless));
         assert_eq!(hop.push(SimTime::ZERO, Plain::new(1, 1000)), Push::Accepted);
         assert_eq!(hop.push(SimTime::ZERO, Plain::new(2, 1000)), Push::Accepted);
         assert_eq!(hop.push(SimTime::from_millis(5), Plain::new(3, 40)), Push::Accepted);
@@ -163,7 +156,7 @@ mod tests {
         let statistics = hop.statistics();
         assert_eq!(statistics.waiting_s, 0.0008);
         assert_eq!((statistics.transmissions, statistics.transmitted_bytes), (3, 2040));
-        let longest = statistics.queueing_delay.as_ref().unwrap().quantile(1.0).unwrap().as_secs_f64();
+        let longest = statistics.queueing_delay.quantile(1.0).unwrap().as_secs_f64();
         assert!((longest - 0.0008).abs() < 0.0008 / 64.0);
     }
 

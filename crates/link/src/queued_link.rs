@@ -54,7 +54,7 @@ impl<P: Packet, Q: QueueDiscipline<P>> QueuedLink<P, Q> {
             under_way: VecDeque::new(),
             gone: VecDeque::new(),
             dropped: Vec::new(),
-            statistics: LinkStatistics::with_queueing_delay(),
+            statistics: LinkStatistics::default(),
         }
     }
 
@@ -255,21 +255,49 @@ mod tests {
         assert_eq!(statistics.losses, count(&outcome.lost));
         assert_eq!(statistics.transmissions, (outcome.arrived.len() + outcome.lost.len()) as u64);
         assert!(outcome.dropped.iter().all(|id| id % 2 == 1));
-        let delays = statistics.queueing_delay.as_ref().unwrap();
+        let delays = &statistics.queueing_delay;
         assert_eq!(delays.count(), statistics.transmissions);
     }
 
     #[test]
+    fn the_mean_queue_counts_what_is_dropped_in_the_end() {
+        let codel = CoDel::new(CoDelConfig::default(), QueueLimit::Packets(1000)).unwrap();
+        let mut link = QueuedLink::new(config(Box::new(Lossless)), codel);
+        for id in 0..500 {
+            assert_eq!(link.push(SimTime::ZERO, Plain::new(id, 1000)), Push::Accepted);
+        }
+        let (mut waited, mut dropped) = (SimTime::ZERO, 0);
+        while let Some(at) = link.next_event() {
+            while let Some(departure) = link.advance(at) {
+                dropped += u64::from(matches!(departure, Departure::QueueDrop(_)));
+                let since = if matches!(departure, Departure::Arrived(_)) { MS * 21 } else { SimTime::ZERO };
+                waited += at - since;
+            }
+        }
+        assert!(dropped > 0 && dropped == link.statistics().queue_drops);
+        assert!((link.statistics().waiting_s - waited.as_secs_f64()).abs() < 1e-9);
+    }
+
+    #[test]
     fn what_was_counted_before_can_be_taken_off() {
-        let mut link =
-            QueuedLink::new(config(Box::new(Lossless)), DropTail::new(QueueLimit::Packets(9)).unwrap());
-        let packets: Vec<_> = (0..20).map(|id| (100, Plain::new(id, 1000))).collect();
+        let limit = QueueLimit::Packets(9);
+        // The average is the queue itself: marks below 1.5 packets, drops above.
+        let red =
+            RedConfig { ecn: true, w_q: 1.0, min_th: 0.0, max_th: 1.5, ..RedConfig::new(limit, 1000, 8e6) };
+        let red = RedConfig { gentle: false, max_p: 1.0, ..red };
+        let red = Red::new(red, RunSeed { seed: 1, run: 0 }.stream("queue.dl")).unwrap();
+        let mut link = QueuedLink::new(config(Box::new(EveryThird(Vec::new()))), red);
+        let packet = |id| Plain { ecn_capable: true, ..Plain::new(id, 1000) };
+        let packets: Vec<_> = (0..200).map(|id| (600, packet(id))).collect();
         drive(&mut link, &packets, |_| true);
         let earlier = link.statistics().clone();
-        let again = drive(&mut link, &[(1_000_000, Plain::new(0, 700))], |_| true);
+        assert!(earlier.ecn_marks > 0 && earlier.queue_drops > 0 && earlier.losses > 0);
+        let again = drive(&mut link, &[(10_000_000, Plain::new(0, 700))], |_| true);
         let since = link.statistics().since(&earlier);
-        assert_eq!((again.arrived.len(), since.transmissions, since.transmitted_bytes), (1, 1, 700));
-        assert_eq!((since.queue_drops, since.queueing_delay.unwrap().count()), (0, 1));
+        assert_eq!(again.arrived.len() + again.lost.len(), 1);
+        assert_eq!((since.transmissions, since.transmitted_bytes), (1, 700));
+        assert_eq!((since.ecn_marks, since.queue_drops, since.losses), (0, 0, again.lost.len() as u64));
+        assert_eq!((since.waiting_s, since.queueing_delay.count()), (0.0, 1));
     }
 
     #[test]
@@ -288,7 +316,7 @@ mod tests {
             let mut link = build(queue).unwrap();
             let outcome = drive(&mut *link, &[(0, Plain::new(1, 1000))], |_| true);
             assert_eq!(outcome.arrived, [(MS * 2, 1)]);
-            assert_eq!(link.statistics().queueing_delay.as_ref().unwrap().count(), 1);
+            assert_eq!(link.statistics().queueing_delay.count(), 1);
         }
         let wrong = FqCoDelConfig { quantum: 0, ..FqCoDelConfig::default() };
         let error = build(Queue::FqCoDel(wrong)).err().unwrap().to_string();
@@ -325,7 +353,7 @@ mod tests {
             };
             let rate_bps = has_rate.then_some(8e6);
             let hop = HopConfig { rate_bps, delay: MS * 20, queue_limit: Some(limit), loss: loss() };
-            let mut hop = Hop::new(hop).with_queueing_delay();
+            let mut hop = Hop::new(hop);
             let queue = DropTail::new(limit).unwrap();
             let mut link = QueuedLink::new(QueuedLinkConfig { rate_bps, ..config(loss()) }, queue);
             let polls = |i: usize| polls >> (i % 64) & 1 == 1;

@@ -254,14 +254,14 @@ mod tests {
     #[test]
     fn a_sparse_flow_does_not_wait_for_a_bulk_flow() {
         let mut queue = fq_codel(FqCoDelConfig::default());
-        push(&mut queue, 1, 1000, 1000);
-        served(&mut queue, 10);
-        // Each time the sparse flow has left the lists, its next packet is the first to go.
-        for _ in 0..10 {
+        push(&mut queue, 1, 500, 1000);
+        // Each time the sparse flow has left the lists, its next packet is the first to go, whatever credits
+        // flow 1 still has. A turn of flow 1 is four packets at most: after five, the sparse one was found
+        // empty and left.
+        for pause in 5..20 {
+            assert_eq!(served(&mut queue, pause), vec![1; pause]);
             push(&mut queue, 2, 100, 1);
             assert_eq!(served(&mut queue, 1), [2]);
-            // Once round the old flows, where the sparse one is found empty and leaves.
-            assert_eq!(served(&mut queue, 3), [1, 1, 1]);
         }
     }
 
@@ -274,6 +274,16 @@ mod tests {
         // Flow 2 is empty and has spent its credits. What it sends now takes turns with flow 1.
         push(&mut queue, 2, 1514, 10);
         assert_eq!(served(&mut queue, 6), [1, 2, 1, 2, 1, 2]);
+
+        let mut queue = fq_codel(FqCoDelConfig::default());
+        push(&mut queue, 1, 500, 20);
+        assert_eq!(served(&mut queue, 4), [1; 4]);
+        push(&mut queue, 2, 100, 1);
+        // Flow 2 has credits left, and when it is found empty it joins the old flows. There it waits for the
+        // rest of flow 1's turn.
+        assert_eq!(served(&mut queue, 2), [2, 1]);
+        push(&mut queue, 2, 100, 1);
+        assert_eq!(served(&mut queue, 3), [1, 1, 2]);
     }
 
     #[test]

@@ -316,6 +316,25 @@ mod tests {
         assert!(chi_square < 87.0, "{chi_square}: {gaps:?}");
     }
 
+    /// Figure 2: below `min_th` the count starts anew, a drop beyond `max_th` or of a full queue counts as a
+    /// mark.
+    #[test]
+    fn packets_are_counted_from_the_last_mark() {
+        let full = RedConfig { limit: QueueLimit::Packets(1), ..in_packets() };
+        for (avg, config, arrivals, expected) in [
+            (7.0, RedConfig { max_p: f64::MIN_POSITIVE, ..in_packets() }, 3, Some(13)),
+            (4.0, in_packets(), 1, None),
+            (31.0, in_packets(), 1, Some(0)),
+            (4.0, full, 2, Some(0)),
+        ] {
+            let mut red = Red { count: Some(10), ..at_average(avg, config) };
+            for id in 0..arrivals {
+                arrives(&mut red, Plain::new(id, 1000));
+            }
+            assert_eq!(red.count, expected, "average {avg}");
+        }
+    }
+
     #[test]
     fn what_can_be_marked_is_not_dropped_until_the_queue_is_out_of_hand() {
         let config = RedConfig { ecn: true, max_p: 1.0, ..in_packets() };
