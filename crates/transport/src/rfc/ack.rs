@@ -1,8 +1,8 @@
 //! What an acknowledgement means to the sender.
 
 use super::eifel::Cause;
-use super::flight::{Evidence, News};
 use super::frto::{Sent, Verdict};
+use super::news::{Evidence, News};
 use super::{Phase, RfcSender};
 use crate::config::Variant;
 use crate::congestion::AckSample;
@@ -27,24 +27,26 @@ impl RfcSender {
                 // RFC 6298 (5.2), (5.3).
                 self.rto.restart(now, self.flight.size() > 0);
             }
-        } else if if self.uses_sack() { news.sacked > 0 } else { flight_size > 0 } {
-            // RFC 6675 section 2 counts what reports something new, RFC 5681 section 2 what repeats the last one.
-            self.dupacks += 1;
         }
+        // RFC 6675 section 2 counts what reports something new, RFC 5681 section 2 what repeats the last one.
+        let is_new_report = if self.uses_sack() { news.sacked > 0 } else { flight_size > 0 };
+        let is_duplicate = news.acked == 0 && is_new_report;
+        self.dupacks += u32::from(is_duplicate);
         let marked = ack.ece && self.on_mark(now, flight_size);
         let was_lost = self.flight.lost();
-        self.find_spurious(now, ack, &news, rtt, marked);
+        let taken_back = self.find_spurious(now, ack, &news, rtt, marked);
         self.find_losses(now, &news);
         let before = self.phase;
         let safe = news.acked > 0 && self.flight.lost() <= was_lost;
-        let outcome = if is_old && news.sacked == 0 {
-            AckOutcome::Stale
-        } else {
-            match before {
-                Phase::Open => self.on_ack_when_open(now, &news),
-                Phase::FastRecovery => self.on_ack_in_recovery(now, &news, safe),
-                Phase::Loss => self.on_ack_in_loss(&news),
-            }
+        let outcome = match before {
+            Phase::Open => self.on_ack_when_open(now, &news),
+            Phase::FastRecovery => self.on_ack_in_recovery(now, &news, safe),
+            Phase::Loss => self.on_ack_in_loss(),
+        };
+        let outcome = match outcome {
+            AckOutcome::New if is_duplicate => AckOutcome::Duplicate,
+            AckOutcome::New if news.acked == 0 => AckOutcome::Stale,
+            outcome => outcome,
         };
         if before != Phase::Open && self.phase == Phase::Open {
             self.rack.iter_mut().for_each(super::rack::Rack::on_recovery_end);
@@ -54,7 +56,7 @@ impl RfcSender {
             }
         }
         self.probe_after_ack(now, ack, &news);
-        if self.phase == Phase::FastRecovery || before == Phase::FastRecovery {
+        if self.phase == Phase::FastRecovery || before == Phase::FastRecovery || taken_back {
             self.uncredited = 0;
         } else if news.acked > 0 && !marked {
             self.grow(now, rtt);
@@ -70,6 +72,7 @@ impl RfcSender {
         self.flight.on_ack(ack.next_expected, &sack, &Evidence { now, timestamp_echo, min_rtt })
     }
 
+    /// What an acknowledgement of new data means; others are told apart by the caller.
     fn on_ack_when_open(&mut self, now: SimTime, news: &News) -> AckOutcome {
         let is_loss = match self.config.variant {
             Variant::OldTahoe => false,
@@ -83,15 +86,15 @@ impl RfcSender {
             self.start_recovery(now, news);
             return AckOutcome::FastRetransmit;
         }
-        outcome_of(news)
+        AckOutcome::New
     }
 
-    fn on_ack_in_loss(&mut self, news: &News) -> AckOutcome {
+    fn on_ack_in_loss(&mut self) -> AckOutcome {
         if self.recover.is_none_or(|recover| self.flight.snd_una() >= recover) {
             self.phase = Phase::Open;
             return AckOutcome::RecoveryEnd;
         }
-        outcome_of(news)
+        AckOutcome::New
     }
 
     /// An acknowledgement echoes a congestion mark. Returns whether ECN is in use: such an acknowledgement does
@@ -105,8 +108,15 @@ impl RfcSender {
         self.ecn.enabled()
     }
 
-    /// Looks whether the last timeout or fast retransmit had no cause; takes it back if so.
-    fn find_spurious(&mut self, now: SimTime, ack: &Ack, news: &News, rtt: Option<SimTime>, marked: bool) {
+    /// Looks whether the last timeout or fast retransmit had no cause; takes it back if so. Returns whether.
+    fn find_spurious(
+        &mut self,
+        now: SimTime,
+        ack: &Ack,
+        news: &News,
+        rtt: Option<SimTime>,
+        marked: bool,
+    ) -> bool {
         let sent = Sent {
             snd_una: self.flight.snd_una(),
             snd_max: self.flight.snd_max(),
@@ -115,11 +125,11 @@ impl RfcSender {
             has_new: self.next_new().is_some(),
         };
         let verdict = self.frto.on_ack(news, &sent);
-        if verdict == Verdict::Conventional && self.flight.snd_una() < sent.recover {
-            // RFC 5682 section 2.1 step 3a: no more than three segments after the two new ones.
-            self.congestion.set_cwnd(self.congestion.cwnd().min(3.0));
+        if verdict == Verdict::Lost {
+            // RFC 5682 section 2.1 step 3a: what slow start would have reached; two are under way.
+            self.congestion.set_cwnd(3.0);
         }
-        let Some(episode) = &mut self.episode else { return };
+        let Some(episode) = &mut self.episode else { return false };
         let by_frto = verdict == Verdict::Spurious && episode.cause == Cause::Timeout;
         let by_eifel = self.config.rfc.eifel
             && self.config.rfc.timestamps
@@ -132,7 +142,9 @@ impl RfcSender {
         if by_frto || by_eifel || by_d_sack {
             // RFC 4015 section 3.2 step 5: a mark says that the reduction was due all the same.
             self.take_back(now, news.acked, rtt, !marked);
+            return true;
         }
+        false
     }
 
     fn grow(&mut self, now: SimTime, rtt: Option<SimTime>) {
@@ -164,15 +176,5 @@ impl RfcSender {
         self.rtt_sum_s += rtt.as_secs_f64();
         self.rtt_samples += 1;
         Some(rtt)
-    }
-}
-
-pub(super) fn outcome_of(news: &News) -> AckOutcome {
-    if news.acked > 0 {
-        AckOutcome::New
-    } else if news.sacked > 0 {
-        AckOutcome::Duplicate
-    } else {
-        AckOutcome::Stale
     }
 }

@@ -17,7 +17,7 @@ pub(super) struct Episode {
     pub(super) cause: Cause,
     /// The oldest segment when it began: duplicates below are of an earlier one.
     snd_una: u64,
-    /// When the first repetition was sent (RFC 3522 section 3.2 step 3, `RetransmitTS`).
+    /// When the oldest segment was first repeated (RFC 3522 section 3.2 step 3, `RetransmitTS`).
     first_repetition: Option<SimTime>,
     /// The first acknowledgement of new data has come: the timestamps have told what they can.
     was_acked: bool,
@@ -29,12 +29,20 @@ pub(super) struct Episode {
 }
 
 impl Episode {
-    pub(super) fn new(cause: Cause, snd_una: u64, srtt: Option<SimTime>, rttvar: SimTime) -> Self {
+    /// `was_repeated` if the oldest segment was, before this: then the timestamp of that repetition would be taken for
+    /// the original's. After a timeout that is no mistake: the timeout had no cause either way.
+    pub(super) fn new(
+        cause: Cause,
+        snd_una: u64,
+        was_repeated: bool,
+        srtt: Option<SimTime>,
+        rttvar: SimTime,
+    ) -> Self {
         Self {
             cause,
             snd_una,
             first_repetition: None,
-            was_acked: false,
+            was_acked: was_repeated && cause == Cause::FastRetransmit,
             repetitions: 0,
             duplicates: 0,
             srtt,
@@ -42,8 +50,10 @@ impl Episode {
         }
     }
 
-    pub(super) fn on_repetition(&mut self, now: SimTime) {
-        self.first_repetition.get_or_insert(now);
+    pub(super) fn on_repetition(&mut self, seq: u64, now: SimTime) {
+        if seq == self.snd_una {
+            self.first_repetition.get_or_insert(now);
+        }
         self.repetitions += 1;
     }
 

@@ -4,6 +4,7 @@
 //! Every operation is amortised O(1) or O(log n) in the window. Blocks that were reported before are skipped by
 //! pointers to the next segment not yet reported (union-find), losses to be repaired wait in a heap.
 
+use super::news::{Evidence, News, duplicate};
 use crate::segment::{SackBlock, SackBlocks};
 use crossfade_core::SimTime;
 use std::cmp::Reverse;
@@ -42,66 +43,6 @@ struct Record {
     sent_at: SimTime,
     /// No segment from this one up to here, exclusive, is missing: this one itself unless it is `Sacked`.
     next_unsacked: u64,
-}
-
-/// A transmission that an acknowledgement has shown to have arrived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Arrival {
-    pub(super) seq: u64,
-    pub(super) sent_at: SimTime,
-}
-
-/// What tells whether an acknowledgement answers a repetition or its original (RFC 8985 section 6.2 step 2).
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Evidence {
-    pub(super) now: SimTime,
-    pub(super) timestamp_echo: Option<SimTime>,
-    pub(super) min_rtt: Option<SimTime>,
-}
-
-impl Evidence {
-    /// Whether the last transmission of a segment, at `sent_at`, may be the one that has arrived.
-    fn fits(&self, sent_at: SimTime) -> bool {
-        self.timestamp_echo.is_none_or(|echo| echo >= sent_at)
-            && self.min_rtt.is_none_or(|min_rtt| self.now.saturating_sub(sent_at) >= min_rtt)
-    }
-}
-
-/// What an acknowledgement told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct News {
-    /// By how many segments `snd_una` advanced.
-    pub(super) acked: u64,
-    /// How many segments were reported beyond it for the first time.
-    pub(super) sacked: u64,
-    /// How many segments are known to have arrived that were not before: RFC 6937's `DeliveredData`.
-    pub(super) delivered: u64,
-    /// One of these was never repeated.
-    pub(super) original_arrived: bool,
-    /// Of these, the lowest that was never repeated.
-    pub(super) lowest_original: Option<u64>,
-    /// Of these, the highest.
-    pub(super) highest: Option<u64>,
-    /// Of these, the transmission that left last.
-    pub(super) latest: Option<Arrival>,
-    /// It reported a duplicate (RFC 2883).
-    pub(super) duplicate: Option<SackBlock>,
-}
-
-impl News {
-    fn add(&mut self, record: &Record, seq: u64, evidence: &Evidence) {
-        self.delivered += 1;
-        self.highest = self.highest.max(Some(seq));
-        if !record.ever_repeated {
-            self.original_arrived = true;
-            self.lowest_original = Some(self.lowest_original.map_or(seq, |lowest| lowest.min(seq)));
-        } else if !evidence.fits(record.sent_at) {
-            return;
-        }
-        if self.latest.is_none_or(|latest| (latest.sent_at, latest.seq) <= (record.sent_at, seq)) {
-            self.latest = Some(Arrival { seq, sent_at: record.sent_at });
-        }
-    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -168,6 +109,11 @@ impl Flight {
         self.record(seq).map(|record| record.fate)
     }
 
+    /// Whether a segment under way was sent more than once.
+    pub(super) fn was_repeated(&self, seq: u64) -> bool {
+        self.record(seq).is_some_and(|record| record.ever_repeated)
+    }
+
     fn set_fate(&mut self, seq: u64, fate: Fate) {
         let record = &mut self.records[(seq - self.snd_una) as usize];
         self.pipe = self.pipe + fate.in_pipe() - record.fate.in_pipe();
@@ -213,7 +159,7 @@ impl Flight {
                 self.sacked -= 1;
                 self.sacked_above -= u64::from(seq >= self.lost_below);
             } else {
-                news.add(&record, seq, evidence);
+                news.add(seq, record.sent_at, record.ever_repeated, evidence);
             }
         }
         self.lost_below = self.lost_below.max(self.snd_una);
@@ -228,10 +174,11 @@ impl Flight {
         let end = block.end.min(self.snd_max());
         let mut seq = self.next_unsacked(block.start.max(self.snd_una));
         while seq < end {
-            news.add(&self.records[(seq - self.snd_una) as usize], seq, evidence);
+            news.sacked += 1;
+            let record = self.records[(seq - self.snd_una) as usize];
+            news.add(seq, record.sent_at, record.ever_repeated, evidence);
             self.set_fate(seq, Fate::Sacked);
             self.records[(seq - self.snd_una) as usize].next_unsacked = seq + 1;
-            news.sacked += 1;
             self.sacked += 1;
             self.sacked_above += u64::from(seq >= self.lost_below);
             seq = self.next_unsacked(seq + 1);
@@ -296,6 +243,8 @@ impl Flight {
             self.lost.pop();
             self.set_fate(seq, Fate::InFlight);
         }
+        // What is reported from now on is judged anew.
+        (self.lost_below, self.sacked_above) = (self.snd_una, self.sacked);
         self.sort_times();
     }
 
@@ -401,11 +350,162 @@ impl Flight {
     }
 }
 
-/// The first block reports a duplicate if it lies below the cumulative acknowledgement or in the second block
-/// (RFC 2883 section 4).
-fn duplicate(next_expected: u64, sack: &SackBlocks) -> Option<SackBlock> {
-    let blocks = sack.as_slice();
-    let first = *blocks.first()?;
-    let is_inside = |second: &SackBlock| second.start <= first.start && first.end <= second.end;
-    (first.end <= next_expected || blocks.get(1).is_some_and(is_inside)).then_some(first)
+#[cfg(test)]
+mod tests {
+    use super::Fate::{InFlight, Lost, Repeated, Sacked};
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    const NOW: SimTime = SimTime::ZERO;
+
+    fn blocks(ranges: &[(u64, u64)]) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        for &(start, end) in ranges {
+            blocks.push(SackBlock { start, end });
+        }
+        blocks
+    }
+
+    fn sent(segments: u64) -> Flight {
+        let mut flight = Flight::new(true);
+        (0..segments).for_each(|seq| flight.on_sent(seq, SimTime::from_nanos(seq)));
+        flight
+    }
+
+    fn ack(flight: &mut Flight, next_expected: u64, ranges: &[(u64, u64)]) -> News {
+        flight.on_ack(next_expected, &blocks(ranges), &Evidence::default())
+    }
+
+    #[test]
+    fn the_pipe_is_that_of_rfc_6675() {
+        let mut flight = sent(10);
+        ack(&mut flight, 1, &[(3, 4), (5, 7)]);
+        assert_eq!((flight.size(), flight.sacked(), flight.pipe()), (9, 3, 6));
+        flight.mark_lost_by_dupthresh(3);
+        // Above 1 and 2 three segments are reported, above 4 two.
+        assert_eq!((flight.fate(2), flight.fate(4)), (Some(Lost), Some(InFlight)));
+        assert_eq!(flight.pipe(), 4);
+        assert_eq!(flight.next_lost(), Some(1));
+        flight.on_sent(1, NOW);
+        assert_eq!((flight.next_lost(), flight.pipe()), (Some(2), 5));
+        // A repetition of what is not known to be lost counts beside the original, until that is lost.
+        flight.on_sent(4, NOW);
+        assert_eq!(flight.pipe(), 6);
+        ack(&mut flight, 1, &[(7, 8)]);
+        flight.mark_lost_by_dupthresh(3);
+        assert_eq!((flight.fate(4), flight.pipe()), (Some(Repeated), 4));
+    }
+
+    #[test]
+    fn duplicates_are_told_from_blocks() {
+        let mut flight = sent(10);
+        assert_eq!(ack(&mut flight, 3, &[(5, 6)]).duplicate, None);
+        // RFC 2883 section 4: below the acknowledgement; inside the second block.
+        assert_eq!(ack(&mut flight, 3, &[(1, 2), (5, 6)]).duplicate, Some(SackBlock { start: 1, end: 2 }));
+        assert_eq!(ack(&mut flight, 3, &[(5, 6), (5, 7)]).duplicate, Some(SackBlock { start: 5, end: 6 }));
+    }
+
+    #[test]
+    fn time_shows_what_was_overtaken() {
+        let at = SimTime::from_nanos;
+        let mut flight = sent(6);
+        let news = ack(&mut flight, 0, &[(3, 4)]);
+        let newest = news.latest.map(|arrival| (arrival.sent_at, arrival.seq)).unwrap();
+        assert_eq!(newest, (at(3), 3));
+        // At 11 what was sent 10 before is lost, at 12 what was sent last before 3 will be.
+        assert_eq!(flight.mark_lost_by_time(newest, at(10), at(11)), Some(at(12)));
+        let fates: Vec<_> = (0..6).map(|seq| flight.fate(seq).unwrap()).collect();
+        assert_eq!(fates, [Lost, Lost, InFlight, Sacked, InFlight, InFlight]);
+        flight.on_sent(0, at(20));
+        assert_eq!(
+            flight.mark_lost_by_time(newest, at(10), at(30)),
+            None,
+            "the repetition left later than 3"
+        );
+        assert_eq!(flight.fate(2), Some(Lost));
+        flight.unmark_lost();
+        assert_eq!((flight.pipe(), flight.next_lost()), (5, None));
+    }
+
+    #[derive(Clone, Debug)]
+    enum Op {
+        Send(u64),
+        Repeat,
+        Ack(u64, Vec<(u64, u64)>),
+        Timeout,
+        Forget,
+        Unmark,
+    }
+
+    fn op() -> impl Strategy<Value = Op> {
+        prop_oneof![
+            2 => (1u64..8).prop_map(Op::Send),
+            2 => Just(Op::Repeat),
+            4 => (0u64..5, prop::collection::vec((0u64..40, 1u64..5), 0..3)).prop_map(|(ack, sack)| Op::Ack(ack, sack)),
+            1 => Just(Op::Timeout),
+            1 => Just(Op::Forget),
+            1 => Just(Op::Unmark),
+        ]
+    }
+
+    proptest! {
+        /// Counters and pointers agree with a set and a look at every segment.
+        #[test]
+        fn the_scoreboard_is_a_set(ops in prop::collection::vec(op(), 0..60), dupthresh in 1u64..5) {
+            let mut flight = Flight::new(true);
+            let mut sacked = BTreeSet::new();
+            let mut clock = 0;
+            for op in ops {
+                clock += 1;
+                let now = SimTime::from_nanos(clock);
+                match op {
+                    Op::Send(segments) => (0..segments).for_each(|_| flight.on_sent(flight.snd_max(), now)),
+                    Op::Repeat => {
+                        if let Some(seq) = flight.next_lost() {
+                            flight.on_sent(seq, now);
+                        }
+                    }
+                    Op::Ack(acked, ranges) => {
+                        let next = (flight.snd_una() + acked).min(flight.snd_max());
+                        let ranges: Vec<_> = ranges.iter().map(|(start, len)| (next + 1 + start, next + 1 + start + len))
+                            .filter(|(_, end)| *end <= flight.snd_max()).collect();
+                        let news = ack(&mut flight, next, &ranges);
+                        let is_duplicate = |i: usize| i == 0 && news.duplicate.is_some();
+                        sacked.retain(|seq| *seq >= next);
+                        let kept = sacked.len() as u64;
+                        for (i, (start, end)) in ranges.iter().enumerate() {
+                            if !is_duplicate(i) {
+                                sacked.extend(*start..*end);
+                            }
+                        }
+                        prop_assert_eq!(news.sacked, sacked.len() as u64 - kept);
+                        flight.mark_lost_by_dupthresh(dupthresh);
+                        for seq in flight.snd_una()..flight.snd_max() {
+                            let above = sacked.range(seq + 1..).count() as u64;
+                            if above >= dupthresh && !sacked.contains(&seq) {
+                                prop_assert!(matches!(flight.fate(seq), Some(Lost | Repeated)));
+                            }
+                        }
+                    }
+                    Op::Timeout => flight.mark_all_lost(),
+                    Op::Forget => {
+                        flight.forget_sacked();
+                        sacked.clear();
+                    }
+                    Op::Unmark => flight.unmark_lost(),
+                }
+                let fates: Vec<_> = (flight.snd_una()..flight.snd_max()).map(|seq| flight.fate(seq).unwrap()).collect();
+                prop_assert_eq!(flight.pipe(), fates.iter().map(|fate| fate.in_pipe()).sum::<u64>());
+                prop_assert_eq!(flight.sacked(), sacked.len() as u64);
+                let reported: BTreeSet<u64> = (flight.snd_una()..).zip(&fates)
+                    .filter(|(_, fate)| **fate == Sacked).map(|(seq, _)| seq).collect();
+                prop_assert_eq!(&reported, &sacked);
+                let lowest_lost = fates.iter().position(|fate| *fate == Lost);
+                prop_assert_eq!(flight.next_lost(), lowest_lost.map(|at| flight.snd_una() + at as u64));
+                let hole = (flight.snd_una()..sacked.last().copied().unwrap_or(0)).find(|seq| !sacked.contains(seq));
+                prop_assert_eq!(flight.next_hole(0), hole);
+            }
+        }
+    }
 }

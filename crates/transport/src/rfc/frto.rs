@@ -8,7 +8,7 @@
 //!        └── anything else: ──> conventional <── new data arrived ────┤  └── an original arrived: spurious
 //! ```
 
-use super::flight::News;
+use super::news::News;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Frto {
@@ -33,8 +33,8 @@ pub(super) enum Verdict {
     Open,
     /// The timeout was spurious: nothing was lost.
     Spurious,
-    /// Repeat what was lost.
-    Conventional,
+    /// New segments have shown that what is missing is lost.
+    Lost,
 }
 
 /// The sender as an acknowledgement has left it.
@@ -60,11 +60,12 @@ impl Frto {
                 *self = Self::WaitProof { recovery_point: sent.snd_max, budget: 2 };
                 return Verdict::Open;
             }
-            Self::WaitNew => Verdict::Conventional,
+            // Step 2a: goes on as without F-RTO.
+            Self::WaitNew => Verdict::Open,
             Self::WaitProof { recovery_point, .. } if sent.uses_sack => {
                 if news.highest.is_some_and(|seq| seq >= recovery_point) {
                     // Section 3.1 step 3a: new data overtook what is missing.
-                    Verdict::Conventional
+                    Verdict::Lost
                 } else if news.original_arrived {
                     // Section 3.1 step 3b: what was never repeated has arrived.
                     Verdict::Spurious
@@ -73,7 +74,7 @@ impl Frto {
                 }
             }
             // Section 2.1 step 3a: a duplicate; step 3b: the window moves again without a repetition.
-            Self::WaitProof { .. } if news.acked == 0 => Verdict::Conventional,
+            Self::WaitProof { .. } if news.acked == 0 => Verdict::Lost,
             Self::WaitProof { .. } => Verdict::Spurious,
         };
         *self = Self::Off;

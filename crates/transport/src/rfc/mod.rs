@@ -23,6 +23,7 @@ mod eifel;
 mod flight;
 mod frto;
 mod newreno;
+mod news;
 mod prr;
 mod rack;
 mod recovery;

@@ -20,11 +20,11 @@ impl RfcSender {
         self.congestion.set_cwnd(cwnd);
     }
 
-    /// An acknowledgement of `acked` new segments in fast recovery.
+    /// An acknowledgement of `acked` new segments in fast recovery, or a duplicate.
     pub(super) fn on_ack_without_sack(&mut self, now: SimTime, acked: u64) -> AckOutcome {
         if acked == 0 {
             self.inflate(1);
-            return AckOutcome::Duplicate;
+            return AckOutcome::New;
         }
         let is_full = self.recover.is_none_or(|recover| self.flight.snd_una() >= recover);
         if self.config.variant == Variant::Reno {

@@ -1,6 +1,6 @@
 //! RACK: losses found by the time of transmission (RFC 8985 section 6).
 
-use super::flight::{Arrival, News};
+use super::news::{Arrival, News};
 use crossfade_core::SimTime;
 
 /// After so many recoveries without a reported duplicate the reordering window shrinks again (RFC 8985 section
@@ -11,7 +11,7 @@ const REO_WND_PERSIST: u32 = 16;
 pub(super) struct Rack {
     /// When the segment that was sent last among those that have arrived was sent, and its number.
     newest: Option<(SimTime, u64)>,
-    /// The round trip of that segment.
+    /// The round trip of the segment that has arrived last.
     rtt: SimTime,
     min_rtt: Option<SimTime>,
     /// One past the highest segment that has arrived.
@@ -61,11 +61,13 @@ impl Rack {
         // Step 2; repetitions that may be answered by the original were sorted out before.
         if let Some(Arrival { seq, sent_at }) = news.latest {
             let rtt = now.saturating_sub(sent_at);
-            if self.newest.is_none_or(|newest| newest < (sent_at, seq)) {
-                (self.newest, self.rtt) = (Some((sent_at, seq)), rtt);
-            }
+            self.newest = self.newest.max(Some((sent_at, seq)));
             // Step 1.
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
+        }
+        // Step 2 sets the round trip for each arrival, whether or not it was sent last.
+        if let Some(last) = news.last {
+            self.rtt = now.saturating_sub(last.sent_at);
         }
         // Step 3: an original arrives after what was sent later.
         self.reordering_seen |= news.lowest_original.is_some_and(|seq| seq + 1 < self.fack);

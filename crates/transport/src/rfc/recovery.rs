@@ -1,9 +1,9 @@
 //! Fast recovery: how it begins and ends.
 
-use super::ack::outcome_of;
 use super::config::RateReduction;
 use super::eifel::{Cause, Episode};
-use super::flight::News;
+use super::frto::Frto;
+use super::news::News;
 use super::prr::{Entry, Prr};
 use super::sack::SackRecovery;
 use super::{Phase, RfcSender};
@@ -27,8 +27,7 @@ impl RfcSender {
         }
         // RFC 3168 section 6.1.2: once for a window of data, whether of marks or of losses.
         if self.ecn.may_reduce(snd_una) {
-            let (srtt, rttvar) = (self.rto.srtt(), self.rto.rttvar());
-            self.episode = Some(Episode::new(Cause::FastRetransmit, snd_una, srtt, rttvar));
+            self.begin_episode(Cause::FastRetransmit);
             self.congestion.on_loss(now, window);
             self.ecn.on_reduction(snd_max);
         }
@@ -44,6 +43,7 @@ impl RfcSender {
         } else if self.config.rfc.rate_reduction == RateReduction::Immediate {
             // RFC 6675 section 5 (4.3): whatever the window.
             self.force = self.flight.next_lost();
+            self.sack.on_repeated(snd_una);
         } else {
             let (flight_size, sacked) = (self.flight.size(), self.flight.sacked());
             let (delivered, acked) = (news.delivered, news.acked);
@@ -67,7 +67,7 @@ impl RfcSender {
                 // RFC 6298 (5.3).
                 self.rto.restart(now, true);
             }
-            outcome_of(news)
+            AckOutcome::New
         };
         if self.phase == Phase::Open {
             self.rto.restart(now, self.flight.size() > 0);
@@ -99,6 +99,14 @@ impl RfcSender {
         self.congestion.set_cwnd(cwnd.max(1.0));
     }
 
+    /// The window is about to be reduced: perhaps without cause.
+    pub(super) fn begin_episode(&mut self, cause: Cause) {
+        let snd_una = self.flight.snd_una();
+        let was_repeated = self.flight.was_repeated(snd_una);
+        let (srtt, rttvar) = (self.rto.srtt(), self.rto.rttvar());
+        self.episode = Some(Episode::new(cause, snd_una, was_repeated, srtt, rttvar));
+    }
+
     /// The last reduction had no cause: resumes where it came (RFC 4015 section 3.2).
     pub(super) fn take_back(
         &mut self,
@@ -114,17 +122,19 @@ impl RfcSender {
         }
         // Step 4: resume with new data.
         self.flight.unmark_lost();
+        self.frto = Frto::Off;
         self.force = None;
         if self.phase != Phase::Open {
             self.end_recovery(self.congestion.cwnd());
             self.rack.iter_mut().for_each(super::rack::Rack::on_recovery_end);
         }
         if restores_window {
+            let reduced = self.congestion.cwnd();
             self.congestion.undo();
-            // Step 5: no burst larger than the initial window.
-            let burst = (acked as f64).min(self.config.initial_window).max(1.0);
-            let bound = self.flight.pipe() as f64 + burst;
-            self.congestion.set_cwnd(self.congestion.cwnd().min(bound).max(1.0));
+            // Step 5: no burst larger than what was acknowledged, nor than the initial window.
+            let burst = (acked as f64).min(self.config.initial_window);
+            let bound = (self.flight.pipe() as f64 + burst).max(reduced);
+            self.congestion.set_cwnd(self.congestion.cwnd().min(bound));
         }
         if let (Cause::Timeout, Some(rtt)) = (episode.cause, rtt) {
             // Step 8: the timeout was too short for such a round trip.

@@ -106,3 +106,68 @@ impl Rto {
 fn part(span: SimTime, divisor: u64) -> SimTime {
     SimTime::from_nanos((span.as_nanos() + divisor / 2) / divisor)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: SimTime = SimTime::from_millis(1);
+
+    fn rto(min: u64) -> Rto {
+        let rule = RtoRule::Estimated { min: MS * min, initial: MS * 1000, granularity: MS };
+        Rto::new(RtoConfig { rule, backoff: true, max: MS * 60_000 })
+    }
+
+    #[test]
+    fn the_estimate_is_that_of_rfc_6298() {
+        let mut rto = rto(200);
+        assert_eq!(rto.current(), MS * 1000);
+        // (2.2): 100 + 4 * 50.
+        rto.on_sample(MS * 100, 1);
+        assert_eq!(rto.current(), MS * 300);
+        // (2.3): RTTVAR = 3/4 * 50 + 1/4 * 80 = 57.5, SRTT = 7/8 * 100 + 1/8 * 180 = 110.
+        rto.on_sample(MS * 180, 1);
+        assert_eq!((rto.srtt(), rto.rttvar()), (Some(MS * 110), SimTime::from_micros(57_500)));
+        assert_eq!(rto.current(), MS * 340);
+        // RFC 7323 section 4.2: of two samples in a window each has half the weight.
+        rto.on_sample(MS * 190, 2);
+        assert_eq!((rto.srtt(), rto.rttvar()), (Some(MS * 115), SimTime::from_nanos(60_312_500)));
+    }
+
+    #[test]
+    fn a_steady_round_trip_leaves_the_minimum_or_the_granularity() {
+        let (mut short, mut none) = (rto(200), rto(0));
+        for _ in 0..200 {
+            short.on_sample(MS * 40, 1);
+            none.on_sample(MS * 40, 1);
+        }
+        assert_eq!(short.current(), MS * 200);
+        assert_eq!(none.current(), MS * 41);
+    }
+
+    #[test]
+    fn back_off_doubles_to_the_maximum_and_ends_with_a_sample() {
+        let mut rto = rto(1000);
+        let timeouts: Vec<u64> = (0..8)
+            .map(|_| {
+                rto.back_off();
+                rto.current() / MS
+            })
+            .collect();
+        assert_eq!(timeouts, [2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000]);
+        rto.on_sample(MS * 40, 1);
+        assert_eq!((rto.current(), rto.backoff()), (MS * 1000, 1));
+    }
+
+    #[test]
+    fn the_timer_runs_while_anything_is_under_way() {
+        let mut rto = rto(1000);
+        rto.on_sent(MS * 5);
+        rto.on_sent(MS * 10);
+        assert_eq!(rto.deadline, Some(MS * 1005), "(5.1): only if it is not running");
+        rto.restart(MS * 20, true);
+        assert_eq!(rto.deadline, Some(MS * 1020), "(5.3)");
+        rto.restart(MS * 30, false);
+        assert_eq!(rto.deadline, None, "(5.2)");
+    }
+}

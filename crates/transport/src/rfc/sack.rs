@@ -1,6 +1,6 @@
 //! Loss recovery with SACK (RFC 6675 section 5).
 
-use super::flight::News;
+use super::news::News;
 use super::{Phase, RfcSender};
 use crossfade_core::SimTime;
 
@@ -65,7 +65,8 @@ impl RfcSender {
         if let Some(seq) = self.next_new() {
             return Some(seq);
         }
-        if self.phase != Phase::FastRecovery {
+        // RACK judges by time: it does not guess.
+        if self.phase != Phase::FastRecovery || self.rack.is_some() {
             return None;
         }
         // (3): a hole that is not known to be lost.
@@ -73,10 +74,12 @@ impl RfcSender {
             self.sack.on_repeated(seq);
             return Some(seq);
         }
-        // (4): once in a recovery, the highest segment not reported; `HighRxt` stays.
+        // (4): once in a recovery, the highest segment not reported; `HighRxt` stays. What was just repeated is not
+        // worth it.
         if self.config.rfc.rescue_retransmission && !self.sack.rescued {
+            let highest = self.flight.highest_unsacked().filter(|seq| *seq >= self.sack.high_rxt)?;
             self.sack.rescued = true;
-            return self.flight.highest_unsacked();
+            return Some(highest);
         }
         None
     }

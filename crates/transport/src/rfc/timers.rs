@@ -1,8 +1,9 @@
 //! The sender's timers: retransmission (RFC 6298), reordering and tail loss probe (RFC 8985).
 
-use super::eifel::{Cause, Episode};
-use super::flight::{Fate, News};
+use super::eifel::Cause;
+use super::flight::Fate;
 use super::frto::Frto;
+use super::news::News;
 use super::rack::Surroundings;
 use super::sack::SackRecovery;
 use super::{Phase, RfcSender};
@@ -41,8 +42,7 @@ impl RfcSender {
             // RFC 5681 section 3.1: ssthresh is held constant when a repetition times out.
             self.congestion.set_cwnd(1.0);
         } else {
-            let (srtt, rttvar) = (self.rto.srtt(), self.rto.rttvar());
-            self.episode = Some(Episode::new(Cause::Timeout, snd_una, srtt, rttvar));
+            self.begin_episode(Cause::Timeout);
             // RFC 5681 (4) and the loss window of one segment.
             self.congestion.on_timeout(now, self.flight.size() as f64);
         }

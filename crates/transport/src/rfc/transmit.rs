@@ -14,7 +14,7 @@ impl RfcSender {
             // Karn's rule (RFC 6298 section 3).
             self.timed = self.timed.filter(|(timed, _)| *timed < seq);
             if let Some(episode) = &mut self.episode {
-                episode.on_repetition(now);
+                episode.on_repetition(seq, now);
             }
         } else if self.timed.is_none() {
             self.timed = Some((seq, now));

@@ -1,0 +1,81 @@
+//! What an acknowledgement tells that was not known.
+
+use crate::segment::{SackBlock, SackBlocks};
+use crossfade_core::SimTime;
+
+/// A transmission that an acknowledgement has shown to have arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Arrival {
+    pub(super) seq: u64,
+    pub(super) sent_at: SimTime,
+}
+
+/// What tells whether an acknowledgement answers a repetition or its original (RFC 8985 section 6.2 step 2).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Evidence {
+    pub(super) now: SimTime,
+    pub(super) timestamp_echo: Option<SimTime>,
+    pub(super) min_rtt: Option<SimTime>,
+}
+
+impl Evidence {
+    /// Whether the last transmission of a segment, at `sent_at`, may be the one that has arrived.
+    fn fits(&self, sent_at: SimTime) -> bool {
+        self.timestamp_echo.is_none_or(|echo| echo >= sent_at)
+            && self.min_rtt.is_none_or(|min_rtt| self.now.saturating_sub(sent_at) >= min_rtt)
+    }
+}
+
+/// What an acknowledgement told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct News {
+    /// By how many segments `snd_una` advanced.
+    pub(super) acked: u64,
+    /// How many segments were reported beyond it for the first time.
+    pub(super) sacked: u64,
+    /// How many segments are known to have arrived that were not before: RFC 6937's `DeliveredData`.
+    pub(super) delivered: u64,
+    /// One of these was never repeated.
+    pub(super) original_arrived: bool,
+    /// Of these, the lowest that was never repeated.
+    pub(super) lowest_original: Option<u64>,
+    /// Of these, the highest.
+    pub(super) highest: Option<u64>,
+    /// Of these, the transmission that left last.
+    pub(super) latest: Option<Arrival>,
+    /// Of these, the highest that was acknowledged cumulatively, or the highest reported if there is none: the one
+    /// that a walk over reports and then acknowledgements meets last.
+    pub(super) last: Option<Arrival>,
+    /// It reported a duplicate (RFC 2883).
+    pub(super) duplicate: Option<SackBlock>,
+}
+
+impl News {
+    /// Counts an arrival, acknowledged cumulatively or reported.
+    pub(super) fn add(&mut self, seq: u64, sent_at: SimTime, ever_repeated: bool, evidence: &Evidence) {
+        self.delivered += 1;
+        self.highest = self.highest.max(Some(seq));
+        if !ever_repeated {
+            self.original_arrived = true;
+            self.lowest_original = Some(self.lowest_original.map_or(seq, |lowest| lowest.min(seq)));
+        } else if !evidence.fits(sent_at) {
+            return;
+        }
+        let arrival = Arrival { seq, sent_at };
+        if self.latest.is_none_or(|latest| (latest.sent_at, latest.seq) <= (arrival.sent_at, seq)) {
+            self.latest = Some(arrival);
+        }
+        if self.sacked == 0 || self.last.is_none_or(|last| self.acked == 0 && last.seq < seq) {
+            self.last = Some(arrival);
+        }
+    }
+}
+
+/// The first block reports a duplicate if it lies below the cumulative acknowledgement or in the second block
+/// (RFC 2883 section 4).
+pub(super) fn duplicate(next_expected: u64, sack: &SackBlocks) -> Option<SackBlock> {
+    let blocks = sack.as_slice();
+    let first = *blocks.first()?;
+    let is_inside = |second: &SackBlock| second.start <= first.start && first.end <= second.end;
+    (first.end <= next_expected || blocks.get(1).is_some_and(is_inside)).then_some(first)
+}

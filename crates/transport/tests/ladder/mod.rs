@@ -1,0 +1,178 @@
+//! A sender on one side of a ladder diagram; the test is the network and the receiver.
+//!
+//! Times are milliseconds since the last rung. Segments are numbered from 0, after those of the warm-up.
+//! What the sender wants to send must be taken, all of it, before time goes on.
+
+#![allow(dead_code, unused_macros, unreachable_pub, reason = "each test file uses its part")]
+
+use crossfade_core::SimTime;
+use crossfade_transport::congestion::{CongestionControl, Cubic, Reno, SlowStart};
+use crossfade_transport::{
+    Ack, AckOutcome, Expired, Flavour, RfcConfig, RtoConfig, RtoRule, SackBlock, SackBlocks, Segment, Sender,
+    SenderStatistics, TcpConfig, Variant,
+};
+use std::ops::Range;
+
+pub const fn ms(time: u64) -> SimTime {
+    SimTime::from_millis(time)
+}
+
+/// As the scripts assume it: an initial window of ten segments, no timestamps, RTO at least 200 ms.
+pub fn config(variant: Variant) -> TcpConfig {
+    let rule = RtoRule::Estimated { min: ms(200), initial: ms(1000), granularity: ms(1) };
+    TcpConfig {
+        flavour: Flavour::Rfc,
+        variant,
+        w_max: 1000,
+        initial_window: 10.0,
+        initial_ssthresh: f64::INFINITY,
+        dupthresh: 3,
+        limited_transmit: true,
+        rto: RtoConfig { rule, backoff: true, max: ms(60_000) },
+        segments: Some(0),
+        rfc: RfcConfig { timestamps: false, ..RfcConfig::default() },
+    }
+}
+
+/// The same with losses found by time and probes.
+pub fn rack(variant: Variant) -> TcpConfig {
+    let config = config(variant);
+    TcpConfig { rfc: RfcConfig { rack: true, tail_loss_probe: true, ..config.rfc }, ..config }
+}
+
+/// The same with timestamps.
+pub fn with_timestamps(config: TcpConfig) -> TcpConfig {
+    TcpConfig { rfc: RfcConfig { timestamps: true, ..config.rfc }, ..config }
+}
+
+/// Slow start that counts what is acknowledged, as Linux does.
+pub fn byte_counting() -> Box<dyn CongestionControl> {
+    Box::new(Reno::new(10.0, f64::INFINITY).with_slow_start(SlowStart::standard(f64::INFINITY)))
+}
+
+/// Three segments in ten are taken away by a loss, as the scripts for Linux expect.
+pub fn cubic() -> Box<dyn CongestionControl> {
+    Box::new(Cubic::new(10.0, f64::INFINITY).with_slow_start(SlowStart::standard(8.0)))
+}
+
+pub struct Ladder {
+    pub sender: Sender,
+    now: SimTime,
+    /// The segments of the warm-up.
+    base: u64,
+}
+
+impl Ladder {
+    pub fn new(config: &TcpConfig) -> Self {
+        Self { sender: Sender::new(config), now: SimTime::ZERO, base: 0 }
+    }
+
+    pub fn with(config: &TcpConfig, congestion: Box<dyn CongestionControl>) -> Self {
+        let sender = Sender::with_congestion_control(config, congestion);
+        Self { sender, now: SimTime::ZERO, base: 0 }
+    }
+
+    /// One segment goes there and back, so that the round trip is known (the scripts know it from the handshake).
+    pub fn warm_up(mut self, rtt: u64) -> Self {
+        self.write(1);
+        let sent = self.poll();
+        assert_eq!(sent.len(), 1);
+        self.ack(rtt, 1, &[], Some(0), false);
+        self.base = 1;
+        self
+    }
+
+    pub fn write(&mut self, segments: u64) {
+        self.sender.write(segments);
+    }
+
+    /// Goes on; no timer may expire meanwhile.
+    pub fn wait(&mut self, millis: u64) {
+        assert_eq!(self.poll(), [], "taken by nobody");
+        self.now += ms(millis);
+        if let Some(deadline) = self.sender.next_timeout() {
+            assert!(deadline >= self.now, "a timer expires at {deadline}, before {}", self.now);
+        }
+    }
+
+    /// `echo` is the time of the transmission that is answered.
+    pub fn ack(
+        &mut self,
+        after: u64,
+        next: u64,
+        sack: &[Range<u64>],
+        echo: Option<u64>,
+        ece: bool,
+    ) -> AckOutcome {
+        self.wait(after);
+        let mut blocks = SackBlocks::default();
+        for block in sack {
+            blocks.push(SackBlock { start: block.start + self.base, end: block.end + self.base });
+        }
+        let (next_expected, timestamp_echo) = (next + self.base, echo.map(ms));
+        self.sender.on_ack(self.now, &Ack { next_expected, sack: blocks, timestamp_echo, ece })
+    }
+
+    pub fn poll(&mut self) -> Vec<Segment> {
+        let base = self.base;
+        std::iter::from_fn(|| self.sender.poll_transmit(self.now))
+            .map(|segment| Segment { seq: segment.seq - base, ..segment })
+            .collect()
+    }
+
+    /// The next timer expires exactly `after` the last rung.
+    pub fn expire(&mut self, after: u64) -> Option<Expired> {
+        assert_eq!(self.poll(), [], "taken by nobody");
+        self.now += ms(after);
+        assert_eq!(self.sender.next_timeout(), Some(self.now), "the next timer");
+        self.sender.on_timeout(self.now)
+    }
+
+    pub fn cwnd(&self) -> f64 {
+        self.sender.snapshot().cwnd
+    }
+
+    pub fn ssthresh(&self) -> f64 {
+        self.sender.snapshot().ssthresh
+    }
+
+    pub fn counts(&self) -> SenderStatistics {
+        self.sender.statistics()
+    }
+
+    pub fn now_ms(&self) -> u64 {
+        self.now / ms(1)
+    }
+}
+
+/// `send!(ladder, 0..3, 7..8)`: these segments leave now, in this order, and no others.
+macro_rules! send {
+    ($ladder:expr $(, $range:expr)*) => {{
+        let expected: Vec<u64> = [$($range),*].into_iter().flat_map(|range: std::ops::Range<u64>| range).collect();
+        let sent: Vec<u64> = $ladder.poll().iter().map(|segment| segment.seq).collect();
+        assert_eq!(sent, expected, "at {} ms", $ladder.now_ms());
+    }};
+}
+
+/// `ack!(ladder, +10, 3, sack 5..6, 8..9)`: 10 ms later an acknowledgement arrives that waits for segment 3.
+/// `echo 20` is the time of the segment that it answers.
+macro_rules! ack {
+    ($ladder:expr, + $after:expr, $next:expr) => { $ladder.ack($after, $next, &[], None, false) };
+    ($ladder:expr, + $after:expr, $next:expr, sack $($block:expr),+) => {
+        $ladder.ack($after, $next, &[$($block),+], None, false)
+    };
+    ($ladder:expr, + $after:expr, $next:expr, echo $echo:expr) => {
+        $ladder.ack($after, $next, &[], Some($echo), false)
+    };
+    ($ladder:expr, + $after:expr, $next:expr, echo $echo:expr, sack $($block:expr),+) => {
+        $ladder.ack($after, $next, &[$($block),+], Some($echo), false)
+    };
+    ($ladder:expr, + $after:expr, $next:expr, ece) => { $ladder.ack($after, $next, &[], None, true) };
+}
+
+/// `timer!(ladder, +25, Reordering)`: 25 ms later this timer expires, and none before.
+macro_rules! timer {
+    ($ladder:expr, + $after:expr, $which:ident) => {
+        assert_eq!($ladder.expire($after), Some(crossfade_transport::Expired::$which))
+    };
+}

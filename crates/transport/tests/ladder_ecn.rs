@@ -1,0 +1,91 @@
+//! Congestion marks (RFC 3168), and what the receiver says (RFC 2018, RFC 2883).
+
+#[macro_use]
+mod ladder;
+
+use crossfade_core::SimTime;
+use crossfade_transport::{Receiver, RfcConfig, Segment, TcpConfig, Variant};
+use ladder::{Ladder, config};
+
+fn ecn(variant: Variant) -> TcpConfig {
+    let config = config(variant);
+    TcpConfig { rfc: RfcConfig { ecn: true, ..config.rfc }, ..config }
+}
+
+/// `ecn/ecn-uses-ect0`: data is ECN-capable; repetitions are not (RFC 3168 section 6.1.5).
+#[test]
+fn new_data_is_ecn_capable_and_repetitions_are_not() {
+    let mut tcp = Ladder::new(&ecn(Variant::NewReno));
+    tcp.write(4);
+    assert!(tcp.poll().iter().all(|segment| segment.ecn_capable && !segment.cwr));
+    for _ in 0..3 {
+        ack!(tcp, +0, 0);
+    }
+    assert!(tcp.poll().iter().all(|segment| segment.retransmission && !segment.ecn_capable));
+    let mut tcp = Ladder::new(&config(Variant::NewReno));
+    tcp.write(4);
+    assert!(tcp.poll().iter().all(|segment| !segment.ecn_capable));
+}
+
+/// `cwnd_moderation/cwnd-moderation-ecn-enter-cwr-no-moderation-700`: the same stimulus; the window is halved at once as
+/// RFC 3168 section 6.1.2 says, where that system reduces it in proportion.
+#[test]
+fn an_echoed_mark_halves_the_window_once_a_round_trip() {
+    let mut tcp = Ladder::new(&ecn(Variant::Sack)).warm_up(100);
+    tcp.write(30);
+    send!(tcp, 0..10);
+    ack!(tcp, +100, 1, ece);
+    assert_eq!((tcp.cwnd(), tcp.ssthresh()), (5.0, 5.0));
+    send!(tcp);
+    // The same window of data: no further reduction, and no growth.
+    for next in 2..6 {
+        ack!(tcp, +0, next, ece);
+        assert_eq!(tcp.cwnd(), 5.0);
+    }
+    assert!(tcp.poll().is_empty());
+    // The first new segment tells the receiver.
+    ack!(tcp, +0, 6, ece);
+    let sent = tcp.poll();
+    assert_eq!((sent.len(), sent[0].seq, sent[0].cwr), (1, 10, true));
+    ack!(tcp, +0, 7, ece);
+    assert!(tcp.poll().iter().all(|segment| !segment.cwr));
+    // The receiver has the segment with CWR; a mark after it is a new one.
+    ack!(tcp, +100, 11, ece);
+    assert!(tcp.cwnd() < 5.0);
+    assert_eq!((tcp.counts().ecn_reductions, tcp.counts().retransmissions), (2, 0));
+}
+
+/// RFC 3168 section 6.1.2: marks and losses of one window reduce it once.
+#[test]
+fn a_mark_and_a_loss_in_one_window_reduce_it_once() {
+    let mut tcp = Ladder::new(&ecn(Variant::NewReno)).warm_up(100);
+    tcp.write(30);
+    send!(tcp, 0..10);
+    ack!(tcp, +100, 1, ece);
+    assert_eq!(tcp.ssthresh(), 5.0);
+    for _ in 0..3 {
+        ack!(tcp, +0, 1, ece);
+    }
+    assert_eq!(tcp.poll()[0].seq, 1);
+    assert_eq!(tcp.ssthresh(), 5.0);
+}
+
+/// `tcp_dsack_mult`, where segments come one by one.
+#[test]
+fn the_receiver_reports_blocks_and_duplicates() {
+    let mut receiver = Receiver::new(&config(Variant::Sack));
+    let mut report = |seq| {
+        let received = receiver.on_segment(SimTime::ZERO, &Segment { seq, ..Segment::default() }, false);
+        let ack = received.ack.expect("out of order, or a duplicate");
+        let blocks = ack.sack.as_slice().iter().map(|block| (block.start, block.end)).collect::<Vec<_>>();
+        (ack.next_expected, blocks)
+    };
+    assert_eq!(report(1), (0, vec![(1, 2)]));
+    assert_eq!(report(2), (0, vec![(1, 3)]));
+    assert_eq!(report(4), (0, vec![(4, 5), (1, 3)]));
+    assert_eq!(report(7), (0, vec![(7, 8), (4, 5), (1, 3)]));
+    assert_eq!(report(0), (3, vec![(7, 8), (4, 5)]));
+    assert_eq!(report(1), (3, vec![(1, 2), (7, 8), (4, 5)]));
+    assert_eq!(report(7), (3, vec![(7, 8), (7, 8), (4, 5)]));
+    assert_eq!(report(0), (3, vec![(0, 1), (7, 8), (4, 5)]));
+}

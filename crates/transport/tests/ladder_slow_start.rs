@@ -1,0 +1,135 @@
+//! Initial window, slow start, its limits by application and receiver, and idle times, with the stimuli and
+//! expectations of the public packetdrill scripts (see `docs/packetdrill.md`). Those count what an acknowledgement
+//! covers without limit; RFC 5681 counts a segment at most.
+
+#[macro_use]
+mod ladder;
+
+use crossfade_transport::{RfcConfig, TcpConfig, Variant};
+use ladder::{Ladder, byte_counting, config};
+
+/// `initial_window/iw10-base-case`
+#[test]
+fn ten_segments_are_the_initial_window() {
+    let mut tcp = Ladder::new(&config(Variant::Sack));
+    tcp.write(15);
+    send!(tcp, 0..10);
+    // RFC 6928 is a choice: RFC 3390 allows three segments of 1460 bytes.
+    let mut tcp = Ladder::new(&TcpConfig { initial_window: 3.0, ..config(Variant::Sack) });
+    tcp.write(15);
+    send!(tcp, 0..3);
+}
+
+/// `initial_window/iw10-short-response`
+#[test]
+fn a_short_response_leaves_at_once() {
+    let mut tcp = Ladder::new(&config(Variant::Sack));
+    tcp.write(5);
+    send!(tcp, 0..5);
+    ack!(tcp, +100, 5);
+    assert!(tcp.sender.is_done());
+    assert_eq!(tcp.sender.next_timeout(), None, "RFC 6298 (5.2)");
+}
+
+/// `slow_start/slow-start-ack-per-1pkt`
+#[test]
+fn each_acknowledged_segment_sends_two() {
+    for mut tcp in
+        [Ladder::with(&config(Variant::Sack), byte_counting()), Ladder::new(&config(Variant::Sack))]
+    {
+        tcp.write(30);
+        send!(tcp, 0..10);
+        for next in 1..11 {
+            ack!(tcp, +5, next);
+            send!(tcp, 8 + 2 * next..10 + 2 * next);
+        }
+        assert_eq!(tcp.cwnd(), 20.0);
+    }
+}
+
+/// `slow_start/slow-start-ack-per-2pkt`, `slow-start-fq-ack-per-2pkt`
+#[test]
+fn every_second_acknowledgement_sends_four() {
+    let mut tcp = Ladder::with(&config(Variant::Sack), byte_counting());
+    tcp.write(30);
+    send!(tcp, 0..10);
+    for next in [2, 4, 6, 8, 10] {
+        ack!(tcp, +5, next);
+        send!(tcp, 6 + 2 * next..10 + 2 * next);
+    }
+    assert_eq!(tcp.cwnd(), 20.0);
+    // RFC 5681 equation (2) adds a segment at most: half as fast.
+    let mut tcp = Ladder::new(&config(Variant::Sack));
+    tcp.write(30);
+    send!(tcp, 0..10);
+    ack!(tcp, +5, 2);
+    send!(tcp, 10..13);
+}
+
+/// `slow_start/slow-start-ack-per-4pkt`
+#[test]
+fn every_fourth_acknowledgement_sends_eight() {
+    let mut tcp = Ladder::with(&config(Variant::Sack), byte_counting());
+    tcp.write(30);
+    send!(tcp, 0..10);
+    ack!(tcp, +110, 4);
+    send!(tcp, 10..18);
+    ack!(tcp, +10, 8);
+    send!(tcp, 18..26);
+    ack!(tcp, +5, 10);
+    send!(tcp, 26..30);
+    assert_eq!(tcp.cwnd(), 20.0);
+}
+
+/// The windows after acknowledgements of two segments each, if the application writes `segments` once.
+fn windows_when_limited_by_the_application(segments: u64) -> Vec<f64> {
+    let mut tcp = Ladder::with(&config(Variant::Sack), byte_counting());
+    tcp.write(segments);
+    send!(tcp, 0..segments);
+    let acks = (1..=segments.div_ceil(2)).map(|i| (2 * i).min(segments));
+    acks.map(|next| (ack!(tcp, +5, next), tcp.cwnd()).1).collect()
+}
+
+/// `slow_start/slow-start-app-limited`, `slow-start-app-limited-9-packets-out`, `slow-start-ack-per-2pkt-send-6pkt`,
+/// `slow-start-ack-per-2pkt-send-5pkt`
+#[test]
+fn the_window_grows_to_twice_what_was_under_way() {
+    assert_eq!(windows_when_limited_by_the_application(10), [12.0, 14.0, 16.0, 18.0, 20.0]);
+    assert_eq!(windows_when_limited_by_the_application(9), [12.0, 14.0, 16.0, 18.0, 18.0]);
+    assert_eq!(windows_when_limited_by_the_application(6), [12.0, 12.0, 12.0]);
+    assert_eq!(windows_when_limited_by_the_application(5), [10.0, 10.0, 10.0]);
+}
+
+/// `slow_start/slow-start-after-idle`
+#[test]
+fn after_an_idle_time_the_window_is_the_initial_one() {
+    let sent_after_idle = |rfc| {
+        let mut tcp = Ladder::with(&TcpConfig { rfc, ..config(Variant::Sack) }, byte_counting());
+        tcp.write(26);
+        send!(tcp, 0..10);
+        ack!(tcp, +100, 10);
+        assert_eq!(tcp.cwnd(), 20.0);
+        send!(tcp, 10..26);
+        ack!(tcp, +100, 26);
+        assert_eq!(tcp.cwnd(), 36.0);
+        tcp.wait(2000);
+        tcp.write(20);
+        tcp.poll().len()
+    };
+    let rfc = config(Variant::Sack).rfc;
+    assert_eq!(sent_after_idle(rfc), 10);
+    assert_eq!(sent_after_idle(RfcConfig { restart_after_idle: false, ..rfc }), 20);
+}
+
+/// `tcp_info/tcp-info-rwnd-limited`, as far as it is about sending: the receiver's window is the limit.
+#[test]
+fn no_more_is_sent_than_the_receiver_allows() {
+    let mut tcp = Ladder::new(&TcpConfig { w_max: 4, ..config(Variant::Sack) });
+    tcp.write(20);
+    send!(tcp, 0..4);
+    ack!(tcp, +100, 1);
+    send!(tcp, 4..5);
+    ack!(tcp, +0, 5);
+    send!(tcp, 5..9);
+    assert_eq!(tcp.cwnd(), 10.0, "a window that is not used does not grow");
+}
