@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Final, TypedDict, final
 
+from crossfade.teaching import CongestionControl
+
 __version__: Final[str]
 RESULTS_VERSION: Final[int]
 """Rises whenever the same scenario and seed give other numbers than before."""
@@ -108,6 +110,51 @@ class Plan:
 
         Raises ScenarioError if there are several points, KeyboardInterrupt on Ctrl-C.
         """
+
+    def events_with_congestion_control(self, control: CongestionControl) -> str:
+        """The same with a Python object for a congestion control, whose exceptions are raised.
+
+        Raises ScenarioError if there are several points, or ``control`` has a window that none can use;
+        KeyboardInterrupt on Ctrl-C.
+        """
+
+@final
+class AckSample:
+    """What an acknowledgement of new segments tells a congestion control. Sequence numbers count segments."""
+
+    def __new__(
+        cls,
+        now: float,
+        acked: int,
+        *,
+        rtt: float | None = None,
+        next_expected: int = 0,
+        snd_max: int = 0,
+        cwnd_limited: bool = True,
+    ) -> AckSample: ...
+    @property
+    def now(self) -> float:
+        """When it arrived, in seconds."""
+
+    @property
+    def acked(self) -> int:
+        """How many segments it covers for the first time, selectively or cumulatively."""
+
+    @property
+    def rtt(self) -> float | None:
+        """The round trip that it measures, in seconds, if it measures one."""
+
+    @property
+    def next_expected(self) -> int:
+        """The next segment that the receiver expects."""
+
+    @property
+    def snd_max(self) -> int:
+        """One past the highest segment ever sent."""
+
+    @property
+    def cwnd_limited(self) -> bool:
+        """Whether the congestion window, not the application or the receiver, held the sender back."""
 
 def verify(patterns: str, files: list[tuple[str, str]]) -> str:
     """Replay golden traces: the text of patterns.json, and name and text of each CSV file.

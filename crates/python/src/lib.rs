@@ -2,6 +2,7 @@
 //!
 //! The stub `python/crossfade/_crossfade.pyi` says what each function takes and gives.
 
+mod congestion;
 mod interrupt;
 mod plan;
 
@@ -102,6 +103,7 @@ fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("GoldenError", module.py().get_type::<GoldenError>())?;
     module.add_class::<plan::Plan>()?;
+    module.add_class::<congestion::AckSample>()?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(parse_value, module)?)?;

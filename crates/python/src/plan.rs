@@ -1,8 +1,11 @@
 //! The class `Plan`.
 
+use crate::congestion::{Failure, PythonControl};
 use crate::interrupt::interruptible;
 use crate::scenario_error;
 use crossfade_scenario::{Overrides, Row};
+use crossfade_transport::TcpConfig;
+use crossfade_transport::congestion::CongestionControl;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use std::num::NonZeroUsize;
@@ -86,6 +89,22 @@ impl Plan {
             (_, Some(error)) => Err(error),
             (Ok(csv), None) => Ok(csv.unwrap_or_default()),
             (Err(error), None) => Err(scenario_error(error)),
+        }
+    }
+
+    /// The same with a Python object for a congestion control.
+    fn events_with_congestion_control(&self, py: Python<'_>, control: Py<PyAny>) -> PyResult<String> {
+        let failure = Failure::default();
+        let kept = failure.clone();
+        let make = move |tcp: &TcpConfig| -> Box<dyn CongestionControl> {
+            let control = Python::attach(|py| control.clone_ref(py));
+            Box::new(PythonControl::new(control, tcp.initial_window, tcp.initial_ssthresh, kept.clone()))
+        };
+        let work = || crossfade_scenario::events_with_congestion_control(&self.0, make, &failure.cancel);
+        let (events, interrupt) = interruptible(py, &failure.cancel, work, |_| Ok(()));
+        match failure.take().or(interrupt) {
+            Some(error) => Err(error),
+            None => events.map(Option::unwrap_or_default).map_err(scenario_error),
         }
     }
 }

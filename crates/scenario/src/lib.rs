@@ -39,5 +39,5 @@ pub use scenario::{
 };
 pub use schedule::Progress;
 pub use schema::{explain, schema};
-pub use simulate::{METRICS, events};
+pub use simulate::{METRICS, events, events_with_congestion_control};
 pub use summarise::{FlowResult, LinkResult, Metric, PointResult, summarise};

@@ -6,8 +6,11 @@ use crate::{ScenarioError, events::EventsCsv};
 use crossfade_channel::{Iid, LossProcess, Lossless, MarkovLoss, RayleighLoss};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{HopConfig, QueueLimit};
-use crossfade_sim::{OneHop, RunStatistics, run};
+use crossfade_sim::{OneHop, RunStatistics, run, run_with_congestion_control};
+use crossfade_transport::TcpConfig;
+use crossfade_transport::congestion::CongestionControl;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// The published metrics and their units, in the order of tables.
@@ -59,14 +62,39 @@ pub(crate) fn simulate(setup: &Setup, seed: RunSeed, cancel: &AtomicBool) -> Opt
 /// # Errors
 /// The plan has several points.
 pub fn events(plan: &Plan, cancel: &AtomicBool) -> Result<Option<String>, ScenarioError> {
+    let setup = only_setup(plan)?;
+    let mut csv = EventsCsv::new();
+    let finished = run(build(setup, first_run(plan)), &mut csv, cancel).is_ok();
+    Ok(finished.then(|| csv.into_text()))
+}
+
+/// The same with the congestion control that `make` gives for the connection, in place of Reno's rule.
+///
+/// # Errors
+/// The plan has several points.
+pub fn events_with_congestion_control(
+    plan: &Plan,
+    make: impl Fn(&TcpConfig) -> Box<dyn CongestionControl> + Send + Sync + 'static,
+    cancel: &AtomicBool,
+) -> Result<Option<String>, ScenarioError> {
+    let setup = only_setup(plan)?;
+    let mut csv = EventsCsv::new();
+    let (config, tcp) = (build(setup, first_run(plan)), setup.tcp);
+    let congestion = Arc::new(move || make(&tcp));
+    let finished = run_with_congestion_control(config, congestion, &mut csv, cancel).is_ok();
+    Ok(finished.then(|| csv.into_text()))
+}
+
+fn only_setup(plan: &Plan) -> Result<&Setup, ScenarioError> {
     let [point] = plan.points.as_slice() else {
         let problem = format!("an events file shows one run; the plan has {} points", plan.points.len());
         return Err(ScenarioError::key("sweep", problem));
     };
-    let mut csv = EventsCsv::new();
-    let seed = RunSeed { seed: plan.seed, run: 0 };
-    let finished = run(build(&point.setup, seed), &mut csv, cancel).is_ok();
-    Ok(finished.then(|| csv.into_text()))
+    Ok(&point.setup)
+}
+
+fn first_run(plan: &Plan) -> RunSeed {
+    RunSeed { seed: plan.seed, run: 0 }
 }
 
 /// The engine's objects. Streams are named after the direction, and are the same at every point of a plan.

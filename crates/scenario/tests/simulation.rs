@@ -158,9 +158,9 @@ fn events_show_one_loss_and_its_repair() {
     ]);
     let csv = events(&plan(json!({ "set": set })), &AtomicBool::new(false)).unwrap().unwrap();
     let count = |event: &str| csv.lines().filter(|line| line.split(',').nth(1) == Some(event)).count();
-    assert!(
-        csv.starts_with("time_s,event,flow,seq,cwnd,ssthresh,dupacks,backoff,flight_size\n0,flow_start,0,0,1,24,")
-    );
+    assert!(csv.starts_with(
+        "time_s,event,flow,seq,cwnd,ssthresh,dupacks,backoff,flight_size\n0,flow_start,0,0,1,24,"
+    ));
     assert_eq!((count("lost"), count("fast_retransmit"), count("timeout")), (1, 1, 0));
     assert_eq!(count("send"), count("receive") + 1);
 

@@ -20,6 +20,6 @@ pub use network::{
     Arrivals, Carriage, CongestionFactory, FlowConfig, Network, NetworkError, SenderGate, Source, StopRule,
     Tcp,
 };
-pub use one_hop::{OneHop, RunStatistics, run};
+pub use one_hop::{OneHop, RunStatistics, run, run_with_congestion_control};
 pub use statistics::{ArrivalStatistics, Completion, FlowStatistics, LinkReport, NetworkStatistics};
 pub use workload::{Distribution, OnOff};

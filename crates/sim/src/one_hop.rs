@@ -2,7 +2,7 @@
 //! simplest network of [`crate::simulate`].
 
 use crate::engine::{Interrupted, simulate};
-use crate::network::{Carriage, FlowConfig, Network, SenderGate, Source, StopRule, Tcp};
+use crate::network::{Carriage, CongestionFactory, FlowConfig, Network, SenderGate, Source, StopRule, Tcp};
 use crossfade_core::{Observer, RunSeed, SimTime};
 use crossfade_link::{HopConfig, LinkConfig, Queue};
 use crossfade_transport::TcpConfig;
@@ -113,7 +113,31 @@ pub fn run<O: Observer>(
     observer: O,
     cancel: &AtomicBool,
 ) -> Result<RunStatistics, Interrupted> {
-    let statistics = simulate(config.into(), observer, (), cancel).expect("one flow over one hop")?;
+    run_network(config.into(), observer, cancel)
+}
+
+/// The same with a window rule in place of Reno's.
+///
+/// # Errors
+/// [`Interrupted`] once `cancel` is true.
+pub fn run_with_congestion_control<O: Observer>(
+    config: OneHop,
+    congestion: CongestionFactory,
+    observer: O,
+    cancel: &AtomicBool,
+) -> Result<RunStatistics, Interrupted> {
+    let tcp = Tcp { config: config.tcp, congestion: Some(congestion) };
+    let mut network = Network::from(config);
+    network.flows[0].source = Source::Tcp(tcp);
+    run_network(network, observer, cancel)
+}
+
+fn run_network<O: Observer>(
+    network: Network,
+    observer: O,
+    cancel: &AtomicBool,
+) -> Result<RunStatistics, Interrupted> {
+    let statistics = simulate(network, observer, (), cancel).expect("one flow over one hop")?;
     let (flow, forward, reverse) = (&statistics.flows[0], &statistics.forward[0], &statistics.reverse[0]);
     Ok(RunStatistics {
         duration: statistics.duration,

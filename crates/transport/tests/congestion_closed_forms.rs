@@ -1,7 +1,7 @@
 //! Window rules against closed forms: the average window at a given loss rate.
 //!
-//! The network is the one of the formulas: a constant round trip, evenly spaced acknowledgements (`cwnd` segments
-//! of them a round trip), losses that are noticed and repaired at once.
+//! The network is the one of the formulas: a constant round trip, evenly spaced acknowledgements (`cwnd`
+//! segments of them a round trip), losses that are noticed and repaired at once.
 
 use crossfade_core::{Estimate, Method, RunSeed, SimTime};
 use crossfade_transport::congestion::{AckCounting, AckSample, CongestionControl, Cubic, Reno};
@@ -63,15 +63,15 @@ fn close(what: &str, value: f64, expected: f64, tolerance: f64) {
     );
 }
 
-/// A loss every 1/p segments: the window runs from W/2 to W with W = sqrt(8 / (3 p)), and is 3/4 W =
+/// A loss every 1/p segments: the window runs from W/2 to W, W = sqrt(8 / (3 p)), and is 3/4 W or
 /// sqrt(3 / (2 p)) on average (Mathis, Semke, Mahdavi and Ott, "The macroscopic behavior of the TCP congestion
 /// avoidance algorithm", 1997, equation (3)).
 #[test]
 fn reno_follows_the_sawtooth() {
     for segments in [1_000, 10_000, 100_000] {
         let n = segments as f64;
-        // Equation (3) of RFC 5681 is the continuous growth of the formula. Counting adds a segment at the end of a
-        // window instead: half a segment less on average.
+        // Equation (3) of RFC 5681 is the continuous growth of the formula. Counting adds a segment at the
+        // end of a window instead: half a segment less on average.
         for (counting, lag) in [(AckCounting::PerAck, 0.0), (AckCounting::PerSegment, 0.5)] {
             let mut drive = Drive::new(Reno::new(2.0, 2.0).with_counting(counting), 0.1, f64::INFINITY);
             drive.average_window(10, || segments);
@@ -88,9 +88,9 @@ fn reno_follows_the_sawtooth() {
 /// Each segment is lost with probability p: the average window is c / sqrt(p), c = 1.3098 (Ott, Kemperman and
 /// Mathis, "The stationary behavior of ideal TCP congestion avoidance", 1996).
 ///
-/// With Y = W^2 / 2, which grows by 1 a segment and is divided by 4 by a loss: p Y is the sum of e(k) / 4^k, all
-/// e(k) exponential; Ramanujan's integral of the product of 1 / (1 + s / 4^k) gives the mean of Y^(-1/2), and the average
-/// window over time is 1 / E[1 / W].
+/// With Y = W^2 / 2, which grows by 1 a segment and is divided by 4 by a loss: p Y is the sum of e(k) / 4^k,
+/// all e(k) exponential; Ramanujan's integral of the product of 1 / (1 + s / 4^k) gives the mean of Y^(-1/2),
+/// and the average window over time is 1 / E[1 / W].
 #[test]
 fn reno_follows_the_square_root_law() {
     let product: f64 =
@@ -167,7 +167,8 @@ fn cubic_follows_its_response_function() {
             } else if reno > 3.0 * cubic {
                 close(&what, average, reno, 0.001);
             } else {
-                // Either region for part of the time: the larger of two curves averages more than either does.
+                // Either region for part of the time: the larger of two curves averages more than either
+                // does.
                 let larger = cubic.max(reno);
                 assert!((0.999..1.035).contains(&(average / larger)), "{what}: {average}, formulas {larger}");
             }
@@ -175,10 +176,11 @@ fn cubic_follows_its_response_function() {
     }
 }
 
-/// The formula's fixed point is neutral to first order, so that CUBIC forgets a disturbance slowly. Let the window at
-/// loss n be (1 + x) times the formula's. The next one is larger by C (T - K)^3, where T - K is the time by which the
-/// loss comes after the plateau: 1/p segments take (1 + x)^(-4/3) as long as to the plateau, T - K = -(3 + beta)/3 K x.
-/// With C K^3 = (1 - beta) W this is x' = x - a x^3, a = (1 - beta) ((3 + beta) / 3)^3, and 1/x^2 grows by 2 a a loss.
+/// The formula's fixed point is neutral to first order, so that CUBIC forgets a disturbance slowly. Let the
+/// window at loss n be (1 + x) times the formula's. The next one is larger by C (T - K)^3, where T - K is the
+/// time by which the loss comes after the plateau. It takes (1 + x)^(4/3) / p segments to get there, 4/3 x / p
+/// more than there are: T - K = -(3 + beta) / 3 K x. With C K^3 = (1 - beta) W this is x' = x - a x^3,
+/// a = (1 - beta) ((3 + beta) / 3)^3, and 1 / x^2 grows by 2 a at each loss.
 #[test]
 fn cubic_returns_to_its_response_function_as_one_over_a_root() {
     let (c, rtt_s, segments) = (0.4, 0.1, 1_000_000);
@@ -193,8 +195,9 @@ fn cubic_returns_to_its_response_function_as_one_over_a_root() {
     }
 }
 
-/// With fast convergence every loss below the plateau makes room, also where there is nobody to make room for: a
-/// single flow at periodic losses stays below the formula (RFC 9438 section 4.7 says so of single flows).
+/// With fast convergence every loss below the plateau makes room, also where there is nobody to make room
+/// for: a single flow at periodic losses stays below the formula (RFC 9438 section 4.7 says so of single
+/// flows).
 #[test]
 fn fast_convergence_costs_a_single_flow_up_to_an_eighth() {
     let (c, rtt_s, segments) = (0.4, 0.1, 1_000_000);

@@ -1,12 +1,13 @@
-//! Every congestion control and every recovery keeps its promises whatever happens: one sequence of operations
-//! drives them all.
+//! Every congestion control and every recovery keeps its promises whatever happens: one sequence of
+//! operations drives them all.
 
 use crossfade_core::SimTime;
 use crossfade_transport::congestion::{
     AckCounting, AckSample, CongestionControl, Cubic, Reno, RenoRule, Rounding, SlowStart,
 };
 use crossfade_transport::{
-    Ack, AckOutcome, Flavour, Receiver, RfcConfig, RtoConfig, RtoRule, Segment, Sender, TcpConfig, Variant,
+    Ack, AckOutcome, Flavour, RateReduction, Receiver, RfcConfig, RtoConfig, RtoRule, Segment, Sender,
+    TcpConfig, Variant,
 };
 use proptest::prelude::*;
 
@@ -119,8 +120,8 @@ struct RuleAlone {
     timed_out: bool,
     /// Marks count again from here on.
     marks_from: u64,
-    /// Window, threshold and phase before the last reduction, if that can be undone.
-    before: Option<((f64, f64), Phase)>,
+    /// Windows, segments under way and phase before the last reduction, if that can be undone.
+    before: Option<((f64, f64), u64, Phase)>,
 }
 
 impl RuleAlone {
@@ -222,7 +223,7 @@ impl RuleAlone {
         let (now, flight_size, before) = (self.now, self.flight_size() as f64, self.windows());
         self.rule.on_loss(now, flight_size);
         self.check_reduction(before, 2.0);
-        self.before = Some((before, self.phase));
+        self.before = Some((before, self.flight_size(), self.phase));
         self.phase = Phase::Recovery { until: self.snd_max };
         self.marks_from = self.snd_max;
     }
@@ -246,7 +247,7 @@ impl RuleAlone {
         } else {
             self.rule.on_timeout(self.now, self.flight_size() as f64);
             self.check_reduction(before, 1.0);
-            self.before = Some((before, self.phase));
+            self.before = Some((before, self.flight_size(), self.phase));
         }
         assert_eq!(self.rule.cwnd(), 1.0);
         self.timed_out = true;
@@ -261,8 +262,11 @@ impl RuleAlone {
         let reduced = self.windows();
         self.rule.undo();
         match before {
-            Some((before, phase)) if self.control.undoes && reduced.0 < before.0 => {
-                assert_eq!(self.windows(), before);
+            Some(((cwnd, ssthresh), flight_size, phase)) if self.control.undoes && reduced.0 < cwnd => {
+                assert_eq!(self.rule.cwnd(), cwnd);
+                // RFC 4015 section 3.2, `pipe_prev`.
+                let range = ssthresh..=ssthresh.max(flight_size as f64);
+                assert!(range.contains(&self.rule.ssthresh()), "{} not in {range:?}", self.rule.ssthresh());
                 self.phase = phase;
             }
             _ => assert_eq!(self.windows(), reduced),
@@ -319,7 +323,8 @@ impl Connection {
             Op::Lost(at) => drop(take(&mut self.under_way, at)),
             Op::Marked => self.deliver(0, true),
             Op::TimePasses(nanos) => {
-                // The end of time is kept out of reach of a timeout, which is some round trips; 36 years are enough.
+                // The end of time is kept out of reach of a timeout, which is some round trips; 36 years are
+                // enough.
                 let rest = SimTime::from_nanos(u64::MAX / 16).saturating_sub(self.now);
                 self.pass(SimTime::from_nanos(nanos).min(rest));
             }
@@ -394,15 +399,18 @@ impl Connection {
         assert!(self.sender.pipe() <= 2 * tcp.flight_size, "more in the pipe than every segment twice");
         assert!(self.sender.snd_una() <= self.receiver.rcv_nxt());
         assert_eq!(self.delivered, self.receiver.rcv_nxt(), "delivery is in order and exactly once");
-        // With SACK nothing inflates the window. Half of a FlightSize beyond it may be more, though.
-        if let Some(before) = self.in_recovery.filter(|_| self.uses_rfc_sack()) {
+        // Where nothing inflates the window and nothing spreads its reduction, it stays at ssthresh. Half of a
+        // FlightSize beyond the window may be more than it was, though.
+        if let Some(before) = self.in_recovery.filter(|_| self.holds_window_in_recovery()) {
             let most = before.max(tcp.ssthresh);
             assert!(tcp.cwnd <= most, "recovery took the window from {before} to {}", tcp.cwnd);
         }
     }
 
-    fn uses_rfc_sack(&self) -> bool {
-        self.config.flavour == Flavour::Rfc && self.config.variant == Variant::Sack
+    fn holds_window_in_recovery(&self) -> bool {
+        self.config.flavour == Flavour::Rfc
+            && self.config.variant == Variant::Sack
+            && self.config.rfc.rate_reduction == RateReduction::Immediate
     }
 
     /// The network behaves from now on: everything must arrive.
@@ -445,6 +453,7 @@ fn config() -> impl Strategy<Value = TcpConfig> {
         Just(RfcConfig::default()),
         Just(RfcConfig::as_deployed()),
         Just(RfcConfig { timestamps: false, delayed_ack: None, ..RfcConfig::default() }),
+        Just(RfcConfig { rate_reduction: RateReduction::Immediate, ..RfcConfig::default() }),
     ];
     (flavour, variant, 1u32..100, 1u32..20, 1u32..100, any::<bool>(), rfc).prop_map(
         move |(flavour, variant, w_max, initial_window, ssthresh, ecn, rfc)| TcpConfig {

@@ -1,5 +1,5 @@
-//! A congestion control of your own: scalable TCP (Kelly 2003) adds 0.01 segments for each segment acknowledged and
-//! takes an eighth of the window away at a loss. Prints its window.
+//! A congestion control of your own: scalable TCP (Kelly 2003) adds 0.01 segments for each segment
+//! acknowledged and takes an eighth of the window away at a loss. Prints its window.
 
 use crossfade_core::SimTime;
 use crossfade_transport::congestion::{AckSample, CongestionControl};

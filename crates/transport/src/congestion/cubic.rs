@@ -14,7 +14,7 @@ const ALPHA_CUBIC: f64 = 3.0 * (1.0 - BETA_CUBIC) / (1.0 + BETA_CUBIC);
 #[derive(Clone, Debug)]
 pub struct Cubic {
     state: State,
-    /// The state before the last reduction, while that may still turn out spurious.
+    /// The state to go back to if the last reduction turns out spurious.
     before: Option<State>,
     /// The smoothed round trip, as RFC 6298 has it, of the samples seen.
     srtt_s: Option<f64>,
@@ -78,8 +78,8 @@ impl Cubic {
         self
     }
 
-    /// The same without fast convergence, which is for several flows that share a bottleneck (RFC 9438 section
-    /// 4.7).
+    /// The same without fast convergence, which is for several flows that share a bottleneck (RFC 9438
+    /// section 4.7).
     #[must_use]
     pub fn without_fast_convergence(mut self) -> Self {
         self.fast_convergence = false;
@@ -139,8 +139,8 @@ impl Cubic {
     /// Congestion avoidance starts at `now`.
     fn begin_epoch(&self, now: SimTime) -> Epoch {
         let cwnd_epoch = self.state.cwnd;
-        // RFC 9438 sections 4.8 and 4.10: after a timeout, and after a slow start that ended without a loss, the
-        // plateau is here and K is 0. Nor is there a way back to a plateau below.
+        // RFC 9438 sections 4.8 and 4.10: after a timeout, and after a slow start that ended without a loss,
+        // the plateau is here and K is 0. Nor is there a way back to a plateau below.
         let w_max = self.state.w_max.unwrap_or(cwnd_epoch).max(cwnd_epoch);
         // Section 4.2.
         let k = ((w_max - cwnd_epoch) / self.c).cbrt();
@@ -213,7 +213,8 @@ impl CongestionControl for Cubic {
     }
 
     fn on_timeout(&mut self, _now: SimTime, window: f64) {
-        self.before = Some(self.state);
+        // Section 4.9.1 with RFC 4015 section 3.2, `pipe_prev`: slow start leads back to what was under way.
+        self.before = Some(State { ssthresh: self.state.ssthresh.max(window), ..self.state });
         self.reduce(window);
         self.state.slow_start.on_timeout();
         // Section 4.8: the plateau will be where congestion avoidance begins.
@@ -236,7 +237,7 @@ impl CongestionControl for Cubic {
     }
 
     fn undo(&mut self) {
-        // RFC 9438 section 4.9.2: unless the window has outgrown what it was.
+        // RFC 9438 section 4.9: unless the window has outgrown what it was.
         if let Some(before) = self.before.take()
             && self.state.cwnd < self.state.cwnd_prior
         {

@@ -49,22 +49,22 @@ pub trait CongestionControl: Send {
     /// recovery.
     fn on_loss(&mut self, now: SimTime, window: f64);
 
-    /// The retransmission timer expired while `window` segments were allowed under way. Under RFC 5681 section
-    /// 3.1 this is for the first timeout of a segment; its later ones leave `ssthresh` alone and are told by
-    /// [`set_cwnd`](Self::set_cwnd) only.
+    /// The retransmission timer expired while `window` segments were allowed under way. Under RFC 5681
+    /// section 3.1 this is for the first timeout of a segment; its later ones leave `ssthresh` alone and are
+    /// told by [`set_cwnd`](Self::set_cwnd) only.
     fn on_timeout(&mut self, now: SimTime, window: f64);
 
     /// Loss recovery inflates, deflates or restores the window.
     fn set_cwnd(&mut self, cwnd: f64);
 
-    /// An acknowledgement echoed a congestion mark while `window` segments were under way. At most once a round
-    /// trip (RFC 3168 section 6.1.2). A mark counts as a loss unless the rule knows better.
+    /// An acknowledgement echoed a congestion mark while `window` segments were under way. At most once a
+    /// round trip (RFC 3168 section 6.1.2). A mark counts as a loss unless the rule knows better.
     fn on_ecn(&mut self, now: SimTime, window: f64) {
         self.on_loss(now, window);
     }
 
-    /// The last loss or timeout was spurious: nothing had been lost. Restores the state of before it (RFC 4015
-    /// section 3.2, RFC 9438 section 4.9); the sender bounds the burst that this would allow. Without a
+    /// The last loss or timeout was spurious: nothing had been lost. Restores the state of before it (RFC
+    /// 4015 section 3.2, RFC 9438 section 4.9); the sender bounds the burst that this would allow. Without a
     /// reduction since the last call, nothing happens. A rule that does not remember keeps its window.
     fn undo(&mut self) {}
 

@@ -9,7 +9,8 @@ use crossfade_core::SimTime;
 pub enum Rounding {
     /// `ssthresh = ceil(W/2)`, and recovery ends at that window (paper, section II).
     Up,
-    /// `ssthresh = max(2, floor(W/2))`, and a fast retransmit leaves `cwnd = W/2` unrounded (ns-2.35, `slowdown`).
+    /// `ssthresh = max(2, floor(W/2))`, and a fast retransmit leaves `cwnd = W/2` unrounded (ns-2.35,
+    /// `slowdown`).
     Down,
 }
 

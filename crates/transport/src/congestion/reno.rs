@@ -16,7 +16,7 @@ pub enum AckCounting {
 #[derive(Clone, Debug)]
 pub struct Reno {
     state: State,
-    /// The state before the last reduction, while that may still turn out spurious.
+    /// The state to go back to if the last reduction turns out spurious.
     before: Option<State>,
     counting: AckCounting,
 }
@@ -50,6 +50,12 @@ impl Reno {
     pub fn with_counting(mut self, counting: AckCounting) -> Self {
         self.counting = counting;
         self
+    }
+
+    /// For [`CongestionControl::undo`]: the state, but slow start will lead back to what was under way (RFC 4015
+    /// section 3.2, `pipe_prev`).
+    fn remember(&mut self, window: f64) {
+        self.before = Some(State { ssthresh: self.state.ssthresh.max(window), ..self.state });
     }
 
     /// Halves: `window` is the FlightSize, not `cwnd`, which may be larger than what was in use.
@@ -102,7 +108,7 @@ impl CongestionControl for Reno {
     }
 
     fn on_loss(&mut self, _now: SimTime, window: f64) {
-        self.before = Some(self.state);
+        self.remember(window);
         self.reduce(window);
         self.state.slow_start.on_congestion();
         // RFC 5681 section 3.2 steps 2 and 6; recovery inflates it meanwhile.
@@ -110,7 +116,7 @@ impl CongestionControl for Reno {
     }
 
     fn on_timeout(&mut self, _now: SimTime, window: f64) {
-        self.before = Some(self.state);
+        self.remember(window);
         self.reduce(window);
         self.state.slow_start.on_timeout();
         // The loss window (RFC 5681 section 3.1).
@@ -131,7 +137,7 @@ impl CongestionControl for Reno {
     }
 
     fn undo(&mut self) {
-        // RFC 4015 section 3.2 step 9, unless the window has outgrown what it was.
+        // RFC 4015 section 3.2 step 5, unless the window has outgrown what it was.
         if let Some(before) = self.before.take()
             && self.state.cwnd < before.cwnd
         {
@@ -180,7 +186,8 @@ mod tests {
 
     #[test]
     fn congestion_avoidance_adds_a_segment_a_window() {
-        // With W = 4: after 4 acknowledged segments 5, after 5 more 6, also if two segments share an acknowledgement.
+        // With W = 4: after 4 acknowledged segments 5, after 5 more 6, also if two segments share an
+        // acknowledgement.
         let rule = Reno::new(4.0, 4.0);
         assert_eq!(windows_after(rule.clone(), &[1; 9]), [4.0, 4.0, 4.0, 5.0, 5.0, 5.0, 5.0, 5.0, 6.0]);
         assert_eq!(windows_after(rule.clone(), &[2; 5]), [4.0, 5.0, 5.0, 5.0, 6.0]);
@@ -218,6 +225,11 @@ mod tests {
         rule.on_ack(&ack(1));
         rule.undo();
         assert_eq!((rule.cwnd(), rule.ssthresh()), (20.0, 100.0));
+        // The threshold was 5 and 18 were under way: a sender that bounds its burst comes back by slow start.
+        let mut avoiding = Reno::new(20.0, 5.0);
+        avoiding.on_timeout(SimTime::ZERO, 18.0);
+        avoiding.undo();
+        assert_eq!((avoiding.cwnd(), avoiding.ssthresh()), (20.0, 18.0));
         rule.on_loss(SimTime::ZERO, 20.0);
         rule.on_ecn(SimTime::ZERO, 10.0);
         rule.undo();

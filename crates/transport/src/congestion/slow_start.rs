@@ -18,8 +18,8 @@ impl SlowStart {
         Self { limit, hystart: None, after_timeout: false }
     }
 
-    /// HyStart++ for the first slow start of the connection, standard slow start for later ones. L is 8, for a
-    /// sender without pacing (RFC 9406 section 4.3).
+    /// HyStart++ for the first slow start of the connection, standard slow start for later ones. L is 8, for
+    /// a sender without pacing (RFC 9406 section 4.3).
     pub fn hystart() -> Self {
         Self { limit: 8.0, hystart: Some(HyStart::new()), after_timeout: false }
     }

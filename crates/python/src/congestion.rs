@@ -1,0 +1,153 @@
+//! A congestion control that is a Python object. Slow: every event of it takes the GIL.
+
+use crate::scenario_error;
+use crossfade_core::SimTime;
+use crossfade_transport::congestion::{self, CongestionControl};
+use pyo3::call::PyCallArgs;
+use pyo3::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What an acknowledgement of new segments tells; times in seconds.
+#[pyclass(frozen, get_all, module = "crossfade._crossfade")]
+pub(crate) struct AckSample {
+    now: f64,
+    acked: u64,
+    rtt: Option<f64>,
+    next_expected: u64,
+    snd_max: u64,
+    cwnd_limited: bool,
+}
+
+#[pymethods]
+impl AckSample {
+    #[new]
+    #[pyo3(signature = (now, acked, *, rtt = None, next_expected = 0, snd_max = 0, cwnd_limited = true))]
+    fn new(
+        now: f64,
+        acked: u64,
+        rtt: Option<f64>,
+        next_expected: u64,
+        snd_max: u64,
+        cwnd_limited: bool,
+    ) -> Self {
+        Self { now, acked, rtt, next_expected, snd_max, cwnd_limited }
+    }
+}
+
+impl From<&congestion::AckSample> for AckSample {
+    fn from(ack: &congestion::AckSample) -> Self {
+        Self {
+            now: ack.now.as_secs_f64(),
+            acked: ack.acked,
+            rtt: ack.rtt.map(SimTime::as_secs_f64),
+            next_expected: ack.next_expected,
+            snd_max: ack.snd_max,
+            cwnd_limited: ack.cwnd_limited,
+        }
+    }
+}
+
+/// How a run learns that Python raised an exception: it is cancelled, and the first exception is kept.
+#[derive(Clone, Default)]
+pub(crate) struct Failure {
+    pub(crate) cancel: Arc<AtomicBool>,
+    error: Arc<Mutex<Option<PyErr>>>,
+}
+
+impl Failure {
+    pub(crate) fn take(&self) -> Option<PyErr> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn set(&self, error: PyErr) {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.cancel.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Calls the methods of a Python object and reads its attributes `cwnd` and `ssthresh` after each.
+pub(crate) struct PythonControl {
+    object: Py<PyAny>,
+    cwnd: f64,
+    ssthresh: f64,
+    failure: Failure,
+}
+
+impl PythonControl {
+    pub(crate) fn new(object: Py<PyAny>, cwnd: f64, ssthresh: f64, failure: Failure) -> Self {
+        let mut control = Self { object, cwnd, ssthresh, failure };
+        control.call("start", (cwnd, ssthresh));
+        control
+    }
+
+    /// After an exception nothing is called any more; the run is about to end.
+    fn call<A: for<'py> PyCallArgs<'py>>(&mut self, method: &str, arguments: A) {
+        if self.failure.cancel.load(Ordering::Relaxed) {
+            return;
+        }
+        let windows = Python::attach(|py| {
+            let object = self.object.bind(py);
+            object.call_method1(method, arguments)?;
+            Ok((
+                window(object, method, "cwnd", f64::MAX)?,
+                window(object, method, "ssthresh", f64::INFINITY)?,
+            ))
+        });
+        match windows {
+            Ok(windows) => (self.cwnd, self.ssthresh) = windows,
+            Err(error) => self.failure.set(error),
+        }
+    }
+}
+
+/// An attribute that is a window in segments.
+fn window(object: &Bound<'_, PyAny>, method: &str, name: &str, most: f64) -> PyResult<f64> {
+    let value: f64 = object.getattr(name)?.extract()?;
+    if !(1.0..=most).contains(&value) {
+        let (class, bound) = (
+            object.get_type().name()?,
+            if most.is_finite() { "finite and at least 1" } else { "at least 1" },
+        );
+        return Err(scenario_error(format!("{class}.{name} = {value:?} after {method}: must be {bound}")));
+    }
+    Ok(value)
+}
+
+impl CongestionControl for PythonControl {
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    fn on_ack(&mut self, ack: &congestion::AckSample) {
+        self.call("on_ack", (AckSample::from(ack),));
+    }
+
+    fn on_loss(&mut self, now: SimTime, window: f64) {
+        self.call("on_loss", (now.as_secs_f64(), window));
+    }
+
+    fn on_timeout(&mut self, now: SimTime, window: f64) {
+        self.call("on_timeout", (now.as_secs_f64(), window));
+    }
+
+    fn set_cwnd(&mut self, cwnd: f64) {
+        self.call("set_cwnd", (cwnd,));
+    }
+
+    fn on_ecn(&mut self, now: SimTime, window: f64) {
+        self.call("on_ecn", (now.as_secs_f64(), window));
+    }
+
+    fn undo(&mut self) {
+        self.call("undo", ());
+    }
+
+    fn on_idle_end(&mut self, now: SimTime, idle: SimTime) {
+        self.call("on_idle_end", (now.as_secs_f64(), idle.as_secs_f64()));
+    }
+}
