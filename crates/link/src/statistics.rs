@@ -47,17 +47,9 @@ impl LinkStatistics {
     pub(crate) fn on_transmission(&mut self, bytes: u32, queueing_delay: SimTime) {
         self.transmissions += 1;
         self.transmitted_bytes += u64::from(bytes);
-<<<<<<< HEAD
-        if queueing_delay > SimTime::ZERO {
-            self.waiting_s += queueing_delay.as_secs_f64();
-        }
-        if let Some(histogram) = &mut self.queueing_delay {
-            histogram.record(queueing_delay);
-=======
         // Most packets of an unloaded link do not wait: a branch costs less than a division.
         if queueing_delay > SimTime::ZERO {
             self.waiting_s += queueing_delay.as_secs_f64();
->>>>>>> w-queues
         }
         self.queueing_delay.record(queueing_delay);
     }

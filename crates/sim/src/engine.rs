@@ -104,8 +104,8 @@ impl<O: Observer, C: Capture> Engine<O, C> {
             free: Vec::new(),
             groups,
             net: Net {
-                forward: Path::new(senders.delays(), forward, receivers.delays(), measures_delays)?,
-                reverse: Path::new(receivers.delays(), reverse, senders.delays(), measures_delays)?,
+                forward: Path::new(senders.delays(), forward, receivers.delays())?,
+                reverse: Path::new(receivers.delays(), reverse, senders.delays())?,
                 gate,
                 stop,
                 now: SimTime::ZERO,

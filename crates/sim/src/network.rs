@@ -113,7 +113,7 @@ pub struct Network {
     pub reverse: Vec<LinkConfig>,
     /// How senders meet the first link.
     pub gate: SenderGate,
-    /// Whether to measure how delays are distributed, of each flow and each link, not only their means.
+    /// Whether to measure how the round trips and one-way delays of each flow are distributed, not only their means.
     pub measures_delays: bool,
     /// What happens before is simulated and not counted.
     pub warmup: SimTime,

@@ -165,13 +165,12 @@ enum AnyLink {
 }
 
 impl PathLink {
-    fn new(config: LinkConfig, measures_delays: bool) -> Result<Self, QueueError> {
+    fn new(config: LinkConfig) -> Result<Self, QueueError> {
         let rate_bps = config.rate_bps;
         let LinkConfig { delay, queue, loss, .. } = config;
         let link = match queue {
             Queue::DropTail(queue_limit) => {
-                let hop = Hop::new(HopConfig { rate_bps, delay, queue_limit, loss });
-                AnyLink::Hop(if measures_delays { hop.with_queueing_delay() } else { hop })
+                AnyLink::Hop(Hop::new(HopConfig { rate_bps, delay, queue_limit, loss }))
             }
             queue => AnyLink::Other(LinkConfig { rate_bps, delay, queue, loss }.build()?),
         };
@@ -256,10 +255,9 @@ impl<P> Path<P> {
         entries: &[SimTime],
         links: Vec<LinkConfig>,
         exits: &[SimTime],
-        measures_delays: bool,
     ) -> Result<Self, QueueError> {
         let lines = |delays: &[SimTime]| delays.iter().map(|&delay| DelayLine::new(delay)).collect();
-        let links = links.into_iter().map(|link| PathLink::new(link, measures_delays));
+        let links = links.into_iter().map(PathLink::new);
         Ok(Self {
             packets: Packets { places: Vec::new(), free: Vec::new() },
             entries: lines(entries),

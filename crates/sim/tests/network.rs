@@ -328,10 +328,9 @@ fn delays_are_measured_where_they_are_asked_for() {
     assert!((p95 / 0.040832 - 1.0).abs() < 1.0 / 64.0, "{p95}");
     assert_eq!(flow.rtt.as_ref().unwrap().count(), flow.rtt_samples);
     assert_eq!(flow.one_way_delay.as_ref().unwrap().count(), flow.segments_received);
-    assert!(measured.forward[0].counts.queueing_delay.is_some());
     // It changes nothing else.
     let mut plain = run_network(build(false));
-    assert_eq!((&plain.flows[0].rtt, &plain.forward[0].counts.queueing_delay), (&None, &None));
+    assert_eq!(plain.flows[0].rtt, None);
     (plain.flows[0].rtt, plain.flows[0].one_way_delay) = (flow.rtt.clone(), flow.one_way_delay.clone());
     assert_eq!(plain.flows, measured.flows);
 }
@@ -469,7 +468,10 @@ fn any_queue() -> impl Strategy<Value = Queue> {
         (2_000u64..30_000).prop_map(|bytes| Queue::DropTail(Some(QueueLimit::Bytes(bytes)))),
         (2usize..50).prop_map(|n| Queue::CoDel(CoDelConfig::default(), QueueLimit::Packets(n))),
         Just(Queue::FqCoDel(FqCoDelConfig::default())),
-        any::<u64>().prop_map(|seed| Queue::Red(RedConfig::default(), stream("queue.dl", seed))),
+        any::<u64>().prop_map(|seed| Queue::Red(
+            RedConfig::new(QueueLimit::Packets(30), 1000, 1e6),
+            stream("queue.dl", seed)
+        )),
     ]
 }
 
