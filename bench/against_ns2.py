@@ -1,9 +1,10 @@
-"""User CPU time of one Reno flow and of twenty flows on a bottleneck, ours beside ns-2's, in turns on one machine.
+"""User CPU time of one Reno flow and of twenty flows on a bottleneck, ours beside ns-2's, in turns.
 
 Usage: python bench/against_ns2.py [SEGMENTS] [TURNS]      needs `ns` (Debian's package ns2) and cargo
 
-Both simulate what bench/one_flow.tcl and bench/dumbbell.tcl describe. Start-up is taken out by timing two lengths
-of each and using the difference, so what is printed is the cost of simulating, per million delivered segments.
+Both simulate what bench/one_flow.tcl and bench/dumbbell.tcl describe. Start-up is taken out by timing two
+lengths of each and using the difference, so what is printed is the cost of simulating, per million delivered
+segments.
 """
 
 from __future__ import annotations
