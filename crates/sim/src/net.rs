@@ -166,7 +166,7 @@ impl<O: Observer, C: Capture> Net<O, C> {
     pub(crate) fn on_entry<W: Way>(&mut self, flows: &mut [Flow], line: u32) {
         let now = self.now;
         while let Some(ticket) = W::path(self).entries[line as usize].advance(now) {
-            self.push::<W>(&mut flows[ticket.flow()], 0, ticket);
+            self.push_on::<W>(&mut flows[ticket.flow()], 0, ticket);
         }
         if let Some(at) = W::path(self).entries[line as usize].next_event() {
             self.schedule(at, W::ENTRY, line);
@@ -201,7 +201,7 @@ impl<O: Observer, C: Capture> Net<O, C> {
             self.count_mark::<W>(flow, link, ticket);
         }
         if link as usize + 1 < W::path(self).links.len() {
-            return self.push::<W>(flow, link + 1, ticket);
+            return self.push_on::<W>(flow, link + 1, ticket);
         }
         let (_, line) = W::lines(flow.lines);
         match W::path(self).exits.get_mut(line as usize) {
@@ -258,6 +258,11 @@ impl<O: Observer, C: Capture> Net<O, C> {
             Push::Lost => self.miss::<W>(flow, link, ticket, Fate::Lost),
             Push::QueueDrop => self.miss::<W>(flow, link, ticket, Fate::QueueDrop),
         }
+    }
+
+    #[inline(never)]
+    fn push_on<W: Way>(&mut self, flow: &mut Flow, link: u32, ticket: Ticket) {
+        self.push::<W>(flow, link, ticket);
     }
 
     #[inline(always)]
@@ -332,9 +337,14 @@ impl<O: Observer, C: Capture> Net<O, C> {
         }
         tcp.ack_timer_at = None;
         match tcp.receiver.on_timeout(self.now) {
-            Some(ack) => self.send_ack(flow, ack),
+            Some(ack) => self.send_ack_late(flow, ack),
             None => self.schedule_ack_timer(flow),
         }
+    }
+
+    #[inline(never)]
+    fn send_ack_late(&mut self, flow: &mut Flow, ack: Ack) {
+        self.send_ack(flow, ack);
     }
 
     fn schedule_ack_timer(&mut self, flow: &mut Flow) {
@@ -388,7 +398,7 @@ impl<O: Observer, C: Capture> Net<O, C> {
                     let snd_una = tcp.sender.snd_una();
                     self.observe(flow, EventKind::Timeout, snd_una, 0);
                 }
-                self.transmit(flow);
+                self.resume(flow);
             }
             // Acknowledgements have moved the deadline since this event was scheduled.
             Some(_) => self.schedule_timer(flow),
@@ -400,12 +410,18 @@ impl<O: Observer, C: Capture> Net<O, C> {
     pub(crate) fn start(&mut self, flow: &mut Flow) {
         self.observe(flow, EventKind::FlowStart, 0, 0);
         match flow.hosts {
-            Hosts::Tcp(_) => self.transmit(flow),
+            Hosts::Tcp(_) => self.resume(flow),
             Hosts::Udp(_) => self.send_datagram(flow),
         }
     }
 
+    #[inline(never)]
+    fn resume(&mut self, flow: &mut Flow) {
+        self.transmit(flow);
+    }
+
     /// The sender may have something to send now.
+    #[inline(always)]
     fn transmit(&mut self, flow: &mut Flow) {
         match self.gate {
             SenderGate::Queue => {
@@ -425,7 +441,7 @@ impl<O: Observer, C: Capture> Net<O, C> {
     pub(crate) fn on_slot(&mut self, flow: &mut Flow) {
         self.slot_at = None;
         if self.send_one(flow) {
-            self.transmit(flow);
+            self.resume(flow);
         }
         self.schedule_timer(flow);
     }
