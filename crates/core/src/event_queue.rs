@@ -146,10 +146,12 @@ impl<E: Copy> EventQueue<E> {
     }
 
     /// Removes and returns the next event.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self) -> Option<(SimTime, E)> {
-        let next = self.today.pop();
-        let Item { time, event, .. } = next.or_else(|| self.begin_day())?;
+        let Item { time, event, .. } = match self.today.pop() {
+            Some(item) => item,
+            None => self.begin_day()?,
+        };
         self.len -= 1;
         self.now = time;
         self.watch.events += 1;
@@ -204,7 +206,7 @@ impl<E: Copy> EventQueue<E> {
     }
 
     /// Goes to the next day on which something happens, and takes what happens first.
-    #[inline]
+    #[inline(never)]
     fn begin_day(&mut self) -> Option<Item<E>> {
         let busy = self.next_busy_day();
         if busy.min(self.far_day) == NEVER {

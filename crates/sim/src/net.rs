@@ -4,6 +4,7 @@
 
 use crate::capture::Capture;
 use crate::flow::{Flow, Hosts, Lines};
+use crate::layout::Layout;
 use crate::network::{Carriage, SenderGate, StopRule};
 use crate::path::{Path, Ticket};
 use crate::statistics::FlowStatistics;
@@ -53,13 +54,13 @@ pub(crate) trait Way: Sized {
     const LINK: Kind;
     const EXIT: Kind;
 
-    fn path<O, C>(net: &mut Net<O, C>) -> &mut Path<Self>;
+    fn path<O, C, L: Layout>(net: &mut Net<O, C, L>) -> &mut Path<Self, L>;
 
     /// The lines from the host that sends to the first link, and from the last link to the host that receives.
     fn lines(lines: Lines) -> (u32, u32);
 
     /// A packet reached its host.
-    fn arrive<O: Observer, C: Capture>(net: &mut Net<O, C>, flow: &mut Flow, ticket: Ticket);
+    fn arrive<O: Observer, C: Capture, L: Layout>(net: &mut Net<O, C, L>, flow: &mut Flow, ticket: Ticket);
 
     /// Where a loss or a drop is counted, and what observers call it.
     fn missing(counts: &mut FlowStatistics, fate: Fate) -> (&mut u64, EventKind);
@@ -80,7 +81,7 @@ impl Way for Segment {
     const LINK: Kind = Kind::ForwardLink;
     const EXIT: Kind = Kind::ForwardExit;
 
-    fn path<O, C>(net: &mut Net<O, C>) -> &mut Path<Self> {
+    fn path<O, C, L: Layout>(net: &mut Net<O, C, L>) -> &mut Path<Self, L> {
         &mut net.forward
     }
 
@@ -88,7 +89,7 @@ impl Way for Segment {
         (lines.sender, lines.receiver)
     }
 
-    fn arrive<O: Observer, C: Capture>(net: &mut Net<O, C>, flow: &mut Flow, ticket: Ticket) {
+    fn arrive<O: Observer, C: Capture, L: Layout>(net: &mut Net<O, C, L>, flow: &mut Flow, ticket: Ticket) {
         net.on_segment(flow, ticket);
     }
 
@@ -109,7 +110,7 @@ impl Way for Ack {
     const LINK: Kind = Kind::ReverseLink;
     const EXIT: Kind = Kind::ReverseExit;
 
-    fn path<O, C>(net: &mut Net<O, C>) -> &mut Path<Self> {
+    fn path<O, C, L: Layout>(net: &mut Net<O, C, L>) -> &mut Path<Self, L> {
         &mut net.reverse
     }
 
@@ -117,7 +118,7 @@ impl Way for Ack {
         (lines.receiver, lines.sender)
     }
 
-    fn arrive<O: Observer, C: Capture>(net: &mut Net<O, C>, flow: &mut Flow, ticket: Ticket) {
+    fn arrive<O: Observer, C: Capture, L: Layout>(net: &mut Net<O, C, L>, flow: &mut Flow, ticket: Ticket) {
         net.on_ack(flow, ticket);
     }
 
@@ -134,9 +135,9 @@ impl Way for Ack {
 }
 
 /// Everything but the flows.
-pub(crate) struct Net<O, C> {
-    pub(crate) forward: Path<Segment>,
-    pub(crate) reverse: Path<Ack>,
+pub(crate) struct Net<O, C, L: Layout> {
+    pub(crate) forward: Path<Segment, L>,
+    pub(crate) reverse: Path<Ack, L>,
     pub(crate) gate: SenderGate,
     pub(crate) stop: StopRule,
     pub(crate) now: SimTime,
@@ -157,7 +158,7 @@ pub(crate) struct Net<O, C> {
     pub(crate) capture: C,
 }
 
-impl<O: Observer, C: Capture> Net<O, C> {
+impl<O: Observer, C: Capture, L: Layout> Net<O, C, L> {
     pub(crate) fn schedule(&mut self, at: SimTime, kind: Kind, index: u32) {
         self.queue.schedule(at, kind as u8, Event { kind, index });
     }

@@ -175,4 +175,16 @@ impl Network {
         }
         Ok(())
     }
+
+    /// Whether it is one flow over one drop-tail hop each way, and no more.
+    pub(crate) fn is_single_hop(&self) -> bool {
+        let is_hop = |links: &[LinkConfig]| matches!(links, [LinkConfig { queue: Queue::DropTail(_), .. }]);
+        let is_near = |flow: &FlowConfig| {
+            flow.carriage.sender_access == SimTime::ZERO && flow.carriage.receiver_access == SimTime::ZERO
+        };
+        self.arrivals.is_empty()
+            && matches!(&self.flows[..], [flow] if is_near(flow))
+            && is_hop(&self.forward)
+            && is_hop(&self.reverse)
+    }
 }
