@@ -1,9 +1,10 @@
-"""User CPU time of one Reno flow, ours beside ns-2's, in turns on the same machine.
+"""User CPU time of one Reno flow and of twenty flows on a bottleneck, ours beside ns-2's, in turns.
 
 Usage: python bench/against_ns2.py [SEGMENTS] [TURNS]      needs `ns` (Debian's package ns2) and cargo
 
-Both simulate the connection described in bench/one_flow.tcl. Start-up is taken out by timing two lengths of
-each and using the difference, so what is printed is the cost of simulating, per million delivered segments.
+Both simulate what bench/one_flow.tcl and bench/dumbbell.tcl describe. Start-up is taken out by timing two
+lengths of each and using the difference, so what is printed is the cost of simulating, per million delivered
+segments.
 """
 
 from __future__ import annotations
@@ -20,22 +21,31 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def bench_binary() -> str:
-    """Builds the bench and returns the path of its binary."""
+# The bench of ours and the script of ns-2's, then the cases of either: ours, ns-2's.
+CASES = [
+    ("one_flow", "ns2-iid", "iid"),
+    ("one_flow", "ns2-markov", "markov"),
+    ("dumbbell", "ns2-newreno", "newreno"),
+    ("dumbbell", "ns2-sack", "sack"),
+]
+
+
+def bench_binary(bench: str) -> str:
+    """Builds a bench and returns the path of its binary."""
     command = [
         "cargo",
         "bench",
         "-p",
         "crossfade-sim",
         "--bench",
-        "one_flow",
+        bench,
         "--no-run",
         "--message-format=json",
     ]
     output = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     messages = [json.loads(line) for line in output.splitlines()]
     return next(
-        m["executable"] for m in messages if m.get("target", {}).get("name") == "one_flow" and m["executable"]
+        m["executable"] for m in messages if m.get("target", {}).get("name") == bench and m["executable"]
     )
 
 
@@ -59,19 +69,19 @@ def main() -> None:
     ns = shutil.which("ns")
     if ns is None:
         sys.exit("error: ns is not installed (Debian's package ns2)")
-    ours = bench_binary()
-    for case in ("iid", "markov"):
+    for bench, our_case, their_case in CASES:
+        ours, script = bench_binary(bench), os.fspath(ROOT / "bench" / f"{bench}.tcl")
         pairs = [
             (
-                per_million([ours, f"ns2-{case}"], segments),
-                per_million([ns, os.fspath(ROOT / "bench" / "one_flow.tcl"), case], segments),
+                per_million([ours, our_case], segments),
+                per_million([ns, script, their_case], segments),
             )
             for _ in range(turns)
         ]
         mine, theirs = (statistics.median(column) for column in zip(*pairs, strict=True))
         ratio = statistics.median(b / a for a, b in pairs)
         figures = f"crossfade {mine:.3f} s, ns-2 {theirs:.3f} s"
-        print(f"{case}: {figures} per million delivered segments: {ratio:.1f} times")
+        print(f"{bench} {their_case}: {figures} per million delivered segments: {ratio:.1f} times")
 
 
 if __name__ == "__main__":

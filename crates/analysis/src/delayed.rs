@@ -511,7 +511,9 @@ mod tests {
     use super::*;
     use crossfade_channel::TwoStateMarkov;
     use crossfade_core::SimTime;
-    use crossfade_transport::{Ack, AckOutcome, Flavour, Receiver, RtoConfig, RtoRule, Sender, TcpConfig};
+    use crossfade_transport::{
+        Ack, AckOutcome, Flavour, Receiver, RfcConfig, RtoConfig, RtoRule, Sender, TcpConfig,
+    };
 
     const SLOT: SimTime = SimTime::from_millis(8);
 
@@ -553,10 +555,11 @@ mod tests {
                     max: SLOT * u64::from(model.backoff_max_slots.unwrap_or(model.timeout_slots)),
                 },
                 segments: None,
+                rfc: RfcConfig::default(),
             };
             Self {
                 sender: Sender::new(&config),
-                receiver: Receiver::new(false),
+                receiver: Receiver::new(&config),
                 acks: vec![None; ack_delay_slots as usize + 1].into(),
                 slot: 0,
                 events: Vec::new(),
@@ -579,11 +582,12 @@ mod tests {
             if sent.is_some() {
                 happens(Event::Sent);
             }
-            let received = sent.filter(|_| good).map(|segment| self.receiver.on_segment(segment.seq));
+            let received =
+                sent.filter(|_| good).map(|segment| self.receiver.on_segment(now, &segment, false));
             if received.is_some_and(|received| received.is_new) {
                 happens(Event::New);
             }
-            self.acks.push_back(received.map(|received| received.ack));
+            self.acks.push_back(received.and_then(|received| received.ack));
             self.slot += 1;
         }
     }

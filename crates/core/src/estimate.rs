@@ -55,6 +55,20 @@ impl Estimate {
     }
 }
 
+/// Jain's fairness index of what several users get: (sum x)^2 / (n sum x^2). It is 1 if all get the same and 1/n
+/// if one gets everything (Jain, Chiu and Hawe, DEC TR-301, 1984). `None` of no users, or if nobody gets
+/// anything.
+///
+/// ```
+/// use crossfade_core::jain_fairness;
+/// assert_eq!(jain_fairness(&[2.0, 2.0]), Some(1.0));
+/// assert_eq!(jain_fairness(&[1.0, 0.0, 0.0, 0.0]), Some(0.25));
+/// ```
+pub fn jain_fairness(values: &[f64]) -> Option<f64> {
+    let (sum, squares) = values.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+    (squares > 0.0).then(|| sum * sum / (values.len() as f64 * squares))
+}
+
 /// The `p` quantile of Student's t distribution with `freedom` degrees of freedom.
 ///
 /// # Panics

@@ -1,106 +1,344 @@
 //! The event queue.
 
 use crate::SimTime;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
 
 /// Time-ordered queue of events with a defined order of ties.
 ///
 /// Events leave by time, at equal times by `rank` (lowest first), and at equal rank in the order in which
 /// they were scheduled. Nothing is left to chance: the same calls give the same order on every machine.
+///
+/// It is a calendar (Brown 1988): a wheel of days, each with a list of what happens on it in no order. Only the
+/// day that has begun is sorted. As long as days are about as long as the time between two events, an event
+/// costs the same however many wait; the length of a day and the number of days follow what happens.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
-    /// A binary heap ordered by [`Key`]. It stays shallow: a link schedules only its next departure and a
-    /// flow only its next timer, however many packets are under way.
-    heap: Vec<(Key, E)>,
-    /// The root has left. What it causes usually takes its place at once, which saves a pass through the
-    /// heap.
-    root_is_gone: bool,
+    /// What is left of the day that has begun, the next event last.
+    today: Vec<Item<E>>,
+    /// Which day that is, counted from time zero.
+    day: u64,
+    /// A day lasts two to this power of nanoseconds.
+    day_bits: u32,
+    /// For each day ahead, as far as the wheel goes, the first of its list of items.
+    wheel: Vec<u32>,
+    /// A bit for each day of the wheel on which something happens.
+    busy: Vec<u64>,
+    /// The items of the lists.
+    items: Vec<Listed<E>>,
+    /// The first of the list of those not in use.
+    unused: u32,
+    /// What happens after the last day of the wheel: timers, mostly.
+    far: BinaryHeap<Item<E>>,
+    /// The day of the first of it, or [`NEVER`].
+    far_day: u64,
+    len: usize,
     scheduled: u64,
+    now: u64,
+    watch: Watch,
 }
 
-/// Time in nanoseconds, rank and order of scheduling, from the most to the least significant bits: one
-/// comparison.
-type Key = u128;
+#[derive(Clone, Copy, Debug)]
+struct Item<E> {
+    time: u64,
+    /// Rank and order of scheduling, from the most to the least significant bits: no two are equal.
+    order: u64,
+    event: E,
+}
 
-const TIME_SHIFT: u32 = 64;
 const RANK_SHIFT: u32 = 56;
+
+impl<E> Item<E> {
+    /// One comparison.
+    fn key(&self) -> u128 {
+        u128::from(self.time) << 64 | u128::from(self.order)
+    }
+}
+
+/// The earliest is the greatest, as [`BinaryHeap`] wants it.
+impl<E> Ord for Item<E> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key().cmp(&self.key())
+    }
+}
+
+impl<E> PartialOrd for Item<E> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<E> PartialEq for Item<E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl<E> Eq for Item<E> {}
+
+#[derive(Clone, Copy, Debug)]
+struct Listed<E> {
+    item: Item<E>,
+    next: u32,
+}
+
+/// The end of a list.
+const NONE: u32 = u32::MAX;
+
+/// No day.
+const NEVER: u64 = u64::MAX;
+
+/// What tells whether days have the right length.
+#[derive(Clone, Copy, Debug, Default)]
+struct Watch {
+    since: u64,
+    events: u32,
+    days: u32,
+    /// Words of `busy` looked at.
+    words: u32,
+    /// Events scheduled beyond the wheel.
+    far: u32,
+}
+
+/// A day of 292 years: a sorted list of all there is.
+const EVERLASTING: u32 = 63;
+/// For so few events a sorted list is best.
+const FEW: usize = 8;
+/// For so many it is not.
+const CROWDED: usize = 32;
+
+/// So many events are watched before the calendar may change.
+const WATCHED: u32 = 1024;
+const MIN_DAYS: usize = 256;
+const MAX_DAYS: usize = 1 << 16;
 
 impl<E: Copy> Default for EventQueue<E> {
     fn default() -> Self {
-        Self { heap: Vec::new(), root_is_gone: false, scheduled: 0 }
+        Self {
+            today: Vec::new(),
+            day: 0,
+            day_bits: EVERLASTING,
+            wheel: vec![NONE; MIN_DAYS],
+            busy: vec![0; MIN_DAYS / 64],
+            items: Vec::new(),
+            unused: NONE,
+            far: BinaryHeap::new(),
+            far_day: NEVER,
+            len: 0,
+            scheduled: 0,
+            now: 0,
+            watch: Watch::default(),
+        }
     }
 }
 
 impl<E: Copy> EventQueue<E> {
     /// Schedules `event` for time `at`; among events of equal time the lowest `rank` leaves first.
+    #[inline]
     pub fn schedule(&mut self, at: SimTime, rank: u8, event: E) {
         let order = u64::from(rank) << RANK_SHIFT | self.scheduled;
         self.scheduled += 1;
-        let item = (Key::from(at.as_nanos()) << TIME_SHIFT | Key::from(order), event);
-        if self.root_is_gone {
-            self.root_is_gone = false;
-            self.sift_down(item);
-        } else {
-            self.heap.push(item);
-            self.sift_up(self.heap.len() - 1, item);
+        self.len += 1;
+        self.enter(at.as_nanos(), order, event);
+        if self.today.len() >= CROWDED {
+            self.divide_today();
         }
     }
 
     /// Removes and returns the next event.
+    #[inline(always)]
     pub fn pop(&mut self) -> Option<(SimTime, E)> {
-        if self.root_is_gone {
-            self.root_is_gone = false;
-            let last = self.heap.pop()?;
-            if !self.heap.is_empty() {
-                self.sift_down(last);
-            }
+        let Item { time, event, .. } = match self.today.pop() {
+            Some(item) => item,
+            None => self.begin_day()?,
+        };
+        self.len -= 1;
+        self.now = time;
+        self.watch.events += 1;
+        if self.watch.events == WATCHED {
+            self.review();
         }
-        let &(key, event) = self.heap.first()?;
-        self.root_is_gone = true;
-        Some((SimTime::from_nanos((key >> TIME_SHIFT) as u64), event))
+        Some((SimTime::from_nanos(time), event))
     }
 
     /// How many events wait.
     pub fn len(&self) -> usize {
-        self.heap.len() - usize::from(self.root_is_gone)
+        self.len
     }
 
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.len == 0
     }
 
-    /// Moves parents down until `item` fits at `at`.
-    fn sift_up(&mut self, mut at: usize, item: (Key, E)) {
-        while at > 0 {
-            let parent = (at - 1) / 2;
-            if self.heap[parent].0 < item.0 {
-                break;
+    /// Takes its arguments apart: what is written in pieces and read as a whole has to wait.
+    #[inline]
+    fn enter(&mut self, time: u64, order: u64, event: E) {
+        let day = time >> self.day_bits;
+        if day <= self.day {
+            let item = Item { time, order, event };
+            let mut at = self.today.len();
+            self.today.push(item);
+            // Nearly always what happens next, or soon.
+            while at > 0 && self.today[at - 1].key() < item.key() {
+                self.today[at] = self.today[at - 1];
+                at -= 1;
             }
-            self.heap[at] = self.heap[parent];
-            at = parent;
+            self.today[at] = item;
+        } else if day - self.day < self.wheel.len() as u64 {
+            let place = day as usize & (self.wheel.len() - 1);
+            let first = &mut self.wheel[place];
+            let listed = Listed { item: Item { time, order, event }, next: *first };
+            if let Some(unused) = self.items.get_mut(self.unused as usize) {
+                *first = self.unused;
+                self.unused = unused.next;
+                *unused = listed;
+            } else {
+                *first = self.items.len() as u32;
+                self.items.push(listed);
+            }
+            self.busy[place / 64] |= 1 << (place % 64);
+        } else {
+            self.watch.far += 1;
+            self.far_day = self.far_day.min(day);
+            self.far.push(Item { time, order, event });
         }
-        self.heap[at] = item;
     }
 
-    /// Moves children up from the root until `item` fits.
-    fn sift_down(&mut self, item: (Key, E)) {
-        let len = self.heap.len();
-        let mut at = 0;
-        loop {
-            let mut least = 2 * at + 1;
-            if least >= len {
-                break;
-            }
-            // Without a branch: which child is earlier is a coin toss.
-            least += usize::from(least + 1 < len && self.heap[least + 1].0 < self.heap[least].0);
-            if item.0 < self.heap[least].0 {
-                break;
-            }
-            self.heap[at] = self.heap[least];
-            at = least;
+    /// Goes to the next day on which something happens, and takes what happens first.
+    #[inline(never)]
+    fn begin_day(&mut self) -> Option<Item<E>> {
+        let busy = self.next_busy_day();
+        if busy.min(self.far_day) == NEVER {
+            return None;
         }
-        self.heap[at] = item;
+        self.watch.days += 1;
+        if busy >= self.far_day {
+            return self.begin_far_day(busy == self.far_day);
+        }
+        self.day = busy;
+        let place = busy as usize & (self.wheel.len() - 1);
+        self.busy[place / 64] &= !(1 << (place % 64));
+        let first = std::mem::replace(&mut self.wheel[place], NONE);
+        let listed = self.items.get_mut(first as usize)?;
+        let item = listed.item;
+        let others = std::mem::replace(&mut listed.next, self.unused);
+        self.unused = first;
+        if others == NONE {
+            return Some(item);
+        }
+        self.today.push(item);
+        self.gather(others);
+        self.today.sort_unstable();
+        self.today.pop()
     }
+
+    /// Goes to the next day of what was too far for the wheel.
+    #[cold]
+    fn begin_far_day(&mut self, is_busy: bool) -> Option<Item<E>> {
+        self.day = self.far_day;
+        if is_busy {
+            let place = self.day as usize & (self.wheel.len() - 1);
+            self.busy[place / 64] &= !(1 << (place % 64));
+            let first = std::mem::replace(&mut self.wheel[place], NONE);
+            self.gather(first);
+        }
+        while self.far_day == self.day {
+            self.today.extend(self.far.pop());
+            self.far_day = self.far.peek().map_or(NEVER, |item| item.time >> self.day_bits);
+        }
+        self.today.sort_unstable();
+        self.today.pop()
+    }
+
+    /// Takes a list apart into today's.
+    fn gather(&mut self, mut at: u32) {
+        while let Some(listed) = self.items.get_mut(at as usize) {
+            self.today.push(listed.item);
+            (at, listed.next, self.unused) = (listed.next, self.unused, at);
+        }
+    }
+
+    /// The next day of the wheel on which something happens, or [`NEVER`].
+    #[inline]
+    fn next_busy_day(&mut self) -> u64 {
+        let mask = self.wheel.len() - 1;
+        let first = (self.day as usize + 1) & mask;
+        let word = first / 64;
+        let ahead = self.busy[word] >> (first % 64);
+        if ahead != 0 {
+            return self.day + 1 + u64::from(ahead.trailing_zeros());
+        }
+        // All other words, and at last the days of this one that are nearly a turn ahead.
+        let words = self.busy.len();
+        for turned in 1..=words {
+            let word = (word + turned) & (words - 1);
+            if self.busy[word] != 0 {
+                self.watch.words += turned as u32;
+                let place = word * 64 + self.busy[word].trailing_zeros() as usize;
+                return self.day + 1 + (place.wrapping_sub(first) & mask) as u64;
+            }
+        }
+        NEVER
+    }
+
+    /// Makes a new calendar if the one that there is does not fit what happens.
+    #[cold]
+    fn review(&mut self) {
+        let Watch { since, events, days, words, far } = self.watch;
+        self.watch = Watch { since: self.now, ..Watch::default() };
+        if self.len <= FEW {
+            self.change(EVERLASTING, MIN_DAYS);
+        } else if self.day_bits == EVERLASTING || days < events / 2 || words > events || far > events / 4 {
+            // As many days as it takes to have most of what happens on the wheel.
+            let wheel = self.wheel.len() * if far > events / 4 { 4 } else { 1 };
+            self.change(fitting_day((self.now - since) / u64::from(events)), wheel.min(MAX_DAYS));
+        }
+    }
+
+    /// Too much happens today to keep it sorted.
+    #[cold]
+    fn divide_today(&mut self) {
+        if let [last, .., first] = &self.today[..] {
+            let day_bits = fitting_day((last.time - first.time) / self.today.len() as u64);
+            if day_bits < self.day_bits {
+                self.change(day_bits, self.wheel.len());
+            }
+        }
+    }
+
+    /// Makes a new calendar.
+    fn change(&mut self, day_bits: u32, wheel: usize) {
+        if day_bits == self.day_bits && wheel == self.wheel.len() {
+            return;
+        }
+        let mut all = std::mem::take(&mut self.today);
+        for mut at in std::mem::take(&mut self.wheel) {
+            while let Some(listed) = self.items.get(at as usize) {
+                all.push(listed.item);
+                at = listed.next;
+            }
+        }
+        all.extend(self.far.drain());
+        self.items.clear();
+        self.unused = NONE;
+        self.day_bits = day_bits;
+        self.day = self.now >> day_bits;
+        self.wheel = vec![NONE; wheel];
+        self.busy = vec![0; wheel / 64];
+        self.far_day = NEVER;
+        // The latest first: what goes into today's list goes to its end.
+        all.sort_unstable();
+        for Item { time, order, event } in all {
+            self.enter(time, order, event);
+        }
+        self.watch.far = 0;
+    }
+}
+
+/// Two to four days an event, so that few of them have two.
+fn fitting_day(gap_nanos: u64) -> u32 {
+    gap_nanos.max(4).ilog2() - 1
 }
 
 #[cfg(test)]
@@ -118,6 +356,33 @@ mod tests {
         queue.schedule(SimTime::ZERO, 9, "first");
         let order: Vec<_> = std::iter::from_fn(|| queue.pop()).map(|(_, event)| event).collect();
         assert_eq!(order, ["first", "a", "b", "c", "d"]);
+    }
+
+    /// A calendar that was made for other events changes; the order stays. Times from nanoseconds to hours apart, few
+    /// and many.
+    #[test]
+    fn order_does_not_depend_on_the_calendar() {
+        let mut queue = EventQueue::default();
+        let mut reference = BinaryHeap::new();
+        let mut state = 1_u64;
+        let mut now = 0;
+        for (spread_bits, waiting) in [(4, 5), (10, 3000), (20, 30), (34, 20_000), (44, 2), (14, 400)] {
+            for _ in 0..20_000 {
+                while reference.len() < waiting {
+                    // Knuth's MMIX generator.
+                    state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                    let at = now + (state >> (64 - spread_bits));
+                    let order = reference.len() as u64 + queue.scheduled;
+                    reference.push(std::cmp::Reverse((at, queue.scheduled, order)));
+                    queue.schedule(SimTime::from_nanos(at), 0, order);
+                }
+                let std::cmp::Reverse((at, _, order)) = reference.pop().unwrap();
+                assert_eq!(queue.pop(), Some((SimTime::from_nanos(at), order)));
+                assert_eq!(queue.len(), reference.len());
+                now = at;
+            }
+        }
+        assert!(queue.wheel.len() > MIN_DAYS);
     }
 
     proptest! {

@@ -6,25 +6,20 @@ use crate::SimTime;
 ///
 /// Each octave (from one power of two of nanoseconds to the next) has 64 buckets of equal width, so that a
 /// quantile is off by less than 1/64 of itself, however long the run and whatever the delays: below 128 ns it
-/// is exact. An octave costs 512 bytes once a delay falls into it; round-trip times of one flow take a few.
-/// (The layout is that of `HdrHistogram`.)
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// is exact. (The layout is that of `HdrHistogram`.) Memory is 512 bytes an octave from the least to the greatest
+/// delay: the round trips of a flow span a few.
+#[derive(Clone, Debug, Default)]
 pub struct DelayHistogram {
-    octaves: [Option<Box<[u64; BUCKETS]>>; OCTAVES],
+    /// From the first octave that counts anything to the last.
+    buckets: Vec<u64>,
+    /// The first of these octaves.
+    first: usize,
     /// Delays of zero, which are the most on an unloaded link, and the cheapest to count.
     zeros: u64,
 }
 
 const BUCKET_BITS: u32 = 6;
 const BUCKETS: usize = 1 << BUCKET_BITS;
-/// The first octave holds all that is below 64 ns, the last what is from 2^63 ns on.
-const OCTAVES: usize = 64 - BUCKET_BITS as usize + 1;
-
-impl Default for DelayHistogram {
-    fn default() -> Self {
-        Self { octaves: [const { None }; OCTAVES], zeros: 0 }
-    }
-}
 
 impl DelayHistogram {
     /// Counts one delay.
@@ -35,12 +30,34 @@ impl DelayHistogram {
             return;
         }
         let (octave, bucket) = position(delay.as_nanos());
-        self.octaves[octave].get_or_insert_with(|| Box::new([0; BUCKETS]))[bucket] += 1;
+        let at = octave.wrapping_sub(self.first).wrapping_mul(BUCKETS) + bucket;
+        match self.buckets.get_mut(at) {
+            Some(count) => *count += 1,
+            None => self.octave(octave)[bucket] += 1,
+        }
+    }
+
+    /// The buckets of an octave, which need not have counted anything before.
+    fn octave(&mut self, octave: usize) -> &mut [u64] {
+        if self.buckets.is_empty() {
+            self.first = octave;
+        }
+        let missing = self.first.saturating_sub(octave);
+        self.buckets.splice(..0, std::iter::repeat_n(0, missing * BUCKETS));
+        self.first -= missing;
+        let from = (octave - self.first) * BUCKETS;
+        self.buckets.resize(self.buckets.len().max(from + BUCKETS), 0);
+        &mut self.buckets[from..from + BUCKETS]
+    }
+
+    /// The octaves with their numbers.
+    fn octaves(&self) -> impl Iterator<Item = (usize, &[u64])> {
+        (self.first..).zip(self.buckets.chunks_exact(BUCKETS))
     }
 
     /// How many delays were counted.
     pub fn count(&self) -> u64 {
-        self.zeros + self.octaves.iter().flatten().flat_map(|buckets| buckets.iter()).sum::<u64>()
+        self.zeros + self.buckets.iter().sum::<u64>()
     }
 
     /// The delay that a share `p` of all delays does not exceed (the smallest with at least `p * count`
@@ -61,8 +78,8 @@ impl DelayHistogram {
         if rank <= below {
             return Some(SimTime::ZERO);
         }
-        for (octave, buckets) in self.octaves.iter().enumerate() {
-            for (bucket, &count) in buckets.iter().flat_map(|buckets| buckets.iter()).enumerate() {
+        for (octave, buckets) in self.octaves() {
+            for (bucket, &count) in buckets.iter().enumerate() {
                 if below + count >= rank {
                     let (start, width) = bounds(octave, bucket);
                     // As if the delays of a bucket were spread evenly over it.
@@ -89,14 +106,27 @@ impl DelayHistogram {
     }
 
     fn combine(&mut self, other: &Self, combine: impl Fn(&mut u64, u64)) {
-        for (octave, other) in self.octaves.iter_mut().zip(&other.octaves) {
-            let Some(other) = other else { continue };
-            let octave = octave.get_or_insert_with(|| Box::new([0; BUCKETS]));
-            octave.iter_mut().zip(other.iter()).for_each(|(count, &other)| combine(count, other));
+        for (octave, other) in other.octaves() {
+            let own = self.octave(octave).iter_mut();
+            own.zip(other).for_each(|(count, &other)| combine(count, other));
         }
         combine(&mut self.zeros, other.zeros);
     }
 }
+
+/// Whether the same delays were counted.
+impl PartialEq for DelayHistogram {
+    fn eq(&self, other: &Self) -> bool {
+        let counts = |histogram: &Self| -> Vec<(usize, u64)> {
+            let from = histogram.first * BUCKETS;
+            let counts = histogram.buckets.iter().enumerate();
+            counts.filter(|(_, count)| **count > 0).map(|(at, &count)| (from + at, count)).collect()
+        };
+        self.zeros == other.zeros && counts(self) == counts(other)
+    }
+}
+
+impl Eq for DelayHistogram {}
 
 /// The octave and the bucket of a delay.
 fn position(nanos: u64) -> (usize, usize) {
@@ -129,7 +159,8 @@ mod tests {
     #[test]
     fn buckets_tile_the_line() {
         let mut next = 0_u64;
-        for octave in 0..OCTAVES {
+        // The first octave holds all that is below 64 ns, the last what is from 2^63 ns on.
+        for octave in 0..=(u64::BITS - BUCKET_BITS) as usize {
             for bucket in 0..BUCKETS {
                 let (start, width) = bounds(octave, bucket);
                 assert_eq!(start, next);

@@ -11,7 +11,7 @@ mod random;
 mod time;
 pub mod units;
 
-pub use estimate::{Estimate, Method, student_t_quantile};
+pub use estimate::{Estimate, Method, jain_fairness, student_t_quantile};
 pub use event_queue::EventQueue;
 pub use histogram::DelayHistogram;
 pub use observer::{EventKind, EventRecord, Observer, TcpSnapshot};

@@ -77,6 +77,7 @@ impl<P> Hop<P> {
 
 /// The statistics count a packet with all of its fate when it is pushed.
 impl<P: Packet> Link<P> for Hop<P> {
+    #[inline(always)]
     fn push(&mut self, now: SimTime, packet: P) -> Push {
         let bytes = packet.bytes();
         if self.is_full(now, bytes) {

@@ -2,6 +2,7 @@
 
 use crate::capture::Capture;
 use crate::flow::{Flow, Lines};
+use crate::layout::{Layout, Many, Single};
 use crate::net::{Kind, Net};
 use crate::network::{Arrivals, Carriage, FlowConfig, Network, NetworkError, Source, StopRule};
 use crate::path::{LineTable, Path, PathLink};
@@ -35,7 +36,11 @@ pub fn simulate<O: Observer, C: Capture>(
     cancel: &AtomicBool,
 ) -> Result<Result<NetworkStatistics, Interrupted>, NetworkError> {
     network.check()?;
-    Ok(Engine::new(network, observer, capture)?.run(cancel))
+    Ok(if network.is_single_hop() {
+        Engine::<O, C, Single>::new(network, observer, capture)?.run(cancel)
+    } else {
+        Engine::<O, C, Many>::new(network, observer, capture)?.run(cancel)
+    })
 }
 
 /// Arrivals at work.
@@ -55,22 +60,22 @@ struct Warm {
     reverse: Vec<LinkStatistics>,
 }
 
-struct Engine<O, C> {
-    flows: Vec<Flow>,
+struct Engine<O, C, L: Layout> {
+    flows: L::Flows,
     /// How many flows of the table are there from the start.
     permanent: usize,
     /// Places in the table that flows have left.
     free: Vec<u32>,
     next_id: u32,
     groups: Vec<Group>,
-    net: Net<O, C>,
+    net: Net<O, C, L>,
     measures_delays: bool,
     warmup: SimTime,
     /// Once the warm-up has ended.
     warm: Option<Warm>,
 }
 
-impl<O: Observer, C: Capture> Engine<O, C> {
+impl<O: Observer, C: Capture, L: Layout> Engine<O, C, L> {
     fn new(network: Network, observer: O, capture: C) -> Result<Self, QueueError> {
         let Network { flows, arrivals, forward, reverse, gate, measures_delays, warmup, stop, seed } =
             network;
@@ -100,7 +105,7 @@ impl<O: Observer, C: Capture> Engine<O, C> {
         Ok(Self {
             permanent: flows.len(),
             next_id: flows.len() as u32,
-            flows,
+            flows: flows.into(),
             free: Vec::new(),
             groups,
             net: Net {
@@ -176,7 +181,7 @@ impl<O: Observer, C: Capture> Engine<O, C> {
         if let StopRule::At(end) = self.net.stop {
             self.net.schedule(end, Kind::Stop, 0);
         }
-        for flow in &mut self.flows {
+        for flow in self.flows.iter_mut() {
             match flow.counts.start {
                 SimTime::ZERO => self.net.start(flow),
                 start => self.net.schedule(start, Kind::Start, flow.place),
@@ -218,7 +223,7 @@ impl<O: Observer, C: Capture> Engine<O, C> {
         }
         match self.flows.get_mut(place as usize) {
             Some(left) => *left = flow,
-            None => self.flows.push(flow),
+            None => self.flows.extend([flow]),
         }
         self.net.start(&mut self.flows[place as usize]);
         self.schedule_arrival(group, self.net.now);
@@ -291,8 +296,12 @@ impl<O: Observer, C: Capture> Engine<O, C> {
 }
 
 /// What each link did in `duration` since `warm`.
-fn link_reports<P>(path: &Path<P>, warm: &[LinkStatistics], duration: SimTime) -> Vec<LinkReport> {
-    let report = |(link, warm): (&PathLink, &LinkStatistics)| {
+fn link_reports<P, L: Layout>(
+    path: &Path<P, L>,
+    warm: &[LinkStatistics],
+    duration: SimTime,
+) -> Vec<LinkReport> {
+    let report = |(link, warm): (&PathLink<L::Link>, &LinkStatistics)| {
         LinkReport::new(link.statistics().since(warm), link.rate_bps(), duration)
     };
     path.links.iter().zip(warm).map(report).collect()

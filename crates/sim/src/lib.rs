@@ -7,6 +7,7 @@ mod capture;
 mod engine;
 mod flow;
 pub mod golden;
+mod layout;
 mod net;
 mod network;
 mod one_hop;

@@ -4,6 +4,7 @@
 
 use crate::capture::Capture;
 use crate::flow::{Flow, Hosts, Lines};
+use crate::layout::Layout;
 use crate::network::{Carriage, SenderGate, StopRule};
 use crate::path::{Path, Ticket};
 use crate::statistics::FlowStatistics;
@@ -53,13 +54,13 @@ pub(crate) trait Way: Sized {
     const LINK: Kind;
     const EXIT: Kind;
 
-    fn path<O, C>(net: &mut Net<O, C>) -> &mut Path<Self>;
+    fn path<O, C, L: Layout>(net: &mut Net<O, C, L>) -> &mut Path<Self, L>;
 
     /// The lines from the host that sends to the first link, and from the last link to the host that receives.
     fn lines(lines: Lines) -> (u32, u32);
 
     /// A packet reached its host.
-    fn arrive<O: Observer, C: Capture>(net: &mut Net<O, C>, flow: &mut Flow, ticket: Ticket);
+    fn arrive<O: Observer, C: Capture, L: Layout>(net: &mut Net<O, C, L>, flow: &mut Flow, ticket: Ticket);
 
     /// Where a loss or a drop is counted, and what observers call it.
     fn missing(counts: &mut FlowStatistics, fate: Fate) -> (&mut u64, EventKind);
@@ -80,7 +81,7 @@ impl Way for Segment {
     const LINK: Kind = Kind::ForwardLink;
     const EXIT: Kind = Kind::ForwardExit;
 
-    fn path<O, C>(net: &mut Net<O, C>) -> &mut Path<Self> {
+    fn path<O, C, L: Layout>(net: &mut Net<O, C, L>) -> &mut Path<Self, L> {
         &mut net.forward
     }
 
@@ -88,7 +89,7 @@ impl Way for Segment {
         (lines.sender, lines.receiver)
     }
 
-    fn arrive<O: Observer, C: Capture>(net: &mut Net<O, C>, flow: &mut Flow, ticket: Ticket) {
+    fn arrive<O: Observer, C: Capture, L: Layout>(net: &mut Net<O, C, L>, flow: &mut Flow, ticket: Ticket) {
         net.on_segment(flow, ticket);
     }
 
@@ -109,7 +110,7 @@ impl Way for Ack {
     const LINK: Kind = Kind::ReverseLink;
     const EXIT: Kind = Kind::ReverseExit;
 
-    fn path<O, C>(net: &mut Net<O, C>) -> &mut Path<Self> {
+    fn path<O, C, L: Layout>(net: &mut Net<O, C, L>) -> &mut Path<Self, L> {
         &mut net.reverse
     }
 
@@ -117,7 +118,7 @@ impl Way for Ack {
         (lines.receiver, lines.sender)
     }
 
-    fn arrive<O: Observer, C: Capture>(net: &mut Net<O, C>, flow: &mut Flow, ticket: Ticket) {
+    fn arrive<O: Observer, C: Capture, L: Layout>(net: &mut Net<O, C, L>, flow: &mut Flow, ticket: Ticket) {
         net.on_ack(flow, ticket);
     }
 
@@ -134,9 +135,9 @@ impl Way for Ack {
 }
 
 /// Everything but the flows.
-pub(crate) struct Net<O, C> {
-    pub(crate) forward: Path<Segment>,
-    pub(crate) reverse: Path<Ack>,
+pub(crate) struct Net<O, C, L: Layout> {
+    pub(crate) forward: Path<Segment, L>,
+    pub(crate) reverse: Path<Ack, L>,
     pub(crate) gate: SenderGate,
     pub(crate) stop: StopRule,
     pub(crate) now: SimTime,
@@ -157,7 +158,7 @@ pub(crate) struct Net<O, C> {
     pub(crate) capture: C,
 }
 
-impl<O: Observer, C: Capture> Net<O, C> {
+impl<O: Observer, C: Capture, L: Layout> Net<O, C, L> {
     pub(crate) fn schedule(&mut self, at: SimTime, kind: Kind, index: u32) {
         self.queue.schedule(at, kind as u8, Event { kind, index });
     }
@@ -166,7 +167,7 @@ impl<O: Observer, C: Capture> Net<O, C> {
     pub(crate) fn on_entry<W: Way>(&mut self, flows: &mut [Flow], line: u32) {
         let now = self.now;
         while let Some(ticket) = W::path(self).entries[line as usize].advance(now) {
-            self.push::<W>(&mut flows[ticket.flow()], 0, ticket);
+            self.push_on::<W>(&mut flows[ticket.flow()], 0, ticket);
         }
         if let Some(at) = W::path(self).entries[line as usize].next_event() {
             self.schedule(at, W::ENTRY, line);
@@ -201,7 +202,7 @@ impl<O: Observer, C: Capture> Net<O, C> {
             self.count_mark::<W>(flow, link, ticket);
         }
         if link as usize + 1 < W::path(self).links.len() {
-            return self.push::<W>(flow, link + 1, ticket);
+            return self.push_on::<W>(flow, link + 1, ticket);
         }
         let (_, line) = W::lines(flow.lines);
         match W::path(self).exits.get_mut(line as usize) {
@@ -258,6 +259,11 @@ impl<O: Observer, C: Capture> Net<O, C> {
             Push::Lost => self.miss::<W>(flow, link, ticket, Fate::Lost),
             Push::QueueDrop => self.miss::<W>(flow, link, ticket, Fate::QueueDrop),
         }
+    }
+
+    #[inline(never)]
+    fn push_on<W: Way>(&mut self, flow: &mut Flow, link: u32, ticket: Ticket) {
+        self.push::<W>(flow, link, ticket);
     }
 
     #[inline(always)]
@@ -332,9 +338,14 @@ impl<O: Observer, C: Capture> Net<O, C> {
         }
         tcp.ack_timer_at = None;
         match tcp.receiver.on_timeout(self.now) {
-            Some(ack) => self.send_ack(flow, ack),
+            Some(ack) => self.send_ack_late(flow, ack),
             None => self.schedule_ack_timer(flow),
         }
+    }
+
+    #[inline(never)]
+    fn send_ack_late(&mut self, flow: &mut Flow, ack: Ack) {
+        self.send_ack(flow, ack);
     }
 
     fn schedule_ack_timer(&mut self, flow: &mut Flow) {
@@ -388,7 +399,7 @@ impl<O: Observer, C: Capture> Net<O, C> {
                     let snd_una = tcp.sender.snd_una();
                     self.observe(flow, EventKind::Timeout, snd_una, 0);
                 }
-                self.transmit(flow);
+                self.resume(flow);
             }
             // Acknowledgements have moved the deadline since this event was scheduled.
             Some(_) => self.schedule_timer(flow),
@@ -400,12 +411,18 @@ impl<O: Observer, C: Capture> Net<O, C> {
     pub(crate) fn start(&mut self, flow: &mut Flow) {
         self.observe(flow, EventKind::FlowStart, 0, 0);
         match flow.hosts {
-            Hosts::Tcp(_) => self.transmit(flow),
+            Hosts::Tcp(_) => self.resume(flow),
             Hosts::Udp(_) => self.send_datagram(flow),
         }
     }
 
+    #[inline(never)]
+    fn resume(&mut self, flow: &mut Flow) {
+        self.transmit(flow);
+    }
+
     /// The sender may have something to send now.
+    #[inline(always)]
     fn transmit(&mut self, flow: &mut Flow) {
         match self.gate {
             SenderGate::Queue => {
@@ -425,7 +442,7 @@ impl<O: Observer, C: Capture> Net<O, C> {
     pub(crate) fn on_slot(&mut self, flow: &mut Flow) {
         self.slot_at = None;
         if self.send_one(flow) {
-            self.transmit(flow);
+            self.resume(flow);
         }
         self.schedule_timer(flow);
     }

@@ -113,7 +113,7 @@ pub struct Network {
     pub reverse: Vec<LinkConfig>,
     /// How senders meet the first link.
     pub gate: SenderGate,
-    /// Whether to measure how delays are distributed, of each flow and each link, not only their means.
+    /// Whether to measure how the round trips and one-way delays of each flow are distributed, not only their means.
     pub measures_delays: bool,
     /// What happens before is simulated and not counted.
     pub warmup: SimTime,
@@ -174,5 +174,17 @@ impl Network {
             );
         }
         Ok(())
+    }
+
+    /// Whether it is one flow over one drop-tail hop each way, and no more.
+    pub(crate) fn is_single_hop(&self) -> bool {
+        let is_hop = |links: &[LinkConfig]| matches!(links, [LinkConfig { queue: Queue::DropTail(_), .. }]);
+        let is_near = |flow: &FlowConfig| {
+            flow.carriage.sender_access == SimTime::ZERO && flow.carriage.receiver_access == SimTime::ZERO
+        };
+        self.arrivals.is_empty()
+            && matches!(&self.flows[..], [flow] if is_near(flow))
+            && is_hop(&self.forward)
+            && is_hop(&self.reverse)
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! A packet stays in one place while a [`Ticket`] travels for it: what passes through many queues is small.
 
+use crate::layout::{Layout, PathLinkKind};
 use crossfade_core::SimTime;
-use crossfade_link::{Departure, Hop, HopConfig, Link, LinkConfig, LinkStatistics, Push, Queue, QueueError};
+use crossfade_link::{Departure, LinkConfig, LinkStatistics, Push, QueueError};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Index;
 
@@ -86,26 +87,40 @@ impl crossfade_link::Packet for Ticket {
 
 /// What the packets under way carry.
 pub(crate) struct Packets<P> {
-    places: Vec<P>,
-    free: Vec<u32>,
+    places: Vec<Place<P>>,
+    /// The first of the list of places where no packet is.
+    free: u32,
+}
+
+struct Place<P> {
+    packet: P,
+    /// The next place where no packet is.
+    free: u32,
 }
 
 impl<P> Packets<P> {
+    fn new() -> Self {
+        Self { places: Vec::new(), free: u32::MAX }
+    }
+
     /// Keeps what a packet carries; where.
     #[inline]
     pub(crate) fn keep(&mut self, packet: P) -> u32 {
-        if let Some(place) = self.free.pop() {
-            self.places[place as usize] = packet;
-            return place;
+        let at = self.free;
+        if let Some(place) = self.places.get_mut(at as usize) {
+            self.free = place.free;
+            place.packet = packet;
+            return at;
         }
-        self.places.push(packet);
+        self.places.push(Place { packet, free: u32::MAX });
         self.places.len() as u32 - 1
     }
 
     /// The packet has left the network.
     #[inline]
     pub(crate) fn forget(&mut self, ticket: Ticket) {
-        self.free.push(ticket.place() as u32);
+        self.places[ticket.place()].free = self.free;
+        self.free = ticket.place() as u32;
     }
 }
 
@@ -114,7 +129,7 @@ impl<P> Index<Ticket> for Packets<P> {
 
     #[inline]
     fn index(&self, ticket: Ticket) -> &P {
-        &self.places[ticket.place()]
+        &self.places[ticket.place()].packet
     }
 }
 
@@ -151,38 +166,21 @@ impl DelayLine {
 }
 
 /// A link of a path with its place in the queue of events.
-pub(crate) struct PathLink {
-    link: AnyLink,
+pub(crate) struct PathLink<K> {
+    link: K,
     rate_bps: Option<f64>,
     /// The event that counts; others still in the queue are ignored. [`SimTime::MAX`] if there is none.
     event_at: SimTime,
 }
 
-/// The usual kind of link is known to the compiler.
-enum AnyLink {
-    Hop(Hop<Ticket>),
-    Other(Box<dyn Link<Ticket> + Send>),
-}
-
-impl PathLink {
+impl<K: PathLinkKind> PathLink<K> {
     fn new(config: LinkConfig) -> Result<Self, QueueError> {
-        let rate_bps = config.rate_bps;
-        let LinkConfig { delay, queue, loss, .. } = config;
-        let link = match queue {
-            Queue::DropTail(queue_limit) => {
-                AnyLink::Hop(Hop::new(HopConfig { rate_bps, delay, queue_limit, loss }))
-            }
-            queue => AnyLink::Other(LinkConfig { rate_bps, delay, queue, loss }.build()?),
-        };
-        Ok(Self { link, rate_bps, event_at: SimTime::MAX })
+        Ok(Self { rate_bps: config.rate_bps, link: K::build(config)?, event_at: SimTime::MAX })
     }
 
     #[inline]
     pub(crate) fn push(&mut self, now: SimTime, ticket: Ticket) -> Push {
-        match &mut self.link {
-            AnyLink::Hop(hop) => hop.push(now, ticket),
-            AnyLink::Other(link) => link.push(now, ticket),
-        }
+        self.link.push(now, ticket)
     }
 
     /// Whether the event that happens at `now` is the one that counts; then there is none any more.
@@ -198,11 +196,7 @@ impl PathLink {
     /// When to schedule an event, if none comes in time.
     #[inline]
     pub(crate) fn missing_event(&mut self) -> Option<SimTime> {
-        let next = match &self.link {
-            AnyLink::Hop(hop) => hop.next_event(),
-            AnyLink::Other(link) => link.next_event(),
-        };
-        let at = next.unwrap_or(SimTime::MAX);
+        let at = self.link.next_event().unwrap_or(SimTime::MAX);
         let is_missing = at < self.event_at;
         if is_missing {
             self.event_at = at;
@@ -213,18 +207,11 @@ impl PathLink {
     /// The next packet that has left by `now`.
     #[inline]
     pub(crate) fn advance(&mut self, now: SimTime) -> Option<Departure<Ticket>> {
-        match &mut self.link {
-            AnyLink::Hop(hop) => hop.advance(now),
-            AnyLink::Other(link) => link.advance(now),
-        }
+        self.link.advance(now)
     }
 
-    /// When the transmitter has sent everything it holds, where that is known.
     pub(crate) fn idle_at(&self) -> Option<SimTime> {
-        match &self.link {
-            AnyLink::Hop(hop) => Some(hop.idle_at()),
-            AnyLink::Other(_) => None,
-        }
+        self.link.idle_at()
     }
 
     pub(crate) fn rate_bps(&self) -> Option<f64> {
@@ -232,36 +219,34 @@ impl PathLink {
     }
 
     pub(crate) fn statistics(&self) -> &LinkStatistics {
-        match &self.link {
-            AnyLink::Hop(hop) => hop.statistics(),
-            AnyLink::Other(link) => link.statistics(),
-        }
+        self.link.statistics()
     }
 }
 
 /// The whole way. Which lines a packet takes is written in its flow.
-pub(crate) struct Path<P> {
+pub(crate) struct Path<P, L: Layout> {
     pub(crate) packets: Packets<P>,
     /// From the hosts to the first link.
-    pub(crate) entries: Vec<DelayLine>,
+    pub(crate) entries: L::Lines,
     /// One after the other.
-    pub(crate) links: Vec<PathLink>,
+    pub(crate) links: L::Links,
     /// From the last link to the hosts.
-    pub(crate) exits: Vec<DelayLine>,
+    pub(crate) exits: L::Lines,
 }
 
-impl<P> Path<P> {
+impl<P, L: Layout> Path<P, L> {
     pub(crate) fn new(
         entries: &[SimTime],
         links: Vec<LinkConfig>,
         exits: &[SimTime],
     ) -> Result<Self, QueueError> {
-        let lines = |delays: &[SimTime]| delays.iter().map(|&delay| DelayLine::new(delay)).collect();
-        let links = links.into_iter().map(PathLink::new);
+        let lines =
+            |delays: &[SimTime]| delays.iter().map(|&delay| DelayLine::new(delay)).collect::<Vec<_>>().into();
+        let links: Result<Vec<_>, _> = links.into_iter().map(PathLink::new).collect();
         Ok(Self {
-            packets: Packets { places: Vec::new(), free: Vec::new() },
+            packets: Packets::new(),
             entries: lines(entries),
-            links: links.collect::<Result<_, _>>()?,
+            links: links?.into(),
             exits: lines(exits),
         })
     }

@@ -1,6 +1,6 @@
 //! What a run counted.
 
-use crossfade_core::{DelayHistogram, SimTime};
+use crossfade_core::{DelayHistogram, SimTime, jain_fairness};
 use crossfade_link::LinkStatistics;
 
 /// What was counted of one flow, or of several together, after the warm-up.
@@ -191,4 +191,16 @@ pub struct NetworkStatistics {
     pub reverse: Vec<LinkReport>,
     /// Nothing was delivered any more in a run of [`crate::STALL`] transmissions, and the run was given up.
     pub stalled: bool,
+}
+
+impl NetworkStatistics {
+    /// Jain's fairness index of the segments that each of [`NetworkStatistics::flows`] got through, in order:
+    /// `None` where nothing was delivered.
+    ///
+    /// It is of those flows that share the path all the time and send packets of one size: others would be
+    /// unequal however fair the path is.
+    pub fn jain_fairness(&self) -> Option<f64> {
+        let delivered: Vec<f64> = self.flows.iter().map(|flow| flow.segments_in_order as f64).collect();
+        jain_fairness(&delivered)
+    }
 }

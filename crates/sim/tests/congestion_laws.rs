@@ -4,55 +4,68 @@
 
 use crossfade_channel::{DropList, Iid, LossProcess, Lossless};
 use crossfade_core::{Estimate, Method, RunSeed, SimTime};
-use crossfade_link::HopConfig;
-use crossfade_sim::{CongestionFactory, OneHop, SenderGate, StopRule, run_with_congestion_control};
-use crossfade_transport::congestion::{Cubic, Reno};
+use crossfade_link::{HopConfig, QueueLimit};
+use crossfade_sim::{
+    CongestionFactory, OneHop, RunStatistics, SenderGate, StopRule, run_with_congestion_control,
+};
+use crossfade_transport::congestion::{Cubic, Reno, SlowStart};
 use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 const RTT_S: f64 = 0.1;
 
-/// Segments delivered per round trip from `warmup_s` to `end_s`, every segment acknowledged.
-fn average_window(
-    congestion: CongestionFactory,
-    loss: Box<dyn LossProcess>,
-    warmup_s: u64,
-    end_s: u64,
-) -> f64 {
-    let ms = SimTime::from_millis;
-    let hop = |loss| HopConfig { rate_bps: None, delay: ms(50), queue_limit: None, loss };
+fn ms(millis: u64) -> SimTime {
+    SimTime::from_millis(millis)
+}
+
+/// One flow from 10 segments on, until `end_s`; every segment is acknowledged.
+fn connection(forward: HopConfig, warmup_s: u64, end_s: u64) -> OneHop {
     let rule = RtoRule::Estimated { min: ms(1000), initial: ms(1000), granularity: ms(1) };
     let tcp = TcpConfig {
         flavour: Flavour::Rfc,
         variant: Variant::Sack,
         w_max: 1_000_000,
         initial_window: 10.0,
-        initial_ssthresh: 10.0,
+        initial_ssthresh: f64::INFINITY,
         dupthresh: 3,
         limited_transmit: true,
         rto: RtoConfig { rule, backoff: true, max: ms(60_000) },
         segments: None,
         rfc: RfcConfig { delayed_ack: None, ..RfcConfig::default() },
     };
-    let config = OneHop {
+    OneHop {
         tcp,
         packet_size: 1500,
         ack_size: 40,
         sack_block_size: 8,
         gate: SenderGate::Queue,
-        forward: hop(loss),
-        reverse: hop(Box::new(Lossless)),
+        forward,
+        reverse: HopConfig { rate_bps: None, delay: ms(50), queue_limit: None, loss: Box::new(Lossless) },
         warmup: ms(1000 * warmup_s),
         stop: StopRule::At(ms(1000 * end_s)),
-    };
-    let run = run_with_congestion_control(config, congestion, (), &AtomicBool::new(false)).unwrap();
+    }
+}
+
+fn run(config: OneHop, congestion: CongestionFactory) -> RunStatistics {
+    run_with_congestion_control(config, congestion, (), &AtomicBool::new(false)).unwrap()
+}
+
+/// Segments delivered per round trip from `warmup_s` to `end_s` over a link that takes any number of packets.
+fn average_window(
+    congestion: CongestionFactory,
+    loss: Box<dyn LossProcess>,
+    warmup_s: u64,
+    end_s: u64,
+) -> f64 {
+    let forward = HopConfig { rate_bps: None, delay: ms(50), queue_limit: None, loss };
+    let run = run(connection(forward, warmup_s, end_s), congestion);
     assert!(run.timeouts == 0, "{} timeouts", run.timeouts);
     run.segments_in_order as f64 / run.duration.as_secs_f64() * RTT_S
 }
 
-/// The square-root law at low loss: 1.3098 / sqrt(p) (Ott, Kemperman and Mathis 1996; derived in the tests of the
-/// crate `transport`). A recovery takes a round trip, which the law does not know.
+/// The square-root law at low loss: 1.3098 / sqrt(p) (Ott, Kemperman and Mathis 1996; derived in the tests of
+/// the crate `transport`). A recovery takes a round trip, which the law does not know.
 #[test]
 fn reno_follows_the_square_root_law_at_low_loss() {
     let p = 1e-4_f64;
@@ -79,4 +92,32 @@ fn cubic_follows_its_response_function() {
     let found = average_window(congestion, Box::new(drops), 10, 250);
     // A recovery takes one of the 53 round trips between losses, and its window is whole segments.
     assert!((found / average - 1.0).abs() < 0.02, "{found}, expected {average}");
+}
+
+/// 10 Mbit/s, a bandwidth-delay product of 83 packets, and a queue of two or four of them: standard slow
+/// start fills it and loses most of a window; HyStart++ notices the queue and creeps up to its end.
+#[test]
+fn hystart_leaves_slow_start_before_most_of_the_overshoot() {
+    type Start = fn() -> SlowStart;
+    let [standard, hystart]: [Start; 2] = [|| SlowStart::standard(1.0), SlowStart::hystart];
+    let first_losses = |queue, cubic: bool, start: Start| {
+        let queue_limit = Some(QueueLimit::Packets(queue));
+        let forward =
+            HopConfig { rate_bps: Some(10e6), delay: ms(50), queue_limit, loss: Box::new(Lossless) };
+        let congestion: CongestionFactory = if cubic {
+            Arc::new(move || Box::new(Cubic::new(10.0, f64::INFINITY).with_slow_start(start())))
+        } else {
+            Arc::new(move || Box::new(Reno::new(10.0, f64::INFINITY).with_slow_start(start())))
+        };
+        run(connection(forward, 0, 5), congestion).queue_drops
+    };
+    for queue in [166, 332] {
+        for cubic in [false, true] {
+            let (with, without) = (first_losses(queue, cubic, hystart), first_losses(queue, cubic, standard));
+            assert!(
+                2 * with < without,
+                "queue {queue}, cubic {cubic}: {with} drops, {without} without HyStart++"
+            );
+        }
+    }
 }

@@ -44,6 +44,7 @@ impl Receiver {
     }
 
     /// Takes a segment that arrived at `now`; `ce` if a router has marked it (RFC 3168 section 5).
+    #[inline(always)]
     pub fn on_segment(&mut self, now: SimTime, segment: &Segment, ce: bool) -> Received {
         let (before, had_holes) = (self.rcv_nxt, !self.held.is_empty());
         let seq = segment.seq;

@@ -4,7 +4,7 @@
 use crossfade_core::SimTime;
 use crossfade_transport::{
     Ack, Flavour, RateReduction, Receiver, ReductionBound, RfcConfig, RtoConfig, RtoRule, Segment, Sender,
-    TcpConfig, Variant,
+    TcpConfig, Variant, WindowRule,
 };
 use proptest::prelude::*;
 

@@ -6,7 +6,7 @@ use crossfade_channel::{Clock, LossProcess, Lossless, MarkovLoss, TwoStateMarkov
 use crossfade_core::{EventKind, EventRecord, Observer, RunSeed, SimTime};
 use crossfade_link::HopConfig;
 use crossfade_sim::{OneHop, RunStatistics, SenderGate, StopRule, run};
-use crossfade_transport::{Flavour, RtoConfig, RtoRule, TcpConfig, Variant};
+use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 use std::sync::atomic::AtomicBool;
 
 pub(crate) const SLOT: SimTime = SimTime::from_millis(8);
@@ -56,6 +56,7 @@ impl Run {
                     max: SLOT * u64::from(longest),
                 },
                 segments: None,
+                rfc: RfcConfig::default(),
             },
             packet_size: 1000,
             ack_size: 40,

@@ -1,0 +1,597 @@
+//! Many flows over a path of links: against closed forms, against each other, and against their own books.
+
+use crossfade_channel::{Iid, LossProcess, Lossless};
+use crossfade_core::{EventKind, EventRecord, RunSeed, SimTime};
+use crossfade_link::{CoDelConfig, FqCoDelConfig, HopConfig, LinkConfig, Queue, QueueLimit, RedConfig};
+use crossfade_sim::{
+    Arrivals, Capture, Carriage, Distribution, FlowConfig, Network, NetworkStatistics, OnOff, OneHop,
+    SenderGate, Source, StopRule, Tcp, run, simulate,
+};
+use crossfade_transport::congestion::{CongestionControl, Cubic};
+use crossfade_transport::{Ack, Flavour, RfcConfig, RtoConfig, RtoRule, Segment, TcpConfig, Variant};
+use proptest::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+const MS: SimTime = SimTime::from_millis(1);
+
+fn tcp(flavour: Flavour, variant: Variant, w_max: u32, segments: Option<u64>) -> TcpConfig {
+    TcpConfig {
+        flavour,
+        variant,
+        w_max,
+        initial_window: 1.0,
+        initial_ssthresh: f64::from(w_max),
+        dupthresh: 3,
+        limited_transmit: true,
+        rto: RtoConfig {
+            rule: RtoRule::Estimated { min: MS * 200, initial: MS * 3000, granularity: MS * 10 },
+            backoff: true,
+            max: MS * 60_000,
+        },
+        segments,
+        rfc: RfcConfig { delayed_ack: None, ..RfcConfig::default() },
+    }
+}
+
+/// 1000-byte packets, and this far from the links on either side.
+fn carriage(sender_access: SimTime, receiver_access: SimTime) -> Carriage {
+    Carriage { packet_size: 1000, ack_size: 40, sack_block_size: 8, sender_access, receiver_access }
+}
+
+fn tcp_flow(config: TcpConfig, sender_access: SimTime) -> FlowConfig {
+    let source = Source::Tcp(Tcp { config, congestion: None });
+    FlowConfig { source, carriage: carriage(sender_access, SimTime::ZERO), start: SimTime::ZERO }
+}
+
+/// 1000 bytes each millisecond.
+fn udp_flow(on_off: OnOff) -> FlowConfig {
+    FlowConfig {
+        source: Source::Udp(on_off),
+        carriage: carriage(SimTime::ZERO, SimTime::ZERO),
+        start: SimTime::ZERO,
+    }
+}
+
+const STEADY: OnOff = OnOff { rate_bps: 8e6, on_s: Distribution::Fixed(1.0), off_s: None };
+
+fn link(rate_bps: Option<f64>, delay: SimTime, queue: Queue) -> LinkConfig {
+    LinkConfig { rate_bps, delay, queue, loss: Box::new(Lossless) }
+}
+
+/// Over 10 Mbit/s and 20 ms each way.
+fn network(flows: Vec<FlowConfig>, queue_limit: Option<usize>, stop: StopRule) -> Network {
+    let queue = Queue::DropTail(queue_limit.map(QueueLimit::Packets));
+    Network {
+        flows,
+        arrivals: Vec::new(),
+        forward: vec![link(Some(10e6), MS * 20, queue)],
+        reverse: vec![link(Some(10e6), MS * 20, Queue::DropTail(None))],
+        gate: SenderGate::Queue,
+        measures_delays: true,
+        warmup: SimTime::ZERO,
+        stop,
+        seed: RunSeed { seed: 3, run: 0 },
+    }
+}
+
+fn run_network(network: Network) -> NetworkStatistics {
+    simulate(network, (), (), &AtomicBool::new(false)).unwrap().unwrap()
+}
+
+fn stream(name: &str, seed: u64) -> crossfade_core::Stream {
+    RunSeed { seed, run: 0 }.stream(name)
+}
+
+fn share(statistics: &NetworkStatistics, flow: usize) -> f64 {
+    statistics.flows[flow].segments_in_order as f64
+}
+
+#[test]
+fn a_path_in_pieces_is_as_long_as_the_whole() {
+    // 20 ms each way: at once, or in access segments and a second link without a rate.
+    let config = tcp(Flavour::Ns2, Variant::NewReno, 60, None);
+    let whole = OneHop {
+        tcp: config,
+        packet_size: 1000,
+        ack_size: 40,
+        sack_block_size: 8,
+        gate: SenderGate::Queue,
+        forward: HopConfig {
+            rate_bps: Some(10e6),
+            delay: MS * 20,
+            queue_limit: Some(QueueLimit::Packets(5)),
+            loss: Box::new(Lossless),
+        },
+        reverse: HopConfig { rate_bps: None, delay: MS * 20, queue_limit: None, loss: Box::new(Lossless) },
+        warmup: MS * 1000,
+        stop: StopRule::At(MS * 30_000),
+    };
+    let whole = run(whole, (), &AtomicBool::new(false)).unwrap();
+    let mut pieces = network(Vec::new(), Some(5), StopRule::At(MS * 30_000));
+    let mut flow = tcp_flow(config, MS * 3);
+    flow.carriage.receiver_access = MS * 4;
+    pieces.flows = vec![flow];
+    pieces.forward[0].delay = MS * 6;
+    pieces.forward.push(link(None, MS * 7, Queue::DropTail(None)));
+    pieces.reverse = vec![link(None, MS * 13, Queue::DropTail(None))];
+    pieces.warmup = MS * 1000;
+    let pieces = run_network(pieces);
+    let flow = &pieces.flows[0];
+    assert!(whole.queue_drops > 20);
+    // The queue is 3 ms later, and so is the sender: what is counted is the same but for the ends of the run.
+    assert!(whole.segments_delivered.abs_diff(flow.segments_delivered) <= 10, "{}", flow.segments_delivered);
+    assert!(whole.queue_drops.abs_diff(flow.queue_drops) <= 2, "{}", flow.queue_drops);
+    assert_eq!((whole.timeouts, whole.fast_retransmits), (flow.timeouts, flow.fast_retransmits));
+    let rtt = |sum: f64, samples: u64| sum / samples as f64;
+    let (ours, theirs) = (rtt(flow.rtt_sum_s, flow.rtt_samples), rtt(whole.rtt_sum_s, whole.rtt_samples));
+    assert!((ours - theirs).abs() < 1e-4, "{ours} against {theirs}");
+}
+
+#[test]
+fn a_small_file_takes_the_rounds_of_slow_start() {
+    // Windows of 1, 2, 4, ..: 2^k - 1 segments take k rounds, all but the last a whole round trip.
+    for (segments, rounds) in [(1, 1), (2, 2), (3, 2), (4, 3), (7, 3), (8, 4), (63, 6), (64, 7), (1000, 10)] {
+        for flavour in [Flavour::Ns2, Flavour::Rfc] {
+            let config = tcp(flavour, Variant::Sack, 10_000, Some(segments));
+            let mut network = network(vec![tcp_flow(config, MS * 5)], None, StopRule::At(MS * 10_000));
+            // Without a rate, what is sent together arrives together.
+            network.forward[0].rate_bps = None;
+            network.reverse[0].rate_bps = None;
+            network.flows[0].start = MS * 100;
+            let flow = run_network(network).flows.remove(0);
+            assert_eq!(flow.completion_time, Some(MS * (50 * (rounds - 1) + 25)), "{segments}, {flavour:?}");
+            assert_eq!((flow.segments_sent, flow.segments_in_order), (segments, segments));
+        }
+    }
+}
+
+#[test]
+fn alike_flows_get_alike_shares() {
+    // Not in step, with a queue of half a bandwidth-delay product.
+    let flow = |i: u64| FlowConfig {
+        start: MS * (137 * i),
+        ..tcp_flow(tcp(Flavour::Rfc, Variant::Sack, 1000, None), SimTime::ZERO)
+    };
+    let mut network = network(vec![flow(0), flow(1)], Some(25), StopRule::At(MS * 400_000));
+    network.warmup = MS * 20_000;
+    let statistics = run_network(network);
+    let fairness = statistics.jain_fairness().unwrap();
+    assert!(fairness > 0.98, "{fairness}");
+    assert!(statistics.forward[0].utilisation.unwrap() > 0.9);
+}
+
+#[test]
+fn reno_gives_more_to_who_is_nearer() {
+    // Base round trips of 40.8 and 160.8 ms. With independent losses rates go as 1 / RTT (the square-root law);
+    // the queue makes both the same amount longer.
+    let config = tcp(Flavour::Rfc, Variant::NewReno, 1000, None);
+    let flows = vec![tcp_flow(config, SimTime::ZERO), tcp_flow(config, MS * 60)];
+    let loss = |network: &mut Network| {
+        network.forward[0].loss = Box::new(Iid::new(0.01, stream("channel.dl", 1)).unwrap());
+        network.forward[0].rate_bps = Some(100e6);
+    };
+    let mut lossy = network(flows.clone(), None, StopRule::At(MS * 400_000));
+    loss(&mut lossy);
+    let statistics = run_network(lossy);
+    let rtt = |flow: usize| statistics.flows[flow].rtt_sum_s / statistics.flows[flow].rtt_samples as f64;
+    let (shares, rtts) = (share(&statistics, 0) / share(&statistics, 1), rtt(1) / rtt(0));
+    assert!((shares / rtts - 1.0).abs() < 0.1, "{shares} against {rtts}");
+    // On a shared queue the losses of the two are not independent, and it is worse.
+    let shared = run_network(network(flows, Some(10), StopRule::At(MS * 400_000)));
+    assert!(share(&shared, 0) > 3.0 * share(&shared, 1));
+    assert!(shared.jain_fairness().unwrap() < 0.8);
+}
+
+#[test]
+fn poisson_packets_wait_as_pollaczek_and_khinchine_say() {
+    // Files of one segment each are the packets of a Poisson process: M/D/1 with a service of 0.8 ms.
+    let service = 0.0008;
+    for load in [0.5, 0.8] {
+        let mut network = network(Vec::new(), None, StopRule::At(MS * 500_000));
+        network.warmup = MS * 1000;
+        network.arrivals = vec![Arrivals {
+            tcp: Tcp { config: tcp(Flavour::Rfc, Variant::Sack, 10, None), congestion: None },
+            carriage: carriage(SimTime::ZERO, SimTime::ZERO),
+            start: SimTime::ZERO,
+            rate_per_s: load / service,
+            segments: Distribution::Fixed(1.0),
+        }];
+        network.reverse[0].rate_bps = None;
+        let statistics = run_network(network);
+        let arrivals = &statistics.arrivals[0];
+        let expected = 499.0 * load / service;
+        assert!((arrivals.started as f64 - expected).abs() < 4.0 * expected.sqrt(), "{}", arrivals.started);
+        let link = &statistics.forward[0];
+        assert_eq!(link.counts.transmissions, arrivals.total.segments_sent);
+        let wait = link.counts.waiting_s / link.counts.transmissions as f64;
+        let mean = load * service / (2.0 * (1.0 - load));
+        assert!((wait / mean - 1.0).abs() < 0.04, "load {load}: {wait} against {mean}");
+        // Little's law, and the same from the delays that the packets saw: waiting, service, 20 ms.
+        let queue = load / service * mean;
+        assert!((link.queue_mean_packets / queue - 1.0).abs() < 0.04, "{}", link.queue_mean_packets);
+        let total = &arrivals.total;
+        let delay = total.one_way_delay_sum_s / total.segments_received as f64;
+        assert!((delay - wait - service - 0.020).abs() < 2e-6, "{delay}");
+        assert!((link.utilisation.unwrap() - load).abs() < 0.02);
+        let completion: f64 = arrivals.completions.iter().map(|c| c.completion_time.as_secs_f64()).sum();
+        assert!((completion / arrivals.completions.len() as f64 - delay).abs() < 2e-6);
+        // Flows go when they are done: hardly any is left.
+        assert!(arrivals.started - arrivals.completions.len() as u64 <= 100);
+    }
+}
+
+#[test]
+fn sizes_of_files_are_drawn() {
+    let pareto = Distribution::BoundedPareto { shape: 1.2, min: 2.0, max: 200.0 };
+    let mut network = network(Vec::new(), None, StopRule::At(MS * 300_000));
+    network.arrivals = vec![Arrivals {
+        tcp: Tcp { config: tcp(Flavour::Rfc, Variant::Sack, 1000, None), congestion: None },
+        carriage: carriage(MS, MS),
+        start: MS * 1000,
+        rate_per_s: 50.0,
+        segments: pareto,
+    }];
+    let statistics = run_network(network);
+    let arrivals = &statistics.arrivals[0];
+    assert!(arrivals.completions.len() > 14_000);
+    assert!(arrivals.completions[0].start > MS * 1000);
+    let segments: u64 = arrivals.completions.iter().map(|completion| completion.segments).sum();
+    let mean = segments as f64 / arrivals.completions.len() as f64;
+    // Sizes are rounded up: by half a segment in the middle of the distribution, by a little more at the low end.
+    let expected = pareto.mean() + 0.5;
+    assert!((mean / expected - 1.0).abs() < 0.06, "{mean} against {expected}");
+    // Whoever has more to send takes longer: rounds of slow start.
+    let fastest = |least: u64| {
+        let of_size = arrivals.completions.iter().filter(|completion| completion.segments >= least);
+        of_size.map(|completion| completion.completion_time).min().unwrap()
+    };
+    assert!(fastest(8) >= MS * (3 * 44 + 22) && fastest(1) < MS * 100);
+}
+
+#[test]
+fn datagrams_arrive_at_their_rate_or_are_dropped() {
+    // 8 Mbit/s into 10 Mbit/s: nothing waits. Into 4 Mbit/s: half is dropped, the rest sees a full queue of 20.
+    for (rate, delivered, delay) in [(10e6, 10_000.0, 0.0208), (4e6, 5_000.0, 0.020 + 21.0 * 0.002)] {
+        let mut network = network(vec![udp_flow(STEADY)], Some(20), StopRule::At(MS * 11_000));
+        network.forward[0].rate_bps = Some(rate);
+        network.warmup = MS * 1000;
+        let statistics = run_network(network);
+        let flow = &statistics.flows[0];
+        assert_eq!((flow.segments_sent, flow.acks_sent), (10_000, 0));
+        assert!((flow.segments_delivered as f64 - delivered).abs() <= 1.0, "{}", flow.segments_delivered);
+        assert!((flow.queue_drops as f64 - (10_000.0 - delivered)).abs() <= 1.0);
+        let mean = flow.one_way_delay_sum_s / flow.segments_received as f64;
+        assert!((mean - delay).abs() < 0.0011, "{mean} against {delay}");
+        let p95 = flow.one_way_delay.as_ref().unwrap().quantile(0.95).unwrap().as_secs_f64();
+        assert!((p95 - delay).abs() < 0.0021, "{p95} against {delay}");
+    }
+}
+
+#[test]
+fn tcp_takes_what_datagrams_leave() {
+    let on_off = OnOff { rate_bps: 5e6, ..STEADY };
+    let flow = tcp_flow(tcp(Flavour::Rfc, Variant::Sack, 1000, None), SimTime::ZERO);
+    let mut network = network(vec![flow, udp_flow(on_off)], Some(60), StopRule::At(MS * 120_000));
+    network.warmup = MS * 20_000;
+    let statistics = run_network(network);
+    assert!(statistics.forward[0].utilisation.unwrap() > 0.98);
+    // 625 datagrams a second; a queue that is full for a moment drops some of them.
+    assert!(share(&statistics, 1) > 0.98 * 62_500.0, "{}", share(&statistics, 1));
+    assert!((share(&statistics, 0) + share(&statistics, 1) - 125_000.0).abs() < 2_500.0);
+}
+
+#[test]
+fn a_queue_that_marks_spares_the_losses() {
+    let mut config = tcp(Flavour::Rfc, Variant::Sack, 1000, None);
+    config.rfc.ecn = true;
+    let mut network = network(vec![tcp_flow(config, SimTime::ZERO)], None, StopRule::At(MS * 60_000));
+    let codel = CoDelConfig { ecn: true, ..CoDelConfig::default() };
+    network.forward[0].queue = Queue::CoDel(codel, QueueLimit::Packets(1000));
+    let mut events: Vec<EventRecord> = Vec::new();
+    let statistics = simulate(network, &mut events, (), &AtomicBool::new(false)).unwrap().unwrap();
+    let flow = &statistics.flows[0];
+    assert!(flow.ecn_marks > 10);
+    assert_eq!((flow.retransmissions, flow.queue_drops), (0, 0));
+    assert!(flow.ecn_reductions > 10 && flow.ecn_reductions <= flow.ecn_marks);
+    // What is marked is counted when it has left the link.
+    assert!(statistics.forward[0].counts.ecn_marks - flow.ecn_marks <= 30);
+    let marks = events.iter().filter(|event| event.kind == EventKind::Mark).count();
+    assert_eq!(marks as u64, flow.ecn_marks);
+}
+
+#[test]
+fn a_flow_has_its_own_window_rule() {
+    // A large bandwidth-delay product: 500 packets, and a loss now and then.
+    let reno = tcp(Flavour::Rfc, Variant::Sack, 5000, None);
+    let cubic = || Box::new(Cubic::new(1.0, 5000.0)) as Box<dyn CongestionControl>;
+    let mut flows = vec![tcp_flow(reno, SimTime::ZERO), tcp_flow(reno, SimTime::ZERO)];
+    flows[0].source = Source::Tcp(Tcp { config: reno, congestion: Some(Arc::new(cubic)) });
+    let mut network = network(flows, Some(500), StopRule::At(MS * 200_000));
+    network.forward[0].rate_bps = Some(50e6);
+    network.forward[0].delay = MS * 60;
+    let statistics = run_network(network);
+    assert!(share(&statistics, 0) > 1.5 * share(&statistics, 1), "CUBIC is the faster at large windows");
+}
+
+#[test]
+fn delays_are_measured_where_they_are_asked_for() {
+    let config = tcp(Flavour::Rfc, Variant::Sack, 10, None);
+    let build = |measures_delays| Network {
+        measures_delays,
+        ..network(vec![tcp_flow(config, SimTime::ZERO)], None, StopRule::At(MS * 10_000))
+    };
+    let measured = run_network(build(true));
+    let flow = &measured.flows[0];
+    // A window of 10 never waits in the queue but behind itself: 40.832 ms, and up to 9 packets more at the start.
+    let p95 = flow.rtt.as_ref().unwrap().quantile(0.95).unwrap().as_secs_f64();
+    assert!((p95 / 0.040832 - 1.0).abs() < 1.0 / 64.0, "{p95}");
+    assert_eq!(flow.rtt.as_ref().unwrap().count(), flow.rtt_samples);
+    assert_eq!(flow.one_way_delay.as_ref().unwrap().count(), flow.segments_received);
+    // It changes nothing else.
+    let mut plain = run_network(build(false));
+    assert_eq!(plain.flows[0].rtt, None);
+    (plain.flows[0].rtt, plain.flows[0].one_way_delay) = (flow.rtt.clone(), flow.one_way_delay.clone());
+    assert_eq!(plain.flows, measured.flows);
+}
+
+/// Counts what passes.
+#[derive(Default)]
+struct Interface {
+    segments: u64,
+    retransmissions: u64,
+    acks: u64,
+    sack_blocks: usize,
+    datagrams: u64,
+    last: SimTime,
+}
+
+impl Capture for Interface {
+    fn segment(&mut self, now: SimTime, flow: u32, bytes: u32, segment: &Segment) {
+        assert!(now >= self.last && segment.timestamp == now && (flow, bytes) == (0, 1000));
+        (self.last, self.segments) = (now, self.segments + 1);
+        self.retransmissions += u64::from(segment.retransmission);
+    }
+
+    fn ack(&mut self, now: SimTime, flow: u32, bytes: u32, ack: &Ack) {
+        let blocks = ack.sack.as_slice().len();
+        assert!(now >= self.last && (flow, bytes) == (0, 40 + 8 * blocks as u32));
+        assert!(ack.timestamp_echo.is_some());
+        (self.last, self.acks) = (now, self.acks + 1);
+        self.sack_blocks += blocks;
+    }
+
+    fn datagram(&mut self, _now: SimTime, flow: u32, _bytes: u32, seq: u64) {
+        assert_eq!((flow, seq), (1, self.datagrams));
+        self.datagrams += 1;
+    }
+}
+
+#[test]
+fn a_capture_sees_what_the_senders_send_and_get() {
+    let flow = tcp_flow(tcp(Flavour::Rfc, Variant::Sack, 100, None), MS * 2);
+    let build = || {
+        let mut network = network(vec![flow.clone(), udp_flow(STEADY)], Some(20), StopRule::At(MS * 5_000));
+        network.reverse[0].loss = Box::new(Iid::new(0.1, stream("channel.ul", 1)).unwrap());
+        network
+    };
+    let mut interface = Interface::default();
+    let statistics = simulate(build(), (), &mut interface, &AtomicBool::new(false)).unwrap().unwrap();
+    let counts = &statistics.flows[0];
+    assert_eq!(
+        (interface.segments, interface.retransmissions, interface.acks),
+        (counts.segments_sent, counts.retransmissions, counts.acks_received)
+    );
+    assert!(counts.retransmissions > 0 && counts.acks_lost > 0 && interface.sack_blocks > 0);
+    assert_eq!(interface.datagrams, statistics.flows[1].segments_sent);
+    assert_eq!(run_network(build()), statistics, "looking changes nothing");
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_one_line() {
+    let flow = || tcp_flow(tcp(Flavour::Rfc, Variant::Sack, 10, None), SimTime::ZERO);
+    let build = || network(vec![flow()], None, StopRule::At(MS));
+    let arrivals = Arrivals {
+        tcp: Tcp { config: tcp(Flavour::Rfc, Variant::Sack, 10, None), congestion: None },
+        carriage: carriage(MS, MS),
+        start: SimTime::ZERO,
+        rate_per_s: 1.0,
+        segments: Distribution::Fixed(1.0),
+    };
+    let cases = [
+        (Network { forward: Vec::new(), ..build() }, "forward is empty: a path has at least one link"),
+        (Network { flows: Vec::new(), ..build() }, "flows and arrivals are empty: nobody sends"),
+        (
+            Network { flows: vec![flow(), flow()], gate: SenderGate::Slot, ..build() },
+            "gate = slot: must be queue unless there is one TCP flow, without sender_access, and the first link \
+             is drop-tail",
+        ),
+        (
+            Network { arrivals: vec![Arrivals { rate_per_s: 0.0, ..arrivals.clone() }], ..build() },
+            "arrivals[0].rate_per_s = 0.0: must be above 0",
+        ),
+        (
+            Network {
+                arrivals: vec![Arrivals { segments: Distribution::Exponential { mean: -1.0 }, ..arrivals }],
+                ..build()
+            },
+            "arrivals[0].segments.mean = -1.0: must be above 0",
+        ),
+        (
+            Network { flows: vec![udp_flow(OnOff { rate_bps: f64::NAN, ..STEADY })], ..build() },
+            "flows[0].rate_bps = NaN: must be above 0",
+        ),
+    ];
+    for (network, message) in cases {
+        let error = simulate(network, (), (), &AtomicBool::new(false)).unwrap_err();
+        assert_eq!(error.to_string(), message);
+    }
+}
+
+#[test]
+fn a_cancelled_run_says_so() {
+    let flow = tcp_flow(tcp(Flavour::Rfc, Variant::Sack, 10, None), SimTime::ZERO);
+    let network = network(vec![flow], None, StopRule::Delivered(u64::MAX));
+    assert!(simulate(network, (), (), &AtomicBool::new(true)).unwrap().is_err());
+}
+
+/// What one link did to the packets of one flow, from the events.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Seen {
+    sent: u64,
+    received: u64,
+    lost: u64,
+    dropped: u64,
+    acks_lost: u64,
+    acks_dropped: u64,
+}
+
+fn seen(events: &[EventRecord], of: impl Fn(&EventRecord) -> bool) -> Seen {
+    let mut seen = Seen::default();
+    for event in events.iter().filter(|event| of(event)) {
+        match event.kind {
+            EventKind::Send => seen.sent += 1,
+            EventKind::Receive => seen.received += 1,
+            EventKind::Lost => seen.lost += 1,
+            EventKind::QueueDrop => seen.dropped += 1,
+            EventKind::AckLost => seen.acks_lost += 1,
+            EventKind::AckQueueDrop => seen.acks_dropped += 1,
+            _ => {}
+        }
+    }
+    seen
+}
+
+fn any_queue() -> impl Strategy<Value = Queue> {
+    prop_oneof![
+        prop::option::of(2usize..30).prop_map(|limit| Queue::DropTail(limit.map(QueueLimit::Packets))),
+        (2_000u64..30_000).prop_map(|bytes| Queue::DropTail(Some(QueueLimit::Bytes(bytes)))),
+        (2usize..50).prop_map(|n| Queue::CoDel(CoDelConfig::default(), QueueLimit::Packets(n))),
+        Just(Queue::FqCoDel(FqCoDelConfig::default())),
+        any::<u64>().prop_map(|seed| Queue::Red(
+            RedConfig::new(QueueLimit::Packets(30), 1000, 1e6),
+            stream("queue.dl", seed)
+        )),
+    ]
+}
+
+fn any_link() -> impl Strategy<Value = (Option<f64>, u64, Queue, f64)> {
+    (prop::option::of(5e5..2e7), 0u64..30_000, any_queue(), 0.0f64..0.2)
+}
+
+fn any_flow() -> impl Strategy<Value = FlowConfig> {
+    let variants = vec![Variant::Reno, Variant::NewReno, Variant::Sack];
+    let flavours = vec![Flavour::Paper, Flavour::Ns2, Flavour::Rfc];
+    let source = prop_oneof![
+        4 => (prop::sample::select(flavours), prop::sample::select(variants), 1u32..60, any::<bool>()).prop_map(
+            |(flavour, variant, w_max, ecn)| {
+                let mut config = tcp(flavour, variant, w_max, Some(60));
+                (config.rfc.ecn, config.rfc.delayed_ack) = (ecn, Some(MS * 40));
+                if flavour == Flavour::Paper {
+                    config.rto = RtoConfig { rule: RtoRule::Fixed(MS * 400), backoff: true, max: MS * 60_000 };
+                }
+                Source::Tcp(Tcp { config, congestion: None })
+            }
+        ),
+        1 => (1e4..1e6, 0.01..1.0).prop_map(|(rate_bps, mean)| {
+            let time = Distribution::Exponential { mean };
+            Source::Udp(OnOff { rate_bps, on_s: time, off_s: Some(time) })
+        }),
+    ];
+    (source, 0u64..20_000, 0u64..20_000, 0u64..2_000).prop_map(|(source, sender, receiver, start)| {
+        FlowConfig {
+            source,
+            carriage: carriage(SimTime::from_micros(sender), SimTime::from_micros(receiver)),
+            start: MS * start,
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever is sent is received, lost, dropped or still under way, of every flow and on every link; files
+    /// arrive; who watches sees what is counted, and changes nothing; the same network gives the same again.
+    #[test]
+    fn the_books_balance(
+        flows in prop::collection::vec(any_flow(), 1..6),
+        forward in prop::collection::vec(any_link(), 1..4), reverse in prop::collection::vec(any_link(), 1..3),
+        comes in any::<bool>(), seed in any::<u64>(),
+    ) {
+        let links = |links: &[(Option<f64>, u64, Queue, f64)], way: &str| -> Vec<LinkConfig> {
+            links.iter().enumerate().map(|(i, (rate_bps, delay, queue, p_e))| LinkConfig {
+                rate_bps: *rate_bps,
+                delay: SimTime::from_micros(*delay),
+                queue: queue.clone(),
+                loss: Box::new(Iid::new(*p_e, stream(&format!("channel.{way}.{i}"), seed)).unwrap())
+                    as Box<dyn LossProcess>,
+            }).collect()
+        };
+        let arrivals = Arrivals {
+            tcp: Tcp { config: tcp(Flavour::Rfc, Variant::Sack, 20, None), congestion: None },
+            carriage: carriage(MS, MS),
+            start: SimTime::ZERO,
+            rate_per_s: 1.0,
+            segments: Distribution::Exponential { mean: 4.0 },
+        };
+        // With nothing but files a run can wait until all is quiet.
+        let is_finite = !comes && flows.iter().all(|flow| matches!(flow.source, Source::Tcp(_)));
+        let end = MS * if is_finite { 100_000_000 } else { 60_000 };
+        let build = || Network {
+            flows: flows.clone(),
+            arrivals: if comes { vec![arrivals.clone()] } else { Vec::new() },
+            forward: links(&forward, "dl"),
+            reverse: links(&reverse, "ul"),
+            gate: SenderGate::Queue,
+            measures_delays: true,
+            warmup: SimTime::ZERO,
+            stop: StopRule::At(end),
+            seed: RunSeed { seed, run: 0 },
+        };
+        let mut events: Vec<EventRecord> = Vec::new();
+        let statistics = simulate(build(), &mut events, (), &AtomicBool::new(false)).unwrap().unwrap();
+        prop_assert!(events.is_sorted_by_key(|event| event.time));
+        prop_assert_eq!(&run_network(build()), &statistics);
+
+        let total = statistics.arrivals.iter().map(|arrivals| &arrivals.total);
+        for (id, flow) in statistics.flows.iter().chain(total).enumerate() {
+            let is_of = |event: &EventRecord| (event.flow as usize).min(flows.len()) == id;
+            let ours = seen(&events, is_of);
+            prop_assert_eq!(ours, Seen {
+                sent: flow.segments_sent,
+                received: flow.segments_received,
+                lost: flow.segments_lost,
+                dropped: flow.queue_drops,
+                acks_lost: flow.acks_lost,
+                acks_dropped: flow.ack_queue_drops,
+            });
+            prop_assert!(ours.received + ours.lost + ours.dropped <= ours.sent);
+            prop_assert!(flow.acks_received + flow.acks_lost + flow.ack_queue_drops <= flow.acks_sent);
+            prop_assert!(flow.segments_in_order <= flow.segments_delivered);
+            prop_assert!(flow.segments_delivered <= flow.segments_received);
+            if let Some(FlowConfig { source: Source::Tcp(_), .. }) = flows.get(id) {
+                prop_assert!(flow.acks_sent <= flow.segments_received);
+                if is_finite {
+                    prop_assert_eq!(flow.segments_in_order, 60);
+                    prop_assert_eq!(ours.received + ours.lost + ours.dropped, ours.sent);
+                    prop_assert_eq!(flow.acks_received + ours.acks_lost + ours.acks_dropped, flow.acks_sent);
+                }
+                prop_assert_eq!(flow.completion_time.is_some(), flow.segments_in_order == 60);
+            }
+        }
+        let mut into = events.iter().filter(|event| event.kind == EventKind::Send).count() as u64;
+        for (link, report) in statistics.forward.iter().enumerate() {
+            let here = seen(&events, |event| event.link == link as u32);
+            prop_assert_eq!((here.lost, here.dropped), (report.counts.losses, report.counts.queue_drops));
+            let out = report.counts.transmissions - here.lost;
+            prop_assert!(report.counts.transmissions + here.dropped <= into);
+            prop_assert!(!is_finite || report.counts.transmissions + here.dropped == into);
+            into = out;
+        }
+        for (link, report) in statistics.reverse.iter().enumerate() {
+            let here = seen(&events, |event| event.link == link as u32);
+            prop_assert_eq!(
+                (here.acks_lost, here.acks_dropped), (report.counts.losses, report.counts.queue_drops));
+        }
+    }
+}
