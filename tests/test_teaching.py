@@ -60,6 +60,15 @@ def test_reno_in_python_leaves_the_trace_of_the_built_in_reno(
     assert len({row["cwnd"] for row in built_in}) > 20
 
 
+@pytest.mark.parametrize("variant", ["reno", "newreno", "sack"])
+def test_reno_as_rfc_5681_has_it_leaves_the_trace_of_the_built_in_one(variant: str) -> None:
+    values = {"tcp": {"flavour": "rfc", "variant": variant, "rto": {"fixed": None}}, "link.delay": "20 ms"}
+    built_in = rows(cf.events(LOSSY, set=values))
+    assert rows(teaching.run(LOSSY, teaching.Reno(), set=values)) == built_in
+    assert {row["event"] for row in built_in} >= {"send", "lost", "ack", "fast_retransmit"}
+    assert len({row["cwnd"] for row in built_in}) > 20
+
+
 def test_the_rule_decides_what_is_sent() -> None:
     class Stubborn(teaching.CongestionControl):
         def on_ack(self, ack: teaching.AckSample) -> None:
