@@ -87,7 +87,8 @@ traffic = "udp"
 rate = "64 kbit/s"
 """
     file = tmp_path / "flows.pcap"
-    file.write_bytes(cf.pcap(LINK + flows))
+    file.write_bytes(cf.pcap(LINK + flows, ipv6=True))
+    assert tshark(file, "ipv6") > 1_000
     assert tshark(file, "_ws.malformed || ip.checksum.status == 0 || tcp.checksum.status == 0") == 0
     opened = tshark(file, "tcp.flags.syn == 1 && tcp.flags.ack == 0")
     point = cf.run(LINK + flows, cache=False).points[0]

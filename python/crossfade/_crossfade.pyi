@@ -117,7 +117,7 @@ class Plan:
         Raises ScenarioError if there are several points, KeyboardInterrupt on Ctrl-C.
         """
 
-    def pcap(self) -> bytes:
+    def pcap(self, ipv6: bool) -> bytes:
         """What the senders' network interfaces saw in run 0 of the only point, as a pcap file.
 
         Raises ScenarioError if there are several points or no TCP, KeyboardInterrupt on Ctrl-C.

@@ -206,16 +206,21 @@ def events(
 
 
 def pcap(
-    scenario: Scenario, *, set: Values | None = None, over: Values | None = None, seed: int | None = None
+    scenario: Scenario,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    seed: int | None = None,
+    ipv6: bool = False,
 ) -> bytes:
     """What the senders' network interfaces see in run 0 of a single point, as the bytes of a pcap file.
 
-    IPv4 and TCP headers are real, with options and right checksums; the payload is zeros. Flow n has port
+    IPv4 (or IPv6) and TCP headers are real, with options and right checksums; the payload is zeros. Flow n has port
     50000 + n. The handshake is not simulated: it stands at the instant of the flow's first packet.
     """
     plan = _load(scenario, set=set, over=over, runs=None, precision=None, seed=seed, methods=None)
     with _translated():
-        return plan.pcap()
+        return plan.pcap(ipv6)
 
 
 def schema() -> str:

@@ -172,6 +172,7 @@ def run(
             "Wireshark and tshark (a scenario of one point).",
         ),
     ] = None,
+    ipv6: Annotated[bool, typer.Option("--ipv6", help="Let --pcap write IPv6.")] = False,
     no_cache: NoCacheOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -192,7 +193,7 @@ def run(
         write_text(events, api.events(scenario, set=assignments, over=axes, seed=seed))
     if pcap is not None:
         check_writable(pcap)
-        write_bytes(pcap, api.pcap(scenario, set=assignments, over=axes, seed=seed))
+        write_bytes(pcap, api.pcap(scenario, set=assignments, over=axes, seed=seed, ipv6=ipv6))
     try:
         results = api.run(
             scenario,

@@ -3,7 +3,7 @@
 use crate::congestion::{Failure, PythonControl};
 use crate::interrupt::interruptible;
 use crate::scenario_error;
-use crossfade_scenario::{Overrides, Row};
+use crossfade_scenario::{IpVersion, Overrides, Row};
 use crossfade_transport::TcpConfig;
 use crossfade_transport::congestion::CongestionControl;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
@@ -94,9 +94,10 @@ impl Plan {
     }
 
     /// What the senders' network interfaces saw in run 0 of the only point, as a pcap file.
-    fn pcap<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    fn pcap<'py>(&self, py: Python<'py>, ipv6: bool) -> PyResult<Bound<'py, PyBytes>> {
         let cancel = AtomicBool::new(false);
-        let work = || crossfade_scenario::pcap(&self.0, &cancel);
+        let ip = if ipv6 { IpVersion::V6 } else { IpVersion::V4 };
+        let work = || crossfade_scenario::pcap(&self.0, ip, &cancel);
         match interruptible(py, &cancel, work, |_| Ok(())) {
             (_, Some(error)) => Err(error),
             (Ok(file), None) => Ok(PyBytes::new(py, &file.unwrap_or_default())),

@@ -31,6 +31,7 @@ mod summarise;
 mod sweep;
 mod warnings;
 
+pub use crossfade_capture::IpVersion;
 pub use document::parse_value;
 pub use error::ScenarioError;
 pub use execute::execute;

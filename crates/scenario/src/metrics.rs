@@ -4,7 +4,7 @@
 //! `flow:FLOW.NAME`.
 
 /// The published metrics of the whole, in the order of tables.
-pub const METRICS: [(&str, &str); 36] = [
+pub const METRICS: [(&str, &str); 40] = [
     // Application data given to the application once and in order.
     ("goodput_bps", "bit/s"),
     // Whole packets that reached the receiver for the first time.
@@ -35,10 +35,14 @@ pub const METRICS: [(&str, &str); 36] = [
     // Of the packets that were put on the link, the share that the channel lost.
     ("frame_error_rate", "1"),
     ("rtt_mean_s", "s"),
+    ("rtt_p50_s", "s"),
     ("rtt_p95_s", "s"),
+    ("rtt_p99_s", "s"),
     // From the sender's network interface to the receiver, lost packets left out.
     ("one_way_delay_mean_s", "s"),
+    ("one_way_delay_p50_s", "s"),
     ("one_way_delay_p95_s", "s"),
+    ("one_way_delay_p99_s", "s"),
     // Of flows that have an end: from the start until all is delivered.
     ("completion_time_s", "s"),
     ("completion_time_p95_s", "s"),
@@ -55,7 +59,7 @@ pub const METRICS: [(&str, &str); 36] = [
 ];
 
 /// What describes a link; the wireless link on the way of the data is described by the metrics of the whole.
-pub(crate) const LINK_METRICS: [(&str, &str); 8] = [
+pub(crate) const LINK_METRICS: [(&str, &str); 10] = [
     ("link_goodput_bps", "bit/s"),
     ("frame_error_rate", "1"),
     ("queue_mean_packets", "packets"),
@@ -63,7 +67,9 @@ pub(crate) const LINK_METRICS: [(&str, &str); 8] = [
     ("ecn_marks", "packets"),
     ("link_utilisation", "1"),
     ("queueing_delay_mean_s", "s"),
+    ("queueing_delay_p50_s", "s"),
     ("queueing_delay_p95_s", "s"),
+    ("queueing_delay_p99_s", "s"),
 ];
 
 /// The links of a scenario, as results name them, in the order in which packets take them.

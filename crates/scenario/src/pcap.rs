@@ -2,7 +2,7 @@
 
 use crate::error::ScenarioError;
 use crate::resolve::{Setup, TcpSetup, TrafficSetup};
-use crossfade_capture::{Capture as File, CaptureConfig, Connection};
+use crossfade_capture::{Capture as File, CaptureConfig, Connection, IpVersion};
 use crossfade_core::SimTime;
 use crossfade_sim::Capture;
 use crossfade_transport::{Ack, Flavour, Segment, Variant};
@@ -15,7 +15,7 @@ impl Pcap {
     ///
     /// # Errors
     /// Segments or windows that TCP's headers have no room for; nothing to capture.
-    pub(crate) fn new(setup: &Setup) -> Result<Self, ScenarioError> {
+    pub(crate) fn new(setup: &Setup, ip: IpVersion) -> Result<Self, ScenarioError> {
         let refuse = |error: crossfade_capture::CaptureError| ScenarioError::key("pcap", error.to_string());
         let Some(first) = setup.flows.iter().find_map(|flow| flow.tcp()) else {
             return Err(ScenarioError::key("pcap", "there is no TCP to capture: all flows are UDP"));
@@ -23,7 +23,8 @@ impl Pcap {
         // Flows that arrive at random are numbered after those that are there from the start.
         let arrivals = setup.flows.iter().find(|flow| matches!(flow.traffic, TrafficSetup::Arrivals { .. }));
         let usual = arrivals.and_then(|flow| flow.tcp()).unwrap_or(first);
-        let mut file = File::new(CaptureConfig::default(), connection(usual, None)).map_err(refuse)?;
+        let mut file = File::new(CaptureConfig { ip, ..CaptureConfig::default() }, connection(usual, None))
+            .map_err(refuse)?;
         let mut number = 0;
         for flow in &setup.flows {
             match &flow.traffic {

@@ -7,6 +7,7 @@ use crate::network::network;
 use crate::pcap::Pcap;
 use crate::plan::{Plan, Point};
 use crate::resolve::{FlowSetup, Setup, TrafficSetup};
+use crossfade_capture::IpVersion;
 use crossfade_core::{DelayHistogram, RunSeed, SimTime};
 use crossfade_sim::{
     CongestionFactory, FlowStatistics, LinkReport, NetworkStatistics, Source, simulate as run,
@@ -72,9 +73,9 @@ pub fn events_with_congestion_control(
 ///
 /// # Errors
 /// The plan has several points; packets or windows that TCP's headers have no room for.
-pub fn pcap(plan: &Plan, cancel: &AtomicBool) -> Result<Option<Vec<u8>>, ScenarioError> {
+pub fn pcap(plan: &Plan, ip: IpVersion, cancel: &AtomicBool) -> Result<Option<Vec<u8>>, ScenarioError> {
     let point = only_point(plan, "a capture")?;
-    let mut pcap = Pcap::new(&point.setup)?;
+    let mut pcap = Pcap::new(&point.setup, ip)?;
     let seed = RunSeed { seed: plan.seed, run: 0 };
     let finished = run(network(&point.setup, seed), (), &mut pcap, cancel).expect("a checked network");
     Ok(finished.is_ok().then(|| pcap.into_bytes()))
@@ -151,7 +152,7 @@ fn link_metrics(
     name: &str,
     report: &LinkReport,
     duration: SimTime,
-) -> [(&'static str, f64); 8] {
+) -> [(&'static str, f64); 10] {
     let counts = &report.counts;
     let count = |count: u64| count as f64;
     let arrived = count(counts.transmissions - counts.losses);
@@ -161,7 +162,7 @@ fn link_metrics(
         // Acknowledgements differ in size: lost ones are taken for average.
         count(counts.transmitted_bytes) * arrived / count(counts.transmissions)
     };
-    let delay = counts.queueing_delay.quantile(0.95);
+    let queueing_delay_s = |p| quantile_s(Some(&counts.queueing_delay), p);
     [
         ("link_goodput_bps", bytes * 8.0 / duration.as_secs_f64()),
         ("frame_error_rate", count(counts.losses) / count(counts.transmissions)),
@@ -170,7 +171,9 @@ fn link_metrics(
         ("ecn_marks", count(counts.ecn_marks)),
         ("link_utilisation", report.utilisation.unwrap_or(f64::NAN)),
         ("queueing_delay_mean_s", counts.waiting_s / count(counts.transmissions)),
-        ("queueing_delay_p95_s", delay.map_or(f64::NAN, SimTime::as_secs_f64)),
+        ("queueing_delay_p50_s", queueing_delay_s(0.5)),
+        ("queueing_delay_p95_s", queueing_delay_s(0.95)),
+        ("queueing_delay_p99_s", queueing_delay_s(0.99)),
     ]
 }
 
@@ -241,10 +244,6 @@ impl Books {
         let seconds = duration.as_secs_f64();
         let slots = duration.as_nanos() as f64 / setup.slot.as_nanos() as f64;
         let count = |count: u64| count as f64;
-        let p95 = |delays: &Option<Box<DelayHistogram>>| {
-            let delays = delays.as_ref().filter(|delays| delays.count() > 0);
-            delays.and_then(|delays| delays.quantile(0.95)).map_or(f64::NAN, SimTime::as_secs_f64)
-        };
         let ip_bits = count(flow.segments_delivered) * f64::from(setup.packet_size) * 8.0;
         let mut metrics = vec![
             ("goodput_bps", self.goodput_bits / seconds),
@@ -264,9 +263,13 @@ impl Books {
             ("timeouts_per_slot", count(flow.timeouts) / slots),
             ("fast_retransmits_per_slot", count(flow.fast_retransmits) / slots),
             ("rtt_mean_s", flow.rtt_sum_s / count(flow.rtt_samples)),
-            ("rtt_p95_s", p95(&flow.rtt)),
+            ("rtt_p50_s", quantile_s(flow.rtt.as_deref(), 0.5)),
+            ("rtt_p95_s", quantile_s(flow.rtt.as_deref(), 0.95)),
+            ("rtt_p99_s", quantile_s(flow.rtt.as_deref(), 0.99)),
             ("one_way_delay_mean_s", flow.one_way_delay_sum_s / count(flow.segments_received)),
-            ("one_way_delay_p95_s", p95(&flow.one_way_delay)),
+            ("one_way_delay_p50_s", quantile_s(flow.one_way_delay.as_deref(), 0.5)),
+            ("one_way_delay_p95_s", quantile_s(flow.one_way_delay.as_deref(), 0.95)),
+            ("one_way_delay_p99_s", quantile_s(flow.one_way_delay.as_deref(), 0.99)),
         ];
         metrics.extend(completion(&self.completion_times_s));
         if self.shares.len() > 1 {
@@ -274,6 +277,12 @@ impl Books {
         }
         metrics
     }
+}
+
+/// The delay in seconds that a share `p` does not exceed; NaN of no delays.
+fn quantile_s(delays: Option<&DelayHistogram>, p: f64) -> f64 {
+    let delays = delays.filter(|delays| delays.count() > 0);
+    delays.and_then(|delays| delays.quantile(p)).map_or(f64::NAN, SimTime::as_secs_f64)
 }
 
 /// Mean, 95th percentile and number of completion times, if there are any.

@@ -155,7 +155,10 @@ fn values_and_contradictions() {
         (json!([["link.delay", "1e9 h"]]), &["link.delay = \"1e9 h\": must be a time"]),
         (json!([["link.delay", "1e18 slots"]]), &["link.delay", "must be at most 100 days"]),
         (json!([["link.queue", "50 packets"]]), &["link.queue = \"50 packets\": must be a table"]),
-        (json!([["link.queue.limit", 50]]), &["link.queue.limit = 50: must be a number of packets or bytes such as"]),
+        (
+            json!([["link.queue.limit", 50]]),
+            &["link.queue.limit = 50: must be a number of packets or bytes such as"],
+        ),
         (
             json!([["link.queue.limit", "-1 packets"]]),
             &["link.queue.limit = \"-1 packets\"", "\"unlimited\""],

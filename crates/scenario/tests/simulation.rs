@@ -58,7 +58,11 @@ fn without_losses_every_slot_carries_a_new_packet() {
         "truncation_error",
         "states",
         // Where packets wait; of flows with an end; of several flows.
+        "rtt_p50_s",
         "rtt_p95_s",
+        "rtt_p99_s",
+        "one_way_delay_p50_s",
+        "one_way_delay_p99_s",
         "one_way_delay_p95_s",
         "completion_time_s",
         "completion_time_p95_s",
