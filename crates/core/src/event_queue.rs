@@ -145,7 +145,7 @@ impl<E: Copy> EventQueue<E> {
     }
 
     /// Removes and returns the next event.
-    #[inline(always)]
+    #[inline]
     pub fn pop(&mut self) -> Option<(SimTime, E)> {
         let Item { time, event, .. } = match self.today.pop() {
             Some(item) => item,

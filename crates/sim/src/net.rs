@@ -2,6 +2,11 @@
 //!
 //! A host, a line or a link has at most one event in the queue, however many packets are under way.
 
+#![expect(
+    clippy::inline_always,
+    reason = "a segment passes through all of it; calls would cost a third of the time"
+)]
+
 use crate::capture::Capture;
 use crate::flow::{Flow, Hosts, Lines};
 use crate::layout::Layout;

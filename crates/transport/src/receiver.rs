@@ -69,6 +69,10 @@ impl Receiver {
     }
 
     /// Takes a segment that arrived at `now`; `ce` if a router has marked it (RFC 3168 section 5).
+    #[expect(
+        clippy::inline_always,
+        reason = "its answer need not pass through memory; measured: 5 % of a simulation"
+    )]
     #[inline(always)]
     pub fn on_segment(&mut self, now: SimTime, segment: &Segment, ce: bool) -> Received {
         let before = self.rcv_nxt;
