@@ -296,10 +296,10 @@ impl<E: Copy> EventQueue<E> {
         self.watch = Watch { since: self.now, ..Watch::default() };
         if self.len <= FEW {
             self.change(EVERLASTING, MIN_DAYS);
-        } else if self.day_bits == EVERLASTING || days < events / 4 || words > events || far > events / 4 {
+        } else if self.day_bits == EVERLASTING || days < events / 4 || words > events || far > events / 16 {
             let day_bits = fitting_day((self.now - since) / u64::from(events));
             // As many days as it takes to have most of what happens on the wheel.
-            let wheel = (self.wheel.len() * if far > events / 4 { 4 } else { 1 }).min(MAX_DAYS);
+            let wheel = (self.wheel.len() * if far > events / 16 { 4 } else { 1 }).min(MAX_DAYS);
             // Events of equal time are on one day however short it is: a new calendar must be quite another one.
             if day_bits.abs_diff(self.day_bits) > 1 || wheel > self.wheel.len() {
                 self.change(day_bits, wheel);
