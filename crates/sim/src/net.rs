@@ -434,20 +434,24 @@ impl<O: Observer, C: Capture, L: Layout> Net<O, C, L> {
                 while self.send_one(flow) {}
                 self.schedule_timer(flow);
             }
-            SenderGate::Slot => {
-                if self.slot_at.is_none() {
-                    let at = self.forward.links[0].idle_at().map_or(self.now, |at| at.max(self.now));
-                    self.slot_at = Some(at);
-                    self.schedule(at, Kind::SlotStart, flow.place);
-                }
-            }
+            SenderGate::Slot => self.schedule_slot(flow),
+        }
+    }
+
+    /// The next slot begins when the link is idle.
+    #[inline]
+    fn schedule_slot(&mut self, flow: &Flow) {
+        if self.slot_at.is_none() {
+            let at = self.forward.links[0].idle_at().map_or(self.now, |at| at.max(self.now));
+            self.slot_at = Some(at);
+            self.schedule(at, Kind::SlotStart, flow.place);
         }
     }
 
     pub(crate) fn on_slot(&mut self, flow: &mut Flow) {
         self.slot_at = None;
         if self.send_one(flow) {
-            self.resume(flow);
+            self.schedule_slot(flow);
         }
         self.schedule_timer(flow);
     }

@@ -1,6 +1,7 @@
 //! The receiving end: keeps what arrives out of order and acknowledges, at once or a little later.
 
 use crate::config::{Flavour, TcpConfig, Variant};
+use crate::rfc::{Answers, Options};
 use crate::segment::{Ack, SackBlock, SackBlocks, Segment};
 use crossfade_core::SimTime;
 
@@ -18,27 +19,13 @@ pub struct Received {
 /// A TCP receiver with an unbounded resequencing buffer: the window that it advertises bounds what can
 /// arrive.
 #[derive(Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "options of the protocol, each on or off")]
 pub struct Receiver {
     rcv_nxt: u64,
     /// Blocks beyond `rcv_nxt`, disjoint and not adjacent, most recently touched first (RFC 2018 section 4).
     held: Vec<SackBlock>,
     sends_sack: bool,
-    sends_d_sack: bool,
-    /// The last segment, if it had arrived before and the next acknowledgement is to say so.
-    duplicate: Option<SackBlock>,
-    /// How long an acknowledgement may be held back.
-    delayed_ack: Option<SimTime>,
-    /// When the acknowledgement held back is due.
-    ack_deadline: Option<SimTime>,
-    /// The timestamp to echo (RFC 7323 section 4.3, `TS.Recent`), with timestamps.
-    ts_recent: Option<SimTime>,
-    timestamps: bool,
-    /// What the last acknowledgement said (RFC 7323 section 4.3, `Last.ACK.sent`).
-    last_ack_sent: u64,
-    /// Echo congestion until the sender has answered (RFC 3168 section 6.1.3).
-    ece: bool,
-    ecn: bool,
+    /// What flavour `rfc` adds; the others acknowledge every segment at once.
+    answers: Option<Box<Answers>>,
 }
 
 impl Receiver {
@@ -46,21 +33,9 @@ impl Receiver {
     /// duplicates and congestion marks.
     pub fn new(config: &TcpConfig) -> Self {
         let sends_sack = config.variant == Variant::Sack;
-        let is_rfc = config.flavour == Flavour::Rfc;
-        Self {
-            rcv_nxt: 0,
-            held: Vec::new(),
-            sends_sack,
-            sends_d_sack: is_rfc && sends_sack && config.rfc.d_sack,
-            duplicate: None,
-            delayed_ack: config.rfc.delayed_ack.filter(|_| is_rfc),
-            ack_deadline: None,
-            ts_recent: None,
-            timestamps: is_rfc && config.rfc.timestamps,
-            last_ack_sent: 0,
-            ece: false,
-            ecn: is_rfc && config.rfc.ecn,
-        }
+        let answers =
+            (config.flavour == Flavour::Rfc).then(|| Box::new(Answers::new(&config.rfc, sends_sack)));
+        Self { rcv_nxt: 0, held: Vec::new(), sends_sack, answers }
     }
 
     /// The next segment that the application waits for.
@@ -75,54 +50,37 @@ impl Receiver {
     )]
     #[inline(always)]
     pub fn on_segment(&mut self, now: SimTime, segment: &Segment, ce: bool) -> Received {
-        let before = self.rcv_nxt;
-        let seq = segment.seq;
-        if self.timestamps && seq <= self.last_ack_sent {
-            // RFC 7323 section 4.3 (2): with acknowledgements held back or holes, the oldest segment counts.
-            self.ts_recent = self.ts_recent.max(Some(segment.timestamp));
+        let (before, had_holes) = (self.rcv_nxt, !self.held.is_empty());
+        let is_new = self.place(segment.seq);
+        let delivered = self.rcv_nxt - before;
+        let in_order = delivered == 1 && !had_holes;
+        if self.answers.as_mut().is_some_and(|answers| answers.on_segment(now, segment, ce, is_new, in_order))
+        {
+            return Received { ack: None, is_new, delivered };
         }
-        if self.ecn {
-            // RFC 3168 section 6.1.3: the sender has answered; a mark on this very segment is a new one.
-            self.ece = (self.ece && !segment.cwr) || ce;
-        }
-        let had_holes = !self.held.is_empty();
-        let is_new = if seq == self.rcv_nxt {
-            self.rcv_nxt += 1;
-            if had_holes {
-                self.release();
-            }
-            true
-        } else {
-            seq > self.rcv_nxt && self.hold(seq)
-        };
-        if self.sends_d_sack && !is_new {
-            self.duplicate = Some(SackBlock { start: seq, end: seq + 1 });
-        }
-        let in_order = self.rcv_nxt == before + 1 && !had_holes;
-        let ack = if in_order && self.may_delay(now) { None } else { Some(self.ack()) };
-        Received { ack, is_new, delivered: self.rcv_nxt - before }
+        Received { ack: Some(self.ack()), is_new, delivered }
     }
 
-    /// Whether the acknowledgement of a segment in order may wait (RFC 5681 section 4.2: for the second one, or
-    /// for the delay; RFC 1122 section 4.2.3.2).
-    fn may_delay(&mut self, now: SimTime) -> bool {
-        match (self.delayed_ack, self.ack_deadline) {
-            (Some(delay), None) => {
-                self.ack_deadline = Some(now.saturating_add(delay));
-                true
-            }
-            _ => false,
+    /// Puts segment `seq` where it belongs; false if it was there.
+    fn place(&mut self, seq: u64) -> bool {
+        if seq != self.rcv_nxt {
+            return seq > self.rcv_nxt && self.hold(seq);
         }
+        self.rcv_nxt += 1;
+        if !self.held.is_empty() {
+            self.release();
+        }
+        true
     }
 
     /// When [`Self::on_timeout`] is to be called unless a segment arrives before.
     pub fn next_timeout(&self) -> Option<SimTime> {
-        self.ack_deadline
+        self.answers.as_ref()?.deadline()
     }
 
     /// The acknowledgement that was held back, if it is due.
     pub fn on_timeout(&mut self, now: SimTime) -> Option<Ack> {
-        self.ack_deadline.filter(|deadline| *deadline <= now)?;
+        self.next_timeout().filter(|deadline| *deadline <= now)?;
         Some(self.ack())
     }
 
@@ -151,18 +109,18 @@ impl Receiver {
 
     #[inline]
     fn ack(&mut self) -> Ack {
-        self.ack_deadline = None;
-        self.last_ack_sent = self.rcv_nxt;
         let mut sack = SackBlocks::default();
-        if let Some(duplicate) = self.duplicate.take() {
+        let mut options = Options::default();
+        if let Some(answers) = &mut self.answers {
+            options = answers.take(self.rcv_nxt);
             // RFC 2883 section 4: first the duplicate, then the block that it lies in, if it lies in one.
-            sack.push(duplicate);
+            options.duplicate.into_iter().for_each(|block| sack.push(block));
         }
         if self.sends_sack {
             self.held.iter().take(SackBlocks::MAX).for_each(|&block| sack.push(block));
         }
-        let timestamp_echo = self.ts_recent.filter(|_| self.timestamps);
-        Ack { next_expected: self.rcv_nxt, sack, timestamp_echo, ece: self.ece }
+        let Options { timestamp_echo, ece, .. } = options;
+        Ack { next_expected: self.rcv_nxt, sack, timestamp_echo, ece }
     }
 }
 

@@ -17,6 +17,7 @@
 //! One mechanism is one file; which of them are at work says [`RfcConfig`].
 
 mod ack;
+mod answers;
 mod config;
 mod ecn;
 mod eifel;
@@ -34,6 +35,7 @@ mod tlp;
 mod transmit;
 mod window_use;
 
+pub(crate) use answers::{Answers, Options};
 pub use config::{RateReduction, ReductionBound, RfcConfig};
 
 use crate::config::{TcpConfig, Variant};

@@ -31,7 +31,7 @@ pub(super) struct Entry {
 impl Prr {
     pub(super) fn start(rule: RateReduction, entry: &Entry) -> Self {
         let recover_fs = match rule {
-            // RFC 9937 section 6: what was reported before will not be delivered in recovery.
+            // RFC 9937 section 6.1: what was reported before will not be delivered in recovery.
             RateReduction::Rfc9937 => entry.flight_size - entry.sacked + entry.delivered,
             // RFC 6937 section 3: snd.nxt - snd.una, before the acknowledgement.
             RateReduction::Rfc6937(_) | RateReduction::Immediate => entry.flight_size + entry.acked,
@@ -65,7 +65,7 @@ impl Prr {
             (self.delivered * self.ssthresh).div_ceil(self.recover_fs).saturating_sub(self.out)
         } else {
             let limit = match self.rule {
-                // RFC 9937 section 6: CRB, and a segment more while recovery makes good progress.
+                // RFC 9937 section 6.2: CRB, and a segment more while recovery makes good progress.
                 RateReduction::Rfc9937 => owed.max(delivered) + u64::from(safe),
                 // RFC 6937 section 3.
                 RateReduction::Rfc6937(ReductionBound::Conservative) | RateReduction::Immediate => owed,
@@ -73,7 +73,7 @@ impl Prr {
             };
             limit.min(self.ssthresh - pipe)
         };
-        // RFC 9937 section 6: recovery begins with a fast retransmit in any case.
+        // RFC 9937 section 6.2: recovery begins with a fast retransmit in any case.
         sndcnt.max(u64::from(self.out == 0))
     }
 }
