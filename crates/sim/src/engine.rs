@@ -3,14 +3,14 @@
 use crate::capture::Capture;
 use crate::flow::{Flow, Lines};
 use crate::layout::{Layout, Many, Single};
-use crate::net::{Kind, Net};
+use crate::net::{Data, Kind, Net};
 use crate::network::{Arrivals, Carriage, FlowConfig, Network, NetworkError, Source, StopRule};
 use crate::path::{LineTable, Path, PathLink};
 use crate::statistics::{ArrivalStatistics, Completion, FlowStatistics, LinkReport, NetworkStatistics};
 use crate::workload::Distribution;
 use crossfade_core::{EventQueue, Observer, SimTime, Stream};
 use crossfade_link::LinkStatistics;
-use crossfade_transport::{Ack, Segment};
+use crossfade_transport::Ack;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
@@ -153,9 +153,9 @@ impl<O: Observer, C: Capture, L: Layout> Engine<O, C, L> {
             self.net.now = now;
             let (net, flows, index) = (&mut self.net, &mut self.flows[..], event.index);
             match event.kind {
-                Kind::ForwardEntry => net.on_entry::<Segment>(flows, index),
-                Kind::ForwardLink => net.on_link::<Segment>(flows, index),
-                Kind::ForwardExit => net.on_exit::<Segment>(flows, index),
+                Kind::ForwardEntry => net.on_entry::<Data>(flows, index),
+                Kind::ForwardLink => net.on_link::<Data>(flows, index),
+                Kind::ForwardExit => net.on_exit::<Data>(flows, index),
                 Kind::ReverseEntry => net.on_entry::<Ack>(flows, index),
                 Kind::ReverseLink => {
                     net.on_link::<Ack>(flows, index);
