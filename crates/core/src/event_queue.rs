@@ -134,7 +134,6 @@ impl<E: Copy> Default for EventQueue<E> {
 
 impl<E: Copy> EventQueue<E> {
     /// Schedules `event` for time `at`; among events of equal time the lowest `rank` leaves first.
-    #[inline]
     pub fn schedule(&mut self, at: SimTime, rank: u8, event: E) {
         let order = u64::from(rank) << RANK_SHIFT | self.scheduled;
         self.scheduled += 1;
@@ -146,7 +145,7 @@ impl<E: Copy> EventQueue<E> {
     }
 
     /// Removes and returns the next event.
-    #[inline(always)]
+    #[inline]
     pub fn pop(&mut self) -> Option<(SimTime, E)> {
         let Item { time, event, .. } = match self.today.pop() {
             Some(item) => item,
@@ -185,23 +184,31 @@ impl<E: Copy> EventQueue<E> {
                 at -= 1;
             }
             self.today[at] = item;
-        } else if day - self.day < self.wheel.len() as u64 {
-            let place = day as usize & (self.wheel.len() - 1);
-            let first = &mut self.wheel[place];
-            let listed = Listed { item: Item { time, order, event }, next: *first };
-            if let Some(unused) = self.items.get_mut(self.unused as usize) {
-                *first = self.unused;
-                self.unused = unused.next;
-                *unused = listed;
-            } else {
-                *first = self.items.len() as u32;
-                self.items.push(listed);
-            }
-            self.busy[place / 64] |= 1 << (place % 64);
         } else {
+            self.enter_later(day, time, order, event);
+        }
+    }
+
+    #[inline(never)]
+    fn enter_later(&mut self, day: u64, time: u64, order: u64, event: E) {
+        let item = Item { time, order, event };
+        if day - self.day >= self.wheel.len() as u64 {
             self.watch.far += 1;
             self.far_day = self.far_day.min(day);
-            self.far.push(Item { time, order, event });
+            self.far.push(item);
+            return;
+        }
+        let place = day as usize & (self.wheel.len() - 1);
+        self.busy[place / 64] |= 1 << (place % 64);
+        let first = &mut self.wheel[place];
+        let listed = Listed { item, next: *first };
+        if let Some(unused) = self.items.get_mut(self.unused as usize) {
+            *first = self.unused;
+            self.unused = unused.next;
+            *unused = listed;
+        } else {
+            *first = self.items.len() as u32;
+            self.items.push(listed);
         }
     }
 
@@ -289,10 +296,14 @@ impl<E: Copy> EventQueue<E> {
         self.watch = Watch { since: self.now, ..Watch::default() };
         if self.len <= FEW {
             self.change(EVERLASTING, MIN_DAYS);
-        } else if self.day_bits == EVERLASTING || days < events / 2 || words > events || far > events / 4 {
+        } else if self.day_bits == EVERLASTING || days < events / 4 || words > events || far > events / 16 {
+            let day_bits = fitting_day((self.now - since) / u64::from(events));
             // As many days as it takes to have most of what happens on the wheel.
-            let wheel = self.wheel.len() * if far > events / 4 { 4 } else { 1 };
-            self.change(fitting_day((self.now - since) / u64::from(events)), wheel.min(MAX_DAYS));
+            let wheel = (self.wheel.len() * if far > events / 16 { 4 } else { 1 }).min(MAX_DAYS);
+            // Events of equal time are on one day however short it is: a new calendar must be quite another one.
+            if day_bits.abs_diff(self.day_bits) > 1 || wheel > self.wheel.len() {
+                self.change(day_bits, wheel);
+            }
         }
     }
 

@@ -77,6 +77,7 @@ impl<P> Hop<P> {
 
 /// The statistics count a packet with all of its fate when it is pushed.
 impl<P: Packet> Link<P> for Hop<P> {
+    #[expect(clippy::inline_always, reason = "twice a segment; measured: 5 % of a simulation of one flow")]
     #[inline(always)]
     fn push(&mut self, now: SimTime, packet: P) -> Push {
         let bytes = packet.bytes();

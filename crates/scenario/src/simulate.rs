@@ -8,9 +8,10 @@ use crate::pcap::Pcap;
 use crate::plan::{Plan, Point};
 use crate::resolve::{FlowSetup, Setup, TrafficSetup};
 use crossfade_capture::IpVersion;
-use crossfade_core::{DelayHistogram, RunSeed, SimTime};
+use crossfade_core::{DelayHistogram, Observer, RunSeed, SimTime};
 use crossfade_sim::{
-    CongestionFactory, FlowStatistics, LinkReport, NetworkStatistics, Source, simulate as run,
+    Capture, CongestionFactory, FlowStatistics, LinkReport, Network, NetworkStatistics, SimulationError,
+    Source, simulate as run,
 };
 use crossfade_transport::TcpConfig;
 use crossfade_transport::congestion::CongestionControl;
@@ -23,7 +24,7 @@ pub(crate) type Metrics = BTreeMap<String, f64>;
 
 /// Simulates `setup` in the run of `seed`; `None` if `cancel` became true.
 pub(crate) fn simulate(setup: &Setup, seed: RunSeed, cancel: &AtomicBool) -> Option<Metrics> {
-    let statistics = run(network(setup, seed), (), (), cancel).expect("a checked network").ok()?;
+    let statistics = run_checked(network(setup, seed), (), (), cancel)?;
     Some(metrics(setup, &statistics))
 }
 
@@ -35,8 +36,8 @@ pub fn events(plan: &Plan, cancel: &AtomicBool) -> Result<Option<String>, Scenar
     let point = only_point(plan, "an events file")?;
     let mut csv = EventsCsv::new();
     let seed = RunSeed { seed: plan.seed, run: 0 };
-    let finished = run(network(&point.setup, seed), &mut csv, (), cancel).expect("a checked network");
-    Ok(finished.is_ok().then(|| csv.into_text()))
+    let finished = run_checked(network(&point.setup, seed), &mut csv, (), cancel);
+    Ok(finished.map(|_| csv.into_text()))
 }
 
 /// The same with the congestion control that `make` gives for the only connection, in place of its own.
@@ -64,8 +65,8 @@ pub fn events_with_congestion_control(
         }
     }
     let mut csv = EventsCsv::new();
-    let finished = run(network, &mut csv, (), cancel).expect("a checked network");
-    Ok(finished.is_ok().then(|| csv.into_text()))
+    let finished = run_checked(network, &mut csv, (), cancel);
+    Ok(finished.map(|_| csv.into_text()))
 }
 
 /// What the senders' network interfaces saw in run 0 of the only point of `plan`, as a pcap file; `None` if
@@ -77,8 +78,22 @@ pub fn pcap(plan: &Plan, ip: IpVersion, cancel: &AtomicBool) -> Result<Option<Ve
     let point = only_point(plan, "a capture")?;
     let mut pcap = Pcap::new(&point.setup, ip)?;
     let seed = RunSeed { seed: plan.seed, run: 0 };
-    let finished = run(network(&point.setup, seed), (), &mut pcap, cancel).expect("a checked network");
-    Ok(finished.is_ok().then(|| pcap.into_bytes()))
+    let finished = run_checked(network(&point.setup, seed), (), &mut pcap, cancel);
+    Ok(finished.map(|_| pcap.into_bytes()))
+}
+
+/// Runs a network that resolving has checked; `None` if `cancel` became true.
+fn run_checked<O: Observer, C: Capture>(
+    network: Network,
+    observer: O,
+    capture: C,
+    cancel: &AtomicBool,
+) -> Option<NetworkStatistics> {
+    match run(network, observer, capture, cancel) {
+        Ok(statistics) => Some(statistics),
+        Err(SimulationError::Interrupted(_)) => None,
+        Err(error) => unreachable!("a checked network: {error}"),
+    }
 }
 
 /// The only point of `plan`, of which `what` shows one run.

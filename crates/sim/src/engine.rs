@@ -3,14 +3,14 @@
 use crate::capture::Capture;
 use crate::flow::{Flow, Lines};
 use crate::layout::{Layout, Many, Single};
-use crate::net::{Kind, Net};
+use crate::net::{Data, Kind, Net};
 use crate::network::{Arrivals, Carriage, FlowConfig, Network, NetworkError, Source, StopRule};
 use crate::path::{LineTable, Path, PathLink};
 use crate::statistics::{ArrivalStatistics, Completion, FlowStatistics, LinkReport, NetworkStatistics};
 use crate::workload::Distribution;
 use crossfade_core::{EventQueue, Observer, SimTime, Stream};
-use crossfade_link::{LinkStatistics, QueueError};
-use crossfade_transport::{Ack, Segment};
+use crossfade_link::LinkStatistics;
+use crossfade_transport::Ack;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
@@ -22,25 +22,36 @@ pub const STALL: u64 = 1_000_000;
 #[error("interrupted")]
 pub struct Interrupted;
 
+/// Why a simulation has no result.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SimulationError {
+    /// It was cancelled before its end.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+    /// There is no such network.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+}
+
 const EVENTS_BETWEEN_CANCEL_CHECKS: u32 = 4096;
 
 /// Simulates `network` to its end. An observer sees what happens, a capture the packets at the senders'
 /// interfaces; `()` is neither.
 ///
 /// # Errors
-/// A network that cannot be; inside, [`Interrupted`] once `cancel` is true.
+/// A network that cannot be ([`Network::check`], or a queue out of its range); `cancel` became true.
 pub fn simulate<O: Observer, C: Capture>(
     network: Network,
     observer: O,
     capture: C,
     cancel: &AtomicBool,
-) -> Result<Result<NetworkStatistics, Interrupted>, NetworkError> {
+) -> Result<NetworkStatistics, SimulationError> {
     network.check()?;
-    Ok(if network.is_single_hop() {
+    if network.is_single_hop() {
         Engine::<O, C, Single>::new(network, observer, capture)?.run(cancel)
     } else {
         Engine::<O, C, Many>::new(network, observer, capture)?.run(cancel)
-    })
+    }
 }
 
 /// Arrivals at work.
@@ -76,7 +87,7 @@ struct Engine<O, C, L: Layout> {
 }
 
 impl<O: Observer, C: Capture, L: Layout> Engine<O, C, L> {
-    fn new(network: Network, observer: O, capture: C) -> Result<Self, QueueError> {
+    fn new(network: Network, observer: O, capture: C) -> Result<Self, NetworkError> {
         let Network { flows, arrivals, forward, reverse, gate, measures_delays, warmup, stop, seed } =
             network;
         let (mut senders, mut receivers) = (LineTable::default(), LineTable::default());
@@ -130,16 +141,21 @@ impl<O: Observer, C: Capture, L: Layout> Engine<O, C, L> {
         })
     }
 
-    fn run(mut self, cancel: &AtomicBool) -> Result<NetworkStatistics, Interrupted> {
+    fn run(mut self, cancel: &AtomicBool) -> Result<NetworkStatistics, SimulationError> {
+        self.run_to_end(cancel)?;
+        Ok(self.measured())
+    }
+
+    fn run_to_end(&mut self, cancel: &AtomicBool) -> Result<(), Interrupted> {
         self.begin();
         let mut until_check = EVENTS_BETWEEN_CANCEL_CHECKS;
         while let Some((now, event)) = self.net.queue.pop() {
             self.net.now = now;
             let (net, flows, index) = (&mut self.net, &mut self.flows[..], event.index);
             match event.kind {
-                Kind::ForwardEntry => net.on_entry::<Segment>(flows, index),
-                Kind::ForwardLink => net.on_link::<Segment>(flows, index),
-                Kind::ForwardExit => net.on_exit::<Segment>(flows, index),
+                Kind::ForwardEntry => net.on_entry::<Data>(flows, index),
+                Kind::ForwardLink => net.on_link::<Data>(flows, index),
+                Kind::ForwardExit => net.on_exit::<Data>(flows, index),
                 Kind::ReverseEntry => net.on_entry::<Ack>(flows, index),
                 Kind::ReverseLink => {
                     net.on_link::<Ack>(flows, index);
@@ -169,7 +185,7 @@ impl<O: Observer, C: Capture, L: Layout> Engine<O, C, L> {
                 }
             }
         }
-        Ok(self.measured())
+        Ok(())
     }
 
     fn begin(&mut self) {
@@ -305,4 +321,76 @@ fn link_reports<P, L: Layout>(
         LinkReport::new(link.statistics().since(warm), link.rate_bps(), duration)
     };
     path.links.iter().zip(warm).map(report).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Carriage, Distribution, SenderGate, Tcp};
+    use crossfade_channel::Lossless;
+    use crossfade_core::RunSeed;
+    use crossfade_link::{LinkConfig, Queue};
+    use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
+
+    const MS: SimTime = SimTime::from_millis(1);
+
+    /// Ten thousand short files, one after the other.
+    fn files() -> Network {
+        let link = || LinkConfig {
+            rate_bps: Some(10e6),
+            delay: MS,
+            queue: Queue::DropTail(None),
+            loss: Box::new(Lossless),
+        };
+        let rule = RtoRule::Estimated { min: MS * 200, initial: MS * 1000, granularity: MS };
+        let config = TcpConfig {
+            flavour: Flavour::Rfc,
+            variant: Variant::Sack,
+            w_max: 20,
+            initial_window: 1.0,
+            initial_ssthresh: 20.0,
+            dupthresh: 3,
+            limited_transmit: true,
+            rto: RtoConfig { rule, backoff: true, max: MS * 60_000 },
+            segments: None,
+            rfc: RfcConfig::default(),
+        };
+        let access = SimTime::ZERO;
+        Network {
+            flows: Vec::new(),
+            arrivals: vec![Arrivals {
+                tcp: Tcp { config, congestion: None },
+                carriage: Carriage {
+                    packet_size: 1000,
+                    ack_size: 40,
+                    sack_block_size: 8,
+                    sender_access: access,
+                    receiver_access: access,
+                },
+                start: SimTime::ZERO,
+                rate_per_s: 100.0,
+                segments: Distribution::Exponential { mean: 3.0 },
+            }],
+            forward: vec![link()],
+            reverse: vec![link()],
+            gate: SenderGate::Queue,
+            measures_delays: false,
+            warmup: SimTime::ZERO,
+            stop: StopRule::At(MS * 100_000),
+            seed: RunSeed { seed: 1, run: 0 },
+        }
+    }
+
+    #[test]
+    fn places_are_used_again() {
+        let mut engine = Engine::<(), (), Many>::new(files(), (), ()).unwrap();
+        engine.run_to_end(&AtomicBool::new(false)).unwrap();
+        assert!(engine.next_id > 9_000);
+        assert!(engine.flows.len() < 200, "{} places", engine.flows.len());
+        let statistics = engine.measured();
+        let arrivals = &statistics.arrivals[0];
+        // With acknowledgements delayed by 200 ms a file takes half a second.
+        assert!(arrivals.started - arrivals.completions.len() as u64 <= 100);
+        assert_eq!(arrivals.total.segments_sent, statistics.forward[0].counts.transmissions);
+    }
 }

@@ -95,6 +95,7 @@ impl PathLinkKind for Hop<Ticket> {
 }
 
 /// The usual kind of link is known to the compiler.
+#[expect(clippy::large_enum_variant, reason = "there are few links")]
 pub(crate) enum AnyLink {
     Hop(Hop<Ticket>),
     Other(Box<dyn Link<Ticket> + Send>),

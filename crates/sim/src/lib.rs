@@ -16,7 +16,7 @@ mod statistics;
 mod workload;
 
 pub use capture::Capture;
-pub use engine::{Interrupted, STALL, simulate};
+pub use engine::{Interrupted, STALL, SimulationError, simulate};
 pub use network::{
     Arrivals, Carriage, CongestionFactory, FlowConfig, Network, NetworkError, SenderGate, Source, StopRule,
     Tcp,

@@ -2,6 +2,11 @@
 //!
 //! A host, a line or a link has at most one event in the queue, however many packets are under way.
 
+#![expect(
+    clippy::inline_always,
+    reason = "a segment passes through all of it; calls would cost a third of the time"
+)]
+
 use crate::capture::Capture;
 use crate::flow::{Flow, Hosts, Lines};
 use crate::layout::Layout;
@@ -76,7 +81,34 @@ pub(crate) enum Fate {
     QueueDrop,
 }
 
-impl Way for Segment {
+/// A segment without gaps between its fields: a copy of the gaps would read what was just written in other
+/// pieces, and wait for it.
+#[derive(Clone, Copy)]
+pub(crate) struct Data {
+    seq: u64,
+    timestamp: SimTime,
+    flags: u64,
+}
+
+impl From<Segment> for Data {
+    #[inline]
+    fn from(segment: Segment) -> Self {
+        let Segment { seq, retransmission, timestamp, ecn_capable, cwr } = segment;
+        let flags = u64::from(retransmission) | u64::from(ecn_capable) << 1 | u64::from(cwr) << 2;
+        Self { seq, timestamp, flags }
+    }
+}
+
+impl From<Data> for Segment {
+    #[inline]
+    fn from(data: Data) -> Self {
+        let Data { seq, timestamp, flags } = data;
+        let [retransmission, ecn_capable, cwr] = [1, 2, 4].map(|flag| flags & flag != 0);
+        Self { seq, retransmission, timestamp, ecn_capable, cwr }
+    }
+}
+
+impl Way for Data {
     const ENTRY: Kind = Kind::ForwardEntry;
     const LINK: Kind = Kind::ForwardLink;
     const EXIT: Kind = Kind::ForwardExit;
@@ -136,7 +168,7 @@ impl Way for Ack {
 
 /// Everything but the flows.
 pub(crate) struct Net<O, C, L: Layout> {
-    pub(crate) forward: Path<Segment, L>,
+    pub(crate) forward: Path<Data, L>,
     pub(crate) reverse: Path<Ack, L>,
     pub(crate) gate: SenderGate,
     pub(crate) stop: StopRule,
@@ -287,7 +319,7 @@ impl<O: Observer, C: Capture, L: Layout> Net<O, C, L> {
     /// A segment or a datagram reached its receiver.
     #[inline(always)]
     fn on_segment(&mut self, flow: &mut Flow, ticket: Ticket) {
-        let segment = &self.forward.packets[ticket];
+        let segment = Segment::from(self.forward.packets[ticket]);
         let (seq, one_way_delay) = (segment.seq, self.now - segment.timestamp);
         flow.counts.segments_received += 1;
         flow.one_way_delay_sum += one_way_delay;
@@ -295,7 +327,7 @@ impl<O: Observer, C: Capture, L: Layout> Net<O, C, L> {
             histogram.record(one_way_delay);
         }
         let received = match &mut flow.hosts {
-            Hosts::Tcp(tcp) => tcp.receiver.on_segment(self.now, segment, ticket.is_marked()),
+            Hosts::Tcp(tcp) => tcp.receiver.on_segment(self.now, &segment, ticket.is_marked()),
             Hosts::Udp(_) => Received { ack: None, is_new: true, delivered: 1 },
         };
         self.forward.packets.forget(ticket);
@@ -429,20 +461,24 @@ impl<O: Observer, C: Capture, L: Layout> Net<O, C, L> {
                 while self.send_one(flow) {}
                 self.schedule_timer(flow);
             }
-            SenderGate::Slot => {
-                if self.slot_at.is_none() {
-                    let at = self.forward.links[0].idle_at().map_or(self.now, |at| at.max(self.now));
-                    self.slot_at = Some(at);
-                    self.schedule(at, Kind::SlotStart, flow.place);
-                }
-            }
+            SenderGate::Slot => self.schedule_slot(flow),
+        }
+    }
+
+    /// The next slot begins when the link is idle.
+    #[inline]
+    fn schedule_slot(&mut self, flow: &Flow) {
+        if self.slot_at.is_none() {
+            let at = self.forward.links[0].idle_at().map_or(self.now, |at| at.max(self.now));
+            self.slot_at = Some(at);
+            self.schedule(at, Kind::SlotStart, flow.place);
         }
     }
 
     pub(crate) fn on_slot(&mut self, flow: &mut Flow) {
         self.slot_at = None;
         if self.send_one(flow) {
-            self.resume(flow);
+            self.schedule_slot(flow);
         }
         self.schedule_timer(flow);
     }
@@ -477,11 +513,9 @@ impl<O: Observer, C: Capture, L: Layout> Net<O, C, L> {
     #[inline(always)]
     fn send(&mut self, flow: &mut Flow, segment: Segment) {
         self.observe(flow, EventKind::Send, segment.seq, 0);
-        // Field by field: a copy of the whole would read what was just written in other pieces, and wait.
-        let Segment { seq, retransmission, timestamp, ecn_capable, cwr } = segment;
-        let place = self.forward.packets.keep(Segment { seq, retransmission, timestamp, ecn_capable, cwr });
+        let place = self.forward.packets.keep(Data::from(segment));
         let bytes = flow.carriage.packet_size;
-        self.enter::<Segment>(flow, Ticket::new(place, flow.place, bytes, ecn_capable));
+        self.enter::<Data>(flow, Ticket::new(place, flow.place, bytes, segment.ecn_capable));
     }
 
     /// Makes sure that an event comes no later than the sender's deadline. A deadline that only moves away

@@ -1,7 +1,7 @@
 //! One TCP connection over one hop each way: the experiment of the paper and of the golden traces, as the
 //! simplest network of [`crate::simulate`].
 
-use crate::engine::{Interrupted, simulate};
+use crate::engine::{Interrupted, SimulationError, simulate};
 use crate::network::{Carriage, CongestionFactory, FlowConfig, Network, SenderGate, Source, StopRule, Tcp};
 use crossfade_core::{Observer, RunSeed, SimTime};
 use crossfade_link::{HopConfig, LinkConfig, Queue};
@@ -137,7 +137,11 @@ fn run_network<O: Observer>(
     observer: O,
     cancel: &AtomicBool,
 ) -> Result<RunStatistics, Interrupted> {
-    let statistics = simulate(network, observer, (), cancel).expect("one flow over one hop")?;
+    let statistics = match simulate(network, observer, (), cancel) {
+        Ok(statistics) => statistics,
+        Err(SimulationError::Interrupted(interrupted)) => return Err(interrupted),
+        Err(SimulationError::Network(error)) => unreachable!("one flow over one hop: {error}"),
+    };
     let (flow, forward, reverse) = (&statistics.flows[0], &statistics.forward[0], &statistics.reverse[0]);
     Ok(RunStatistics {
         duration: statistics.duration,

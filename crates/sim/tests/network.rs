@@ -4,8 +4,8 @@ use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{EventKind, EventRecord, RunSeed, SimTime};
 use crossfade_link::{CoDelConfig, FqCoDelConfig, HopConfig, LinkConfig, Queue, QueueLimit, RedConfig};
 use crossfade_sim::{
-    Arrivals, Capture, Carriage, Distribution, FlowConfig, Network, NetworkStatistics, OnOff, OneHop,
-    SenderGate, Source, StopRule, Tcp, run, simulate,
+    Arrivals, Capture, Carriage, Distribution, FlowConfig, Interrupted, Network, NetworkStatistics, OnOff,
+    OneHop, SenderGate, SimulationError, Source, StopRule, Tcp, run, simulate,
 };
 use crossfade_transport::congestion::{CongestionControl, Cubic};
 use crossfade_transport::{Ack, Flavour, RfcConfig, RtoConfig, RtoRule, Segment, TcpConfig, Variant};
@@ -76,7 +76,7 @@ fn network(flows: Vec<FlowConfig>, queue_limit: Option<usize>, stop: StopRule) -
 }
 
 fn run_network(network: Network) -> NetworkStatistics {
-    simulate(network, (), (), &AtomicBool::new(false)).unwrap().unwrap()
+    simulate(network, (), (), &AtomicBool::new(false)).unwrap()
 }
 
 fn stream(name: &str, seed: u64) -> crossfade_core::Stream {
@@ -289,7 +289,7 @@ fn a_queue_that_marks_spares_the_losses() {
     let codel = CoDelConfig { ecn: true, ..CoDelConfig::default() };
     network.forward[0].queue = Queue::CoDel(codel, QueueLimit::Packets(1000));
     let mut events: Vec<EventRecord> = Vec::new();
-    let statistics = simulate(network, &mut events, (), &AtomicBool::new(false)).unwrap().unwrap();
+    let statistics = simulate(network, &mut events, (), &AtomicBool::new(false)).unwrap();
     let flow = &statistics.flows[0];
     assert!(flow.ecn_marks > 10);
     assert_eq!((flow.retransmissions, flow.queue_drops), (0, 0));
@@ -376,7 +376,7 @@ fn a_capture_sees_what_the_senders_send_and_get() {
         network
     };
     let mut interface = Interface::default();
-    let statistics = simulate(build(), (), &mut interface, &AtomicBool::new(false)).unwrap().unwrap();
+    let statistics = simulate(build(), (), &mut interface, &AtomicBool::new(false)).unwrap();
     let counts = &statistics.flows[0];
     assert_eq!(
         (interface.segments, interface.retransmissions, interface.acks),
@@ -432,7 +432,8 @@ fn what_cannot_be_is_refused_in_one_line() {
 fn a_cancelled_run_says_so() {
     let flow = tcp_flow(tcp(Flavour::Rfc, Variant::Sack, 10, None), SimTime::ZERO);
     let network = network(vec![flow], None, StopRule::Delivered(u64::MAX));
-    assert!(simulate(network, (), (), &AtomicBool::new(true)).unwrap().is_err());
+    let error = simulate(network, (), (), &AtomicBool::new(true)).unwrap_err();
+    assert_eq!(error, SimulationError::Interrupted(Interrupted));
 }
 
 /// What one link did to the packets of one flow, from the events.
@@ -549,7 +550,7 @@ proptest! {
             seed: RunSeed { seed, run: 0 },
         };
         let mut events: Vec<EventRecord> = Vec::new();
-        let statistics = simulate(build(), &mut events, (), &AtomicBool::new(false)).unwrap().unwrap();
+        let statistics = simulate(build(), &mut events, (), &AtomicBool::new(false)).unwrap();
         prop_assert!(events.is_sorted_by_key(|event| event.time));
         prop_assert_eq!(&run_network(build()), &statistics);
 

@@ -1,7 +1,7 @@
 //! The receiving end: keeps what arrives out of order and acknowledges, at once or a little later.
 
 use crate::config::{Flavour, TcpConfig, Variant};
-use crate::rfc::Answers;
+use crate::rfc::{Answers, Options};
 use crate::segment::{Ack, SackBlock, SackBlocks, Segment};
 use crossfade_core::SimTime;
 
@@ -44,27 +44,33 @@ impl Receiver {
     }
 
     /// Takes a segment that arrived at `now`; `ce` if a router has marked it (RFC 3168 section 5).
+    #[expect(
+        clippy::inline_always,
+        reason = "its answer need not pass through memory; measured: 5 % of a simulation"
+    )]
     #[inline(always)]
     pub fn on_segment(&mut self, now: SimTime, segment: &Segment, ce: bool) -> Received {
         let (before, had_holes) = (self.rcv_nxt, !self.held.is_empty());
-        let seq = segment.seq;
-        let is_new = if seq == self.rcv_nxt {
-            self.rcv_nxt += 1;
-            if had_holes {
-                self.release();
-            }
-            true
-        } else {
-            seq > self.rcv_nxt && self.hold(seq)
-        };
+        let is_new = self.place(segment.seq);
         let delivered = self.rcv_nxt - before;
-        if let Some(answers) = &mut self.answers {
-            let in_order = delivered == 1 && !had_holes;
-            if answers.on_segment(now, segment, ce, is_new, in_order) {
-                return Received { ack: None, is_new, delivered };
-            }
+        let in_order = delivered == 1 && !had_holes;
+        if self.answers.as_mut().is_some_and(|answers| answers.on_segment(now, segment, ce, is_new, in_order))
+        {
+            return Received { ack: None, is_new, delivered };
         }
         Received { ack: Some(self.ack()), is_new, delivered }
+    }
+
+    /// Puts segment `seq` where it belongs; false if it was there.
+    fn place(&mut self, seq: u64) -> bool {
+        if seq != self.rcv_nxt {
+            return seq > self.rcv_nxt && self.hold(seq);
+        }
+        self.rcv_nxt += 1;
+        if !self.held.is_empty() {
+            self.release();
+        }
+        true
     }
 
     /// When [`Self::on_timeout`] is to be called unless a segment arrives before.
@@ -104,14 +110,17 @@ impl Receiver {
     #[inline]
     fn ack(&mut self) -> Ack {
         let mut sack = SackBlocks::default();
+        let mut options = Options::default();
+        if let Some(answers) = &mut self.answers {
+            options = answers.take(self.rcv_nxt);
+            // RFC 2883 section 4: first the duplicate, then the block that it lies in, if it lies in one.
+            options.duplicate.into_iter().for_each(|block| sack.push(block));
+        }
         if self.sends_sack {
             self.held.iter().take(SackBlocks::MAX).for_each(|&block| sack.push(block));
         }
-        let ack = Ack { next_expected: self.rcv_nxt, sack, ..Ack::default() };
-        match &mut self.answers {
-            Some(answers) => answers.complete(ack),
-            None => ack,
-        }
+        let Options { timestamp_echo, ece, .. } = options;
+        Ack { next_expected: self.rcv_nxt, sack, timestamp_echo, ece }
     }
 }
 

@@ -77,7 +77,7 @@ impl Sender {
     }
 
     /// An acknowledgement arrived at `now`.
-    #[inline(always)]
+    #[inline]
     pub fn on_ack(&mut self, now: SimTime, ack: &Ack) -> AckOutcome {
         match &mut self.0 {
             // No honest receiver acknowledges what was never sent.
@@ -93,7 +93,7 @@ impl Sender {
     }
 
     /// When [`Self::on_timeout`] is to be called unless something happens before.
-    #[inline(always)]
+    #[inline]
     pub fn next_timeout(&self) -> Option<SimTime> {
         match &self.0 {
             Rules::Classic(sender) => sender.state.timer.deadline(),
@@ -115,7 +115,7 @@ impl Sender {
     }
 
     /// The next segment to send at `now`, if the window allows one.
-    #[inline(always)]
+    #[inline]
     pub fn poll_transmit(&mut self, now: SimTime) -> Option<Segment> {
         match &mut self.0 {
             Rules::Classic(sender) => {

@@ -1,7 +1,7 @@
 //! What the receiver of flavour `rfc` adds to its acknowledgements, and when it sends them.
 
 use super::RfcConfig;
-use crate::segment::{Ack, SackBlock, SackBlocks, Segment};
+use crate::segment::{SackBlock, Segment};
 use crossfade_core::SimTime;
 
 #[derive(Clone, Debug)]
@@ -70,18 +70,23 @@ impl Answers {
         self.deadline
     }
 
-    /// Completes an acknowledgement that is sent now.
-    pub(crate) fn complete(&mut self, ack: Ack) -> Ack {
+    /// An acknowledgement of everything before `next_expected` is sent now.
+    pub(crate) fn take(&mut self, next_expected: u64) -> Options {
         self.deadline = None;
-        self.last_ack_sent = ack.next_expected;
-        let mut sack = ack.sack;
-        if let Some(duplicate) = self.duplicate.take() {
-            // RFC 2883 section 4: first the duplicate, then the block that it lies in, if it lies in one.
-            sack = SackBlocks::default();
-            sack.push(duplicate);
-            ack.sack.as_slice().iter().for_each(|&block| sack.push(block));
+        self.last_ack_sent = next_expected;
+        Options {
+            duplicate: self.duplicate.take(),
+            timestamp_echo: self.ts_recent.filter(|_| self.config.timestamps),
+            ece: self.ece && self.config.ecn,
         }
-        let timestamp_echo = self.ts_recent.filter(|_| self.config.timestamps);
-        Ack { sack, timestamp_echo, ece: self.ece && self.config.ecn, ..ack }
     }
+}
+
+/// What an acknowledgement says besides what has arrived.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Options {
+    /// The segment that has arrived twice (RFC 2883).
+    pub(crate) duplicate: Option<SackBlock>,
+    pub(crate) timestamp_echo: Option<SimTime>,
+    pub(crate) ece: bool,
 }

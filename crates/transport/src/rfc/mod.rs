@@ -35,7 +35,7 @@ mod tlp;
 mod transmit;
 mod window_use;
 
-pub(crate) use answers::Answers;
+pub(crate) use answers::{Answers, Options};
 pub use config::{RateReduction, ReductionBound, RfcConfig, WindowRule};
 
 use crate::config::{TcpConfig, Variant};
