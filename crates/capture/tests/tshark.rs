@@ -11,7 +11,8 @@
 use crossfade_capture::{Capture, CaptureConfig, Connection, HEADERS_ONLY, IpVersion, WHOLE_PACKETS};
 use crossfade_core::{EventQueue, RunSeed, SimTime};
 use crossfade_transport::{
-    Ack, Flavour, Receiver, RtoConfig, RtoRule, SackBlock, SackBlocks, Segment, Sender, TcpConfig, Variant,
+    Ack, Flavour, Receiver, RfcConfig, RtoConfig, RtoRule, SackBlock, SackBlocks, Segment, Sender, TcpConfig,
+    Variant,
 };
 use rand::RngExt;
 use std::collections::BTreeMap;
@@ -65,7 +66,7 @@ impl Run {
     fn log(&self) -> Log {
         let mut losses = RunSeed { seed: self.seed, run: 0 }.stream("losses");
         let mut sender = Sender::new(&self.tcp);
-        let mut receiver = Receiver::new(self.tcp.variant == Variant::Sack);
+        let mut receiver = Receiver::new(&self.tcp);
         let mut queue = EventQueue::default();
         let mut log = Log::new();
         let (mut now, mut idle_at) = (self.start, SimTime::ZERO);
@@ -93,7 +94,8 @@ impl Run {
             now = at;
             match event {
                 Event::DataArrives(segment) => {
-                    let mut ack = receiver.on_segment(segment.seq).ack;
+                    let mut ack =
+                        receiver.on_segment(now, &segment, false).ack.expect("ns-2 holds nothing back");
                     ack.timestamp_echo = Some(segment.timestamp);
                     if !losses.random_bool(self.ack_loss) {
                         queue.schedule(now + ONE_WAY, 1, Event::AckArrives(ack));
@@ -103,7 +105,9 @@ impl Run {
                     log.push((now, Seen::Acked(ack)));
                     sender.on_ack(now, &ack);
                 }
-                Event::Timer => sender.on_timeout(now),
+                Event::Timer => {
+                    sender.on_timeout(now);
+                }
             }
         }
     }
@@ -159,6 +163,7 @@ fn run(variant: Variant, segments: u64, seed: u64) -> Run {
         limited_transmit: false,
         rto: RtoConfig { rule, backoff: true, max: MS * 60_000 },
         segments: Some(segments),
+        rfc: RfcConfig::default(),
     };
     let mss = 1448;
     let connection = Connection {
