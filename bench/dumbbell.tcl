@@ -1,5 +1,6 @@
 # Twenty NewReno flows through 45 Mbit/s and 20 ms with a drop-tail queue of 100 packets, until SEGMENTS were
-# delivered. Sender I is 1 + I ms away from the bottleneck and its receiver 1 ms; flows begin within the first second.
+# delivered. Sender I is 1 + I ms away from the bottleneck and its receiver 1 ms; flows begin within the
+# first second.
 # ns dumbbell.tcl CASE SEGMENTS      CASE: newreno | sack
 # Prints the transmissions, the delivered segments and the simulated time.
 set case [lindex $argv 0]

@@ -94,8 +94,8 @@ impl Run {
             now = at;
             match event {
                 Event::DataArrives(segment) => {
-                    let answer = receiver.on_segment(now, &segment, false).ack;
-                    let mut ack = answer.expect("flavour ns2 answers every segment");
+                    let mut ack =
+                        receiver.on_segment(now, &segment, false).ack.expect("ns-2 holds nothing back");
                     ack.timestamp_echo = Some(segment.timestamp);
                     if !losses.random_bool(self.ack_loss) {
                         queue.schedule(now + ONE_WAY, 1, Event::AckArrives(ack));

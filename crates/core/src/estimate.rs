@@ -55,9 +55,9 @@ impl Estimate {
     }
 }
 
-/// Jain's fairness index of what several users get: (sum x)^2 / (n sum x^2). It is 1 if all get the same and 1/n
-/// if one gets everything (Jain, Chiu and Hawe, DEC TR-301, 1984). `None` of no users, or if nobody gets
-/// anything.
+/// Jain's fairness index of what several users get: (sum x)^2 / (n sum x^2). It is 1 if all get the same
+/// and 1/n if one gets everything (Jain, Chiu and Hawe, DEC TR-301, 1984). `None` of no users, or if nobody
+/// gets anything.
 ///
 /// ```
 /// use crossfade_core::jain_fairness;

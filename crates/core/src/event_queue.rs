@@ -9,9 +9,9 @@ use std::collections::BinaryHeap;
 /// Events leave by time, at equal times by `rank` (lowest first), and at equal rank in the order in which
 /// they were scheduled. Nothing is left to chance: the same calls give the same order on every machine.
 ///
-/// It is a calendar (Brown 1988): a wheel of days, each with a list of what happens on it in no order. Only the
-/// day that has begun is sorted. As long as days are about as long as the time between two events, an event
-/// costs the same however many wait; the length of a day and the number of days follow what happens.
+/// It is a calendar (Brown 1988): a wheel of days, each with a list of what happens on it in no order. Only
+/// the day that has begun is sorted. As long as days are about as long as the time between two events, an
+/// event costs the same however many wait; the length of a day and the number of days follow what happens.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
     /// What is left of the day that has begun, the next event last.
@@ -300,7 +300,8 @@ impl<E: Copy> EventQueue<E> {
             let day_bits = fitting_day((self.now - since) / u64::from(events));
             // As many days as it takes to have most of what happens on the wheel.
             let wheel = (self.wheel.len() * if far > events / 16 { 4 } else { 1 }).min(MAX_DAYS);
-            // Events of equal time are on one day however short it is: a new calendar must be quite another one.
+            // Events of equal time are on one day however short it is: a new calendar must be quite another
+            // one.
             if day_bits.abs_diff(self.day_bits) > 1 || wheel > self.wheel.len() {
                 self.change(day_bits, wheel);
             }
@@ -369,8 +370,8 @@ mod tests {
         assert_eq!(order, ["first", "a", "b", "c", "d"]);
     }
 
-    /// A calendar that was made for other events changes; the order stays. Times from nanoseconds to hours apart, few
-    /// and many.
+    /// A calendar that was made for other events changes; the order stays. Times from nanoseconds to hours
+    /// apart, few and many.
     #[test]
     fn order_does_not_depend_on_the_calendar() {
         let mut queue = EventQueue::default();

@@ -6,8 +6,8 @@ use crate::SimTime;
 ///
 /// Each octave (from one power of two of nanoseconds to the next) has 64 buckets of equal width, so that a
 /// quantile is off by less than 1/64 of itself, however long the run and whatever the delays: below 128 ns it
-/// is exact. (The layout is that of `HdrHistogram`.) Memory is 512 bytes an octave from the least to the greatest
-/// delay: the round trips of a flow span a few.
+/// is exact. (The layout is that of `HdrHistogram`.) Memory is 512 bytes an octave from the least to the
+/// greatest delay: the round trips of a flow span a few.
 #[derive(Clone, Debug, Default)]
 pub struct DelayHistogram {
     /// From the first octave that counts anything to the last.

@@ -1,9 +1,9 @@
 //! User CPU time per million delivered segments of many flows that share a bottleneck, and memory per flow.
 //!
-//! `cargo bench -p crossfade-sim --bench dumbbell [-- CASE] [SEGMENTS]`; without a case all of them. Cases of 20 flows
-//! are that of `bench/dumbbell.tcl`: 45 Mbit/s and 20 ms with a drop-tail queue of 100 packets, 1000-byte packets,
-//! window 64; sender I is 1 + I ms away from the bottleneck and its receiver 1 ms. `flows-N`: the same with N flows,
-//! and rate and queue in proportion.
+//! `cargo bench -p crossfade-sim --bench dumbbell [-- CASE] [SEGMENTS]`; without a case all of them. Cases
+//! of 20 flows are that of `bench/dumbbell.tcl`: 45 Mbit/s and 20 ms with a drop-tail queue of 100 packets,
+//! 1000-byte packets, window 64; sender I is 1 + I ms away from the bottleneck and its receiver 1 ms.
+//! `flows-N`: the same with N flows, and rate and queue in proportion.
 
 use crossfade_channel::Lossless;
 use crossfade_core::{RunSeed, SimTime};
@@ -119,8 +119,8 @@ fn main() {
         let timeouts: u64 = statistics.flows.iter().map(|flow| flow.timeouts).sum();
         let bottleneck = &statistics.forward[0];
         println!(
-            "{case:12} {:.4} s CPU per million delivered segments ({delivered} delivered in {}, utilisation {:.3}, \
-             {} drops, {timeouts} timeouts, {:.0} B more memory a flow)",
+            "{case:12} {:.4} s CPU per million delivered segments ({delivered} delivered in {}, \
+             utilisation {:.3}, {} drops, {timeouts} timeouts, {:.0} B more memory a flow)",
             cpu / delivered as f64 * 1e6,
             statistics.duration,
             bottleneck.utilisation.unwrap_or(f64::NAN),

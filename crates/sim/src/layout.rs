@@ -1,7 +1,9 @@
-//! How the engine lays out its tables: the same code for any network, and without a detour for the smallest one.
+//! How the engine lays out its tables: the same code for any network, and without a detour for the smallest
+//! one.
 //!
-//! One flow over one hop each way is what the papers need by the hundred million slots. With tables of one place
-//! the compiler knows every address, and that there are no access lines; it makes the engine a fifth faster.
+//! One flow over one hop each way is what the papers need by the hundred million slots. With tables of one
+//! place the compiler knows every address, and that there are no access lines; it makes the engine a sixth
+//! faster.
 
 use crate::flow::Flow;
 use crate::path::{DelayLine, PathLink, Ticket};

@@ -61,7 +61,8 @@ pub(crate) trait Way: Sized {
 
     fn path<O, C, L: Layout>(net: &mut Net<O, C, L>) -> &mut Path<Self, L>;
 
-    /// The lines from the host that sends to the first link, and from the last link to the host that receives.
+    /// The lines from the host that sends to the first link, and from the last link to the host that
+    /// receives.
     fn lines(lines: Lines) -> (u32, u32);
 
     /// A packet reached its host.
@@ -181,8 +182,8 @@ pub(crate) struct Net<O, C, L: Layout> {
     /// As many of them as the run waits for; known once the warm-up has ended.
     pub(crate) enough_segments: u64,
     pub(crate) sent_since_delivery: u64,
-    /// Flows that came and may go: nothing of them is left in the network. (One whose last packet is lost stays
-    /// until the end of the run.)
+    /// Flows that came and may go: nothing of them is left in the network. (One whose last packet is lost
+    /// stays until the end of the run.)
     pub(crate) ended: Vec<u32>,
     /// Enough was delivered, or nothing will be any more.
     pub(crate) is_over: bool,

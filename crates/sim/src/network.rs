@@ -113,7 +113,8 @@ pub struct Network {
     pub reverse: Vec<LinkConfig>,
     /// How senders meet the first link.
     pub gate: SenderGate,
-    /// Whether to measure how the round trips and one-way delays of each flow are distributed, not only their means.
+    /// Whether to measure how the round trips and one-way delays of each flow are distributed, not only
+    /// their means.
     pub measures_delays: bool,
     /// What happens before is simulated and not counted.
     pub warmup: SimTime,
@@ -169,8 +170,8 @@ impl Network {
             && matches!(self.forward[0].queue, Queue::DropTail(_));
         if self.gate == SenderGate::Slot && !has_one_sender {
             return error(
-                "gate = slot: must be queue unless there is one TCP flow, without sender_access, and the first \
-                 link is drop-tail",
+                "gate = slot: must be queue unless there is one TCP flow, without sender_access, and the \
+                 first link is drop-tail",
             );
         }
         Ok(())

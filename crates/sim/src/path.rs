@@ -13,7 +13,8 @@ use std::ops::Index;
 /// Two words, so that it travels in registers: every segment passes through half a dozen hands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ticket {
-    /// Its place among the [`Packets`], and in the upper half whose it is: a place in the engine's table of flows.
+    /// Its place among the [`Packets`], and in the upper half whose it is: a place in the engine's table of
+    /// flows.
     place_and_flow: u64,
     /// Size on the wire, and in the upper half what queues may do and did to it (RFC 3168 section 5).
     bytes_and_ecn: u64,

@@ -20,7 +20,8 @@ pub struct FlowStatistics {
     pub segments_lost: u64,
     /// Transmissions dropped by the queues of the path.
     pub queue_drops: u64,
-    /// Transmissions that a queue of the path marked "congestion experienced" (RFC 3168), once they have left it.
+    /// Transmissions that a queue of the path marked "congestion experienced" (RFC 3168), once they have
+    /// left it.
     pub ecn_marks: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
@@ -61,8 +62,8 @@ pub struct FlowStatistics {
 }
 
 impl FlowStatistics {
-    /// Applies `f` to all counts, `g` to all sums and `h` to all distributions, pair by pair; times are those of
-    /// `self`.
+    /// Applies `f` to all counts, `g` to all sums and `h` to all distributions, pair by pair; times are
+    /// those of `self`.
     fn zip(
         &self,
         other: &Self,

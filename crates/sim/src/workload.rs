@@ -14,7 +14,7 @@ pub enum Distribution {
         /// The mean.
         mean: f64,
     },
-    /// Pareto's law cut at both ends: P[X > x] is (`min`/x)^`shape` up to a constant, for x from `min` to
+    /// Pareto's law cut at both ends: `P[X > x]` is (`min`/x)^`shape` up to a constant, for x from `min` to
     /// `max`.
     BoundedPareto {
         /// The tail index; sizes of files on the web have 1.1 to 1.3 (Crovella and Bestavros 1997).

@@ -163,8 +163,8 @@ fn alike_flows_get_alike_shares() {
 
 #[test]
 fn reno_gives_more_to_who_is_nearer() {
-    // Base round trips of 40.8 and 160.8 ms. With independent losses rates go as 1 / RTT (the square-root law);
-    // the queue makes both the same amount longer.
+    // Base round trips of 40.8 and 160.8 ms. With independent losses rates go as 1 / RTT (the square-root
+    // law); the queue makes both the same amount longer.
     let config = tcp(Flavour::Rfc, Variant::NewReno, 1000, None);
     let flows = vec![tcp_flow(config, SimTime::ZERO), tcp_flow(config, MS * 60)];
     let loss = |network: &mut Network| {
@@ -238,7 +238,8 @@ fn sizes_of_files_are_drawn() {
     assert!(arrivals.completions[0].start > MS * 1000);
     let segments: u64 = arrivals.completions.iter().map(|completion| completion.segments).sum();
     let mean = segments as f64 / arrivals.completions.len() as f64;
-    // Sizes are rounded up: by half a segment in the middle of the distribution, by a little more at the low end.
+    // Sizes are rounded up: by half a segment in the middle of the distribution, by a little more at the
+    // low end.
     let expected = pareto.mean() + 0.5;
     assert!((mean / expected - 1.0).abs() < 0.06, "{mean} against {expected}");
     // Whoever has more to send takes longer: rounds of slow start.
@@ -251,7 +252,8 @@ fn sizes_of_files_are_drawn() {
 
 #[test]
 fn datagrams_arrive_at_their_rate_or_are_dropped() {
-    // 8 Mbit/s into 10 Mbit/s: nothing waits. Into 4 Mbit/s: half is dropped, the rest sees a full queue of 20.
+    // 8 Mbit/s into 10 Mbit/s: nothing waits. Into 4 Mbit/s: half is dropped, the rest sees a full queue of
+    // 20.
     for (rate, delivered, delay) in [(10e6, 10_000.0, 0.0208), (4e6, 5_000.0, 0.020 + 21.0 * 0.002)] {
         let mut network = network(vec![udp_flow(STEADY)], Some(20), StopRule::At(MS * 11_000));
         network.forward[0].rate_bps = Some(rate);
@@ -323,7 +325,8 @@ fn delays_are_measured_where_they_are_asked_for() {
     };
     let measured = run_network(build(true));
     let flow = &measured.flows[0];
-    // A window of 10 never waits in the queue but behind itself: 40.832 ms, and up to 9 packets more at the start.
+    // A window of 10 never waits in the queue but behind itself: 40.832 ms, and up to 9 packets more at the
+    // start.
     let p95 = flow.rtt.as_ref().unwrap().quantile(0.95).unwrap().as_secs_f64();
     assert!((p95 / 0.040832 - 1.0).abs() < 1.0 / 64.0, "{p95}");
     assert_eq!(flow.rtt.as_ref().unwrap().count(), flow.rtt_samples);
@@ -403,8 +406,8 @@ fn what_cannot_be_is_refused_in_one_line() {
         (Network { flows: Vec::new(), ..build() }, "flows and arrivals are empty: nobody sends"),
         (
             Network { flows: vec![flow(), flow()], gate: SenderGate::Slot, ..build() },
-            "gate = slot: must be queue unless there is one TCP flow, without sender_access, and the first link \
-             is drop-tail",
+            "gate = slot: must be queue unless there is one TCP flow, without sender_access, and the first \
+             link is drop-tail",
         ),
         (
             Network { arrivals: vec![Arrivals { rate_per_s: 0.0, ..arrivals.clone() }], ..build() },
@@ -489,7 +492,7 @@ fn any_flow() -> impl Strategy<Value = FlowConfig> {
                 let mut config = tcp(flavour, variant, w_max, Some(60));
                 (config.rfc.ecn, config.rfc.delayed_ack) = (ecn, Some(MS * 40));
                 if flavour == Flavour::Paper {
-                    config.rto = RtoConfig { rule: RtoRule::Fixed(MS * 400), backoff: true, max: MS * 60_000 };
+                    config.rto.rule = RtoRule::Fixed(MS * 400);
                 }
                 Source::Tcp(Tcp { config, congestion: None })
             }
@@ -516,7 +519,8 @@ proptest! {
     #[test]
     fn the_books_balance(
         flows in prop::collection::vec(any_flow(), 1..6),
-        forward in prop::collection::vec(any_link(), 1..4), reverse in prop::collection::vec(any_link(), 1..3),
+        forward in prop::collection::vec(any_link(), 1..4),
+        reverse in prop::collection::vec(any_link(), 1..3),
         comes in any::<bool>(), seed in any::<u64>(),
     ) {
         let links = |links: &[(Option<f64>, u64, Queue, f64)], way: &str| -> Vec<LinkConfig> {

@@ -1,94 +1,8 @@
-//! Acknowledgements that take time, exactly, for small windows: the whole protocol as one finite Markov
-//! chain.
-//!
-//! The embedded chain of [`exact`](fn@crate::exact) needs every packet to be acknowledged in its slot. Here a
-//! state has all that is under way beside sender and receiver; all states that can be reached are enumerated,
-//! and their stationary distribution is solved. A state keeps only what the future depends on:
-//!
-//! - the timer of a packet only while the packet is missing at the receiver: if it has arrived, an
-//!   acknowledgement that covers it is on its way or will jump over it;
-//! - no slow-start threshold that the window has passed;
-//! - no duplicates counted where they do nothing.
-//!
-//! And where nothing is under way and nothing may be sent, time jumps to the timeout.
+//! The protocol as a finite set of states: sender, receiver, and what is under way between them.
 
-use crate::embedded::stationary;
-use crate::model::{AnalysisError, Model, Solution};
-use crate::phi::{Bad, Good, good_after};
+use crate::model::{AnalysisError, Model};
 use crossfade_transport::Variant;
 use std::collections::{HashMap, VecDeque};
-
-/// Steady state with acknowledgements that take time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Delayed {
-    /// Throughput and transmissions.
-    pub solution: Solution,
-    /// How many states of the protocol there are.
-    pub states: usize,
-    /// Timeouts per slot.
-    pub timeouts_per_slot: f64,
-    /// Fast retransmits per slot.
-    pub fast_retransmits_per_slot: f64,
-}
-
-/// Wider ones have too many states.
-const W_MAX: u32 = 32;
-/// The longest delay.
-const ACK_DELAY_MAX: u32 = 64;
-/// Rarer changes of the channel are beyond what the iteration resolves.
-const RAREST: f64 = 1e-9;
-/// The iteration gives up after so many rounds of so many sweeps.
-const MAX_ROUNDS: usize = 2000;
-const SWEEPS: usize = 8;
-/// When two rounds agree to this, relative to the figures.
-const TOLERANCE: f64 = 1e-13;
-/// Their chain is solved in every round.
-const MAX_BLOCKS: usize = 100;
-
-/// The throughput of the paper flavour in steady state, where an acknowledgement reaches the sender
-/// `ack_delay_slots` slots after the end of the slot of its packet.
-///
-/// It is exact to 1e-9. A packet's timer runs `timeout_slots` from the start of its own slot, whatever the
-/// delay. The number of states grows two- to threefold with each packet of the window, and by a half with
-/// each slot of delay up to the window's; `max_states`, of some 300 bytes each, limits it.
-///
-/// Source: the senders of Zorzi, Chockalingam, Rao, IEEE JSAC 18(7), 2000, section II, with duplicates in
-/// recovery inflating the window.
-///
-/// # Errors
-/// What [`Model::check`] refuses; SACK; a window above 32; a delay above 64 slots; a channel that leaves a
-/// state with a probability below 1e-9; more than `max_states` states.
-pub fn exact_delayed(
-    model: &Model,
-    ack_delay_slots: u32,
-    max_states: usize,
-) -> Result<Delayed, AnalysisError> {
-    model.check()?;
-    check(model, ack_delay_slots)?;
-    let rows = enumerate(model, ack_delay_slots, max_states)?;
-    solve(model, &rows)
-}
-
-fn check(model: &Model, ack_delay_slots: u32) -> Result<(), AnalysisError> {
-    if model.variant == Variant::Sack && ack_delay_slots > 0 {
-        return Err(AnalysisError::DelayedSack { ack_delay_slots });
-    }
-    for (parameter, value, most) in
-        [("w_max", model.w_max, W_MAX), ("ack_delay_slots", ack_delay_slots, ACK_DELAY_MAX)]
-    {
-        if value > most {
-            let allowed = format!("at most {most} with delayed acknowledgements; a simulation takes more");
-            return Err(AnalysisError::OutOfRange { parameter, value: f64::from(value), allowed });
-        }
-    }
-    for (parameter, value) in [("p_gb", model.channel.p_gb()), ("p_bg", model.channel.p_bg())] {
-        if value < RAREST {
-            let allowed = format!("at least {RAREST:e} with delayed acknowledgements");
-            return Err(AnalysisError::OutOfRange { parameter, value, allowed });
-        }
-    }
-    Ok(())
-}
 
 /// The timer of a packet that has arrived.
 const NEVER: u32 = u32::MAX;
@@ -278,19 +192,23 @@ impl State {
 
 /// Where a state leads.
 #[derive(Clone, Copy, Debug)]
-struct Row {
+pub(super) struct Row {
     /// The next state if the channel is then bad or good.
-    next: [u32; 2],
-    slots: u32,
-    sent: bool,
+    pub(super) next: [u32; 2],
+    pub(super) slots: u32,
+    pub(super) sent: bool,
     /// Whether a packet that arrives is new.
-    is_new: bool,
-    timeouts: u32,
-    fast_retransmits: u32,
+    pub(super) is_new: bool,
+    pub(super) timeouts: u32,
+    pub(super) fast_retransmits: u32,
 }
 
 /// All states that can be reached, from the first.
-fn enumerate(model: &Model, ack_delay_slots: u32, max_states: usize) -> Result<Vec<Row>, AnalysisError> {
+pub(super) fn enumerate(
+    model: &Model,
+    ack_delay_slots: u32,
+    max_states: usize,
+) -> Result<Vec<Row>, AnalysisError> {
     let start = State::new(model, ack_delay_slots);
     let mut index = HashMap::from([(start.clone(), 0)]);
     let mut ahead = VecDeque::from([start]);
@@ -332,178 +250,6 @@ fn enumerate(model: &Model, ack_delay_slots: u32, max_states: usize) -> Result<V
         }
     }
     Ok(rows)
-}
-
-/// A step from one state and channel to another.
-#[derive(Clone, Copy)]
-struct Step {
-    from: u32,
-    probability: f64,
-}
-
-/// The stationary distribution by Gauss-Seidel: each state takes what flows in from the newest values of the
-/// others. States are in the order in which they are reached, so that a sweep follows most ways to their end.
-///
-/// What is rare takes many sweeps to balance: that is solved between them on blocks of states, exactly
-/// (iterative aggregation and disaggregation, Koury, `McAllister`, Stewart, SIAM J. Alg. Disc. Meth. 5(2),
-/// 1984).
-fn solve(model: &Model, rows: &[Row]) -> Result<Delayed, AnalysisError> {
-    let (first, steps, leaves) = incoming(model, rows);
-    let (block, blocks) = blocks(rows);
-    let mut flow = vec![1.0 / (2 * rows.len()) as f64; 2 * rows.len()];
-    let mut last = [f64::NAN; 4];
-    for _ in 0..MAX_ROUNDS {
-        let inflow = |state: usize| &steps[first[state] as usize..first[state + 1] as usize];
-        for state in (0..SWEEPS).flat_map(|_| 0..2 * rows.len()) {
-            let sum: f64 = inflow(state).iter().map(|step| flow[step.from as usize] * step.probability).sum();
-            // Half way, or balancing the blocks and sweeping may go back and forth for ever.
-            flow[state] = 0.5 * (flow[state] + sum / leaves[state]);
-        }
-        let mut matrix = vec![0.0; blocks * blocks];
-        for state in 0..flow.len() {
-            for step in inflow(state) {
-                let (from, to) = (block[step.from as usize] as usize, block[state] as usize);
-                matrix[from * blocks + to] += flow[step.from as usize] * step.probability;
-            }
-        }
-        rescale(&mut flow, &block, matrix, blocks);
-        let means = means(model, rows, &mut flow);
-        let close = |(now, then): (&f64, &f64)| (now - then).abs() <= TOLERANCE * now;
-        if means.iter().zip(&last).all(close) {
-            let [new, sent, timeouts_per_slot, fast_retransmits_per_slot] = means;
-            return Ok(Delayed {
-                // Rounding only.
-                solution: Solution {
-                    throughput_per_slot: new.min(1.0),
-                    transmissions_per_slot: sent.min(1.0),
-                },
-                states: rows.len(),
-                timeouts_per_slot,
-                fast_retransmits_per_slot,
-            });
-        }
-        last = means;
-    }
-    Err(AnalysisError::TooLargeDelayed { states: "rounds of the iteration", limit: MAX_ROUNDS })
-}
-
-/// A block for each cycle that the protocol runs through while the channel stays as it is, and one for all
-/// states on their way to it: what leaves such a cycle only when the channel changes does so rarely.
-fn blocks(rows: &[Row]) -> (Vec<u32>, usize) {
-    const NONE: u32 = u32::MAX;
-    let mut block = vec![NONE; 2 * rows.len()];
-    let mut cycles = 0;
-    for channel in 0..2 {
-        let node = |state: usize| 2 * state + channel;
-        for start in 0..rows.len() {
-            let mut way = Vec::new();
-            let mut state = start;
-            // What this way has met is marked until its block is known.
-            while block[node(state)] == NONE {
-                block[node(state)] = NONE - 1;
-                way.push(state);
-                state = rows[state].next[channel] as usize;
-            }
-            let met = block[node(state)];
-            let (on_cycle, before) = if met == NONE - 1 {
-                cycles += 1;
-                let begin = way.iter().position(|on_way| *on_way == state).expect("met on this way");
-                (begin, 2 * (cycles - 1))
-            } else {
-                (way.len(), met & !1)
-            };
-            for (index, state) in way.into_iter().enumerate() {
-                block[node(state)] = before + u32::from(index >= on_cycle);
-            }
-        }
-    }
-    let blocks = usize::min(2 * cycles as usize, MAX_BLOCKS);
-    for block in &mut block {
-        *block %= blocks as u32;
-    }
-    (block, blocks)
-}
-
-/// Each block gets its share in the long run; `matrix` has the flow between blocks.
-fn rescale(flow: &mut [f64], block: &[u32], mut matrix: Vec<f64>, blocks: usize) {
-    let mut weights = vec![0.0; blocks];
-    for (flow, block) in flow.iter().zip(block) {
-        weights[*block as usize] += flow;
-    }
-    for (from, weight) in weights.iter().enumerate() {
-        let row = &mut matrix[from * blocks..(from + 1) * blocks];
-        row[from] = 0.0;
-        if row.iter().sum::<f64>() > 0.0 {
-            for p in row {
-                *p /= weight;
-            }
-        } else {
-            // Nothing is there.
-            row[usize::from(from == 0)] = 1.0;
-        }
-    }
-    if blocks > 1 {
-        let share = stationary(matrix, blocks);
-        for (flow, block) in flow.iter_mut().zip(block) {
-            let (share, weight) = (share[*block as usize], weights[*block as usize]);
-            if weight > 0.0 {
-                *flow *= share / weight;
-            }
-        }
-    }
-}
-
-/// The steps into each state with its channel (2 i + 1 if good, 2 i if bad), without those from itself; and
-/// the probability not to stay.
-fn incoming(model: &Model, rows: &[Row]) -> (Vec<u32>, Vec<Step>, Vec<f64>) {
-    let all = || {
-        rows.iter().zip(0_u32..).flat_map(|(row, i)| {
-            [Bad, Good].into_iter().flat_map(move |channel| {
-                let good = good_after(&model.channel, channel, row.slots);
-                let from = 2 * i + u32::from(channel == Good);
-                [(0, 1.0 - good), (1, good)].map(|(next, p)| (from, 2 * row.next[next] + next as u32, p))
-            })
-        })
-    };
-    let mut leaves = vec![0.0; 2 * rows.len()];
-    let mut first = vec![0_u32; 2 * rows.len() + 1];
-    for (from, to, probability) in all() {
-        if from != to {
-            leaves[from as usize] += probability;
-            first[to as usize + 1] += 1;
-        }
-    }
-    for state in 1..first.len() {
-        first[state] += first[state - 1];
-    }
-    let mut free = first.clone();
-    let mut steps = vec![Step { from: 0, probability: 0.0 }; first[first.len() - 1] as usize];
-    for (from, to, probability) in all().filter(|(from, to, _)| from != to) {
-        steps[free[to as usize] as usize] = Step { from, probability };
-        free[to as usize] += 1;
-    }
-    (first, steps, leaves)
-}
-
-/// New packets, transmissions, timeouts and fast retransmits per slot; scales `flow` to one slot.
-fn means(model: &Model, rows: &[Row], flow: &mut [f64]) -> [f64; 4] {
-    let (mut slots, mut sums) = (0.0, [0.0; 4]);
-    for (row, flow) in rows.iter().zip(flow.chunks_exact(2)) {
-        let both = flow[0] + flow[1];
-        slots += both * f64::from(row.slots);
-        if row.is_new {
-            sums[0] += flow[0] * model.channel.p_bg() + flow[1] * model.channel.p_gg();
-        }
-        if row.sent {
-            sums[1] += both;
-        }
-        sums[2] += both * f64::from(row.timeouts);
-        sums[3] += both * f64::from(row.fast_retransmits);
-    }
-    for flow in flow {
-        *flow /= slots;
-    }
-    sums.map(|sum| sum / slots)
 }
 
 #[cfg(test)]
@@ -684,7 +430,7 @@ mod tests {
     fn what_cannot_be_solved_is_refused_in_one_line() {
         let good = model(Variant::Reno, 4, 3, None);
         let message = |model: &Model, ack_delay_slots| {
-            exact_delayed(model, ack_delay_slots, 100).unwrap_err().to_string()
+            crate::exact_delayed(model, ack_delay_slots, 100).unwrap_err().to_string()
         };
         assert_eq!(
             message(&Model { variant: Variant::Sack, ..good }, 1),
