@@ -44,6 +44,7 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup) {
     let source = match &flow.traffic {
         TrafficSetup::Arrivals { tcp, rate_per_s, segments } => {
             network.arrivals.push(Arrivals {
+                name: flow.name.clone(),
                 tcp: Tcp { config: tcp.config, congestion: None },
                 carriage: carriage(Some(tcp)),
                 start: SimTime::ZERO,
@@ -61,6 +62,7 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup) {
     };
     for number in 0..flow.count {
         network.flows.push(FlowConfig {
+            name: format!("{}.{number}", flow.name),
             source: source.clone(),
             carriage: carriage(flow.tcp()),
             start: flow.start + flow.stagger * u64::from(number),

@@ -68,6 +68,7 @@ fn dumbbell(case: &str, segments: u64) -> Network {
     let link =
         |queue| LinkConfig { rate_bps: Some(45e6 * share), delay: MS * 20, queue, loss: Box::new(Lossless) };
     let flow = |i: u64| FlowConfig {
+        name: String::new(),
         source: Source::Tcp(tcp(case)),
         carriage: Carriage {
             packet_size: 1000,

@@ -98,18 +98,17 @@ impl<O: Observer, C: Capture, L: Layout> Engine<O, C, L> {
         let flows: Vec<Flow> = (0..)
             .zip(&flows)
             .map(|(i, config)| {
-                let stream = || seed.stream(&format!("workload.on-off.{i}"));
+                let stream = || seed.stream(&format!("workload.on-off.{}", config.name));
                 Flow::new(config, i, lines(&config.carriage), measures_delays, stream)
             })
             .collect();
         let groups = arrivals
             .into_iter()
-            .enumerate()
-            .map(|(i, config)| Group {
+            .map(|config| Group {
                 lines: lines(&config.carriage),
+                times: seed.stream(&format!("workload.arrivals.{}", config.name)),
+                sizes: seed.stream(&format!("workload.segments.{}", config.name)),
                 config,
-                times: seed.stream(&format!("workload.arrivals.{i}")),
-                sizes: seed.stream(&format!("workload.segments.{i}")),
                 statistics: ArrivalStatistics::default(),
             })
             .collect();
@@ -228,7 +227,12 @@ impl<O: Observer, C: Capture, L: Layout> Engine<O, C, L> {
         let Group { config, lines, sizes, statistics, .. } = &mut self.groups[group as usize];
         let mut tcp = config.tcp.clone();
         tcp.config.segments = Some((config.segments.sample(sizes).ceil() as u64).max(1));
-        let config = FlowConfig { source: Source::Tcp(tcp), carriage: config.carriage, start: self.net.now };
+        let config = FlowConfig {
+            name: String::new(),
+            source: Source::Tcp(tcp),
+            carriage: config.carriage,
+            start: self.net.now,
+        };
         let stream = || unreachable!("arrivals are TCP");
         let mut flow = Flow::new(&config, place, *lines, self.measures_delays, stream);
         (flow.id, flow.arrivals) = (self.next_id, Some(group));
@@ -359,6 +363,7 @@ mod tests {
         Network {
             flows: Vec::new(),
             arrivals: vec![Arrivals {
+                name: "files".to_owned(),
                 tcp: Tcp { config, congestion: None },
                 carriage: Carriage {
                     packet_size: 1000,

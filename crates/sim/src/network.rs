@@ -72,6 +72,8 @@ pub struct Carriage {
 /// One flow. Its data go along the path, its acknowledgements back.
 #[derive(Clone, Debug)]
 pub struct FlowConfig {
+    /// Names the random stream of its workload, `workload.on-off.NAME`: flows with one name do the same.
+    pub name: String,
     /// Who sends, and how much.
     pub source: Source,
     /// How its packets travel.
@@ -83,6 +85,8 @@ pub struct FlowConfig {
 /// TCP flows that come at random times, each with something to send, and go when it is delivered.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
+    /// Names its random streams, `workload.arrivals.NAME` and `workload.segments.NAME`.
+    pub name: String,
     /// What each of them is like; the number of segments is drawn.
     pub tcp: Tcp,
     /// How their packets travel.
@@ -120,8 +124,8 @@ pub struct Network {
     pub warmup: SimTime,
     /// When to stop.
     pub stop: StopRule,
-    /// Of the random streams of the workloads: `workload.on-off.I` of flow I, `workload.arrivals.I` and
-    /// `workload.segments.I` of arrivals I.
+    /// Of the random streams of the workloads, which have the names of the flows: one flow more shifts
+    /// nobody's draws.
     pub seed: RunSeed,
 }
 

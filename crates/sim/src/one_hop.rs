@@ -90,7 +90,7 @@ impl From<OneHop> for Network {
             loss,
         };
         Self {
-            flows: vec![FlowConfig { source, carriage, start: SimTime::ZERO }],
+            flows: vec![FlowConfig { name: String::new(), source, carriage, start: SimTime::ZERO }],
             arrivals: Vec::new(),
             forward: vec![link(forward)],
             reverse: vec![link(reverse)],

@@ -41,12 +41,18 @@ fn carriage(sender_access: SimTime, receiver_access: SimTime) -> Carriage {
 
 fn tcp_flow(config: TcpConfig, sender_access: SimTime) -> FlowConfig {
     let source = Source::Tcp(Tcp { config, congestion: None });
-    FlowConfig { source, carriage: carriage(sender_access, SimTime::ZERO), start: SimTime::ZERO }
+    FlowConfig {
+        name: String::new(),
+        source,
+        carriage: carriage(sender_access, SimTime::ZERO),
+        start: SimTime::ZERO,
+    }
 }
 
 /// 1000 bytes each millisecond.
 fn udp_flow(on_off: OnOff) -> FlowConfig {
     FlowConfig {
+        name: String::new(),
         source: Source::Udp(on_off),
         carriage: carriage(SimTime::ZERO, SimTime::ZERO),
         start: SimTime::ZERO,
@@ -191,6 +197,7 @@ fn poisson_packets_wait_as_pollaczek_and_khinchine_say() {
         let mut network = network(Vec::new(), None, StopRule::At(MS * 500_000));
         network.warmup = MS * 1000;
         network.arrivals = vec![Arrivals {
+            name: "files".to_owned(),
             tcp: Tcp { config: tcp(Flavour::Rfc, Variant::Sack, 10, None), congestion: None },
             carriage: carriage(SimTime::ZERO, SimTime::ZERO),
             start: SimTime::ZERO,
@@ -226,6 +233,7 @@ fn sizes_of_files_are_drawn() {
     let pareto = Distribution::BoundedPareto { shape: 1.2, min: 2.0, max: 200.0 };
     let mut network = network(Vec::new(), None, StopRule::At(MS * 300_000));
     network.arrivals = vec![Arrivals {
+        name: "files".to_owned(),
         tcp: Tcp { config: tcp(Flavour::Rfc, Variant::Sack, 1000, None), congestion: None },
         carriage: carriage(MS, MS),
         start: MS * 1000,
@@ -395,6 +403,7 @@ fn what_cannot_be_is_refused_in_one_line() {
     let flow = || tcp_flow(tcp(Flavour::Rfc, Variant::Sack, 10, None), SimTime::ZERO);
     let build = || network(vec![flow()], None, StopRule::At(MS));
     let arrivals = Arrivals {
+        name: "files".to_owned(),
         tcp: Tcp { config: tcp(Flavour::Rfc, Variant::Sack, 10, None), congestion: None },
         carriage: carriage(MS, MS),
         start: SimTime::ZERO,
@@ -504,6 +513,7 @@ fn any_flow() -> impl Strategy<Value = FlowConfig> {
     ];
     (source, 0u64..20_000, 0u64..20_000, 0u64..2_000).prop_map(|(source, sender, receiver, start)| {
         FlowConfig {
+            name: String::new(),
             source,
             carriage: carriage(SimTime::from_micros(sender), SimTime::from_micros(receiver)),
             start: MS * start,
@@ -533,6 +543,7 @@ proptest! {
             }).collect()
         };
         let arrivals = Arrivals {
+            name: "files".to_owned(),
             tcp: Tcp { config: tcp(Flavour::Rfc, Variant::Sack, 20, None), congestion: None },
             carriage: carriage(MS, MS),
             start: SimTime::ZERO,
