@@ -26,7 +26,7 @@ const TEXT: &str = r#"
     off = "1 s"
 "#;
 
-fn rows(set: Value) -> (Plan, Vec<Row>) {
+fn rows(set: &Value) -> (Plan, Vec<Row>) {
     let overrides: Overrides = serde_json::from_value(json!({ "set": set })).unwrap();
     let plan = Plan::load(TEXT, "test.toml", &overrides).unwrap();
     let mut rows = Vec::new();
@@ -35,7 +35,7 @@ fn rows(set: Value) -> (Plan, Vec<Row>) {
     (plan, rows)
 }
 
-fn result(set: Value) -> PointResult {
+fn result(set: &Value) -> PointResult {
     let (plan, rows) = rows(set);
     summarise(&plan, &rows).remove(0)
 }
@@ -66,7 +66,7 @@ fn whole(result: &PointResult, metric: &str) -> f64 {
 
 #[test]
 fn the_whole_is_the_sum_of_its_flows() {
-    let result = result(json!([]));
+    let result = result(&json!([]));
     let names: Vec<&str> = result.flows.iter().map(|flow| flow.name.as_str()).collect();
     assert_eq!(names, ["bulk", "files", "voice"]);
     for metric in ["goodput_bps", "segments_sent", "retransmissions", "segments_delivered", "timeouts"] {
@@ -85,7 +85,7 @@ fn the_whole_is_the_sum_of_its_flows() {
 
 #[test]
 fn links_have_names_and_books() {
-    let result = result(json!([]));
+    let result = result(&json!([]));
     let names: Vec<&str> = result.links.iter().map(|link| link.name).collect();
     assert_eq!(names, ["wired", "forward", "reverse", "wired_reverse"]);
     assert!(link(&result, "forward", "link_utilisation") > 0.95);
@@ -107,7 +107,7 @@ fn one_flow_more_shifts_nobodys_draws() {
     ]);
     let mut more = quiet.as_array().unwrap().clone();
     more.push(json!(["flows.alarm", { "traffic": "udp", "rate": "10 kbit/s", "on": "1 s", "off": "3 s" }]));
-    let [(_, before), (_, after)] = [rows(quiet), rows(Value::Array(more))];
+    let [(_, before), (_, after)] = [rows(&quiet), rows(&Value::Array(more))];
     for (before, after) in before.iter().zip(&after) {
         for metric in
             ["flow:files.segments_delivered", "flow:files.flows_completed", "flow:voice.segments_sent"]
@@ -121,7 +121,7 @@ fn one_flow_more_shifts_nobodys_draws() {
 #[test]
 fn disciplines_do_what_they_are_for() {
     let with = |discipline: &str, ecn: bool| {
-        result(json!([
+        result(&json!([
             ["flows.bulk.tcp.rfc.ecn", ecn],
             ["link.queue", { "limit": "600 packets" }],
             ["link.queue", if discipline == "drop-tail" { json!({}) } else { json!({ "discipline": discipline }) }],
