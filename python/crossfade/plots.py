@@ -501,7 +501,7 @@ def _look(key: tuple[Cell, ...], by: list[str], curves: list[tuple[Cell, ...]]) 
 
 def curve_word(column: str, value: Cell) -> str:
     """What a curve is called in the legend, by one column and its value."""
-    if isinstance(value, str):
+    if isinstance(value, str) and not value[:1].isdigit():  # a quantity is told by its key, as a number is
         return WORDS.get(value, value)
     last = column.rsplit(".", 1)[-1]
     return f"{SYMBOLS.get(last, last)} = {'none' if value is None else value}"

@@ -90,9 +90,9 @@ def plot(
             if len(panels) > 1:
                 axes.set_title(key, fontsize="medium", loc="left")
         grid[-1, 0].set_xlabel("Time (s)")
-        middle = (len(panels) - 1) // 2
-        grid[middle, 0].set_ylabel(NAMES[y])
-        _legend(grid[0, 0])
+        grid[-1, 0].set_xlim(0.0, max(plots.number(time) for time in table.cells("time_s")) or 1.0)
+        drawn.supylabel(NAMES[y], fontsize="medium")
+        _legend(list(grid[:, 0]))
         if title:
             drawn.suptitle(plots.typeset(title), fontsize="medium", wrap=True)
 
@@ -156,14 +156,13 @@ def _draw_state(axes: Axes, timelines: Sequence[Timeline], y: str, told_by: Sequ
                 markeredgecolor="black",
                 markeredgewidth=0.4,
             )
-        if y == "cwnd":
+        if y == "cwnd" and not several_flows:  # thresholds of many flows hide their windows
             xs, thresholds = _steps(timeline, "ssthresh")
             axes.plot(
                 xs, thresholds, color=color, linestyle=(0, (4, 2)), drawstyle="steps-post", linewidth=0.5, alpha=0.7
             )
     # The threshold begins anywhere, also far above every window.
     axes.set_ylim(0.0, 1.08 * highest or 1.0)
-    axes.set_xlim(left=0.0)
 
 
 def _steps(timeline: Timeline, name: str) -> tuple[list[float], list[float]]:
@@ -208,7 +207,6 @@ def _draw_sequence(axes: Axes, timelines: Sequence[Timeline]) -> None:
         timeouts = timeline.times("timeout")
         axes.plot(timeouts, timeline.values("seq", "timeout"), linestyle="none", marker="X", color="#000000")
     axes.set_ylim(bottom=0.0)
-    axes.set_xlim(left=0.0)
 
 
 def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
@@ -219,21 +217,22 @@ def _flow_word(timeline: Timeline, timelines: Sequence[Timeline]) -> str | None:
     return f"flow {timeline.flow}" if len(timelines) > 1 else None
 
 
-def _legend(axes: Axes) -> None:
-    """The curves; below them what the marks mean."""
+def _legend(panels: Sequence[Axes]) -> None:
+    """The curves of the first panel; below them what the marks of all panels mean."""
     from matplotlib.lines import Line2D
 
-    handles, labels = axes.get_legend_handles_labels()
+    handles, labels = panels[0].get_legend_handles_labels()
     if len(handles) > MOST_IN_LEGEND:
         handles, labels = [], []
-    for marker, text in _marks_drawn(axes):
+    for marker, text in _marks_drawn(panels):
         handles.append(Line2D([], [], color="#555555", marker=marker, linestyle="none"))
         labels.append(text)
     if handles:
-        axes.legend(handles, labels)
+        panels[0].legend(handles, labels)
 
 
-def _marks_drawn(axes: Axes) -> Iterator[tuple[str, str]]:
-    present = {line.get_marker() for line in axes.get_lines() if len(line.get_xdata()) > 0}  # type: ignore[arg-type]
+def _marks_drawn(panels: Sequence[Axes]) -> Iterator[tuple[str, str]]:
+    lines = [line for axes in panels for line in axes.get_lines()]
+    present = {line.get_marker() for line in lines if len(line.get_xdata()) > 0}  # type: ignore[arg-type]
     meanings = [*MARKS.values(), (".", "sent"), ("s", "sent again"), ("x", "lost or dropped")]
     yield from ((marker, text) for marker, text in meanings if marker in present)
