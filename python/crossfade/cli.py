@@ -217,7 +217,7 @@ def run(
     if json:
         print(results.to_json())
     elif not (quiet or outputs.on_stdout):
-        report.print_results(results, report.console())
+        report.print_results(results, report.console(), y)
     report.print_warnings(results.warnings, report.console(stderr=True))
     outputs.write(results.table(), x, y, by, results.title, log_y)
 

@@ -112,6 +112,10 @@ WORDS = {
     "reno": "Reno",
     "newreno": "NewReno",
     "sack": "SACK",
+    "cubic": "CUBIC",
+    "red": "RED",
+    "codel": "CoDel",
+    "fq-codel": "FQ-CoDel",
     "iid": "i.i.d.",
 }
 # Columns whose numbers need their symbol beside them in the legend.
@@ -122,6 +126,8 @@ SYMBOLS = {
     "k": "$K$",
     "dupthresh": "$K$",
     "p_e": "$P_E$",
+    "drops": "lost",
+    "delayed_ack": "delayed ACK",
 }
 
 # In the order of drawing: what is simulated lies on top.
@@ -176,8 +182,7 @@ def plot(
         if unit:
             axes.set_xlabel(f"{axis_name(x)} ({unit})")
         if log_y:
-            axes.set_ylim(auto=True)
-            axes.set_yscale("log")
+            _make_log(axes, y)
         if title:
             axes.set_title(typeset(title), fontsize="medium", wrap=True)
 
@@ -402,7 +407,9 @@ def _part(table: Table, records: list[dict[str, Cell]], method: str, x: str, y: 
         return
     present = [record for record in records if record[y] is not None]
     if present:
-        sides = None if beside is None else [0.0 if math.isnan(n) else n for n in numbers(beside, present)]
+        sides = None
+        if beside is not None and any(record[beside] is not None for record in present):
+            sides = [0.0 if math.isnan(n) else n for n in numbers(beside, present)]
         yield Part(method, numbers(x, present), numbers(y, present), sides)
 
 
@@ -455,6 +462,20 @@ def _finish(axes: Axes, table: Table, x: str, y: str, drawn: set[str], with_lege
         axes.set_ylim(0.0, 1.03)
     if with_legend or len(drawn) > 1:
         _legend(axes, drawn)
+
+
+def _make_log(axes: Axes, y: str) -> None:
+    """A logarithmic y axis with plain numbers, also at 2 and 5 where it spans less than three decades."""
+    from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullFormatter
+
+    axes.set_ylim(auto=True)
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    is_rate = y.endswith("_bps") and "/" not in y
+    words = EngFormatter(sep=" ") if is_rate else FuncFormatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_major_formatter(words)
+    axes.yaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
+    axes.yaxis.set_minor_formatter(words if high < 1000.0 * low else NullFormatter())
 
 
 def _legend(axes: Axes, drawn: set[str]) -> None:
