@@ -118,7 +118,10 @@ def rtt_unfairness() -> Records:
         }
 
     return _beside(
-        _run("rtt-unfairness"), "tcp.variant", {"flows.far.access_delay": "access delay of the far one"}, cells
+        _run("rtt-unfairness"),
+        "tcp.variant",
+        {"flows.far.access_delay": "access delay of the far one"},
+        cells,
     )
 
 
@@ -129,7 +132,7 @@ def cubic_against_reno() -> Records:
     def cells(point: cf.Point, name: str) -> dict[str, float | str | None]:
         p = point.axes["channel.p_e"]
         window = point.value("goodput_bps") * point.value("rtt_mean_s") / (8 * 1448)
-        # RFC 9438 section 5.1: at one loss every 1/p segments; in the Reno-friendly region CUBIC has Reno's window.
+        # RFC 9438 section 5.1, one loss every 1/p segments; in the Reno-friendly region CUBIC's is Reno's.
         reno = 1.2247 / p**0.5
         law = reno if name == "sack" else max(reno, 1.054 * (rtt / p) ** 0.75)
         return {f"{words[name]}: window": f"{window:.3g}", f"{words[name]}: formula": f"{law:.3g}"}
@@ -150,7 +153,11 @@ def ack_path() -> Records:
 
 
 def ack_loss() -> Records:
-    over = {"tcp.rfc.delayed_ack": ["200 ms"], "reverse.rate": ["1 Mbit/s"], "reverse.channel.p_e": [0, 0.1, 0.3, 0.5]}
+    over = {
+        "tcp.rfc.delayed_ack": ["200 ms"],
+        "reverse.rate": ["1 Mbit/s"],
+        "reverse.channel.p_e": [0, 0.1, 0.3, 0.5],
+    }
     results = _run("ack-path", set={"reverse.channel.model": "iid"}, over=over, runs=10)
     return [
         {
@@ -168,7 +175,7 @@ def _beside(
     rows: Mapping[str, str],
     cells: Callable[[cf.Point, str], Mapping[str, float | str | None]],
 ) -> Records:
-    """A row for each value of the other axes, and beside each other what ``cells`` says of each value of ``across``."""
+    """A row for each value of the other axes; side by side what ``cells`` says of each value of ``across``."""
     found: dict[str, dict[str, float | str | None]] = {}
     for point in results.points:
         key = {title: point.axes[axis] for axis, title in rows.items()}

@@ -256,7 +256,7 @@ def column_list(by: str | Sequence[str] | None) -> list[str] | None:
 
 
 def with_ratio(table: Table, y: str | None) -> Table:
-    """The table, with a column more where ``y`` is the ratio of two, as ``short.goodput_bps/long.goodput_bps``.
+    """The table, with a column more where ``y`` is the ratio of two (``a.goodput_bps/b.goodput_bps``).
 
     It is the ratio of the means. Its interval holds however the two depend on each other: the relative
     half-widths add up.
@@ -294,9 +294,7 @@ def in_numbers(table: Table, name: str) -> tuple[Table, str]:
         for quantity in found
     ]
     index = table.columns.index(name)
-    rows = [
-        [*row[:index], value, *row[index + 1 :]] for row, value in zip(table.rows, values, strict=True)
-    ]
+    rows = [[*row[:index], value, *row[index + 1 :]] for row, value in zip(table.rows, values, strict=True)]
     return Table(table.columns, rows), unit
 
 

@@ -53,7 +53,8 @@ class Table:
 
     def to_csv(self) -> str:
         """CSV text. A number is written in the shortest form that reads back as the same number."""
-        return "".join(csv_line(line) + "\n" for line in [self.columns, *self.rows])
+        lines: list[Sequence[Cell]] = [self.columns, *self.rows]
+        return "".join(csv_line(line) + "\n" for line in lines)
 
     @classmethod
     def from_csv(cls, text: str, name: str = "table") -> Table:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crossfade import plots
 from crossfade.errors import ResultsError
@@ -77,8 +77,8 @@ def plot(
     names, panels = _panels(table, by, alone=y == "seq")
     if len(panels) > MOST_PANELS:
         raise ResultsError(
-            f"nothing to draw: {len(panels)} panels are too many (at most {MOST_PANELS}); take fewer points, or "
-            f"say what tells the curves of a panel apart (--by)"
+            f"nothing to draw: {len(panels)} panels are too many (at most {MOST_PANELS}); take fewer points, "
+            f"or say what tells the curves of a panel apart (--by)"
         )
     with plots.figure(file, height=max(1.0, 0.25 + 0.55 * len(panels))) as drawn:
         grid = drawn.subplots(len(panels), 1, sharex=True, squeeze=False)
@@ -102,8 +102,8 @@ def _panels(
 ) -> tuple[list[str], list[tuple[str, list[Timeline]]]]:
     """The axes of the sweep, and what each panel shows, with its heading.
 
-    The last axis (or ``by``) tells the curves of a panel apart; ``alone``: nothing does, a point has a panel to
-    itself.
+    The last axis (or ``by``) tells the curves of a panel apart; ``alone``: nothing does, and a point has a
+    panel to itself.
     """
     names = table.columns[: table.columns.index("time_s")]
     curves_by = plots.column_list(by)
@@ -111,7 +111,9 @@ def _panels(
         curves_by = [] if alone else names[-1:]
     for name in curves_by:
         if name not in [*names, "flow"]:
-            raise ResultsError(f"column {name}: no axis of the events (axes: {', '.join(names) or 'none'}, flow)")
+            raise ResultsError(
+                f"column {name}: no axis of the events (axes: {', '.join(names) or 'none'}, flow)"
+            )
     found: dict[tuple[Cell, ...], Timeline] = {}
     for row in table.records():
         axes = tuple(row[name] for name in names)
@@ -138,9 +140,7 @@ def _draw_state(axes: Axes, timelines: Sequence[Timeline], y: str, told_by: Sequ
     highest = 0.0
     for index, timeline in enumerate(timelines):
         color = plots.PALETTE[index % len(plots.PALETTE)]
-        words = [
-            plots.curve_word(name, timeline.axes[i]) for name, i in zip(told_by, differing, strict=True)
-        ]
+        words = [plots.curve_word(name, timeline.axes[i]) for name, i in zip(told_by, differing, strict=True)]
         words += [f"flow {timeline.flow}"] if several_flows else []
         xs, ys = _steps(timeline, y)
         axes.plot(xs, ys, color=color, drawstyle="steps-post", linewidth=0.8, label=", ".join(words) or None)
@@ -159,7 +159,13 @@ def _draw_state(axes: Axes, timelines: Sequence[Timeline], y: str, told_by: Sequ
         if y == "cwnd" and not several_flows:  # thresholds of many flows hide their windows
             xs, thresholds = _steps(timeline, "ssthresh")
             axes.plot(
-                xs, thresholds, color=color, linestyle=(0, (4, 2)), drawstyle="steps-post", linewidth=0.5, alpha=0.7
+                xs,
+                thresholds,
+                color=color,
+                linestyle=(0, (4, 2)),
+                drawstyle="steps-post",
+                linewidth=0.5,
+                alpha=0.7,
             )
     # The threshold begins anywhere, also far above every window.
     axes.set_ylim(0.0, 1.08 * highest or 1.0)
@@ -182,7 +188,7 @@ def _draw_sequence(axes: Axes, timelines: Sequence[Timeline]) -> None:
         for time, seq in zip(timeline.times("send"), timeline.values("seq", "send"), strict=True):
             (first if seq > highest else again).append((time, seq))
             highest = max(highest, seq)
-        dots = {"linestyle": "none", "markeredgewidth": 0.0, "color": color}
+        dots: dict[str, Any] = {"linestyle": "none", "markeredgewidth": 0.0, "color": color}
         axes.plot(*_columns(first), marker=".", markersize=2.4, **dots, label=_flow_word(timeline, timelines))
         axes.plot(*_columns(again), marker="s", **{**dots, "markersize": 3.0, "color": "#000000"})
         missing = ("lost", "queue_drop")
