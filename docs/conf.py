@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import random
+import sys
 from contextlib import redirect_stdout
 from dataclasses import replace
 from itertools import product
@@ -16,6 +17,10 @@ import crossfade as cf
 from crossfade import report
 from crossfade.cli import main
 from crossfade.papers import PAPERS, verdict_table
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from classics_gallery import make_classics
 
 project = "Crossfade"
 author = "The Crossfade developers"
@@ -57,6 +62,7 @@ def make_gallery(_: Sphinx) -> None:
     (GALLERY / "energy.csv").write_text(energy().to_csv())
     printed("run", "formulas-against-memory", "--quiet", "--plot", str(GALLERY / "formulas.png"))
     make_fits()
+    make_classics(GALLERY)
     for key, paper in PAPERS.items():
         for name in paper.FIGURES:
             outputs = ["--csv", str(GALLERY / f"{key}-{name}.csv")]

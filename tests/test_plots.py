@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import crossfade as cf
-from crossfade.plots import choose, is_log_spaced
-from crossfade.tables import Table
+from crossfade.errors import ResultsError
+from crossfade.plots import choose, in_numbers, is_log_spaced, with_ratio
+from crossfade.tables import Cell, Table
 from tests.conftest import Cli
 
 BEGINNINGS = {".png": b"\x89PNG\r\n\x1a\n", ".pdf": b"%PDF-", ".svg": b"<?xml"}
@@ -99,3 +100,53 @@ def test_analysis_is_drawn_where_the_table_has_it(tmp_path: Path) -> None:
     without, with_lines = ((tmp_path / f"{name}.svg").read_text() for name in ("without", "with"))
     assert "FillBetween" in with_lines
     assert "FillBetween" not in without
+
+
+QUANTITIES = Table(
+    ["reverse.rate", "method", "a.goodput_bps", "a.goodput_bps_ci95", "b.goodput_bps", "b.goodput_bps_ci95"],
+    [
+        ["500 kbit/s", "simulation", 6.0, 0.6, 2.0, 0.1],
+        ["1 Mbit/s", "simulation", 6.0, None, 3.0, 0.3],
+        ["2 Mbit/s", "simulation", 6.0, 0.6, 0.0, 0.0],
+    ],
+)
+
+
+def test_quantities_are_numbers_on_an_axis() -> None:
+    assert choose(QUANTITIES, None, "a.goodput_bps", None)[0] == "reverse.rate"
+    table, unit = in_numbers(QUANTITIES, "reverse.rate")
+    assert (table.cells("reverse.rate"), unit) == ([5e5, 1e6, 2e6], "bit/s")
+    one_unit = Table(["delay"], [["5 ms"], [None], ["20 ms"]])
+    assert in_numbers(one_unit, "delay") == (Table(["delay"], [[5.0], [None], [20.0]]), "ms")
+    assert in_numbers(RESULTS, "p_e") == (RESULTS, "")
+    mixed: list[list[Cell]] = [["5 ms", "unlimited"], ["5 ms", "5 B"], ["5 miles", "6 miles"], ["5 ms", 6.0]]
+    for words in mixed:
+        with pytest.raises(ResultsError, match="holds words"):
+            choose(
+                Table(["delay", "goodput_bps"], [[cell, 1.0] for cell in words]), "delay", "goodput_bps", None
+            )
+
+
+def test_the_ratio_of_two_columns_has_an_interval_that_holds(tmp_path: Path) -> None:
+    name = "a.goodput_bps/b.goodput_bps"
+    table = with_ratio(QUANTITIES, name)
+    assert table.cells(name) == [3.0, 2.0, None]
+    # 10 % and 5 % of 3; without both intervals there is none.
+    widths = table.cells(f"{name}_ci95")
+    assert widths[0] == pytest.approx(0.45)
+    assert widths[1:] == [None, None]
+    assert with_ratio(QUANTITIES, "a.goodput_bps") is QUANTITIES
+    with pytest.raises(ResultsError, match=r"c\.goodput_bps"):
+        with_ratio(QUANTITIES, "a.goodput_bps/c.goodput_bps")
+    cf.plot(QUANTITIES, tmp_path / "ratio.svg", y=name)
+    text = (tmp_path / "ratio.svg").read_text()
+    assert "<!-- a.goodput_bps / b.goodput_bps -->" in text
+    assert "<!-- Rate of the way back (bit/s) -->" in text
+
+
+def test_a_logarithmic_axis_has_plain_numbers(tmp_path: Path) -> None:
+    table = Table(["x", "y"], [[1, 0.02], [2, 0.3], [3, 4.0]])
+    cf.plot(table, tmp_path / "log.svg", x="x", y="y", log_y=True)
+    text = (tmp_path / "log.svg").read_text()
+    for word in ("0.05", "0.1", "1", "2"):
+        assert f"<!-- {word} -->" in text

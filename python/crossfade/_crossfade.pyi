@@ -111,10 +111,10 @@ class Plan:
         ...}, ...]``. A metric that no run defines is absent; ``ci95`` is null from a single run.
         """
 
-    def events(self) -> str:
-        """The events of run 0 of the only point, as CSV text.
+    def events(self) -> list[str]:
+        """The events of run 0 of each point, each as CSV text.
 
-        Raises ScenarioError if there are several points, KeyboardInterrupt on Ctrl-C.
+        Raises ScenarioError if there are more than 20 points, KeyboardInterrupt on Ctrl-C.
         """
 
     def pcap(self, ipv6: bool) -> bytes:
@@ -124,7 +124,7 @@ class Plan:
         """
 
     def events_with_congestion_control(self, control: CongestionControl) -> str:
-        """The same with a Python object for a congestion control, whose exceptions are raised.
+        """Those of the only point with a Python object for a congestion control, whose exceptions are raised.
 
         Raises ScenarioError if there are several points, or ``control`` has a window that none can use;
         KeyboardInterrupt on Ctrl-C.

@@ -10,12 +10,12 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, cast
 
-from crossfade import _crossfade, errors, plots
+from crossfade import _crossfade, errors, plots, timelines
 from crossfade.files import read_scenario, read_text
 from crossfade.progress import ProgressBar
-from crossfade.results import Estimate, Point, Results
+from crossfade.results import Estimate, Point, Results, label
 from crossfade.store import Cache, open_cache
-from crossfade.tables import Table
+from crossfade.tables import Table, csv_line
 
 # More threads than any machine has cores; a larger number is a slip of the pen.
 MOST_JOBS = 1024
@@ -199,10 +199,24 @@ def check(
 def events(
     scenario: Scenario, *, set: Values | None = None, over: Values | None = None, seed: int | None = None
 ) -> str:
-    """Every event of run 0 of a single point as CSV text (time_s, event, flow, seq, cwnd, ...)."""
+    """Every event of run 0 as CSV text (time_s, event, flow, seq, cwnd, ...).
+
+    Of a scenario with a sweep, the events of each of its points (20 at the most), one after the other, behind
+    columns for the axes.
+    """
     plan = _load(scenario, set=set, over=over, runs=None, precision=None, seed=seed, methods=None)
     with _translated():
-        return plan.events()
+        texts = plan.events()
+    description = json.loads(plan.describe())
+    if not (axes := description["axes"]):
+        return texts[0]
+    rows: list[str] = []
+    for point, text in zip(description["points"], texts, strict=True):
+        header, *lines = text.splitlines(keepends=True)
+        rows = rows or [csv_line(axes) + "," + header]
+        before = csv_line(label(point["axes"][axis]) for axis in axes)
+        rows += [f"{before},{line}" for line in lines]
+    return "".join(rows)
 
 
 def pcap(
@@ -289,19 +303,27 @@ def plot(
     y: str | None = None,
     by: str | Sequence[str] | None = None,
     title: str = "",
+    log_y: bool = False,
 ) -> None:
     """Draw results, a table, or a CSV file of either, as PNG, PDF or SVG by the ending of ``path``.
 
     ``x`` is the column across (default: the numeric axis with most values), ``y`` the metric (default:
-    throughput or goodput), ``by`` the columns that tell the curves apart (default: the other axes).
-    Simulation is drawn as marks with their 95 % intervals, exact analysis as lines, bounds as bands, a
-    formula as dashes.
+    throughput or goodput) or the ratio of two (``"a.goodput_bps/b.goodput_bps"``), ``by`` the columns that
+    tell the curves apart (default: the other axes). Simulation is drawn as marks with their 95 % intervals,
+    exact analysis as lines, bounds as bands, a formula as dashes.
+
+    Of events (:func:`events`), ``y`` is drawn over time: ``cwnd`` (default) with ``ssthresh`` as thin dashes
+    and marks for fast retransmits and timeouts, another variable of the sender, or ``seq``, the time-sequence
+    plot. The last axis of a sweep, or ``by``, tells curves apart; the other axes have a panel each value.
     """
     if isinstance(results, Results):
         table, title = results.table(), title or results.title
     else:
         table = results if isinstance(results, Table) else Table.read(results)
-    plots.plot(table, fspath(path), x=x, y=y, by=by, title=title)
+    if timelines.is_events(table):
+        timelines.plot(table, fspath(path), x=x, y=y, by=by, title=title)
+    else:
+        plots.plot(table, fspath(path), x=x, y=y, by=by, title=title, log_y=log_y)
 
 
 def _load(

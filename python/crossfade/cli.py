@@ -104,8 +104,12 @@ XOption = Annotated[
     str | None, typer.Option("--x", metavar="COLUMN", help="What runs along the figure's x axis.")
 ]
 YOption = Annotated[
-    str | None, typer.Option("--y", metavar="COLUMN", help="The metric on the figure's y axis.")
+    str | None,
+    typer.Option(
+        "--y", metavar="COLUMN", help="The metric on the figure's y axis, or the ratio of two (A/B)."
+    ),
 ]
+LogYOption = Annotated[bool, typer.Option("--log-y", help="Make the figure's y axis logarithmic.")]
 ByOption = Annotated[
     str | None,
     typer.Option("--by", metavar="COLUMNS", help="What tells the figure's curves apart, by commas."),
@@ -155,12 +159,13 @@ def run(
     x: XOption = None,
     y: YOption = None,
     by: ByOption = None,
+    log_y: LogYOption = False,
     events: Annotated[
         Path | None,
         typer.Option(
             "--events",
             metavar="FILE",
-            help="Write every event of the first run as CSV (a scenario of one point).",
+            help="Write every event of the first run of each point as CSV (at most 20 points).",
         ),
     ] = None,
     pcap: Annotated[
@@ -213,9 +218,9 @@ def run(
     if json:
         print(results.to_json())
     elif not (quiet or outputs.on_stdout):
-        report.print_results(results, report.console())
+        report.print_results(results, report.console(), y)
     report.print_warnings(results.warnings, report.console(stderr=True))
-    outputs.write(results.table(), x, y, by, results.title)
+    outputs.write(results.table(), x, y, by, results.title, log_y)
 
 
 @app.command()
@@ -409,11 +414,12 @@ def fit(
 @app.command()
 def plot(
     results: Annotated[
-        Path, typer.Argument(metavar="RESULTS", help="A CSV file written by run or paper --csv.")
+        Path, typer.Argument(metavar="RESULTS", help="A CSV file written by --csv or --events.")
     ],
     x: XOption = None,
     y: YOption = None,
     by: ByOption = None,
+    log_y: LogYOption = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -421,14 +427,17 @@ def plot(
         ),
     ] = None,
 ) -> None:
-    """Draw a results table: simulation as marks with 95 % intervals.
+    """Draw a results table: simulation as marks with 95 % intervals. Draw events: the sender over time.
 
     \b
     crossfade run quickstart --csv results.csv
     crossfade plot results.csv --y timeouts --out timeouts.pdf
+    crossfade run classics/slow-start --events events.csv
+    crossfade plot events.csv              cwnd and ssthresh
+    crossfade plot events.csv --y seq      the time-sequence plot
     """
     file = out or results.with_suffix(".png")
-    api.plot(results, file, x=x, y=y, by=by)
+    api.plot(results, file, x=x, y=y, by=by, log_y=log_y)
     print(f"wrote {file}", file=sys.stderr)
 
 
@@ -446,7 +455,9 @@ class _Outputs:
         self._plot = plot
         self.on_stdout = json or csv == "-"
 
-    def write(self, table: Table, x: str | None, y: str | None, by: str | None, title: str) -> None:
+    def write(
+        self, table: Table, x: str | None, y: str | None, by: str | None, title: str, log_y: bool = False
+    ) -> None:
         """Write the table, and the figure of it."""
         if self._csv == "-":
             print(table.to_csv(), end="")
@@ -454,7 +465,7 @@ class _Outputs:
             write_text(Path(self._csv), table.to_csv())
             print(f"wrote {self._csv}", file=sys.stderr)
         if self._plot is not None:
-            plots.plot(table, str(self._plot), x=x, y=y, by=by, title=title)
+            plots.plot(table, str(self._plot), x=x, y=y, by=by, title=title, log_y=log_y)
             print(f"wrote {self._plot}", file=sys.stderr)
 
 

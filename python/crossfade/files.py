@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import zlib
+from difflib import get_close_matches
 from pathlib import Path
 
 from crossfade.errors import CrossfadeError, OutputError, ScenarioError
@@ -84,8 +85,20 @@ def read_scenario(scenario: str | os.PathLike[str]) -> tuple[str, str]:
     if not os.path.isfile(path) and name in shipped_scenarios():
         return name, (SCENARIOS / f"{name}.toml").read_text(encoding="utf-8")
     if not os.path.exists(path):
-        shipped = ", ".join(shipped_scenarios())
-        raise ScenarioError(
-            f"{path}: no such file, and no shipped scenario of that name (there are: {shipped})"
-        )
+        raise ScenarioError(f"{path}: no such file, and no shipped scenario of that name ({_nearest(name)})")
     return str(path), read_text(path, ScenarioError)
+
+
+def _nearest(name: str) -> str:
+    """The shipped scenarios that may have been meant, else all, those of a folder together."""
+    shipped = shipped_scenarios()
+    meant = [known for known in shipped if known.rsplit("/", 1)[-1] == name]
+    meant = meant or get_close_matches(name, shipped, cutoff=0.7)
+    if meant:
+        return f"did you mean {' or '.join(meant)}?"
+    folders: dict[str, list[str]] = {}
+    for known in shipped:
+        folder, _, last = known.rpartition("/")
+        folders.setdefault(folder, []).append(last)
+    groups = [f"{folder}/{{{','.join(names)}}}" for folder, names in folders.items() if folder]
+    return f"there are: {', '.join([*folders.get('', []), *groups])}"

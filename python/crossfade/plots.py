@@ -77,7 +77,33 @@ NAMES = {
     "frame_error_rate": "Frame error rate",
     "rtt_mean_s": "Mean round-trip time (s)",
     "queue_mean_packets": "Mean queue (packets)",
+    "completion_time_s": "Completion time (s)",
+    "completion_time_p95_s": "Completion time, 95th percentile (s)",
+    "jain_fairness": "Jain's index of fairness",
+    "link_utilisation": "Link utilisation",
+    "access_delay": "Access delay, one way",
+    "link.queue.limit": "Queue limit",
+    "link.rate": "Rate of the link",
+    "reverse.rate": "Rate of the way back",
 }
+
+# The units of a scenario's quantities: what they are counted in together, and how many of those one is.
+_UNITS = {
+    "bit/s": ("bit/s", 1.0),
+    "kbit/s": ("bit/s", 1e3),
+    "Mbit/s": ("bit/s", 1e6),
+    "Gbit/s": ("bit/s", 1e9),
+    "s": ("s", 1.0),
+    "ms": ("s", 1e-3),
+    "us": ("s", 1e-6),
+    "ns": ("s", 1e-9),
+    "slots": ("slots", 1.0),
+    "packets": ("packets", 1.0),
+    "B": ("B", 1.0),
+    "kB": ("B", 1e3),
+    "MB": ("B", 1e6),
+}
+_QUANTITY = re.compile(r"([-+.0-9eE]+) *([A-Za-z/]+)")
 
 # What a curve is called, by its value.
 WORDS = {
@@ -86,6 +112,10 @@ WORDS = {
     "reno": "Reno",
     "newreno": "NewReno",
     "sack": "SACK",
+    "cubic": "CUBIC",
+    "red": "RED",
+    "codel": "CoDel",
+    "fq-codel": "FQ-CoDel",
     "iid": "i.i.d.",
 }
 # Columns whose numbers need their symbol beside them in the legend.
@@ -96,6 +126,8 @@ SYMBOLS = {
     "k": "$K$",
     "dupthresh": "$K$",
     "p_e": "$P_E$",
+    "drops": "lost",
+    "delayed_ack": "delayed ACK",
 }
 
 # In the order of drawing: what is simulated lies on top.
@@ -136,16 +168,23 @@ def plot(
     y: str | None = None,
     by: str | Sequence[str] | None = None,
     title: str = "",
+    log_y: bool = False,
 ) -> None:
     """Draw a table; see :func:`crossfade.plot`."""
     file = Path(path)
     check_plot_file(file)
+    table = with_ratio(table, y)
     x, y, curves_by = choose(table, x, y, by)
+    table, unit = in_numbers(table, x)
     with figure(file) as drawn:
         axes = drawn.subplots()
         _draw(axes, table, x, y, curves_by)
+        if unit:
+            axes.set_xlabel(f"{axis_name(x)} ({unit})")
+        if log_y:
+            _make_log(axes, y)
         if title:
-            axes.set_title(_typeset(title), fontsize="medium", wrap=True)
+            axes.set_title(typeset(title), fontsize="medium", wrap=True)
 
 
 @contextmanager
@@ -198,18 +237,70 @@ def choose(
             raise ResultsError(
                 f"nothing to draw: no usual metric; give --y (columns: {', '.join(table.columns)})"
             )
-    if by is None:
+    curves_by = column_list(by)
+    if curves_by is None:
         curves_by = [name for name in axes if name != x and len(set(table.cells(name))) > 1]
-    else:
-        curves_by = (
-            [name.strip() for name in by.split(",") if name.strip()] if isinstance(by, str) else list(by)
-        )
     for name in (x, y):
         if not _is_numeric(table.cells(name)):
             raise ResultsError(f"column {name}: holds words, and can only tell curves apart (--by)")
     for name in curves_by:
         table.cells(name)
     return x, y, curves_by
+
+
+def column_list(by: str | Sequence[str] | None) -> list[str] | None:
+    """The columns that ``--by`` names, None where it does not say."""
+    if isinstance(by, str):
+        return [name.strip() for name in by.split(",") if name.strip()]
+    return None if by is None else list(by)
+
+
+def with_ratio(table: Table, y: str | None) -> Table:
+    """The table, with a column more where ``y`` is the ratio of two (``a.goodput_bps/b.goodput_bps``).
+
+    It is the ratio of the means. Its interval holds however the two depend on each other: the relative
+    half-widths add up.
+    """
+    if y is None or "/" not in y or y in table.columns:
+        return table
+    names = [name.strip() for name in y.split("/", 1)]
+
+    def of(column: str) -> list[float]:
+        return [number(cell) for cell in table.cells(column)]
+
+    above, below = (of(name) for name in names)
+    widths = [of(f"{name}_ci95") if f"{name}_ci95" in table.columns else [0.0] * len(above) for name in names]
+    rows = []
+    for row, a, b, width_a, width_b in zip(table.rows, above, below, *widths, strict=True):
+        ratio = a / b if b else math.nan
+        width = abs(ratio) * (width_a / a + width_b / b) if a and b else math.nan
+        rows.append([*row, *(None if math.isnan(cell) else cell for cell in (ratio, width))])
+    return Table([*table.columns, y, f"{y}_ci95"], rows)
+
+
+def in_numbers(table: Table, name: str) -> tuple[Table, str]:
+    """The table with a column of quantities (``"64 kbit/s"``) as numbers, and their unit.
+
+    The unit is that of the column where it has but one, else the common one (bit/s, s, B).
+    """
+    found = [_quantity(cell) for cell in table.cells(name)]
+    quantities = [quantity for quantity in found if quantity is not None]
+    if not quantities or _is_plain(table.cells(name)):
+        return table, ""
+    units = {unit for _, unit in quantities}
+    unit = units.pop() if len(units) == 1 else _UNITS[units.pop()][0]
+    values = [
+        None if quantity is None else quantity[0] * _UNITS[quantity[1]][1] / _UNITS[unit][1]
+        for quantity in found
+    ]
+    index = table.columns.index(name)
+    rows = [[*row[:index], value, *row[index + 1 :]] for row, value in zip(table.rows, values, strict=True)]
+    return Table(table.columns, rows), unit
+
+
+def _quantity(cell: Cell) -> tuple[float, str] | None:
+    match = _QUANTITY.fullmatch(cell) if isinstance(cell, str) else None
+    return (float(match[1]), match[2]) if match and match[2] in _UNITS else None
 
 
 def is_log_spaced(values: Sequence[float]) -> bool:
@@ -238,6 +329,13 @@ def _axis_columns(table: Table) -> list[str]:
 
 
 def _is_numeric(cells: Sequence[Cell]) -> bool:
+    """Whether the cells are numbers, or quantities of one kind."""
+    quantities = [_quantity(cell) for cell in cells if cell is not None]
+    kinds = {None if quantity is None else _UNITS[quantity[1]][0] for quantity in quantities}
+    return _is_plain(cells) or (len(kinds) == 1 and None not in kinds)
+
+
+def _is_plain(cells: Sequence[Cell]) -> bool:
     return all(cell is None or isinstance(cell, int | float) for cell in cells)
 
 
@@ -263,9 +361,9 @@ def _draw(axes: Axes, table: Table, x: str, y: str, by: list[str]) -> None:
             curves.setdefault(tuple(record[name] for name in by), []).append(record)
     drawn: set[str] = set()
     for key, records in curves.items():
-        records.sort(key=lambda record: _number(record[x]))
+        records.sort(key=lambda record: number(record[x]))
         look = _look(key, by, list(curves))
-        text = ", ".join(_curve_word(name, value) for name, value in zip(by, key, strict=True))
+        text = ", ".join(curve_word(name, value) for name, value in zip(by, key, strict=True))
         parts = list(_parts(table, records, x, y))
         for part in parts:
             _draw_part(
@@ -297,7 +395,7 @@ def _part(table: Table, records: list[dict[str, Cell]], method: str, x: str, y: 
     """The part that has values, if any has."""
 
     def numbers(name: str, chosen: list[dict[str, Cell]]) -> list[float]:
-        return [_number(record[name]) for record in chosen]
+        return [number(record[name]) for record in chosen]
 
     if method.endswith("bounds") and y == "throughput_per_slot":
         y, beside = "throughput_upper", _present(table, "throughput_lower")
@@ -307,7 +405,9 @@ def _part(table: Table, records: list[dict[str, Cell]], method: str, x: str, y: 
         return
     present = [record for record in records if record[y] is not None]
     if present:
-        sides = None if beside is None else [0.0 if math.isnan(n) else n for n in numbers(beside, present)]
+        sides = None
+        if beside is not None and any(record[beside] is not None for record in present):
+            sides = [0.0 if math.isnan(n) else n for n in numbers(beside, present)]
         yield Part(method, numbers(x, present), numbers(y, present), sides)
 
 
@@ -352,14 +452,28 @@ def _finish(axes: Axes, table: Table, x: str, y: str, drawn: set[str], with_lege
 
     axes.set_xlabel(axis_name(x))
     axes.set_ylabel(axis_name(y))
-    if is_log_spaced([_number(cell) for cell in table.cells(x) if cell is not None]):
+    if is_log_spaced([number(cell) for cell in table.cells(x) if cell is not None]):
         axes.set_xscale("log")
-    if y.endswith("_bps"):
+    if y.endswith("_bps") and "/" not in y:
         axes.yaxis.set_major_formatter(EngFormatter(sep=" "))
     if y.startswith("throughput"):
         axes.set_ylim(0.0, 1.03)
     if with_legend or len(drawn) > 1:
         _legend(axes, drawn)
+
+
+def _make_log(axes: Axes, y: str) -> None:
+    """A logarithmic y axis with plain numbers, also at 2 and 5 where it spans less than three decades."""
+    from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullFormatter
+
+    axes.set_ylim(auto=True)
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    is_rate = y.endswith("_bps") and "/" not in y
+    words = EngFormatter(sep=" ") if is_rate else FuncFormatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_major_formatter(words)
+    axes.yaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
+    axes.yaxis.set_minor_formatter(words if high < 1000.0 * low else NullFormatter())
 
 
 def _legend(axes: Axes, drawn: set[str]) -> None:
@@ -383,8 +497,10 @@ def _legend(axes: Axes, drawn: set[str]) -> None:
 
 def axis_name(column: str) -> str:
     """What stands on the axis of a column."""
+    if "/" in column:
+        return " / ".join(name.strip() for name in column.split("/"))
     last = column.rsplit(".", 1)[-1]
-    return NAMES.get(last, last.replace("_", " "))
+    return NAMES.get(column) or NAMES.get(last, last.replace("_", " "))
 
 
 def _look(key: tuple[Cell, ...], by: list[str], curves: list[tuple[Cell, ...]]) -> tuple[str, str, bool]:
@@ -402,19 +518,21 @@ def _look(key: tuple[Cell, ...], by: list[str], curves: list[tuple[Cell, ...]]) 
     return PALETTE[first % len(PALETTE)], MARKERS[second % len(MARKERS)], second == 0
 
 
-def _curve_word(column: str, value: Cell) -> str:
-    if isinstance(value, str):
+def curve_word(column: str, value: Cell) -> str:
+    """What a curve is called in the legend, by one column and its value."""
+    if isinstance(value, str) and not value[:1].isdigit():  # a quantity is told by its key, as a number is
         return WORDS.get(value, value)
     last = column.rsplit(".", 1)[-1]
     return f"{SYMBOLS.get(last, last)} = {'none' if value is None else value}"
 
 
-def _typeset(title: str) -> str:
+def typeset(title: str) -> str:
     """A title with the symbols that it spells out (f_d T) set as mathematics."""
     for spelled, symbol in {"f_d T": "$f_d T$", "W_max": "$W_\\max$", "P_E": "$P_E$"}.items():
         title = title.replace(spelled, symbol)
     return title
 
 
-def _number(cell: Cell) -> float:
+def number(cell: Cell) -> float:
+    """A cell as a number, NaN where it is none."""
     return float(cell) if isinstance(cell, int | float) else math.nan

@@ -59,8 +59,11 @@ def console(stderr: bool = False) -> Console:
     return made
 
 
-def print_results(results: Results, to: Console) -> None:
-    """All metrics of a single point; of a sweep as many of the main ones as there is room for."""
+def print_results(results: Results, to: Console, drawn: str | None = None) -> None:
+    """All metrics of a single point; of a sweep as many of the main ones as there is room for.
+
+    ``drawn`` is the metric of the figure, or the ratio of two: they come first.
+    """
     if not results.points:
         return
     if not results.axes:
@@ -68,7 +71,9 @@ def print_results(results: Results, to: Console) -> None:
         for point in results.points:
             _print_parts(point, to)
         return
-    metrics = [name for name in MAIN_METRICS if name in results.metrics]
+    wanted = [*(name.strip() for name in (drawn or "").split("/")), *MAIN_METRICS]
+    known = {*results.metrics, *results.parts}
+    metrics = [name for name in dict.fromkeys(wanted) if name in known]
     grid = _sweep(results, metrics)
     while len(metrics) > 1 and to.measure(grid, options=to.options.update(width=10**6)).maximum > to.width:
         metrics.pop()
@@ -132,7 +137,8 @@ def _sweep(results: Results, metrics: Sequence[str]) -> Grid:
     for point in results.points:
         cells = [_axis_cell(label(point.axes[axis])) for axis in results.axes]
         cells += [point.method] if several else []
-        estimates = [str(point.metrics[name]) if name in point.metrics else "-" for name in metrics]
+        found = point.metrics | point.parts
+        estimates = [str(found[name]) if name in found else "-" for name in metrics]
         grid.add_row(*cells, str(point.runs) if point.runs else "-", *estimates)
     return grid
 

@@ -158,11 +158,18 @@ class Results:
         """:meth:`to_dict` as JSON text; numbers read back exactly."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
-    def plot(self, path: str, x: str | None = None, y: str | None = None, by: str | None = None) -> None:
+    def plot(
+        self,
+        path: str,
+        x: str | None = None,
+        y: str | None = None,
+        by: str | None = None,
+        log_y: bool = False,
+    ) -> None:
         """Draw the table to a file; see :func:`crossfade.plot`."""
         from crossfade import plots
 
-        plots.plot(self.table(), path, x=x, y=y, by=by, title=self.title)
+        plots.plot(self.table(), path, x=x, y=y, by=by, title=self.title, log_y=log_y)
 
 
 def label(value: Any) -> Cell:

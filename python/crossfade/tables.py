@@ -53,8 +53,8 @@ class Table:
 
     def to_csv(self) -> str:
         """CSV text. A number is written in the shortest form that reads back as the same number."""
-        lines = [self.columns, *([_write(cell) for cell in row] for row in self.rows)]
-        return "".join(",".join(_quote(cell) for cell in line) + "\n" for line in lines)
+        lines: list[Sequence[Cell]] = [self.columns, *self.rows]
+        return "".join(csv_line(line) + "\n" for line in lines)
 
     @classmethod
     def from_csv(cls, text: str, name: str = "table") -> Table:
@@ -84,6 +84,11 @@ class Table:
         from crossfade.files import read_text
 
         return cls.from_csv(read_text(Path(path), ResultsError), str(path))
+
+
+def csv_line(cells: Iterable[Cell]) -> str:
+    """Cells as a line of CSV, without the end of the line."""
+    return ",".join(_quote(_write(cell)) for cell in cells)
 
 
 def _write(cell: Cell) -> str:

@@ -82,8 +82,8 @@ impl Plan {
         py.detach(|| to_json(&crossfade_scenario::summarise(&self.0, &rows)))
     }
 
-    /// The events of run 0 of the only point, as CSV text.
-    fn events(&self, py: Python<'_>) -> PyResult<String> {
+    /// The events of run 0 of each point, as CSV texts.
+    fn events(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let cancel = AtomicBool::new(false);
         let work = || crossfade_scenario::events(&self.0, &cancel);
         match interruptible(py, &cancel, work, |_| Ok(())) {

@@ -28,16 +28,28 @@ pub(crate) fn simulate(setup: &Setup, seed: RunSeed, cancel: &AtomicBool) -> Opt
     Some(metrics(setup, &statistics))
 }
 
-/// The events of run 0 of the only point of `plan`, as CSV; `None` if `cancel` became true.
+/// A run has some ten thousand events: those of more points would fill a memory, and no figure shows them.
+const MOST_POINTS_WITH_EVENTS: usize = 20;
+
+/// The events of run 0 of each point of `plan`, in the order of its points, each as CSV; `None` if `cancel`
+/// became true.
 ///
 /// # Errors
-/// The plan has several points.
-pub fn events(plan: &Plan, cancel: &AtomicBool) -> Result<Option<String>, ScenarioError> {
-    let point = only_point(plan, "an events file")?;
-    let mut csv = EventsCsv::new();
+/// The plan has more than 20 points.
+pub fn events(plan: &Plan, cancel: &AtomicBool) -> Result<Option<Vec<String>>, ScenarioError> {
+    let points = plan.points.len();
+    if points > MOST_POINTS_WITH_EVENTS {
+        let problem =
+            format!("events are written of at most {MOST_POINTS_WITH_EVENTS} points; the plan has {points}");
+        return Err(ScenarioError::key("sweep", problem));
+    }
     let seed = RunSeed { seed: plan.seed, run: 0 };
-    let finished = run_checked(network(&point.setup, seed), &mut csv, (), cancel);
-    Ok(finished.map(|_| csv.into_text()))
+    let of_point = |point: &Point| {
+        let mut csv = EventsCsv::new();
+        run_checked(network(&point.setup, seed), &mut csv, (), cancel)?;
+        Some(csv.into_text())
+    };
+    Ok(plan.points.iter().map(of_point).collect())
 }
 
 /// The same with the congestion control that `make` gives for the only connection, in place of its own.
@@ -49,7 +61,7 @@ pub fn events_with_congestion_control(
     make: impl Fn(&TcpConfig) -> Box<dyn CongestionControl> + Send + Sync + 'static,
     cancel: &AtomicBool,
 ) -> Result<Option<String>, ScenarioError> {
-    let point = only_point(plan, "an events file")?;
+    let point = only_point(plan, "a congestion control of one's own")?;
     let Some(tcp) = point.setup.only_bulk_tcp() else {
         return Err(ScenarioError::key(
             "flows",

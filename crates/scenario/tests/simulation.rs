@@ -178,15 +178,24 @@ fn events_show_one_loss_and_its_repair() {
         ["channel", { "model": "drop-list", "drops": [30] }],
         ["run", { "duration": "200 slots", "warmup": null }],
     ]);
-    let csv = events(&plan(json!({ "set": set })), &AtomicBool::new(false)).unwrap().unwrap();
+    let csv = &events(&plan(json!({ "set": set })), &AtomicBool::new(false)).unwrap().unwrap()[0];
     let count = |event: &str| csv.lines().filter(|line| line.split(',').nth(1) == Some(event)).count();
     assert!(csv.starts_with(
         "time_s,event,flow,seq,cwnd,ssthresh,dupacks,backoff,flight_size\n0,flow_start,0,0,1,24,"
     ));
     assert_eq!((count("lost"), count("fast_retransmit"), count("timeout")), (1, 1, 0));
     assert_eq!(count("send"), count("receive") + 1);
+}
 
-    let several = plan(json!({ "over": [["tcp.w_max", [8, 9]]] }));
-    let error = events(&several, &AtomicBool::new(false)).unwrap_err().to_string();
-    assert_eq!(error, "sweep: an events file shows one run; the plan has 2 points");
+#[test]
+fn events_of_a_sweep_are_those_of_its_points() {
+    let over = |values: Vec<u32>| plan(json!({ "over": [["tcp.w_max", values]] }));
+    let of = |plan: &Plan| events(plan, &AtomicBool::new(false)).unwrap().unwrap();
+    let both = of(&over(vec![8, 9]));
+    assert_eq!(both, [of(&over(vec![8])), of(&over(vec![9]))].concat());
+    assert_ne!(both[0], both[1]);
+
+    let error = events(&over((4..25).collect()), &AtomicBool::new(false)).unwrap_err().to_string();
+    assert_eq!(error, "sweep: events are written of at most 20 points; the plan has 21");
+    assert_eq!(events(&over(vec![8]), &AtomicBool::new(true)).unwrap(), None);
 }
