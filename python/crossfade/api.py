@@ -229,8 +229,8 @@ def pcap(
 ) -> bytes:
     """What the senders' network interfaces see in run 0 of a single point, as the bytes of a pcap file.
 
-    IPv4 (or IPv6) and TCP headers are real, with options and right checksums; the payload is zeros. Flow n has port
-    50000 + n. The handshake is not simulated: it stands at the instant of the flow's first packet.
+    IPv4 (or IPv6) and TCP headers are real, with options and right checksums; the payload is zeros. Flow n
+    has port 50000 + n. The handshake is not simulated: it stands at the instant of the flow's first packet.
     """
     plan = _load(scenario, set=set, over=over, runs=None, precision=None, seed=seed, methods=None)
     with _translated():
