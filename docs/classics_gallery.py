@@ -175,7 +175,7 @@ def _beside(
     rows: Mapping[str, str],
     cells: Callable[[cf.Point, str], Mapping[str, float | str | None]],
 ) -> Records:
-    """A row for each value of the other axes; side by side what ``cells`` says of each of ``across``."""
+    """A row for each value of the other axes: side by side, what ``cells`` says of each of ``across``."""
     found: dict[str, dict[str, float | str | None]] = {}
     for point in results.points:
         key = {title: point.axes[axis] for axis, title in rows.items()}

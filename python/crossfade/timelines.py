@@ -40,13 +40,18 @@ class Timeline:
 
     axes: tuple[Cell, ...]
     flow: Cell
-    rows: list[dict[str, Cell]] = field(default_factory=list)
+    # Where each column stands in a row.
+    place: dict[str, int]
+    rows: list[list[Cell]] = field(default_factory=list)
 
     def times(self, *events: str) -> list[float]:
-        return [plots.number(row["time_s"]) for row in self.rows if row["event"] in events]
+        """When these events happened; without any, when anything did."""
+        return self.values("time_s", *events)
 
     def values(self, name: str, *events: str) -> list[float]:
-        return [plots.number(row[name]) for row in self.rows if row["event"] in events]
+        """A variable right after these events; without any, after all."""
+        index, kind = self.place[name], self.place["event"]
+        return [plots.number(row[index]) for row in self.rows if not events or row[kind] in events]
 
 
 def is_events(table: Table) -> bool:
@@ -102,28 +107,32 @@ def _panels(
 ) -> tuple[list[str], list[tuple[str, list[Timeline]]]]:
     """The axes of the sweep, and what each panel shows, with its heading.
 
-    The last axis (or ``by``) tells the curves of a panel apart; ``alone``: nothing does, and a point has a
-    panel to itself.
+    The last axis that varies (or ``by``) tells the curves of a panel apart; ``alone``: nothing does, and a
+    point has a panel to itself.
     """
     names = table.columns[: table.columns.index("time_s")]
+    varying = [name for name in names if len(set(table.cells(name))) > 1]
     curves_by = plots.column_list(by)
     if curves_by is None:
-        curves_by = [] if alone else names[-1:]
+        curves_by = [] if alone else varying[-1:]
     for name in curves_by:
         if name not in [*names, "flow"]:
             raise ResultsError(
                 f"column {name}: no axis of the events (axes: {', '.join(names) or 'none'}, flow)"
             )
     found: dict[tuple[Cell, ...], Timeline] = {}
-    for row in table.records():
-        axes = tuple(row[name] for name in names)
-        found.setdefault((*axes, row["flow"]), Timeline(axes, row["flow"])).rows.append(row)
+    place = {name: index for index, name in enumerate(table.columns)}
+    for row in table.rows:
+        key = (*row[: len(names)], row[place["flow"]])
+        if key not in found:
+            found[key] = Timeline(key[:-1], key[-1], place)
+        found[key].rows.append(row)
     panels: dict[str, list[Timeline]] = {}
     for timeline in found.values():
         told = [
             plots.curve_word(name, value)
             for name, value in zip(names, timeline.axes, strict=True)
-            if name not in curves_by
+            if name in varying and name not in curves_by
         ]
         panels.setdefault(", ".join(told), []).append(timeline)
     return names, list(panels.items())
@@ -173,7 +182,7 @@ def _draw_state(axes: Axes, timelines: Sequence[Timeline], y: str, told_by: Sequ
 
 def _steps(timeline: Timeline, name: str) -> tuple[list[float], list[float]]:
     """Where a variable changes, and to what; first and last point included."""
-    points = [(plots.number(row["time_s"]), plots.number(row[name])) for row in timeline.rows]
+    points = list(zip(timeline.times(), timeline.values(name), strict=True))
     kept = [points[0], *(point for before, point in pairwise(points) if point[1] != before[1]), points[-1]]
     return [time for time, _ in kept], [value for _, value in kept]
 
@@ -240,5 +249,5 @@ def _legend(panels: Sequence[Axes]) -> None:
 def _marks_drawn(panels: Sequence[Axes]) -> Iterator[tuple[str, str]]:
     lines = [line for axes in panels for line in axes.get_lines()]
     present = {line.get_marker() for line in lines if len(line.get_xdata()) > 0}  # type: ignore[arg-type]
-    meanings = [*MARKS.values(), (".", "sent"), ("s", "sent again"), ("x", "lost or dropped")]
+    meanings = [(".", "sent"), ("s", "sent again"), ("x", "lost or dropped"), *MARKS.values()]
     yield from ((marker, text) for marker, text in meanings if marker in present)
