@@ -114,6 +114,7 @@ impl<P: Packet> Link<P> for Hop<P> {
             return None;
         }
         let (_, packet) = self.under_way.pop_front()?;
+        self.statistics.on_arrival(packet.bytes());
         self.next_arrival = self.under_way.front().map_or(SimTime::MAX, |(arrival, _)| *arrival);
         Some(Departure::Arrived(packet))
     }

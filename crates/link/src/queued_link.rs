@@ -149,7 +149,9 @@ impl<P: Packet, Q: QueueDiscipline<P>> Link<P> for QueuedLink<P, Q> {
                 return self.gone.pop_front().map(|(_, departure)| departure);
             }
             if arrival <= transmission {
-                return self.under_way.pop_front().map(|(_, packet)| Departure::Arrived(packet));
+                let (_, packet) = self.under_way.pop_front()?;
+                self.statistics.on_arrival(packet.bytes());
+                return Some(Departure::Arrived(packet));
             }
             self.transmit_next();
         }

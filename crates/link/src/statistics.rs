@@ -11,6 +11,10 @@ pub struct LinkStatistics {
     pub transmitted_bytes: u64,
     /// Transmissions that the channel lost.
     pub losses: u64,
+    /// Packets that have come out at the far end.
+    pub arrivals: u64,
+    /// Bytes that have come out at the far end.
+    pub arrived_bytes: u64,
     /// Packets that the queue turned away or dropped later.
     pub queue_drops: u64,
     /// Packets that the queue marked "congestion experienced" (RFC 3168).
@@ -30,6 +34,8 @@ impl LinkStatistics {
             transmissions: self.transmissions - earlier.transmissions,
             transmitted_bytes: self.transmitted_bytes - earlier.transmitted_bytes,
             losses: self.losses - earlier.losses,
+            arrivals: self.arrivals - earlier.arrivals,
+            arrived_bytes: self.arrived_bytes - earlier.arrived_bytes,
             queue_drops: self.queue_drops - earlier.queue_drops,
             ecn_marks: self.ecn_marks - earlier.ecn_marks,
             waiting_s: self.waiting_s - earlier.waiting_s,
@@ -40,6 +46,13 @@ impl LinkStatistics {
     /// The mean number of packets in the queue over `duration`.
     pub fn queue_mean_packets(&self, duration: SimTime) -> f64 {
         self.waiting_s / duration.as_secs_f64()
+    }
+
+    /// A packet has come out at the far end.
+    #[inline]
+    pub(crate) fn on_arrival(&mut self, bytes: u32) {
+        self.arrivals += 1;
+        self.arrived_bytes += u64::from(bytes);
     }
 
     /// A packet is put on the link after it has waited for `queueing_delay`.

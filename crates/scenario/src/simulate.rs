@@ -154,7 +154,7 @@ fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
         }
     }
     for (name, report) in links(run) {
-        for (metric, value) in link_metrics(setup, name, report, run.duration) {
+        for (metric, value) in link_metrics(report, run.duration) {
             insert(link_key(name, metric), value);
         }
     }
@@ -174,24 +174,12 @@ fn links(run: &NetworkStatistics) -> Vec<(&'static str, &LinkReport)> {
     }
 }
 
-fn link_metrics(
-    setup: &Setup,
-    name: &str,
-    report: &LinkReport,
-    duration: SimTime,
-) -> [(&'static str, f64); 10] {
+fn link_metrics(report: &LinkReport, duration: SimTime) -> [(&'static str, f64); 10] {
     let counts = &report.counts;
     let count = |count: u64| count as f64;
-    let arrived = count(counts.transmissions - counts.losses);
-    let bytes = if ["wired", "forward"].contains(&name) {
-        arrived * f64::from(setup.packet_size)
-    } else {
-        // Acknowledgements differ in size: lost ones are taken for average.
-        count(counts.transmitted_bytes) * arrived / count(counts.transmissions)
-    };
     let queueing_delay_s = |p| quantile_s(Some(&counts.queueing_delay), p);
     [
-        ("link_goodput_bps", bytes * 8.0 / duration.as_secs_f64()),
+        ("link_goodput_bps", count(counts.arrived_bytes) * 8.0 / duration.as_secs_f64()),
         ("frame_error_rate", count(counts.losses) / count(counts.transmissions)),
         ("queue_mean_packets", report.queue_mean_packets),
         ("queue_drops", count(counts.queue_drops)),

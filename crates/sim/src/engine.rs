@@ -5,11 +5,10 @@ use crate::flow::{Flow, Lines};
 use crate::layout::{Layout, Many, Single};
 use crate::net::{Data, Kind, Net};
 use crate::network::{Arrivals, Carriage, FlowConfig, Network, NetworkError, Source, StopRule};
-use crate::path::{LineTable, Path, PathLink};
+use crate::path::{LineTable, LinkBooks, Path, PathLink};
 use crate::statistics::{ArrivalStatistics, Completion, FlowStatistics, LinkReport, NetworkStatistics};
 use crate::workload::Distribution;
 use crossfade_core::{EventQueue, Observer, SimTime, Stream};
-use crossfade_link::LinkStatistics;
 use crossfade_transport::Ack;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
@@ -67,8 +66,8 @@ struct Group {
 struct Warm {
     at: SimTime,
     flows: Vec<FlowStatistics>,
-    forward: Vec<LinkStatistics>,
-    reverse: Vec<LinkStatistics>,
+    forward: Vec<LinkBooks>,
+    reverse: Vec<LinkBooks>,
 }
 
 struct Engine<O, C, L: Layout> {
@@ -275,8 +274,8 @@ impl<O: Observer, C: Capture, L: Layout> Engine<O, C, L> {
         Warm {
             at: self.net.now,
             flows: self.flows.iter().map(Flow::totals).collect(),
-            forward: self.net.forward.statistics(),
-            reverse: self.net.reverse.statistics(),
+            forward: self.net.forward.books(self.net.now),
+            reverse: self.net.reverse.books(self.net.now),
         }
     }
 
@@ -304,12 +303,13 @@ impl<O: Observer, C: Capture, L: Layout> Engine<O, C, L> {
             StopRule::At(end) => end.saturating_sub(self.warmup),
             StopRule::Delivered(_) => self.net.now.saturating_sub(warm.at),
         };
+        let now = self.net.now;
         NetworkStatistics {
             duration,
             flows,
             arrivals: self.groups.into_iter().map(|group| group.statistics).collect(),
-            forward: link_reports(&self.net.forward, &warm.forward, duration),
-            reverse: link_reports(&self.net.reverse, &warm.reverse, duration),
+            forward: link_reports(&self.net.forward, &warm.forward, now, duration),
+            reverse: link_reports(&self.net.reverse, &warm.reverse, now, duration),
             stalled,
         }
     }
@@ -318,11 +318,12 @@ impl<O: Observer, C: Capture, L: Layout> Engine<O, C, L> {
 /// What each link did in `duration` since `warm`.
 fn link_reports<P, L: Layout>(
     path: &Path<P, L>,
-    warm: &[LinkStatistics],
+    warm: &[LinkBooks],
+    now: SimTime,
     duration: SimTime,
 ) -> Vec<LinkReport> {
-    let report = |(link, warm): (&PathLink<L::Link>, &LinkStatistics)| {
-        LinkReport::new(link.statistics().since(warm), link.rate_bps(), duration)
+    let report = |(link, warm): (&PathLink<L::Link>, &LinkBooks)| {
+        LinkReport::new(&link.books(now), warm, link.rate_bps(), duration)
     };
     path.links.iter().zip(warm).map(report).collect()
 }

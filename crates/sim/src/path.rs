@@ -166,6 +166,12 @@ impl DelayLine {
     }
 }
 
+/// What a link has counted, and how long it will take to send what it holds.
+pub(crate) struct LinkBooks {
+    pub(crate) counts: LinkStatistics,
+    pub(crate) to_send: SimTime,
+}
+
 /// A link of a path with its place in the queue of events.
 pub(crate) struct PathLink<K> {
     link: K,
@@ -219,8 +225,9 @@ impl<K: PathLinkKind> PathLink<K> {
         self.rate_bps
     }
 
-    pub(crate) fn statistics(&self) -> &LinkStatistics {
-        self.link.statistics()
+    pub(crate) fn books(&self, now: SimTime) -> LinkBooks {
+        let to_send = self.idle_at().map_or(SimTime::ZERO, |idle_at| idle_at.saturating_sub(now));
+        LinkBooks { counts: self.link.statistics().clone(), to_send }
     }
 }
 
@@ -253,8 +260,8 @@ impl<P, L: Layout> Path<P, L> {
     }
 
     /// What each link has counted so far.
-    pub(crate) fn statistics(&self) -> Vec<LinkStatistics> {
-        self.links.iter().map(|link| link.statistics().clone()).collect()
+    pub(crate) fn books(&self, now: SimTime) -> Vec<LinkBooks> {
+        self.links.iter().map(|link| link.books(now)).collect()
     }
 }
 

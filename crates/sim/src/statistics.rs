@@ -1,5 +1,6 @@
 //! What a run counted.
 
+use crate::path::LinkBooks;
 use crossfade_core::{DelayHistogram, SimTime, jain_fairness};
 use crossfade_link::LinkStatistics;
 
@@ -167,13 +168,15 @@ pub struct LinkReport {
 }
 
 impl LinkReport {
-    pub(crate) fn new(counts: LinkStatistics, rate_bps: Option<f64>, duration: SimTime) -> Self {
-        let seconds = duration.as_secs_f64();
-        Self {
-            queue_mean_packets: counts.queue_mean_packets(duration),
-            utilisation: rate_bps.map(|rate| counts.transmitted_bytes as f64 * 8.0 / rate / seconds),
-            counts,
-        }
+    /// The report of what a link did from `warm` to `end`.
+    pub(crate) fn new(end: &LinkBooks, warm: &LinkBooks, rate_bps: Option<f64>, duration: SimTime) -> Self {
+        let counts = end.counts.since(&warm.counts);
+        let utilisation = rate_bps.map(|rate| {
+            // Counted are packets that the link has taken; some of them are yet to be sent.
+            let taken_s = counts.transmitted_bytes as f64 * 8.0 / rate;
+            (taken_s + warm.to_send.as_secs_f64() - end.to_send.as_secs_f64()) / duration.as_secs_f64()
+        });
+        Self { queue_mean_packets: counts.queue_mean_packets(duration), utilisation, counts }
     }
 }
 

@@ -611,3 +611,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_link_counts_what_it_sends_not_what_it_holds() {
+    // 16 Mbit/s into 8 Mbit/s: half of it is still in the queue at the end.
+    let overload = OnOff { rate_bps: 16e6, ..STEADY };
+    let mut network = network(vec![udp_flow(overload)], None, StopRule::At(MS * 11_000));
+    network.forward[0].rate_bps = Some(8e6);
+    network.warmup = MS * 1000;
+    let statistics = run_network(network);
+    let link = &statistics.forward[0];
+    assert!((link.utilisation.unwrap() - 1.0).abs() < 1e-3, "{link:?}");
+    let arrived = link.counts.arrived_bytes as f64 * 8.0 / 10.0;
+    assert!((arrived / 8e6 - 1.0).abs() < 2e-3, "{arrived}");
+    assert!(link.counts.transmitted_bytes as f64 > 1.9 * link.counts.arrived_bytes as f64);
+}

@@ -171,8 +171,9 @@ impl Rto {
             (Some(fixed), None) => self.resolve_fixed(fixed, backoff, slot),
             (None, _) => {
                 let usual = match (flavour, profile) {
-                    // RFC 6298 section 2: (2.1) and (2.4); Linux's clock ticks at least every millisecond.
-                    (Flavour::Rfc, Some(Profile::Linux)) => [200, 1000, 1],
+                    // RFC 6298 section 2: (2.1) and (2.4). Linux holds the term of the deviation, and not the
+                    // whole, above 200 ms: what the clock's tick G does in (2.3).
+                    (Flavour::Rfc, Some(Profile::Linux)) => [200, 1000, 200],
                     (Flavour::Rfc, _) => [1000, 1000, 1],
                     _ => [200, 3000, 10],
                 };

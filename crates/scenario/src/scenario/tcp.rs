@@ -136,8 +136,8 @@ pub struct Rto {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial: Option<Span>,
 
-    /// The tick of the clock that measures round trips.
-    #[schemars(extend("x-default" = "10 ms for flavour \"ns2\"; 1 ms for flavour \"rfc\""))]
+    /// The tick of the clock that measures round trips; four deviations of the round trip count as at least this.
+    #[schemars(extend("x-default" = "10 ms for flavour \"ns2\"; 1 ms for flavour \"rfc\" (200 ms with profile \"linux\")"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub granularity: Option<Span>,
 

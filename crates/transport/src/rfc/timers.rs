@@ -43,8 +43,10 @@ impl RfcSender {
             self.congestion.set_cwnd(1.0);
         } else {
             self.begin_episode(Cause::Timeout);
-            // RFC 5681 (4) and the loss window of one segment.
-            self.congestion.on_timeout(now, self.flight.size() as f64);
+            // RFC 5681 (4), "no more than" half of what is under way, and the loss window of one segment. In a long
+            // recovery everything that SACK reported still counts as under way, up to many times the window.
+            let under_way = (self.flight.size() as f64).min(self.congestion.cwnd());
+            self.congestion.on_timeout(now, under_way);
         }
         self.timed_out_at = Some(snd_una);
         self.recover = Some(self.flight.snd_max());
