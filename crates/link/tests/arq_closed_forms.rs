@@ -7,8 +7,7 @@ use crossfade_channel::Iid;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::arq::{
     ArqLinkConfig, ArqProtocol, ArqStatistics, FrameClock, FrameHeader, GoBackNConfig, Packing, Reading,
-    Release, ReverseConfig, RlpNackConfig, SegmentationConfig, SelectiveRepeatConfig,
-    StopAndWaitConfig,
+    Release, ReverseConfig, RlpNackConfig, SegmentationConfig, SelectiveRepeatConfig, StopAndWaitConfig,
 };
 use crossfade_link::{Departure, Link, Packet};
 

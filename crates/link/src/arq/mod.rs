@@ -24,6 +24,8 @@ mod segmentation;
 mod selective_repeat;
 mod statistics;
 mod stop_and_wait;
+#[cfg(test)]
+mod testing;
 
 pub use config::{ArqLinkConfig, ArqProtocol};
 pub use error::ArqError;

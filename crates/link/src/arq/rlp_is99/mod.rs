@@ -6,6 +6,8 @@
 
 mod receiver;
 mod sender;
+#[cfg(test)]
+mod tests;
 
 pub use receiver::RlpIs99Receiver;
 pub use sender::RlpIs99Sender;
