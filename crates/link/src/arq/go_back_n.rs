@@ -84,7 +84,10 @@ impl GoBackNSender {
         self.expiries = 0;
     }
 
-    fn on_timeout(&mut self) {
+    fn expire(&mut self, now: SimTime) {
+        if self.deadline().is_none_or(|deadline| deadline > now) {
+            return;
+        }
         self.cursor = self.base;
         self.expiries += 1;
         if self.config.max_retransmissions.is_some_and(|n| self.expiries > n) {
@@ -96,11 +99,10 @@ impl GoBackNSender {
 }
 
 impl ArqSender for GoBackNSender {
-    fn wants_sdu(&self, now: SimTime) -> bool {
+    fn wants_sdu(&mut self, now: SimTime) -> bool {
+        self.expire(now);
         let window = self.window.len() as u64;
-        window < u64::from(self.config.window)
-            && self.cursor == self.base + window
-            && self.deadline().is_none_or(|deadline| deadline > now)
+        window < u64::from(self.config.window) && self.cursor == self.base + window
     }
 
     fn on_sdu(&mut self, _now: SimTime, sdu: Sdu) {
@@ -121,9 +123,7 @@ impl ArqSender for GoBackNSender {
     }
 
     fn poll_transmit(&mut self, now: SimTime) -> Option<Pdu> {
-        if self.deadline().is_some_and(|deadline| deadline <= now) {
-            self.on_timeout();
-        }
+        self.expire(now);
         let pdu = |content, attempt| Pdu { seq: self.cursor, oldest: self.base, content, attempt };
         if let Some(frame) = self.window.get_mut((self.cursor - self.base) as usize) {
             let pdu = pdu(Content::Data(frame.sdu), frame.transmissions);
@@ -199,5 +199,57 @@ impl<S: SoftValue> ArqReceiver<S> for GoBackNReceiver<S> {
 
     fn is_in_sequence(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arq::testing::{Fate, Ladder, SLOT};
+
+    fn ladder(window: u32, max_retransmissions: Option<u32>) -> Ladder<GoBackNSender, GoBackNReceiver> {
+        let config = GoBackNConfig { window, timeout: SLOT * 3, max_retransmissions };
+        Ladder::new(GoBackNSender::new(&config), GoBackNReceiver::new())
+    }
+
+    #[test]
+    fn after_a_loss_everything_is_sent_again() {
+        let mut ladder = ladder(8, None);
+        ladder.run("oxoooooo");
+        assert_eq!(ladder.sent(), "+0 +1 +2 +3 *1 *2 *3 +4");
+        assert_eq!(ladder.up, [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn the_window_limits_what_is_on_the_way() {
+        let mut ladder = ladder(1, None);
+        ladder.run("oooooo");
+        assert_eq!(ladder.sent(), "+0 - +1 - +2 -");
+    }
+
+    #[test]
+    fn an_acknowledgement_stands_for_those_before() {
+        let mut ladder = ladder(8, None);
+        ladder.feedback_fates = [Fate::Lost, Fate::Good].into();
+        ladder.run("ooooo");
+        assert_eq!(ladder.sent(), "+0 +1 +2 +3 +4");
+        assert_eq!(ladder.up, [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn a_frame_is_given_up_after_its_expiries() {
+        let mut ladder = ladder(2, Some(1));
+        ladder.run("xooxooooo");
+        assert_eq!(ladder.sent(), "+0 +1 - *0 *1 - *1 +2 +3");
+        assert_eq!(ladder.up, [-1, 1, 2, 3]);
+    }
+
+    #[test]
+    fn the_receiver_hears_that_the_last_frame_was_given_up() {
+        let mut ladder = ladder(2, Some(0));
+        ladder.run("xOOXOOOOOO");
+        assert_eq!(ladder.sent(), "+0 - - . - - . - - -");
+        assert_eq!(ladder.up, [-1]);
+        assert_eq!(ladder.sender.next_timeout(), None);
     }
 }

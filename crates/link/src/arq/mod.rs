@@ -175,8 +175,8 @@ pub enum Delivery {
 /// The sending end of an ARQ protocol.
 pub trait ArqSender: Send {
     /// Whether it would send a new payload at `now`: its window is open, and nothing has to be sent again
-    /// first.
-    fn wants_sdu(&self, now: SimTime) -> bool;
+    /// first. (Timers that have expired are acted on: giving a frame up may open the window.)
+    fn wants_sdu(&mut self, now: SimTime) -> bool;
 
     /// Takes the next payload. Payloads are numbered from 0 without gaps. Call it when
     /// [`wants_sdu`](ArqSender::wants_sdu) says so; then [`poll_transmit`](ArqSender::poll_transmit) sends it.

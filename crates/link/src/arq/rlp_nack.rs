@@ -88,7 +88,7 @@ impl RlpNackSender {
 }
 
 impl ArqSender for RlpNackSender {
-    fn wants_sdu(&self, _now: SimTime) -> bool {
+    fn wants_sdu(&mut self, _now: SimTime) -> bool {
         self.again.is_empty() && self.next.is_none() && self.next_seq - self.oldest < self.buffer
     }
 
@@ -272,5 +272,221 @@ impl<S: SoftValue> ArqReceiver<S> for RlpNackReceiver<S> {
 
     fn is_in_sequence(&self) -> bool {
         self.frames.is_in_sequence()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arq::testing::{Fate, Ladder, SLOT, data, deliveries, hears, idle, naks};
+    use proptest::prelude::*;
+
+    const NOW: SimTime = SimTime::ZERO;
+
+    fn config(n: u32) -> RlpNackConfig {
+        RlpNackConfig::new(n, SLOT)
+    }
+
+    fn ladder(config: &RlpNackConfig) -> Ladder<RlpNackSender, RlpNackReceiver> {
+        Ladder::new(RlpNackSender::new(config), RlpNackReceiver::new(config))
+    }
+
+    fn corrupt(seq: u64) -> Outcome {
+        let pdu = Pdu { seq, oldest: 0, content: Content::Data(seq), attempt: 0 };
+        Outcome::Frame(pdu, Payload::Corrupt)
+    }
+
+    #[test]
+    fn a_single_loss_and_a_burst_are_repaired() {
+        let mut ladder = ladder(&config(3));
+        ladder.run("oxoooo");
+        assert_eq!(ladder.sent(), "+0 +1 +2 +3 *1 +4");
+        ladder.run("xxxooooo");
+        assert_eq!(ladder.sent[6..].join(" "), "+5 +6 +7 +8 +9 *5 *6 *7");
+        assert_eq!(ladder.up, (0..10).collect::<Vec<i64>>());
+    }
+
+    #[test]
+    fn a_lost_retransmission_is_asked_for_again_after_four_frames() {
+        let mut ladder = ladder(&config(3));
+        ladder.run("xooxoooooo");
+        // NACK after slot 1, retransmission in slot 3; the timer expires four frames after the NACK.
+        assert_eq!(ladder.sent(), "+0 +1 +2 *0 +3 +4 +5 *0 +6 +7");
+        assert_eq!(ladder.up, (0..8).collect::<Vec<i64>>());
+    }
+
+    #[test]
+    fn a_lost_nack_is_sent_again_after_four_frames() {
+        let mut ladder = ladder(&config(3));
+        ladder.feedback_fates = [Fate::Lost].into();
+        ladder.run("xoooooooo");
+        assert_eq!(ladder.sent(), "+0 +1 +2 +3 +4 +5 +6 *0 +7");
+        assert_eq!(ladder.up, (0..8).collect::<Vec<i64>>());
+    }
+
+    #[test]
+    fn after_n_expiries_a_frame_is_given_up() {
+        let mut ladder = ladder(&config(2));
+        ladder.run("xooxoooxoooo");
+        assert_eq!(ladder.sent(), "+0 +1 +2 *0 +3 +4 +5 *0 +6 +7 +8 +9");
+        assert_eq!(ladder.up, [-1, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        assert_eq!(ladder.receiver.next_timeout(), None);
+    }
+
+    #[test]
+    fn the_loss_of_the_last_frames_is_noticed() {
+        let mut ladder = ladder(&config(3));
+        ladder.run("oxOOOOO");
+        // The idle frame of slot 2 tells how far the sender is; when all is acknowledged it falls silent.
+        assert_eq!(ladder.sent(), "+0 +1 . . *1 . .");
+        assert_eq!(ladder.up, [0, 1]);
+        ladder.run("OOO");
+        assert_eq!(ladder.sent[7..].join(" "), "- - -");
+    }
+
+    #[test]
+    fn numbers_wrap_at_255_and_duplicates_are_discarded() {
+        let mut ladder = ladder(&config(3));
+        ladder.run(&"o".repeat(254));
+        ladder.run("xxxoooooooo");
+        let up = ladder.up.len() as i64;
+        assert!(up > 257 && ladder.up.iter().copied().eq(0..up), "{:?}", &ladder.up[250..]);
+        let last = ladder.up.len() as u64 - 1;
+        for outcome in [data(last & 0xff, last), data((last - 100) & 0xff, last - 100)] {
+            assert_eq!(hears(&mut ladder.receiver, SLOT * 300, outcome), (vec![], vec![]));
+        }
+    }
+
+    #[test]
+    fn acknowledgements_free_the_buffer_of_the_sender() {
+        let config = RlpNackConfig { buffer: 8, ack_period: 4, ..config(3) };
+        let mut sender = RlpNackSender::new(&config);
+        for sdu in 0..8 {
+            assert!(sender.wants_sdu(NOW));
+            sender.on_sdu(NOW, sdu);
+            sender.poll_transmit(NOW);
+        }
+        assert!(!sender.wants_sdu(NOW));
+        assert_eq!(sender.poll_transmit(NOW).map(|pdu| pdu.content), Some(Content::Idle));
+        // What is acknowledged need not be sent again, and what was never sent cannot be acknowledged.
+        sender.on_feedback(NOW, Feedback::Nak { seq: 2 });
+        sender.on_feedback(NOW, Feedback::Ack { next: 9, last: 8 });
+        assert_eq!(sender.again, [2]);
+        sender.on_feedback(NOW, Feedback::Ack { next: 4, last: 3 });
+        assert!(sender.wants_sdu(NOW));
+        sender.on_feedback(NOW, Feedback::Nak { seq: 3 });
+        assert!(sender.wants_sdu(NOW));
+        // The receiver acknowledges every fourth frame, and every idle one.
+        let mut ladder = ladder(&config);
+        ladder.run(&"o".repeat(40));
+        assert!(ladder.sent.iter().all(|sent| sent.starts_with('+')));
+        ladder.feedback_fates = [Fate::Lost; 4].into();
+        ladder.run(&"o".repeat(20));
+        let idle_frames = ladder.sent.iter().filter(|sent| *sent == ".").count();
+        assert!(idle_frames > 0 && ladder.up.iter().copied().eq(0..ladder.up.len() as i64));
+    }
+
+    #[test]
+    fn a_stranger_can_overflow_the_buffer_but_not_the_machine() {
+        let mut receiver: RlpNackReceiver = RlpNackReceiver::new(&RlpNackConfig { buffer: 8, ..config(3) });
+        let (up, naks) = hears(&mut receiver, NOW, data(20, 20));
+        assert_eq!((up.len(), naks.len()), (13, 7));
+        assert!(up.iter().all(|&n| n < 0));
+    }
+
+    #[test]
+    fn a_corrupt_frame_whose_header_is_read_is_asked_for_at_once() {
+        let mut receiver = RlpNackReceiver::new(&config(2));
+        assert_eq!(hears(&mut receiver, NOW, corrupt(0)), (vec![], vec![0]));
+        assert_eq!(hears(&mut receiver, SLOT, corrupt(0)), (vec![], vec![0]));
+        // The third copy was the last.
+        assert_eq!(hears(&mut receiver, SLOT * 2, corrupt(0)), (vec![-1], vec![]));
+        // With the timer alone a corrupt copy changes nothing.
+        let patient = RlpNackConfig { nack_corrupt: false, ..config(2) };
+        let mut receiver: RlpNackReceiver = RlpNackReceiver::new(&patient);
+        assert_eq!(hears(&mut receiver, NOW, corrupt(0)), (vec![], vec![0]));
+        assert_eq!(hears(&mut receiver, SLOT, corrupt(0)), (vec![], vec![]));
+        assert_eq!(receiver.next_timeout(), Some(SLOT * 4));
+        assert_eq!(naks(&mut receiver, SLOT * 4), [0]);
+    }
+
+    #[test]
+    fn requests_in_the_queue_are_merged_or_not() {
+        for merge_nacks in [true, false] {
+            let mut sender = RlpNackSender::new(&RlpNackConfig { merge_nacks, ..config(3) });
+            sender.on_sdu(NOW, 0);
+            sender.poll_transmit(NOW);
+            for _ in 0..3 {
+                sender.on_feedback(NOW, Feedback::Nak { seq: 0 });
+            }
+            assert_eq!(sender.again.len(), if merge_nacks { 1 } else { 3 });
+        }
+    }
+
+    /// Energies add up; three are enough.
+    struct Energy(u32);
+
+    impl SoftValue for Energy {
+        fn combine(earlier: Option<Self>, copy: Self) -> Result<(), Self> {
+            let sum = earlier.map_or(0, |earlier| earlier.0) + copy.0;
+            if sum >= 3 { Ok(()) } else { Err(Self(sum)) }
+        }
+    }
+
+    #[test]
+    fn copies_of_a_frame_are_combined() {
+        let mut receiver = RlpNackReceiver::new(&config(9));
+        let mut hears = |slot: u64, seq: u64, energy| {
+            let pdu = Pdu { seq, oldest: 0, content: Content::Data(seq), attempt: 0 };
+            receiver.on_pdu(SLOT * slot, Outcome::Frame(pdu, Payload::Soft(Energy(energy))));
+            while receiver.poll_feedback(SLOT * slot).is_some() {}
+            let mut up = Vec::new();
+            while let Some(delivery) = receiver.poll_delivery() {
+                let Delivery::Frame { sdu, .. } = delivery else { panic!("{delivery:?}") };
+                up.push(sdu);
+            }
+            up
+        };
+        assert_eq!(hears(0, 0, 3), [0]);
+        assert_eq!(hears(1, 1, 1), []);
+        assert_eq!(hears(2, 2, 2), []);
+        assert_eq!(hears(3, 2, 2), [], "it waits for frame 1");
+        assert_eq!(hears(4, 1, 1), []);
+        assert_eq!(hears(5, 1, 1), [1, 2]);
+        // What was kept of frame 1 does not help frame 257.
+        for seq in 3..257 {
+            assert_eq!(hears(seq, seq, 3), [seq]);
+        }
+        assert_eq!(hears(300, 257, 2), []);
+    }
+
+    proptest! {
+        /// The sender acts on feedback of any kind and number without losing its place.
+        #[test]
+        fn any_feedback_is_survived(ops in prop::collection::vec((0_u8..4, any::<u64>()), 0..400)) {
+            let mut sender = RlpNackSender::new(&config(3));
+            let mut sdu = 0;
+            for (op, number) in ops {
+                match op {
+                    0 => sender.on_feedback(NOW, Feedback::Nak { seq: number }),
+                    1 => sender.on_feedback(NOW, Feedback::Ack { next: number, last: number }),
+                    2 if sender.wants_sdu(NOW) => {
+                        sender.on_sdu(NOW, sdu);
+                        sdu += 1;
+                    }
+                    _ => drop(sender.poll_transmit(NOW)),
+                }
+                prop_assert!(sender.next_seq - sender.oldest <= 128);
+                prop_assert!(sender.again.len() <= 128);
+            }
+        }
+    }
+
+    #[test]
+    fn idle_frames_say_nothing_new_when_all_is_there() {
+        let mut receiver: RlpNackReceiver = RlpNackReceiver::new(&config(3));
+        assert_eq!(hears(&mut receiver, NOW, data(0, 0)).0, [0]);
+        assert_eq!(hears(&mut receiver, NOW, idle(1)), (vec![], vec![]));
+        assert_eq!(deliveries(&mut receiver), []);
     }
 }

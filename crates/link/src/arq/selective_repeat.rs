@@ -107,6 +107,16 @@ impl SelectiveRepeatSender {
         }
     }
 
+    /// What waits to be sent again may have been acknowledged after all.
+    fn drop_stale_requests(&mut self) {
+        while let Some(&seq) = self.again.front() {
+            if self.frame(seq).is_some_and(|frame| !frame.is_done) {
+                break;
+            }
+            self.again.pop_front();
+        }
+    }
+
     fn expire(&mut self, now: SimTime) {
         while let Some(&(_, seq, transmissions)) = self.timers.front().filter(|timer| timer.0 <= now) {
             self.timers.pop_front();
@@ -126,11 +136,10 @@ impl SelectiveRepeatSender {
 }
 
 impl ArqSender for SelectiveRepeatSender {
-    fn wants_sdu(&self, now: SimTime) -> bool {
-        self.window.len() < self.config.window as usize
-            && !self.has_new
-            && self.again.is_empty()
-            && self.timers.front().is_none_or(|timer| timer.0 > now)
+    fn wants_sdu(&mut self, now: SimTime) -> bool {
+        self.expire(now);
+        self.drop_stale_requests();
+        self.window.len() < self.config.window as usize && !self.has_new && self.again.is_empty()
     }
 
     fn on_sdu(&mut self, _now: SimTime, sdu: Sdu) {
@@ -155,13 +164,8 @@ impl ArqSender for SelectiveRepeatSender {
 
     fn poll_transmit(&mut self, now: SimTime) -> Option<Pdu> {
         self.expire(now);
-        let again = loop {
-            let Some(seq) = self.again.pop_front() else { break None };
-            // It may have been acknowledged after all.
-            if self.frame(seq).is_some_and(|frame| !frame.is_done) {
-                break Some(seq);
-            }
-        };
+        self.drop_stale_requests();
+        let again = self.again.pop_front();
         let newest = (self.base + self.window.len() as u64).wrapping_sub(1);
         let new = again.is_none() && std::mem::take(&mut self.has_new);
         let oldest = self.base;
@@ -311,5 +315,88 @@ impl<S: SoftValue> ArqReceiver<S> for SelectiveRepeatReceiver<S> {
 
     fn releases_in_order(&self) -> bool {
         self.release == Release::InOrder
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arq::testing::{Fate, Ladder, SLOT};
+
+    type Both = Ladder<SelectiveRepeatSender, SelectiveRepeatReceiver>;
+
+    fn ladder(window: u32, max_retransmissions: Option<u32>, release: Release) -> Both {
+        let config = SelectiveRepeatConfig { window, timeout: SLOT * 3, max_retransmissions, release };
+        Ladder::new(SelectiveRepeatSender::new(&config), SelectiveRepeatReceiver::new(&config))
+    }
+
+    #[test]
+    fn only_what_was_lost_is_sent_again() {
+        let mut in_order = ladder(8, None, Release::InOrder);
+        in_order.run("oxoooooo");
+        assert_eq!(in_order.sent(), "+0 +1 +2 +3 *1 +4 +5 +6");
+        assert_eq!(in_order.up, [0, 1, 2, 3, 4, 5, 6]);
+        let mut immediate = ladder(8, None, Release::Immediate);
+        immediate.run("oxoooooo");
+        assert_eq!(immediate.sent(), in_order.sent());
+        assert_eq!(immediate.up, [0, 2, 3, 1, 4, 5, 6]);
+    }
+
+    #[test]
+    fn the_window_stalls_on_its_oldest_frame() {
+        let mut ladder = ladder(3, None, Release::InOrder);
+        ladder.run("xooxoooo");
+        assert_eq!(ladder.sent(), "+0 +1 +2 *0 - - *0 -");
+        ladder.run("oooo");
+        assert_eq!(ladder.sent[8..].join(" "), "+3 +4 +5 +6");
+    }
+
+    #[test]
+    fn lost_acknowledgements_are_made_good_by_later_ones() {
+        let mut ladder = ladder(8, None, Release::InOrder);
+        ladder.feedback_fates = [Fate::Lost, Fate::Good, Fate::Lost, Fate::Lost].into();
+        ladder.run("oooooo");
+        assert_eq!(ladder.sent(), "+0 +1 +2 +3 +4 *2");
+        // The next acknowledgement comes in time for 3, and 2 is a duplicate.
+        ladder.run("ooo");
+        assert_eq!(ladder.up, (0..8).collect::<Vec<i64>>());
+    }
+
+    #[test]
+    fn given_up_frames_are_skipped() {
+        for (release, up) in
+            [(Release::InOrder, [0, -2, 2, 3, 4, 5, 6]), (Release::Immediate, [0, 2, 3, -2, 4, 5, 6])]
+        {
+            let mut ladder = ladder(8, Some(0), release);
+            ladder.run("oxooooo");
+            assert_eq!(ladder.sent(), "+0 +1 +2 +3 +4 +5 +6", "{release:?}");
+            assert_eq!(ladder.up, up, "{release:?}");
+        }
+    }
+
+    #[test]
+    fn the_receiver_hears_that_the_last_frames_were_given_up() {
+        let mut ladder = ladder(8, Some(0), Release::InOrder);
+        ladder.run("oxxOOXOOOOOO");
+        assert_eq!(ladder.sent(), "+0 +1 +2 - - . - - . - - -");
+        assert_eq!(ladder.up, [0, -2, -3]);
+        assert_eq!(ladder.sender.next_timeout(), None);
+    }
+
+    #[test]
+    fn what_lies_beyond_the_window_is_not_kept() {
+        let config = SelectiveRepeatConfig {
+            window: 4,
+            timeout: SLOT,
+            max_retransmissions: None,
+            release: Release::InOrder,
+        };
+        let mut receiver: SelectiveRepeatReceiver = SelectiveRepeatReceiver::new(&config);
+        let pdu = |seq, oldest| Pdu { seq, oldest, content: Content::Data(seq), attempt: 0 };
+        receiver.on_pdu(SLOT, Outcome::Frame(pdu(4, 0), Payload::Good));
+        assert_eq!((receiver.poll_feedback(SLOT), receiver.slots.len()), (None, 0));
+        // A lower edge far ahead: all before is lost, at once.
+        receiver.on_pdu(SLOT, Outcome::Frame(pdu(u64::MAX, u64::MAX), Payload::Good));
+        assert_eq!(receiver.poll_delivery(), Some(Delivery::Lost { first: 0, frames: u64::MAX }));
     }
 }

@@ -50,20 +50,21 @@ impl StopAndWaitSender {
         self.deadline = SimTime::ZERO;
     }
 
-    fn is_given_up(&self) -> bool {
-        self.config.max_retransmissions.is_some_and(|n| u64::from(self.transmissions) > u64::from(n))
+    fn expire(&mut self, now: SimTime) {
+        let limit = self.config.max_retransmissions.map_or(u64::MAX, u64::from);
+        if self.current.is_some() && self.deadline <= now && u64::from(self.transmissions) > limit {
+            self.end();
+        }
     }
 }
 
 impl ArqSender for StopAndWaitSender {
-    fn wants_sdu(&self, now: SimTime) -> bool {
-        self.current.is_none() || (self.deadline <= now && self.is_given_up())
+    fn wants_sdu(&mut self, now: SimTime) -> bool {
+        self.expire(now);
+        self.current.is_none()
     }
 
     fn on_sdu(&mut self, _now: SimTime, sdu: Sdu) {
-        if self.current.is_some() {
-            self.end();
-        }
         self.current = Some(sdu);
         self.transmissions = 0;
         self.deadline = SimTime::ZERO;
@@ -78,11 +79,9 @@ impl ArqSender for StopAndWaitSender {
     }
 
     fn poll_transmit(&mut self, now: SimTime) -> Option<Pdu> {
+        self.expire(now);
         if self.deadline > now {
             return None;
-        }
-        if self.current.is_some() && self.is_given_up() {
-            self.end();
         }
         let pdu = |content, attempt| Pdu { seq: self.seq, oldest: self.seq, content, attempt };
         let pdu = match self.current {
@@ -156,5 +155,52 @@ impl<S: SoftValue> ArqReceiver<S> for StopAndWaitReceiver<S> {
 
     fn is_in_sequence(&self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arq::testing::{Fate, Ladder, SLOT};
+
+    fn ladder(max_retransmissions: Option<u32>) -> Ladder<StopAndWaitSender, StopAndWaitReceiver> {
+        // The frame takes a slot, feedback another.
+        let config = StopAndWaitConfig { timeout: SLOT * 2, max_retransmissions };
+        Ladder::new(StopAndWaitSender::new(&config), StopAndWaitReceiver::new())
+    }
+
+    #[test]
+    fn a_frame_is_sent_until_it_is_acknowledged() {
+        let mut ladder = ladder(None);
+        ladder.run("ooxxxoooo");
+        assert_eq!(ladder.sent(), "+0 - +1 - *1 - *1 - +2");
+        assert_eq!(ladder.up, [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_lost_acknowledgement_costs_a_duplicate() {
+        let mut ladder = ladder(None);
+        ladder.feedback_fates = [Fate::Lost].into();
+        ladder.run("oooooo");
+        assert_eq!(ladder.sent(), "+0 - *0 - +1 -");
+        assert_eq!(ladder.up, [0, 1]);
+    }
+
+    #[test]
+    fn a_frame_is_given_up_after_its_retransmissions() {
+        let mut ladder = ladder(Some(1));
+        ladder.run("xoxoooo");
+        assert_eq!(ladder.sent(), "+0 - *0 - +1 - +2");
+        assert_eq!(ladder.up, [-1, 1, 2]);
+    }
+
+    #[test]
+    fn the_receiver_hears_that_the_last_frame_was_given_up() {
+        let mut ladder = ladder(Some(0));
+        ladder.run("xOXOOOOO");
+        // The first telling is lost, the second is acknowledged.
+        assert_eq!(ladder.sent(), "+0 - . - . - - -");
+        assert_eq!(ladder.up, [-1]);
+        assert_eq!(ladder.sender.next_timeout(), None);
     }
 }

@@ -52,6 +52,12 @@ impl<S: SoftValue> RlpIs99Receiver<S> {
         }
     }
 
+    /// The positions of the frames that are missing.
+    #[cfg(test)]
+    pub(super) fn waits_for(&self) -> Vec<u64> {
+        self.missing.iter().map(|missing| missing.position).collect()
+    }
+
     /// A frame whose header was read. The rules of section II, with i for `seq`.
     #[inline]
     fn on_frame(&mut self, now: SimTime, pdu: Pdu, payload: Payload<S>) -> Seen {

@@ -38,7 +38,7 @@ impl RlpIs99Sender {
 
 impl ArqSender for RlpIs99Sender {
     #[inline]
-    fn wants_sdu(&self, _now: SimTime) -> bool {
+    fn wants_sdu(&mut self, _now: SimTime) -> bool {
         self.again.is_empty() && self.next.is_none()
     }
 

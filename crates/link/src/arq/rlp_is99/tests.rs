@@ -2,6 +2,7 @@ use super::{NaksPerRound, Persistence, Reading, RlpIs99Config, RlpIs99Receiver, 
 use crate::arq::testing::{Fate, Ladder, SLOT, data, hears, idle};
 use crate::arq::{ArqReceiver, ArqSender, Feedback, Outcome, Pdu};
 use crossfade_core::SimTime;
+use proptest::prelude::*;
 
 const NOW: SimTime = SimTime::ZERO;
 
@@ -250,4 +251,27 @@ fn readings_have_names_and_f_is_the_default() {
     assert_eq!(f, Reading::default().config(3));
     assert_eq!((f.persistence, f.naks_per_round), (Persistence::Retransmissions, NaksPerRound::Growing));
     assert_eq!((f.timer_clock, f.round_trip + f.guard), (TimerClock::GoodNewFrames, 7));
+}
+
+proptest! {
+    /// Whatever comes, the receiver waits for no more frames than its buffer holds, each of them between V(N)
+    /// and V(R).
+    #[test]
+    fn the_buffer_is_bounded(
+        frames in prop::collection::vec((any::<u8>(), 0_u8..4), 1..300), reading in 0_usize..7, buffer in 1_u32..129,
+        overflow in 1_u32..200,
+    ) {
+        let mut receiver = receiver(&RlpIs99Config { buffer, overflow, ..Reading::ALL[reading].config(3) });
+        for (seq, kind) in frames {
+            let seq = u64::from(seq);
+            receiver.on_pdu(NOW, match kind {
+                0 => Outcome::Erased,
+                1 => idle(seq),
+                _ => data(seq, seq),
+            });
+            let waits = receiver.waits_for();
+            prop_assert!(waits.len() <= buffer as usize && waits.is_sorted());
+            prop_assert_eq!(waits.is_empty(), receiver.is_in_sequence());
+        }
+    }
 }
