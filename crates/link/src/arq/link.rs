@@ -248,7 +248,7 @@ impl<P: Packet, S: ArqSender, R: ArqReceiver<C::Soft>, C: FrameChannel> ArqLink<
     fn earliest_departure(&self, next: SimTime) -> SimTime {
         let FrameTiming { frame_time, delay, .. } = self.timing;
         let last_frame = frame_time.saturating_add(delay);
-        if let Some(Some(last_sent)) = self.reassembly.oldest_was_sent() {
+        if let Some(last_sent) = self.reassembly.oldest_was_sent() {
             return last_sent.saturating_add(last_frame);
         }
         let Some(frames) = self.segmenter.frames_left() else { return next };

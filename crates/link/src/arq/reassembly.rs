@@ -91,10 +91,9 @@ impl<P> Reassembly<P> {
         self.open == 0
     }
 
-    /// When the last frame of the oldest packet was sent for the first time: `Some(None)` if it has not been,
-    /// `None` without a packet.
-    pub(super) fn oldest_was_sent(&self) -> Option<Option<SimTime>> {
-        self.packets.front().map(|packet| packet.is_complete.then_some(packet.last_sent))
+    /// When the last frame of the oldest packet was sent for the first time; `None` if it has not been.
+    pub(super) fn oldest_was_sent(&self) -> Option<SimTime> {
+        self.packets.front().filter(|packet| packet.is_complete).map(|packet| packet.last_sent)
     }
 
     /// The receiver passed something up. Calls `leave` with every packet whose fate is decided, and whether it

@@ -228,15 +228,13 @@ impl<S: SoftValue> SelectiveRepeatReceiver<S> {
     /// The sender has given up all frames before `oldest`.
     fn skip_to(&mut self, oldest: u64) {
         while self.next < oldest {
-            match self.slots.pop_front() {
-                Some(slot) => self.release(slot),
-                None => {
-                    // Nothing was received from here on.
-                    self.lose(self.next, oldest - self.next);
-                    self.next = oldest;
-                    return;
-                }
-            }
+            let Some(slot) = self.slots.pop_front() else {
+                // Nothing was received from here on.
+                self.lose(self.next, oldest - self.next);
+                self.next = oldest;
+                return;
+            };
+            self.release(&slot);
         }
         self.release_head();
     }
@@ -244,13 +242,13 @@ impl<S: SoftValue> SelectiveRepeatReceiver<S> {
     fn release_head(&mut self) {
         while self.slots.front().is_some_and(|slot| !matches!(slot, Slot::Missing(_))) {
             let slot = self.slots.pop_front().expect("it was just looked at");
-            self.release(slot);
+            self.release(&slot);
         }
     }
 
     /// The head of the window leaves it.
-    fn release(&mut self, slot: Slot<S>) {
-        match slot {
+    fn release(&mut self, slot: &Slot<S>) {
+        match *slot {
             Slot::Held(sdu, received_at) => self.delivery.push_back(Delivery::Frame { sdu, received_at }),
             Slot::Passed => {}
             Slot::Missing(_) => self.lose(self.next, 1),

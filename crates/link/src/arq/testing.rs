@@ -37,8 +37,10 @@ pub(super) fn deliveries(receiver: &mut impl ArqReceiver) -> Vec<i64> {
     let mut up = Vec::new();
     while let Some(delivery) = receiver.poll_delivery() {
         match delivery {
-            Delivery::Frame { sdu, .. } => up.push(sdu as i64),
-            Delivery::Lost { first, frames } => up.extend((first..first + frames).map(|n| -1 - n as i64)),
+            Delivery::Frame { sdu, .. } => up.push(sdu.cast_signed()),
+            Delivery::Lost { first, frames } => {
+                up.extend((first..first + frames).map(|n| -1 - n.cast_signed()))
+            }
         }
     }
     up

@@ -218,7 +218,7 @@ mod tests {
         let arrived = replay(trace(), &packets);
         assert_eq!(arrived, [(5_000, 0), (5_000, 1), (9_000, 2), (9_000, 3), (10_000, 4)]);
         // The second round.
-        let arrived = replay(trace(), &vec![(0, 1500); 7]);
+        let arrived = replay(trace(), &[(0, 1500); 7]);
         assert_eq!(
             arrived.iter().map(|x| x.0).collect::<Vec<_>>(),
             [3000, 5000, 5000, 9000, 10_000, 13_000, 15_000]
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn a_link_that_dies_keeps_what_it_has() {
         let table: RateTable = "0 8e6 0 0\n0.0015 0 0 0\n".parse().unwrap();
-        let arrived = replay(link(Schedule::Rates(table), Queue::DropTail(None)), &vec![(0, 1000); 4]);
+        let arrived = replay(link(Schedule::Rates(table), Queue::DropTail(None)), &[(0, 1000); 4]);
         assert_eq!(arrived, [(1000, 0)]);
     }
 

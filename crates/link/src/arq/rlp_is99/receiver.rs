@@ -63,7 +63,7 @@ impl<S: SoftValue> RlpIs99Receiver<S> {
     fn on_frame(&mut self, now: SimTime, pdu: Pdu, payload: Payload<S>) -> Seen {
         let sdu = match pdu.content {
             Content::Data(sdu) => sdu,
-            Content::Idle | Content::Skip => return self.on_idle(pdu, payload),
+            Content::Idle | Content::Skip => return self.on_idle(pdu.seq, matches!(payload, Payload::Good)),
         };
         match self.frames.place(pdu.seq) {
             // "If i < V(N) or if the frame is already stored in the resequencing buffer, discard the frame."
@@ -96,27 +96,28 @@ impl<S: SoftValue> RlpIs99Receiver<S> {
             self.missing.pop();
             self.frames.hold(position, now, sdu);
         }
-        // "In the event of a buffer overflow [..] a portion of buffer head (good and lost frames) is passed to
-        // higher layer to make room for the newly arriving frames" (section IV).
-        if self.frames.relieve(self.config.overflow) {
-            let v_n = self.frames.v_n();
-            self.missing.retain(|missing| missing.position >= v_n);
-        }
+        self.relieve();
         if good { Seen::New } else { Seen::Nothing }
     }
 
     /// An idle frame, which may tell V(S).
-    fn on_idle(&mut self, pdu: Pdu, payload: Payload<S>) -> Seen {
-        if pdu.seq != Pdu::NO_SEQ
-            && let Place::New(end) = self.frames.place(pdu.seq)
+    fn on_idle(&mut self, v_s: u64, is_good: bool) -> Seen {
+        if v_s != Pdu::NO_SEQ
+            && let Place::New(end) = self.frames.place(v_s)
         {
             self.miss_until(end);
-            if self.frames.relieve(self.config.overflow) {
-                let v_n = self.frames.v_n();
-                self.missing.retain(|missing| missing.position >= v_n);
-            }
+            self.relieve();
         }
-        if matches!(payload, Payload::Good) { Seen::New } else { Seen::Nothing }
+        if is_good { Seen::New } else { Seen::Nothing }
+    }
+
+    /// "In the event of a buffer overflow [..] a portion of buffer head (good and lost frames) is passed to
+    /// higher layer to make room for the newly arriving frames" (section IV).
+    fn relieve(&mut self) {
+        if self.frames.relieve(self.config.overflow) {
+            let v_n = self.frames.v_n();
+            self.missing.retain(|missing| missing.position >= v_n);
+        }
     }
 
     /// All frames before `end` that have not been received are missing.

@@ -130,7 +130,7 @@ fn numbers_wrap_at_255() {
     for _ in 0..50 {
         ladder.run("oxooxxooooooooooooooooooooooooooooooooooooooo");
     }
-    assert!(ladder.up.iter().copied().eq(0..ladder.up.len() as i64));
+    assert!(ladder.up.iter().copied().eq((0..).take(ladder.up.len())));
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn duplicates_and_old_frames_are_discarded() {
     assert_eq!(hears(&mut receiver, NOW, data(1, 1)), (vec![], vec![]));
     // As far behind as the window rule can tell: 128.
     for seq in 3..130 {
-        assert_eq!(hears(&mut receiver, NOW, data(seq, seq)).0, [seq as i64]);
+        assert_eq!(hears(&mut receiver, NOW, data(seq, seq)).0, [seq.cast_signed()]);
     }
     assert_eq!(hears(&mut receiver, NOW, data(2, 2)), (vec![], vec![]));
 }
