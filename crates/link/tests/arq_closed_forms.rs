@@ -132,8 +132,8 @@ fn residual(protocol: ArqProtocol, p_e: f64, run: u64) -> f64 {
 
 #[test]
 fn a_frame_is_lost_with_all_its_retransmissions() {
-    for (p_e, n) in [(0.3_f64, 1), (0.3, 3), (0.1, 1), (0.05, 0), (0.2, 2)] {
-        let expected = p_e.powi(n.cast_signed() + 1);
+    for (p_e, n) in [(0.3_f64, 1_u32), (0.3, 3), (0.1, 1), (0.05, 0), (0.2, 2)] {
+        let expected = p_e.powi(i32::try_from(n).unwrap() + 1);
         for reading in [Reading::F, Reading::G, Reading::C] {
             check(&format!("reading {reading}, n {n} at {p_e}"), expected, |run| {
                 residual(is99(reading, n), p_e, run)

@@ -83,9 +83,9 @@ fn protocol() -> impl Strategy<Value = ArqProtocol> {
 /// Everything else that a link is made of.
 #[derive(Clone, Copy, Debug)]
 struct Circumstances {
-    is_slotted: bool,
-    header_is_readable: bool,
-    crossing: bool,
+    clock: FrameClock,
+    header: FrameHeader,
+    packing: Packing,
     compressed: bool,
     limit: Option<usize>,
     delay_ms: u64,
@@ -101,13 +101,13 @@ fn circumstances() -> impl Strategy<Value = Circumstances> {
     let shape = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), prop::option::of(0_usize..20));
     let way = (0_u64..100, prop::option::of(2400_u32..100_000), 0_u64..100);
     (shape, way, (0.0..0.6_f64, 1.5..6.0_f64, 0.0..0.5_f64, any::<u64>())).prop_map(|(shape, way, loss)| {
-        let (is_slotted, header_is_readable, crossing, compressed, limit) = shape;
+        let (is_slotted, header_is_readable, is_crossing, compressed, limit) = shape;
         let (delay_ms, reverse_rate_bps, reverse_delay_ms) = way;
         let (p_e, burst, reverse_p_e, seed) = loss;
         Circumstances {
-            is_slotted,
-            header_is_readable,
-            crossing,
+            clock: if is_slotted { FrameClock::Slotted } else { FrameClock::OnDemand },
+            header: if header_is_readable { FrameHeader::Readable } else { FrameHeader::Lost },
+            packing: if is_crossing { Packing::Crossing } else { Packing::Padded },
             compressed,
             limit,
             delay_ms,
@@ -129,17 +129,17 @@ fn build(protocol: ArqProtocol, of: Circumstances) -> Box<dyn Link<Plain> + Send
     ArqLinkConfig {
         rate_bps: 9600.0,
         frame_size: 24,
-        clock: if of.is_slotted { FrameClock::Slotted } else { FrameClock::OnDemand },
+        clock: of.clock,
         delay: SimTime::from_millis(of.delay_ms),
         segmentation: SegmentationConfig {
             payload: 20,
-            packing: if of.crossing { Packing::Crossing } else { Packing::Padded },
+            packing: of.packing,
             framing: 4,
             header_compression: of.compressed.then_some(HeaderCompression::VAN_JACOBSON),
         },
         queue_limit: of.limit.map(QueueLimit::Packets),
         loss,
-        header: if of.header_is_readable { FrameHeader::Readable } else { FrameHeader::Lost },
+        header: of.header,
         reverse: ReverseConfig {
             rate_bps: of.reverse_rate_bps.map(f64::from),
             feedback_size: 3,
@@ -281,24 +281,24 @@ proptest! {
             now += step;
         }
         // Times of feedback may fall between milliseconds, those of frames only without slots.
-        if of.is_slotted {
+        if of.clock == FrameClock::Slotted {
             prop_assert_eq!((&arrived, &lost), (&story.arrived, &story.lost));
         }
     }
 }
 
+/// A number, a lower edge of the window, what is inside, and whether that is good; or nothing readable.
+type Frame = Option<(u64, u64, u8, bool)>;
+
 /// Anything that can be received.
-fn frame() -> impl Strategy<Value = Option<(u64, u64, u8, bool)>> {
+fn frame() -> impl Strategy<Value = Frame> {
     let seq = prop_oneof![3 => 0_u64..300, 1 => 0_u64..5000, 1 => any::<u64>()];
     let oldest = prop_oneof![3 => Just(0_u64), 2 => 0_u64..300, 1 => any::<u64>()];
     prop::option::weighted(0.9, (seq, oldest, 0_u8..8, any::<bool>()))
 }
 
 /// No frame is passed up twice, none is asked for without end, nothing panics.
-fn torture(
-    receiver: &mut dyn ArqReceiver,
-    frames: &[(Option<(u64, u64, u8, bool)>, u64)],
-) -> Result<(), TestCaseError> {
+fn torture(receiver: &mut dyn ArqReceiver, frames: &[(Frame, u64)]) -> Result<(), TestCaseError> {
     let mut now = SimTime::ZERO;
     let mut passed = std::collections::HashSet::new();
     for (i, &(frame, millis)) in frames.iter().enumerate() {

@@ -39,7 +39,7 @@ pub(super) fn deliveries(receiver: &mut impl ArqReceiver) -> Vec<i64> {
         match delivery {
             Delivery::Frame { sdu, .. } => up.push(sdu.cast_signed()),
             Delivery::Lost { first, frames } => {
-                up.extend((first..first + frames).map(|n| -1 - n.cast_signed()))
+                up.extend((first..first + frames).map(|n| -1 - n.cast_signed()));
             }
         }
     }
