@@ -110,7 +110,9 @@ fn main() {
     ];
     for (case, protocol) in cases {
         if arguments.iter().all(|a| a.parse::<u64>().is_ok() || a == case) {
-            [0.01, 0.1, 0.3].into_iter().for_each(|p_e| run(case, protocol, p_e, frames));
+            for p_e in [0.01, 0.1, 0.3] {
+                run(case, protocol, p_e, frames);
+            }
         }
     }
 }
