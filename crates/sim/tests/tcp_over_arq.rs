@@ -17,15 +17,15 @@ use crossfade_transport::{
 
 const MS: SimTime = SimTime::from_millis(1);
 const SLOT: SimTime = SimTime::from_millis(20);
-const MSS: u32 = 536;
 const SECONDS: u64 = 3000;
 const RUNS: u64 = 10;
 
-struct Tcp(Segment);
+/// A segment of so many bytes of data.
+struct Tcp(Segment, u32);
 
 impl Packet for Tcp {
     fn bytes(&self) -> u32 {
-        MSS + 40
+        self.1 + 40
     }
 
     fn flow(&self) -> u32 {
@@ -64,9 +64,13 @@ fn link(reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>, run: u64) -> Box<
     .unwrap()
 }
 
-/// TCP throughput in bit/s of Tahoe with a window of four segments, and of the link; acknowledgements take no
-/// time.
+/// TCP throughput in bit/s of Tahoe with a window of four segments of 536 bytes, and of the link; acknowledgements
+/// take no time.
 fn throughput(reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>, run: u64) -> (f64, f64) {
+    throughput_of(536, reading, n, p_e, fd_t, run)
+}
+
+fn throughput_of(mss: u32, reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>, run: u64) -> (f64, f64) {
     let rule = RtoRule::Estimated { min: MS * 1000, initial: MS * 3000, granularity: MS * 100 };
     let tcp = TcpConfig {
         flavour: Flavour::Ns2,
@@ -85,7 +89,7 @@ fn throughput(reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>, run: u64) -
     let (mut now, end) = (SimTime::ZERO, MS * 1000 * SECONDS);
     loop {
         while let Some(segment) = sender.poll_transmit(now) {
-            link.push(now, Tcp(segment));
+            link.push(now, Tcp(segment, mss));
         }
         let timeout = sender.next_timeout().unwrap_or(SimTime::MAX).max(now);
         let event = link.next_event().unwrap_or(SimTime::MAX);
@@ -99,18 +103,18 @@ fn throughput(reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>, run: u64) -
             continue;
         }
         while let Some(departure) = link.advance(now) {
-            let Departure::Arrived(Tcp(segment)) = departure else { continue };
+            let Departure::Arrived(Tcp(segment, _)) = departure else { continue };
             if let Some(ack) = receiver.on_segment(now, &segment, false).ack {
                 sender.on_ack(now, &ack);
             }
             while let Some(segment) = sender.poll_transmit(now) {
-                link.push(now, Tcp(segment));
+                link.push(now, Tcp(segment, mss));
             }
         }
     }
     let bits_per_s = |units: u64, bytes: u32| units as f64 * f64::from(bytes) * 8.0 / SECONDS as f64;
     let frames = link.arq_statistics().unwrap().frames_delivered;
-    (bits_per_s(receiver.rcv_nxt(), MSS), bits_per_s(frames, 20))
+    (bits_per_s(receiver.rcv_nxt(), mss), bits_per_s(frames, 20))
 }
 
 /// The mean TCP throughput of ten runs and its standard error.
@@ -181,4 +185,20 @@ fn with_three_retransmissions_correlation_hurts_first_and_then_helps() {
     let difference = |p_e: f64| mean(Reading::D, 3, p_e, None).0 - mean(Reading::D, 3, p_e, Some(0.01)).0;
     let (below, above) = (difference(0.1), difference(0.25));
     assert!(below > 0.0 && above < 0.0, "{below} {above}");
+}
+
+#[test]
+fn large_segments_win_where_the_link_is_good_or_persistent() {
+    // The gain of 1072 over 536 bytes, in the mean over the runs, at fd_t 0.01. The independent implementation has
+    // them equal between 5 and 10 % for n = 1, and for n = 10 at 30 % or nowhere.
+    let gain = |reading: Reading, n: u32, p_e: f64| {
+        let sum = |mss| -> f64 {
+            (0..RUNS).map(|run| throughput_of(mss, reading, n, p_e, Some(0.01), run).0).sum()
+        };
+        sum(1072) / sum(536) - 1.0
+    };
+    for reading in [Reading::B, Reading::E] {
+        assert!(gain(reading, 1, 0.05) > 0.0 && gain(reading, 1, 0.15) < 0.0, "{reading}");
+        assert!(gain(reading, 10, 0.2) > 0.0, "{reading}");
+    }
 }

@@ -5,9 +5,10 @@ use crossfade_core::SimTime;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Sequence numbers have 8 bits (Chockalingam and Bao section II): all sums are modulo 256.
-const MODULUS: usize = 256;
-/// Half of them lie ahead of V(R), half behind.
+/// Places for all frames from V(N) on that may be known: a full buffer, and 256 numbers ahead of it.
+const SLOTS: usize = 512;
+/// Sequence numbers have 8 bits (Chockalingam and Bao section II): all sums are modulo 256. Half of the numbers
+/// lie ahead of V(R), half behind.
 pub(super) const HALF: u64 = 128;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,7 +51,7 @@ pub(super) struct Resequencer<S> {
     /// V(R): the next new frame.
     v_r: u64,
     capacity: u64,
-    slots: Box<[Slot; MODULUS]>,
+    slots: Box<[Slot; SLOTS]>,
     /// What is left of copies that could not be decoded.
     soft: Vec<Option<S>>,
     released: VecDeque<Delivery>,
@@ -64,8 +65,8 @@ impl<S: SoftValue> Resequencer<S> {
             v_n: 0,
             v_r: 0,
             capacity: u64::from(capacity).clamp(1, HALF),
-            slots: Box::new([slot; MODULUS]),
-            soft: (0..MODULUS).map(|_| None).collect(),
+            slots: Box::new([slot; SLOTS]),
+            soft: (0..SLOTS).map(|_| None).collect(),
             released: VecDeque::new(),
         }
     }
@@ -81,13 +82,13 @@ impl<S: SoftValue> Resequencer<S> {
 
     #[inline]
     fn slot(&mut self, position: u64) -> &mut Slot {
-        &mut self.slots[usize::from(position as u8)]
+        &mut self.slots[position as usize % SLOTS]
     }
 
     /// What is kept of earlier copies of a frame.
     #[inline]
     pub(super) fn soft(&mut self, position: u64) -> &mut Option<S> {
-        &mut self.soft[usize::from(position as u8)]
+        &mut self.soft[position as usize % SLOTS]
     }
 
     /// Where the frame with number `seq` belongs. Of the 256 numbers those up to 127 ahead of V(R) are new.
@@ -102,10 +103,16 @@ impl<S: SoftValue> Resequencer<S> {
             return Place::Old;
         }
         let position = self.v_r - behind;
-        match self.slots[usize::from(position as u8)].state {
+        match self.slots[position as usize % SLOTS].state {
             State::Missing => Place::Missing(position),
             State::Held | State::GivenUp => Place::Held,
         }
+    }
+
+    /// The position with number `seq` that is not before V(R).
+    #[inline]
+    pub(super) fn ahead(&self, seq: u64) -> u64 {
+        self.v_r + u64::from((seq as u8).wrapping_sub(self.v_r as u8))
     }
 
     /// V(R) becomes `end`; the frames before, which are now known to be missing.

@@ -240,9 +240,8 @@ impl<S: SoftValue> ArqReceiver<S> for RlpNackReceiver<S> {
                 self.frames_since_ack += 1;
             }
             Content::Idle | Content::Skip => {
-                if let Place::New(end) = self.frames.place(pdu.seq) {
-                    self.miss_until(end);
-                }
+                // The sender is never behind what is expected.
+                self.miss_until(self.frames.ahead(pdu.seq));
                 // The sender waits.
                 self.frames_since_ack = self.config.ack_period;
             }
@@ -342,6 +341,19 @@ mod tests {
         assert_eq!(ladder.up, [0, 1]);
         ladder.run("OOO");
         assert_eq!(ladder.sent[7..].join(" "), "- - -");
+    }
+
+    #[test]
+    fn the_loss_of_everything_on_the_way_is_noticed() {
+        // The timer of four frames would give up what waits to be sent again.
+        let mut ladder = ladder(&RlpNackConfig { timeout: SLOT * 200, ..config(3) });
+        ladder.run("o");
+        // The buffer of 128 frames is full after 127 more.
+        ladder.run(&"x".repeat(140));
+        assert_eq!(ladder.sent[128..].join(" ").trim_matches(['.', ' ']), "");
+        ladder.run(&"o".repeat(300));
+        let up = ladder.up.len();
+        assert!(up > 128 && ladder.up.iter().copied().eq((0..).take(up)), "{:?}", ladder.up);
     }
 
     #[test]

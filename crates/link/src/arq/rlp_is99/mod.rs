@@ -78,6 +78,9 @@ pub struct RlpIs99Config {
     pub overflow: u32,
     /// Whether idle frames carry V(S): otherwise the loss of a last frame is noticed only with the next data.
     pub idle_frames_carry_v_s: bool,
+    /// Whether a frame tells that it is a retransmission. Otherwise a burst of 128 lost frames or more makes what
+    /// follows look old, and it is discarded; with it, bursts of up to 255 frames are seen for what they are.
+    pub retransmissions_are_flagged: bool,
 }
 
 impl Default for RlpIs99Config {
@@ -144,6 +147,7 @@ impl Reading {
             buffer: 128,
             overflow: 1,
             idle_frames_carry_v_s: true,
+            retransmissions_are_flagged: false,
         }
     }
 }

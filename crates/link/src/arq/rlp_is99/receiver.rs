@@ -65,7 +65,12 @@ impl<S: SoftValue> RlpIs99Receiver<S> {
             Content::Data(sdu) => sdu,
             Content::Idle | Content::Skip => return self.on_idle(pdu.seq, matches!(payload, Payload::Good)),
         };
-        match self.frames.place(pdu.seq) {
+        let place = if self.config.retransmissions_are_flagged && pdu.attempt == 0 {
+            Place::New(self.frames.ahead(pdu.seq))
+        } else {
+            self.frames.place(pdu.seq)
+        };
+        match place {
             // "If i < V(N) or if the frame is already stored in the resequencing buffer, discard the frame."
             Place::Old | Place::Held => Seen::Retransmission,
             // "If i = V(N), update V(N) to the next oldest missing frame sequence number. Pass received frames
@@ -102,10 +107,9 @@ impl<S: SoftValue> RlpIs99Receiver<S> {
 
     /// An idle frame, which may tell V(S).
     fn on_idle(&mut self, v_s: u64, is_good: bool) -> Seen {
-        if v_s != Pdu::NO_SEQ
-            && let Place::New(end) = self.frames.place(v_s)
-        {
-            self.miss_until(end);
+        if v_s != Pdu::NO_SEQ {
+            // V(S) never lies behind V(R).
+            self.miss_until(self.frames.ahead(v_s));
             self.relieve();
         }
         if is_good { Seen::New } else { Seen::Nothing }

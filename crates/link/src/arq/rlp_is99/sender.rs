@@ -74,7 +74,6 @@ impl ArqSender for RlpIs99Sender {
             self.v_s += 1;
             return Some(Pdu { seq, oldest: 0, content: Content::Data(sdu), attempt: 0 });
         }
-        // Without V(S) an idle frame says what one before the first frame says.
         let seq = if self.idle_frames_carry_v_s { seq } else { Pdu::NO_SEQ };
         Some(Pdu { seq, oldest: 0, content: Content::Idle, attempt: 0 })
     }

@@ -192,6 +192,26 @@ fn a_burst_of_a_whole_buffer_overflows_it() {
 }
 
 #[test]
+fn what_follows_a_burst_longer_than_half_the_numbers_looks_old_unless_it_is_flagged() {
+    for (retransmissions_are_flagged, lost) in [(false, 200), (true, 200), (true, 255)] {
+        let config = RlpIs99Config { retransmissions_are_flagged, ..RlpIs99Config::default() };
+        let mut ladder = ladder(&config);
+        ladder.run("o");
+        ladder.run(&"x".repeat(lost));
+        ladder.run("o");
+        let first_is_seen = ladder.up.len() > 1;
+        assert_eq!(first_is_seen, retransmissions_are_flagged);
+        // An idle frame tells in any case: V(S) never lies behind V(R).
+        ladder.run("O");
+        // What the buffer of 128 frames does not hold is lost; the rest is sent again.
+        let told: Vec<i64> = [0].into_iter().chain((1..).map(|n| -1 - n).take(lost + 1 - 128)).collect();
+        assert_eq!(ladder.up, told);
+        ladder.run(&"O".repeat(300));
+        assert!(ladder.up[told.len()..].iter().copied().eq((0..).take(lost + 2).skip(told.len())));
+    }
+}
+
+#[test]
 fn the_sender_ignores_requests_for_what_it_does_not_have() {
     let config = RlpIs99Config { buffer: 4, ..RlpIs99Config::default() };
     let mut sender = RlpIs99Sender::new(&config);
