@@ -2,8 +2,10 @@
 //!
 //! Whatever lies between is a [`Link`]: packets are pushed in and come out later, or do not. A [`Hop`] has a
 //! drop-tail queue and knows a packet's fate at once; a [`QueuedLink`] has any [`QueueDiscipline`]:
-//! [`DropTail`], [`Red`], [`CoDel`], [`FqCoDel`]. [`LinkConfig`] builds either.
+//! [`DropTail`], [`Red`], [`CoDel`], [`FqCoDel`]. [`LinkConfig`] builds either. [`arq`] holds the links that send
+//! packets as frames and repeat lost ones, [`trace`] those whose capacity follows a record or a table.
 
+pub mod arq;
 mod config;
 mod hop;
 mod limit;
@@ -13,6 +15,7 @@ mod queued_link;
 mod statistics;
 #[cfg(test)]
 mod testing;
+pub mod trace;
 mod transmitter;
 
 pub use config::{LinkConfig, Queue};

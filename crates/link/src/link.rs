@@ -1,5 +1,6 @@
 //! What a link is to those who use it.
 
+use crate::arq::ArqStatistics;
 use crate::statistics::LinkStatistics;
 use crossfade_core::SimTime;
 
@@ -45,6 +46,11 @@ pub trait Link<P> {
 
     /// What was counted since the link was made.
     fn statistics(&self) -> &LinkStatistics;
+
+    /// The same of the frames, on a link that sends packets as frames.
+    fn arq_statistics(&self) -> Option<&ArqStatistics> {
+        None
+    }
 }
 
 /// What became of a packet that was pushed, as far as it is known at once.
@@ -84,5 +90,9 @@ impl<P, L: Link<P> + ?Sized> Link<P> for Box<L> {
 
     fn statistics(&self) -> &LinkStatistics {
         (**self).statistics()
+    }
+
+    fn arq_statistics(&self) -> Option<&ArqStatistics> {
+        (**self).arq_statistics()
     }
 }

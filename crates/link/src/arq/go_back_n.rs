@@ -1,0 +1,255 @@
+//! Go back N: after a loss everything is sent again from there.
+
+use super::{
+    ArqError, ArqReceiver, ArqSender, Content, Delivery, Feedback, Hard, Outcome, Pdu, Sdu, SoftValue,
+};
+use crossfade_core::SimTime;
+use std::collections::VecDeque;
+
+/// The parameters of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GoBackNConfig {
+    /// N: how many frames may be unacknowledged.
+    pub window: u32,
+    /// How long after the start of its transmission the oldest frame is sent again, with all that followed.
+    pub timeout: SimTime,
+    /// After so many expiries in a row for one frame it is given up (the N2 of HDLC); `None` never gives up.
+    pub max_retransmissions: Option<u32>,
+}
+
+impl GoBackNConfig {
+    pub(super) fn check(&self) -> Result<(), ArqError> {
+        ArqError::unless(self.window >= 1, "window", self.window, "at least 1 frame")?;
+        ArqError::unless(self.timeout > SimTime::ZERO, "timeout", self.timeout, "above 0")
+    }
+}
+
+/// A frame in the window.
+struct Outstanding {
+    sdu: Sdu,
+    transmissions: u32,
+    sent_at: SimTime,
+}
+
+/// Sends a window of frames, and all of it again when its oldest frame is not acknowledged in time.
+///
+/// ```text
+///   base          cursor        base + window.len()
+///    | on the way   | to be sent  |  new
+/// ```
+pub struct GoBackNSender {
+    config: GoBackNConfig,
+    /// The oldest frame that is neither acknowledged nor given up.
+    base: u64,
+    window: VecDeque<Outstanding>,
+    /// The frame to be sent next.
+    cursor: u64,
+    /// Timeouts of the frame `base`.
+    expiries: u32,
+    /// What the receiver is known to wait for. Less than `base` when frames were given up.
+    told: u64,
+    /// When to tell the receiver again that frames were given up, if nothing else does.
+    skip_at: SimTime,
+}
+
+impl GoBackNSender {
+    /// A sender of nothing so far.
+    pub fn new(config: &GoBackNConfig) -> Self {
+        Self {
+            config: *config,
+            base: 0,
+            window: VecDeque::new(),
+            cursor: 0,
+            expiries: 0,
+            told: 0,
+            skip_at: SimTime::ZERO,
+        }
+    }
+
+    /// When the timer of the oldest frame expires, if it runs.
+    fn deadline(&self) -> Option<SimTime> {
+        let oldest = self.window.front().filter(|_| self.cursor > self.base)?;
+        Some(oldest.sent_at + self.config.timeout)
+    }
+
+    fn must_skip(&self) -> bool {
+        self.window.is_empty() && self.told < self.base
+    }
+
+    /// The oldest frame is acknowledged or given up.
+    fn forget_oldest(&mut self) {
+        self.window.pop_front();
+        self.base += 1;
+        self.cursor = self.cursor.max(self.base);
+        self.expiries = 0;
+    }
+
+    fn expire(&mut self, now: SimTime) {
+        if self.deadline().is_none_or(|deadline| deadline > now) {
+            return;
+        }
+        self.cursor = self.base;
+        self.expiries += 1;
+        if self.config.max_retransmissions.is_some_and(|n| self.expiries > n) {
+            // What followed was sent in vain: the receiver keeps nothing that is out of order.
+            self.forget_oldest();
+            self.skip_at = SimTime::ZERO;
+        }
+    }
+}
+
+impl ArqSender for GoBackNSender {
+    fn wants_sdu(&mut self, now: SimTime) -> bool {
+        self.expire(now);
+        let window = self.window.len() as u64;
+        window < u64::from(self.config.window) && self.cursor == self.base + window
+    }
+
+    fn on_sdu(&mut self, _now: SimTime, sdu: Sdu) {
+        self.window.push_back(Outstanding { sdu, transmissions: 0, sent_at: SimTime::ZERO });
+    }
+
+    fn on_feedback(&mut self, _now: SimTime, feedback: Feedback) {
+        let Feedback::Ack { next, .. } = feedback else { return };
+        // Also frames that wait to be sent again may be acknowledged: those that the timer was too quick for.
+        let end = self.base + self.window.len() as u64;
+        if next > end {
+            return;
+        }
+        self.told = self.told.max(next);
+        while self.base < next {
+            self.forget_oldest();
+        }
+    }
+
+    fn poll_transmit(&mut self, now: SimTime) -> Option<Pdu> {
+        self.expire(now);
+        let pdu = |content, attempt| Pdu { seq: self.cursor, oldest: self.base, content, attempt };
+        if let Some(frame) = self.window.get_mut((self.cursor - self.base) as usize) {
+            let pdu = pdu(Content::Data(frame.sdu), frame.transmissions);
+            frame.transmissions += 1;
+            frame.sent_at = now;
+            self.cursor += 1;
+            return Some(pdu);
+        }
+        (self.must_skip() && self.skip_at <= now).then(|| {
+            self.skip_at = now + self.config.timeout;
+            pdu(Content::Skip, 0)
+        })
+    }
+
+    fn next_timeout(&self) -> Option<SimTime> {
+        self.deadline().or_else(|| self.must_skip().then_some(self.skip_at))
+    }
+}
+
+/// Passes up what comes in order, and acknowledges how far it is.
+pub struct GoBackNReceiver<S = Hard> {
+    next: u64,
+    soft: Option<S>,
+    delivery: VecDeque<Delivery>,
+    feedback: VecDeque<Feedback>,
+}
+
+impl<S> Default for GoBackNReceiver<S> {
+    fn default() -> Self {
+        Self { next: 0, soft: None, delivery: VecDeque::new(), feedback: VecDeque::new() }
+    }
+}
+
+impl<S: SoftValue> GoBackNReceiver<S> {
+    /// A receiver of nothing so far.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The sender has given up all frames before `oldest`.
+    fn skip_to(&mut self, oldest: u64) {
+        if oldest > self.next {
+            self.delivery.push_back(Delivery::Lost { first: self.next, frames: oldest - self.next });
+            self.next = oldest;
+            self.soft = None;
+        }
+    }
+}
+
+impl<S: SoftValue> ArqReceiver<S> for GoBackNReceiver<S> {
+    fn on_pdu(&mut self, now: SimTime, outcome: Outcome<S>) {
+        let Outcome::Frame(pdu, payload) = outcome else { return };
+        self.skip_to(pdu.oldest.min(pdu.seq));
+        if let Content::Data(sdu) = pdu.content
+            && pdu.seq == self.next
+        {
+            if !payload.check(&mut self.soft) {
+                return;
+            }
+            self.next = self.next.saturating_add(1);
+            self.delivery.push_back(Delivery::Frame { sdu, received_at: now });
+        }
+        self.feedback.push_back(Feedback::Ack { next: self.next, last: pdu.seq });
+    }
+
+    fn poll_feedback(&mut self, _now: SimTime) -> Option<Feedback> {
+        self.feedback.pop_front()
+    }
+
+    fn poll_delivery(&mut self) -> Option<Delivery> {
+        self.delivery.pop_front()
+    }
+
+    fn is_in_sequence(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arq::testing::{Fate, Ladder, SLOT};
+
+    fn ladder(window: u32, max_retransmissions: Option<u32>) -> Ladder<GoBackNSender, GoBackNReceiver> {
+        let config = GoBackNConfig { window, timeout: SLOT * 3, max_retransmissions };
+        Ladder::new(GoBackNSender::new(&config), GoBackNReceiver::new())
+    }
+
+    #[test]
+    fn after_a_loss_everything_is_sent_again() {
+        let mut ladder = ladder(8, None);
+        ladder.run("oxoooooo");
+        assert_eq!(ladder.sent(), "+0 +1 +2 +3 *1 *2 *3 +4");
+        assert_eq!(ladder.up, [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn the_window_limits_what_is_on_the_way() {
+        let mut ladder = ladder(1, None);
+        ladder.run("oooooo");
+        assert_eq!(ladder.sent(), "+0 - +1 - +2 -");
+    }
+
+    #[test]
+    fn an_acknowledgement_stands_for_those_before() {
+        let mut ladder = ladder(8, None);
+        ladder.feedback_fates = [Fate::Lost, Fate::Good].into();
+        ladder.run("ooooo");
+        assert_eq!(ladder.sent(), "+0 +1 +2 +3 +4");
+        assert_eq!(ladder.up, [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn a_frame_is_given_up_after_its_expiries() {
+        let mut ladder = ladder(2, Some(1));
+        ladder.run("xooxooooo");
+        assert_eq!(ladder.sent(), "+0 +1 - *0 *1 - *1 +2 +3");
+        assert_eq!(ladder.up, [-1, 1, 2, 3]);
+    }
+
+    #[test]
+    fn the_receiver_hears_that_the_last_frame_was_given_up() {
+        let mut ladder = ladder(2, Some(0));
+        ladder.run("xOOXOOOOOO");
+        assert_eq!(ladder.sent(), "+0 - - . - - . - - -");
+        assert_eq!(ladder.up, [-1]);
+        assert_eq!(ladder.sender.next_timeout(), None);
+    }
+}

@@ -1,0 +1,226 @@
+//! Automatic repeat request: frames of a radio link, and who sends them again.
+//!
+//! ```text
+//!   packets --queue--> segmentation --SDUs--> ArqSender ==PDUs==> frame channel ==> ArqReceiver --> reassembly
+//!                                                 ^                                      |
+//!                                                 +------- reverse channel <--feedback---+
+//! ```
+//!
+//! The machines do no IO and know no clock: time is an argument. [`ArqLink`] joins a pair of them, a
+//! [`FrameChannel`] and a reverse channel to a [`Link`](crate::Link); [`ArqLinkConfig`] builds it for whoever
+//! chooses the protocol at run time.
+
+mod config;
+mod error;
+mod frame_channel;
+mod go_back_n;
+mod link;
+mod reassembly;
+mod resequencer;
+mod reverse;
+mod rlp_is99;
+mod rlp_nack;
+mod segmentation;
+mod selective_repeat;
+mod statistics;
+mod stop_and_wait;
+#[cfg(test)]
+mod testing;
+
+pub use config::{ArqLinkConfig, ArqProtocol};
+pub use error::ArqError;
+pub use frame_channel::{FrameChannel, FrameHeader, LossyFrames};
+pub use go_back_n::{GoBackNConfig, GoBackNReceiver, GoBackNSender};
+pub use link::{ArqLink, ArqParts, FrameClock, FrameTiming};
+pub use reverse::ReverseConfig;
+pub use rlp_is99::{
+    NaksPerRound, Persistence, Reading, RlpIs99Config, RlpIs99Receiver, RlpIs99Sender, TimerCheck, TimerClock,
+};
+pub use rlp_nack::{RlpNackConfig, RlpNackReceiver, RlpNackSender};
+pub use segmentation::{HeaderCompression, Packing, SegmentationConfig};
+pub use selective_repeat::{Release, SelectiveRepeatConfig, SelectiveRepeatReceiver, SelectiveRepeatSender};
+pub use statistics::ArqStatistics;
+pub use stop_and_wait::{StopAndWaitConfig, StopAndWaitReceiver, StopAndWaitSender};
+
+use crossfade_core::SimTime;
+
+/// What one frame carries: its number, counted from 0, among all the payloads that the sender was given.
+pub type Sdu = u64;
+
+/// A frame on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pdu {
+    /// The sequence number. The radio link protocols send only its last 8 bits; the other protocols number
+    /// without end, which tells apart what a modulus of twice the window tells apart.
+    pub seq: u64,
+    /// The lower edge of the sender's window, where the sender gives up frames: the receiver need not wait for
+    /// anything before. (What block acknowledgement requests of IEEE 802.11 tell, and FORWARD-TSN of RFC 3758.)
+    pub oldest: u64,
+    /// What is inside.
+    pub content: Content,
+    /// How often the sender has sent this payload before.
+    pub attempt: u32,
+}
+
+impl Pdu {
+    /// The number of a frame that has none.
+    pub const NO_SEQ: u64 = u64::MAX;
+}
+
+/// What is inside a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// A payload.
+    Data(Sdu),
+    /// Nothing: `seq` is the number of the next new frame, if the protocol tells it.
+    Idle,
+    /// Nothing but the news that the sender has given frames up: all before `oldest`.
+    Skip,
+}
+
+/// What the channel made of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome<S = Hard> {
+    /// Nothing can be read, not even which frame it was.
+    Erased,
+    /// The header was read.
+    Frame(Pdu, Payload<S>),
+}
+
+/// What the channel made of the payload of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payload<S = Hard> {
+    /// It passes its check.
+    Good,
+    /// It fails its check and is of no use.
+    Corrupt,
+    /// It may pass together with other copies of the same frame.
+    Soft(S),
+}
+
+/// What a receiver keeps of a copy that it could not decode, to combine it with later copies.
+pub trait SoftValue: Sized + Send {
+    /// Adds the copy received last to what earlier copies left.
+    ///
+    /// # Errors
+    /// The frame still fails its check: what to keep.
+    fn combine(earlier: Option<Self>, copy: Self) -> Result<(), Self>;
+}
+
+/// No soft values: a payload is good or corrupt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hard {}
+
+impl SoftValue for Hard {
+    fn combine(_earlier: Option<Self>, copy: Self) -> Result<(), Self> {
+        match copy {}
+    }
+}
+
+impl<S: SoftValue> Payload<S> {
+    /// Whether the payload passes its check, together with what was `kept` of earlier copies.
+    #[inline]
+    fn check(self, kept: &mut Option<S>) -> bool {
+        match self {
+            Self::Good => true,
+            Self::Corrupt => false,
+            Self::Soft(copy) => match S::combine(kept.take(), copy) {
+                Ok(()) => true,
+                Err(rest) => {
+                    *kept = Some(rest);
+                    false
+                }
+            },
+        }
+    }
+}
+
+/// What a receiver tells its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feedback {
+    /// Asks once more for a frame.
+    Nak {
+        /// Which.
+        seq: u64,
+    },
+    /// All frames before one, and another, need not be sent again.
+    Ack {
+        /// The first frame that is still waited for.
+        next: u64,
+        /// The frame that made the receiver say so.
+        last: u64,
+    },
+}
+
+/// What a receiver passes up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// A payload.
+    Frame {
+        /// Which.
+        sdu: Sdu,
+        /// When it was received; it may have waited for others since.
+        received_at: SimTime,
+    },
+    /// Payloads that will never come.
+    Lost {
+        /// The number of the first, as far as the receiver knows: a receiver that counts modulo 256 does not
+        /// notice when it misses 256 frames at once.
+        first: Sdu,
+        /// How many.
+        frames: u64,
+    },
+}
+
+/// The sending end of an ARQ protocol.
+pub trait ArqSender: Send {
+    /// Whether it would send a new payload at `now`: its window is open, and nothing has to be sent again
+    /// first. (Timers that have expired are acted on: giving a frame up may open the window.)
+    fn wants_sdu(&mut self, now: SimTime) -> bool;
+
+    /// Takes the next payload. Payloads are numbered from 0 without gaps. Call it when
+    /// [`wants_sdu`](ArqSender::wants_sdu) says so; then [`poll_transmit`](ArqSender::poll_transmit) sends it.
+    fn on_sdu(&mut self, now: SimTime, sdu: Sdu);
+
+    /// Hears what the receiver says.
+    fn on_feedback(&mut self, now: SimTime, feedback: Feedback);
+
+    /// The frame to send if a transmission starts at `now`; `None` leaves the channel idle.
+    fn poll_transmit(&mut self, now: SimTime) -> Option<Pdu>;
+
+    /// When [`poll_transmit`](ArqSender::poll_transmit) will have something to send though nothing happens
+    /// before.
+    fn next_timeout(&self) -> Option<SimTime> {
+        None
+    }
+}
+
+/// The receiving end of an ARQ protocol.
+///
+/// Whatever frames it is given, it does not panic, passes no payload up twice and keeps no more than its
+/// buffer.
+pub trait ArqReceiver<S = Hard>: Send {
+    /// A frame, or what is left of it, has been received at `now`.
+    fn on_pdu(&mut self, now: SimTime, outcome: Outcome<S>);
+
+    /// What to tell the sender at `now`; call it until it returns nothing, after
+    /// [`on_pdu`](ArqReceiver::on_pdu) and at [`next_timeout`](ArqReceiver::next_timeout).
+    fn poll_feedback(&mut self, now: SimTime) -> Option<Feedback>;
+
+    /// What to pass up; call it until it returns nothing, after each of the other two.
+    fn poll_delivery(&mut self) -> Option<Delivery>;
+
+    /// When [`poll_feedback`](ArqReceiver::poll_feedback) has something to do though nothing is received
+    /// before.
+    fn next_timeout(&self) -> Option<SimTime> {
+        None
+    }
+
+    /// Whether no frame is known to be missing: then nothing but a new frame can make it pass something up.
+    fn is_in_sequence(&self) -> bool;
+
+    /// Whether it passes payloads up in the order in which they were given to the sender.
+    fn releases_in_order(&self) -> bool {
+        true
+    }
+}

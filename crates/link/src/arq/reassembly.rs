@@ -1,0 +1,151 @@
+//! Frames into packets.
+
+use super::{Delivery, Sdu};
+use crossfade_core::SimTime;
+use std::collections::VecDeque;
+
+/// A packet of which at least one frame was made and not all are accounted for.
+struct Transit<P> {
+    /// `None` once it has left.
+    packet: Option<P>,
+    first: Sdu,
+    last: Sdu,
+    /// When its last frame was sent for the first time.
+    last_sent: SimTime,
+    /// All of its frames were made.
+    is_complete: bool,
+    /// Frames that were neither received nor lost.
+    open: u32,
+    is_lost: bool,
+}
+
+/// Which frames belong to which packet, and what became of them.
+///
+/// The receiver of a real link finds the borders of packets in the frames, and with a checksum the packets that
+/// miss one. A packet's fate is told when its last frame is accounted for.
+pub(super) struct Reassembly<P> {
+    packets: VecDeque<Transit<P>>,
+    /// Whether frames come in order.
+    in_order: bool,
+    /// The number of the next frame to be made.
+    made: Sdu,
+    /// The next frame to be accounted for, where they come in order.
+    next: Sdu,
+    open: u64,
+}
+
+/// What one delivery did.
+#[derive(Default)]
+pub(super) struct Accounted {
+    pub(super) frames_lost: u64,
+    /// A frame came that had been accounted for: the sequence numbers were ambiguous.
+    pub(super) is_stray: bool,
+}
+
+impl<P> Reassembly<P> {
+    pub(super) fn new(in_order: bool) -> Self {
+        Self { packets: VecDeque::new(), in_order, made: 0, next: 0, open: 0 }
+    }
+
+    /// A packet begins in the frame that is being made.
+    pub(super) fn begin(&mut self, packet: P) {
+        let frame = self.made;
+        let (packet, last_sent) = (Some(packet), SimTime::ZERO);
+        self.packets.push_back(Transit {
+            packet,
+            first: frame,
+            last: frame,
+            last_sent,
+            is_complete: false,
+            open: 0,
+            is_lost: false,
+        });
+    }
+
+    /// The packet that began last has a part in the frame that is being made.
+    #[inline]
+    pub(super) fn add_frame(&mut self, now: SimTime, is_complete: bool) {
+        let packet = self.packets.back_mut().expect("a packet has begun");
+        packet.last = self.made;
+        packet.last_sent = now;
+        packet.is_complete = is_complete;
+        packet.open += 1;
+    }
+
+    /// The frame is made.
+    #[inline]
+    pub(super) fn end_frame(&mut self) {
+        self.made += 1;
+        self.open += 1;
+    }
+
+    /// The number of the next frame to be made.
+    #[inline]
+    pub(super) fn next_sdu(&self) -> Sdu {
+        self.made
+    }
+
+    /// Whether all frames made are accounted for.
+    #[inline]
+    pub(super) fn is_settled(&self) -> bool {
+        self.open == 0
+    }
+
+    /// When the last frame of the oldest packet was sent for the first time; `None` if it has not been.
+    pub(super) fn oldest_was_sent(&self) -> Option<SimTime> {
+        self.packets.front().filter(|packet| packet.is_complete).map(|packet| packet.last_sent)
+    }
+
+    /// The receiver passed something up. Calls `leave` with every packet whose fate is decided, and whether it
+    /// is lost.
+    #[inline]
+    pub(super) fn on_delivery(&mut self, delivery: Delivery, mut leave: impl FnMut(P, bool)) -> Accounted {
+        let mut accounted = Accounted::default();
+        match delivery {
+            Delivery::Frame { sdu, .. } => {
+                if self.in_order {
+                    if sdu < self.next || sdu >= self.made {
+                        accounted.is_stray = true;
+                        return accounted;
+                    }
+                    // The receiver did not notice that it missed a whole cycle of sequence numbers.
+                    accounted.frames_lost = sdu - self.next;
+                    (self.next..sdu).for_each(|frame| self.account(frame, true, &mut leave));
+                    self.next = sdu + 1;
+                }
+                self.account(sdu, false, &mut leave);
+            }
+            Delivery::Lost { first, frames } => {
+                let first = if self.in_order { self.next } else { first };
+                let end = first.saturating_add(frames).min(self.made);
+                accounted.frames_lost = end.saturating_sub(first);
+                (first..end).for_each(|frame| self.account(frame, true, &mut leave));
+                self.next = self.next.max(end);
+            }
+        }
+        accounted
+    }
+
+    #[inline]
+    fn account(&mut self, frame: Sdu, is_lost: bool, leave: &mut impl FnMut(P, bool)) {
+        self.open -= 1;
+        let mut place = match self.packets.front() {
+            Some(head) if head.last >= frame => 0,
+            _ => self.packets.partition_point(|packet| packet.last < frame),
+        };
+        while let Some(packet) = self.packets.get_mut(place).filter(|packet| packet.first <= frame) {
+            packet.open -= 1;
+            packet.is_lost |= is_lost;
+            if packet.open == 0
+                && packet.is_complete
+                && let Some(inside) = packet.packet.take()
+            {
+                leave(inside, packet.is_lost);
+            }
+            place += 1;
+        }
+        while self.packets.front().is_some_and(|packet| packet.packet.is_none()) {
+            self.packets.pop_front();
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The resequencing buffer of the radio link protocols.
+
+use super::{Delivery, Sdu, SoftValue};
+use crossfade_core::SimTime;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Places for all frames from V(N) on that may be known: a full buffer, and 256 numbers ahead of it.
+const SLOTS: usize = 512;
+/// Sequence numbers have 8 bits (Chockalingam and Bao section II): all sums are modulo 256. Half of the numbers
+/// lie ahead of V(R), half behind.
+pub(super) const HALF: u64 = 128;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Missing,
+    Held,
+    GivenUp,
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    state: State,
+    sdu: Sdu,
+    received_at: SimTime,
+}
+
+/// Where a received frame belongs. Positions count frames from the start, without a modulus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Before V(N): passed up or given up long ago.
+    Old,
+    /// Between V(N) and V(R), and it is there or given up.
+    Held,
+    /// Between V(N) and V(R), and it is missing.
+    Missing(u64),
+    /// V(R) or later.
+    New(u64),
+}
+
+/// Frames that wait for earlier ones.
+///
+/// ```text
+///        V(N)                 V(R)
+///   old | missing  held  missing | new
+///       |<---- capacity ---->
+/// ```
+pub(super) struct Resequencer<S> {
+    /// V(N): the oldest missing frame, needed for in-sequence delivery.
+    v_n: u64,
+    /// V(R): the next new frame.
+    v_r: u64,
+    capacity: u64,
+    slots: Box<[Slot; SLOTS]>,
+    /// What is left of copies that could not be decoded.
+    soft: Vec<Option<S>>,
+    released: VecDeque<Delivery>,
+}
+
+impl<S: SoftValue> Resequencer<S> {
+    /// An empty buffer for `capacity` frames, at most 128.
+    pub(super) fn new(capacity: u32) -> Self {
+        let slot = Slot { state: State::Missing, sdu: 0, received_at: SimTime::ZERO };
+        Self {
+            v_n: 0,
+            v_r: 0,
+            capacity: u64::from(capacity).clamp(1, HALF),
+            slots: Box::new([slot; SLOTS]),
+            soft: (0..SLOTS).map(|_| None).collect(),
+            released: VecDeque::new(),
+        }
+    }
+
+    pub(super) fn v_n(&self) -> u64 {
+        self.v_n
+    }
+
+    #[inline]
+    pub(super) fn is_in_sequence(&self) -> bool {
+        self.v_n == self.v_r
+    }
+
+    #[inline]
+    fn slot(&mut self, position: u64) -> &mut Slot {
+        &mut self.slots[position as usize % SLOTS]
+    }
+
+    /// What is kept of earlier copies of a frame.
+    #[inline]
+    pub(super) fn soft(&mut self, position: u64) -> &mut Option<S> {
+        &mut self.soft[position as usize % SLOTS]
+    }
+
+    /// Where the frame with number `seq` belongs. Of the 256 numbers those up to 127 ahead of V(R) are new.
+    #[inline]
+    pub(super) fn place(&self, seq: u64) -> Place {
+        let ahead = (seq as u8).wrapping_sub(self.v_r as u8);
+        if u64::from(ahead) < HALF {
+            return Place::New(self.v_r + u64::from(ahead));
+        }
+        let behind = u64::from(ahead.wrapping_neg());
+        if behind > self.v_r - self.v_n {
+            return Place::Old;
+        }
+        let position = self.v_r - behind;
+        match self.slots[position as usize % SLOTS].state {
+            State::Missing => Place::Missing(position),
+            State::Held | State::GivenUp => Place::Held,
+        }
+    }
+
+    /// The position with number `seq` that is not before V(R).
+    #[inline]
+    pub(super) fn ahead(&self, seq: u64) -> u64 {
+        self.v_r + u64::from((seq as u8).wrapping_sub(self.v_r as u8))
+    }
+
+    /// V(R) becomes `end`; the frames before, which are now known to be missing.
+    pub(super) fn extend(&mut self, end: u64) -> Range<u64> {
+        let missing = self.v_r..end;
+        for position in missing.clone() {
+            self.slot(position).state = State::Missing;
+            *self.soft(position) = None;
+        }
+        self.v_r = end;
+        missing
+    }
+
+    /// The frame V(R) = V(N) is received: it goes straight up.
+    #[inline]
+    pub(super) fn pass(&mut self, now: SimTime, sdu: Sdu) {
+        self.v_r += 1;
+        self.v_n = self.v_r;
+        self.released.push_back(Delivery::Frame { sdu, received_at: now });
+    }
+
+    /// A missing frame is received; whatever has become deliverable goes up.
+    pub(super) fn hold(&mut self, position: u64, now: SimTime, sdu: Sdu) {
+        *self.slot(position) = Slot { state: State::Held, sdu, received_at: now };
+        *self.soft(position) = None;
+        self.release();
+    }
+
+    /// A missing frame is given up; whatever has become deliverable goes up.
+    pub(super) fn give_up(&mut self, position: u64) {
+        self.slot(position).state = State::GivenUp;
+        *self.soft(position) = None;
+        self.release();
+    }
+
+    /// If the buffer is too small for what lies between V(N) and V(R), passes frames at its head up, good and
+    /// lost ones: so many that the rest fits, and at least `at_least`. Whether it did.
+    pub(super) fn relieve(&mut self, at_least: u32) -> bool {
+        let held = self.v_r - self.v_n;
+        if held <= self.capacity {
+            return false;
+        }
+        let passed = (held - self.capacity).max(u64::from(at_least)).min(held);
+        for _ in 0..passed {
+            self.release_head();
+        }
+        self.release();
+        true
+    }
+
+    fn release(&mut self) {
+        while self.v_n < self.v_r && self.slot(self.v_n).state != State::Missing {
+            self.release_head();
+        }
+    }
+
+    fn release_head(&mut self) {
+        let position = self.v_n;
+        self.v_n += 1;
+        let Slot { state, sdu, received_at } = *self.slot(position);
+        if state == State::Held {
+            return self.released.push_back(Delivery::Frame { sdu, received_at });
+        }
+        *self.soft(position) = None;
+        if let Some(Delivery::Lost { frames, .. }) = self.released.back_mut() {
+            *frames += 1;
+        } else {
+            self.released.push_back(Delivery::Lost { first: position, frames: 1 });
+        }
+    }
+
+    /// What goes up next.
+    #[inline]
+    pub(super) fn poll(&mut self) -> Option<Delivery> {
+        self.released.pop_front()
+    }
+}

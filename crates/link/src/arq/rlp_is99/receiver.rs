@@ -1,0 +1,208 @@
+//! The receiving end.
+
+use super::{NaksPerRound, Persistence, RlpIs99Config, TimerCheck, TimerClock};
+use crate::arq::resequencer::{Place, Resequencer};
+use crate::arq::{ArqReceiver, Content, Delivery, Feedback, Hard, Outcome, Payload, Pdu, SoftValue};
+use crossfade_core::SimTime;
+use std::collections::VecDeque;
+
+/// A frame that is waited for.
+struct Missing {
+    position: u64,
+    /// Rounds begun: 0 before the first NAK.
+    round: u32,
+    naks: u32,
+    /// When the round is over, in ticks.
+    deadline: u64,
+}
+
+/// Puts frames into order, asks for those that are missing, and gives up what does not come.
+///
+/// Time is counted in frames, by [`TimerClock`]: the receiver must hear of every frame time, also of those in
+/// which it receives nothing.
+pub struct RlpIs99Receiver<S = Hard> {
+    config: RlpIs99Config,
+    frames: Resequencer<S>,
+    /// By position.
+    missing: Vec<Missing>,
+    ticks: u64,
+    /// No timer expires before.
+    next_deadline: u64,
+    naks: VecDeque<Feedback>,
+}
+
+/// What a frame was, for the clock.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Nothing,
+    New,
+    Retransmission,
+}
+
+impl<S: SoftValue> RlpIs99Receiver<S> {
+    /// A receiver of nothing so far.
+    pub fn new(config: &RlpIs99Config) -> Self {
+        Self {
+            config: *config,
+            frames: Resequencer::new(config.buffer),
+            missing: Vec::new(),
+            ticks: 0,
+            next_deadline: u64::MAX,
+            naks: VecDeque::new(),
+        }
+    }
+
+    /// The positions of the frames that are missing.
+    #[cfg(test)]
+    pub(super) fn waits_for(&self) -> Vec<u64> {
+        self.missing.iter().map(|missing| missing.position).collect()
+    }
+
+    /// A frame whose header was read. The rules of section II, with i for `seq`.
+    #[inline]
+    fn on_frame(&mut self, now: SimTime, pdu: Pdu, payload: Payload<S>) -> Seen {
+        let sdu = match pdu.content {
+            Content::Data(sdu) => sdu,
+            Content::Idle | Content::Skip => return self.on_idle(pdu.seq, matches!(payload, Payload::Good)),
+        };
+        let place = if self.config.retransmissions_are_flagged && pdu.attempt == 0 {
+            Place::New(self.frames.ahead(pdu.seq))
+        } else {
+            self.frames.place(pdu.seq)
+        };
+        match place {
+            // "If i < V(N) or if the frame is already stored in the resequencing buffer, discard the frame."
+            Place::Old | Place::Held => Seen::Retransmission,
+            // "If i = V(N), update V(N) to the next oldest missing frame sequence number. Pass received frames
+            // up to V(N) - 1 to the upper layer. If V(N) < i < V(R), store frame i [..] if it is missing."
+            Place::Missing(position) => {
+                if !payload.check(self.frames.soft(position)) {
+                    return Seen::Nothing;
+                }
+                self.frames.hold(position, now, sdu);
+                self.missing.retain(|missing| missing.position != position);
+                Seen::Retransmission
+            }
+            // "If i = V(R) = V(N), pass all received frames up to V(R) to the upper layer": both advance.
+            Place::New(position) if self.frames.v_n() == position && matches!(payload, Payload::Good) => {
+                self.frames.pass(now, sdu);
+                Seen::New
+            }
+            // "If i = V(R) != V(N) or i > V(R), increment V(R) and store frame i into resequencing buffer":
+            // V(R) becomes i + 1, and what lies between is missing.
+            Place::New(position) => self.on_later_frame(now, position, sdu, payload),
+        }
+    }
+
+    fn on_later_frame(&mut self, now: SimTime, position: u64, sdu: u64, payload: Payload<S>) -> Seen {
+        self.miss_until(position + 1);
+        let good = payload.check(self.frames.soft(position));
+        if good {
+            self.missing.pop();
+            self.frames.hold(position, now, sdu);
+        }
+        self.relieve();
+        if good { Seen::New } else { Seen::Nothing }
+    }
+
+    /// An idle frame, which may tell V(S).
+    fn on_idle(&mut self, v_s: u64, is_good: bool) -> Seen {
+        if v_s != Pdu::NO_SEQ {
+            // V(S) never lies behind V(R).
+            self.miss_until(self.frames.ahead(v_s));
+            self.relieve();
+        }
+        if is_good { Seen::New } else { Seen::Nothing }
+    }
+
+    /// "In the event of a buffer overflow [..] a portion of buffer head (good and lost frames) is passed to
+    /// higher layer to make room for the newly arriving frames" (section IV).
+    fn relieve(&mut self) {
+        if self.frames.relieve(self.config.overflow) {
+            let v_n = self.frames.v_n();
+            self.missing.retain(|missing| missing.position >= v_n);
+        }
+    }
+
+    /// All frames before `end` that have not been received are missing.
+    fn miss_until(&mut self, end: u64) {
+        for position in self.frames.extend(end) {
+            self.missing.push(Missing { position, round: 0, naks: 0, deadline: 0 });
+            self.next_deadline = 0;
+        }
+    }
+
+    /// "For all cases, send NAK's of missing frames if their retransmission timers are not yet set or expired."
+    fn check_timers(&mut self) {
+        if self.ticks < self.next_deadline {
+            return;
+        }
+        let Self { config, missing, naks, frames, ticks, .. } = self;
+        let mut next_deadline = u64::MAX;
+        missing.retain_mut(|frame| {
+            if *ticks >= frame.deadline {
+                let used = match config.persistence {
+                    Persistence::Rounds => frame.round,
+                    Persistence::Retransmissions => frame.naks,
+                };
+                // "RLP will abort the attempt after n unsuccessful retransmissions".
+                if used >= config.max_retransmissions {
+                    frames.give_up(frame.position);
+                    return false;
+                }
+                // "When the retransmission timer expires for the first time, RLP resets the timer and sends
+                // back NAK twice. [..] for the second time, [..] three NAK's."
+                frame.round += 1;
+                let copies = match (config.naks_per_round, config.persistence) {
+                    (NaksPerRound::One, _) => 1,
+                    (NaksPerRound::Growing, Persistence::Rounds) => frame.round,
+                    (NaksPerRound::Growing, Persistence::Retransmissions) => {
+                        frame.round.min(config.max_retransmissions - frame.naks)
+                    }
+                };
+                frame.naks += copies;
+                for _ in 0..copies {
+                    naks.push_back(Feedback::Nak { seq: frame.position & 0xff });
+                }
+                frame.deadline = *ticks + u64::from(config.round_trip + config.guard);
+            }
+            next_deadline = next_deadline.min(frame.deadline);
+            true
+        });
+        self.next_deadline = next_deadline;
+    }
+}
+
+impl<S: SoftValue> ArqReceiver<S> for RlpIs99Receiver<S> {
+    #[inline]
+    fn on_pdu(&mut self, now: SimTime, outcome: Outcome<S>) {
+        let (seen, is_readable) = match outcome {
+            Outcome::Erased => (Seen::Nothing, false),
+            Outcome::Frame(pdu, payload) => (self.on_frame(now, pdu, payload), true),
+        };
+        let ticks = match self.config.timer_clock {
+            TimerClock::EveryFrame => true,
+            TimerClock::PausedByRetransmissions => seen != Seen::Retransmission,
+            TimerClock::GoodNewFrames => seen == Seen::New,
+        };
+        self.ticks += u64::from(ticks);
+        if is_readable || self.config.timer_check == TimerCheck::EveryFrame {
+            self.check_timers();
+        }
+    }
+
+    #[inline]
+    fn poll_feedback(&mut self, _now: SimTime) -> Option<Feedback> {
+        self.naks.pop_front()
+    }
+
+    #[inline]
+    fn poll_delivery(&mut self) -> Option<Delivery> {
+        self.frames.poll()
+    }
+
+    #[inline]
+    fn is_in_sequence(&self) -> bool {
+        self.frames.is_in_sequence()
+    }
+}

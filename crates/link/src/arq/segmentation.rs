@@ -1,0 +1,145 @@
+//! Packets into frames.
+
+use super::ArqError;
+use super::reassembly::Reassembly;
+use crate::limit::QueueLimit;
+use crate::link::Packet;
+use crate::statistics::LinkStatistics;
+use crossfade_core::SimTime;
+use std::collections::VecDeque;
+
+/// How the packets of a queue share frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// Each packet begins with a frame of its own; its last frame is padded.
+    Padded,
+    /// A frame takes the end of a packet and the beginning of the next.
+    Crossing,
+}
+
+/// Compression of the TCP/IP header (Van Jacobson, RFC 1144): of every packet, as in the papers. What a lost
+/// packet does to the decompressor is not modelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeaderCompression {
+    /// Bytes of the header in the packets that the link is given.
+    pub header: u32,
+    /// Bytes that it takes on the link.
+    pub compressed: u32,
+}
+
+impl HeaderCompression {
+    /// 40 bytes become 3, as in Chockalingam and Bao section IV.
+    pub const VAN_JACOBSON: Self = Self { header: 40, compressed: 3 };
+}
+
+/// How packets become frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentationConfig {
+    /// Bytes of packets in a frame.
+    pub payload: u32,
+    /// What frames at the border of two packets hold.
+    pub packing: Packing,
+    /// Bytes that framing adds to each packet: 4 of PPP (flag, header, two of CRC).
+    pub framing: u32,
+    /// What becomes of the headers of packets.
+    pub header_compression: Option<HeaderCompression>,
+}
+
+impl SegmentationConfig {
+    /// Bytes that a packet of `bytes` takes on the link, padding not counted; at least 1.
+    pub fn link_bytes(&self, bytes: u32) -> u32 {
+        let bytes = match self.header_compression {
+            Some(HeaderCompression { header, compressed }) => {
+                bytes.saturating_sub(header).saturating_add(compressed)
+            }
+            None => bytes,
+        };
+        bytes.saturating_add(self.framing).max(1)
+    }
+
+    /// Frames that a packet of `bytes` takes where it begins with a frame of its own.
+    ///
+    /// ```
+    /// use crossfade_link::arq::{HeaderCompression, Packing, SegmentationConfig};
+    /// let header_compression = Some(HeaderCompression::VAN_JACOBSON);
+    /// let is99 = SegmentationConfig { payload: 20, packing: Packing::Padded, framing: 4, header_compression };
+    /// assert_eq!([536, 1072].map(|mss| is99.frames(mss + 40)), [28, 54]);
+    /// ```
+    pub fn frames(&self, bytes: u32) -> u32 {
+        self.link_bytes(bytes).div_ceil(self.payload)
+    }
+
+    pub(super) fn check(&self) -> Result<(), ArqError> {
+        ArqError::unless(self.payload >= 1, "payload", self.payload, "at least 1 byte")
+    }
+}
+
+/// The queue of packets, and the one that is being cut into frames.
+pub(super) struct Segmenter<P> {
+    config: SegmentationConfig,
+    limit: Option<QueueLimit>,
+    queue: VecDeque<(SimTime, P)>,
+    queued_bytes: u64,
+    /// What is left of the packet that is being cut.
+    left: u32,
+}
+
+impl<P: Packet> Segmenter<P> {
+    pub(super) fn new(config: SegmentationConfig, limit: Option<QueueLimit>) -> Self {
+        Self { config, limit, queue: VecDeque::new(), queued_bytes: 0, left: 0 }
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.left == 0 && self.queue.is_empty()
+    }
+
+    /// Takes a packet into the queue, unless a drop-tail queue would turn it away.
+    pub(super) fn push(&mut self, now: SimTime, packet: P) -> bool {
+        let bytes = packet.bytes();
+        let is_full = self.limit.is_some_and(|limit| {
+            !self.is_empty() && !limit.admits(self.queue.len(), self.queued_bytes, bytes)
+        });
+        if !is_full {
+            self.queued_bytes += u64::from(bytes);
+            self.queue.push_back((now, packet));
+        }
+        !is_full
+    }
+
+    /// Makes the next frame, to be sent at `now`.
+    pub(super) fn fill(
+        &mut self,
+        now: SimTime,
+        packets: &mut Reassembly<P>,
+        statistics: &mut LinkStatistics,
+    ) {
+        let mut room = self.config.payload;
+        loop {
+            if self.left == 0 {
+                let Some((since, packet)) = self.queue.pop_front() else { break };
+                let bytes = packet.bytes();
+                self.queued_bytes -= u64::from(bytes);
+                statistics.on_transmission(bytes, now - since);
+                self.left = self.config.link_bytes(bytes);
+                packets.begin(packet);
+            }
+            let taken = room.min(self.left);
+            self.left -= taken;
+            room -= taken;
+            packets.add_frame(now, self.left == 0);
+            if room == 0 || self.config.packing == Packing::Padded {
+                break;
+            }
+        }
+        packets.end_frame();
+    }
+
+    /// How many frames still have to be made before the packet is cut that is being cut, or else the next.
+    pub(super) fn frames_left(&self) -> Option<u32> {
+        if self.left > 0 {
+            return Some(self.left.div_ceil(self.config.payload));
+        }
+        self.queue.front().map(|(_, packet)| self.config.frames(packet.bytes()))
+    }
+}

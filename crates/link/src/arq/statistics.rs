@@ -1,0 +1,63 @@
+//! What is counted of the frames of a link.
+
+use crossfade_core::DelayHistogram;
+
+/// What happened to the frames of one ARQ link, from one end to the other.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct ArqStatistics {
+    /// Payloads sent for the first time.
+    pub frames: u64,
+    /// Payloads sent again.
+    pub retransmissions: u64,
+    /// Frames without payload.
+    pub idle_frames: u64,
+    /// Frames with payload that the channel spoiled.
+    pub frame_errors: u64,
+    /// Payloads passed up at the other end, each once.
+    pub frames_delivered: u64,
+    /// Payloads given up, or lost in another way.
+    pub frames_lost: u64,
+    /// Payloads passed up that had been accounted for already, because sequence numbers were ambiguous. The
+    /// packet they belong to has left.
+    pub stray_frames: u64,
+    /// Acknowledgements and requests sent back.
+    pub feedback_sent: u64,
+    /// Of these, lost.
+    pub feedback_lost: u64,
+    /// How long payloads that were received waited for earlier ones (head-of-line blocking).
+    pub head_of_line_delay: DelayHistogram,
+}
+
+impl ArqStatistics {
+    /// Share of the frames with payload that the channel spoiled.
+    pub fn frame_error_rate(&self) -> f64 {
+        self.frame_errors as f64 / (self.frames + self.retransmissions) as f64
+    }
+
+    /// Share of the payloads that never got through, of those whose fate is known.
+    pub fn residual_frame_error_rate(&self) -> f64 {
+        self.frames_lost as f64 / (self.frames_delivered + self.frames_lost) as f64
+    }
+
+    /// Mean number of transmissions of a payload.
+    pub fn frame_transmissions_per_frame(&self) -> f64 {
+        (self.frames + self.retransmissions) as f64 / self.frames as f64
+    }
+
+    /// What was counted since the statistics of this link were `earlier`: after a warm-up.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            frames: self.frames - earlier.frames,
+            retransmissions: self.retransmissions - earlier.retransmissions,
+            idle_frames: self.idle_frames - earlier.idle_frames,
+            frame_errors: self.frame_errors - earlier.frame_errors,
+            frames_delivered: self.frames_delivered - earlier.frames_delivered,
+            frames_lost: self.frames_lost - earlier.frames_lost,
+            stray_frames: self.stray_frames - earlier.stray_frames,
+            feedback_sent: self.feedback_sent - earlier.feedback_sent,
+            feedback_lost: self.feedback_lost - earlier.feedback_lost,
+            head_of_line_delay: self.head_of_line_delay.since(&earlier.head_of_line_delay),
+        }
+    }
+}

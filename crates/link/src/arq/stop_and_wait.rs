@@ -1,0 +1,206 @@
+//! Stop and wait: one frame at a time.
+
+use super::Hard;
+use super::SoftValue;
+use super::{ArqError, ArqReceiver, ArqSender, Content, Delivery, Feedback, Outcome, Pdu, Sdu};
+use crossfade_core::SimTime;
+use std::collections::VecDeque;
+
+/// The parameters of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StopAndWaitConfig {
+    /// How long after the start of its transmission a frame is sent again: at least a frame, the delays of both
+    /// directions and the acknowledgement.
+    pub timeout: SimTime,
+    /// After so many retransmissions a frame is given up; `None` never gives up.
+    pub max_retransmissions: Option<u32>,
+}
+
+impl StopAndWaitConfig {
+    pub(super) fn check(&self) -> Result<(), ArqError> {
+        ArqError::unless(self.timeout > SimTime::ZERO, "timeout", self.timeout, "above 0")
+    }
+}
+
+/// Sends a frame until it is acknowledged or given up.
+pub struct StopAndWaitSender {
+    config: StopAndWaitConfig,
+    /// The number of the frame that is being sent, or else of the next one.
+    seq: u64,
+    current: Option<Sdu>,
+    /// Transmissions of it so far.
+    transmissions: u32,
+    /// When to send it again.
+    deadline: SimTime,
+    /// What the receiver is known to wait for. Less than `seq` when the last frame was given up.
+    told: u64,
+}
+
+impl StopAndWaitSender {
+    /// A sender of nothing so far.
+    pub fn new(config: &StopAndWaitConfig) -> Self {
+        let deadline = SimTime::ZERO;
+        Self { config: *config, seq: 0, current: None, transmissions: 0, deadline, told: 0 }
+    }
+
+    fn end(&mut self) {
+        self.seq += 1;
+        self.current = None;
+        self.transmissions = 0;
+        self.deadline = SimTime::ZERO;
+    }
+
+    fn expire(&mut self, now: SimTime) {
+        let limit = self.config.max_retransmissions.map_or(u64::MAX, u64::from);
+        if self.current.is_some() && self.deadline <= now && u64::from(self.transmissions) > limit {
+            self.end();
+        }
+    }
+}
+
+impl ArqSender for StopAndWaitSender {
+    fn wants_sdu(&mut self, now: SimTime) -> bool {
+        self.expire(now);
+        self.current.is_none()
+    }
+
+    fn on_sdu(&mut self, _now: SimTime, sdu: Sdu) {
+        self.current = Some(sdu);
+        self.transmissions = 0;
+        self.deadline = SimTime::ZERO;
+    }
+
+    fn on_feedback(&mut self, _now: SimTime, feedback: Feedback) {
+        let Feedback::Ack { next, .. } = feedback else { return };
+        self.told = self.told.max(next.min(self.seq + 1));
+        if self.current.is_some() && next == self.seq + 1 && self.transmissions > 0 {
+            self.end();
+        }
+    }
+
+    fn poll_transmit(&mut self, now: SimTime) -> Option<Pdu> {
+        self.expire(now);
+        if self.deadline > now {
+            return None;
+        }
+        let pdu = |content, attempt| Pdu { seq: self.seq, oldest: self.seq, content, attempt };
+        let pdu = match self.current {
+            Some(sdu) => pdu(Content::Data(sdu), self.transmissions),
+            None if self.told < self.seq => pdu(Content::Skip, 0),
+            None => return None,
+        };
+        self.transmissions += 1;
+        self.deadline = now + self.config.timeout;
+        Some(pdu)
+    }
+
+    fn next_timeout(&self) -> Option<SimTime> {
+        (self.current.is_some() || self.told < self.seq).then_some(self.deadline)
+    }
+}
+
+/// Passes up what is new and acknowledges everything.
+pub struct StopAndWaitReceiver<S = Hard> {
+    next: u64,
+    soft: Option<S>,
+    delivery: VecDeque<Delivery>,
+    feedback: VecDeque<Feedback>,
+}
+
+impl<S> Default for StopAndWaitReceiver<S> {
+    fn default() -> Self {
+        Self { next: 0, soft: None, delivery: VecDeque::new(), feedback: VecDeque::new() }
+    }
+}
+
+impl<S: SoftValue> StopAndWaitReceiver<S> {
+    /// A receiver of nothing so far.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The sender has given up all frames before `oldest`.
+    fn skip_to(&mut self, oldest: u64) {
+        if oldest > self.next {
+            self.delivery.push_back(Delivery::Lost { first: self.next, frames: oldest - self.next });
+            self.next = oldest;
+            self.soft = None;
+        }
+    }
+}
+
+impl<S: SoftValue> ArqReceiver<S> for StopAndWaitReceiver<S> {
+    fn on_pdu(&mut self, now: SimTime, outcome: Outcome<S>) {
+        let Outcome::Frame(pdu, payload) = outcome else { return };
+        self.skip_to(pdu.oldest.min(pdu.seq));
+        if let Content::Data(sdu) = pdu.content
+            && pdu.seq == self.next
+        {
+            if !payload.check(&mut self.soft) {
+                return;
+            }
+            self.next = self.next.saturating_add(1);
+            self.delivery.push_back(Delivery::Frame { sdu, received_at: now });
+        }
+        self.feedback.push_back(Feedback::Ack { next: self.next, last: pdu.seq });
+    }
+
+    fn poll_feedback(&mut self, _now: SimTime) -> Option<Feedback> {
+        self.feedback.pop_front()
+    }
+
+    fn poll_delivery(&mut self) -> Option<Delivery> {
+        self.delivery.pop_front()
+    }
+
+    fn is_in_sequence(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arq::testing::{Fate, Ladder, SLOT};
+
+    fn ladder(max_retransmissions: Option<u32>) -> Ladder<StopAndWaitSender, StopAndWaitReceiver> {
+        // The frame takes a slot, feedback another.
+        let config = StopAndWaitConfig { timeout: SLOT * 2, max_retransmissions };
+        Ladder::new(StopAndWaitSender::new(&config), StopAndWaitReceiver::new())
+    }
+
+    #[test]
+    fn a_frame_is_sent_until_it_is_acknowledged() {
+        let mut ladder = ladder(None);
+        ladder.run("ooxxxoooo");
+        assert_eq!(ladder.sent(), "+0 - +1 - *1 - *1 - +2");
+        assert_eq!(ladder.up, [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_lost_acknowledgement_costs_a_duplicate() {
+        let mut ladder = ladder(None);
+        ladder.feedback_fates = [Fate::Lost].into();
+        ladder.run("oooooo");
+        assert_eq!(ladder.sent(), "+0 - *0 - +1 -");
+        assert_eq!(ladder.up, [0, 1]);
+    }
+
+    #[test]
+    fn a_frame_is_given_up_after_its_retransmissions() {
+        let mut ladder = ladder(Some(1));
+        ladder.run("xoxoooo");
+        assert_eq!(ladder.sent(), "+0 - *0 - +1 - +2");
+        assert_eq!(ladder.up, [-1, 1, 2]);
+    }
+
+    #[test]
+    fn the_receiver_hears_that_the_last_frame_was_given_up() {
+        let mut ladder = ladder(Some(0));
+        ladder.run("xOXOOOOO");
+        // The first telling is lost, the second is acknowledged.
+        assert_eq!(ladder.sent(), "+0 - . - . - - -");
+        assert_eq!(ladder.up, [-1]);
+        assert_eq!(ladder.sender.next_timeout(), None);
+    }
+}

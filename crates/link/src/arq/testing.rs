@@ -1,0 +1,133 @@
+//! Ladders: both ends of a protocol with a reader between them.
+
+use super::{ArqReceiver, ArqSender, Content, Delivery, Feedback, Outcome, Payload, Pdu};
+use crossfade_core::SimTime;
+use std::collections::VecDeque;
+
+/// The time of a frame.
+pub(super) const SLOT: SimTime = SimTime::from_millis(20);
+
+/// What the channel does to one frame or one piece of feedback.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Good,
+    Lost,
+}
+
+/// A frame received without error.
+pub(super) fn data(seq: u64, sdu: u64) -> Outcome {
+    Outcome::Frame(Pdu { seq, oldest: 0, content: Content::Data(sdu), attempt: 0 }, Payload::Good)
+}
+
+/// An idle frame.
+pub(super) fn idle(seq: u64) -> Outcome {
+    Outcome::Frame(Pdu { seq, oldest: 0, content: Content::Idle, attempt: 0 }, Payload::Good)
+}
+
+/// Everything that a receiver says about one frame: what it passes up (a negative number for each loss), and
+/// what it asks for.
+pub(super) fn hears(receiver: &mut impl ArqReceiver, now: SimTime, outcome: Outcome) -> (Vec<i64>, Vec<u64>) {
+    receiver.on_pdu(now, outcome);
+    let naks = naks(receiver, now);
+    (deliveries(receiver), naks)
+}
+
+/// What a receiver passes up: numbers of payloads, and -1 - n for a lost payload n.
+pub(super) fn deliveries(receiver: &mut impl ArqReceiver) -> Vec<i64> {
+    let mut up = Vec::new();
+    while let Some(delivery) = receiver.poll_delivery() {
+        match delivery {
+            Delivery::Frame { sdu, .. } => up.push(sdu.cast_signed()),
+            Delivery::Lost { first, frames } => {
+                up.extend((first..first + frames).map(|n| -1 - n.cast_signed()));
+            }
+        }
+    }
+    up
+}
+
+/// What a receiver asks for.
+pub(super) fn naks(receiver: &mut impl ArqReceiver, now: SimTime) -> Vec<u64> {
+    let feedback = std::iter::from_fn(|| receiver.poll_feedback(now));
+    feedback
+        .filter_map(|feedback| match feedback {
+            Feedback::Nak { seq } => Some(seq),
+            Feedback::Ack { .. } => None,
+        })
+        .collect()
+}
+
+/// Two ends that exchange a frame a slot; feedback is heard a slot after it was given.
+pub(super) struct Ladder<S, R> {
+    pub(super) sender: S,
+    pub(super) receiver: R,
+    pub(super) slot: u64,
+    /// What was sent in each slot: `+n` a new frame, `*n` one sent again, `.` an idle frame, `-` nothing.
+    pub(super) sent: Vec<String>,
+    /// What was passed up.
+    pub(super) up: Vec<i64>,
+    next_sdu: u64,
+    feedback: VecDeque<(u64, Feedback)>,
+    /// What happens to feedback, in the order in which it is given; good after the last.
+    pub(super) feedback_fates: VecDeque<Fate>,
+}
+
+impl<S: ArqSender, R: ArqReceiver> Ladder<S, R> {
+    pub(super) fn new(sender: S, receiver: R) -> Self {
+        Self {
+            sender,
+            receiver,
+            slot: 0,
+            sent: Vec::new(),
+            up: Vec::new(),
+            next_sdu: 0,
+            feedback: VecDeque::new(),
+            feedback_fates: VecDeque::new(),
+        }
+    }
+
+    /// One slot, in which a new payload is there to be sent if `has_data`.
+    pub(super) fn step(&mut self, fate: Fate, has_data: bool) {
+        let now = SLOT * self.slot;
+        while let Some(&(at, feedback)) = self.feedback.front().filter(|(at, _)| *at <= self.slot) {
+            assert_eq!(at, self.slot);
+            self.feedback.pop_front();
+            self.sender.on_feedback(now, feedback);
+        }
+        if has_data && self.sender.wants_sdu(now) {
+            self.sender.on_sdu(now, self.next_sdu);
+            self.next_sdu += 1;
+        }
+        let pdu = self.sender.poll_transmit(now);
+        self.sent.push(pdu.map_or("-".into(), |pdu| match pdu.content {
+            Content::Data(_) if pdu.attempt == 0 => format!("+{}", pdu.seq),
+            Content::Data(_) => format!("*{}", pdu.seq),
+            Content::Idle | Content::Skip => ".".into(),
+        }));
+        self.slot += 1;
+        let end = SLOT * self.slot;
+        match (pdu, fate) {
+            (Some(pdu), Fate::Good) => self.receiver.on_pdu(end, Outcome::Frame(pdu, Payload::Good)),
+            (Some(_), Fate::Lost) => self.receiver.on_pdu(end, Outcome::Erased),
+            (None, _) => {}
+        }
+        while let Some(feedback) = self.receiver.poll_feedback(end) {
+            if self.feedback_fates.pop_front() != Some(Fate::Lost) {
+                self.feedback.push_back((self.slot + 1, feedback));
+            }
+        }
+        self.up.extend(deliveries(&mut self.receiver));
+    }
+
+    /// A slot for each character: `o` good, `x` lost, with new payloads; `O` and `X` without.
+    pub(super) fn run(&mut self, fates: &str) {
+        for fate in fates.chars() {
+            let lost = if fate.eq_ignore_ascii_case(&'x') { Fate::Lost } else { Fate::Good };
+            self.step(lost, fate.is_lowercase());
+        }
+    }
+
+    pub(super) fn sent(&self) -> String {
+        self.sent.join(" ")
+    }
+}

@@ -1,0 +1,77 @@
+//! Trace-driven links as a scenario chooses them.
+
+use super::link::{Service, TraceLink};
+use super::opportunity::{OpportunityService, OpportunityTrace};
+use super::rate_table::{RateService, RateTable};
+use crate::config::Queue;
+use crate::limit::QueueLimit;
+use crate::link::{Link, Packet};
+use crate::queue::{CoDel, DropTail, FqCoDel, QueueDiscipline, QueueError, Red};
+use crossfade_channel::LossProcess;
+use crossfade_core::SimTime;
+
+/// What a transmitter follows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Schedule {
+    /// Delivery opportunities.
+    Opportunities(OpportunityTrace),
+    /// A table of rates and delays.
+    Rates(RateTable),
+}
+
+/// A link that follows a trace, with any queue.
+pub struct TraceLinkConfig {
+    /// The trace.
+    pub schedule: Schedule,
+    /// Propagation delay, added to that of a table.
+    pub delay: SimTime,
+    /// What waits, and what is dropped. (Random early detection is told a rate of its own.)
+    pub queue: Queue,
+    /// Which transmissions are lost: [`TableLoss`](super::TableLoss) for those of a table.
+    pub loss: Box<dyn LossProcess>,
+}
+
+impl TraceLinkConfig {
+    /// The link.
+    ///
+    /// # Errors
+    /// A parameter of the queue outside its range.
+    pub fn build<P: Packet + Send + 'static>(self) -> Result<Box<dyn Link<P> + Send>, QueueError> {
+        match self.schedule {
+            Schedule::Opportunities(ref trace) => {
+                let service = OpportunityService::new(trace.clone());
+                self.with_service(service)
+            }
+            Schedule::Rates(ref table) => {
+                let service = RateService::new(table.clone());
+                self.with_service(service)
+            }
+        }
+    }
+
+    fn with_service<P, S>(self, service: S) -> Result<Box<dyn Link<P> + Send>, QueueError>
+    where
+        P: Packet + Send + 'static,
+        S: Service + 'static,
+    {
+        let Self { delay, loss, queue, .. } = self;
+        match queue {
+            Queue::DropTail(limit) => {
+                let limit = limit.unwrap_or(QueueLimit::Packets(usize::MAX));
+                Ok(boxed(DropTail::new(limit)?, service, delay, loss))
+            }
+            Queue::Red(config, stream) => Ok(boxed(Red::new(config, stream)?, service, delay, loss)),
+            Queue::CoDel(config, limit) => Ok(boxed(CoDel::new(config, limit)?, service, delay, loss)),
+            Queue::FqCoDel(config) => Ok(boxed(FqCoDel::new(config)?, service, delay, loss)),
+        }
+    }
+}
+
+fn boxed<P, Q, S>(queue: Q, service: S, delay: SimTime, loss: Box<dyn LossProcess>) -> Box<dyn Link<P> + Send>
+where
+    P: Packet + Send + 'static,
+    Q: QueueDiscipline<P> + Send + 'static,
+    S: Service + 'static,
+{
+    Box::new(TraceLink::new(queue, service, delay, loss))
+}

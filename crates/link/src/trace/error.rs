@@ -1,0 +1,68 @@
+//! Texts that are no trace.
+
+use crossfade_core::SimTime;
+use thiserror::Error;
+
+/// A trace or table that cannot be. One line: where, what is there, what is allowed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}{problem}", line.map(|line| format!("line {line}: ")).unwrap_or_default())]
+pub struct TraceError {
+    /// The line, counted from 1, if it is one line's fault.
+    pub line: Option<usize>,
+    /// What is wrong and what is allowed.
+    pub problem: String,
+}
+
+impl TraceError {
+    pub(super) fn at(line: usize, problem: impl Into<String>) -> Self {
+        Self { line: Some(line), problem: problem.into() }
+    }
+
+    pub(super) fn nowhere(problem: impl Into<String>) -> Self {
+        Self { line: None, problem: problem.into() }
+    }
+}
+
+/// The lines of a text that say something, with their numbers. `#` starts a comment.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let content = |line: &'_ str| -> usize { line.find('#').unwrap_or(line.len()) };
+    (1..)
+        .zip(text.lines())
+        .map(move |(number, line)| (number, line[..content(line)].trim()))
+        .filter(|(_, line)| !line.is_empty())
+}
+
+/// The numbers of a line that has one for each of `columns`, separated by commas or white space.
+pub(super) fn numbers<const N: usize>(
+    line: usize,
+    text: &str,
+    columns: [&str; N],
+) -> Result<[f64; N], TraceError> {
+    let expected = || format!("{text:?}: must be {N} numbers: {}", columns.join(", "));
+    let mut numbers = [0.0; N];
+    let mut words = text.split([',', ' ', '\t', ';']).filter(|word| !word.is_empty());
+    for (number, column) in numbers.iter_mut().zip(columns) {
+        let word = words.next().ok_or_else(|| TraceError::at(line, expected()))?;
+        let parsed = word.parse().ok().filter(|x: &f64| x.is_finite());
+        *number =
+            parsed.ok_or_else(|| TraceError::at(line, format!("{column} = {word:?}: must be a number")))?;
+    }
+    match words.next() {
+        None => Ok(numbers),
+        Some(_) => Err(TraceError::at(line, expected())),
+    }
+}
+
+/// Whether a line names columns.
+pub(super) fn is_header(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+}
+
+/// A time of a table; 100 years are enough.
+pub(super) fn time(line: usize, column: &str, seconds: f64) -> Result<SimTime, TraceError> {
+    if (0.0..=3.2e9).contains(&seconds) {
+        return Ok(SimTime::from_secs_f64(seconds));
+    }
+    Err(TraceError::at(line, format!("{column} = {seconds:?}: must be between 0 and 3.2e9")))
+}

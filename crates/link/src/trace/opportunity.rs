@@ -1,0 +1,213 @@
+//! Delivery opportunities: the format of cellular traces.
+
+use super::error::{TraceError, lines};
+use super::link::Service;
+use crossfade_core::SimTime;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// When bytes may leave a link: the format of the traces of mahimahi and the many tools that read them.
+///
+/// Each line is a time in whole milliseconds at which 1500 bytes may leave; several lines with the same time
+/// allow as many times 1500 bytes. The times do not decrease. After the last one the trace begins again, its
+/// times counted from there: a trace of the single line `12` lets 1500 bytes leave every 12 ms (1 Mbit/s).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpportunityTrace {
+    millis: Arc<[u64]>,
+}
+
+impl OpportunityTrace {
+    /// Bytes of one opportunity.
+    pub const BYTES: u32 = 1500;
+    /// 30 years: times of several rounds can be added.
+    const LONGEST: u64 = 1_000_000_000_000;
+
+    /// Opportunities at these times in milliseconds.
+    ///
+    /// # Errors
+    /// No times, times that decrease, a last time of zero or beyond 10^12 (30 years). Lines are counted from 1.
+    pub fn new(millis: Vec<u64>) -> Result<Self, TraceError> {
+        if let Some(at) = (1..millis.len()).find(|&i| millis[i] < millis[i - 1]) {
+            return Err(TraceError::at(at + 1, decreases(millis[at], millis[at - 1])));
+        }
+        match millis.last() {
+            None => Err(TraceError::nowhere("the trace is empty: it must have at least one opportunity")),
+            Some(0) => Err(TraceError::nowhere(
+                "all opportunities are at 0 ms: the last must be later, the trace repeats",
+            )),
+            Some(&last) if last > Self::LONGEST => {
+                Err(TraceError::at(millis.len(), format!("{last}: must be at most 10^12 ms")))
+            }
+            Some(_) => Ok(Self { millis: millis.into() }),
+        }
+    }
+
+    /// After how much time it begins again.
+    pub fn period(&self) -> SimTime {
+        SimTime::from_millis(self.millis[self.millis.len() - 1])
+    }
+
+    /// Opportunities of one round.
+    pub fn opportunities(&self) -> usize {
+        self.millis.len()
+    }
+
+    /// Its mean rate in bit/s, if all opportunities are used.
+    pub fn mean_rate_bps(&self) -> f64 {
+        self.opportunities() as f64 * f64::from(Self::BYTES) * 8.0 / self.period().as_secs_f64()
+    }
+
+    /// The time of opportunity `index`, counted from 0 through all rounds.
+    pub fn time(&self, index: u64) -> SimTime {
+        let round = self.millis.len() as u64;
+        let into_round = self.millis[(index % round) as usize];
+        self.period().saturating_mul(index / round).saturating_add(SimTime::from_millis(into_round))
+    }
+
+    /// The first opportunity after `now`.
+    pub fn first_after(&self, now: SimTime) -> u64 {
+        // An opportunity at the very end of a round comes before one at time 0 of the next.
+        let rounds = (now / self.period()).saturating_sub(1);
+        let into_round = now - self.period() * rounds;
+        let round = self.millis.len() as u64;
+        let before = |origin: SimTime| {
+            self.millis.partition_point(|&millis| origin + SimTime::from_millis(millis) <= into_round) as u64
+        };
+        let first = before(SimTime::ZERO);
+        let index = rounds * round;
+        if first < round { index + first } else { index + round + before(self.period()) }
+    }
+}
+
+fn decreases(time: u64, before: u64) -> String {
+    format!("{time}: must be at least {before}, the time before it")
+}
+
+impl FromStr for OpportunityTrace {
+    type Err = TraceError;
+
+    /// Reads a trace. `#` starts a comment; empty lines are skipped.
+    ///
+    /// ```
+    /// use crossfade_link::trace::OpportunityTrace;
+    /// let trace: OpportunityTrace = "0\n3\n3\n12\n".parse().unwrap();
+    /// assert_eq!((trace.opportunities(), trace.mean_rate_bps()), (4, 4e6));
+    /// let error = "5\n7\nx\n".parse::<OpportunityTrace>().unwrap_err().to_string();
+    /// assert_eq!(error, "line 3: \"x\": must be a time in whole milliseconds");
+    /// ```
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        let mut millis = Vec::new();
+        let mut before = 0;
+        for (line, text) in lines(text) {
+            let time = text.parse::<u64>().map_err(|_| {
+                TraceError::at(line, format!("{text:?}: must be a time in whole milliseconds"))
+            })?;
+            if time < before {
+                return Err(TraceError::at(line, decreases(time, before)));
+            }
+            if time > Self::LONGEST {
+                return Err(TraceError::at(line, format!("{time}: must be at most 10^12 ms")));
+            }
+            before = time;
+            millis.push(time);
+        }
+        Self::new(millis)
+    }
+}
+
+/// A transmitter that follows an [`OpportunityTrace`].
+///
+/// Large packets take several opportunities and leave with the last; small ones share one. An opportunity that
+/// finds nothing to send is lost, and so is the rest of one when the queue runs empty.
+#[derive(Clone, Debug)]
+pub struct OpportunityService {
+    trace: OpportunityTrace,
+    /// The opportunity that is used next.
+    next: u64,
+    /// The time of the one in use, and the bytes that are left of it.
+    at: SimTime,
+    left: u32,
+}
+
+impl OpportunityService {
+    /// At the beginning of the trace.
+    pub fn new(trace: OpportunityTrace) -> Self {
+        Self { trace, next: 0, at: SimTime::ZERO, left: 0 }
+    }
+}
+
+impl Service for OpportunityService {
+    fn next_start(&mut self, ready: SimTime, was_idle: bool) -> SimTime {
+        if was_idle {
+            // What comes at the time of an opportunity comes too late for it.
+            self.left = 0;
+            self.next = self.next.max(self.trace.first_after(ready));
+        }
+        if self.left > 0 { self.at } else { self.trace.time(self.next) }
+    }
+
+    fn serve(&mut self, _start: SimTime, bytes: u32) -> SimTime {
+        let mut bytes = bytes;
+        loop {
+            let taken = bytes.min(self.left);
+            bytes -= taken;
+            self.left -= taken;
+            if bytes == 0 {
+                return self.at;
+            }
+            self.at = self.trace.time(self.next);
+            self.next += 1;
+            self.left = OpportunityTrace::BYTES;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const MS: SimTime = SimTime::from_millis(1);
+
+    #[test]
+    fn the_trace_begins_again_after_its_last_time() {
+        let trace: OpportunityTrace = "2\n5 # a comment\n\n5\n10\n".parse().unwrap();
+        let times: Vec<u64> = (0..9).map(|i| trace.time(i).as_nanos() / 1_000_000).collect();
+        assert_eq!(times, [2, 5, 5, 10, 12, 15, 15, 20, 22]);
+        assert_eq!((trace.period(), trace.mean_rate_bps()), (MS * 10, 4.8e6));
+    }
+
+    #[test]
+    fn a_malformed_trace_names_its_line() {
+        let error = |text: &str| text.parse::<OpportunityTrace>().unwrap_err().to_string();
+        assert_eq!(error("1\n2\n-3\n"), "line 3: \"-3\": must be a time in whole milliseconds");
+        assert_eq!(error("1\n2.5\n"), "line 2: \"2.5\": must be a time in whole milliseconds");
+        assert_eq!(error("# ms\n\n7\n6\n"), "line 4: 6: must be at least 7, the time before it");
+        assert_eq!(error("1\n99999999999999\n"), "line 2: 99999999999999: must be at most 10^12 ms");
+        assert_eq!(error("# nothing\n"), "the trace is empty: it must have at least one opportunity");
+        let zero = "all opportunities are at 0 ms: the last must be later, the trace repeats";
+        assert_eq!(error("0\n0\n"), zero);
+        assert_eq!(OpportunityTrace::new(vec![3, 2]).unwrap_err().line, Some(2));
+    }
+
+    proptest! {
+        /// Against a search through all of them.
+        #[test]
+        fn the_first_opportunity_after_a_time_is_found(
+            mut millis in prop::collection::vec(0_u64..20, 1..10), last in 1_u64..20, now in 0_u64..100_000_000,
+        ) {
+            millis.push(20 + last);
+            millis.sort_unstable();
+            let trace = OpportunityTrace::new(millis).unwrap();
+            for now in [now, now / 1_000_000 * 1_000_000].map(SimTime::from_nanos) {
+                let first = (0..100_000).find(|&i| trace.time(i) > now).unwrap();
+                prop_assert_eq!(trace.first_after(now), first);
+            }
+        }
+
+        #[test]
+        fn no_text_panics(text in "[0-9a-z# \n.,-]{0,60}") {
+            let _ = text.parse::<OpportunityTrace>();
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! Tables of rate, delay and loss over time.
+
+use super::error::{TraceError, is_header, lines, numbers, time};
+use super::link::Service;
+use crossfade_channel::LossProcess;
+use crossfade_core::{SimTime, Stream};
+use rand::RngExt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// What holds from some time on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateRow {
+    /// From when on.
+    pub time: SimTime,
+    /// Bit rate in bit/s; 0 is an outage, in which transmissions pause.
+    pub rate_bps: f64,
+    /// Propagation delay. A packet never overtakes the one before it.
+    pub delay: SimTime,
+    /// The probability that a packet which starts now is lost.
+    pub loss: f64,
+}
+
+/// What rate, delay and loss hold when. Before the first row its values hold, after the last the last one's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RateTable {
+    rows: Arc<[RateRow]>,
+    /// After this time the table begins again, if it does.
+    period: Option<SimTime>,
+}
+
+impl RateTable {
+    /// A table of these rows.
+    ///
+    /// # Errors
+    /// No rows, times that do not increase, a rate below zero or not finite, a loss outside [0, 1]. Lines are
+    /// counted from 1.
+    pub fn new(rows: Vec<RateRow>) -> Result<Self, TraceError> {
+        let lines: Vec<usize> = (1..=rows.len()).collect();
+        Self::checked(rows, &lines)
+    }
+
+    fn checked(rows: Vec<RateRow>, lines: &[usize]) -> Result<Self, TraceError> {
+        for (i, row) in rows.iter().enumerate() {
+            let error = |problem: String| Err(TraceError::at(lines[i], problem));
+            if i > 0 && row.time <= rows[i - 1].time {
+                let (time, before) = (row.time.as_secs_f64(), rows[i - 1].time.as_secs_f64());
+                return error(format!("time_s = {time:?}: must be above {before:?}, the time before it"));
+            }
+            if !(row.rate_bps >= 0.0 && row.rate_bps.is_finite()) {
+                return error(format!("rate_bps = {:?}: must be 0 or more, and finite", row.rate_bps));
+            }
+            if !(0.0..=1.0).contains(&row.loss) {
+                return error(format!("loss = {:?}: must be between 0 and 1", row.loss));
+            }
+        }
+        if rows.is_empty() {
+            return Err(TraceError::nowhere("the table is empty: it must have at least one row"));
+        }
+        Ok(Self { rows: rows.into(), period: None })
+    }
+
+    /// The same table, which begins again whenever `period` is over.
+    ///
+    /// # Errors
+    /// A period that ends before the last row begins; a table whose rates are all zero, which would never send.
+    pub fn repeating(self, period: SimTime) -> Result<Self, TraceError> {
+        let last = self.rows[self.rows.len() - 1].time;
+        if period <= last {
+            let (period, last) = (period.as_secs_f64(), last.as_secs_f64());
+            let problem =
+                format!("period = {period:?} s: must be above {last:?} s, the time of the last row");
+            return Err(TraceError::nowhere(problem));
+        }
+        if self.rows.iter().all(|row| row.rate_bps == 0.0) {
+            return Err(TraceError::nowhere(
+                "rate_bps is 0 in all rows: a table that repeats must send at last",
+            ));
+        }
+        Ok(Self { period: Some(period), ..self })
+    }
+
+    /// Its rows.
+    pub fn rows(&self) -> &[RateRow] {
+        &self.rows
+    }
+
+    /// The row that holds at `now`, and until when it holds: [`SimTime::MAX`] if for ever.
+    pub fn at(&self, now: SimTime) -> (&RateRow, SimTime) {
+        let (origin, into_period) = match self.period {
+            Some(period) => (period * (now / period), now % period),
+            None => (SimTime::ZERO, now),
+        };
+        let next = self.rows.partition_point(|row| row.time <= into_period).max(1);
+        let end = match (self.rows.get(next), self.period) {
+            (Some(row), _) => origin.saturating_add(row.time),
+            (None, Some(period)) => origin.saturating_add(period),
+            (None, None) => SimTime::MAX,
+        };
+        (&self.rows[next - 1], end)
+    }
+}
+
+impl FromStr for RateTable {
+    type Err = TraceError;
+
+    /// Reads a table with the columns `time_s`, `rate_bps`, `delay_s` and `loss`, separated by commas or white
+    /// space. A first line of names is skipped; `#` starts a comment.
+    ///
+    /// ```
+    /// use crossfade_link::trace::RateTable;
+    /// let table: RateTable = "time_s,rate_bps,delay_s,loss\n0,2e6,0.25,0\n30,0,0.25,0\n".parse().unwrap();
+    /// assert_eq!(table.rows()[0].rate_bps, 2e6);
+    /// let error = "0 1e6 0.1 0\n1 1e6 0.1 2\n".parse::<RateTable>().unwrap_err().to_string();
+    /// assert_eq!(error, "line 2: loss = 2.0: must be between 0 and 1");
+    /// ```
+    fn from_str(text: &str) -> Result<Self, TraceError> {
+        let (mut rows, mut numbers_of_lines) = (Vec::new(), Vec::new());
+        for (i, (line, text)) in lines(text).enumerate() {
+            if i == 0 && is_header(text) {
+                continue;
+            }
+            let columns = ["time_s", "rate_bps", "delay_s", "loss"];
+            let [time_s, rate_bps, delay_s, loss] = numbers(line, text, columns)?;
+            let (time, delay) = (time(line, "time_s", time_s)?, time(line, "delay_s", delay_s)?);
+            rows.push(RateRow { time, rate_bps, delay, loss });
+            numbers_of_lines.push(line);
+        }
+        Self::checked(rows, &numbers_of_lines)
+    }
+}
+
+/// A transmitter whose rate follows a [`RateTable`]: a packet that meets a change goes on at the new rate.
+#[derive(Clone, Debug)]
+pub struct RateService {
+    table: RateTable,
+}
+
+impl RateService {
+    /// For this table.
+    pub fn new(table: RateTable) -> Self {
+        Self { table }
+    }
+}
+
+impl Service for RateService {
+    fn next_start(&mut self, ready: SimTime, _was_idle: bool) -> SimTime {
+        let mut start = ready;
+        while start < SimTime::MAX {
+            let (row, end) = self.table.at(start);
+            if row.rate_bps > 0.0 {
+                break;
+            }
+            start = end;
+        }
+        start
+    }
+
+    fn serve(&mut self, start: SimTime, bytes: u32) -> SimTime {
+        let (mut now, mut bits) = (start, f64::from(bytes) * 8.0);
+        while now < SimTime::MAX {
+            let (row, end) = self.table.at(now);
+            let left = SimTime::from_secs_f64(bits / row.rate_bps);
+            let finish = now.saturating_add(left.max(SimTime::from_nanos(1)));
+            if row.rate_bps > 0.0 && finish <= end {
+                return finish;
+            }
+            bits -= (end - now).as_secs_f64() * row.rate_bps;
+            now = end;
+        }
+        now
+    }
+
+    fn delay(&self, now: SimTime) -> SimTime {
+        if now == SimTime::MAX { SimTime::ZERO } else { self.table.at(now).0.delay }
+    }
+}
+
+/// Loses packets with the probability that a [`RateTable`] gives for the time at which they start.
+///
+/// One number is drawn for each transmission, whatever the probability.
+#[derive(Clone, Debug)]
+pub struct TableLoss {
+    table: RateTable,
+    stream: Stream,
+    /// Numbers drawn so far, and the last of them.
+    drawn: u64,
+    number: f64,
+}
+
+impl TableLoss {
+    /// The losses of this table.
+    pub fn new(table: RateTable, stream: Stream) -> Self {
+        Self { table, stream, drawn: 0, number: 0.0 }
+    }
+}
+
+impl LossProcess for TableLoss {
+    fn lost(&mut self, now: SimTime, transmission: u64) -> bool {
+        while self.drawn <= transmission {
+            self.number = self.stream.random();
+            self.drawn += 1;
+        }
+        self.number < self.table.at(now).0.loss
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossfade_core::RunSeed;
+    use proptest::prelude::*;
+
+    const MS: SimTime = SimTime::from_millis(1);
+
+    fn table(rows: &[(u64, f64)]) -> RateTable {
+        let row = |&(millis, rate_bps)| RateRow { time: MS * millis, rate_bps, delay: MS * 5, loss: 0.0 };
+        RateTable::new(rows.iter().map(row).collect()).unwrap()
+    }
+
+    #[test]
+    fn a_packet_goes_on_at_the_rate_that_holds() {
+        // 8 Mbit/s is a byte a microsecond; an outage from 3 to 5 ms; then half the rate.
+        let mut service = RateService::new(table(&[(0, 8e6), (3, 0.0), (5, 4e6)]));
+        assert_eq!(service.serve(SimTime::ZERO, 1000), MS);
+        assert_eq!(service.serve(MS * 2, 1000), MS * 3);
+        assert_eq!(service.serve(MS * 2, 1500), MS * 6);
+        assert_eq!(service.next_start(MS * 4, true), MS * 5);
+        assert_eq!(service.serve(MS * 5, 1000), MS * 7);
+        // For ever after.
+        assert_eq!(service.serve(MS * 1000, 1000), MS * 1002);
+        // A link that is dead from some time on.
+        let mut service = RateService::new(table(&[(0, 8e6), (3, 0.0)]));
+        assert_eq!(service.next_start(MS * 4, true), SimTime::MAX);
+        assert_eq!(service.serve(MS * 2, 1500), SimTime::MAX);
+    }
+
+    #[test]
+    fn a_table_can_repeat() {
+        let table = table(&[(1, 8e6), (3, 0.0)]).repeating(MS * 4).unwrap();
+        // The values of the first row hold before it, too.
+        let rates: Vec<f64> = (0..9).map(|millis| table.at(MS * millis).0.rate_bps).collect();
+        assert_eq!(rates, [8e6, 8e6, 8e6, 0.0, 8e6, 8e6, 8e6, 0.0, 8e6]);
+        let mut service = RateService::new(table);
+        // 1 ms until the outage, 3 ms of the next period, half a millisecond of the one after.
+        assert_eq!(service.serve(MS * 2, 4500), SimTime::from_micros(8500));
+    }
+
+    #[test]
+    fn losses_have_the_probability_of_their_time() {
+        let row = |millis, loss| RateRow { time: MS * millis, rate_bps: 1e6, delay: MS, loss };
+        let table = RateTable::new(vec![row(0, 0.0), row(1, 0.2), row(2, 1.0)]).unwrap();
+        let stream = RunSeed { seed: 1, run: 0 }.stream("channel.dl");
+        let mut loss = TableLoss::new(table, stream);
+        let n = 10_000;
+        let mut share = |millis, from| (from..from + n).filter(|&tx| loss.lost(MS * millis, tx)).count();
+        assert_eq!(share(0, 0), 0);
+        let lost = share(1, n) as f64 / n as f64;
+        assert!((lost - 0.2).abs() < 4.0 * (0.2 * 0.8 / n as f64).sqrt(), "{lost}");
+        assert_eq!(share(2, 2 * n), n as usize);
+    }
+
+    #[test]
+    fn a_malformed_table_names_its_line() {
+        let error = |text: &str| text.parse::<RateTable>().unwrap_err().to_string();
+        let columns = "time_s, rate_bps, delay_s, loss";
+        assert_eq!(error("0 1e6 0.1\n"), format!("line 1: \"0 1e6 0.1\": must be 4 numbers: {columns}"));
+        assert_eq!(
+            error("0 1 1 0\n1 1 1 0 9"),
+            format!("line 2: \"1 1 1 0 9\": must be 4 numbers: {columns}")
+        );
+        assert_eq!(error("0 fast 1 0\n"), "line 1: rate_bps = \"fast\": must be a number");
+        assert_eq!(
+            error("0 1 1 0\n\n0 1 1 0"),
+            "line 3: time_s = 0.0: must be above 0.0, the time before it"
+        );
+        assert_eq!(error("0 -1 1 0\n"), "line 1: rate_bps = -1.0: must be 0 or more, and finite");
+        assert_eq!(error("0 1 -1 0\n"), "line 1: delay_s = -1.0: must be between 0 and 3.2e9");
+        assert_eq!(error("time_s rate_bps\n"), "the table is empty: it must have at least one row");
+        let dead = table(&[(0, 0.0)]).repeating(MS).unwrap_err().to_string();
+        assert_eq!(dead, "rate_bps is 0 in all rows: a table that repeats must send at last");
+        let short = table(&[(0, 1.0), (5, 1.0)]).repeating(MS * 5).unwrap_err().to_string();
+        assert_eq!(short, "period = 0.005 s: must be above 0.005 s, the time of the last row");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "[0-9a-z# \n.,e-]{0,80}") {
+            let _ = text.parse::<RateTable>();
+        }
+
+        /// The bits sent from start to end are those of the packet, counted row by row.
+        #[test]
+        fn transmissions_integrate_the_rate(
+            rates in prop::collection::vec((1_u64..20, prop_oneof![Just(0.0), 1e5..1e8]), 1..8),
+            start in 0_u64..200_000, bytes in 1_u32..20_000,
+        ) {
+            let mut millis = 0;
+            let rows: Vec<(u64, f64)> = rates.iter().map(|(gap, rate)| { millis += gap; (millis, *rate) }).collect();
+            let table = table(&rows);
+            let start = SimTime::from_micros(start);
+            let end = RateService::new(table.clone()).serve(start, bytes);
+            if end < SimTime::MAX {
+                let (mut now, mut bits) = (start, 0.0);
+                while now < end {
+                    let (row, until) = table.at(now);
+                    let until = until.min(end);
+                    bits += (until - now).as_secs_f64() * row.rate_bps;
+                    now = until;
+                }
+                // A nanosecond at the highest rate.
+                prop_assert!((bits - f64::from(bytes) * 8.0).abs() < 0.2, "{bits}");
+            }
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Any text as a trace or a table: an error in one line, or what can be asked for a time.
+#![no_main]
+
+use crossfade_core::SimTime;
+use crossfade_link::trace::{AttenuationTable, OpportunityTrace, RateTable};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    let now = SimTime::from_millis(123_456);
+    let opportunities = text.parse::<OpportunityTrace>().map(|trace| {
+        let first = trace.first_after(now);
+        assert!(trace.time(first) > now && (first == 0 || trace.time(first - 1) <= now));
+    });
+    let rates = text.parse::<RateTable>().map(|table| assert!(table.at(now).1 > now));
+    let attenuation = text.parse::<AttenuationTable>().map(|table| assert!(table.at(now).is_finite()));
+    for error in [opportunities, rates, attenuation].into_iter().filter_map(Result::err) {
+        assert!(!error.to_string().contains('\n'));
+    }
+});
