@@ -286,6 +286,9 @@ impl<P: Packet, S: ArqSender, R: ArqReceiver<C::Soft>, C: FrameChannel> Link<P> 
     fn advance(&mut self, now: SimTime) -> Option<Departure<P>> {
         loop {
             if let Some((_, departure)) = self.departures.pop_front() {
+                if let Departure::Arrived(packet) = &departure {
+                    self.statistics.on_arrival(packet.bytes());
+                }
                 return Some(departure);
             }
             let (at, step) = self.next_step();

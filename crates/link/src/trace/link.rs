@@ -150,7 +150,9 @@ impl<P: Packet, Q: QueueDiscipline<P>, S: Service> Link<P> for TraceLink<P, Q, S
                 return self.gone.pop_front().map(|(_, departure)| departure);
             }
             if arrival == next {
-                return self.under_way.pop_front().map(|(_, packet)| Departure::Arrived(packet));
+                let (_, packet) = self.under_way.pop_front()?;
+                self.statistics.on_arrival(packet.bytes());
+                return Some(Departure::Arrived(packet));
             }
             self.transmit_next();
         }
