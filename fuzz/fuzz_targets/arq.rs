@@ -12,7 +12,8 @@ use std::collections::HashSet;
 
 const SLOT: SimTime = SimTime::from_millis(20);
 
-/// Four bytes a frame: what was received, its number, the lower edge of the window, the time since the last one.
+/// Four bytes a frame: what was received, its number, the lower edge of the window, the time since the last
+/// one.
 fn feed(receiver: &mut dyn ArqReceiver, data: &[u8]) {
     let (mut now, mut passed) = (SimTime::ZERO, HashSet::new());
     for (i, frame) in data.chunks_exact(4).enumerate() {

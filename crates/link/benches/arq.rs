@@ -1,8 +1,8 @@
 //! CPU time per frame of ARQ links, as an engine drives them.
 //!
-//! `cargo bench -p crossfade-link --bench arq [-- CASE] [FRAMES]`; without a case all of them. Four packets of 543
-//! bytes (28 frames of 20 bytes) are always on the way: the next is pushed when one has left. Fading of
-//! `fd_t` 0.01 loses 1, 10 or 30 % of the frames.
+//! `cargo bench -p crossfade-link --bench arq [-- CASE] [FRAMES]`; without a case all of them. Four packets
+//! of 543 bytes (28 frames of 20 bytes) are always on the way: the next is pushed when one has left. Fading
+//! of `fd_t` 0.01 loses 1, 10 or 30 % of the frames.
 
 use crossfade_channel::{Clock, MarkovLoss, TwoStateMarkov};
 use crossfade_core::{RunSeed, SimTime};
@@ -82,7 +82,8 @@ fn run(case: &str, protocol: ArqProtocol, p_e: f64, frames: u64) {
     let nanos = (cpu_seconds() - before) / frames as f64 * 1e9;
     let counted = link.arq_statistics().expect("a link of frames");
     println!(
-        "{case:17} {:4.0} % lost {nanos:6.1} ns per frame  ({:.2} transmissions a frame, {:.2} events a packet)",
+        "{case:17} {:4.0} % lost {nanos:6.1} ns per frame  \
+         ({:.2} transmissions a frame, {:.2} events a packet)",
         p_e * 100.0,
         counted.frame_transmissions_per_frame(),
         events as f64 / departures as f64,

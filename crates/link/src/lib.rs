@@ -2,8 +2,8 @@
 //!
 //! Whatever lies between is a [`Link`]: packets are pushed in and come out later, or do not. A [`Hop`] has a
 //! drop-tail queue and knows a packet's fate at once; a [`QueuedLink`] has any [`QueueDiscipline`]:
-//! [`DropTail`], [`Red`], [`CoDel`], [`FqCoDel`]. [`LinkConfig`] builds either. [`arq`] holds the links that send
-//! packets as frames and repeat lost ones, [`trace`] those whose capacity follows a record or a table.
+//! [`DropTail`], [`Red`], [`CoDel`], [`FqCoDel`]. [`LinkConfig`] builds either. [`arq`] holds the links that
+//! send packets as frames and repeat lost ones, [`trace`] those whose capacity follows a record or a table.
 
 pub mod arq;
 mod config;

@@ -1,7 +1,7 @@
 //! ARQ links against closed forms: saturated, over independent losses.
 //!
-//! Every comparison uses Student's interval over ten runs at 99.9 % (4.78 standard errors): some hundred are made,
-//! and all must hold. The runs are fixed.
+//! Every comparison uses Student's interval over ten runs at 99.9 % (4.78 standard errors): some hundred are
+//! made, and all must hold. The runs are fixed.
 
 use crossfade_channel::Iid;
 use crossfade_core::{RunSeed, SimTime};
@@ -108,7 +108,8 @@ fn one_nak_a_round_loses_only_what_the_channel_loses() {
     }
 }
 
-/// Round r sends r copies of a frame, and is needed if the frame and all copies of the rounds before it were lost.
+/// Round r sends r copies of a frame, and is needed if the frame and all copies of the rounds before it were
+/// lost.
 fn growing_rounds(p_e: f64) -> f64 {
     let extra = |r: i32| f64::from(r) * p_e.powi(1 + r * (r - 1) / 2);
     8000.0 / (1.0 + (1..40).map(extra).sum::<f64>())
@@ -163,9 +164,9 @@ fn a_frame_is_lost_with_all_its_retransmissions() {
     check("reading e, n 2 at 0.3", 0.3_f64.powi(4), |run| residual(is99(Reading::E, 2), 0.3, run));
 }
 
-/// Bertsekas and Gallager, "Data Networks", section 2.4; Stallings, "Data and Computer Communications", chapter 7:
-/// with a the propagation time in frames, stop and wait uses (1 - P) / (1 + 2a) of the channel, go back N
-/// (1 - P) / (1 + 2aP), selective repeat 1 - P, if the window is large enough.
+/// Bertsekas and Gallager, "Data Networks", section 2.4; Stallings, "Data and Computer Communications",
+/// chapter 7: with a the propagation time in frames, stop and wait uses (1 - P) / (1 + 2a) of the channel, go
+/// back N (1 - P) / (1 + 2aP), selective repeat 1 - P, if the window is large enough.
 #[test]
 fn the_textbook_protocols_follow_their_formulas() {
     for a in [1_u64, 5] {

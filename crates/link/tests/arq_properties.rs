@@ -215,7 +215,9 @@ proptest! {
 
     /// Every packet leaves once; in order, where the protocol says so; what is counted is what happened.
     #[test]
-    fn packets_are_conserved(protocol in protocol(), of in circumstances(), packets in traffic(), polls: u64) {
+    fn packets_are_conserved(
+        protocol in protocol(), of in circumstances(), packets in traffic(), polls: u64,
+    ) {
         let story = tell(build(protocol, of), &packets, |_| true)?;
         let ids = |told: &[(SimTime, u32)]| told.iter().map(|(_, id)| *id).collect::<Vec<_>>();
         let mut all = [ids(&story.arrived), ids(&story.lost), story.dropped.clone()].concat();
@@ -252,7 +254,9 @@ proptest! {
     /// The announced time of the next event hides nothing: asked all the time, a link tells the same at the
     /// same times.
     #[test]
-    fn packets_leave_when_it_was_announced(protocol in protocol(), of in circumstances(), packets in traffic()) {
+    fn packets_leave_when_it_was_announced(
+        protocol in protocol(), of in circumstances(), packets in traffic(),
+    ) {
         let story = tell(build(protocol, of), &packets, |_| true)?;
         let mut link = build(protocol, of);
         let (mut arrived, mut lost, mut now) = (Vec::new(), Vec::new(), SimTime::ZERO);

@@ -1,8 +1,9 @@
 //! TCP over the radio link protocol of IS-99: the experiment of Chockalingam and Bao ("Performance of TCP/RLP
-//! protocol stack on correlated fading DS-CDMA wireless links", 2000), sender and link in a loop of their own.
+//! protocol stack on correlated fading DS-CDMA wireless links", 2000), sender and link in a loop of their
+//! own.
 //!
-//! Compared with an independent implementation of the same readings, whose throughputs have a standard error of
-//! 50 bit/s at most.
+//! Compared with an independent implementation of the same readings, whose throughputs have a standard error
+//! of 50 bit/s at most.
 
 use crossfade_channel::{Clock, Iid, LossProcess, MarkovLoss, TwoStateMarkov};
 use crossfade_core::{RunSeed, SimTime};
@@ -64,8 +65,8 @@ fn link(reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>, run: u64) -> Box<
     .unwrap()
 }
 
-/// TCP throughput in bit/s of Tahoe with a window of four segments of 536 bytes, and of the link; acknowledgements
-/// take no time.
+/// TCP throughput in bit/s of Tahoe with a window of four segments of 536 bytes, and of the link;
+/// acknowledgements take no time.
 fn throughput(reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>, run: u64) -> (f64, f64) {
     throughput_of(536, reading, n, p_e, fd_t, run)
 }
@@ -148,8 +149,8 @@ fn ten_retransmissions_at_30_percent_agree_with_an_independent_implementation() 
         let allowed = 3.0 * standard_error.hypot(50.0);
         assert!((lowest - expected).abs() < allowed, "{reading}: {lowest} +- {standard_error}");
     }
-    // The literal reading collapses: NAKs for frames whose retransmissions still wait bring more of them. How far,
-    // the timers of TCP decide: 815 there.
+    // The literal reading collapses: NAKs for frames whose retransmissions still wait bring more of them. How
+    // far, the timers of TCP decide: 815 there.
     let (literal, _) = mean(Reading::A, 10, 0.3, Some(0.01));
     assert!(literal < 4872.0 / 4.0, "{literal}");
 }
@@ -189,8 +190,8 @@ fn with_three_retransmissions_correlation_hurts_first_and_then_helps() {
 
 #[test]
 fn large_segments_win_where_the_link_is_good_or_persistent() {
-    // The gain of 1072 over 536 bytes, in the mean over the runs, at fd_t 0.01. The independent implementation has
-    // them equal between 5 and 10 % for n = 1, and for n = 10 at 30 % or nowhere.
+    // The gain of 1072 over 536 bytes, in the mean over the runs, at fd_t 0.01. The independent
+    // implementation has them equal between 5 and 10 % for n = 1, and for n = 10 at 30 % or nowhere.
     let gain = |reading: Reading, n: u32, p_e: f64| {
         let sum = |mss| -> f64 {
             (0..RUNS).map(|run| throughput_of(mss, reading, n, p_e, Some(0.01), run).0).sum()

@@ -9,8 +9,8 @@ pub trait FrameChannel: Send {
     /// What it may keep of a frame that it cannot decode.
     type Soft: SoftValue;
 
-    /// What becomes of transmission number `transmission`, counted from 0, that starts at `now`. Calls come in
-    /// order of both.
+    /// What becomes of transmission number `transmission`, counted from 0, that starts at `now`. Calls come
+    /// in order of both.
     fn transmit(&mut self, now: SimTime, transmission: u64, pdu: Pdu) -> Outcome<Self::Soft>;
 }
 

@@ -66,8 +66,8 @@ pub struct ArqParts<S, R, C> {
 
 /// Drop-tail queue, segmentation, an ARQ protocol over a frame channel, reassembly.
 ///
-/// A packet arrives when its last frame is passed up; it is lost when one of its frames is, which is told when
-/// the last is accounted for.
+/// A packet arrives when its last frame is passed up; it is lost when one of its frames is, which is told
+/// when the last is accounted for.
 ///
 /// Frames are not events: [`next_event`](Link::next_event) is the earliest time at which a packet can leave,
 /// and what happened in between is caught up with in [`advance`](Link::advance) and [`push`](Link::push). The

@@ -1,9 +1,9 @@
 //! Automatic repeat request: frames of a radio link, and who sends them again.
 //!
 //! ```text
-//!   packets --queue--> segmentation --SDUs--> ArqSender ==PDUs==> frame channel ==> ArqReceiver --> reassembly
-//!                                                 ^                                      |
-//!                                                 +------- reverse channel <--feedback---+
+//! packets --queue--> segmentation --SDUs--> ArqSender ==PDUs==> frame channel ==> ArqReceiver --> reassembly
+//!                                               ^                                      |
+//!                                               +------- reverse channel <--feedback---+
 //! ```
 //!
 //! The machines do no IO and know no clock: time is an argument. [`ArqLink`] joins a pair of them, a
@@ -53,8 +53,9 @@ pub struct Pdu {
     /// The sequence number. The radio link protocols send only its last 8 bits; the other protocols number
     /// without end, which tells apart what a modulus of twice the window tells apart.
     pub seq: u64,
-    /// The lower edge of the sender's window, where the sender gives up frames: the receiver need not wait for
-    /// anything before. (What block acknowledgement requests of IEEE 802.11 tell, and FORWARD-TSN of RFC 3758.)
+    /// The lower edge of the sender's window, where the sender gives up frames: the receiver need not wait
+    /// for anything before. (What block acknowledgement requests of IEEE 802.11 tell, and FORWARD-TSN of RFC
+    /// 3758.)
     pub oldest: u64,
     /// What is inside.
     pub content: Content,
@@ -179,7 +180,8 @@ pub trait ArqSender: Send {
     fn wants_sdu(&mut self, now: SimTime) -> bool;
 
     /// Takes the next payload. Payloads are numbered from 0 without gaps. Call it when
-    /// [`wants_sdu`](ArqSender::wants_sdu) says so; then [`poll_transmit`](ArqSender::poll_transmit) sends it.
+    /// [`wants_sdu`](ArqSender::wants_sdu) says so; then [`poll_transmit`](ArqSender::poll_transmit) sends
+    /// it.
     fn on_sdu(&mut self, now: SimTime, sdu: Sdu);
 
     /// Hears what the receiver says.

@@ -21,8 +21,8 @@ struct Transit<P> {
 
 /// Which frames belong to which packet, and what became of them.
 ///
-/// The receiver of a real link finds the borders of packets in the frames, and with a checksum the packets that
-/// miss one. A packet's fate is told when its last frame is accounted for.
+/// The receiver of a real link finds the borders of packets in the frames, and with a checksum the packets
+/// that miss one. A packet's fate is told when its last frame is accounted for.
 pub(super) struct Reassembly<P> {
     packets: VecDeque<Transit<P>>,
     /// Whether frames come in order.
@@ -96,8 +96,8 @@ impl<P> Reassembly<P> {
         self.packets.front().filter(|packet| packet.is_complete).map(|packet| packet.last_sent)
     }
 
-    /// The receiver passed something up. Calls `leave` with every packet whose fate is decided, and whether it
-    /// is lost.
+    /// The receiver passed something up. Calls `leave` with every packet whose fate is decided, and whether
+    /// it is lost.
     #[inline]
     pub(super) fn on_delivery(&mut self, delivery: Delivery, mut leave: impl FnMut(P, bool)) -> Accounted {
         let mut accounted = Accounted::default();

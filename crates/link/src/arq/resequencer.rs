@@ -7,8 +7,8 @@ use std::ops::Range;
 
 /// Places for all frames from V(N) on that may be known: a full buffer, and 256 numbers ahead of it.
 const SLOTS: usize = 512;
-/// Sequence numbers have 8 bits (Chockalingam and Bao section II): all sums are modulo 256. Half of the numbers
-/// lie ahead of V(R), half behind.
+/// Sequence numbers have 8 bits (Chockalingam and Bao section II): all sums are modulo 256. Half of the
+/// numbers lie ahead of V(R), half behind.
 pub(super) const HALF: u64 = 128;
 
 #[derive(Clone, Copy, PartialEq, Eq)]

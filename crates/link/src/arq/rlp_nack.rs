@@ -1,5 +1,5 @@
-//! The radio link protocol of Toledo and Wang: "TCP performance over wireless MIMO channels with ARQ and packet
-//! combining" (IEEE Trans. Mobile Computing 5(3), 2006), sections 5.1 and 5.2.
+//! The radio link protocol of Toledo and Wang: "TCP performance over wireless MIMO channels with ARQ and
+//! packet combining" (IEEE Trans. Mobile Computing 5(3), 2006), sections 5.1 and 5.2.
 //!
 //! That of IS-99 with other timers: one NACK at a time for each missing frame, again after a fixed time; and
 //! periodic acknowledgements, which free the sender's buffer.
@@ -128,8 +128,8 @@ impl ArqSender for RlpNackSender {
             self.next_seq += 1;
             return Some(Pdu { seq, oldest: 0, content: Content::Data(sdu), attempt: 0 });
         }
-        // While something is unacknowledged the receiver is told how far the sender is: the paper does not say
-        // how the loss of a last frame is noticed.
+        // While something is unacknowledged the receiver is told how far the sender is: the paper does not
+        // say how the loss of a last frame is noticed.
         let waits = self.oldest < self.next_seq;
         waits.then_some(Pdu { seq, oldest: 0, content: Content::Idle, attempt: 0 })
     }
@@ -196,7 +196,8 @@ impl<S: SoftValue> RlpNackReceiver<S> {
             self.frames.hold(position, now, sdu);
             self.missing.retain(|missing| missing.position != position);
         } else if self.config.nack_corrupt && !is_new {
-            // "if receive_buffer(s) is corrupt then send NACK(s)"; a new one is missing and gets its NACK anyway.
+            // "if receive_buffer(s) is corrupt then send NACK(s)"; a new one is missing and gets its NACK
+            // anyway.
             if let Some(missing) = self.missing.iter_mut().find(|missing| missing.position == position) {
                 missing.deadline = now;
                 self.next_deadline = self.next_deadline.min(now);

@@ -62,7 +62,8 @@ impl SegmentationConfig {
     /// ```
     /// use crossfade_link::arq::{HeaderCompression, Packing, SegmentationConfig};
     /// let header_compression = Some(HeaderCompression::VAN_JACOBSON);
-    /// let is99 = SegmentationConfig { payload: 20, packing: Packing::Padded, framing: 4, header_compression };
+    /// let packing = Packing::Padded;
+    /// let is99 = SegmentationConfig { payload: 20, packing, framing: 4, header_compression };
     /// assert_eq!([536, 1072].map(|mss| is99.frames(mss + 40)), [28, 54]);
     /// ```
     pub fn frames(&self, bytes: u32) -> u32 {

@@ -19,7 +19,8 @@ pub enum Release {
 /// The parameters of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SelectiveRepeatConfig {
-    /// How many frames from the oldest unacknowledged one on may be on the way, and how many the receiver keeps.
+    /// How many frames from the oldest unacknowledged one on may be on the way, and how many the receiver
+    /// keeps.
     pub window: u32,
     /// How long after the start of its transmission a frame is sent again.
     pub timeout: SimTime,

@@ -213,8 +213,8 @@ impl AttenuationTable {
 impl FromStr for AttenuationTable {
     type Err = TraceError;
 
-    /// Reads a table with the columns `time_s` and `attenuation_db`, separated by commas or white space. A first
-    /// line of names is skipped; `#` starts a comment.
+    /// Reads a table with the columns `time_s` and `attenuation_db`, separated by commas or white space. A
+    /// first line of names is skipped; `#` starts a comment.
     fn from_str(text: &str) -> Result<Self, TraceError> {
         let (mut rows, mut numbers_of_lines) = (Vec::new(), Vec::new());
         for (i, (line, text)) in lines(text).enumerate() {

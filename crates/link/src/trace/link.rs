@@ -260,7 +260,8 @@ mod tests {
         let table: RateTable = "0 8e6 0.100 0\n0.001 8e6 0.010 0\n".parse().unwrap();
         let packets = vec![(0, 1000), (0, 1000), (200_000, 1000)];
         let arrived = replay(link(Schedule::Rates(table), Queue::DropTail(None)), &packets);
-        // Sent after 1 ms, when the delay is 10 ms already; the first after half a millisecond would have 100 ms.
+        // Sent after 1 ms, when the delay is 10 ms already; the first after half a millisecond would have 100
+        // ms.
         assert_eq!(arrived, [(11_000, 0), (12_000, 1), (211_000, 2)]);
         let table: RateTable = "0 16e6 0.100 0\n0.001 16e6 0.010 0\n".parse().unwrap();
         let arrived = replay(link(Schedule::Rates(table), Queue::DropTail(None)), &packets);

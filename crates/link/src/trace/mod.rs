@@ -1,8 +1,8 @@
 //! Links whose capacity follows a record or a table.
 //!
-//! [`OpportunityTrace`] is the common format of cellular traces: when how many bytes may leave. [`RateTable`] says
-//! what rate, delay and loss hold from when on; [`LinkBudget`] makes one from the attenuation of a path. A
-//! [`TraceLink`] follows either, behind any queue; [`TraceLinkConfig`] builds it.
+//! [`OpportunityTrace`] is the common format of cellular traces: when how many bytes may leave. [`RateTable`]
+//! says what rate, delay and loss hold from when on; [`LinkBudget`] makes one from the attenuation of a path.
+//! A [`TraceLink`] follows either, behind any queue; [`TraceLinkConfig`] builds it.
 
 mod budget;
 mod config;

@@ -25,7 +25,8 @@ impl OpportunityTrace {
     /// Opportunities at these times in milliseconds.
     ///
     /// # Errors
-    /// No times, times that decrease, a last time of zero or beyond 10^12 (30 years). Lines are counted from 1.
+    /// No times, times that decrease, a last time of zero or beyond 10^12 (30 years). Lines are counted from
+    /// 1.
     pub fn new(millis: Vec<u64>) -> Result<Self, TraceError> {
         if let Some(at) = (1..millis.len()).find(|&i| millis[i] < millis[i - 1]) {
             return Err(TraceError::at(at + 1, decreases(millis[at], millis[at - 1])));
@@ -117,8 +118,8 @@ impl FromStr for OpportunityTrace {
 
 /// A transmitter that follows an [`OpportunityTrace`].
 ///
-/// Large packets take several opportunities and leave with the last; small ones share one. An opportunity that
-/// finds nothing to send is lost, and so is the rest of one when the queue runs empty.
+/// Large packets take several opportunities and leave with the last; small ones share one. An opportunity
+/// that finds nothing to send is lost, and so is the rest of one when the queue runs empty.
 #[derive(Clone, Debug)]
 pub struct OpportunityService {
     trace: OpportunityTrace,
@@ -194,7 +195,8 @@ mod tests {
         /// Against a search through all of them.
         #[test]
         fn the_first_opportunity_after_a_time_is_found(
-            mut millis in prop::collection::vec(0_u64..20, 1..10), last in 1_u64..20, now in 0_u64..100_000_000,
+            mut millis in prop::collection::vec(0_u64..20, 1..10), last in 1_u64..20,
+            now in 0_u64..100_000_000,
         ) {
             millis.push(20 + last);
             millis.sort_unstable();

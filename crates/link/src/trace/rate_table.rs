@@ -63,7 +63,8 @@ impl RateTable {
     /// The same table, which begins again whenever `period` is over.
     ///
     /// # Errors
-    /// A period that ends before the last row begins; a table whose rates are all zero, which would never send.
+    /// A period that ends before the last row begins; a table whose rates are all zero, which would never
+    /// send.
     pub fn repeating(self, period: SimTime) -> Result<Self, TraceError> {
         let last = self.rows[self.rows.len() - 1].time;
         if period <= last {
@@ -104,8 +105,8 @@ impl RateTable {
 impl FromStr for RateTable {
     type Err = TraceError;
 
-    /// Reads a table with the columns `time_s`, `rate_bps`, `delay_s` and `loss`, separated by commas or white
-    /// space. A first line of names is skipped; `#` starts a comment.
+    /// Reads a table with the columns `time_s`, `rate_bps`, `delay_s` and `loss`, separated by commas or
+    /// white space. A first line of names is skipped; `#` starts a comment.
     ///
     /// ```
     /// use crossfade_link::trace::RateTable;
@@ -296,7 +297,11 @@ mod tests {
             start in 0_u64..200_000, bytes in 1_u32..20_000,
         ) {
             let mut millis = 0;
-            let rows: Vec<(u64, f64)> = rates.iter().map(|(gap, rate)| { millis += gap; (millis, *rate) }).collect();
+            let mut row = |(gap, rate): &(u64, f64)| {
+                millis += gap;
+                (millis, *rate)
+            };
+            let rows: Vec<(u64, f64)> = rates.iter().map(&mut row).collect();
             let table = table(&rows);
             let start = SimTime::from_micros(start);
             let end = RateService::new(table.clone()).serve(start, bytes);

@@ -1,5 +1,6 @@
-//! The radio link protocol of IS-99 as Chockalingam and Bao describe it: "Performance of TCP/RLP protocol stack
-//! on correlated fading DS-CDMA wireless links" (IEEE Trans. Vehicular Technology 49(1), 2000), section II.
+//! The radio link protocol of IS-99 as Chockalingam and Bao describe it: "Performance of TCP/RLP protocol
+//! stack on correlated fading DS-CDMA wireless links" (IEEE Trans. Vehicular Technology 49(1), 2000), section
+//! II.
 //!
 //! Selective repeat by negative acknowledgements only. What the paper leaves open is a parameter of
 //! [`RlpIs99Config`]; seven consistent readings are presets.
@@ -78,8 +79,9 @@ pub struct RlpIs99Config {
     pub overflow: u32,
     /// Whether idle frames carry V(S): otherwise the loss of a last frame is noticed only with the next data.
     pub idle_frames_carry_v_s: bool,
-    /// Whether a frame tells that it is a retransmission. Otherwise a burst of 128 lost frames or more makes what
-    /// follows look old, and it is discarded; with it, bursts of up to 255 frames are seen for what they are.
+    /// Whether a frame tells that it is a retransmission. Otherwise a burst of 128 lost frames or more makes
+    /// what follows look old, and it is discarded; with it, bursts of up to 255 frames are seen for what they
+    /// are.
     pub retransmissions_are_flagged: bool,
 }
 

@@ -73,8 +73,9 @@ impl<S: SoftValue> RlpIs99Receiver<S> {
         match place {
             // "If i < V(N) or if the frame is already stored in the resequencing buffer, discard the frame."
             Place::Old | Place::Held => Seen::Retransmission,
-            // "If i = V(N), update V(N) to the next oldest missing frame sequence number. Pass received frames
-            // up to V(N) - 1 to the upper layer. If V(N) < i < V(R), store frame i [..] if it is missing."
+            // "If i = V(N), update V(N) to the next oldest missing frame sequence number. Pass received
+            // frames up to V(N) - 1 to the upper layer. If V(N) < i < V(R), store frame i [..] if it is
+            // missing."
             Place::Missing(position) => {
                 if !payload.check(self.frames.soft(position)) {
                     return Seen::Nothing;
@@ -132,7 +133,8 @@ impl<S: SoftValue> RlpIs99Receiver<S> {
         }
     }
 
-    /// "For all cases, send NAK's of missing frames if their retransmission timers are not yet set or expired."
+    /// "For all cases, send NAK's of missing frames if their retransmission timers are not yet set or
+    /// expired."
     fn check_timers(&mut self) {
         if self.ticks < self.next_deadline {
             return;

@@ -278,8 +278,8 @@ proptest! {
     /// and V(R).
     #[test]
     fn the_buffer_is_bounded(
-        frames in prop::collection::vec((any::<u8>(), 0_u8..4), 1..300), reading in 0_usize..7, buffer in 1_u32..129,
-        overflow in 1_u32..200,
+        frames in prop::collection::vec((any::<u8>(), 0_u8..4), 1..300), reading in 0_usize..7,
+        buffer in 1_u32..129, overflow in 1_u32..200,
     ) {
         let mut receiver = receiver(&RlpIs99Config { buffer, overflow, ..Reading::ALL[reading].config(3) });
         for (seq, kind) in frames {
