@@ -8,7 +8,7 @@ use crate::pcap::Pcap;
 use crate::plan::{Plan, Point};
 use crate::resolve::{FlowSetup, Setup, TrafficSetup};
 use crossfade_capture::IpVersion;
-use crossfade_core::{DelayHistogram, Observer, RunSeed, SimTime};
+use crossfade_core::{DelayHistogram, Observer, RunSeed, SimTime, jain_fairness};
 use crossfade_sim::{
     Capture, CongestionFactory, FlowStatistics, LinkReport, Network, NetworkStatistics, SimulationError,
     Source, simulate as run,
@@ -288,7 +288,7 @@ impl Books {
         ];
         metrics.extend(completion(&self.completion_times_s));
         if self.shares.len() > 1 {
-            metrics.push(("jain_fairness", jain(&self.shares)));
+            metrics.push(("jain_fairness", jain_fairness(&self.shares).unwrap_or(f64::NAN)));
         }
         metrics
     }
@@ -314,11 +314,4 @@ fn completion(times_s: &[f64]) -> Vec<(&'static str, f64)> {
         ("completion_time_p95_s", sorted[rank - 1]),
         ("flows_completed", n as f64),
     ]
-}
-
-/// Jain's index: (sum x)^2 / (n sum x^2).
-fn jain(shares: &[f64]) -> f64 {
-    let sum: f64 = shares.iter().sum();
-    let squares: f64 = shares.iter().map(|x| x * x).sum();
-    sum * sum / (shares.len() as f64 * squares)
 }
