@@ -310,7 +310,7 @@ def paper(
         str | None,
         typer.Argument(metavar="[FIGURE]]", help="A figure or table. Without it: the paper's claims."),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Runs a tenth as long, for a first look.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Runs half as long, for a first look.")] = False,
     method: MethodOption = None,
     set: SetOption = None,
     over: Annotated[

@@ -13,7 +13,7 @@ from crossfade.store import Cache
 class Options:
     """How the points of a figure are computed.
 
-    ``quick`` makes every run a tenth as long, for a first look. ``set`` changes keys of the figure's
+    ``quick`` makes every run half as long, for a first look. ``set`` changes keys of the figure's
     scenario; ``over`` replaces an axis, named as its column (``{"p_e": [0.01, 0.1]}``, ``{"channel": ["iid",
     0.08]}``).
     """

@@ -61,7 +61,7 @@ COLUMNS = [
 TABLE1_COLUMNS = ["fd_t", "p_e", "fading_margin_db", "p_gg", "p_bb", "burst"]
 TABLE1_AXES: dict[str, list[float]] = {"fd_t": [0.01, 0.08, 0.64], "p_e": [0.001, 0.01, 0.1]}
 
-# A third of the 150,000 slots of the figures' scenarios; the warm-up stays.
+# Half of the 100,000 slots of the figures' scenarios; the warm-up stays.
 QUICK = {"run.duration": "50000 slots"}
 
 
