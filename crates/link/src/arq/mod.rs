@@ -14,6 +14,7 @@ mod config;
 mod error;
 mod frame_channel;
 mod go_back_n;
+mod in_order;
 mod link;
 mod reassembly;
 mod resequencer;
@@ -31,6 +32,7 @@ pub use config::{ArqLinkConfig, ArqProtocol};
 pub use error::ArqError;
 pub use frame_channel::{FrameChannel, FrameHeader, LossyFrames};
 pub use go_back_n::{GoBackNConfig, GoBackNReceiver, GoBackNSender};
+pub use in_order::InOrderReceiver;
 pub use link::{ArqLink, ArqParts, FrameClock, FrameTiming};
 pub use reverse::ReverseConfig;
 pub use rlp_is99::{
