@@ -84,11 +84,8 @@ mod tests {
     fn tcp(version: u8, source: u8, port: u16) -> Vec<u8> {
         let ip = match version {
             4 => PacketBuilder::ipv4([10, 0, 0, source], [10, 0, 0, 99], 64),
-            _ => {
-                let mut address = [0; 16];
-                address[15] = source;
-                PacketBuilder::ipv6(address, [1; 16], 64)
-            }
+            6 => PacketBuilder::ipv6([source; 16], [1; 16], 64),
+            _ => unreachable!(),
         };
         let mut packet = Vec::new();
         ip.tcp(port, 80, 1, 1000).write(&mut packet, &[7; 100]).unwrap();

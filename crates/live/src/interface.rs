@@ -20,7 +20,7 @@ const REQUEST_ACK: u16 = 0x0001 | 0x0004;
 const CREATE: u16 = 0x0400;
 const NLMSG_ERROR: u16 = 2;
 
-/// linux/if_link.h, linux/if_addr.h: types of attributes.
+/// `linux/if_link.h`, `linux/if_addr.h`: types of attributes.
 const IFLA_MTU: u16 = 4;
 const IFLA_TXQLEN: u16 = 13;
 const IFA_ADDRESS: u16 = 1;

@@ -12,9 +12,11 @@ use crossfade_link::arq::ArqStatistics;
 use crossfade_link::{Departure, LinkStatistics, Push};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::time::{ClockId, clock_gettime};
 use std::io::PipeReader;
 use std::num::NonZeroU64;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// So many packets are read before the pump looks whether it shall stop.
 const BATCH: usize = 32;
@@ -42,6 +44,8 @@ impl Default for PumpConfig {
 pub struct PumpReport {
     /// How long it ran.
     pub duration: SimTime,
+    /// Processor time that it took.
+    pub cpu: SimTime,
     /// Packets read from the device.
     pub packets: u64,
     /// Of these, turned away because [`PumpConfig::capacity`] were inside the link.
@@ -113,6 +117,7 @@ impl Pump {
         }
         Ok(PumpReport {
             duration: self.clock.now(),
+            cpu: thread_cpu_time(),
             packets: self.packets,
             refused: self.refused,
             left: self.store.len() as u64,
@@ -186,8 +191,12 @@ impl Pump {
     }
 }
 
+/// Processor time of the calling thread.
+fn thread_cpu_time() -> SimTime {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    SimTime::from_nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
 fn timespec(span: SimTime) -> Timespec {
-    let nanos = span.as_nanos();
-    // Half of all seconds is ages: a link may say "never" with a time that no clock reaches.
-    Timespec { tv_sec: (nanos / 1_000_000_000) as i64, tv_nsec: (nanos % 1_000_000_000) as _ }
+    Duration::from_nanos(span.as_nanos()).try_into().expect("584 years fit")
 }

@@ -1,6 +1,7 @@
 //! What is tested.
 
 use crate::ping::{PING_BYTES, ping};
+use crate::replay::{Entry, Recorded, Shape, replay};
 use crate::transfer::{MSS, transfer};
 use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime};
@@ -9,7 +10,7 @@ use crossfade_link::arq::{
     SelectiveRepeatConfig, StopAndWaitConfig,
 };
 use crossfade_link::trace::{Schedule, TraceLinkConfig};
-use crossfade_link::{CoDelConfig, Departure, Link, LinkConfig, Packet, Push, Queue, QueueLimit};
+use crossfade_link::{CoDelConfig, Departure, Link, LinkConfig, Push, Queue, QueueLimit};
 use crossfade_live::{Emulation, EmulationReport, Host, LiveLink, PumpConfig, PumpReport};
 use rand::Rng;
 use rustix::net::{AddressFamily, SocketType, ipproto, socket, sockopt};
@@ -31,6 +32,7 @@ pub(crate) const ALL: &[Case] = &[
     ("tcp_over_persistent_arq", tcp_over_persistent_arq),
     ("tcp_repairs_what_arq_gives_up", tcp_repairs_what_arq_gives_up),
     ("tcp_through_a_trace", tcp_through_a_trace),
+    ("a_simulation_does_the_same", a_simulation_does_the_same),
     ("every_packet_is_accounted_for", every_packet_is_accounted_for),
     ("marks_of_a_queue_arrive", marks_of_a_queue_arrive),
     ("nothing_is_left", nothing_is_left),
@@ -93,7 +95,7 @@ fn arq(rate_bps: f64, loss: Box<dyn LossProcess>, protocol: ArqProtocol) -> ArqL
 }
 
 /// 8 Mbit/s: a frame takes 0.125 ms, a full packet 1.5 ms.
-fn selective_repeat(loss: Box<dyn LossProcess>, max_retransmissions: Option<u32>) -> LiveLink {
+fn selective_repeat(loss: Box<dyn LossProcess>, max_retransmissions: Option<u32>) -> ArqLinkConfig {
     // Ten round trips of frames: the window does not close.
     let config = SelectiveRepeatConfig {
         window: 1024,
@@ -101,49 +103,54 @@ fn selective_repeat(loss: Box<dyn LossProcess>, max_retransmissions: Option<u32>
         max_retransmissions,
         release: Release::InOrder,
     };
-    arq(8e6, loss, ArqProtocol::SelectiveRepeat(config)).build().unwrap()
+    arq(8e6, loss, ArqProtocol::SelectiveRepeat(config))
 }
 
-fn seconds(durations: &[Duration]) -> Vec<f64> {
-    durations.iter().map(Duration::as_secs_f64).collect()
+/// Repeats an experiment until the machine has had time for it: what happened at the wrong time is an error,
+/// and a failure only if it happens again and again.
+fn undisturbed(experiment: impl Fn() -> Result<(), String>) {
+    let attempts: Vec<String> = (0..5).map_while(|_| experiment().err()).collect();
+    assert!(attempts.len() < 5, "{attempts:#?}");
 }
 
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted[sorted.len() / 2]
-}
-
-/// Round trips against what they are without a computer in between.
-fn check_round_trips(rtt_s: &[f64], expected_s: &[f64]) -> Vec<f64> {
-    let late_s: Vec<f64> = rtt_s.iter().zip(expected_s).map(|(rtt, expected)| rtt - expected).collect();
-    // One clock, read before a packet goes in and after it has come out: nothing is early. (A nanosecond for
-    // rounding.)
-    assert!(late_s.iter().all(|late| *late > -1e-9), "early: {late_s:?}");
-    // Six wake-ups a round trip. Idle, each takes some 10 us; with two more busy programs a core, one in a
-    // hundred took 2.5 ms. Half of the round trips are well within 10 ms unless the machine stands still.
-    assert!(median(&late_s) < 0.010, "late: {late_s:?}");
+/// How much later answers came than they would without a computer in between.
+///
+/// One clock is read before a packet goes in and after it has come out: none is early, whatever the load. (A
+/// nanosecond for rounding.)
+fn lateness(rtt: &[Duration], expected_s: &[f64]) -> Vec<f64> {
+    let late_s: Vec<f64> =
+        rtt.iter().zip(expected_s).map(|(rtt, expected_s)| rtt.as_secs_f64() - expected_s).collect();
+    assert!(late_s.iter().all(|late_s| *late_s > -1e-9), "early: {late_s:?}");
     late_s
+}
+
+/// A round trip has six wake-ups. Each takes some 10 us on an idle machine, 10 ms and more with six busy
+/// programs a core; then only the luckiest of many answers tells when it was due.
+fn check_luckiest(late_s: &[f64]) -> Result<(), String> {
+    let luckiest_s = late_s.iter().copied().fold(f64::INFINITY, f64::min);
+    if luckiest_s < 0.010 { Ok(()) } else { Err(format!("late by {luckiest_s} s or more")) }
 }
 
 fn ping_through_a_hop() {
     let count = 20;
     let link = || hop(Some(1e6), MS * 20);
-    let (rtt, report) =
-        emulate(link(), link(), PumpConfig::default(), |[near, far]| ping(near, far.address(), count));
     // 20 ms and 84 bytes at 1 Mbit/s, twice.
-    let expected = 2.0 * (0.020 + f64::from(PING_BYTES) * 8.0 / 1e6);
-    check_round_trips(&seconds(&rtt), &vec![expected; rtt.len()]);
-    for direction in [&report.forward, &report.reverse] {
-        assert_eq!((direction.packets, direction.link.arrivals), (u64::from(count), u64::from(count)));
-    }
+    let expected_s = 2.0 * (0.020 + f64::from(PING_BYTES) * 8.0 / 1e6);
+    undisturbed(|| {
+        let (rtt, report) =
+            emulate(link(), link(), PumpConfig::default(), |[near, far]| ping(near, far.address(), count));
+        for direction in [&report.forward, &report.reverse] {
+            assert_eq!((direction.packets, direction.link.arrivals), (u64::from(count), u64::from(count)));
+        }
+        check_luckiest(&lateness(&rtt, &vec![expected_s; rtt.len()]))
+    });
 }
 
 /// Packets of the same sizes through the same link in simulated time: how long each takes.
-fn simulate(mut link: Box<dyn Link<Simulated> + Send>, count: u16) -> Vec<f64> {
+fn simulate(mut link: Box<dyn Link<Shape> + Send>, count: u16) -> Vec<f64> {
     let delay = |i: u16| {
         let sent = SimTime::from_millis(100_000) * u64::from(i);
-        assert_eq!(link.push(sent, Simulated), Push::Accepted);
+        assert_eq!(link.push(sent, Shape::plain(PING_BYTES)), Push::Accepted);
         loop {
             let at = link.next_event().expect("the packet is inside");
             if let Some(Departure::Arrived(_)) = link.advance(at) {
@@ -154,44 +161,37 @@ fn simulate(mut link: Box<dyn Link<Simulated> + Send>, count: u16) -> Vec<f64> {
     (0..count).map(delay).collect()
 }
 
-struct Simulated;
-
-impl Packet for Simulated {
-    fn bytes(&self) -> u32 {
-        PING_BYTES
-    }
-
-    fn flow(&self) -> u32 {
-        0
-    }
-}
-
 /// Losses depend on the number of the transmission alone: each ping takes as long as the same link says in a
 /// simulation.
 fn ping_through_arq_in_steps() {
     let count = 24;
-    let step = MS * 40;
-    let config = || {
+    let step = MS * 50;
+    let build = || {
         let stop_and_wait = StopAndWaitConfig { timeout: step, max_retransmissions: None };
         // A frame takes 10 ms, propagation 5 ms.
         arq(100e3, iid(0.4), ArqProtocol::StopAndWait(stop_and_wait))
     };
-    let expected_s: Vec<f64> = simulate(config().build().unwrap(), count).iter().map(|s| s + 0.010).collect();
-    let steps: BTreeSet<u64> =
-        expected_s.iter().map(|s| ((s - 0.025) / step.as_secs_f64()).round() as u64).collect();
+    let forward_s = simulate(build().build().unwrap(), count);
+    let retransmissions: Vec<u64> =
+        forward_s.iter().map(|s| ((s - 0.015) / step.as_secs_f64()).round() as u64).collect();
+    let steps: BTreeSet<u64> = retransmissions.iter().copied().collect();
     assert!(steps.len() >= 4, "the case shows steps: {steps:?}");
-    let forward = config().build().unwrap();
-    let (rtt, report) = emulate(forward, hop(None, MS * 10), PumpConfig::default(), |[near, far]| {
-        ping(near, far.address(), count)
+    let expected_s: Vec<f64> = forward_s.iter().map(|s| s + 0.010).collect();
+    undisturbed(|| {
+        let forward = build().build().unwrap();
+        let (rtt, report) = emulate(forward, hop(None, MS * 10), PumpConfig::default(), |[near, far]| {
+            ping(near, far.address(), count)
+        });
+        let arq = report.forward.arq.expect("a link of frames");
+        assert_eq!((arq.frames, arq.frames_lost), (u64::from(count), 0));
+        assert_eq!(arq.retransmissions, retransmissions.iter().sum::<u64>());
+        let late_s = lateness(&rtt, &expected_s);
+        // On the first steps, of which there are several.
+        [0, 1].into_iter().try_for_each(|step| {
+            let on_step = late_s.iter().zip(&retransmissions).filter(|(_, n)| **n == step);
+            check_luckiest(&on_step.map(|(late_s, _)| *late_s).collect::<Vec<f64>>())
+        })
     });
-    let late_s = check_round_trips(&seconds(&rtt), &expected_s);
-    // A round trip on its own step and not on the next.
-    let on_step = late_s.iter().filter(|late| **late < 0.040).count();
-    assert!(on_step >= late_s.len() * 3 / 4, "late: {late_s:?}");
-    let arq = report.forward.arq.expect("a link of frames");
-    assert_eq!((arq.frames, arq.frames_lost), (u64::from(count), 0));
-    let repeated: f64 = expected_s.iter().map(|s| (s - 0.025) / step.as_secs_f64()).sum();
-    assert_eq!(arq.retransmissions, repeated.round() as u64);
 }
 
 /// Bytes that show any of them lost, repeated or exchanged.
@@ -213,32 +213,37 @@ fn tcp(forward: LiveLink, bytes: usize) -> (f64, EmulationReport) {
     (goodput_bps, report)
 }
 
-/// The share of a link that TCP gets when it keeps it busy. Its queue does not run empty once slow start has
-/// filled it, some 30 ms after the beginning, so that being late by less than the queue holds (more than 100
-/// ms) costs nothing; the beginning and the end cost 1 or 2 %. Losses of frames are a sample of 20,000: 0.2 %.
-fn check_goodput(goodput_bps: f64, available_bps: f64) {
+/// The share of a link that TCP gets when it keeps it busy.
+///
+/// Once a quarter has come, the queue holds more than 150 ms of packets: being late by less costs nothing
+/// but at the two instants that are measured. The share of lost frames is that of a sample: within 0.5 %.
+fn check_goodput(goodput_bps: f64, available_bps: f64) -> Result<(), String> {
     let share = goodput_bps / (available_bps * MSS / f64::from(MTU));
-    assert!((0.95..1.03).contains(&share), "{share:.3} of what the link carries");
+    if (0.97..1.03).contains(&share) { Ok(()) } else { Err(format!("{share:.3} of what the link carries")) }
 }
 
 fn tcp_at_the_rate_of_a_hop() {
-    let (goodput_bps, report) = tcp(hop(Some(8e6), MS * 5), 2_000_000);
-    check_goodput(goodput_bps, 8e6);
-    let link = &report.forward.link;
-    assert_eq!((link.losses, link.queue_drops), (0, 0));
+    undisturbed(|| {
+        let (goodput_bps, report) = tcp(hop(Some(8e6), MS * 5), 2_000_000);
+        let link = &report.forward.link;
+        assert_eq!((link.losses, link.queue_drops), (0, 0));
+        check_goodput(goodput_bps, 8e6)
+    });
 }
 
 fn tcp_over_persistent_arq() {
     let p_e = 0.1;
-    let (goodput_bps, report) = tcp(selective_repeat(iid(p_e), None), 2_000_000);
-    check_goodput(goodput_bps, 8e6 * (1.0 - p_e));
-    let arq = report.forward.arq.as_ref().expect("a link of frames");
-    assert_eq!((arq.frames_lost, report.forward.link.losses), (0, 0));
-    assert!((arq.frame_error_rate() - p_e).abs() < 0.01, "{}", arq.frame_error_rate());
+    undisturbed(|| {
+        let (goodput_bps, report) = tcp(selective_repeat(iid(p_e), None).build().unwrap(), 2_000_000);
+        let arq = report.forward.arq.as_ref().expect("a link of frames");
+        assert_eq!((arq.frames_lost, report.forward.link.losses), (0, 0));
+        assert!((arq.frame_error_rate() - p_e).abs() < 0.01, "{}", arq.frame_error_rate());
+        check_goodput(goodput_bps, 8e6 * (1.0 - p_e))
+    });
 }
 
 fn tcp_repairs_what_arq_gives_up() {
-    let (_, report) = tcp(selective_repeat(iid(0.1), Some(2)), 700_000);
+    let (_, report) = tcp(selective_repeat(iid(0.1), Some(2)).build().unwrap(), 700_000);
     let arq = report.forward.arq.as_ref().expect("a link of frames");
     let link = &report.forward.link;
     // One frame in a thousand is lost three times, one packet in 80: of some 500 some 6.
@@ -247,25 +252,61 @@ fn tcp_repairs_what_arq_gives_up() {
     assert!(link.transmissions >= 484 + link.losses, "each lost packet was sent again: {link:?}");
 }
 
+/// 10 packets in 15 ms, then again.
+fn trace(queue: Queue, loss: Box<dyn LossProcess>) -> TraceLinkConfig {
+    let schedule = Schedule::Opportunities("1\n1\n3\n4\n4\n4\n9\n10\n12\n15\n".parse().unwrap());
+    TraceLinkConfig { schedule, delay: MS * 5, queue, loss }
+}
+
 fn tcp_through_a_trace() {
-    // 10 packets in 15 ms, then again.
-    let trace = Schedule::Opportunities("1\n1\n3\n4\n4\n4\n9\n10\n12\n15\n".parse().unwrap());
-    let config = TraceLinkConfig {
-        schedule: trace,
-        delay: MS * 5,
-        queue: Queue::DropTail(Some(QueueLimit::Packets(2000))),
-        loss: Box::new(Lossless),
+    let queue = || Queue::DropTail(Some(QueueLimit::Packets(2000)));
+    undisturbed(|| {
+        let (goodput_bps, _) = tcp(trace(queue(), Box::new(Lossless)).build().unwrap(), 2_000_000);
+        check_goodput(goodput_bps, 10.0 * 1500.0 * 8.0 / 0.015)
+    });
+}
+
+/// However late this machine was: each packet had the fate, at the time, that it has in a simulation in which
+/// the same packets come at the same times.
+fn a_simulation_does_the_same() {
+    let codel =
+        || Queue::CoDel(CoDelConfig { target: MS, ..CoDelConfig::default() }, QueueLimit::Packets(60));
+    let hop = || LinkConfig { rate_bps: Some(8e6), delay: MS * 5, queue: codel(), loss: iid(0.01) };
+    same(
+        "arq",
+        || selective_repeat(iid(0.1), Some(2)).build().unwrap(),
+        || Box::new(selective_repeat(iid(0.1), Some(2)).build().unwrap()),
+    );
+    same("codel", || hop().build().unwrap(), || Box::new(hop().build().unwrap()));
+    same(
+        "trace",
+        || trace(codel(), iid(0.01)).build().unwrap(),
+        || Box::new(trace(codel(), iid(0.01)).build().unwrap()),
+    );
+}
+
+fn same(what: &str, live: impl Fn() -> LiveLink, simulated: impl Fn() -> Box<dyn Link<Shape>>) {
+    let (link, record) = Recorded::new(live());
+    tcp(Box::new(link), 400_000);
+    let record = record.lock().unwrap();
+    let replayed = replay(simulated(), &record);
+    let difference = record.iter().zip(&replayed).position(|(live, simulated)| live != simulated);
+    let at = |i: usize| format!("{what}, entry {i}: {:?} live, {:?} simulated", record[i], replayed[i]);
+    assert!(difference.is_none(), "{}", at(difference.unwrap_or_default()));
+    assert_eq!(record.len(), replayed.len(), "{what}");
+    let is_loss = |entry: &&Entry| {
+        matches!(entry, Entry::Push(_, _, Push::Lost) | Entry::Departure(_, Departure::Lost(_)))
     };
-    let (goodput_bps, _) = tcp(config.build().unwrap(), 2_000_000);
-    check_goodput(goodput_bps, 10.0 * 1500.0 * 8.0 / 0.015);
+    assert!(record.len() > 500 && record.iter().any(|entry| is_loss(&entry)), "{what} has losses to compare");
 }
 
 fn every_packet_is_accounted_for() {
     let config = PumpConfig { capacity: 10, ..PumpConfig::default() };
     let queue = Queue::DropTail(Some(QueueLimit::Packets(7)));
-    let forward = LinkConfig { rate_bps: Some(1e5), delay: MS * 300, queue, loss: iid(0.2) }.build().unwrap();
-    // Two bursts of 100 packets of 300 bytes. A packet takes 24 ms on the link and 300 ms behind it: of each
-    // burst the queue takes some 8, and the second meets what the first has left inside.
+    let forward =
+        LinkConfig { rate_bps: Some(1e5), delay: MS * 9000, queue, loss: iid(0.2) }.build().unwrap();
+    // Two bursts of 100 packets of 300 bytes. A packet takes 24 ms on the link and 9 s behind it: of each burst
+    // the queue takes some 8, and the second meets what the first has left inside.
     let ((), report) = emulate(forward, hop(None, MS), config, |[near, far]| {
         let socket = near.run(|| UdpSocket::bind((near.address(), 0))).unwrap().unwrap();
         let sink = far.run(|| UdpSocket::bind((far.address(), 9))).unwrap().unwrap();

@@ -12,6 +12,8 @@ mod cases;
 #[cfg(target_os = "linux")]
 mod ping;
 #[cfg(target_os = "linux")]
+mod replay;
+#[cfg(target_os = "linux")]
 mod transfer;
 #[cfg(target_os = "linux")]
 mod without_root;
@@ -43,7 +45,9 @@ mod harness {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         let cases = [cases::ALL, without_root::ALL].concat();
         if arguments.iter().any(|argument| argument == "--list") {
-            cases.iter().for_each(|(name, _)| println!("{name}: test"));
+            for (name, _) in &cases {
+                println!("{name}: test");
+            }
             return ExitCode::SUCCESS;
         }
         without_root::end_with_parent();
