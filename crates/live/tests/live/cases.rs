@@ -28,6 +28,7 @@ pub(crate) type Case = (&'static str, fn());
 pub(crate) const ALL: &[Case] = &[
     ("ping_through_a_hop", ping_through_a_hop),
     ("ping_through_arq_in_steps", ping_through_arq_in_steps),
+    ("packets_arrive_as_they_were_sent", packets_arrive_as_they_were_sent),
     ("tcp_at_the_rate_of_a_hop", tcp_at_the_rate_of_a_hop),
     ("tcp_over_persistent_arq", tcp_over_persistent_arq),
     ("tcp_repairs_what_arq_gives_up", tcp_repairs_what_arq_gives_up),
@@ -199,6 +200,26 @@ fn random_bytes(count: usize) -> Vec<u8> {
     let mut bytes = vec![0; count];
     RunSeed { seed: 1, run: 0 }.stream("payload").fill_bytes(&mut bytes);
     bytes
+}
+
+/// TCP would repair what the emulator spoils, and UDP's checksum would hide it: nothing may be missing.
+fn packets_arrive_as_they_were_sent() {
+    let bytes = random_bytes(1472);
+    let lengths = (0..300).map(|i| i * 331 % 1473);
+    let ((), report) = emulate(hop(None, MS * 5), hop(None, MS), PumpConfig::default(), |[near, far]| {
+        let socket = near.run(|| UdpSocket::bind((near.address(), 0))).unwrap().unwrap();
+        let sink = far.run(|| UdpSocket::bind((far.address(), 9))).unwrap().unwrap();
+        sink.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let mut received = vec![0; 2000];
+        for length in lengths.clone() {
+            socket.send_to(&bytes[..length], (far.address(), 9)).unwrap();
+        }
+        for length in lengths {
+            let bytes_received = sink.recv(&mut received).unwrap();
+            assert!(received[..bytes_received] == bytes[..length], "{bytes_received} bytes for {length}");
+        }
+    });
+    assert_eq!(report.forward.packets, 300);
 }
 
 /// The goodput of a transfer through a link forward and 5 ms back.
