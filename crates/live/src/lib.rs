@@ -31,5 +31,5 @@ pub use datagram::Datagram;
 pub use emulation::{Emulation, EmulationReport, LiveLink};
 pub use error::LiveError;
 pub use host::Host;
-pub use namespace::{Namespace, gain_privileges};
+pub use namespace::gain_privileges;
 pub use pump::{PumpConfig, PumpReport};

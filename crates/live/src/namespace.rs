@@ -14,7 +14,7 @@ use std::thread::scope;
 ///
 /// It has no name. It lives as long as this, and whatever runs or is open in it.
 #[derive(Debug)]
-pub struct Namespace {
+pub(crate) struct Namespace {
     handle: File,
 }
 
@@ -23,7 +23,7 @@ impl Namespace {
     ///
     /// # Errors
     /// The process lacks the privilege: see [`gain_privileges`].
-    pub fn new() -> Result<Self, LiveError> {
+    pub(crate) fn new() -> Result<Self, LiveError> {
         on_a_thread(|| {
             unshare(UnshareFlags::NEWNET).trying_to("make a network namespace")?;
             let handle = File::open("/proc/thread-self/ns/net").trying_to("open a network namespace")?;
@@ -35,7 +35,7 @@ impl Namespace {
     ///
     /// # Errors
     /// The process lacks the privilege.
-    pub fn run<T: Send>(&self, f: impl FnOnce() -> T + Send) -> Result<T, LiveError> {
+    pub(crate) fn run<T: Send>(&self, f: impl FnOnce() -> T + Send) -> Result<T, LiveError> {
         on_a_thread(|| {
             move_into_link_name_space(self.handle.as_fd(), Some(LinkNameSpaceType::Network))
                 .trying_to("enter a network namespace")?;
@@ -47,7 +47,7 @@ impl Namespace {
     ///
     /// # Errors
     /// The program could not be started.
-    pub fn spawn(&self, command: &mut Command) -> Result<Child, LiveError> {
+    pub(crate) fn spawn(&self, command: &mut Command) -> Result<Child, LiveError> {
         // A new process is where the thread is that makes it.
         self.run(|| command.spawn())?.trying_to("start a program")
     }
