@@ -1,7 +1,7 @@
 //! How well packets pass in real time: delay added, lateness, throughput.
 //!
-//! `cargo bench -p crossfade-live --bench live [-- CASE]`; without a case all of them. Run it on a machine that
-//! does nothing else. Where the system allows no network namespaces it says so.
+//! `cargo bench -p crossfade-live --bench live [-- CASE]`; without a case all of them. Run it on a machine
+//! that does nothing else. Where the system allows no network namespaces it says so.
 
 #[cfg(target_os = "linux")]
 #[path = "../tests/live/ping.rs"]

@@ -33,8 +33,8 @@ impl<'a> Flow<'a> {
     }
 }
 
-/// A number for the flow that a packet belongs to: equal for equal addresses, protocol and ports; 0 for what is
-/// not IP. (FNV-1a: 32 bits of a good mix at a nanosecond a byte.)
+/// A number for the flow that a packet belongs to: equal for equal addresses, protocol and ports; 0 for what
+/// is not IP. (FNV-1a: 32 bits of a good mix at a nanosecond a byte.)
 pub(crate) fn flow(packet: &[u8]) -> u32 {
     let Some(Flow { addresses, protocol, ports }) = Flow::of(packet) else { return 0 };
     let ports = if WITH_PORTS.contains(&protocol) { ports } else { &[] };
@@ -129,7 +129,9 @@ mod tests {
     proptest! {
         /// What comes out of a TUN device, whatever it is.
         #[test]
-        fn no_bytes_make_it_panic(mut packet in prop::collection::vec(any::<u8>(), 0..100), version in 0_u8..16) {
+        fn no_bytes_make_it_panic(
+            mut packet in prop::collection::vec(any::<u8>(), 0..100), version in 0_u8..16,
+        ) {
             if let Some(first) = packet.first_mut() {
                 *first = version << 4 | *first & 0xf;
             }
@@ -142,7 +144,9 @@ mod tests {
 
         /// Read back, and the checksum computed anew, by an independent parser.
         #[test]
-        fn marks_are_right_and_so_is_the_checksum(ecn in 0_u8..4, dscp in 0_u8..64, ttl: u8, id: u16, source: [u8; 4]) {
+        fn marks_are_right_and_so_is_the_checksum(
+            ecn in 0_u8..4, dscp in 0_u8..64, ttl: u8, id: u16, source: [u8; 4],
+        ) {
             let mut header = Ipv4Header::new(0, ttl, 6.into(), source, [10, 0, 0, 2]).unwrap();
             header.identification = id;
             (header.dscp, header.ecn) = (dscp.try_into().unwrap(), ecn.try_into().unwrap());

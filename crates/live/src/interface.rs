@@ -29,8 +29,8 @@ const IFA_LOCAL: u16 = 2;
 /// linux/if.h.
 const IFF_UP: u32 = 1;
 
-/// What the kernel keeps for us until we read. At the default of 500, packets are lost there, unseen, while the
-/// emulator waits for a processor.
+/// What the kernel keeps for us until we read. At the default of 500, packets are lost there, unseen, while
+/// the emulator waits for a processor.
 const TX_QUEUE_LEN: u32 = 10_000;
 
 /// The bits of an address that name the network.
@@ -109,7 +109,8 @@ fn attribute(kind: u16, value: [u8; 4]) -> [u8; 8] {
 /// because nobody had read those before.
 pub(crate) fn tx_dropped(name: &str) -> Result<u64, LiveError> {
     let devices = read_to_string("/proc/thread-self/net/dev").trying_to("read /proc/thread-self/net/dev")?;
-    // proc_net_dev(5): eight figures of what was received, then bytes, packets, errs and drop of what was sent.
+    // proc_net_dev(5): eight figures of what was received, then bytes, packets, errs and drop of what was
+    // sent.
     let figures = devices.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':'));
     let dropped = figures.and_then(|figures| figures.split_whitespace().nth(11)?.parse().ok());
     dropped

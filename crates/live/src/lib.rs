@@ -9,9 +9,9 @@
 //! ```
 //!
 //! A [`Host`] is a network namespace with a TUN device in it. An [`Emulation`] passes the packets between two
-//! of them through one link object a direction, the same object that a simulation drives from its event queue:
-//! here a timer does. Nothing has a name outside the process: when it ends, however it ends, the kernel removes
-//! devices and namespaces.
+//! of them through one link object a direction, the same object that a simulation drives from its event
+//! queue: here a timer does. Nothing has a name outside the process: when it ends, however it ends, the
+//! kernel removes devices and namespaces.
 
 #![cfg(target_os = "linux")]
 

@@ -58,8 +58,8 @@ fn on_a_thread<T: Send>(f: impl FnOnce() -> T + Send) -> T {
     scope(|scope| scope.spawn(f).join().unwrap_or_else(|panic| resume_unwind(panic)))
 }
 
-/// Makes sure that this process can make network namespaces: one that may not enters a user namespace in which
-/// it is root. Call it while the process has only one thread.
+/// Makes sure that this process can make network namespaces: one that may not enters a user namespace in
+/// which it is root. Call it while the process has only one thread.
 ///
 /// # Errors
 /// The system does not allow user namespaces, or there are threads.

@@ -27,8 +27,8 @@ pub struct PumpConfig {
     /// How many packets may be inside the link; what comes when there are so many is turned away. Their bytes
     /// are kept in memory: at most this many times the MTU.
     pub capacity: usize,
-    /// For how long before each event of the link the pump stays awake. It then releases packets with an error
-    /// of about a microsecond, at the price of a processor that it keeps busy for so long an event.
+    /// For how long before each event of the link the pump stays awake. It then releases packets with an
+    /// error of a few microseconds, at the price of a processor that it keeps busy for so long an event.
     pub spin: SimTime,
 }
 

@@ -43,7 +43,8 @@ impl AsFd for Tun {
     }
 }
 
-/// `struct ifreq` (netdevice(7)) as TUNSETIFF reads and writes it: a name, and a union that begins with flags.
+/// `struct ifreq` (netdevice(7)) as TUNSETIFF reads and writes it: a name, and a union that begins with
+/// flags.
 #[repr(C)]
 struct InterfaceRequest {
     name: [u8; 16],

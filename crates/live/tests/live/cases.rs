@@ -329,8 +329,8 @@ fn every_packet_is_accounted_for() {
     let queue = Queue::DropTail(Some(QueueLimit::Packets(7)));
     let forward =
         LinkConfig { rate_bps: Some(1e5), delay: MS * 9000, queue, loss: iid(0.2) }.build().unwrap();
-    // Two bursts of 100 packets of 300 bytes. A packet takes 24 ms on the link and 9 s behind it: of each burst
-    // the queue takes some 8, and the second meets what the first has left inside.
+    // Two bursts of 100 packets of 300 bytes. A packet takes 24 ms on the link and 9 s behind it: of each
+    // burst the queue takes some 8, and the second meets what the first has left inside.
     let ((), report) = emulate(forward, hop(None, MS), config, |[near, far]| {
         let socket = near.run(|| UdpSocket::bind((near.address(), 0))).unwrap().unwrap();
         let sink = far.run(|| UdpSocket::bind((far.address(), 9))).unwrap().unwrap();

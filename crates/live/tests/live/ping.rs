@@ -11,8 +11,8 @@ pub(crate) const PING_BYTES: u32 = 84;
 /// Gives up on an answer after this.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Sends a ping and waits for its answer, `count` times. Returns the round trips; an answer that does not come
-/// ends the test.
+/// Sends a ping and waits for its answer, `count` times. Returns the round trips; an answer that does not
+/// come ends the test.
 pub(crate) fn ping(from: &Host, to: Ipv4Addr, count: u16) -> Vec<Duration> {
     let socket = from.run(|| socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP)));
     let socket = UdpSocket::from(socket.unwrap().unwrap());

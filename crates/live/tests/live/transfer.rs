@@ -13,11 +13,11 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes of TCP payload in a packet of 1500 bytes: IP and TCP headers take 40, TCP timestamps 12.
 pub(crate) const MSS: f64 = 1448.0;
 
-/// Sends `data` from one host to the other; returns what was received, and the goodput in bit/s once a quarter
-/// of it has come.
+/// Sends `data` from one host to the other; returns what was received, and the goodput in bit/s once a
+/// quarter of it has come.
 ///
-/// The congestion control is Reno: the one that every kernel lets every program choose. A default of BBR would
-/// hide the losses.
+/// The congestion control is Reno: the one that every kernel lets every program choose. A default of BBR
+/// would hide the losses.
 pub(crate) fn transfer(from: &Host, to: &Host, data: &[u8]) -> (Vec<u8>, f64) {
     let listener = to.run(|| TcpListener::bind((to.address(), 0))).unwrap().unwrap();
     let address = listener.local_addr().unwrap();
