@@ -53,8 +53,8 @@ wheel: $(VENV)/.run  ## dist/*.whl, which installs without a compiler
 docs: build $(VENV)/.docs  ## docs/_build/html, with figures computed by this build
 	$(BIN)/python -m sphinx -W -b html docs docs/_build/html
 
-bench:  ## speed of the engine, the links and the analysis
-	cargo bench -p crossfade-sim -p crossfade-link -p crossfade-analysis
+bench:  ## speed of the engine, the links, the analysis and live emulation
+	cargo bench -p crossfade-sim -p crossfade-link -p crossfade-analysis -p crossfade-live
 
 clean:  ## remove everything that was built or made
 	rm -rf $(VENV) target out dist docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,21 @@
+//! The clock on the wall as simulated time.
+
+use crossfade_core::SimTime;
+use std::time::Instant;
+
+/// Time since an emulation began, by the system's monotonic clock (`CLOCK_MONOTONIC` is behind [`Instant`]).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    origin: Instant,
+}
+
+impl Clock {
+    /// Zero is now.
+    pub(crate) fn start() -> Self {
+        Self { origin: Instant::now() }
+    }
+
+    pub(crate) fn now(self) -> SimTime {
+        SimTime::from_nanos(self.origin.elapsed().as_nanos() as u64)
+    }
+}

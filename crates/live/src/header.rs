@@ -1,0 +1,175 @@
+//! What the emulator reads, and the two bits that it writes, in the headers of real packets.
+
+/// The protocols whose header begins with two port numbers: TCP, UDP, DCCP, SCTP, UDP-Lite.
+const WITH_PORTS: [u8; 5] = [6, 17, 33, 132, 136];
+
+/// The ECN field that says "congestion experienced" (RFC 3168 section 5).
+const CE: u8 = 0b11;
+
+/// Where the parts of a header lie that name a flow.
+struct Flow<'a> {
+    addresses: &'a [u8],
+    protocol: u8,
+    ports: &'a [u8],
+}
+
+impl<'a> Flow<'a> {
+    fn of(packet: &'a [u8]) -> Option<Self> {
+        match packet.first()? >> 4 {
+            4 => {
+                let (addresses, protocol) = (packet.get(12..20)?, packet[9]);
+                let header = usize::from(packet[0] & 0x0f) * 4;
+                // A later fragment has no ports: all fragments of a packet go without.
+                let is_fragment = u16::from_be_bytes([packet[6], packet[7]]) & 0x3fff != 0;
+                let ports = if is_fragment { None } else { packet.get(header..header + 4) };
+                Some(Self { addresses, protocol, ports: ports.unwrap_or_default() })
+            }
+            6 => {
+                let (addresses, protocol) = (packet.get(8..40)?, packet[6]);
+                Some(Self { addresses, protocol, ports: packet.get(40..44).unwrap_or_default() })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A number for the flow that a packet belongs to: equal for equal addresses, protocol and ports; 0 for what
+/// is not IP. (FNV-1a: 32 bits of a good mix at a nanosecond a byte.)
+pub(crate) fn flow(packet: &[u8]) -> u32 {
+    let Some(Flow { addresses, protocol, ports }) = Flow::of(packet) else { return 0 };
+    let ports = if WITH_PORTS.contains(&protocol) { ports } else { &[] };
+    let named = addresses.iter().chain(std::slice::from_ref(&protocol)).chain(ports);
+    named.fold(0x811c_9dc5, |hash: u32, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+/// Whether a queue may mark the packet instead of dropping it.
+pub(crate) fn is_ecn_capable(packet: &[u8]) -> bool {
+    ecn(packet).is_some_and(|ecn| ecn != 0)
+}
+
+fn ecn(packet: &[u8]) -> Option<u8> {
+    match packet {
+        [first, second, ..] if first >> 4 == 4 => Some(second & CE),
+        // The traffic class lies across two bytes.
+        [first, second, ..] if first >> 4 == 6 => Some(second >> 4 & CE),
+        _ => None,
+    }
+}
+
+/// Writes "congestion experienced" into an IP header.
+pub(crate) fn mark_ce(packet: &mut [u8]) {
+    match packet.first().map(|first| first >> 4) {
+        Some(4) if packet.len() >= 20 => {
+            let old = u16::from_be_bytes([packet[0], packet[1]]);
+            packet[1] |= CE;
+            let new = u16::from_be_bytes([packet[0], packet[1]]);
+            let checksum = u16::from_be_bytes([packet[10], packet[11]]);
+            // RFC 1624 equation 3: HC' = ~(~HC + ~m + m'), in ones' complement.
+            let sum = u32::from(!checksum) + u32::from(!old) + u32::from(new);
+            let sum = (sum & 0xffff) + (sum >> 16);
+            let checksum = !(((sum & 0xffff) + (sum >> 16)) as u16);
+            packet[10..12].copy_from_slice(&checksum.to_be_bytes());
+        }
+        Some(6) if packet.len() >= 40 => packet[1] |= CE << 4,
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use etherparse::{IpFragOffset, Ipv4Header, Ipv4HeaderSlice, Ipv6HeaderSlice, PacketBuilder};
+    use proptest::prelude::*;
+
+    fn tcp(version: u8, source: u8, port: u16) -> Vec<u8> {
+        let ip = match version {
+            4 => PacketBuilder::ipv4([10, 0, 0, source], [10, 0, 0, 99], 64),
+            6 => PacketBuilder::ipv6([source; 16], [1; 16], 64),
+            _ => unreachable!(),
+        };
+        let mut packet = Vec::new();
+        ip.tcp(port, 80, 1, 1000).write(&mut packet, &[7; 100]).unwrap();
+        packet
+    }
+
+    #[test]
+    fn flows_are_told_apart_by_addresses_and_ports() {
+        let mut numbers: Vec<u32> = Vec::new();
+        for version in [4, 6] {
+            for source in 1..30 {
+                for port in 1000..1030 {
+                    let packet = tcp(version, source, port);
+                    numbers.push(flow(&packet));
+                    let mut later = packet.clone();
+                    *later.last_mut().unwrap() = 8;
+                    assert_eq!(flow(&later), flow(&packet), "payload does not matter");
+                }
+            }
+        }
+        let count = numbers.len();
+        numbers.sort_unstable();
+        numbers.dedup();
+        // 1740 numbers of 32 bits: a collision has a chance of 4e-4, and the packets are fixed.
+        assert_eq!(numbers.len(), count);
+    }
+
+    #[test]
+    fn the_fragments_of_a_packet_are_of_one_flow() {
+        let fragment = |offset: u16, more, payload: [u8; 8]| {
+            let mut header = Ipv4Header::new(8, 64, 17.into(), [10, 0, 0, 1], [10, 0, 0, 2]).unwrap();
+            header.fragment_offset = IpFragOffset::try_new(offset).unwrap();
+            (header.more_fragments, header.dont_fragment) = (more, false);
+            [&header.to_bytes()[..], &payload].concat()
+        };
+        let first = fragment(0, true, [1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(flow(&first), flow(&fragment(1, false, [9; 8])));
+        assert_ne!(flow(&first), flow(&fragment(0, false, [1, 2, 3, 4, 5, 6, 7, 8])));
+    }
+
+    proptest! {
+        /// What comes out of a TUN device, whatever it is.
+        #[test]
+        fn no_bytes_make_it_panic(
+            mut packet in prop::collection::vec(any::<u8>(), 0..100), version in 0_u8..16,
+        ) {
+            if let Some(first) = packet.first_mut() {
+                *first = version << 4 | *first & 0xf;
+            }
+            flow(&packet);
+            is_ecn_capable(&packet);
+            let length = packet.len();
+            mark_ce(&mut packet);
+            prop_assert_eq!(packet.len(), length);
+        }
+
+        /// Read back, and the checksum computed anew, by an independent parser.
+        #[test]
+        fn marks_are_right_and_so_is_the_checksum(
+            ecn in 0_u8..4, dscp in 0_u8..64, ttl: u8, id: u16, source: [u8; 4],
+        ) {
+            let mut header = Ipv4Header::new(0, ttl, 6.into(), source, [10, 0, 0, 2]).unwrap();
+            header.identification = id;
+            (header.dscp, header.ecn) = (dscp.try_into().unwrap(), ecn.try_into().unwrap());
+            header.header_checksum = header.calc_header_checksum();
+            let mut packet = header.to_bytes().to_vec();
+            prop_assert_eq!(is_ecn_capable(&packet), ecn != 0);
+            mark_ce(&mut packet);
+            let marked = Ipv4HeaderSlice::from_slice(&packet).unwrap().to_header();
+            prop_assert_eq!(marked.ecn.value(), 3);
+            prop_assert_eq!(marked.header_checksum, marked.calc_header_checksum());
+            let unmarked = Ipv4Header { ecn: header.ecn, header_checksum: header.header_checksum, ..marked };
+            prop_assert_eq!(unmarked, header);
+        }
+    }
+
+    #[test]
+    fn ipv6_has_its_mark_elsewhere() {
+        let mut packet = tcp(6, 1, 1000);
+        assert!(!is_ecn_capable(&packet));
+        packet[1] |= 0x20;
+        assert!(is_ecn_capable(&packet));
+        mark_ce(&mut packet);
+        let slice = Ipv6HeaderSlice::from_slice(&packet).unwrap();
+        assert_eq!((slice.version(), slice.traffic_class()), (6, 3));
+    }
+}

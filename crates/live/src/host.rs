@@ -1,0 +1,85 @@
+//! A network namespace with a TUN device in it.
+
+use crate::error::LiveError;
+use crate::interface::{Interface, tx_dropped};
+use crate::namespace::Namespace;
+use crate::tun::Tun;
+use std::net::Ipv4Addr;
+use std::process::{Child, Command};
+use std::sync::Arc;
+
+/// The name of the device in its namespace.
+const DEVICE: &str = "tun0";
+
+/// One end of an emulation: a network namespace whose only way out is a TUN device.
+#[derive(Debug)]
+pub struct Host {
+    // Before the namespace: closed first.
+    tun: Arc<Tun>,
+    namespace: Namespace,
+    address: Ipv4Addr,
+    mtu: u32,
+}
+
+impl Host {
+    /// Two hosts in one network, 10.77.0.1 and 10.77.0.2, whose packets have at most `mtu` bytes.
+    ///
+    /// # Errors
+    /// What the operating system refuses: network namespaces, `/dev/net/tun`, or the MTU (68 to 65535 bytes).
+    pub fn pair(mtu: u32) -> Result<[Self; 2], LiveError> {
+        Ok([Self::new(Ipv4Addr::new(10, 77, 0, 1), mtu)?, Self::new(Ipv4Addr::new(10, 77, 0, 2), mtu)?])
+    }
+
+    fn new(address: Ipv4Addr, mtu: u32) -> Result<Self, LiveError> {
+        let namespace = Namespace::new()?;
+        let tun = namespace.run(|| {
+            // Otherwise each host sends router solicitations and group reports of its own through the link.
+            // Where it is not allowed or there is no IPv6, that is all.
+            std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").ok();
+            Interface::new("lo")?.bring_up()?;
+            let tun = Tun::open(DEVICE)?;
+            Interface::new(DEVICE)?.configure(address, mtu)?;
+            Ok(tun)
+        })??;
+        Ok(Self { tun: Arc::new(tun), namespace, address, mtu })
+    }
+
+    /// Its address.
+    pub fn address(&self) -> Ipv4Addr {
+        self.address
+    }
+
+    /// The bytes of its largest packet.
+    pub(crate) fn mtu(&self) -> u32 {
+        self.mtu
+    }
+
+    /// Its device.
+    pub(crate) fn tun(&self) -> Arc<Tun> {
+        Arc::clone(&self.tun)
+    }
+
+    /// Calls `f` on a thread of this host. Sockets that it opens stay on the host.
+    ///
+    /// # Errors
+    /// The process lacks the privilege.
+    pub fn run<T: Send>(&self, f: impl FnOnce() -> T + Send) -> Result<T, LiveError> {
+        self.namespace.run(f)
+    }
+
+    /// Starts a program on this host.
+    ///
+    /// # Errors
+    /// The program could not be started.
+    pub fn spawn(&self, command: &mut Command) -> Result<Child, LiveError> {
+        self.namespace.spawn(command)
+    }
+
+    /// Packets of this host that the kernel has dropped because the emulator did not read them in time.
+    ///
+    /// # Errors
+    /// The system does not tell.
+    pub fn ring_drops(&self) -> Result<u64, LiveError> {
+        self.run(|| tx_dropped(DEVICE))?
+    }
+}

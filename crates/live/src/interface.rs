@@ -1,0 +1,119 @@
+//! Network interfaces, set up through netlink (rtnetlink(7)).
+//!
+//! The older ioctls would do, but only root may set the length of a queue with them.
+
+use crate::error::{LiveError, Trying};
+use rustix::io::Errno;
+use rustix::net::netdevice::name_to_index;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
+use std::fs::read_to_string;
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::OwnedFd;
+
+/// linux/rtnetlink.h: types of messages.
+const RTM_NEWLINK: u16 = 16;
+const RTM_NEWADDR: u16 = 20;
+
+/// linux/netlink.h: please, with an answer; make it.
+const REQUEST_ACK: u16 = 0x0001 | 0x0004;
+const CREATE: u16 = 0x0400;
+const NLMSG_ERROR: u16 = 2;
+
+/// `linux/if_link.h`, `linux/if_addr.h`: types of attributes.
+const IFLA_MTU: u16 = 4;
+const IFLA_TXQLEN: u16 = 13;
+const IFA_ADDRESS: u16 = 1;
+const IFA_LOCAL: u16 = 2;
+
+/// linux/if.h.
+const IFF_UP: u32 = 1;
+
+/// What the kernel keeps for us until we read. At the default of 500, packets are lost there, unseen, while
+/// the emulator waits for a processor.
+const TX_QUEUE_LEN: u32 = 10_000;
+
+/// The bits of an address that name the network.
+const PREFIX: u8 = 24;
+
+/// An interface of the network namespace of the calling thread.
+pub(crate) struct Interface {
+    socket: OwnedFd,
+    index: u32,
+}
+
+impl Interface {
+    /// The interface called `name`.
+    pub(crate) fn new(name: &str) -> Result<Self, LiveError> {
+        let (family, kind, flags) = (AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC);
+        // Protocol 0 is NETLINK_ROUTE.
+        let socket = socket_with(family, kind, flags, None).trying_to("open netlink")?;
+        let index = name_to_index(&socket, name).trying_to("find a network device")?;
+        Ok(Self { socket, index })
+    }
+
+    /// Brings it up.
+    pub(crate) fn bring_up(&self) -> Result<(), LiveError> {
+        self.change(&[]).trying_to("bring a network device up")
+    }
+
+    /// Gives it an address and an MTU, and brings it up.
+    pub(crate) fn configure(&self, address: Ipv4Addr, mtu: u32) -> Result<(), LiveError> {
+        let mut body = vec![AddressFamily::INET.as_raw() as u8, PREFIX, 0, 0];
+        body.extend(self.index.to_ne_bytes());
+        body.extend(attribute(IFA_LOCAL, address.octets()));
+        body.extend(attribute(IFA_ADDRESS, address.octets()));
+        self.request(RTM_NEWADDR, CREATE, &body).trying_to("set the address of a network device")?;
+        let attributes = [(IFLA_MTU, mtu), (IFLA_TXQLEN, TX_QUEUE_LEN)];
+        let attributes = attributes.map(|(kind, value)| attribute(kind, value.to_ne_bytes())).concat();
+        self.change(&attributes).trying_to("set the MTU and queue length of a network device")
+    }
+
+    fn change(&self, attributes: &[u8]) -> Result<(), Errno> {
+        // struct ifinfomsg: family, type, index, flags, which of them to change.
+        let mut body = vec![0; 4];
+        body.extend([self.index, IFF_UP, IFF_UP].map(u32::to_ne_bytes).concat());
+        body.extend(attributes);
+        self.request(RTM_NEWLINK, 0, &body)
+    }
+
+    fn request(&self, kind: u16, flags: u16, body: &[u8]) -> Result<(), Errno> {
+        // struct nlmsghdr: length, type, flags, sequence number, port.
+        let mut message = (16 + body.len() as u32).to_ne_bytes().to_vec();
+        message.extend([kind, REQUEST_ACK | flags].map(u16::to_ne_bytes).concat());
+        message.extend([0; 8]);
+        message.extend(body);
+        send(&self.socket, &message, SendFlags::empty())?;
+        let mut answer = [0; 512];
+        let (_, bytes) = recv(&self.socket, &mut answer, RecvFlags::empty())?;
+        // The header again, then struct nlmsgerr, which begins with a negative error number, or zero.
+        let is_answer = bytes >= 20 && answer[4..6] == NLMSG_ERROR.to_ne_bytes();
+        let error = i32::from_ne_bytes([answer[16], answer[17], answer[18], answer[19]]);
+        match error.checked_neg() {
+            Some(0) if is_answer => Ok(()),
+            Some(error) if is_answer => Err(Errno::from_raw_os_error(error)),
+            _ => Err(Errno::PROTO),
+        }
+    }
+}
+
+/// struct rtattr: length, type, value. Values of four bytes need no padding.
+fn attribute(kind: u16, value: [u8; 4]) -> [u8; 8] {
+    let [a, b] = 8_u16.to_ne_bytes();
+    let [c, d] = kind.to_ne_bytes();
+    let [e, f, g, h] = value;
+    [a, b, c, d, e, f, g, h]
+}
+
+/// Packets for the interface `name` of the calling thread's network namespace that the kernel has dropped
+/// because nobody had read those before.
+pub(crate) fn tx_dropped(name: &str) -> Result<u64, LiveError> {
+    let devices = read_to_string("/proc/thread-self/net/dev").trying_to("read /proc/thread-self/net/dev")?;
+    // proc_net_dev(5): eight figures of what was received, then bytes, packets, errs and drop of what was
+    // sent.
+    let figures = devices.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':'));
+    let dropped = figures.and_then(|figures| figures.split_whitespace().nth(11)?.parse().ok());
+    dropped
+        .ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+        .trying_to("find a network device in /proc/thread-self/net/dev")
+}

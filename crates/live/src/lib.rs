@@ -1,0 +1,35 @@
+//! Real packets through a [`Link`](crossfade_link::Link), in real time. Linux only; empty elsewhere.
+//!
+//! ```text
+//!  network namespace "near"                                       network namespace "far"
+//!  programs, TCP of the kernel                                    programs, TCP of the kernel
+//!        | ^                                                            ^ |
+//!     TUN device  -------- pump: read, push .. advance, write -----> TUN device
+//!        ^------------- pump: write, advance .. push, read --------------|
+//! ```
+//!
+//! A [`Host`] is a network namespace with a TUN device in it. An [`Emulation`] passes the packets between two
+//! of them through one link object a direction, the same object that a simulation drives from its event
+//! queue: here a timer does. Nothing has a name outside the process: when it ends, however it ends, the
+//! kernel removes devices and namespaces.
+
+#![cfg(target_os = "linux")]
+
+mod clock;
+mod datagram;
+mod emulation;
+mod error;
+mod header;
+mod host;
+mod interface;
+mod namespace;
+mod pump;
+mod store;
+mod tun;
+
+pub use datagram::Datagram;
+pub use emulation::{Emulation, EmulationReport, LiveLink};
+pub use error::LiveError;
+pub use host::Host;
+pub use namespace::gain_privileges;
+pub use pump::{PumpConfig, PumpReport};

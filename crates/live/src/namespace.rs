@@ -1,0 +1,88 @@
+//! Network namespaces, with or without root.
+
+use crate::error::{LiveError, Trying};
+use rustix::thread::{
+    CapabilitySet, LinkNameSpaceType, UnshareFlags, capabilities, move_into_link_name_space, unshare_unsafe,
+};
+use std::fs::{File, write};
+use std::os::fd::AsFd;
+use std::panic::resume_unwind;
+use std::process::{Child, Command};
+use std::thread::scope;
+
+/// A network namespace of its own: interfaces, addresses, routes, ports.
+///
+/// It has no name. It lives as long as this, and whatever runs or is open in it.
+#[derive(Debug)]
+pub(crate) struct Namespace {
+    handle: File,
+}
+
+impl Namespace {
+    /// An empty one.
+    ///
+    /// # Errors
+    /// The process lacks the privilege: see [`gain_privileges`].
+    pub(crate) fn new() -> Result<Self, LiveError> {
+        on_a_thread(|| {
+            unshare(UnshareFlags::NEWNET).trying_to("make a network namespace")?;
+            let handle = File::open("/proc/thread-self/ns/net").trying_to("open a network namespace")?;
+            Ok(Self { handle })
+        })
+    }
+
+    /// Calls `f` inside, on a thread of its own. Sockets that it opens stay inside.
+    ///
+    /// # Errors
+    /// The process lacks the privilege.
+    pub(crate) fn run<T: Send>(&self, f: impl FnOnce() -> T + Send) -> Result<T, LiveError> {
+        on_a_thread(|| {
+            move_into_link_name_space(self.handle.as_fd(), Some(LinkNameSpaceType::Network))
+                .trying_to("enter a network namespace")?;
+            Ok(f())
+        })
+    }
+
+    /// Starts a program inside.
+    ///
+    /// # Errors
+    /// The program could not be started.
+    pub(crate) fn spawn(&self, command: &mut Command) -> Result<Child, LiveError> {
+        // A new process is where the thread is that makes it.
+        self.run(|| command.spawn())?.trying_to("start a program")
+    }
+}
+
+/// A namespace belongs to a thread: the others of this process stay where they are.
+fn on_a_thread<T: Send>(f: impl FnOnce() -> T + Send) -> T {
+    scope(|scope| scope.spawn(f).join().unwrap_or_else(|panic| resume_unwind(panic)))
+}
+
+/// Makes sure that this process can make network namespaces: one that may not enters a user namespace in
+/// which it is root. Call it while the process has only one thread.
+///
+/// # Errors
+/// The system does not allow user namespaces, or there are threads.
+pub fn gain_privileges() -> Result<(), LiveError> {
+    let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::NET_ADMIN;
+    if capabilities(None).is_ok_and(|own| own.effective.contains(needed)) {
+        return Ok(());
+    }
+    let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+    unshare(UnshareFlags::NEWUSER).trying_to("enter a user namespace")?;
+    // user_namespaces(7): who has no privilege outside may map only itself, and its group after giving up
+    // setgroups.
+    write("/proc/self/setgroups", "deny").trying_to("write /proc/self/setgroups")?;
+    write("/proc/self/uid_map", format!("0 {} 1", user.as_raw())).trying_to("write /proc/self/uid_map")?;
+    write("/proc/self/gid_map", format!("0 {} 1", group.as_raw())).trying_to("write /proc/self/gid_map")
+}
+
+fn unshare(namespaces: UnshareFlags) -> Result<(), rustix::io::Errno> {
+    // The one flag that can break the rules of Rust.
+    assert!(!namespaces.contains(UnshareFlags::FILES));
+    // SAFETY: the table of file descriptors stays shared with all threads, since FILES is not set.
+    #[expect(unsafe_code, reason = "unshare is unsafe because of FILES")]
+    unsafe {
+        unshare_unsafe(namespaces)
+    }
+}
