@@ -25,6 +25,22 @@ impl StopRule {
         }
     }
 
+    /// How many of the runs at hand count, given the precision metric of each in order: all of a fixed number,
+    /// under a precision the first ones that suffice (all of them where they do not).
+    pub fn runs_that_count(self, precision_metric: impl IntoIterator<Item = f64>) -> usize {
+        let mut values = precision_metric.into_iter();
+        if let Self::Runs(_) = self {
+            return values.count();
+        }
+        let mut prefix = Vec::new();
+        while !self.is_met(&prefix)
+            && let Some(value) = values.next()
+        {
+            prefix.push(value);
+        }
+        prefix.len()
+    }
+
     /// How many runs it will take, judged by the spread of those at hand.
     fn expected_runs(self, prefix: &[f64]) -> u64 {
         let Self::Precision { relative, max_runs } = self else { return self.most_runs() };
