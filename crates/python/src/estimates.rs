@@ -8,10 +8,15 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2}
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
-type Arrays<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<i64>>);
+type Arrays<'py> = (
+    Bound<'py, PyArray2<f64>>,
+    Bound<'py, PyArray2<f64>>,
+    Bound<'py, PyArray1<i64>>,
+    Bound<'py, PyArray1<bool>>,
+);
 
-/// Mean, half-width of the 95 % interval and number of runs of each group of rows; `precision` is that of the
-/// plan and the column of the metric that it is about.
+/// Mean and half-width of the 95 % interval of each column of each group of rows, number of runs of each group
+/// and whether they reach `precision`: that of the plan, and the column of the metric that it is about.
 #[pyfunction]
 #[pyo3(signature = (values, starts, precision = None))]
 pub(crate) fn estimates<'py>(
@@ -29,14 +34,16 @@ pub(crate) fn estimates<'py>(
     if precision.is_some_and(|(_, column)| column >= values.ncols()) {
         return Err(PyIndexError::new_err("precision: there is no such column"));
     }
-    let (means, ci95, runs) = py.detach(|| {
+    let (means, ci95, runs, precise) = py.detach(|| {
         let mut means = Array2::from_elem((groups.len(), values.ncols()), f64::NAN);
         let mut ci95 = means.clone();
         let mut runs = Array1::zeros(groups.len());
+        let mut precise = Array1::from_elem(groups.len(), true);
         for (index, group) in groups.into_iter().enumerate() {
             let rows = values.slice(s![group, ..]);
-            let rows = rows.slice(s![..runs_that_count(rows, precision), ..]);
-            runs[index] = rows.nrows() as i64;
+            let (count, is_precise) = runs_that_count(rows, precision);
+            let rows = rows.slice(s![..count, ..]);
+            (runs[index], precise[index]) = (count as i64, is_precise);
             let mut defined = Vec::with_capacity(rows.nrows());
             for (metric, column) in rows.columns().into_iter().enumerate() {
                 defined.clear();
@@ -47,14 +54,16 @@ pub(crate) fn estimates<'py>(
                 }
             }
         }
-        (means, ci95, runs)
+        (means, ci95, runs, precise)
     });
-    Ok((means.into_pyarray(py), ci95.into_pyarray(py), runs.into_pyarray(py)))
+    Ok((means.into_pyarray(py), ci95.into_pyarray(py), runs.into_pyarray(py), precise.into_pyarray(py)))
 }
 
-/// How many of a point's first runs its values are means of.
-fn runs_that_count(rows: ArrayView2<'_, f64>, precision: Option<(f64, usize)>) -> usize {
-    let Some((relative, column)) = precision else { return rows.nrows() };
+/// How many of a point's first runs its values are means of, and whether they reach the precision.
+fn runs_that_count(rows: ArrayView2<'_, f64>, precision: Option<(f64, usize)>) -> (usize, bool) {
+    let Some((relative, column)) = precision else { return (rows.nrows(), true) };
     let stop = StopRule::Precision { relative, max_runs: rows.nrows() as u64 };
-    stop.runs_that_count(rows.column(column).iter().copied())
+    let values = rows.column(column).to_vec();
+    let count = stop.runs_that_count(values.iter().copied());
+    (count, stop.is_met(&values[..count]))
 }

@@ -18,7 +18,7 @@ const FEWEST_RUNS: usize = 10;
 
 impl StopRule {
     /// Whether these runs, the first ones in order, are enough.
-    pub(crate) fn is_met(self, prefix: &[f64]) -> bool {
+    pub fn is_met(self, prefix: &[f64]) -> bool {
         match self {
             Self::Runs(runs) => prefix.len() as u64 >= runs,
             Self::Precision { relative, .. } => {
