@@ -1,42 +1,36 @@
 """Finished runs, kept under the user's cache folder so that no run is ever computed twice.
 
-The store is a cache, never the record: a row's key is a hash of everything that decides its content (the
-resolved scenario, the seed, the run, the results version), and the file is named after the version and the
-sources of the core. Losing it costs time only, so no trouble with it stops a run: it warns once and goes on
-in memory.
+The store is a cache, never the record: the file is named after the version and the sources of the core, and a
+row's key is a hash of everything that decides its content. Losing it costs time only, so no trouble with it
+stops a run: it warns once and goes on in memory. What a user means to keep is in a results file
+(:mod:`crossfade.resultsfile`), in the same tables.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
-import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from crossfade import _crossfade
+from crossfade import _crossfade, rowtables
 from crossfade.errors import CrossfadeWarning
+from crossfade.rows import Row
 
 T = TypeVar("T")
 
-# How long to wait for another process that writes to the same file.
-BUSY_TIMEOUT_S = 30.0
-# SQLite binds at most 32766 values to a statement; any chunk well below that is as quick.
-KEYS_PER_QUERY = 500
-
 
 class RowStore(Protocol):
-    """Rows by key; a row is the JSON text of one finished run and carries its key in ``key``."""
+    """Rows by key."""
 
-    def get(self, keys: Iterable[str]) -> dict[str, str]:
+    def get(self, keys: Iterable[str]) -> dict[str, Row]:
         """The rows that are there, by key."""
         ...
 
-    def put(self, rows: Iterable[str]) -> None:
-        """Keep these rows; a key that is there already keeps its row (it is the same one)."""
+    def put(self, rows: Sequence[Row]) -> None:
+        """Keep these rows; one whose key is there already is the same one."""
         ...
 
     def close(self) -> None:
@@ -48,72 +42,40 @@ class MemoryStore:
     """A store that lasts as long as the object."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, str] = {}
+        self._rows: dict[str, Row] = {}
 
-    def get(self, keys: Iterable[str]) -> dict[str, str]:
+    def get(self, keys: Iterable[str]) -> dict[str, Row]:
         return {key: self._rows[key] for key in keys if key in self._rows}
 
-    def put(self, rows: Iterable[str]) -> None:
-        for row in rows:
-            self._rows.setdefault(json.loads(row)["key"], row)
+    def put(self, rows: Sequence[Row]) -> None:
+        self._rows.update((row.key, row) for row in rows)
 
     def close(self) -> None:
         pass
 
 
 class SqliteStore:
-    """A store in one SQLite file, safe with several processes at once (write-ahead log).
+    """A store in one SQLite file, safe with several processes at once.
 
     Raises ``OSError`` or ``sqlite3.Error`` where the file cannot be used.
     """
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._database = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S)
+        # A lost cache is no harm: no need to wait for the disk at every batch of rows.
+        self._database = rowtables.connect(path, synchronous="NORMAL")
         try:
-            self._start_write_ahead_log()
-            # A lost cache is no harm: no need to wait for the disk at every batch of rows.
-            self._database.execute("PRAGMA synchronous = NORMAL")
-            with self._database:
-                self._database.execute(
-                    "CREATE TABLE IF NOT EXISTS rows (key TEXT PRIMARY KEY, row TEXT NOT NULL) WITHOUT ROWID"
-                )
+            with rowtables.transaction(self._database):
+                rowtables.create_tables(self._database)
         except BaseException:
             self._database.close()
             raise
 
-    def _start_write_ahead_log(self) -> None:
-        # Two processes that create the file at once: SQLite refuses one of them here without waiting.
-        deadline = time.monotonic() + BUSY_TIMEOUT_S
-        while True:
-            try:
-                self._database.execute("PRAGMA journal_mode = WAL")
-                return
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.02)
+    def get(self, keys: Iterable[str]) -> dict[str, Row]:
+        return rowtables.get_rows(self._database, keys)
 
-    def get(self, keys: Iterable[str]) -> dict[str, str]:
-        wanted = list(keys)
-        found: dict[str, str] = {}
-        for start in range(0, len(wanted), KEYS_PER_QUERY):
-            chunk = wanted[start : start + KEYS_PER_QUERY]
-            marks = ",".join("?" * len(chunk))
-            for key, row in self._database.execute(
-                f"SELECT key, row FROM rows WHERE key IN ({marks})", chunk
-            ):
-                if _is_row(key, row):
-                    found[key] = row
-        return found
-
-    def put(self, rows: Iterable[str]) -> None:
-        # "or replace", not "or ignore": a row that was damaged on disk is mended by computing it again.
-        with self._database:
-            self._database.executemany(
-                "INSERT OR REPLACE INTO rows (key, row) VALUES (?, ?)",
-                ((json.loads(row)["key"], row) for row in rows),
-            )
+    def put(self, rows: Sequence[Row]) -> None:
+        rowtables.put_rows(self._database, rows)
 
     def close(self) -> None:
         self._database.close()
@@ -131,15 +93,14 @@ class Cache:
             except (OSError, sqlite3.Error) as error:
                 self._warn(error)
 
-    def get(self, keys: Iterable[str]) -> dict[str, str]:
+    def get(self, keys: Iterable[str]) -> dict[str, Row]:
         """The rows that are there, by key."""
         wanted = list(keys)
         return self._attempt(lambda store: store.get(wanted))
 
-    def put(self, rows: Iterable[str]) -> None:
+    def put(self, rows: Sequence[Row]) -> None:
         """Keep these rows."""
-        kept = list(rows)
-        self._attempt(lambda store: store.put(kept))
+        self._attempt(lambda store: store.put(rows))
 
     def close(self) -> None:
         """Let go of the file."""
@@ -182,11 +143,3 @@ def cache_path() -> Path | None:
         if not os.path.isabs(base):
             return None
     return Path(base) / "crossfade" / f"{_crossfade.__version__}-{_crossfade.SOURCE_HASH[:12]}.sqlite"
-
-
-def _is_row(key: str, row: object) -> bool:
-    """Whether a stored text is the whole row of that key (a disk may have torn it)."""
-    try:
-        return isinstance(row, str) and json.loads(row)["key"] == key
-    except (ValueError, KeyError, TypeError):
-        return False
