@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from crossfade import _crossfade
-from crossfade.rows import Row, metric_names
+from crossfade.rows import Row, names_of
 
 Line = tuple[Any, ...]
 """A line of the table ``rows``, in the order of :data:`COLUMNS`."""
@@ -147,7 +147,7 @@ def whole_lines(database: sqlite3.Connection, wanted: set[bytes] | None = None) 
     """
     with transaction(database, "DEFERRED"):
         sets = {
-            number: (names, 8 * len(metric_names(names)))
+            number: (names, 8 * len(names_of(names)))
             for number, names in database.execute("SELECT id, names FROM metric_sets")
         }
         for line in _lines(database, wanted):
