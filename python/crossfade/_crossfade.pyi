@@ -1,4 +1,4 @@
-"""The compiled core. What is structured crosses as JSON text, rows as tuples; ``crossfade.api`` is its face."""
+"""The compiled core. Structured things cross as JSON text, rows as tuples; ``crossfade.api`` is its face."""
 
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias, TypedDict, final
