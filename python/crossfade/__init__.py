@@ -21,6 +21,7 @@ from crossfade.api import (
     schema,
     verify,
 )
+from crossfade.datasets import load_results, open_results
 from crossfade.errors import (
     CrossfadeError,
     CrossfadeWarning,
@@ -62,7 +63,9 @@ __all__ = [
     "explain",
     "fit",
     "fit_rayleigh",
+    "load_results",
     "markov_from_rayleigh",
+    "open_results",
     "paper",
     "parse_value",
     "pcap",

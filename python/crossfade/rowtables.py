@@ -107,7 +107,7 @@ def put_rows(database: sqlite3.Connection, rows: Sequence[Row]) -> None:
                     bytes.fromhex(row.key),
                     bytes.fromhex(row.point),
                     row.method,
-                    row.seed - 2**64 if row.seed >= 2**63 else row.seed,
+                    signed(row.seed),
                     row.run,
                     sets[row.names],
                     row.values,
@@ -119,6 +119,11 @@ def put_rows(database: sqlite3.Connection, rows: Sequence[Row]) -> None:
                 for row in rows
             ),
         )
+
+
+def signed(seed: int) -> int:
+    """A seed as SQLite keeps it, whose integers have a sign."""
+    return seed - 2**64 if seed >= 2**63 else seed
 
 
 def metric_set(database: sqlite3.Connection, names: str) -> int:
