@@ -35,6 +35,7 @@ from crossfade.errors import (
 from crossfade.fitting import MarkovFit, fit, fit_rayleigh
 from crossfade.papers import Verdict, claims, paper
 from crossfade.results import Estimate, Point, Results
+from crossfade.sweeps import merge, sweep
 from crossfade.tables import Table
 from crossfade.threshold import threshold
 
@@ -65,6 +66,7 @@ __all__ = [
     "fit_rayleigh",
     "load_results",
     "markov_from_rayleigh",
+    "merge",
     "open_results",
     "paper",
     "parse_value",
@@ -72,6 +74,7 @@ __all__ = [
     "plot",
     "run",
     "schema",
+    "sweep",
     "threshold",
     "verify",
 ]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from crossfade import _crossfade
 from crossfade.resultsfile import ResultsFile, StoredPlan
 from crossfade.rows import Row, names_of
-from crossfade.rowtables import Line, signed
+from crossfade.rowtables import Line, to_signed
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -166,7 +166,7 @@ class _Wanted:
         self._groups = {bytes.fromhex(id): len(methods) * i for i, id in enumerate(points)}
         self._methods = {method: i for i, method in enumerate(methods)}
         self._solved = np.array([is_solved(method) for method in methods])
-        self._seed = signed(description["seed"])
+        self._seed = to_signed(description["seed"])
         self._runs = stop.get("runs", stop.get("max_runs"))
 
     def chunks(self, sets: dict[int, str], lines: list[Line]) -> Iterator[_Chunk]:
