@@ -32,6 +32,7 @@ from crossfade.errors import (
     ScenarioError,
     TraceError,
 )
+from crossfade.exporting import export
 from crossfade.fitting import MarkovFit, fit, fit_rayleigh
 from crossfade.papers import Verdict, claims, paper
 from crossfade.results import Estimate, Point, Results
@@ -62,6 +63,7 @@ __all__ = [
     "claims",
     "events",
     "explain",
+    "export",
     "fit",
     "fit_rayleigh",
     "load_results",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from crossfade.grids import Grid
-from crossfade.planresults import published, warnings_of
+from crossfade.planresults import attributes_of, published
 from crossfade.planrows import PRECISION_METRIC, Estimates, PlanRows
 
 Variable = tuple[tuple[str, ...], NDArray[Any], dict[str, str]]
@@ -89,20 +88,4 @@ class _Frame:
         if self._rows.failures:
             texts = [self._rows.failures.get(group, "") for group in range(self._rows.groups)]
             variables["failure"] = self.variable(np.array(texts), "", "why there are no values")
-        return xr.Dataset(variables, coordinates, self._attributes(found))
-
-    def _attributes(self, found: Estimates) -> dict[str, str | int]:
-        description = self._rows.plan.description
-        methods = self._rows.methods
-        # Numbers and texts only: they are what every format that a dataset is written to can hold.
-        return {
-            "title": description["title"],
-            **({"method": methods[0]} if len(methods) == 1 else {}),
-            "seed": description["seed"],
-            "stop": json.dumps(description["stop"]),
-            "scenario": description["text"],
-            "overrides": json.dumps(description["overrides"], ensure_ascii=False),
-            "version": description["version"],
-            "results_version": description["results_version"],
-            "warnings": "\n".join(warnings_of(self._rows, found)),
-        }
+        return xr.Dataset(variables, coordinates, attributes_of(self._rows, found))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from dataclasses import dataclass
@@ -65,6 +66,22 @@ def warnings_of(rows: PlanRows, found: Estimates) -> list[str]:
     return [*rows.plan.warnings, f"unfinished: runs of {which} are missing (crossfade sweep goes on)"]
 
 
+def attributes_of(rows: PlanRows, found: Estimates) -> dict[str, str | int]:
+    """What concerns a plan as a whole, as numbers and texts, which every format can hold."""
+    description = rows.plan.description
+    return {
+        "title": description["title"],
+        **({"method": rows.methods[0]} if len(rows.methods) == 1 else {}),
+        "seed": description["seed"],
+        "stop": json.dumps(description["stop"]),
+        "scenario": description["text"],
+        "overrides": json.dumps(description["overrides"], ensure_ascii=False),
+        "version": description["version"],
+        "results_version": description["results_version"],
+        "warnings": "\n".join(warnings_of(rows, found)),
+    }
+
+
 def results_of(rows: PlanRows) -> Results:
     """The results of a plan's rows; see :func:`load_results`."""
     description = rows.plan.description
@@ -107,7 +124,11 @@ def results_of(rows: PlanRows) -> Results:
         methods=rows.methods,
         seed=description["seed"],
         points=[point(axes, group) for axes, group in groups if counts[group]],
-        provenance={name: description[name] for name in ("version", "results_version", "overrides")},
+        provenance={
+            "version": description["version"],
+            "results_version": description["results_version"],
+            "overrides": {name: dict(description["overrides"].get(name, [])) for name in ("set", "over")},
+        },
         complete=bool(found.finished.all()),
         axes=description["axes"],
         file_warnings=warnings_of(rows, found),
