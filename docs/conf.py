@@ -21,6 +21,7 @@ from crossfade.papers import PAPERS, verdict_table
 sys.path.insert(0, str(Path(__file__).parent))
 
 from classics_gallery import make_classics
+from page_examples import run_examples
 
 project = "Crossfade"
 author = "The Crossfade developers"
@@ -35,7 +36,7 @@ autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 
 GALLERY = Path(__file__).parent / "gallery"
-COMMANDS = ["run", "check", "schema", "explain", "verify", "paper", "fit", "plot"]
+COMMANDS = ["run", "check", "schema", "explain", "verify", "paper", "fit", "plot", "export"]
 
 
 def printed(*arguments: str) -> str:
@@ -63,6 +64,7 @@ def make_gallery(_: Sphinx) -> None:
     printed("run", "formulas-against-memory", "--quiet", "--plot", str(GALLERY / "formulas.png"))
     make_fits()
     make_classics(GALLERY)
+    run_examples(Path(__file__).parent / "results.md", GALLERY)
     for key, paper in PAPERS.items():
         for name in paper.FIGURES:
             outputs = ["--csv", str(GALLERY / f"{key}-{name}.csv")]
