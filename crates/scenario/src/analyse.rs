@@ -37,6 +37,14 @@ pub(crate) fn model(scenario: &Scenario, setup: &Setup) -> Result<Solvable, Scen
     if setup.gate != SenderGate::Slot {
         return Err(unmet("tcp.gate", given.gate, "gate \"slot\", one packet a slot"));
     }
+    for (key, hop, given) in [
+        ("link.frame_size", &setup.forward, scenario.link.frame_size),
+        ("reverse.frame_size", &setup.reverse, scenario.reverse.frame_size),
+    ] {
+        if hop.frames.is_some() {
+            return Err(unmet(key, given, "a link that loses whole packets"));
+        }
+    }
     if setup.reverse.rate_bps.is_some() {
         let assumed = "acknowledgements that take no time to transmit";
         return Err(unmet("reverse.rate", scenario.reverse.rate, assumed));

@@ -21,6 +21,10 @@ pub(crate) fn path(scenario: &Scenario, setup: &Setup) -> Result<TcpPath, Scenar
         let problem = "a formula assumes one connection without end; use method simulation";
         return Err(ScenarioError::key(format!("flows ({names})"), problem));
     };
+    if setup.forward.frames.is_some() {
+        let problem = "a formula assumes a link that loses whole packets; use method simulation";
+        return Err(ScenarioError::value("link.frame_size", &json!(scenario.link.frame_size), problem));
+    }
     let p = match &setup.forward.loss {
         LossModel::Lossless => 0.0,
         LossModel::Iid { p_e } | LossModel::Rayleigh { p_e, .. } => *p_e,

@@ -38,11 +38,16 @@ pub use execute::execute;
 pub use identity::RESULTS_VERSION;
 pub use metrics::METRICS;
 pub use plan::{Overrides, Plan, Point, Row};
-pub use quantity::{Bytes, Limit, Rate, Share, Size, Span};
-pub use resolve::{FlowSetup, HopSetup, LossModel, QueueModel, Setup, StopRule, TcpSetup, TrafficSetup};
+pub use quantity::{Bytes, FrameSpan, Frames, Limit, Rate, Retransmissions, Share, Size, Span};
+pub use resolve::{
+    FeedbackSetup, FlowSetup, FrameSetup, HopSetup, LossModel, QueueModel, Setup, StopRule, TcpSetup,
+    TrafficSetup,
+};
 pub use scenario::{
-    Channel, ChannelModel, Clock, Discipline, Flavour, Flow, Gate, Link, Method, Profile, Queue,
-    RateReduction, Reverse, Rfc, Rto, Run, Scenario, Shape, Tcp, Traffic, Variant, Wired,
+    Arq, ArqProtocol, Channel, ChannelModel, Clock, Delivery, Discipline, Feedback, Flavour, Flow,
+    FrameHeader, Framing, Gate, Headers, Link, Method, NaksPerRound, Packing, Persistence, Profile, Queue,
+    RateReduction, Reading, Reverse, Rfc, Rto, Run, Scenario, Shape, Tcp, TimerCheck, TimerClock, Traffic,
+    Variant, Wired,
 };
 pub use schedule::Progress;
 pub use schema::{explain, schema};

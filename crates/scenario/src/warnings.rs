@@ -2,7 +2,7 @@
 
 use crate::metrics::DIED;
 use crate::plan::{Plan, Point, Row};
-use crate::resolve::{FlowSetup, HopSetup, LossModel, QueueModel, Setup, StopRule};
+use crate::resolve::{FlowSetup, LossModel, QueueModel, Setup, StopRule};
 use crate::scenario::Method;
 use crate::schedule::PRECISION_METRIC;
 use crossfade_core::{Estimate, Method as Source, SimTime};
@@ -61,14 +61,11 @@ pub(crate) fn of_simulation(plan: &Plan, point: &Point, rows: &[&Row]) -> Vec<St
 /// The round trip of a flow's segment and its acknowledgement that wait for nothing.
 pub(crate) fn round_trip(setup: &Setup, flow: &FlowSetup) -> SimTime {
     let ack_size = flow.tcp().map_or(0, |tcp| tcp.ack_size);
-    let over = |hop: &HopSetup, bytes| {
-        hop.delay + hop.rate_bps.map_or(SimTime::ZERO, |rate| SimTime::to_transmit(bytes, rate))
-    };
-    let wireless = over(&setup.forward, setup.packet_size) + over(&setup.reverse, ack_size);
+    let wireless = setup.forward.transit(setup.packet_size) + setup.reverse.transit(ack_size);
     let wired = setup
         .wired
         .as_ref()
-        .map_or(SimTime::ZERO, |[there, back]| over(there, setup.packet_size) + over(back, ack_size));
+        .map_or(SimTime::ZERO, |[there, back]| there.transit(setup.packet_size) + back.transit(ack_size));
     wireless + wired + flow.access_delay * 2
 }
 

@@ -237,7 +237,7 @@ fn values_and_contradictions() {
         (markov(json!({ "fd_t": 0.9 })), &["channel: incomplete", "given: fd_t"]),
         (
             markov(json!({ "p_e": 0.1, "fd_t": 0.1, "clock": "packet" })),
-            &["channel.clock = \"packet\"", "slot, tr"],
+            &["channel.clock = \"packet\"", "slot, frame, tr"],
         ),
         (json!([["channel", { "model": "rayleigh", "mean_burst": 3 }]]), &["channel.mean_burst contradicts"]),
         (json!([["reverse.channel", { "model": "iid" }]]), &["reverse.channel: incomplete"]),

@@ -109,7 +109,14 @@ impl Channel {
     }
 
     /// Fills in the defaults of the table called `table`.
-    pub(super) fn resolve(&mut self, table: &str, slot: SimTime) -> Result<LossModel, ScenarioError> {
+    ///
+    /// Its steps in time are slots, or on a link with frames the times of frames.
+    pub(super) fn resolve(
+        &mut self,
+        table: &str,
+        slot: SimTime,
+        frame_time: Option<SimTime>,
+    ) -> Result<LossModel, ScenarioError> {
         let model = self.model.ok_or_else(|| {
             ScenarioError::missing(&join(table, "model"), "one of none, iid, markov, rayleigh, drop-list")
         })?;
@@ -122,12 +129,13 @@ impl Channel {
             },
             ChannelModel::Markov => {
                 let chain = self.chain(table)?;
-                Ok(LossModel::Markov { chain, clock: self.resolve_clock(slot) })
+                Ok(LossModel::Markov { chain, clock: self.resolve_clock(table, slot, frame_time)? })
             }
             ChannelModel::Rayleigh => {
                 let (p_e, fd_t) = self.fading(table)?.ok_or_else(|| self.incomplete(table, model))?;
                 RayleighFading::new(fd_t).map_err(|error| refuse(table, &error))?;
-                Ok(LossModel::Rayleigh { p_e, fd_t, clock: self.resolve_clock(slot) })
+                let clock = self.resolve_clock(table, slot, frame_time)?;
+                Ok(LossModel::Rayleigh { p_e, fd_t, clock })
             }
             ChannelModel::DropList => {
                 let drops = self.drops.as_ref().ok_or_else(|| self.incomplete(table, model))?;
@@ -160,10 +168,26 @@ impl Channel {
         ScenarioError::key(table, format!("incomplete; model {} takes {takes}; given: {given}", json(model)))
     }
 
-    fn resolve_clock(&mut self, slot: SimTime) -> Clock {
-        match self.clock.get_or_insert(ClockKey::Slot) {
-            ClockKey::Slot => Clock::Slot(slot),
-            ClockKey::Transmission => Clock::Transmission,
+    fn resolve_clock(
+        &mut self,
+        table: &str,
+        slot: SimTime,
+        frame_time: Option<SimTime>,
+    ) -> Result<Clock, ScenarioError> {
+        let usual = if frame_time.is_some() { ClockKey::Frame } else { ClockKey::Slot };
+        let refuse = |clock: ClockKey, problem: &str| {
+            Err(ScenarioError::value(join(table, "clock"), &json(clock), problem))
+        };
+        match (*self.clock.get_or_insert(usual), frame_time) {
+            (ClockKey::Transmission, _) => Ok(Clock::Transmission),
+            (ClockKey::Slot, None) => Ok(Clock::Slot(slot)),
+            (ClockKey::Frame, Some(frame_time)) => Ok(Clock::Slot(frame_time)),
+            (ClockKey::Slot, Some(_)) => {
+                refuse(ClockKey::Slot, "must be frame or transmission on a link with frames")
+            }
+            (ClockKey::Frame, None) => {
+                refuse(ClockKey::Frame, "must be slot or transmission on a link without frame_size")
+            }
         }
     }
 

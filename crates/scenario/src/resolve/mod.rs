@@ -5,20 +5,23 @@
 
 mod channel;
 mod flow;
+mod frames;
 mod queue;
 mod rfc;
 mod tcp;
 
 pub use channel::LossModel;
 pub use flow::{FlowSetup, TrafficSetup};
+pub use frames::{FeedbackSetup, FrameSetup};
 pub use queue::QueueModel;
 pub use tcp::TcpSetup;
 
 use crate::error::ScenarioError;
 use crate::quantity::Span;
-use crate::scenario::{Link, Method, Reverse, Run, Scenario, Wired};
+use crate::scenario::{Channel, Link, Method, Reverse, Run, Scenario, Wired};
 use crossfade_core::SimTime;
 use crossfade_sim::{SenderGate, StopRule as End};
+use frames::{Carrier, FrameKeys};
 use serde_json::Value;
 
 /// A scenario in the terms of the models. All times are absolute.
@@ -63,8 +66,29 @@ pub struct HopSetup {
     pub delay: SimTime,
     /// What waits, and what is dropped.
     pub queue: QueueModel,
-    /// Which packets are lost.
+    /// Which packets, or frames, are lost.
     pub loss: LossModel,
+    /// How packets become frames, if they do.
+    pub frames: Option<FrameSetup>,
+}
+
+impl HopSetup {
+    /// How long a packet of `bytes` takes that waits for nothing and loses nothing.
+    pub fn transit(&self, bytes: u32) -> SimTime {
+        let transmission = match (&self.frames, self.rate_bps) {
+            (Some(frames), _) => frames.time_for(bytes),
+            (None, Some(rate_bps)) => SimTime::to_transmit(bytes, rate_bps),
+            (None, None) => SimTime::ZERO,
+        };
+        self.delay + transmission
+    }
+
+    /// The time in which a packet of `bytes` can follow another at best; `None` without a rate.
+    pub(crate) fn shortest_transmission(&self, bytes: u32) -> Option<SimTime> {
+        let frames = self.frames.as_ref();
+        let bytes = frames.map_or(bytes, |frames| frames.on_air_bytes(bytes));
+        self.rate_bps.map(|rate_bps| SimTime::to_transmit(bytes, rate_bps))
+    }
 }
 
 /// When there are enough runs of a point.
@@ -133,7 +157,8 @@ fn resolve_flows(
     packet_size: u32,
     slot: SimTime,
 ) -> Result<Vec<FlowSetup>, ScenarioError> {
-    let one_hop = scenario.wired.is_absent();
+    // A hop of whole packets: a sender can wait for its slots.
+    let one_hop = scenario.wired.is_absent() && scenario.link.frame_size.is_none();
     if scenario.flows.is_empty() {
         let tcp = scenario.tcp.resolve(packet_size, slot, one_hop)?;
         return Ok(vec![FlowSetup::bulk(tcp)]);
@@ -238,17 +263,19 @@ impl Run {
 impl Link {
     fn resolve(
         &mut self,
-        channel: &mut crate::scenario::Channel,
+        channel: &mut Channel,
         packet_size: u32,
         slot: SimTime,
     ) -> Result<HopSetup, ScenarioError> {
         let rate_bps = self.rate.map(|rate| rate.0);
-        Ok(HopSetup {
-            rate_bps,
-            delay: time("link.delay", *self.delay.get_or_insert(Span::ZERO), slot)?,
-            queue: self.queue.resolve("link.queue", rate_bps, packet_size, slot)?,
-            loss: channel.resolve("channel", slot)?,
-        })
+        let delay = time("link.delay", *self.delay.get_or_insert(Span::ZERO), slot)?;
+        let carrier = Carrier { table: "link", rate: self.rate, delay, largest_packet: packet_size, slot };
+        let Self { frame_size, framing, headers, arq, .. } = self;
+        let frames = FrameKeys { frame_size: *frame_size, framing, headers, arq }.resolve(&carrier)?;
+        let queue = self.queue.resolve("link.queue", rate_bps, packet_size, slot)?;
+        refuse_discipline("link", &queue, frames.as_ref())?;
+        let loss = channel.resolve("channel", slot, frames.map(|frames| frames.frame_time))?;
+        Ok(HopSetup { rate_bps, delay, queue, loss, frames })
     }
 }
 
@@ -267,12 +294,14 @@ impl Reverse {
         }
         self.channel.model.get_or_insert(crate::scenario::ChannelModel::None);
         let rate_bps = self.rate.map(|rate| rate.0);
-        Ok(HopSetup {
-            rate_bps,
-            delay: time("reverse.delay", *self.delay.get_or_insert(Span::ZERO), slot)?,
-            queue: self.queue.resolve("reverse.queue", rate_bps, packet_size, slot)?,
-            loss: self.channel.resolve("reverse.channel", slot)?,
-        })
+        let delay = time("reverse.delay", *self.delay.get_or_insert(Span::ZERO), slot)?;
+        let carrier = Carrier { table: "reverse", rate: self.rate, delay, largest_packet: longest_ack, slot };
+        let Self { frame_size, framing, headers, arq, .. } = self;
+        let frames = FrameKeys { frame_size: *frame_size, framing, headers, arq }.resolve(&carrier)?;
+        let queue = self.queue.resolve("reverse.queue", rate_bps, packet_size, slot)?;
+        refuse_discipline("reverse", &queue, frames.as_ref())?;
+        let loss = self.channel.resolve("reverse.channel", slot, frames.map(|frames| frames.frame_time))?;
+        Ok(HopSetup { rate_bps, delay, queue, loss, frames })
     }
 }
 
@@ -304,9 +333,22 @@ impl Wired {
         (self.rtt, self.one_way_delay) = (None, Some(Span::exactly(delay)));
         let rate_bps = self.rate.map(|rate| rate.0);
         let queue = self.queue.resolve("wired.queue", rate_bps, longest_packet, slot)?;
-        let hop = |queue| HopSetup { rate_bps, delay, queue, loss: LossModel::Lossless };
+        let hop = |queue| HopSetup { rate_bps, delay, queue, loss: LossModel::Lossless, frames: None };
         Ok(Some([hop(queue), hop(QueueModel::DropTail(None))]))
     }
+}
+
+/// What waits for frames waits in a drop-tail queue.
+fn refuse_discipline(
+    table: &str,
+    queue: &QueueModel,
+    frames: Option<&FrameSetup>,
+) -> Result<(), ScenarioError> {
+    if frames.is_none() || matches!(queue, QueueModel::DropTail(_)) {
+        return Ok(());
+    }
+    let (key, other) = (format!("{table}.queue.discipline"), format!("{table}.frame_size"));
+    Err(ScenarioError::contradiction(&key, &other, "the queue of a link with frames is drop-tail"))
 }
 
 /// A run that waits for segments would never end on a channel that lets none through.

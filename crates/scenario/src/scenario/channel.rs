@@ -13,7 +13,8 @@ pub struct Channel {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ChannelModel>,
 
-    /// The share of packets lost in the long run (the papers' P_E). Taken by iid, markov and rayleigh.
+    /// The share of packets lost in the long run (the papers' P_E), or of frames on links with frames. Taken by iid,
+    /// markov and rayleigh.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p_e: Option<Share>,
 
@@ -23,7 +24,7 @@ pub struct Channel {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fading_margin_db: Option<f64>,
 
-    /// Normalised Doppler frequency f_d T: Doppler frequency times the length of a slot. Small is slow
+    /// Normalised Doppler frequency f_d T: Doppler frequency times the length of a step of the channel. Small is slow
     /// fading with long bursts. Taken by markov (mapped by the Rayleigh equations) and rayleigh.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 100))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,15 +43,16 @@ pub struct Channel {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p_bb: Option<Share>,
 
-    /// The transmissions that are lost, counted from 0 with retransmissions, in rising order. Taken by
+    /// The transmissions that are lost, counted from 0 with retransmissions, in rising order; of frames on links with
+    /// frames, idle ones included. Taken by
     /// drop-list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drops: Option<Vec<u64>>,
 
-    /// What makes a channel with memory step: every slot of time, or every transmission. With
-    /// "transmission" a bad burst waits for the sender, which turns the conclusion about correlated losses
-    /// around. Taken by markov and rayleigh.
-    #[schemars(extend("default" = "slot"))]
+    /// What makes a channel with memory step: every slot of time (every frame time on links with frames), or every
+    /// transmission. With "transmission" a bad burst waits for the sender, which turns the conclusion about
+    /// correlated losses around. Taken by markov and rayleigh.
+    #[schemars(extend("x-default" = "slot; frame on links with frames"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock: Option<Clock>,
 }
@@ -75,8 +77,10 @@ pub enum ChannelModel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Clock {
-    /// One step every slot of time.
+    /// One step every slot of time: the time of a packet. Not on links with frames.
     Slot,
+    /// One step every frame time. On links with frames only.
+    Frame,
     /// One step every transmission.
     Transmission,
 }

@@ -1,6 +1,6 @@
 //! Links and their queues.
 
-use super::Channel;
+use super::{Arq, Channel, Framing, Headers};
 use crate::quantity::{Limit, Rate, Share, Size, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,23 @@ pub struct Link {
 
     /// The packets that wait for the link.
     pub queue: Queue,
+
+    /// Bytes of a frame on the air, with its overhead: packets travel as frames of this size.
+    #[schemars(extend("x-default" = "none: packets are not cut"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame_size: Option<Size>,
+
+    /// How packets become frames. With frame_size.
+    #[serde(skip_serializing_if = "Framing::is_absent")]
+    pub framing: Framing,
+
+    /// What the headers of packets become on this link. With frame_size.
+    #[serde(skip_serializing_if = "Headers::is_absent")]
+    pub headers: Headers,
+
+    /// Who repeats lost frames. With frame_size.
+    #[serde(skip_serializing_if = "Arq::is_absent")]
+    pub arq: Arq,
 }
 
 /// The packets that wait for a link.
@@ -155,6 +172,23 @@ pub struct Reverse {
 
     /// The acknowledgements that wait for the link.
     pub queue: Queue,
+
+    /// Bytes of a frame on the air, with its overhead: acknowledgements travel as frames of this size.
+    #[schemars(extend("x-default" = "none: packets are not cut"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame_size: Option<Size>,
+
+    /// How packets become frames. With frame_size.
+    #[serde(skip_serializing_if = "Framing::is_absent")]
+    pub framing: Framing,
+
+    /// What the headers of packets become on this link. With frame_size.
+    #[serde(skip_serializing_if = "Headers::is_absent")]
+    pub headers: Headers,
+
+    /// Who repeats lost frames. With frame_size.
+    #[serde(skip_serializing_if = "Arq::is_absent")]
+    pub arq: Arq,
 
     /// Which acknowledgements are lost.
     pub channel: Channel,

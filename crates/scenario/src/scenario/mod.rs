@@ -8,11 +8,16 @@
 
 mod channel;
 mod flow;
+mod frames;
 mod link;
 mod tcp;
 
 pub use channel::{Channel, ChannelModel, Clock};
 pub use flow::{Flow, Shape, Traffic};
+pub use frames::{
+    Arq, ArqProtocol, Delivery, Feedback, FrameHeader, Framing, Headers, NaksPerRound, Packing, Persistence,
+    Reading, TimerCheck, TimerClock,
+};
 pub use link::{Discipline, Link, Queue, Reverse, Wired};
 pub use tcp::{Flavour, Gate, Profile, RateReduction, Rfc, Rto, Tcp, Variant};
 
