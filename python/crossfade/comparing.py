@@ -1,9 +1,7 @@
-"""Which of two curves is higher, by how much, and where that changes; every answer with its interval.
+"""Which choice has more of a metric, by how much, and where that changes, with an interval on every answer.
 
-Run r of every point of a plan draws the same random numbers, so two points are compared run by run: what the
-channel did to both cancels in the difference, and the interval is that of the differences (common random
-numbers; Law and Kelton, Simulation Modeling and Analysis, ch. 11). Between the values of an axis curves are
-straight lines, run by run too.
+The difference of two points is taken run by run (:mod:`crossfade.curves`). Points are sorted into
+*conditions*, and under each condition into *choices*: what is compared.
 """
 
 from __future__ import annotations
@@ -11,317 +9,375 @@ from __future__ import annotations
 import difflib
 import json
 import math
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations, pairwise
-from os import PathLike
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, TypedDict, Unpack
 
-from crossfade import api, plots
+from crossfade import api
+from crossfade.curves import COVERAGE, Crossing, Curve, Sample, Verdict
 from crossfade.errors import ResultsError, ScenarioError
-from crossfade.intervals import student_quantile
+from crossfade.plots import is_log_spaced
+from crossfade.quantities import in_numbers
 from crossfade.results import Point, Results, label
 from crossfade.tables import Cell, Table
 
-COVERAGE = 0.95
+METHOD = "method"
 
-Verdict = Literal["higher", "lower", "equal", "too close to call", "cannot tell"]
+Cells = tuple[Cell, ...]
+"""The values of some axes, as they stand in tables."""
 
 
-@dataclass(frozen=True)
-class Sample:
-    """A metric at a point, or a difference of two: its value by number of the run, or one exact value.
+class RunOptions(TypedDict, total=False):
+    """The options of :func:`crossfade.run`, for functions that run a scenario first."""
 
-    Runs in which it is undefined are left out. Sums and differences are taken over the runs that both have;
-    what is exact shifts every run of the other.
-    """
-
-    values: Mapping[int, float]
-    is_exact: bool = False
-
-    @classmethod
-    def exact(cls, value: float) -> Sample:
-        """A value without randomness; NaN is none at all."""
-        return cls({} if math.isnan(value) else {0: value}, is_exact=True)
-
-    @classmethod
-    def of(cls, point: Point, metric: str) -> Sample:
-        """A metric at a point, of the whole or of a flow or link."""
-        if point.runs == 0:
-            return cls.exact(point.value(metric))
-        # By the run's own number: of results that are not complete some runs may be missing.
-        by_run = zip((row.run for row in point.rows), point.samples(metric), strict=True)
-        return cls({run: value for run, value in by_run if not math.isnan(value)})
-
-    @cached_property
-    def mean(self) -> float:
-        """The mean over the runs; NaN where there are none."""
-        return math.fsum(self.values.values()) / len(self.values) if self.values else math.nan
-
-    @cached_property
-    def variance_of_mean(self) -> float:
-        """The estimated variance of the mean: 0 of an exact value, without end from a single run."""
-        if self.is_exact:
-            return 0.0
-        if (n := len(self.values)) < 2:
-            return math.inf
-        return math.fsum((value - self.mean) ** 2 for value in self.values.values()) / (n - 1) / n
-
-    def half_width(self, coverage: float = COVERAGE) -> float:
-        """The half-width of the two-sided Student interval of the mean: 0 exact, without end from one run."""
-        if self.variance_of_mean in (0.0, math.inf):
-            return self.variance_of_mean
-        return student_quantile(len(self.values) - 1, coverage) * math.sqrt(self.variance_of_mean)
-
-    def ci95(self, coverage: float = COVERAGE) -> float | None:
-        """The half-width as results have it: None where a value is exact or a single run tells nothing."""
-        half = self.half_width(coverage)
-        return None if self.is_exact or math.isinf(half) else half
-
-    def verdict(self, coverage: float = COVERAGE) -> Verdict:
-        """On which side of 0 the interval lies.
-
-        ``equal`` is 0 in every run, which no more runs would change; a single run ``cannot tell``.
-        """
-        half = self.half_width(coverage)
-        if math.isinf(half) or math.isnan(self.mean):
-            return "cannot tell"
-        if abs(self.mean) > half:
-            return "higher" if self.mean > 0.0 else "lower"
-        return "equal" if self.mean == half == 0.0 else "too close to call"
-
-    def first(self, runs: int) -> Sample:
-        """The same of the runs below a number alone."""
-        if self.is_exact:
-            return self
-        return Sample({run: value for run, value in self.values.items() if run < runs})
-
-    def __add__(self, other: Sample | float) -> Sample:
-        if not isinstance(other, Sample):
-            other = Sample.exact(other)
-        if other.is_exact or self.is_exact:
-            of_runs, exact = (self, other) if other.is_exact else (other, self)
-            shifted = {run: value + exact.mean for run, value in of_runs.values.items() if exact.values}
-            return Sample(shifted, of_runs.is_exact)
-        common = self.values.keys() & other.values.keys()
-        return Sample({run: self.values[run] + other.values[run] for run in sorted(common)})
-
-    def __neg__(self) -> Sample:
-        return Sample({run: -value for run, value in self.values.items()}, self.is_exact)
-
-    def __sub__(self, other: Sample | float) -> Sample:
-        return self + -other
+    set: api.Values | None
+    over: api.Values | None
+    runs: int | None
+    precision: str | None
+    seed: int | None
+    methods: Sequence[str] | None
+    jobs: int | None
+    cache: bool
+    progress: bool
 
 
 @dataclass(frozen=True)
-class Crossing:
-    """A range of an axis in which a curve cannot be told from 0 (two curves from each other).
+class Pair:
+    """Two choices under one condition: the ``first`` less the ``second``.
 
-    The curve lies clearly ``before`` and ``after`` it on the sides that these say, None where the range goes
-    on to the end of the axis. Where it changes sides, ``x`` is the crossing and ``low`` to ``high`` its
-    interval; otherwise (the curves touch, or are never told apart) ``x`` is None. An exact crossing has
-    ``low`` and ``high`` at ``x``; an end of the interval that reaches the end of the axis is None.
+    ``verdict`` is about the first: ``higher``, ``lower``, ``too close to call`` where the interval contains
+    0, ``equal`` where all runs are equal, ``cannot tell`` where a single run has no interval. ``pairs`` is
+    the number of runs that both have, 0 where both are exact.
     """
 
-    x: float | None
-    low: float | None
-    high: float | None
-    before: Verdict | None
-    after: Verdict | None
-
-    def contains(self, x: float) -> bool:
-        """Whether the interval contains a place."""
-        return (self.low is None or self.low <= x) and (self.high is None or x <= self.high)
+    condition: dict[str, Cell]
+    first: str
+    second: str
+    difference: float
+    ci95: float | None
+    pairs: int
+    verdict: Verdict
 
 
-class Curve:
-    """A quantity along an axis: samples at rising ``xs``, straight lines between them (over log x if ``log``).
+@dataclass(frozen=True)
+class CurveCrossing:
+    """Where the curves of two choices cross or touch along an axis, all other conditions being fixed."""
 
-    A line from one value of the axis to the next is drawn through every run, so its interval takes into
-    account that the runs of neighbouring points go together. The curve is broken where a sample has no value.
-    """
+    condition: dict[str, Cell]
+    axis: str
+    unit: str
+    first: str
+    second: str
+    crossing: Crossing
 
-    def __init__(
-        self, xs: Sequence[float], samples: Sequence[Sample], log: bool = False, coverage: float = COVERAGE
-    ) -> None:
-        self.xs = list(xs)
-        self._log = log
-        pairs = pairwise(samples)
-        self._lines = [_Line.between(first, second, coverage) for first, second in pairs]
 
-    def at(self, x: float) -> tuple[float, float]:
-        """The mean and the half-width of its interval at a place between two values of the axis."""
-        index = min(max(bisect_right(self.xs, x) - 1, 0), len(self._lines) - 1)
-        start, end = (self._scaled(x) for x in self.xs[index : index + 2])
-        t = (self._scaled(x) - start) / (end - start)
-        line = self._lines[index]
-        return (math.nan, math.nan) if line is None else (line.mean(t), line.half_width(t))
+@dataclass(frozen=True)
+class Comparison:
+    """All pairs of choices under every condition, and where their curves cross."""
 
-    def middle(self, low: float, high: float) -> float:
-        """The place half-way between two."""
-        return math.sqrt(low * high) if self._log else (low + high) / 2.0
+    by: list[str]
+    metric: str
+    unit: str
+    conditions: list[str]
+    pairs: list[Pair]
+    crossings: list[CurveCrossing]
 
-    @cached_property
-    def zeros(self) -> list[float]:
-        """Where the mean is 0, in rising order."""
-        return sorted({x for index, line in self._unbroken() for x in self._places(index, line.zeros())})
+    def table(self) -> Table:
+        """A row a condition and pair."""
+        columns = [*self.conditions, "first", "second", "difference", "ci95", "pairs", "verdict"]
+        return Table.of(columns, self.records())
 
-    @cached_property
-    def crossings(self) -> list[Crossing]:
-        """The ranges in which the interval contains 0, in rising order.
-
-        They are the values that a test at the level of the interval would not reject (Fieller, J. Royal
-        Statistical Society B 16(2), 1954): what repeats in 95 % of experiments is that the true crossing
-        lies in its range.
-        """
-        return [crossing for stretch in self._stretches() for crossing in self._crossings_of(*stretch)]
-
-    def _crossings_of(self, first: int, last: int) -> Iterator[Crossing]:
-        """Those of an unbroken stretch of lines."""
-        start, end = self.xs[first], self.xs[last + 1]
-        ranges: list[tuple[float, float]] = []
-        for index, line in self._unbroken():
-            if first <= index <= last:
-                for low, high in line.ranges():
-                    x_low, x_high = self._places(index, (low, high))
-                    if ranges and ranges[-1][1] >= x_low:
-                        ranges[-1] = (ranges[-1][0], x_high)
-                    else:
-                        ranges.append((x_low, x_high))
-        edges = [start, *(x for both in ranges for x in both), end]
-        for number, (low, high) in enumerate(ranges):
-            # Between two ranges the curve does not change sides, so any place tells which it is.
-            before = self._side(edges[2 * number], low) if low > start else None
-            after = self._side(high, edges[2 * number + 3]) if high < end else None
-            zeros = [x for x in self.zeros if low <= x <= high]
-            crosses = before != after if before and after else bool(before or after) and len(zeros) % 2 == 1
-            yield Crossing(
-                x=zeros[len(zeros) // 2] if crosses else None,
-                low=low if before else None,
-                high=high if after else None,
-                before=before,
-                after=after,
-            )
-
-    def _side(self, low: float, high: float) -> Verdict:
-        return "higher" if self.at(self.middle(low, high))[0] > 0.0 else "lower"
-
-    def _unbroken(self) -> Iterator[tuple[int, _Line]]:
-        return ((index, line) for index, line in enumerate(self._lines) if line is not None)
-
-    def _stretches(self) -> Iterator[tuple[int, int]]:
-        """The first and last line of every stretch without a break."""
-        first = None
-        for index, line in enumerate([*self._lines, None]):
-            if line is not None and first is None:
-                first = index
-            elif line is None and first is not None:
-                yield first, index - 1
-                first = None
-
-    def _places(self, index: int, shares: Sequence[float]) -> list[float]:
-        """Where the shares of a line lie on the axis; its ends exactly where the samples are."""
-        start, end = self.xs[index], self.xs[index + 1]
-        inside = [self._scaled(start) + t * (self._scaled(end) - self._scaled(start)) for t in shares]
+    def records(self) -> list[dict[str, Cell]]:
+        """The rows of :meth:`table`."""
         return [
-            start if t == 0.0 else end if t == 1.0 else math.exp(u) if self._log else u
-            for t, u in zip(shares, inside, strict=True)
+            pair.condition
+            | {"first": pair.first, "second": pair.second, "difference": pair.difference}
+            | {"ci95": pair.ci95, "pairs": pair.pairs, "verdict": pair.verdict}
+            for pair in self.pairs
         ]
 
-    def _scaled(self, x: float) -> float:
-        return math.log(x) if self._log else x
+    def crossing_table(self) -> Table:
+        """A row a range of an axis in which two curves cross (``x`` is where) or touch (``x`` is empty).
+
+        ``before`` and ``after`` are verdicts about the first. ``low`` and ``high`` are empty where the range
+        goes on to the end of the axis.
+        """
+        others = [key for key in self.conditions if any(key in found.condition for found in self.crossings)]
+        columns = [*others, "axis", "unit", "first", "second", "x", "low", "high", "before", "after"]
+        return Table.of(columns, (_crossing_record(found) for found in self.crossings))
+
+    def to_csv(self) -> str:
+        """:meth:`table` as CSV text; numbers read back exactly."""
+        return self.table().to_csv()
+
+    def to_json(self) -> str:
+        """Pairs and crossings as JSON text; numbers read back exactly."""
+        found = {
+            "by": self.by,
+            "metric": self.metric,
+            "unit": self.unit,
+            "pairs": self.records(),
+            "crossings": self.crossing_table().records(),
+        }
+        return json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def compare(
+    source: Results | api.Scenario,
+    by: str | Sequence[str],
+    *,
+    metric: str = "goodput_bps",
+    together: bool = False,
+    **options: Unpack[RunOptions],
+) -> Comparison:
+    """Compare the choices that the axes ``by`` offer, in pairs, at every point of the other axes.
+
+    ``source`` is a scenario (which is run, with the ``options`` of :func:`crossfade.run`), its results, or a
+    results file. ``by`` is an axis or several (``"tcp.variant"``, ``"tcp.variant,tcp.w_max"``), or
+    ``"method"``. The difference is that of the runs that both points have, taken run by run, since run r has
+    the same random numbers at every point; runs in which either lacks the metric are left out. An exact value
+    has no interval: its difference to a simulated one has that of the simulation.
+
+    Each interval covers its difference in 95 % of experiments; with ``together`` all of them do at once
+    (Bonferroni: each at 100 % - 5 % / number of pairs).
+
+    >>> import crossfade as cf
+    >>> found = cf.compare("tcp-energy", "tcp.variant", metric="throughput_per_slot",
+    ...     over={"tcp.variant": ["tahoe", "reno"], "channel.fd_t": [0.01]})
+    >>> found.pairs[0].condition["channel.fading_margin_db"], found.pairs[0].verdict
+    (5, 'higher')
+
+    Raises :class:`ScenarioError` where ``by`` names no axis, :class:`ResultsError` where there is no such
+    metric.
+    """
+    results = results_of(source, {"by": by}, [metric], options)
+    grid = Grid.of(results, by)
+    found = [
+        (condition, first, second, difference)
+        for condition, points in grid.points.items()
+        for first, second in combinations(points, 2)
+        if (difference := _difference(points, first, second, metric)).values
+    ]
+    coverage = each_of(len(found)) if together else COVERAGE
+    pairs = [
+        Pair(
+            condition=grid.named(condition),
+            first=words(first),
+            second=words(second),
+            difference=difference.mean,
+            ci95=difference.ci95(coverage),
+            pairs=0 if difference.is_exact else len(difference.values),
+            verdict=difference.verdict(coverage),
+        )
+        for condition, first, second, difference in found
+    ]
+    crossings = [
+        CurveCrossing(line.condition, line.axis, line.unit, words(first), words(second), crossing)
+        for line in grid.lines()
+        for first, second in combinations(line.choices, 2)
+        for crossing in line.curve(
+            lambda points: _difference(points, first, second, metric),  # noqa: B023  # used at once
+            coverage,
+        ).crossings
+    ]
+    return Comparison(grid.chosen, metric, unit_of(results, metric), grid.conditions, pairs, crossings)
+
+
+def crossings(
+    source: Results | api.Scenario,
+    level: float,
+    *,
+    metric: str = "goodput_bps",
+    **options: Unpack[RunOptions],
+) -> list[CurveCrossing]:
+    """Where the curves of a metric reach a level, with intervals, along every numeric axis.
+
+    For a method without randomness, :func:`crossfade.threshold` finds the place itself instead of a straight
+    line between the values of an axis.
+    """
+    results = results_of(source, {}, [metric], options)
+    return [
+        CurveCrossing(line.condition, line.axis, line.unit, metric, f"{level:g}", crossing)
+        for line in Grid.of(results, []).lines()
+        for crossing in line.curve(lambda points: Sample.of(points[()], metric) - level).crossings
+    ]
+
+
+def _difference(points: Mapping[Cells, Point], first: Cells, second: Cells, metric: str) -> Sample:
+    if first not in points or second not in points:
+        return Sample.exact(math.nan)
+    return Sample.of(points[first], metric) - Sample.of(points[second], metric)
+
+
+def each_of(statements: int) -> float:
+    """The coverage that each of so many intervals needs for all to hold at once (Bonferroni)."""
+    return 1.0 - (1.0 - COVERAGE) / max(statements, 1)
 
 
 @dataclass(frozen=True)
-class _Line:
-    """What is between two samples: means, variances of the means, their covariance, Student's quantile."""
+class Line:
+    """The points along one numeric axis, all other conditions being fixed: choices at each place."""
 
-    means: tuple[float, float]
-    variances: tuple[float, float]
-    covariance: float
-    quantile: float
+    condition: dict[str, Cell]
+    axis: str
+    unit: str
+    xs: list[float]
+    points: list[Mapping[Cells, Point]]
+
+    @property
+    def choices(self) -> list[Cells]:
+        """Every choice that there is at some place."""
+        return list(dict.fromkeys(choice for points in self.points for choice in points))
+
+    def curve(self, of: Callable[[Mapping[Cells, Point]], Sample], coverage: float = COVERAGE) -> Curve:
+        """The curve of a quantity of the points at each place."""
+        return Curve(self.xs, [of(points) for points in self.points], is_log_spaced(self.xs), coverage)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Points by condition, and under each condition by choice."""
+
+    chosen: list[str]
+    conditions: list[str]
+    points: dict[Cells, dict[Cells, Point]]
 
     @classmethod
-    def between(cls, first: Sample, second: Sample, coverage: float) -> _Line | None:
-        if not (first.values and second.values):
-            return None
-        sizes = [len(sample.values) for sample in (first, second) if not sample.is_exact]
-        return cls(
-            means=(first.mean, second.mean),
-            variances=(first.variance_of_mean, second.variance_of_mean),
-            covariance=_covariance_of_means(first, second),
-            quantile=student_quantile(min(sizes) - 1, coverage) if sizes and min(sizes) > 1 else 0.0,
+    def of(cls, results: Results, chosen: str | Sequence[str]) -> Grid:
+        """``chosen`` are the axes of the choices; all others, and the method if there are several, are
+        conditions.
+        """
+        chosen = keys_in(chosen)
+        several = len({point.method for point in results.points}) > 1
+        conditions = [axis for axis in [*results.axes, *([METHOD] if several else [])] if axis not in chosen]
+        grid = cls(chosen, conditions, {})
+        for point in results.points:
+            choices = grid.points.setdefault(_cells(point, conditions), {})
+            choices[_cells(point, chosen)] = point
+        return grid
+
+    def named(self, condition: Cells) -> dict[str, Cell]:
+        """A condition by the names of its axes."""
+        return dict(zip(self.conditions, condition, strict=True))
+
+    def lines(self) -> Iterator[Line]:
+        """Along every numeric axis of the conditions that has two values or more."""
+        for axis in self.conditions:
+            values = list(dict.fromkeys(condition[self.conditions.index(axis)] for condition in self.points))
+            numbers = in_numbers(values)
+            if numbers is None or len(values) < 2:
+                continue
+            places = dict(zip(values, numbers[0], strict=True))
+            others = [key for key in self.conditions if key != axis and not self._follows(key, axis)]
+            stretches: dict[str, list[tuple[float, Cells]]] = {}
+            for condition in self.points:
+                named = self.named(condition)
+                fixed = json.dumps([named[key] for key in others])
+                stretches.setdefault(fixed, []).append((places[named[axis]], condition))
+            for stretch in stretches.values():
+                xs, conditions = zip(*sorted(stretch, key=lambda both: both[0]), strict=True)
+                named = self.named(conditions[0])
+                fixed_here = {key: named[key] for key in others}
+                points = [self.points[condition] for condition in conditions]
+                yield Line(fixed_here, axis, numbers[1], list(xs), points)
+
+    def _follows(self, key: str, axis: str) -> bool:
+        """Whether the value of an axis is given by that of another: they are zipped."""
+        at, given = self.conditions.index(key), self.conditions.index(axis)
+        return len({(condition[at], condition[given]) for condition in self.points}) == len(
+            {condition[given] for condition in self.points}
         )
 
-    def mean(self, t: float) -> float:
-        return (1.0 - t) * self.means[0] + t * self.means[1]
 
-    def half_width(self, t: float) -> float:
-        if math.inf in self.variances:
-            return math.inf
-        first, second = self.variances
-        return self.quantile * math.sqrt(
-            (1.0 - t) ** 2 * first + 2.0 * t * (1.0 - t) * self.covariance + t**2 * second
-        )
-
-    def zeros(self) -> list[float]:
-        """Where the mean is 0 (nowhere, if it is everywhere)."""
-        first, second = self.means
-        if first == second or first * second > 0.0:
-            return []
-        return [first / (first - second)]
-
-    def ranges(self) -> list[tuple[float, float]]:
-        """Where the interval contains 0: between the roots of a square, mean(t)^2 = half_width(t)^2."""
-        if math.inf in self.variances:
-            return [(0.0, 1.0)]
-        (mean, slope), (first, second) = (self.means[0], self.means[1] - self.means[0]), self.variances
-        square = self.quantile**2
-        roots = _roots(
-            slope**2 - square * (first - 2.0 * self.covariance + second),
-            2.0 * mean * slope - 2.0 * square * (self.covariance - first),
-            mean**2 - square * first,
-        )
-        ends = sorted({0.0, 1.0, *(t for t in roots if 0.0 < t < 1.0)})
-        inside = [
-            (low, high)
-            for low, high in pairwise(ends)
-            if abs(self.mean(middle := (low + high) / 2.0)) <= self.half_width(middle)
-        ]
-        # Where the interval has no width at its zero, rounding may hide the (double) root.
-        points = [(t, t) for t in self.zeros() if not any(low <= t <= high for low, high in inside)]
-        return sorted(inside + points)
+def _cells(point: Point, keys: Sequence[str]) -> Cells:
+    return tuple(point.method if key == METHOD else label(point.axes[key]) for key in keys)
 
 
-def _covariance_of_means(first: Sample, second: Sample) -> float:
-    """The covariance of two means over runs of which some are common.
+def words(choice: Cells) -> str:
+    """A choice as text."""
+    return ", ".join(f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in choice)
 
-    With as many runs in both it is that of the runs over their number. It never exceeds what the variances
-    allow, however few runs are common.
+
+def keys_in(text: str | Sequence[str]) -> list[str]:
+    """Keys, separated by commas where they are one text."""
+    keys = text.split(",") if isinstance(text, str) else text
+    return list(dict.fromkeys(key.strip() for key in keys))
+
+
+def results_of(
+    source: Results | api.Scenario,
+    chosen: Mapping[str, str | Sequence[str]],
+    metrics: Sequence[str],
+    options: RunOptions,
+) -> Results:
+    """The results to compare: as they are, from a results file, or of a scenario that is run for them.
+
+    ``chosen`` has the axes of the choices by the name of the option that names them. What is wrong with them
+    or with a metric is said before anything runs.
     """
-    if first.is_exact or second.is_exact:
-        return 0.0
-    common = sorted(first.values.keys() & second.values.keys())
-    pairs = [Sample({run: sample.values[run] for run in common}) for sample in (first, second)]
-    spread = math.sqrt(pairs[0].variance_of_mean * pairs[1].variance_of_mean)
-    if len(common) < 2 or spread == 0.0:
-        return 0.0
-    products = math.fsum(
-        (pairs[0].values[run] - pairs[0].mean) * (pairs[1].values[run] - pairs[1].mean) for run in common
-    )
-    correlation = max(-1.0, min(1.0, products / (len(common) - 1) / len(common) / spread))
-    shared = len(common) / math.sqrt(len(first.values) * len(second.values))
-    return correlation * shared * math.sqrt(first.variance_of_mean * second.variance_of_mean)
+    if isinstance(source, Results) or is_results_file(source):
+        for name in ("set", "over", "runs", "precision", "seed"):
+            if options.get(name) is not None:
+                raise ScenarioError(f"{name}: is for a scenario to be run, and these are results")
+        results = source if isinstance(source, Results) else load_results(source)
+        if (methods := options.get("methods")) is not None:
+            results = _by_methods(results, methods)
+        axes = {axis: len({label(point.axes[axis]) for point in results.points}) for axis in results.axes}
+        _check_keys(chosen, axes | {METHOD: len(results.methods)})
+    else:
+        asked: Any = {name: value for name, value in options.items() if name not in _HOW}
+        plan = api.check(source, **asked)
+        _check_keys(chosen, plan.axes | {METHOD: len(plan.methods)})
+        for name in metrics:
+            if name.rpartition(".")[2] not in plan.units:  # which flows and links there are is seen later
+                raise _unknown_metric(name, list(plan.units))
+        results = api.run(source, **options)
+    known = [*results.metrics, *results.parts]
+    for name in metrics:
+        if name not in known:
+            raise _unknown_metric(name, known)
+    return results
 
 
-def _roots(a: float, b: float, c: float) -> list[float]:
-    """The real roots of a t^2 + b t + c, without cancellation."""
-    if a == 0.0:
-        return [-c / b] if b != 0.0 else []
-    square = b * b - 4.0 * a * c
-    if square < 0.0:
-        return []
-    half = -(b + math.copysign(math.sqrt(square), b)) / 2.0
-    return [half / a, c / half] if half != 0.0 else [0.0]
+# Options that say how a plan is carried out, not what it is.
+_HOW = {"jobs", "cache", "progress"}
+
+
+def _by_methods(results: Results, methods: Sequence[str]) -> Results:
+    full = [{"analysis": "analysis:exact"}.get(method, method) for method in methods]
+    for method in full:
+        if method not in results.methods:
+            raise ScenarioError(f"method {method}: not in the results (there are: {', '.join(results.methods)})")
+    points = [point for point in results.points if point.method in full]
+    return replace(results, methods=full, points=points)
+
+
+def _check_keys(chosen: Mapping[str, str | Sequence[str]], axes: Mapping[str, int]) -> None:
+    for option, keys in chosen.items():
+        for key in keys_in(keys):
+            if key not in axes:
+                known = ", ".join(axis for axis in axes if axis != METHOD) or "none: give some with over"
+                raise ScenarioError(f"{option} {key}: not an axis (axes: {known})")
+            if axes[key] < 2:
+                raise ScenarioError(f"{option} {key}: has but one value, which leaves no choice")
+
+
+def _unknown_metric(name: str, known: Sequence[str]) -> ResultsError:
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
+    return ResultsError(f"metric {name}: not in the results ({hint})")
+
+
+def unit_of(results: Results, metric: str) -> str:
+    """The unit of a metric that the results have."""
+    found = ({**point.metrics, **point.parts}.get(metric) for point in results.points)
+    return next((estimate.unit for estimate in found if estimate is not None), "")
+
+
+def _crossing_record(found: CurveCrossing) -> dict[str, Cell]:
+    named: dict[str, Cell] = {"axis": found.axis, "unit": found.unit, "first": found.first}
+    crossing = found.crossing
+    place = {"x": crossing.x, "low": crossing.low, "high": crossing.high}
+    sides = {"before": crossing.before, "after": crossing.after}
+    return found.condition | named | {"second": found.second} | place | sides
