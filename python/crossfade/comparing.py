@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, TypedDict, Unpack
@@ -20,6 +20,7 @@ from crossfade.errors import ResultsError, ScenarioError
 from crossfade.plots import is_log_spaced
 from crossfade.quantities import in_numbers
 from crossfade.results import Point, Results, label
+from crossfade.resultsfile import is_results_file
 from crossfade.tables import Cell, Table
 
 METHOD = "method"
@@ -36,7 +37,6 @@ class RunOptions(TypedDict, total=False):
     runs: int | None
     precision: str | None
     seed: int | None
-    methods: Sequence[str] | None
     jobs: int | None
     cache: bool
     progress: bool
@@ -128,6 +128,7 @@ def compare(
     by: str | Sequence[str],
     *,
     metric: str = "goodput_bps",
+    methods: Sequence[str] | None = None,
     together: bool = False,
     **options: Unpack[RunOptions],
 ) -> Comparison:
@@ -151,18 +152,18 @@ def compare(
     Raises :class:`ScenarioError` where ``by`` names no axis, :class:`ResultsError` where there is no such
     metric.
     """
-    results = results_of(source, {"by": by}, [metric], options)
-    grid = Grid.of(results, by)
+    results = results_of(source, {"by": by}, [metric], methods, options)
+    choices = Choices.of(results, by)
     found = [
         (condition, first, second, difference)
-        for condition, points in grid.points.items()
+        for condition, points in choices.points.items()
         for first, second in combinations(points, 2)
-        if (difference := _difference(points, first, second, metric)).values
+        if (difference := _difference(first, second, metric, points)).values
     ]
     coverage = each_of(len(found)) if together else COVERAGE
     pairs = [
         Pair(
-            condition=grid.named(condition),
+            condition=choices.named(condition),
             first=words(first),
             second=words(second),
             difference=difference.mean,
@@ -174,14 +175,13 @@ def compare(
     ]
     crossings = [
         CurveCrossing(line.condition, line.axis, line.unit, words(first), words(second), crossing)
-        for line in grid.lines()
+        for line in choices.lines()
         for first, second in combinations(line.choices, 2)
         for crossing in line.curve(
-            lambda points: _difference(points, first, second, metric),  # noqa: B023  # used at once
-            coverage,
+            [_difference(first, second, metric, points) for points in line.points], coverage
         ).crossings
     ]
-    return Comparison(grid.chosen, metric, unit_of(results, metric), grid.conditions, pairs, crossings)
+    return Comparison(choices.chosen, metric, unit_of(results, metric), choices.conditions, pairs, crossings)
 
 
 def crossings(
@@ -189,6 +189,7 @@ def crossings(
     level: float,
     *,
     metric: str = "goodput_bps",
+    methods: Sequence[str] | None = None,
     **options: Unpack[RunOptions],
 ) -> list[CurveCrossing]:
     """Where the curves of a metric reach a level, with intervals, along every numeric axis.
@@ -196,15 +197,17 @@ def crossings(
     For a method without randomness, :func:`crossfade.threshold` finds the place itself instead of a straight
     line between the values of an axis.
     """
-    results = results_of(source, {}, [metric], options)
+    results = results_of(source, {}, [metric], methods, options)
     return [
         CurveCrossing(line.condition, line.axis, line.unit, metric, f"{level:g}", crossing)
-        for line in Grid.of(results, []).lines()
-        for crossing in line.curve(lambda points: Sample.of(points[()], metric) - level).crossings
+        for line in Choices.of(results, []).lines()
+        for crossing in line.curve(
+            [Sample.of(points[()], metric) - level for points in line.points]
+        ).crossings
     ]
 
 
-def _difference(points: Mapping[Cells, Point], first: Cells, second: Cells, metric: str) -> Sample:
+def _difference(first: Cells, second: Cells, metric: str, points: Mapping[Cells, Point]) -> Sample:
     if first not in points or second not in points:
         return Sample.exact(math.nan)
     return Sample.of(points[first], metric) - Sample.of(points[second], metric)
@@ -223,20 +226,20 @@ class Line:
     axis: str
     unit: str
     xs: list[float]
-    points: list[Mapping[Cells, Point]]
+    points: Sequence[Mapping[Cells, Point]]
 
     @property
     def choices(self) -> list[Cells]:
         """Every choice that there is at some place."""
         return list(dict.fromkeys(choice for points in self.points for choice in points))
 
-    def curve(self, of: Callable[[Mapping[Cells, Point]], Sample], coverage: float = COVERAGE) -> Curve:
-        """The curve of a quantity of the points at each place."""
-        return Curve(self.xs, [of(points) for points in self.points], is_log_spaced(self.xs), coverage)
+    def curve(self, samples: Sequence[Sample], coverage: float = COVERAGE) -> Curve:
+        """The curve of a quantity, given at each place; straight over log x where the axis is so spaced."""
+        return Curve(self.xs, samples, is_log_spaced(self.xs), coverage)
 
 
 @dataclass(frozen=True)
-class Grid:
+class Choices:
     """Points by condition, and under each condition by choice."""
 
     chosen: list[str]
@@ -244,18 +247,18 @@ class Grid:
     points: dict[Cells, dict[Cells, Point]]
 
     @classmethod
-    def of(cls, results: Results, chosen: str | Sequence[str]) -> Grid:
+    def of(cls, results: Results, chosen: str | Sequence[str]) -> Choices:
         """``chosen`` are the axes of the choices; all others, and the method if there are several, are
         conditions.
         """
         chosen = keys_in(chosen)
         several = len({point.method for point in results.points}) > 1
         conditions = [axis for axis in [*results.axes, *([METHOD] if several else [])] if axis not in chosen]
-        grid = cls(chosen, conditions, {})
+        choices = cls(chosen, conditions, {})
         for point in results.points:
-            choices = grid.points.setdefault(_cells(point, conditions), {})
-            choices[_cells(point, chosen)] = point
-        return grid
+            under = choices.points.setdefault(_cells(point, conditions), {})
+            under[_cells(point, chosen)] = point
+        return choices
 
     def named(self, condition: Cells) -> dict[str, Cell]:
         """A condition by the names of its axes."""
@@ -270,17 +273,16 @@ class Grid:
                 continue
             places = dict(zip(values, numbers[0], strict=True))
             others = [key for key in self.conditions if key != axis and not self._follows(key, axis)]
-            stretches: dict[str, list[tuple[float, Cells]]] = {}
-            for condition in self.points:
+            lines: dict[Cells, dict[float, Mapping[Cells, Point]]] = {}
+            for condition, points in self.points.items():
                 named = self.named(condition)
-                fixed = json.dumps([named[key] for key in others])
-                stretches.setdefault(fixed, []).append((places[named[axis]], condition))
-            for stretch in stretches.values():
-                xs, conditions = zip(*sorted(stretch, key=lambda both: both[0]), strict=True)
-                named = self.named(conditions[0])
-                fixed_here = {key: named[key] for key in others}
-                points = [self.points[condition] for condition in conditions]
-                yield Line(fixed_here, axis, numbers[1], list(xs), points)
+                fixed = tuple(named[key] for key in others)
+                lines.setdefault(fixed, {})[places[named[axis]]] = points
+            for fixed, by_place in lines.items():
+                xs = sorted(by_place)
+                if len(xs) > 1:
+                    condition_here = dict(zip(others, fixed, strict=True))
+                    yield Line(condition_here, axis, numbers[1], xs, [by_place[x] for x in xs])
 
     def _follows(self, key: str, axis: str) -> bool:
         """Whether the value of an axis is given by that of another: they are zipped."""
@@ -305,10 +307,20 @@ def keys_in(text: str | Sequence[str]) -> list[str]:
     return list(dict.fromkeys(key.strip() for key in keys))
 
 
+def loaded(source: Results | api.Scenario) -> Results | None:
+    """The results that ``source`` is or holds, None of a scenario that is yet to be run."""
+    if not isinstance(source, Results) and is_results_file(source):
+        from crossfade.datasets import load_results  # here: it needs numpy, which takes a while
+
+        return load_results(source)
+    return source if isinstance(source, Results) else None
+
+
 def results_of(
     source: Results | api.Scenario,
     chosen: Mapping[str, str | Sequence[str]],
     metrics: Sequence[str],
+    methods: Sequence[str] | None,
     options: RunOptions,
 ) -> Results:
     """The results to compare: as they are, from a results file, or of a scenario that is run for them.
@@ -316,23 +328,21 @@ def results_of(
     ``chosen`` has the axes of the choices by the name of the option that names them. What is wrong with them
     or with a metric is said before anything runs.
     """
-    if isinstance(source, Results) or is_results_file(source):
+    if (results := loaded(source)) is not None:
         for name in ("set", "over", "runs", "precision", "seed"):
             if options.get(name) is not None:
                 raise ScenarioError(f"{name}: is for a scenario to be run, and these are results")
-        results = source if isinstance(source, Results) else load_results(source)
-        if (methods := options.get("methods")) is not None:
-            results = _by_methods(results, methods)
+        results = results if methods is None else _by_methods(results, methods)
         axes = {axis: len({label(point.axes[axis]) for point in results.points}) for axis in results.axes}
         _check_keys(chosen, axes | {METHOD: len(results.methods)})
     else:
-        asked: Any = {name: value for name, value in options.items() if name not in _HOW}
-        plan = api.check(source, **asked)
+        assert not isinstance(source, Results)
+        plan = planned(source, methods, options)
         _check_keys(chosen, plan.axes | {METHOD: len(plan.methods)})
         for name in metrics:
             if name.rpartition(".")[2] not in plan.units:  # which flows and links there are is seen later
                 raise _unknown_metric(name, list(plan.units))
-        results = api.run(source, **options)
+        results = api.run(source, methods=methods, **options)
     known = [*results.metrics, *results.parts]
     for name in metrics:
         if name not in known:
@@ -340,15 +350,20 @@ def results_of(
     return results
 
 
-# Options that say how a plan is carried out, not what it is.
-_HOW = {"jobs", "cache", "progress"}
+def planned(source: api.Scenario, methods: Sequence[str] | None, options: RunOptions) -> api.Check:
+    """What a scenario would run."""
+    how = {"jobs", "cache", "progress"}
+    asked: Any = {name: value for name, value in options.items() if name not in how}
+    return api.check(source, methods=methods, **asked)
 
 
 def _by_methods(results: Results, methods: Sequence[str]) -> Results:
     full = [{"analysis": "analysis:exact"}.get(method, method) for method in methods]
     for method in full:
         if method not in results.methods:
-            raise ScenarioError(f"method {method}: not in the results (there are: {', '.join(results.methods)})")
+            raise ScenarioError(
+                f"method {method}: not in the results (there are: {', '.join(results.methods)})"
+            )
     points = [point for point in results.points if point.method in full]
     return replace(results, methods=full, points=points)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -86,11 +86,11 @@ class Sample:
             return "higher" if self.mean > 0.0 else "lower"
         return "equal" if self.mean == half == 0.0 else "too close to call"
 
-    def first(self, runs: int) -> Sample:
-        """The same of the runs below a number alone."""
+    def within(self, runs: Container[int]) -> Sample:
+        """The same of some runs alone."""
         if self.is_exact:
             return self
-        return Sample({run: value for run, value in self.values.items() if run < runs})
+        return Sample({run: value for run, value in self.values.items() if run in runs})
 
     def __add__(self, other: Sample | float) -> Sample:
         if not isinstance(other, Sample):
@@ -131,7 +131,7 @@ class Crossing:
 
 
 class Curve:
-    """A quantity along an axis: samples at rising ``xs``, straight lines between them (over log x if ``log``).
+    """A quantity along an axis: samples at rising ``xs``, straight lines between (over log x if ``log``).
 
     A line from one value of the axis to the next is drawn through every run, so its interval takes into
     account that the runs of neighbouring points go together. The curve is broken where a sample has no value.
@@ -156,6 +156,20 @@ class Curve:
     def middle(self, low: float, high: float) -> float:
         """The place half-way between two."""
         return math.sqrt(low * high) if self._log else (low + high) / 2.0
+
+    def distance(self, low: float, high: float) -> float:
+        """How far two places are apart, in the steps of the axis."""
+        return self._scaled(high) - self._scaled(low)
+
+    def crossing_at(self, x: float) -> Crossing | None:
+        """The range that contains a place."""
+        return next((crossing for crossing in self.crossings if crossing.contains(x)), None)
+
+    @property
+    def breaks(self) -> list[float]:
+        """The values of the axis, and where the mean or an end of the interval is 0."""
+        ends = (x for crossing in self.crossings for x in (crossing.low, crossing.high) if x is not None)
+        return sorted({*self.xs, *self.zeros, *ends})
 
     @cached_property
     def zeros(self) -> list[float]:
