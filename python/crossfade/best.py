@@ -1,6 +1,6 @@
 """Which choice is best under each condition, how surely, and where along an axis to change it.
 
-Choices are compared over the runs that all of them have, run by run (:mod:`crossfade.curves`).
+Choices are compared over the runs that all of them have, run by run (:mod:`crossfade.paired`).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from crossfade.comparing import (
     unit_of,
     words,
 )
-from crossfade.curves import COVERAGE, Crossing, Curve, Sample
 from crossfade.errors import ScenarioError
+from crossfade.paired import COVERAGE, Crossing, Curve, Sample
 from crossfade.results import Point, Results
 from crossfade.tables import Cell, Table
 
@@ -126,10 +126,10 @@ class Decision:
 
     ``best``: it is better than every other one that may keep to the constraints, beyond the interval of the
     paired difference. ``too close to call``: it has the best mean, but the ``rivals`` cannot be told from it,
-    or are better and may keep to the constraints. ``constraint uncertain``: the limit of a constraint lies
-    inside the interval. ``no feasible choice``: none keeps to the constraints; ``rivals`` are those that
-    perhaps do. ``margin`` is the advantage over the ``runner_up``, the next best mean that keeps to the
-    constraints.
+    or are better if they keep to a constraint whose limit lies inside their interval. ``constraint
+    uncertain``: that is so of its own constraints, those in ``uncertain``. ``no feasible choice``: no mean
+    keeps to the constraints; ``rivals`` are those that perhaps do. ``margin`` is the advantage over the
+    ``runner_up``, the next best mean that keeps to the constraints.
     """
 
     condition: dict[str, Cell]
@@ -304,14 +304,19 @@ def _decide(
         key=lambda choice: -defined[choice].merit.mean,
     )
     perhaps = [choice for choice in defined if doubts[choice] is not None]
+
+    def named(choice: Cells) -> str:
+        limits = ", ".join(doubts[choice] or [])
+        return f"{words(choice)} (if {limits})" if limits else words(choice)
+
     if not ranking:
         return Decision(
             condition=condition,
             choice=None,
             **dict.fromkeys(("value", "ci95", "runner_up", "margin", "margin_ci95")),
             verdict="no feasible choice",
-            rivals=[words(choice) for choice in perhaps],
-            uncertain=sorted({text for choice in perhaps for text in doubts[choice] or []}),
+            rivals=[named(choice) for choice in perhaps],
+            uncertain=[],
         )
     leader = ranking[0]
     found = defined[leader]
@@ -333,7 +338,7 @@ def _decide(
         margin=margin.mean if margin and margin.values else None,
         margin_ci95=margin.ci95(coverage) if margin and margin.values else None,
         verdict="constraint uncertain" if uncertain else "too close to call" if rivals else "best",
-        rivals=[words(choice) for choice in rivals],
+        rivals=[named(choice) for choice in rivals],
         uncertain=uncertain,
     )
 

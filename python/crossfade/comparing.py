@@ -1,6 +1,6 @@
 """Which choice has more of a metric, by how much, and where that changes, with an interval on every answer.
 
-The difference of two points is taken run by run (:mod:`crossfade.curves`). Points are sorted into
+The difference of two points is taken run by run (:mod:`crossfade.paired`). Points are sorted into
 *conditions*, and under each condition into *choices*: what is compared.
 """
 
@@ -15,8 +15,8 @@ from itertools import combinations
 from typing import Any, TypedDict, Unpack
 
 from crossfade import api
-from crossfade.curves import COVERAGE, Crossing, Curve, Sample, Verdict
 from crossfade.errors import ResultsError, ScenarioError
+from crossfade.paired import COVERAGE, Crossing, Curve, Sample, Verdict
 from crossfade.plots import is_log_spaced
 from crossfade.quantities import in_numbers
 from crossfade.results import Point, Results, label
