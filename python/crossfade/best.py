@@ -19,7 +19,6 @@ from crossfade.comparing import (
     Choices,
     Line,
     RunOptions,
-    each_of,
     loaded,
     planned,
     results_of,
@@ -27,7 +26,7 @@ from crossfade.comparing import (
     words,
 )
 from crossfade.errors import ScenarioError
-from crossfade.paired import COVERAGE, Crossing, Curve, Sample
+from crossfade.paired import COVERAGE, Crossing, Curve, Sample, each_of
 from crossfade.results import Point, Results
 from crossfade.tables import Cell, Table
 

@@ -16,7 +16,7 @@ from typing import Any, TypedDict, Unpack
 
 from crossfade import api
 from crossfade.errors import ResultsError, ScenarioError
-from crossfade.paired import COVERAGE, Crossing, Curve, Sample, Verdict
+from crossfade.paired import COVERAGE, Crossing, Curve, Sample, Verdict, each_of
 from crossfade.plots import is_log_spaced
 from crossfade.quantities import in_numbers
 from crossfade.results import Point, Results, label
@@ -211,11 +211,6 @@ def _difference(first: Cells, second: Cells, metric: str, points: Mapping[Cells,
     if first not in points or second not in points:
         return Sample.exact(math.nan)
     return Sample.of(points[first], metric) - Sample.of(points[second], metric)
-
-
-def each_of(statements: int) -> float:
-    """The coverage that each of so many intervals needs for all to hold at once (Bonferroni)."""
-    return 1.0 - (1.0 - COVERAGE) / max(statements, 1)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,12 @@ from crossfade.results import Point
 
 COVERAGE = 0.95
 
+
+def each_of(statements: int) -> float:
+    """The coverage that each of so many intervals needs for all to hold at once (Bonferroni)."""
+    return 1.0 - (1.0 - COVERAGE) / max(statements, 1)
+
+
 Verdict = Literal["higher", "lower", "equal", "too close to call", "cannot tell"]
 
 
