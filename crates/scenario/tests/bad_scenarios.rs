@@ -43,7 +43,7 @@ fn values_and_contradictions() {
         // Unknown keys, at every level.
         (
             json!([["link.rat", 1]]),
-            &["link.rat", "did you mean link.rate?", "delay, packet_size, queue, rate"],
+            &["link.rat", "did you mean link.rate?", "arq, delay, frame_size, framing"],
         ),
         (json!([["chanel", {}]]), &["chanel", "did you mean channel?"]),
         (json!([["tcp.rto.fix", "1 s"]]), &["tcp.rto.fix", "did you mean tcp.rto.fixed?"]),

@@ -166,8 +166,8 @@ pub struct LinkReport {
     pub arq: Option<ArqStatistics>,
     /// The mean number of packets in the queue (Little's law).
     pub queue_mean_packets: f64,
-    /// The share of the time in which the link was sending packets, or frames with a payload; `None` without a
-    /// rate.
+    /// The share of the time in which the link was sending packets, or frames with a payload; `None` without
+    /// a rate.
     pub utilisation: Option<f64>,
 }
 

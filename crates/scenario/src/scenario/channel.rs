@@ -13,8 +13,8 @@ pub struct Channel {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ChannelModel>,
 
-    /// The share of packets lost in the long run (the papers' P_E), or of frames on links with frames. Taken by iid,
-    /// markov and rayleigh.
+    /// The share of packets lost in the long run (the papers' P_E), or of frames on links with frames. Taken
+    /// by iid, markov and rayleigh.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p_e: Option<Share>,
 
@@ -24,8 +24,8 @@ pub struct Channel {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fading_margin_db: Option<f64>,
 
-    /// Normalised Doppler frequency f_d T: Doppler frequency times the length of a step of the channel. Small is slow
-    /// fading with long bursts. Taken by markov (mapped by the Rayleigh equations) and rayleigh.
+    /// Normalised Doppler frequency f_d T: Doppler frequency times the length of a step of the channel. Small
+    /// is slow fading with long bursts. Taken by markov (mapped by the Rayleigh equations) and rayleigh.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 100))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fd_t: Option<f64>,
@@ -43,15 +43,14 @@ pub struct Channel {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p_bb: Option<Share>,
 
-    /// The transmissions that are lost, counted from 0 with retransmissions, in rising order; of frames on links with
-    /// frames, idle ones included. Taken by
-    /// drop-list.
+    /// The transmissions that are lost, counted from 0 with retransmissions, in rising order; of frames on
+    /// links with frames, idle ones included. Taken by drop-list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drops: Option<Vec<u64>>,
 
-    /// What makes a channel with memory step: every slot of time (every frame time on links with frames), or every
-    /// transmission. With "transmission" a bad burst waits for the sender, which turns the conclusion about
-    /// correlated losses around. Taken by markov and rayleigh.
+    /// What makes a channel with memory step: every slot of time (every frame time on links with frames), or
+    /// every transmission. With "transmission" a bad burst waits for the sender, which turns the conclusion
+    /// about correlated losses around. Taken by markov and rayleigh.
     #[schemars(extend("x-default" = "slot; frame on links with frames"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock: Option<Clock>,

@@ -94,7 +94,8 @@ pub struct Queue {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Span>,
 
-    /// How long packets must have waited longer before one is dropped; about the longest round trip (RFC 8289).
+    /// How long packets must have waited longer before one is dropped; about the longest round trip (RFC
+    /// 8289).
     #[schemars(extend("x-default" = "100 ms, of codel and fq-codel"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Span>,
