@@ -6,12 +6,13 @@ import csv
 import io
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import crossfade as cf
 from crossfade.files import SCENARIOS
-from crossfade.papers import PAPERS, tcp_markov, verdicts
+from crossfade.papers import PAPERS, verdicts
 from crossfade.papers.verdicts import Curve, Outcome, Sample, Verdict
 from tests.conftest import Cli
 
@@ -230,8 +231,8 @@ def test_curves_that_do_not_match_are_refused() -> None:
         verdicts.compare(check("within", (0.0, 1.0), tolerance=0.1), SAMPLES, [{"variant": "c"}], [B])
     with pytest.raises(ValueError, match="no point"):
         verdicts.compare(check("within", (2.0, 3.0), tolerance=0.1), SAMPLES, [A], [B])
+    apart = [*curve("a", {0.1: [1.0]}), *curve("b", {0.2: [1.0]})]
     with pytest.raises(ValueError, match="different P_E"):
-        apart = [*curve("a", {0.1: [1.0]}), *curve("b", {0.2: [1.0]})]
         verdicts.compare(check("within", (0.0, 1.0), tolerance=0.1), apart, [A], [B])
 
 
@@ -254,13 +255,38 @@ def test_the_verdict_follows_from_the_points(holds: list[bool | None], verdict: 
     assert found.worst is outcomes[-1]
 
 
-def test_claims_say_what_they_test_and_quote_what_they_test() -> None:
-    listed = tomllib.loads((SCENARIOS / "papers" / "tcp-markov" / "claims.toml").read_text())
+@pytest.mark.parametrize("key", list(PAPERS))
+def test_claims_say_what_they_test_and_quote_what_they_test(key: str) -> None:
+    listed = tomllib.loads((SCENARIOS / "papers" / key / "claims.toml").read_text())
     assert len({claim["id"] for claim in listed["claim"]}) == len(listed["claim"])
     for claim in listed["claim"]:
         assert set(claim) == {"id", "figure", "quote", "computed", "tolerance", "why", "checks"}
-        assert set(claim["figure"].split(", ")) <= set(tcp_markov.FIGURES)
+        assert set(claim["figure"].split(", ")) <= set(PAPERS[key].FIGURES)
         assert not any("verdict" in check for check in claim["checks"])
+
+
+def test_a_level_and_a_share() -> None:
+    of_a = verdicts.compare({"kind": "above", "margin": 0.0, "level": 0.5}, SAMPLES, [A], [])
+    plain = verdicts.compare({"kind": "above", "margin": 0.0}, SAMPLES, [A], [])
+    assert [one.value for one in of_a] == pytest.approx([other.value - 0.5 for other in plain])
+    assert [one.ci95 for one in of_a] == pytest.approx([other.ci95 for other in plain])
+    shares = verdicts.compare(check("within", (0.0, 1.0), tolerance=1.0, relative=True), SAMPLES, [A], [B])
+    whole = verdicts.compare(check("within", (0.0, 1.0), tolerance=1.0), SAMPLES, [A], [B])
+    below = verdicts.compare({"kind": "above", "margin": 0.0}, SAMPLES, [B], [])
+    for share, difference, of_b in zip(shares, whole, below, strict=True):
+        assert share.value * of_b.value == pytest.approx(difference.value)
+
+
+def test_a_crossing_has_a_side() -> None:
+    # 0.2 above, then 0.2 below; half-way between 0.1 and 0.4 over log P_E is 0.2.
+    runs = {0.1: [1.19, 1.2, 1.21], 0.4: [0.79, 0.8, 0.81]}
+    samples = [*curve("a", runs), *curve("b", {0.1: [1.0, 1.0, 1.0], 0.4: [1.0, 1.0, 1.0]})]
+    (found,) = verdicts.compare({"kind": "crosses", "between": [0.1, 0.3]}, samples, [A], [B])
+    assert (found.holds, found.value) == (True, pytest.approx(0.2))
+    (outside,) = verdicts.compare({"kind": "crosses", "between": [0.25, 0.3]}, samples, [A], [B])
+    assert outside.holds is False
+    (upside_down,) = verdicts.compare({"kind": "crosses", "between": [0.1, 0.3]}, samples, [B], [A])
+    assert (upside_down.holds, upside_down.where) == (False, "all points: no such crossing")
 
 
 def test_exact_values_have_no_interval() -> None:

@@ -343,7 +343,7 @@ def _load(
     seed: int | None,
     methods: Sequence[str] | None,
 ) -> _crossfade.Plan:
-    name, text = read_scenario(scenario)
+    name, text, read = read_scenario(scenario)
     overrides = {
         "set": list(_plain(set).items()),
         "over": list(_plain(over).items()),
@@ -353,7 +353,7 @@ def _load(
         "methods": None if methods is None else list(methods),
     }
     with _translated():
-        return _crossfade.Plan.load(text, name, json.dumps(overrides))
+        return _crossfade.Plan.load(text, name, json.dumps(overrides), read)
 
 
 def _plain(values: Values | None) -> dict[str, Any]:

@@ -32,7 +32,8 @@ pub const METRICS: [(&str, &str); 48] = [
     // A cycle of the analysis: from a timeout, a completed recovery or Tahoe's fast retransmit to the next.
     ("cycle_mean_slots", "slots"),
     ("cycle_deviation_slots", "slots"),
-    // Of the packets that were put on the link, or of its frames with payload, the share that the channel lost.
+    // Of the packets that were put on the link, or of its frames with payload, the share that the channel
+    // lost.
     ("frame_error_rate", "1"),
     // Of the payloads of frames whose fate is known, the share that the link protocol gave up.
     ("residual_frame_error_rate", "1"),

@@ -1,11 +1,13 @@
 //! The engine's objects of a setup.
 
 use crate::resolve::{FlowSetup, FrameSetup, HopSetup, LossModel, QueueModel, Setup, TcpSetup, TrafficSetup};
-use crossfade_channel::{Iid, LossProcess, Lossless, MarkovLoss, RayleighLoss};
+use crossfade_channel::{Iid, LossProcess, Lossless, MarkovLoss, RayleighLoss, TraceLoss};
 use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_link::arq::{ArqLinkConfig, ReverseConfig};
+use crossfade_link::trace::{TableLoss, TraceLinkConfig};
 use crossfade_link::{AnyLinkConfig, LinkConfig, Queue};
 use crossfade_sim::{Arrivals, Carriage, Distribution, FlowConfig, Network, OnOff, SenderGate, Source, Tcp};
+use std::sync::Arc;
 
 /// The network of `setup` in the run of `seed`.
 ///
@@ -89,6 +91,8 @@ fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> AnyLinkConfig {
             Box::new(RayleighLoss::new(*p_e, *fd_t, *clock, channel()).expect("checked"))
         }
         LossModel::DropList(drops) => Box::new(drops.clone()),
+        LossModel::Trace { losses, clock } => Box::new(TraceLoss::new(Arc::clone(&losses.trace), *clock)),
+        LossModel::Table(table) => Box::new(TableLoss::new(table.clone(), channel())),
     };
     let queue = match &setup.queue {
         QueueModel::DropTail(limit) => Queue::DropTail(*limit),
@@ -97,6 +101,9 @@ fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> AnyLinkConfig {
         QueueModel::FqCoDel(config) => Queue::FqCoDel(*config),
     };
     let HopSetup { rate_bps, delay, .. } = *setup;
+    if let Some(trace) = &setup.trace {
+        return TraceLinkConfig { schedule: trace.schedule.clone(), delay, queue, loss }.into();
+    }
     match (&setup.frames, rate_bps, &queue) {
         (Some(frames), Some(rate_bps), Queue::DropTail(limit)) => {
             let feedback = seed.stream(&format!("feedback.{direction}"));

@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(
             error(&json!({ "link": { "rat": 1 } })),
             "link.rat: unknown key; did you mean link.rate? (allowed: arq, delay, frame_size, framing, headers, \
-             packet_size, queue, rate)"
+             packet_size, queue, rate, trace)"
         );
         assert!(error(&json!({ "tcp": { "rto": { "fix": 1 } } })).contains("did you mean tcp.rto.fixed?"));
         assert!(error(&json!({ "chanel": {} })).contains("did you mean channel?"));
@@ -376,7 +376,7 @@ mod tests {
             json!(false)
         );
         assert_eq!(schema()["properties"]["link"]["properties"]["delay"]["default"], json!("0 s"));
-        assert_eq!(schema()["required"], json!(["schema", "channel", "link", "tcp"]));
+        assert_eq!(schema()["required"], json!(["schema", "link", "tcp"]));
         assert_eq!(schema()["properties"]["tcp"]["required"], json!(["variant", "w_max"]));
     }
 }

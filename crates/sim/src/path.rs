@@ -5,6 +5,7 @@
 use crate::layout::{Layout, PathLinkKind};
 use crossfade_core::SimTime;
 use crossfade_link::arq::ArqStatistics;
+use crossfade_link::trace::Schedule;
 use crossfade_link::{AnyLinkConfig, Departure, LinkError, LinkStatistics, Push};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Index;
@@ -169,20 +170,23 @@ impl DelayLine {
 
 /// What a link has counted, and how long it will take to send what it holds.
 pub(crate) struct LinkBooks {
+    pub(crate) at: SimTime,
     pub(crate) counts: LinkStatistics,
     pub(crate) arq: Option<ArqStatistics>,
     pub(crate) to_send: SimTime,
 }
 
 /// How long a link is busy with what it counts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Occupancy {
-    /// Nobody knows.
-    Unknown,
+    /// No time at all.
+    None,
     /// Each packet takes its bits, at this rate in bit/s.
     Packets(f64),
     /// Each frame takes this time.
     Frames(SimTime),
+    /// Each packet takes its bits of what can be sent.
+    Schedule(Schedule),
 }
 
 /// A link of a path with its place in the queue of events.
@@ -196,9 +200,9 @@ pub(crate) struct PathLink<K> {
 impl<K: PathLinkKind> PathLink<K> {
     fn new(config: AnyLinkConfig) -> Result<Self, LinkError> {
         let occupancy = match &config {
-            AnyLinkConfig::Constant(config) => config.rate_bps.map_or(Occupancy::Unknown, Occupancy::Packets),
+            AnyLinkConfig::Constant(config) => config.rate_bps.map_or(Occupancy::None, Occupancy::Packets),
             AnyLinkConfig::Arq(config) => Occupancy::Frames(config.frame_time()),
-            AnyLinkConfig::Trace(_) => Occupancy::Unknown,
+            AnyLinkConfig::Trace(config) => Occupancy::Schedule(config.schedule.clone()),
         };
         Ok(Self { occupancy, link: K::build(config)?, event_at: SimTime::MAX })
     }
@@ -239,14 +243,15 @@ impl<K: PathLinkKind> PathLink<K> {
         self.link.idle_at()
     }
 
-    pub(crate) fn occupancy(&self) -> Occupancy {
-        self.occupancy
+    pub(crate) fn occupancy(&self) -> &Occupancy {
+        &self.occupancy
     }
 
     pub(crate) fn books(&mut self, now: SimTime) -> LinkBooks {
         self.link.catch_up(now);
         let to_send = self.idle_at().map_or(SimTime::ZERO, |idle_at| idle_at.saturating_sub(now));
         LinkBooks {
+            at: now,
             counts: self.link.statistics().clone(),
             arq: self.link.arq_statistics().cloned(),
             to_send,

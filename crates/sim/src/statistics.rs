@@ -166,34 +166,38 @@ pub struct LinkReport {
     pub arq: Option<ArqStatistics>,
     /// The mean number of packets in the queue (Little's law).
     pub queue_mean_packets: f64,
-    /// The share of the time in which the link was sending packets, or frames with a payload; `None` without a
-    /// rate.
+    /// The share of the time in which the link was sending packets, or frames with a payload; `None` without
+    /// a rate.
     pub utilisation: Option<f64>,
 }
 
 impl LinkReport {
     /// The report of what a link did from `warm` to `end`.
-    pub(crate) fn new(end: &LinkBooks, warm: &LinkBooks, occupancy: Occupancy, duration: SimTime) -> Self {
+    pub(crate) fn new(end: &LinkBooks, warm: &LinkBooks, occupancy: &Occupancy, duration: SimTime) -> Self {
         let counts = end.counts.since(&warm.counts);
         let arq = end.arq.as_ref().zip(warm.arq.as_ref()).map(|(end, warm)| end.since(warm));
-        let busy_s = match occupancy {
-            Occupancy::Unknown => None,
-            Occupancy::Packets(rate_bps) => {
-                // Counted are packets that the link has taken; some of them are yet to be sent.
-                let taken_s = counts.transmitted_bytes as f64 * 8.0 / rate_bps;
-                Some(taken_s + warm.to_send.as_secs_f64() - end.to_send.as_secs_f64())
-            }
-            Occupancy::Frames(frame_time) => {
-                arq.as_ref().map(|arq| (arq.frames + arq.retransmissions) as f64 * frame_time.as_secs_f64())
-            }
+        let taken_bits = counts.transmitted_bytes as f64 * 8.0;
+        let seconds = duration.as_secs_f64();
+        let utilisation = match occupancy {
+            Occupancy::None => None,
+            // Counted are packets that the link has taken; some of them are yet to be sent.
+            Occupancy::Packets(rate_bps) => Some(
+                (taken_bits / rate_bps + warm.to_send.as_secs_f64() - end.to_send.as_secs_f64()) / seconds,
+            ),
+            // A frame, or a packet, is counted whole as it begins.
+            Occupancy::Frames(frame_time) => arq.as_ref().and_then(|arq| {
+                let frames = (arq.frames + arq.retransmissions) as f64;
+                share(frames * frame_time.as_secs_f64(), seconds)
+            }),
+            Occupancy::Schedule(schedule) => share(taken_bits, schedule.capacity_bits(warm.at, end.at)),
         };
-        Self {
-            queue_mean_packets: counts.queue_mean_packets(duration),
-            utilisation: busy_s.map(|busy_s| busy_s / duration.as_secs_f64()),
-            counts,
-            arq,
-        }
+        Self { queue_mean_packets: counts.queue_mean_packets(duration), utilisation, counts, arq }
     }
+}
+
+/// A share of what there is, if there is anything.
+fn share(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| (part / whole).min(1.0))
 }
 
 /// What was counted after the warm-up.

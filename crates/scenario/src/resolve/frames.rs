@@ -53,6 +53,29 @@ impl FrameSetup {
         self.frame_time * u64::from(self.segmentation.frames(bytes))
     }
 
+    /// For how long a frame may be repeated. Where nothing limits that, until one in a million would be left at
+    /// this loss rate if losses were independent.
+    pub(super) fn longest_recovery(&self, loss_rate: Option<f64>) -> SimTime {
+        let expected = || {
+            let retransmissions = 1e-6_f64.ln() / loss_rate.unwrap_or(0.5).clamp(1e-6, 0.999).ln();
+            retransmissions.ceil() as u64
+        };
+        let (timeout, times) = match self.protocol {
+            ArqProtocol::None => return SimTime::ZERO,
+            ArqProtocol::StopAndWait(StopAndWaitConfig { timeout, max_retransmissions, .. })
+            | ArqProtocol::GoBackN(GoBackNConfig { timeout, max_retransmissions, .. })
+            | ArqProtocol::SelectiveRepeat(SelectiveRepeatConfig { timeout, max_retransmissions, .. }) => {
+                (timeout, max_retransmissions.map_or_else(expected, u64::from))
+            }
+            ArqProtocol::RlpNack(config) => (config.timeout, u64::from(config.max_retransmissions)),
+            ArqProtocol::RlpIs99(config) => {
+                let timer = self.frame_time * u64::from(config.round_trip + config.guard);
+                (timer, u64::from(config.rounds()))
+            }
+        };
+        timeout.saturating_mul(times)
+    }
+
     /// Bytes on the air of the part of the frames that a packet of `bytes` takes, padding left out.
     pub(super) fn on_air_bytes(&self, bytes: u32) -> u32 {
         let share = f64::from(self.segmentation.link_bytes(bytes)) / f64::from(self.segmentation.payload);

@@ -18,8 +18,8 @@ pub struct Framing {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packing: Option<Packing>,
 
-    /// Frames start at multiples of the frame time; otherwise as soon as there is something to send and the frame
-    /// before has ended.
+    /// Frames start at multiples of the frame time; otherwise as soon as there is something to send and the
+    /// frame before has ended.
     #[schemars(extend("x-default" = "true, on links with frames"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slotted: Option<bool>,
@@ -54,8 +54,8 @@ pub enum FrameHeader {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Headers {
-    /// Bytes that the TCP/IP header of a packet takes on the link: 3 B with the compression of Van Jacobson (RFC
-    /// 1144).
+    /// Bytes that the TCP/IP header of a packet takes on the link: 3 B with the compression of Van Jacobson
+    /// (RFC 1144).
     #[schemars(extend("x-default" = "none: it is not compressed"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compressed: Option<Size>,
@@ -65,8 +65,8 @@ pub struct Headers {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp_ip: Option<Size>,
 
-    /// Bytes that the framing of PPP adds to a packet: 4 B are a flag, a compressed header and the checksum (RFC
-    /// 1662).
+    /// Bytes that the framing of PPP adds to a packet: 4 B are a flag, a compressed header and the checksum
+    /// (RFC 1662).
     #[schemars(extend("x-default" = "0 B, on links with frames"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ppp: Option<Size>,
@@ -81,8 +81,8 @@ pub struct Arq {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<ArqProtocol>,
 
-    /// After so many retransmissions a frame is given up, or "unlimited". Of rlp-is99 persistence says what counts;
-    /// the radio link protocols take no "unlimited".
+    /// After so many retransmissions a frame is given up, or "unlimited". Of rlp-is99 persistence says what
+    /// counts; the radio link protocols take no "unlimited".
     #[schemars(extend("x-default" = "3 for rlp-is99 and rlp-nack; unlimited for the others"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_retransmissions: Option<Retransmissions>,
@@ -93,8 +93,8 @@ pub struct Arq {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
 
-    /// How long after the start of its transmission a frame is sent again; of rlp-nack, how long to wait for the
-    /// answer to a NACK.
+    /// How long after the start of its transmission a frame is sent again; of rlp-nack, how long to wait for
+    /// the answer to a NACK.
     #[schemars(extend(
         "x-default" = "from the start of a frame to its acknowledgement, for stop-and-wait, go-back-n and \
                        selective-repeat; 4 frames for rlp-nack"
@@ -153,25 +153,26 @@ pub struct Arq {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overflow: Option<u32>,
 
-    /// Whether idle frames carry V(S); otherwise the loss of a last frame is noticed only with the next data. Taken
-    /// by rlp-is99.
+    /// Whether idle frames carry V(S); otherwise the loss of a last frame is noticed only with the next data.
+    /// Taken by rlp-is99.
     #[schemars(extend("x-default" = "true, of rlp-is99"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_frames_carry_v_s: Option<bool>,
 
-    /// Whether a frame tells that it is a retransmission: then bursts of up to 255 lost frames are seen for what
-    /// they are, instead of 127. Taken by rlp-is99.
+    /// Whether a frame tells that it is a retransmission: then bursts of up to 255 lost frames are seen for
+    /// what they are, instead of 127. Taken by rlp-is99.
     #[schemars(extend("x-default" = "false, of rlp-is99"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retransmissions_are_flagged: Option<bool>,
 
-    /// Whether a copy that comes back corrupt ends the wait at once; only where framing.header is readable. Taken by
-    /// rlp-nack.
+    /// Whether a copy that comes back corrupt ends the wait at once; only where framing.header is readable.
+    /// Taken by rlp-nack.
     #[schemars(extend("x-default" = "true, of rlp-nack"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nack_corrupt: Option<bool>,
 
-    /// The sender does not put a frame into its queue of retransmissions while it is there. Taken by rlp-nack.
+    /// The sender does not put a frame into its queue of retransmissions while it is there. Taken by
+    /// rlp-nack.
     #[schemars(extend("x-default" = "true, of rlp-nack"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge_nacks: Option<bool>,

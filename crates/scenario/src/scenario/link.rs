@@ -1,16 +1,17 @@
 //! Links and their queues.
 
-use super::{Arq, Channel, Framing, Headers};
+use super::{Arq, Channel, Framing, Headers, Trace};
 use crate::quantity::{Limit, Rate, Share, Size, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The link that carries the data packets. A slot is packet_size / rate.
+/// The link that carries the data packets. A slot is packet_size / rate; with a trace, packet_size over the
+/// mean rate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Link {
-    /// Bit rate.
-    #[schemars(extend("x-required" = true))]
+    /// Bit rate. Required without a trace.
+    #[schemars(extend("x-default" = "none: required without link.trace"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 
@@ -43,6 +44,10 @@ pub struct Link {
     /// Who repeats lost frames. With frame_size.
     #[serde(skip_serializing_if = "Arq::is_absent")]
     pub arq: Arq,
+
+    /// What the capacity of the link follows, in place of a rate.
+    #[serde(skip_serializing_if = "Trace::is_absent")]
+    pub trace: Trace,
 }
 
 /// The packets that wait for a link.
@@ -94,7 +99,8 @@ pub struct Queue {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Span>,
 
-    /// How long packets must have waited longer before one is dropped; about the longest round trip (RFC 8289).
+    /// How long packets must have waited longer before one is dropped; about the longest round trip (RFC
+    /// 8289).
     #[schemars(extend("x-default" = "100 ms, of codel and fq-codel"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Span>,
@@ -189,6 +195,10 @@ pub struct Reverse {
     /// Who repeats lost frames. With frame_size.
     #[serde(skip_serializing_if = "Arq::is_absent")]
     pub arq: Arq,
+
+    /// What the capacity of the link follows, in place of a rate.
+    #[serde(skip_serializing_if = "Trace::is_absent")]
+    pub trace: Trace,
 
     /// Which acknowledgements are lost.
     pub channel: Channel,
