@@ -38,24 +38,19 @@ impl Plan {
         read: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let overrides: Overrides = from_json("overrides", overrides)?;
-<<<<<<< HEAD
-        py.detach(|| crossfade_scenario::Plan::load(text, name, &overrides))
-            .map(|plan| Self(Arc::new(plan)))
-=======
-        let Some(read) = read else {
-            let load = || crossfade_scenario::Plan::load(text, name, &overrides);
-            return py.detach(load).map(Self).map_err(scenario_error);
+        let plan = match read {
+            None => py.detach(|| crossfade_scenario::Plan::load(text, name, &overrides)),
+            Some(read) => {
+                let read = |file: &str| {
+                    Python::attach(|py| {
+                        let text = read.call1(py, (file,)).and_then(|text| text.extract::<String>(py));
+                        text.map_err(|error| error.value(py).to_string())
+                    })
+                };
+                py.detach(|| crossfade_scenario::Plan::load_with_files(text, name, &overrides, &read))
+            }
         };
-        let read = |file: &str| {
-            Python::attach(|py| {
-                let text = read.call1(py, (file,)).and_then(|text| text.extract::<String>(py));
-                text.map_err(|error| error.value(py).to_string())
-            })
-        };
-        py.detach(|| crossfade_scenario::Plan::load_with_files(text, name, &overrides, &read))
-            .map(Self)
->>>>>>> w-engine
-            .map_err(scenario_error)
+        plan.map(|plan| Self(Arc::new(plan))).map_err(scenario_error)
     }
 
     /// The plan as JSON text.

@@ -36,12 +36,8 @@ mod warnings;
 pub use crossfade_capture::IpVersion;
 pub use document::parse_value;
 pub use error::ScenarioError;
-<<<<<<< HEAD
 pub use execute::{execute, make};
-=======
-pub use execute::execute;
 pub use files::{ReadFile, RecordedLosses};
->>>>>>> w-engine
 pub use identity::RESULTS_VERSION;
 pub use metrics::METRICS;
 pub use plan::{Overrides, Plan, Point};

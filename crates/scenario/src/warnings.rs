@@ -1,19 +1,12 @@
 //! What makes a result doubtful though nothing is wrong with the scenario.
 
 use crate::metrics::DIED;
-<<<<<<< HEAD
 use crate::plan::{Plan, Point};
-use crate::resolve::{FlowSetup, LossModel, QueueModel, Setup, StopRule};
+use crate::resolve::{FlowSetup, HopSetup, LossModel, QueueModel, Setup, StopRule as PlanStop, TraceSetup};
 use crate::row::Row;
 use crate::scenario::Method;
 use crate::schedule::{PRECISION_METRIC, precision_metric};
-=======
-use crate::plan::{Plan, Point, Row};
-use crate::resolve::{FlowSetup, HopSetup, LossModel, QueueModel, Setup, StopRule as PlanStop, TraceSetup};
-use crate::scenario::Method;
-use crate::schedule::PRECISION_METRIC;
 use crossfade_channel::Clock;
->>>>>>> w-engine
 use crossfade_core::{Estimate, Method as Source, SimTime};
 use crossfade_link::{FqCoDelConfig, QueueLimit, RedConfig};
 use crossfade_sim::{SenderGate, StopRule};
@@ -219,15 +212,10 @@ fn equal_runs(setup: &Setup, rows: &[&Row]) -> Option<String> {
 
 /// `rate` names the metric that counts the losses of the channel `key`.
 fn without_effect(key: &str, loss: &LossModel, rate: &str, rows: &[&Row]) -> Option<String> {
-<<<<<<< HEAD
     let lossless = |row: &&Row| row.metrics.get(rate).is_some_and(|rate| rate == 0.0);
-    (loss.may_lose() && !rows.is_empty() && rows.iter().all(lossless)).then(|| {
-=======
-    let lossless = |row: &&Row| row.metrics.get(rate).is_some_and(|&rate| rate == 0.0);
     // Losses of a table come with its rates, which have an effect.
     let may_lose = loss.may_lose() && !matches!(loss, LossModel::Table(_));
     (may_lose && !rows.is_empty() && rows.iter().all(lossless)).then(|| {
->>>>>>> w-engine
         let runs = if rows.len() == 1 { "the run".to_owned() } else { format!("any of {} runs", rows.len()) };
         format!("{key} had no effect on the outcome: nothing was lost in {runs}")
     })
@@ -236,16 +224,9 @@ fn without_effect(key: &str, loss: &LossModel, rate: &str, rows: &[&Row]) -> Opt
 fn unfinished(stop: PlanStop, rows: &[&Row]) -> Option<String> {
     let done = rows.len() as u64;
     match stop {
-<<<<<<< HEAD
-        StopRule::Runs(runs) => (done < runs).then(|| format!("interrupted after {done} of {runs} runs")),
-        StopRule::Precision { relative, max_runs } => {
-            let values: Vec<f64> = rows.iter().map(|row| precision_metric(row)).collect();
-=======
         PlanStop::Runs(runs) => (done < runs).then(|| format!("interrupted after {done} of {runs} runs")),
         PlanStop::Precision { relative, max_runs } => {
-            let value = |row: &&Row| row.metrics.get(PRECISION_METRIC).copied().unwrap_or(f64::NAN);
-            let values: Vec<f64> = rows.iter().map(value).collect();
->>>>>>> w-engine
+            let values: Vec<f64> = rows.iter().map(|row| precision_metric(row)).collect();
             if stop.is_met(&values) {
                 return None;
             }
