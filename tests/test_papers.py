@@ -6,12 +6,13 @@ import csv
 import io
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import crossfade as cf
 from crossfade.files import SCENARIOS
-from crossfade.papers import PAPERS, tcp_markov, verdicts
+from crossfade.papers import PAPERS, verdicts
 from crossfade.papers.verdicts import Curve, Outcome, Sample, Verdict
 from tests.conftest import Cli
 
@@ -142,6 +143,10 @@ def curve(variant: str, throughput: dict[float, list[float]]) -> list[Sample]:
     return [Sample({"variant": variant}, p_e, runs) for p_e, runs in throughput.items()]
 
 
+def check(kind: str, p_e: tuple[float, float], **more: float) -> dict[str, Any]:
+    return {"kind": kind, "p_e": p_e} | more
+
+
 # The channel moves both curves by the same 0.1 from run to run; run by run they differ by much less.
 SAMPLES = [
     *curve("a", {0.01: [0.95, 0.85, 0.90], 0.1: [0.80, 0.70, 0.75], 1.0: [0.40, 0.30, 0.35]}),
@@ -152,7 +157,7 @@ B: Curve = {"variant": "b"}
 
 
 def test_a_difference_is_taken_run_by_run() -> None:
-    first, second, third = verdicts.above(SAMPLES, [A], [B], 0.0, (0.0, 1.0))
+    first, second, third = verdicts.compare(check("above", (0.0, 1.0), margin=0.0), SAMPLES, [A], [B])
     # The mean of 0.11, 0.10, 0.10, and t(2) = 4.302653 times their deviation 0.0057735 over the root of 3.
     assert first.value == pytest.approx(0.31 / 3)
     assert first.ci95 == pytest.approx(4.302653 * 0.01 / 3, rel=1e-6)
@@ -163,26 +168,26 @@ def test_a_difference_is_taken_run_by_run() -> None:
 def test_a_difference_must_be_clear_of_the_margin() -> None:
     margins = {0.08: True, 0.1: None, 0.12: False}
     for margin, holds in margins.items():
-        (outcome,) = verdicts.above(SAMPLES, [A], [B], margin, (0.0, 0.05))
+        (outcome,) = verdicts.compare(check("above", (0.0, 0.05), margin=margin), SAMPLES, [A], [B])
         assert outcome.holds is holds
 
 
 def test_equality_needs_an_interval_that_can_show_it() -> None:
     tolerances = {0.12: [True, True, True], 0.03: [False, True, False], 0.02: [False, None, False]}
     for tolerance, holds in tolerances.items():
-        outcomes = verdicts.within(SAMPLES, [A], [B], tolerance, (0.0, 1.0))
+        outcomes = verdicts.compare(check("within", (0.0, 1.0), tolerance=tolerance), SAMPLES, [A], [B])
         assert [outcome.holds for outcome in outcomes] == holds
 
 
 def test_one_run_can_tell_nothing() -> None:
     single = [Sample(sample.columns, sample.p_e, sample.runs[:1]) for sample in SAMPLES]
-    outcomes = verdicts.above(single, [A], [B], 0.0, (0.0, 1.0))
-    outcomes += verdicts.within(single, [A], [B], 1.0, (0.0, 1.0))
+    outcomes = verdicts.compare(check("above", (0.0, 1.0), margin=0.0), single, [A], [B])
+    outcomes += verdicts.compare(check("within", (0.0, 1.0), tolerance=1.0), single, [A], [B])
     assert [outcome.holds for outcome in outcomes] == [None] * 6
 
 
 def test_sums_of_curves_count_each_curve() -> None:
-    (outcome,) = verdicts.above(SAMPLES, [A, A], [B, B], 0.0, (0.0, 0.05))
+    (outcome,) = verdicts.compare(check("above", (0.0, 0.05), margin=0.0), SAMPLES, [A, A], [B, B])
     assert outcome.value == pytest.approx(0.62 / 3)
 
 
@@ -221,13 +226,14 @@ def test_crossings_are_found_on_straight_lines_over_log_p_e() -> None:
 
 def test_curves_that_do_not_match_are_refused() -> None:
     with pytest.raises(ValueError, match="not one curve"):
-        verdicts.within(SAMPLES, [{}], [B], 0.1, (0.0, 1.0))
+        verdicts.compare(check("within", (0.0, 1.0), tolerance=0.1), SAMPLES, [{}], [B])
     with pytest.raises(ValueError, match="not one curve"):
-        verdicts.within(SAMPLES, [{"variant": "c"}], [B], 0.1, (0.0, 1.0))
+        verdicts.compare(check("within", (0.0, 1.0), tolerance=0.1), SAMPLES, [{"variant": "c"}], [B])
     with pytest.raises(ValueError, match="no point"):
-        verdicts.within(SAMPLES, [A], [B], 0.1, (2.0, 3.0))
+        verdicts.compare(check("within", (2.0, 3.0), tolerance=0.1), SAMPLES, [A], [B])
+    apart = [*curve("a", {0.1: [1.0]}), *curve("b", {0.2: [1.0]})]
     with pytest.raises(ValueError, match="different P_E"):
-        verdicts.within([*curve("a", {0.1: [1.0]}), *curve("b", {0.2: [1.0]})], [A], [B], 0.1, (0.0, 1.0))
+        verdicts.compare(check("within", (0.0, 1.0), tolerance=0.1), apart, [A], [B])
 
 
 @pytest.mark.parametrize(
@@ -249,18 +255,43 @@ def test_the_verdict_follows_from_the_points(holds: list[bool | None], verdict: 
     assert found.worst is outcomes[-1]
 
 
-def test_claims_say_what_they_test_and_quote_what_they_test() -> None:
-    listed = tomllib.loads((SCENARIOS / "papers" / "tcp-markov" / "claims.toml").read_text())
+@pytest.mark.parametrize("key", list(PAPERS))
+def test_claims_say_what_they_test_and_quote_what_they_test(key: str) -> None:
+    listed = tomllib.loads((SCENARIOS / "papers" / key / "claims.toml").read_text())
     assert len({claim["id"] for claim in listed["claim"]}) == len(listed["claim"])
     for claim in listed["claim"]:
         assert set(claim) == {"id", "figure", "quote", "computed", "tolerance", "why", "checks"}
-        assert set(claim["figure"].split(", ")) <= set(tcp_markov.FIGURES)
+        assert set(claim["figure"].split(", ")) <= set(PAPERS[key].FIGURES)
         assert not any("verdict" in check for check in claim["checks"])
+
+
+def test_a_level_and_a_share() -> None:
+    of_a = verdicts.compare({"kind": "above", "margin": 0.0, "level": 0.5}, SAMPLES, [A], [])
+    plain = verdicts.compare({"kind": "above", "margin": 0.0}, SAMPLES, [A], [])
+    assert [one.value for one in of_a] == pytest.approx([other.value - 0.5 for other in plain])
+    assert [one.ci95 for one in of_a] == pytest.approx([other.ci95 for other in plain])
+    shares = verdicts.compare(check("within", (0.0, 1.0), tolerance=1.0, relative=True), SAMPLES, [A], [B])
+    whole = verdicts.compare(check("within", (0.0, 1.0), tolerance=1.0), SAMPLES, [A], [B])
+    below = verdicts.compare({"kind": "above", "margin": 0.0}, SAMPLES, [B], [])
+    for share, difference, of_b in zip(shares, whole, below, strict=True):
+        assert share.value * of_b.value == pytest.approx(difference.value)
+
+
+def test_a_crossing_has_a_side() -> None:
+    # 0.2 above, then 0.2 below; half-way between 0.1 and 0.4 over log P_E is 0.2.
+    runs = {0.1: [1.19, 1.2, 1.21], 0.4: [0.79, 0.8, 0.81]}
+    samples = [*curve("a", runs), *curve("b", {0.1: [1.0, 1.0, 1.0], 0.4: [1.0, 1.0, 1.0]})]
+    (found,) = verdicts.compare({"kind": "crosses", "between": [0.1, 0.3]}, samples, [A], [B])
+    assert (found.holds, found.value) == (True, pytest.approx(0.2))
+    (outside,) = verdicts.compare({"kind": "crosses", "between": [0.25, 0.3]}, samples, [A], [B])
+    assert outside.holds is False
+    (upside_down,) = verdicts.compare({"kind": "crosses", "between": [0.1, 0.3]}, samples, [B], [A])
+    assert (upside_down.holds, upside_down.where) == (False, "all points: no such crossing")
 
 
 def test_exact_values_have_no_interval() -> None:
     exact = [Sample(sample.columns, sample.p_e, sample.runs[:1], is_exact=True) for sample in SAMPLES]
-    outcomes = verdicts.above(exact, [A], [B], 0.05, (0.0, 1.0))
+    outcomes = verdicts.compare(check("above", (0.0, 1.0), margin=0.05), exact, [A], [B])
     assert [(outcome.holds, outcome.ci95) for outcome in outcomes] == [
         (True, 0.0),
         (False, 0.0),

@@ -71,13 +71,14 @@ class Plan:
     """What a scenario asks to be run: points, and when there are enough runs of each."""
 
     @staticmethod
-    def load(text: str, name: str, overrides: str) -> Plan:
+    def load(text: str, name: str, overrides: str, read: Callable[[str], str] | None = None) -> Plan:
         """Read a scenario in TOML; ``name`` stands in messages about its syntax.
 
         ``overrides`` is JSON: ``{"set": [[key, value], ...], "over": [[key, values], ...], "runs": n,
         "precision": x, "seed": n, "methods": [...]}``, each may be absent or null. In ``set``, a table is
         merged and null removes; in ``over``, text is ``a,b,c``, ``start:stop:step`` or
-        ``log:start:stop:points``.
+        ``log:start:stop:points``. ``read`` gives the text of a file that the scenario names (``link.trace``,
+        ``channel.file``), or raises an exception whose text is one line.
 
         Raises ScenarioError.
         """

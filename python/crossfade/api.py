@@ -75,7 +75,10 @@ def _execute(plan: Plan, jobs: int | None, store: Cache, progress: bool) -> Resu
 
 @dataclass(frozen=True)
 class Check:
-    """What a scenario would run: its axes, points and runs a point, and what to be careful about."""
+    """What a scenario would run: its axes, points and runs a point, and what to be careful about.
+
+    ``units`` has every metric, of the whole and of links, that some method gives.
+    """
 
     title: str
     axes: dict[str, int]
@@ -83,6 +86,7 @@ class Check:
     methods: list[str]
     stop: dict[str, Any]
     seed: int
+    units: dict[str, str]
     warnings: list[str]
 
 
@@ -108,6 +112,7 @@ def check(
         methods=description["methods"],
         stop=description["stop"],
         seed=description["seed"],
+        units=description["units"],
         warnings=description["warnings"],
     )
 

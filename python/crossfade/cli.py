@@ -18,7 +18,7 @@ from typing import Annotated, TextIO
 import typer
 
 from crossfade import __version__, terminal
-from crossfade.commands import export, fit, paper, plot, run, scenarios, sweep, verify
+from crossfade.commands import compare, export, fit, paper, plot, run, scenarios, sweep, verify
 from crossfade.errors import CrossfadeError, CrossfadeWarning
 
 app = typer.Typer(
@@ -56,6 +56,8 @@ for command in (
     sweep.sweep,
     sweep.merge,
     export.export,
+    compare.compare,
+    compare.best,
     scenarios.check,
     scenarios.schema,
     scenarios.explain,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import zlib
+from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -73,20 +74,27 @@ def shipped_scenarios() -> list[str]:
     return sorted(name.as_posix() for name in names if name.name != "claims")
 
 
-def read_scenario(scenario: str | os.PathLike[str]) -> tuple[str, str]:
+def read_scenario(scenario: str | os.PathLike[str]) -> tuple[str, str, Callable[[str], str]]:
     """The name and the text of a scenario: a file, a shipped one, or (with a line break in it) TOML itself.
 
-    A file wins over a shipped scenario of the same name.
+    A file wins over a shipped scenario of the same name. With them comes what reads a file that the scenario
+    names, relative to its folder (of TOML itself, to the working directory).
     """
     if isinstance(scenario, str) and "\n" in scenario:
-        return "scenario", scenario
+        return "scenario", scenario, _reader(Path())
     path = Path(scenario)
     name = path.as_posix().removesuffix(".toml")
     if not os.path.isfile(path) and name in shipped_scenarios():
-        return name, (SCENARIOS / f"{name}.toml").read_text(encoding="utf-8")
+        path = SCENARIOS / f"{name}.toml"
+        return name, path.read_text(encoding="utf-8"), _reader(path.parent)
     if not os.path.exists(path):
         raise ScenarioError(f"{path}: no such file, and no shipped scenario of that name ({_nearest(name)})")
-    return str(path), read_text(path, ScenarioError)
+    return str(path), read_text(path, ScenarioError), _reader(path.parent)
+
+
+def _reader(folder: Path) -> Callable[[str], str]:
+    """What reads the files that a scenario in ``folder`` names."""
+    return lambda name: read_text(folder / name, ScenarioError)
 
 
 def _nearest(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,11 +27,15 @@ MOST_JOBS = 1024
 
 @dataclass(frozen=True)
 class Plan:
-    """What a scenario asks to be run, and how it was read: the same three make the same plan anywhere."""
+    """What a scenario asks to be run, and what it was read from, which makes the same plan anywhere.
+
+    ``files`` are the contents of the files that the scenario names, by name.
+    """
 
     name: str
     text: str
     overrides: dict[str, Any]
+    files: dict[str, str]
     core: _crossfade.Plan
 
     @cached_property
@@ -75,7 +79,7 @@ def load(
     methods: Sequence[str] | None = None,
 ) -> Plan:
     """Read a scenario with what is asked for on top of it; :class:`ScenarioError` where it is wrong."""
-    name, text = read_scenario(scenario)
+    name, text, read_file = read_scenario(scenario)
     overrides = {
         "set": list(_plain(set).items()),
         "over": list(_plain(over).items()),
@@ -84,13 +88,20 @@ def load(
         "seed": seed,
         "methods": None if methods is None else list(methods),
     }
-    return read(name, text, overrides)
+    return read(name, text, overrides, read_file)
 
 
-def read(name: str, text: str, overrides: dict[str, Any]) -> Plan:
-    """The plan of a scenario's text and of the overrides that :func:`load` made."""
+def read(name: str, text: str, overrides: dict[str, Any], read_file: Callable[[str], str]) -> Plan:
+    """The plan of a scenario's text, of the overrides that :func:`load` made, and of files by name."""
+    files: dict[str, str] = {}
+
+    def kept(file: str) -> str:
+        files[file] = read_file(file)
+        return files[file]
+
     with translated_errors():
-        return Plan(name, text, overrides, _crossfade.Plan.load(text, name, json.dumps(overrides)))
+        core = _crossfade.Plan.load(text, name, json.dumps(overrides), kept)
+    return Plan(name, text, overrides, files, core)
 
 
 def check_jobs(jobs: int | None) -> None:

@@ -3,7 +3,8 @@
 //! [`TwoStateMarkov`] is the channel of the analysis: good and bad steps, described by transition
 //! probabilities, by loss rate and burst length, or by the Rayleigh fading that it stands for
 //! ([`RayleighFading`]). [`MarkovLoss`] runs it. [`SampledRayleigh`] is the fading itself, [`RayleighLoss`]
-//! what is lost below a threshold of it. [`Iid`] has no memory; [`DropList`] loses what one lists.
+//! what is lost below a threshold of it. [`Iid`] has no memory; [`DropList`] loses what one lists, [`TraceLoss`]
+//! what a trace lost.
 //!
 //! [`MarkovFit`] goes the other way: from recorded losses ([`LossTrace`]) to the chain that describes them, and
 //! says whether one does. [`MarkovView`] is what the analysis may take a channel for.
@@ -22,6 +23,7 @@ mod rayleigh;
 mod rayleigh_fit;
 mod run_lengths;
 mod sampled_rayleigh;
+mod trace_loss;
 
 pub use chi_square::ChiSquareTest;
 pub use drop_list::DropList;
@@ -36,3 +38,4 @@ pub use rayleigh::{RayleighFading, fading_margin_db, p_e_from_fading_margin_db};
 pub use rayleigh_fit::RayleighFit;
 pub use run_lengths::{RunDistance, RunLengths};
 pub use sampled_rayleigh::{RayleighLoss, SampledRayleigh};
+pub use trace_loss::TraceLoss;

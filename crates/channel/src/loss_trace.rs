@@ -198,8 +198,17 @@ impl LossTrace {
 
     /// The runs in order: whether their packets were lost, and how many there are.
     pub fn runs(&self) -> impl Iterator<Item = (bool, u64)> {
-        let first = self.first_lost;
-        self.runs.iter().enumerate().map(move |(i, &length)| (first ^ (i % 2 == 1), length))
+        self.runs.iter().enumerate().map(|(i, &length)| (self.is_lost(i), length))
+    }
+
+    /// How many packets the run with this number has; 0 if there is no such run.
+    pub(crate) fn run_length(&self, run: usize) -> u64 {
+        self.runs.get(run).copied().unwrap_or(0)
+    }
+
+    /// Whether the packets of the run with this number were lost.
+    pub(crate) fn is_lost(&self, run: usize) -> bool {
+        self.first_lost ^ (run % 2 == 1)
     }
 
     /// How many packets there are.

@@ -1,12 +1,68 @@
 //! Links as a scenario chooses them.
 
+use crate::arq::{ArqError, ArqLinkConfig};
 use crate::hop::{Hop, HopConfig};
 use crate::limit::QueueLimit;
 use crate::link::{Link, Packet};
 use crate::queue::{CoDel, CoDelConfig, FqCoDel, FqCoDelConfig, QueueError, Red, RedConfig};
 use crate::queued_link::{QueuedLink, QueuedLinkConfig};
+use crate::trace::TraceLinkConfig;
 use crossfade_channel::LossProcess;
 use crossfade_core::{SimTime, Stream};
+use thiserror::Error;
+
+/// A link of any kind.
+pub enum AnyLinkConfig {
+    /// Of constant rate.
+    Constant(LinkConfig),
+    /// Packets travel as frames, and lost ones are sent again.
+    Arq(ArqLinkConfig),
+    /// Its capacity follows a record or a table.
+    Trace(TraceLinkConfig),
+}
+
+/// A link that cannot be. One line: the parameter, its value, and what is allowed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum LinkError {
+    /// Its queue.
+    #[error(transparent)]
+    Queue(#[from] QueueError),
+    /// Its frames, or who repeats them.
+    #[error(transparent)]
+    Arq(#[from] ArqError),
+}
+
+impl AnyLinkConfig {
+    /// The link.
+    ///
+    /// # Errors
+    /// A parameter outside its range.
+    pub fn build<P: Packet + Send + 'static>(self) -> Result<Box<dyn Link<P> + Send>, LinkError> {
+        Ok(match self {
+            Self::Constant(config) => config.build()?,
+            Self::Arq(config) => config.build()?,
+            Self::Trace(config) => config.build()?,
+        })
+    }
+}
+
+impl From<LinkConfig> for AnyLinkConfig {
+    fn from(config: LinkConfig) -> Self {
+        Self::Constant(config)
+    }
+}
+
+impl From<ArqLinkConfig> for AnyLinkConfig {
+    fn from(config: ArqLinkConfig) -> Self {
+        Self::Arq(config)
+    }
+}
+
+impl From<TraceLinkConfig> for AnyLinkConfig {
+    fn from(config: TraceLinkConfig) -> Self {
+        Self::Trace(config)
+    }
+}
 
 /// A link of constant rate and delay, with any queue.
 pub struct LinkConfig {

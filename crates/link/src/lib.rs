@@ -4,6 +4,7 @@
 //! drop-tail queue and knows a packet's fate at once; a [`QueuedLink`] has any [`QueueDiscipline`]:
 //! [`DropTail`], [`Red`], [`CoDel`], [`FqCoDel`]. [`LinkConfig`] builds either. [`arq`] holds the links that
 //! send packets as frames and repeat lost ones, [`trace`] those whose capacity follows a record or a table.
+//! [`AnyLinkConfig`] is any of them.
 
 pub mod arq;
 mod config;
@@ -18,7 +19,7 @@ mod testing;
 pub mod trace;
 mod transmitter;
 
-pub use config::{LinkConfig, Queue};
+pub use config::{AnyLinkConfig, LinkConfig, LinkError, Queue};
 pub use hop::{Hop, HopConfig};
 pub use limit::{QueueLimit, QueueLimitError};
 pub use link::{Departure, Link, Packet, Push};

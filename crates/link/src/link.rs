@@ -44,6 +44,10 @@ pub trait Link<P> {
     /// The next packet that has left by `now`, in order of time; `None` once there is no further one.
     fn advance(&mut self, now: SimTime) -> Option<Departure<P>>;
 
+    /// Counts what has happened by `now`, before the statistics are looked at. Of links that count no more
+    /// than their events need: those whose frames are no events.
+    fn catch_up(&mut self, _now: SimTime) {}
+
     /// What was counted since the link was made.
     fn statistics(&self) -> &LinkStatistics;
 
@@ -86,6 +90,10 @@ impl<P, L: Link<P> + ?Sized> Link<P> for Box<L> {
 
     fn advance(&mut self, now: SimTime) -> Option<Departure<P>> {
         (**self).advance(now)
+    }
+
+    fn catch_up(&mut self, now: SimTime) {
+        (**self).catch_up(now);
     }
 
     fn statistics(&self) -> &LinkStatistics {

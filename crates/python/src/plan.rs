@@ -26,13 +26,31 @@ type GivenTask = (usize, String, u64);
 
 #[pymethods]
 impl Plan {
-    /// Reads a scenario; `overrides` is JSON.
+    /// Reads a scenario; `overrides` is JSON. `read` gives the text of a file that the scenario names, or
+    /// raises `ScenarioError`.
     #[staticmethod]
-    fn load(py: Python<'_>, text: &str, name: &str, overrides: &str) -> PyResult<Self> {
+    #[pyo3(signature = (text, name, overrides, read = None))]
+    fn load(
+        py: Python<'_>,
+        text: &str,
+        name: &str,
+        overrides: &str,
+        read: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
         let overrides: Overrides = from_json("overrides", overrides)?;
-        py.detach(|| crossfade_scenario::Plan::load(text, name, &overrides))
-            .map(|plan| Self(Arc::new(plan)))
-            .map_err(scenario_error)
+        let plan = match read {
+            None => py.detach(|| crossfade_scenario::Plan::load(text, name, &overrides)),
+            Some(read) => {
+                let read = |file: &str| {
+                    Python::attach(|py| {
+                        let text = read.call1(py, (file,)).and_then(|text| text.extract::<String>(py));
+                        text.map_err(|error| error.value(py).to_string())
+                    })
+                };
+                py.detach(|| crossfade_scenario::Plan::load_with_files(text, name, &overrides, &read))
+            }
+        };
+        plan.map(|plan| Self(Arc::new(plan))).map_err(scenario_error)
     }
 
     /// The plan as JSON text.

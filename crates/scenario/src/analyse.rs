@@ -6,7 +6,7 @@ use crate::resolve::{LossModel, Setup};
 use crate::scenario::{Method, Rto, Scenario};
 use crate::simulate::{Metrics, rates};
 use crossfade_analysis::{AnalysisError, Model, Solution, bounds, exact, exact_delayed, paper_bounds};
-use crossfade_channel::{Fidelity, MarkovView, NotMarkov, TwoStateMarkov};
+use crossfade_channel::{Clock, Fidelity, MarkovView, NotMarkov, TwoStateMarkov};
 use crossfade_core::SimTime;
 use crossfade_sim::SenderGate;
 use crossfade_transport::{Flavour, RtoConfig, RtoRule, TcpConfig};
@@ -36,6 +36,9 @@ pub(crate) fn model(scenario: &Scenario, setup: &Setup) -> Result<Solvable, Scen
     }
     if setup.gate != SenderGate::Slot {
         return Err(unmet("tcp.gate", given.gate, "gate \"slot\", one packet a slot"));
+    }
+    if let Some(error) = changing_link(scenario, setup, "the analysis") {
+        return Err(error);
     }
     if setup.reverse.rate_bps.is_some() {
         let assumed = "acknowledgements that take no time to transmit";
@@ -69,6 +72,22 @@ pub(crate) fn model(scenario: &Scenario, setup: &Setup) -> Result<Solvable, Scen
     };
     model.check().map_err(|error| refuse(&error))?;
     Ok(Solvable { model, ack_delay_slots })
+}
+
+/// A link with frames or with a trace: `who` assumes neither.
+pub(crate) fn changing_link(scenario: &Scenario, setup: &Setup, who: &str) -> Option<ScenarioError> {
+    let links = [
+        ("link.frame_size", &setup.forward, scenario.link.frame_size),
+        ("reverse.frame_size", &setup.reverse, scenario.reverse.frame_size),
+    ];
+    links.into_iter().find_map(|(key, hop, given)| {
+        if hop.frames.is_some() {
+            let problem = format!("{who} assumes a link that loses whole packets; use method simulation");
+            return Some(ScenarioError::value(key, &json!(given), problem));
+        }
+        let problem = format!("{who} assumes a constant rate; use method simulation");
+        hop.trace.as_ref().map(|trace| ScenarioError::key(&trace.key, problem))
+    })
 }
 
 /// What can be solved.
@@ -118,6 +137,9 @@ fn view(loss: &LossModel) -> Result<MarkovView, NotMarkov> {
         LossModel::Markov { chain, clock } => MarkovView::markov(*chain, *clock),
         LossModel::Rayleigh { p_e, fd_t, clock } => MarkovView::rayleigh(*p_e, *fd_t, *clock),
         LossModel::DropList(_) => Err(NotMarkov::DropList),
+        LossModel::Trace { clock: Clock::Transmission, .. } => Err(NotMarkov::StepsPerTransmission),
+        LossModel::Trace { losses, .. } => (*losses.view).clone(),
+        LossModel::Table(_) => unreachable!("a table belongs to a link of changing rate"),
     }
 }
 

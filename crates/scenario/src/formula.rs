@@ -1,8 +1,9 @@
 //! One point by a formula that knows the channel by its loss rate alone.
 
+use crate::analyse::changing_link;
 use crate::error::ScenarioError;
 use crate::plan::Point;
-use crate::resolve::{LossModel, Setup};
+use crate::resolve::Setup;
 use crate::scenario::{Method, Scenario};
 use crate::warnings::round_trip;
 use crossfade_analysis::{Formula, TcpPath};
@@ -21,15 +22,13 @@ pub(crate) fn path(scenario: &Scenario, setup: &Setup) -> Result<TcpPath, Scenar
         let problem = "a formula assumes one connection without end; use method simulation";
         return Err(ScenarioError::key(format!("flows ({names})"), problem));
     };
-    let p = match &setup.forward.loss {
-        LossModel::Lossless => 0.0,
-        LossModel::Iid { p_e } | LossModel::Rayleigh { p_e, .. } => *p_e,
-        LossModel::Markov { chain, .. } => chain.p_e(),
-        LossModel::DropList(_) => {
-            let problem = "a formula assumes a loss rate, and a drop list has none; use method simulation";
-            return Err(ScenarioError::value("channel.model", &json!(scenario.channel.model), problem));
-        }
-    };
+    if let Some(error) = changing_link(scenario, setup, "a formula") {
+        return Err(error);
+    }
+    let p = setup.forward.loss.rate().ok_or_else(|| {
+        let problem = "a formula assumes a loss rate, and a drop list has none; use method simulation";
+        ScenarioError::value("channel.model", &json!(scenario.channel.model), problem)
+    })?;
     let slots = |time: SimTime| time.as_nanos() as f64 / setup.slot.as_nanos() as f64;
     let rtt = round_trip(setup, &setup.flows[0]);
     let timeout = match tcp.config.rto.rule {

@@ -1,9 +1,10 @@
 //! Run identity: equal keys, equal results.
 //!
 //! A row's key is the hash of everything that decides it: the resolved scenario without what concerns the
-//! plan alone (title, methods, sweep, number of runs, seed), the version of the results, the seed and the
-//! run.
+//! plan alone (title, methods, sweep, number of runs, seed), with the files that it names, the version of the
+//! results, the seed and the run.
 
+use crate::files::Files;
 use crate::scenario::{Method, Scenario};
 use crate::schema::PLAN_KEYS;
 use serde_json::Value;
@@ -18,8 +19,8 @@ pub const RESULTS_VERSION: u32 = 2;
 pub(crate) struct Identity(Sha256);
 
 impl Identity {
-    pub(crate) fn of(scenario: &Scenario) -> Self {
-        Self(Sha256::new_with_prefix(format!("[{},{RESULTS_VERSION},", canonical(scenario))))
+    pub(crate) fn of(scenario: &Scenario, files: &Files<'_>) -> Self {
+        Self(Sha256::new_with_prefix(format!("[{},{RESULTS_VERSION},", canonical(scenario, files))))
     }
 
     /// The identity of the point, whatever the seed.
@@ -38,11 +39,30 @@ impl Identity {
     }
 }
 
-/// What decides results, as JSON text with sorted keys.
-fn canonical(scenario: &Scenario) -> String {
+/// The keys that name a file.
+const FILE_KEYS: [&str; 8] = [
+    "/channel/file",
+    "/link/trace/opportunities",
+    "/link/trace/rates",
+    "/link/trace/attenuation",
+    "/reverse/channel/file",
+    "/reverse/trace/opportunities",
+    "/reverse/trace/rates",
+    "/reverse/trace/attenuation",
+];
+
+/// What decides results, as JSON text with sorted keys. What is in a file decides, not where it lies.
+fn canonical(scenario: &Scenario, files: &Files<'_>) -> String {
     let mut value = serde_json::to_value(scenario).unwrap_or_default();
     for key in PLAN_KEYS {
         remove(&mut value, key);
+    }
+    for key in FILE_KEYS {
+        if let Some(name) = value.pointer_mut(key)
+            && let Some(hash) = name.as_str().and_then(|name| files.hash(name))
+        {
+            *name = hash.into();
+        }
     }
     value.sort_all_objects();
     value.to_string()
@@ -58,7 +78,7 @@ fn remove(value: &mut Value, key: &str) {
 }
 
 /// The first 32 hex digits.
-fn hex(hash: Sha256) -> String {
+pub(crate) fn hex(hash: Sha256) -> String {
     use std::fmt::Write as _;
     hash.finalize().iter().take(16).fold(String::with_capacity(32), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
@@ -69,20 +89,22 @@ fn hex(hash: Sha256) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::no_files;
 
     #[test]
     fn keys_are_hashes_of_the_canonical_text() {
         let mut scenario = Scenario { schema: Some(1), title: Some("x".into()), ..Scenario::default() };
         scenario.run.seed = Some(7);
         scenario.tcp.w_max = Some(24);
-        let text = canonical(&scenario);
+        let files = Files::new(&no_files);
+        let text = canonical(&scenario, &files);
         assert_eq!(
             text,
             "{\"channel\":{},\"link\":{\"queue\":{}},\"reverse\":{\"channel\":{},\"queue\":{}},\
              \"run\":{},\"schema\":1,\"tcp\":{\"rto\":{},\"w_max\":24}}"
         );
         let whole = format!("[{text},2,7,0]");
-        assert_eq!(Identity::of(&scenario).row_key(7, 0), hex(Sha256::new_with_prefix(whole)));
+        assert_eq!(Identity::of(&scenario, &files).row_key(7, 0), hex(Sha256::new_with_prefix(whole)));
         // FIPS 180-2, appendix B.1: SHA-256 of "abc".
         assert_eq!(hex(Sha256::new_with_prefix("abc")), "ba7816bf8f01cfea414140de5dae2223");
     }

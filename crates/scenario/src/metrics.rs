@@ -4,7 +4,7 @@
 //! `flow:FLOW.NAME`.
 
 /// The published metrics of the whole, in the order of tables.
-pub const METRICS: [(&str, &str); 40] = [
+pub const METRICS: [(&str, &str); 48] = [
     // Application data given to the application once and in order.
     ("goodput_bps", "bit/s"),
     // Whole packets that reached the receiver for the first time.
@@ -32,8 +32,21 @@ pub const METRICS: [(&str, &str); 40] = [
     // A cycle of the analysis: from a timeout, a completed recovery or Tahoe's fast retransmit to the next.
     ("cycle_mean_slots", "slots"),
     ("cycle_deviation_slots", "slots"),
-    // Of the packets that were put on the link, the share that the channel lost.
+    // Of the packets that were put on the link, or of its frames with payload, the share that the channel
+    // lost.
     ("frame_error_rate", "1"),
+    // Of the payloads of frames whose fate is known, the share that the link protocol gave up.
+    ("residual_frame_error_rate", "1"),
+    ("frame_transmissions_per_frame", "transmissions/frame"),
+    // The payloads of frames that the link protocol passed up: paper 004 calls it RLP throughput.
+    ("rlp_throughput_bps", "bit/s"),
+    // How long received payloads waited for earlier ones (head-of-line blocking).
+    ("hol_delay_mean_s", "s"),
+    ("hol_delay_p50_s", "s"),
+    ("hol_delay_p95_s", "s"),
+    ("hol_delay_p99_s", "s"),
+    // Packets of which the link protocol gave up a frame.
+    ("packets_lost", "packets"),
     ("rtt_mean_s", "s"),
     ("rtt_p50_s", "s"),
     ("rtt_p95_s", "s"),
@@ -59,9 +72,17 @@ pub const METRICS: [(&str, &str); 40] = [
 ];
 
 /// What describes a link; the wireless link on the way of the data is described by the metrics of the whole.
-pub(crate) const LINK_METRICS: [(&str, &str); 10] = [
+pub(crate) const LINK_METRICS: [(&str, &str); 18] = [
     ("link_goodput_bps", "bit/s"),
     ("frame_error_rate", "1"),
+    ("residual_frame_error_rate", "1"),
+    ("frame_transmissions_per_frame", "transmissions/frame"),
+    ("rlp_throughput_bps", "bit/s"),
+    ("hol_delay_mean_s", "s"),
+    ("hol_delay_p50_s", "s"),
+    ("hol_delay_p95_s", "s"),
+    ("hol_delay_p99_s", "s"),
+    ("packets_lost", "packets"),
     ("queue_mean_packets", "packets"),
     ("queue_drops", "packets"),
     ("ecn_marks", "packets"),

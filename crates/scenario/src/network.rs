@@ -1,10 +1,13 @@
 //! The engine's objects of a setup.
 
-use crate::resolve::{FlowSetup, HopSetup, LossModel, QueueModel, Setup, TcpSetup, TrafficSetup};
-use crossfade_channel::{Iid, LossProcess, Lossless, MarkovLoss, RayleighLoss};
-use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::{LinkConfig, Queue};
-use crossfade_sim::{Arrivals, Carriage, FlowConfig, Network, SenderGate, Source, Tcp};
+use crate::resolve::{FlowSetup, FrameSetup, HopSetup, LossModel, QueueModel, Setup, TcpSetup, TrafficSetup};
+use crossfade_channel::{Iid, LossProcess, Lossless, MarkovLoss, RayleighLoss, TraceLoss};
+use crossfade_core::{RunSeed, SimTime, Stream};
+use crossfade_link::arq::{ArqLinkConfig, ReverseConfig};
+use crossfade_link::trace::{TableLoss, TraceLinkConfig};
+use crossfade_link::{AnyLinkConfig, LinkConfig, Queue};
+use crossfade_sim::{Arrivals, Carriage, Distribution, FlowConfig, Network, OnOff, SenderGate, Source, Tcp};
+use std::sync::Arc;
 
 /// The network of `setup` in the run of `seed`.
 ///
@@ -59,6 +62,7 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup) {
             Source::Tcp(Tcp { config, congestion: None })
         }
         TrafficSetup::Udp(on_off) => Source::Udp(*on_off),
+        TrafficSetup::Saturated => Source::Udp(saturating(setup)),
     };
     for number in 0..flow.count {
         network.flows.push(FlowConfig {
@@ -70,7 +74,14 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup) {
     }
 }
 
-fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> LinkConfig {
+/// Packets at twice the rate that the link can carry when it loses nothing.
+fn saturating(setup: &Setup) -> OnOff {
+    let shortest = setup.forward.shortest_transmission(setup.packet_size).unwrap_or(setup.slot);
+    let rate_bps = 2.0 * f64::from(setup.packet_size) * 8.0 / shortest.as_secs_f64();
+    OnOff { rate_bps, on_s: Distribution::Fixed(1.0), off_s: None }
+}
+
+fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> AnyLinkConfig {
     let channel = || seed.stream(&format!("channel.{direction}"));
     let loss: Box<dyn LossProcess> = match &setup.loss {
         LossModel::Lossless => Box::new(Lossless),
@@ -80,6 +91,8 @@ fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> LinkConfig {
             Box::new(RayleighLoss::new(*p_e, *fd_t, *clock, channel()).expect("checked"))
         }
         LossModel::DropList(drops) => Box::new(drops.clone()),
+        LossModel::Trace { losses, clock } => Box::new(TraceLoss::new(Arc::clone(&losses.trace), *clock)),
+        LossModel::Table(table) => Box::new(TableLoss::new(table.clone(), channel())),
     };
     let queue = match &setup.queue {
         QueueModel::DropTail(limit) => Queue::DropTail(*limit),
@@ -87,5 +100,49 @@ fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> LinkConfig {
         QueueModel::CoDel(config, limit) => Queue::CoDel(*config, *limit),
         QueueModel::FqCoDel(config) => Queue::FqCoDel(*config),
     };
-    LinkConfig { rate_bps: setup.rate_bps, delay: setup.delay, queue, loss }
+    let HopSetup { rate_bps, delay, .. } = *setup;
+    if let Some(trace) = &setup.trace {
+        return TraceLinkConfig { schedule: trace.schedule.clone(), delay, queue, loss }.into();
+    }
+    match (&setup.frames, rate_bps, &queue) {
+        (Some(frames), Some(rate_bps), Queue::DropTail(limit)) => {
+            let feedback = seed.stream(&format!("feedback.{direction}"));
+            ArqLinkConfig { queue_limit: *limit, ..frame_link(frames, rate_bps, delay, loss, feedback) }
+                .into()
+        }
+        _ => LinkConfig { rate_bps, delay, queue, loss }.into(),
+    }
+}
+
+fn frame_link(
+    setup: &FrameSetup,
+    rate_bps: f64,
+    delay: SimTime,
+    loss: Box<dyn LossProcess>,
+    stream: Stream,
+) -> ArqLinkConfig {
+    let FrameSetup { frame_size, frame_time: _, clock, segmentation, header, protocol, feedback } = *setup;
+    let feedback_loss: Box<dyn LossProcess> = if feedback.loss > 0.0 {
+        Box::new(Iid::new(feedback.loss, stream).expect("checked"))
+    } else {
+        Box::new(Lossless)
+    };
+    let reverse = ReverseConfig {
+        rate_bps: feedback.rate_bps,
+        feedback_size: feedback.size,
+        delay: feedback.delay,
+        loss: feedback_loss,
+    };
+    ArqLinkConfig {
+        rate_bps,
+        frame_size,
+        clock,
+        delay,
+        segmentation,
+        queue_limit: None,
+        loss,
+        header,
+        reverse,
+        protocol,
+    }
 }

@@ -34,7 +34,7 @@ impl Pcap {
                     }
                     number += flow.count;
                 }
-                TrafficSetup::Udp(_) => number += flow.count,
+                TrafficSetup::Udp(_) | TrafficSetup::Saturated => number += flow.count,
                 TrafficSetup::Arrivals { .. } => {}
             }
         }

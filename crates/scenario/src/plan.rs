@@ -3,6 +3,7 @@
 use crate::analyse::{self, Solvable};
 use crate::document::{parse_toml, set};
 use crate::error::ScenarioError;
+use crate::files::{Files, ReadFile, no_files};
 use crate::formula;
 use crate::identity::Identity;
 use crate::metrics::units;
@@ -91,6 +92,20 @@ impl Plan {
     /// assert_eq!(plan.points[1].axes["channel.p_e"], 0.01);
     /// ```
     pub fn load(text: &str, name: &str, overrides: &Overrides) -> Result<Self, ScenarioError> {
+        Self::load_with_files(text, name, overrides, &no_files)
+    }
+
+    /// The same of a scenario that names files: `read` gives the text of each.
+    ///
+    /// # Errors
+    /// Anything that is not right, as one line.
+    pub fn load_with_files(
+        text: &str,
+        name: &str,
+        overrides: &Overrides,
+        read: &ReadFile<'_>,
+    ) -> Result<Self, ScenarioError> {
+        let files = Files::new(read);
         let mut root = parse_toml(text, name)?;
         check_version(&root)?;
         for (key, value) in &overrides.set {
@@ -104,7 +119,7 @@ impl Plan {
         let (stop, seed) = plan_values(&root)?;
         let mut points = Vec::new();
         for (index, values) in cross(&axes)?.enumerate() {
-            points.push(point(index, &root, values)?);
+            points.push(point(index, &root, values, &files)?);
         }
         let rows = points.len() as u64 * stop.most_runs();
         if rows > MOST_ROWS {
@@ -279,7 +294,12 @@ fn plan_values(root: &Map<String, Value>) -> Result<(StopRule, u64), ScenarioErr
 }
 
 /// The scenario at one point of the sweep.
-fn point(index: usize, root: &Map<String, Value>, axes: Map<String, Value>) -> Result<Point, ScenarioError> {
+fn point(
+    index: usize,
+    root: &Map<String, Value>,
+    axes: Map<String, Value>,
+    files: &Files<'_>,
+) -> Result<Point, ScenarioError> {
     let mut document = root.clone();
     let resolved = (|| {
         for (key, value) in &axes {
@@ -289,11 +309,11 @@ fn point(index: usize, root: &Map<String, Value>, axes: Map<String, Value>) -> R
         check(&document)?;
         let mut scenario = read(&document)?;
         scenario.run.resolve_stop()?;
-        let setup = resolve(&mut scenario)?;
+        let setup = resolve(&mut scenario, files)?;
         Ok((scenario, setup))
     })();
     let (scenario, setup) = resolved.map_err(|error: ScenarioError| locate(error, &axes))?;
-    let identity = Identity::of(&scenario);
+    let identity = Identity::of(&scenario, files);
     let model = analyse::model(&scenario, &setup);
     Ok(Point { index, axes, id: identity.id(), scenario, setup, model, identity })
 }

@@ -79,6 +79,75 @@ text_quantity!(
     }
 );
 
+text_quantity!(
+    /// A number of frames.
+    Frames(u32),
+    "a whole number of frames such as \"5 frames\", at most 1000000 frames",
+    |text| frames(text)
+        .filter(|number| number.fract() == 0.0 && (0.0..=1e6).contains(number))
+        .map(|number| number as u32)
+);
+text_quantity!(
+    /// A span of time on a link with frames: absolute, in slots or in frames.
+    FrameSpan(FrameTime),
+    "a time such as \"100 ms\" or \"4 frames\"",
+    |text| match frames(text) {
+        Some(number) => (number >= 0.0).then_some(FrameTime::Frames(number)),
+        None => units::parse_span(text).ok().map(FrameTime::Span),
+    }
+);
+
+/// What a [`FrameSpan`] holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FrameTime {
+    /// So many frames.
+    Frames(f64),
+    /// A time that does not depend on the frame.
+    Span(units::Span),
+}
+
+/// The number in front of "frames".
+fn frames(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let number = text.strip_suffix("frames").or_else(|| text.strip_suffix("frame"))?;
+    number.trim_end().parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+impl fmt::Display for Frames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} frames", self.0)
+    }
+}
+
+impl fmt::Display for FrameSpan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            FrameTime::Frames(number) => write!(f, "{number} frames"),
+            FrameTime::Span(span) => Span(span).fmt(f),
+        }
+    }
+}
+
+impl FrameSpan {
+    /// An absolute time.
+    pub const fn exactly(time: SimTime) -> Self {
+        Self(FrameTime::Span(units::Span::Time(time)))
+    }
+
+    /// A number of frames.
+    pub const fn frames(number: f64) -> Self {
+        Self(FrameTime::Frames(number))
+    }
+
+    /// The absolute time, on a link with packets of `slot` and frames of `frame_time`.
+    pub fn resolve(self, slot: SimTime, frame_time: SimTime) -> SimTime {
+        match self.0 {
+            FrameTime::Frames(number) => units::Span::Slots(number).resolve(frame_time),
+            FrameTime::Span(span) => span.resolve(slot),
+        }
+    }
+}
+
 impl fmt::Display for Span {
     /// In the largest unit that needs no fraction.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -185,6 +254,53 @@ impl JsonSchema for Share {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "anyOf": [{ "type": "number", "minimum": 0, "maximum": 1 }, { "type": "string" }],
+            "x-expects": Self::EXPECTS,
+        })
+    }
+}
+
+/// A number of retransmissions; `None` is without limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retransmissions(pub Option<u32>);
+
+impl Retransmissions {
+    const EXPECTS: &str = "a whole number, at most 1000000, or \"unlimited\"";
+    const MOST: u32 = 1_000_000;
+}
+
+impl<'de> Deserialize<'de> for Retransmissions {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(u64),
+            Text(String),
+        }
+        match Written::deserialize(deserializer)? {
+            Written::Number(number) if number <= u64::from(Self::MOST) => Ok(Self(Some(number as u32))),
+            Written::Text(text) if text.trim() == "unlimited" => Ok(Self(None)),
+            _ => Err(D::Error::custom(format_args!("must be {}", Self::EXPECTS))),
+        }
+    }
+}
+
+impl Serialize for Retransmissions {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Some(number) => serializer.serialize_u32(number),
+            None => serializer.serialize_str("unlimited"),
+        }
+    }
+}
+
+impl JsonSchema for Retransmissions {
+    fn schema_name() -> Cow<'static, str> {
+        "Retransmissions".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [{ "type": "integer", "minimum": 0, "maximum": Self::MOST }, { "type": "string" }],
             "x-expects": Self::EXPECTS,
         })
     }

@@ -294,7 +294,8 @@ mod tests {
     fn unknown_keys_are_found_at_any_depth() {
         assert_eq!(
             error(&json!({ "link": { "rat": 1 } })),
-            "link.rat: unknown key; did you mean link.rate? (allowed: delay, packet_size, queue, rate)"
+            "link.rat: unknown key; did you mean link.rate? (allowed: arq, delay, frame_size, framing, headers, \
+             packet_size, queue, rate, trace)"
         );
         assert!(error(&json!({ "tcp": { "rto": { "fix": 1 } } })).contains("did you mean tcp.rto.fixed?"));
         assert!(error(&json!({ "chanel": {} })).contains("did you mean channel?"));
@@ -374,8 +375,8 @@ mod tests {
             schema()["properties"]["reverse"]["properties"]["queue"]["additionalProperties"],
             json!(false)
         );
-        assert_eq!(schema()["properties"]["channel"]["properties"]["clock"]["default"], json!("slot"));
-        assert_eq!(schema()["required"], json!(["schema", "channel", "link", "tcp"]));
+        assert_eq!(schema()["properties"]["link"]["properties"]["delay"]["default"], json!("0 s"));
+        assert_eq!(schema()["required"], json!(["schema", "link", "tcp"]));
         assert_eq!(schema()["properties"]["tcp"]["required"], json!(["variant", "w_max"]));
     }
 }

@@ -9,6 +9,7 @@ use crate::plan::{Plan, Point};
 use crate::resolve::{FlowSetup, Setup, TrafficSetup};
 use crossfade_capture::IpVersion;
 use crossfade_core::{DelayHistogram, Observer, RunSeed, SimTime, jain_fairness};
+use crossfade_link::arq::ArqStatistics;
 use crossfade_sim::{
     Capture, CongestionFactory, FlowStatistics, LinkReport, Network, NetworkStatistics, SimulationError,
     Source, simulate as run,
@@ -157,6 +158,11 @@ fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
         for (metric, value) in link_metrics(report, run.duration) {
             insert(link_key(name, metric), value);
         }
+        if let (Some(arq), Some(payload)) = (&report.arq, payload(setup, name)) {
+            for (metric, value) in frame_metrics(report, arq, payload, run.duration) {
+                insert(link_key(name, metric), value);
+            }
+        }
     }
     insert(DIED.to_owned(), f64::from(u8::from(run.stalled || whole.died)));
     metrics
@@ -189,6 +195,42 @@ fn link_metrics(report: &LinkReport, duration: SimTime) -> [(&'static str, f64);
         ("queueing_delay_p50_s", queueing_delay_s(0.5)),
         ("queueing_delay_p95_s", queueing_delay_s(0.95)),
         ("queueing_delay_p99_s", queueing_delay_s(0.99)),
+    ]
+}
+
+/// Bytes of packets in a frame of the link called `name`, if it has frames.
+fn payload(setup: &Setup, name: &str) -> Option<u32> {
+    let [_, forward, reverse, _] = LINKS;
+    let hop = if name == forward {
+        &setup.forward
+    } else if name == reverse {
+        &setup.reverse
+    } else {
+        return None;
+    };
+    hop.frames.map(|frames| frames.segmentation.payload)
+}
+
+/// What a link with frames has to tell of them; its error rate takes the place of that of packets.
+fn frame_metrics(
+    report: &LinkReport,
+    arq: &ArqStatistics,
+    payload: u32,
+    duration: SimTime,
+) -> [(&'static str, f64); 9] {
+    let bits = arq.frames_delivered as f64 * f64::from(payload) * 8.0;
+    let delay = &arq.head_of_line_delay;
+    let delay_s = |p| quantile_s(Some(delay), p);
+    [
+        ("frame_error_rate", arq.frame_error_rate()),
+        ("residual_frame_error_rate", arq.residual_frame_error_rate()),
+        ("frame_transmissions_per_frame", arq.frame_transmissions_per_frame()),
+        ("rlp_throughput_bps", bits / duration.as_secs_f64()),
+        ("hol_delay_mean_s", arq.head_of_line_delay_s / arq.frames_delivered as f64),
+        ("hol_delay_p50_s", delay_s(0.5)),
+        ("hol_delay_p95_s", delay_s(0.95)),
+        ("hol_delay_p99_s", delay_s(0.99)),
+        ("packets_lost", report.counts.losses as f64),
     ]
 }
 

@@ -2,13 +2,14 @@
 
 use crate::metrics::DIED;
 use crate::plan::{Plan, Point};
-use crate::resolve::{FlowSetup, HopSetup, LossModel, QueueModel, Setup, StopRule};
+use crate::resolve::{FlowSetup, HopSetup, LossModel, QueueModel, Setup, StopRule as PlanStop, TraceSetup};
 use crate::row::Row;
 use crate::scenario::Method;
 use crate::schedule::{PRECISION_METRIC, precision_metric};
+use crossfade_channel::Clock;
 use crossfade_core::{Estimate, Method as Source, SimTime};
 use crossfade_link::{FqCoDelConfig, QueueLimit, RedConfig};
-use crossfade_sim::SenderGate;
+use crossfade_sim::{SenderGate, StopRule};
 use crossfade_transport::{RtoRule, Variant};
 
 /// Doubts that a point of a plan raises before anything runs.
@@ -40,9 +41,13 @@ pub(crate) fn fitted(method: Method, good_runs: f64, bad_runs: f64) -> String {
 
 /// Doubts that the scenario raises before anything runs.
 pub(crate) fn of_setup(setup: &Setup) -> Vec<String> {
-    let of_flow = |flow| [early_timeout(setup, flow), narrow_window(flow)];
+    let of_flow =
+        |flow| [early_timeout(setup, flow).or_else(|| slow_recovery(setup, flow)), narrow_window(flow)];
     let of_flows = setup.flows.iter().flat_map(of_flow);
-    of_flows.chain([short_queue(setup)]).flatten().collect()
+    let of_ways = [("channel", &setup.forward), ("reverse.channel", &setup.reverse)].into_iter().flat_map(
+        |(key, hop)| [short_trace(setup, hop), short_record(setup, key, hop), open_record(key, hop)],
+    );
+    of_flows.chain([short_queue(setup)]).chain(of_ways).flatten().collect()
 }
 
 /// All doubts about the result of a point that stands on simulated `rows`.
@@ -54,6 +59,7 @@ pub(crate) fn of_simulation(plan: &Plan, point: &Point, rows: &[&Row]) -> Vec<St
         without_effect("channel", &forward.loss, "frame_error_rate", rows),
         without_effect("reverse.channel", &reverse.loss, "reverse.frame_error_rate", rows),
         unfinished(plan.stop, rows),
+        equal_runs(&point.setup, rows),
     ];
     warnings.extend(doubts.into_iter().flatten());
     warnings
@@ -62,14 +68,11 @@ pub(crate) fn of_simulation(plan: &Plan, point: &Point, rows: &[&Row]) -> Vec<St
 /// The round trip of a flow's segment and its acknowledgement that wait for nothing.
 pub(crate) fn round_trip(setup: &Setup, flow: &FlowSetup) -> SimTime {
     let ack_size = flow.tcp().map_or(0, |tcp| tcp.ack_size);
-    let over = |hop: &HopSetup, bytes| {
-        hop.delay + hop.rate_bps.map_or(SimTime::ZERO, |rate| SimTime::to_transmit(bytes, rate))
-    };
-    let wireless = over(&setup.forward, setup.packet_size) + over(&setup.reverse, ack_size);
+    let wireless = setup.forward.transit(setup.packet_size) + setup.reverse.transit(ack_size);
     let wired = setup
         .wired
         .as_ref()
-        .map_or(SimTime::ZERO, |[there, back]| over(there, setup.packet_size) + over(back, ack_size));
+        .map_or(SimTime::ZERO, |[there, back]| there.transit(setup.packet_size) + back.transit(ack_size));
     wireless + wired + flow.access_delay * 2
 }
 
@@ -78,18 +81,78 @@ fn tcp_key(flow: &FlowSetup, key: &str) -> String {
     if flow.name.is_empty() { format!("tcp.{key}") } else { format!("flows.{}.tcp.{key}", flow.name) }
 }
 
-fn early_timeout(setup: &Setup, flow: &FlowSetup) -> Option<String> {
+/// The shortest timeout that a flow's TCP may use, and its key.
+fn shortest_timeout(flow: &FlowSetup) -> Option<(String, SimTime)> {
     let (key, shortest) = match flow.tcp()?.config.rto.rule {
         RtoRule::Fixed(timeout) => ("fixed", timeout),
         RtoRule::Estimated { min, initial, .. } if initial < min => ("initial", initial),
         RtoRule::Estimated { min, .. } => ("min", min),
     };
-    let key = tcp_key(flow, &format!("rto.{key}"));
+    Some((tcp_key(flow, &format!("rto.{key}")), shortest))
+}
+
+fn early_timeout(setup: &Setup, flow: &FlowSetup) -> Option<String> {
+    let (key, shortest) = shortest_timeout(flow)?;
     let delay = round_trip(setup, flow);
     (shortest <= delay).then(|| {
         format!(
             "{key} ({shortest}) is at or below the ACK delay ({delay}, the round trip without \
              queueing): segments may time out that were not lost"
+        )
+    })
+}
+
+/// The link may take so long to repeat a lost frame that TCP repeats its segment too (RFC 3366 section 3.2).
+fn slow_recovery(setup: &Setup, flow: &FlowSetup) -> Option<String> {
+    let (key, shortest) = shortest_timeout(flow)?;
+    let (link, recovery) = [("link", &setup.forward), ("reverse", &setup.reverse)]
+        .map(|(link, hop)| (link, hop.longest_recovery()))
+        .into_iter()
+        .max_by_key(|(_, recovery)| *recovery)?;
+    let longest = round_trip(setup, flow).saturating_add(recovery);
+    (recovery > SimTime::ZERO && shortest <= longest).then(|| {
+        format!(
+            "{key} ({shortest}) is at or below the time in which {link}.arq may still repeat a lost frame \
+             ({longest} with the round trip): segments may time out that were not lost"
+        )
+    })
+}
+
+/// A run outlasts the trace of a link.
+fn short_trace(setup: &Setup, hop: &HopSetup) -> Option<String> {
+    let (TraceSetup { schedule, key, .. }, StopRule::At(end)) = (hop.trace.as_ref()?, setup.end) else {
+        return None;
+    };
+    let lasts = schedule.lasts();
+    let consequence =
+        if schedule.repeats() { "it begins again" } else { "what holds then holds for the rest" };
+    (lasts > SimTime::ZERO && lasts < end)
+        .then(|| format!("{key} lasts {lasts} and a run {end}: {consequence}"))
+}
+
+/// A run outlasts the recorded losses of a channel.
+fn short_record(setup: &Setup, key: &str, hop: &HopSetup) -> Option<String> {
+    let (LossModel::Trace { losses, clock }, StopRule::At(end)) = (&hop.loss, setup.end) else {
+        return None;
+    };
+    let step = match clock {
+        Clock::Slot(step) => *step,
+        // The most that there can be.
+        Clock::Transmission => hop.frames.map_or(setup.slot, |frames| frames.frame_time),
+    };
+    let (packets, steps) = (losses.trace.packets(), end / step);
+    (packets < steps).then(|| {
+        format!("{key}.file holds {packets} packets and a run has up to {steps}: the record begins again")
+    })
+}
+
+/// How long a record is, it does not say.
+fn open_record(key: &str, hop: &HopSetup) -> Option<String> {
+    let LossModel::Trace { losses, .. } = &hop.loss else { return None };
+    losses.packets_assumed.then(|| {
+        format!(
+            "{key}.file does not say how many packets there were: it is taken to end with its last loss (add a \
+             line \"# packets N\")"
         )
     })
 }
@@ -137,20 +200,32 @@ fn died(rows: &[&Row]) -> Option<String> {
     })
 }
 
+/// A record is the same in every run: where nothing else is drawn, the runs say nothing of the spread.
+fn equal_runs(setup: &Setup, rows: &[&Row]) -> Option<String> {
+    let is_record = matches!(setup.forward.loss, LossModel::Trace { .. }) || setup.forward.trace.is_some();
+    let [first, others @ ..] = rows else { return None };
+    let are_equal = !others.is_empty() && others.iter().all(|row| row.metrics == first.metrics);
+    (is_record && are_equal).then(|| {
+        format!("all {} runs are equal, nothing in them is random: intervals of 0 mean nothing", rows.len())
+    })
+}
+
 /// `rate` names the metric that counts the losses of the channel `key`.
 fn without_effect(key: &str, loss: &LossModel, rate: &str, rows: &[&Row]) -> Option<String> {
     let lossless = |row: &&Row| row.metrics.get(rate).is_some_and(|rate| rate == 0.0);
-    (loss.may_lose() && !rows.is_empty() && rows.iter().all(lossless)).then(|| {
+    // Losses of a table come with its rates, which have an effect.
+    let may_lose = loss.may_lose() && !matches!(loss, LossModel::Table(_));
+    (may_lose && !rows.is_empty() && rows.iter().all(lossless)).then(|| {
         let runs = if rows.len() == 1 { "the run".to_owned() } else { format!("any of {} runs", rows.len()) };
         format!("{key} had no effect on the outcome: nothing was lost in {runs}")
     })
 }
 
-fn unfinished(stop: StopRule, rows: &[&Row]) -> Option<String> {
+fn unfinished(stop: PlanStop, rows: &[&Row]) -> Option<String> {
     let done = rows.len() as u64;
     match stop {
-        StopRule::Runs(runs) => (done < runs).then(|| format!("interrupted after {done} of {runs} runs")),
-        StopRule::Precision { relative, max_runs } => {
+        PlanStop::Runs(runs) => (done < runs).then(|| format!("interrupted after {done} of {runs} runs")),
+        PlanStop::Precision { relative, max_runs } => {
             let values: Vec<f64> = rows.iter().map(|row| precision_metric(row)).collect();
             if stop.is_met(&values) {
                 return None;

@@ -62,6 +62,15 @@ fn without_losses_every_slot_carries_a_new_packet() {
         "cycle_deviation_slots",
         "truncation_error",
         "states",
+        // Of links with frames.
+        "residual_frame_error_rate",
+        "frame_transmissions_per_frame",
+        "rlp_throughput_bps",
+        "hol_delay_mean_s",
+        "hol_delay_p50_s",
+        "hol_delay_p95_s",
+        "hol_delay_p99_s",
+        "packets_lost",
         // Where packets wait; of flows with an end; of several flows.
         "rtt_p50_s",
         "rtt_p95_s",

@@ -83,8 +83,8 @@ fn dumbbell(case: &str, segments: u64) -> Network {
     Network {
         flows: (0..count).map(flow).collect(),
         arrivals: Vec::new(),
-        forward: vec![link(queue)],
-        reverse: vec![link(Queue::DropTail(None))],
+        forward: vec![link(queue).into()],
+        reverse: vec![link(Queue::DropTail(None)).into()],
         gate: SenderGate::Queue,
         measures_delays: false,
         warmup: SimTime::ZERO,

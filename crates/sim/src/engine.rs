@@ -270,7 +270,7 @@ impl<O: Observer, C: Capture, L: Layout> Engine<O, C, L> {
     }
 
     /// The books since the start.
-    fn books(&self) -> Warm {
+    fn books(&mut self) -> Warm {
         Warm {
             at: self.net.now,
             flows: self.flows.iter().map(Flow::totals).collect(),
@@ -308,8 +308,8 @@ impl<O: Observer, C: Capture, L: Layout> Engine<O, C, L> {
             duration,
             flows,
             arrivals: self.groups.into_iter().map(|group| group.statistics).collect(),
-            forward: link_reports(&self.net.forward, &warm.forward, now, duration),
-            reverse: link_reports(&self.net.reverse, &warm.reverse, now, duration),
+            forward: link_reports(&mut self.net.forward, &warm.forward, now, duration),
+            reverse: link_reports(&mut self.net.reverse, &warm.reverse, now, duration),
             stalled,
         }
     }
@@ -317,15 +317,15 @@ impl<O: Observer, C: Capture, L: Layout> Engine<O, C, L> {
 
 /// What each link did in `duration` since `warm`.
 fn link_reports<P, L: Layout>(
-    path: &Path<P, L>,
+    path: &mut Path<P, L>,
     warm: &[LinkBooks],
     now: SimTime,
     duration: SimTime,
 ) -> Vec<LinkReport> {
-    let report = |(link, warm): (&PathLink<L::Link>, &LinkBooks)| {
-        LinkReport::new(&link.books(now), warm, link.rate_bps(), duration)
+    let report = |(link, warm): (&mut PathLink<L::Link>, &LinkBooks)| {
+        LinkReport::new(&link.books(now), warm, link.occupancy(), duration)
     };
-    path.links.iter().zip(warm).map(report).collect()
+    path.links.iter_mut().zip(warm).map(report).collect()
 }
 
 #[cfg(test)]
@@ -377,8 +377,8 @@ mod tests {
                 rate_per_s: 100.0,
                 segments: Distribution::Exponential { mean: 3.0 },
             }],
-            forward: vec![link()],
-            reverse: vec![link()],
+            forward: vec![link().into()],
+            reverse: vec![link().into()],
             gate: SenderGate::Queue,
             measures_delays: false,
             warmup: SimTime::ZERO,

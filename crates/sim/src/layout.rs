@@ -8,7 +8,10 @@
 use crate::flow::Flow;
 use crate::path::{DelayLine, PathLink, Ticket};
 use crossfade_core::SimTime;
-use crossfade_link::{Departure, Hop, HopConfig, Link, LinkConfig, LinkStatistics, Push, Queue, QueueError};
+use crossfade_link::arq::ArqStatistics;
+use crossfade_link::{
+    AnyLinkConfig, Departure, Hop, HopConfig, Link, LinkConfig, LinkError, LinkStatistics, Push, Queue,
+};
 use std::ops::{Deref, DerefMut};
 
 /// A choice of tables.
@@ -78,16 +81,23 @@ impl<T, const N: usize> Extend<T> for Places<T, N> {
 
 /// A link that is made of its configuration.
 pub(crate) trait PathLinkKind: Link<Ticket> + Sized {
-    fn build(config: LinkConfig) -> Result<Self, QueueError>;
+    fn build(config: AnyLinkConfig) -> Result<Self, LinkError>;
 
     /// When the transmitter has sent everything it holds, where that is known.
     fn idle_at(&self) -> Option<SimTime>;
 }
 
 impl PathLinkKind for Hop<Ticket> {
-    fn build(config: LinkConfig) -> Result<Self, QueueError> {
-        let LinkConfig { rate_bps, delay, queue, loss } = config;
-        let Queue::DropTail(queue_limit) = queue else { unreachable!("a hop is drop-tail") };
+    fn build(config: AnyLinkConfig) -> Result<Self, LinkError> {
+        let AnyLinkConfig::Constant(LinkConfig {
+            rate_bps,
+            delay,
+            queue: Queue::DropTail(queue_limit),
+            loss,
+        }) = config
+        else {
+            unreachable!("a hop is drop-tail and of constant rate")
+        };
         Ok(Self::new(HopConfig { rate_bps, delay, queue_limit, loss }))
     }
 
@@ -104,9 +114,11 @@ pub(crate) enum AnyLink {
 }
 
 impl PathLinkKind for AnyLink {
-    fn build(config: LinkConfig) -> Result<Self, QueueError> {
-        Ok(match config.queue {
-            Queue::DropTail(_) => Self::Hop(Hop::build(config)?),
+    fn build(config: AnyLinkConfig) -> Result<Self, LinkError> {
+        Ok(match config {
+            AnyLinkConfig::Constant(LinkConfig { queue: Queue::DropTail(_), .. }) => {
+                Self::Hop(Hop::build(config)?)
+            }
             _ => Self::Other(config.build()?),
         })
     }
@@ -144,10 +156,23 @@ impl Link<Ticket> for AnyLink {
         }
     }
 
+    fn catch_up(&mut self, now: SimTime) {
+        match self {
+            Self::Hop(hop) => hop.catch_up(now),
+            Self::Other(link) => link.catch_up(now),
+        }
+    }
+
     fn statistics(&self) -> &LinkStatistics {
         match self {
             Self::Hop(hop) => hop.statistics(),
             Self::Other(link) => link.statistics(),
+        }
+    }
+    fn arq_statistics(&self) -> Option<&ArqStatistics> {
+        match self {
+            Self::Hop(hop) => hop.arq_statistics(),
+            Self::Other(link) => link.arq_statistics(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::workload::{Distribution, OnOff};
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::{LinkConfig, Queue, QueueError};
+use crossfade_link::{AnyLinkConfig, LinkConfig, LinkError, Queue};
 use crossfade_transport::TcpConfig;
 use crossfade_transport::congestion::CongestionControl;
 use std::fmt;
@@ -112,9 +112,9 @@ pub struct Network {
     /// Flows that come and go.
     pub arrivals: Vec<Arrivals>,
     /// The way of the data: one link or more, one after the other.
-    pub forward: Vec<LinkConfig>,
+    pub forward: Vec<AnyLinkConfig>,
     /// The way of the acknowledgements, from the receivers to the senders.
-    pub reverse: Vec<LinkConfig>,
+    pub reverse: Vec<AnyLinkConfig>,
     /// How senders meet the first link.
     pub gate: SenderGate,
     /// Whether to measure how the round trips and one-way delays of each flow are distributed, not only
@@ -134,8 +134,8 @@ pub struct Network {
 #[error("{0}")]
 pub struct NetworkError(pub(crate) String);
 
-impl From<QueueError> for NetworkError {
-    fn from(error: QueueError) -> Self {
+impl From<LinkError> for NetworkError {
+    fn from(error: LinkError) -> Self {
         Self(error.to_string())
     }
 }
@@ -171,11 +171,11 @@ impl Network {
         let has_one_sender = self.arrivals.is_empty()
             && matches!(&self.flows[..], [FlowConfig { source: Source::Tcp(_), carriage, .. }]
                 if carriage.sender_access == SimTime::ZERO)
-            && matches!(self.forward[0].queue, Queue::DropTail(_));
+            && is_hop(&self.forward[0]);
         if self.gate == SenderGate::Slot && !has_one_sender {
             return error(
                 "gate = slot: must be queue unless there is one TCP flow, without sender_access, and the \
-                 first link is drop-tail",
+                 first link is drop-tail and of constant rate",
             );
         }
         Ok(())
@@ -183,13 +183,17 @@ impl Network {
 
     /// Whether it is one flow over one drop-tail hop each way, and no more.
     pub(crate) fn is_single_hop(&self) -> bool {
-        let is_hop = |links: &[LinkConfig]| matches!(links, [LinkConfig { queue: Queue::DropTail(_), .. }]);
         let is_near = |flow: &FlowConfig| {
             flow.carriage.sender_access == SimTime::ZERO && flow.carriage.receiver_access == SimTime::ZERO
         };
         self.arrivals.is_empty()
             && matches!(&self.flows[..], [flow] if is_near(flow))
-            && is_hop(&self.forward)
-            && is_hop(&self.reverse)
+            && matches!(&self.forward[..], [link] if is_hop(link))
+            && matches!(&self.reverse[..], [link] if is_hop(link))
     }
+}
+
+/// Whether a link knows a packet's fate as it takes it.
+fn is_hop(link: &AnyLinkConfig) -> bool {
+    matches!(link, AnyLinkConfig::Constant(LinkConfig { queue: Queue::DropTail(_), .. }))
 }

@@ -92,8 +92,8 @@ impl From<OneHop> for Network {
         Self {
             flows: vec![FlowConfig { name: String::new(), source, carriage, start: SimTime::ZERO }],
             arrivals: Vec::new(),
-            forward: vec![link(forward)],
-            reverse: vec![link(reverse)],
+            forward: vec![link(forward).into()],
+            reverse: vec![link(reverse).into()],
             measures_delays: false,
             gate,
             warmup,

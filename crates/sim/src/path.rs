@@ -4,7 +4,9 @@
 
 use crate::layout::{Layout, PathLinkKind};
 use crossfade_core::SimTime;
-use crossfade_link::{Departure, LinkConfig, LinkStatistics, Push, QueueError};
+use crossfade_link::arq::ArqStatistics;
+use crossfade_link::trace::Schedule;
+use crossfade_link::{AnyLinkConfig, Departure, LinkError, LinkStatistics, Push};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Index;
 
@@ -168,21 +170,41 @@ impl DelayLine {
 
 /// What a link has counted, and how long it will take to send what it holds.
 pub(crate) struct LinkBooks {
+    pub(crate) at: SimTime,
     pub(crate) counts: LinkStatistics,
+    pub(crate) arq: Option<ArqStatistics>,
     pub(crate) to_send: SimTime,
+}
+
+/// How long a link is busy with what it counts.
+#[derive(Clone, Debug)]
+pub(crate) enum Occupancy {
+    /// No time at all.
+    None,
+    /// Each packet takes its bits, at this rate in bit/s.
+    Packets(f64),
+    /// Each frame takes this time.
+    Frames(SimTime),
+    /// Each packet takes its bits of what can be sent.
+    Schedule(Schedule),
 }
 
 /// A link of a path with its place in the queue of events.
 pub(crate) struct PathLink<K> {
     link: K,
-    rate_bps: Option<f64>,
+    occupancy: Occupancy,
     /// The event that counts; others still in the queue are ignored. [`SimTime::MAX`] if there is none.
     event_at: SimTime,
 }
 
 impl<K: PathLinkKind> PathLink<K> {
-    fn new(config: LinkConfig) -> Result<Self, QueueError> {
-        Ok(Self { rate_bps: config.rate_bps, link: K::build(config)?, event_at: SimTime::MAX })
+    fn new(config: AnyLinkConfig) -> Result<Self, LinkError> {
+        let occupancy = match &config {
+            AnyLinkConfig::Constant(config) => config.rate_bps.map_or(Occupancy::None, Occupancy::Packets),
+            AnyLinkConfig::Arq(config) => Occupancy::Frames(config.frame_time()),
+            AnyLinkConfig::Trace(config) => Occupancy::Schedule(config.schedule.clone()),
+        };
+        Ok(Self { occupancy, link: K::build(config)?, event_at: SimTime::MAX })
     }
 
     #[inline]
@@ -221,13 +243,19 @@ impl<K: PathLinkKind> PathLink<K> {
         self.link.idle_at()
     }
 
-    pub(crate) fn rate_bps(&self) -> Option<f64> {
-        self.rate_bps
+    pub(crate) fn occupancy(&self) -> &Occupancy {
+        &self.occupancy
     }
 
-    pub(crate) fn books(&self, now: SimTime) -> LinkBooks {
+    pub(crate) fn books(&mut self, now: SimTime) -> LinkBooks {
+        self.link.catch_up(now);
         let to_send = self.idle_at().map_or(SimTime::ZERO, |idle_at| idle_at.saturating_sub(now));
-        LinkBooks { counts: self.link.statistics().clone(), to_send }
+        LinkBooks {
+            at: now,
+            counts: self.link.statistics().clone(),
+            arq: self.link.arq_statistics().cloned(),
+            to_send,
+        }
     }
 }
 
@@ -245,9 +273,9 @@ pub(crate) struct Path<P, L: Layout> {
 impl<P, L: Layout> Path<P, L> {
     pub(crate) fn new(
         entries: &[SimTime],
-        links: Vec<LinkConfig>,
+        links: Vec<AnyLinkConfig>,
         exits: &[SimTime],
-    ) -> Result<Self, QueueError> {
+    ) -> Result<Self, LinkError> {
         let lines =
             |delays: &[SimTime]| delays.iter().map(|&delay| DelayLine::new(delay)).collect::<Vec<_>>().into();
         let links: Result<Vec<_>, _> = links.into_iter().map(PathLink::new).collect();
@@ -260,8 +288,8 @@ impl<P, L: Layout> Path<P, L> {
     }
 
     /// What each link has counted so far.
-    pub(crate) fn books(&self, now: SimTime) -> Vec<LinkBooks> {
-        self.links.iter().map(|link| link.books(now)).collect()
+    pub(crate) fn books(&mut self, now: SimTime) -> Vec<LinkBooks> {
+        self.links.iter_mut().map(|link| link.books(now)).collect()
     }
 }
 

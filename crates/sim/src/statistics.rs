@@ -1,8 +1,9 @@
 //! What a run counted.
 
-use crate::path::LinkBooks;
+use crate::path::{LinkBooks, Occupancy};
 use crossfade_core::{DelayHistogram, SimTime, jain_fairness};
 use crossfade_link::LinkStatistics;
+use crossfade_link::arq::ArqStatistics;
 
 /// What was counted of one flow, or of several together, after the warm-up.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -161,23 +162,42 @@ pub struct ArrivalStatistics {
 pub struct LinkReport {
     /// What the link counted.
     pub counts: LinkStatistics,
+    /// What it counted of its frames, if it sends packets as frames.
+    pub arq: Option<ArqStatistics>,
     /// The mean number of packets in the queue (Little's law).
     pub queue_mean_packets: f64,
-    /// The share of the time in which the link was sending; `None` without a rate.
+    /// The share of the time in which the link was sending packets, or frames with a payload; `None` without
+    /// a rate.
     pub utilisation: Option<f64>,
 }
 
 impl LinkReport {
     /// The report of what a link did from `warm` to `end`.
-    pub(crate) fn new(end: &LinkBooks, warm: &LinkBooks, rate_bps: Option<f64>, duration: SimTime) -> Self {
+    pub(crate) fn new(end: &LinkBooks, warm: &LinkBooks, occupancy: &Occupancy, duration: SimTime) -> Self {
         let counts = end.counts.since(&warm.counts);
-        let utilisation = rate_bps.map(|rate| {
+        let arq = end.arq.as_ref().zip(warm.arq.as_ref()).map(|(end, warm)| end.since(warm));
+        let taken_bits = counts.transmitted_bytes as f64 * 8.0;
+        let seconds = duration.as_secs_f64();
+        let utilisation = match occupancy {
+            Occupancy::None => None,
             // Counted are packets that the link has taken; some of them are yet to be sent.
-            let taken_s = counts.transmitted_bytes as f64 * 8.0 / rate;
-            (taken_s + warm.to_send.as_secs_f64() - end.to_send.as_secs_f64()) / duration.as_secs_f64()
-        });
-        Self { queue_mean_packets: counts.queue_mean_packets(duration), utilisation, counts }
+            Occupancy::Packets(rate_bps) => Some(
+                (taken_bits / rate_bps + warm.to_send.as_secs_f64() - end.to_send.as_secs_f64()) / seconds,
+            ),
+            // A frame, or a packet, is counted whole as it begins.
+            Occupancy::Frames(frame_time) => arq.as_ref().and_then(|arq| {
+                let frames = (arq.frames + arq.retransmissions) as f64;
+                share(frames * frame_time.as_secs_f64(), seconds)
+            }),
+            Occupancy::Schedule(schedule) => share(taken_bits, schedule.capacity_bits(warm.at, end.at)),
+        };
+        Self { queue_mean_packets: counts.queue_mean_packets(duration), utilisation, counts, arq }
     }
+}
+
+/// A share of what there is, if there is anything.
+fn share(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| (part / whole).min(1.0))
 }
 
 /// What was counted after the warm-up.

@@ -2,7 +2,9 @@
 
 use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{EventKind, EventRecord, RunSeed, SimTime};
-use crossfade_link::{CoDelConfig, FqCoDelConfig, HopConfig, LinkConfig, Queue, QueueLimit, RedConfig};
+use crossfade_link::{
+    AnyLinkConfig, CoDelConfig, FqCoDelConfig, HopConfig, LinkConfig, Queue, QueueLimit, RedConfig,
+};
 use crossfade_sim::{
     Arrivals, Capture, Carriage, Distribution, FlowConfig, Interrupted, Network, NetworkStatistics, OnOff,
     OneHop, SenderGate, SimulationError, Source, StopRule, Tcp, run, simulate,
@@ -61,8 +63,14 @@ fn udp_flow(on_off: OnOff) -> FlowConfig {
 
 const STEADY: OnOff = OnOff { rate_bps: 8e6, on_s: Distribution::Fixed(1.0), off_s: None };
 
-fn link(rate_bps: Option<f64>, delay: SimTime, queue: Queue) -> LinkConfig {
-    LinkConfig { rate_bps, delay, queue, loss: Box::new(Lossless) }
+fn link(rate_bps: Option<f64>, delay: SimTime, queue: Queue) -> AnyLinkConfig {
+    LinkConfig { rate_bps, delay, queue, loss: Box::new(Lossless) }.into()
+}
+
+/// A link made by [`link`].
+fn constant(link: &mut AnyLinkConfig) -> &mut LinkConfig {
+    let AnyLinkConfig::Constant(config) = link else { panic!("a link of constant rate") };
+    config
 }
 
 /// Over 10 Mbit/s and 20 ms each way.
@@ -118,7 +126,7 @@ fn a_path_in_pieces_is_as_long_as_the_whole() {
     let mut flow = tcp_flow(config, MS * 3);
     flow.carriage.receiver_access = MS * 4;
     pieces.flows = vec![flow];
-    pieces.forward[0].delay = MS * 6;
+    constant(&mut pieces.forward[0]).delay = MS * 6;
     pieces.forward.push(link(None, MS * 7, Queue::DropTail(None)));
     pieces.reverse = vec![link(None, MS * 13, Queue::DropTail(None))];
     pieces.warmup = MS * 1000;
@@ -142,8 +150,8 @@ fn a_small_file_takes_the_rounds_of_slow_start() {
             let config = tcp(flavour, Variant::Sack, 10_000, Some(segments));
             let mut network = network(vec![tcp_flow(config, MS * 5)], None, StopRule::At(MS * 10_000));
             // Without a rate, what is sent together arrives together.
-            network.forward[0].rate_bps = None;
-            network.reverse[0].rate_bps = None;
+            constant(&mut network.forward[0]).rate_bps = None;
+            constant(&mut network.reverse[0]).rate_bps = None;
             network.flows[0].start = MS * 100;
             let flow = run_network(network).flows.remove(0);
             assert_eq!(flow.completion_time, Some(MS * (50 * (rounds - 1) + 25)), "{segments}, {flavour:?}");
@@ -174,8 +182,8 @@ fn reno_gives_more_to_who_is_nearer() {
     let config = tcp(Flavour::Rfc, Variant::NewReno, 1000, None);
     let flows = vec![tcp_flow(config, SimTime::ZERO), tcp_flow(config, MS * 60)];
     let loss = |network: &mut Network| {
-        network.forward[0].loss = Box::new(Iid::new(0.01, stream("channel.dl", 1)).unwrap());
-        network.forward[0].rate_bps = Some(100e6);
+        constant(&mut network.forward[0]).loss = Box::new(Iid::new(0.01, stream("channel.dl", 1)).unwrap());
+        constant(&mut network.forward[0]).rate_bps = Some(100e6);
     };
     let mut lossy = network(flows.clone(), None, StopRule::At(MS * 400_000));
     loss(&mut lossy);
@@ -204,7 +212,7 @@ fn poisson_packets_wait_as_pollaczek_and_khinchine_say() {
             rate_per_s: load / service,
             segments: Distribution::Fixed(1.0),
         }];
-        network.reverse[0].rate_bps = None;
+        constant(&mut network.reverse[0]).rate_bps = None;
         let statistics = run_network(network);
         let arrivals = &statistics.arrivals[0];
         let expected = 499.0 * load / service;
@@ -264,7 +272,7 @@ fn datagrams_arrive_at_their_rate_or_are_dropped() {
     // 20.
     for (rate, delivered, delay) in [(10e6, 10_000.0, 0.0208), (4e6, 5_000.0, 0.020 + 21.0 * 0.002)] {
         let mut network = network(vec![udp_flow(STEADY)], Some(20), StopRule::At(MS * 11_000));
-        network.forward[0].rate_bps = Some(rate);
+        constant(&mut network.forward[0]).rate_bps = Some(rate);
         network.warmup = MS * 1000;
         let statistics = run_network(network);
         let flow = &statistics.flows[0];
@@ -297,7 +305,7 @@ fn a_queue_that_marks_spares_the_losses() {
     config.rfc.ecn = true;
     let mut network = network(vec![tcp_flow(config, SimTime::ZERO)], None, StopRule::At(MS * 60_000));
     let codel = CoDelConfig { ecn: true, ..CoDelConfig::default() };
-    network.forward[0].queue = Queue::CoDel(codel, QueueLimit::Packets(1000));
+    constant(&mut network.forward[0]).queue = Queue::CoDel(codel, QueueLimit::Packets(1000));
     let mut events: Vec<EventRecord> = Vec::new();
     let statistics = simulate(network, &mut events, (), &AtomicBool::new(false)).unwrap();
     let flow = &statistics.flows[0];
@@ -318,8 +326,8 @@ fn a_flow_has_its_own_window_rule() {
     let mut flows = vec![tcp_flow(reno, SimTime::ZERO), tcp_flow(reno, SimTime::ZERO)];
     flows[0].source = Source::Tcp(Tcp { config: reno, congestion: Some(Arc::new(cubic)) });
     let mut network = network(flows, Some(500), StopRule::At(MS * 200_000));
-    network.forward[0].rate_bps = Some(50e6);
-    network.forward[0].delay = MS * 60;
+    constant(&mut network.forward[0]).rate_bps = Some(50e6);
+    constant(&mut network.forward[0]).delay = MS * 60;
     let statistics = run_network(network);
     assert!(share(&statistics, 0) > 1.5 * share(&statistics, 1), "CUBIC is the faster at large windows");
 }
@@ -383,7 +391,7 @@ fn a_capture_sees_what_the_senders_send_and_get() {
     let flow = tcp_flow(tcp(Flavour::Rfc, Variant::Sack, 100, None), MS * 2);
     let build = || {
         let mut network = network(vec![flow.clone(), udp_flow(STEADY)], Some(20), StopRule::At(MS * 5_000));
-        network.reverse[0].loss = Box::new(Iid::new(0.1, stream("channel.ul", 1)).unwrap());
+        constant(&mut network.reverse[0]).loss = Box::new(Iid::new(0.1, stream("channel.ul", 1)).unwrap());
         network
     };
     let mut interface = Interface::default();
@@ -533,14 +541,14 @@ proptest! {
         reverse in prop::collection::vec(any_link(), 1..3),
         comes in any::<bool>(), seed in any::<u64>(),
     ) {
-        let links = |links: &[(Option<f64>, u64, Queue, f64)], way: &str| -> Vec<LinkConfig> {
+        let links = |links: &[(Option<f64>, u64, Queue, f64)], way: &str| -> Vec<AnyLinkConfig> {
             links.iter().enumerate().map(|(i, (rate_bps, delay, queue, p_e))| LinkConfig {
                 rate_bps: *rate_bps,
                 delay: SimTime::from_micros(*delay),
                 queue: queue.clone(),
                 loss: Box::new(Iid::new(*p_e, stream(&format!("channel.{way}.{i}"), seed)).unwrap())
                     as Box<dyn LossProcess>,
-            }).collect()
+            }.into()).collect()
         };
         let arrivals = Arrivals {
             name: "files".to_owned(),
@@ -617,7 +625,7 @@ fn a_link_counts_what_it_sends_not_what_it_holds() {
     // 16 Mbit/s into 8 Mbit/s: half of it is still in the queue at the end.
     let overload = OnOff { rate_bps: 16e6, ..STEADY };
     let mut network = network(vec![udp_flow(overload)], None, StopRule::At(MS * 11_000));
-    network.forward[0].rate_bps = Some(8e6);
+    constant(&mut network.forward[0]).rate_bps = Some(8e6);
     network.warmup = MS * 1000;
     let statistics = run_network(network);
     let link = &statistics.forward[0];

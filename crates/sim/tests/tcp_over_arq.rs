@@ -1,41 +1,27 @@
 //! TCP over the radio link protocol of IS-99: the experiment of Chockalingam and Bao ("Performance of TCP/RLP
-//! protocol stack on correlated fading DS-CDMA wireless links", 2000), sender and link in a loop of their
-//! own.
+//! protocol stack on correlated fading DS-CDMA wireless links", 2000).
 //!
 //! Compared with an independent implementation of the same readings, whose throughputs have a standard error
 //! of 50 bit/s at most.
 
-use crossfade_channel::{Clock, Iid, LossProcess, MarkovLoss, TwoStateMarkov};
+use crossfade_channel::{Clock, Iid, LossProcess, Lossless, MarkovLoss, TwoStateMarkov};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::arq::{
     ArqLinkConfig, ArqProtocol, FrameClock, FrameHeader, HeaderCompression, Packing, Reading, ReverseConfig,
     SegmentationConfig,
 };
-use crossfade_link::{Departure, Link, Packet};
-use crossfade_transport::{
-    Flavour, Receiver, RfcConfig, RtoConfig, RtoRule, Segment, Sender, TcpConfig, Variant,
-};
+use crossfade_link::{AnyLinkConfig, LinkConfig, Queue};
+use crossfade_sim::{Carriage, FlowConfig, Network, SenderGate, Source, StopRule, Tcp, simulate};
+use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
+use std::sync::atomic::AtomicBool;
 
 const MS: SimTime = SimTime::from_millis(1);
 const SLOT: SimTime = SimTime::from_millis(20);
 const SECONDS: u64 = 3000;
 const RUNS: u64 = 10;
 
-/// A segment of so many bytes of data.
-struct Tcp(Segment, u32);
-
-impl Packet for Tcp {
-    fn bytes(&self) -> u32 {
-        self.1 + 40
-    }
-
-    fn flow(&self) -> u32 {
-        0
-    }
-}
-
 /// 20 octets in 20 ms at 9600 bit/s; the NAK takes a slot, as its answer does.
-fn link(reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>, run: u64) -> Box<dyn Link<Tcp> + Send> {
+fn link(reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>, run: u64) -> AnyLinkConfig {
     let stream = RunSeed { seed: 1, run }.stream("channel.dl");
     let loss: Box<dyn LossProcess> = match fd_t {
         None => Box::new(Iid::new(p_e, stream).unwrap()),
@@ -61,8 +47,7 @@ fn link(reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>, run: u64) -> Box<
         reverse: ReverseConfig::ideal(SLOT),
         protocol: ArqProtocol::RlpIs99(reading.config(n)),
     }
-    .build()
-    .unwrap()
+    .into()
 }
 
 /// TCP throughput in bit/s of Tahoe with a window of four segments of 536 bytes, and of the link;
@@ -85,37 +70,35 @@ fn throughput_of(mss: u32, reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>
         segments: None,
         rfc: RfcConfig::default(),
     };
-    let (mut sender, mut receiver) = (Sender::new(&tcp), Receiver::new(&tcp));
-    let mut link = link(reading, n, p_e, fd_t, run);
-    let (mut now, end) = (SimTime::ZERO, MS * 1000 * SECONDS);
-    loop {
-        while let Some(segment) = sender.poll_transmit(now) {
-            link.push(now, Tcp(segment, mss));
-        }
-        let timeout = sender.next_timeout().unwrap_or(SimTime::MAX).max(now);
-        let event = link.next_event().unwrap_or(SimTime::MAX);
-        now = timeout.min(event);
-        if now > end {
-            break;
-        }
-        // What arrives is seen before a timer expires.
-        if event > timeout {
-            sender.on_timeout(now);
-            continue;
-        }
-        while let Some(departure) = link.advance(now) {
-            let Departure::Arrived(Tcp(segment, _)) = departure else { continue };
-            if let Some(ack) = receiver.on_segment(now, &segment, false).ack {
-                sender.on_ack(now, &ack);
-            }
-            while let Some(segment) = sender.poll_transmit(now) {
-                link.push(now, Tcp(segment, mss));
-            }
-        }
-    }
+    let back = LinkConfig {
+        rate_bps: None,
+        delay: SimTime::ZERO,
+        queue: Queue::DropTail(None),
+        loss: Box::new(Lossless),
+    };
+    let carriage = Carriage {
+        packet_size: mss + 40,
+        ack_size: 40,
+        sack_block_size: 8,
+        sender_access: SimTime::ZERO,
+        receiver_access: SimTime::ZERO,
+    };
+    let source = Source::Tcp(Tcp { config: tcp, congestion: None });
+    let network = Network {
+        flows: vec![FlowConfig { name: String::new(), source, carriage, start: SimTime::ZERO }],
+        arrivals: Vec::new(),
+        forward: vec![link(reading, n, p_e, fd_t, run)],
+        reverse: vec![back.into()],
+        gate: SenderGate::Queue,
+        measures_delays: false,
+        warmup: SimTime::ZERO,
+        stop: StopRule::At(MS * 1000 * SECONDS),
+        seed: RunSeed { seed: 1, run },
+    };
+    let statistics = simulate(network, (), (), &AtomicBool::new(false)).unwrap();
     let bits_per_s = |units: u64, bytes: u32| units as f64 * f64::from(bytes) * 8.0 / SECONDS as f64;
-    let frames = link.arq_statistics().unwrap().frames_delivered;
-    (bits_per_s(receiver.rcv_nxt(), mss), bits_per_s(frames, 20))
+    let frames = statistics.forward[0].arq.as_ref().unwrap().frames_delivered;
+    (bits_per_s(statistics.flows[0].segments_in_order, mss), bits_per_s(frames, 20))
 }
 
 /// The mean TCP throughput of ten runs and its standard error.

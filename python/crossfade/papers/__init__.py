@@ -7,7 +7,7 @@ from typing import Protocol
 
 from crossfade.api import Values
 from crossfade.errors import ScenarioError
-from crossfade.papers import tcp_markov
+from crossfade.papers import tcp_markov, tcp_rlp
 from crossfade.papers.options import Options
 from crossfade.papers.verdicts import Outcome, Verdict, verdict_table
 from crossfade.store import Cache, open_cache
@@ -32,7 +32,7 @@ class Paper(Protocol):
         ...
 
 
-PAPERS: dict[str, Paper] = {module.KEY: module for module in (tcp_markov,)}
+PAPERS: dict[str, Paper] = {module.KEY: module for module in (tcp_markov, tcp_rlp)}
 
 
 def find(key: str) -> Paper:

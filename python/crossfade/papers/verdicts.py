@@ -11,10 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import reduce
+from operator import add, neg
 from typing import Any, Literal
 
-from crossfade.intervals import mean_and_interval
+from crossfade import paired
 from crossfade.results import format_estimate
 from crossfade.tables import Cell, Table
 
@@ -24,17 +25,17 @@ Curve = Mapping[str, Cell]
 
 @dataclass(frozen=True)
 class Sample:
-    """One point of a figure: its columns, and the throughput of every run, or the exact one alone."""
+    """One point of a figure: its columns, and the metric in every run, or the exact one alone."""
 
     columns: Mapping[str, Cell]
     p_e: float
     runs: Sequence[float]
     is_exact: bool = False
 
-    def estimate(self) -> tuple[float, float]:
-        """The throughput and its interval: none where it is exact, without end from a single run."""
-        value, ci95 = mean_and_interval(self.runs)
-        return value, 0.0 if self.is_exact else math.inf if ci95 is None else ci95
+    @property
+    def by_run(self) -> paired.Sample:
+        """The values by run."""
+        return paired.Sample(dict(enumerate(self.runs)), self.is_exact)
 
 
 @dataclass(frozen=True)
@@ -121,35 +122,53 @@ def judge(claim: Mapping[str, Any], check: Callable[[Mapping[str, Any]], list[Ou
     return Verdict(claim=claim["id"], outcomes=outcomes, **texts)
 
 
-def above(
-    samples: Sequence[Sample],
-    plus: Sequence[Curve],
-    minus: Sequence[Curve],
-    margin: float,
-    p_e: tuple[float, float],
+def compare(
+    check: Mapping[str, Any], samples: Sequence[Sample], plus: Sequence[Curve], minus: Sequence[Curve]
 ) -> list[Outcome]:
-    """At every P_E of a range: the curves ``plus`` less ``minus`` give more than ``margin``."""
+    """A check on curves: the sum of those in ``plus`` less the sum of those in ``minus`` at each P_E.
+
+    ``p_e`` narrows the range; ``level`` is taken off the difference; ``relative`` gives it as a share of the
+    first curve of ``minus``.
+    """
+    match check["kind"]:
+        case "above":
+            return above(_differences(check, samples, plus, minus), check["margin"])
+        case "within":
+            return within(_differences(check, samples, plus, minus), check["tolerance"])
+        case "identical":
+            return identical(samples, plus[0], minus[0])
+        case "crossing":
+            return crossing_ratio(samples, plus[0], minus[0], check["level"], tuple(check["between"]))
+        case "crosses":
+            return crosses(samples, plus[0], minus[0], tuple(check["between"]))
+    raise ValueError(f"no such kind of check: {check['kind']}")
+
+
+def above(differences: Sequence[Difference], margin: float) -> list[Outcome]:
+    """Each is more than ``margin``."""
     outcomes = []
-    for where, value, ci95 in _differences(samples, plus, minus, p_e):
+    for where, value, ci95 in differences:
         holds = True if value - ci95 > margin else False if value + ci95 <= margin else None
         outcomes.append(Outcome(where, value, ci95, holds, value - ci95 - margin))
     return outcomes
 
 
-def within(
-    samples: Sequence[Sample],
-    plus: Sequence[Curve],
-    minus: Sequence[Curve],
-    tolerance: float,
-    p_e: tuple[float, float],
-) -> list[Outcome]:
-    """At every P_E of a range: the curves ``plus`` less ``minus`` are within ``tolerance`` of 0."""
+def within(differences: Sequence[Difference], tolerance: float) -> list[Outcome]:
+    """Each is within ``tolerance`` of 0."""
     outcomes = []
-    for where, value, ci95 in _differences(samples, plus, minus, p_e):
+    for where, value, ci95 in differences:
         size = abs(value)
         holds = True if size + ci95 <= tolerance else False if size - ci95 > tolerance else None
         outcomes.append(Outcome(where, value, ci95, holds, tolerance - size - ci95))
     return outcomes
+
+
+def printed(where: str, value: Cell, text: str) -> Outcome:
+    """A printed number against ours, rounded to as many digits as are printed."""
+    assert isinstance(value, float)
+    digits = len(text.partition(".")[2])
+    holds = f"{value:.{digits}f}" == text
+    return Outcome(f"{where} (printed {text})", value, None, holds, -abs(value - float(text)) * 10.0**digits)
 
 
 def identical(samples: Sequence[Sample], first: Curve, second: Curve) -> list[Outcome]:
@@ -168,12 +187,11 @@ def crossing_ratio(
 ) -> list[Outcome]:
     """The P_E at which one curve falls to a level, over that of another, lies in a range.
 
-    The interval is that of both curves moved by their own intervals, one up and the other down.
+    The interval is the ratio of the ends of theirs that are furthest apart.
     """
-    low, value, high = (
-        _crossing(samples, first, level, shift) / _crossing(samples, second, level, -shift)
-        for shift in (-1, 0, 1)
-    )
+    above, below = (_fall(samples, curve, level) for curve in (first, second))
+    value = above[1] / below[1]
+    low, high = above[0] / below[2], above[2] / below[0]
     inside = between[0] <= low and high <= between[1]
     outside = high < between[0] or low > between[1]
     slack = min(math.log(low / between[0]), math.log(between[1] / high))
@@ -181,48 +199,71 @@ def crossing_ratio(
     return [Outcome(f"throughput {level:g}", value, max(high - value, value - low), holds, slack)]
 
 
+def crosses(
+    samples: Sequence[Sample], first: Curve, second: Curve, between: tuple[float, float]
+) -> list[Outcome]:
+    """The curve ``first`` lies above ``second`` up to a P_E in a range, and below it from there on.
+
+    Where the curves change sides several times, or the other way round, or never, the claim does not hold.
+    """
+    ones, others = (_curve(samples, curve) for curve in (first, second))
+    differences = [one.by_run - other.by_run for one, other in zip(ones, others, strict=True)]
+    curve = paired.Curve([one.p_e for one in ones], differences, log=True)
+    found = [crossing for crossing in curve.crossings if crossing.x is not None]
+    where = _common([first, second]) or "all points"
+    if len(found) != 1 or found[0].after == "higher" or found[0].before == "lower":
+        return [Outcome(f"{where}: no such crossing", math.nan, None, False, -math.inf)]
+    (crossing,) = found
+    assert crossing.x is not None
+    low, high = crossing.low or curve.xs[0], crossing.high or curve.xs[-1]
+    inside = between[0] <= low and high <= between[1]
+    outside = high < between[0] or low > between[1]
+    slack = min(math.log(crossing.x / between[0]), math.log(between[1] / crossing.x))
+    ci95 = max(high - crossing.x, crossing.x - low)
+    return [Outcome(where, crossing.x, ci95, True if inside else False if outside else None, slack)]
+
+
+Difference = tuple[str, float, float]
+"""Where, its mean and the half-width of its interval."""
+
+
 def _differences(
-    samples: Sequence[Sample], plus: Sequence[Curve], minus: Sequence[Curve], p_e: tuple[float, float]
-) -> list[tuple[str, float, float]]:
+    check: Mapping[str, Any], samples: Sequence[Sample], plus: Sequence[Curve], minus: Sequence[Curve]
+) -> list[Difference]:
     """The sum of some curves less others at each P_E of a range, with its interval.
 
     The difference is taken run by run: a run has the same random numbers at every point, so that what the
     channel did to both cancels, and the interval is that of the differences.
     """
-    terms = [(1.0, _curve(samples, curve)) for curve in plus] + [
-        (-1.0, _curve(samples, curve)) for curve in minus
-    ]
+    low, high = check.get("p_e", [0.0, 1.0])
+    curves = [_curve(samples, curve) for curve in [*plus, *minus]]
     differences = []
-    for points in zip(*(points for _, points in terms), strict=True):
+    for points in zip(*curves, strict=True):
         x = points[0].p_e
         if any(point.p_e != x for point in points):
             raise ValueError("curves of a check lie at different P_E")
-        if p_e[0] <= x <= p_e[1]:
-            signs = [sign for sign, _ in terms]
-            runs = [
-                sum(sign * run for sign, run in zip(signs, together, strict=True))
-                for together in zip(*(point.runs for point in points), strict=True)
-            ]
-            # A difference of exact values is one; a difference in a single run says nothing.
-            exact = all(point.is_exact for point in points)
-            value, ci95 = Sample({}, x, runs, exact).estimate()
-            differences.append((_where(x, [*plus, *minus]), value, ci95))
+        if low <= x <= high:
+            values = [point.by_run for point in points]
+            difference = sum(map(neg, values[len(plus) :]), reduce(add, values[: len(plus)]))
+            difference -= check.get("level", 0.0)
+            # That the divisor is an estimate too is left out: its own error is far below the difference's.
+            share = abs(values[len(plus)].mean) if check.get("relative") else 1.0
+            where = _where(x, [*plus, *minus])
+            differences.append((where, difference.mean / share, difference.half_width() / share))
     if not differences:
-        raise ValueError(f"no point of the curves has a P_E in {p_e}")
+        raise ValueError(f"no point of the curves has a P_E in {low} to {high}")
     return differences
 
 
-def _crossing(samples: Sequence[Sample], curve: Curve, level: float, shift: int) -> float:
-    """Where a falling curve (shifted by its intervals) crosses a level, on straight lines over log P_E."""
-    places = []
-    for point in _curve(samples, curve):
-        value, ci95 = point.estimate()
-        moved = value + shift * ci95 if shift else value
-        places.append((math.log(point.p_e), moved))
-    for (x0, y0), (x1, y1) in pairwise(places):
-        if y0 >= level > y1:
-            return math.exp(x0 + (y0 - level) / (y0 - y1) * (x1 - x0))
-    return math.nan
+def _fall(samples: Sequence[Sample], curve: Curve, level: float) -> tuple[float, float, float]:
+    """Where a curve first falls below a level, between the ends of the interval; NaN where it does not."""
+    points = _curve(samples, curve)
+    over = paired.Curve([point.p_e for point in points], [point.by_run - level for point in points], log=True)
+    for crossing in over.crossings:
+        if crossing.x is not None and crossing.before != "lower" and crossing.after != "higher":
+            low, high = (math.nan if end is None else end for end in (crossing.low, crossing.high))
+            return low, crossing.x, high
+    return math.nan, math.nan, math.nan
 
 
 def _curve(samples: Sequence[Sample], curve: Curve) -> list[Sample]:
@@ -237,8 +278,12 @@ def _curve(samples: Sequence[Sample], curve: Curve) -> list[Sample]:
 
 def _where(p_e: float, curves: Sequence[Curve]) -> str:
     """P_E and what all curves have in common."""
+    return ", ".join(filter(None, [f"p_e {p_e:.3g}", _common(curves)]))
+
+
+def _common(curves: Sequence[Curve]) -> str:
     first, *others = curves
     common = {
         name: value for name, value in first.items() if all(curve.get(name) == value for curve in others)
     }
-    return ", ".join([f"p_e {p_e:.3g}", *(f"{name} {value}" for name, value in common.items())])
+    return ", ".join(f"{name} {value}" for name, value in common.items())

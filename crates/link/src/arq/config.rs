@@ -5,7 +5,8 @@ use super::{
     ArqError, ArqReceiver, ArqSender, FrameHeader, GoBackNConfig, GoBackNReceiver, GoBackNSender,
     LossyFrames, ReverseConfig, RlpIs99Config, RlpIs99Receiver, RlpIs99Sender, RlpNackConfig,
     RlpNackReceiver, RlpNackSender, SegmentationConfig, SelectiveRepeatConfig, SelectiveRepeatReceiver,
-    SelectiveRepeatSender, StopAndWaitConfig, StopAndWaitReceiver, StopAndWaitSender,
+    SelectiveRepeatSender, StopAndWaitConfig, StopAndWaitReceiver, StopAndWaitSender, UnacknowledgedReceiver,
+    UnacknowledgedSender,
 };
 use crate::limit::QueueLimit;
 use crate::link::{Link, Packet};
@@ -15,6 +16,8 @@ use crossfade_core::SimTime;
 /// Which protocol repeats lost frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArqProtocol {
+    /// None: each frame is sent once.
+    None,
     /// One frame at a time.
     StopAndWait(StopAndWaitConfig),
     /// A window of frames; after a loss all of it again.
@@ -25,6 +28,23 @@ pub enum ArqProtocol {
     RlpIs99(RlpIs99Config),
     /// The same with a timeout and periodic acknowledgements.
     RlpNack(RlpNackConfig),
+}
+
+impl ArqProtocol {
+    /// Refuses what cannot be.
+    ///
+    /// # Errors
+    /// A parameter outside its range.
+    pub fn check(&self) -> Result<(), ArqError> {
+        match self {
+            Self::None => Ok(()),
+            Self::StopAndWait(config) => config.check(),
+            Self::GoBackN(config) => config.check(),
+            Self::SelectiveRepeat(config) => config.check(),
+            Self::RlpIs99(config) => config.check(),
+            Self::RlpNack(config) => config.check(),
+        }
+    }
 }
 
 /// A link of constant rate and delay that sends frames and repeats lost ones.
@@ -77,28 +97,25 @@ impl ArqLinkConfig {
         self.segmentation.check()?;
         ArqError::unless(size >= payload, "frame_size", size, "at least the payload of a frame")?;
         self.reverse.check()?;
-        match self.protocol {
+        self.protocol.check()?;
+        Ok(match self.protocol {
+            ArqProtocol::None => {
+                self.with(UnacknowledgedSender::default(), UnacknowledgedReceiver::default())
+            }
             ArqProtocol::StopAndWait(config) => {
-                config.check()?;
-                Ok(self.with(StopAndWaitSender::new(&config), StopAndWaitReceiver::new()))
+                self.with(StopAndWaitSender::new(&config), StopAndWaitReceiver::new())
             }
-            ArqProtocol::GoBackN(config) => {
-                config.check()?;
-                Ok(self.with(GoBackNSender::new(&config), GoBackNReceiver::new()))
-            }
+            ArqProtocol::GoBackN(config) => self.with(GoBackNSender::new(&config), GoBackNReceiver::new()),
             ArqProtocol::SelectiveRepeat(config) => {
-                config.check()?;
-                Ok(self.with(SelectiveRepeatSender::new(&config), SelectiveRepeatReceiver::new(&config)))
+                self.with(SelectiveRepeatSender::new(&config), SelectiveRepeatReceiver::new(&config))
             }
             ArqProtocol::RlpIs99(config) => {
-                config.check()?;
-                Ok(self.with(RlpIs99Sender::new(&config), RlpIs99Receiver::new(&config)))
+                self.with(RlpIs99Sender::new(&config), RlpIs99Receiver::new(&config))
             }
             ArqProtocol::RlpNack(config) => {
-                config.check()?;
-                Ok(self.with(RlpNackSender::new(&config), RlpNackReceiver::new(&config)))
+                self.with(RlpNackSender::new(&config), RlpNackReceiver::new(&config))
             }
-        }
+        })
     }
 
     fn with<P, S, R>(self, sender: S, receiver: R) -> Box<dyn Link<P> + Send>

@@ -4,8 +4,8 @@ use super::{ArqReceiver, Content, Delivery, Feedback, Hard, Outcome, SoftValue};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// Passes up what comes in order, and acknowledges how far it is: the receiver of stop-and-wait and of go-back-N,
-/// which differ in how far their senders run ahead.
+/// Passes up what comes in order, and acknowledges how far it is: the receiver of stop-and-wait and of
+/// go-back-N, which differ in how far their senders run ahead.
 pub struct InOrderReceiver<S = Hard> {
     next: u64,
     soft: Option<S>,

@@ -234,8 +234,7 @@ impl<P: Packet, S: ArqSender, R: ArqReceiver<C::Soft>, C: FrameChannel> ArqLink<
                 arq_statistics.stray_frames += 1;
                 return;
             }
-            arq_statistics.frames_delivered += 1;
-            arq_statistics.head_of_line_delay.record(now - received_at);
+            arq_statistics.on_delivery(now - received_at);
         }
     }
 
@@ -297,6 +296,10 @@ impl<P: Packet, S: ArqSender, R: ArqReceiver<C::Soft>, C: FrameChannel> Link<P> 
             }
             self.take(at, step);
         }
+    }
+
+    fn catch_up(&mut self, now: SimTime) {
+        self.run_until(now);
     }
 
     fn statistics(&self) -> &LinkStatistics {

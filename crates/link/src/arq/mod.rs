@@ -27,6 +27,7 @@ mod statistics;
 mod stop_and_wait;
 #[cfg(test)]
 mod testing;
+mod unacknowledged;
 
 pub use config::{ArqLinkConfig, ArqProtocol};
 pub use error::ArqError;
@@ -43,6 +44,7 @@ pub use segmentation::{HeaderCompression, Packing, SegmentationConfig};
 pub use selective_repeat::{Release, SelectiveRepeatConfig, SelectiveRepeatReceiver, SelectiveRepeatSender};
 pub use statistics::ArqStatistics;
 pub use stop_and_wait::{StopAndWaitConfig, StopAndWaitReceiver, StopAndWaitSender};
+pub use unacknowledged::{UnacknowledgedReceiver, UnacknowledgedSender};
 
 use crossfade_core::SimTime;
 

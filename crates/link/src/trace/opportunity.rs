@@ -58,6 +58,17 @@ impl OpportunityTrace {
         self.opportunities() as f64 * f64::from(Self::BYTES) * 8.0 / self.period().as_secs_f64()
     }
 
+    /// The rate in bit/s in the millisecond with most opportunities.
+    pub fn peak_rate_bps(&self) -> f64 {
+        let most = self.millis.chunk_by(|a, b| a == b).map(<[u64]>::len).max().unwrap_or(0);
+        most as f64 * f64::from(Self::BYTES) * 8e3
+    }
+
+    /// The bits that can be sent after `from` and until `to`.
+    pub fn capacity_bits(&self, from: SimTime, to: SimTime) -> f64 {
+        (self.first_after(to) - self.first_after(from)) as f64 * f64::from(Self::BYTES) * 8.0
+    }
+
     /// The time of opportunity `index`, counted from 0 through all rounds.
     pub fn time(&self, index: u64) -> SimTime {
         let round = self.millis.len() as u64;
@@ -176,6 +187,9 @@ mod tests {
         let times: Vec<u64> = (0..9).map(|i| trace.time(i).as_nanos() / 1_000_000).collect();
         assert_eq!(times, [2, 5, 5, 10, 12, 15, 15, 20, 22]);
         assert_eq!((trace.period(), trace.mean_rate_bps()), (MS * 10, 4.8e6));
+        assert_eq!(trace.peak_rate_bps(), 24e6);
+        let bits = |from: u64, to: u64| trace.capacity_bits(MS * from, MS * to);
+        assert_eq!([bits(0, 10), bits(2, 5), bits(4, 22)], [48e3, 24e3, 96e3]);
     }
 
     #[test]

@@ -81,6 +81,52 @@ impl RateTable {
         Ok(Self { period: Some(period), ..self })
     }
 
+    /// After how much time it begins again, if it does.
+    pub fn period(&self) -> Option<SimTime> {
+        self.period
+    }
+
+    /// When its last row begins.
+    pub fn last_time(&self) -> SimTime {
+        self.rows[self.rows.len() - 1].time
+    }
+
+    /// The bits that can be sent from `from` until `to`.
+    pub fn capacity_bits(&self, from: SimTime, to: SimTime) -> f64 {
+        let (mut now, mut bits) = (from, 0.0);
+        if let Some(period) = self.period {
+            let whole = to.saturating_sub(from) / period;
+            if whole > 1 {
+                bits += (whole - 1) as f64 * self.capacity_bits(SimTime::ZERO, period);
+                now += period * (whole - 1);
+            }
+        }
+        while now < to {
+            let (row, end) = self.at(now);
+            let end = end.min(to);
+            bits += (end - now).as_secs_f64() * row.rate_bps;
+            now = end;
+        }
+        bits
+    }
+
+    /// Whether, from some time on, nothing comes through any more.
+    pub fn ends_dead(&self) -> bool {
+        let is_dead = |row: &RateRow| row.rate_bps == 0.0 || row.loss >= 1.0;
+        match self.period {
+            Some(_) => self.rows.iter().all(is_dead),
+            None => is_dead(&self.rows[self.rows.len() - 1]),
+        }
+    }
+
+    /// The mean rate in bit/s of a round, or until the last row begins; a single row has its own.
+    pub fn mean_rate_bps(&self) -> f64 {
+        match self.period.unwrap_or(self.last_time()) {
+            SimTime::ZERO => self.rows[0].rate_bps,
+            end => self.capacity_bits(SimTime::ZERO, end) / end.as_secs_f64(),
+        }
+    }
+
     /// Its rows.
     pub fn rows(&self) -> &[RateRow] {
         &self.rows
@@ -245,6 +291,22 @@ mod tests {
         let mut service = RateService::new(table);
         // 1 ms until the outage, 3 ms of the next period, half a millisecond of the one after.
         assert_eq!(service.serve(MS * 2, 4500), SimTime::from_micros(8500));
+    }
+
+    #[test]
+    fn capacity_is_the_integral_of_the_rate() {
+        let table = table(&[(0, 8e6), (3, 0.0), (5, 4e6), (7, 1e6)]);
+        // 24 kbit in 3 ms, nothing in 2, 8 kbit in 2; then a kilobit a millisecond.
+        assert!((table.mean_rate_bps() - 32e3 / 7e-3).abs() < 1e-6);
+        let bits = |from: u64, to: u64| table.capacity_bits(MS * from, MS * to);
+        assert!((bits(0, 10) - 35e3).abs() < 1e-6 && (bits(2, 6) - 12e3).abs() < 1e-6);
+        let repeating = table.clone().repeating(MS * 8).unwrap();
+        assert!((repeating.mean_rate_bps() - 33e3 / 8e-3).abs() < 1e-6);
+        // From 2 to 8, three rounds, and 5 ms of the next.
+        let bits = repeating.capacity_bits(MS * 2, MS * 37);
+        assert!((bits - (17e3 + 3.0 * 33e3 + 24e3)).abs() < 1e-5, "{bits}");
+        let dead: RateTable = "5 2e6 0 0".parse().unwrap();
+        assert_eq!(dead.mean_rate_bps(), 2e6);
     }
 
     #[test]

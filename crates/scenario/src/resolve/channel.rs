@@ -2,12 +2,14 @@
 
 use super::json;
 use crate::error::{ScenarioError, join};
+use crate::files::{Files, RecordedLosses};
 use crate::quantity::Share;
-use crate::scenario::{Channel, ChannelModel, Clock as ClockKey};
+use crate::scenario::{Channel, ChannelModel, Clock as ClockKey, LossFormat};
 use crossfade_channel::{
-    ChannelError, Clock, DropList, RayleighFading, TwoStateMarkov, p_e_from_fading_margin_db,
+    ChannelError, Clock, DropList, RayleighFading, TraceFormat, TwoStateMarkov, p_e_from_fading_margin_db,
 };
 use crossfade_core::SimTime;
+use crossfade_link::trace::RateTable;
 
 /// Which packets a channel loses, with checked parameters.
 #[derive(Clone, Debug)]
@@ -37,9 +39,29 @@ pub enum LossModel {
     },
     /// The transmissions listed.
     DropList(DropList),
+    /// Those that a record lost.
+    Trace {
+        /// The record.
+        losses: RecordedLosses,
+        /// What makes it step.
+        clock: Clock,
+    },
+    /// Each with the probability that a table gives for its time.
+    Table(RateTable),
 }
 
 impl LossModel {
+    /// The share that is lost in the long run; `None` where there is no long run.
+    pub(crate) fn rate(&self) -> Option<f64> {
+        match self {
+            Self::Lossless => Some(0.0),
+            Self::Iid { p_e } | Self::Rayleigh { p_e, .. } => Some(*p_e),
+            Self::Markov { chain, .. } => Some(chain.p_e()),
+            Self::Trace { losses, .. } => Some(losses.trace.losses() as f64 / losses.trace.packets() as f64),
+            Self::DropList(_) | Self::Table(_) => None,
+        }
+    }
+
     /// Whether, sooner or later, every packet is lost.
     pub(crate) fn ends_in_loss(&self) -> bool {
         match self {
@@ -47,6 +69,8 @@ impl LossModel {
             Self::Iid { p_e } | Self::Rayleigh { p_e, .. } => *p_e >= 1.0,
             // A bad state that is never left, and can be reached.
             Self::Markov { chain, .. } => chain.p_bg() <= 0.0 && chain.p_gb() > 0.0,
+            Self::Trace { losses, .. } => losses.trace.losses() == losses.trace.packets(),
+            Self::Table(table) => table.ends_dead(),
         }
     }
 
@@ -57,6 +81,8 @@ impl LossModel {
             Self::Iid { p_e } | Self::Rayleigh { p_e, .. } => *p_e > 0.0,
             Self::Markov { chain, .. } => chain.p_e() > 0.0,
             Self::DropList(_) => true,
+            Self::Trace { losses, .. } => losses.trace.losses() > 0,
+            Self::Table(table) => table.rows().iter().any(|row| row.loss > 0.0),
         }
     }
 }
@@ -74,6 +100,7 @@ fn keys_of(model: ChannelModel) -> (&'static [&'static str], &'static str) {
             (&["p_e", "fading_margin_db", "fd_t", "clock"], "{p_e or fading_margin_db, fd_t}, and clock")
         }
         ChannelModel::DropList => (&["drops"], "drops alone"),
+        ChannelModel::Trace => (&["file", "format", "clock"], "file, format and clock"),
     }
 }
 
@@ -103,15 +130,28 @@ impl Channel {
             ("p_gg", self.p_gg.is_some()),
             ("p_bb", self.p_bb.is_some()),
             ("drops", self.drops.is_some()),
+            ("file", self.file.is_some()),
+            ("format", self.format.is_some()),
             ("clock", self.clock.is_some()),
         ];
         keys.into_iter().filter(|(_, given)| *given).map(|(key, _)| key).collect()
     }
 
     /// Fills in the defaults of the table called `table`.
-    pub(super) fn resolve(&mut self, table: &str, slot: SimTime) -> Result<LossModel, ScenarioError> {
+    ///
+    /// Its steps in time are slots, or on a link with frames the times of frames.
+    pub(super) fn resolve(
+        &mut self,
+        table: &str,
+        slot: SimTime,
+        frame_time: Option<SimTime>,
+        files: &Files<'_>,
+    ) -> Result<LossModel, ScenarioError> {
         let model = self.model.ok_or_else(|| {
-            ScenarioError::missing(&join(table, "model"), "one of none, iid, markov, rayleigh, drop-list")
+            ScenarioError::missing(
+                &join(table, "model"),
+                "one of none, iid, markov, rayleigh, drop-list, trace",
+            )
         })?;
         self.refuse_foreign_keys(table, model)?;
         match model {
@@ -122,12 +162,13 @@ impl Channel {
             },
             ChannelModel::Markov => {
                 let chain = self.chain(table)?;
-                Ok(LossModel::Markov { chain, clock: self.resolve_clock(slot) })
+                Ok(LossModel::Markov { chain, clock: self.resolve_clock(table, slot, frame_time)? })
             }
             ChannelModel::Rayleigh => {
                 let (p_e, fd_t) = self.fading(table)?.ok_or_else(|| self.incomplete(table, model))?;
                 RayleighFading::new(fd_t).map_err(|error| refuse(table, &error))?;
-                Ok(LossModel::Rayleigh { p_e, fd_t, clock: self.resolve_clock(slot) })
+                let clock = self.resolve_clock(table, slot, frame_time)?;
+                Ok(LossModel::Rayleigh { p_e, fd_t, clock })
             }
             ChannelModel::DropList => {
                 let drops = self.drops.as_ref().ok_or_else(|| self.incomplete(table, model))?;
@@ -136,6 +177,16 @@ impl Channel {
                     return Err(ScenarioError::value(join(table, "drops"), &json(drops), problem));
                 }
                 DropList::new(drops.clone()).map(LossModel::DropList).map_err(|error| refuse(table, &error))
+            }
+            ChannelModel::Trace => {
+                let Some(name) = self.file.clone() else { return Err(self.incomplete(table, model)) };
+                let format = match self.format.get_or_insert(LossFormat::Auto) {
+                    LossFormat::Auto => TraceFormat::Auto,
+                    LossFormat::Bits => TraceFormat::Bits,
+                    LossFormat::Lost => TraceFormat::Lost,
+                };
+                let losses = files.losses(&join(table, "file"), &name, format)?;
+                Ok(LossModel::Trace { losses, clock: self.resolve_clock(table, slot, frame_time)? })
             }
         }
     }
@@ -160,10 +211,26 @@ impl Channel {
         ScenarioError::key(table, format!("incomplete; model {} takes {takes}; given: {given}", json(model)))
     }
 
-    fn resolve_clock(&mut self, slot: SimTime) -> Clock {
-        match self.clock.get_or_insert(ClockKey::Slot) {
-            ClockKey::Slot => Clock::Slot(slot),
-            ClockKey::Transmission => Clock::Transmission,
+    fn resolve_clock(
+        &mut self,
+        table: &str,
+        slot: SimTime,
+        frame_time: Option<SimTime>,
+    ) -> Result<Clock, ScenarioError> {
+        let usual = if frame_time.is_some() { ClockKey::Frame } else { ClockKey::Slot };
+        let refuse = |clock: ClockKey, problem: &str| {
+            Err(ScenarioError::value(join(table, "clock"), &json(clock), problem))
+        };
+        match (*self.clock.get_or_insert(usual), frame_time) {
+            (ClockKey::Transmission, _) => Ok(Clock::Transmission),
+            (ClockKey::Slot, None) => Ok(Clock::Slot(slot)),
+            (ClockKey::Frame, Some(frame_time)) => Ok(Clock::Slot(frame_time)),
+            (ClockKey::Slot, Some(_)) => {
+                refuse(ClockKey::Slot, "must be frame or transmission on a link with frames")
+            }
+            (ClockKey::Frame, None) => {
+                refuse(ClockKey::Frame, "must be slot or transmission on a link without frame_size")
+            }
         }
     }
 

@@ -42,7 +42,7 @@ impl FlowSetup {
     pub fn tcp(&self) -> Option<&TcpSetup> {
         match &self.traffic {
             TrafficSetup::Tcp(tcp, _) | TrafficSetup::Arrivals { tcp, .. } => Some(tcp),
-            TrafficSetup::Udp(_) => None,
+            TrafficSetup::Udp(_) | TrafficSetup::Saturated => None,
         }
     }
 }
@@ -63,6 +63,8 @@ pub enum TrafficSetup {
     },
     /// Datagrams without feedback.
     Udp(OnOff),
+    /// Datagrams, more than the link can carry.
+    Saturated,
 }
 
 /// The tail index of [`Shape::Pareto`], and the ratio of its greatest to its least value.
@@ -106,6 +108,7 @@ impl Flow {
         let count = *self.count.get_or_insert(1);
         let traffic = match traffic {
             Traffic::Udp => TrafficSetup::Udp(self.on_off(&table, slot)?),
+            Traffic::Saturated => TrafficSetup::Saturated,
             Traffic::Bulk => {
                 TrafficSetup::Tcp(self.resolve_tcp(&table, tcp, packet_size, slot, alone)?, None)
             }
@@ -145,6 +148,7 @@ impl Flow {
             Traffic::Transfer => &["count", "start", "stagger", "tcp", "size"],
             Traffic::Arrivals => &["tcp", "size", "sizes", "arrivals_per_s"],
             Traffic::Udp => &["count", "start", "stagger", "rate", "on", "off", "times"],
+            Traffic::Saturated => &["count", "start", "stagger"],
         };
         let Some((foreign, _)) = given.iter().find(|(key, given)| *given && !allowed.contains(key)) else {
             return Ok(());

@@ -5,20 +5,26 @@
 
 mod channel;
 mod flow;
+mod frames;
 mod queue;
 mod rfc;
 mod tcp;
+mod trace;
 
 pub use channel::LossModel;
 pub use flow::{FlowSetup, TrafficSetup};
+pub use frames::{FeedbackSetup, FrameSetup};
 pub use queue::QueueModel;
 pub use tcp::TcpSetup;
+pub use trace::TraceSetup;
 
-use crate::error::ScenarioError;
-use crate::quantity::Span;
-use crate::scenario::{Link, Method, Reverse, Run, Scenario, Wired};
+use crate::error::{ScenarioError, join};
+use crate::files::Files;
+use crate::quantity::{Rate, Span};
+use crate::scenario::{Channel, ChannelModel, Link, Method, Queue, Reverse, Run, Scenario, Wired};
 use crossfade_core::SimTime;
 use crossfade_sim::{SenderGate, StopRule as End};
+use frames::{Carrier, FrameKeys};
 use serde_json::Value;
 
 /// A scenario in the terms of the models. All times are absolute.
@@ -57,14 +63,42 @@ impl Setup {
 /// One way between sender and receiver.
 #[derive(Clone, Debug)]
 pub struct HopSetup {
-    /// Bit rate in bit/s; `None` takes no time to transmit.
+    /// Bit rate in bit/s, of a trace its mean; `None` takes no time to transmit.
     pub rate_bps: Option<f64>,
     /// Propagation delay.
     pub delay: SimTime,
     /// What waits, and what is dropped.
     pub queue: QueueModel,
-    /// Which packets are lost.
+    /// Which packets, or frames, are lost.
     pub loss: LossModel,
+    /// How packets become frames, if they do.
+    pub frames: Option<FrameSetup>,
+    /// What its capacity follows, if that changes.
+    pub trace: Option<TraceSetup>,
+}
+
+impl HopSetup {
+    /// How long a packet of `bytes` takes that waits for nothing and loses nothing.
+    pub fn transit(&self, bytes: u32) -> SimTime {
+        let transmission = match (&self.frames, self.rate_bps) {
+            (Some(frames), _) => frames.time_for(bytes),
+            (None, Some(rate_bps)) => SimTime::to_transmit(bytes, rate_bps),
+            (None, None) => SimTime::ZERO,
+        };
+        self.delay + transmission
+    }
+
+    /// For how long frames may be repeated; zero where they are not.
+    pub(crate) fn longest_recovery(&self) -> SimTime {
+        self.frames.map_or(SimTime::ZERO, |frames| frames.longest_recovery(self.loss.rate()))
+    }
+
+    /// The time in which a packet of `bytes` can follow another at best; `None` without a rate.
+    pub(crate) fn shortest_transmission(&self, bytes: u32) -> Option<SimTime> {
+        let bytes = self.frames.as_ref().map_or(bytes, |frames| frames.on_air_bytes(bytes));
+        let peak_bps = self.trace.as_ref().map(|trace| trace.schedule.peak_rate_bps());
+        peak_bps.or(self.rate_bps).map(|rate_bps| SimTime::to_transmit(bytes, rate_bps))
+    }
 }
 
 /// When there are enough runs of a point.
@@ -93,11 +127,20 @@ const LONGEST_SLOT: SimTime = SimTime::from_millis(3600 * 1000);
 ///
 /// # Errors
 /// What is missing, out of range or contradictory.
-pub(crate) fn resolve(scenario: &mut Scenario) -> Result<Setup, ScenarioError> {
+pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, ScenarioError> {
     check_methods(scenario)?;
+    let trace = scenario.link.trace.resolve("link.trace", files)?;
     let link = &scenario.link;
-    let rate =
-        link.rate.ok_or_else(|| ScenarioError::missing("link.rate", "a bit rate such as \"1.5 Mbit/s\""))?;
+    let rate = match (&trace, link.rate) {
+        (Some(trace), None) => Rate(trace.mean_rate_bps),
+        (Some(trace), Some(_)) => {
+            return Err(ScenarioError::contradiction("link.rate", &trace.key, "the trace has the rates"));
+        }
+        (None, Some(rate)) => rate,
+        (None, None) => {
+            return Err(ScenarioError::missing("link.rate", "a bit rate such as \"1.5 Mbit/s\""));
+        }
+    };
     let packet_size = link
         .packet_size
         .ok_or_else(|| ScenarioError::missing("link.packet_size", "a size such as \"1400 B\""))?;
@@ -113,9 +156,9 @@ pub(crate) fn resolve(scenario: &mut Scenario) -> Result<Setup, ScenarioError> {
         ));
     }
     let flows = resolve_flows(scenario, packet_size.0, slot)?;
-    let forward = scenario.link.resolve(&mut scenario.channel, packet_size.0, slot)?;
+    let forward = scenario.link.resolve(&mut scenario.channel, trace, packet_size.0, slot, files)?;
     let longest_ack = flows.iter().filter_map(FlowSetup::tcp).map(TcpSetup::longest_ack).max().unwrap_or(0);
-    let reverse = scenario.reverse.resolve(longest_ack, packet_size.0, slot)?;
+    let reverse = scenario.reverse.resolve(longest_ack, packet_size.0, slot, files)?;
     let wired = scenario.wired.resolve(packet_size.0.max(longest_ack), slot)?;
     let (warmup, end) = scenario.run.resolve(slot)?;
     if matches!(end, End::Delivered(_)) {
@@ -133,7 +176,9 @@ fn resolve_flows(
     packet_size: u32,
     slot: SimTime,
 ) -> Result<Vec<FlowSetup>, ScenarioError> {
-    let one_hop = scenario.wired.is_absent();
+    let link = &scenario.link;
+    // A hop of whole packets at a constant rate: a sender can wait for its slots.
+    let one_hop = scenario.wired.is_absent() && link.frame_size.is_none() && link.trace.is_absent();
     if scenario.flows.is_empty() {
         let tcp = scenario.tcp.resolve(packet_size, slot, one_hop)?;
         return Ok(vec![FlowSetup::bulk(tcp)]);
@@ -238,17 +283,23 @@ impl Run {
 impl Link {
     fn resolve(
         &mut self,
-        channel: &mut crate::scenario::Channel,
+        channel: &mut Channel,
+        trace: Option<TraceSetup>,
         packet_size: u32,
         slot: SimTime,
+        files: &Files<'_>,
     ) -> Result<HopSetup, ScenarioError> {
-        let rate_bps = self.rate.map(|rate| rate.0);
-        Ok(HopSetup {
-            rate_bps,
-            delay: time("link.delay", *self.delay.get_or_insert(Span::ZERO), slot)?,
-            queue: self.queue.resolve("link.queue", rate_bps, packet_size, slot)?,
-            loss: channel.resolve("channel", slot)?,
-        })
+        let Self { rate, delay, queue, frame_size, framing, headers, arq, .. } = self;
+        let hop = HopKeys {
+            table: "link",
+            channel_table: "channel",
+            rate: *rate,
+            delay,
+            queue,
+            frames: FrameKeys { frame_size: *frame_size, framing, headers, arq },
+            channel,
+        };
+        hop.resolve(trace, [packet_size, packet_size], slot, files)
     }
 }
 
@@ -258,21 +309,83 @@ impl Reverse {
         longest_ack: u32,
         packet_size: u32,
         slot: SimTime,
+        files: &Files<'_>,
     ) -> Result<HopSetup, ScenarioError> {
+        let trace = self.trace.resolve("reverse.trace", files)?;
+        if let (Some(trace), Some(_)) = (&trace, self.rate) {
+            return Err(ScenarioError::contradiction("reverse.rate", &trace.key, "the trace has the rates"));
+        }
         if let Some(rate) = self.rate
             && SimTime::to_transmit(longest_ack, rate.0) > LONGEST_SLOT
         {
             let problem = "too slow: an acknowledgement would take more than 1 h";
             return Err(ScenarioError::value("reverse.rate", &json(rate), problem));
         }
-        self.channel.model.get_or_insert(crate::scenario::ChannelModel::None);
-        let rate_bps = self.rate.map(|rate| rate.0);
-        Ok(HopSetup {
-            rate_bps,
-            delay: time("reverse.delay", *self.delay.get_or_insert(Span::ZERO), slot)?,
-            queue: self.queue.resolve("reverse.queue", rate_bps, packet_size, slot)?,
-            loss: self.channel.resolve("reverse.channel", slot)?,
-        })
+        self.channel.model.get_or_insert(ChannelModel::None);
+        let Self { rate, delay, queue, frame_size, framing, headers, arq, channel, .. } = self;
+        let hop = HopKeys {
+            table: "reverse",
+            channel_table: "reverse.channel",
+            rate: *rate,
+            delay,
+            queue,
+            frames: FrameKeys { frame_size: *frame_size, framing, headers, arq },
+            channel,
+        };
+        hop.resolve(trace, [longest_ack, packet_size], slot, files)
+    }
+}
+
+/// The keys that the links of both ways have.
+struct HopKeys<'a> {
+    table: &'a str,
+    channel_table: &'a str,
+    rate: Option<Rate>,
+    delay: &'a mut Option<Span>,
+    queue: &'a mut Queue,
+    frames: FrameKeys<'a>,
+    channel: &'a mut Channel,
+}
+
+impl HopKeys<'_> {
+    /// Fills in the defaults of a link whose queue is to hold packets of `packet_size`, where the largest that
+    /// it carries are of `largest`.
+    fn resolve(
+        self,
+        trace: Option<TraceSetup>,
+        [largest_packet, packet_size]: [u32; 2],
+        slot: SimTime,
+        files: &Files<'_>,
+    ) -> Result<HopSetup, ScenarioError> {
+        let key = |name: &str| join(self.table, name);
+        if let (Some(trace), true) = (&trace, self.frames.frame_size.is_some()) {
+            let reason = "frames need a constant rate";
+            return Err(ScenarioError::contradiction(&key("frame_size"), &trace.key, reason));
+        }
+        let rate_bps = trace.as_ref().map(|trace| trace.mean_rate_bps).or(self.rate.map(|rate| rate.0));
+        let delay = time(&key("delay"), *self.delay.get_or_insert(Span::ZERO), slot)?;
+        let carrier = Carrier { table: self.table, rate: self.rate, delay, largest_packet, slot };
+        let frames = self.frames.resolve(&carrier)?;
+        let queue = self.queue.resolve(&key("queue"), rate_bps, packet_size, slot)?;
+        if frames.is_some() && !matches!(queue, QueueModel::DropTail(_)) {
+            let reason = "the queue of a link with frames is drop-tail";
+            return Err(ScenarioError::contradiction(&key("queue.discipline"), &key("frame_size"), reason));
+        }
+        let loss = match trace.as_ref().and_then(TraceSetup::table) {
+            None => {
+                let frame_time = frames.map(|frames| frames.frame_time);
+                self.channel.resolve(self.channel_table, slot, frame_time, files)?
+            }
+            Some(table) => {
+                if *self.channel.model.get_or_insert(ChannelModel::None) != ChannelModel::None {
+                    let (model, trace) = (join(self.channel_table, "model"), key("trace"));
+                    return Err(ScenarioError::contradiction(&model, &trace, "the table has the losses"));
+                }
+                self.channel.resolve(self.channel_table, slot, None, files)?;
+                LossModel::Table(table.clone())
+            }
+        };
+        Ok(HopSetup { rate_bps, delay, queue, loss, frames, trace })
     }
 }
 
@@ -304,7 +417,8 @@ impl Wired {
         (self.rtt, self.one_way_delay) = (None, Some(Span::exactly(delay)));
         let rate_bps = self.rate.map(|rate| rate.0);
         let queue = self.queue.resolve("wired.queue", rate_bps, longest_packet, slot)?;
-        let hop = |queue| HopSetup { rate_bps, delay, queue, loss: LossModel::Lossless };
+        let hop =
+            |queue| HopSetup { rate_bps, delay, queue, loss: LossModel::Lossless, frames: None, trace: None };
         Ok(Some([hop(queue), hop(QueueModel::DropTail(None))]))
     }
 }

@@ -85,6 +85,9 @@ pub enum Traffic {
     Arrivals,
     /// Packets of UDP at a constant rate, always or on and off.
     Udp,
+    /// Packets of UDP at twice the rate of the link, which always has one to send: what the link can carry.
+    /// Give link.queue a limit.
+    Saturated,
 }
 
 /// A distribution of sizes or times around its mean.

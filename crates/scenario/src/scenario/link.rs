@@ -1,16 +1,17 @@
 //! Links and their queues.
 
-use super::Channel;
+use super::{Arq, Channel, Framing, Headers, Trace};
 use crate::quantity::{Limit, Rate, Share, Size, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The link that carries the data packets. A slot is packet_size / rate.
+/// The link that carries the data packets. A slot is packet_size / rate; with a trace, packet_size over the
+/// mean rate.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Link {
-    /// Bit rate.
-    #[schemars(extend("x-required" = true))]
+    /// Bit rate. Required without a trace.
+    #[schemars(extend("x-default" = "none: required without link.trace"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 
@@ -26,6 +27,27 @@ pub struct Link {
 
     /// The packets that wait for the link.
     pub queue: Queue,
+
+    /// Bytes of a frame on the air, with its overhead: packets travel as frames of this size.
+    #[schemars(extend("x-default" = "none: packets are not cut"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame_size: Option<Size>,
+
+    /// How packets become frames. With frame_size.
+    #[serde(skip_serializing_if = "Framing::is_absent")]
+    pub framing: Framing,
+
+    /// What the headers of packets become on this link. With frame_size.
+    #[serde(skip_serializing_if = "Headers::is_absent")]
+    pub headers: Headers,
+
+    /// Who repeats lost frames. With frame_size.
+    #[serde(skip_serializing_if = "Arq::is_absent")]
+    pub arq: Arq,
+
+    /// What the capacity of the link follows, in place of a rate.
+    #[serde(skip_serializing_if = "Trace::is_absent")]
+    pub trace: Trace,
 }
 
 /// The packets that wait for a link.
@@ -77,7 +99,8 @@ pub struct Queue {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Span>,
 
-    /// How long packets must have waited longer before one is dropped; about the longest round trip (RFC 8289).
+    /// How long packets must have waited longer before one is dropped; about the longest round trip (RFC
+    /// 8289).
     #[schemars(extend("x-default" = "100 ms, of codel and fq-codel"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Span>,
@@ -155,6 +178,27 @@ pub struct Reverse {
 
     /// The acknowledgements that wait for the link.
     pub queue: Queue,
+
+    /// Bytes of a frame on the air, with its overhead: acknowledgements travel as frames of this size.
+    #[schemars(extend("x-default" = "none: packets are not cut"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame_size: Option<Size>,
+
+    /// How packets become frames. With frame_size.
+    #[serde(skip_serializing_if = "Framing::is_absent")]
+    pub framing: Framing,
+
+    /// What the headers of packets become on this link. With frame_size.
+    #[serde(skip_serializing_if = "Headers::is_absent")]
+    pub headers: Headers,
+
+    /// Who repeats lost frames. With frame_size.
+    #[serde(skip_serializing_if = "Arq::is_absent")]
+    pub arq: Arq,
+
+    /// What the capacity of the link follows, in place of a rate.
+    #[serde(skip_serializing_if = "Trace::is_absent")]
+    pub trace: Trace,
 
     /// Which acknowledgements are lost.
     pub channel: Channel,

@@ -8,13 +8,20 @@
 
 mod channel;
 mod flow;
+mod frames;
 mod link;
 mod tcp;
+mod trace;
 
-pub use channel::{Channel, ChannelModel, Clock};
+pub use channel::{Channel, ChannelModel, Clock, LossFormat};
 pub use flow::{Flow, Shape, Traffic};
+pub use frames::{
+    Arq, ArqProtocol, Delivery, Feedback, FrameHeader, Framing, Headers, NaksPerRound, Packing, Persistence,
+    Reading, TimerCheck, TimerClock,
+};
 pub use link::{Discipline, Link, Queue, Reverse, Wired};
 pub use tcp::{Flavour, Gate, Profile, RateReduction, Rfc, Rto, Tcp, Variant};
+pub use trace::{Budget, Modcod, Trace};
 
 use crate::quantity::{Share, Span};
 use schemars::JsonSchema;
@@ -43,8 +50,8 @@ pub struct Scenario {
     /// How long a run lasts and how many there are.
     pub run: Run,
 
-    /// Which data packets the channel loses.
-    #[schemars(extend("x-required" = true))]
+    /// Which data packets, or frames, the channel loses. Required unless link.trace is a table, which has the
+    /// losses.
     pub channel: Channel,
 
     /// The link that carries the data packets.

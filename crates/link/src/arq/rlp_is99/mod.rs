@@ -173,6 +173,20 @@ impl FromStr for Reading {
 }
 
 impl RlpIs99Config {
+    /// How many rounds there are before a frame is given up.
+    pub fn rounds(&self) -> u32 {
+        match (self.persistence, self.naks_per_round) {
+            (Persistence::Rounds, _) | (Persistence::Retransmissions, NaksPerRound::One) => {
+                self.max_retransmissions
+            }
+            (Persistence::Retransmissions, NaksPerRound::Growing) => {
+                let asked_by = |round: &u32| u64::from(*round) * (u64::from(*round) + 1) / 2;
+                let limit = u64::from(self.max_retransmissions);
+                (0..=self.max_retransmissions).find(|round| asked_by(round) >= limit).unwrap_or(0)
+            }
+        }
+    }
+
     pub(super) fn check(&self) -> Result<(), ArqError> {
         ArqError::unless((1..=128).contains(&self.buffer), "buffer", self.buffer, "1 to 128 frames")?;
         ArqError::unless(self.overflow >= 1, "overflow", self.overflow, "at least 1 frame")?;

@@ -1,0 +1,106 @@
+//! No repetition: each frame is sent once.
+
+use super::{ArqReceiver, ArqSender, Content, Delivery, Feedback, Hard, Outcome, Pdu, Sdu, SoftValue};
+use crossfade_core::SimTime;
+use std::marker::PhantomData;
+
+/// Sends each frame once (the unacknowledged mode of cellular links).
+#[derive(Debug, Default)]
+pub struct UnacknowledgedSender {
+    seq: u64,
+    next: Option<Sdu>,
+}
+
+impl ArqSender for UnacknowledgedSender {
+    fn wants_sdu(&mut self, _now: SimTime) -> bool {
+        self.next.is_none()
+    }
+
+    fn on_sdu(&mut self, _now: SimTime, sdu: Sdu) {
+        self.next = Some(sdu);
+    }
+
+    fn on_feedback(&mut self, _now: SimTime, _feedback: Feedback) {}
+
+    fn poll_transmit(&mut self, _now: SimTime) -> Option<Pdu> {
+        let content = Content::Data(self.next.take()?);
+        let seq = self.seq;
+        self.seq += 1;
+        Some(Pdu { seq, oldest: seq, content, attempt: 0 })
+    }
+}
+
+/// Passes up what comes. Frames come in order and none twice, so a transmission that cannot be read is the
+/// loss of the next frame.
+#[derive(Debug)]
+pub struct UnacknowledgedReceiver<S = Hard> {
+    next: u64,
+    delivery: Option<Delivery>,
+    soft: PhantomData<fn(S)>,
+}
+
+impl<S> Default for UnacknowledgedReceiver<S> {
+    fn default() -> Self {
+        Self { next: 0, delivery: None, soft: PhantomData }
+    }
+}
+
+impl<S: SoftValue> ArqReceiver<S> for UnacknowledgedReceiver<S> {
+    fn on_pdu(&mut self, now: SimTime, outcome: Outcome<S>) {
+        let received = match outcome {
+            Outcome::Frame(Pdu { content: Content::Data(sdu), .. }, payload) => {
+                payload.check(&mut None).then_some(sdu)
+            }
+            _ => None,
+        };
+        self.delivery = Some(match received {
+            Some(sdu) => Delivery::Frame { sdu, received_at: now },
+            None => Delivery::Lost { first: self.next, frames: 1 },
+        });
+        self.next = self.next.saturating_add(1);
+    }
+
+    fn poll_feedback(&mut self, _now: SimTime) -> Option<Feedback> {
+        None
+    }
+
+    fn poll_delivery(&mut self) -> Option<Delivery> {
+        self.delivery.take()
+    }
+
+    fn is_in_sequence(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arq::Payload;
+    use crate::arq::testing::deliveries;
+
+    #[test]
+    fn every_frame_is_sent_once_and_every_erasure_is_a_loss() {
+        let (mut sender, mut receiver) = (UnacknowledgedSender::default(), UnacknowledgedReceiver::default());
+        let now = SimTime::ZERO;
+        assert_eq!(sender.poll_transmit(now), None);
+        let outcomes: [fn(Pdu) -> Outcome; 4] = [
+            |pdu| Outcome::Frame(pdu, Payload::Good),
+            |_| Outcome::Erased,
+            |pdu| Outcome::Frame(pdu, Payload::Corrupt),
+            |pdu| Outcome::Frame(pdu, Payload::Good),
+        ];
+        let mut up = Vec::new();
+        for (sdu, outcome) in (0..).zip(outcomes) {
+            assert!(sender.wants_sdu(now));
+            sender.on_sdu(now, sdu);
+            assert!(!sender.wants_sdu(now));
+            let pdu = sender.poll_transmit(now).unwrap();
+            receiver.on_pdu(now, outcome(pdu));
+            up.extend(deliveries(&mut receiver));
+            assert_eq!(sender.poll_transmit(now), None);
+        }
+        assert_eq!(up, [0, -2, -3, 3]);
+        assert_eq!(receiver.poll_feedback(now), None);
+    }
+}

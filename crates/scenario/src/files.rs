@@ -1,0 +1,116 @@
+//! The files that a scenario names: the caller reads them, and each is understood once.
+
+use crate::error::ScenarioError;
+use crate::identity::hex;
+use crossfade_channel::{LossTrace, MarkovFit, MarkovView, NotMarkov, ParsedTrace, TraceFormat};
+use crossfade_link::trace::{AttenuationTable, OpportunityTrace, RateTable};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::sync::Arc;
+
+/// Gives the text of the file of that name, or says in one line why it cannot. Nothing here opens files.
+pub type ReadFile<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
+
+/// Losses that were recorded.
+#[derive(Clone, Debug)]
+pub struct RecordedLosses {
+    /// What became of each packet.
+    pub trace: Arc<LossTrace>,
+    /// Nothing said how many packets there were: the trace ends with its last loss.
+    pub packets_assumed: bool,
+    /// What the analysis may take them for, one packet a slot.
+    pub(crate) view: Arc<Result<MarkovView, NotMarkov>>,
+}
+
+impl From<ParsedTrace> for RecordedLosses {
+    fn from(parsed: ParsedTrace) -> Self {
+        let fit = MarkovFit::new(std::slice::from_ref(&parsed.trace));
+        Self {
+            view: Arc::new(fit.map(|fit| MarkovView::fitted(&fit)).map_err(NotMarkov::from)),
+            trace: Arc::new(parsed.trace),
+            packets_assumed: parsed.packets_assumed,
+        }
+    }
+}
+
+/// What was understood of the files of a plan, by name.
+pub(crate) struct Files<'a> {
+    read: &'a ReadFile<'a>,
+    hashes: RefCell<HashMap<String, String>>,
+    opportunities: Cache<OpportunityTrace>,
+    rates: Cache<RateTable>,
+    attenuations: Cache<AttenuationTable>,
+    /// The format is a part of the name.
+    losses: Cache<RecordedLosses>,
+}
+
+type Cache<T> = RefCell<HashMap<String, T>>;
+
+impl<'a> Files<'a> {
+    pub(crate) fn new(read: &'a ReadFile<'a>) -> Self {
+        Self {
+            read,
+            hashes: RefCell::default(),
+            opportunities: RefCell::default(),
+            rates: RefCell::default(),
+            attenuations: RefCell::default(),
+            losses: RefCell::default(),
+        }
+    }
+
+    pub(crate) fn opportunities(&self, key: &str, name: &str) -> Result<OpportunityTrace, ScenarioError> {
+        self.parsed(&self.opportunities, name.to_owned(), key, name, str::parse)
+    }
+
+    pub(crate) fn rates(&self, key: &str, name: &str) -> Result<RateTable, ScenarioError> {
+        self.parsed(&self.rates, name.to_owned(), key, name, str::parse)
+    }
+
+    pub(crate) fn attenuation(&self, key: &str, name: &str) -> Result<AttenuationTable, ScenarioError> {
+        self.parsed(&self.attenuations, name.to_owned(), key, name, str::parse)
+    }
+
+    pub(crate) fn losses(
+        &self,
+        key: &str,
+        name: &str,
+        format: TraceFormat,
+    ) -> Result<RecordedLosses, ScenarioError> {
+        let in_cache = format!("{} {name}", format.name());
+        let parse = |text: &str| LossTrace::parse(text, format, None).map(RecordedLosses::from);
+        self.parsed(&self.losses, in_cache, key, name, parse)
+    }
+
+    /// The hash of what the file holds, if it was read: another name for it.
+    pub(crate) fn hash(&self, name: &str) -> Option<String> {
+        self.hashes.borrow().get(name).cloned()
+    }
+
+    fn parsed<T: Clone, E: Display>(
+        &self,
+        cache: &Cache<T>,
+        in_cache: String,
+        key: &str,
+        name: &str,
+        parse: impl Fn(&str) -> Result<T, E>,
+    ) -> Result<T, ScenarioError> {
+        if let Some(found) = cache.borrow().get(&in_cache) {
+            return Ok(found.clone());
+        }
+        let refuse = |problem: String| ScenarioError::value(key, &json!(name), problem);
+        let text = (self.read)(name).map_err(refuse)?;
+        let found = parse(&text).map_err(|error| refuse(error.to_string()))?;
+        let hash = format!("sha256:{}", hex(Sha256::new_with_prefix(&text)));
+        self.hashes.borrow_mut().insert(name.to_owned(), hash);
+        cache.borrow_mut().insert(in_cache, found.clone());
+        Ok(found)
+    }
+}
+
+/// For scenarios that come without files.
+pub(crate) fn no_files(_name: &str) -> Result<String, String> {
+    Err("this scenario was given without files".to_owned())
+}
