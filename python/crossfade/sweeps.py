@@ -188,6 +188,7 @@ def description(plan: Plan) -> dict[str, Any]:
         "title": plan.title,
         "text": plan.text,
         "overrides": plan.overrides,
+        "files": plan.files,
         **{name: plan.description[name] for name in kept},
         "version": _crossfade.__version__,
         "results_version": _crossfade.RESULTS_VERSION,
@@ -270,7 +271,7 @@ def _state(file: ResultsFile, stored: StoredPlan) -> str:
     what = stored.description
     label = f"plan {stored.id[:8]} ({what['title'] or what['name']})"
     try:
-        plan = plans.read(what["name"], what["text"], what["overrides"])
+        plan = plans.read(what["name"], what["text"], what["overrides"], what["files"].__getitem__)
         if plan_id(description(plan)) != stored.id:
             return f"{label}: of crossfade {what['version']}"
         rows = file.get(plan.core.keys())
