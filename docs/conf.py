@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import random
+import re
 import sys
 from contextlib import redirect_stdout
 from dataclasses import replace
@@ -61,6 +62,7 @@ def make_gallery(_: Sphinx) -> None:
     printed("run", "tcp-energy", "--quiet", *energy_plot)
     (GALLERY / "energy.csv").write_text(energy().to_csv())
     printed("run", "formulas-against-memory", "--quiet", "--plot", str(GALLERY / "formulas.png"))
+    (GALLERY / "wiring-iid.diff").write_text(wiring("iid"))
     make_fits()
     make_classics(GALLERY)
     for key, paper in PAPERS.items():
@@ -73,6 +75,29 @@ def make_gallery(_: Sphinx) -> None:
             path.write_text(rounded(cf.Table.from_csv(path.read_text())))
         claims = verdict_table(cf.claims(key, quick=True))
         (GALLERY / f"{key}-claims.csv").write_text(shown_claims(claims))
+
+
+# Where a channel model has a name: its crate, schema, meaning and object, and what the analysis takes it for.
+WIRING = [
+    "channel/src/lib.rs",
+    "scenario/src/scenario/channel.rs",
+    "scenario/src/resolve/channel.rs",
+    "scenario/src/network.rs",
+    "channel/src/markov_view.rs",
+    "scenario/src/analyse.rs",
+    "scenario/src/formula.rs",
+]
+
+
+def wiring(model: str) -> str:
+    """The lines of the code that name a channel model, as a diff that would add them."""
+    crates = Path(__file__).parents[1] / "crates"
+    named = re.compile(rf"\b({model}|{model.capitalize()})\b")
+    lines = []
+    for name in WIRING:
+        code, _, _ = (crates / name).read_text().partition("#[cfg(test)]")
+        lines += [f"--- crates/{name}", *(f"+{line}" for line in code.splitlines() if named.search(line))]
+    return "\n".join(lines) + "\n"
 
 
 ENERGY = """
