@@ -110,11 +110,12 @@ mod tests {
         }
     }
 
+    /// All but the first run and the last, which are cut off.
     #[test]
     fn outages_have_their_length_and_gaps_their_mean() {
         let steps = steps(1, 200_000);
         let runs: Vec<&[bool]> = steps.chunk_by(|a, b| a == b).collect();
-        let whole = &runs[1..runs.len() - 1]; // the first and the last are cut off
+        let whole = &runs[1..runs.len() - 1];
         assert!(whole.iter().all(|run| !run[0] || run.len() == LENGTH as usize));
         let gaps: Vec<f64> = whole.iter().filter(|run| !run[0]).map(|run| run.len() as f64).collect();
         let n = gaps.len() as f64;
