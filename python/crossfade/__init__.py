@@ -21,6 +21,8 @@ from crossfade.api import (
     schema,
     verify,
 )
+from crossfade.best import Best, best
+from crossfade.comparing import Comparison, compare, crossings
 from crossfade.errors import (
     CrossfadeError,
     CrossfadeWarning,
@@ -39,7 +41,9 @@ from crossfade.threshold import threshold
 
 __all__ = [
     "RESULTS_VERSION",
+    "Best",
     "Check",
+    "Comparison",
     "CrossfadeError",
     "CrossfadeWarning",
     "Estimate",
@@ -56,8 +60,11 @@ __all__ = [
     "TraceError",
     "Verdict",
     "__version__",
+    "best",
     "check",
     "claims",
+    "compare",
+    "crossings",
     "events",
     "explain",
     "fit",

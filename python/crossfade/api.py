@@ -157,7 +157,10 @@ def _refuse_methods_without_result(summary: list[dict[str, Any]]) -> None:
 
 @dataclass(frozen=True)
 class Check:
-    """What a scenario would run: its axes, points and runs a point, and what to be careful about."""
+    """What a scenario would run: its axes, points and runs a point, and what to be careful about.
+
+    ``units`` has every metric, of the whole and of links, that some method gives.
+    """
 
     title: str
     axes: dict[str, int]
@@ -165,6 +168,7 @@ class Check:
     methods: list[str]
     stop: dict[str, Any]
     seed: int
+    units: dict[str, str]
     warnings: list[str]
 
 
@@ -194,6 +198,7 @@ def check(
         methods=description["methods"],
         stop=description["stop"],
         seed=description["seed"],
+        units=description["units"],
         warnings=description["warnings"],
     )
 
