@@ -18,7 +18,7 @@ from typing import Annotated, TextIO
 import typer
 
 from crossfade import __version__, terminal
-from crossfade.commands import compare, fit, paper, plot, run, scenarios, verify
+from crossfade.commands import compare, fit, paper, plot, run, scenarios, sweep, verify
 from crossfade.errors import CrossfadeError, CrossfadeWarning
 
 app = typer.Typer(
@@ -53,15 +53,17 @@ def crossfade(
 
 for command in (
     run.run,
+    sweep.sweep,
+    sweep.merge,
+    plot.plot,
     compare.compare,
     compare.best,
-    scenarios.check,
-    scenarios.schema,
-    scenarios.explain,
-    verify.verify,
     paper.paper,
     fit.fit,
-    plot.plot,
+    scenarios.check,
+    scenarios.explain,
+    scenarios.schema,
+    verify.verify,
 ):
     app.command()(command)
 

@@ -135,13 +135,16 @@ class ResultsFile:
             self._commit()
             return rowtables.get_rows(self._database, keys)
 
-    def add_plan(self, description: Mapping[str, Any]) -> str:
-        """Add a plan, or find it, and make it the one that readers take; gives its id."""
+    def add_plan(self, description: Mapping[str, Any], warnings: Sequence[str] = ()) -> str:
+        """Add a plan, or find it, and make it the one that readers take; gives its id.
+
+        ``warnings`` are for a plan that is new: one that is there has those of its results.
+        """
         identity = plan_id(description)
         self._write(
-            "INSERT INTO plans (id, added, description) VALUES (?, ?, ?) "
+            "INSERT INTO plans VALUES (?, ?, ?, ?) "
             "ON CONFLICT (id) DO UPDATE SET added = excluded.added, description = excluded.description",
-            (identity, time.time(), _json(description)),
+            (identity, time.time(), _json(description), _json(list(warnings))),
         )
         return identity
 
