@@ -135,13 +135,16 @@ class ResultsFile:
             self._commit()
             return rowtables.get_rows(self._database, keys)
 
-    def add_plan(self, description: Mapping[str, Any]) -> str:
-        """Add a plan, or find it, and make it the one that readers take; gives its id."""
+    def add_plan(self, description: Mapping[str, Any], warnings: Sequence[str] = ()) -> str:
+        """Add a plan, or find it, and make it the one that readers take; gives its id.
+
+        ``warnings`` are for a plan that is new: one that is there has those of its results.
+        """
         identity = plan_id(description)
         self._write(
-            "INSERT INTO plans (id, added, description) VALUES (?, ?, ?) "
+            "INSERT INTO plans VALUES (?, ?, ?, ?) "
             "ON CONFLICT (id) DO UPDATE SET added = excluded.added, description = excluded.description",
-            (identity, time.time(), _json(description)),
+            (identity, time.time(), _json(description), _json(list(warnings))),
         )
         return identity
 
@@ -191,6 +194,17 @@ class ResultsFile:
         """All rows as they are stored (see :data:`rowtables.COLUMNS`), each with the names of its metrics."""
         with self._using() as database:
             yield from rowtables.whole_lines(database)
+
+    def batches(self, columns: str, size: int) -> Iterator[tuple[dict[int, str], list[rowtables.Line]]]:
+        """Some columns of all rows as they are stored, ``size`` at a time, all as of one moment.
+
+        With each batch come the names of metrics by ``metric_set``, joined by line breaks.
+        """
+        with self._using() as database, rowtables.transaction(database, "DEFERRED"):
+            sets = dict(database.execute("SELECT id, names FROM metric_sets"))
+            cursor = database.execute(f"SELECT {columns} FROM rows")
+            while lines := cursor.fetchmany(size):
+                yield sets, lines
 
     def close(self) -> None:
         """Commit what is waiting and let go of the file."""

@@ -107,7 +107,7 @@ def put_rows(database: sqlite3.Connection, rows: Sequence[Row]) -> None:
                     bytes.fromhex(row.key),
                     bytes.fromhex(row.point),
                     row.method,
-                    row.seed - 2**64 if row.seed >= 2**63 else row.seed,
+                    to_signed(row.seed),
                     row.run,
                     sets[row.names],
                     row.values,
@@ -130,14 +130,19 @@ def metric_set(database: sqlite3.Connection, names: str) -> int:
 
 def get_rows(database: sqlite3.Connection, keys: Iterable[str]) -> dict[str, Row]:
     """The rows that are there, by key."""
-    rows: dict[str, Row] = {}
-    points: dict[bytes, str] = {}  # many rows share a point: its text is kept once
-    for line, names in whole_lines(database, {bytes.fromhex(key) for key in keys}):
-        key, point, method, seed, run, _, values, failure, _, _, seconds = line
-        text = key.hex()
-        of = points.get(point) or points.setdefault(point, point.hex())
-        rows[text] = Row(text, of, method, seed % 2**64, run, names, values, failure, seconds)
-    return rows
+    lines = whole_lines(database, {bytes.fromhex(key) for key in keys})
+    return {row.key: row for row in (to_row(line, names) for line, names in lines)}
+
+
+def to_row(line: Line, names: str) -> Row:
+    """A line of the table as a row."""
+    key, point, method, seed, run, _, values, failure, _, _, seconds = line
+    return Row(key.hex(), point.hex(), method, seed % 2**64, run, names, values, failure, seconds)
+
+
+def to_signed(seed: int) -> int:
+    """A seed as SQLite keeps it: its integers have a sign."""
+    return seed - 2**64 if seed >= 2**63 else seed
 
 
 def whole_lines(database: sqlite3.Connection, wanted: set[bytes] | None = None) -> Iterator[tuple[Line, str]]:
