@@ -23,6 +23,7 @@ from crossfade.api import (
 )
 from crossfade.best import Best, best
 from crossfade.comparing import Comparison, compare, crossings
+from crossfade.datasets import load_results, open_results
 from crossfade.errors import (
     CrossfadeError,
     CrossfadeWarning,
@@ -33,6 +34,7 @@ from crossfade.errors import (
     ScenarioError,
     TraceError,
 )
+from crossfade.exporting import export
 from crossfade.fitting import MarkovFit, fit, fit_rayleigh
 from crossfade.papers import Verdict, claims, paper
 from crossfade.results import Estimate, Point, Results
@@ -68,10 +70,13 @@ __all__ = [
     "crossings",
     "events",
     "explain",
+    "export",
     "fit",
     "fit_rayleigh",
+    "load_results",
     "markov_from_rayleigh",
     "merge",
+    "open_results",
     "paper",
     "parse_value",
     "pcap",

@@ -75,10 +75,7 @@ def _execute(plan: Plan, jobs: int | None, store: Cache, progress: bool) -> Resu
 
 @dataclass(frozen=True)
 class Check:
-    """What a scenario would run: its axes, points and runs a point, and what to be careful about.
-
-    ``units`` has every metric, of the whole and of links, that some method gives.
-    """
+    """What a scenario would run: its axes, points and runs a point, and what to be careful about."""
 
     title: str
     axes: dict[str, int]
@@ -86,7 +83,6 @@ class Check:
     methods: list[str]
     stop: dict[str, Any]
     seed: int
-    units: dict[str, str]
     warnings: list[str]
 
 
@@ -112,7 +108,6 @@ def check(
         methods=description["methods"],
         stop=description["stop"],
         seed=description["seed"],
-        units=description["units"],
         warnings=description["warnings"],
     )
 

@@ -264,7 +264,7 @@ def best(
     goal = Goal(metric, lowest, [Constraint.parse(text) for text in subject_to])
     metrics = list(dict.fromkeys([metric, *(constraint.metric for constraint in goal.constraints)]))
     source = loaded(source) or source
-    known = source.methods if isinstance(source, Results) else planned(source, None, options).methods
+    known = source.methods if isinstance(source, Results) else planned(source, None, options)["methods"]
     method = method or ("simulation" if "simulation" in known else known[0])
     results = results_of(source, {"choose": choose}, metrics, [method], options)
     choices = Choices.of(results, choose)

@@ -41,7 +41,7 @@ class Dimension:
 
 @dataclass(frozen=True)
 class Grid:
-    """The dimensions of a sweep, and in each of its cells (the last dimension varies fastest) a point's id."""
+    """The dimensions of a sweep, and the id of the point in each cell (the last dimension varies fastest)."""
 
     dimensions: list[Dimension]
     points: list[str]

@@ -6,9 +6,10 @@ sorted by point, method and run. The rows of one point by one method are a *grou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,16 @@ from numpy.typing import NDArray
 from crossfade import _crossfade
 from crossfade.resultsfile import ResultsFile, StoredPlan
 from crossfade.rows import Row, names_of
-from crossfade.rowtables import Line, to_row, to_signed
+from crossfade.rowtables import Line, to_signed
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 
-# So many rows are decoded at once: enough for numpy to be quick, few enough to take little memory.
-ROWS_AT_ONCE = 20_000
+COLUMNS = 'point, method, seed, run, metric_set, "values", failure'
+OF_ROWS = ", key, seconds"
+# So many lines are decoded at once: enough for numpy to be quick, few enough for the processor's cache.
+LINES_AT_ONCE = 4_000
 
 # The metric that a precision is about (`PRECISION_METRIC` of the core).
 PRECISION_METRIC = "goodput_bps"
@@ -36,8 +39,9 @@ class PlanRows:
 
     Group g is the distinct point ``points[g // len(methods)]`` (its id; equal points share their rows) by
     the method ``methods[g % len(methods)]``. ``values`` has a row a run and a column for each of ``names``,
-    NaN where a metric is undefined. Names are those of rows: ``flow:cubic.goodput_bps``. ``failures`` says
-    why groups have no values. ``rows`` are the rows themselves, where they were asked for.
+    NaN where a metric is undefined. Names are those of rows: ``flow:cubic.goodput_bps``. ``place`` counts the
+    rows of the group before each. ``failures`` says why groups have no values. ``rows`` are the rows
+    themselves, where they were asked for.
     """
 
     plan: StoredPlan
@@ -47,6 +51,7 @@ class PlanRows:
     values: Floats
     group: Integers
     run: Integers
+    place: Integers
     failures: dict[int, str]
     rows: list[Row]
 
@@ -87,6 +92,7 @@ class PlanRows:
         finished = np.where(self.solved, rows > 0, finished)
         return Estimates(means, ci95, rows, precise, finished)
 
+
 @dataclass(frozen=True)
 class Estimates:
     """Means of groups (down) and metrics (across), with the half-widths of their 95 % intervals.
@@ -114,92 +120,88 @@ def read_rows(file: ResultsFile, plan: StoredPlan, *, with_rows: bool = False) -
     At its height it takes twice the memory of the values.
     """
     points = list(dict.fromkeys(point["id"] for point in plan.description["points"]))
-    reader = _Reader(plan.description, points, with_rows)
-    for line, names in file.lines():
-        reader.take(line, names)
-    chunks = reader.chunks()
-    group, run, place = (
-        np.concatenate([np.empty(0, dtype=np.int64), *(getattr(chunk, name) for chunk in chunks)])
-        for name in ("group", "run", "place")
-    )
+    wanted = _Wanted(plan.description, points)
+    chunks: list[_Chunk] = []
+    for sets, lines in file.batches(COLUMNS + OF_ROWS * with_rows, LINES_AT_ONCE):
+        chunks += wanted.chunks(sets, lines)
+    group = np.concatenate([np.empty(0, dtype=np.int64), *(chunk.group for chunk in chunks)])
+    run = np.concatenate([np.empty(0, dtype=np.int64), *(chunk.run for chunk in chunks)])
     order = np.lexsort((run, group))
     if "precision" in plan.description["stop"]:
-        order = order[_without_gap(group[order], run[order])]
-    rows = [reader.rows[i] for i in place[order]] if with_rows else []
+        # A stop rule sees no run that has a gap before it.
+        order = order[run[order] == _places(group[order])]
+    group, run = group[order], run[order]
+    failures = {number: text for chunk in chunks for number, text in chunk.failures.items()}
+    unsorted = [row for chunk in chunks for row in chunk.rows]
+    rows = [unsorted[i] for i in order] if with_rows else []
     names, values = _sorted_values(chunks, order)
-    return PlanRows(
-        plan, points, plan.description["methods"], names, values, group[order], run[order], reader.failures, rows
-    )
+    methods = plan.description["methods"]
+    return PlanRows(plan, points, methods, names, values, group, run, _places(group), failures, rows)
 
 
-def _without_gap(group: Integers, run: Integers) -> Truths:
-    """Of each sorted row whether all earlier runs of its group are there: only then a stop rule may see it."""
-    first = np.searchsorted(group, group)
-    return run == np.arange(len(group)) - first
+def _places(group: Integers) -> Integers:
+    """Of each sorted row the number of rows of its group before it."""
+    places: Integers = np.arange(len(group)) - np.searchsorted(group, group)
+    return places
 
 
 @dataclass(frozen=True)
 class _Chunk:
-    """Some thousands of rows with the same metrics."""
+    """Some rows of a plan, all with the same metrics, in the order of the file."""
 
-    names: list[str]
+    names: tuple[str, ...]
     group: Integers
     run: Integers
-    # Their places among all rows of the plan, in the order of the file.
-    place: Integers
     values: Floats
+    failures: dict[int, str]
+    rows: list[Row]
 
 
-class _Reader:
-    """Takes the lines of a file that are rows of a plan, and packs them."""
+class _Wanted:
+    """Which lines of a file are rows of a plan."""
 
-    def __init__(self, description: dict[str, Any], points: list[str], with_rows: bool) -> None:
-        methods, stop, seed = description["methods"], description["stop"], description["seed"]
-        runs = stop.get("runs", stop.get("max_runs"))
-        self._first_groups = {bytes.fromhex(id): len(methods) * i for i, id in enumerate(points)}
-        # Number, seed and number of runs. What is solved has no randomness: one row serves every seed.
-        self._methods = {
-            method: (i, None, 1) if is_solved(method) else (i, to_signed(seed), runs)
-            for i, method in enumerate(methods)
-        }
-        self._with_rows = with_rows
-        # Rows that are not packed yet, by their metrics.
-        self._open: dict[str, list[tuple[int, int, int, bytes]]] = {}
-        self._packed: list[_Chunk] = []
-        self._count = 0
-        self.failures: dict[int, str] = {}
-        self.rows: list[Row] = []
+    def __init__(self, description: dict[str, Any], points: list[str]) -> None:
+        methods, stop = description["methods"], description["stop"]
+        self._points = points
+        self._groups = {bytes.fromhex(id): len(methods) * i for i, id in enumerate(points)}
+        self._methods = {method: i for i, method in enumerate(methods)}
+        self._solved = np.array([is_solved(method) for method in methods])
+        self._seed = to_signed(description["seed"])
+        self._runs = stop.get("runs", stop.get("max_runs"))
 
-    def take(self, line: Line, names: str) -> None:
-        """Take a line of the table if it is the plan's."""
-        _, point, method, seed, run, _, values, failure, _, _, _ = line
-        first = self._first_groups.get(point)
-        if first is None or method not in self._methods:
-            return
-        number, wanted_seed, runs = self._methods[method]
-        if run >= runs or wanted_seed not in (None, seed):
-            return
-        rows = self._open.setdefault(names, [])
-        rows.append((first + number, run, self._count, values))
-        if len(rows) == ROWS_AT_ONCE:
-            self._pack(names)
-        self._count += 1
-        if failure is not None:
-            self.failures[first + number] = failure
-        if self._with_rows:
-            self.rows.append(to_row(line, names))
+    def chunks(self, sets: dict[int, str], lines: list[Line]) -> Iterator[_Chunk]:
+        """The lines that are the plan's and whole, packed; with rows where :data:`OF_ROWS` are there."""
+        # For a million rows: column by column, and without a Python object for each value.
+        points, methods, seeds, runs, set_of, blobs, failures, *of_rows = zip(*lines, strict=True)
 
-    def chunks(self) -> list[_Chunk]:
-        """All that was taken."""
-        for names in list(self._open):
-            self._pack(names)
-        return self._packed
+        def integers(values: Iterable[int]) -> Integers:
+            return np.fromiter(values, dtype=np.int64, count=len(lines))
 
-    def _pack(self, names: str) -> None:
-        group, run, place, blobs = zip(*self._open.pop(names), strict=True)
-        columns = list(names_of(names))
-        values = np.frombuffer(b"".join(blobs), dtype="<f8").reshape(len(blobs), len(columns))
-        self._packed.append(_Chunk(columns, np.array(group), np.array(run), np.array(place), values))
+        first = integers(map(self._groups.get, points, repeat(-1)))
+        method = integers(map(self._methods.get, methods, repeat(-1)))
+        run, metric_set = integers(runs), integers(set_of)
+        are_bytes = set(map(type, blobs)) == {bytes}
+        size = integers(map(len, blobs if are_bytes else (b if isinstance(b, bytes) else "" for b in blobs)))
+        # What is solved has no randomness: its one row serves every seed.
+        asked = np.where(self._solved[method], run == 0, (run < self._runs) & (integers(seeds) == self._seed))
+        asked &= (first >= 0) & (method >= 0)
+        for number in np.unique(metric_set[asked]).tolist():
+            names = names_of(sets.get(number, ""))
+            # A line without a value for each name was torn by a disk, and counts as one that is not there.
+            at = np.flatnonzero(asked & (metric_set == number) & (size == 8 * len(names)))
+            group = (first + method)[at]
+            values = np.frombuffer(b"".join([blobs[i] for i in at.tolist()]), dtype="<f8")
+            values = values.reshape(len(at), len(names))
+            told = zip(group.tolist(), at.tolist(), strict=True) if any(failures) else ()
+            why = {number: failures[i] for number, i in told if failures[i] is not None}
+            rows = [self._row(lines[i], sets[number]) for i in at.tolist()] if of_rows else []
+            yield _Chunk(names, group, run[at], values, why, rows)
+
+    def _row(self, line: Line, names: str) -> Row:
+        point, method, seed, run, _, values, failure, key, seconds = line
+        # Many rows share a point: its text is kept once.
+        text = self._points[self._groups[point] // len(self._methods)]
+        return Row(key.hex(), text, method, seed % 2**64, run, names, values, failure, seconds)
 
 
 def _sorted_values(chunks: list[_Chunk], order: Integers) -> tuple[list[str], Floats]:
@@ -216,5 +218,9 @@ def _sorted_values(chunks: list[_Chunk], order: Integers) -> tuple[list[str], Fl
         rows = to[first : first + len(chunk.group)]
         first += len(chunk.group)
         kept = rows >= 0
-        values[np.ix_(rows[kept], [column[name] for name in chunk.names])] = chunk.values[kept]
+        columns = np.array([column[name] for name in chunk.names], dtype=np.int64)
+        if kept.all() and np.array_equal(columns, np.arange(len(names))):  # as a rule, and it is quicker
+            values[rows] = chunk.values
+        else:
+            values[np.ix_(rows[kept], columns)] = chunk.values[kept]
     return names, values

@@ -195,6 +195,17 @@ class ResultsFile:
         with self._using() as database:
             yield from rowtables.whole_lines(database)
 
+    def batches(self, columns: str, size: int) -> Iterator[tuple[dict[int, str], list[rowtables.Line]]]:
+        """Some columns of all rows as they are stored, ``size`` at a time, all as of one moment.
+
+        With each batch come the names of metrics by ``metric_set``, joined by line breaks.
+        """
+        with self._using() as database, rowtables.transaction(database, "DEFERRED"):
+            sets = dict(database.execute("SELECT id, names FROM metric_sets"))
+            cursor = database.execute(f"SELECT {columns} FROM rows")
+            while lines := cursor.fetchmany(size):
+                yield sets, lines
+
     def close(self) -> None:
         """Commit what is waiting and let go of the file."""
         with self._lock:

@@ -86,6 +86,15 @@ NoCacheOption = Annotated[
     bool, typer.Option("--no-cache", help="Compute every run, and keep none in the user's cache.")
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Print no table and no progress.")]
+PlanOption = Annotated[
+    str | None,
+    typer.Option(
+        "--plan",
+        metavar="N",
+        help="Which plan of a results file that has several: its number, 1 being the oldest, or its id "
+        "(default: the one asked for last).",
+    ),
+]
 XOption = Annotated[
     str | None, typer.Option("--x", metavar="COLUMN", help="What runs along the figure's x axis.")
 ]
