@@ -303,8 +303,8 @@ class _Line:
             2.0 * mean * slope - 2.0 * square * (self.covariance - first),
             mean**2 - square * first,
         )
-        # Zeros are among the ends: where the width is 0 too, rounding moves the (double) root beside them, and
-        # what lies between is no gap.
+        # Zeros are among the ends: where the width is 0 too, rounding moves the (double) root beside them,
+        # and what lies between is no gap.
         ends = sorted({0.0, 1.0, *self.zeros(), *(t for t in roots if 0.0 < t < 1.0)})
         inside = [
             (low, high)
