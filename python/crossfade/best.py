@@ -254,9 +254,10 @@ def best(
     :class:`Range` for what to use along an axis.
 
     >>> import crossfade as cf
-    >>> found = cf.best("tcp-energy", "tcp.variant", metric="throughput_per_slot",
-    ...     over={"channel.fd_t": [0.08]})
-    >>> [(ends.start, round(ends.end, 1), ends.choice["tcp.variant"]) for ends in found.ranges]
+    >>> found = cf.best("quickstart", "tcp.dupthresh", method="analysis",
+    ...     over={"tcp.variant": ["newreno"], "channel.fd_t": [0.08], "tcp.dupthresh": [1, 3]})
+    >>> [(round(at.end, 4), at.choice["tcp.dupthresh"]) for at in found.ranges]
+    [(0.0043, 3), (0.3, 1)]
 
     Raises :class:`ScenarioError` where an option is wrong, :class:`ResultsError` where there is no such
     metric.
