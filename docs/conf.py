@@ -27,13 +27,20 @@ project = "Crossfade"
 author = "The Crossfade developers"
 project_copyright = "The Crossfade developers"
 release = cf.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_nb", "sphinx.ext.autodoc"]
 exclude_patterns = ["_build", "gallery/*.md"]
 html_theme = "pydata_sphinx_theme"
 html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
 html_show_sourcelink = False
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
+
+# docs/notebook.md is run by every build, in an empty folder; what fails there fails the build.
+nb_execution_mode = "force"
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+nb_merge_streams = True
 
 GALLERY = Path(__file__).parent / "gallery"
 COMMANDS = ["run", "check", "schema", "explain", "verify", "paper", "fit", "plot"]

@@ -1,0 +1,100 @@
+"""The terminal of docs/five-minutes.md: each command run as the page shows it, in a folder of its own."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+FOLDER = Path(__file__).parent / "five-minutes"
+# How many rows the sweep has when Ctrl-C is pressed, and how long one waits for them.
+ROWS, PATIENCE_S = 1200, 120.0
+
+Process = subprocess.Popen[str]
+
+
+def make_five_minutes(gallery: Path) -> None:
+    """Run the page from top to bottom."""
+    with tempfile.TemporaryDirectory() as name:
+        terminal = Terminal(Path(name))
+        shutil.copy(FOLDER / "fading.toml", name)
+
+        def keep(title: str, *screens: str) -> None:
+            (gallery / f"five-minutes-{title}.txt").write_text("\n".join(screens))
+
+        def keep_file(file: str) -> None:
+            shutil.copy(Path(name) / file, gallery / f"five-minutes-{file}")
+
+        keep("check", terminal.run("crossfade check fading.toml"))
+        keep("sweep", terminal.run("crossfade sweep fading.toml"))
+        keep("plot", terminal.run("crossfade plot fading.sqlite"))
+        keep_file("fading.png")
+        keep("best", terminal.run("crossfade best fading.sqlite --choose tcp.variant"))
+        again = "crossfade sweep fading.toml --runs 100"
+        stopped = terminal.interrupted(again, lambda: rows(Path(name) / "fading.sqlite") > ROWS)
+        keep("resume", stopped, terminal.run(again, lines=5))
+        keep("best-100", terminal.run("crossfade best fading.sqlite --choose tcp.variant"))
+        compare = "crossfade compare fading.sqlite --by tcp.variant"
+        keep("compare", terminal.run(compare))
+        keep("export", terminal.run("crossfade export fading.sqlite --to parquet"))
+
+
+def rows(file: Path) -> int:
+    """How many rows a results file has, 0 while there is none."""
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+        return int(connection.execute("SELECT count(*) FROM rows").fetchone()[0])
+
+
+class Terminal:
+    """Runs commands in a folder, and shows what a terminal would."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        cache = {"XDG_CACHE_HOME": str(folder / ".cache")}
+        self._environment = os.environ | cache | {"PYTHONUNBUFFERED": "1", "COLUMNS": "110"}
+
+    def run(self, command: str, lines: int | None = None) -> str:
+        """The screen after a command, its first ``lines`` of output; the build fails where the command does."""
+        process = self._start(command)
+        return self._screen(command, process, 0, lines)
+
+    def interrupted(self, command: str, is_time: Callable[[], bool]) -> str:
+        """The same with a Ctrl-C as soon as it is time."""
+        process = self._start(command)
+        end = time.monotonic() + PATIENCE_S
+        while not is_time():
+            if process.poll() is not None or time.monotonic() > end:
+                process.kill()
+                raise RuntimeError(f"{command}: {process.communicate()[0]}")
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        return self._screen(f"{command}\n^C", process, 130)
+
+    def _start(self, command: str) -> Process:
+        program, *arguments = shlex.split(command)
+        if program != "crossfade":
+            raise ValueError(command)
+        return subprocess.Popen(
+            [sys.executable, "-m", "crossfade", *arguments],
+            cwd=self._folder,
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def _screen(self, command: str, process: Process, expected: int, lines: int | None = None) -> str:
+        output, _ = process.communicate(timeout=PATIENCE_S)
+        if process.returncode != expected:
+            raise RuntimeError(f"{command} ended with {process.returncode}: {output}")
+        shown = [line.rstrip() for line in output.splitlines()]
+        return "\n".join([f"$ {command}", *shown[:lines]]) + "\n"
