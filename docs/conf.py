@@ -22,6 +22,7 @@ from crossfade.papers import PAPERS, verdict_table
 sys.path.insert(0, str(Path(__file__).parent))
 
 from classics_gallery import make_classics
+from page_examples import run_examples
 
 project = "Crossfade"
 author = "The Crossfade developers"
@@ -43,7 +44,7 @@ nb_execution_timeout = 120
 nb_merge_streams = True
 
 GALLERY = Path(__file__).parent / "gallery"
-COMMANDS = ["run", "check", "schema", "explain", "verify", "paper", "fit", "plot"]
+COMMANDS = ["run", "check", "schema", "explain", "verify", "paper", "fit", "plot", "export"]
 
 
 def printed(*arguments: str) -> str:
@@ -72,6 +73,7 @@ def make_gallery(_: Sphinx) -> None:
     (GALLERY / "wiring-iid.diff").write_text(wiring("iid"))
     make_fits()
     make_classics(GALLERY)
+    run_examples(Path(__file__).parent / "results.md", GALLERY)
     for key, paper in PAPERS.items():
         for name in paper.FIGURES:
             outputs = ["--csv", str(GALLERY / f"{key}-{name}.csv")]

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 ROWS_AT_ONCE = 100_000
 
 # Words that cannot be names in MATLAB (iskeyword).
-MATLAB_KEYWORDS = frozenset(
+MATLAB_KEYWORDS = (
     "break case catch classdef continue else elseif end for function global if otherwise parfor persistent "
-    "return spmd switch try while".split()  # noqa: SIM905  # a list of words is read more easily so
+    "return spmd switch try while"
 )
 # namelengthmax in MATLAB.
 MATLAB_LONGEST_NAME = 63
@@ -232,7 +232,7 @@ def matlab_names(names: Iterable[str]) -> dict[str, str]:
     taken = {"about"}
     for name in names:
         short = re.sub(r"[^A-Za-z0-9_]", "_", name)
-        if not re.match("[A-Za-z]", short) or short in MATLAB_KEYWORDS:
+        if not re.match("[A-Za-z]", short) or short in MATLAB_KEYWORDS.split():
             short = f"x_{short}"
         short, count = short[:MATLAB_LONGEST_NAME], 1
         base = short

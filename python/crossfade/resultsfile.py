@@ -163,7 +163,7 @@ class ResultsFile:
             return [StoredPlan(id, added, json.loads(text), json.loads(w)) for id, added, text, w in lines]
 
     def plan(self, which: str | int | None = None) -> StoredPlan:
-        """A plan by its number (the oldest is 1), its id or the beginning of that; the last where None."""
+        """A plan by its number (the oldest is 1) or the first six digits of its id; the last where None."""
         plans = self.plans()
         if not plans:
             raise ResultsError(f"{self.path}: there is no plan in it")
@@ -171,8 +171,9 @@ class ResultsFile:
             return plans[-1]
         if str(which).isdecimal() and 1 <= int(which) <= len(plans):
             return plans[int(which) - 1]
-        found = [plan for plan in plans if plan.id.startswith(str(which))]
-        if len(found) == 1 and str(which):
+        is_id = isinstance(which, str) and len(which) >= 6
+        found = [plan for plan in plans if is_id and plan.id.startswith(str(which))]
+        if len(found) == 1:
             return found[0]
         there = ", ".join(f"{number}: {plan.id[:8]}" for number, plan in enumerate(plans, start=1))
         raise ResultsError(f"plan {which}: {'several' if len(found) > 1 else 'not'} in {self.path} ({there})")
