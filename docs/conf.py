@@ -14,7 +14,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 import crossfade as cf
-from crossfade import report
+from crossfade import terminal
 from crossfade.cli import main
 from crossfade.papers import PAPERS, verdict_table
 
@@ -117,7 +117,7 @@ def make_fits() -> None:
         lost = lost if rng.random() < (0.75 if lost else 0.99) else 1 - lost
     text = io.StringIO()
     with redirect_stdout(text):
-        report.print_fit(replace(cf.fit(trace), source="trace.txt"), report.console())
+        terminal.print_fit(replace(cf.fit(trace), source="trace.txt"), terminal.console())
     (GALLERY / "fit.txt").write_text(text.getvalue())
     records = []
     for fd_t in (0.01, 0.08, 0.64):

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 import crossfade as cf
-from crossfade import report
+from crossfade import terminal
 from crossfade.fitting import ChiSquareTest
 
 
@@ -177,7 +177,7 @@ def test_slow_fading_is_no_chain() -> None:
 
 def test_a_fit_is_printed_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fit = cf.fit(TRACE)
-    report.print_fit(fit, report.console())
+    terminal.print_fit(fit, terminal.console())
     printed = capsys.readouterr().out
     for word in ("20000 packets", "p_gg", "mean_burst", "packet before last", "first-order chain describes"):
         assert word in printed

@@ -1,8 +1,9 @@
-"""The compiled core. Everything structured crosses as JSON text; ``crossfade.api`` is its typed face."""
+"""The compiled core. Structured things cross as JSON text, rows as tuples; ``crossfade.api`` is its face."""
 
-from collections.abc import Callable
-from typing import Final, TypedDict, final
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias, TypedDict, final
 
+from crossfade.rows import Row
 from crossfade.teaching import CongestionControl
 
 __version__: Final[str]
@@ -10,6 +11,11 @@ RESULTS_VERSION: Final[int]
 """Rises whenever the same scenario and seed give other numbers than before."""
 SOURCE_HASH: Final[str]
 """Hex SHA-256 of the Rust sources that the extension was built from."""
+
+PackedRow: TypeAlias = tuple[str, str, str, int, int, str, bytes, str | None, float]
+"""The fields of a ``crossfade.rows.Row``."""
+Task: TypeAlias = tuple[int, str, int]
+"""A run to be made: the number of its point in the plan, its method, its number."""
 
 class ScenarioError(Exception):
     """A scenario, a key or a value is wrong. The message is one line: key, value, what is allowed."""
@@ -75,10 +81,10 @@ class Plan:
 
     def describe(self) -> str:
         """JSON: scenario (of the first point, defaults filled in), methods, seed, stop, axes, points,
-        warnings.
+        units, warnings.
 
         ``stop`` is ``{"runs": n}`` or ``{"precision": x, "max_runs": n}``; ``axes`` are the keys that vary;
-        a point is ``{"axes": {key: value}, "id": ...}``.
+        a point is ``{"axes": {key: value}, "id": ...}``; ``units`` are those of all metrics, by name.
         """
 
     def keys(self) -> list[str]:
@@ -86,28 +92,35 @@ class Plan:
 
     def execute(
         self,
-        known: list[str],
+        known: Sequence[Row],
         jobs: int | None,
-        on_rows: Callable[[list[str]], object],
+        shard: tuple[int, int],
+        on_rows: Callable[[list[PackedRow]], object],
         on_progress: Callable[[int, int], object],
     ) -> bool:
         """Make the rows that are not among the known ones, on ``jobs`` threads (default: all processors).
 
-        A row is JSON text: key, point, method, run, seed, metrics; failure says why there are none.
-        Every 50 ms at the most, on the calling thread,
-        ``on_rows`` gets the new rows and ``on_progress`` the runs at hand and the runs there will be.
+        ``shard`` (k, n) is the k-th of n parts of the plan; (1, 1) is the whole. Every 50 ms at the most, on
+        the calling thread, ``on_rows`` gets new rows and ``on_progress`` the runs at hand and the runs there
+        will be. With a precision a row comes once it is clear that it counts: which rows come does not depend
+        on timing.
 
         Returns whether the plan is complete. On Ctrl-C it stops the runs under way, hands over what is
         finished and returns False. An error of a callback stops the runs too, and is raised.
+
+        Raises ScenarioError for a shard that there is not.
         """
 
-    def summarise(self, rows: list[str]) -> str:
+    def make(self, tasks: Sequence[Task]) -> list[PackedRow]:
+        """Make the rows of tasks, one after the other. Raises KeyboardInterrupt on Ctrl-C."""
+
+    def summarise(self, rows: Sequence[Row]) -> str:
         """The results, one a point and method, as a JSON list, from rows in any order.
 
         With a precision only the first runs that suffice count. A result has point, axes, scenario (all
         defaults filled in), method, runs (0 where solved), complete, loss_windows (by exact analysis),
-        replications (the metrics of each run), metrics ``{name: {"value", "ci95", "unit"}}``, warnings,
-        flows ``[{"name", "count", metric: ...}]`` and links ``[{"name": "forward", metric:
+        rows (the keys of those that count, in order of runs), metrics ``{name: {"value", "ci95", "unit"}}``,
+        warnings, flows ``[{"name", "count", metric: ...}]`` and links ``[{"name": "forward", metric:
         ...}, ...]``. A metric that no run defines is absent; ``ci95`` is null from a single run.
         """
 
@@ -129,6 +142,26 @@ class Plan:
         Raises ScenarioError if there are several points, or ``control`` has a window that none can use;
         KeyboardInterrupt on Ctrl-C.
         """
+
+@final
+class Schedule:
+    """The work on a plan that something else than ``Plan.execute`` carries out.
+
+    It says which runs come next (as many as ``jobs`` may be made ahead of a stop rule) and which rows count.
+    """
+
+    def __new__(cls, plan: Plan, known: Sequence[Row], jobs: int, shard: tuple[int, int]) -> Schedule: ...
+    def take(self, most: int) -> list[Task]:
+        """The next runs to make, at most ``most``. None while none is under way: the plan is complete."""
+
+    def finish(self, rows: Sequence[Row]) -> list[PackedRow]:
+        """The rows that count now that these are there. A row that comes a second time is ignored."""
+
+    def under_way(self) -> int:
+        """How many runs were handed out and are not finished."""
+
+    def progress(self) -> tuple[int, int]:
+        """The runs at hand, and how many there will be."""
 
 @final
 class AckSample:

@@ -14,6 +14,7 @@ from crossfade import _crossfade, errors, plots, timelines
 from crossfade.files import read_scenario, read_text
 from crossfade.progress import ProgressBar
 from crossfade.results import Estimate, Point, Results, label
+from crossfade.rows import Row
 from crossfade.store import Cache, open_cache
 from crossfade.tables import Table, csv_line
 
@@ -70,19 +71,19 @@ def _execute(
     store: Cache,
     progress: bool,
 ) -> Results:
-    keys = plan.keys()
-    rows = store.get(keys)
+    rows = store.get(plan.keys())
 
-    def keep(batch: list[str]) -> None:
-        store.put(batch)
-        rows.update({json.loads(row)["key"]: row for row in batch})
+    def keep(batch: list[tuple[Any, ...]]) -> None:
+        finished = [Row(*row) for row in batch]
+        store.put(finished)
+        rows.update({row.key: row for row in finished})
 
     with _translated(), ProgressBar(enabled=progress) as bar:
-        complete = plan.execute(list(rows.values()), jobs, keep, bar.update)
+        complete = plan.execute(list(rows.values()), jobs, (1, 1), keep, bar.update)
         summary = json.loads(plan.summarise(list(rows.values())))
     overrides = {"set": _plain(set), "over": _plain(over)}
     description = json.loads(plan.describe())
-    results = _results(description, summary, overrides, complete)
+    results = _results(description, summary, rows, overrides, complete)
     if not complete:
         raise errors.Interrupted(results)
     return results
@@ -91,6 +92,7 @@ def _execute(
 def _results(
     description: dict[str, Any],
     summary: list[dict[str, Any]],
+    rows: Mapping[str, Row],
     overrides: dict[str, Any],
     complete: bool,
 ) -> Results:
@@ -125,7 +127,7 @@ def _results(
             links=found["links"],
             warnings=found["warnings"],
             loss_windows=found["loss_windows"],
-            replications=found["replications"],
+            rows=[rows[key] for key in found["rows"]],
         )
 
     return Results(

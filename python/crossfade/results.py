@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from crossfade.rows import Row
 from crossfade.tables import Cell, Table
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ class Point:
 
     ``metrics`` are those of the whole, ``parts`` those of named flows and of links, as ``cubic.goodput_bps``
     or ``reverse.queue_drops``. ``runs`` is 0 where a method has no randomness. ``loss_windows`` are, by exact
-    analysis, the shares of first losses that find a window of 1, 2, ... segments.
+    analysis, the shares of first losses that find a window of 1, 2, ... segments. ``rows`` are the runs that
+    count, in order.
     """
 
     axes: dict[str, Any]
@@ -54,7 +56,7 @@ class Point:
     links: list[dict[str, Any]]
     warnings: list[str]
     loss_windows: list[float]
-    replications: list[dict[str, float]]
+    rows: list[Row]
 
     def value(self, name: str) -> float:
         """A metric's value, NaN where it is undefined or the method does not give it."""
@@ -66,8 +68,8 @@ class Point:
 
         Run r of every point draws the same random numbers: compare two points run by run.
         """
-        of_flow = f"flow:{name}"
-        return [row.get(name, row.get(of_flow, math.nan)) for row in self.replications]
+        plain = [row.value(name) for row in self.rows]
+        return plain if not all(map(math.isnan, plain)) else [row.value(f"flow:{name}") for row in self.rows]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ in memory.
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import time
@@ -19,6 +18,7 @@ from typing import Protocol, TypeVar
 
 from crossfade import _crossfade
 from crossfade.errors import CrossfadeWarning
+from crossfade.rows import Row
 
 T = TypeVar("T")
 
@@ -29,13 +29,13 @@ KEYS_PER_QUERY = 500
 
 
 class RowStore(Protocol):
-    """Rows by key; a row is the JSON text of one finished run and carries its key in ``key``."""
+    """Rows by key."""
 
-    def get(self, keys: Iterable[str]) -> dict[str, str]:
+    def get(self, keys: Iterable[str]) -> dict[str, Row]:
         """The rows that are there, by key."""
         ...
 
-    def put(self, rows: Iterable[str]) -> None:
+    def put(self, rows: Iterable[Row]) -> None:
         """Keep these rows; a key that is there already keeps its row (it is the same one)."""
         ...
 
@@ -48,14 +48,14 @@ class MemoryStore:
     """A store that lasts as long as the object."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, str] = {}
+        self._rows: dict[str, Row] = {}
 
-    def get(self, keys: Iterable[str]) -> dict[str, str]:
+    def get(self, keys: Iterable[str]) -> dict[str, Row]:
         return {key: self._rows[key] for key in keys if key in self._rows}
 
-    def put(self, rows: Iterable[str]) -> None:
+    def put(self, rows: Iterable[Row]) -> None:
         for row in rows:
-            self._rows.setdefault(json.loads(row)["key"], row)
+            self._rows.setdefault(row.key, row)
 
     def close(self) -> None:
         pass
@@ -76,7 +76,8 @@ class SqliteStore:
             self._database.execute("PRAGMA synchronous = NORMAL")
             with self._database:
                 self._database.execute(
-                    "CREATE TABLE IF NOT EXISTS rows (key TEXT PRIMARY KEY, row TEXT NOT NULL) WITHOUT ROWID"
+                    "CREATE TABLE IF NOT EXISTS rows (key TEXT PRIMARY KEY, point TEXT, method TEXT, "
+                    'seed TEXT, run INTEGER, names TEXT, "values" BLOB, failure TEXT, seconds REAL)'
                 )
         except BaseException:
             self._database.close()
@@ -94,25 +95,23 @@ class SqliteStore:
                     raise
                 time.sleep(0.02)
 
-    def get(self, keys: Iterable[str]) -> dict[str, str]:
+    def get(self, keys: Iterable[str]) -> dict[str, Row]:
         wanted = list(keys)
-        found: dict[str, str] = {}
+        found: dict[str, Row] = {}
         for start in range(0, len(wanted), KEYS_PER_QUERY):
             chunk = wanted[start : start + KEYS_PER_QUERY]
             marks = ",".join("?" * len(chunk))
-            for key, row in self._database.execute(
-                f"SELECT key, row FROM rows WHERE key IN ({marks})", chunk
-            ):
-                if _is_row(key, row):
-                    found[key] = row
+            for fields in self._database.execute(f"SELECT * FROM rows WHERE key IN ({marks})", chunk):
+                row = Row(*fields)._replace(seed=int(fields[3]))
+                found[row.key] = row
         return found
 
-    def put(self, rows: Iterable[str]) -> None:
+    def put(self, rows: Iterable[Row]) -> None:
         # "or replace", not "or ignore": a row that was damaged on disk is mended by computing it again.
         with self._database:
             self._database.executemany(
-                "INSERT OR REPLACE INTO rows (key, row) VALUES (?, ?)",
-                ((json.loads(row)["key"], row) for row in rows),
+                "INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (row._replace(seed=str(row.seed)) for row in rows),  # type: ignore[arg-type]
             )
 
     def close(self) -> None:
@@ -131,12 +130,12 @@ class Cache:
             except (OSError, sqlite3.Error) as error:
                 self._warn(error)
 
-    def get(self, keys: Iterable[str]) -> dict[str, str]:
+    def get(self, keys: Iterable[str]) -> dict[str, Row]:
         """The rows that are there, by key."""
         wanted = list(keys)
         return self._attempt(lambda store: store.get(wanted))
 
-    def put(self, rows: Iterable[str]) -> None:
+    def put(self, rows: Iterable[Row]) -> None:
         """Keep these rows."""
         kept = list(rows)
         self._attempt(lambda store: store.put(kept))
@@ -182,11 +181,3 @@ def cache_path() -> Path | None:
         if not os.path.isabs(base):
             return None
     return Path(base) / "crossfade" / f"{_crossfade.__version__}-{_crossfade.SOURCE_HASH[:12]}.sqlite"
-
-
-def _is_row(key: str, row: object) -> bool:
-    """Whether a stored text is the whole row of that key (a disk may have torn it)."""
-    try:
-        return isinstance(row, str) and json.loads(row)["key"] == key
-    except (ValueError, KeyError, TypeError):
-        return False

@@ -6,6 +6,7 @@ mod congestion;
 mod fit;
 mod interrupt;
 mod plan;
+mod rows;
 
 use crossfade_channel::{ChannelError, RayleighFading, fading_margin_db, p_e_from_fading_margin_db};
 use crossfade_sim::golden::{self, GoldenTrace};
@@ -112,6 +113,7 @@ fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("GoldenError", module.py().get_type::<GoldenError>())?;
     module.add("TraceError", module.py().get_type::<TraceError>())?;
     module.add_class::<plan::Plan>()?;
+    module.add_class::<plan::Schedule>()?;
     module.add_class::<congestion::AckSample>()?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;

@@ -2,21 +2,27 @@
 
 use crate::congestion::{Failure, PythonControl};
 use crate::interrupt::interruptible;
+use crate::rows::{GivenRow, Packer, method_of, unpack};
 use crate::scenario_error;
-use crossfade_scenario::{IpVersion, Overrides, Row};
+use crossfade_scenario::{IpVersion, Overrides, Shard, Task};
 use crossfade_transport::TcpConfig;
 use crossfade_transport::congestion::CongestionControl;
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 use std::thread::available_parallelism;
 
 /// What a scenario asks to be run.
 #[pyclass(frozen, module = "crossfade._crossfade")]
-pub(crate) struct Plan(crossfade_scenario::Plan);
+pub(crate) struct Plan(Arc<crossfade_scenario::Plan>);
+
+/// A run to be made: the number of its point, its method and its number.
+type GivenTask = (usize, String, u64);
 
 #[pymethods]
 impl Plan {
@@ -24,7 +30,9 @@ impl Plan {
     #[staticmethod]
     fn load(py: Python<'_>, text: &str, name: &str, overrides: &str) -> PyResult<Self> {
         let overrides: Overrides = from_json("overrides", overrides)?;
-        py.detach(|| crossfade_scenario::Plan::load(text, name, &overrides)).map(Self).map_err(scenario_error)
+        py.detach(|| crossfade_scenario::Plan::load(text, name, &overrides))
+            .map(|plan| Self(Arc::new(plan)))
+            .map_err(scenario_error)
     }
 
     /// The plan as JSON text.
@@ -37,34 +45,39 @@ impl Plan {
         py.detach(|| self.0.keys())
     }
 
-    /// Makes the rows that are not known.
+    /// Makes the rows of a shard that are not known.
     fn execute(
         &self,
         py: Python<'_>,
-        known: Vec<String>,
+        known: Vec<GivenRow<'_>>,
         jobs: Option<usize>,
+        shard: (u64, u64),
         on_rows: Py<PyAny>,
         on_progress: Py<PyAny>,
     ) -> PyResult<bool> {
-        let known = rows_from_json(&known)?;
+        let known = unpack(known)?;
+        let shard = Shard::new(shard.0, shard.1).map_err(scenario_error)?;
         let jobs = jobs.or_else(|| available_parallelism().ok().map(NonZeroUsize::get)).unwrap_or(1);
         let cancel = AtomicBool::new(false);
         let (sender, finished) = channel();
         let work = || {
-            crossfade_scenario::execute(&self.0, known, jobs, &cancel, &mut |row, progress| {
+            crossfade_scenario::execute(&self.0, known, jobs, shard, &cancel, &mut |rows, progress| {
                 // The receiver outlives the work.
-                let _ = sender.send((row, progress));
+                let _ = sender.send((rows, progress));
             })
         };
+        let mut packer = Packer::default();
         let hand_over = move |py: Python<'_>| {
             let mut batch = Vec::new();
             let mut last = None;
-            for (row, progress) in finished.try_iter() {
-                batch.push(to_json(&row)?);
+            for (rows, progress) in finished.try_iter() {
+                batch.extend(rows.into_iter().map(|row| packer.pack(py, row)));
                 last = Some(progress);
             }
-            if let Some(progress) = last {
+            if !batch.is_empty() {
                 on_rows.call1(py, (batch,))?;
+            }
+            if let Some(progress) = last {
                 on_progress.call1(py, (progress.done, progress.expected))?;
             }
             Ok(())
@@ -76,9 +89,31 @@ impl Plan {
         }
     }
 
+    /// Makes the rows of tasks, one after the other.
+    fn make<'py>(&self, py: Python<'py>, tasks: Vec<GivenTask>) -> PyResult<Bound<'py, PyAny>> {
+        let task = |(point, method, run): GivenTask| {
+            let method = method_of(&method)?;
+            let found = self.0.points.get(point);
+            let found =
+                found.ok_or_else(|| PyValueError::new_err(format!("point {point}: not in the plan")))?;
+            Ok(Task { point, method, run, key: self.0.row_key(found, method, run) })
+        };
+        let tasks = tasks.into_iter().map(task).collect::<PyResult<Vec<_>>>()?;
+        let cancel = AtomicBool::new(false);
+        let work = || crossfade_scenario::make(&self.0, &tasks, &cancel);
+        match interruptible(py, &cancel, work, |_| Ok(())) {
+            (_, Some(error)) => Err(error),
+            (rows, None) => {
+                let mut packer = Packer::default();
+                let rows = rows.unwrap_or_default().into_iter().map(|row| packer.pack(py, row));
+                rows.collect::<Vec<_>>().into_bound_py_any(py)
+            }
+        }
+    }
+
     /// The results of rows, as JSON text.
-    fn summarise(&self, py: Python<'_>, rows: Vec<String>) -> PyResult<String> {
-        let rows = rows_from_json(&rows)?;
+    fn summarise(&self, py: Python<'_>, rows: Vec<GivenRow<'_>>) -> PyResult<String> {
+        let rows = unpack(rows)?;
         py.detach(|| to_json(&crossfade_scenario::summarise(&self.0, &rows)))
     }
 
@@ -122,8 +157,42 @@ impl Plan {
     }
 }
 
-fn rows_from_json(rows: &[String]) -> PyResult<Vec<Row>> {
-    rows.iter().map(|row| from_json("row", row)).collect()
+/// The work on a plan that something else than [`Plan::execute`] carries out: which runs come next, and
+/// which rows count.
+#[pyclass(module = "crossfade._crossfade")]
+pub(crate) struct Schedule(crossfade_scenario::Schedule<Arc<crossfade_scenario::Plan>>);
+
+#[pymethods]
+impl Schedule {
+    #[new]
+    fn new(plan: &Plan, known: Vec<GivenRow<'_>>, jobs: usize, shard: (u64, u64)) -> PyResult<Self> {
+        let shard = Shard::new(shard.0, shard.1).map_err(scenario_error)?;
+        Ok(Self(crossfade_scenario::Schedule::new(Arc::clone(&plan.0), unpack(known)?, jobs, shard)))
+    }
+
+    /// The next runs to make, at most `most`.
+    fn take(&mut self, most: usize) -> Vec<(usize, &'static str, u64)> {
+        let tasks = std::iter::from_fn(|| self.0.take()).take(most);
+        tasks.map(|task| (task.point, task.method.name(), task.run)).collect()
+    }
+
+    /// The rows that count now that these are there.
+    fn finish<'py>(&mut self, py: Python<'py>, rows: Vec<GivenRow<'_>>) -> PyResult<Bound<'py, PyAny>> {
+        let mut packer = Packer::default();
+        let counting = unpack(rows)?.into_iter().flat_map(|row| self.0.finish(row));
+        counting.map(|row| packer.pack(py, row)).collect::<Vec<_>>().into_bound_py_any(py)
+    }
+
+    /// How many runs were handed out and are not finished.
+    fn under_way(&self) -> usize {
+        self.0.under_way()
+    }
+
+    /// The runs at hand, and how many there will be.
+    fn progress(&self) -> (u64, u64) {
+        let progress = self.0.progress();
+        (progress.done, progress.expected)
+    }
 }
 
 fn from_json<T: serde::de::DeserializeOwned>(what: &str, text: &str) -> PyResult<T> {

@@ -6,9 +6,10 @@
 use crate::analyse::{FittedChains, analyse};
 use crate::error::ScenarioError;
 use crate::formula::formula;
-use crate::plan::{Plan, Point, Row};
+use crate::plan::{Plan, Point};
+use crate::row::{NameSets, Row, RowMetrics};
 use crate::scenario::Method;
-use crate::schedule::{Progress, Schedule, Task};
+use crate::schedule::{Progress, Schedule, Shard, Task};
 use crate::simulate::simulate;
 use crossfade_core::RunSeed;
 use std::collections::BTreeMap;
@@ -17,55 +18,104 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Instant;
 
-/// Makes the runs of `plan` that are not among the `known` rows, on `jobs` threads, and hands each new row to
-/// `on_row` on the calling thread as soon as it is there.
+/// Makes the runs of `shard` of `plan` that are not among the `known` rows, on `jobs` threads, and hands new
+/// rows to `on_rows` on the calling thread as soon as it is clear that they count.
 ///
 /// Once `cancel` is true, it returns as soon as the runs under way have noticed (within milliseconds).
-/// Returns whether the plan is complete.
+/// Returns whether the shard is complete.
 pub fn execute(
     plan: &Plan,
     known: Vec<Row>,
     jobs: usize,
+    shard: Shard,
     cancel: &AtomicBool,
-    on_row: &mut dyn FnMut(Row, Progress),
+    on_rows: &mut dyn FnMut(Vec<Row>, Progress),
 ) -> bool {
     let fitted = FittedChains::default();
-    execute_with(plan, known, jobs, cancel, on_row, &|point, method, seed| match method {
+    execute_with(plan, known, jobs, shard, cancel, on_rows, &|point, method, seed| {
+        solve(point, method, seed, &fitted, cancel)
+    })
+}
+
+/// Makes the runs of `tasks`, one after the other; `None` once `cancel` is true.
+pub fn make(plan: &Plan, tasks: &[Task], cancel: &AtomicBool) -> Option<Vec<Row>> {
+    let fitted = FittedChains::default();
+    let mut names = NameSets::default();
+    let make_run = |point: &Point, method, seed| solve(point, method, seed, &fitted, cancel);
+    let mut make_row =
+        |task: &Task| (!cancel.load(Ordering::Relaxed)).then(|| row(plan, task, &make_run, &mut names))?;
+    tasks.iter().map(&mut make_row).collect()
+}
+
+/// One run of a point, or its solution: the metrics or why there are none; `None` if it was interrupted.
+fn solve(
+    point: &Point,
+    method: Method,
+    seed: RunSeed,
+    fitted: &FittedChains,
+    cancel: &AtomicBool,
+) -> Option<Outcome> {
+    match method {
         Method::Simulation => simulate(&point.setup, seed, cancel).map(Ok),
         Method::Formula | Method::FormulaSquareRoot => Some(formula(point, method)),
-        _ => Some(analyse(point, method, &fitted)),
+        _ => Some(analyse(point, method, fitted)),
+    }
+}
+
+/// Metrics by name, or why there are none.
+type Outcome = Result<BTreeMap<String, f64>, ScenarioError>;
+
+/// What makes a run; `None` if it was interrupted.
+type MakeRun<'a> = dyn Fn(&Point, Method, RunSeed) -> Option<Outcome> + Sync + 'a;
+
+/// The row of `task`; `None` if it was interrupted.
+fn row(plan: &Plan, task: &Task, make_run: &MakeRun, names: &mut NameSets) -> Option<Row> {
+    let point = &plan.points[task.point];
+    let began = Instant::now();
+    let outcome = make_run(point, task.method, RunSeed { seed: plan.seed, run: task.run })?;
+    let seconds = began.elapsed().as_secs_f64();
+    let (metrics, failure) = match outcome {
+        Ok(metrics) => (metrics, None),
+        Err(error) => (BTreeMap::new(), Some(error.to_string())),
+    };
+    Some(Row {
+        key: task.key.clone(),
+        point: point.id.clone(),
+        method: task.method,
+        seed: plan.seed,
+        run: task.run,
+        metrics: RowMetrics::new(metrics, names),
+        failure,
+        seconds,
     })
 }
 
 /// More threads than this are a slip of the pen.
 const MOST_JOBS: usize = 512;
 
-/// What makes a run: its metrics or why there are none, or `None` if it was interrupted.
-type MakeRun<'a> =
-    dyn Fn(&Point, Method, RunSeed) -> Option<Result<BTreeMap<String, f64>, ScenarioError>> + Sync + 'a;
-
 fn execute_with(
     plan: &Plan,
     known: Vec<Row>,
     jobs: usize,
+    shard: Shard,
     cancel: &AtomicBool,
-    on_row: &mut dyn FnMut(Row, Progress),
+    on_rows: &mut dyn FnMut(Vec<Row>, Progress),
     make_run: &MakeRun,
 ) -> bool {
     let jobs = jobs.clamp(1, MOST_JOBS);
-    let schedule = Schedule::new(plan, known, jobs);
-    let work = Work { schedule, under_way: 0, stopped: false };
+    let work = Work { schedule: Schedule::new(plan, known, jobs, shard), stopped: false };
     let desk = Desk { work: Mutex::new(work), changed: Condvar::new() };
     thread::scope(|scope| {
-        let (sender, rows) = channel();
+        let (sender, finished) = channel();
         for _ in 0..jobs {
             let (sender, desk) = (sender.clone(), &desk);
             scope.spawn(move || worker(plan, desk, cancel, &sender, make_run));
         }
         drop(sender);
-        for (row, progress) in rows {
-            on_row(row, progress);
+        for (rows, progress) in finished {
+            on_rows(rows, progress);
         }
     });
     !desk.lock().stopped
@@ -78,8 +128,7 @@ struct Desk<'a> {
 }
 
 struct Work<'a> {
-    schedule: Schedule<'a>,
-    under_way: usize,
+    schedule: Schedule<&'a Plan>,
     /// No more tasks: cancelled, or a worker failed.
     stopped: bool,
 }
@@ -103,49 +152,48 @@ impl<'a> Desk<'a> {
                     self.changed.notify_all();
                     return None;
                 }
-                work.under_way += 1;
                 return Some(task);
             }
-            if work.under_way == 0 {
+            if work.schedule.under_way() == 0 {
                 return None;
             }
             work = self.changed.wait(work).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    /// The end of a task; without a row the work stops.
-    fn finish(&self, task: &Task, row: Option<&Row>) -> Option<Progress> {
+    /// The end of a task: the rows that now count.
+    fn finish(&self, row: Row) -> (Vec<Row>, Progress) {
         let mut work = self.lock();
-        work.under_way -= 1;
-        let progress = row.map(|row| work.schedule.finish(task, row));
-        work.stopped |= progress.is_none();
+        let rows = work.schedule.finish(row);
         self.changed.notify_all();
-        progress
+        (rows, work.schedule.progress())
+    }
+
+    /// A task ended without a row: there will be no others.
+    fn stop(&self) {
+        self.lock().stopped = true;
+        self.changed.notify_all();
     }
 }
 
-fn worker(plan: &Plan, desk: &Desk, cancel: &AtomicBool, rows: &Sender<(Row, Progress)>, make_run: &MakeRun) {
+fn worker(
+    plan: &Plan,
+    desk: &Desk,
+    cancel: &AtomicBool,
+    finished: &Sender<(Vec<Row>, Progress)>,
+    make_run: &MakeRun,
+) {
+    let mut names = NameSets::default();
     while let Some(task) = desk.next_task(cancel) {
-        let seed = RunSeed { seed: plan.seed, run: task.run };
-        let result = catch_unwind(AssertUnwindSafe(|| make_run(&plan.points[task.point], task.method, seed)));
-        let row = match result {
-            Ok(outcome) => outcome.map(|outcome| {
-                let (metrics, failure) = match outcome {
-                    Ok(metrics) => (metrics, None),
-                    Err(error) => (BTreeMap::new(), Some(error.to_string())),
-                };
-                let Task { point, method, run, .. } = task;
-                Row { key: task.key.clone(), point, method, run, seed: plan.seed, metrics, failure }
-            }),
+        match catch_unwind(AssertUnwindSafe(|| row(plan, &task, make_run, &mut names))) {
+            // The receiver outlives the workers.
+            Ok(Some(row)) => drop(finished.send(desk.finish(row))),
+            Ok(None) => desk.stop(),
             Err(panic) => {
                 // The others would wait for this run for ever.
-                desk.finish(&task, None);
+                desk.stop();
                 resume_unwind(panic);
             }
-        };
-        if let (Some(progress), Some(row)) = (desk.finish(&task, row.as_ref()), row) {
-            // The receiver outlives the workers.
-            let _ = rows.send((row, progress));
         }
     }
 }
@@ -182,21 +230,25 @@ mod tests {
     }
 
     fn rows(plan: &Plan, known: &[Row], jobs: usize) -> Vec<Row> {
+        rows_of(plan, known, jobs, Shard::WHOLE)
+    }
+
+    fn rows_of(plan: &Plan, known: &[Row], jobs: usize, shard: Shard) -> Vec<Row> {
         let mut rows = Vec::new();
         let mut last = Progress { done: 0, expected: 0 };
         let make_run = |point: &Point, _, seed| Some(Ok(fake(point, seed)));
         let cancel = AtomicBool::new(false);
-        let mut on_row = |row, progress: Progress| {
-            rows.push(row);
+        let mut on_rows = |new: Vec<Row>, progress: Progress| {
+            rows.extend(new.into_iter().map(|row| Row { seconds: 0.0, ..row }));
             if progress.done > last.done {
                 last = progress;
             }
         };
-        assert!(execute_with(plan, known.to_vec(), jobs, &cancel, &mut on_row, &make_run));
+        assert!(execute_with(plan, known.to_vec(), jobs, shard, &cancel, &mut on_rows, &make_run));
         if !rows.is_empty() {
             assert_eq!(last.done, last.expected, "all is done at the end");
         }
-        rows.sort_by_key(|row: &Row| (row.point, row.run));
+        rows.sort_by_key(|row: &Row| (row.point.clone(), row.run));
         rows
     }
 
@@ -233,8 +285,32 @@ mod tests {
                 assert_eq!(Some(result.runs), enough);
             }
         }
+        let one = rows(&plan, &[], 1);
+        let counted: u64 = results.iter().take(2).map(|result| result.runs).sum();
+        assert_eq!(one.len() as u64, counted, "rows that do not count do not come out");
         for jobs in [2, 5] {
-            assert_eq!(summarise(&plan, &rows(&plan, &[], jobs)), results, "{jobs} jobs");
+            assert_eq!(rows(&plan, &[], jobs), one, "{jobs} jobs");
+        }
+        let known: Vec<Row> = one.iter().filter(|row| row.run % 3 == 0).cloned().collect();
+        assert_eq!(rows(&plan, &known, 3).len() + known.len(), one.len());
+    }
+
+    #[test]
+    fn shards_together_are_the_whole() {
+        for overrides in [json!({ "runs": 11 }), json!({ "precision": "3 %" })] {
+            let plan = plan(overrides);
+            let whole = rows(&plan, &[], 2);
+            for of in [2, 3, 5] {
+                let mut parts = Vec::new();
+                for number in 1..=of {
+                    parts.extend(rows_of(&plan, &[], 2, Shard::new(number, of).unwrap()));
+                }
+                parts.sort_by_key(|row: &Row| (row.point.clone(), row.run));
+                assert_eq!(parts, whole, "{of} shards");
+            }
+        }
+        for (number, of) in [(0, 3), (4, 3), (1, 0)] {
+            assert!(Shard::new(number, of).is_err());
         }
     }
 
@@ -254,9 +330,6 @@ mod tests {
         let made = rows(&plan, &known, 2);
         assert!(made.iter().all(|row| row.run % 3 == 0) && made.len() + known.len() == all.len());
         assert!(rows(&plan, &all, 2).is_empty());
-        // Rows of another plan, where the same scenario was another point.
-        let shifted: Vec<Row> = all.iter().map(|row| Row { point: row.point + 7, ..row.clone() }).collect();
-        assert_eq!(summarise(&plan, &shifted), summarise(&plan, &all));
     }
 
     #[test]
@@ -270,8 +343,15 @@ mod tests {
             (!cancel.load(Ordering::Relaxed)).then(|| Ok(fake(point, seed)))
         };
         let mut finished = Vec::new();
-        let complete =
-            execute_with(&plan, Vec::new(), 3, &cancel, &mut |row, _| finished.push(row), &make_run);
+        let complete = execute_with(
+            &plan,
+            Vec::new(),
+            3,
+            Shard::WHOLE,
+            &cancel,
+            &mut |rows, _| finished.extend(rows),
+            &make_run,
+        );
         assert!(!complete);
         assert!((28..=30).contains(&finished.len()), "{}", finished.len());
         let results = summarise(&plan, &finished);
@@ -285,7 +365,7 @@ mod tests {
         let plan = plan(json!({}));
         let make_run = |_: &Point, _, _| -> Option<Result<_, _>> { unreachable!("no run is to begin") };
         let cancel = AtomicBool::new(true);
-        assert!(!execute_with(&plan, Vec::new(), 2, &cancel, &mut |_, _| (), &make_run));
+        assert!(!execute_with(&plan, Vec::new(), 2, Shard::WHOLE, &cancel, &mut |_, _| (), &make_run));
     }
 
     #[test]
@@ -297,7 +377,7 @@ mod tests {
         };
         let cancel = AtomicBool::new(false);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            execute_with(&plan, Vec::new(), 4, &cancel, &mut |_, _| (), &make_run)
+            execute_with(&plan, Vec::new(), 4, Shard::WHOLE, &cancel, &mut |_, _| (), &make_run)
         }));
         assert!(outcome.is_err());
     }

@@ -72,6 +72,11 @@ pub(crate) const LINK_METRICS: [(&str, &str); 10] = [
     ("queueing_delay_p99_s", "s"),
 ];
 
+/// The unit of every metric, of the whole and of links.
+pub(crate) fn units() -> serde_json::Map<String, serde_json::Value> {
+    METRICS.iter().chain(&LINK_METRICS).map(|&(name, unit)| (name.to_owned(), unit.into())).collect()
+}
+
 /// The links of a scenario, as results name them, in the order in which packets take them.
 pub(crate) const LINKS: [&str; 4] = ["wired", "forward", "reverse", "wired_reverse"];
 

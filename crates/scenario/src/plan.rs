@@ -5,12 +5,13 @@ use crate::document::{parse_toml, set};
 use crate::error::ScenarioError;
 use crate::formula;
 use crate::identity::Identity;
+use crate::metrics::units;
 use crate::resolve::{Setup, StopRule, resolve};
 use crate::scenario::{Method, Scenario};
 use crate::schema::check;
 use crate::sweep::{axes, cross};
 use crate::warnings;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::collections::{HashMap, HashSet};
 
@@ -171,7 +172,8 @@ impl Plan {
         distinct
     }
 
-    /// The plan as JSON: the first point's scenario, seed, stop rule, axes, points and warnings.
+    /// The plan as JSON: the first point's scenario, seed, stop rule, axes, points, units of all metrics
+    /// and warnings.
     pub fn describe(&self) -> Value {
         let stop = match self.stop {
             StopRule::Runs(runs) => json!({ "runs": runs }),
@@ -188,6 +190,7 @@ impl Plan {
             "stop": stop,
             "axes": self.axes,
             "points": points,
+            "units": units(),
             "warnings": self.warnings(),
         })
     }
@@ -299,25 +302,4 @@ fn read(document: &Value) -> Result<Scenario, ScenarioError> {
         let found = key.split('.').try_fold(document, |value, name| value.get(name));
         ScenarioError::value(&key, found.unwrap_or(&Value::Null), error.inner().to_string())
     })
-}
-
-/// One run of one point.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Row {
-    /// Names everything that decides the metrics; see [`Plan::row_key`].
-    pub key: String,
-    /// The number of the point in the plan that made the row.
-    pub point: usize,
-    /// Where the values come from.
-    #[serde(default)]
-    pub method: Method,
-    /// Replication, counted from 0.
-    pub run: u64,
-    /// The seed.
-    pub seed: u64,
-    /// Values by name; a metric that is undefined in this run is absent.
-    pub metrics: std::collections::BTreeMap<String, f64>,
-    /// Why there are none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<String>,
 }

@@ -1,10 +1,14 @@
 //! Which run comes next: the order of work and the stop rule, without threads.
 
-use crate::plan::{Plan, Row};
+use crate::error::ScenarioError;
+use crate::plan::Plan;
 use crate::resolve::StopRule;
+use crate::row::Row;
 use crate::scenario::Method as MethodKey;
 use crossfade_core::{Estimate, Method};
-use std::collections::HashMap;
+use serde_json::json;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Deref;
 
 /// The metric that `run.precision` is about.
 pub(crate) const PRECISION_METRIC: &str = "goodput_bps";
@@ -37,20 +41,20 @@ impl StopRule {
 }
 
 /// One run to be made.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Task {
+#[derive(Clone, Debug, PartialEq)]
+pub struct Task {
     /// The point's number in the plan.
-    pub(crate) point: usize,
-    pub(crate) method: MethodKey,
-    pub(crate) run: u64,
+    pub point: usize,
+    /// How it is solved.
+    pub method: MethodKey,
+    /// Replication, counted from 0.
+    pub run: u64,
     /// The key of the row.
-    pub(crate) key: String,
-    /// Where its result is to be reported.
-    slot: usize,
+    pub key: String,
 }
 
 /// How far the work is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Runs at hand, known ones included.
     pub done: u64,
@@ -58,15 +62,55 @@ pub struct Progress {
     pub expected: u64,
 }
 
+/// The `number`-th of `of` parts of a plan, counted from 1; the parts of a plan have no run in common.
+///
+/// With a fixed number of runs every `of`-th run belongs to a part, with a precision every `of`-th point,
+/// since a stop rule needs all runs of its point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    number: u64,
+    of: u64,
+}
+
+impl Shard {
+    /// The whole plan.
+    pub const WHOLE: Self = Self { number: 1, of: 1 };
+
+    /// # Errors
+    /// `number` is not among 1, 2, ..., `of`.
+    pub fn new(number: u64, of: u64) -> Result<Self, ScenarioError> {
+        if (1..=of).contains(&number) {
+            return Ok(Self { number, of });
+        }
+        let given = json!(format!("{number}/{of}"));
+        Err(ScenarioError::value("shard", &given, "must be K/N with K from 1 to N"))
+    }
+
+    fn has(self, index: u64) -> bool {
+        index % self.of == self.number - 1
+    }
+
+    /// How many of the numbers below `end` it has.
+    fn below(self, end: u64) -> u64 {
+        (end + self.of - self.number) / self.of
+    }
+}
+
 /// The state of the work on a plan. Runs are handed out lowest point first, lowest run first.
-pub(crate) struct Schedule<'a> {
-    plan: &'a Plan,
+///
+/// With a precision a row counts only if the runs before it did not suffice, and it is held back until that
+/// is known: which rows come out never depends on which run was finished first.
+pub struct Schedule<P: Deref<Target = Plan>> {
+    plan: P,
+    shard: Shard,
     known: HashMap<String, Row>,
     /// How many runs may be under way at once.
     jobs: u64,
     points: Vec<PointWork>,
     /// Everything before has been handed out for good.
     first_open: usize,
+    /// The slot of each run that is being made, by the key of its row.
+    under_way: HashMap<String, usize>,
     progress: Progress,
 }
 
@@ -74,41 +118,62 @@ pub(crate) struct Schedule<'a> {
 struct PointWork {
     index: usize,
     method: MethodKey,
+    /// Where the number of runs is fixed: the number of the first among all such runs of the plan.
+    first: Option<u64>,
     /// The next run to hand out.
     next: u64,
-    /// The precision metric by run.
-    results: Vec<Option<f64>>,
-    /// The same of the first runs, without gap.
+    /// Runs that are there while one before them is not.
+    ahead: BTreeMap<u64, Finished>,
+    /// The precision metric of the first runs, without gap.
     prefix: Vec<f64>,
     /// How many runs there are to be, once that is decided.
     needed: Option<u64>,
     expected: u64,
 }
 
-impl<'a> Schedule<'a> {
-    pub(crate) fn new(plan: &'a Plan, known: Vec<Row>, jobs: usize) -> Self {
+/// A run that is there: made now, or known from before with its precision metric.
+enum Finished {
+    New(Row),
+    Known(f64),
+}
+
+impl<P: Deref<Target = Plan>> Schedule<P> {
+    /// The work on `shard` of `plan` that is left where these rows are `known`, for so many workers.
+    pub fn new(plan: P, known: Vec<Row>, jobs: usize, shard: Shard) -> Self {
         let firsts = plan.first_of_equals();
-        let work = |(index, method)| {
-            let (needed, expected) = match (method, plan.stop) {
-                (MethodKey::Simulation, StopRule::Runs(runs)) => (Some(runs), runs),
-                (MethodKey::Simulation, StopRule::Precision { .. }) => (None, plan.stop.expected_runs(&[])),
-                _ => (Some(1), 1),
-            };
-            PointWork { index, method, next: 0, results: Vec::new(), prefix: Vec::new(), needed, expected }
-        };
         let distinct = (0..plan.points.len()).filter(|&index| firsts[index] == index);
-        let points: Vec<PointWork> = distinct
-            .flat_map(|index| plan.methods.iter().map(move |&method| (index, method)))
-            .map(work)
-            .collect();
+        let all = distinct.flat_map(|index| plan.methods.iter().map(move |&method| (index, method)));
+        let (mut points, mut fixed_runs, mut open_points) = (Vec::new(), 0, 0);
+        for (index, method) in all {
+            let mut work = PointWork::new(index, method, plan.stop);
+            if let Some(runs) = work.needed {
+                work.first = Some(fixed_runs);
+                work.expected = shard.below(fixed_runs + runs) - shard.below(fixed_runs);
+                fixed_runs += runs;
+                points.push(work);
+            } else {
+                if shard.has(open_points) {
+                    points.push(work);
+                }
+                open_points += 1;
+            }
+        }
         let expected = points.iter().map(|point| point.expected).sum();
-        let progress = Progress { done: 0, expected };
         let known = known.into_iter().map(|row| (row.key.clone(), row)).collect();
-        Self { plan, known, jobs: jobs as u64, points, first_open: 0, progress }
+        Self {
+            plan,
+            shard,
+            known,
+            jobs: jobs as u64,
+            points,
+            first_open: 0,
+            under_way: HashMap::new(),
+            progress: Progress { done: 0, expected },
+        }
     }
 
     /// The next run to make. `None` means that there is none now: for good if no run is under way.
-    pub(crate) fn take(&mut self) -> Option<Task> {
+    pub fn take(&mut self) -> Option<Task> {
         while self
             .points
             .get(self.first_open)
@@ -132,56 +197,103 @@ impl<'a> Schedule<'a> {
             }
             let (point, method, run) = (work.index, work.method, work.next);
             work.next += 1;
-            let key = self.plan.row_key(&self.plan.points[point], method, run);
-            match self.known.remove(&key) {
-                Some(row) => self.record(slot, run, &row),
-                None => return Some(Task { point, method, run, key, slot }),
+            if work.first.is_some_and(|first| !self.shard.has(first + run)) {
+                continue;
             }
+            let key = self.plan.row_key(&self.plan.points[point], method, run);
+            if let Some(row) = self.known.remove(&key) {
+                let value = precision_metric(&row);
+                self.record(slot, run, Finished::Known(value));
+                continue;
+            }
+            self.under_way.insert(key.clone(), slot);
+            return Some(Task { point, method, run, key });
         }
     }
 
-    /// Takes the result of a task.
-    pub(crate) fn finish(&mut self, task: &Task, row: &Row) -> Progress {
-        self.record(task.slot, task.run, row);
+    /// Takes the row of a task, and gives the rows that are now known to count, in order of their runs. A
+    /// row that comes a second time gives none.
+    pub fn finish(&mut self, row: Row) -> Vec<Row> {
+        match self.under_way.remove(&row.key) {
+            Some(slot) => self.record(slot, row.run, Finished::New(row)),
+            None => Vec::new(),
+        }
+    }
+
+    /// How many runs were handed out and are not finished.
+    pub fn under_way(&self) -> usize {
+        self.under_way.len()
+    }
+
+    /// How far the work is.
+    pub fn progress(&self) -> Progress {
         self.progress
     }
 
-    fn record(&mut self, slot: usize, run: u64, row: &Row) {
+    fn record(&mut self, slot: usize, run: u64, finished: Finished) -> Vec<Row> {
         let work = &mut self.points[slot];
-        self.progress.done += 1;
-        if work.needed.is_none() {
-            let before = work.expected;
-            work.record(run, row.metrics.get(PRECISION_METRIC).copied().unwrap_or(f64::NAN), self.plan.stop);
-            self.progress.expected = self.progress.expected + work.expected - before;
-        }
+        let before = work.expected;
+        let counting = work.record(run, finished, self.plan.stop);
+        let Progress { done, expected } = &mut self.progress;
+        *done += 1;
         // Runs made ahead that turn out not to be needed count as well.
-        self.progress.expected = self.progress.expected.max(self.progress.done);
+        *expected = (*expected + work.expected - before).max(*done);
+        counting
     }
 }
 
 impl PointWork {
+    fn new(index: usize, method: MethodKey, stop: StopRule) -> Self {
+        let (needed, expected) = match (method, stop) {
+            (MethodKey::Simulation, StopRule::Runs(runs)) => (Some(runs), runs),
+            (MethodKey::Simulation, StopRule::Precision { .. }) => (None, stop.expected_runs(&[])),
+            _ => (Some(1), 1),
+        };
+        let (ahead, prefix) = (BTreeMap::new(), Vec::new());
+        Self { index, method, first: None, next: 0, ahead, prefix, needed, expected }
+    }
+
     /// Runs below this number may be handed out.
     fn limit(&self, stop: StopRule, ahead: u64) -> u64 {
         let ahead = (self.prefix.len() as u64 + ahead).max(FEWEST_RUNS as u64);
         self.needed.unwrap_or_else(|| ahead.min(stop.most_runs()))
     }
 
-    /// Looks at the results in order of the runs, so that the decision is the same whatever finishes first.
-    fn record(&mut self, run: u64, value: f64, stop: StopRule) {
-        let at = run as usize;
-        if self.results.len() <= at {
-            self.results.resize(at + 1, None);
+    /// Looks at runs in their order, so that the decision is the same whatever finishes first. Gives the
+    /// new rows that count.
+    fn record(&mut self, run: u64, finished: Finished, stop: StopRule) -> Vec<Row> {
+        if self.first.is_some() {
+            return match finished {
+                Finished::New(row) => vec![row],
+                Finished::Known(_) => Vec::new(),
+            };
         }
-        self.results[at] = Some(value);
+        let mut counting = Vec::new();
+        self.ahead.insert(run, finished);
         while self.needed.is_none()
-            && let Some(Some(value)) = self.results.get(self.prefix.len())
+            && let Some(next) = self.ahead.remove(&(self.prefix.len() as u64))
         {
-            self.prefix.push(*value);
+            self.prefix.push(match &next {
+                Finished::New(row) => precision_metric(row),
+                Finished::Known(value) => *value,
+            });
+            if let Finished::New(row) = next {
+                counting.push(row);
+            }
             let runs = self.prefix.len() as u64;
             if stop.is_met(&self.prefix) || runs == stop.most_runs() {
                 self.needed = Some(runs);
             }
         }
+        if self.needed.is_some() {
+            self.ahead.clear();
+        }
         self.expected = self.needed.unwrap_or_else(|| stop.expected_runs(&self.prefix));
+        counting
     }
+}
+
+/// The value that the stop rule looks at, NaN where the run has none.
+pub(crate) fn precision_metric(row: &Row) -> f64 {
+    row.metrics.get(PRECISION_METRIC).unwrap_or(f64::NAN)
 }

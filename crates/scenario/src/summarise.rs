@@ -2,15 +2,16 @@
 
 use crate::analyse::{FIT_DISTANCES, LOSS_WINDOW};
 use crate::metrics::{LINK_METRICS, LINKS, METRICS, flow_key, link_key};
-use crate::plan::{Plan, Point, Row};
+use crate::plan::{Plan, Point};
 use crate::resolve::{FlowSetup, StopRule};
+use crate::row::Row;
 use crate::scenario::{Method, Scenario};
-use crate::schedule::PRECISION_METRIC;
+use crate::schedule::precision_metric;
 use crate::warnings;
 use crossfade_core::{Estimate, Method as Source};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 /// The result of one point by one method.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -38,8 +39,8 @@ pub struct PointResult {
     pub links: Vec<LinkResult>,
     /// By an exact analysis: how often the first loss of a cycle finds a window of 1, 2, ... segments.
     pub loss_windows: Vec<f64>,
-    /// All metrics of each run, in order.
-    pub replications: Vec<BTreeMap<String, f64>>,
+    /// The keys of the rows that count, in order of their runs.
+    pub rows: Vec<String>,
 }
 
 /// The mean of a metric over the runs in which it is defined.
@@ -99,7 +100,7 @@ pub fn summarise(plan: &Plan, rows: &[Row]) -> Vec<PointResult> {
 
 /// The result of what was solved; without a row it is yet to be.
 fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
-    let found = |name: &str| row.and_then(|row| row.metrics.get(name).copied());
+    let found = |name: &str| row.and_then(|row| row.metrics.get(name));
     let exact = |value| Metric { value, ci95: None, unit: "" };
     let metrics: Vec<_> = METRICS
         .into_iter()
@@ -121,7 +122,7 @@ fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
         flows: vec![FlowResult { name: String::new(), count: 1, metrics: metrics.clone() }],
         links: Vec::new(),
         loss_windows,
-        replications: Vec::new(),
+        rows: row.map(|row| row.key.clone()).into_iter().collect(),
         complete: row.is_some(),
         metrics,
     }
@@ -136,13 +137,13 @@ fn simulated(plan: &Plan, point: &Point, runs: &mut dyn Iterator<Item = Option<&
                 && let Some(Some(row)) = runs.next()
             {
                 rows.push(row);
-                prefix.push(row.metrics.get(PRECISION_METRIC).copied().unwrap_or(f64::NAN));
+                prefix.push(precision_metric(row));
             }
             rows
         }
     };
     let mean = |in_row: &str, unit| {
-        let values: Vec<f64> = rows.iter().filter_map(|row| row.metrics.get(in_row).copied()).collect();
+        let values: Vec<f64> = rows.iter().filter_map(|row| row.metrics.get(in_row)).collect();
         let estimate = Estimate::from_runs(&values, Source::Simulation)?;
         Some(Metric { value: estimate.value, ci95: estimate.ci95, unit })
     };
@@ -171,7 +172,7 @@ fn simulated(plan: &Plan, point: &Point, runs: &mut dyn Iterator<Item = Option<&
         flows: point.setup.flows.iter().map(flow).collect(),
         links,
         loss_windows: Vec::new(),
-        replications: rows.iter().map(|row| row.metrics.clone()).collect(),
+        rows: rows.iter().map(|row| row.key.clone()).collect(),
         complete: !rows.is_empty(),
         metrics,
     }

@@ -1,10 +1,11 @@
 //! What makes a result doubtful though nothing is wrong with the scenario.
 
 use crate::metrics::DIED;
-use crate::plan::{Plan, Point, Row};
+use crate::plan::{Plan, Point};
 use crate::resolve::{FlowSetup, HopSetup, LossModel, QueueModel, Setup, StopRule};
+use crate::row::Row;
 use crate::scenario::Method;
-use crate::schedule::PRECISION_METRIC;
+use crate::schedule::{PRECISION_METRIC, precision_metric};
 use crossfade_core::{Estimate, Method as Source, SimTime};
 use crossfade_link::{FqCoDelConfig, QueueLimit, RedConfig};
 use crossfade_sim::SenderGate;
@@ -127,7 +128,7 @@ fn narrow_window(flow: &FlowSetup) -> Option<String> {
 }
 
 fn died(rows: &[&Row]) -> Option<String> {
-    let dead = rows.iter().filter(|row| row.metrics.get(DIED).is_some_and(|&died| died > 0.0)).count();
+    let dead = rows.iter().filter(|row| row.metrics.get(DIED).is_some_and(|died| died > 0.0)).count();
     (dead > 0).then(|| {
         format!(
             "a flow died in {dead} of {} runs: nothing was delivered in the last half of the run",
@@ -138,7 +139,7 @@ fn died(rows: &[&Row]) -> Option<String> {
 
 /// `rate` names the metric that counts the losses of the channel `key`.
 fn without_effect(key: &str, loss: &LossModel, rate: &str, rows: &[&Row]) -> Option<String> {
-    let lossless = |row: &&Row| row.metrics.get(rate).is_some_and(|&rate| rate == 0.0);
+    let lossless = |row: &&Row| row.metrics.get(rate).is_some_and(|rate| rate == 0.0);
     (loss.may_lose() && !rows.is_empty() && rows.iter().all(lossless)).then(|| {
         let runs = if rows.len() == 1 { "the run".to_owned() } else { format!("any of {} runs", rows.len()) };
         format!("{key} had no effect on the outcome: nothing was lost in {runs}")
@@ -150,8 +151,7 @@ fn unfinished(stop: StopRule, rows: &[&Row]) -> Option<String> {
     match stop {
         StopRule::Runs(runs) => (done < runs).then(|| format!("interrupted after {done} of {runs} runs")),
         StopRule::Precision { relative, max_runs } => {
-            let value = |row: &&Row| row.metrics.get(PRECISION_METRIC).copied().unwrap_or(f64::NAN);
-            let values: Vec<f64> = rows.iter().map(value).collect();
+            let values: Vec<f64> = rows.iter().map(|row| precision_metric(row)).collect();
             if stop.is_met(&values) {
                 return None;
             }

@@ -1,6 +1,6 @@
 //! A point solved instead of simulated: what comes out, and which assumption fails by name.
 
-use crossfade_scenario::{Method, Overrides, Plan, PointResult, Row, execute, summarise};
+use crossfade_scenario::{Method, Overrides, Plan, PointResult, Row, Shard, execute, summarise};
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 
@@ -19,7 +19,7 @@ fn load(overrides: Value) -> Result<Plan, String> {
 
 fn rows(plan: &Plan, known: Vec<Row>) -> Vec<Row> {
     let mut rows = Vec::new();
-    assert!(execute(plan, known, 2, &AtomicBool::new(false), &mut |row, _| rows.push(row)));
+    assert!(execute(plan, known, 2, Shard::WHOLE, &AtomicBool::new(false), &mut |new, _| rows.extend(new)));
     rows
 }
 

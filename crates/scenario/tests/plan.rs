@@ -1,6 +1,9 @@
 //! From texts to plans: defaults, identity, overrides, and texts that nobody meant.
 
-use crossfade_scenario::{Method, Overrides, Plan, Row, StopRule, execute, parse_value, schema, summarise};
+use crossfade_scenario::{
+    Method, Overrides, Plan, Progress, Schedule, Shard, StopRule, Task, execute, make, parse_value, schema,
+    summarise,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
@@ -207,14 +210,23 @@ fn scenarios_that_are_doubtful_raise_warnings() {
 }
 
 #[test]
-fn rows_survive_json_exactly() {
+fn tasks_of_a_schedule_made_one_by_one_are_the_run() {
     let plan = plan(PAPER, json!({ "runs": 5 }));
+    let never = AtomicBool::new(false);
     let mut rows = Vec::new();
-    execute(&plan, Vec::new(), 1, &AtomicBool::new(false), &mut |row, _| rows.push(row));
-    let text: Vec<String> = rows.iter().map(|row| serde_json::to_string(row).unwrap()).collect();
-    let back: Vec<Row> = text.iter().map(|row| serde_json::from_str(row).unwrap()).collect();
-    assert_eq!(back, rows);
-    assert_eq!(summarise(&plan, &back), summarise(&plan, &rows));
+    execute(&plan, Vec::new(), 2, Shard::WHOLE, &never, &mut |new, _| rows.extend(new));
+    let mut schedule = Schedule::new(&plan, Vec::new(), 3, Shard::WHOLE);
+    let tasks: Vec<Task> = std::iter::from_fn(|| schedule.take()).collect();
+    assert_eq!((tasks.len(), schedule.under_way()), (5, 5));
+    let made = make(&plan, &tasks, &never).unwrap();
+    for row in made.iter().rev() {
+        assert_eq!(schedule.finish(row.clone()), std::slice::from_ref(row));
+        // A copy that another worker made comes to nothing.
+        assert_eq!(schedule.finish(row.clone()), []);
+    }
+    assert_eq!((schedule.take(), schedule.under_way()), (None, 0));
+    assert_eq!(schedule.progress(), Progress { done: 5, expected: 5 });
+    assert_eq!(summarise(&plan, &made), summarise(&plan, &rows));
 }
 
 /// Loads whatever it is and looks at what a user would see.

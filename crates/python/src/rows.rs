@@ -1,0 +1,71 @@
+//! Rows as Python's tuples: `crossfade.rows.Row`.
+
+use crossfade_scenario::{Method, MetricNames, NameSets, Row, RowMetrics};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Key, point, method, seed, run, names, values, failure, seconds.
+type PackedRow<'py> =
+    (String, String, &'static str, u64, u64, Bound<'py, PyString>, Bound<'py, PyBytes>, Option<String>, f64);
+
+/// Turns rows into tuples; rows with the same names share one text of them.
+#[derive(Default)]
+pub(crate) struct Packer {
+    /// By the address of the names, which live as long as the text does.
+    texts: HashMap<usize, (Arc<MetricNames>, Py<PyString>)>,
+}
+
+impl Packer {
+    pub(crate) fn pack<'py>(&mut self, py: Python<'py>, row: Row) -> PackedRow<'py> {
+        let names = row.metrics.names();
+        let (_, text) = self
+            .texts
+            .entry(Arc::as_ptr(names).addr())
+            .or_insert_with(|| (Arc::clone(names), PyString::new(py, names.joined()).unbind()));
+        let names = text.bind(py).clone();
+        let bytes: Vec<u8> = row.metrics.values().iter().flat_map(|value| value.to_le_bytes()).collect();
+        let values = PyBytes::new(py, &bytes);
+        (row.key, row.point, row.method.name(), row.seed, row.run, names, values, row.failure, row.seconds)
+    }
+}
+
+/// What Python hands over in the place of a row.
+#[derive(FromPyObject)]
+pub(crate) struct GivenRow<'py>(
+    String,
+    String,
+    String,
+    u64,
+    u64,
+    Bound<'py, PyString>,
+    Bound<'py, PyBytes>,
+    Option<String>,
+    f64,
+);
+
+/// Reads rows that Python kept.
+///
+/// # Errors
+/// `ValueError` for a method that there is not, or values that do not fit their names.
+pub(crate) fn unpack(rows: Vec<GivenRow<'_>>) -> PyResult<Vec<Row>> {
+    let mut sets = NameSets::default();
+    let row = |GivenRow(key, point, method, seed, run, names, values, failure, seconds): GivenRow<'_>| {
+        let method = method_of(&method)?;
+        let bytes = values.as_bytes().chunks_exact(8);
+        let whole = bytes.remainder().is_empty();
+        let values = bytes.map(|chunk| f64::from_le_bytes(chunk.try_into().unwrap_or_default())).collect();
+        let metrics = RowMetrics::from_parts(names.to_str()?, values, &mut sets).filter(|_| whole);
+        let metrics = metrics
+            .ok_or_else(|| PyValueError::new_err(format!("row {key}: values do not fit their names")))?;
+        Ok(Row { key, point, method, seed, run, metrics, failure, seconds })
+    };
+    rows.into_iter().map(row).collect()
+}
+
+/// The method of a word.
+pub(crate) fn method_of(name: &str) -> PyResult<Method> {
+    serde_json::from_value(name.into()).map_err(|_| PyValueError::new_err(format!("{name}: no such method")))
+}

@@ -1,0 +1,52 @@
+"""``crossfade fit``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crossfade import fitting, plots, terminal
+from crossfade.commands.options import (
+    PlotOption,
+    whole,
+)
+
+
+def fit(
+    trace: Annotated[
+        Path, typer.Argument(metavar="TRACE", help="What was lost: 0/1 a packet, or the lost numbers.")
+    ],
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format", metavar="FORMAT", help="How to read it: auto, bits (0/1 a packet) or lost (numbers)."
+        ),
+    ] = "auto",
+    packets: Annotated[
+        int | None,
+        typer.Option(
+            "--packets", metavar="N", parser=whole, help="Packets in all, where lost ones are listed."
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the fit as JSON instead of a table.")] = False,
+    plot: PlotOption = None,
+) -> None:
+    """Fit the two-state Markov channel to a loss trace, and say whether such a chain will do.
+
+    \b
+    crossfade fit losses.txt
+    crossfade fit lost-numbers.txt --packets 100000 --plot runs.png
+    """
+    if plot is not None:
+        plots.check_plot_file(plot)
+    found = fitting.fit(trace, format, packets)
+    if json:
+        print(found.to_json())
+    else:
+        terminal.print_fit(found, terminal.console())
+    if plot is not None:
+        found.plot(plot, title=trace.name)
+        print(f"wrote {plot}", file=sys.stderr)

@@ -1,0 +1,55 @@
+"""Finished runs as they cross from the core and lie in stores."""
+
+from __future__ import annotations
+
+import math
+import struct
+from bisect import bisect_left
+from functools import lru_cache
+from typing import NamedTuple
+
+
+class Row(NamedTuple):
+    """One run of one point, or its solution by a method without randomness (run 0).
+
+    Rows that differ in ``seconds`` alone are the same row.
+    """
+
+    key: str
+    """32 hex digits: a hash of everything that decides the values, the results version included."""
+    point: str
+    """32 hex digits: the id of the point, whatever the seed and the method."""
+    method: str
+    seed: int
+    run: int
+    names: str
+    """The metrics that are defined in this run, sorted and joined by line breaks.
+
+    A link's are ``reverse.queue_drops``, a flow's ``flow:cubic.goodput_bps``.
+    """
+    values: bytes
+    """Their values, in that order, as little-endian float64."""
+    failure: str | None
+    """Why there are none."""
+    seconds: float
+    """How long it took on its thread."""
+
+    def metrics(self) -> dict[str, float]:
+        """The values by name."""
+        names = names_of(self.names)
+        return dict(zip(names, struct.unpack(f"<{len(names)}d", self.values), strict=True))
+
+    def value(self, name: str) -> float:
+        """The value of a metric, NaN where it is undefined."""
+        names = names_of(self.names)
+        at = bisect_left(names, name)
+        if at == len(names) or names[at] != name:
+            return math.nan
+        found: float = struct.unpack_from("<d", self.values, 8 * at)[0]
+        return found
+
+
+@lru_cache(maxsize=4096)
+def names_of(joined: str) -> tuple[str, ...]:
+    """The names in :attr:`Row.names`."""
+    return tuple(joined.split("\n")) if joined else ()
