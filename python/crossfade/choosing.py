@@ -61,7 +61,7 @@ def choose(
     for name in (x, y, panels):
         if name is not None:
             table.cells(name)
-    axes = axis_columns(table)
+    axes = [name for name in axis_columns(table) if name != y]
     curves_by = column_list(by)
     for name in curves_by or []:
         table.cells(name)
@@ -73,7 +73,7 @@ def choose(
     if y is None:
         y = next((name for name in USUAL_METRICS if name in table.columns and has_values(table, name)), None)
         if y is None:
-            raise ResultsError(f"nothing to draw: no usual metric; give --y (columns: {listed(table)})")
+            raise ResultsError(f"nothing to draw: no usual metric; give --y ({table.suggestion()})")
     for name in (x, y):
         if name not in axes and not is_numeric(table.cells(name)):
             raise ResultsError(f"column {name}: holds words, and can only tell curves apart (--by)")
@@ -105,9 +105,7 @@ def usual_x(table: Table, axes: Sequence[str]) -> str:
             if name.rsplit(".", 1)[-1] == usual and counts[name] >= min(3, most):
                 return name
     if not counts:
-        raise ResultsError(
-            f"nothing to draw along: no axis with two values; give --x (columns: {listed(table)})"
-        )
+        raise ResultsError(f"nothing to draw along: no axis with two values; give --x ({table.suggestion()})")
     return max(numeric or counts, key=lambda name: counts[name])
 
 
@@ -173,9 +171,7 @@ def _meant(value: Cell, known: Sequence[Cell]) -> Cell:
 
 def held_note(table: Table, held: Mapping[str, Cell]) -> str:
     """One line that says at which values a figure holds axes, and of how many."""
-    parts = [
-        f"{name} = {value} (of {len(set(table.cells(name)))} values)" for name, value in held.items()
-    ]
+    parts = [f"{name} = {value} (of {len(set(table.cells(name)))} values)" for name, value in held.items()]
     return f"the figure shows {', '.join(parts)}; --by and --panels show all, --where another"
 
 
@@ -184,12 +180,6 @@ def column_list(by: str | Sequence[str] | None) -> list[str] | None:
     if isinstance(by, str):
         return [name.strip() for name in by.split(",") if name.strip()]
     return None if by is None else list(by)
-
-
-def listed(table: Table) -> str:
-    """The columns of a table that may be drawn, for an error message; intervals go without saying."""
-    names = [name for name in table.columns if not name.endswith("ci95")]
-    return ", ".join(names[:12]) + (f", ... {len(names) - 12} more" if len(names) > 12 else "")
 
 
 def with_ratio(table: Table, y: str | None) -> Table:
@@ -232,12 +222,10 @@ def in_numbers(table: Table, name: str) -> tuple[Table, str]:
 def in_places(table: Table, name: str) -> tuple[Table, list[str]]:
     """The table with a column of words as places 0, 1, ... in order of appearance, and what is said there."""
     known = list(dict.fromkeys(table.cells(name)))
-    words = [curve_word(name, value) for value in known]
-    # The axis has the symbol; the ticks need not repeat it.
-    return _replaced(table, name, [known.index(cell) for cell in table.cells(name)]), [
-        word.partition(" = ")[2] if isinstance(value, str) and value[:1].isdigit() else word
-        for word, value in zip(words, known, strict=True)
-    ]
+    places = _replaced(table, name, [known.index(cell) for cell in table.cells(name)])
+    # The axis is named: its symbol need not stand before each of its values.
+    symbol = curve_word(name, 0).removesuffix("0")
+    return places, [curve_word(name, value).removeprefix(symbol) for value in known]
 
 
 def _replaced(table: Table, name: str, values: Sequence[Cell]) -> Table:

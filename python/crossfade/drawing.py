@@ -131,26 +131,29 @@ def _plain_numbers(axes: Axes, which: str) -> None:
     axis.set_minor_formatter(words if high < (30.0 if which == "x" else 1000.0) * low else NullFormatter())
 
 
-def draw_legend(figure: Figure, panels: Sequence[Axes], curves: Sequence[Curve], drawing: Drawing) -> None:
-    """The curves, and what each method looks like; where they would hide a curve, below the figure."""
+def draw_legend(figure: Figure, panels: Sequence[Axes], curves: Sequence[Curve], drawing: Drawing) -> float:
+    """The curves, and what each method looks like; where they would hide a curve, below the figure.
+
+    Gives the height (in dots) of what stands below.
+    """
     entries = [*_curve_entries(curves, drawing), *_method_entries(drawing)]
     if not entries:
-        return
+        return 0.0
     handles, labels = [handle for handle, _ in entries], [label for _, label in entries]
     if len(panels) == 1 and len(entries) <= MOST_INSIDE:
         legend = panels[0].legend(handles, labels)
         figure.draw_without_rendering()
         if not _hides(legend, panels[0]):
-            return
+            return 0.0
         legend.remove()
     for columns in range(min(len(entries), 6), 0, -1):
-        legend = figure.legend(handles, labels, loc="outside lower center", ncols=columns)
+        legend = figure.legend(handles, labels, loc="lower center", ncols=columns, borderaxespad=0.2)
         figure.draw_without_rendering()
         box = legend.get_window_extent()
         if columns == 1 or box.width <= 0.98 * figure.bbox.width:
-            figure.set_figheight(figure.get_figheight() + box.height / figure.dpi)
-            return
+            break
         legend.remove()
+    return box.height
 
 
 def _curve_entries(curves: Sequence[Curve], drawing: Drawing) -> Iterator[tuple[Artist, str]]:
@@ -158,8 +161,10 @@ def _curve_entries(curves: Sequence[Curve], drawing: Drawing) -> Iterator[tuple[
 
     if not drawing.by:
         return
-    for key, parts in curves:
-        look, methods = drawing.looks[key], [part.method for part in parts]
+    for key, look in drawing.looks.items():
+        methods = list(dict.fromkeys(part.method for own, parts in curves if own == key for part in parts))
+        if not methods:  # a curve without a value
+            continue
         text = ", ".join(curve_word(name, value) for name, value in zip(drawing.by, key, strict=True))
         marks = any(has_marks(method) for method in methods)
         lines = [method for method in methods if not has_marks(method)]
@@ -187,7 +192,7 @@ def _method_entries(drawing: Drawing) -> Iterator[tuple[Artist, str]]:
         elif method == "analysis:bounds":
             handle = Patch(color=color, alpha=0.25, linewidth=0)
         else:
-            handle = Line2D([], [], color=color, linestyle=LINES.get(method, "-"))
+            handle = Line2D([], [], color=color, ls=LINES.get(method, "-"))
         yield handle, METHOD_WORDS.get(method, method)
 
 

@@ -43,6 +43,7 @@ DASHES: dict[str | tuple[float, tuple[float, ...]], str] = {
 LINES = {"analysis:paper-bounds": ":", "formula": "--", "formula:square-root": "-."}
 HTML_LINES = {"analysis:paper-bounds": "dot", "formula": "dash", "formula:square-root": "dashdot"}
 
+
 def has_marks(method: str) -> bool:
     """Whether what a method finds is drawn as marks: what is simulated (or measured), not what is solved."""
     return not method.startswith(("analysis", "formula"))
@@ -128,7 +129,9 @@ def figure(file: Path, height: float = 1.0, width: str | float = "single") -> It
         data = content.getvalue()
         if kind == ".svg":
             # Verdana is as wide, and is where DejaVu is not.
-            data = data.replace(b"font-family: 'DejaVu Sans'", b"font-family: 'DejaVu Sans', Verdana, sans-serif")
+            data = data.replace(
+                b"font-family: 'DejaVu Sans'", b"font-family: 'DejaVu Sans', Verdana, sans-serif"
+            )
         write_bytes(file, data)
 
 

@@ -125,9 +125,7 @@ class MarkovFit:
         """
         panels = {"Good": self.good_runs, "Bad": self.bad_runs}
         with figure(Path(path), height=1.5) as drawn:
-            for axes, color, (word, runs) in zip(
-                drawn.subplots(2), PALETTE, panels.items(), strict=False
-            ):
+            for axes, color, (word, runs) in zip(drawn.subplots(2), PALETTE, panels.items(), strict=False):
                 shown = _spread(runs.lengths)
                 axes.semilogy(
                     runs.lengths[shown],

@@ -34,6 +34,8 @@ NAMES = {
     "queue_drops": ("Packets dropped by the queue", ""),
     "jain_fairness": ("Jain's index of fairness", ""),
     "states": ("States of the chain", ""),
+    "variant": ("TCP", ""),
+    "tcp.variant": ("TCP", ""),
     "access_delay": ("Access delay, one way", ""),
     "link.queue.limit": ("Queue limit", ""),
     "link.rate": ("Rate of the link", ""),
@@ -118,7 +120,11 @@ def metric_name(column: str) -> tuple[str, str]:
     That of a flow or link says whose it is: ``near.goodput_bps`` is the "Goodput, near" in bit/s.
     """
     if "/" in column:
-        return " / ".join(name.strip() for name in column.split("/")), ""
+        above, below = (name.strip() for name in column.split("/", 1))
+        if above.rpartition(".")[2] == below.rpartition(".")[2] and "." in above and "." in below:
+            owners = " / ".join(name.rpartition(".")[0] for name in (above, below))
+            return f"{metric_name(above.rpartition('.')[2])[0]}, {owners}", ""
+        return " / ".join(metric_name(name)[0] for name in (above, below)), ""
     part, _, last = column.rpartition(".")
     if last in NAMES:
         words, unit = NAMES[last]
@@ -176,6 +182,8 @@ def curve_word(column: str, value: Cell) -> str:
         # A table of keys is one cell: `markov fd_t=0.01`.
         return ", ".join(_item(item) for item in re.split(r" (?=[\w.-]+=)", value))
     # A quantity or a list of numbers is told by its key, as a number is.
+    if isinstance(value, float):
+        return f"{symbol} = {value:.{3 if abs(value) < 1.0 else 6}g}"
     return f"{symbol} = {'none' if value is None else plain(str(value))}"
 
 
