@@ -21,6 +21,7 @@ from crossfade.api import (
     schema,
     verify,
 )
+from crossfade.datasets import load_results, open_results
 from crossfade.errors import (
     CrossfadeError,
     CrossfadeWarning,
@@ -31,9 +32,11 @@ from crossfade.errors import (
     ScenarioError,
     TraceError,
 )
+from crossfade.exporting import export
 from crossfade.fitting import MarkovFit, fit, fit_rayleigh
 from crossfade.papers import Verdict, claims, paper
 from crossfade.results import Estimate, Point, Results
+from crossfade.sweeps import merge, sweep
 from crossfade.tables import Table
 from crossfade.threshold import threshold
 
@@ -60,15 +63,20 @@ __all__ = [
     "claims",
     "events",
     "explain",
+    "export",
     "fit",
     "fit_rayleigh",
+    "load_results",
     "markov_from_rayleigh",
+    "merge",
+    "open_results",
     "paper",
     "parse_value",
     "pcap",
     "plot",
     "run",
     "schema",
+    "sweep",
     "threshold",
     "verify",
 ]

@@ -3,6 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias, TypedDict, final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from crossfade.rows import Row
 from crossfade.teaching import CongestionControl
 
@@ -80,10 +83,11 @@ class Plan:
         """
 
     def describe(self) -> str:
-        """JSON: scenario (of the first point, defaults filled in), methods, seed, stop, axes, points,
+        """JSON: scenario (of the first point, defaults filled in), methods, seed, stop, axes, steps, points,
         units, warnings.
 
-        ``stop`` is ``{"runs": n}`` or ``{"precision": x, "max_runs": n}``; ``axes`` are the keys that vary;
+        ``stop`` is ``{"runs": n}`` or ``{"precision": x, "max_runs": n}``; ``axes`` are the keys that vary,
+        ``steps`` the length of each axis (``{"tcp.w_max,tcp.dupthresh": 2}`` where keys vary together);
         a point is ``{"axes": {key: value}, "id": ...}``; ``units`` are those of all metrics, by name.
         """
 
@@ -206,6 +210,21 @@ def verify(patterns: str, files: list[tuple[str, str]]) -> str:
 
     JSON list of ``{"case": "sends_base_reno.csv/c1_single", "rows": n, "difference": str | null}``; the
     difference is one line about the first differing row. Raises GoldenError for what cannot be read.
+    """
+
+def estimates(
+    values: NDArray[np.float64], starts: NDArray[np.int64], precision: tuple[float, int] | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
+    """Means over the runs of many points, by the code that summarises a plan: equal to the last bit.
+
+    ``values`` has a row a run and a column a metric, NaN where one is undefined; the runs of a point stand
+    together, in order, and point i begins at row ``starts[i]``. ``precision`` is that of the plan, and the
+    column of the metric that it is about: then only the first runs that suffice count.
+
+    Gives means and half-widths of the two-sided 95 % Student intervals (points x metrics, NaN where there are
+    none), the number of runs that count, and whether they reach the precision (true where there is none).
+
+    Raises IndexError where ``starts`` or the column does not fit the values.
     """
 
 def fit_markov(text: str, format: str = "auto", packets: int | None = None) -> str:

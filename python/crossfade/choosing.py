@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from crossfade import quantities
 from crossfade.errors import ResultsError
 from crossfade.tables import Cell, Table
-from crossfade.wording import UNITS, curve_word, quantity
+from crossfade.wording import curve_word, readable_unit
 
 # What the field draws along, in this order, where a sweep has it at three values or more.
 USUAL_X = ["snr_db", "mean_snr_db", "fading_margin_db", "p_e", "fd_t"]
@@ -208,15 +209,15 @@ def with_ratio(table: Table, y: str | None) -> Table:
 def in_numbers(table: Table, name: str) -> tuple[Table, str]:
     """The table with a column of quantities (``"64 kbit/s"``) as numbers, and their unit.
 
-    The unit is that of the column where it has but one, else that of the largest quantity.
+    The unit is that of the column where it has but one, else one in which they are short.
     """
-    found = [quantity(cell) for cell in table.cells(name)]
-    quantities = [cell for cell in found if cell is not None]
-    if not quantities or is_plain(table.cells(name)):
+    cells = table.cells(name)
+    if is_plain(cells):
         return table, ""
-    _, unit = max(quantities, key=lambda cell: cell[0] * UNITS[cell[1]][1])
-    values = [None if cell is None else cell[0] * UNITS[cell[1]][1] / UNITS[unit][1] for cell in found]
-    return _replaced(table, name, values), unit
+    values, unit = quantities.in_numbers([cell for cell in cells if cell is not None]) or ([], "")
+    unit, factor = readable_unit(unit, values)
+    numbers = iter(values)
+    return _replaced(table, name, [c if c is None else next(numbers) / factor for c in cells]), unit
 
 
 def in_places(table: Table, name: str) -> tuple[Table, list[str]]:
@@ -262,9 +263,7 @@ def is_error_rate(y: str, values: Sequence[float]) -> bool:
 
 def is_numeric(cells: Sequence[Cell]) -> bool:
     """Whether the cells are numbers, or quantities of one kind."""
-    quantities = [quantity(cell) for cell in cells if cell is not None]
-    kinds = {None if found is None else UNITS[found[1]][0] for found in quantities}
-    return is_plain(cells) or (len(kinds) == 1 and None not in kinds)
+    return is_plain(cells) or quantities.in_numbers([cell for cell in cells if cell is not None]) is not None
 
 
 def is_plain(cells: Sequence[Cell]) -> bool:

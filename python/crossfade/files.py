@@ -62,7 +62,7 @@ def check_writable(path: Path) -> None:
         raise OutputError(f"{path}: cannot be written (no permission)")
 
 
-def cannot_write(path: Path, reason: OSError | ValueError) -> str:
+def cannot_write(path: Path, reason: Exception) -> str:
     """The one line for a file that could not be written."""
     return f"{path}: cannot be written ({getattr(reason, 'strerror', None) or reason})"
 

@@ -84,10 +84,14 @@ class Results:
     provenance: dict[str, Any]
     complete: bool = True
     axes: list[str] = field(default_factory=list)
+    file_warnings: list[str] = field(default_factory=list)
+    """Those of the results file, where the results come from one: its points have none of their own."""
 
     @property
     def warnings(self) -> list[str]:
         """Every warning once, with the number of points that gave it where there are several."""
+        if self.file_warnings:
+            return self.file_warnings
         where: dict[str, set[str]] = {}
         for point in self.points:
             for text in point.warnings:

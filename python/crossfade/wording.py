@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Sequence
 
+from crossfade.quantities import UNITS
 from crossfade.tables import Cell
 
 # What stands on an axis, with its unit, by the last part of the key or column (channel.p_e is p_e).
@@ -46,25 +47,8 @@ _ENDINGS = {"_bps": "bit/s", "_s": "s", "_db": "dB", "_packets": "packets", "_sl
 _NUMBERS = {"_p50": "median", "_p95": "95th percentile", "_p99": "99th percentile", "_deviation": "deviation"}
 _LONGER = {"rtt": "round-trip time", "ip goodput": "IP goodput", "ecn": "ECN", "one way": "one-way"}
 
-# The units of a scenario's quantities: what they are counted in together, and how many of those one is.
-UNITS = {
-    "bit/s": ("bit/s", 1.0),
-    "kbit/s": ("bit/s", 1e3),
-    "Mbit/s": ("bit/s", 1e6),
-    "Gbit/s": ("bit/s", 1e9),
-    "s": ("s", 1.0),
-    "ms": ("s", 1e-3),
-    "us": ("s", 1e-6),
-    "ns": ("s", 1e-9),
-    "slots": ("slots", 1.0),
-    "packets": ("packets", 1.0),
-    "B": ("B", 1.0),
-    "kB": ("B", 1e3),
-    "MB": ("B", 1e6),
-}
 # The units an axis may be counted in, from the largest, so that its numbers are short.
 _READABLE = {"bit/s": ["Gbit/s", "Mbit/s", "kbit/s", "bit/s"], "s": ["s", "ms", "us"]}
-_QUANTITY = re.compile(r"([-+.0-9eE]+) *([A-Za-z/]+)")
 
 # What a curve is called, by its value.
 WORDS = {
@@ -162,16 +146,10 @@ def readable_unit(unit: str, values: Sequence[float]) -> tuple[str, float]:
     """The unit that makes the largest of the values a short number, and how many of ``unit`` one is."""
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     for candidate in _READABLE.get(unit, []) if largest > 0.0 else []:
-        factor = UNITS[candidate][1]
+        factor = float(UNITS[candidate][1])
         if largest >= factor:
             return candidate, factor
     return unit, 1.0
-
-
-def quantity(cell: Cell) -> tuple[float, str] | None:
-    """The number and unit of a quantity (``"64 kbit/s"``), None for any other cell."""
-    match = _QUANTITY.fullmatch(cell) if isinstance(cell, str) else None
-    return (float(match[1]), match[2]) if match and match[2] in UNITS else None
 
 
 def curve_word(column: str, value: Cell) -> str:

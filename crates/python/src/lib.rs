@@ -3,6 +3,7 @@
 //! The stub `python/crossfade/_crossfade.pyi` says what each function takes and gives.
 
 mod congestion;
+mod estimates;
 mod fit;
 mod interrupt;
 mod plan;
@@ -120,6 +121,7 @@ fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parse_value, module)?)?;
     module.add_function(wrap_pyfunction!(markov_from_rayleigh, module)?)?;
     module.add_function(wrap_pyfunction!(verify, module)?)?;
+    module.add_function(wrap_pyfunction!(estimates::estimates, module)?)?;
     module.add_function(wrap_pyfunction!(fit::fit_markov, module)?)?;
     module.add_function(wrap_pyfunction!(fit::fit_rayleigh, module)?)?;
     Ok(())

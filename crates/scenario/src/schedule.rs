@@ -18,7 +18,7 @@ const FEWEST_RUNS: usize = 10;
 
 impl StopRule {
     /// Whether these runs, the first ones in order, are enough.
-    pub(crate) fn is_met(self, prefix: &[f64]) -> bool {
+    pub fn is_met(self, prefix: &[f64]) -> bool {
         match self {
             Self::Runs(runs) => prefix.len() as u64 >= runs,
             Self::Precision { relative, .. } => {
@@ -27,6 +27,22 @@ impl StopRule {
                         .is_some_and(|estimate| estimate.is_within(relative))
             }
         }
+    }
+
+    /// How many of the runs at hand count, given the precision metric of each in order: all of a fixed number,
+    /// under a precision the first ones that suffice (all of them where they do not).
+    pub fn runs_that_count(self, precision_metric: impl IntoIterator<Item = f64>) -> usize {
+        let mut values = precision_metric.into_iter();
+        if let Self::Runs(_) = self {
+            return values.count();
+        }
+        let mut prefix = Vec::new();
+        while !self.is_met(&prefix)
+            && let Some(value) = values.next()
+        {
+            prefix.push(value);
+        }
+        prefix.len()
     }
 
     /// How many runs it will take, judged by the spread of those at hand.

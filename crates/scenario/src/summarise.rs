@@ -129,19 +129,11 @@ fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
 }
 
 fn simulated(plan: &Plan, point: &Point, runs: &mut dyn Iterator<Item = Option<&Row>>) -> PointResult {
-    let rows: Vec<&Row> = match plan.stop {
+    let mut rows: Vec<&Row> = match plan.stop {
         StopRule::Runs(_) => runs.flatten().collect(),
-        StopRule::Precision { .. } => {
-            let (mut rows, mut prefix) = (Vec::new(), Vec::new());
-            while !plan.stop.is_met(&prefix)
-                && let Some(Some(row)) = runs.next()
-            {
-                rows.push(row);
-                prefix.push(precision_metric(row));
-            }
-            rows
-        }
+        StopRule::Precision { .. } => runs.map_while(|row| row).collect(),
     };
+    rows.truncate(plan.stop.runs_that_count(rows.iter().map(|row| precision_metric(row))));
     let mean = |in_row: &str, unit| {
         let values: Vec<f64> = rows.iter().filter_map(|row| row.metrics.get(in_row)).collect();
         let estimate = Estimate::from_runs(&values, Source::Simulation)?;

@@ -87,6 +87,15 @@ NoCacheOption = Annotated[
     bool, typer.Option("--no-cache", help="Compute every run, and keep none in the user's cache.")
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Print no table and no progress.")]
+PlanOption = Annotated[
+    str | None,
+    typer.Option(
+        "--plan",
+        metavar="N",
+        help="Which plan of a results file that has several: its number, 1 being the oldest, or its id "
+        "(default: the one asked for last).",
+    ),
+]
 XOption = Annotated[
     str | None, typer.Option("--x", metavar="COLUMN", help="What runs along the figure's x axis.")
 ]
@@ -163,7 +172,8 @@ def read_pairs(option: str, texts: Sequence[str] | None) -> Iterator[tuple[str, 
     for text in texts or ():
         key, equals, value = text.partition("=")
         if not (key.strip() and equals and value.strip()):
-            raise ScenarioError(f"{option} {text}: must be KEY=VALUE")
+            form = "KEY=VALUES with at least one value" if option == "--over" else "KEY=VALUE"
+            raise ScenarioError(f"{option} {text}: must be {form}")
         yield key.strip(), value
 
 

@@ -1,0 +1,104 @@
+"""Seconds and peak memory of opening a large results file as a dataset, and as results.
+
+Usage: python bench/open_results.py [POINTS] [RUNS] [METRICS]      default: 10000 points x 100 runs, 45 metrics
+
+The file is made first, with rows in a random order as many threads leave them. Each way of opening it runs in
+a process of its own, with the file in the page cache; a second in which nothing is opened shows what the
+imports take.
+"""
+
+from __future__ import annotations
+
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import crossfade as cf
+from crossfade.resultsfile import ResultsFile
+from crossfade.rows import Row
+
+WAYS = {
+    "imports alone": "",
+    "estimates": "cf.open_results(path)",
+    "per run": "cf.open_results(path, per_run=True)",
+    "load_results": "cf.load_results(path)",
+}
+MEASURE = """
+import resource, sys, time
+import xarray
+import crossfade as cf
+path = sys.argv[1]
+before = time.perf_counter()
+opened = {way}
+seconds = time.perf_counter() - before
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(f"{name:<14} {{seconds:6.2f}} s  {{peak:6.0f}} MiB at the peak")
+"""
+
+
+def make(path: Path, points: int, runs: int, metrics: int) -> None:
+    """A results file of two axes: as many points as are asked for, or the next square below."""
+    side = int(points**0.5)
+    names = ["goodput_bps", *(f"metric_{i:02}" for i in range(metrics - 1))]
+    ids = [f"{i:032x}" for i in range(side * side)]
+    description = {
+        "name": "bench",
+        "title": "",
+        "text": "",
+        "overrides": {},
+        "scenario": {},
+        "axes": ["channel.snr_db", "link.rate"],
+        "points": [
+            {"axes": {"channel.snr_db": i // side, "link.rate": f"{1 + i % side} kbit/s"}, "id": id}
+            for i, id in enumerate(ids)
+        ],
+        "methods": ["simulation"],
+        "stop": {"runs": runs},
+        "seed": 1,
+        "units": dict.fromkeys(names, "bit/s"),
+        "version": cf.__version__,
+        "results_version": cf.RESULTS_VERSION,
+    }
+    rng = random.Random(1)
+    order = [(point, run) for point in range(side * side) for run in range(runs)]
+    rng.shuffle(order)
+    joined, packed = "\n".join(names), struct.Struct(f"<{metrics}d")
+
+    def rows() -> Iterator[Row]:
+        for point, run in order:
+            values = packed.pack(*(rng.random() for _ in names))
+            key = f"{point * runs + run:032x}"
+            yield Row(key, ids[point], "simulation", 1, run, joined, values, None, 0.1)
+
+    with ResultsFile.create(path) as file:
+        file.add_plan(description)
+        batch: list[Row] = []
+        for row in rows():
+            batch.append(row)
+            if len(batch) == 10_000:
+                file.put(batch)
+                batch = []
+        file.put(batch)
+
+
+def main() -> None:
+    """Make the file, then open it in each way."""
+    points, runs, metrics = (int(text) for text in [*sys.argv[1:], *["10000", "100", "45"][len(sys.argv) - 1 :]])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "bench.sqlite"
+        before = time.perf_counter()
+        make(path, points, runs, metrics)
+        size = path.stat().st_size / 2**20
+        print(f"{size:.0f} MiB, made in {time.perf_counter() - before:.0f} s", flush=True)
+        for name, way in WAYS.items():
+            code = MEASURE.format(name=name, way=way or "None")
+            subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+
+
+if __name__ == "__main__":
+    main()

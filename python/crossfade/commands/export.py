@@ -1,0 +1,58 @@
+"""``crossfade export``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crossfade import exporting
+from crossfade.commands.options import PlanOption
+from crossfade.errors import OutputError
+
+
+def export(
+    results: Annotated[
+        Path, typer.Argument(metavar="RESULTS", help="A results file, as crossfade sweep writes it.")
+    ],
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="FORMAT",
+            help="csv, parquet, netcdf or mat (default: by the ending of --out, else csv).",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="The file (default: RESULTS with the ending of the format); - is standard output for CSV.",
+        ),
+    ] = None,
+    runs: Annotated[
+        bool, typer.Option("--runs", help="Each run for itself, in place of means and intervals.")
+    ] = False,
+    plan: PlanOption = None,
+) -> None:
+    """Write results for other programs: CSV, Parquet (pandas, R, DuckDB), NetCDF (xarray, R) or MATLAB.
+
+    Parquet, NetCDF and MATLAB take packages: pip install 'crossfade[export]'.
+
+    \b
+    crossfade export loss.sqlite --to csv
+    crossfade export loss.sqlite --to netcdf --runs --out loss-runs.nc
+    crossfade export loss.sqlite --to csv --out - | head
+    """
+    if str(out) == "-":
+        if to not in (None, "csv"):
+            raise OutputError(f"--out -: only csv goes to standard output, not {to}")
+        sys.stdout.writelines(exporting.csv_lines(exporting.read_finished(results, plan), runs))
+        return
+    if out is None:
+        out = results.with_suffix(exporting.writer_of(to or "csv").suffix)
+    exporting.export(results, out, to=to, runs=runs, plan=plan)
+    print(f"wrote {out}", file=sys.stderr)

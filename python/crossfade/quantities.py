@@ -1,0 +1,52 @@
+"""The quantities of a scenario (``"64 kbit/s"``) as numbers, where tables and figures need them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+
+# What each unit is counted in together with others, and how many of those one is: the units that the core
+# reads (`crossfade_core::units`).
+UNITS: dict[str, tuple[str, Fraction]] = {
+    unit: (common, Fraction(factor))
+    for common, units in {
+        "bit/s": {"bit/s": "1", "kbit/s": "1e3", "Mbit/s": "1e6", "Gbit/s": "1e9"},
+        "s": {"ns": "1e-9", "us": "1e-6", "ms": "1e-3", "s": "1", "min": "60", "h": "3600"},
+        "slots": {"slot": "1", "slots": "1"},
+        "packets": {"packet": "1", "packets": "1"},
+        "B": {"B": "1", "kB": "1e3", "MB": "1e6", "KiB": "1024", "MiB": "1048576"},
+        "1": {"": "1", "%": "0.01"},
+    }.items()
+    for unit, factor in units.items()
+}
+_QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z/%]*)\s*")
+
+
+def in_numbers(values: Sequence[object]) -> tuple[list[float], str] | None:
+    """Quantities of one kind as numbers and their unit, None where they are not that.
+
+    The unit is the one they are written in where it is the same for all, else the common one of their kind
+    (bit/s, s, B; a share in per cent counts as a number). Numbers alone have the unit ``""``.
+    """
+    found = [_quantity(value) for value in values]
+    quantities = [quantity for quantity in found if quantity is not None]
+    units = {unit for _, unit in quantities}
+    kinds = {UNITS[unit][0] for unit in units}
+    if len(quantities) < len(values) or len(kinds) != 1:
+        return None
+    if len(units) == 1:
+        return [float(number) for number, _ in quantities], units.pop()
+    # Fractions, so that 7 ms are 0.007 s and not the number next to it.
+    return [float(number * UNITS[unit][1]) for number, unit in quantities], kinds.pop()
+
+
+def _quantity(value: object) -> tuple[Fraction, str] | None:
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int | float):
+        return Fraction(value), ""
+    match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
+    if match is None or match[2] not in UNITS or not match[2]:
+        return None  # a text without a unit is a word, even if it looks like a number
+    return Fraction(match[1]), match[2]
