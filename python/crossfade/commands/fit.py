@@ -8,11 +8,12 @@ from typing import Annotated
 
 import typer
 
-from crossfade import fitting, plots, terminal
+from crossfade import fitting, terminal
 from crossfade.commands.options import (
     PlotOption,
     whole,
 )
+from crossfade.figurestyle import check_plot_file
 
 
 def fit(
@@ -41,7 +42,7 @@ def fit(
     crossfade fit lost-numbers.txt --packets 100000 --plot runs.png
     """
     if plot is not None:
-        plots.check_plot_file(plot)
+        check_plot_file(plot)
     found = fitting.fit(trace, format, packets)
     if json:
         print(found.to_json())
