@@ -15,9 +15,9 @@ from itertools import combinations
 from typing import Any, TypedDict, Unpack
 
 from crossfade import api, plans
+from crossfade.choosing import is_log_spaced
 from crossfade.errors import ResultsError, ScenarioError
 from crossfade.paired import COVERAGE, Crossing, Curve, Sample, Verdict, each_of
-from crossfade.plots import is_log_spaced
 from crossfade.quantities import in_numbers
 from crossfade.results import Point, Results, label
 from crossfade.resultsfile import is_results_file
