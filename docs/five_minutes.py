@@ -19,6 +19,8 @@ FOLDER = Path(__file__).parent / "five-minutes"
 # How many rows the sweep has when Ctrl-C is pressed, and how long one waits for them.
 ROWS, PATIENCE_S = 1200, 120.0
 
+KINDS = ["csv", "parquet"]
+
 Process = subprocess.Popen[str]
 
 
@@ -35,17 +37,22 @@ def make_five_minutes(gallery: Path) -> None:
             shutil.copy(Path(name) / file, gallery / f"five-minutes-{file}")
 
         keep("check", terminal.run("crossfade check fading.toml"))
-        keep("sweep", terminal.run("crossfade sweep fading.toml"))
-        keep("plot", terminal.run("crossfade plot fading.sqlite"))
+        keep("sweep", terminal.run("crossfade sweep fading.toml", lines=13))
+        keep("plot", terminal.run("crossfade plot fading.sqlite --y goodput_bps"))
         keep_file("fading.png")
-        keep("best", terminal.run("crossfade best fading.sqlite --choose tcp.variant"))
-        again = "crossfade sweep fading.toml --runs 100"
+        best = "crossfade best fading.sqlite --choose tcp.variant"
+        keep("best", terminal.run(best))
+        again = "crossfade sweep fading.toml --runs 200"
         stopped = terminal.interrupted(again, lambda: rows(Path(name) / "fading.sqlite") > ROWS)
-        keep("resume", stopped, terminal.run(again, lines=5))
-        keep("best-100", terminal.run("crossfade best fading.sqlite --choose tcp.variant"))
-        compare = "crossfade compare fading.sqlite --by tcp.variant"
-        keep("compare", terminal.run(compare))
-        keep("export", terminal.run("crossfade export fading.sqlite --to parquet"))
+        keep("resume", stopped, terminal.run(again, lines=6))
+        keep("best-again", terminal.run(best))
+        keep("compare", terminal.run("crossfade compare fading.sqlite --by tcp.variant", lines=16))
+        keep("report", terminal.run("crossfade report fading.sqlite"))
+        keep_file("fading.html")
+        switching = "--switching --csv switching.csv --quiet"
+        keep("switching", terminal.run(f"{best} {switching}"))
+        keep_file("switching.csv")
+        keep("export", *(terminal.run(f"crossfade export fading.sqlite --to {kind}") for kind in KINDS))
 
 
 def rows(file: Path) -> int:
@@ -63,7 +70,7 @@ class Terminal:
         self._environment = os.environ | cache | {"PYTHONUNBUFFERED": "1", "COLUMNS": "110"}
 
     def run(self, command: str, lines: int | None = None) -> str:
-        """The screen after a command, its first ``lines`` of output; the build fails where the command does."""
+        """The screen after a command, or the first ``lines`` of its output; fails where the command does."""
         process = self._start(command)
         return self._screen(command, process, 0, lines)
 
@@ -97,4 +104,5 @@ class Terminal:
         if process.returncode != expected:
             raise RuntimeError(f"{command} ended with {process.returncode}: {output}")
         shown = [line.rstrip() for line in output.splitlines()]
-        return "\n".join([f"$ {command}", *shown[:lines]]) + "\n"
+        cut = [] if lines is None or len(shown) <= lines else [" ..."]
+        return "\n".join([f"$ {command}", *shown[:lines], *cut]) + "\n"
