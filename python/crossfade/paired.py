@@ -323,8 +323,10 @@ def _covariance_of_means(first: Sample, second: Sample) -> float:
     """
     if first.is_exact or second.is_exact:
         return 0.0
-    common = sorted(first.values.keys() & second.values.keys())
-    pairs = [Sample({run: sample.values[run] for run in common}) for sample in (first, second)]
+    common = first.values.keys() & second.values.keys()
+    pairs = [
+        sample if len(sample.values) == len(common) else sample.within(common) for sample in (first, second)
+    ]
     spread = math.sqrt(pairs[0].variance_of_mean * pairs[1].variance_of_mean)
     if len(common) < 2 or spread == 0.0:
         return 0.0
