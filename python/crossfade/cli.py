@@ -18,7 +18,7 @@ from typing import Annotated, TextIO
 import typer
 
 from crossfade import __version__, terminal
-from crossfade.commands import export, fit, paper, plot, run, scenarios, sweep, verify
+from crossfade.commands import export, fit, paper, plot, report, run, scenarios, sweep, verify
 from crossfade.errors import CrossfadeError, CrossfadeWarning
 
 app = typer.Typer(
@@ -63,6 +63,7 @@ for command in (
     paper.paper,
     fit.fit,
     plot.plot,
+    report.report,
 ):
     app.command()(command)
 
