@@ -36,6 +36,7 @@ from crossfade.errors import (
 )
 from crossfade.exporting import export
 from crossfade.fitting import MarkovFit, fit, fit_rayleigh
+from crossfade.htmlreport import report
 from crossfade.papers import Verdict, claims, paper
 from crossfade.results import Estimate, Point, Results
 from crossfade.sweeps import merge, sweep
@@ -81,6 +82,7 @@ __all__ = [
     "parse_value",
     "pcap",
     "plot",
+    "report",
     "run",
     "schema",
     "sweep",

@@ -18,7 +18,7 @@ from typing import Annotated, TextIO
 import typer
 
 from crossfade import __version__, terminal
-from crossfade.commands import compare, export, fit, paper, plot, run, scenarios, sweep, verify
+from crossfade.commands import compare, export, fit, paper, plot, report, run, scenarios, sweep, verify
 from crossfade.errors import CrossfadeError, CrossfadeWarning
 
 app = typer.Typer(
@@ -56,6 +56,7 @@ for command in (
     sweep.sweep,
     sweep.merge,
     plot.plot,
+    report.report,
     export.export,
     compare.compare,
     compare.best,

@@ -183,6 +183,11 @@ def typeset(title: str) -> str:
     return title
 
 
+def without_symbols(text: str) -> str:
+    """Text with symbols as plain text, where there can be nothing else."""
+    return html_module.unescape(re.sub(r"<[^>]*>", "", html(text)))
+
+
 def html(text: str) -> str:
     """Text with symbols as HTML; everything else in it is escaped."""
     pieces = re.split(r"(?<!\\)\$", html_module.escape(text))

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from crossfade import api
-from crossfade.commands.options import ByOption, LogYOption, XOption, YOption, read_pairs
+from crossfade.commands.options import ByOption, LogYOption, PlanOption, XOption, YOption, read_pairs
 
 
 def plot(
@@ -51,10 +51,7 @@ def plot(
         str | None,
         typer.Option("--title", metavar="TEXT", help="The title (default: the scenario's; '' for none)."),
     ] = None,
-    plan: Annotated[
-        str | None,
-        typer.Option("--plan", metavar="ID", help="Which sweep of a results file (default: the last)."),
-    ] = None,
+    plan: PlanOption = None,
     out: Annotated[
         Path | None,
         typer.Option(
