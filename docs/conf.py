@@ -22,6 +22,7 @@ from crossfade.papers import PAPERS, verdict_table
 sys.path.insert(0, str(Path(__file__).parent))
 
 from classics_gallery import make_classics
+from five_minutes import make_five_minutes
 from page_examples import run_examples
 
 project = "Crossfade"
@@ -32,6 +33,8 @@ extensions = ["myst_nb", "sphinx.ext.autodoc"]
 exclude_patterns = ["_build", "gallery/*.md"]
 html_theme = "pydata_sphinx_theme"
 html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
+# Pages without pages below them need no sidebar for these; outputs of commands need the room.
+html_sidebars: dict[str, list[str]] = {"*": []}
 html_show_sourcelink = False
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
@@ -44,7 +47,10 @@ nb_execution_timeout = 120
 nb_merge_streams = True
 
 GALLERY = Path(__file__).parent / "gallery"
-COMMANDS = ["run", "check", "schema", "explain", "verify", "paper", "fit", "plot", "export"]
+COMMANDS = [
+    *["run", "sweep", "merge", "plot", "report", "export", "compare", "best"],
+    *["paper", "fit", "check", "explain", "schema", "verify"],
+]
 
 
 def printed(*arguments: str) -> str:
@@ -73,6 +79,7 @@ def make_gallery(_: Sphinx) -> None:
     (GALLERY / "wiring-iid.diff").write_text(wiring("iid"))
     make_fits()
     make_classics(GALLERY)
+    make_five_minutes(GALLERY)
     run_examples(Path(__file__).parent / "results.md", GALLERY)
     for key, paper in PAPERS.items():
         for name in paper.FIGURES:

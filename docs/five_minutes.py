@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -71,11 +71,12 @@ class Terminal:
 
     def run(self, command: str, lines: int | None = None) -> str:
         """The screen after a command, or the first ``lines`` of its output; fails where the command does."""
-        process = self._start(command)
-        return self._screen(command, process, 0, lines)
+        output = self._finish(command, self._start(command), 0)
+        cut = lines is not None and len(output) > lines
+        return screen(command, [*output[:lines], " ..."] if cut else output)
 
     def interrupted(self, command: str, is_time: Callable[[], bool]) -> str:
-        """The same with a Ctrl-C as soon as it is time."""
+        """The same with a Ctrl-C as soon as it is time: what is printed before, and the last three lines."""
         process = self._start(command)
         end = time.monotonic() + PATIENCE_S
         while not is_time():
@@ -84,7 +85,9 @@ class Terminal:
                 raise RuntimeError(f"{command}: {process.communicate()[0]}")
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        return self._screen(f"{command}\n^C", process, 130)
+        output = self._finish(command, process, 130)
+        begun = 1 + next(i for i, line in enumerate(output) if line.startswith("about"))
+        return screen(command, [*output[:begun], "^C", " ...", *output[-3:]])
 
     def _start(self, command: str) -> Process:
         program, *arguments = shlex.split(command)
@@ -99,10 +102,14 @@ class Terminal:
             text=True,
         )
 
-    def _screen(self, command: str, process: Process, expected: int, lines: int | None = None) -> str:
+    def _finish(self, command: str, process: Process, expected: int) -> list[str]:
+        """The lines of a command's output."""
         output, _ = process.communicate(timeout=PATIENCE_S)
         if process.returncode != expected:
             raise RuntimeError(f"{command} ended with {process.returncode}: {output}")
-        shown = [line.rstrip() for line in output.splitlines()]
-        cut = [] if lines is None or len(shown) <= lines else [" ..."]
-        return "\n".join([f"$ {command}", *shown[:lines], *cut]) + "\n"
+        return [line.rstrip() for line in output.splitlines()]
+
+
+def screen(command: str, lines: Sequence[str]) -> str:
+    """A command and what it prints."""
+    return "\n".join([f"$ {command}", *lines]) + "\n"

@@ -44,6 +44,7 @@ def crossfade(
     \b
     crossfade run quickstart                   three TCPs over a slowly fading link, in seconds
     crossfade run quickstart --plot out.png    the same as a figure
+    crossfade sweep quickstart --runs 100      into a file that plot, report, export, compare and best read
     crossfade paper tcp-markov fig2            a figure of a paper, computed anew
     crossfade COMMAND --help                   what a command takes, with examples
     """

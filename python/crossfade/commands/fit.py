@@ -35,7 +35,7 @@ def fit(
     json: Annotated[bool, typer.Option("--json", help="Print the fit as JSON instead of a table.")] = False,
     plot: PlotOption = None,
 ) -> None:
-    """Fit the two-state Markov channel to a loss trace, and say whether such a chain will do.
+    """Fit the two-state Markov channel to a loss trace, and judge it.
 
     \b
     crossfade fit losses.txt

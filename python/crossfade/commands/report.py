@@ -31,10 +31,11 @@ def report(
     by: ByOption = None,
     plan: PlanOption = None,
 ) -> None:
-    """Write results as one interactive HTML page: figures, table, scenario, provenance, warnings.
+    """Write results as one interactive HTML page.
 
-    The page is a single file that needs no network. Hover over a point for its value, interval and number of
-    runs; zoom, switch curves on and off, choose the metric, sort the table.
+    It has figures, table, scenario, provenance and warnings, and is a single file that needs no network.
+    Hover over a point for its value, interval and number of runs; zoom, switch curves on and off, choose
+    the metric, sort the table.
 
     \b
     crossfade report sweep.sqlite

@@ -102,7 +102,7 @@ def merge(
         Path, typer.Option("--out", metavar="RESULTS", help="The file that has all of them in the end.")
     ],
 ) -> None:
-    """Join results files; plans and runs that several of them have are there once.
+    """Join results files, such as those of shards. What several of them have is there once.
 
     \b
     crossfade merge my-*-of-3.sqlite --out my.sqlite
