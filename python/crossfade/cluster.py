@@ -1,0 +1,361 @@
+"""Runs on a cluster: a scheduler of Dask hands them to its workers, on this machine or on others.
+
+Dask finds a worker for each chunk of runs, and another when that one is lost; the rest is in
+:mod:`crossfade.chunks`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import threading
+import time
+import warnings
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from concurrent.futures import CancelledError, Future
+from functools import lru_cache
+from itertools import count
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from crossfade import _crossfade
+from crossfade.chunks import WorkerDiedError, Work
+from crossfade.errors import ClusterError, CrossfadeWarning
+from crossfade.rows import Row
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from crossfade._crossfade import PackedRow, Task
+    from crossfade.plans import Plan
+
+T = TypeVar("T")
+
+# How long a scheduler may take to answer, and a first worker to come.
+CONNECT_S = 5.0
+WORKERS_S = 30.0
+# How often a chunk is handed in again that somebody else cancelled, as a restart of all workers does.
+MOST_ATTEMPTS = 5
+# How many workers of a local cluster a chunk may cost (of another cluster: its allowed-failures).
+LOCAL_FAILURES = 2
+
+
+class Cluster:
+    """The workers of a Dask cluster, as an engine for sweeps; to be used as a context.
+
+    ``address`` is that of the scheduler (``HOST:PORT``, ``tls://HOST:PORT``), a scheduler file (``.json``), or
+    ``local`` for a cluster of ``jobs`` processes on this machine, one a core where that is None. Workers need
+    the same build of crossfade; they may come and go.
+
+    Raises :class:`ClusterError` where there is no such scheduler, or no worker within 30 s.
+    """
+
+    def __init__(self, address: str, jobs: int | None = None) -> None:
+        if address != "local" and jobs is not None:
+            raise ClusterError(f"jobs = {jobs}: not with cluster {address}, which has its own workers")
+        self._address = address
+        self._jobs = jobs
+        self._open = contextlib.ExitStack()
+        self._connection: Connection
+
+    @property
+    def workers(self) -> int:
+        """How many runs it makes at once, now."""
+        return sum(self._connection.threads().values())
+
+    def execute(
+        self,
+        plan: Plan,
+        known: Sequence[Row],
+        shard: tuple[int, int],
+        on_rows: Callable[[Sequence[Row]], object],
+        on_progress: Callable[[int, int], object],
+    ) -> bool:
+        """Make the rows of a shard that are not known; says whether it is complete (not after Ctrl-C).
+
+        Raises :class:`ClusterError` where the cluster cannot do it; rows that were handed over stay valid.
+        """
+        try:
+            with self._connection.plan(plan) as workers:
+                Work(plan, known, shard, workers, on_rows, on_progress).finish()
+        except KeyboardInterrupt:
+            return False
+        return True
+
+    def __enter__(self) -> Cluster:
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(_quiet())
+            self._connection = stack.enter_context(Connection(self._address, self._jobs))
+            self._connection.wait_for_workers()
+            self._open = stack.pop_all()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._open.close()
+
+
+# What follows runs on workers.
+
+
+def hold(payload: dict[str, str]) -> dict[str, str]:
+    """Keep a plan's source in the memory of the cluster: it travels to each worker once, not with each chunk.
+
+    It is a task and not scattered data: where the only worker that has it is lost, Dask makes it anew.
+    """
+    return payload
+
+
+def make(payload: Mapping[str, str], tasks: Sequence[Task]) -> list[PackedRow]:
+    """The rows of tasks, made by a worker of the same build as the sender's."""
+    theirs = (payload["version"], payload["source_hash"])
+    ours = (_crossfade.__version__, _crossfade.SOURCE_HASH)
+    if ours != theirs:
+        worker, sender = (f"{version} (sources {sources[:12]})" for version, sources in (ours, theirs))
+        raise ClusterError(f"a worker has crossfade {worker}, not {sender}: the same must be on both")
+    return _plan(payload["text"], payload["name"], payload["overrides"]).make(tasks)
+
+
+@lru_cache(maxsize=4)
+def _plan(text: str, name: str, overrides: str) -> _crossfade.Plan:
+    return _crossfade.Plan.load(text, name, overrides)
+
+
+# What follows runs where the rows are wanted.
+
+
+class Connection:
+    """The client of a scheduler. All of Dask's objects live on an event loop in a thread of its own.
+
+    Methods are called from other threads, within the context.
+    """
+
+    def __init__(self, address: str, jobs: int | None) -> None:
+        self._address = address
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._serve(jobs)), name="crossfade-cluster", daemon=True
+        )
+        self._loop: asyncio.AbstractEventLoop
+        self._serving: asyncio.Task[None] | None
+        self._has_begun = threading.Event()
+        self._opened: Future[Client] = Future()
+        self._client: Client
+        self._payload: Any = None
+        self._names = (f"crossfade-{number}" for number in count())
+        self._last_worker_s = 0.0
+        self._has_warned = False
+
+    def wait_for_workers(self) -> None:
+        """Wait for the first worker."""
+        began = time.monotonic()
+        while not self.threads():
+            if time.monotonic() > began + WORKERS_S:
+                raise self._error(f"no worker within {WORKERS_S:.0f} s (dask worker ADDRESS starts one)")
+            time.sleep(0.1)
+
+    @contextlib.contextmanager
+    def plan(self, plan: Plan) -> Iterator[Connection]:
+        """Give the cluster a plan, whose tasks are then to be started."""
+        payload = {
+            "version": _crossfade.__version__,
+            "source_hash": _crossfade.SOURCE_HASH,
+            "text": plan.text,
+            "name": plan.name,
+            "overrides": json.dumps(plan.overrides),
+        }
+
+        async def submit() -> None:
+            self._payload = self._client.submit(hold, payload, key=self._new_name())
+
+        self._call(submit)
+        try:
+            yield self
+        finally:
+            # The last reference: Dask forgets it.
+            self._payload = None
+
+    def threads(self) -> Mapping[str, int]:
+        """See :class:`crossfade.chunks.Workers`."""
+        found: Mapping[str, int] = self._call(lambda: self._client.nthreads())
+        now = time.monotonic()
+        if found:
+            self._last_worker_s, self._has_warned = now, False
+        elif self._last_worker_s and now > self._last_worker_s + WORKERS_S and not self._has_warned:
+            self._has_warned = True
+            text = f"cluster {self._address}: all workers are gone; waiting for others"
+            warnings.warn(text, CrossfadeWarning, stacklevel=2)
+        return found
+
+    def busy(self) -> Mapping[str, AbstractSet[str]]:
+        """See :class:`crossfade.chunks.Workers`."""
+        found = self._call(lambda: self._client.processing())
+        return {worker: set(names) for worker, names in found.items()}
+
+    def start(self, tasks: Sequence[Task], worker: str | None) -> tuple[str, Future[list[PackedRow]]]:
+        """See :class:`crossfade.chunks.Workers`."""
+        name = self._new_name()
+        return name, asyncio.run_coroutine_threadsafe(self._make(name, tasks, worker), self._loop)
+
+    async def _make(self, name: str, tasks: Sequence[Task], worker: str | None) -> list[PackedRow]:
+        from distributed import KilledWorker
+
+        for _ in range(MOST_ATTEMPTS):
+            future = self._client.submit(
+                make, self._payload, tasks, key=name, workers=None if worker is None else [worker]
+            )
+            try:
+                rows: list[PackedRow] = await future
+                return rows
+            except KilledWorker:
+                raise WorkerDiedError from None
+            except CancelledError:
+                if self._client.status != "running":
+                    raise self._lost() from None
+            except ClusterError:
+                raise
+            except Exception as error:
+                reason = f"{type(error).__name__}: {error}"
+                if isinstance(error, ImportError | AttributeError) or "deserializ" in reason:
+                    version = _crossfade.__version__
+                    reason = f"crossfade {version} must be installed there ({reason})"
+                raise self._error(reason) from None
+            finally:
+                future.release()
+        raise self._error("somebody cancels all that it is to do")
+
+    def __enter__(self) -> Connection:
+        self._thread.start()
+        try:
+            self._has_begun.wait()
+            self._client = self._opened.result()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._has_begun.wait()
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._serving.cancel)
+        self._thread.join(CONNECT_S)
+
+    async def _serve(self, jobs: int | None) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._serving = asyncio.ensure_future(self._stay_open(jobs))
+        self._has_begun.set()
+        await asyncio.wait([self._serving])
+        if not self._opened.done():
+            self._opened.set_exception(self._serving.exception() or self._lost())
+
+    async def _stay_open(self, jobs: int | None) -> None:
+        async with _client(self._address, jobs) as client:
+            self._opened.set_result(client)
+            await asyncio.Event().wait()
+
+    def _call(self, function: Callable[[], Awaitable[T]]) -> T:
+        async def call() -> T:
+            return await function()
+
+        try:
+            return asyncio.run_coroutine_threadsafe(call(), self._loop).result()
+        except (OSError, CancelledError):
+            raise self._lost() from None
+
+    def _new_name(self) -> str:
+        # Dask takes what stands before the number for the kind of the task.
+        return f"{next(self._names)}-{self._client.id}"
+
+    def _lost(self) -> ClusterError:
+        return self._error(
+            "the connection to the scheduler is lost; finished runs are kept, the same command goes on from there"
+        )
+
+    def _error(self, text: str) -> ClusterError:
+        return ClusterError(f"cluster {self._address}: {text}")
+
+
+@contextlib.asynccontextmanager
+async def _client(address: str, jobs: int | None) -> AsyncIterator[Client]:
+    """A client of the scheduler at ``address``, or of a local one that lasts as long."""
+    from distributed import Client
+
+    async with contextlib.AsyncExitStack() as stack:
+        if address == "local":
+            address = await stack.enter_async_context(_local_scheduler(jobs))
+        else:
+            address = await _find_scheduler(address)
+        client = Client(address, asynchronous=True, set_as_default=False, timeout=CONNECT_S)
+        yield await stack.enter_async_context(client)
+
+
+@contextlib.asynccontextmanager
+async def _local_scheduler(workers: int | None) -> AsyncIterator[str]:
+    """A scheduler and workers on this machine; gives its address."""
+    from dask.system import CPU_COUNT
+    from distributed import LocalCluster
+
+    cluster = LocalCluster(
+        n_workers=workers or CPU_COUNT,
+        threads_per_worker=1,
+        dashboard_address=None,
+        silence_logs=logging.CRITICAL,
+        # Runs take little memory; a limit would stop workers where others fill the machine.
+        memory_limit=0,
+        scheduler_kwargs={"allowed_failures": LOCAL_FAILURES},
+        asynchronous=True,
+    )
+    try:
+        yield (await cluster).scheduler_address
+    finally:
+        # Not left to the cluster, which gives each worker seconds to finish a run that nobody wants.
+        await asyncio.gather(*(nanny.close(timeout=0.2) for nanny in cluster.workers.values()))
+        await cluster.close()
+
+
+async def _find_scheduler(address: str) -> str:
+    """The address of a scheduler that answers, from an address or a scheduler file."""
+    from distributed import Security, rpc
+
+    wrong = f"cluster {address}: must be local, HOST:PORT or a scheduler file (.json)"
+    found = address
+    if address.endswith(".json"):
+        try:
+            with open(address, encoding="utf-8") as file:
+                found = str(json.load(file)["address"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            reason = getattr(error, "strerror", None) or "no address in it"
+            raise ClusterError(f"{wrong}: {reason}") from None
+    try:
+        # Before there is a client, which makes much noise where it finds no scheduler.
+        async with rpc(found, connection_args=Security().get_connection_args("client")) as there:
+            identity = await asyncio.wait_for(there.identity(), CONNECT_S)
+    except (ValueError, TypeError) as error:
+        raise ClusterError(f"{wrong}: {error}") from None
+    except OSError:
+        wait = f"within {CONNECT_S:.0f} s"
+        raise ClusterError(f"cluster {address}: no Dask scheduler answers there {wait}") from None
+    if identity["type"] != "Scheduler":
+        raise ClusterError(f"cluster {address}: must be a scheduler, is a {identity['type']}")
+    return found
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Dask's logs and warnings off standard error: they tell at length of what is survived here."""
+    try:
+        import distributed  # noqa: F401  # its loggers come with it
+    except ImportError as error:
+        raise ClusterError(f"a cluster needs Dask ({error}): pip install 'crossfade[cluster]'") from None
+    names = [
+        name
+        for name in ("asyncio", *logging.Logger.manager.loggerDict)
+        if name.partition(".")[0] in ("asyncio", "distributed", "tornado")
+    ]
+    with contextlib.ExitStack() as stack:
+        for logger in map(logging.getLogger, names):
+            stack.callback(logger.setLevel, logger.level)
+            logger.setLevel(logging.CRITICAL + 1)
+        stack.enter_context(warnings.catch_warnings())
+        warnings.filterwarnings("ignore", module=r"(dask|distributed|tornado)\.")
+        yield
