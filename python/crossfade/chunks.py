@@ -10,9 +10,8 @@ import contextlib
 import queue
 import statistics
 import time
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
     from crossfade._crossfade import PackedRow, Task
     from crossfade.plans import Plan
 
-# A chunk takes this long: a trip to a worker (10 ms) is no loss then, and little is lost with a worker. Towards
-# the end chunks become shorter, so that the workers finish together.
+# A chunk takes this long: a trip to a worker (10 ms) is no loss then, and little is lost with a worker.
+# Towards the end chunks become shorter, so that the workers finish together.
 CHUNK_S = 1.0
 SHORTEST_CHUNK_S = 0.05
 # Runs of microseconds would make messages of megabytes.
@@ -35,7 +34,8 @@ MOST_RUNS = 2000
 # One is made while the other is on its way.
 CHUNKS_PER_THREAD = 2
 # How often workers are counted, and late chunks looked for.
-LOOK_EVERY_S = 1.0
+COUNT_EVERY_S = 1.0
+WAIT_S = 0.25
 # A chunk is late at so many times what is usual. To make it twice costs little: nothing else is left to do.
 LATE = 3.0
 # What is usual while no chunk is there yet.
@@ -53,12 +53,8 @@ class Workers(Protocol):
         """How many threads each worker has, by its address."""
         ...
 
-    def busy(self) -> Mapping[str, AbstractSet[str]]:
-        """The names of the chunks that each worker is to make."""
-        ...
-
-    def start(self, tasks: Sequence[Task], worker: str | None) -> tuple[str, Future[list[PackedRow]]]:
-        """Have tasks made, by the given worker or any; gives the name of the attempt, and its rows to come.
+    def start(self, tasks: Sequence[Task], worker: str) -> Future[list[PackedRow]]:
+        """Have tasks made by a worker, or by another if it is lost; gives the rows to come.
 
         To cancel the future takes the work back. It fails with :class:`WorkerDiedError`, or with a
         :class:`ClusterError` that is to be shown.
@@ -74,10 +70,9 @@ class Chunk:
     expected_s: float = 0.0
     alone: bool = False
     """Whether nothing else may be under way meanwhile."""
-    attempts: dict[Future[list[PackedRow]], str] = field(default_factory=dict)
-    """Those under way, each with its name."""
     began: float = 0.0
-    copies: int = 0
+    workers: list[str] = field(default_factory=list)
+    """Who is to make it: the second one and so on since it was late."""
 
 
 class Work:
@@ -96,62 +91,68 @@ class Work:
         self._workers = workers
         self._on_rows = on_rows
         self._on_progress = on_progress
-        self._looked = 0.0
-        self._threads: Mapping[str, int] = {}
-        self._look()
-        jobs = max(1, CHUNKS_PER_THREAD * sum(self._threads.values()))
-        self._schedule = _crossfade.Schedule(plan.core, known, jobs, shard)
+        self._threads = workers.threads()
+        self._counted = time.monotonic()
+        self._schedule = _crossfade.Schedule(plan.core, known, self._most_chunks(), shard)
         self._pace = Pace()
         self._under_way: set[Chunk] = set()
+        # Also those of chunks that another worker was faster with: their workers are as busy.
+        self._attempts: dict[Future[list[PackedRow]], tuple[Chunk, str]] = {}
+        self._load: Counter[str] = Counter()
         # Runs that were lost with several workers.
         self._suspects: list[Chunk] = []
         # How long the last chunks took, from here to here.
         self._took_s: deque[float] = deque(maxlen=64)
-        self._ended: queue.SimpleQueue[tuple[Chunk, Future[list[PackedRow]]]] = queue.SimpleQueue()
+        self._ended: queue.SimpleQueue[Future[list[PackedRow]]] = queue.SimpleQueue()
 
     def finish(self) -> None:
         """Make all rows. Raises :class:`ClusterError` where that cannot be; rows handed over stay valid."""
         try:
             while True:
-                idle = self._hand_out()
+                self._hand_out()
                 if not (self._under_way or self._suspects):
                     return
                 self._take_in()
-                if self._look() and idle:
-                    self._copy_late_chunks()
+                if time.monotonic() > self._counted + COUNT_EVERY_S:
+                    self._threads = self._workers.threads()
+                    self._counted = time.monotonic()
+                self._copy_late_chunks()
         finally:
-            for chunk in list(self._under_way):
-                self._retire(chunk)
+            for attempt in self._attempts:
+                attempt.cancel()
 
-    def _look(self) -> bool:
-        """Count the workers, if it is time to; says whether it was."""
-        if time.monotonic() < self._looked + LOOK_EVERY_S:
-            return False
-        self._threads = self._workers.threads()
-        self._looked = time.monotonic()
-        return True
+    def _most_chunks(self) -> int:
+        return max(1, CHUNKS_PER_THREAD * sum(self._threads.values()))
 
-    def _hand_out(self) -> bool:
-        """Give the workers as much as they can take; says whether they could take more than there is."""
+    def _hand_out(self) -> None:
+        """Give the workers as much as there is and they can take."""
         if self._suspects:
-            if not self._under_way:
-                self._start(self._suspects.pop())
-            return True
-        most = CHUNKS_PER_THREAD * sum(self._threads.values())
-        while len(self._under_way) < most:
-            chunk = self._next_chunk(most)
+            if not self._under_way and (worker := self._free_worker(CHUNKS_PER_THREAD)):
+                self._start(self._suspects.pop(), worker)
+            return
+        while worker := self._free_worker(CHUNKS_PER_THREAD):
+            chunk = self._next_chunk()
             if not chunk.tasks:
-                return True
-            self._start(chunk)
-        return False
+                return
+            self._start(chunk, worker)
 
-    def _next_chunk(self, most: int) -> Chunk:
+    def _free_worker(self, chunks_per_thread: int, besides: Sequence[str] = ()) -> str | None:
+        """The worker that has least to do, if it has less than that."""
+        loads = {
+            worker: self._load[worker] / threads
+            for worker, threads in self._threads.items()
+            if worker not in besides
+        }
+        found = min(loads, key=loads.__getitem__, default=None)
+        return found if found is not None and loads[found] < chunks_per_thread else None
+
+    def _next_chunk(self) -> Chunk:
         done, expected = self._schedule.progress()
         left_s = self._pace.mean_s * (expected - done - self._schedule.under_way())
-        length_s = min(CHUNK_S, max(SHORTEST_CHUNK_S, left_s / most))
-        chunk = Chunk([])
+        length_s = min(CHUNK_S, max(SHORTEST_CHUNK_S, left_s / self._most_chunks()))
         # While little is known, chunks double.
         most_runs = min(MOST_RUNS, 1 + 2 * self._pace.n)
+        chunk = Chunk([])
         while chunk.expected_s < length_s and len(chunk.tasks) < most_runs:
             if not (taken := self._schedule.take(1)):
                 break
@@ -159,37 +160,40 @@ class Work:
             chunk.expected_s += self._pace.expected_s(taken[0])
         return chunk
 
-    def _start(self, chunk: Chunk, worker: str | None = None) -> None:
-        name, attempt = self._workers.start(chunk.tasks, worker)
-        if not chunk.attempts:
+    def _start(self, chunk: Chunk, worker: str) -> None:
+        if not chunk.workers:
             chunk.began = time.monotonic()
-        chunk.attempts[attempt] = name
+        chunk.workers.append(worker)
         self._under_way.add(chunk)
-        attempt.add_done_callback(lambda ended: self._ended.put((chunk, ended)))
+        attempt = self._workers.start(chunk.tasks, worker)
+        self._attempts[attempt] = (chunk, worker)
+        self._load[worker] += 1
+        attempt.add_done_callback(self._ended.put)
 
     def _take_in(self) -> None:
-        """Wait a little for a chunk, and hand over the rows of all that are there."""
+        """Wait a little for chunks, and hand over the rows of those that are there."""
         rows: list[Row] = []
         ended = False
         with contextlib.suppress(queue.Empty):
-            chunk, attempt = self._ended.get(timeout=LOOK_EVERY_S / 4)
+            attempt = self._ended.get(timeout=WAIT_S)
             while True:
-                # An attempt that another was faster than has been taken out.
-                if chunk.attempts.pop(attempt, None) is not None:
-                    ended = True
+                chunk, worker = self._attempts.pop(attempt)
+                self._load[worker] -= 1
+                if chunk in self._under_way:
+                    self._under_way.remove(chunk)
                     rows += self._rows_of(chunk, attempt)
-                chunk, attempt = self._ended.get_nowait()
+                    ended = True
+                attempt = self._ended.get_nowait()
         if rows:
             self._on_rows(rows)
         if ended:
             self._on_progress(*self._schedule.progress())
 
     def _rows_of(self, chunk: Chunk, attempt: Future[list[PackedRow]]) -> list[Row]:
-        """The rows that count, now that an attempt has ended."""
+        """The rows that count, now that a chunk has ended."""
         try:
             made = [Row(*row) for row in attempt.result()]
         except WorkerDiedError:
-            self._retire(chunk)
             if chunk.alone:
                 what = f"each worker that made {self._name(chunk.tasks[0])} died (out of memory?)"
                 raise ClusterError(what) from None
@@ -197,40 +201,19 @@ class Work:
             self._suspects += [Chunk([task], alone=True) for task in chunk.tasks]
             return []
         self._took_s.append(time.monotonic() - chunk.began)
-        self._retire(chunk)
         for task, row in zip(chunk.tasks, made, strict=True):
             self._pace.learn(task, row.seconds)
         return [Row(*row) for row in self._schedule.finish(made)]
-
-    def _retire(self, chunk: Chunk) -> None:
-        self._under_way.remove(chunk)
-        attempts = list(chunk.attempts)
-        chunk.attempts.clear()
-        for attempt in attempts:
-            attempt.cancel()
 
     def _copy_late_chunks(self) -> None:
         """Give late chunks to idle workers as well: theirs may hang, or be very slow."""
         usual_s = statistics.median(self._took_s) if self._took_s else UNKNOWN_CHUNK_S
         now = time.monotonic()
-
-        def is_late(chunk: Chunk) -> bool:
+        for chunk in sorted(self._under_way, key=lambda chunk: chunk.began):
             # Each copy is given twice the time of the one before.
-            return now - chunk.began > LATE * 2**chunk.copies * max(usual_s, chunk.expected_s)
-
-        late = sorted(filter(is_late, self._under_way), key=lambda chunk: chunk.began)
-        if not late:
-            return
-        busy = self._workers.busy()
-        room = {worker: threads - len(busy.get(worker, ())) for worker, threads in self._threads.items()}
-        for chunk in late:
-            names = set(chunk.attempts.values())
-            others = [worker for worker in room if room[worker] > 0 and not names & busy.get(worker, set())]
-            if others:
-                chosen = max(others, key=room.__getitem__)
-                room[chosen] -= 1
-                chunk.copies += 1
-                self._start(chunk, chosen)
+            patience_s = LATE * 2 ** (len(chunk.workers) - 1) * max(usual_s, chunk.expected_s)
+            if now - chunk.began > patience_s and (worker := self._free_worker(1, chunk.workers)):
+                self._start(chunk, worker)
 
     def _name(self, task: Task) -> str:
         """A run as its user knows it."""

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import json
 import logging
 import threading
 import time
 import warnings
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
-from functools import lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from crossfade import _crossfade
-from crossfade.chunks import WorkerDiedError, Work
+from crossfade.chunks import Work, WorkerDiedError
 from crossfade.errors import ClusterError, CrossfadeWarning
 from crossfade.rows import Row
 
@@ -38,6 +37,9 @@ CONNECT_S = 5.0
 WORKERS_S = 30.0
 # How often a chunk is handed in again that somebody else cancelled, as a restart of all workers does.
 MOST_ATTEMPTS = 5
+# How many plans a worker keeps, for chunks to come.
+MOST_PLANS = 4
+BUILD = (_crossfade.__version__, _crossfade.SOURCE_HASH)
 # How many workers of a local cluster a chunk may cost (of another cluster: its allowed-failures).
 LOCAL_FAILURES = 2
 
@@ -45,9 +47,9 @@ LOCAL_FAILURES = 2
 class Cluster:
     """The workers of a Dask cluster, as an engine for sweeps; to be used as a context.
 
-    ``address`` is that of the scheduler (``HOST:PORT``, ``tls://HOST:PORT``), a scheduler file (``.json``), or
-    ``local`` for a cluster of ``jobs`` processes on this machine, one a core where that is None. Workers need
-    the same build of crossfade; they may come and go.
+    ``address`` is that of the scheduler (``HOST:PORT``, ``tls://HOST:PORT``), a scheduler file (``.json``),
+    or ``local`` for a cluster of ``jobs`` processes on this machine, one a core where that is None. Workers
+    need the same build of crossfade; they may come and go.
 
     Raises :class:`ClusterError` where there is no such scheduler, or no worker within 30 s.
     """
@@ -78,8 +80,8 @@ class Cluster:
         Raises :class:`ClusterError` where the cluster cannot do it; rows that were handed over stay valid.
         """
         try:
-            with self._connection.plan(plan) as workers:
-                Work(plan, known, shard, workers, on_rows, on_progress).finish()
+            workers = PlanWorkers(self._connection, plan)
+            Work(plan, known, shard, workers, on_rows, on_progress).finish()
         except KeyboardInterrupt:
             return False
         return True
@@ -99,30 +101,67 @@ class Cluster:
 # What follows runs on workers.
 
 
-def hold(payload: dict[str, str]) -> dict[str, str]:
-    """Keep a plan's source in the memory of the cluster: it travels to each worker once, not with each chunk.
+class PlanMissingError(Exception):
+    """A worker has not got the plan of its tasks yet."""
 
-    It is a task and not scattered data: where the only worker that has it is lost, Dask makes it anew.
+
+# The plans that this worker has, by their ids.
+_plans: dict[str, _crossfade.Plan] = {}
+
+
+def make(
+    build: tuple[str, str], plan: str, source: tuple[str, str, str] | None, tasks: Sequence[Task]
+) -> list[PackedRow]:
+    """The rows of tasks, made by a worker of the same build as the sender's.
+
+    ``plan`` is the id of the plan, ``source`` what to load it from; without that, the worker is to have it.
     """
-    return payload
-
-
-def make(payload: Mapping[str, str], tasks: Sequence[Task]) -> list[PackedRow]:
-    """The rows of tasks, made by a worker of the same build as the sender's."""
-    theirs = (payload["version"], payload["source_hash"])
-    ours = (_crossfade.__version__, _crossfade.SOURCE_HASH)
-    if ours != theirs:
-        worker, sender = (f"{version} (sources {sources[:12]})" for version, sources in (ours, theirs))
-        raise ClusterError(f"a worker has crossfade {worker}, not {sender}: the same must be on both")
-    return _plan(payload["text"], payload["name"], payload["overrides"]).make(tasks)
-
-
-@lru_cache(maxsize=4)
-def _plan(text: str, name: str, overrides: str) -> _crossfade.Plan:
-    return _crossfade.Plan.load(text, name, overrides)
+    if build != BUILD:
+        here, there = (f"{version} (sources {sources[:12]})" for version, sources in (BUILD, build))
+        raise ClusterError(f"a worker has crossfade {here}, not {there}: the same must be on both")
+    found = _plans.get(plan)
+    if found is None:
+        if source is None:
+            raise PlanMissingError
+        found = _crossfade.Plan.load(*source)
+        if len(_plans) >= MOST_PLANS:
+            _plans.clear()
+        _plans[plan] = found
+    return found.make(tasks)
 
 
 # What follows runs where the rows are wanted.
+
+
+class PlanWorkers:
+    """The workers of a cluster with a plan: the :class:`crossfade.chunks.Workers`."""
+
+    def __init__(self, connection: Connection, plan: Plan) -> None:
+        self._connection = connection
+        self._source = (plan.text, plan.name, json.dumps(plan.overrides))
+        self._id = hashlib.sha256(json.dumps(self._source).encode()).hexdigest()
+
+    def threads(self) -> Mapping[str, int]:
+        return self._connection.threads()
+
+    def start(self, tasks: Sequence[Task], worker: str) -> Future[list[PackedRow]]:
+        return self._connection.start(self._make(tasks, worker))
+
+    async def _make(self, tasks: Sequence[Task], worker: str) -> list[PackedRow]:
+        submit = self._connection.submit
+        try:
+            try:
+                # The source travels once to each worker, not with each chunk.
+                return await submit(worker, make, BUILD, self._id, None, tasks)
+            except PlanMissingError:
+                return await submit(worker, make, BUILD, self._id, self._source, tasks)
+        except (ClusterError, WorkerDiedError, asyncio.CancelledError):
+            raise
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            if isinstance(error, ImportError | AttributeError) or "deserializ" in reason:
+                reason = f"crossfade {_crossfade.__version__} must be installed there ({reason})"
+            raise self._connection.error(reason) from None
 
 
 class Connection:
@@ -141,8 +180,7 @@ class Connection:
         self._has_begun = threading.Event()
         self._opened: Future[Client] = Future()
         self._client: Client
-        self._payload: Any = None
-        self._names = (f"crossfade-{number}" for number in count())
+        self._numbers = count()
         self._last_worker_s = 0.0
         self._has_warned = False
 
@@ -151,32 +189,11 @@ class Connection:
         began = time.monotonic()
         while not self.threads():
             if time.monotonic() > began + WORKERS_S:
-                raise self._error(f"no worker within {WORKERS_S:.0f} s (dask worker ADDRESS starts one)")
+                raise self.error(f"no worker within {WORKERS_S:.0f} s (dask worker ADDRESS starts one)")
             time.sleep(0.1)
 
-    @contextlib.contextmanager
-    def plan(self, plan: Plan) -> Iterator[Connection]:
-        """Give the cluster a plan, whose tasks are then to be started."""
-        payload = {
-            "version": _crossfade.__version__,
-            "source_hash": _crossfade.SOURCE_HASH,
-            "text": plan.text,
-            "name": plan.name,
-            "overrides": json.dumps(plan.overrides),
-        }
-
-        async def submit() -> None:
-            self._payload = self._client.submit(hold, payload, key=self._new_name())
-
-        self._call(submit)
-        try:
-            yield self
-        finally:
-            # The last reference: Dask forgets it.
-            self._payload = None
-
     def threads(self) -> Mapping[str, int]:
-        """See :class:`crossfade.chunks.Workers`."""
+        """How many threads each worker has, by its address. Warns once they are all gone for long."""
         found: Mapping[str, int] = self._call(lambda: self._client.nthreads())
         now = time.monotonic()
         if found:
@@ -187,42 +204,31 @@ class Connection:
             warnings.warn(text, CrossfadeWarning, stacklevel=2)
         return found
 
-    def busy(self) -> Mapping[str, AbstractSet[str]]:
-        """See :class:`crossfade.chunks.Workers`."""
-        found = self._call(lambda: self._client.processing())
-        return {worker: set(names) for worker, names in found.items()}
+    def start(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+        """Run a coroutine on the event loop; to cancel the future cancels it."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
-    def start(self, tasks: Sequence[Task], worker: str | None) -> tuple[str, Future[list[PackedRow]]]:
-        """See :class:`crossfade.chunks.Workers`."""
-        name = self._new_name()
-        return name, asyncio.run_coroutine_threadsafe(self._make(name, tasks, worker), self._loop)
-
-    async def _make(self, name: str, tasks: Sequence[Task], worker: str | None) -> list[PackedRow]:
+    async def submit(self, worker: str, function: Callable[..., T], *arguments: object) -> T:
+        """Call a function on a worker, or on another if that is lost."""
         from distributed import KilledWorker
 
         for _ in range(MOST_ATTEMPTS):
+            # Dask takes what stands before the number for the kind of the task.
+            name = f"crossfade-{next(self._numbers)}-{self._client.id}"
             future = self._client.submit(
-                make, self._payload, tasks, key=name, workers=None if worker is None else [worker]
+                function, *arguments, key=name, workers=[worker], allow_other_workers=True
             )
             try:
-                rows: list[PackedRow] = await future
-                return rows
+                result: T = await future
+                return result
             except KilledWorker:
                 raise WorkerDiedError from None
             except CancelledError:
                 if self._client.status != "running":
                     raise self._lost() from None
-            except ClusterError:
-                raise
-            except Exception as error:
-                reason = f"{type(error).__name__}: {error}"
-                if isinstance(error, ImportError | AttributeError) or "deserializ" in reason:
-                    version = _crossfade.__version__
-                    reason = f"crossfade {version} must be installed there ({reason})"
-                raise self._error(reason) from None
             finally:
                 future.release()
-        raise self._error("somebody cancels all that it is to do")
+        raise self.error("somebody cancels all that it is to do")
 
     def __enter__(self) -> Connection:
         self._thread.start()
@@ -242,6 +248,8 @@ class Connection:
 
     async def _serve(self, jobs: int | None) -> None:
         self._loop = asyncio.get_running_loop()
+        # Dask drops tasks whose failure does not matter.
+        self._loop.set_exception_handler(lambda loop, context: None)
         self._serving = asyncio.ensure_future(self._stay_open(jobs))
         self._has_begun.set()
         await asyncio.wait([self._serving])
@@ -258,20 +266,15 @@ class Connection:
             return await function()
 
         try:
-            return asyncio.run_coroutine_threadsafe(call(), self._loop).result()
+            return self.start(call()).result()
         except (OSError, CancelledError):
             raise self._lost() from None
 
-    def _new_name(self) -> str:
-        # Dask takes what stands before the number for the kind of the task.
-        return f"{next(self._names)}-{self._client.id}"
-
     def _lost(self) -> ClusterError:
-        return self._error(
-            "the connection to the scheduler is lost; finished runs are kept, the same command goes on from there"
-        )
+        return self.error("lost its scheduler; finished runs are kept, the same command goes on from there")
 
-    def _error(self, text: str) -> ClusterError:
+    def error(self, text: str) -> ClusterError:
+        """The error for something wrong with this cluster."""
         return ClusterError(f"cluster {self._address}: {text}")
 
 
@@ -349,8 +352,8 @@ def _quiet() -> Iterator[None]:
         raise ClusterError(f"a cluster needs Dask ({error}): pip install 'crossfade[cluster]'") from None
     names = [
         name
-        for name in ("asyncio", *logging.Logger.manager.loggerDict)
-        if name.partition(".")[0] in ("asyncio", "distributed", "tornado")
+        for name in logging.Logger.manager.loggerDict
+        if name.partition(".")[0] in ("distributed", "tornado")
     ]
     with contextlib.ExitStack() as stack:
         for logger in map(logging.getLogger, names):
