@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import struct
+import subprocess
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from crossfade.cli import main
+from crossfade.rows import Row
 
 SMALL = """\
 schema = 1
@@ -76,3 +79,44 @@ def sweep(tmp_path: Path) -> Path:
     path = tmp_path / "sweep.toml"
     path.write_text(SWEEP)
     return path
+
+
+def make_row(number: int, value: float = 0.0) -> Row:
+    """A row of two metrics, the run of that number."""
+    return Row(
+        key=f"{number:032x}",
+        point="00" * 16,
+        method="simulation",
+        seed=1,
+        run=number,
+        names="goodput_bps\ntimeouts",
+        values=struct.pack("<2d", value, number),
+        failure=None,
+        seconds=0.25,
+    )
+
+
+Mount = Callable[[int], Path]
+
+
+@pytest.fixture
+def mount(tmp_path: Path) -> Iterator[Mount]:
+    """A small disk of so many KiB, as ``mount(256)``; the test is skipped where none may be mounted."""
+    mounted: list[Path] = []
+
+    def make(size_kib: int) -> Path:
+        folder = tmp_path / f"disk-{len(mounted)}"
+        folder.mkdir()
+        command = ["mount", "-t", "tmpfs", "-o", f"size={size_kib}k", "tmpfs", str(folder)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError as reason:
+            pytest.skip(f"no small disk to fill: {reason}")
+        if done.returncode != 0:
+            pytest.skip(f"no small disk to fill: {done.stderr.strip()}")
+        mounted.append(folder)
+        return folder
+
+    yield make
+    for folder in mounted:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import sqlite3
+import struct
 from pathlib import Path
 
 import pytest
 
 import crossfade as cf
+from crossfade.rows import names_of
 from crossfade.store import Cache, MemoryStore, SqliteStore, cache_path
-from tests.conftest import SMALL, Cli
-
-
-def row(key: str, value: float = 0.0) -> str:
-    return json.dumps({"key": key, "metrics": {"goodput_bps": value}})
+from tests.conftest import SMALL, Cli, make_row
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 def test_a_store_gives_back_what_was_put(kind: str, tmp_path: Path) -> None:
     store = MemoryStore() if kind == "memory" else SqliteStore(tmp_path / "rows.sqlite")
-    rows = {f"{i:032x}": row(f"{i:032x}", i / 7) for i in range(1201)}  # more than fit one query
-    store.put(rows.values())
+    rows = {row.key: row for row in (make_row(n, n / 7) for n in range(6001))}
+    store.put(list(rows.values()))
     store.put([next(iter(rows.values()))])
-    assert store.get([*rows, "absent"]) == rows
+    assert store.get([*rows, "ff" * 16]) == rows
+    few = list(rows)[1:1201]  # a small part, which takes more than one query
+    assert store.get([*few, "ff" * 16]) == {key: rows[key] for key in few}
     assert store.get([]) == {}
     store.close()
 
@@ -33,18 +32,18 @@ def test_a_store_gives_back_what_was_put(kind: str, tmp_path: Path) -> None:
 def test_rows_outlive_the_process_that_made_them(tmp_path: Path) -> None:
     path = tmp_path / "folder" / "rows.sqlite"
     first = SqliteStore(path)
-    first.put([row("a")])
+    first.put([make_row(1)])
     first.close()
     second = SqliteStore(path)
-    assert second.get(["a"]) == {"a": row("a")}
+    assert second.get([make_row(1).key]) == {make_row(1).key: make_row(1)}
     second.close()
 
 
 def _write(path: Path, writer: int, count: int) -> None:
     store = SqliteStore(path)
-    for i in range(count):
+    for n in range(count):
         # Every other row is one that the other process writes too.
-        store.put([row(f"{writer}-{i}"), row(f"both-{i}")])
+        store.put([make_row(1000 * (writer + 1) + n), make_row(n)])
     store.close()
 
 
@@ -58,8 +57,8 @@ def test_two_processes_may_create_and_fill_it_at_once(tmp_path: Path) -> None:
         writer.join(timeout=60)
     assert [writer.exitcode for writer in writers] == [0, 0, 0]
     store = SqliteStore(path)
-    wanted = [f"{name}-{i}" for name in ("0", "1", "2", "both") for i in range(200)]
-    assert sorted(store.get(wanted)) == sorted(wanted)
+    wanted = [make_row(1000 * block + n).key for block in range(4) for n in range(200)]
+    assert sorted(store.get(wanted)) == wanted
     store.close()
 
 
@@ -69,8 +68,8 @@ def test_a_file_that_is_no_database_is_named_and_left_alone(tmp_path: Path) -> N
     before = path.read_bytes()
     with pytest.warns(cf.CrossfadeWarning, match=r"rows\.sqlite.*delete the file"):
         cache = Cache(path)
-    cache.put([row("a")])
-    assert cache.get(["a"]) == {"a": row("a")}
+    cache.put([make_row(1)])
+    assert cache.get([make_row(1).key]) == {make_row(1).key: make_row(1)}
     cache.close()
     assert path.read_bytes() == before
 
@@ -78,33 +77,19 @@ def test_a_file_that_is_no_database_is_named_and_left_alone(tmp_path: Path) -> N
 def test_a_torn_file_costs_time_only(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
     path = tmp_path / "rows.sqlite"
     store = SqliteStore(path)
-    store.put(row(f"{i:032x}") for i in range(2000))
+    rows = {row.key: row for row in map(make_row, range(2000))}
+    store.put(list(rows.values()))
     store.close()
     size = path.stat().st_size
     os.truncate(path, size // 2 // 4096 * 4096 + 1000)
     cache = Cache(path)
-    found = cache.get([f"{i:032x}" for i in range(2000)])
-    cache.put([row("new")])
-    assert cache.get(["new"]) == {"new": row("new")}
+    found = cache.get(rows)
+    cache.put([make_row(5000)])
+    assert cache.get([make_row(5000).key]) == {make_row(5000).key: make_row(5000)}
     cache.close()
-    assert all(found[key] == row(key) for key in found)
+    assert all(found[key] == rows[key] for key in found)
     assert len(found) < 2000
     assert [warning.category for warning in recwarn.list] == [cf.CrossfadeWarning]
-
-
-def test_a_row_that_is_not_whole_is_computed_again(tmp_path: Path) -> None:
-    path = tmp_path / "rows.sqlite"
-    store = SqliteStore(path)
-    store.close()
-    with sqlite3.connect(path) as database:
-        torn = [("a", '{"key": "a", "met'), ("b", row("c")), ("c", "[]"), ("d", row("d"))]
-        database.executemany("INSERT INTO rows VALUES (?, ?)", torn)
-    database.close()
-    store = SqliteStore(path)
-    assert store.get(["a", "b", "c", "d"]) == {"d": row("d")}
-    store.put([row("a")])
-    assert store.get(["a"]) == {"a": row("a")}
-    store.close()
 
 
 def test_where_no_cache_can_be_there_is_one_warning(
@@ -139,7 +124,9 @@ def test_finished_runs_are_not_computed_again(cache_folder: Path) -> None:
         keys = [key for (key,) in database.execute("SELECT key FROM rows")]
         assert len(keys) == 10
         # A mark on the stored rows shows whose numbers the second run gives.
-        database.execute("UPDATE rows SET row = json_set(row, '$.metrics.timeouts', 12345.0)")
+        ((names,),) = database.execute("SELECT names FROM metric_sets").fetchall()
+        marked = struct.pack(f"<{len(names_of(names))}d", *[12345.0] * len(names_of(names)))
+        database.execute('UPDATE rows SET "values" = ?', (marked,))
     database.close()
     assert cf.run(SMALL).column("timeouts").tolist() == [12345.0]
     assert cf.run(SMALL, cache=False).to_csv() == first.to_csv()

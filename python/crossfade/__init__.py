@@ -34,6 +34,7 @@ from crossfade.errors import (
 from crossfade.fitting import MarkovFit, fit, fit_rayleigh
 from crossfade.papers import Verdict, claims, paper
 from crossfade.results import Estimate, Point, Results
+from crossfade.sweeps import merge, sweep
 from crossfade.tables import Table
 from crossfade.threshold import threshold
 
@@ -63,12 +64,14 @@ __all__ = [
     "fit",
     "fit_rayleigh",
     "markov_from_rayleigh",
+    "merge",
     "paper",
     "parse_value",
     "pcap",
     "plot",
     "run",
     "schema",
+    "sweep",
     "threshold",
     "verify",
 ]

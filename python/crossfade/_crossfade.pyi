@@ -80,10 +80,11 @@ class Plan:
         """
 
     def describe(self) -> str:
-        """JSON: scenario (of the first point, defaults filled in), methods, seed, stop, axes, points,
+        """JSON: scenario (of the first point, defaults filled in), methods, seed, stop, axes, steps, points,
         units, warnings.
 
-        ``stop`` is ``{"runs": n}`` or ``{"precision": x, "max_runs": n}``; ``axes`` are the keys that vary;
+        ``stop`` is ``{"runs": n}`` or ``{"precision": x, "max_runs": n}``; ``axes`` are the keys that vary,
+        ``steps`` the length of each axis (``{"tcp.w_max,tcp.dupthresh": 2}`` where keys vary together);
         a point is ``{"axes": {key: value}, "id": ...}``; ``units`` are those of all metrics, by name.
         """
 

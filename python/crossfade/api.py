@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, cast
 
-from crossfade import _crossfade, errors, plots, timelines
-from crossfade.files import read_scenario, read_text
+from crossfade import _crossfade, errors, plans, plots, timelines
+from crossfade.files import read_text
+from crossfade.plans import Plan, translated_errors
+from crossfade.plans import Scenario as Scenario
+from crossfade.plans import Values as Values
 from crossfade.progress import ProgressBar
-from crossfade.results import Estimate, Point, Results, label
+from crossfade.results import Results, label
 from crossfade.rows import Row
 from crossfade.store import Cache, open_cache
 from crossfade.tables import Table, csv_line
-
-# More threads than any machine has cores; a larger number is a slip of the pen.
-MOST_JOBS = 1024
-
-Scenario = str | PathLike[str]
-"""A scenario file, the name of a shipped scenario, or (with a line break in it) the TOML text itself."""
-
-Values = Mapping[str, Any]
-"""Dotted keys and what they are set to, or run over (a list, an array, or a range as text)."""
 
 
 def run(
@@ -54,105 +47,30 @@ def run(
     Raises :class:`ScenarioError` on anything wrong in the scenario or an option, and on Ctrl-C
     :class:`Interrupted` (a ``KeyboardInterrupt``), which carries what is finished.
     """
-    plan = _load(scenario, set=set, over=over, runs=runs, precision=precision, seed=seed, methods=methods)
-    if jobs is not None and not 1 <= jobs <= MOST_JOBS:
-        raise errors.ScenarioError(f"jobs = {jobs}: must be at least 1 and at most {MOST_JOBS}")
+    plan = plans.load(
+        scenario, set=set, over=over, runs=runs, precision=precision, seed=seed, methods=methods
+    )
+    plans.check_jobs(jobs)
     if isinstance(cache, Cache):
-        return _execute(plan, set, over, jobs, cache, progress)
+        return _execute(plan, jobs, cache, progress)
     with open_cache(cache) as store:
-        return _execute(plan, set, over, jobs, store, progress)
+        return _execute(plan, jobs, store, progress)
 
 
-def _execute(
-    plan: _crossfade.Plan,
-    set: Values | None,
-    over: Values | None,
-    jobs: int | None,
-    store: Cache,
-    progress: bool,
-) -> Results:
-    rows = store.get(plan.keys())
+def _execute(plan: Plan, jobs: int | None, store: Cache, progress: bool) -> Results:
+    rows = store.get(plan.core.keys())
 
     def keep(batch: list[tuple[Any, ...]]) -> None:
         finished = [Row(*row) for row in batch]
         store.put(finished)
         rows.update({row.key: row for row in finished})
 
-    with _translated(), ProgressBar(enabled=progress) as bar:
-        complete = plan.execute(list(rows.values()), jobs, (1, 1), keep, bar.update)
-        summary = json.loads(plan.summarise(list(rows.values())))
-    overrides = {"set": _plain(set), "over": _plain(over)}
-    description = json.loads(plan.describe())
-    results = _results(description, summary, rows, overrides, complete)
+    with translated_errors(), ProgressBar(enabled=progress) as bar:
+        complete = plan.core.execute(list(rows.values()), jobs, (1, 1), keep, bar.update)
+    results = plan.results(rows, complete)
     if not complete:
         raise errors.Interrupted(results)
     return results
-
-
-def _results(
-    description: dict[str, Any],
-    summary: list[dict[str, Any]],
-    rows: Mapping[str, Row],
-    overrides: dict[str, Any],
-    complete: bool,
-) -> Results:
-    _refuse_methods_without_result(summary)
-
-    def point(found: dict[str, Any]) -> Point:
-        runs, method = found["runs"], found["method"]
-
-        def estimates(metrics: Mapping[str, Any]) -> dict[str, Estimate]:
-            return {
-                name: Estimate(metric["value"], metric["ci95"], runs, method, metric["unit"])
-                for name, metric in metrics.items()
-                if isinstance(metric, dict)
-            }
-
-        metrics = estimates(found["metrics"])
-        parts = {
-            f"{part['name']}.{name}": estimate
-            for part in [*found["flows"], *found["links"]]
-            for name, estimate in estimates(part).items()
-            # The wireless link is described by the metrics of the whole; so is a flow without a name.
-            if part["name"] and not (part["name"] == "forward" and name in metrics)
-        }
-        return Point(
-            axes=found["axes"],
-            scenario=found["scenario"],
-            method=method,
-            runs=runs,
-            metrics=metrics,
-            parts=parts,
-            flows=found["flows"],
-            links=found["links"],
-            warnings=found["warnings"],
-            loss_windows=found["loss_windows"],
-            rows=[rows[key] for key in found["rows"]],
-        )
-
-    return Results(
-        title=description["scenario"].get("title") or "",
-        methods=description["methods"],
-        seed=description["seed"],
-        points=[point(found) for found in summary if complete or found["complete"]],
-        provenance={
-            "version": _crossfade.__version__,
-            "results_version": _crossfade.RESULTS_VERSION,
-            "overrides": overrides,
-        },
-        complete=complete,
-        axes=description["axes"],
-    )
-
-
-def _refuse_methods_without_result(summary: list[dict[str, Any]]) -> None:
-    """A method that was refused at every point (its states fit nowhere) was asked for by mistake."""
-    for method in dict.fromkeys(found["method"] for found in summary):
-        all_found = [found for found in summary if found["method"] == method]
-        refused = f"no {method}: "
-        reasons = [text for text in all_found[0]["warnings"] if text.startswith(refused)]
-        if reasons and not any(found["metrics"] or not found["complete"] for found in all_found):
-            raise errors.ScenarioError(reasons[0].removeprefix(refused))
 
 
 @dataclass(frozen=True)
@@ -179,18 +97,14 @@ def check(
     methods: Sequence[str] | None = None,
 ) -> Check:
     """Read a scenario and say what it would run; :class:`ScenarioError` where it is wrong."""
-    plan = _load(scenario, set=set, over=over, runs=runs, precision=precision, seed=seed, methods=methods)
-    description = json.loads(plan.describe())
-    points = description["points"]
-    axes = {
-        axis: len({json.dumps(point["axes"][axis], sort_keys=True) for point in points})
-        for axis in description["axes"]
-    }
-    title = description["scenario"].get("title") or ""
+    plan = plans.load(
+        scenario, set=set, over=over, runs=runs, precision=precision, seed=seed, methods=methods
+    )
+    description = plan.description
     return Check(
-        title=title,
-        axes=axes,
-        points=len(points),
+        title=plan.title,
+        axes=description["steps"],
+        points=len(description["points"]),
         methods=description["methods"],
         stop=description["stop"],
         seed=description["seed"],
@@ -206,10 +120,10 @@ def events(
     Of a scenario with a sweep, the events of each of its points (20 at the most), one after the other, behind
     columns for the axes.
     """
-    plan = _load(scenario, set=set, over=over, runs=None, precision=None, seed=seed, methods=None)
-    with _translated():
-        texts = plan.events()
-    description = json.loads(plan.describe())
+    plan = plans.load(scenario, set=set, over=over, seed=seed)
+    with translated_errors():
+        texts = plan.core.events()
+    description = plan.description
     if not (axes := description["axes"]):
         return texts[0]
     rows: list[str] = []
@@ -234,9 +148,9 @@ def pcap(
     IPv4 (or IPv6) and TCP headers are real, with options and right checksums; the payload is zeros. Flow n
     has port 50000 + n. The handshake is not simulated: it stands at the instant of the flow's first packet.
     """
-    plan = _load(scenario, set=set, over=over, runs=None, precision=None, seed=seed, methods=None)
-    with _translated():
-        return plan.pcap(ipv6)
+    plan = plans.load(scenario, set=set, over=over, seed=seed)
+    with translated_errors():
+        return plan.core.pcap(ipv6)
 
 
 def schema() -> str:
@@ -246,13 +160,13 @@ def schema() -> str:
 
 def explain(key: str) -> str:
     """What a key of a scenario means: its type, unit, default and what is allowed."""
-    with _translated():
+    with translated_errors():
         return _crossfade.explain(key)
 
 
 def parse_value(text: str) -> Any:
     """A value as the command line takes it: a TOML number, list or inline table, else the text itself."""
-    with _translated():
+    with translated_errors():
         return json.loads(_crossfade.parse_value(text))
 
 
@@ -265,7 +179,7 @@ def markov_from_rayleigh(
     and ``fading_margin_db`` says how deep the threshold lies. Gives fd_t, p_e, fading_margin_db, p_gg, p_bb,
     mean_burst (slots) and rho.
     """
-    with _translated():
+    with translated_errors():
         found = _crossfade.markov_from_rayleigh(fd_t, p_e=p_e, fading_margin_db=fading_margin_db)
     return cast(dict[str, float], found)
 
@@ -290,7 +204,7 @@ def verify(folder: str | PathLike[str]) -> list[GoldenCase]:
     patterns = read_text(path / "patterns.json", errors.GoldenError)
     names = sorted([*path.glob("sends_*.csv"), *path.glob("sends_*.csv.gz")])
     files = [(name.name.removesuffix(".gz"), read_text(name, errors.GoldenError)) for name in names]
-    with _translated():
+    with translated_errors():
         cases = json.loads(_crossfade.verify(patterns, files))
     return [
         GoldenCase(case["case"].replace(".csv/", " "), case["rows"], case["difference"]) for case in cases
@@ -326,58 +240,3 @@ def plot(
         timelines.plot(table, fspath(path), x=x, y=y, by=by, title=title)
     else:
         plots.plot(table, fspath(path), x=x, y=y, by=by, title=title, log_y=log_y)
-
-
-def _load(
-    scenario: Scenario,
-    *,
-    set: Values | None,
-    over: Values | None,
-    runs: int | None,
-    precision: str | None,
-    seed: int | None,
-    methods: Sequence[str] | None,
-) -> _crossfade.Plan:
-    name, text = read_scenario(scenario)
-    overrides = {
-        "set": list(_plain(set).items()),
-        "over": list(_plain(over).items()),
-        "runs": runs,
-        "precision": precision,
-        "seed": seed,
-        "methods": None if methods is None else list(methods),
-    }
-    with _translated():
-        return _crossfade.Plan.load(text, name, json.dumps(overrides))
-
-
-def _plain(values: Values | None) -> dict[str, Any]:
-    """Values as JSON has them (numpy arrays and numbers become lists and numbers)."""
-    return {key: _plain_value(key, value) for key, value in (values or {}).items()}
-
-
-def _plain_value(key: str, value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {inner: _plain_value(f"{key}.{inner}", item) for inner, item in value.items()}
-    if isinstance(value, list | tuple | range):
-        return [_plain_value(key, item) for item in value]
-    if value is not None and not isinstance(value, str | int | float | bool):
-        raise errors.ScenarioError(
-            f"{key} = {value!r}: must be a number, a text, true or false, a list or a table"
-        )
-    if isinstance(value, float) and value - value != 0.0:
-        raise errors.ScenarioError(f"{key} = {value}: must be a finite number")
-    return value
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    """The extension's errors as this package's own."""
-    try:
-        yield
-    except _crossfade.ScenarioError as error:
-        raise errors.ScenarioError(str(error)) from None
-    except _crossfade.GoldenError as error:
-        raise errors.GoldenError(str(error)) from None

@@ -18,7 +18,7 @@ from typing import Annotated, TextIO
 import typer
 
 from crossfade import __version__, terminal
-from crossfade.commands import fit, paper, plot, run, scenarios, verify
+from crossfade.commands import fit, paper, plot, run, scenarios, sweep, verify
 from crossfade.errors import CrossfadeError, CrossfadeWarning
 
 app = typer.Typer(
@@ -53,6 +53,8 @@ def crossfade(
 
 for command in (
     run.run,
+    sweep.sweep,
+    sweep.merge,
     scenarios.check,
     scenarios.schema,
     scenarios.explain,

@@ -36,5 +36,6 @@ class ProgressBar:
             columns = (TextColumn("runs"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()
-            self._task = self._bar.add_task("runs", total=total)
+            # What was there before must not count as speed.
+            self._task = self._bar.add_task("runs", total=total, completed=done)
         self._bar.update(self._task, completed=done, total=total)

@@ -1,31 +1,25 @@
 """Finished runs, kept under the user's cache folder so that no run is ever computed twice.
 
-The store is a cache, never the record: a row's key is a hash of everything that decides its content (the
-resolved scenario, the seed, the run, the results version), and the file is named after the version and the
-sources of the core. Losing it costs time only, so no trouble with it stops a run: it warns once and goes on
-in memory.
+The store is a cache, never the record: the file is named after the version and the sources of the core, and a
+row's key is a hash of everything that decides its content. Losing it costs time only, so no trouble with it
+stops a run: it warns once and goes on in memory. What a user means to keep is in a results file
+(:mod:`crossfade.resultsfile`), in the same tables.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
-import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from crossfade import _crossfade
+from crossfade import _crossfade, rowtables
 from crossfade.errors import CrossfadeWarning
 from crossfade.rows import Row
 
 T = TypeVar("T")
-
-# How long to wait for another process that writes to the same file.
-BUSY_TIMEOUT_S = 30.0
-# SQLite binds at most 32766 values to a statement; any chunk well below that is as quick.
-KEYS_PER_QUERY = 500
 
 
 class RowStore(Protocol):
@@ -35,8 +29,8 @@ class RowStore(Protocol):
         """The rows that are there, by key."""
         ...
 
-    def put(self, rows: Iterable[Row]) -> None:
-        """Keep these rows; a key that is there already keeps its row (it is the same one)."""
+    def put(self, rows: Sequence[Row]) -> None:
+        """Keep these rows; one whose key is there already is the same one."""
         ...
 
     def close(self) -> None:
@@ -53,66 +47,35 @@ class MemoryStore:
     def get(self, keys: Iterable[str]) -> dict[str, Row]:
         return {key: self._rows[key] for key in keys if key in self._rows}
 
-    def put(self, rows: Iterable[Row]) -> None:
-        for row in rows:
-            self._rows.setdefault(row.key, row)
+    def put(self, rows: Sequence[Row]) -> None:
+        self._rows.update((row.key, row) for row in rows)
 
     def close(self) -> None:
         pass
 
 
 class SqliteStore:
-    """A store in one SQLite file, safe with several processes at once (write-ahead log).
+    """A store in one SQLite file, safe with several processes at once.
 
     Raises ``OSError`` or ``sqlite3.Error`` where the file cannot be used.
     """
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._database = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S)
+        # A lost cache is no harm: no need to wait for the disk at every batch of rows.
+        self._database = rowtables.connect(path, synchronous="NORMAL")
         try:
-            self._start_write_ahead_log()
-            # A lost cache is no harm: no need to wait for the disk at every batch of rows.
-            self._database.execute("PRAGMA synchronous = NORMAL")
-            with self._database:
-                self._database.execute(
-                    "CREATE TABLE IF NOT EXISTS rows (key TEXT PRIMARY KEY, point TEXT, method TEXT, "
-                    'seed TEXT, run INTEGER, names TEXT, "values" BLOB, failure TEXT, seconds REAL)'
-                )
+            with rowtables.transaction(self._database):
+                rowtables.create_tables(self._database)
         except BaseException:
             self._database.close()
             raise
 
-    def _start_write_ahead_log(self) -> None:
-        # Two processes that create the file at once: SQLite refuses one of them here without waiting.
-        deadline = time.monotonic() + BUSY_TIMEOUT_S
-        while True:
-            try:
-                self._database.execute("PRAGMA journal_mode = WAL")
-                return
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.02)
-
     def get(self, keys: Iterable[str]) -> dict[str, Row]:
-        wanted = list(keys)
-        found: dict[str, Row] = {}
-        for start in range(0, len(wanted), KEYS_PER_QUERY):
-            chunk = wanted[start : start + KEYS_PER_QUERY]
-            marks = ",".join("?" * len(chunk))
-            for fields in self._database.execute(f"SELECT * FROM rows WHERE key IN ({marks})", chunk):
-                row = Row(*fields)._replace(seed=int(fields[3]))
-                found[row.key] = row
-        return found
+        return rowtables.get_rows(self._database, keys)
 
-    def put(self, rows: Iterable[Row]) -> None:
-        # "or replace", not "or ignore": a row that was damaged on disk is mended by computing it again.
-        with self._database:
-            self._database.executemany(
-                "INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (row._replace(seed=str(row.seed)) for row in rows),  # type: ignore[arg-type]
-            )
+    def put(self, rows: Sequence[Row]) -> None:
+        rowtables.put_rows(self._database, rows)
 
     def close(self) -> None:
         self._database.close()
@@ -135,10 +98,9 @@ class Cache:
         wanted = list(keys)
         return self._attempt(lambda store: store.get(wanted))
 
-    def put(self, rows: Iterable[Row]) -> None:
+    def put(self, rows: Sequence[Row]) -> None:
         """Keep these rows."""
-        kept = list(rows)
-        self._attempt(lambda store: store.put(kept))
+        self._attempt(lambda store: store.put(rows))
 
     def close(self) -> None:
         """Let go of the file."""

@@ -14,8 +14,9 @@ away from a built-in rule. ``docs/congestion-control.md`` has both.
 
 from __future__ import annotations
 
+from crossfade import plans
 from crossfade._crossfade import AckSample
-from crossfade.api import Scenario, Values, _load, _translated
+from crossfade.plans import Scenario, Values, translated_errors
 
 __all__ = ["AckSample", "CongestionControl", "Reno", "run"]
 
@@ -125,6 +126,6 @@ def run(
     columns ``cwnd`` and ``ssthresh`` are the trace of your rule. An exception in one of its methods ends the
     run and is raised here; a window that no sender can use raises :class:`crossfade.ScenarioError`.
     """
-    plan = _load(scenario, set=set, over=over, runs=None, precision=None, seed=seed, methods=None)
-    with _translated():
-        return plan.events_with_congestion_control(congestion_control)
+    plan = plans.load(scenario, set=set, over=over, seed=seed)
+    with translated_errors():
+        return plan.core.events_with_congestion_control(congestion_control)

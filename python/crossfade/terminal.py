@@ -81,6 +81,23 @@ def print_results(results: Results, to: Console, drawn: str | None = None) -> No
     _print(to, _title(results.title, f"{', '.join(results.methods)}, mean ± 95 %"), grid)
 
 
+def print_some_results(results: Results, to: Console, most: int) -> None:
+    """As :func:`print_results`; of more than ``most`` points only the range of each of the main metrics."""
+    if len(results.points) <= most:
+        print_results(results, to)
+        return
+    grid = _grid()
+    for name in ("metric", "method", "points", "lowest", "highest"):
+        grid.add_column(name, justify="left" if name in ("metric", "method") else "right", no_wrap=True)
+    for name in MAIN_METRICS:
+        for method in results.methods:
+            found = [point.metrics.get(name) for point in results.points if point.method == method]
+            values = [estimate.value for estimate in found if estimate and estimate.value is not None]
+            if values:
+                grid.add_row(name, method, str(len(values)), f"{min(values):.4g}", f"{max(values):.4g}")
+    _print(to, _title(results.title, f"{len(results.points)} points"), grid)
+
+
 def _print_parts(point: Point, to: Console) -> None:
     """Flows that have names, and links, a line each."""
     for title, parts, metrics in (

@@ -9,7 +9,7 @@ use crate::metrics::units;
 use crate::resolve::{Setup, StopRule, resolve};
 use crate::scenario::{Method, Scenario};
 use crate::schema::check;
-use crate::sweep::{axes, cross};
+use crate::sweep::{axes, cross, take_methods};
 use crate::warnings;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -56,6 +56,8 @@ pub struct Point {
 pub struct Plan {
     /// The keys that vary, in order.
     pub axes: Vec<String>,
+    /// How many steps each axis has; keys that vary together are joined by commas.
+    pub steps: Vec<(String, usize)>,
     /// The points; the first axis varies slowest.
     pub points: Vec<Point>,
     /// How each point is solved, in order.
@@ -97,7 +99,8 @@ impl Plan {
         apply_stop_rule(&mut root, overrides)?;
         let sweep = root.shift_remove("sweep");
         check(&Value::Object(root.clone()))?;
-        let axes = axes(sweep, &overrides.over, &overrides.set)?;
+        let mut axes = axes(sweep, &overrides.over, &overrides.set)?;
+        apply_methods(&mut root, take_methods(&mut axes), overrides)?;
         let (stop, seed) = plan_values(&root)?;
         let mut points = Vec::new();
         for (index, values) in cross(&axes)?.enumerate() {
@@ -108,9 +111,10 @@ impl Plan {
             let problem = format!("{} points x {} runs are too many rows", points.len(), stop.most_runs());
             return Err(ScenarioError::key("sweep", format!("{problem}; at most {MOST_ROWS} are allowed")));
         }
+        let steps = axes.iter().map(|axis| (axis.name(), axis.steps.len())).collect();
         let axes = axes.into_iter().flat_map(|axis| axis.keys).collect();
         let methods = points.first().and_then(|point| point.scenario.methods.clone()).unwrap_or_default();
-        let plan = Self { axes, points, methods, stop, seed };
+        let plan = Self { axes, steps, points, methods, stop, seed };
         plan.refuse_hopeless_methods()?;
         Ok(plan)
     }
@@ -172,8 +176,8 @@ impl Plan {
         distinct
     }
 
-    /// The plan as JSON: the first point's scenario, seed, stop rule, axes, points, units of all metrics
-    /// and warnings.
+    /// The plan as JSON: the first point's scenario, seed, stop rule, axes and their steps, points, units of
+    /// all metrics and warnings.
     pub fn describe(&self) -> Value {
         let stop = match self.stop {
             StopRule::Runs(runs) => json!({ "runs": runs }),
@@ -189,6 +193,7 @@ impl Plan {
             "seed": self.seed,
             "stop": stop,
             "axes": self.axes,
+            "steps": self.steps.iter().map(|(name, steps)| (name.clone(), json!(steps))).collect::<Map<_, _>>(),
             "points": points,
             "units": units(),
             "warnings": self.warnings(),
@@ -245,6 +250,25 @@ fn apply_stop_rule(root: &mut Map<String, Value>, overrides: &Overrides) -> Resu
         .into_iter()
         .filter_map(|(key, value)| Some((key, value.as_ref()?)))
         .try_for_each(|(key, value)| set(root, key, value))
+}
+
+/// Sets the methods that stood among the axes.
+fn apply_methods(
+    root: &mut Map<String, Value>,
+    methods: Option<Value>,
+    overrides: &Overrides,
+) -> Result<(), ScenarioError> {
+    let Some(methods) = methods else { return Ok(()) };
+    let asked_for = overrides.over.iter().any(|(name, _)| name.trim() == "methods");
+    match (asked_for, &overrides.methods) {
+        // What is asked for stands above the file.
+        (false, Some(_)) => return Ok(()),
+        (true, None) => {}
+        (false, None) if !root.contains_key("methods") => {}
+        _ => return Err(ScenarioError::contradiction("methods", "axis \"methods\"", "give one of the two")),
+    }
+    set(root, "methods", &methods)?;
+    check(&Value::Object(root.clone()))
 }
 
 /// Stop rule and seed: the same at every point.

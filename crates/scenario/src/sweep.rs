@@ -6,6 +6,9 @@ use crate::range::{MOST_POINTS, expand};
 use crate::schema::{PLAN_KEYS, lookup};
 use serde_json::{Map, Value};
 
+/// The one key of the whole plan that may stand among the axes.
+const METHODS: &str = "methods";
+
 /// One axis: keys that vary together, and for each of its steps one value a key.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Axis {
@@ -14,7 +17,8 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    fn name(&self) -> String {
+    /// Its keys, joined by commas.
+    pub(crate) fn name(&self) -> String {
         self.keys.join(",")
     }
 
@@ -73,7 +77,11 @@ fn axis(name: &str, values: Value) -> Result<Axis, ScenarioError> {
     let keys: Vec<String> = name.split(',').map(|key| key.trim().to_owned()).collect();
     for key in &keys {
         lookup(key)?;
-        if key == "schema" || PLAN_KEYS.contains(&key.as_str()) {
+        if key == METHODS {
+            if keys.len() > 1 {
+                return Err(ScenarioError::key(place(), "methods cannot be zipped with other keys"));
+            }
+        } else if key == "schema" || PLAN_KEYS.contains(&key.as_str()) {
             let reason = "it holds for the whole plan";
             return Err(ScenarioError::key(place(), format!("{key} cannot be an axis: {reason}")));
         }
@@ -130,6 +138,13 @@ fn refuse_overlaps(axes: &[Axis], fixed: &[(String, Value)]) -> Result<(), Scena
         }
     }
     Ok(())
+}
+
+/// Takes out the axis `methods`, as the list of its values. All methods solve the same points: to run over them
+/// is to ask for several.
+pub(crate) fn take_methods(axes: &mut Vec<Axis>) -> Option<Value> {
+    let at = axes.iter().position(|axis| axis.keys == [METHODS])?;
+    Some(axes.remove(at).steps.into_iter().flatten().collect())
 }
 
 /// Every combination of the axes' steps: for each the keys and values to set. The first axis varies slowest.
@@ -208,6 +223,19 @@ mod tests {
             points(json!({ "channel.p_e": [0.1], "tcp.variant": ["reno"] }), &over),
             json!([{ "channel.p_e": 0.2, "tcp.variant": "reno", "tcp.w_max": 6 }])
         );
+    }
+
+    #[test]
+    fn methods_are_taken_out() {
+        let sweep = json!({ "methods": "analysis,simulation", "tcp.w_max": [6, 24] });
+        let mut axes = axes(Some(sweep), &[], &[]).unwrap();
+        assert_eq!(take_methods(&mut axes), Some(json!(["analysis", "simulation"])));
+        assert_eq!(axes.iter().map(Axis::name).collect::<Vec<_>>(), ["tcp.w_max"]);
+        assert_eq!(take_methods(&mut axes), None);
+        let zipped = error(json!({ "methods,tcp.w_max": [["analysis", 6]] }), &[], &[]);
+        assert!(zipped.contains("methods cannot be zipped"), "{zipped}");
+        let set = error(json!({ "methods": ["analysis"] }), &[], &[("methods", json!(["simulation"]))]);
+        assert!(set.starts_with("methods (set) contradicts axis \"methods\": "), "{set}");
     }
 
     #[test]

@@ -178,6 +178,7 @@ fn a_plan_describes_itself() {
         format!("{PAPER}[sweep]\n\"tcp.variant\" = \"tahoe,reno\"\nchannel.p_e = \"log:0.01:0.1:2\"\n");
     let described = plan(&text, json!({ "set": [["title", "x"]], "over": [["tcp.w_max", [3]]] })).describe();
     assert_eq!(described["axes"], json!(["tcp.variant", "channel.p_e", "tcp.w_max"]));
+    assert_eq!(described["steps"], json!({ "tcp.variant": 2, "channel.p_e": 2, "tcp.w_max": 1 }));
     assert_eq!(
         described["points"][1]["axes"],
         json!({ "tcp.variant": "tahoe", "channel.p_e": 0.1, "tcp.w_max": 3 })
@@ -187,6 +188,32 @@ fn a_plan_describes_itself() {
     assert_eq!((&described["seed"], &described["stop"]), (&json!(1), &json!({ "runs": 10 })));
     let warnings = described["warnings"].as_array().unwrap();
     assert!(warnings.len() == 1 && warnings[0].as_str().unwrap().contains("tcp.w_max (3)"), "{warnings:?}");
+}
+
+#[test]
+fn methods_among_the_axes_are_the_methods() {
+    let text = format!("{PAPER}\n[sweep]\nmethods = [\"analysis\", \"simulation\"]\n\"tcp.w_max\" = [6, 24]");
+    let listed = format!("methods = [\"formula\"]\n{PAPER}");
+    let error = |text: &str, overrides: Value| {
+        let overrides: Overrides = serde_json::from_value(overrides).unwrap();
+        Plan::load(text, "test.toml", &overrides).unwrap_err().to_string()
+    };
+    let both = [Method::AnalysisExact, Method::Simulation];
+    assert_eq!(plan(&text, json!({})).methods, both);
+    assert_eq!(plan(&text, json!({})).axes, ["tcp.w_max"]);
+    assert_eq!(plan(&text, json!({})).points.len(), 2);
+    assert_eq!(plan(&text, json!({ "over": [["methods", "formula"]] })).methods, [Method::Formula]);
+    assert_eq!(plan(&text, json!({ "methods": ["formula"] })).methods, [Method::Formula]);
+    assert_eq!(plan(&listed, json!({ "over": [["methods", "analysis,simulation"]] })).methods, both);
+    let twice = error(&format!("{listed}\n[sweep]\nmethods = [\"analysis\"]"), json!({}));
+    assert_eq!(twice, "methods contradicts axis \"methods\": give one of the two");
+    assert_eq!(error(PAPER, json!({ "over": [["methods", ["analysis"]]], "methods": ["formula"] })), twice);
+    assert!(
+        error(PAPER, json!({ "over": [["methods", "magic"]] }))
+            .starts_with("methods[0] = \"magic\": must be")
+    );
+    let empty = error(PAPER, json!({ "over": [["methods", []]] }));
+    assert_eq!(empty, "sweep.\"methods\": must have at least one value");
 }
 
 #[test]

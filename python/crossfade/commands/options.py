@@ -148,7 +148,8 @@ def _pairs(option: str, texts: Sequence[str] | None) -> Iterator[tuple[str, str]
     for text in texts or ():
         key, equals, value = text.partition("=")
         if not (key.strip() and equals and value.strip()):
-            raise ScenarioError(f"{option} {text}: must be KEY=VALUE")
+            form = "KEY=VALUES with at least one value" if option == "--over" else "KEY=VALUE"
+            raise ScenarioError(f"{option} {text}: must be {form}")
         yield key.strip(), value
 
 

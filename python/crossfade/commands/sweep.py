@@ -1,0 +1,122 @@
+"""``crossfade sweep`` and ``crossfade merge``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crossfade import sweeps, terminal
+from crossfade.commands.options import (
+    JobsOption,
+    MethodOption,
+    OverOption,
+    PrecisionOption,
+    QuietOption,
+    RunsOption,
+    ScenarioArgument,
+    SeedOption,
+    SetOption,
+    read_assignments,
+    read_axes,
+    read_methods,
+    stop,
+)
+from crossfade.errors import Interrupted, ScenarioError
+
+# Longer tables are for a file, a figure or a report.
+MOST_LINES = 40
+
+
+def sweep(
+    scenario: ScenarioArgument,
+    set: SetOption = None,
+    over: OverOption = None,
+    method: MethodOption = None,
+    runs: RunsOption = None,
+    precision: PrecisionOption = None,
+    seed: SeedOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="RESULTS",
+            help="The results file (default: the scenario's name with the ending .sqlite, here).",
+        ),
+    ] = None,
+    jobs: JobsOption = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            "--shard",
+            metavar="K/N",
+            help="Do the K-th of N parts, for a batch queue; crossfade merge joins them.",
+        ),
+    ] = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Run a sweep into a results file. The same command once more does only what is missing.
+
+    Nothing that is finished is lost when it is stopped, by Ctrl-C, kill or power loss. Several processes may
+    fill one file, best each with a shard of its own.
+
+    \b
+    crossfade sweep quickstart --over tcp.w_max=6,24
+    crossfade sweep my.toml --over channel.p_e=log:0.001:0.3:25 --precision 1% --out loss.sqlite
+    crossfade sweep my.toml --over "tcp.w_max,tcp.dupthresh=[[6,1],[24,3]]" --over methods=analysis,simulation
+    crossfade sweep my.toml --shard 2/3
+    """
+    console = terminal.console()
+    try:
+        results = sweeps.sweep(
+            scenario,
+            set=read_assignments("--set", set),
+            over=read_axes(over),
+            runs=runs,
+            precision=precision,
+            seed=seed,
+            methods=read_methods(method),
+            out=out,
+            jobs=jobs,
+            shard=None if shard is None else _read_shard(shard),
+            progress=not quiet,
+            say=None if quiet else _say,
+        )
+    except Interrupted as error:
+        terminal.print_some_results(error.results, console, MOST_LINES)
+        raise stop(error, kept=True) from None
+    if not results.complete:
+        return  # a shard: its results are not those of the plan
+    if not quiet:
+        terminal.print_some_results(results, console, MOST_LINES)
+    terminal.print_warnings(results.warnings, terminal.console(stderr=True))
+
+
+def merge(
+    results: Annotated[
+        list[Path], typer.Argument(metavar="RESULTS...", help="Results files, such as those of shards.")
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", metavar="RESULTS", help="The file that has all of them in the end.")
+    ],
+) -> None:
+    """Join results files; plans and runs that several of them have are there once.
+
+    \b
+    crossfade merge my-*-of-3.sqlite --out my.sqlite
+    """
+    sweeps.merge(results, out, say=_say)
+
+
+def _read_shard(text: str) -> sweeps.Shard:
+    try:
+        number, of = map(int, text.split("/"))
+    except ValueError:
+        raise ScenarioError(f"--shard {text}: must be K/N, such as 2/3") from None
+    return number, of
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
