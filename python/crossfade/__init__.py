@@ -6,6 +6,8 @@
 >>> results.plot("throughput.png")           # doctest: +SKIP
 """
 
+from typing import TYPE_CHECKING, Any
+
 from crossfade._crossfade import RESULTS_VERSION, __version__
 from crossfade.api import (
     Check,
@@ -22,6 +24,7 @@ from crossfade.api import (
     verify,
 )
 from crossfade.errors import (
+    ClusterError,
     CrossfadeError,
     CrossfadeWarning,
     GoldenError,
@@ -38,9 +41,14 @@ from crossfade.sweeps import merge, sweep
 from crossfade.tables import Table
 from crossfade.threshold import threshold
 
+if TYPE_CHECKING:
+    from crossfade.cluster import Cluster
+
 __all__ = [
     "RESULTS_VERSION",
     "Check",
+    "Cluster",
+    "ClusterError",
     "CrossfadeError",
     "CrossfadeWarning",
     "Estimate",
@@ -75,3 +83,11 @@ __all__ = [
     "threshold",
     "verify",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Cluster":  # seldom wanted, and it takes a while to load
+        from crossfade.cluster import Cluster
+
+        return Cluster
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

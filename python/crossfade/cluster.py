@@ -11,6 +11,11 @@ import contextlib
 import hashlib
 import json
 import logging
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 import warnings
@@ -22,13 +27,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from crossfade import _crossfade
 from crossfade.chunks import Work, WorkerDiedError
 from crossfade.errors import ClusterError, CrossfadeWarning
+from crossfade.plans import Plan, check_jobs
 from crossfade.rows import Row
 
 if TYPE_CHECKING:
     from distributed import Client
 
     from crossfade._crossfade import PackedRow, Task
-    from crossfade.plans import Plan
 
 T = TypeVar("T")
 
@@ -42,6 +47,9 @@ MOST_PLANS = 4
 BUILD = (_crossfade.__version__, _crossfade.SOURCE_HASH)
 # How many workers of a local cluster a chunk may cost (of another cluster: its allowed-failures).
 LOCAL_FAILURES = 2
+WORKER = "from crossfade.cluster import serve; serve({address!r}, {folder!r})"
+# How long after the end of a local worker there is another.
+RESTART_S = 0.5
 
 
 class Cluster:
@@ -55,17 +63,18 @@ class Cluster:
     """
 
     def __init__(self, address: str, jobs: int | None = None) -> None:
+        check_jobs(jobs)
         if address != "local" and jobs is not None:
             raise ClusterError(f"jobs = {jobs}: not with cluster {address}, which has its own workers")
         self._address = address
         self._jobs = jobs
         self._open = contextlib.ExitStack()
-        self._connection: Connection
+        self.connection: Connection
 
     @property
     def workers(self) -> int:
         """How many runs it makes at once, now."""
-        return sum(self._connection.threads().values())
+        return sum(self.connection.threads().values())
 
     def execute(
         self,
@@ -80,7 +89,7 @@ class Cluster:
         Raises :class:`ClusterError` where the cluster cannot do it; rows that were handed over stay valid.
         """
         try:
-            workers = PlanWorkers(self._connection, plan)
+            workers = PlanWorkers(self.connection, plan)
             Work(plan, known, shard, workers, on_rows, on_progress).finish()
         except KeyboardInterrupt:
             return False
@@ -89,8 +98,8 @@ class Cluster:
     def __enter__(self) -> Cluster:
         with contextlib.ExitStack() as stack:
             stack.enter_context(_quiet())
-            self._connection = stack.enter_context(Connection(self._address, self._jobs))
-            self._connection.wait_for_workers()
+            self.connection = stack.enter_context(Connection(self._address, self._jobs))
+            self.connection.wait_for_workers()
             self._open = stack.pop_all()
         return self
 
@@ -128,6 +137,28 @@ def make(
             _plans.clear()
         _plans[plan] = found
     return found.make(tasks)
+
+
+def serve(address: str, folder: str) -> None:
+    """Be a worker of one thread, as long as standard input is open: as long as its owner lives."""
+    from distributed import Worker
+
+    def end() -> None:
+        sys.stdin.read()
+        shutil.rmtree(folder, ignore_errors=True)
+        os._exit(0)  # whatever run is under way: nobody waits for it
+
+    async def work() -> None:
+        # Runs take little memory; a limit would stop workers where others fill the machine.
+        async with Worker(
+            address, nthreads=1, memory_limit=0, dashboard=False, local_directory=folder
+        ) as worker:
+            await worker.finished()
+
+    logging.disable()
+    warnings.simplefilter("ignore")
+    threading.Thread(target=end, daemon=True).start()
+    asyncio.run(work())
 
 
 # What follows runs where the rows are wanted.
@@ -176,10 +207,10 @@ class Connection:
             target=lambda: asyncio.run(self._serve(jobs)), name="crossfade-cluster", daemon=True
         )
         self._loop: asyncio.AbstractEventLoop
-        self._serving: asyncio.Task[None] | None
+        self._serving: asyncio.Task[None]
         self._has_begun = threading.Event()
         self._opened: Future[Client] = Future()
-        self._client: Client
+        self.client: Client
         self._numbers = count()
         self._last_worker_s = 0.0
         self._has_warned = False
@@ -194,7 +225,7 @@ class Connection:
 
     def threads(self) -> Mapping[str, int]:
         """How many threads each worker has, by its address. Warns once they are all gone for long."""
-        found: Mapping[str, int] = self._call(lambda: self._client.nthreads())
+        found: Mapping[str, int] = self._call(lambda: self.client.nthreads())
         now = time.monotonic()
         if found:
             self._last_worker_s, self._has_warned = now, False
@@ -214,8 +245,8 @@ class Connection:
 
         for _ in range(MOST_ATTEMPTS):
             # Dask takes what stands before the number for the kind of the task.
-            name = f"crossfade-{next(self._numbers)}-{self._client.id}"
-            future = self._client.submit(
+            name = f"crossfade-{next(self._numbers)}-{self.client.id}"
+            future = self.client.submit(
                 function, *arguments, key=name, workers=[worker], allow_other_workers=True
             )
             try:
@@ -224,7 +255,7 @@ class Connection:
             except KilledWorker:
                 raise WorkerDiedError from None
             except CancelledError:
-                if self._client.status != "running":
+                if self.client.status != "running":
                     raise self._lost() from None
             finally:
                 future.release()
@@ -234,7 +265,7 @@ class Connection:
         self._thread.start()
         try:
             self._has_begun.wait()
-            self._client = self._opened.result()
+            self.client = self._opened.result()
         except BaseException:
             self.__exit__()
             raise
@@ -294,26 +325,38 @@ async def _client(address: str, jobs: int | None) -> AsyncIterator[Client]:
 
 @contextlib.asynccontextmanager
 async def _local_scheduler(workers: int | None) -> AsyncIterator[str]:
-    """A scheduler and workers on this machine; gives its address."""
+    """A scheduler in this process and workers in others; gives its address."""
     from dask.system import CPU_COUNT
-    from distributed import LocalCluster
+    from distributed import Scheduler
 
-    cluster = LocalCluster(
-        n_workers=workers or CPU_COUNT,
-        threads_per_worker=1,
-        dashboard_address=None,
-        silence_logs=logging.CRITICAL,
-        # Runs take little memory; a limit would stop workers where others fill the machine.
-        memory_limit=0,
-        scheduler_kwargs={"allowed_failures": LOCAL_FAILURES},
-        asynchronous=True,
-    )
-    try:
-        yield (await cluster).scheduler_address
-    finally:
-        # Not left to the cluster, which gives each worker seconds to finish a run that nobody wants.
-        await asyncio.gather(*(nanny.close(timeout=0.2) for nanny in cluster.workers.values()))
-        await cluster.close()
+    # Not Dask's LocalCluster: its processes import the script that is running, which then runs once more
+    # unless it is written with that in mind; and it waits seconds for workers that are at work.
+    scheduler = Scheduler(host="127.0.0.1", port=0, dashboard=False, allowed_failures=LOCAL_FAILURES)
+    with tempfile.TemporaryDirectory(prefix="crossfade-", ignore_cleanup_errors=True) as folder:
+        async with scheduler, asyncio.TaskGroup() as group:
+            program = WORKER.format(address=scheduler.address, folder=folder)
+            keeping = [group.create_task(_keep_running(program)) for _ in range(workers or CPU_COUNT)]
+            try:
+                yield scheduler.address
+            finally:
+                for task in keeping:
+                    task.cancel()
+
+
+async def _keep_running(program: str) -> None:
+    """Keep a Python process running: another one whenever it dies."""
+    while True:
+        # In a session of its own a Ctrl-C does not reach it; it would only tell of that at length.
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-P", "-c", program, stdin=subprocess.PIPE, start_new_session=True
+        )
+        try:
+            await process.wait()
+            await asyncio.sleep(RESTART_S)
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
 
 
 async def _find_scheduler(address: str) -> str:
