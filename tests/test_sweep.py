@@ -26,7 +26,7 @@ from tests.test_bad_input import expect_one_line
 from tests.test_resultsfile import integrity, keys_in_now
 
 # 2,000 runs that take some seconds on one core.
-MANY = SMALL.replace("2000 slots", "10000 slots") + '[sweep]\n"channel.p_e" = "log:0.001:0.3:20"\n'
+MANY = SMALL.replace("2000 slots", "20000 slots") + '[sweep]\n"channel.p_e" = "log:0.001:0.3:20"\n'
 MANY_RUNS = ("--runs", "100")
 
 
@@ -144,7 +144,7 @@ def test_killed_five_times_it_ends_with_the_same_rows(
     for _ in range(5):
         process = start("sweep", many, *MANY_RUNS, "--out", path, "--jobs", "1")
         wait_for_more_rows(process, path, there)
-        time.sleep(moments.uniform(0.0, 0.1))
+        time.sleep(moments.uniform(0.0, 0.05))
         process.kill()
         process.communicate()
         assert process.returncode == -signal.SIGKILL
