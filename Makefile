@@ -36,6 +36,9 @@ test-rust: $(VENV)/.run
 	cargo test
 	cargo check -p crossfade-python
 	cargo run --quiet --manifest-path examples/congestion-control/Cargo.toml --target-dir target > /dev/null
+	cargo test --quiet --manifest-path examples/loss-process/Cargo.toml --target-dir target
+	cargo run --quiet --manifest-path examples/loss-process/Cargo.toml --target-dir target \
+		| diff examples/loss-process/output.txt -
 
 test-python: build $(VENV)/.test
 	$(BIN)/python -m pytest

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import random
+import re
 import sqlite3
 import sys
 from contextlib import chdir, closing, redirect_stderr, redirect_stdout
@@ -23,22 +24,35 @@ from crossfade.papers import PAPERS, verdict_table
 sys.path.insert(0, str(Path(__file__).parent))
 
 from classics_gallery import make_classics
+from five_minutes import make_five_minutes
 from page_examples import run_examples
 
 project = "Crossfade"
 author = "The Crossfade developers"
 project_copyright = "The Crossfade developers"
 release = cf.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_nb", "sphinx.ext.autodoc"]
 exclude_patterns = ["_build", "gallery/*.md"]
 html_theme = "pydata_sphinx_theme"
 html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
+# Pages without pages below them need no sidebar for these; outputs of commands need the room.
+html_sidebars: dict[str, list[str]] = {"*": []}
 html_show_sourcelink = False
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 
+# docs/notebook.md is run by every build, in an empty folder; what fails there fails the build.
+nb_execution_mode = "force"
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+nb_merge_streams = True
+
 GALLERY = Path(__file__).parent / "gallery"
-COMMANDS = ["run", "sweep", "merge", "check", "schema", "explain", "verify", "paper", "fit", "plot", "export"]
+COMMANDS = [
+    *["run", "sweep", "merge", "plot", "report", "export", "compare", "best"],
+    *["paper", "fit", "check", "explain", "schema", "verify"],
+]
 
 
 def printed(*arguments: str) -> str:
@@ -65,8 +79,10 @@ def make_gallery(_: Sphinx) -> None:
     (GALLERY / "energy.csv").write_text(energy().to_csv())
     make_sweep()
     printed("run", "formulas-against-memory", "--quiet", "--plot", str(GALLERY / "formulas.png"))
+    (GALLERY / "wiring-iid.diff").write_text(wiring("iid"))
     make_fits()
     make_classics(GALLERY)
+    make_five_minutes(GALLERY)
     run_examples(Path(__file__).parent / "results.md", GALLERY)
     for key, paper in PAPERS.items():
         for name in paper.FIGURES:
@@ -78,6 +94,29 @@ def make_gallery(_: Sphinx) -> None:
             path.write_text(rounded(cf.Table.from_csv(path.read_text())))
         claims = verdict_table(cf.claims(key, quick=True))
         (GALLERY / f"{key}-claims.csv").write_text(shown_claims(claims))
+
+
+# Where a channel model has a name: its crate, schema, meaning and object, and what the analysis takes it for.
+WIRING = [
+    "channel/src/lib.rs",
+    "scenario/src/scenario/channel.rs",
+    "scenario/src/resolve/channel.rs",
+    "scenario/src/network.rs",
+    "channel/src/markov_view.rs",
+    "scenario/src/analyse.rs",
+    "scenario/src/formula.rs",
+]
+
+
+def wiring(model: str) -> str:
+    """The lines of the code that name a channel model, as a diff that would add them."""
+    crates = Path(__file__).parents[1] / "crates"
+    named = re.compile(rf"\b({model}|{model.capitalize()})\b")
+    lines = []
+    for name in WIRING:
+        code, _, _ = (crates / name).read_text().partition("#[cfg(test)]")
+        lines += [f"--- crates/{name}", *(f"+{line}" for line in code.splitlines() if named.search(line))]
+    return "\n".join(lines) + "\n"
 
 
 def make_sweep() -> None:

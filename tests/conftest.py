@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from crossfade.cli import main
 from crossfade.rows import Row
+
+# Speed is measured in benchmarks, never in tests.
+settings.register_profile("crossfade", deadline=None)
+settings.load_profile("crossfade")
 
 SMALL = """\
 schema = 1
@@ -42,6 +49,14 @@ class Outcome:
 
 
 Cli = Callable[..., Outcome]
+
+
+def svg_words(file: Path) -> list[str]:
+    """What stands in a figure, text by text; mathematics as it was spelled ($f_d T$)."""
+    # matplotlib sets mathematics letter by letter, behind a comment that spells it.
+    pattern = r"<!-- (.*?) -->\s*<g[^>]*>\s*<text>|<text[^>]*>([^<]+)</text>"
+    found = re.findall(pattern, file.read_text())
+    return [unescape(spelled or text) for spelled, text in found]
 
 
 @pytest.fixture(autouse=True)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import crossfade as cf
-from crossfade.errors import ResultsError
-from crossfade.plots import choose, in_numbers, is_log_spaced, with_ratio
 from crossfade.tables import Cell, Table
-from tests.conftest import Cli
+from tests.conftest import Cli, svg_words
 
 BEGINNINGS = {".png": b"\x89PNG\r\n\x1a\n", ".pdf": b"%PDF-", ".svg": b"<?xml"}
 
@@ -63,36 +63,6 @@ def test_results_a_table_and_its_csv_are_drawn_alike(cli: Cli, sweep: Path, tmp_
     assert by_table.read_bytes() == by_command.read_bytes()
 
 
-def test_the_usual_columns_are_guessed() -> None:
-    assert choose(RESULTS, None, None, None) == ("p_e", "throughput_sim", ["variant", "channel"])
-    table = Table(
-        ["tcp.variant", "tcp.w_max", "channel.p_e", "method", "runs", "goodput_bps", "goodput_bps_ci95"],
-        [["reno", w_max, p_e, "simulation", 10, 1.0, 0.1] for w_max in (6, 24) for p_e in (0.1, 0.2, 0.3)],
-    )
-    assert choose(table, None, None, None) == ("channel.p_e", "goodput_bps", ["tcp.w_max"])
-    assert choose(table, "tcp.w_max", "runs", "channel.p_e, tcp.variant") == (
-        "tcp.w_max",
-        "runs",
-        ["channel.p_e", "tcp.variant"],
-    )
-
-
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ([0.001, 0.00161, 0.0025, 0.0041, 0.0066, 0.0107], True),
-        ([0.001, 0.01, 0.1], True),
-        ([0.0, 1.0, 10.0, 100.0], False),
-        ([1.0, 2.0, 4.0], False),
-        (list(range(1, 31)), False),
-        ([0.1], False),
-        ([], False),
-    ],
-)
-def test_an_axis_is_logarithmic_where_its_values_are(values: list[float], expected: bool) -> None:
-    assert is_log_spaced(values) is expected
-
-
 def test_analysis_is_drawn_where_the_table_has_it(tmp_path: Path) -> None:
     analysed = Table(RESULTS.columns, [[*row[:5], 0.85, 0.95, 0.9, *row[8:]] for row in RESULTS.rows])
     cf.plot(RESULTS, tmp_path / "without.svg")
@@ -112,41 +82,129 @@ QUANTITIES = Table(
 )
 
 
-def test_quantities_are_numbers_on_an_axis() -> None:
-    assert choose(QUANTITIES, None, "a.goodput_bps", None)[0] == "reverse.rate"
-    table, unit = in_numbers(QUANTITIES, "reverse.rate")
-    assert (table.cells("reverse.rate"), unit) == ([5e5, 1e6, 2e6], "bit/s")
-    one_unit = Table(["delay"], [["5 ms"], [None], ["20 ms"]])
-    assert in_numbers(one_unit, "delay") == (Table(["delay"], [[5.0], [None], [20.0]]), "ms")
-    assert in_numbers(RESULTS, "p_e") == (RESULTS, "")
-    mixed: list[list[Cell]] = [["5 ms", "unlimited"], ["5 ms", "5 B"], ["5 miles", "6 miles"], ["5 ms", 6.0]]
-    for words in mixed:
-        with pytest.raises(ResultsError, match="holds words"):
-            choose(
-                Table(["delay", "goodput_bps"], [[cell, 1.0] for cell in words]), "delay", "goodput_bps", None
-            )
+def drawn(tmp_path: Path, table: Table, **options: Any) -> list[str]:
+    """The words of a figure."""
+    cf.plot(table, tmp_path / "drawn.svg", **options)
+    return svg_words(tmp_path / "drawn.svg")
 
 
-def test_the_ratio_of_two_columns_has_an_interval_that_holds(tmp_path: Path) -> None:
-    name = "a.goodput_bps/b.goodput_bps"
-    table = with_ratio(QUANTITIES, name)
-    assert table.cells(name) == [3.0, 2.0, None]
-    # 10 % and 5 % of 3; without both intervals there is none.
-    widths = table.cells(f"{name}_ci95")
-    assert widths[0] == pytest.approx(0.45)
-    assert widths[1:] == [None, None]
-    assert with_ratio(QUANTITIES, "a.goodput_bps") is QUANTITIES
-    with pytest.raises(ResultsError, match=r"c\.goodput_bps"):
-        with_ratio(QUANTITIES, "a.goodput_bps/c.goodput_bps")
-    cf.plot(QUANTITIES, tmp_path / "ratio.svg", y=name)
-    text = (tmp_path / "ratio.svg").read_text()
-    assert "<!-- a.goodput_bps / b.goodput_bps -->" in text
-    assert "<!-- Rate of the way back (bit/s) -->" in text
+def size(tmp_path: Path, table: Table, **options: Any) -> tuple[int, int]:
+    """Width and height in pixels (300 an inch)."""
+    cf.plot(table, tmp_path / "drawn.png", **options)
+    width, height = struct.unpack(">II", (tmp_path / "drawn.png").read_bytes()[16:24])
+    return width, height
+
+
+def test_axes_are_named_and_counted_in_short_numbers(tmp_path: Path) -> None:
+    words = drawn(tmp_path, QUANTITIES, y="a.goodput_bps/b.goodput_bps")
+    assert {"Goodput, a / b", "Rate of the way back (Mbit/s)"} <= set(words)
+    fast = Table(["p_e", "method", "near.goodput_bps"], [[p, "simulation", p * 9e6] for p in (0.1, 0.2)])
+    words = drawn(tmp_path, fast, y="near.goodput_bps")
+    assert {"Goodput, near (Mbit/s)", "Packet error probability $P_E$", "1.50"} <= set(words)
 
 
 def test_a_logarithmic_axis_has_plain_numbers(tmp_path: Path) -> None:
     table = Table(["x", "y"], [[1, 0.02], [2, 0.3], [3, 4.0]])
-    cf.plot(table, tmp_path / "log.svg", x="x", y="y", log_y=True)
-    text = (tmp_path / "log.svg").read_text()
-    for word in ("0.05", "0.1", "1", "2"):
-        assert f"<!-- {word} -->" in text
+    assert {"0.05", "0.1", "1", "2"} <= set(drawn(tmp_path, table, x="x", y="y", log_y=True))
+
+
+def test_error_rates_are_on_a_logarithmic_axis_and_zeros_are_said(tmp_path: Path) -> None:
+    rates = [0.5, 0.01, 0.0]
+    table = Table(["snr_db", "fer"], [[10 * index, rate] for index, rate in enumerate(rates)])
+    with pytest.warns(cf.CrossfadeWarning, match="1 of 3 values are 0"):
+        words = drawn(tmp_path, table, y="fer")
+    assert {"SNR (dB)", "0.02", "0.2"} <= set(words)
+    assert not {"0.02"} & set(drawn(tmp_path, table, y="fer", log_y=False))
+
+
+def test_journals_accept_the_fonts(tmp_path: Path) -> None:
+    cf.plot(RESULTS, tmp_path / "figure.pdf", title="f_d T = 0.01")
+    content = (tmp_path / "figure.pdf").read_bytes()
+    assert b"/Type3" not in content
+    assert b"/FontFile2" in content  # a TrueType font
+    cf.plot(RESULTS, tmp_path / "figure.svg")
+    text = (tmp_path / "figure.svg").read_text()
+    assert "'DejaVu Sans', Verdana, sans-serif" in text
+    assert text.count("<text") > 10
+
+
+@pytest.mark.parametrize(
+    ("width", "pixels"), [("single", 1050), ("double", 2148), ("100", 1181), (50.8, 600)]
+)
+def test_a_figure_is_as_wide_as_a_column(tmp_path: Path, width: str | float, pixels: int) -> None:
+    assert size(tmp_path, RESULTS, width=width)[0] == pytest.approx(pixels, abs=1)
+
+
+def test_intervals_are_bars_bands_or_left_out(tmp_path: Path) -> None:
+    found = {}
+    for how in ("bars", "bands", "none"):
+        cf.plot(RESULTS, tmp_path / "drawn.svg", intervals=how)
+        text = (tmp_path / "drawn.svg").read_text()
+        found[how] = (text.count('id="LineCollection'), text.count('id="FillBetween'))
+    assert found == {"bars": (4, 0), "bands": (0, 4), "none": (0, 0)}
+
+
+def test_an_axis_has_panels(tmp_path: Path) -> None:
+    words = drawn(tmp_path, RESULTS, panels="channel")
+    assert {"i.i.d.", "$f_d T$ = 0.01", "Tahoe", "Reno"} <= set(words)
+    assert words.count("Packet error probability $P_E$") == 1
+    assert (tmp_path / "drawn.svg").read_text().count('<g id="axes_') == 2
+    many = Table(["p_e", "k", "throughput_sim"], [[p, k, 0.5] for k in range(13) for p in (0.1, 0.2)])
+    with pytest.raises(cf.ResultsError, match="k has 13 values, too many for panels"):
+        cf.plot(many, tmp_path / "many.png", panels="k")
+    assert not (tmp_path / "many.png").exists()
+
+
+def test_a_long_legend_stands_below(tmp_path: Path) -> None:
+    def curves(count: int) -> Table:
+        rows: list[list[Cell]] = [[p, k, 0.9 + 0.005 * k] for k in range(count) for p in (0.1, 0.2)]
+        return Table(["p_e", "k", "throughput_sim"], rows)
+
+    usual = size(tmp_path, curves(1), by="k")
+    assert size(tmp_path, curves(8), by="k") == usual
+    assert size(tmp_path, curves(12), by="k")[1] > usual[1]
+    # Also a short one where it would hide what it names.
+    everywhere = Table(["x", "k", "y"], [[x, k, (x * 7 + k) % 10] for k in (0, 1) for x in range(100)])
+    assert size(tmp_path, everywhere, x="x", y="y")[1] > usual[1]
+
+
+def test_what_is_held_is_said(cli: Cli, tmp_path: Path) -> None:
+    rows: list[list[Cell]] = [
+        [p, k, fd_t, 0.5 + 0.01 * k + fd_t]
+        for k in range(7)
+        for fd_t in (0.01, 0.08)
+        for p in (0.1, 0.2, 0.3)
+    ]
+    table = Table(["p_e", "k", "fd_t", "throughput_sim"], rows)
+    with pytest.warns(cf.CrossfadeWarning, match=r"the figure shows fd_t = 0.01 \(of 2 values\)"):
+        drawn(tmp_path, table)
+    held = (tmp_path / "drawn.svg").read_bytes()
+    drawn(tmp_path, table, where={"fd_t": 0.01})
+    assert (tmp_path / "drawn.svg").read_bytes() == held
+    (tmp_path / "table.csv").write_text(table.to_csv())
+    outcome = cli("plot", tmp_path / "table.csv", "--where", "fd_t=0.08", "--out", tmp_path / "drawn.svg")
+    assert (outcome.code, outcome.err.count("\n")) == (0, 1)
+    outcome = cli("plot", tmp_path / "table.csv")
+    assert outcome.code == 0
+    assert outcome.err.startswith("warning: the figure shows fd_t = 0.01")
+
+
+def test_words_stand_on_an_axis(tmp_path: Path) -> None:
+    table = Table(["tcp.variant", "goodput_bps"], [["reno", 1e6], ["newreno", 2e6]])
+    assert {"TCP", "Reno", "NewReno"} <= set(drawn(tmp_path, table))
+
+
+def test_text_from_outside_is_no_mathematics(tmp_path: Path) -> None:
+    title = r"costs $5 and $\nothing$ <b>&amp; f_d T"
+    table = Table(["p_e", "who", "throughput_sim"], [[p, "a$b$c", 0.5] for p in (0.1, 0.2)])
+    table.rows.append([0.1, "reno x=$5", 0.4])
+    words = drawn(tmp_path, table, title=title)
+    assert r"costs \$5 and \$\nothing\$ <b>&amp; $f_d T$" in words
+    assert {"a$b$c", "Reno, x = $5"} <= set(words)
+
+
+def test_a_metric_without_values_is_refused(tmp_path: Path) -> None:
+    table = Table(["p_e", "method", "goodput_bps"], [[0.1, "simulation", None], [0.2, "simulation", None]])
+    with pytest.raises(cf.ResultsError, match="goodput_bps has no value"):
+        cf.plot(table, tmp_path / "x.png", y="goodput_bps")
+    assert not (tmp_path / "x.png").exists()

@@ -8,7 +8,7 @@ import pytest
 
 import crossfade as cf
 from crossfade.timelines import is_events
-from tests.conftest import Cli
+from tests.conftest import Cli, svg_words
 
 
 def test_events_of_a_sweep_have_its_axes_in_front(sweep: Path) -> None:
@@ -78,24 +78,25 @@ SENT = [(0.0, "send", 0, 0, 4.0, 9.0), (0.1, "send", 0, 1, 4.0, 9.0)]
 MARKS = {"fast_retransmit": "fast retransmit", "timeout": "timeout"}
 
 
-def legend(text: str) -> set[str]:
-    """The words of the figure; matplotlib leaves each as a comment."""
-    return {line.strip()[5:-4] for line in text.splitlines() if line.strip().startswith("<!-- ")}
+def words(table: cf.Table, tmp_path: Path, **options: str) -> set[str]:
+    """The words of the figure."""
+    svg(table, tmp_path, **options)
+    return set(svg_words(tmp_path / "drawn.svg"))
 
 
 @pytest.mark.parametrize("event", list(MARKS))
 def test_marks_are_explained_where_there_are_any(tmp_path: Path, event: str) -> None:
-    plain = legend(svg(events(*SENT), tmp_path))
+    plain = words(events(*SENT), tmp_path)
     assert not plain & set(MARKS.values())
-    marked = legend(svg(events(*SENT, (0.2, event, 0, 0, 2.0, 2.0)), tmp_path))
+    marked = words(events(*SENT, (0.2, event, 0, 0, 2.0, 2.0)), tmp_path)
     assert marked & set(MARKS.values()) == {MARKS[event]}
 
 
 def test_what_is_sent_again_is_told_from_what_is_new(tmp_path: Path) -> None:
-    assert legend(svg(events(*SENT), tmp_path, y="seq")) >= {"sent"}
-    assert "sent again" not in legend(svg(events(*SENT), tmp_path, y="seq"))
+    assert words(events(*SENT), tmp_path, y="seq") >= {"sent"}
+    assert "sent again" not in words(events(*SENT), tmp_path, y="seq")
     again = events(*SENT, (0.15, "lost", 0, 0, 4.0, 9.0), (0.2, "send", 0, 0, 2.0, 2.0))
-    assert legend(svg(again, tmp_path, y="seq")) >= {"sent", "sent again", "lost or dropped"}
+    assert words(again, tmp_path, y="seq") >= {"sent", "sent again", "lost or dropped"}
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,8 @@
 >>> results.plot("throughput.png")           # doctest: +SKIP
 """
 
+from typing import TYPE_CHECKING, Any
+
 from crossfade._crossfade import RESULTS_VERSION, __version__
 from crossfade.api import (
     Check,
@@ -25,6 +27,7 @@ from crossfade.best import Best, best
 from crossfade.comparing import Comparison, compare, crossings
 from crossfade.datasets import load_results, open_results
 from crossfade.errors import (
+    ClusterError,
     CrossfadeError,
     CrossfadeWarning,
     GoldenError,
@@ -36,16 +39,22 @@ from crossfade.errors import (
 )
 from crossfade.exporting import export
 from crossfade.fitting import MarkovFit, fit, fit_rayleigh
+from crossfade.htmlreport import report
 from crossfade.papers import Verdict, claims, paper
 from crossfade.results import Estimate, Point, Results
 from crossfade.sweeps import merge, sweep
 from crossfade.tables import Table
 from crossfade.threshold import threshold
 
+if TYPE_CHECKING:
+    from crossfade.cluster import Cluster
+
 __all__ = [
     "RESULTS_VERSION",
     "Best",
     "Check",
+    "Cluster",
+    "ClusterError",
     "Comparison",
     "CrossfadeError",
     "CrossfadeWarning",
@@ -81,9 +90,18 @@ __all__ = [
     "parse_value",
     "pcap",
     "plot",
+    "report",
     "run",
     "schema",
     "sweep",
     "threshold",
     "verify",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Cluster":  # seldom wanted, and it takes a while to load
+        from crossfade.cluster import Cluster
+
+        return Cluster
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,13 +9,14 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, cast
 
-from crossfade import _crossfade, errors, plans, plots, timelines
+from crossfade import _crossfade, datasets, errors, plans, plots, timelines
 from crossfade.files import read_text
 from crossfade.plans import Plan, translated_errors
 from crossfade.plans import Scenario as Scenario
 from crossfade.plans import Values as Values
 from crossfade.progress import ProgressBar
 from crossfade.results import Results, label
+from crossfade.resultsfile import is_results_file
 from crossfade.rows import Row
 from crossfade.store import Cache, open_cache
 from crossfade.tables import Table, csv_line
@@ -75,10 +76,7 @@ def _execute(plan: Plan, jobs: int | None, store: Cache, progress: bool) -> Resu
 
 @dataclass(frozen=True)
 class Check:
-    """What a scenario would run: its axes, points and runs a point, and what to be careful about.
-
-    ``units`` has every metric, of the whole and of links, that some method gives.
-    """
+    """What a scenario would run: its axes, points and runs a point, and what to be careful about."""
 
     title: str
     axes: dict[str, int]
@@ -86,7 +84,6 @@ class Check:
     methods: list[str]
     stop: dict[str, Any]
     seed: int
-    units: dict[str, str]
     warnings: list[str]
 
 
@@ -112,7 +109,6 @@ def check(
         methods=description["methods"],
         stop=description["stop"],
         seed=description["seed"],
-        units=description["units"],
         warnings=description["warnings"],
     )
 
@@ -220,28 +216,68 @@ def plot(
     results: Results | Table | str | PathLike[str],
     path: str | PathLike[str],
     *,
+    plan: int | str | None = None,
     x: str | None = None,
     y: str | None = None,
     by: str | Sequence[str] | None = None,
-    title: str = "",
-    log_y: bool = False,
+    panels: str | None = None,
+    where: Values | None = None,
+    title: str | None = None,
+    log_x: bool | None = None,
+    log_y: bool | None = None,
+    intervals: str = "bars",
+    width: str | float = "single",
 ) -> None:
-    """Draw results, a table, or a CSV file of either, as PNG, PDF or SVG by the ending of ``path``.
+    """Draw results, a table, a results file or a CSV file as PNG, PDF or SVG by the ending of ``path``.
 
-    ``x`` is the column across (default: the numeric axis with most values), ``y`` the metric (default:
-    throughput or goodput) or the ratio of two (``"a.goodput_bps/b.goodput_bps"``), ``by`` the columns that
-    tell the curves apart (default: the other axes). Simulation is drawn as marks with their 95 % intervals,
-    exact analysis as lines, bounds as bands, a formula as dashes.
+    ``x`` is the column across (default: SNR, fading margin or packet error probability where that is swept,
+    else the numeric axis with most values), ``y`` the metric (default: throughput or goodput) or the ratio of
+    two (``"a.goodput_bps/b.goodput_bps"``), ``by`` the columns that tell the curves apart (default: the other
+    axes, as far as that makes no more than a dozen curves), ``panels`` an axis with a panel for each value.
+    ``where`` draws the rows alone that have these values (``{"tcp.variant": "reno"}``); an axis that is
+    nowhere is held at its first value, and a :class:`CrossfadeWarning` says so. ``plan`` says which sweep of
+    a results file is meant (default: the one added last).
+
+    Simulation is drawn as marks with their 95 % intervals (``intervals``: ``"bars"``, ``"bands"`` or
+    ``"none"``), exact analysis as lines, bounds as bands, a formula as dashes. ``width`` is that of a
+    journal's ``"single"`` (3.5 in) or ``"double"`` (7.16 in) column, or a number of millimetres. ``log_x``
+    and ``log_y`` stand above what the values suggest: x as they are spaced, y for error rates over decades.
 
     Of events (:func:`events`), ``y`` is drawn over time: ``cwnd`` (default) with ``ssthresh`` as thin dashes
     and marks for fast retransmits and timeouts, another variable of the sender, or ``seq``, the time-sequence
     plot. The last axis of a sweep, or ``by``, tells curves apart; the other axes have a panel each value.
     """
+    if not isinstance(results, Results | Table):
+        results = _read_results(results, plan)
     if isinstance(results, Results):
-        table, title = results.table(), title or results.title
+        table, title = results.table(), results.title if title is None else title
     else:
-        table = results if isinstance(results, Table) else Table.read(results)
+        table = results
+    only = {key: label(value) for key, value in (where or {}).items()}
+    file, title = fspath(path), title or ""
     if timelines.is_events(table):
-        timelines.plot(table, fspath(path), x=x, y=y, by=by, title=title)
-    else:
-        plots.plot(table, fspath(path), x=x, y=y, by=by, title=title, log_y=log_y)
+        timelines.plot(table, file, x=x, y=y, by=by, only=only, title=title, width=width)
+        return
+    plots.plot(
+        table,
+        file,
+        x=x,
+        y=y,
+        by=by,
+        panels=panels,
+        only=only,
+        title=title,
+        log_x=log_x,
+        log_y=log_y,
+        intervals=intervals,
+        width=width,
+    )
+
+
+def _read_results(path: str | PathLike[str], plan: int | str | None) -> Results | Table:
+    """A results file, or the table of a CSV file."""
+    if is_results_file(path):
+        return datasets.load_results(path, plan)
+    if plan is not None:
+        raise errors.ResultsError(f"{path}: not a results file; a CSV file holds no plans (plan = {plan})")
+    return Table.read(path)

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain, pairwise, permutations
+from itertools import chain, combinations, pairwise
 from typing import Any, Literal, Unpack
 
 from crossfade import api
@@ -254,9 +254,10 @@ def best(
     :class:`Range` for what to use along an axis.
 
     >>> import crossfade as cf
-    >>> found = cf.best("tcp-energy", "tcp.variant", metric="throughput_per_slot",
-    ...     over={"channel.fd_t": [0.08]})
-    >>> [(ends.start, round(ends.end, 1), ends.choice["tcp.variant"]) for ends in found.ranges]
+    >>> found = cf.best("quickstart", "tcp.dupthresh", method="analysis",
+    ...     over={"tcp.variant": ["newreno"], "channel.fd_t": [0.08], "tcp.dupthresh": [1, 3]})
+    >>> [(round(at.end, 4), at.choice["tcp.dupthresh"]) for at in found.ranges]
+    [(0.0043, 3), (0.3, 1)]
 
     Raises :class:`ScenarioError` where an option is wrong, :class:`ResultsError` where there is no such
     metric.
@@ -264,7 +265,7 @@ def best(
     goal = Goal(metric, lowest, [Constraint.parse(text) for text in subject_to])
     metrics = list(dict.fromkeys([metric, *(constraint.metric for constraint in goal.constraints)]))
     source = loaded(source) or source
-    known = source.methods if isinstance(source, Results) else planned(source, None, options).methods
+    known = source.methods if isinstance(source, Results) else planned(source, None, options)["methods"]
     method = method or ("simulation" if "simulation" in known else known[0])
     results = results_of(source, {"choose": choose}, metrics, [method], options)
     choices = Choices.of(results, choose)
@@ -372,18 +373,19 @@ class _Along:
         self._merits = {
             choice: line.curve([at.merit for at in found], coverage) for choice, found in along.items()
         }
-        self._slacks: dict[Cells | None, list[Curve]] = {
+        self._slacks = {
             choice: [
                 line.curve([at.slacks[number] for at in found], coverage)
                 for number in range(len(goal.constraints))
             ]
             for choice, found in along.items()
         }
-        self._advantages: dict[tuple[Cells | None, Cells | None], Curve] = {
+        # Of the first choice over the second.
+        self._advantages = {
             (one, other): line.curve(
                 [a.merit - b.merit for a, b in zip(along[one], along[other], strict=True)], coverage
             )
-            for one, other in permutations(line.choices, 2)
+            for one, other in combinations(line.choices, 2)
         }
         curves = [*self._advantages.values(), *chain.from_iterable(self._slacks.values())]
         places_of_change = sorted({*line.xs, *chain.from_iterable(curve.breaks for curve in curves)})
@@ -404,8 +406,9 @@ class _Along:
         def may_be_best(choice: Cells) -> bool:
             if leader is None or choice == leader:
                 return True
-            advantage, half = self._advantages[leader, choice].at(x)
-            return advantage <= half
+            curve, sign = self._between(leader, choice)
+            advantage, half = curve.at(x)
+            return sign * advantage <= half
 
         usable = {choice: merit for choice, merit in kept.items() if may_be_best(choice)}
         return _Piece(start, end, some_curve.distance(start, end), usable)
@@ -415,11 +418,19 @@ class _Along:
     ) -> tuple[str, Crossing | None]:
         """What makes the choice change between two pieces, and the range in which that happens."""
         for choice, elsewhere in ((old, after), (new, at)):
-            for limit, slack in zip(self._goal.constraints, self._slacks.get(choice, []), strict=False):
+            if choice is None:
+                continue
+            for limit, slack in zip(self._goal.constraints, self._slacks[choice], strict=True):
                 if not limit.holds(slack.at(slack.middle(elsewhere.start, elsewhere.end))[0]):
                     return str(limit), slack.crossing_at(at.end)
-        advantage = self._advantages.get((old, new))
-        return self._goal.metric, advantage.crossing_at(at.end) if advantage else None
+        if old is None or new is None:
+            return self._goal.metric, None
+        return self._goal.metric, self._between(old, new)[0].crossing_at(at.end)
+
+    def _between(self, one: Cells, other: Cells) -> tuple[Curve, float]:
+        """The curve of the advantage of one choice over another, and its sign."""
+        curve = self._advantages.get((one, other))
+        return (curve, 1.0) if curve else (self._advantages[other, one], -1.0)
 
 
 def _ranges(line: Line, chosen: Sequence[str], goal: Goal, coverage: float) -> Iterator[Range]:

@@ -18,7 +18,7 @@ from typing import Annotated, TextIO
 import typer
 
 from crossfade import __version__, terminal
-from crossfade.commands import compare, export, fit, paper, plot, run, scenarios, sweep, verify
+from crossfade.commands import compare, export, fit, paper, plot, report, run, scenarios, sweep, verify
 from crossfade.errors import CrossfadeError, CrossfadeWarning
 
 app = typer.Typer(
@@ -44,6 +44,7 @@ def crossfade(
     \b
     crossfade run quickstart                   three TCPs over a slowly fading link, in seconds
     crossfade run quickstart --plot out.png    the same as a figure
+    crossfade sweep quickstart --runs 100      into a file that plot, report, export, compare and best read
     crossfade paper tcp-markov fig2            a figure of a paper, computed anew
     crossfade COMMAND --help                   what a command takes, with examples
     """
@@ -55,16 +56,17 @@ for command in (
     run.run,
     sweep.sweep,
     sweep.merge,
+    plot.plot,
+    report.report,
     export.export,
     compare.compare,
     compare.best,
-    scenarios.check,
-    scenarios.schema,
-    scenarios.explain,
-    verify.verify,
     paper.paper,
     fit.fit,
-    plot.plot,
+    scenarios.check,
+    scenarios.explain,
+    scenarios.schema,
+    verify.verify,
 ):
     app.command()(command)
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, TypedDict, Unpack
 
-from crossfade import api
+from crossfade import api, plans
+from crossfade.choosing import is_log_spaced
 from crossfade.errors import ResultsError, ScenarioError
 from crossfade.paired import COVERAGE, Crossing, Curve, Sample, Verdict, each_of
-from crossfade.plots import is_log_spaced
 from crossfade.quantities import in_numbers
 from crossfade.results import Point, Results, label
 from crossfade.resultsfile import is_results_file
@@ -328,15 +328,14 @@ def results_of(
             if options.get(name) is not None:
                 raise ScenarioError(f"{name}: is for a scenario to be run, and these are results")
         results = results if methods is None else _by_methods(results, methods)
-        axes = {axis: len({label(point.axes[axis]) for point in results.points}) for axis in results.axes}
-        _check_keys(chosen, axes | {METHOD: len(results.methods)})
+        _check_keys(chosen, results.axes, [point.axes for point in results.points], results.methods)
     else:
         assert not isinstance(source, Results)
         plan = planned(source, methods, options)
-        _check_keys(chosen, plan.axes | {METHOD: len(plan.methods)})
+        _check_keys(chosen, plan["axes"], [point["axes"] for point in plan["points"]], plan["methods"])
         for name in metrics:
-            if name.rpartition(".")[2] not in plan.units:  # which flows and links there are is seen later
-                raise _unknown_metric(name, list(plan.units))
+            if name.rpartition(".")[2] not in plan["units"]:  # which flows and links there are is seen later
+                raise _unknown_metric(name, list(plan["units"]))
         results = api.run(source, methods=methods, **options)
     known = [*results.metrics, *results.parts]
     for name in metrics:
@@ -345,11 +344,14 @@ def results_of(
     return results
 
 
-def planned(source: api.Scenario, methods: Sequence[str] | None, options: RunOptions) -> api.Check:
-    """What a scenario would run."""
-    how = {"jobs", "cache", "progress"}
-    asked: Any = {name: value for name, value in options.items() if name not in how}
-    return api.check(source, methods=methods, **asked)
+def planned(source: api.Scenario, methods: Sequence[str] | None, options: RunOptions) -> dict[str, Any]:
+    """What a scenario would run: the description of its plan."""
+    asked: Any = {name: value for name, value in options.items() if name not in _HOW}
+    return plans.load(source, methods=methods, **asked).description
+
+
+# Options that say how a plan is carried out, not what it is.
+_HOW = ("jobs", "cache", "progress")
 
 
 def _by_methods(results: Results, methods: Sequence[str]) -> Results:
@@ -363,13 +365,19 @@ def _by_methods(results: Results, methods: Sequence[str]) -> Results:
     return replace(results, methods=full, points=points)
 
 
-def _check_keys(chosen: Mapping[str, str | Sequence[str]], axes: Mapping[str, int]) -> None:
+def _check_keys(
+    chosen: Mapping[str, str | Sequence[str]],
+    axes: Sequence[str],
+    points: Sequence[Mapping[str, Any]],
+    methods: Sequence[str],
+) -> None:
     for option, keys in chosen.items():
         for key in keys_in(keys):
-            if key not in axes:
-                known = ", ".join(axis for axis in axes if axis != METHOD) or "none: give some with over"
+            if key not in [*axes, METHOD]:
+                known = ", ".join(axes) or "none: give some with over"
                 raise ScenarioError(f"{option} {key}: not an axis (axes: {known})")
-            if axes[key] < 2:
+            values = set(methods) if key == METHOD else {label(point[key]) for point in points}
+            if len(values) < 2:
                 raise ScenarioError(f"{option} {key}: has but one value, which leaves no choice")
 
 

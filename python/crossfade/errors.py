@@ -32,6 +32,10 @@ class ResultsError(CrossfadeError):
     """A results table cannot be read, or lacks a column that is asked for."""
 
 
+class ClusterError(CrossfadeError):
+    """A cluster cannot be reached, or its workers cannot do the work."""
+
+
 class OutputError(CrossfadeError):
     """A file cannot be written."""
 

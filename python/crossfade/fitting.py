@@ -10,9 +10,11 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crossfade import _crossfade, plots
+from crossfade import _crossfade
 from crossfade.errors import ScenarioError, TraceError
+from crossfade.figurestyle import PALETTE, figure
 from crossfade.files import read_text
+from crossfade.wording import typeset
 
 if TYPE_CHECKING:
     import numpy as np
@@ -122,10 +124,8 @@ class MarkovFit:
         On these axes a geometric law, that of a first-order chain, is a straight line.
         """
         panels = {"Good": self.good_runs, "Bad": self.bad_runs}
-        with plots.figure(Path(path), height=1.5) as figure:
-            for axes, color, (word, runs) in zip(
-                figure.subplots(2), plots.PALETTE, panels.items(), strict=False
-            ):
+        with figure(Path(path), height=1.5) as drawn:
+            for axes, color, (word, runs) in zip(drawn.subplots(2), PALETTE, panels.items(), strict=False):
                 shown = _spread(runs.lengths)
                 axes.semilogy(
                     runs.lengths[shown],
@@ -142,7 +142,7 @@ class MarkovFit:
                 axes.set_ylabel("P[run ≥ $k$]")
                 axes.legend()
             if title:
-                figure.suptitle(title, fontsize="medium")
+                drawn.suptitle(typeset(title), fontsize="medium")
 
 
 @dataclass(frozen=True, eq=False)

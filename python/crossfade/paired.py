@@ -21,6 +21,9 @@ from crossfade.results import Point
 
 COVERAGE = 0.95
 
+# Two roots of a square that are closer than this share of a line are one.
+ROUNDING = 1e-6
+
 
 def each_of(statements: int) -> float:
     """The coverage that each of so many intervals needs for all to hold at once (Bonferroni)."""
@@ -201,7 +204,7 @@ class Curve:
                 for low, high in line.ranges():
                     x_low, x_high = self._places(index, (low, high))
                     if ranges and ranges[-1][1] >= x_low:
-                        ranges[-1] = (ranges[-1][0], x_high)
+                        ranges[-1] = (ranges[-1][0], max(x_high, ranges[-1][1]))
                     else:
                         ranges.append((x_low, x_high))
         edges = [start, *(x for both in ranges for x in both), end]
@@ -276,9 +279,8 @@ class _Line:
         if math.inf in self.variances:
             return math.inf
         first, second = self.variances
-        return self.quantile * math.sqrt(
-            (1.0 - t) ** 2 * first + 2.0 * t * (1.0 - t) * self.covariance + t**2 * second
-        )
+        variance = (1.0 - t) ** 2 * first + 2.0 * t * (1.0 - t) * self.covariance + t**2 * second
+        return self.quantile * math.sqrt(max(variance, 0.0))  # rounding may leave less than nothing
 
     def zeros(self) -> list[float]:
         """Where the mean is 0 (nowhere, if it is everywhere)."""
@@ -292,20 +294,24 @@ class _Line:
         if math.inf in self.variances:
             return [(0.0, 1.0)]
         (mean, slope), (first, second) = (self.means[0], self.means[1] - self.means[0]), self.variances
+        points = [(t, t) for t in self.zeros()]
+        if first == second == 0.0:
+            return points if mean or slope else [(0.0, 1.0)]
         square = self.quantile**2
         roots = _roots(
             slope**2 - square * (first - 2.0 * self.covariance + second),
             2.0 * mean * slope - 2.0 * square * (self.covariance - first),
             mean**2 - square * first,
         )
-        ends = sorted({0.0, 1.0, *(t for t in roots if 0.0 < t < 1.0)})
+        # Zeros are among the ends: where the width is 0 too, rounding moves the (double) root beside them,
+        # and what lies between is no gap.
+        ends = sorted({0.0, 1.0, *self.zeros(), *(t for t in roots if 0.0 < t < 1.0)})
         inside = [
             (low, high)
             for low, high in pairwise(ends)
-            if abs(self.mean(middle := (low + high) / 2.0)) <= self.half_width(middle)
+            if high - low < ROUNDING
+            or abs(self.mean(middle := (low + high) / 2.0)) <= self.half_width(middle)
         ]
-        # Where the interval has no width at its zero, rounding may hide the (double) root.
-        points = [(t, t) for t in self.zeros() if not any(low <= t <= high for low, high in inside)]
         return sorted(inside + points)
 
 
@@ -317,8 +323,10 @@ def _covariance_of_means(first: Sample, second: Sample) -> float:
     """
     if first.is_exact or second.is_exact:
         return 0.0
-    common = sorted(first.values.keys() & second.values.keys())
-    pairs = [Sample({run: sample.values[run] for run in common}) for sample in (first, second)]
+    common = first.values.keys() & second.values.keys()
+    pairs = [
+        sample if len(sample.values) == len(common) else sample.within(common) for sample in (first, second)
+    ]
     spread = math.sqrt(pairs[0].variance_of_mean * pairs[1].variance_of_mean)
     if len(common) < 2 or spread == 0.0:
         return 0.0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from dataclasses import dataclass
 from typing import Any
 
 from crossfade.planrows import Estimates, PlanRows, is_solved
 from crossfade.results import Estimate, Point, Results
+from crossfade.wording import metric_name
 
 # How rows tell the metrics of a flow from those of a link.
 FLOW = "flow:"
@@ -29,10 +29,8 @@ class Metric:
 
     @property
     def long_name(self) -> str:
-        """The name in words, as figures show it: ``reverse.queue_drops`` is "queue drops, reverse"."""
-        part, _, last = self.name.rpartition(".")
-        words = re.sub("_(bps|s|packets|slots)$", "", last).replace("_", " ")
-        return f"{words}, {part}" if part else words
+        """The name in words, as figures show it: ``reverse.link_goodput_bps`` is "Link goodput, reverse"."""
+        return metric_name(self.name)[0]
 
 
 def published(rows: PlanRows) -> list[Metric]:

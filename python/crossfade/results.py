@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from crossfade.rows import Row
@@ -164,18 +165,11 @@ class Results:
         """:meth:`to_dict` as JSON text; numbers read back exactly."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
-    def plot(
-        self,
-        path: str,
-        x: str | None = None,
-        y: str | None = None,
-        by: str | None = None,
-        log_y: bool = False,
-    ) -> None:
-        """Draw the table to a file; see :func:`crossfade.plot`."""
-        from crossfade import plots
+    def plot(self, path: str | PathLike[str], **options: Any) -> None:
+        """Draw the results to a file; ``options`` are those of :func:`crossfade.plot`."""
+        from crossfade import api
 
-        plots.plot(self.table(), path, x=x, y=y, by=by, title=self.title, log_y=log_y)
+        api.plot(self, path, **options)
 
 
 def label(value: Any) -> Cell:

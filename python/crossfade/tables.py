@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,11 +37,20 @@ class Table:
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
     def cells(self, name: str) -> list[Cell]:
-        """One column, top to bottom; ``ResultsError`` names the columns there are."""
+        """One column, top to bottom; ``ResultsError`` names the nearest of the columns there are."""
         if name not in self.columns:
-            raise ResultsError(f"column {name}: not in the table (columns: {', '.join(self.columns)})")
+            raise ResultsError(f"column {name}: not in the table ({self.suggestion(name)})")
         index = self.columns.index(name)
         return [row[index] for row in self.rows]
+
+    def suggestion(self, name: str = "") -> str:
+        """The columns that may have been meant, else the first ones; intervals go without saying."""
+        names = [column for column in self.columns if not column.endswith("ci95")]
+        meant = [column for column in names if name and column.rsplit(".", 1)[-1] == name.rsplit(".", 1)[-1]]
+        meant = (meant or get_close_matches(name, names, n=3, cutoff=0.6))[:5]
+        if meant:
+            return f"did you mean {' or '.join(meant)}?"
+        return f"columns: {', '.join(names[:12])}" + (f", ... {len(names) - 12} more" * (len(names) > 12))
 
     def column(self, name: str) -> np.ndarray[Any, Any]:
         """One column as a numpy array: of float (NaN for empty cells) where it is numeric, else of object."""

@@ -5,15 +5,17 @@ An events table has the columns of :func:`crossfade.events`; those before ``time
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crossfade import plots
+from crossfade.choosing import column_list, number, where
 from crossfade.errors import ResultsError
+from crossfade.figurestyle import PALETTE, check_plot_file, figure
 from crossfade.tables import Cell, Table
+from crossfade.wording import curve_word, typeset
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +53,7 @@ class Timeline:
     def values(self, name: str, *events: str) -> list[float]:
         """A variable right after these events; without any, after all."""
         index, kind = self.place[name], self.place["event"]
-        return [plots.number(row[index]) for row in self.rows if not events or row[kind] in events]
+        return [number(row[index]) for row in self.rows if not events or row[kind] in events]
 
 
 def is_events(table: Table) -> bool:
@@ -66,11 +68,13 @@ def plot(
     x: str | None = None,
     y: str | None = None,
     by: str | Sequence[str] | None = None,
+    only: Mapping[str, Cell] | None = None,
     title: str = "",
+    width: str | float = "single",
 ) -> None:
     """Draw an events table; see :func:`crossfade.plot`."""
     file = Path(path)
-    plots.check_plot_file(file)
+    check_plot_file(file)
     y = y or "cwnd"
     choices = [*STATE, "seq"]
     if y not in choices:
@@ -79,13 +83,14 @@ def plot(
         raise ResultsError(f"column {x}: events are drawn over time_s")
     if not table.rows:
         raise ResultsError("nothing to draw: the table has no rows")
+    table = where(table, only or {})
     names, panels = _panels(table, by, alone=y == "seq")
     if len(panels) > MOST_PANELS:
         raise ResultsError(
             f"nothing to draw: {len(panels)} panels are too many (at most {MOST_PANELS}); take fewer points, "
             f"or say what tells the curves of a panel apart (--by)"
         )
-    with plots.figure(file, height=max(1.0, 0.25 + 0.55 * len(panels))) as drawn:
+    with figure(file, height=max(1.0, 0.25 + 0.55 * len(panels)), width=width) as drawn:
         grid = drawn.subplots(len(panels), 1, sharex=True, squeeze=False)
         for axes, (key, timelines) in zip(grid[:, 0], panels, strict=True):
             if y == "seq":
@@ -95,11 +100,11 @@ def plot(
             if len(panels) > 1:
                 axes.set_title(key, fontsize="medium", loc="left")
         grid[-1, 0].set_xlabel("Time (s)")
-        grid[-1, 0].set_xlim(0.0, max(plots.number(time) for time in table.cells("time_s")) or 1.0)
+        grid[-1, 0].set_xlim(0.0, max(number(time) for time in table.cells("time_s")) or 1.0)
         drawn.supylabel(NAMES[y], fontsize="medium")
         _legend(list(grid[:, 0]))
         if title:
-            drawn.suptitle(plots.typeset(title), fontsize="medium", wrap=True)
+            drawn.suptitle(typeset(title), fontsize="medium", wrap=True)
 
 
 def _panels(
@@ -112,7 +117,7 @@ def _panels(
     """
     names = table.columns[: table.columns.index("time_s")]
     varying = [name for name in names if len(set(table.cells(name))) > 1]
-    curves_by = plots.column_list(by)
+    curves_by = column_list(by)
     if curves_by is None:
         curves_by = [] if alone else varying[-1:]
     for name in curves_by:
@@ -130,7 +135,7 @@ def _panels(
     panels: dict[str, list[Timeline]] = {}
     for timeline in found.values():
         told = [
-            plots.curve_word(name, value)
+            curve_word(name, value)
             for name, value in zip(names, timeline.axes, strict=True)
             if name in varying and name not in curves_by
         ]
@@ -148,8 +153,8 @@ def _draw_state(axes: Axes, timelines: Sequence[Timeline], y: str, told_by: Sequ
     differing = _differing(timelines)
     highest = 0.0
     for index, timeline in enumerate(timelines):
-        color = plots.PALETTE[index % len(plots.PALETTE)]
-        words = [plots.curve_word(name, timeline.axes[i]) for name, i in zip(told_by, differing, strict=True)]
+        color = PALETTE[index % len(PALETTE)]
+        words = [curve_word(name, timeline.axes[i]) for name, i in zip(told_by, differing, strict=True)]
         words += [f"flow {timeline.flow}"] if several_flows else []
         xs, ys = _steps(timeline, y)
         axes.plot(xs, ys, color=color, drawstyle="steps-post", linewidth=0.8, label=", ".join(words) or None)
@@ -190,7 +195,7 @@ def _steps(timeline: Timeline, name: str) -> tuple[list[float], list[float]]:
 def _draw_sequence(axes: Axes, timelines: Sequence[Timeline]) -> None:
     """What is sent, what is sent again, what goes missing, and what is acknowledged."""
     for index, timeline in enumerate(timelines):
-        color = plots.PALETTE[index % len(plots.PALETTE)]
+        color = PALETTE[index % len(PALETTE)]
         first: list[tuple[float, float]] = []
         again: list[tuple[float, float]] = []
         highest = -1.0

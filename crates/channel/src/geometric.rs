@@ -4,20 +4,26 @@ use crossfade_core::Stream;
 use rand::Rng;
 
 /// How many trials fail before the first success, when each succeeds with probability p.
+///
+/// Processes that stay in a state for a geometric time draw such a time, not each step of it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Geometric {
+pub struct Geometric {
     /// 1 / ln(1 - p): minus infinity for p = 0, minus zero for p = 1.
     scale: f64,
 }
 
 impl Geometric {
-    /// `p` is a probability; 0 waits forever, 1 never waits.
-    pub(crate) fn new(p: f64) -> Self {
+    /// `p` 0 waits forever, 1 never waits. The mean is (1 - p) / p.
+    ///
+    /// # Panics
+    /// If `p` is no probability.
+    pub fn new(p: f64) -> Self {
+        assert!((0.0..=1.0).contains(&p), "p = {p:?}: must be between 0 and 1");
         Self { scale: 1.0 / libm::log1p(-p) }
     }
 
     /// One draw of the stream, whatever p is; `u64::MAX` stands for every wait too long to count.
-    pub(crate) fn sample(self, stream: &mut Stream) -> u64 {
+    pub fn sample(self, stream: &mut Stream) -> u64 {
         // P[ln U / ln(1 - p) >= k] = (1 - p)^k. The conversion rounds down and saturates.
         (libm::log(open_uniform(stream)) * self.scale) as u64
     }

@@ -5,6 +5,7 @@
 //! ([`RayleighFading`]). [`MarkovLoss`] runs it. [`SampledRayleigh`] is the fading itself, [`RayleighLoss`]
 //! what is lost below a threshold of it. [`Iid`] has no memory; [`DropList`] loses what one lists, [`TraceLoss`]
 //! what a trace lost.
+//! A process of your own (docs/own-model.md) can draw the time that it stays in a state from [`Geometric`].
 //!
 //! [`MarkovFit`] goes the other way: from recorded losses ([`LossTrace`]) to the chain that describes them, and
 //! says whether one does. [`MarkovView`] is what the analysis may take a channel for.
@@ -28,6 +29,7 @@ mod trace_loss;
 pub use chi_square::ChiSquareTest;
 pub use drop_list::DropList;
 pub use error::ChannelError;
+pub use geometric::Geometric;
 pub use iid::Iid;
 pub use loss::{Clock, LossProcess, Lossless};
 pub use loss_trace::{LossTrace, ParsedTrace, TraceError, TraceFormat};

@@ -203,7 +203,14 @@ impl<P: Deref<Target = Plan>> Schedule<P> {
         let open = self.first_open..self.points.len();
         open.clone()
             .find_map(|slot| self.take_at(slot, 1))
-            .or_else(|| open.into_iter().find_map(|slot| self.take_at(slot, self.jobs)))
+            .or_else(|| open.into_iter().find_map(|slot| self.take_at(slot, self.ahead(slot))))
+    }
+
+    /// How far to look ahead at `slot`: as far as there are workers, or half of what it will probably take,
+    /// where many short runs are handed out together.
+    fn ahead(&self, slot: usize) -> u64 {
+        let work = &self.points[slot];
+        self.jobs.max(work.expected.saturating_sub(work.prefix.len() as u64) / 2)
     }
 
     /// The next run of the point at `slot`, looking `ahead` of the runs whose results are there.

@@ -68,7 +68,7 @@ def compare(
     no_cache: NoCacheOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Say which of two curves is higher, by how much, and where they cross.
+    """Say which curve is higher, by how much, and where two cross.
 
     Differences are taken run by run (all points share their random numbers); a verdict is given where the
     95 % interval of the difference does not contain 0.
@@ -133,7 +133,7 @@ def best(
     no_cache: NoCacheOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Find the best choice at every point of the other axes, and where to switch from one to another.
+    """Find the best choice at every point, and where to change it.
 
     A choice is called best where no other one can be, by the 95 % intervals of the differences run by run;
     otherwise all that cannot be told from it are named.

@@ -38,7 +38,9 @@ def export(
     ] = False,
     plan: PlanOption = None,
 ) -> None:
-    """Write results for other programs: CSV, Parquet (pandas, R, DuckDB), NetCDF (xarray, R) or MATLAB.
+    """Write results as CSV, Parquet, NetCDF or MATLAB.
+
+    CSV is for anything, Parquet for pandas, R or DuckDB, NetCDF for xarray or R.
 
     Parquet, NetCDF and MATLAB take packages: pip install 'crossfade[export]'.
 

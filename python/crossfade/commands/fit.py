@@ -8,11 +8,12 @@ from typing import Annotated
 
 import typer
 
-from crossfade import fitting, plots, terminal
+from crossfade import fitting, terminal
 from crossfade.commands.options import (
     PlotOption,
     whole,
 )
+from crossfade.figurestyle import check_plot_file
 
 
 def fit(
@@ -34,14 +35,14 @@ def fit(
     json: Annotated[bool, typer.Option("--json", help="Print the fit as JSON instead of a table.")] = False,
     plot: PlotOption = None,
 ) -> None:
-    """Fit the two-state Markov channel to a loss trace, and say whether such a chain will do.
+    """Fit the two-state Markov channel to a loss trace, and judge it.
 
     \b
     crossfade fit losses.txt
     crossfade fit lost-numbers.txt --packets 100000 --plot runs.png
     """
     if plot is not None:
-        plots.check_plot_file(plot)
+        check_plot_file(plot)
     found = fitting.fit(trace, format, packets)
     if json:
         print(found.to_json())

@@ -11,6 +11,7 @@ import typer
 
 from crossfade import api, plots, terminal
 from crossfade.errors import Interrupted, ScenarioError
+from crossfade.figurestyle import check_plot_file
 from crossfade.files import check_writable, write_text
 from crossfade.tables import Table
 
@@ -104,7 +105,14 @@ YOption = Annotated[
         "--y", metavar="COLUMN", help="The metric on the figure's y axis, or the ratio of two (A/B)."
     ),
 ]
-LogYOption = Annotated[bool, typer.Option("--log-y", help="Make the figure's y axis logarithmic.")]
+LogYOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--log-y/--linear-y",
+        help="How the figure's y axis runs (default: logarithmic for error rates over decades).",
+        show_default=False,
+    ),
+]
 ByOption = Annotated[
     str | None,
     typer.Option("--by", metavar="COLUMNS", help="What tells the figure's curves apart, by commas."),
@@ -120,13 +128,19 @@ class Outputs:
         if csv not in (None, "-"):
             check_writable(Path(str(csv)))
         if plot is not None:
-            plots.check_plot_file(plot)
+            check_plot_file(plot)
         self._csv = csv
         self._plot = plot
         self.on_stdout = json or csv == "-"
 
     def write(
-        self, table: Table, x: str | None, y: str | None, by: str | None, title: str, log_y: bool = False
+        self,
+        table: Table,
+        x: str | None,
+        y: str | None,
+        by: str | None,
+        title: str,
+        log_y: bool | None = None,
     ) -> None:
         """Write the table, and the figure of it."""
         if self._csv == "-":
@@ -141,7 +155,7 @@ class Outputs:
 
 def read_assignments(option: str, texts: Sequence[str] | None) -> dict[str, Any]:
     """``KEY=VALUE`` each, as keys and values."""
-    return {key: api.parse_value(value) for key, value in _pairs(option, texts)}
+    return {key: api.parse_value(value) for key, value in read_pairs(option, texts)}
 
 
 def read_axes(texts: Sequence[str] | None) -> dict[str, Any]:
@@ -149,11 +163,12 @@ def read_axes(texts: Sequence[str] | None) -> dict[str, Any]:
     # A list in brackets is TOML (its items may be tables); anything else is a range, which the core reads.
     return {
         key: api.parse_value(values) if values.lstrip().startswith("[") else values
-        for key, values in _pairs("--over", texts)
+        for key, values in read_pairs("--over", texts)
     }
 
 
-def _pairs(option: str, texts: Sequence[str] | None) -> Iterator[tuple[str, str]]:
+def read_pairs(option: str, texts: Sequence[str] | None) -> Iterator[tuple[str, str]]:
+    """``KEY=VALUE`` each, as texts."""
     for text in texts or ():
         key, equals, value = text.partition("=")
         if not (key.strip() and equals and value.strip()):

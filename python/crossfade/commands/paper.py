@@ -53,7 +53,7 @@ def paper(
     no_cache: NoCacheOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Compute a figure or table of a paper, or the verdicts on its claims.
+    """Compute a figure or table of a paper, or verdicts on its claims.
 
     \b
     crossfade paper                                      what there is

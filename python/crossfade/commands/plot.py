@@ -9,22 +9,49 @@ from typing import Annotated
 import typer
 
 from crossfade import api
-from crossfade.commands.options import (
-    ByOption,
-    LogYOption,
-    XOption,
-    YOption,
-)
+from crossfade.commands.options import ByOption, LogYOption, PlanOption, XOption, YOption, read_pairs
 
 
 def plot(
     results: Annotated[
-        Path, typer.Argument(metavar="RESULTS", help="A CSV file written by --csv or --events.")
+        Path,
+        typer.Argument(metavar="RESULTS", help="A results file, or a CSV file written by --csv or --events."),
     ],
     x: XOption = None,
     y: YOption = None,
     by: ByOption = None,
-    log_y: LogYOption = False,
+    panels: Annotated[
+        str | None, typer.Option("--panels", metavar="COLUMN", help="A panel for each value of an axis.")
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--where", metavar="COLUMN=VALUE", help="Draw these rows alone. May be given several times."
+        ),
+    ] = None,
+    log_x: Annotated[
+        bool | None,
+        typer.Option(
+            "--log-x/--linear-x",
+            help="How the x axis runs (default: as its values are spaced).",
+            show_default=False,
+        ),
+    ] = None,
+    log_y: LogYOption = None,
+    intervals: Annotated[
+        str, typer.Option("--intervals", metavar="HOW", help="95 % intervals as bars, bands or none.")
+    ] = "bars",
+    width: Annotated[
+        str,
+        typer.Option(
+            "--width", metavar="WIDTH", help="single (3.5 in) or double (7.16 in) column, or millimetres."
+        ),
+    ] = "single",
+    title: Annotated[
+        str | None,
+        typer.Option("--title", metavar="TEXT", help="The title (default: the scenario's; '' for none)."),
+    ] = None,
+    plan: PlanOption = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -32,15 +59,29 @@ def plot(
         ),
     ] = None,
 ) -> None:
-    """Draw a results table: simulation as marks with 95 % intervals. Draw events: the sender over time.
+    """Draw results: simulation as marks with 95 % intervals. Draw events: the sender over time.
 
     \b
-    crossfade run quickstart --csv results.csv
-    crossfade plot results.csv --y timeouts --out timeouts.pdf
-    crossfade run classics/slow-start --events events.csv
+    crossfade plot sweep.sqlite --y goodput_bps --width double --out goodput.pdf
+    crossfade plot sweep.sqlite --panels channel.fd_t --where tcp.variant=reno
+    crossfade plot results.csv --y near.goodput_bps/far.goodput_bps
     crossfade plot events.csv              cwnd and ssthresh
     crossfade plot events.csv --y seq      the time-sequence plot
     """
     file = out or results.with_suffix(".png")
-    api.plot(results, file, x=x, y=y, by=by, log_y=log_y)
+    api.plot(
+        results,
+        file,
+        plan=plan,
+        x=x,
+        y=y,
+        by=by,
+        panels=panels,
+        where=dict(read_pairs("--where", where)),
+        title=title,
+        log_x=log_x,
+        log_y=log_y,
+        intervals=intervals,
+        width=width,
+    )
     print(f"wrote {file}", file=sys.stderr)

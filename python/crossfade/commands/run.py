@@ -52,7 +52,7 @@ def run(
     x: XOption = None,
     y: YOption = None,
     by: ByOption = None,
-    log_y: LogYOption = False,
+    log_y: LogYOption = None,
     events: Annotated[
         Path | None,
         typer.Option(

@@ -63,7 +63,7 @@ def schema() -> None:
 
 
 def explain(key: Annotated[str, typer.Argument(metavar="KEY", help="A dotted key of a scenario.")]) -> None:
-    """Say what a key of a scenario means: type, unit, default, what is allowed.
+    """Say what a key of a scenario means, and what is allowed.
 
     \b
     crossfade explain channel.fd_t

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,6 +26,9 @@ from crossfade.commands.options import (
     stop,
 )
 from crossfade.errors import Interrupted, ScenarioError
+
+if TYPE_CHECKING:
+    from crossfade.cluster import Cluster
 
 # Longer tables are for a file, a figure or a report.
 MOST_LINES = 40
@@ -55,6 +59,15 @@ def sweep(
             help="Do the K-th of N parts, for a batch queue; crossfade merge joins them.",
         ),
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="Have the runs made by the workers of a Dask scheduler: HOST:PORT, a scheduler file "
+            "(.json), or local for a cluster of --jobs processes here.",
+        ),
+    ] = None,
     quiet: QuietOption = False,
 ) -> None:
     """Run a sweep into a results file. The same command once more does only what is missing.
@@ -67,23 +80,27 @@ def sweep(
     crossfade sweep my.toml --over channel.p_e=log:0.001:0.3:25 --precision 1% --out loss.sqlite
     crossfade sweep my.toml --over "tcp.w_max,tcp.dupthresh=[[6,1],[24,3]]" --over methods=analysis,simulation
     crossfade sweep my.toml --shard 2/3
+    crossfade sweep my.toml --cluster 10.0.0.1:8786
     """
     console = terminal.console()
     try:
-        results = sweeps.sweep(
-            scenario,
-            set=read_assignments("--set", set),
-            over=read_axes(over),
-            runs=runs,
-            precision=precision,
-            seed=seed,
-            methods=read_methods(method),
-            out=out,
-            jobs=jobs,
-            shard=None if shard is None else _read_shard(shard),
-            progress=not quiet,
-            say=None if quiet else _say,
-        )
+        with ExitStack() as stack:
+            engine = None if cluster is None else stack.enter_context(_connect(cluster, jobs))
+            results = sweeps.sweep(
+                scenario,
+                set=read_assignments("--set", set),
+                over=read_axes(over),
+                runs=runs,
+                precision=precision,
+                seed=seed,
+                methods=read_methods(method),
+                out=out,
+                jobs=jobs,
+                engine=engine,
+                shard=None if shard is None else _read_shard(shard),
+                progress=not quiet,
+                say=None if quiet else _say,
+            )
     except Interrupted as error:
         terminal.print_some_results(error.results, console, MOST_LINES)
         raise stop(error, kept=True) from None
@@ -102,12 +119,18 @@ def merge(
         Path, typer.Option("--out", metavar="RESULTS", help="The file that has all of them in the end.")
     ],
 ) -> None:
-    """Join results files; plans and runs that several of them have are there once.
+    """Join results files, such as those of shards. What several of them have is there once.
 
     \b
     crossfade merge my-*-of-3.sqlite --out my.sqlite
     """
     sweeps.merge(results, out, say=_say)
+
+
+def _connect(address: str, jobs: int | None) -> Cluster:
+    from crossfade.cluster import Cluster  # takes a while to load
+
+    return Cluster(address, jobs)
 
 
 def _read_shard(text: str) -> sweeps.Shard:

@@ -15,7 +15,9 @@ def verify(
         Path, typer.Argument(metavar="DIR", help="A folder with patterns.json and sends_*.csv(.gz).")
     ],
 ) -> None:
-    """Replay golden traces and compare every row; exit 1 on any difference or where nothing was compared.
+    """Replay golden traces and compare every row.
+
+    The exit code is 1 on any difference, and where nothing was compared.
 
     \b
     crossfade verify golden/ns2

@@ -1,0 +1,407 @@
+"""Runs on a cluster: a scheduler of Dask hands them to its workers, on this machine or on others.
+
+Dask finds a worker for each chunk of runs, and another when that one is lost; the rest is in
+:mod:`crossfade.chunks`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, Future
+from itertools import count
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from crossfade import _crossfade
+from crossfade.chunks import Work, WorkerDiedError
+from crossfade.errors import ClusterError, CrossfadeWarning
+from crossfade.plans import Plan, check_jobs
+from crossfade.rows import Row
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from crossfade._crossfade import PackedRow, Task
+
+T = TypeVar("T")
+
+# How long a scheduler may take to answer, and a first worker to come.
+CONNECT_S = 5.0
+WORKERS_S = 30.0
+# How often a chunk is handed in again that somebody else cancelled, as a restart of all workers does.
+MOST_ATTEMPTS = 5
+# How many plans a worker keeps, for chunks to come.
+MOST_PLANS = 4
+BUILD = (_crossfade.__version__, _crossfade.SOURCE_HASH)
+# How many workers of a local cluster a chunk may cost (of another cluster: its allowed-failures).
+LOCAL_FAILURES = 2
+WORKER = "from crossfade.cluster import serve; serve({address!r}, {folder!r})"
+# How long after the end of a local worker there is another.
+RESTART_S = 0.5
+
+
+class Cluster:
+    """The workers of a Dask cluster, as an engine for sweeps; to be used as a context.
+
+    ``address`` is that of the scheduler (``HOST:PORT``, ``tls://HOST:PORT``), a scheduler file (``.json``),
+    or ``local`` for a cluster of ``jobs`` processes on this machine, one a core where that is None. Workers
+    need the same build of crossfade; they may come and go.
+
+    Raises :class:`ClusterError` where there is no such scheduler, or no worker within 30 s.
+    """
+
+    def __init__(self, address: str, jobs: int | None = None) -> None:
+        check_jobs(jobs)
+        if address != "local" and jobs is not None:
+            raise ClusterError(f"jobs = {jobs}: not with cluster {address}, which has its own workers")
+        self._address = address
+        self._jobs = jobs
+        self._open = contextlib.ExitStack()
+        self.connection: Connection
+
+    @property
+    def workers(self) -> int:
+        """How many runs it makes at once, now."""
+        return sum(self.connection.threads().values())
+
+    def execute(
+        self,
+        plan: Plan,
+        known: Sequence[Row],
+        shard: tuple[int, int],
+        on_rows: Callable[[Sequence[Row]], object],
+        on_progress: Callable[[int, int], object],
+    ) -> bool:
+        """Make the rows of a shard that are not known; says whether it is complete (not after Ctrl-C).
+
+        Raises :class:`ClusterError` where the cluster cannot do it; rows that were handed over stay valid.
+        """
+        try:
+            workers = PlanWorkers(self.connection, plan)
+            Work(plan, known, shard, workers, on_rows, on_progress).finish()
+        except KeyboardInterrupt:
+            return False
+        return True
+
+    def __enter__(self) -> Cluster:
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(_quiet())
+            self.connection = stack.enter_context(Connection(self._address, self._jobs))
+            self.connection.wait_for_workers()
+            self._open = stack.pop_all()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._open.close()
+
+
+# What follows runs on workers.
+
+
+class PlanMissingError(Exception):
+    """A worker has not got the plan of its tasks yet."""
+
+
+# The plans that this worker has, by their ids.
+_plans: dict[str, _crossfade.Plan] = {}
+
+
+def make(
+    build: tuple[str, str], plan: str, source: tuple[str, str, str] | None, tasks: Sequence[Task]
+) -> list[PackedRow]:
+    """The rows of tasks, made by a worker of the same build as the sender's.
+
+    ``plan`` is the id of the plan, ``source`` what to load it from; without that, the worker is to have it.
+    """
+    if build != BUILD:
+        here, there = (f"{version} (sources {sources[:12]})" for version, sources in (BUILD, build))
+        raise ClusterError(f"a worker has crossfade {here}, not {there}: the same must be on both")
+    found = _plans.get(plan)
+    if found is None:
+        if source is None:
+            raise PlanMissingError
+        found = _crossfade.Plan.load(*source)
+        if len(_plans) >= MOST_PLANS:
+            _plans.clear()
+        _plans[plan] = found
+    return found.make(tasks)
+
+
+def serve(address: str, folder: str) -> None:
+    """Be a worker of one thread, as long as standard input is open: as long as its owner lives."""
+    from distributed import Worker
+
+    def end() -> None:
+        sys.stdin.read()
+        shutil.rmtree(folder, ignore_errors=True)
+        os._exit(0)  # whatever run is under way: nobody waits for it
+
+    async def work() -> None:
+        # Runs take little memory; a limit would stop workers where others fill the machine.
+        async with Worker(
+            address, nthreads=1, memory_limit=0, dashboard=False, local_directory=folder
+        ) as worker:
+            await worker.finished()
+
+    logging.disable()
+    warnings.simplefilter("ignore")
+    threading.Thread(target=end, daemon=True).start()
+    asyncio.run(work())
+
+
+# What follows runs where the rows are wanted.
+
+
+class PlanWorkers:
+    """The workers of a cluster with a plan: the :class:`crossfade.chunks.Workers`."""
+
+    def __init__(self, connection: Connection, plan: Plan) -> None:
+        self._connection = connection
+        self._source = (plan.text, plan.name, json.dumps(plan.overrides))
+        self._id = hashlib.sha256(json.dumps(self._source).encode()).hexdigest()
+
+    def threads(self) -> Mapping[str, int]:
+        return self._connection.threads()
+
+    def start(self, tasks: Sequence[Task], worker: str) -> Future[list[PackedRow]]:
+        return self._connection.start(self._make(tasks, worker))
+
+    async def _make(self, tasks: Sequence[Task], worker: str) -> list[PackedRow]:
+        submit = self._connection.submit
+        try:
+            try:
+                # The source travels once to each worker, not with each chunk.
+                return await submit(worker, make, BUILD, self._id, None, tasks)
+            except PlanMissingError:
+                return await submit(worker, make, BUILD, self._id, self._source, tasks)
+        except (ClusterError, WorkerDiedError, asyncio.CancelledError):
+            raise
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            if isinstance(error, ImportError | AttributeError) or "deserializ" in reason:
+                reason = f"crossfade {_crossfade.__version__} must be installed there ({reason})"
+            raise self._connection.error(reason) from None
+
+
+class Connection:
+    """The client of a scheduler. All of Dask's objects live on an event loop in a thread of its own.
+
+    Methods are called from other threads, within the context.
+    """
+
+    def __init__(self, address: str, jobs: int | None) -> None:
+        self._address = address
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._serve(jobs)), name="crossfade-cluster", daemon=True
+        )
+        self._loop: asyncio.AbstractEventLoop
+        self._serving: asyncio.Task[None]
+        self._has_begun = threading.Event()
+        self._opened: Future[Client] = Future()
+        self.client: Client
+        self._numbers = count()
+        self._last_worker_s = 0.0
+        self._has_warned = False
+
+    def wait_for_workers(self) -> None:
+        """Wait for the first worker."""
+        began = time.monotonic()
+        while not self.threads():
+            if time.monotonic() > began + WORKERS_S:
+                raise self.error(f"no worker within {WORKERS_S:.0f} s (dask worker ADDRESS starts one)")
+            time.sleep(0.1)
+
+    def threads(self) -> Mapping[str, int]:
+        """How many threads each worker has, by its address. Warns once they are all gone for long."""
+        found: Mapping[str, int] = self._call(lambda: self.client.nthreads())
+        now = time.monotonic()
+        if found:
+            self._last_worker_s, self._has_warned = now, False
+        elif self._last_worker_s and now > self._last_worker_s + WORKERS_S and not self._has_warned:
+            self._has_warned = True
+            text = f"cluster {self._address}: all workers are gone; waiting for others"
+            warnings.warn(text, CrossfadeWarning, stacklevel=2)
+        return found
+
+    def start(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+        """Run a coroutine on the event loop; to cancel the future cancels it."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    async def submit(self, worker: str, function: Callable[..., T], *arguments: object) -> T:
+        """Call a function on a worker, or on another if that is lost."""
+        from distributed import KilledWorker
+
+        for _ in range(MOST_ATTEMPTS):
+            # Dask takes what stands before the number for the kind of the task.
+            name = f"crossfade-{next(self._numbers)}-{self.client.id}"
+            future = self.client.submit(
+                function, *arguments, key=name, workers=[worker], allow_other_workers=True
+            )
+            try:
+                result: T = await future
+                return result
+            except KilledWorker:
+                raise WorkerDiedError from None
+            except CancelledError:
+                if self.client.status != "running":
+                    raise self._lost() from None
+            finally:
+                future.release()
+        raise self.error("somebody cancels all that it is to do")
+
+    def __enter__(self) -> Connection:
+        self._thread.start()
+        try:
+            self._has_begun.wait()
+            self.client = self._opened.result()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._has_begun.wait()
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._serving.cancel)
+        self._thread.join(CONNECT_S)
+
+    async def _serve(self, jobs: int | None) -> None:
+        self._loop = asyncio.get_running_loop()
+        # Dask drops tasks whose failure does not matter.
+        self._loop.set_exception_handler(lambda loop, context: None)
+        self._serving = asyncio.ensure_future(self._stay_open(jobs))
+        self._has_begun.set()
+        await asyncio.wait([self._serving])
+        if not self._opened.done():
+            self._opened.set_exception(self._serving.exception() or self._lost())
+
+    async def _stay_open(self, jobs: int | None) -> None:
+        async with _client(self._address, jobs) as client:
+            self._opened.set_result(client)
+            await asyncio.Event().wait()
+
+    def _call(self, function: Callable[[], Awaitable[T]]) -> T:
+        async def call() -> T:
+            return await function()
+
+        try:
+            return self.start(call()).result()
+        except (OSError, CancelledError):
+            raise self._lost() from None
+
+    def _lost(self) -> ClusterError:
+        return self.error("lost its scheduler; finished runs are kept, the same command goes on from there")
+
+    def error(self, text: str) -> ClusterError:
+        """The error for something wrong with this cluster."""
+        return ClusterError(f"cluster {self._address}: {text}")
+
+
+@contextlib.asynccontextmanager
+async def _client(address: str, jobs: int | None) -> AsyncIterator[Client]:
+    """A client of the scheduler at ``address``, or of a local one that lasts as long."""
+    from distributed import Client
+
+    async with contextlib.AsyncExitStack() as stack:
+        if address == "local":
+            address = await stack.enter_async_context(_local_scheduler(jobs))
+        else:
+            address = await _find_scheduler(address)
+        client = Client(address, asynchronous=True, set_as_default=False, timeout=CONNECT_S)
+        yield await stack.enter_async_context(client)
+
+
+@contextlib.asynccontextmanager
+async def _local_scheduler(workers: int | None) -> AsyncIterator[str]:
+    """A scheduler in this process and workers in others; gives its address."""
+    from dask.system import CPU_COUNT
+    from distributed import Scheduler
+
+    # Not Dask's LocalCluster: its processes import the script that is running, which then runs once more
+    # unless it is written with that in mind; and it waits seconds for workers that are at work.
+    scheduler = Scheduler(host="127.0.0.1", port=0, dashboard=False, allowed_failures=LOCAL_FAILURES)
+    with tempfile.TemporaryDirectory(prefix="crossfade-", ignore_cleanup_errors=True) as folder:
+        async with scheduler, asyncio.TaskGroup() as group:
+            program = WORKER.format(address=scheduler.address, folder=folder)
+            keeping = [group.create_task(_keep_running(program)) for _ in range(workers or CPU_COUNT)]
+            try:
+                yield scheduler.address
+            finally:
+                for task in keeping:
+                    task.cancel()
+
+
+async def _keep_running(program: str) -> None:
+    """Keep a Python process running: another one whenever it dies."""
+    while True:
+        # In a session of its own a Ctrl-C does not reach it; it would only tell of that at length.
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-P", "-c", program, stdin=subprocess.PIPE, start_new_session=True
+        )
+        try:
+            await process.wait()
+            await asyncio.sleep(RESTART_S)
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+
+
+async def _find_scheduler(address: str) -> str:
+    """The address of a scheduler that answers, from an address or a scheduler file."""
+    from distributed import Security, rpc
+
+    wrong = f"cluster {address}: must be local, HOST:PORT or a scheduler file (.json)"
+    found = address
+    if address.endswith(".json"):
+        try:
+            with open(address, encoding="utf-8") as file:
+                found = str(json.load(file)["address"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            reason = getattr(error, "strerror", None) or "no address in it"
+            raise ClusterError(f"{wrong}: {reason}") from None
+    try:
+        # Before there is a client, which makes much noise where it finds no scheduler.
+        async with rpc(found, connection_args=Security().get_connection_args("client")) as there:
+            identity = await asyncio.wait_for(there.identity(), CONNECT_S)
+    except (ValueError, TypeError) as error:
+        raise ClusterError(f"{wrong}: {error}") from None
+    except OSError:
+        wait = f"within {CONNECT_S:.0f} s"
+        raise ClusterError(f"cluster {address}: no Dask scheduler answers there {wait}") from None
+    if identity["type"] != "Scheduler":
+        raise ClusterError(f"cluster {address}: must be a scheduler, is a {identity['type']}")
+    return found
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Dask's logs and warnings off standard error: they tell at length of what is survived here."""
+    try:
+        import distributed  # noqa: F401  # its loggers come with it
+    except ImportError as error:
+        raise ClusterError(f"a cluster needs Dask ({error}): pip install 'crossfade[cluster]'") from None
+    names = [
+        name
+        for name in logging.Logger.manager.loggerDict
+        if name.partition(".")[0] in ("distributed", "tornado")
+    ]
+    with contextlib.ExitStack() as stack:
+        for logger in map(logging.getLogger, names):
+            stack.callback(logger.setLevel, logger.level)
+            logger.setLevel(logging.CRITICAL + 1)
+        stack.enter_context(warnings.catch_warnings())
+        warnings.filterwarnings("ignore", module=r"(dask|distributed|tornado)\.")
+        yield

@@ -1,0 +1,46 @@
+"""``crossfade report``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crossfade import htmlreport
+from crossfade.commands.options import ByOption, PlanOption, XOption
+
+
+def report(
+    results: Annotated[
+        Path, typer.Argument(metavar="RESULTS", help="A results file, as crossfade sweep writes it.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="The page (default: RESULTS as .html).")
+    ] = None,
+    y: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--y",
+            metavar="METRIC",
+            help="What a figure shows at first, or the ratio of two (A/B). May be given several times.",
+        ),
+    ] = None,
+    x: XOption = None,
+    by: ByOption = None,
+    plan: PlanOption = None,
+) -> None:
+    """Write results as one interactive HTML page.
+
+    It has figures, table, scenario, provenance and warnings, and is a single file that needs no network.
+    Hover over a point for its value, interval and number of runs; zoom, switch curves on and off, choose
+    the metric, sort the table.
+
+    \b
+    crossfade report sweep.sqlite
+    crossfade report sweep.sqlite --y goodput_bps --y rtt_p95_s --out report.html
+    """
+    file = out or results.with_suffix(".html")
+    htmlreport.report(results, file, plan=plan, metrics=y or None, x=x, by=by)
+    print(f"wrote {file}", file=sys.stderr)

@@ -1,0 +1,196 @@
+"""What stands in figures, in words: names of axes and metrics, units, names of curves.
+
+Symbols are spelled as mathtext (``$f_d T$``), which matplotlib sets; :func:`html` makes HTML of them.
+"""
+
+from __future__ import annotations
+
+import html as html_module
+import math
+import re
+from collections.abc import Sequence
+
+from crossfade.quantities import UNITS
+from crossfade.tables import Cell
+
+# What stands on an axis, with its unit, by the last part of the key or column (channel.p_e is p_e).
+NAMES = {
+    "p_e": ("Packet error probability $P_E$", ""),
+    "fd_t": ("Normalised Doppler frequency $f_d T$", ""),
+    "snr_db": ("SNR", "dB"),
+    "mean_snr_db": ("Mean SNR", "dB"),
+    "fading_margin_db": ("Fading margin", "dB"),
+    "mean_burst": ("Mean error burst", "packets"),
+    "w_max": ("Maximum window", "packets"),
+    "dupthresh": ("Fast retransmit threshold $K$", ""),
+    "throughput_sim": ("Throughput", "packets per slot"),
+    "throughput_exact": ("Throughput", "packets per slot"),
+    "throughput_per_slot": ("Throughput", "packets per slot"),
+    "throughput_lower": ("Throughput, lower bound", "packets per slot"),
+    "throughput_upper": ("Throughput, upper bound", "packets per slot"),
+    "energy_per_packet": ("Energy", "transmissions per delivered packet"),
+    "ip_goodput_bps": ("IP goodput", "bit/s"),
+    "completion_time_s": ("Completion time", "s"),
+    "queue_mean_packets": ("Mean queue", "packets"),
+    "queue_drops": ("Packets dropped by the queue", ""),
+    "jain_fairness": ("Jain's index of fairness", ""),
+    "states": ("States of the chain", ""),
+    "variant": ("TCP", ""),
+    "tcp.variant": ("TCP", ""),
+    "access_delay": ("Access delay, one way", ""),
+    "link.queue.limit": ("Queue limit", ""),
+    "link.rate": ("Rate of the link", ""),
+    "reverse.rate": ("Rate of the way back", ""),
+}
+# How the last words of a metric's name tell its unit, or which number of a distribution it is.
+_ENDINGS = {"_bps": "bit/s", "_s": "s", "_db": "dB", "_packets": "packets", "_slots": "slots"}
+_NUMBERS = {"_p50": "median", "_p95": "95th percentile", "_p99": "99th percentile", "_deviation": "deviation"}
+_LONGER = {"rtt": "round-trip time", "ip goodput": "IP goodput", "ecn": "ECN", "one way": "one-way"}
+
+# The units an axis may be counted in, from the largest, so that its numbers are short.
+_READABLE = {"bit/s": ["Gbit/s", "Mbit/s", "kbit/s", "bit/s"], "s": ["s", "ms", "us"]}
+
+# What a curve is called, by its value.
+WORDS = {
+    "old-tahoe": "OldTahoe",
+    "tahoe": "Tahoe",
+    "reno": "Reno",
+    "newreno": "NewReno",
+    "sack": "SACK",
+    "cubic": "CUBIC",
+    "red": "RED",
+    "codel": "CoDel",
+    "fq-codel": "FQ-CoDel",
+    "iid": "i.i.d.",
+    "markov": "Markov",
+    "rayleigh": "Rayleigh",
+}
+# Columns whose numbers need their symbol beside them in the legend.
+SYMBOLS = {
+    "channel": "$f_d T$",
+    "fd_t": "$f_d T$",
+    "w_max": "$W_\\max$",
+    "k": "$K$",
+    "dupthresh": "$K$",
+    "p_e": "$P_E$",
+    "snr_db": "SNR (dB)",
+    "mean_snr_db": "mean SNR (dB)",
+    "drops": "lost",
+    "delayed_ack": "delayed ACK",
+}
+
+# In the order of drawing: what is simulated lies on top.
+METHODS = [
+    "analysis:paper-bounds",
+    "analysis:bounds",
+    "analysis:exact",
+    "formula",
+    "formula:square-root",
+    "simulation",
+]
+METHOD_WORDS = {
+    "analysis:paper-bounds": "bounds as printed",
+    "analysis:bounds": "bounds",
+    "analysis:exact": "exact",
+    "formula": "formula (Padhye)",
+    "formula:square-root": "square-root law",
+    "simulation": "simulation",
+}
+
+
+def metric_name(column: str) -> tuple[str, str]:
+    """What stands on the axis of a metric, and its unit (empty where it has none).
+
+    That of a flow or link says whose it is: ``near.goodput_bps`` is the "Goodput, near" in bit/s.
+    """
+    if "/" in column:
+        above, below = (name.strip() for name in column.split("/", 1))
+        if above.rpartition(".")[2] == below.rpartition(".")[2] and "." in above and "." in below:
+            owners = " / ".join(name.rpartition(".")[0] for name in (above, below))
+            return f"{metric_name(above.rpartition('.')[2])[0]}, {owners}", ""
+        return " / ".join(metric_name(name)[0] for name in (above, below)), ""
+    part, _, last = column.rpartition(".")
+    if last in NAMES:
+        words, unit = NAMES[last]
+    else:
+        words, unit = _spelled(last)
+    return f"{words}, {part}" if part else words, unit
+
+
+def _spelled(name: str) -> tuple[str, str]:
+    """A metric's name as words: ``rtt_p95_s`` is the "Round-trip time, 95th percentile" in s."""
+    unit = next((unit for ending, unit in _ENDINGS.items() if name.endswith(ending)), "")
+    name = name.removesuffix(next((ending for ending in _ENDINGS if name.endswith(ending)), ""))
+    number = next((words for ending, words in _NUMBERS.items() if name.endswith(ending)), "")
+    name = name.removesuffix(next((ending for ending in _NUMBERS if name.endswith(ending)), ""))
+    words = name.removesuffix("_mean").replace("_", " ")
+    for short, long in _LONGER.items():
+        words = re.sub(rf"\b{short}\b", long, words)
+    words = f"mean {words}" if name.endswith("_mean") else words
+    words = words[:1].upper() + words[1:]
+    return f"{words}, {number}" if number else words, unit
+
+
+def axis_name(key: str) -> tuple[str, str]:
+    """What stands on the axis of a scenario's key, and its unit where the key's name tells it."""
+    last = key.rsplit(".", 1)[-1]
+    return NAMES.get(key) or NAMES.get(last) or _spelled(last)
+
+
+def with_unit(words: str, unit: str) -> str:
+    """The label of an axis."""
+    return f"{words} ({'µs' if unit == 'us' else unit})" if unit else words
+
+
+def readable_unit(unit: str, values: Sequence[float]) -> tuple[str, float]:
+    """The unit that makes the largest of the values a short number, and how many of ``unit`` one is."""
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    for candidate in _READABLE.get(unit, []) if largest > 0.0 else []:
+        factor = float(UNITS[candidate][1])
+        if largest >= factor:
+            return candidate, factor
+    return unit, 1.0
+
+
+def curve_word(column: str, value: Cell) -> str:
+    """What a curve is called in the legend, by one column and its value."""
+    last = column.rsplit(".", 1)[-1]
+    symbol = SYMBOLS.get(last, last.replace("_", " "))
+    if isinstance(value, str) and not value[:1].isdigit():
+        # A table of keys is one cell: `markov fd_t=0.01`.
+        return ", ".join(_item(item) for item in re.split(r" (?=[\w.-]+=)", value))
+    # A quantity or a list of numbers is told by its key, as a number is.
+    if isinstance(value, float):
+        return f"{symbol} = {value:.{3 if abs(value) < 1.0 else 6}g}"
+    return f"{symbol} = {'none' if value is None else plain(str(value))}"
+
+
+def _item(item: str) -> str:
+    key, equals, value = item.partition("=")
+    return f"{SYMBOLS.get(key, plain(key))} = {plain(value)}" if equals else WORDS.get(item, plain(item))
+
+
+def plain(text: str) -> str:
+    """Text from outside, in which a dollar does not begin mathematics."""
+    return text.replace("$", "\\$")
+
+
+def typeset(title: str) -> str:
+    """A title from outside, with the symbols that it spells out (f_d T) set as mathematics."""
+    title = plain(title)
+    for spelled, symbol in {"f_d T": "$f_d T$", "W_max": "$W_\\max$", "P_E": "$P_E$"}.items():
+        title = title.replace(spelled, symbol)
+    return title
+
+
+def without_symbols(text: str) -> str:
+    """Text with symbols as plain text, where there can be nothing else."""
+    return html_module.unescape(re.sub(r"<[^>]*>", "", html(text)))
+
+
+def html(text: str) -> str:
+    """Text with symbols as HTML; everything else in it is escaped."""
+    pieces = re.split(r"(?<!\\)\$", html_module.escape(text))
+    for index in range(1, len(pieces), 2):
+        pieces[index] = re.sub(r"_\\?([A-Za-z]+)", r"<sub>\1</sub>", f"<i>{pieces[index]}</i>")
+    return "".join(pieces).replace("\\$", "$")
