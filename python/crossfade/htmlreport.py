@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from crossfade import datasets
-from crossfade.choosing import Choice, choose, has_values, with_ratio
+from crossfade.choosing import Choice, choose, has_values, prepared
 from crossfade.errors import ResultsError
 from crossfade.files import check_writable, write_text
 from crossfade.htmlfigures import figures_data
@@ -94,7 +94,8 @@ def page(source: Source, metrics: Sequence[str] | None, x: str | None, by: str |
     if not table.rows:
         raise ResultsError("nothing to report: no run is finished")
     for name in metrics or []:
-        with_ratio(table, name).cells(name)
+        if name != "throughput_per_slot" and not has_values(prepared(table, name), name):
+            raise ResultsError(f"metric {name}: has no value in these results")
     varies = any(len(set(table.cells(axis))) > 1 for axis in results.axes)
     shown = _interactive(results, table, metrics, x, by) if varies else _point(results)
     title = typeset(results.title or source.description.get("name") or "Results")
@@ -139,7 +140,8 @@ def _interactive(
 ) -> Shown:
     """Figures and table of a sweep."""
     first = metrics[0] if metrics else None
-    choice = choose(with_ratio(table, first), x, first, by)
+    table = prepared(table, first)
+    choice = choose(table, x, first, by)
     shown = list(dict.fromkeys(metrics)) if metrics else _usual_metrics(table, choice)
     data = figures_data(table, choice, list(dict.fromkeys([*shown, *_metrics(results, table)])), shown)
     # Within a script "<" may begin "</script>" or a comment.
@@ -147,7 +149,7 @@ def _interactive(
     embedded = embedded.replace("<", "\\u003c")
     return Shown(
         f"""<noscript><p class="warnings">Figures need JavaScript; the table has the numbers.</p></noscript>
-<div class="controls no-print" id="controls"></div>
+<div class="controls" id="controls"></div>
 <div class="figures">
 {"".join(_figure(data, name) for name in shown)}</div>
 {_table(table, data)}""",
