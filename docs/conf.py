@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import math
 import random
+import sqlite3
 import sys
-from contextlib import redirect_stdout
+from contextlib import chdir, closing, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from sphinx.application import Sphinx
 
@@ -21,6 +23,7 @@ from crossfade.papers import PAPERS, verdict_table
 sys.path.insert(0, str(Path(__file__).parent))
 
 from classics_gallery import make_classics
+from page_examples import run_examples
 
 project = "Crossfade"
 author = "The Crossfade developers"
@@ -35,7 +38,7 @@ autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 
 GALLERY = Path(__file__).parent / "gallery"
-COMMANDS = ["run", "check", "schema", "explain", "verify", "paper", "fit", "plot"]
+COMMANDS = ["run", "sweep", "merge", "check", "schema", "explain", "verify", "paper", "fit", "plot", "export"]
 
 
 def printed(*arguments: str) -> str:
@@ -60,9 +63,11 @@ def make_gallery(_: Sphinx) -> None:
     energy_plot = ["--x", "channel.fading_margin_db", "--plot", str(GALLERY / "tcp-energy.png")]
     printed("run", "tcp-energy", "--quiet", *energy_plot)
     (GALLERY / "energy.csv").write_text(energy().to_csv())
+    make_sweep()
     printed("run", "formulas-against-memory", "--quiet", "--plot", str(GALLERY / "formulas.png"))
     make_fits()
     make_classics(GALLERY)
+    run_examples(Path(__file__).parent / "results.md", GALLERY)
     for key, paper in PAPERS.items():
         for name in paper.FIGURES:
             outputs = ["--csv", str(GALLERY / f"{key}-{name}.csv")]
@@ -73,6 +78,26 @@ def make_gallery(_: Sphinx) -> None:
             path.write_text(rounded(cf.Table.from_csv(path.read_text())))
         claims = verdict_table(cf.claims(key, quick=True))
         (GALLERY / f"{key}-claims.csv").write_text(shown_claims(claims))
+
+
+def make_sweep() -> None:
+    """What a sweep in two shards prints, and what any SQLite program reads from its file."""
+    text = io.StringIO()
+    with TemporaryDirectory() as folder, chdir(folder), redirect_stderr(text):
+        for arguments in (
+            ["sweep", "quickstart", "--shard", "1/2"],
+            ["sweep", "quickstart", "--shard", "2/2"],
+            ["merge", "quickstart-1-of-2.sqlite", "quickstart-2-of-2.sqlite", "--out", "quickstart.sqlite"],
+            ["sweep", "quickstart"],
+        ):
+            text.write(f"$ crossfade {' '.join(arguments)}\n")
+            text.write(printed(*arguments))
+        (GALLERY / "sweep-session.txt").write_text(text.getvalue())
+        with closing(sqlite3.connect("quickstart.sqlite")) as database:
+            tables = database.execute(
+                "SELECT sql FROM sqlite_master WHERE sql LIKE 'CREATE TABLE%' ORDER BY name"
+            )
+            (GALLERY / "sweep-tables.sql").write_text("".join(f"{sql};\n" for (sql,) in tables))
 
 
 ENERGY = """

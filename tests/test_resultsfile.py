@@ -84,6 +84,12 @@ def test_the_tables_are_those_of_the_documentation(tmp_path: Path) -> None:
         assert database.execute("SELECT id, warnings FROM plans").fetchall() == [(plan_id(plan()), "[]")]
 
 
+def test_a_commit_waits_for_the_disk(tmp_path: Path) -> None:
+    with ResultsFile.create(tmp_path / "results.sqlite") as file:
+        full = 2
+        assert file._database.execute("PRAGMA synchronous").fetchone() == (full,)
+
+
 def test_rows_are_on_the_disk_within_a_second_though_no_more_come(tmp_path: Path) -> None:
     path = tmp_path / "results.sqlite"
     with ResultsFile.create(path) as file:

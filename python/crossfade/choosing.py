@@ -72,7 +72,7 @@ def choose(
     along = x if x in axes else usual_x(table, [name for name in axes if name not in told])
     x = x or along
     if y is None:
-        y = next((name for name in USUAL_METRICS if _can_be_drawn(table, name)), None)
+        y = next((name for name in USUAL_METRICS if can_be_drawn(table, name)), None)
         if y is None:
             raise ResultsError(f"nothing to draw: no usual metric; give --y ({table.suggestion()})")
     for name in (x, y):
@@ -85,7 +85,7 @@ def choose(
     return Choice(x, y, curves_by, panels, along, _held(table, others, [*taken, *curves_by]))
 
 
-def _can_be_drawn(table: Table, name: str) -> bool:
+def can_be_drawn(table: Table, name: str) -> bool:
     """Whether a metric has values; bounds are drawn as those of the throughput."""
     of_bounds = name == "throughput_per_slot" and "throughput_upper" in table.columns
     return name in table.columns and has_values(table, "throughput_upper" if of_bounds else name)

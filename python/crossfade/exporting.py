@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 ROWS_AT_ONCE = 100_000
 
 # Words that cannot be names in MATLAB (iskeyword).
-MATLAB_KEYWORDS = frozenset(
+MATLAB_KEYWORDS = (
     "break case catch classdef continue else elseif end for function global if otherwise parfor persistent "
-    "return spmd switch try while".split()  # noqa: SIM905  # a list of words is read more easily so
+    "return spmd switch try while"
 )
 # namelengthmax in MATLAB.
 MATLAB_LONGEST_NAME = 63
@@ -105,8 +105,9 @@ def csv_lines(rows: PlanRows, runs: bool) -> Iterator[str]:
             for run, cells in zip(
                 rows.run[these].tolist(), rows.values[these, columns].tolist(), strict=True
             ):
-                line = csv_line([run, *(None if math.isnan(cell) else cell for cell in cells)])
-                yield f"{before},{line}\n"
+                # As csv_line writes them, which is slow for millions: a number needs no quotes.
+                line = ",".join("" if math.isnan(cell) else repr(cell) for cell in cells)
+                yield f"{before},{run},{line}\n"
 
 
 def _write_csv(rows: PlanRows, runs: bool, path: Path) -> None:
@@ -232,7 +233,7 @@ def matlab_names(names: Iterable[str]) -> dict[str, str]:
     taken = {"about"}
     for name in names:
         short = re.sub(r"[^A-Za-z0-9_]", "_", name)
-        if not re.match("[A-Za-z]", short) or short in MATLAB_KEYWORDS:
+        if not re.match("[A-Za-z]", short) or short in MATLAB_KEYWORDS.split():
             short = f"x_{short}"
         short, count = short[:MATLAB_LONGEST_NAME], 1
         base = short

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from crossfade import datasets
-from crossfade.choosing import Choice, choose, has_values, prepared
+from crossfade.choosing import Choice, can_be_drawn, choose, has_values, prepared
 from crossfade.errors import ResultsError
 from crossfade.files import check_writable, write_text
 from crossfade.htmlfigures import figures_data
@@ -94,7 +94,9 @@ def page(source: Source, metrics: Sequence[str] | None, x: str | None, by: str |
     if not table.rows:
         raise ResultsError("nothing to report: no run is finished")
     for name in metrics or []:
-        if name != "throughput_per_slot" and not has_values(prepared(table, name), name):
+        with_it = prepared(table, name)
+        with_it.cells(name)
+        if not can_be_drawn(with_it, name):
             raise ResultsError(f"metric {name}: has no value in these results")
     varies = any(len(set(table.cells(axis))) > 1 for axis in results.axes)
     shown = _interactive(results, table, metrics, x, by) if varies else _point(results)

@@ -71,6 +71,8 @@ class ResultsFile:
         self._to_write = to_write
         # Held while the connection is in use: the committing thread shares it.
         self._lock = threading.RLock()
+        # Held for moments only, so that no run waits for the disk: it guards what follows.
+        self._waiting_lock = threading.Lock()
         self._waiting: list[Row] = []
         self._timer: threading.Timer | None = None
         self._failure: OutputError | ResultsError | None = None
@@ -120,7 +122,7 @@ class ResultsFile:
 
     def put(self, rows: Iterable[Row]) -> None:
         """Keep rows. They are committed within a second, and by :meth:`close`."""
-        with self._lock:
+        with self._waiting_lock:
             if self._failure is not None:
                 raise self._failure
             self._waiting.extend(rows)
@@ -161,7 +163,7 @@ class ResultsFile:
             return [StoredPlan(id, added, json.loads(text), json.loads(w)) for id, added, text, w in lines]
 
     def plan(self, which: str | int | None = None) -> StoredPlan:
-        """A plan by its number (the oldest is 1), its id or the beginning of that; the last where None."""
+        """A plan by its number (the oldest is 1) or the first six digits of its id; the last where None."""
         plans = self.plans()
         if not plans:
             raise ResultsError(f"{self.path}: there is no plan in it")
@@ -169,8 +171,9 @@ class ResultsFile:
             return plans[-1]
         if str(which).isdecimal() and 1 <= int(which) <= len(plans):
             return plans[int(which) - 1]
-        found = [plan for plan in plans if plan.id.startswith(str(which))]
-        if len(found) == 1 and str(which):
+        is_id = isinstance(which, str) and len(which) >= 6
+        found = [plan for plan in plans if is_id and plan.id.startswith(str(which))]
+        if len(found) == 1:
             return found[0]
         there = ", ".join(f"{number}: {plan.id[:8]}" for number, plan in enumerate(plans, start=1))
         raise ResultsError(f"plan {which}: {'several' if len(found) > 1 else 'not'} in {self.path} ({there})")
@@ -208,14 +211,15 @@ class ResultsFile:
 
     def close(self) -> None:
         """Commit what is waiting and let go of the file."""
-        with self._lock:
+        with self._waiting_lock:
             if self._timer is not None:
                 self._timer.cancel()
+        with self._lock:
             try:
                 with self._using():
                     self._commit()
             finally:
-                self._waiting.clear()
+                self._waiting = []
                 self._database.close()
 
     def __enter__(self) -> ResultsFile:
@@ -239,17 +243,25 @@ class ResultsFile:
             self._database.execute(statement, values)
 
     def _commit(self) -> None:
-        if self._waiting:
-            rowtables.put_rows(self._database, self._waiting)
-            self._waiting.clear()
+        with self._waiting_lock:
+            rows, self._waiting = self._waiting, []
+        if not rows:
+            return
+        try:
+            rowtables.put_rows(self._database, rows)
+        except BaseException:
+            with self._waiting_lock:
+                self._waiting = rows + self._waiting
+            raise
 
     def _commit_in_background(self) -> None:
-        with self._lock:
+        with self._waiting_lock:
             self._timer = None
-            try:
-                with self._using():
-                    self._commit()
-            except (OutputError, ResultsError) as error:
+        try:
+            with self._using():
+                self._commit()
+        except (OutputError, ResultsError) as error:
+            with self._waiting_lock:
                 self._failure = error
 
 

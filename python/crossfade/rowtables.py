@@ -27,22 +27,20 @@ KEYS_PER_QUERY = 500
 # Reading the whole table is quicker than asking for keys where it has less than so many lines for each.
 SCAN_FACTOR = 4
 
-TABLES = [
-    "CREATE TABLE IF NOT EXISTS metric_sets (id INTEGER PRIMARY KEY, names TEXT NOT NULL UNIQUE)",
-    """CREATE TABLE IF NOT EXISTS rows (
-        key BLOB NOT NULL UNIQUE,
-        point BLOB NOT NULL,
-        method TEXT NOT NULL,
-        seed INTEGER NOT NULL,
-        run INTEGER NOT NULL,
-        metric_set INTEGER NOT NULL REFERENCES metric_sets,
-        "values" BLOB NOT NULL,
-        failure TEXT,
-        results_version INTEGER NOT NULL,
-        version TEXT NOT NULL,
-        seconds REAL NOT NULL
-    )""",
-]
+METRIC_SETS = "CREATE TABLE IF NOT EXISTS metric_sets (id INTEGER PRIMARY KEY, names TEXT NOT NULL UNIQUE)"
+ROWS = """CREATE TABLE IF NOT EXISTS rows (
+    key BLOB NOT NULL UNIQUE,
+    point BLOB NOT NULL,
+    method TEXT NOT NULL,
+    seed INTEGER NOT NULL,
+    run INTEGER NOT NULL,
+    metric_set INTEGER NOT NULL REFERENCES metric_sets,
+    "values" BLOB NOT NULL,
+    failure TEXT,
+    results_version INTEGER NOT NULL,
+    version TEXT NOT NULL,
+    seconds REAL NOT NULL
+)"""
 COLUMNS = 'key, point, method, seed, run, metric_set, "values", failure, results_version, version, seconds'
 INSERT_INTO_ROWS = "INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
@@ -91,7 +89,7 @@ def transaction(database: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterat
 
 def create_tables(database: sqlite3.Connection) -> None:
     """Make the tables where they are not there."""
-    for statement in TABLES:
+    for statement in (METRIC_SETS, ROWS):
         database.execute(statement)
 
 

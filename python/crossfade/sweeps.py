@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from crossfade import _crossfade, plans
-from crossfade.errors import CrossfadeError, Interrupted, ScenarioError
+from crossfade.errors import Interrupted, ScenarioError
 from crossfade.pilot import cpu_seconds, duration, make_pilot
 from crossfade.plans import Plan, Scenario, Values, translated_errors
 from crossfade.progress import ProgressBar
@@ -144,6 +144,8 @@ def sweep(
             raise Interrupted(results)
     if made := len(rows) - known:
         say(f"wrote {path}: {_count(made, 'run')} in {duration(time.monotonic() - began)}")
+    if complete:
+        say(f"crossfade plot, report and export read {path}")
     return results
 
 
@@ -165,7 +167,7 @@ def merge(files: Sequence[str | PathLike[str]], out: str | PathLike[str], *, say
             new = file.merge(files)
             for stored in file.plans():
                 say(_state(file, stored))
-    except CrossfadeError:
+    except BaseException:
         if not existed:
             out.unlink(missing_ok=True)
         raise

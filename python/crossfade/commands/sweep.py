@@ -59,8 +59,8 @@ def sweep(
 ) -> None:
     """Run a sweep into a results file. The same command once more does only what is missing.
 
-    Nothing that is finished is lost when it is stopped, by Ctrl-C, kill or power loss. Several processes may
-    fill one file, best each with a shard of its own.
+    What is finished stays when it is stopped by Ctrl-C, kill or power loss (up to the last second). Several
+    processes may fill one file, best each with a shard of its own.
 
     \b
     crossfade sweep quickstart --over tcp.w_max=6,24
