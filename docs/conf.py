@@ -23,6 +23,7 @@ from crossfade.papers import PAPERS, verdict_table
 sys.path.insert(0, str(Path(__file__).parent))
 
 from classics_gallery import make_classics
+from page_commands import run_commands
 from page_examples import run_examples
 
 project = "Crossfade"
@@ -38,7 +39,12 @@ autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 
 GALLERY = Path(__file__).parent / "gallery"
-COMMANDS = ["run", "sweep", "merge", "check", "schema", "explain", "verify", "paper", "fit", "plot", "export"]
+# Pages that stand beside those of the documentation; Sphinx wants the folder before anything is built.
+PAGES = GALLERY / "pages"
+PAGES.mkdir(parents=True, exist_ok=True)
+html_extra_path = [str(PAGES)]
+COMMANDS = ["run", "sweep", "merge", "check", "schema", "explain", "verify", "paper", "fit"]
+COMMANDS += ["plot", "report", "export"]
 
 
 def printed(*arguments: str) -> str:
@@ -68,6 +74,7 @@ def make_gallery(_: Sphinx) -> None:
     make_fits()
     make_classics(GALLERY)
     run_examples(Path(__file__).parent / "results.md", GALLERY)
+    run_commands(Path(__file__).parent / "figures.md", GALLERY)
     for key, paper in PAPERS.items():
         for name in paper.FIGURES:
             outputs = ["--csv", str(GALLERY / f"{key}-{name}.csv")]
