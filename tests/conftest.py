@@ -11,9 +11,14 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from crossfade.cli import main
 from crossfade.rows import Row
+
+# Speed is measured in benchmarks, never in tests.
+settings.register_profile("crossfade", deadline=None)
+settings.load_profile("crossfade")
 
 SMALL = """\
 schema = 1

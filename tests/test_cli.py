@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -16,7 +17,7 @@ import crossfade as cf
 from crossfade.files import SCENARIOS, shipped_scenarios
 from tests.conftest import Cli
 
-COMMANDS = ["run", "check", "schema", "explain", "verify", "paper", "plot"]
+COMMANDS = ["run", "compare", "best", "check", "schema", "explain", "verify", "paper", "plot"]
 
 
 def crossfade(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
@@ -43,8 +44,12 @@ def test_the_examples_of_the_help_are_right(
     examples = []
     for command in ["", *COMMANDS]:
         text = cli(*command.split(), "--help").out
-        lines = [line.split("   ")[0].split() for line in (line.strip() for line in text.splitlines())]
-        examples += [line[1:] for line in lines if line[:1] == ["crossfade"] and "COMMAND" not in line]
+        lines = [line.strip().split("   ")[0] for line in text.splitlines()]
+        examples += [
+            shlex.split(line)[1:] for line in lines if line.startswith("crossfade ") and "COMMAND" not in line
+        ]
+    over = {"tcp.variant": ["tahoe", "reno"], "tcp.w_max": [6, 24], "channel.p_e": [0.01, 0.1]}
+    cf.sweep("my.toml", over=over, runs=2, out="results.sqlite")
     # verify has no traces here; the claims are a minute's work and have a test of their own.
     skipped = [["verify", "golden/ns2"], ["paper", "tcp-markov"]]
     assert all(example in examples for example in skipped)
@@ -56,6 +61,8 @@ def test_the_examples_of_the_help_are_right(
         if words[0] in ("run", "paper") and len(words) > 1:
             words = [*words, "--set", "run.duration=3000 slots", "--runs", "2"]
             words = [word for word in words if word not in ("--precision", "1%")]
+        if words[0] in ("compare", "best") and words[1] != "results.sqlite":
+            words = [*words, "--runs", "2"]
         outcome = cli(*words)
         assert outcome.code == 0, (words, outcome.err)
 

@@ -8,8 +8,14 @@ import pytest
 from scipy import stats
 
 import crossfade as cf
-from crossfade.intervals import mean_and_interval, student_quantile
+from crossfade.intervals import student_quantile
+from crossfade.paired import Sample
 from tests.conftest import SMALL
+
+
+def mean_and_interval(values: list[float]) -> tuple[float, float | None]:
+    sample = Sample(dict(enumerate(values)))
+    return sample.mean, sample.ci95()
 
 
 @pytest.mark.parametrize("degrees", [*range(1, 40), 99, 100, 999])

@@ -21,6 +21,8 @@ from crossfade.api import (
     schema,
     verify,
 )
+from crossfade.best import Best, best
+from crossfade.comparing import Comparison, compare, crossings
 from crossfade.datasets import load_results, open_results
 from crossfade.errors import (
     CrossfadeError,
@@ -43,7 +45,9 @@ from crossfade.threshold import threshold
 
 __all__ = [
     "RESULTS_VERSION",
+    "Best",
     "Check",
+    "Comparison",
     "CrossfadeError",
     "CrossfadeWarning",
     "Estimate",
@@ -60,8 +64,11 @@ __all__ = [
     "TraceError",
     "Verdict",
     "__version__",
+    "best",
     "check",
     "claims",
+    "compare",
+    "crossings",
     "events",
     "explain",
     "export",

@@ -18,7 +18,7 @@ from typing import Annotated, TextIO
 import typer
 
 from crossfade import __version__, terminal
-from crossfade.commands import export, fit, paper, plot, report, run, scenarios, sweep, verify
+from crossfade.commands import compare, export, fit, paper, plot, report, run, scenarios, sweep, verify
 from crossfade.errors import CrossfadeError, CrossfadeWarning
 
 app = typer.Typer(
@@ -55,6 +55,8 @@ for command in (
     run.run,
     sweep.sweep,
     sweep.merge,
+    compare.compare,
+    compare.best,
     export.export,
     scenarios.check,
     scenarios.schema,

@@ -21,7 +21,7 @@ from crossfade.errors import ResultsError
 from crossfade.files import check_writable, write_text
 from crossfade.htmlfigures import figures_data
 from crossfade.results import Results
-from crossfade.resultsfile import ResultsFile, is_results_file
+from crossfade.resultsfile import is_results_file
 from crossfade.tables import Cell, Table
 from crossfade.wording import METHOD_WORDS, axis_name, html, metric_name, typeset, with_unit, without_symbols
 
@@ -83,9 +83,10 @@ def read_source(results: Results | str | PathLike[str], plan: int | str | None) 
         return Source(results, {}, "")
     if not is_results_file(results) and Path(results).is_file():
         raise ResultsError(f"{results}: not a results file (crossfade sweep writes them)")
-    with ResultsFile.open(results) as file:
-        stored = file.plan(plan)
-    return Source(datasets.load_results(results, stored.id), stored.description, stored.id)
+    from crossfade.planresults import results_of  # here: it needs numpy, which takes a while
+
+    rows = datasets.read_plan(results, plan)
+    return Source(results_of(rows), rows.plan.description, rows.plan.id)
 
 
 def page(source: Source, metrics: Sequence[str] | None, x: str | None, by: str | Sequence[str] | None) -> str:

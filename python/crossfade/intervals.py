@@ -1,23 +1,12 @@
-"""The Student interval of a mean, for differences that the core does not know of."""
+"""Quantiles of Student's distribution, for intervals that the core does not know of."""
 
 from __future__ import annotations
 
 import math
-import statistics
-from collections.abc import Sequence
+from functools import lru_cache
 
 
-def mean_and_interval(values: Sequence[float]) -> tuple[float, float | None]:
-    """The mean of independent values and the half-width of its two-sided 95 % Student interval.
-
-    The half-width is None where there are not two values.
-    """
-    mean = statistics.fmean(values)
-    if len(values) < 2:
-        return mean, None
-    return mean, student_quantile(len(values) - 1) * statistics.stdev(values, mean) / math.sqrt(len(values))
-
-
+@lru_cache(maxsize=1024)
 def student_quantile(degrees: int, coverage: float = 0.95) -> float:
     """The t that Student's distribution exceeds in absolute value with probability 1 - ``coverage``."""
     low, high = 0.0, 1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -15,6 +16,8 @@ from crossfade.results import Point, Results, format_estimate, label
 from crossfade.tables import Cell, Table
 
 if TYPE_CHECKING:
+    from crossfade.best import Best
+    from crossfade.comparing import Comparison
     from crossfade.fitting import MarkovFit
     from crossfade.papers import Paper, Verdict
 
@@ -49,6 +52,7 @@ LINK_METRICS = [
 WIDTH_WITHOUT_TERMINAL = 160
 
 VERDICT_STYLES = {"holds": "green", "holds partly": "yellow", "does not hold": "red", "undecided": "dim"}
+CHOICE_STYLES = {"best": "green", "higher": "green", "lower": "red", "no feasible choice": "red"}
 
 
 def console(stderr: bool = False) -> Console:
@@ -144,9 +148,7 @@ def _point(results: Results) -> Grid:
 
 def _sweep(results: Results, metrics: Sequence[str]) -> Grid:
     grid = _grid()
-    short = [axis.rsplit(".", 1)[-1] for axis in results.axes]
-    for axis, name in zip(results.axes, short, strict=True):
-        grid.add_column(name if short.count(name) == 1 else axis, no_wrap=True)
+    _add_columns(grid, results.axes)
     if several := len(results.methods) > 1:
         grid.add_column("method", no_wrap=True)
     for name in ("runs", *metrics):
@@ -231,6 +233,95 @@ def print_fit(fit: MarkovFit, to: Console) -> None:
             )
     to.print(grid)
     to.print(Text(fit.explanation), soft_wrap=True)
+
+
+def print_comparison(found: Comparison, to: Console) -> None:
+    """The pairs under every condition, and where their curves cross or touch along each axis."""
+    grid = _grid()
+    _add_columns(grid, found.conditions)
+    _add_columns(grid, ["first", "second"])
+    grid.add_column("difference", justify="right", no_wrap=True)
+    grid.add_column("the first is")
+    for pair in found.pairs:
+        cells = [_axis_cell(cell) for cell in pair.condition.values()]
+        difference = format_estimate(pair.difference, pair.ci95)
+        grid.add_row(*cells, pair.first, pair.second, difference, _styled(pair.verdict))
+    _print(to, _title(_metric(found.metric, found.unit), "first less second, paired, mean ± 95 %"), grid)
+    for axis, crossings in groupby(found.crossings, lambda at: (at.axis, at.unit, tuple(at.condition))):
+        grid = _grid()
+        _add_columns(grid, [*axis[2], "first", "second", "cross at", "not told apart", "before", "after"])
+        for at in crossings:
+            place, crossing = [_axis_cell(cell) for cell in at.condition.values()], at.crossing
+            x = "-" if crossing.x is None else f"{crossing.x:.4g}"
+            sides = (crossing.before or "-", crossing.after or "-")
+            grid.add_row(*place, at.first, at.second, x, _between(crossing.low, crossing.high), *sides)
+        _print(to, f"Along {_metric(axis[0], axis[1])}", grid)
+
+
+def print_best(found: Best, to: Console) -> None:
+    """The choice under every condition, and where to change it along each axis."""
+    goal = found.goal
+    grid = _grid()
+    _add_columns(grid, [*found.conditions, *found.choose])
+    for name in (goal.metric, "ahead by", "of"):
+        grid.add_column(name, justify="left" if name == "of" else "right", no_wrap=True)
+    grid.add_column("verdict")
+    for at in found.decisions:
+        cells = [_axis_cell(cell) for cell in [*at.condition.values(), *_chosen(at.choice, found.choose)]]
+        estimates = [format_estimate(at.value, at.ci95), format_estimate(at.margin, at.margin_ci95)]
+        verdict = _styled(at.verdict)
+        doubts = {"too close to call": at.rivals, "constraint uncertain": [*at.uncertain, *at.rivals]}
+        if words := "; ".join(doubts.get(at.verdict, at.uncertain)):
+            verdict.append(f": {words}")
+        grid.add_row(*cells, *estimates, at.runner_up or "-", verdict)
+    limits = [str(limit) for limit in goal.constraints]
+    aim = " subject to ".join(
+        [
+            f"{'lowest' if goal.lowest else 'highest'} {_metric(goal.metric, found.unit)}",
+            *filter(None, [", ".join(limits)]),
+        ]
+    )
+    _print(to, _title(aim, f"{found.method}, mean ± 95 %"), grid)
+
+
+def print_switching(found: Best, to: Console) -> None:
+    """What to use where, along each axis."""
+    for axis, ranges in groupby(found.ranges, lambda at: (at.axis, at.unit, tuple(at.condition))):
+        grid = _grid()
+        _add_columns(grid, [*axis[2], "from", "to", *found.choose, "change between", "because of"])
+        for at in ranges:
+            cells = [_axis_cell(cell) for cell in at.condition.values()]
+            ends = [f"{at.start:.4g}", f"{at.end:.4g}"]
+            change = _between(at.end_low, at.end_high) if at.because else "-"
+            chosen = [_axis_cell(cell) for cell in _chosen(at.choice, found.choose)]
+            grid.add_row(*cells, *ends, *chosen, change, at.because or "-")
+        _print(to, f"Along {_metric(axis[0], axis[1])}", grid)
+
+
+def _chosen(choice: dict[str, Cell] | None, keys: Sequence[str]) -> list[Cell]:
+    return ["none"] * len(keys) if choice is None else list(choice.values())
+
+
+def _between(low: float | None, high: float | None) -> str:
+    """A range, which may go on to the end of its axis."""
+    if low is None or high is None:
+        return "everywhere" if low == high else f"up to {high:.4g}" if low is None else f"from {low:.4g} on"
+    return f"{low:.4g} to {high:.4g}"
+
+
+def _metric(name: str, unit: str) -> str:
+    return f"{name} in {unit}" if unit not in ("", "1") else name
+
+
+def _styled(verdict: str) -> Text:
+    return Text(verdict, CHOICE_STYLES.get(verdict, ""))
+
+
+def _add_columns(grid: Grid, names: Sequence[str]) -> None:
+    """Columns by the last part of their key, where that tells them apart."""
+    short = [name.rsplit(".", 1)[-1] for name in names]
+    for full, name in zip(names, short, strict=True):
+        grid.add_column(name if short.count(name) == 1 else full, no_wrap=True)
 
 
 def print_warnings(warnings: Sequence[str], to: Console) -> None:

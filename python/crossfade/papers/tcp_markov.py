@@ -13,10 +13,9 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from crossfade import api
+from crossfade import api, paired
 from crossfade.errors import Interrupted, ScenarioError
 from crossfade.files import SCENARIOS
-from crossfade.intervals import mean_and_interval, student_quantile
 from crossfade.papers import verdicts
 from crossfade.papers.options import Options
 from crossfade.papers.verdicts import Curve, Outcome, Sample, Verdict
@@ -255,14 +254,12 @@ def _contained(figure: str, together: int, options: Options) -> list[Outcome]:
     both = zip(*(results.by_method(method).points for method in methods), strict=True)
     for bounds, simulated in both:
         lower, upper = (bounds.value(name) for name in ("throughput_lower", "throughput_upper"))
-        runs = simulated.samples("throughput_per_slot")
-        value, ci95 = mean_and_interval(runs)
+        throughput = paired.Sample.of(simulated, "throughput_per_slot")
+        value, ci95 = throughput.mean, throughput.ci95()
         if ci95 is None:
             outcomes.append(Outcome(_place(simulated), value, None, None, -math.inf))
             continue
-        degrees = len(runs) - 1
-        wider = student_quantile(degrees, 1.0 - 0.05 / together) / student_quantile(degrees)
-        slack = min(value - lower, upper - value) + wider * ci95
+        slack = min(value - lower, upper - value) + throughput.half_width(paired.each_of(together))
         outcomes.append(Outcome(_place(simulated), value, ci95, slack >= 0.0, slack))
     return outcomes
 

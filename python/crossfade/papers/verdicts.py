@@ -11,10 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import reduce
+from operator import add
 from typing import Any, Literal
 
-from crossfade.intervals import mean_and_interval
+from crossfade import paired
 from crossfade.results import format_estimate
 from crossfade.tables import Cell, Table
 
@@ -31,10 +32,10 @@ class Sample:
     runs: Sequence[float]
     is_exact: bool = False
 
-    def estimate(self) -> tuple[float, float]:
-        """The throughput and its interval: none where it is exact, without end from a single run."""
-        value, ci95 = mean_and_interval(self.runs)
-        return value, 0.0 if self.is_exact else math.inf if ci95 is None else ci95
+    @property
+    def throughput(self) -> paired.Sample:
+        """The throughput by run."""
+        return paired.Sample(dict(enumerate(self.runs)), self.is_exact)
 
 
 @dataclass(frozen=True)
@@ -168,12 +169,11 @@ def crossing_ratio(
 ) -> list[Outcome]:
     """The P_E at which one curve falls to a level, over that of another, lies in a range.
 
-    The interval is that of both curves moved by their own intervals, one up and the other down.
+    The interval is the ratio of the ends of theirs that are furthest apart.
     """
-    low, value, high = (
-        _crossing(samples, first, level, shift) / _crossing(samples, second, level, -shift)
-        for shift in (-1, 0, 1)
-    )
+    above, below = (_fall(samples, curve, level) for curve in (first, second))
+    value = above[1] / below[1]
+    low, high = above[0] / below[2], above[2] / below[0]
     inside = between[0] <= low and high <= between[1]
     outside = high < between[0] or low > between[1]
     slack = min(math.log(low / between[0]), math.log(between[1] / high))
@@ -189,40 +189,32 @@ def _differences(
     The difference is taken run by run: a run has the same random numbers at every point, so that what the
     channel did to both cancels, and the interval is that of the differences.
     """
-    terms = [(1.0, _curve(samples, curve)) for curve in plus] + [
-        (-1.0, _curve(samples, curve)) for curve in minus
-    ]
+    curves = [_curve(samples, curve) for curve in [*plus, *minus]]
     differences = []
-    for points in zip(*(points for _, points in terms), strict=True):
+    for points in zip(*curves, strict=True):
         x = points[0].p_e
         if any(point.p_e != x for point in points):
             raise ValueError("curves of a check lie at different P_E")
         if p_e[0] <= x <= p_e[1]:
-            signs = [sign for sign, _ in terms]
-            runs = [
-                sum(sign * run for sign, run in zip(signs, together, strict=True))
-                for together in zip(*(point.runs for point in points), strict=True)
-            ]
-            # A difference of exact values is one; a difference in a single run says nothing.
-            exact = all(point.is_exact for point in points)
-            value, ci95 = Sample({}, x, runs, exact).estimate()
-            differences.append((_where(x, [*plus, *minus]), value, ci95))
+            throughputs = [point.throughput for point in points]
+            difference = reduce(add, throughputs[: len(plus)]) - reduce(add, throughputs[len(plus) :])
+            differences.append((_where(x, [*plus, *minus]), difference.mean, difference.half_width()))
     if not differences:
         raise ValueError(f"no point of the curves has a P_E in {p_e}")
     return differences
 
 
-def _crossing(samples: Sequence[Sample], curve: Curve, level: float, shift: int) -> float:
-    """Where a falling curve (shifted by its intervals) crosses a level, on straight lines over log P_E."""
-    places = []
-    for point in _curve(samples, curve):
-        value, ci95 = point.estimate()
-        moved = value + shift * ci95 if shift else value
-        places.append((math.log(point.p_e), moved))
-    for (x0, y0), (x1, y1) in pairwise(places):
-        if y0 >= level > y1:
-            return math.exp(x0 + (y0 - level) / (y0 - y1) * (x1 - x0))
-    return math.nan
+def _fall(samples: Sequence[Sample], curve: Curve, level: float) -> tuple[float, float, float]:
+    """Where a curve first falls below a level, between the ends of the interval; NaN where it does not."""
+    points = _curve(samples, curve)
+    over = paired.Curve(
+        [point.p_e for point in points], [point.throughput - level for point in points], log=True
+    )
+    for crossing in over.crossings:
+        if crossing.x is not None and crossing.before != "lower" and crossing.after != "higher":
+            low, high = (math.nan if end is None else end for end in (crossing.low, crossing.high))
+            return low, crossing.x, high
+    return math.nan, math.nan, math.nan
 
 
 def _curve(samples: Sequence[Sample], curve: Curve) -> list[Sample]:
