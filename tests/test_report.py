@@ -198,6 +198,21 @@ def test_bounds_are_both_there(tmp_path: Path) -> None:
     assert (tmp_path / "bounds.svg").read_text().count('id="FillBetween') == 2
 
 
+def test_curves_are_compared(results_file: Path, tmp_path: Path) -> None:
+    cf.report(results_file, tmp_path / "page.html", metrics=["goodput_bps"])
+    text = (tmp_path / "page.html").read_text()
+    found = cf.compare(cf.load_results(results_file), "tcp.variant", metric="goodput_bps")
+    assert f"All {len(found.pairs)} differences" in text
+    for pair in found.pairs:
+        half = None if pair.ci95 is None else pair.ci95 / 1e6
+        cells = [format_estimate(pair.difference / 1e6, half), pair.verdict]
+        assert f'<td class="number">{cells[0]}</td><td>{cells[1]}</td>' in text
+    assert ("Where curves cross" in text) is bool(found.crossings)
+    # Curves that are one have nothing to compare.
+    cf.report(results_file, tmp_path / "page.html", x="tcp.variant", by=[])
+    assert "comparisons" not in (tmp_path / "page.html").read_text()
+
+
 def test_a_single_point_has_a_table(small: Path, tmp_path: Path) -> None:
     cf.report(cf.run(small), tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
@@ -258,9 +273,9 @@ const select = document.querySelector(".metric");
 select.value = "timeouts";
 select.dispatchEvent(new Event("change"));
 seen.title = drawing.layout.yaxis.title.text;
-const heads = [...document.querySelectorAll("thead th")];
+const heads = [...document.querySelectorAll("#rows thead th")];
 const head = heads.findIndex((th) => th.textContent === "Timeouts");
-const column = (at) => [...document.querySelectorAll("tbody tr")].map((row) => row.cells[at].textContent);
+const column = (at) => [...document.querySelectorAll("#rows tbody tr")].map((row) => row.cells[at].textContent);
 seen.column = column(head);
 heads[1].querySelector("button").click();
 heads[1].querySelector("button").click();

@@ -200,22 +200,22 @@
     const head = document.querySelector(`th[data-figure="${at}"]`);
     head.querySelector("button").innerHTML = metric.label;
     head.removeAttribute("aria-sort");
-    for (const row of all("tbody tr")) row.cells[head.cellIndex].textContent = metric.texts[Number(row.dataset.row)];
+    for (const row of all("#rows tbody tr")) row.cells[head.cellIndex].textContent = metric.texts[Number(row.dataset.row)];
   }
 
   function sortBy(head) {
     const up = head.getAttribute("aria-sort") !== "ascending";
-    all("thead th").forEach((other) => other.removeAttribute("aria-sort"));
+    all("#rows thead th").forEach((other) => other.removeAttribute("aria-sort"));
     head.setAttribute("aria-sort", up ? "ascending" : "descending");
     const metric = head.dataset.figure && data.metrics[figures[Number(head.dataset.figure)].querySelector(".metric").value];
     const cells = metric ? metric.values : data.axes[head.dataset.axis] ?? data[head.dataset.column];
     const order = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true }));
-    const rows = all("tbody tr").sort((one, other) => {
+    const rows = all("#rows tbody tr").sort((one, other) => {
       const [a, b] = [cells[Number(one.dataset.row)], cells[Number(other.dataset.row)]];
       if (a === null || b === null) return (a === null) - (b === null); // what is undefined comes last
       return (up ? 1 : -1) * order(a, b);
     });
-    document.querySelector("tbody").append(...rows);
+    document.querySelector("#rows tbody").append(...rows);
   }
 
   function csv() {
@@ -252,7 +252,7 @@
       drawAll();
     }),
   );
-  all("thead button").forEach((button) => button.addEventListener("click", () => sortBy(button.closest("th"))));
+  all("#rows thead button").forEach((button) => button.addEventListener("click", () => sortBy(button.closest("th"))));
   document.querySelector(".csv").addEventListener("click", () => {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([csv()], { type: "text/csv" }));
