@@ -192,7 +192,8 @@ pub(crate) enum Occupancy {
 /// A link of a path with its place in the queue of events.
 pub(crate) struct PathLink<K> {
     link: K,
-    occupancy: Occupancy,
+    /// Asked for at the end only: apart from what every packet touches.
+    occupancy: Box<Occupancy>,
     /// The event that counts; others still in the queue are ignored. [`SimTime::MAX`] if there is none.
     event_at: SimTime,
 }
@@ -204,7 +205,7 @@ impl<K: PathLinkKind> PathLink<K> {
             AnyLinkConfig::Arq(config) => Occupancy::Frames(config.frame_time()),
             AnyLinkConfig::Trace(config) => Occupancy::Schedule(config.schedule.clone()),
         };
-        Ok(Self { occupancy, link: K::build(config)?, event_at: SimTime::MAX })
+        Ok(Self { occupancy: Box::new(occupancy), link: K::build(config)?, event_at: SimTime::MAX })
     }
 
     #[inline]
