@@ -185,15 +185,15 @@ class _Wanted:
         # What is solved has no randomness: its one row serves every seed.
         asked = np.where(self._solved[method], run == 0, (run < self._runs) & (integers(seeds) == self._seed))
         asked &= (first >= 0) & (method >= 0)
-        for number in np.unique(metric_set[asked]).tolist():
-            names = names_of(sets.get(number, ""))
+        for number in sets.keys() & set(metric_set[asked].tolist()):
+            names = names_of(sets[number])
             # A line without a value for each name was torn by a disk, and counts as one that is not there.
             at = np.flatnonzero(asked & (metric_set == number) & (size == 8 * len(names)))
             group = (first + method)[at]
             values = np.frombuffer(b"".join([blobs[i] for i in at.tolist()]), dtype="<f8")
             values = values.reshape(len(at), len(names))
             told = zip(group.tolist(), at.tolist(), strict=True) if any(failures) else ()
-            why = {number: failures[i] for number, i in told if failures[i] is not None}
+            why = {of: failures[i] for of, i in told if failures[i] is not None}
             rows = [self._row(lines[i], sets[number]) for i in at.tolist()] if of_rows else []
             yield _Chunk(names, group, run[at], values, why, rows)
 

@@ -171,8 +171,8 @@ class ResultsFile:
             return plans[-1]
         if str(which).isdecimal() and 1 <= int(which) <= len(plans):
             return plans[int(which) - 1]
-        is_id = isinstance(which, str) and len(which) >= 6
-        found = [plan for plan in plans if is_id and plan.id.startswith(str(which))]
+        text = str(which)
+        found = [plan for plan in plans if plan.id == text or (len(text) >= 6 and plan.id.startswith(text))]
         if len(found) == 1:
             return found[0]
         there = ", ".join(f"{number}: {plan.id[:8]}" for number, plan in enumerate(plans, start=1))

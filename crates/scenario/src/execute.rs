@@ -316,10 +316,10 @@ mod tests {
 
     #[test]
     fn a_precision_out_of_reach_ends_at_max_runs_with_a_warning() {
-        let plan = plan(json!({ "precision": 1e-6, "set": [["run.max_runs", 12]] }));
+        let plan = plan(json!({ "precision": 1e-6, "set": [["run.max_runs", 22]] }));
         let results = summarise(&plan, &rows(&plan, &[], 3));
-        assert!(results.iter().all(|result| result.runs == 12));
-        assert!(results[0].warnings[0].contains("within 12 runs"), "{:?}", results[0].warnings);
+        assert!(results.iter().all(|result| result.runs == 22));
+        assert!(results[0].warnings[0].contains("within 22 runs"), "{:?}", results[0].warnings);
     }
 
     #[test]

@@ -156,13 +156,13 @@ pub struct Run {
     pub runs: Option<u64>,
 
     /// Run until the 95 % interval of goodput_bps is no wider than this share of its value on either side, at
-    /// least 10 runs. Contradicts run.runs.
+    /// least 20 runs. Contradicts run.runs.
     #[schemars(extend("x-default" = "none: the number of runs is fixed"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precision: Option<Share>,
 
     /// The largest number of runs that run.precision may ask for.
-    #[schemars(range(min = 10, max = 1_000_000), extend("x-default" = "1000, with run.precision"))]
+    #[schemars(range(min = 20, max = 1_000_000), extend("x-default" = "1000, with run.precision"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_runs: Option<u64>,
 
