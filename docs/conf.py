@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from classics_gallery import make_classics
 from five_minutes import make_five_minutes
+from page_commands import run_commands
 from page_examples import run_examples
 
 project = "Crossfade"
@@ -51,6 +52,10 @@ nb_execution_timeout = 120
 nb_merge_streams = True
 
 GALLERY = Path(__file__).parent / "gallery"
+# Pages that stand beside those of the documentation; Sphinx wants the folder before anything is built.
+PAGES = GALLERY / "pages"
+PAGES.mkdir(parents=True, exist_ok=True)
+html_extra_path = [str(PAGES)]
 COMMANDS = [
     *["run", "sweep", "merge", "plot", "report", "export", "compare", "best"],
     *["paper", "fit", "check", "explain", "schema", "verify"],
@@ -87,6 +92,7 @@ def make_gallery(_: Sphinx) -> None:
     make_classics(GALLERY)
     make_five_minutes(GALLERY)
     run_examples(Path(__file__).parent / "results.md", GALLERY)
+    run_commands(Path(__file__).parent / "figures.md", GALLERY)
     for key, paper in PAPERS.items():
         for name in paper.FIGURES:
             outputs = ["--csv", str(GALLERY / f"{key}-{name}.csv")]

@@ -277,7 +277,9 @@ def plot(
 def _read_results(path: str | PathLike[str], plan: int | str | None) -> Results | Table:
     """A results file, or the table of a CSV file."""
     if is_results_file(path):
-        return datasets.load_results(path, plan)
+        from crossfade.planresults import results_of  # here: it needs numpy, which takes a while
+
+        return results_of(datasets.read_plan(path, plan))
     if plan is not None:
         raise errors.ResultsError(f"{path}: not a results file; a CSV file holds no plans (plan = {plan})")
     return Table.read(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -110,7 +111,12 @@ def scaled(part: Part, x: Axis, y: Axis, beside: float = 0.0) -> Part:
     def of(value: float | None) -> float | None:
         return None if value is None else value / y.factor
 
-    readings = [Reading(found.value / y.factor, of(found.half), of(found.lower)) for found in part.readings]
+    # What has no place on a logarithmic axis is a gap: not the line to the bottom that matplotlib would draw.
+    values = [math.nan if y.is_log and value <= 0.0 else value / y.factor for value in part.ys]
+    readings = [
+        Reading(value, of(found.half), of(found.lower))
+        for value, found in zip(values, part.readings, strict=True)
+    ]
     return replace(
         part, xs=[value / x.factor + (beside if x.words else 0.0) for value in part.xs], readings=readings
     )

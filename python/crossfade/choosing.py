@@ -72,7 +72,7 @@ def choose(
     along = x if x in axes else usual_x(table, [name for name in axes if name not in told])
     x = x or along
     if y is None:
-        y = next((name for name in USUAL_METRICS if name in table.columns and has_values(table, name)), None)
+        y = next((name for name in USUAL_METRICS if can_be_drawn(table, name)), None)
         if y is None:
             raise ResultsError(f"nothing to draw: no usual metric; give --y ({table.suggestion()})")
     for name in (x, y):
@@ -83,6 +83,12 @@ def choose(
     if curves_by is None:
         curves_by = _usual_curves(table, others, taken)
     return Choice(x, y, curves_by, panels, along, _held(table, others, [*taken, *curves_by]))
+
+
+def can_be_drawn(table: Table, name: str) -> bool:
+    """Whether a metric has values; bounds are drawn as those of the throughput."""
+    of_bounds = name == "throughput_per_slot" and "throughput_upper" in table.columns
+    return name in table.columns and has_values(table, "throughput_upper" if of_bounds else name)
 
 
 def axis_columns(table: Table) -> list[str]:
@@ -181,6 +187,14 @@ def column_list(by: str | Sequence[str] | None) -> list[str] | None:
     if isinstance(by, str):
         return [name.strip() for name in by.split(",") if name.strip()]
     return None if by is None else list(by)
+
+
+def prepared(table: Table, y: str | None) -> Table:
+    """The table, with a column more where ``y`` is a ratio, or where bounds alone tell the throughput."""
+    bounds = {"method", "throughput_lower", "throughput_upper"} <= set(table.columns)
+    if bounds and "throughput_per_slot" not in table.columns:
+        table = Table([*table.columns, "throughput_per_slot"], [[*row, None] for row in table.rows])
+    return with_ratio(table, y)
 
 
 def with_ratio(table: Table, y: str | None) -> Table:

@@ -11,8 +11,8 @@ from html import escape
 from typing import Any
 
 from crossfade.axes import Axis, x_axis, y_axis
-from crossfade.choosing import Choice, with_ratio
-from crossfade.curves import Part, Reading, any_number, drawing_order, readings
+from crossfade.choosing import Choice, prepared
+from crossfade.curves import Part, Reading, Record, any_number, drawing_order, readings
 from crossfade.figurestyle import DASHES, HTML_LINES, MARKERS, has_marks, looks
 from crossfade.results import format_estimate
 from crossfade.tables import Cell, Table
@@ -31,7 +31,7 @@ def figures_data(
     (``factor`` makes it that of the label), None where it is undefined.
     """
     across, numbers = x_axis(table, choice)
-    records = numbers.records()
+    records, rows = numbers.records(), table.records()
     held = list(choice.held)
     keys = list(dict.fromkeys(tuple(record[name] for name in choice.by) for record in records))
     values = {name: list(dict.fromkeys(table.cells(name))) for name in held}
@@ -64,7 +64,7 @@ def figures_data(
         ],
         "methods": _methods(table),
         "lines": _lines(records, choice, keys, [values[name] for name in held]),
-        "metrics": {name: _metric(table, name) for name in metrics},
+        "metrics": {name: _metric(table, rows, name) for name in metrics},
         "shown": list(shown),
     }
 
@@ -84,7 +84,7 @@ def _methods(table: Table) -> list[dict[str, Any]]:
 
 
 def _lines(
-    records: Sequence[dict[str, Cell]], choice: Choice, keys: list[Key], values: Sequence[list[Cell]]
+    records: Sequence[Record], choice: Choice, keys: list[Key], values: Sequence[list[Cell]]
 ) -> list[dict[str, Any]]:
     """The rows of each curve by each method at each choice of the held axes, in order along the curve."""
     found: dict[tuple[int, tuple[int, ...], str], list[int]] = {}
@@ -100,9 +100,10 @@ def _lines(
     ]
 
 
-def _metric(table: Table, name: str) -> dict[str, Any]:
+def _metric(table: Table, rows: Sequence[Record], name: str) -> dict[str, Any]:
     """A metric in each row, with its axis."""
-    found = [next(readings(record, name))[1] for record in with_ratio(table, name).records()]
+    rows = rows if name in table.columns else prepared(table, name).records()
+    found = [next(readings(row, name))[1] for row in rows]
     present = [reading for reading in found if not math.isnan(reading.value)]
     axis = y_axis(name, [Part("", [], present)])
     lowers = [reading.lower for reading in found]

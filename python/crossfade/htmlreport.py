@@ -16,14 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from crossfade import datasets
-from crossfade.choosing import Choice, choose, has_values, with_ratio
+from crossfade.choosing import Choice, can_be_drawn, choose, has_values, prepared
 from crossfade.errors import ResultsError
 from crossfade.files import check_writable, write_text
 from crossfade.htmlfigures import figures_data
+from crossfade.htmltables import comparisons, table_of_metrics, table_of_rows
 from crossfade.results import Results
-from crossfade.resultsfile import ResultsFile, is_results_file
-from crossfade.tables import Cell, Table
-from crossfade.wording import METHOD_WORDS, axis_name, html, metric_name, typeset, with_unit, without_symbols
+from crossfade.resultsfile import is_results_file
+from crossfade.tables import Table
+from crossfade.wording import METHOD_WORDS, html, typeset, without_symbols
 
 # Drawn beside the usual metric: the first of these that has values which differ.
 SECOND_METRICS = [
@@ -35,6 +36,8 @@ SECOND_METRICS = [
 ]
 # Values that a page holds at the most; where there are more, those of flows and links are left out.
 MOST_VALUES = 300_000
+# Runs of a file at the most that curves are compared by, run by run: reading them takes a while.
+MOST_ROWS = 200_000
 
 # Nothing may be asked for anywhere; images are what plotly makes when a figure is saved.
 POLICY = (
@@ -83,9 +86,12 @@ def read_source(results: Results | str | PathLike[str], plan: int | str | None) 
         return Source(results, {}, "")
     if not is_results_file(results) and Path(results).is_file():
         raise ResultsError(f"{results}: not a results file (crossfade sweep writes them)")
-    with ResultsFile.open(results) as file:
-        stored = file.plan(plan)
-    return Source(datasets.load_results(results, stored.id), stored.description, stored.id)
+    from crossfade.planresults import results_of  # here: it needs numpy, which takes a while
+
+    rows = datasets.read_plan(results, plan)
+    few = len(rows.values) <= MOST_ROWS
+    found = datasets.load_results(results, rows.plan.id) if few else results_of(rows)
+    return Source(found, rows.plan.description, rows.plan.id)
 
 
 def page(source: Source, metrics: Sequence[str] | None, x: str | None, by: str | Sequence[str] | None) -> str:
@@ -94,9 +100,12 @@ def page(source: Source, metrics: Sequence[str] | None, x: str | None, by: str |
     if not table.rows:
         raise ResultsError("nothing to report: no run is finished")
     for name in metrics or []:
-        with_ratio(table, name).cells(name)
+        with_it = prepared(table, name)
+        with_it.cells(name)
+        if not can_be_drawn(with_it, name):
+            raise ResultsError(f"metric {name}: has no value in these results")
     varies = any(len(set(table.cells(axis))) > 1 for axis in results.axes)
-    shown = _interactive(results, table, metrics, x, by) if varies else _point(results)
+    shown = _interactive(results, table, metrics, x, by) if varies else Shown(table_of_metrics(results))
     title = typeset(results.title or source.description.get("name") or "Results")
     version = escape(str(results.provenance["version"]))
     return f"""<!DOCTYPE html>
@@ -139,18 +148,20 @@ def _interactive(
 ) -> Shown:
     """Figures and table of a sweep."""
     first = metrics[0] if metrics else None
-    choice = choose(with_ratio(table, first), x, first, by)
+    table = prepared(table, first)
+    choice = choose(table, x, first, by)
     shown = list(dict.fromkeys(metrics)) if metrics else _usual_metrics(table, choice)
     data = figures_data(table, choice, list(dict.fromkeys([*shown, *_metrics(results, table)])), shown)
+    compared = comparisons(results, choice, shown[0]) if any(point.rows for point in results.points) else ""
     # Within a script "<" may begin "</script>" or a comment.
     embedded = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     embedded = embedded.replace("<", "\\u003c")
     return Shown(
         f"""<noscript><p class="warnings">Figures need JavaScript; the table has the numbers.</p></noscript>
-<div class="controls no-print" id="controls"></div>
+<div class="controls" id="controls"></div>
 <div class="figures">
 {"".join(_figure(data, name) for name in shown)}</div>
-{_table(table, data)}""",
+{table_of_rows(table, data)}{compared}""",
         f"""<script type="application/json" id="data">{embedded}</script>
 <script>{_plotly()}</script>
 <script>
@@ -188,81 +199,6 @@ def _figure(data: Mapping[str, Any], name: str) -> str:
 <figcaption><span class="what">{metric["title"]}</span> against {across} ({"; ".join(said)}).</figcaption>
 </figure>
 """
-
-
-def _table(table: Table, data: Mapping[str, Any]) -> str:
-    """A row a point and method; the columns at the end are the metrics of the figures."""
-    several = len(data["methods"]) > 1
-    heads = [_head(f'data-axis="{escape(axis)}"', html(with_unit(*axis_name(axis)))) for axis in data["axes"]]
-    heads += [_head('data-column="method"', "Method")] * several
-    heads += [_head('class="number" data-column="runs"', "Runs")]
-    heads += [
-        _head(f'class="number" data-figure="{number}"', data["metrics"][name]["label"])
-        for number, name in enumerate(data["shown"])
-    ]
-    rows = []
-    for index in range(len(table.rows)):
-        cells = [f"<td>{escape(_axis_cell(column[index]))}</td>" for column in data["axes"].values()]
-        method = str(data["method"][index])
-        cells += [f"<td>{escape(METHOD_WORDS.get(method, method))}</td>"] * several
-        texts = [
-            str(data["runs"][index] or "–"),
-            *(data["metrics"][name]["texts"][index] for name in data["shown"]),
-        ]
-        cells += [f'<td class="number">{escape(text)}</td>' for text in texts]
-        rows.append(f'<tr data-row="{index}">{"".join(cells)}</tr>\n')
-    return f"""<section aria-labelledby="results">
-<h2 id="results">Results</h2>
-<div class="tools no-print" id="tools"></div>
-<div class="scroll" tabindex="0">
-<table>
-<caption>Mean and half-width of the 95 % interval at each point</caption>
-<thead><tr>{"".join(heads)}</tr></thead>
-<tbody>
-{"".join(rows)}</tbody>
-</table>
-</div>
-</section>
-"""
-
-
-def _head(attributes: str, label: str) -> str:
-    """The head of a column, which sorts by it."""
-    return f'<th scope="col" {attributes}><button type="button">{label}</button></th>'
-
-
-def _axis_cell(cell: Cell) -> str:
-    return "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell)
-
-
-def _point(results: Results) -> Shown:
-    """The metrics of a single point, a row each, with a column for each method."""
-    heads = "".join(
-        f'<th scope="col" class="number">{escape(METHOD_WORDS.get(point.method, point.method))}</th>'
-        for point in results.points
-    )
-    rows = []
-    for name in [*results.metrics, *results.parts]:
-        found = [point.metrics.get(name, point.parts.get(name)) for point in results.points]
-        unit = next(estimate.unit for estimate in found if estimate is not None)
-        cells = "".join(
-            f'<td class="number">{"–" if estimate is None else estimate}</td>' for estimate in found
-        )
-        unit = "" if unit == "1" else unit
-        words = f'<th scope="row" title="{escape(name)}">{html(metric_name(name)[0])}</th>'
-        rows.append(f"<tr>{words}{cells}<td>{escape(unit)}</td></tr>\n")
-    return Shown(f"""<section aria-labelledby="results">
-<h2 id="results">Results</h2>
-<div class="scroll" tabindex="0">
-<table>
-<caption>Each metric, with the half-width of its 95 % interval</caption>
-<thead><tr><th scope="col">Metric</th>{heads}<th scope="col">Unit</th></tr></thead>
-<tbody>
-{"".join(rows)}</tbody>
-</table>
-</div>
-</section>
-""")
 
 
 def _summary(results: Results) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crossfade.axes import places_beside, scaled, x_axis, y_axis
-from crossfade.choosing import Choice, choose, held_note, where, with_ratio
+from crossfade.choosing import Choice, choose, held_note, prepared, where
 from crossfade.curves import Curve, curves
 from crossfade.drawing import Drawing, draw_curves, draw_legend
 from crossfade.errors import CrossfadeWarning, ResultsError, ScenarioError
@@ -51,7 +51,7 @@ def plot(
     check_plot_file(file)
     if intervals not in INTERVALS:
         raise ScenarioError(f"intervals = {intervals}: must be one of {', '.join(INTERVALS)}")
-    table = where(with_ratio(table, y), only or {})
+    table = where(prepared(table, y), only or {})
     choice = choose(table, x, y, by, panels)
     if choice.held:
         warnings.warn(held_note(table, choice.held), CrossfadeWarning, stacklevel=2)

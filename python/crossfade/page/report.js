@@ -144,15 +144,21 @@
     const log = figure.querySelector(".log").checked;
     const axis = {
       automargin: true, gridcolor: color("--grid"), linecolor: color("--faint"), mirror: true, showline: true,
-      ticks: "outside", tickcolor: color("--faint"), zeroline: false, exponentformat: "power", minexponent: 4,
+      ticks: "outside", tickcolor: color("--faint"), zeroline: false,
     };
-    const x = { ...axis, title: { text: data.x.label, standoff: 8 }, type: data.x.log ? "log" : "linear" };
+    // Short numbers as they are, others as powers of ten.
+    const numbers = (values, factor) => {
+      const sizes = values.filter((value) => value).map((value) => Math.abs(value / factor));
+      const short = Math.min(...sizes) > 0.002 && Math.max(...sizes) < 2e4;
+      return { exponentformat: short ? "none" : "power", minexponent: 4 };
+    };
+    const x = { ...axis, ...numbers(data.x.values, data.x.factor), title: { text: data.x.label, standoff: 8 }, type: data.x.log ? "log" : "linear" };
     if (data.x.log) Object.assign(x, { dtick: 1, tickfont: { size: 11 } });
     if (data.x.words) {
       Object.assign(x, { tickvals: data.x.words.map((_, at) => at), ticktext: data.x.words });
       x.range = [-0.5, data.x.words.length - 0.5];
     }
-    const y = { ...axis, title: { text: metric.label, standoff: 8 }, type: log ? "log" : "linear", rangemode: "tozero" };
+    const y = { ...axis, ...numbers(metric.values, metric.factor), title: { text: metric.label, standoff: 8 }, type: log ? "log" : "linear", rangemode: "tozero" };
     if (log) {
       const present = metric.values.filter((value) => value > 0);
       const decades = Math.log10(Math.max(...present) / Math.min(...present));
@@ -180,7 +186,6 @@
     const lines = shownLines(metric);
     figure.querySelector(".what").innerHTML = metric.title;
     Plotly.react(figure.querySelector(".drawing"), traces(metric, lines), layout(figure, metric, name), {
-      responsive: !printing,
       displaylogo: false,
       // These and no others: one of plotly's own would upload the figure.
       modeBarButtons: [["toImage"], ["zoom2d", "pan2d"], ["zoomIn2d", "zoomOut2d", "resetScale2d"]],
@@ -195,29 +200,31 @@
     const head = document.querySelector(`th[data-figure="${at}"]`);
     head.querySelector("button").innerHTML = metric.label;
     head.removeAttribute("aria-sort");
-    for (const row of all("tbody tr")) row.cells[head.cellIndex].textContent = metric.texts[Number(row.dataset.row)];
+    for (const row of all("#rows tbody tr")) row.cells[head.cellIndex].textContent = metric.texts[Number(row.dataset.row)];
   }
 
   function sortBy(head) {
     const up = head.getAttribute("aria-sort") !== "ascending";
-    all("thead th").forEach((other) => other.removeAttribute("aria-sort"));
+    all("#rows thead th").forEach((other) => other.removeAttribute("aria-sort"));
     head.setAttribute("aria-sort", up ? "ascending" : "descending");
     const metric = head.dataset.figure && data.metrics[figures[Number(head.dataset.figure)].querySelector(".metric").value];
     const cells = metric ? metric.values : data.axes[head.dataset.axis] ?? data[head.dataset.column];
     const order = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true }));
-    const rows = all("tbody tr").sort((one, other) => {
+    const rows = all("#rows tbody tr").sort((one, other) => {
       const [a, b] = [cells[Number(one.dataset.row)], cells[Number(other.dataset.row)]];
       if (a === null || b === null) return (a === null) - (b === null); // what is undefined comes last
       return (up ? 1 : -1) * order(a, b);
     });
-    document.querySelector("tbody").append(...rows);
+    document.querySelector("#rows tbody").append(...rows);
   }
 
   function csv() {
     const quote = (cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
     const columns = [...Object.entries(data.axes), ["method", data.method], ["runs", data.runs]];
     for (const [name, metric] of Object.entries(data.metrics)) {
-      columns.push([name, metric.values], [`${name}_ci95`, metric.halves]);
+      // Bounds on the throughput are metrics of their own.
+      const values = metric.values.map((value, row) => (metric.lowers && metric.lowers[row] !== null ? null : value));
+      columns.push([name, values], [`${name}_ci95`, metric.halves]);
     }
     const line = (cells) => cells.map((cell) => quote(String(cell ?? ""))).join(",");
     return [line(columns.map(([name]) => name)), ...data.runs.map((_, row) => line(columns.map(([, cells]) => cells[row])))].join("\n") + "\n";
@@ -245,13 +252,15 @@
       drawAll();
     }),
   );
-  all("thead button").forEach((button) => button.addEventListener("click", () => sortBy(button.closest("th"))));
+  all("#rows thead button").forEach((button) => button.addEventListener("click", () => sortBy(button.closest("th"))));
   document.querySelector(".csv").addEventListener("click", () => {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([csv()], { type: "text/csv" }));
     link.download = "results.csv";
     link.click();
   });
+  const observer = new ResizeObserver((entries) => printing || entries.forEach(({ target }) => Plotly.Plots.resize(target)));
+  all(".drawing").forEach((drawing) => observer.observe(drawing));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
   addEventListener("beforeprint", () => { printing = true; drawAll(); });
   addEventListener("afterprint", () => { printing = false; drawAll(); });

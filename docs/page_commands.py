@@ -1,0 +1,34 @@
+"""Runs the commands of a page, so that its figures are what they draw."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+import tempfile
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from pathlib import Path
+
+from crossfade.cli import main
+
+COMMANDS = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def run_commands(page: Path, gallery: Path) -> None:
+    """Run the page's ``sh`` blocks one after the other, in an empty working folder.
+
+    What block n prints goes to ``PAGE-n.txt`` in the gallery; figures go there too, and HTML pages to its
+    folder ``pages``. The build fails where a command does.
+    """
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        for number, block in enumerate(COMMANDS.findall(page.read_text()), start=1):
+            text = io.StringIO()
+            for line in block.replace("\\\n", " ").splitlines():
+                with redirect_stdout(text), redirect_stderr(text):
+                    code = main(shlex.split(line, comments=True)[1:])
+                if code != 0:
+                    raise RuntimeError(f"{page.name}: {line} ended with {code}: {text.getvalue()}")
+            (gallery / f"{page.stem}-{number}.txt").write_text(text.getvalue())
+        for file in [*Path().glob("*.png"), *Path().glob("*.html")]:
+            where = gallery / "pages" if file.suffix == ".html" else gallery
+            (where / file.name).write_bytes(file.read_bytes())
