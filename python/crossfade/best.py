@@ -19,13 +19,14 @@ from crossfade.comparing import (
     Choices,
     Line,
     RunOptions,
+    doubts,
     loaded,
     planned,
     results_of,
     unit_of,
     words,
 )
-from crossfade.errors import ScenarioError
+from crossfade.errors import ResultsError, ScenarioError
 from crossfade.paired import COVERAGE, Crossing, Curve, Sample, each_of
 from crossfade.results import Point, Results
 from crossfade.tables import Cell, Table
@@ -88,6 +89,10 @@ class Goal:
         """
         runs = [{row.run for row in point.rows} for point in points.values() if point.runs]
         common = set.intersection(*runs) if runs else set()
+        if runs and not common:
+            raise ResultsError(
+                f"{self.metric}: the choices have no run in common (are shards to be merged first?)"
+            )
 
         def sample(point: Point, metric: str) -> Sample:
             return Sample.of(point, metric).within(common)
@@ -173,6 +178,7 @@ class Best:
     conditions: list[str]
     decisions: list[Decision]
     ranges: list[Range]
+    warnings: list[str]
 
     def table(self) -> Table:
         """A row a condition: the choice, the metric with its interval, and how sure it is."""
@@ -227,6 +233,7 @@ class Best:
                 )
                 for found in self.ranges
             ],
+            "warnings": self.warnings,
         }
         return json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False)
 
@@ -281,6 +288,7 @@ def best(
         unit=unit_of(results, metric),
         method=results.methods[0],
         conditions=choices.conditions,
+        warnings=doubts(results),
         decisions=[
             _decide(choices.named(condition), choices.chosen, under, goal, coverage)
             for condition, under in conditions.items()
