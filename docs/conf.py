@@ -18,6 +18,8 @@ from sphinx.application import Sphinx
 import crossfade as cf
 from crossfade import terminal
 from crossfade.cli import main
+from crossfade.intervals import student_quantile
+from crossfade.paired import Sample
 from crossfade.papers import PAPERS, verdict_table
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -43,8 +45,10 @@ GALLERY = Path(__file__).parent / "gallery"
 PAGES = GALLERY / "pages"
 PAGES.mkdir(parents=True, exist_ok=True)
 html_extra_path = [str(PAGES)]
-COMMANDS = ["run", "sweep", "merge", "check", "schema", "explain", "verify", "paper", "fit"]
-COMMANDS += ["plot", "report", "export"]
+COMMANDS = [
+    *("run", "sweep", "merge", "compare", "best", "check", "schema", "explain", "verify", "paper", "fit"),
+    *("plot", "report", "export"),
+]
 
 
 def printed(*arguments: str) -> str:
@@ -71,6 +75,7 @@ def make_gallery(_: Sphinx) -> None:
     (GALLERY / "energy.csv").write_text(energy().to_csv())
     make_sweep()
     printed("run", "formulas-against-memory", "--quiet", "--plot", str(GALLERY / "formulas.png"))
+    make_comparisons()
     make_fits()
     make_classics(GALLERY)
     run_examples(Path(__file__).parent / "results.md", GALLERY)
@@ -138,6 +143,32 @@ def energy() -> cf.Table:
         for record, cost in zip(group, costs, strict=True):
             records.append(record | {"energy over the thriftiest (dB)": f"{cost - min(costs):.2f}"})
     return cf.Table.of(list(records[0]), records)
+
+
+def make_comparisons() -> None:
+    """Pairs, choices and switching points, and what pairs gain."""
+    tcps = ["--over", "tcp.variant=tahoe,newreno"]
+    pairs = printed("compare", "quickstart", "--by", "tcp.variant", *tcps)
+    (GALLERY / "compare-quickstart.txt").write_text(pairs)
+    choices = [*tcps, "--over", "tcp.dupthresh=1,3", "--choose", "tcp.variant,tcp.dupthresh", "--runs", "30"]
+    chosen = printed("best", "quickstart", "--set", "channel.fd_t=0.08", *choices)
+    (GALLERY / "best-quickstart.txt").write_text(chosen)
+    limited = ["--metric", "download.goodput_bps", "--subject-to", "rtt_p95_s<0.1", "--runs", "4"]
+    chosen = printed("best", "classics/bufferbloat", "--choose", "link.queue.discipline", *limited)
+    (GALLERY / "best-bufferbloat.txt").write_text(chosen)
+    records: dict[float, dict[str, float | str]] = {}
+    for other in ("newreno", "reno"):
+        points = cf.run("quickstart", over={"tcp.variant": ["tahoe", other]}).points
+        for one, two in zip(points[: len(points) // 2], points[len(points) // 2 :], strict=True):
+            tahoe, second = (Sample.of(point, "goodput_bps") for point in (one, two))
+            paired = (tahoe - second).half_width()
+            spread = math.sqrt(tahoe.variance_of_mean + second.variance_of_mean)
+            unpaired = student_quantile(2 * len(tahoe.values) - 2) * spread
+            record = records.setdefault(one.axes["channel.p_e"], {"P_E": f"{one.axes['channel.p_e']:.3g}"})
+            record[f"Tahoe, {other}: paired (bit/s)"] = f"± {paired:,.0f}"
+            record["unpaired" if other == "newreno" else "unpaired "] = f"± {unpaired:,.0f}"
+    table = cf.Table.of(list(next(iter(records.values()))), records.values())
+    (GALLERY / "paired-widths.csv").write_text(table.to_csv())
 
 
 def make_fits() -> None:
