@@ -59,6 +59,8 @@ html_extra_path = [str(PAGES)]
 COMMANDS = [
     *["run", "sweep", "merge", "plot", "report", "export", "compare", "best"],
     *["paper", "fit", "check", "explain", "schema", "verify"],
+    *("run", "sweep", "merge", "compare", "best", "check", "schema", "explain", "verify", "paper", "fit"),
+    *("plot", "report", "export"),
 ]
 
 
