@@ -34,7 +34,8 @@ def make_five_minutes(gallery: Path) -> None:
             (gallery / f"five-minutes-{title}.txt").write_text("\n".join(screens))
 
         def keep_file(file: str) -> None:
-            shutil.copy(Path(name) / file, gallery / f"five-minutes-{file}")
+            where = gallery / "pages" if file.endswith(".html") else gallery
+            shutil.copy(Path(name) / file, where / f"five-minutes-{file}")
 
         keep("check", terminal.run("crossfade check fading.toml"))
         keep("sweep", terminal.run("crossfade sweep fading.toml", lines=13))
