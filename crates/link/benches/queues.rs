@@ -7,8 +7,8 @@
 use crossfade_channel::Lossless;
 use crossfade_core::{DelayHistogram, RunSeed, SimTime};
 use crossfade_link::{
-    CoDelConfig, DropTail, FqCoDelConfig, Link, LinkConfig, Packet, Queue, QueueLimit, QueuedLink,
-    QueuedLinkConfig, RedConfig,
+    CoDelConfig, DropTail, FqCoDelConfig, Link, LinkConfig, Packet, Queue, QueueLimit, QueuedLink, RedConfig,
+    Transmitter,
 };
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
@@ -51,8 +51,8 @@ fn build(case: &str) -> Box<dyn Link<Segment>> {
     let queue = match case {
         "hop" => Queue::DropTail(Some(LIMIT)),
         "drop-tail" => {
-            let config = QueuedLinkConfig { rate_bps, delay, loss: Box::new(Lossless) };
-            return Box::new(QueuedLink::new(config, DropTail::new(LIMIT).expect("a limit")));
+            let (queue, transmitter) = (DropTail::new(LIMIT).expect("a limit"), Transmitter::new(rate_bps));
+            return Box::new(QueuedLink::new(queue, transmitter, delay, Box::new(Lossless)));
         }
         "red" | "red-ecn" => {
             let stream = RunSeed { seed: 1, run: 0 }.stream("queue.dl");

@@ -4,9 +4,10 @@ use crate::arq::{ArqError, ArqLinkConfig};
 use crate::hop::{Hop, HopConfig};
 use crate::limit::QueueLimit;
 use crate::link::{Link, Packet};
-use crate::queue::{CoDel, CoDelConfig, FqCoDel, FqCoDelConfig, QueueError, Red, RedConfig};
-use crate::queued_link::{QueuedLink, QueuedLinkConfig};
+use crate::queue::{CoDel, CoDelConfig, DropTail, FqCoDel, FqCoDelConfig, QueueError, Red, RedConfig};
+use crate::queued_link::QueuedLink;
 use crate::trace::TraceLinkConfig;
+use crate::transmitter::{Service, Transmitter};
 use crossfade_channel::LossProcess;
 use crossfade_core::{SimTime, Stream};
 use thiserror::Error;
@@ -96,16 +97,39 @@ impl LinkConfig {
     /// A parameter of the queue outside its range.
     pub fn build<P: Packet + Send + 'static>(self) -> Result<Box<dyn Link<P> + Send>, QueueError> {
         let Self { rate_bps, delay, queue, loss } = self;
-        let queued = |loss| QueuedLinkConfig { rate_bps, delay, loss };
-        Ok(match queue {
+        match queue {
             Queue::DropTail(queue_limit) => {
-                Box::new(Hop::new(HopConfig { rate_bps, delay, queue_limit, loss }))
+                Ok(Box::new(Hop::new(HopConfig { rate_bps, delay, queue_limit, loss })))
             }
-            Queue::Red(config, stream) => Box::new(QueuedLink::new(queued(loss), Red::new(config, stream)?)),
-            Queue::CoDel(config, limit) => {
-                Box::new(QueuedLink::new(queued(loss), CoDel::new(config, limit)?))
+            queue => queue.before(Transmitter::new(rate_bps), delay, loss),
+        }
+    }
+}
+
+impl Queue {
+    /// The link of a transmitter behind this queue.
+    pub(crate) fn before<P, S>(
+        self,
+        service: S,
+        delay: SimTime,
+        loss: Box<dyn LossProcess>,
+    ) -> Result<Box<dyn Link<P> + Send>, QueueError>
+    where
+        P: Packet + Send + 'static,
+        S: Service + 'static,
+    {
+        Ok(match self {
+            Self::DropTail(limit) => {
+                let queue = DropTail::new(limit.unwrap_or(QueueLimit::Packets(usize::MAX)))?;
+                Box::new(QueuedLink::new(queue, service, delay, loss))
             }
-            Queue::FqCoDel(config) => Box::new(QueuedLink::new(queued(loss), FqCoDel::new(config)?)),
+            Self::Red(config, stream) => {
+                Box::new(QueuedLink::new(Red::new(config, stream)?, service, delay, loss))
+            }
+            Self::CoDel(config, limit) => {
+                Box::new(QueuedLink::new(CoDel::new(config, limit)?, service, delay, loss))
+            }
+            Self::FqCoDel(config) => Box::new(QueuedLink::new(FqCoDel::new(config)?, service, delay, loss)),
         })
     }
 }

@@ -27,5 +27,6 @@ pub use queue::{
     CoDel, CoDelConfig, DropTail, FqCoDel, FqCoDelConfig, QueueDiscipline, QueueError, Red, RedConfig,
     Waiting,
 };
-pub use queued_link::{QueuedLink, QueuedLinkConfig};
+pub use queued_link::QueuedLink;
 pub use statistics::LinkStatistics;
+pub use transmitter::{Service, Transmitter};

@@ -3,36 +3,30 @@
 use crate::link::{Departure, Link, Packet, Push};
 use crate::queue::{QueueDiscipline, Waiting};
 use crate::statistics::LinkStatistics;
-use crate::transmitter::Transmitter;
+use crate::transmitter::{Service, Transmitter};
 use crossfade_channel::LossProcess;
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
-/// What a [`QueuedLink`] is made of, beside its queue.
-pub struct QueuedLinkConfig {
-    /// Bit rate in bit/s; `None` takes no time to transmit.
-    pub rate_bps: Option<f64>,
-    /// Propagation delay.
-    pub delay: SimTime,
-    /// Which transmissions are lost.
-    pub loss: Box<dyn LossProcess>,
-}
-
-/// A queue discipline in front of a transmitter of constant rate, then a constant delay and losses.
+/// A queue discipline in front of a transmitter, then a delay and losses.
 ///
-/// The end of each transmission is an event while packets wait. With [`DropTail`](crate::DropTail) it does
-/// what a [`Hop`](crate::Hop) does without these events.
-pub struct QueuedLink<P, Q> {
+/// Packets leave the queue when the transmitter begins to send them: a queue that looks at how long they
+/// waited sees all of it. The start of each transmission is an event while packets wait. With
+/// [`DropTail`](crate::DropTail) and a constant rate it does what a [`Hop`](crate::Hop) does without these
+/// events.
+pub struct QueuedLink<P, Q, S = Transmitter> {
     queue: Q,
-    transmitter: Transmitter,
+    service: S,
     delay: SimTime,
     loss: Box<dyn LossProcess>,
-    /// When the transmitter has sent what it was given last.
-    free_at: SimTime,
-    /// It has asked for more since, and there was nothing.
+    /// When the transmitter takes the next packet.
+    starts_at: SimTime,
+    /// It has nothing to send and knows it.
     is_idle: bool,
     /// What will come out, and when.
     under_way: VecDeque<(SimTime, P)>,
+    /// When the last of it comes out.
+    last_arrival: SimTime,
     /// What was lost or dropped, when, and has not been told.
     gone: VecDeque<(SimTime, Departure<P>)>,
     /// Empty between calls; kept for its memory.
@@ -40,18 +34,18 @@ pub struct QueuedLink<P, Q> {
     statistics: LinkStatistics,
 }
 
-impl<P: Packet, Q: QueueDiscipline<P>> QueuedLink<P, Q> {
-    /// An idle link with an empty queue.
-    pub fn new(config: QueuedLinkConfig, queue: Q) -> Self {
-        let QueuedLinkConfig { rate_bps, delay, loss } = config;
+impl<P: Packet, Q: QueueDiscipline<P>, S: Service> QueuedLink<P, Q, S> {
+    /// An idle link with an empty queue. `delay` is added to that of the service.
+    pub fn new(queue: Q, service: S, delay: SimTime, loss: Box<dyn LossProcess>) -> Self {
         Self {
             queue,
-            transmitter: Transmitter::new(rate_bps),
+            service,
             delay,
             loss,
-            free_at: SimTime::ZERO,
+            starts_at: SimTime::ZERO,
             is_idle: true,
             under_way: VecDeque::new(),
+            last_arrival: SimTime::ZERO,
             gone: VecDeque::new(),
             dropped: Vec::new(),
             statistics: LinkStatistics::default(),
@@ -75,13 +69,12 @@ impl<P: Packet, Q: QueueDiscipline<P>> QueuedLink<P, Q> {
 
     /// When the next transmission starts; [`SimTime::MAX`] if nothing waits for it.
     fn next_transmission(&self) -> SimTime {
-        if self.queue.packets() > 0 { self.free_at } else { SimTime::MAX }
+        if self.queue.packets() > 0 { self.starts_at } else { SimTime::MAX }
     }
 
-    /// The transmitter is free and asks for the next packet. The channel's verdict falls as a transmission
-    /// starts.
+    /// The transmitter takes the next packet. The channel's verdict falls as a transmission starts.
     fn transmit_next(&mut self) {
-        let now = self.free_at;
+        let now = self.starts_at;
         let head = self.queue.dequeue(now, &mut self.dropped);
         self.note_drops(now);
         let Some(Waiting { since, packet }) = head else {
@@ -89,14 +82,18 @@ impl<P: Packet, Q: QueueDiscipline<P>> QueuedLink<P, Q> {
             return;
         };
         let bytes = packet.bytes();
-        self.free_at = now + self.transmitter.time_for(bytes);
+        let end = self.service.serve(now, bytes);
+        self.starts_at = self.service.next_start(end, false);
         let transmission = self.statistics.transmissions;
         self.statistics.on_transmission(bytes, now - since);
         if self.loss.lost(now, transmission) {
             self.statistics.losses += 1;
             self.gone.push_back((now, Departure::Lost(packet)));
         } else {
-            self.under_way.push_back((self.free_at + self.delay, packet));
+            let delay = self.service.delay(end).saturating_add(self.delay);
+            // First in, first out, also where the delay shrinks.
+            self.last_arrival = end.saturating_add(delay).max(self.last_arrival);
+            self.under_way.push_back((self.last_arrival, packet));
         }
     }
 
@@ -111,11 +108,11 @@ impl<P: Packet, Q: QueueDiscipline<P>> QueuedLink<P, Q> {
     }
 }
 
-impl<P: Packet, Q: QueueDiscipline<P>> Link<P> for QueuedLink<P, Q> {
+impl<P: Packet, Q: QueueDiscipline<P>, S: Service> Link<P> for QueuedLink<P, Q, S> {
     fn push(&mut self, now: SimTime, packet: P) -> Push {
-        // What ends now makes room for what comes now. That the queue ran empty is noticed only here: nothing
+        // What starts now makes room for what comes now. That the queue ran empty is noticed only here: nothing
         // can depend on it earlier.
-        while !self.is_idle && self.free_at <= now {
+        while !self.is_idle && self.starts_at <= now {
             self.transmit_next();
         }
         let refused = self.queue.enqueue(now, packet, &mut self.dropped).is_err();
@@ -126,8 +123,10 @@ impl<P: Packet, Q: QueueDiscipline<P>> Link<P> for QueuedLink<P, Q> {
         }
         if self.is_idle {
             self.is_idle = false;
-            self.free_at = now;
-            self.transmit_next();
+            self.starts_at = self.service.next_start(now, true);
+            if self.starts_at <= now {
+                self.transmit_next();
+            }
         }
         Push::Accepted
     }
@@ -141,14 +140,15 @@ impl<P: Packet, Q: QueueDiscipline<P>> Link<P> for QueuedLink<P, Q> {
         loop {
             let (gone, arrival, transmission) =
                 (self.next_gone(), self.next_arrival(), self.next_transmission());
-            if gone.min(arrival).min(transmission) > now {
+            let next = gone.min(arrival).min(transmission);
+            if next > now || next == SimTime::MAX {
                 return None;
             }
             // At equal times what is gone comes first, then arrivals, then what the transmitter does next.
-            if gone <= arrival && gone <= transmission {
+            if gone == next {
                 return self.gone.pop_front().map(|(_, departure)| departure);
             }
-            if arrival <= transmission {
+            if arrival == next {
                 let (_, packet) = self.under_way.pop_front()?;
                 self.statistics.on_arrival(packet.bytes());
                 return Some(Departure::Arrived(packet));
@@ -176,9 +176,9 @@ mod tests {
 
     const MS: SimTime = SimTime::from_millis(1);
 
-    fn config(loss: Box<dyn LossProcess>) -> QueuedLinkConfig {
-        // 1000 bytes last 1 ms.
-        QueuedLinkConfig { rate_bps: Some(8e6), delay: MS * 20, loss }
+    /// 1000 bytes last 1 ms.
+    fn queued<Q: QueueDiscipline<Plain>>(queue: Q, loss: Box<dyn LossProcess>) -> QueuedLink<Plain, Q> {
+        QueuedLink::new(queue, Transmitter::new(Some(8e6)), MS * 20, loss)
     }
 
     /// What a link did: when each packet arrived, which were lost, which were dropped.
@@ -228,8 +228,7 @@ mod tests {
 
     #[test]
     fn a_packet_departs_at_the_end_of_its_transmission_and_arrives_a_delay_later() {
-        let mut link =
-            QueuedLink::new(config(Box::new(Lossless)), DropTail::new(QueueLimit::Packets(9)).unwrap());
+        let mut link = queued(DropTail::new(QueueLimit::Packets(9)).unwrap(), Box::new(Lossless));
         let packets: Vec<_> =
             [(0, 1000), (0, 500), (5000, 40)].map(|(gap, bytes)| (gap, Plain::new(0, bytes))).into();
         let outcome = drive(&mut link, &packets, |_| true);
@@ -246,7 +245,7 @@ mod tests {
     fn marks_drops_and_losses_are_told() {
         let codel = CoDelConfig { ecn: true, ..CoDelConfig::default() };
         let queue = CoDel::new(codel, QueueLimit::Packets(1000)).unwrap();
-        let mut link = QueuedLink::new(config(Box::new(EveryThird(Vec::new()))), queue);
+        let mut link = queued(queue, Box::new(EveryThird(Vec::new())));
         // Every other packet can be marked. At twice the rate of the link the queue stands soon.
         let packets: Vec<_> =
             (0..1000).map(|id| (500, Plain { ecn_capable: id % 2 == 0, ..Plain::new(id, 1000) })).collect();
@@ -264,7 +263,7 @@ mod tests {
     #[test]
     fn the_mean_queue_counts_what_is_dropped_in_the_end() {
         let codel = CoDel::new(CoDelConfig::default(), QueueLimit::Packets(1000)).unwrap();
-        let mut link = QueuedLink::new(config(Box::new(Lossless)), codel);
+        let mut link = queued(codel, Box::new(Lossless));
         for id in 0..500 {
             assert_eq!(link.push(SimTime::ZERO, Plain::new(id, 1000)), Push::Accepted);
         }
@@ -288,7 +287,7 @@ mod tests {
             RedConfig { ecn: true, w_q: 1.0, min_th: 0.0, max_th: 1.5, ..RedConfig::new(limit, 1000, 8e6) };
         let red = RedConfig { gentle: false, max_p: 1.0, ..red };
         let red = Red::new(red, RunSeed { seed: 1, run: 0 }.stream("queue.dl")).unwrap();
-        let mut link = QueuedLink::new(config(Box::new(EveryThird(Vec::new()))), red);
+        let mut link = queued(red, Box::new(EveryThird(Vec::new())));
         let packet = |id| Plain { ecn_capable: true, ..Plain::new(id, 1000) };
         let packets: Vec<_> = (0..200).map(|id| (600, packet(id))).collect();
         drive(&mut link, &packets, |_| true);
@@ -357,7 +356,7 @@ mod tests {
             let hop = HopConfig { rate_bps, delay: MS * 20, queue_limit: Some(limit), loss: loss() };
             let mut hop = Hop::new(hop);
             let queue = DropTail::new(limit).unwrap();
-            let mut link = QueuedLink::new(QueuedLinkConfig { rate_bps, ..config(loss()) }, queue);
+            let mut link = QueuedLink::new(queue, Transmitter::new(rate_bps), MS * 20, loss());
             let polls = |i: usize| polls >> (i % 64) & 1 == 1;
             let mut expected = drive(&mut hop, &packets, polls);
             let mut outcome = drive(&mut link, &packets, polls);
@@ -383,13 +382,13 @@ mod tests {
             let red = RedConfig::new(limit, 1000, 8e6);
             let red = RedConfig { ecn, w_q: 0.1, min_th: 1.0, max_th: 5.0, ..red };
             let seed = RunSeed { seed: 1, run: 0 };
-            let config = || config(Box::new(Iid::new(p_e, seed.stream("channel.dl")).unwrap()));
+            let loss = || Box::new(Iid::new(p_e, seed.stream("channel.dl")).unwrap());
             let links = || -> [Box<dyn Link<Plain>>; 3] {
                 let red = Red::new(red, seed.stream("queue.dl")).unwrap();
                 [
-                    Box::new(QueuedLink::new(config(), CoDel::new(codel, limit).unwrap())),
-                    Box::new(QueuedLink::new(config(), FqCoDel::new(fq_codel).unwrap())),
-                    Box::new(QueuedLink::new(config(), red)),
+                    Box::new(queued(CoDel::new(codel, limit).unwrap(), loss())),
+                    Box::new(queued(FqCoDel::new(fq_codel).unwrap(), loss())),
+                    Box::new(queued(red, loss())),
                 ]
             };
             for (mut link, mut lazy) in links().into_iter().zip(links()) {

@@ -2,8 +2,23 @@
 
 use crossfade_core::SimTime;
 
+/// Sends packets one after the other, perhaps at a speed that changes.
+pub trait Service: Send {
+    /// When it takes the next packet from the queue, if it is ready at `ready`; [`SimTime::MAX`] if never.
+    /// `was_idle`: it had nothing to send before.
+    fn next_start(&mut self, ready: SimTime, was_idle: bool) -> SimTime;
+
+    /// When a packet of `bytes`, taken at `start`, has been sent; [`SimTime::MAX`] if never.
+    fn serve(&mut self, start: SimTime, bytes: u32) -> SimTime;
+
+    /// The propagation delay of what has been sent at `now`.
+    fn delay(&self, _now: SimTime) -> SimTime {
+        SimTime::ZERO
+    }
+}
+
 /// A transmitter of constant rate.
-pub(crate) struct Transmitter {
+pub struct Transmitter {
     rate_bps: Option<f64>,
     /// Nearly all packets of a link have one size: the last division is kept.
     last: (u32, SimTime),
@@ -11,7 +26,7 @@ pub(crate) struct Transmitter {
 
 impl Transmitter {
     /// Sends at `rate_bps` bit/s; `None` takes no time.
-    pub(crate) fn new(rate_bps: Option<f64>) -> Self {
+    pub fn new(rate_bps: Option<f64>) -> Self {
         Self { rate_bps, last: (0, SimTime::ZERO) }
     }
 
@@ -23,5 +38,15 @@ impl Transmitter {
             self.last = (bytes, SimTime::to_transmit(bytes, rate_bps));
         }
         self.last.1
+    }
+}
+
+impl Service for Transmitter {
+    fn next_start(&mut self, ready: SimTime, _was_idle: bool) -> SimTime {
+        ready
+    }
+
+    fn serve(&mut self, start: SimTime, bytes: u32) -> SimTime {
+        start + self.time_for(bytes)
     }
 }

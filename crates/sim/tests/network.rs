@@ -2,6 +2,11 @@
 
 use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{EventKind, EventRecord, RunSeed, SimTime};
+use crossfade_link::arq::{
+    ArqLinkConfig, ArqProtocol, FrameClock, FrameHeader, GoBackNConfig, Packing, Reading, Release,
+    ReverseConfig, RlpNackConfig, SegmentationConfig, SelectiveRepeatConfig, StopAndWaitConfig,
+};
+use crossfade_link::trace::{RateTable, Schedule, TraceLinkConfig};
 use crossfade_link::{
     AnyLinkConfig, CoDelConfig, FqCoDelConfig, HopConfig, LinkConfig, Queue, QueueLimit, RedConfig,
 };
@@ -424,7 +429,7 @@ fn what_cannot_be_is_refused_in_one_line() {
         (
             Network { flows: vec![flow(), flow()], gate: SenderGate::Slot, ..build() },
             "gate = slot: must be queue unless there is one TCP flow, without sender_access, and the first \
-             link is drop-tail",
+             link is drop-tail and of constant rate",
         ),
         (
             Network { arrivals: vec![Arrivals { rate_per_s: 0.0, ..arrivals.clone() }], ..build() },
@@ -496,8 +501,89 @@ fn any_queue() -> impl Strategy<Value = Queue> {
     ]
 }
 
-fn any_link() -> impl Strategy<Value = (Option<f64>, u64, Queue, f64)> {
-    (prop::option::of(5e5..2e7), 0u64..30_000, any_queue(), 0.0f64..0.2)
+/// What makes a link, but for its random streams.
+#[derive(Clone, Debug)]
+struct Draft {
+    kind: Kind,
+    delay: SimTime,
+    queue: Queue,
+    p_e: f64,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Constant(Option<f64>),
+    Arq(ArqProtocol, Packing, FrameClock),
+    Trace(Schedule),
+}
+
+impl Draft {
+    fn link(&self, name: &str, seed: u64) -> AnyLinkConfig {
+        let Self { delay, queue, p_e, .. } = self.clone();
+        let loss: Box<dyn LossProcess> = Box::new(Iid::new(p_e, stream(name, seed)).unwrap());
+        match self.kind.clone() {
+            Kind::Constant(rate_bps) => LinkConfig { rate_bps, delay, queue, loss }.into(),
+            Kind::Trace(schedule) => TraceLinkConfig { schedule, delay, queue, loss }.into(),
+            Kind::Arq(protocol, packing, clock) => ArqLinkConfig {
+                rate_bps: 4e6,
+                frame_size: 125,
+                clock,
+                delay,
+                segmentation: SegmentationConfig {
+                    payload: 110,
+                    packing,
+                    framing: 4,
+                    header_compression: None,
+                },
+                queue_limit: if let Queue::DropTail(limit) = queue { limit } else { None },
+                loss,
+                header: FrameHeader::Lost,
+                reverse: ReverseConfig::ideal(delay),
+                protocol,
+            }
+            .into(),
+        }
+    }
+}
+
+fn any_protocol() -> impl Strategy<Value = ArqProtocol> {
+    let timeout = MS * 70;
+    (0u32..6, 0u32..5).prop_map(move |(protocol, n)| match protocol {
+        0 => ArqProtocol::None,
+        1 => ArqProtocol::StopAndWait(StopAndWaitConfig { timeout, max_retransmissions: Some(n) }),
+        2 => ArqProtocol::GoBackN(GoBackNConfig { window: 40, timeout, max_retransmissions: None }),
+        3 => ArqProtocol::SelectiveRepeat(SelectiveRepeatConfig {
+            window: 64,
+            timeout,
+            max_retransmissions: Some(n),
+            release: if n % 2 == 0 { Release::InOrder } else { Release::Immediate },
+        }),
+        4 => ArqProtocol::RlpIs99(Reading::ALL[n as usize].config(n)),
+        _ => ArqProtocol::RlpNack(RlpNackConfig::new(n, MS * 2)),
+    })
+}
+
+fn any_kind() -> impl Strategy<Value = Kind> {
+    let packings = vec![Packing::Padded, Packing::Crossing];
+    let clocks = vec![FrameClock::Slotted, FrameClock::OnDemand];
+    let opportunities = Schedule::Opportunities("3\n5\n5\n21\n22\n22\n".parse().unwrap());
+    let table: RateTable = "0 8e6 0.01 0\n0.5 0 0.02 0\n0.7 1e6 0 0\n".parse().unwrap();
+    let rates = Schedule::Rates(table.repeating(MS * 1000).unwrap());
+    prop_oneof![
+        4 => prop::option::of(5e5..2e7).prop_map(Kind::Constant),
+        3 => (any_protocol(), prop::sample::select(packings), prop::sample::select(clocks))
+            .prop_map(|(protocol, packing, clock)| Kind::Arq(protocol, packing, clock)),
+        1 => prop::sample::select(vec![opportunities, rates]).prop_map(Kind::Trace),
+    ]
+}
+
+fn any_link() -> impl Strategy<Value = Draft> {
+    (any_kind(), 0u64..30_000, any_queue(), 0.0f64..0.2).prop_map(|(kind, delay, queue, p_e)| Draft {
+        kind,
+        delay: SimTime::from_micros(delay),
+        queue,
+        p_e,
+    })
 }
 
 fn any_flow() -> impl Strategy<Value = FlowConfig> {
@@ -541,14 +627,9 @@ proptest! {
         reverse in prop::collection::vec(any_link(), 1..3),
         comes in any::<bool>(), seed in any::<u64>(),
     ) {
-        let links = |links: &[(Option<f64>, u64, Queue, f64)], way: &str| -> Vec<AnyLinkConfig> {
-            links.iter().enumerate().map(|(i, (rate_bps, delay, queue, p_e))| LinkConfig {
-                rate_bps: *rate_bps,
-                delay: SimTime::from_micros(*delay),
-                queue: queue.clone(),
-                loss: Box::new(Iid::new(*p_e, stream(&format!("channel.{way}.{i}"), seed)).unwrap())
-                    as Box<dyn LossProcess>,
-            }.into()).collect()
+        let links = |links: &[Draft], way: &str| -> Vec<AnyLinkConfig> {
+            let link = |(i, draft): (usize, &Draft)| draft.link(&format!("channel.{way}.{i}"), seed);
+            links.iter().enumerate().map(link).collect()
         };
         let arrivals = Arrivals {
             name: "files".to_owned(),

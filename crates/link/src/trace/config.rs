@@ -1,12 +1,10 @@
 //! Trace-driven links as a scenario chooses them.
 
-use super::link::{Service, TraceLink};
 use super::opportunity::{OpportunityService, OpportunityTrace};
 use super::rate_table::{RateService, RateTable};
 use crate::config::Queue;
-use crate::limit::QueueLimit;
 use crate::link::{Link, Packet};
-use crate::queue::{CoDel, DropTail, FqCoDel, QueueDiscipline, QueueError, Red};
+use crate::queue::QueueError;
 use crossfade_channel::LossProcess;
 use crossfade_core::SimTime;
 
@@ -79,41 +77,10 @@ impl TraceLinkConfig {
     /// # Errors
     /// A parameter of the queue outside its range.
     pub fn build<P: Packet + Send + 'static>(self) -> Result<Box<dyn Link<P> + Send>, QueueError> {
-        match self.schedule {
-            Schedule::Opportunities(ref trace) => {
-                let service = OpportunityService::new(trace.clone());
-                self.with_service(service)
-            }
-            Schedule::Rates(ref table) => {
-                let service = RateService::new(table.clone());
-                self.with_service(service)
-            }
+        let Self { schedule, delay, queue, loss } = self;
+        match schedule {
+            Schedule::Opportunities(trace) => queue.before(OpportunityService::new(trace), delay, loss),
+            Schedule::Rates(table) => queue.before(RateService::new(table), delay, loss),
         }
     }
-
-    fn with_service<P, S>(self, service: S) -> Result<Box<dyn Link<P> + Send>, QueueError>
-    where
-        P: Packet + Send + 'static,
-        S: Service + 'static,
-    {
-        let Self { delay, loss, queue, .. } = self;
-        match queue {
-            Queue::DropTail(limit) => {
-                let limit = limit.unwrap_or(QueueLimit::Packets(usize::MAX));
-                Ok(boxed(DropTail::new(limit)?, service, delay, loss))
-            }
-            Queue::Red(config, stream) => Ok(boxed(Red::new(config, stream)?, service, delay, loss)),
-            Queue::CoDel(config, limit) => Ok(boxed(CoDel::new(config, limit)?, service, delay, loss)),
-            Queue::FqCoDel(config) => Ok(boxed(FqCoDel::new(config)?, service, delay, loss)),
-        }
-    }
-}
-
-fn boxed<P, Q, S>(queue: Q, service: S, delay: SimTime, loss: Box<dyn LossProcess>) -> Box<dyn Link<P> + Send>
-where
-    P: Packet + Send + 'static,
-    Q: QueueDiscipline<P> + Send + 'static,
-    S: Service + 'static,
-{
-    Box::new(TraceLink::new(queue, service, delay, loss))
 }

@@ -1,7 +1,7 @@
 //! Delivery opportunities: the format of cellular traces.
 
 use super::error::{TraceError, lines};
-use super::link::Service;
+use crate::transmitter::Service;
 use crossfade_core::SimTime;
 use std::str::FromStr;
 use std::sync::Arc;

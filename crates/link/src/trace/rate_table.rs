@@ -1,7 +1,7 @@
 //! Tables of rate, delay and loss over time.
 
 use super::error::{TraceError, is_header, lines, numbers, time};
-use super::link::Service;
+use crate::transmitter::Service;
 use crossfade_channel::LossProcess;
 use crossfade_core::{SimTime, Stream};
 use rand::RngExt;
