@@ -21,6 +21,7 @@ from crossfade.papers import PAPERS, verdict_table
 sys.path.insert(0, str(Path(__file__).parent))
 
 from classics_gallery import make_classics
+from persistence_gallery import make_persistence
 
 project = "Crossfade"
 author = "The Crossfade developers"
@@ -63,6 +64,7 @@ def make_gallery(_: Sphinx) -> None:
     printed("run", "formulas-against-memory", "--quiet", "--plot", str(GALLERY / "formulas.png"))
     make_fits()
     make_classics(GALLERY)
+    make_persistence(GALLERY)
     for key, paper in PAPERS.items():
         for name in paper.FIGURES:
             outputs = ["--csv", str(GALLERY / f"{key}-{name}.csv")]
