@@ -29,6 +29,7 @@ from classics_gallery import make_classics
 from five_minutes import make_five_minutes
 from page_commands import run_commands
 from page_examples import run_examples
+from persistence_gallery import make_persistence
 
 project = "Crossfade"
 author = "The Crossfade developers"
@@ -93,6 +94,7 @@ def make_gallery(_: Sphinx) -> None:
     make_five_minutes(GALLERY)
     run_examples(Path(__file__).parent / "results.md", GALLERY)
     run_commands(Path(__file__).parent / "figures.md", GALLERY)
+    make_persistence(GALLERY)
     for key, paper in PAPERS.items():
         for name in paper.FIGURES:
             outputs = ["--csv", str(GALLERY / f"{key}-{name}.csv")]

@@ -4,7 +4,7 @@
 //! `flow:FLOW.NAME`.
 
 /// The published metrics of the whole, in the order of tables.
-pub const METRICS: [(&str, &str); 48] = [
+pub const METRICS: [(&str, &str); 49] = [
     // Application data given to the application once and in order.
     ("goodput_bps", "bit/s"),
     // Whole packets that reached the receiver for the first time.
@@ -22,7 +22,10 @@ pub const METRICS: [(&str, &str); 48] = [
     ("segments_sent", "segments"),
     ("retransmissions", "segments"),
     ("timeouts", "1"),
+    // Timeouts whose segment was not lost but late (or only its acknowledgements were lost), and those that
+    // the sender found to be so.
     ("spurious_timeouts", "1"),
+    ("spurious_timeouts_detected", "1"),
     ("fast_retransmits", "1"),
     ("spurious_fast_retransmits", "1"),
     ("tail_loss_probes", "1"),

@@ -313,6 +313,7 @@ impl Books {
             ("retransmissions", count(flow.retransmissions)),
             ("timeouts", count(flow.timeouts)),
             ("spurious_timeouts", count(flow.spurious_timeouts)),
+            ("spurious_timeouts_detected", count(flow.spurious_timeouts_detected)),
             ("fast_retransmits", count(flow.fast_retransmits)),
             ("spurious_fast_retransmits", count(flow.spurious_fast_retransmits)),
             ("tail_loss_probes", count(flow.tail_loss_probes)),

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{metric, plan, result_of, rows};
-use crossfade_scenario::{Method, PointResult, execute};
+use crossfade_scenario::{Method, PointResult, Shard, execute};
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 
@@ -183,7 +183,8 @@ fn rows_do_not_depend_on_the_number_of_threads() {
     assert_eq!(one, rows(&plan, 3));
     assert!(one[0].metrics != one[1].metrics);
     let mut late = Vec::new();
-    assert!(execute(&plan, one[..5].to_vec(), 2, &AtomicBool::new(false), &mut |row, _| late.push(row)));
+    let known = one[..5].to_vec();
+    assert!(execute(&plan, known, 2, Shard::WHOLE, &AtomicBool::new(false), &mut |new, _| late.extend(new)));
     assert_eq!(late.len(), 5);
 }
 

@@ -1,7 +1,7 @@
 //! The engine: one clock, one queue of events, any number of flows over one path.
 
 use crate::capture::Capture;
-use crate::flow::{Flow, Lines};
+use crate::flow::{Flow, Hosts, Lines};
 use crate::layout::{Layout, Many, Single};
 use crate::net::{Data, Kind, Net};
 use crate::network::{Arrivals, Carriage, FlowConfig, Network, NetworkError, Source, StopRule};
@@ -212,6 +212,12 @@ impl<O: Observer, C: Capture, L: Layout> Engine<O, C, L> {
             self.net.enough_segments = self.net.segments_in_order.saturating_add(segments);
         }
         self.warm = Some(self.books());
+        // A timeout that was not counted is not counted as spurious.
+        for flow in self.flows.iter_mut() {
+            if let Hosts::Tcp(tcp) = &mut flow.hosts {
+                tcp.doubts.clear();
+            }
+        }
     }
 
     fn schedule_arrival(&mut self, group: u32, after: SimTime) {

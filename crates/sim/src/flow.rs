@@ -1,5 +1,6 @@
 //! The two hosts of a flow, and what the engine keeps about them.
 
+use crate::doubts::Doubts;
 use crate::network::{Carriage, FlowConfig, Source, Tcp};
 use crate::statistics::FlowStatistics;
 use crate::workload::OnOffSource;
@@ -16,6 +17,8 @@ pub(crate) struct Connection {
     pub(crate) ack_timer_at: Option<SimTime>,
     /// The sum and the number of the round trips that the sender had measured when it was last asked.
     pub(crate) rtt_samples: (f64, u64),
+    /// Timeouts of a segment that may be late, not lost.
+    pub(crate) doubts: Doubts,
     /// What the application has to send; `u64::MAX` is without end.
     pub(crate) segments: u64,
 }
@@ -32,6 +35,7 @@ impl Connection {
             timer_at: None,
             ack_timer_at: None,
             rtt_samples: (0.0, 0),
+            doubts: Doubts::NONE,
             segments: config.segments.unwrap_or(u64::MAX),
         }
     }
@@ -117,7 +121,7 @@ impl Flow {
         if let Hosts::Tcp(tcp) = &self.hosts {
             let sender = tcp.sender.statistics();
             (totals.rtt_sum_s, totals.rtt_samples) = tcp.sender.rtt_samples();
-            totals.spurious_timeouts = sender.spurious_timeouts;
+            totals.spurious_timeouts_detected = sender.spurious_timeouts;
             totals.spurious_fast_retransmits = sender.spurious_fast_retransmits;
             totals.tail_loss_probes = sender.tail_loss_probes;
             totals.ecn_reductions = sender.ecn_reductions;

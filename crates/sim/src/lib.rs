@@ -4,6 +4,7 @@
 //! [`simulate`] runs any number of flows over a path of links; [`run`] one flow over one hop.
 
 mod capture;
+mod doubts;
 mod engine;
 mod flow;
 pub mod golden;

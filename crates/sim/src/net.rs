@@ -328,7 +328,12 @@ impl<O: Observer, C: Capture, L: Layout> Net<O, C, L> {
             histogram.record(one_way_delay);
         }
         let received = match &mut flow.hosts {
-            Hosts::Tcp(tcp) => tcp.receiver.on_segment(self.now, &segment, ticket.is_marked()),
+            Hosts::Tcp(tcp) => {
+                if tcp.doubts.concern(seq) {
+                    flow.counts.spurious_timeouts += tcp.doubts.on_arrival(segment.timestamp);
+                }
+                tcp.receiver.on_segment(self.now, &segment, ticket.is_marked())
+            }
             Hosts::Udp(_) => Received { ack: None, is_new: true, delivered: 1 },
         };
         self.forward.packets.forget(ticket);
@@ -430,6 +435,12 @@ impl<O: Observer, C: Capture, L: Layout> Net<O, C, L> {
                 if tcp.sender.on_timeout(self.now) == Some(Expired::Retransmission) {
                     flow.counts.timeouts += 1;
                     let snd_una = tcp.sender.snd_una();
+                    if tcp.receiver.rcv_nxt() > snd_una {
+                        // It is there, only its acknowledgement is not.
+                        flow.counts.spurious_timeouts += 1;
+                    } else {
+                        tcp.doubts.on_timeout(self.now, snd_una);
+                    }
                     self.observe(flow, EventKind::Timeout, snd_una, 0);
                 }
                 self.resume(flow);

@@ -27,8 +27,11 @@ pub struct FlowStatistics {
     pub ecn_marks: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u64,
-    /// Of these, the ones that the sender found to be spurious.
+    /// Of these, the ones whose segment was not lost: a copy of it that was sent before has reached the
+    /// receiver, or did so later. (Perhaps all its acknowledgements were lost.)
     pub spurious_timeouts: u64,
+    /// The timeouts that the sender found to be spurious. Flavour `rfc` alone looks.
+    pub spurious_timeouts_detected: u64,
     /// Fast retransmits, one for each recovery.
     pub fast_retransmits: u64,
     /// Of these, the ones that the sender found to be spurious.
@@ -84,6 +87,7 @@ impl FlowStatistics {
             ecn_marks: f(self.ecn_marks, other.ecn_marks),
             timeouts: f(self.timeouts, other.timeouts),
             spurious_timeouts: f(self.spurious_timeouts, other.spurious_timeouts),
+            spurious_timeouts_detected: f(self.spurious_timeouts_detected, other.spurious_timeouts_detected),
             fast_retransmits: f(self.fast_retransmits, other.fast_retransmits),
             spurious_fast_retransmits: f(self.spurious_fast_retransmits, other.spurious_fast_retransmits),
             tail_loss_probes: f(self.tail_loss_probes, other.tail_loss_probes),

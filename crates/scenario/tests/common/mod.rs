@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses some of it")]
 
-use crossfade_scenario::{Overrides, Plan, PointResult, Row, execute, summarise};
+use crossfade_scenario::{Overrides, Plan, PointResult, Row, Shard, execute, summarise};
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 
@@ -29,7 +29,10 @@ pub(crate) fn load(text: &str, set: &Value, files: &[(&str, &str)]) -> Result<Pl
 /// The rows of a plan, made on so many threads, in order.
 pub(crate) fn rows(plan: &Plan, jobs: usize) -> Vec<Row> {
     let mut rows = Vec::new();
-    assert!(execute(plan, Vec::new(), jobs, &AtomicBool::new(false), &mut |row, _| rows.push(row)));
+    let done = execute(plan, Vec::new(), jobs, Shard::WHOLE, &AtomicBool::new(false), &mut |new, _| {
+        rows.extend(new)
+    });
+    assert!(done);
     rows.sort_by_key(|row: &Row| (row.point, row.run));
     rows
 }

@@ -1,0 +1,93 @@
+//! Which timeouts were spurious: the simulator knows what the sender can only guess.
+//!
+//! A timeout is spurious if the segment whose timer ran out was not lost: a copy of it that was sent before
+//! has reached the receiver, or does so later. A sender that had waited would have seen the acknowledgement;
+//! or its acknowledgements were all lost, and nothing else: such a timeout counts too, as nothing had to be
+//! repeated.
+
+use crossfade_core::SimTime;
+
+/// Timeouts of one segment that is not there yet: late or lost, time will tell.
+#[derive(Clone, Debug)]
+pub(crate) struct Doubts {
+    /// The segment; `u64::MAX` is none.
+    seq: u64,
+    /// When its timer expired: once, or several times with backoff.
+    expired_at: Vec<SimTime>,
+}
+
+impl Doubts {
+    pub(crate) const NONE: Self = Self { seq: u64::MAX, expired_at: Vec::new() };
+
+    /// The timer of segment `seq` expired before the segment was there. Timeouts of another segment are
+    /// settled by this: the sender has seen its acknowledgement.
+    pub(crate) fn on_timeout(&mut self, now: SimTime, seq: u64) {
+        if self.seq != seq {
+            self.clear();
+            self.seq = seq;
+        }
+        self.expired_at.push(now);
+    }
+
+    /// Whether timeouts of segment `seq` wait for it.
+    #[inline]
+    pub(crate) fn concern(&self, seq: u64) -> bool {
+        self.seq == seq
+    }
+
+    /// The segment arrived, in a copy that was sent at `sent`: the number of timeouts that came later than
+    /// that, and were spurious. The others still wait, for a copy that was overtaken.
+    #[cold]
+    pub(crate) fn on_arrival(&mut self, sent: SimTime) -> u64 {
+        let before = self.expired_at.len();
+        self.expired_at.retain(|&expired| expired <= sent);
+        let spurious = (before - self.expired_at.len()) as u64;
+        if self.expired_at.is_empty() {
+            self.clear();
+        }
+        spurious
+    }
+
+    /// What was not settled by now is not counted.
+    pub(crate) fn clear(&mut self) {
+        self.seq = u64::MAX;
+        self.expired_at.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: SimTime = SimTime::from_millis(1);
+
+    #[test]
+    fn a_copy_from_before_the_timeout_makes_it_spurious() {
+        let mut doubts = Doubts::NONE;
+        doubts.on_timeout(MS * 200, 7);
+        assert!(doubts.concern(7) && !doubts.concern(6));
+        assert_eq!(doubts.on_arrival(MS * 5), 1);
+        assert!(!doubts.concern(7), "settled");
+    }
+
+    #[test]
+    fn a_copy_from_after_it_does_not_unless_the_other_was_overtaken() {
+        let mut doubts = Doubts::NONE;
+        doubts.on_timeout(MS * 200, 7);
+        assert_eq!(doubts.on_arrival(MS * 200), 0, "what the timeout made the sender send");
+        assert_eq!(doubts.on_arrival(MS * 5), 1);
+    }
+
+    #[test]
+    fn of_several_timeouts_those_after_the_copy_were_spurious() {
+        let mut doubts = Doubts::NONE;
+        for expiry in [200, 600, 1400] {
+            doubts.on_timeout(MS * expiry, 7);
+        }
+        // The first copy was lost; the second was delayed.
+        assert_eq!(doubts.on_arrival(MS * 200), 2);
+        assert_eq!(doubts.on_arrival(MS * 600), 0);
+        doubts.on_timeout(MS * 3000, 8);
+        assert!(!doubts.concern(7));
+    }
+}

@@ -1,0 +1,123 @@
+"""What docs/persistence.md says of how long a link should repeat lost frames, with intervals."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import crossfade as cf
+
+PAGE = Path(__file__).parents[1] / "docs" / "persistence.md"
+
+
+@cache
+def points(name: str) -> dict[tuple[str, str, int | str], cf.Point]:
+    """The points of a scenario by TCP variant, channel and limit of retransmissions."""
+    results = cf.run(name, cache=False)
+    keys = ("tcp", "variant"), ("channel", "model")
+    return {
+        (*(point.axes[axis][key] for axis, key in keys), point.axes["link.arq.max_retransmissions"]): point  # type: ignore[misc]
+        for point in results.points
+    }
+
+
+def slow(variant: str, channel: str, limit: int | str) -> cf.Point:
+    return points("rlp-persistence")[variant, channel, limit]
+
+
+def fast(variant: str, channel: str, limit: int | str) -> cf.Point:
+    return points("wifi-persistence")[variant, channel, limit]
+
+
+def ends(point: cf.Point, metric: str) -> tuple[float, float]:
+    """The 95 % interval of a metric."""
+    width = point.metrics[metric].ci95 or 0.0
+    return point.value(metric) - width, point.value(metric) + width
+
+
+def is_above(more: cf.Point, less: cf.Point, metric: str = "goodput_bps", factor: float = 1.0) -> bool:
+    """Whether one is above a multiple of the other, intervals included."""
+    return ends(more, metric)[0] > factor * ends(less, metric)[1]
+
+
+@pytest.mark.parametrize("name", ["rlp-persistence", "wifi-persistence"])
+def test_the_page_shows_the_scenario(name: str) -> None:
+    page = PAGE.read_text()
+    assert f"crossfade run {name} " in page
+    assert f"gallery/{name}.png" in page
+    assert f"gallery/{name}.csv" in page
+
+
+@pytest.mark.parametrize("variant", ["tahoe", "sack"])
+def test_on_a_slow_link_independent_losses_need_five_tries_and_no_more(variant: str) -> None:
+    for fewer, more in [(1, 2), (2, 3), (3, 5)]:
+        assert is_above(slow(variant, "iid", more), slow(variant, "iid", fewer))
+    low, high = ends(slow(variant, "iid", 20), "goodput_bps")
+    assert low < 1.01 * slow(variant, "iid", 5).value("goodput_bps")
+    assert high < 7692.0
+    for limit in (1, 2, 3):
+        frames = ends(slow(variant, "iid", limit), "residual_frame_error_rate")
+        assert frames[0] < 1.1 * 0.2 ** (limit + 1)
+        assert frames[1] > 0.9 * 0.2 ** (limit + 1)
+
+
+@pytest.mark.parametrize("variant", ["tahoe", "sack"])
+def test_on_a_slow_link_a_single_try_does_far_more_in_fading(variant: str) -> None:
+    assert is_above(slow(variant, "markov", 1), slow(variant, "iid", 1), factor=20.0)
+    low, _ = ends(slow(variant, "markov", 3), "goodput_bps")
+    assert low > 0.95 * slow(variant, "markov", 20).value("goodput_bps")
+
+
+def test_on_a_slow_link_what_timeouts_remain_are_spurious() -> None:
+    for limit in (5, 10, 20):
+        point = slow("tahoe", "markov", limit)
+        assert ends(point, "spurious_timeouts")[0] > 0.0
+        assert point.value("spurious_timeouts") > 0.8 * point.value("timeouts")
+        assert point.value("spurious_timeouts_detected") == 0.0, "flavour ns2 does not look"
+    # Independent losses delay nobody for long, and with one try the timeouts are of losses.
+    assert slow("tahoe", "iid", 20).value("timeouts") == 0.0
+    few = slow("tahoe", "iid", 1)
+    assert few.value("timeouts") > 20.0
+    assert few.value("spurious_timeouts") < 0.05 * few.value("timeouts")
+
+
+@pytest.mark.parametrize("variant", ["reno", "sack"])
+def test_on_a_fast_link_three_tries_do_against_independent_losses(variant: str) -> None:
+    assert is_above(fast(variant, "iid", 2), fast(variant, "iid", 1), factor=1.5)
+    assert fast(variant, "iid", 3).value("goodput_bps") > 0.99 * fast(variant, "iid", "unlimited").value(
+        "goodput_bps"
+    )
+    for limit in (1, 2):
+        frames = ends(fast(variant, "iid", limit), "residual_frame_error_rate")
+        assert frames[0] < 1.1 * 0.1 ** (limit + 1)
+        assert frames[1] > 0.9 * 0.1 ** (limit + 1)
+
+
+def test_on_a_fast_link_tries_help_only_when_they_outlast_the_fade() -> None:
+    assert not is_above(fast("reno", "markov", 20), fast("reno", "markov", 1), factor=2.0)
+    assert is_above(fast("reno", "markov", 100), fast("reno", "markov", 20), factor=1.6)
+    assert is_above(fast("sack", "markov", 3), fast("reno", "markov", 3), factor=2.0)
+
+
+@pytest.mark.parametrize("variant", ["reno", "sack"])
+def test_persistence_is_paid_for_in_the_tail_of_the_delay(variant: str) -> None:
+    for fewer, more in [(2, 5), (5, 20), (20, 100)]:
+        assert is_above(fast(variant, "markov", more), fast(variant, "markov", fewer), "one_way_delay_p99_s")
+    last, few = fast(variant, "markov", "unlimited"), fast(variant, "markov", 0)
+    assert is_above(last, few, "one_way_delay_p99_s", factor=4.0)
+    # Not where losses are independent: nobody needs many tries.
+    assert not is_above(fast(variant, "iid", "unlimited"), fast(variant, "iid", 3), "one_way_delay_p99_s")
+
+
+def test_all_timeouts_over_a_link_that_never_gives_up_are_spurious() -> None:
+    for variant in ("reno", "sack"):
+        for channel in ("iid", "markov"):
+            point = fast(variant, channel, "unlimited")
+            assert point.samples("spurious_timeouts") == point.samples("timeouts")
+            assert point.value("residual_frame_error_rate") == 0.0
+    assert ends(fast("sack", "markov", "unlimited"), "timeouts")[0] > 0.0
+    assert fast("reno", "markov", "unlimited").value("timeouts") == 0.0, (
+        "the minimum of 1 s outlasts the fades"
+    )
