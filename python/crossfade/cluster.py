@@ -113,13 +113,15 @@ class PlanMissingError(Exception):
     """A worker has not got the plan of its tasks yet."""
 
 
+Source = tuple[str, str, str, dict[str, str]]
+"""What a plan is loaded from: text, name, overrides, and the contents of files by name."""
+
+
 # The plans that this worker has, by their ids.
 _plans: dict[str, _crossfade.Plan] = {}
 
 
-def make(
-    build: tuple[str, str], plan: str, source: tuple[str, str, str] | None, tasks: Sequence[Task]
-) -> list[PackedRow]:
+def make(build: tuple[str, str], plan: str, source: Source | None, tasks: Sequence[Task]) -> list[PackedRow]:
     """The rows of tasks, made by a worker of the same build as the sender's.
 
     ``plan`` is the id of the plan, ``source`` what to load it from; without that, the worker is to have it.
@@ -131,7 +133,8 @@ def make(
     if found is None:
         if source is None:
             raise PlanMissingError
-        found = _crossfade.Plan.load(*source)
+        text, name, overrides, files = source
+        found = _crossfade.Plan.load(text, name, overrides, files.__getitem__)
         if len(_plans) >= MOST_PLANS:
             _plans.clear()
         _plans[plan] = found
@@ -168,7 +171,7 @@ class PlanWorkers:
 
     def __init__(self, connection: Connection, plan: Plan) -> None:
         self._connection = connection
-        self._source = (plan.text, plan.name, json.dumps(plan.overrides))
+        self._source: Source = (plan.text, plan.name, json.dumps(plan.overrides), plan.files)
         self._id = hashlib.sha256(json.dumps(self._source).encode()).hexdigest()
 
     def threads(self) -> Mapping[str, int]:
@@ -178,7 +181,7 @@ class PlanWorkers:
         return self._connection.start(self._make(tasks, worker))
 
     async def _make(self, tasks: Sequence[Task], worker: str) -> list[PackedRow]:
-        async def submit(source: tuple[str, str, str] | None) -> list[PackedRow]:
+        async def submit(source: Source | None) -> list[PackedRow]:
             names = {"arguments": (BUILD, self._id, source, tasks)}
             rows: list[PackedRow] = await self._connection.submit(worker, eval, MAKE, names)
             return rows
