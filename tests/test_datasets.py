@@ -126,7 +126,7 @@ SCALED = st.builds(
 @settings(max_examples=50, deadline=None)
 def test_estimates_are_those_of_summarise(data: st.DataObject) -> None:
     precision = data.draw(st.sampled_from([None, "1 %", "50 %"]))
-    runs = data.draw(st.integers(10 if precision else 1, 25))
+    runs = data.draw(st.integers(20, 30) if precision else st.integers(1, 25))
     limit = {"set": {"run.max_runs": runs}} if precision else {"runs": runs}
     plan = plans.load(SWEEP, precision=precision, **limit)
     keys = iter(plan.core.keys())
@@ -192,7 +192,7 @@ def test_estimates_refuse_what_does_not_fit(starts: list[int], precision: tuple[
 
 
 def test_points_that_reach_no_precision_are_marked(path: Path) -> None:
-    options: dict[str, Any] = {"precision": "2 %", "set": {"run.max_runs": 12}}
+    options: dict[str, Any] = {"precision": "2 %", "set": {"run.max_runs": 22}}
     results = cf.run(SWEEP, **options)
     cf.sweep(SWEEP, out=path, **options)
     dataset = cf.open_results(path)
@@ -201,7 +201,7 @@ def test_points_that_reach_no_precision_are_marked(path: Path) -> None:
     assert int((~dataset["precise"]).sum()) == len(missed)
     for point in missed:
         assert not dataset["precise"].sel(point.axes)
-        assert dataset["runs"].sel(point.axes) == 12
+        assert dataset["runs"].sel(point.axes) == 22
     assert "has not reached the precision" in dataset.attrs["warnings"]
 
 
@@ -429,18 +429,18 @@ def test_missing_runs_leave_nan(path: Path) -> None:
 
 
 def test_a_precision_sees_no_run_behind_a_gap(path: Path) -> None:
-    add_plan(path, {"tcp.w_max": [6, 12]}, stop={"precision": 0.5, "max_runs": 20})
-    # Ten equal runs reach any precision; of the second point the run 3 is missing.
-    rows = [Made(p, run, {"goodput_bps": 1.0}) for p in (0, 1) for run in range(15) if (p, run) != (1, 3)]
+    add_plan(path, {"tcp.w_max": [6, 12]}, stop={"precision": 0.5, "max_runs": 30})
+    # Twenty equal runs reach any precision; of the second point the run 3 is missing.
+    rows = [Made(p, run, {"goodput_bps": 1.0}) for p in (0, 1) for run in range(25) if (p, run) != (1, 3)]
     random.Random(1).shuffle(rows)
     add_rows(path, rows)
     dataset = cf.open_results(path)
-    assert dataset["runs"].to_numpy().tolist() == [10, 3]
+    assert dataset["runs"].to_numpy().tolist() == [20, 3]
     assert dataset["precise"].to_numpy().tolist() == [True, False]
     assert "1 of 2 points are missing" in dataset.attrs["warnings"]
     per_run = cf.open_results(path, per_run=True)
-    assert per_run["goodput_bps"].notnull().sum("run").to_numpy().tolist() == [10, 3]
-    assert [len(point.rows) for point in cf.load_results(path).points] == [10, 3]
+    assert per_run["goodput_bps"].notnull().sum("run").to_numpy().tolist() == [20, 3]
+    assert [len(point.rows) for point in cf.load_results(path).points] == [20, 3]
 
 
 def test_nothing_finished_is_an_empty_dataset(path: Path) -> None:
