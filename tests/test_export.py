@@ -42,7 +42,7 @@ def odd(tmp_path: Path) -> Path:
         path,
         {"wired.delay": ["20 ms", "30 ms"], "tcp.variant,tcp.w_max": [["reno", 6], ['straße, "x"', 24]]},
         methods=["simulation", "analysis:exact"],
-        stop={"precision": 0.5, "max_runs": 12},
+        stop={"precision": 0.5, "max_runs": 22},
         seed=2**64 - 1,
         warnings=["one", "zwei: ümlaut"],
         title="",
@@ -130,12 +130,12 @@ def test_parquet_says_what_is_in_it(odd: Path, tmp_path: Path) -> None:
         [20.0, "reno", 6, "simulation", 3],
         [20.0, "reno", 6, "analysis:exact", 0],
         [20.0, 'straße, "x"', 24, "analysis:exact", 0],
-        [30.0, 'straße, "x"', 24, "simulation", 10],  # where the precision is reached
+        [30.0, 'straße, "x"', 24, "simulation", 20],  # where the precision is reached
     ]
     assert table["goodput_bps"].null_count == 1
     cf.export(odd, tmp_path / "runs.parquet", runs=True)
     runs = parquet.read_table(tmp_path / "runs.parquet")
-    assert runs["run"].to_pylist() == [0, 1, 2, 0, 0, *range(10)]
+    assert runs["run"].to_pylist() == [0, 1, 2, 0, 0, *range(20)]
     assert runs["goodput_bps"].to_pylist()[3:6] == [0.1, None, 3.0]
 
 
