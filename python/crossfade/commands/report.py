@@ -37,8 +37,8 @@ def report(
     runs; zoom, switch curves on and off, choose the metric, sort the table.
 
     \b
-    crossfade report sweep.sqlite
-    crossfade report sweep.sqlite --y goodput_bps --y rtt_p95_s --out report.html
+    crossfade report results.sqlite
+    crossfade report results.sqlite --y goodput_bps --y timeouts --out report.html
     """
     file = out or results.with_suffix(".html")
     htmlreport.report(results, file, plan=plan, metrics=y or None, x=x, by=by)
