@@ -183,6 +183,26 @@ def test_a_results_file_is_as_good_as_its_scenario(cli: Cli, sweep: Path, tmp_pa
         cf.compare(path, "tcp.variant", runs=3)
 
 
+def test_a_shard_alone_is_not_compared(cli: Cli, sweep: Path, tmp_path: Path) -> None:
+    paths = [tmp_path / f"{k}.sqlite" for k in (1, 2)]
+    for k, path in enumerate(paths, start=1):
+        # Every other of all runs: of a point the even ones, of the next the odd ones.
+        cf.sweep(sweep, runs=5, out=path, shard=(k, 2), over={"channel.p_e": [0.01]})
+    for command in (["compare", paths[0], "--by"], ["best", paths[0], "--choose"]):
+        expect_one_line(cli(*command, "tcp.variant"), "goodput_bps", "no run in common", "shards")
+    cf.merge(paths, out=tmp_path / "all.sqlite")
+    assert cf.compare(tmp_path / "all.sqlite", "tcp.variant").pairs[0].pairs == 5
+
+
+def test_what_is_doubtful_is_said(cli: Cli, sweep: Path, tmp_path: Path) -> None:
+    outcome = cli("compare", sweep, "--by", "tcp.variant", "--runs", "1")
+    assert outcome.out.count("cannot tell") == 2
+    assert "warning: a single run has no interval" in outcome.err
+    path = tmp_path / "part.sqlite"
+    cf.sweep(sweep, runs=6, out=path, shard=(1, 2))
+    assert "warning: the results are not complete" in cli("best", path, "--choose", "tcp.variant").err
+
+
 def test_the_command_prints_pairs_and_crossings(cli: Cli, sweep: Path) -> None:
     outcome = cli("compare", sweep, "--by", "tcp.variant", "--over", "channel.p_e=0.01,0.1,0.3")
     assert outcome.code == 0

@@ -82,6 +82,7 @@ class Comparison:
     conditions: list[str]
     pairs: list[Pair]
     crossings: list[CurveCrossing]
+    warnings: list[str]
 
     def table(self) -> Table:
         """A row a condition and pair."""
@@ -119,6 +120,7 @@ class Comparison:
             "unit": self.unit,
             "pairs": self.records(),
             "crossings": self.crossing_table().records(),
+            "warnings": self.warnings,
         }
         return json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False)
 
@@ -160,6 +162,8 @@ def compare(
         for first, second in combinations(points, 2)
         if (difference := _difference(first, second, metric, points)).values
     ]
+    if not found:
+        raise ResultsError(f"{metric}: the choices have no run in common (are shards to be merged first?)")
     coverage = each_of(len(found)) if together else COVERAGE
     pairs = [
         Pair(
@@ -181,7 +185,25 @@ def compare(
             [_difference(first, second, metric, points) for points in line.points], coverage
         ).crossings
     ]
-    return Comparison(choices.chosen, metric, unit_of(results, metric), choices.conditions, pairs, crossings)
+    return Comparison(
+        by=choices.chosen,
+        metric=metric,
+        unit=unit_of(results, metric),
+        conditions=choices.conditions,
+        pairs=pairs,
+        crossings=crossings,
+        warnings=doubts(results),
+    )
+
+
+def doubts(results: Results) -> list[str]:
+    """What makes a comparison of results doubtful."""
+    found = results.warnings
+    if any(point.runs == 1 for point in results.points):
+        found.append("a single run has no interval: nothing can be told of it")
+    if not results.complete:
+        found.append("the results are not complete: points or runs are missing")
+    return found
 
 
 def crossings(

@@ -90,6 +90,7 @@ def compare(
         print(found.to_json())
     elif not (quiet or outputs.on_stdout):
         terminal.print_comparison(found, terminal.console())
+    terminal.print_warnings(found.warnings, terminal.console(stderr=True))
     outputs.write(found.table(), None, None, None, "")
 
 
@@ -163,6 +164,7 @@ def best(
     elif not (quiet or outputs.on_stdout):
         terminal.print_best(found, terminal.console())
         terminal.print_switching(found, terminal.console())
+    terminal.print_warnings(found.warnings, terminal.console(stderr=True))
     outputs.write(found.switching_table() if switching else found.table(), None, None, None, "")
 
 
