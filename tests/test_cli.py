@@ -17,7 +17,7 @@ import crossfade as cf
 from crossfade.files import SCENARIOS, shipped_scenarios
 from tests.conftest import Cli
 
-COMMANDS = ["run", "compare", "best", "check", "schema", "explain", "verify", "paper", "plot"]
+COMMANDS = ["run", "compare", "best", "check", "schema", "explain", "verify", "paper", "plot", "report"]
 
 
 def crossfade(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
