@@ -62,9 +62,10 @@ def plot(
     """Draw results: simulation as marks with 95 % intervals. Draw events: the sender over time.
 
     \b
-    crossfade plot sweep.sqlite --y goodput_bps --width double --out goodput.pdf
-    crossfade plot sweep.sqlite --panels channel.fd_t --where tcp.variant=reno
-    crossfade plot results.csv --y near.goodput_bps/far.goodput_bps
+    crossfade plot results.sqlite --y goodput_bps --width double --out goodput.pdf
+    crossfade plot results.sqlite --panels tcp.w_max --where tcp.variant=reno
+    crossfade plot results.csv --y goodput_bps/link_goodput_bps
+    crossfade run classics/slow-start --events events.csv
     crossfade plot events.csv              cwnd and ssthresh
     crossfade plot events.csv --y seq      the time-sequence plot
     """

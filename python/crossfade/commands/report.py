@@ -38,8 +38,8 @@ def report(
     the metric, sort the table.
 
     \b
-    crossfade report sweep.sqlite
-    crossfade report sweep.sqlite --y goodput_bps --y rtt_p95_s --out report.html
+    crossfade report results.sqlite
+    crossfade report results.sqlite --y goodput_bps --y timeouts_per_slot --out report.html
     """
     file = out or results.with_suffix(".html")
     htmlreport.report(results, file, plan=plan, metrics=y or None, x=x, by=by)
