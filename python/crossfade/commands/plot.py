@@ -63,8 +63,9 @@ def plot(
 
     \b
     crossfade plot results.sqlite --y goodput_bps --width double --out goodput.pdf
-    crossfade plot results.sqlite --panels tcp.w_max --where tcp.variant=reno
-    crossfade plot results.csv --y goodput_bps/link_goodput_bps
+    crossfade plot results.sqlite --where tcp.variant=reno --panels tcp.w_max
+    crossfade run quickstart --csv results.csv
+    crossfade plot results.csv --y timeouts --intervals bands --log-y
     crossfade run classics/slow-start --events events.csv
     crossfade plot events.csv              cwnd and ssthresh
     crossfade plot events.csv --y seq      the time-sequence plot

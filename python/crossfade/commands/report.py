@@ -39,7 +39,7 @@ def report(
 
     \b
     crossfade report results.sqlite
-    crossfade report results.sqlite --y goodput_bps --y timeouts_per_slot --out report.html
+    crossfade report results.sqlite --y goodput_bps --y timeouts --out report.html
     """
     file = out or results.with_suffix(".html")
     htmlreport.report(results, file, plan=plan, metrics=y or None, x=x, by=by)
