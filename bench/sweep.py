@@ -67,19 +67,20 @@ def overhead(folder: Path) -> None:
 
 
 def scaling(folder: Path) -> None:
-    ratios, speeds = [], []
+    speeds: dict[int, list[float]] = {1: [], 2: []}
+    cpus: dict[int, list[float]] = {1: [], 2: []}
     for _ in range(9):
-        speed = {}
-        for jobs in (1, 2):
-            count, elapsed, _ = sweep(folder, slots=100_000, runs=10, jobs=jobs)
-            speed[jobs] = count / elapsed
-        ratios.append(speed[2] / speed[1])
-        speeds.append(speed)
-    one, two = (statistics.median(speed[jobs] for speed in speeds) for jobs in (1, 2))
+        for jobs in speeds:
+            count, elapsed, cpu = sweep(folder, slots=100_000, runs=20, jobs=jobs)
+            speeds[jobs].append(count / elapsed)
+            cpus[jobs].append(1e3 * cpu / count)
+    ratios = [two / one for one, two in zip(speeds[1], speeds[2], strict=True)]
+    for jobs in speeds:
+        speed, cpu = statistics.median(speeds[jobs]), statistics.median(cpus[jobs])
+        print(f"1,000 runs of 100,000 slots on {jobs}: {speed:.1f} a second, {cpu:.3f} ms of CPU a run")
     print(
-        f"500 runs of 100,000 slots: {one:.1f} runs a second on one thread, {two:.1f} on two; "
-        f"ratio {statistics.median(ratios):.3f} (median of {len(ratios)} pairs, "
-        f"{min(ratios):.3f} to {max(ratios):.3f})"
+        f"two over one: {statistics.median(ratios):.3f} times the runs a second "
+        f"(median of {len(ratios)} pairs, {min(ratios):.3f} to {max(ratios):.3f})"
     )
 
 
