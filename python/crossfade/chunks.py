@@ -12,7 +12,7 @@ import statistics
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -38,12 +38,14 @@ COUNT_EVERY_S = 1.0
 WAIT_S = 0.25
 # A chunk is late at so many times what is usual. To make it twice costs little: nothing else is left to do.
 LATE = 3.0
+# With so many workers a chunk may be lost until its runs are made one at a time, and then a run.
+MOST_LOST = 3
 # What is usual while no chunk is there yet.
 UNKNOWN_CHUNK_S = 10.0
 
 
 class WorkerDiedError(Exception):
-    """Several workers died, each while it made a chunk, or had it next."""
+    """A worker died, or several did, while it made a chunk or had it next."""
 
 
 class Workers(Protocol):
@@ -54,10 +56,10 @@ class Workers(Protocol):
         ...
 
     def start(self, tasks: Sequence[Task], worker: str) -> Future[list[PackedRow]]:
-        """Have tasks made by a worker, or by another if it is lost; gives the rows to come.
+        """Have tasks made by a worker; gives the rows to come.
 
-        To cancel the future takes the work back. It fails with :class:`WorkerDiedError`, or with a
-        :class:`ClusterError` that is to be shown.
+        To cancel the future takes the work back, as is done where the worker is not there any more. It fails
+        with :class:`WorkerDiedError`, or with a :class:`ClusterError` that is to be shown.
         """
         ...
 
@@ -72,7 +74,9 @@ class Chunk:
     """Whether nothing else may be under way meanwhile."""
     began: float = 0.0
     workers: list[str] = field(default_factory=list)
-    """Who is to make it: the second one and so on since it was late."""
+    """Who is making it: the second one and so on since it was late."""
+    lost: int = 0
+    """How many workers were lost with it."""
 
 
 class Work:
@@ -99,7 +103,8 @@ class Work:
         # Also those of chunks that another worker was faster with: their workers are as busy.
         self._attempts: dict[Future[list[PackedRow]], tuple[Chunk, str]] = {}
         self._load: Counter[str] = Counter()
-        # Runs that were lost with several workers.
+        # Chunks that were lost with a worker, and runs of those that were lost with several.
+        self._again: list[Chunk] = []
         self._suspects: list[Chunk] = []
         # How long the last chunks took, from here to here.
         self._took_s: deque[float] = deque(maxlen=64)
@@ -109,13 +114,10 @@ class Work:
         """Make all rows. Raises :class:`ClusterError` where that cannot be; rows handed over stay valid."""
         try:
             while True:
-                self._hand_out()
-                if not (self._under_way or self._suspects):
+                if self._hand_out() and not self._under_way:
                     return
                 self._take_in()
-                if time.monotonic() > self._counted + COUNT_EVERY_S:
-                    self._threads = self._workers.threads()
-                    self._counted = time.monotonic()
+                self._count()
                 self._copy_late_chunks()
         finally:
             for attempt in self._attempts:
@@ -124,17 +126,30 @@ class Work:
     def _most_chunks(self) -> int:
         return max(1, CHUNKS_PER_THREAD * sum(self._threads.values()))
 
-    def _hand_out(self) -> None:
-        """Give the workers as much as there is and they can take."""
-        if self._suspects:
-            if not self._under_way and (worker := self._free_worker(CHUNKS_PER_THREAD)):
-                self._start(self._suspects.pop(), worker)
-            return
+    def _count(self) -> None:
+        """See which workers there are, if it is time to; what is with others is lost."""
+        if time.monotonic() > self._counted + COUNT_EVERY_S:
+            self._threads = self._workers.threads()
+            self._counted = time.monotonic()
+            for attempt, (_, worker) in list(self._attempts.items()):
+                if worker not in self._threads:
+                    attempt.cancel()
+
+    def _hand_out(self) -> bool:
+        """Give the workers as much as there is and they can take; says whether there is no more."""
         while worker := self._free_worker(CHUNKS_PER_THREAD):
-            chunk = self._next_chunk()
-            if not chunk.tasks:
-                return
+            if self._again:
+                chunk = self._again.pop()
+            elif any(chunk.alone for chunk in self._under_way) or (self._suspects and self._under_way):
+                return False
+            elif self._suspects:
+                chunk = self._suspects.pop()
+            else:
+                chunk = self._next_chunk()
+                if not chunk.tasks:
+                    return True
             self._start(chunk, worker)
+        return False
 
     def _free_worker(self, chunks_per_thread: int, besides: Sequence[str] = ()) -> str | None:
         """The worker that has least to do, if it has less than that."""
@@ -180,7 +195,6 @@ class Work:
                 chunk, worker = self._attempts.pop(attempt)
                 self._load[worker] -= 1
                 if chunk in self._under_way:
-                    self._under_way.remove(chunk)
                     rows += self._rows_of(chunk, attempt)
                     ended = True
                 attempt = self._ended.get_nowait()
@@ -190,20 +204,33 @@ class Work:
             self._on_progress(*self._schedule.progress())
 
     def _rows_of(self, chunk: Chunk, attempt: Future[list[PackedRow]]) -> list[Row]:
-        """The rows that count, now that a chunk has ended."""
+        """The rows that count, now that an attempt has ended."""
         try:
             made = [Row(*row) for row in attempt.result()]
-        except WorkerDiedError:
-            if chunk.alone:
-                what = f"each worker that made {self._name(chunk.tasks[0])} died (out of memory?)"
-                raise ClusterError(what) from None
-            # One of these runs was it, or one that was under way beside them: alone it will show.
-            self._suspects += [Chunk([task], alone=True) for task in chunk.tasks]
+        except (WorkerDiedError, CancelledError):
+            self._lose(chunk)
             return []
+        self._under_way.remove(chunk)
         self._took_s.append(time.monotonic() - chunk.began)
         for task, row in zip(chunk.tasks, made, strict=True):
             self._pace.learn(task, row.seconds)
         return [Row(*row) for row in self._schedule.finish(made)]
+
+    def _lose(self, chunk: Chunk) -> None:
+        """See to a chunk whose worker was lost."""
+        chunk.lost += 1
+        if any(chunk is other for other, _ in self._attempts.values()):
+            return  # another worker has it too
+        self._under_way.remove(chunk)
+        chunk.workers.clear()
+        if chunk.lost < MOST_LOST:
+            (self._suspects if chunk.alone else self._again).append(chunk)
+        elif chunk.alone:
+            run = self._name(chunk.tasks[0])
+            raise ClusterError(f"each of {chunk.lost} workers died while it made {run} (out of memory?)")
+        else:
+            # One of these runs was it, or one that was under way beside them: alone it will show.
+            self._suspects += [Chunk([task], alone=True) for task in chunk.tasks]
 
     def _copy_late_chunks(self) -> None:
         """Give late chunks to idle workers as well: theirs may hang, or be very slow."""

@@ -1,7 +1,6 @@
 """Runs on a cluster: a scheduler of Dask hands them to its workers, on this machine or on others.
 
-Dask finds a worker for each chunk of runs, and another when that one is lost; the rest is in
-:mod:`crossfade.chunks`.
+What becomes of a plan's runs, whatever the workers do, is in :mod:`crossfade.chunks`.
 """
 
 from __future__ import annotations
@@ -45,8 +44,8 @@ MOST_ATTEMPTS = 5
 # How many plans a worker keeps, for chunks to come.
 MOST_PLANS = 4
 BUILD = (_crossfade.__version__, _crossfade.SOURCE_HASH)
-# How many workers of a local cluster a chunk may cost (of another cluster: its allowed-failures).
-LOCAL_FAILURES = 2
+# What a worker does for a chunk. As text: a worker that is sent a function that it has not got would end.
+MAKE = "__import__('crossfade.cluster', fromlist=['make']).make(*arguments)"
 WORKER = "from crossfade.cluster import serve; serve({address!r}, {folder!r})"
 # How long after the end of a local worker there is another.
 RESTART_S = 0.5
@@ -179,20 +178,24 @@ class PlanWorkers:
         return self._connection.start(self._make(tasks, worker))
 
     async def _make(self, tasks: Sequence[Task], worker: str) -> list[PackedRow]:
-        submit = self._connection.submit
+        async def submit(source: tuple[str, str, str] | None) -> list[PackedRow]:
+            names = {"arguments": (BUILD, self._id, source, tasks)}
+            rows: list[PackedRow] = await self._connection.submit(worker, eval, MAKE, names)
+            return rows
+
         try:
             try:
                 # The source travels once to each worker, not with each chunk.
-                return await submit(worker, make, BUILD, self._id, None, tasks)
+                return await submit(None)
             except PlanMissingError:
-                return await submit(worker, make, BUILD, self._id, self._source, tasks)
-        except (ClusterError, WorkerDiedError, asyncio.CancelledError):
+                return await submit(self._source)
+        except (ClusterError, WorkerDiedError):
             raise
+        except ImportError as error:
+            version = _crossfade.__version__
+            raise self._connection.error(f"crossfade {version} must be installed there ({error})") from None
         except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
-            if isinstance(error, ImportError | AttributeError) or "deserializ" in reason:
-                reason = f"crossfade {_crossfade.__version__} must be installed there ({reason})"
-            raise self._connection.error(reason) from None
+            raise self._connection.error(f"a worker failed ({type(error).__name__}: {error})") from None
 
 
 class Connection:
@@ -240,15 +243,13 @@ class Connection:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     async def submit(self, worker: str, function: Callable[..., T], *arguments: object) -> T:
-        """Call a function on a worker, or on another if that is lost."""
+        """Call a function on a worker; while there is no such worker, it waits for it."""
         from distributed import KilledWorker
 
         for _ in range(MOST_ATTEMPTS):
             # Dask takes what stands before the number for the kind of the task.
             name = f"crossfade-{next(self._numbers)}-{self.client.id}"
-            future = self.client.submit(
-                function, *arguments, key=name, workers=[worker], allow_other_workers=True
-            )
+            future = self.client.submit(function, *arguments, key=name, workers=[worker])
             try:
                 result: T = await future
                 return result
@@ -298,7 +299,9 @@ class Connection:
 
         try:
             return self.start(call()).result()
-        except (OSError, CancelledError):
+        except Exception:
+            if self.client.status == "running":
+                raise
             raise self._lost() from None
 
     def _lost(self) -> ClusterError:
@@ -331,7 +334,7 @@ async def _local_scheduler(workers: int | None) -> AsyncIterator[str]:
 
     # Not Dask's LocalCluster: its processes import the script that is running, which then runs once more
     # unless it is written with that in mind; and it waits seconds for workers that are at work.
-    scheduler = Scheduler(host="127.0.0.1", port=0, dashboard=False, allowed_failures=LOCAL_FAILURES)
+    scheduler = Scheduler(host="127.0.0.1", port=0, dashboard_address="127.0.0.1:0")
     with tempfile.TemporaryDirectory(prefix="crossfade-", ignore_cleanup_errors=True) as folder:
         async with scheduler, asyncio.TaskGroup() as group:
             program = WORKER.format(address=scheduler.address, folder=folder)
