@@ -99,8 +99,8 @@ def test_a_sweep_gives_what_a_run_gives(tmp_path: Path) -> None:
     assert plan.warnings == run.warnings
     assert plan.description["text"] == SWEEP
     assert plan.description["units"]["goodput_bps"] == "bit/s"
-    read_file = plan.description["files"].__getitem__
-    again = plans.read(*(plan.description[name] for name in ("name", "text", "overrides")), read_file)
+    name, text, overrides, files = (plan.description[key] for key in ("name", "text", "overrides", "files"))
+    again = plans.read(name, text, overrides, files.__getitem__)
     assert [point["id"] for point in again.description["points"]] == [
         point["id"] for point in plan.description["points"]
     ]

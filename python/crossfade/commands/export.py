@@ -45,9 +45,9 @@ def export(
     Parquet, NetCDF and MATLAB take packages: pip install 'crossfade[export]'.
 
     \b
-    crossfade export loss.sqlite --to csv
-    crossfade export loss.sqlite --to netcdf --runs --out loss-runs.nc
-    crossfade export loss.sqlite --to csv --out - | head
+    crossfade export results.sqlite --to csv
+    crossfade export results.sqlite --to netcdf --runs --out runs.nc
+    crossfade export results.sqlite --to csv --out - | head
     """
     if str(out) == "-":
         if to not in (None, "csv"):
