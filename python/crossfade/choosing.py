@@ -23,7 +23,7 @@ USUAL_METRICS = [
     "goodput_bps",
     "throughput_upper",
 ]
-_FIRST_RESULT = re.compile(r"method|runs|ci95|.*_ci95|throughput_.*|transmissions_.*|.*goodput_bps")
+_FIRST_RESULT = re.compile(r"method|runs|ci95|.*_ci95|.*throughput_.*|transmissions_.*|.*goodput_bps|burst")
 # More curves than this are a tangle: where nobody said what tells them apart, further axes are held.
 MOST_CURVES = 12
 

@@ -110,5 +110,7 @@ def _bounds(record: Record) -> Reading:
 
 
 def _value(record: Record, y: str) -> Reading:
-    half = number(record.get(f"{y}_ci95", record.get("ci95")))
+    # Papers' tables have short names: rlp_ci95 belongs to rlp_throughput_bps, ci95 to the figure's own metric.
+    names = (f"{y}_ci95", f"{y.split('_')[0]}_ci95", "ci95")
+    half = number(next((record[name] for name in names if name in record), None))
     return Reading(number(record[y]), half=None if math.isnan(half) else half)

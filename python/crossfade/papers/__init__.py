@@ -22,6 +22,8 @@ class Paper(Protocol):
     KEY: str
     CITATION: str
     FIGURES: dict[str, str]
+    # What a figure is drawn along and what of, where its table does not tell by itself.
+    DRAWN: dict[str, tuple[str, str]]
 
     def table(self, name: str, options: Options) -> Table:
         """The rows of a figure or table."""

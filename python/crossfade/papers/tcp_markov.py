@@ -37,6 +37,8 @@ FIGURES = {
     "fig6": "NewReno, K = 1, 2, 3, i.i.d. and f_d T = 0.01, W_max = 24",
 }
 
+DRAWN: dict[str, tuple[str, str]] = {}
+
 # The columns that are axes, and the keys of a scenario that they stand for.
 AXES = {
     "variant": Axis("tcp.variant"),

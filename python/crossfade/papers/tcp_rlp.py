@@ -34,6 +34,13 @@ FIGURES = {
     "fig5": "TCP throughput over P_E, segments of 536 and 1072 bytes, f_d T = 0.01",
 }
 
+DRAWN = {
+    "fig2": ("fd_t", "burst"),
+    "fig3": ("p_e", "rlp_throughput_bps"),
+    "fig4": ("p_e", "goodput_bps"),
+    "fig5": ("p_e", "goodput_bps"),
+}
+
 FIG2_COLUMNS = ["fading_margin_db", "fd_t", "burst"]
 FIG2_AXES: dict[str, list[float]] = {
     "fading_margin_db": [5.0, 10.0, 15.0, 20.0],
