@@ -374,7 +374,8 @@ def test_parts_have_the_names_of_their_flow_or_link(path: Path) -> None:
         "runs",
     ]
     assert dataset["wired.queue_drops"] == 6.0
-    assert dataset["reverse.queue_drops"].attrs == {"units": "packets", "long_name": "queue drops, reverse"}
+    words = "Packets dropped by the queue, reverse"
+    assert dataset["reverse.queue_drops"].attrs == {"units": "packets", "long_name": words}
     assert dataset["goodput_bps"].dims == ()
     point = cf.load_results(path).points[0]
     assert list(point.metrics) == ["goodput_bps"]

@@ -120,7 +120,7 @@ def test_parquet_says_what_is_in_it(odd: Path, tmp_path: Path) -> None:
     cf.export(odd, tmp_path / "odd.parquet")
     table = parquet.read_table(tmp_path / "odd.parquet")
     schema = table.schema
-    assert schema.field("goodput_bps").metadata == {b"units": b"bit/s", b"long_name": b"goodput"}
+    assert schema.field("goodput_bps").metadata == {b"units": b"bit/s", b"long_name": b"Goodput"}
     assert schema.field("goodput_bps_ci95").metadata == {b"units": b"bit/s"}
     assert schema.field("wired.delay").metadata == {b"units": b"ms"}
     assert schema.metadata[b"seed"] == str(2**64 - 1).encode()
