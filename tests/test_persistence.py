@@ -18,7 +18,7 @@ def points(name: str) -> dict[tuple[str, str, int | str], cf.Point]:
     results = cf.run(name, cache=False)
     keys = ("tcp", "variant"), ("channel", "model")
     return {
-        (*(point.axes[axis][key] for axis, key in keys), point.axes["link.arq.max_retransmissions"]): point  # type: ignore[misc]
+        (*(point.axes[axis][key] for axis, key in keys), point.axes["link.arq.max_retransmissions"]): point
         for point in results.points
     }
 

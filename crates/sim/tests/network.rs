@@ -424,7 +424,7 @@ fn what_cannot_be_is_refused_in_one_line() {
         (
             Network { flows: vec![flow(), flow()], gate: SenderGate::Slot, ..build() },
             "gate = slot: must be queue unless there is one TCP flow, without sender_access, and the first \
-             link is drop-tail",
+             link is drop-tail and of constant rate",
         ),
         (
             Network { arrivals: vec![Arrivals { rate_per_s: 0.0, ..arrivals.clone() }], ..build() },
