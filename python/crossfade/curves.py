@@ -110,7 +110,7 @@ def _bounds(record: Record) -> Reading:
 
 
 def _value(record: Record, y: str) -> Reading:
-    # Papers' tables have short names: rlp_ci95 belongs to rlp_throughput_bps, ci95 to the figure's own metric.
+    # Papers' tables have short names: rlp_ci95 is that of rlp_throughput_bps, ci95 that of the figure's own.
     names = (f"{y}_ci95", f"{y.split('_')[0]}_ci95", "ci95")
     half = number(next((record[name] for name in names if name in record), None))
     return Reading(number(record[y]), half=None if math.isnan(half) else half)

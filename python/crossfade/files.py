@@ -34,6 +34,10 @@ def read_text(path: Path, error: type[CrossfadeError]) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as reason:
+        if data.startswith(b"SQLite format 3\0"):
+            raise error(
+                f"{path}: not a text file (a results file? plot, report, export, best read those)"
+            ) from None
         raise error(f"{path}: not a text file (byte {reason.start} is not UTF-8)") from None
 
 

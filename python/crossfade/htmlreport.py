@@ -17,7 +17,7 @@ from typing import Any
 
 from crossfade import datasets
 from crossfade.choosing import Choice, can_be_drawn, choose, has_values, prepared
-from crossfade.errors import ResultsError
+from crossfade.errors import OutputError, ResultsError
 from crossfade.files import check_writable, write_text
 from crossfade.htmlfigures import figures_data
 from crossfade.htmltables import comparisons, table_of_metrics, table_of_rows
@@ -76,6 +76,8 @@ def report(
     The page is a single file of about 5 MB, most of which is plotly.js, and asks the network for nothing.
     """
     path = Path(out)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise OutputError(f"{path}: cannot be written (a report ends in .html)")
     check_writable(path)
     write_text(path, page(read_source(results, plan), metrics, x, by))
 

@@ -93,7 +93,8 @@ def paper(
             table = paper_table(key, name, over=read_axes(over), **options)
             if not (quiet or outputs.on_stdout):
                 terminal.print_table(table, chosen.FIGURES[name], terminal.console())
-            outputs.write(table, *chosen.DRAWN.get(name, (None, None)), None, chosen.FIGURES[name])
+            x, y = chosen.DRAWN.get(name, (None, None))
+            outputs.write(table, x, y, None, chosen.FIGURES[name])
     except Interrupted as error:
         terminal.print_table(error.table, "what is finished", terminal.console(stderr=outputs.on_stdout))
         raise stop(error, kept=not no_cache) from None
