@@ -12,7 +12,7 @@ pub trait Service: Send {
     fn serve(&mut self, start: SimTime, bytes: u32) -> SimTime;
 
     /// The propagation delay of what has been sent at `now`.
-    fn delay(&self, _now: SimTime) -> SimTime {
+    fn delay(&mut self, _now: SimTime) -> SimTime {
         SimTime::ZERO
     }
 }

@@ -102,7 +102,7 @@ fn early_timeout(setup: &Setup, flow: &FlowSetup) -> Option<String> {
     })
 }
 
-/// The link may take so long to repeat a lost frame that TCP repeats its segment too (RFC 3366 section 3.2).
+/// The link may take so long to repeat a lost frame that TCP repeats its segment too (RFC 3366 section 2).
 fn slow_recovery(setup: &Setup, flow: &FlowSetup) -> Option<String> {
     let (key, shortest) = shortest_timeout(flow)?;
     let (link, recovery) = [("link", &setup.forward), ("reverse", &setup.reverse)]

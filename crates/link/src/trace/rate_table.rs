@@ -5,6 +5,7 @@ use crate::transmitter::Service;
 use crossfade_channel::LossProcess;
 use crossfade_core::{SimTime, Stream};
 use rand::RngExt;
+use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -177,16 +178,42 @@ impl FromStr for RateTable {
     }
 }
 
+/// Reads a table at times that seldom leave a row.
+#[derive(Clone, Debug)]
+struct Reader {
+    table: RateTable,
+    row: RateRow,
+    /// When the row is known to hold.
+    held: Range<SimTime>,
+}
+
+impl Reader {
+    fn new(table: RateTable) -> Self {
+        let row = table.rows[0];
+        Self { table, row, held: SimTime::ZERO..SimTime::ZERO }
+    }
+
+    /// As [`RateTable::at`].
+    #[inline]
+    fn at(&mut self, now: SimTime) -> (&RateRow, SimTime) {
+        if !self.held.contains(&now) {
+            let (row, end) = self.table.at(now);
+            (self.row, self.held) = (*row, now..end);
+        }
+        (&self.row, self.held.end)
+    }
+}
+
 /// A transmitter whose rate follows a [`RateTable`]: a packet that meets a change goes on at the new rate.
 #[derive(Clone, Debug)]
 pub struct RateService {
-    table: RateTable,
+    table: Reader,
 }
 
 impl RateService {
     /// For this table.
     pub fn new(table: RateTable) -> Self {
-        Self { table }
+        Self { table: Reader::new(table) }
     }
 }
 
@@ -218,7 +245,7 @@ impl Service for RateService {
         now
     }
 
-    fn delay(&self, now: SimTime) -> SimTime {
+    fn delay(&mut self, now: SimTime) -> SimTime {
         if now == SimTime::MAX { SimTime::ZERO } else { self.table.at(now).0.delay }
     }
 }
@@ -228,7 +255,7 @@ impl Service for RateService {
 /// One number is drawn for each transmission, whatever the probability.
 #[derive(Clone, Debug)]
 pub struct TableLoss {
-    table: RateTable,
+    table: Reader,
     stream: Stream,
     /// Numbers drawn so far, and the last of them.
     drawn: u64,
@@ -238,7 +265,7 @@ pub struct TableLoss {
 impl TableLoss {
     /// The losses of this table.
     pub fn new(table: RateTable, stream: Stream) -> Self {
-        Self { table, stream, drawn: 0, number: 0.0 }
+        Self { table: Reader::new(table), stream, drawn: 0, number: 0.0 }
     }
 }
 
