@@ -22,7 +22,6 @@ NAMES = {
     "fading_margin_db": ("Fading margin", "dB"),
     "mean_burst": ("Mean error burst", "packets"),
     "burst": ("Mean error burst", "frames"),
-    "rlp_throughput_bps": ("RLP throughput", "bit/s"),
     "max_retransmissions": ("Retransmissions of a frame at most", ""),
     "w_max": ("Maximum window", "packets"),
     "dupthresh": ("Fast retransmit threshold $K$", ""),
@@ -49,6 +48,7 @@ NAMES = {
 _ENDINGS = {"_bps": "bit/s", "_s": "s", "_db": "dB", "_packets": "packets", "_slots": "slots"}
 _NUMBERS = {"_p50": "median", "_p95": "95th percentile", "_p99": "99th percentile", "_deviation": "deviation"}
 _LONGER = {"rtt": "round-trip time", "ip goodput": "IP goodput", "ecn": "ECN", "one way": "one-way"}
+_LONGER |= {"hol": "head-of-line", "rlp": "RLP"}
 
 # The units an axis may be counted in, from the largest, so that its numbers are short.
 _READABLE = {"bit/s": ["Gbit/s", "Mbit/s", "kbit/s", "bit/s"], "s": ["s", "ms", "us"]}
