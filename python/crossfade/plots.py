@@ -80,7 +80,7 @@ NAMES = {
     "rlp_throughput_bps": "Throughput of the link protocol (bit/s)",
     "hol_delay_mean_s": "Mean head-of-line delay (s)",
     "hol_delay_p95_s": "Head-of-line delay, 95th percentile (s)",
-    "max_retransmissions": "Retransmissions of a frame, at most",
+    "max_retransmissions": "Retransmissions of a frame, at most ($n$)",
     "margin_db": "Margin (dB)",
     "rtt_mean_s": "Mean round-trip time (s)",
     "queue_mean_packets": "Mean queue (packets)",
@@ -136,6 +136,8 @@ SYMBOLS = {
     "p_e": "$P_E$",
     "drops": "lost",
     "delayed_ack": "delayed ACK",
+    "max_retransmissions": "$n$",
+    "n": "$n$",
 }
 
 # In the order of drawing: what is simulated lies on top.
