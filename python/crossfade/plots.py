@@ -26,9 +26,156 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
+<<<<<<< HEAD
 INTERVALS = ["bars", "bands", "none"]
 # More panels are too small to read.
 MOST_PANELS = 12
+=======
+# Okabe and Ito's palette ("Color Universal Design", 2008), told apart by colour-blind readers too; its yellow
+# is left out, being too pale for thin lines on white.
+PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
+MARKERS = ["o", "s", "^", "D", "v", "P", "X", "<", ">"]
+
+# One column of a two-column journal page is about 3.5 inches wide.
+STYLE: dict[str, Any] = {
+    "figure.figsize": (3.5, 2.8),
+    "figure.dpi": 300,
+    "savefig.dpi": 300,
+    "font.family": "DejaVu Sans",  # it comes with matplotlib: the same on every machine
+    "font.size": 7.5,
+    "axes.linewidth": 0.6,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.linewidth": 0.4,
+    "grid.color": "#dddddd",
+    "lines.linewidth": 1.0,
+    "lines.markersize": 3.2,
+    "legend.frameon": True,
+    "legend.framealpha": 0.85,
+    "legend.edgecolor": "none",
+    "legend.fontsize": 6.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "svg.hashsalt": "crossfade",  # otherwise the ids in an SVG are drawn at random
+}
+
+# What a file says about when and by what it was made: nothing, so that equal figures are equal files.
+METADATA: dict[str, dict[str, None]] = {
+    ".png": {"Software": None},
+    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    ".svg": {"Date": None, "Creator": None},
+}
+
+# What stands on an axis, by the last part of the column's name (channel.p_e is p_e).
+NAMES = {
+    "p_e": "Packet error probability $P_E$",
+    "fd_t": "Normalised Doppler frequency $f_d T$",
+    "fading_margin_db": "Fading margin (dB)",
+    "mean_burst": "Mean error burst (packets)",
+    "w_max": "Maximum window (packets)",
+    "dupthresh": "Fast retransmit threshold $K$",
+    "throughput_sim": "Throughput (packets per slot)",
+    "throughput_per_slot": "Throughput (packets per slot)",
+    "transmissions_per_slot": "Transmissions per slot",
+    "energy_per_packet": "Energy (transmissions per delivered packet)",
+    "goodput_bps": "Goodput (bit/s)",
+    "ip_goodput_bps": "IP goodput (bit/s)",
+    "link_goodput_bps": "Link goodput (bit/s)",
+    "frame_error_rate": "Frame error rate",
+    "residual_frame_error_rate": "Residual frame error rate",
+    "frame_transmissions_per_frame": "Transmissions per frame",
+    "rlp_throughput_bps": "Throughput of the link protocol (bit/s)",
+    "hol_delay_mean_s": "Mean head-of-line delay (s)",
+    "hol_delay_p95_s": "Head-of-line delay, 95th percentile (s)",
+    "max_retransmissions": "Retransmissions of a frame, at most ($n$)",
+    "margin_db": "Margin (dB)",
+    "rtt_mean_s": "Mean round-trip time (s)",
+    "queue_mean_packets": "Mean queue (packets)",
+    "completion_time_s": "Completion time (s)",
+    "completion_time_p95_s": "Completion time, 95th percentile (s)",
+    "jain_fairness": "Jain's index of fairness",
+    "link_utilisation": "Link utilisation",
+    "access_delay": "Access delay, one way",
+    "link.queue.limit": "Queue limit",
+    "link.rate": "Rate of the link",
+    "reverse.rate": "Rate of the way back",
+}
+
+# The units of a scenario's quantities: what they are counted in together, and how many of those one is.
+_UNITS = {
+    "bit/s": ("bit/s", 1.0),
+    "kbit/s": ("bit/s", 1e3),
+    "Mbit/s": ("bit/s", 1e6),
+    "Gbit/s": ("bit/s", 1e9),
+    "s": ("s", 1.0),
+    "ms": ("s", 1e-3),
+    "us": ("s", 1e-6),
+    "ns": ("s", 1e-9),
+    "slots": ("slots", 1.0),
+    "packets": ("packets", 1.0),
+    "frames": ("frames", 1.0),
+    "B": ("B", 1.0),
+    "kB": ("B", 1e3),
+    "MB": ("B", 1e6),
+}
+_QUANTITY = re.compile(r"([-+.0-9eE]+) *([A-Za-z/]+)")
+
+# What a curve is called, by its value.
+WORDS = {
+    "old-tahoe": "OldTahoe",
+    "tahoe": "Tahoe",
+    "reno": "Reno",
+    "newreno": "NewReno",
+    "sack": "SACK",
+    "cubic": "CUBIC",
+    "red": "RED",
+    "codel": "CoDel",
+    "fq-codel": "FQ-CoDel",
+    "iid": "i.i.d.",
+}
+# Columns whose numbers need their symbol beside them in the legend.
+SYMBOLS = {
+    "channel": "$f_d T$",
+    "fd_t": "$f_d T$",
+    "w_max": "$W_\\max$",
+    "k": "$K$",
+    "dupthresh": "$K$",
+    "p_e": "$P_E$",
+    "drops": "lost",
+    "delayed_ack": "delayed ACK",
+    "max_retransmissions": "$n$",
+    "n": "$n$",
+}
+
+# In the order of drawing: what is simulated lies on top.
+METHODS = [
+    "analysis:paper-bounds",
+    "analysis:bounds",
+    "analysis:exact",
+    "formula",
+    "formula:square-root",
+    "simulation",
+]
+METHOD_WORDS = {
+    "analysis:paper-bounds": "bounds as printed",
+    "analysis:bounds": "bounds",
+    "analysis:exact": "exact",
+    "formula": "formula (Padhye)",
+    "formula:square-root": "square-root law",
+    "simulation": "simulation",
+}
+LINES = {"analysis:paper-bounds": ":", "formula": "--", "formula:square-root": "-."}
+
+# The metric to draw where none is asked for: the first of these that has values.
+USUAL_METRICS = [
+    "throughput_sim",
+    "throughput_exact",
+    "throughput_per_slot",
+    "goodput_bps",
+    "throughput_upper",
+]
+_FIRST_RESULT = re.compile(r"method|runs|ci95|.*_ci95|throughput_.*|transmissions_.*|.*goodput_bps")
+>>>>>>> w-engine
 
 
 def plot(
