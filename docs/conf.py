@@ -12,20 +12,12 @@ from contextlib import chdir, closing, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-<<<<<<< HEAD
 from tempfile import TemporaryDirectory
-=======
-from typing import Any
->>>>>>> w-engine
 
 from sphinx.application import Sphinx
 
 import crossfade as cf
-<<<<<<< HEAD
 from crossfade import terminal
-=======
-from crossfade import plots, report
->>>>>>> w-engine
 from crossfade.cli import main
 from crossfade.intervals import student_quantile
 from crossfade.paired import Sample
@@ -252,40 +244,10 @@ def make_fits() -> None:
 
 
 def make_links() -> None:
-    """Frames, persistence, and a satellite in the rain."""
+    """What the shipped scenarios of links show."""
     (GALLERY / "explain-arq.txt").write_text(printed("explain", "link.arq"))
     for name in ("cdma-rlp", "wifi-like-arq", "satellite-modcod"):
         printed("run", name, "--quiet", "--y", "goodput_bps", "--plot", str(GALLERY / f"{name}.png"))
-    key = "link.arq.max_retransmissions"
-    points = cf.run("arq-persistence").points
-    # Metrics, what they are called, and the unit to show them in.
-    metrics = {
-        "goodput_bps": ("goodput (kbit/s)", 1e-3),
-        "rtt_p99_s": ("round trip, 99th percentile (ms)", 1e3),
-        "timeouts": ("timeouts", 1.0),
-        "spurious_timeouts": ("of them spurious", 1.0),
-    }
-    records: list[dict[str, Any]] = []
-    counts = [point.axes[key] for point in points]
-    with plots.figure(GALLERY / "arq-persistence.png", height=0.8) as figure:
-        figure.set_figwidth(2 * figure.get_figwidth())
-        left, middle, right = figure.subplots(1, 3)
-        for axes, color, (metric, (words, unit)) in zip(
-            (left, middle, right, right), plots.PALETTE, metrics.items(), strict=False
-        ):
-            found = [point.metrics[metric] for point in points]
-            values = [unit * metric.value for metric in found]
-            intervals = [unit * (metric.ci95 or 0.0) for metric in found]
-            axes.errorbar(counts, values, yerr=intervals, fmt="o-", color=color, label=words)
-            axes.set_xscale("symlog", base=2, linthresh=1)
-            axes.set_xlabel("retransmissions at most")
-            axes.set_ylabel("in 290 s" if axes is right else words)
-            axes.set_ylim(bottom=0)
-        right.legend()
-    for point in points:
-        shown = {words: f"{unit * point.value(metric):.4g}" for metric, (words, unit) in metrics.items()}
-        records.append({"retransmissions at most": point.axes[key]} | shown)
-    (GALLERY / "arq-persistence.csv").write_text(cf.Table.of(list(records[0]), records).to_csv())
 
 
 def rounded(table: cf.Table) -> str:
