@@ -129,7 +129,10 @@ pub struct Schedule<P: Deref<Target = Plan>> {
     first_open: usize,
     /// The slot of each run that is being made, by the key of its row.
     under_way: HashMap<String, usize>,
-    progress: Progress,
+    /// Runs at hand.
+    done: u64,
+    /// The sum of what the points expect.
+    expected: u64,
 }
 
 /// The state of the work on one of several distinct points by one method.
@@ -186,7 +189,8 @@ impl<P: Deref<Target = Plan>> Schedule<P> {
             points,
             first_open: 0,
             under_way: HashMap::new(),
-            progress: Progress { done: 0, expected },
+            done: 0,
+            expected,
         }
     }
 
@@ -252,17 +256,16 @@ impl<P: Deref<Target = Plan>> Schedule<P> {
 
     /// How far the work is.
     pub fn progress(&self) -> Progress {
-        self.progress
+        // Runs made ahead that turn out not to be needed count as well.
+        Progress { done: self.done, expected: self.expected.max(self.done) }
     }
 
     fn record(&mut self, slot: usize, run: u64, finished: Finished) -> Vec<Row> {
         let work = &mut self.points[slot];
         let before = work.expected;
         let counting = work.record(run, finished, self.plan.stop);
-        let Progress { done, expected } = &mut self.progress;
-        *done += 1;
-        // Runs made ahead that turn out not to be needed count as well.
-        *expected = (*expected + work.expected - before).max(*done);
+        self.done += 1;
+        self.expected = self.expected + work.expected - before;
         counting
     }
 }
