@@ -1,12 +1,13 @@
 """Speed of a sweep: what a run costs beyond its simulation, and what a second core gives.
 
-    .venv/bin/python bench/sweep.py [overhead | scaling]
+    .venv/bin/python bench/sweep.py [overhead | scaling | cluster]
 
 Overhead: sweeps of short runs on one thread, from the scenario to the results. What the process takes of
 the CPU minus what the same runs take when they are only made, one after the other, and dropped; in turns,
 so that a busy machine blurs the difference but does not shift it. Scaling: the same sweep on one and on two
 threads, in turns; runs per second. This needs a machine that is otherwise idle: the first line says how
-busy it is.
+busy it is. Cluster: `--cluster local` with two workers; what a run and a chunk of runs take of the CPU beyond
+the simulation, in all processes, and the same sweeps on two threads and on the cluster, in turns.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import time
 from pathlib import Path
 
 import crossfade as cf
-from crossfade import plans
+from crossfade import chunks, plans, sweeps
 
 SCENARIO = """
 schema = 1
@@ -84,11 +85,50 @@ def scaling(folder: Path) -> None:
     )
 
 
+def cluster(folder: Path) -> None:
+    import psutil  # comes with Dask
+
+    path = folder / "results.sqlite"
+    me = psutil.Process()
+
+    def cpu() -> float:
+        times = [process.cpu_times() for process in (me, *me.children())]
+        return sum(time.user + time.system for time in times)
+
+    def measure(engine: sweeps.Engine, slots: int, runs: int) -> tuple[float, float]:
+        """Seconds of the clock, and of the CPU a run beyond its simulation."""
+        path.unlink(missing_ok=True)
+        alone = make(slots, runs)
+        began, cpu_began = time.perf_counter(), cpu()
+        cf.sweep(SCENARIO.format(slots=slots, runs=runs), out=path, engine=engine)
+        return time.perf_counter() - began, (cpu() - cpu_began - alone) / (POINTS * runs)
+
+    with cf.Cluster("local", 2) as two_workers:
+        while two_workers.workers < 2:
+            time.sleep(0.1)
+        extra = [1e6 * measure(two_workers, 300, 1000)[1] for _ in range(5)]
+        print(f"cluster: {statistics.median(extra):.0f} us a run beyond its simulation", end=", ")
+        most_runs, chunks.MOST_RUNS = chunks.MOST_RUNS, 1
+        extra = [1e3 * measure(two_workers, 300, 20)[1] for _ in range(5)]
+        chunks.MOST_RUNS = most_runs
+        print(f"{statistics.median(extra):.1f} ms a chunk ({min(extra):.1f} to {max(extra):.1f})")
+        for slots, runs in ((20_000, 80), (2_000_000, 2)):
+            ratios, millis = [], 0.0
+            for _ in range(5):
+                threads, _ = measure(sweeps.Threads(2), slots, runs)
+                ratios.append(measure(two_workers, slots, runs)[0] / threads)
+                millis = 1e3 * make(slots, 1) / POINTS
+            print(
+                f"{POINTS * runs:,} runs of {slots:,} slots, {millis:.1f} ms each: time over that of two "
+                f"threads {statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})"
+            )
+
+
 def main(parts: list[str]) -> None:
     print(f"load average {os.getloadavg()[0]:.2f} on {os.cpu_count()} cores")
     with tempfile.TemporaryDirectory() as folder:
         for part in parts or ["overhead", "scaling"]:
-            {"overhead": overhead, "scaling": scaling}[part](Path(folder))
+            {"overhead": overhead, "scaling": scaling, "cluster": cluster}[part](Path(folder))
 
 
 if __name__ == "__main__":

@@ -142,6 +142,13 @@ def test_chunks_take_a_second_and_are_short_at_first_and_in_the_end() -> None:
     assert sizes[-10:] == sorted(sizes[-10:], reverse=True)
 
 
+def test_chunks_are_longer_for_very_many_threads() -> None:
+    for threads, runs in ((100, 1), (400, 4)):
+        workers = Made(load(runs=1500), {"a": threads // 4, "b": threads - threads // 4}, seconds=1.0)
+        finish(workers)
+        assert max(len(tasks) for tasks in workers.chunks) == runs
+
+
 def test_runs_that_take_longer_make_smaller_chunks() -> None:
     class Uneven(Made):
         def make(self, attempt: Future[list[PackedRow]], tasks: Sequence[Task]) -> None:

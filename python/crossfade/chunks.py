@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 # Towards the end chunks become shorter, so that the workers finish together.
 CHUNK_S = 1.0
 SHORTEST_CHUNK_S = 0.05
+# With very many threads chunks become longer: one takes some milliseconds here and in the scheduler.
+MOST_CHUNKS_PER_S = 100
 # Runs of microseconds would make messages of megabytes.
 MOST_RUNS = 2000
 # One is made while the other is on its way.
@@ -164,7 +166,8 @@ class Work:
     def _next_chunk(self) -> Chunk:
         done, expected = self._schedule.progress()
         left_s = self._pace.mean_s * (expected - done - self._schedule.under_way())
-        length_s = min(CHUNK_S, max(SHORTEST_CHUNK_S, left_s / self._most_chunks()))
+        longest_s = max(CHUNK_S, sum(self._threads.values()) / MOST_CHUNKS_PER_S)
+        length_s = min(longest_s, max(SHORTEST_CHUNK_S, left_s / self._most_chunks()))
         # While little is known, chunks double.
         most_runs = min(MOST_RUNS, 1 + 2 * self._pace.n)
         chunk = Chunk([])

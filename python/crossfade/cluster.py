@@ -109,22 +109,19 @@ class Cluster:
 # What follows runs on workers.
 
 
-class PlanMissingError(Exception):
-    """A worker has not got the plan of its tasks yet."""
-
-
 Source = tuple[str, str, str, dict[str, str]]
 """What a plan is loaded from: text, name, overrides, and the contents of files by name."""
-
 
 # The plans that this worker has, by their ids.
 _plans: dict[str, _crossfade.Plan] = {}
 
 
-def make(build: tuple[str, str], plan: str, source: Source | None, tasks: Sequence[Task]) -> list[PackedRow]:
+def make(
+    build: tuple[str, str], plan: str, source: Source | None, tasks: Sequence[Task]
+) -> list[PackedRow] | None:
     """The rows of tasks, made by a worker of the same build as the sender's.
 
-    ``plan`` is the id of the plan, ``source`` what to load it from; without that, the worker is to have it.
+    ``plan`` is the id of the plan, ``source`` what to load it from; None where the worker needs it for that.
     """
     if build != BUILD:
         here, there = (f"{version} (sources {sources[:12]})" for version, sources in (BUILD, build))
@@ -132,7 +129,7 @@ def make(build: tuple[str, str], plan: str, source: Source | None, tasks: Sequen
     found = _plans.get(plan)
     if found is None:
         if source is None:
-            raise PlanMissingError
+            return None
         text, name, overrides, files = source
         found = _crossfade.Plan.load(text, name, overrides, files.__getitem__)
         if len(_plans) >= MOST_PLANS:
@@ -181,17 +178,14 @@ class PlanWorkers:
         return self._connection.start(self._make(tasks, worker))
 
     async def _make(self, tasks: Sequence[Task], worker: str) -> list[PackedRow]:
-        async def submit(source: Source | None) -> list[PackedRow]:
-            names = {"arguments": (BUILD, self._id, source, tasks)}
-            rows: list[PackedRow] = await self._connection.submit(worker, eval, MAKE, names)
-            return rows
-
         try:
-            try:
-                # The source travels once to each worker, not with each chunk.
-                return await submit(None)
-            except PlanMissingError:
-                return await submit(self._source)
+            # The source travels once to each worker, not with each chunk.
+            for source in (None, self._source):
+                names = {"arguments": (BUILD, self._id, source, tasks)}
+                rows: list[PackedRow] | None = await self._connection.submit(worker, eval, MAKE, names)
+                if rows is not None:
+                    return rows
+            raise AssertionError("with the source there are rows")
         except (ClusterError, WorkerDiedError):
             raise
         except ImportError as error:
