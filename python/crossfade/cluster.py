@@ -20,6 +20,7 @@ import time
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -247,9 +248,19 @@ class Connection:
             # Dask takes what stands before the number for the kind of the task.
             name = f"crossfade-{next(self._numbers)}-{self.client.id}"
             future = self.client.submit(function, *arguments, key=name, workers=[worker])
+            done = asyncio.Event()
+            future.add_done_callback(partial(self._loop.call_soon_threadsafe, lambda _: done.set()))
             try:
-                result: T = await future
-                return result
+                await done.wait()
+                if future.status != "finished":
+                    await future  # raises what is wrong
+                # Not the client's own gathering, which asks for several results at once: one of a worker
+                # that hangs would hold up the others.
+                scheduler: Any = self.client.scheduler
+                answer = await scheduler.gather(keys=[future.key])
+                if answer["status"] == "OK":
+                    result: T = answer["data"][future.key]
+                    return result
             except KilledWorker:
                 raise WorkerDiedError from None
             except CancelledError:
@@ -257,7 +268,7 @@ class Connection:
                     raise self._lost() from None
             finally:
                 future.release()
-        raise self.error("somebody cancels all that it is to do")
+        raise self.error("its workers lose all that they are to do")
 
     def __enter__(self) -> Connection:
         self._thread.start()
