@@ -31,6 +31,9 @@ tcp = { variant = "reno", w_max = 24, rto = { fixed = "100 slots" } }
 """
 
 
+WHERE = ("here", "there")
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with a scenario and the traces that it names."""
@@ -57,7 +60,13 @@ def test_a_file_lies_beside_the_scenario_wherever_one_stands(
     assert 0.95 * 3e6 < goodput <= 3e6
     monkeypatch.chdir(folder)
     assert value("cell.toml", "link_goodput_bps") == goodput
-    # A scenario without a file is where one stands.
+    # So is a file that was set where one stands, and the folder of a scenario without a file.
+    (folder / "here.up").write_text("2\n")
+    monkeypatch.chdir(folder.parent)
+    (folder.parent / "there.up").write_text("2\n")
+    faster = [cf.run(folder / "cell.toml", set={"link.trace.opportunities": f"{name}.up"}) for name in WHERE]
+    assert faster[0].to_csv() == faster[1].to_csv()
+    monkeypatch.chdir(folder)
     assert value(LINK, "link_goodput_bps") == goodput
     assert value("losses.toml", "frame_error_rate") == pytest.approx(0.1, abs=0.02)
 

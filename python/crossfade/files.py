@@ -82,7 +82,7 @@ def read_scenario(scenario: str | os.PathLike[str]) -> tuple[str, str, Callable[
     """The name and the text of a scenario: a file, a shipped one, or (with a line break in it) TOML itself.
 
     A file wins over a shipped scenario of the same name. With them comes what reads a file that the scenario
-    names, relative to its folder (of TOML itself, to the working directory).
+    names: in its folder, or else in the working directory.
     """
     if isinstance(scenario, str) and "\n" in scenario:
         return "scenario", scenario, _reader(Path())
@@ -97,8 +97,18 @@ def read_scenario(scenario: str | os.PathLike[str]) -> tuple[str, str, Callable[
 
 
 def _reader(folder: Path) -> Callable[[str], str]:
-    """What reads the files that a scenario in ``folder`` names."""
-    return lambda name: read_text(folder / name, ScenarioError)
+    """What reads the files that a scenario in ``folder`` names.
+
+    Who sets such a key on the command line stands elsewhere: what is not there is looked for in the working
+    directory.
+    """
+
+    def read(name: str) -> str:
+        beside = folder / name
+        here = not beside.exists() and Path(name).exists()
+        return read_text(Path(name) if here else beside, ScenarioError)
+
+    return read
 
 
 def _nearest(name: str) -> str:

@@ -44,9 +44,16 @@ pub(crate) fn of_setup(setup: &Setup) -> Vec<String> {
     let of_flow =
         |flow| [early_timeout(setup, flow).or_else(|| slow_recovery(setup, flow)), narrow_window(flow)];
     let of_flows = setup.flows.iter().flat_map(of_flow);
-    let of_ways = [("channel", &setup.forward), ("reverse.channel", &setup.reverse)].into_iter().flat_map(
-        |(key, hop)| [short_trace(setup, hop), short_record(setup, key, hop), open_record(key, hop)],
-    );
+    let of_way = |(link, channel, hop)| {
+        [
+            hasty_link(link, hop),
+            short_trace(setup, hop),
+            short_record(setup, channel, hop),
+            open_record(channel, hop),
+        ]
+    };
+    let ways = [("link", "channel", &setup.forward), ("reverse", "reverse.channel", &setup.reverse)];
+    let of_ways = ways.into_iter().flat_map(of_way);
     of_flows.chain([short_queue(setup)]).chain(of_ways).flatten().collect()
 }
 
@@ -114,6 +121,19 @@ fn slow_recovery(setup: &Setup, flow: &FlowSetup) -> Option<String> {
         format!(
             "{key} ({shortest}) is at or below the time in which {link}.arq may still repeat a lost frame \
              ({longest} with the round trip): segments may time out that were not lost"
+        )
+    })
+}
+
+/// A link repeats what has not had the time to be acknowledged.
+fn hasty_link(link: &str, hop: &HopSetup) -> Option<String> {
+    let frames = hop.frames.as_ref()?;
+    let (key, patience) = frames.patience()?;
+    let answer = frames.answer_time(hop.delay);
+    (patience < answer).then(|| {
+        format!(
+            "{link}.arq.{key} ({patience}) is below the time in which an answer can come ({answer}): frames may \
+             be repeated that were not lost"
         )
     })
 }

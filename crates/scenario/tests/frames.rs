@@ -244,6 +244,27 @@ fn a_link_that_repeats_for_longer_than_the_shortest_timeout_is_warned_of() {
 }
 
 #[test]
+fn a_link_without_patience_is_warned_of() {
+    let warnings = |arq: Value| {
+        let set = json!([["link.delay", "30 ms"], ["link.arq", null], ["link.arq", arq]]);
+        plan(RLP, &set).warnings()
+    };
+    // A frame and 30 ms each way.
+    assert!(warnings(json!({ "protocol": "stop-and-wait" })).is_empty());
+    let expected = |what: &str, answer: &str| {
+        [format!(
+            "link.arq.{what} is below the time in which an answer can come ({answer}): frames may be repeated \
+             that were not lost"
+        )]
+    };
+    let hasty = json!({ "protocol": "stop-and-wait", "timeout": "79 ms" });
+    assert_eq!(warnings(hasty), expected("timeout (0.079 s)", "0.08 s"));
+    // The NAK takes a frame, too.
+    let short = json!({ "protocol": "rlp-is99", "guard": "2 frames" });
+    assert_eq!(warnings(short), expected("round_trip and guard (0.08 s)", "0.1 s"));
+}
+
+#[test]
 fn analysis_and_formulas_say_what_they_assume() {
     for (method, who) in [("analysis", "the analysis"), ("formula", "a formula")] {
         let set = json!([["methods", ["simulation", method]]]);

@@ -53,27 +53,43 @@ impl FrameSetup {
         self.frame_time * u64::from(self.segmentation.frames(bytes))
     }
 
+    /// How long the protocol waits before it repeats a frame, or asks for it again, and the key that says so.
+    pub(crate) fn patience(&self) -> Option<(&'static str, SimTime)> {
+        match self.protocol {
+            ArqProtocol::None => None,
+            ArqProtocol::StopAndWait(StopAndWaitConfig { timeout, .. })
+            | ArqProtocol::GoBackN(GoBackNConfig { timeout, .. })
+            | ArqProtocol::SelectiveRepeat(SelectiveRepeatConfig { timeout, .. })
+            | ArqProtocol::RlpNack(RlpNackConfig { timeout, .. }) => Some(("timeout", timeout)),
+            ArqProtocol::RlpIs99(RlpIs99Config { round_trip, guard, .. }) => {
+                Some(("round_trip and guard", self.frame_time * u64::from(round_trip + guard)))
+            }
+        }
+    }
+
+    /// The shortest time from a frame to its acknowledgement, or from a NAK to its answer, on a link of this delay.
+    pub(crate) fn answer_time(&self, delay: SimTime) -> SimTime {
+        self.frame_time.saturating_add(delay).saturating_add(self.feedback.time())
+    }
+
     /// For how long a frame may be repeated. Where nothing limits that, until one in a million would be left at
     /// this loss rate if losses were independent.
     pub(super) fn longest_recovery(&self, loss_rate: Option<f64>) -> SimTime {
         let expected = || {
-            let retransmissions = 1e-6_f64.ln() / loss_rate.unwrap_or(0.5).clamp(1e-6, 0.999).ln();
+            let retransmissions = libm::log(1e-6) / libm::log(loss_rate.unwrap_or(0.5).clamp(1e-6, 0.999));
             retransmissions.ceil() as u64
         };
-        let (timeout, times) = match self.protocol {
-            ArqProtocol::None => return SimTime::ZERO,
-            ArqProtocol::StopAndWait(StopAndWaitConfig { timeout, max_retransmissions, .. })
-            | ArqProtocol::GoBackN(GoBackNConfig { timeout, max_retransmissions, .. })
-            | ArqProtocol::SelectiveRepeat(SelectiveRepeatConfig { timeout, max_retransmissions, .. }) => {
-                (timeout, max_retransmissions.map_or_else(expected, u64::from))
+        let times = match self.protocol {
+            ArqProtocol::None => 0,
+            ArqProtocol::StopAndWait(StopAndWaitConfig { max_retransmissions, .. })
+            | ArqProtocol::GoBackN(GoBackNConfig { max_retransmissions, .. })
+            | ArqProtocol::SelectiveRepeat(SelectiveRepeatConfig { max_retransmissions, .. }) => {
+                max_retransmissions.map_or_else(expected, u64::from)
             }
-            ArqProtocol::RlpNack(config) => (config.timeout, u64::from(config.max_retransmissions)),
-            ArqProtocol::RlpIs99(config) => {
-                let timer = self.frame_time * u64::from(config.round_trip + config.guard);
-                (timer, u64::from(config.rounds()))
-            }
+            ArqProtocol::RlpNack(config) => u64::from(config.max_retransmissions),
+            ArqProtocol::RlpIs99(config) => u64::from(config.rounds()),
         };
-        timeout.saturating_mul(times)
+        self.patience().map_or(SimTime::ZERO, |(_, patience)| patience.saturating_mul(times))
     }
 
     /// Bytes on the air of the part of the frames that a packet of `bytes` takes, padding left out.
