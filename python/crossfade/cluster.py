@@ -20,7 +20,6 @@ import time
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
-from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -249,7 +248,12 @@ class Connection:
             name = f"crossfade-{next(self._numbers)}-{self.client.id}"
             future = self.client.submit(function, *arguments, key=name, workers=[worker])
             done = asyncio.Event()
-            future.add_done_callback(partial(self._loop.call_soon_threadsafe, lambda _: done.set()))
+
+            # Dask calls it on a thread of its own.
+            def tell(_: object, done: asyncio.Event = done) -> None:
+                self._loop.call_soon_threadsafe(done.set)
+
+            future.add_done_callback(tell)
             try:
                 await done.wait()
                 if future.status != "finished":
