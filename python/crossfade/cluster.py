@@ -244,7 +244,8 @@ class Connection:
             name = f"crossfade-{next(self._numbers)}-{self.client.id}"
             future = self.client.submit(function, *arguments, key=name, workers=[worker])
             try:
-                result: T = await future
+                await future.exception()  # once it has ended
+                result: T = await (self._fetch(name) if future.status == "finished" else future)
                 return result
             except KilledWorker:
                 raise WorkerDiedError from None
@@ -254,6 +255,17 @@ class Connection:
             finally:
                 future.release()
         raise self.error("somebody cancels all that it is to do")
+
+    async def _fetch(self, name: str) -> Any:
+        """The result of a task that is finished.
+
+        Dask's futures fetch theirs several at a time, where one worker that hangs keeps those of the others.
+        """
+        scheduler: Any = self.client.scheduler
+        answer = await scheduler.gather(keys=[name])
+        if answer["status"] != "OK":
+            raise WorkerDiedError
+        return answer["data"][name]
 
     def __enter__(self) -> Connection:
         self._thread.start()
@@ -279,7 +291,8 @@ class Connection:
         self._has_begun.set()
         await asyncio.wait([self._serving])
         if not self._opened.done():
-            self._opened.set_exception(self._serving.exception() or self._lost())
+            interrupted = self._serving.cancelled()
+            self._opened.set_exception((None if interrupted else self._serving.exception()) or self._lost())
 
     async def _stay_open(self, jobs: int | None) -> None:
         async with _client(self._address, jobs) as client:
@@ -327,8 +340,9 @@ async def _local_scheduler(workers: int | None) -> AsyncIterator[str]:
 
     # Not Dask's LocalCluster: its processes import the script that is running, which then runs once more
     # unless it is written with that in mind; and it waits seconds for workers that are at work.
-    scheduler = Scheduler(host="127.0.0.1", port=0, dashboard_address="127.0.0.1:0")
     with tempfile.TemporaryDirectory(prefix="crossfade-", ignore_cleanup_errors=True) as folder:
+        address = {"host": "127.0.0.1", "port": 0, "dashboard_address": "127.0.0.1:0"}
+        scheduler = Scheduler(**address, local_directory=folder)
         async with scheduler, asyncio.TaskGroup() as group:
             program = WORKER.format(address=scheduler.address, folder=folder)
             keeping = [group.create_task(_keep_running(program)) for _ in range(workers or CPU_COUNT)]
