@@ -247,24 +247,10 @@ class Connection:
             # Dask takes what stands before the number for the kind of the task.
             name = f"crossfade-{next(self._numbers)}-{self.client.id}"
             future = self.client.submit(function, *arguments, key=name, workers=[worker])
-            done = asyncio.Event()
-
-            # Dask calls it on a thread of its own.
-            def tell(_: object, done: asyncio.Event = done) -> None:
-                self._loop.call_soon_threadsafe(done.set)
-
-            future.add_done_callback(tell)
             try:
-                await done.wait()
-                if future.status != "finished":
-                    await future  # raises what is wrong
-                # Not the client's own gathering, which asks for several results at once: one of a worker
-                # that hangs would hold up the others.
-                scheduler: Any = self.client.scheduler
-                answer = await scheduler.gather(keys=[future.key])
-                if answer["status"] == "OK":
-                    result: T = answer["data"][future.key]
-                    return result
+                await future.exception()  # once it has ended
+                result: T = await (self._fetch(name) if future.status == "finished" else future)
+                return result
             except KilledWorker:
                 raise WorkerDiedError from None
             except CancelledError:
@@ -272,7 +258,18 @@ class Connection:
                     raise self._lost() from None
             finally:
                 future.release()
-        raise self.error("its workers lose all that they are to do")
+        raise self.error("somebody cancels all that it is to do")
+
+    async def _fetch(self, name: str) -> Any:
+        """The result of a task that is finished.
+
+        Dask's futures fetch theirs several at a time, where one worker that hangs keeps those of the others.
+        """
+        scheduler: Any = self.client.scheduler
+        answer = await scheduler.gather(keys=[name])
+        if answer["status"] != "OK":
+            raise WorkerDiedError
+        return answer["data"][name]
 
     def __enter__(self) -> Connection:
         self._thread.start()
@@ -298,7 +295,8 @@ class Connection:
         self._has_begun.set()
         await asyncio.wait([self._serving])
         if not self._opened.done():
-            self._opened.set_exception(self._serving.exception() or self._lost())
+            interrupted = self._serving.cancelled()
+            self._opened.set_exception((None if interrupted else self._serving.exception()) or self._lost())
 
     async def _stay_open(self, jobs: int | None) -> None:
         async with _client(self._address, jobs) as client:
@@ -346,8 +344,9 @@ async def _local_scheduler(workers: int | None) -> AsyncIterator[str]:
 
     # Not Dask's LocalCluster: its processes import the script that is running, which then runs once more
     # unless it is written with that in mind; and it waits seconds for workers that are at work.
-    scheduler = Scheduler(host="127.0.0.1", port=0, dashboard_address="127.0.0.1:0")
     with tempfile.TemporaryDirectory(prefix="crossfade-", ignore_cleanup_errors=True) as folder:
+        address = {"host": "127.0.0.1", "port": 0, "dashboard_address": "127.0.0.1:0"}
+        scheduler = Scheduler(**address, local_directory=folder)
         async with scheduler, asyncio.TaskGroup() as group:
             program = WORKER.format(address=scheduler.address, folder=folder)
             keeping = [group.create_task(_keep_running(program)) for _ in range(workers or CPU_COUNT)]
