@@ -345,8 +345,9 @@ async def _local_scheduler(workers: int | None) -> AsyncIterator[str]:
     # Not Dask's LocalCluster: its processes import the script that is running, which then runs once more
     # unless it is written with that in mind; and it waits seconds for workers that are at work.
     with tempfile.TemporaryDirectory(prefix="crossfade-", ignore_cleanup_errors=True) as folder:
-        home = "127.0.0.1"
-        scheduler = Scheduler(host=home, port=0, dashboard_address=f"{home}:0", local_directory=folder)
+        scheduler = Scheduler(
+            host="127.0.0.1", port=0, dashboard_address="127.0.0.1:0", local_directory=folder
+        )
         async with scheduler, asyncio.TaskGroup() as group:
             program = WORKER.format(address=scheduler.address, folder=folder)
             keeping = [group.create_task(_keep_running(program)) for _ in range(workers or CPU_COUNT)]
