@@ -185,15 +185,14 @@ pub(crate) enum Occupancy {
     Packets(f64),
     /// Each frame takes this time.
     Frames(SimTime),
-    /// Each packet takes its bits of what can be sent.
-    Schedule(Schedule),
+    /// Each packet takes its bits of what can be sent. (Asked for at the end only: every packet passes by here.)
+    Schedule(Box<Schedule>),
 }
 
 /// A link of a path with its place in the queue of events.
 pub(crate) struct PathLink<K> {
     link: K,
-    /// Asked for at the end only: apart from what every packet touches.
-    occupancy: Box<Occupancy>,
+    occupancy: Occupancy,
     /// The event that counts; others still in the queue are ignored. [`SimTime::MAX`] if there is none.
     event_at: SimTime,
 }
@@ -203,9 +202,9 @@ impl<K: PathLinkKind> PathLink<K> {
         let occupancy = match &config {
             AnyLinkConfig::Constant(config) => config.rate_bps.map_or(Occupancy::None, Occupancy::Packets),
             AnyLinkConfig::Arq(config) => Occupancy::Frames(config.frame_time()),
-            AnyLinkConfig::Trace(config) => Occupancy::Schedule(config.schedule.clone()),
+            AnyLinkConfig::Trace(config) => Occupancy::Schedule(Box::new(config.schedule.clone())),
         };
-        Ok(Self { occupancy: Box::new(occupancy), link: K::build(config)?, event_at: SimTime::MAX })
+        Ok(Self { occupancy, link: K::build(config)?, event_at: SimTime::MAX })
     }
 
     #[inline]
