@@ -520,6 +520,8 @@ enum Kind {
 impl Draft {
     fn link(&self, name: &str, seed: u64) -> AnyLinkConfig {
         let Self { delay, queue, p_e, .. } = self.clone();
+        // A packet has ten frames: with a tenth of the losses each, TCP gets through without ARQ too.
+        let p_e = if matches!(self.kind, Kind::Arq(..)) { p_e / 10.0 } else { p_e };
         let loss: Box<dyn LossProcess> = Box::new(Iid::new(p_e, stream(name, seed)).unwrap());
         match self.kind.clone() {
             Kind::Constant(rate_bps) => LinkConfig { rate_bps, delay, queue, loss }.into(),
