@@ -76,9 +76,9 @@ def report(
     The page is a single file of about 5 MB, most of which is plotly.js, and asks the network for nothing.
     """
     path = Path(out)
+    check_writable(path)
     if path.suffix.lower() not in (".html", ".htm"):
         raise OutputError(f"{path}: cannot be written (a report ends in .html)")
-    check_writable(path)
     write_text(path, page(read_source(results, plan), metrics, x, by))
 
 
