@@ -227,6 +227,7 @@ def test_a_single_point_has_a_table(small: Path, tmp_path: Path) -> None:
         (["nowhere.sqlite"], ["nowhere.sqlite", "no such file"]),
         (["sweep.toml"], ["sweep.toml", "not a results file"]),
         (["sweep.sqlite", "--out", "."], ["cannot be written", "folder"]),
+        (["sweep.sqlite", "--out", "page.pdf"], ["page.pdf", "ends in .html"]),
         (["sweep.sqlite", "--y", "godput_bps"], ["godput_bps", "did you mean goodput_bps"]),
         (["sweep.sqlite", "--y", "goodput_bps/speed"], ["speed"]),
         (["sweep.sqlite", "--x", "p_e"], ["p_e", "did you mean channel.p_e?"]),
