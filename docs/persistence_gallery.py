@@ -73,7 +73,7 @@ def _draw(results: cf.Results, file: Path) -> None:
                     range(len(points)),
                     [point.value(metric) for point in points],
                     yerr=[point.metrics[metric].ci95 or 0.0 for point in points],
-                    fmt=MARKERS[channels.index(channel)],
+                    fmt=list(MARKERS)[channels.index(channel)],
                     linestyle="-",
                     linewidth=0.5,
                     color=color,
