@@ -11,7 +11,7 @@ from crossfade.choosing import Choice
 from crossfade.comparing import Comparison, CurveCrossing, Pair
 from crossfade.results import Results, format_estimate
 from crossfade.tables import Cell, Table
-from crossfade.wording import METHOD_WORDS, axis_name, html, metric_name, readable_unit, with_unit
+from crossfade.wording import METHOD_WORDS, axis_name, between, html, metric_name, readable_unit, with_unit
 
 # A longer list of differences is for `crossfade compare`.
 MOST_PAIRS = 400
@@ -94,7 +94,7 @@ def _crossings(found: Sequence[CurveCrossing], choice: Choice) -> str:
         crossing = at.crossing
         cells = [_cell(_plain(at.condition.get(key))) for key in others] + [_cell(at.first), _cell(at.second)]
         cells += [_number("–" if crossing.x is None else f"{crossing.x:.4g}")]
-        cells += [_number(_between(crossing.low, crossing.high))]
+        cells += [_number(between(crossing.low, crossing.high))]
         cells += [_cell(crossing.before or "–"), _cell(crossing.after or "–")]
         rows.append(f"<tr>{''.join(cells)}</tr>\n")
     return _table(heads, rows, "Where curves cross or touch")
@@ -114,12 +114,6 @@ def _differences(found: Comparison, label: str, factor: float) -> str:
 
     table = _table(heads, [row(pair) for pair in found.pairs], "Differences at each point")
     return f"<details><summary>All {len(found.pairs)} differences</summary>\n{table}</details>\n"
-
-
-def _between(low: float | None, high: float | None) -> str:
-    if low is None or high is None:
-        return "everywhere" if low == high else f"up to {high:.4g}" if low is None else f"from {low:.4g} on"
-    return f"{low:.4g} to {high:.4g}"
 
 
 def _section(

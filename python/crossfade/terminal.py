@@ -14,6 +14,7 @@ from rich.text import Text
 
 from crossfade.results import Point, Results, format_estimate, label
 from crossfade.tables import Cell, Table
+from crossfade.wording import between
 
 if TYPE_CHECKING:
     from crossfade.best import Best
@@ -254,7 +255,7 @@ def print_comparison(found: Comparison, to: Console) -> None:
             place, crossing = [_axis_cell(cell) for cell in at.condition.values()], at.crossing
             x = "-" if crossing.x is None else f"{crossing.x:.4g}"
             sides = (crossing.before or "-", crossing.after or "-")
-            grid.add_row(*place, at.first, at.second, x, _between(crossing.low, crossing.high), *sides)
+            grid.add_row(*place, at.first, at.second, x, between(crossing.low, crossing.high), *sides)
         _print(to, f"Along {_metric(axis[0], axis[1])}", grid)
 
 
@@ -292,7 +293,7 @@ def print_switching(found: Best, to: Console) -> None:
         for at in ranges:
             cells = [_axis_cell(cell) for cell in at.condition.values()]
             ends = [f"{at.start:.4g}", f"{at.end:.4g}"]
-            change = _between(at.end_low, at.end_high) if at.because else "-"
+            change = between(at.end_low, at.end_high) if at.because else "-"
             chosen = [_axis_cell(cell) for cell in _chosen(at.choice, found.choose)]
             grid.add_row(*cells, *ends, *chosen, change, at.because or "-")
         _print(to, f"Along {_metric(axis[0], axis[1])}", grid)
@@ -300,13 +301,6 @@ def print_switching(found: Best, to: Console) -> None:
 
 def _chosen(choice: dict[str, Cell] | None, keys: Sequence[str]) -> list[Cell]:
     return ["none"] * len(keys) if choice is None else list(choice.values())
-
-
-def _between(low: float | None, high: float | None) -> str:
-    """A range, which may go on to the end of its axis."""
-    if low is None or high is None:
-        return "everywhere" if low == high else f"up to {high:.4g}" if low is None else f"from {low:.4g} on"
-    return f"{low:.4g} to {high:.4g}"
 
 
 def _metric(name: str, unit: str) -> str:

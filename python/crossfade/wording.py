@@ -47,8 +47,14 @@ NAMES = {
 # How the last words of a metric's name tell its unit, or which number of a distribution it is.
 _ENDINGS = {"_bps": "bit/s", "_s": "s", "_db": "dB", "_packets": "packets", "_slots": "slots"}
 _NUMBERS = {"_p50": "median", "_p95": "95th percentile", "_p99": "99th percentile", "_deviation": "deviation"}
-_LONGER = {"rtt": "round-trip time", "ip goodput": "IP goodput", "ecn": "ECN", "one way": "one-way"}
-_LONGER |= {"hol": "head-of-line", "rlp": "RLP"}
+_LONGER = {
+    "rtt": "round-trip time",
+    "hol": "head-of-line",
+    "ip goodput": "IP goodput",
+    "rlp": "RLP",
+    "ecn": "ECN",
+    "one way": "one-way",
+}
 
 # The units an axis may be counted in, from the largest, so that its numbers are short.
 _READABLE = {"bit/s": ["Gbit/s", "Mbit/s", "kbit/s", "bit/s"], "s": ["s", "ms", "us"]}
@@ -201,3 +207,10 @@ def html(text: str) -> str:
     for index in range(1, len(pieces), 2):
         pieces[index] = re.sub(r"_\\?([A-Za-z]+)", r"<sub>\1</sub>", f"<i>{pieces[index]}</i>")
     return "".join(pieces).replace("\\$", "$")
+
+
+def between(low: float | None, high: float | None) -> str:
+    """A range in words; None where it goes on to the end of its axis."""
+    if low is None or high is None:
+        return "everywhere" if low == high else f"up to {high:.4g}" if low is None else f"from {low:.4g} on"
+    return f"{low:.4g} to {high:.4g}"
