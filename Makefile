@@ -30,15 +30,18 @@ figure: build  ## from nothing to out/fig2.png and out/fig2.csv (throughput over
 	@mkdir -p out
 	@$(BIN)/crossfade paper tcp-markov fig2 --csv out/fig2.csv --plot out/fig2.png --quiet
 
-test: test-rust test-python  ## all tests
+test: test-rust test-python  ## all tests; what a machine lacks the programs for is skipped, and named at the end
+	@$(BIN)/python scripts/count_skips.py target/skipped.txt
 
 test-rust: $(VENV)/.run
-	cargo test
+	$(BIN)/python scripts/count_skips.py target/skipped.txt cargo test
 	cargo check -p crossfade-python
 	cargo run --quiet --manifest-path examples/congestion-control/Cargo.toml --target-dir target > /dev/null
 	cargo test --quiet --manifest-path examples/loss-process/Cargo.toml --target-dir target
 	cargo run --quiet --manifest-path examples/loss-process/Cargo.toml --target-dir target \
 		| diff examples/loss-process/output.txt -
+	cargo run --quiet --manifest-path examples/frame-channel/Cargo.toml --target-dir target \
+		| diff examples/frame-channel/output.txt -
 
 test-python: build $(VENV)/.test
 	$(BIN)/python -m pytest
@@ -56,8 +59,8 @@ wheel: $(VENV)/.run  ## dist/*.whl, which installs without a compiler
 docs: build $(VENV)/.docs  ## docs/_build/html, with figures computed by this build
 	$(BIN)/python -m sphinx -W -b html docs docs/_build/html
 
-bench:  ## speed of the engine, the links, the analysis and live emulation
-	cargo bench -p crossfade-sim -p crossfade-link -p crossfade-analysis -p crossfade-live
+bench:  ## speed of the engine, the links, the physical layer, meshes, the analysis and live emulation
+	cargo bench -p crossfade-sim -p crossfade-link -p crossfade-phy -p crossfade-mac -p crossfade-analysis -p crossfade-live
 
 clean:  ## remove everything that was built or made
 	rm -rf $(VENV) target out dist docs/_build docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import crossfade as cf
-from crossfade.resultsfile import ResultsFile
-from crossfade.rows import Row
+from crossfade.results.file import ResultsFile
+from crossfade.results.rows import Row
 
 WAYS = {
     "imports alone": "",
@@ -30,7 +30,7 @@ WAYS = {
 }
 MEASURE = """
 import os, resource, sys, time
-import crossfade.frames
+import crossfade.results.arrays
 import crossfade as cf
 path = sys.argv[1]
 before, times = time.perf_counter(), os.times()

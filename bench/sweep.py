@@ -20,7 +20,8 @@ import time
 from pathlib import Path
 
 import crossfade as cf
-from crossfade import chunks, plans, sweeps
+from crossfade import plans
+from crossfade.sweeps import chunks, engines
 
 SCENARIO = """
 schema = 1
@@ -95,7 +96,7 @@ def cluster(folder: Path) -> None:
         times = [process.cpu_times() for process in (me, *me.children())]
         return sum(time.user + time.system for time in times)
 
-    def measure(engine: sweeps.Engine, slots: int, runs: int) -> tuple[float, float]:
+    def measure(engine: engines.Engine, slots: int, runs: int) -> tuple[float, float]:
         """Seconds of the clock, and of the CPU a run beyond its simulation."""
         path.unlink(missing_ok=True)
         alone = make(slots, runs)
@@ -115,7 +116,7 @@ def cluster(folder: Path) -> None:
         for slots, runs in ((20_000, 80), (2_000_000, 2)):
             ratios, millis = [], 0.0
             for _ in range(5):
-                threads, _ = measure(sweeps.Threads(2), slots, runs)
+                threads, _ = measure(engines.Threads(2), slots, runs)
                 ratios.append(measure(two_workers, slots, runs)[0] / threads)
                 millis = 1e3 * make(slots, 1) / POINTS
             print(

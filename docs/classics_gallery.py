@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import crossfade as cf
-from crossfade.cli import main
+from crossfade.cli.app import main
 
 # What is drawn of each: options of `crossfade run --plot`, or None for its events over time.
 CLASSICS: dict[str, list[str] | None] = {

@@ -17,10 +17,10 @@ from tempfile import TemporaryDirectory
 from sphinx.application import Sphinx
 
 import crossfade as cf
-from crossfade import terminal
-from crossfade.cli import main
+from crossfade.cli import terminal
+from crossfade.cli.app import main
+from crossfade.comparison.paired import Sample
 from crossfade.intervals import student_quantile
-from crossfade.paired import Sample
 from crossfade.papers import PAPERS, verdict_table
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -111,12 +111,8 @@ def make_gallery(_: Sphinx) -> None:
 # Where a channel model has a name: its crate, schema, meaning and object, and what the analysis takes it for.
 WIRING = [
     "channel/src/lib.rs",
-    "scenario/src/scenario/channel.rs",
-    "scenario/src/resolve/channel.rs",
-    "scenario/src/network.rs",
-    "channel/src/markov_view.rs",
-    "scenario/src/analyse.rs",
-    "scenario/src/formula.rs",
+    "channel/src/config.rs",
+    "scenario/src/tables/channel.rs",
 ]
 
 

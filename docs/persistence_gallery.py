@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import crossfade as cf
-from crossfade.figurestyle import MARKERS, PALETTE, figure
+from crossfade.figures.style import MARKERS, PALETTE, figure
 
 # What is drawn of each scenario, one below the other.
 PANELS = [

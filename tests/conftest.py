@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import struct
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import unescape
@@ -13,8 +15,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from crossfade.cli import main
-from crossfade.rows import Row
+from crossfade.cli.app import main
+from crossfade.results import rowtables
+from crossfade.results.file import checksum_of_plan
+from crossfade.results.rows import Row
 
 # Speed is measured in benchmarks, never in tests.
 settings.register_profile("crossfade", deadline=None)
@@ -37,6 +41,16 @@ SWEEP = (
 "channel.p_e" = [0.01, 0.1]
 """
 )
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Count and name what was skipped: a machine that lacks a program tests less, and says so."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
+    if reasons:
+        terminalreporter.section(f"SKIPPED: {len(skipped)} of the Python tests")
+    for reason, times in sorted(reasons.items()):
+        terminalreporter.write_line(f"SKIPPED: {times} x {reason}")
 
 
 @dataclass(frozen=True)
@@ -80,6 +94,16 @@ def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
     return call
 
 
+def expect_one_line(outcome: Outcome, *parts: str) -> None:
+    assert outcome.code == 2
+    assert outcome.out == ""
+    lines = outcome.err.splitlines()
+    assert len(lines) == 1, outcome.err
+    assert lines[0].startswith("error: ")
+    for part in parts:
+        assert part in lines[0], lines[0]
+
+
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
     """A scenario of one point."""
@@ -109,6 +133,16 @@ def make_row(number: int, value: float = 0.0) -> Row:
         failure=None,
         seconds=0.25,
     )
+
+
+def reseal(database: sqlite3.Connection) -> None:
+    """Give the rows and plans of a database the checksums of what somebody has made of them."""
+    for plan in database.execute("SELECT id, added, description, warnings FROM plans").fetchall():
+        database.execute("UPDATE plans SET checksum = ? WHERE id = ?", (checksum_of_plan(plan), plan[0]))
+    sets = dict(database.execute("SELECT id, names FROM metric_sets"))
+    for number, *line in database.execute(f"SELECT rowid, {rowtables.COLUMNS} FROM rows").fetchall():
+        found = rowtables.checksum(tuple(line), sets[line[5]])
+        database.execute("UPDATE rows SET checksum = ? WHERE rowid = ?", (found, number))
 
 
 Mount = Callable[[int], Path]

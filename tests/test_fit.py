@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 import crossfade as cf
-from crossfade import terminal
+from crossfade.cli import terminal
 from crossfade.fitting import ChiSquareTest
 
 

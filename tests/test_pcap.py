@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import struct
 import subprocess
-import warnings
 from pathlib import Path
 
 import pytest
@@ -24,12 +23,6 @@ tcp = { flavour = "rfc", variant = "sack", w_max = 64 }
 """
 
 TSHARK = shutil.which("tshark")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _say_so_without_tshark() -> None:
-    if TSHARK is None:
-        warnings.warn("SKIPPED: no tshark (Debian: apt-get install tshark)", stacklevel=1)
 
 
 needs_tshark = pytest.mark.skipif(TSHARK is None, reason="no tshark (Debian: apt-get install tshark)")

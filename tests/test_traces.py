@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import crossfade as cf
-from crossfade.store import cache_path
+from crossfade.results.cache import cache_path
 from tests.conftest import Cli
 
 LINK = """

@@ -59,6 +59,13 @@ def test_one_altered_number_is_found_and_named(cli: Cli, golden: Path, column: s
     assert outcome.out.splitlines()[-1].endswith("1 different")
 
 
+@pytest.mark.parametrize(("folder", "cases", "rows"), [("ns2", 96, 97869), ("ns2-short", 480, 31120)])
+def test_every_golden_row_is_identical(folder: str, cases: int, rows: int) -> None:
+    reports = cf.verify(GOLDEN.parent / folder)
+    assert [report for report in reports if report.difference is not None] == []
+    assert (len(reports), sum(report.rows for report in reports)) == (cases, rows)
+
+
 def test_a_missing_last_row_is_a_difference(cli: Cli, golden: Path) -> None:
     file = golden / "sends_base_reno.csv"
     file.write_text("\n".join(file.read_text().splitlines()[:-1]) + "\n")

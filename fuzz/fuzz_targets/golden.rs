@@ -1,7 +1,7 @@
 //! Any pair of texts as patterns.json and a trace: an error in one line, or a comparison.
 #![no_main]
 
-use crossfade_sim::golden::GoldenTrace;
+use crossfade_verify::GoldenTrace;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &str| {

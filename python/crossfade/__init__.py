@@ -15,6 +15,7 @@ from crossfade.api import (
     check,
     events,
     explain,
+    link_events,
     markov_from_rayleigh,
     parse_value,
     pcap,
@@ -23,31 +24,32 @@ from crossfade.api import (
     schema,
     verify,
 )
-from crossfade.best import Best, best
-from crossfade.comparing import Comparison, compare, crossings
-from crossfade.datasets import load_results, open_results
+from crossfade.comparison.best import Best, best
+from crossfade.comparison.compare import Comparison, compare, crossings
+from crossfade.comparison.threshold import threshold
 from crossfade.errors import (
     ClusterError,
     CrossfadeError,
     CrossfadeWarning,
     GoldenError,
-    Interrupted,
     OutputError,
     ResultsError,
     ScenarioError,
     TraceError,
 )
-from crossfade.exporting import export
 from crossfade.fitting import MarkovFit, fit, fit_rayleigh
-from crossfade.htmlreport import report
 from crossfade.papers import Verdict, claims, paper
-from crossfade.results import Estimate, Point, Results
-from crossfade.sweeps import merge, sweep
+from crossfade.plans import load_results
+from crossfade.reports.page import report
+from crossfade.results.datasets import open_results
+from crossfade.results.export import export
+from crossfade.results.interrupted import Interrupted
+from crossfade.results.results import Estimate, Point, Results
+from crossfade.sweeps.sweep import merge, sweep
 from crossfade.tables import Table
-from crossfade.threshold import threshold
 
 if TYPE_CHECKING:
-    from crossfade.cluster import Cluster
+    from crossfade.sweeps.cluster import Cluster
 
 __all__ = [
     "RESULTS_VERSION",
@@ -82,6 +84,7 @@ __all__ = [
     "export",
     "fit",
     "fit_rayleigh",
+    "link_events",
     "load_results",
     "markov_from_rayleigh",
     "merge",
@@ -101,7 +104,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "Cluster":  # seldom wanted, and it takes a while to load
-        from crossfade.cluster import Cluster
+        from crossfade.sweeps.cluster import Cluster
 
         return Cluster
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

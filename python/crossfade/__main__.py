@@ -1,6 +1,6 @@
 """``python -m crossfade`` is the command ``crossfade``."""
 
-from crossfade.cli import entry
+from crossfade.cli.app import entry
 
 if __name__ == "__main__":
     entry()

@@ -6,17 +6,19 @@ from typing import Final, TypeAlias, TypedDict, final
 import numpy as np
 from numpy.typing import NDArray
 
-from crossfade.rows import Row
+from crossfade.results.rows import Row
 from crossfade.teaching import CongestionControl
 
 __version__: Final[str]
 RESULTS_VERSION: Final[int]
 """Rises whenever the same scenario and seed give other numbers than before."""
+MOST_JOBS: Final[int]
+"""The most threads that ``Plan.execute`` starts."""
 SOURCE_HASH: Final[str]
 """Hex SHA-256 of the Rust sources that the extension was built from."""
 
 PackedRow: TypeAlias = tuple[str, str, str, int, int, str, bytes, str | None, float]
-"""The fields of a ``crossfade.rows.Row``."""
+"""The fields of a ``crossfade.results.rows.Row``."""
 Task: TypeAlias = tuple[int, str, int]
 """A run to be made: the number of its point in the plan, its method, its number."""
 
@@ -47,6 +49,18 @@ def explain(key: str) -> str:
     """What a dotted key means, what it takes and its default; a table with its keys; ``""`` is the scenario.
 
     Raises ScenarioError for an unknown key, naming the nearest.
+    """
+
+def metrics() -> str:
+    """The published metrics in the order of tables, as a JSON list.
+
+    Each is ``{"name", "unit", "words", "meaning"}``: words stand on an axis, the meaning is in sentences.
+    """
+
+def methods() -> str:
+    """The methods, as a JSON list of ``{"name", "random", "repeatable"}``.
+
+    Of a random method several runs are averaged. Rows of one that is not repeatable are never kept or merged.
     """
 
 def parse_value(text: str) -> str:
@@ -129,10 +143,24 @@ class Plan:
         ...}, ...]``. A metric that no run defines is absent; ``ci95`` is null from a single run.
         """
 
+    def summarise_groups(self, rows: Sequence[Sequence[Row]]) -> str:
+        """The same from rows that are known to belong together, whatever their keys.
+
+        A group has the rows of a point by a method, in the order of their runs and without a gap; groups
+        stand in the order of points, and of methods at each. Raises ScenarioError unless there are as many.
+        """
+
     def events(self) -> list[str]:
         """The events of run 0 of each point, each as CSV text.
 
         Raises ScenarioError if there are more than 20 points, KeyboardInterrupt on Ctrl-C.
+        """
+
+    def link_events(self) -> list[str]:
+        """What happened inside links in run 0 of each point, each as CSV text.
+
+        Columns: time_s, link, event (frame, slot, air, queue), user, node, frame, attempt, scheme, snr_db,
+        verdict, bin, end_s, nulls, change, packets, bytes. Raises as :meth:`events` does.
         """
 
     def pcap(self, ipv6: bool) -> bytes:
@@ -214,18 +242,32 @@ def verify(patterns: str, files: list[tuple[str, str]]) -> str:
     """
 
 def estimates(
-    values: NDArray[np.float64], starts: NDArray[np.int64], precision: tuple[float, int] | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64], NDArray[np.bool_]]:
+    values: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    names: list[str],
+    columns: list[int],
+    precision: tuple[float, int] | None = None,
+    count: tuple[int, int] | None = None,
+) -> tuple[
+    NDArray[np.float64],
+    NDArray[np.float64],
+    NDArray[np.float64],
+    NDArray[np.float64],
+    NDArray[np.int64],
+    NDArray[np.bool_],
+]:
     """Means over the runs of many points, by the code that summarises a plan: equal to the last bit.
 
-    ``values`` has a row a run and a column a metric, NaN where one is undefined; the runs of a point stand
-    together, in order, and point i begins at row ``starts[i]``. ``precision`` is that of the plan, and the
-    column of the metric that it is about: then only the first runs that suffice count.
+    ``values`` has a row a run and a column for each of ``names``, NaN where a metric is undefined; the runs
+    of a point stand together, in order, and point i begins at row ``starts[i]``. ``columns`` are those asked
+    for. ``precision`` or ``count`` are those of the plan's stop rule, with the column of the metric that it
+    is about: then only the first runs that suffice count.
 
-    Gives means and half-widths of the two-sided 95 % Student intervals (points x metrics, NaN where there are
-    none), the number of runs that count, and whether they reach the precision (true where there is none).
+    Gives means, half-widths of the two-sided 95 % Student intervals, lower and upper ends of the intervals
+    that also cover rare events and skewed runs (points x columns, NaN where there are none), the number of
+    runs that count, and whether they suffice (true where there is no such rule).
 
-    Raises IndexError where ``starts`` or the column does not fit the values.
+    Raises IndexError where ``starts``, ``names`` or a column does not fit the values.
     """
 
 def fit_markov(text: str, format: str = "auto", packets: int | None = None) -> str:

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, cast
 
-from crossfade import _crossfade, datasets, errors, plans, plots, timelines
+import crossfade._crossfade as _crossfade
+from crossfade import errors, plans
+from crossfade.figures import linkevents, timelines
+from crossfade.figures.plot import plot as plot_results
+from crossfade.figures.style import check_plot_file
 from crossfade.files import read_text
-from crossfade.plans import Plan, translated_errors
+from crossfade.plans import Options, Plan, translated_errors
 from crossfade.plans import Scenario as Scenario
 from crossfade.plans import Values as Values
-from crossfade.progress import ProgressBar
-from crossfade.results import Results, label
-from crossfade.resultsfile import is_results_file
-from crossfade.rows import Row
-from crossfade.store import Cache, open_cache
-from crossfade.tables import Table, csv_line
+from crossfade.results import datasets
+from crossfade.results.cache import Cache, open_cache
+from crossfade.results.file import is_results_file
+from crossfade.results.interrupted import Interrupted
+from crossfade.results.results import Results
+from crossfade.sweeps.engines import Threads
+from crossfade.sweeps.stored import StoredRows
+from crossfade.tables import Table, csv_line, label
 
 
 def run(
@@ -48,29 +56,19 @@ def run(
     Raises :class:`ScenarioError` on anything wrong in the scenario or an option, and on Ctrl-C
     :class:`Interrupted` (a ``KeyboardInterrupt``), which carries what is finished.
     """
-    plan = plans.load(
-        scenario, set=set, over=over, runs=runs, precision=precision, seed=seed, methods=methods
-    )
-    plans.check_jobs(jobs)
-    if isinstance(cache, Cache):
-        return _execute(plan, jobs, cache, progress)
-    with open_cache(cache) as store:
-        return _execute(plan, jobs, store, progress)
+    return solve(scenario, Options(set, over, runs, precision, seed, methods, jobs, cache, progress))
 
 
-def _execute(plan: Plan, jobs: int | None, store: Cache, progress: bool) -> Results:
-    rows = store.get(plan.core.keys())
-
-    def keep(batch: list[tuple[Any, ...]]) -> None:
-        finished = [Row(*row) for row in batch]
-        store.put(finished)
-        rows.update({row.key: row for row in finished})
-
-    with translated_errors(), ProgressBar(enabled=progress) as bar:
-        complete = plan.core.execute(list(rows.values()), jobs, (1, 1), keep, bar.update)
-    results = plan.results(rows, complete)
+def solve(scenario: Scenario, options: Options) -> Results:
+    """What :func:`run` does: a sweep whose rows are kept in the user's cache."""
+    plan = plans.load(scenario, options)
+    engine, cache = Threads(options.jobs), options.cache
+    with nullcontext(cache) if isinstance(cache, Cache) else open_cache(cache) as store:
+        rows = StoredRows(plan, store)
+        complete = rows.make(engine, progress=options.progress)
+        results = plan.results(rows.by_key, complete)
     if not complete:
-        raise errors.Interrupted(results)
+        raise Interrupted(results)
     return results
 
 
@@ -98,9 +96,7 @@ def check(
     methods: Sequence[str] | None = None,
 ) -> Check:
     """Read a scenario and say what it would run; :class:`ScenarioError` where it is wrong."""
-    plan = plans.load(
-        scenario, set=set, over=over, runs=runs, precision=precision, seed=seed, methods=methods
-    )
+    plan = plans.load(scenario, Options(set, over, runs, precision, seed, methods))
     description = plan.description
     return Check(
         title=plan.title,
@@ -121,9 +117,27 @@ def events(
     Of a scenario with a sweep, the events of each of its points (20 at the most), one after the other, behind
     columns for the axes.
     """
-    plan = plans.load(scenario, set=set, over=over, seed=seed)
+    plan = plans.load(scenario, Options(set, over, seed=seed))
     with translated_errors():
-        texts = plan.core.events()
+        return _joined(plan, plan.core.events())
+
+
+def link_events(
+    scenario: Scenario, *, set: Values | None = None, over: Values | None = None, seed: int | None = None
+) -> str:
+    """What happened inside links in run 0 as CSV text: frames with their verdicts, slots, the air, queues.
+
+    Columns: time_s, link, event (``frame``, ``slot``, ``air``, ``queue``), user, node, frame, attempt,
+    scheme, snr_db, verdict, bin, end_s, nulls, change, packets, bytes; a cell is empty where it says nothing.
+    Of a sweep as in :func:`events`.
+    """
+    plan = plans.load(scenario, Options(set, over, seed=seed))
+    with translated_errors():
+        return _joined(plan, plan.core.link_events())
+
+
+def _joined(plan: Plan, texts: Sequence[str]) -> str:
+    """The CSV texts of all points as one, behind columns for the axes where there are any."""
     description = plan.description
     if not (axes := description["axes"]):
         return texts[0]
@@ -149,7 +163,7 @@ def pcap(
     IPv4 (or IPv6) and TCP headers are real, with options and right checksums; the payload is zeros. Flow n
     has port 50000 + n. The handshake is not simulated: it stands at the instant of the flow's first packet.
     """
-    plan = plans.load(scenario, set=set, over=over, seed=seed)
+    plan = plans.load(scenario, Options(set, over, seed=seed))
     with translated_errors():
         return plan.core.pcap(ipv6)
 
@@ -200,8 +214,8 @@ def verify(folder: str | PathLike[str]) -> list[GoldenCase]:
     Raises :class:`GoldenError` where the folder cannot be read as one.
     """
     path = Path(folder)
-    if not path.is_dir():
-        raise errors.GoldenError(f"{path}: no such folder")
+    if not os.path.isdir(path):
+        raise errors.GoldenError(f"{errors.shortened(path)}: no such folder")
     patterns = read_text(path / "patterns.json", errors.GoldenError)
     names = sorted([*path.glob("sends_*.csv"), *path.glob("sends_*.csv.gz")])
     files = [(name.name.removesuffix(".gz"), read_text(name, errors.GoldenError)) for name in names]
@@ -246,26 +260,33 @@ def plot(
     Of events (:func:`events`), ``y`` is drawn over time: ``cwnd`` (default) with ``ssthresh`` as thin dashes
     and marks for fast retransmits and timeouts, another variable of the sender, or ``seq``, the time-sequence
     plot. The last axis of a sweep, or ``by``, tells curves apart; the other axes have a panel each value.
+
+    Of link events (:func:`link_events`), each link has a panel for each kind that it has: frames by
+    ``attempt`` (or ``snr_db``) with their verdicts, the queue's ``packets`` (or ``bytes``), who had which
+    ``bin`` in which slot, and which ``node`` was on the air; ``y`` draws one of these.
     """
     if not isinstance(results, Results | Table):
+        check_plot_file(Path(path), results)
         results = _read_results(results, plan)
     if isinstance(results, Results):
         table, title = results.table(), results.title if title is None else title
     else:
         table = results
-    only = {key: label(value) for key, value in (where or {}).items()}
     file, title = fspath(path), title or ""
-    if timelines.is_events(table):
-        timelines.plot(table, file, x=x, y=y, by=by, only=only, title=title, width=width)
+    if linkevents.is_link_events(table):
+        linkevents.plot(table, file, x=x, y=y, where=where, title=title, width=width)
         return
-    plots.plot(
+    if timelines.is_events(table):
+        timelines.plot(table, file, x=x, y=y, by=by, where=where, title=title, width=width)
+        return
+    plot_results(
         table,
         file,
         x=x,
         y=y,
         by=by,
         panels=panels,
-        only=only,
+        where=where,
         title=title,
         log_x=log_x,
         log_y=log_y,
@@ -277,7 +298,7 @@ def plot(
 def _read_results(path: str | PathLike[str], plan: int | str | None) -> Results | Table:
     """A results file, or the table of a CSV file."""
     if is_results_file(path):
-        from crossfade.planresults import results_of  # here: it needs numpy, which takes a while
+        from crossfade.results.planresults import results_of  # here: it needs numpy, which takes a while
 
         return results_of(datasets.read_plan(path, plan))
     if plan is not None:

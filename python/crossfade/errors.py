@@ -5,15 +5,41 @@ Every message is one line that names the key (or file), its value and what is al
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
 
-if TYPE_CHECKING:
-    from crossfade.results import Results
-    from crossfade.tables import Table
+MOST_SHOWN = 200
+"""So many characters of a text from outside are quoted in a message."""
+
+# What a terminal obeys, or does not show: C0 (but no line feed) and DEL, C1; soft hyphen; Arabic letter mark;
+# zero widths, marks and overrides of direction (https://www.unicode.org/reports/tr9/), ends of lines and
+# paragraphs; byte order mark; what was no UTF-8 in a name; interlinear marks; tags.
+_UNSEEN = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff"
+    "\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+
+
+def visible(text: str) -> str:
+    """Text in which what would steer a terminal is spelled (``\\x1b``); lines stay lines."""
+    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def one_line(text: str) -> str:
+    """As :func:`visible`, and line feeds spelled as well."""
+    return visible(text).replace("\n", "\\n")
+
+
+def shortened(text: object) -> str:
+    """Text from outside as a message quotes it: at most :data:`MOST_SHOWN` characters of it."""
+    shown = str(text)
+    return shown if len(shown) <= MOST_SHOWN else f"{shown[: MOST_SHOWN - 3]}..."
 
 
 class CrossfadeError(Exception):
-    """The root of all errors of this package."""
+    """The root of all errors of this package. What its message quotes cannot steer a terminal."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(visible(message))
 
 
 class ScenarioError(CrossfadeError):
@@ -42,16 +68,3 @@ class OutputError(CrossfadeError):
 
 class CrossfadeWarning(UserWarning):
     """Something that does not stop a run but that its user should know."""
-
-
-class Interrupted(KeyboardInterrupt):
-    """A run stopped by Ctrl-C.
-
-    What is finished is in ``results`` (and, under the columns that were asked for, in ``table``) and, unless
-    switched off, in the cache: the same run once more goes on from there.
-    """
-
-    def __init__(self, results: Results, table: Table | None = None) -> None:
-        super().__init__("interrupted")
-        self.results = results
-        self.table = table or results.table()

@@ -3,79 +3,190 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
+import select
+import shutil
+import stat
+import time
+import tomllib
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
-from crossfade.errors import CrossfadeError, OutputError, ScenarioError
+from crossfade.errors import CrossfadeError, OutputError, ScenarioError, shortened
+from crossfade.records import SQLITE_MAGIC, Input, begins, check_not_kept, draft
 
 # Far above any scenario, trace or results table; it keeps a device or a wrong file from filling the memory.
 LARGEST_FILE = 256 * 1024 * 1024
+
+# How long a pipe may be silent, and how long it may take in all.
+PIPE_WAITS_S = 10.0
+PIPE_TAKES_S = 60.0
 
 # The scenarios that come with the package.
 SCENARIOS = Path(__file__).parent / "scenarios"
 
 
 def read_text(path: Path, error: type[CrossfadeError]) -> str:
-    """The UTF-8 text of a file, unpacked where its name ends in ``.gz``; raises ``error`` with one line."""
+    """The UTF-8 text of a file, unpacked where its name ends in ``.gz``; raises ``error`` with one line.
+
+    A pipe is read to its end, where that comes in time; a device has none.
+    """
+    name = shortened(path)
     try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb") as file:
-            data = file.read(LARGEST_FILE + 1)
+        data = _read_bytes(path)
+        if path.suffix == ".gz":
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+                data = packed.read(LARGEST_FILE + 1)
     except (gzip.BadGzipFile, EOFError, zlib.error) as reason:
-        raise error(f"{path}: a damaged gzip file ({reason})") from None
+        raise error(f"{name}: a damaged gzip file ({reason})") from None
     except OSError as reason:
-        raise error(f"{path}: cannot be read ({reason.strerror or reason})") from None
+        raise error(f"{name}: cannot be read ({reason.strerror or reason})") from None
     except ValueError as reason:  # a NUL in the name
-        raise error(f"{str(path)!r}: cannot be read ({reason})") from None
+        raise error(f"{name!r}: cannot be read ({reason})") from None
     if len(data) > LARGEST_FILE:
-        raise error(f"{path}: larger than {LARGEST_FILE // 1024**2} MiB")
+        raise error(f"{name}: larger than {LARGEST_FILE // 1024**2} MiB")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as reason:
-        if data.startswith(b"SQLite format 3\0"):
+        if data.startswith(SQLITE_MAGIC):
             raise error(
-                f"{path}: not a text file (a results file? plot, report, export, best read those)"
+                f"{name}: not a text file (a results file? plot, report, export, best read those)"
             ) from None
-        raise error(f"{path}: not a text file (byte {reason.start} is not UTF-8)") from None
+        raise error(f"{name}: not a text file (byte {reason.start} is not UTF-8)") from None
+
+
+def _read_bytes(path: Path) -> bytes:
+    """What is in a file, up to a byte more than the largest that is read."""
+    # To open a pipe waits for who writes to it, and to read some files of the system for what happens there.
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with open(descriptor, "rb", buffering=0) as file:
+        kind = os.fstat(descriptor).st_mode
+        if stat.S_ISREG(kind):
+            found = file.read(LARGEST_FILE + 1)
+            if found is None:
+                raise OSError("it does not end")
+            while more := file.read(
+                LARGEST_FILE + 1 - len(found)
+            ):  # a read stops at a signal, or after 2 GiB
+                found += more
+            return found
+        if not stat.S_ISFIFO(kind):
+            raise OSError("a folder" if stat.S_ISDIR(kind) else "a device, not a file")
+        return _read_pipe(file)
+
+
+def _read_pipe(pipe: io.FileIO) -> bytes:
+    chunks, size, deadline = [], 0, time.monotonic() + PIPE_TAKES_S
+    events = select.poll()
+    events.register(pipe, select.POLLIN)
+    while size <= LARGEST_FILE:
+        left = deadline - time.monotonic()
+        if left <= 0 or not events.poll(1000 * min(left, PIPE_WAITS_S)):
+            raise OSError(f"a pipe to which nothing was written for {PIPE_WAITS_S:g} s, or that does not end")
+        chunk = pipe.read(1 << 20)
+        if chunk == b"":
+            break
+        chunks.append(chunk or b"")
+        size += len(chunk or b"")
+    return b"".join(chunks)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file; ``OutputError`` where that fails."""
-    try:
-        path.write_text(text, encoding="utf-8", newline="")
-    except (OSError, ValueError) as reason:
-        raise OutputError(cannot_write(path, reason)) from None
+    """Write a file, but no record; ``OutputError`` where that fails."""
+    write_bytes(path, text.encode("utf-8", "surrogateescape"))
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file; ``OutputError`` where that fails."""
+    """Write a file, but no record; ``OutputError`` where that fails."""
+    with whole_file(path) as file:
+        file.write_bytes(data)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """The name under which to write a file that gets the name ``path`` when it is whole, and never before.
+
+    Raises ``OutputError`` where it cannot be written (then what was there is there still), and for a record.
+    """
+    check_not_kept(path)
     try:
-        path.write_bytes(data)
+        target = Path(os.path.realpath(path))
+        # A pipe or a device is written to; so is a file in a folder where there can be no other one.
+        if (target.exists() and not target.is_file()) or not os.access(target.parent, os.W_OK):
+            yield path
+            return
+        with draft(target) as file:
+            yield file
+            if target.exists():
+                shutil.copymode(target, file)
+            os.replace(file, target)
+    except OutputError as error:
+        raise OutputError(str(error).replace(str(target), str(path))) from None
     except (OSError, ValueError) as reason:
         raise OutputError(cannot_write(path, reason)) from None
+
+
+def check_output(path: Path, *inputs: Input) -> None:
+    """Raise ``OutputError`` now for a file that cannot be written later, or must not be: a record, the input.
+
+    What writes a file for the user asks here first, with the files that it reads.
+    """
+    check_writable(path)
+    check_not_kept(path, inputs)
 
 
 def check_writable(path: Path) -> None:
     """Raise ``OutputError`` now for a file that could not be written after a long run."""
-    if path.is_dir():
-        raise OutputError(f"{path}: cannot be written (it is a folder)")
-    if not path.parent.is_dir():
-        raise OutputError(f"{path}: cannot be written (there is no folder {path.parent})")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise OutputError(f"{path}: cannot be written (no permission)")
+    if os.path.isdir(path):
+        raise OutputError(f"{shortened(path)}: cannot be written (it is a folder)")
+    if not os.path.isdir(path.parent):
+        what = f"there is no folder {shortened(path.parent)}"
+        raise OutputError(f"{shortened(path)}: cannot be written ({what})")
+    if not os.access(path if os.path.exists(path) else path.parent, os.W_OK):
+        raise OutputError(f"{shortened(path)}: cannot be written (no permission)")
 
 
 def cannot_write(path: Path, reason: Exception) -> str:
     """The one line for a file that could not be written."""
-    return f"{path}: cannot be written ({getattr(reason, 'strerror', None) or reason})"
+    return f"{shortened(path)}: cannot be written ({getattr(reason, 'strerror', None) or reason})"
 
 
 def shipped_scenarios() -> list[str]:
     """The names of the scenarios that come with the package, as ``crossfade run`` takes them."""
     names = (path.relative_to(SCENARIOS).with_suffix("") for path in SCENARIOS.rglob("*.toml"))
     return sorted(name.as_posix() for name in names if name.name != "claims")
+
+
+def inputs_of(scenario: object, *options: object) -> list[Input]:
+    """The files that a run reads: a scenario (or a results file), and those that it or ``options`` name.
+
+    Which keys mean a file is known only when all is read; so any text counts that is the name of one.
+    """
+    if not isinstance(scenario, str | os.PathLike) or "\n" in str(scenario):
+        return []
+    file = _shipped(Path(scenario)) or Path(scenario)
+    values = [*options]
+    # Whatever is wrong with a scenario is said by what reads it in earnest. A pipe can be read but once.
+    with suppress(CrossfadeError, ValueError):
+        if os.path.isfile(file) and begins(file, len(SQLITE_MAGIC)) != SQLITE_MAGIC:
+            values.append(tomllib.loads(read_text(file, ScenarioError)))
+    # A list on the command line is one text.
+    names = [name.strip() for value in values for text in _texts(value) for name in (text, *text.split(","))]
+    return [file, *(folder / name for name in names for folder in (file.parent, Path()))]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in a value of TOML."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _texts(inner)
 
 
 def read_scenario(scenario: str | os.PathLike[str]) -> tuple[str, str, Callable[[str], str]]:
@@ -88,12 +199,19 @@ def read_scenario(scenario: str | os.PathLike[str]) -> tuple[str, str, Callable[
         return "scenario", scenario, _reader(Path())
     path = Path(scenario)
     name = path.as_posix().removesuffix(".toml")
-    if not os.path.isfile(path) and name in shipped_scenarios():
-        path = SCENARIOS / f"{name}.toml"
-        return name, path.read_text(encoding="utf-8"), _reader(path.parent)
+    if shipped := _shipped(path):
+        return name, shipped.read_text(encoding="utf-8"), _reader(shipped.parent)
     if not os.path.exists(path):
-        raise ScenarioError(f"{path}: no such file, and no shipped scenario of that name ({_nearest(name)})")
+        raise ScenarioError(
+            f"{shortened(path)}: no such file, and no shipped scenario of that name ({_nearest(name)})"
+        )
     return str(path), read_text(path, ScenarioError), _reader(path.parent)
+
+
+def _shipped(path: Path) -> Path | None:
+    """The file of a shipped scenario, where there is no other one of that name."""
+    name = path.as_posix().removesuffix(".toml")
+    return SCENARIOS / f"{name}.toml" if not os.path.isfile(path) and name in shipped_scenarios() else None
 
 
 def _reader(folder: Path) -> Callable[[str], str]:
@@ -105,7 +223,7 @@ def _reader(folder: Path) -> Callable[[str], str]:
 
     def read(name: str) -> str:
         beside = folder / name
-        here = not beside.exists() and Path(name).exists()
+        here = not os.path.exists(beside) and os.path.exists(name)
         return read_text(Path(name) if here else beside, ScenarioError)
 
     return read

@@ -10,9 +10,9 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crossfade import _crossfade
+import crossfade._crossfade as _crossfade
 from crossfade.errors import ScenarioError, TraceError
-from crossfade.figurestyle import PALETTE, figure
+from crossfade.figures.style import PALETTE, figure
 from crossfade.files import read_text
 from crossfade.wording import typeset
 

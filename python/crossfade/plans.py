@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any
 
-from crossfade import _crossfade, errors
+import crossfade._crossfade as _crossfade
+from crossfade import errors
+from crossfade.errors import shortened
 from crossfade.files import read_scenario
-from crossfade.results import Estimate, Point, Results
-from crossfade.rows import Row
+from crossfade.results import datasets
+from crossfade.results.cache import Cache
+from crossfade.results.file import StoredPlan
+from crossfade.results.results import Estimate, Point, Results
+from crossfade.results.rows import Row
 
 Scenario = str | PathLike[str]
 """A scenario file, the name of a shipped scenario, or (with a line break in it) the TOML text itself."""
@@ -21,8 +26,34 @@ Scenario = str | PathLike[str]
 Values = Mapping[str, Any]
 """Dotted keys and what they are set to, or run over (a list, an array, or a range as text)."""
 
-# More threads than any machine has cores; a larger number is a slip of the pen.
-MOST_JOBS = 1024
+
+@dataclass(frozen=True)
+class Options:
+    """What is asked for on top of a scenario, and how it is carried out; see :func:`crossfade.run`."""
+
+    set: Values | None = None
+    over: Values | None = None
+    runs: int | None = None
+    precision: str | None = None
+    seed: int | None = None
+    methods: Sequence[str] | None = None
+    jobs: int | None = None
+    cache: bool | Cache = True
+    progress: bool = False
+
+    def overrides(self) -> dict[str, Any]:
+        """What of them makes another plan, as JSON has it and results files keep it."""
+        return {
+            "set": list(_plain(self.set or {}).items()),
+            "over": list(_plain(self.over or {}).items()),
+            "runs": self.runs,
+            "precision": self.precision,
+            "seed": self.seed,
+            "methods": None if self.methods is None else list(self.methods),
+        }
+
+
+AS_WRITTEN = Options()
 
 
 @dataclass(frozen=True)
@@ -49,17 +80,34 @@ class Plan:
         """The scenario's own words, empty where it has none."""
         return self.description["scenario"].get("title") or ""
 
+    def own(self, rows: Mapping[str, Row]) -> dict[str, Row]:
+        """The rows (by key) that can be this plan's: one with a key of its and another method was made up."""
+        methods, points = self.description["methods"], {point["id"] for point in self.description["points"]}
+        return {key: row for key, row in rows.items() if row.method in methods and row.point in points}
+
     def results(self, rows: Mapping[str, Row], complete: bool) -> Results:
         """The results of rows (by key); where not ``complete``, without the points that have none."""
         summary = json.loads(self.core.summarise(list(rows.values())))
         _refuse_methods_without_result(summary)
+        found = [(point, [rows[key] for key in point["rows"]]) for point in summary]
+        return self._results(found, complete, _crossfade.__version__)
+
+    def results_of_groups(self, groups: Sequence[Sequence[Row]], complete: bool, version: str) -> Results:
+        """The same from rows of each point by each method, in order, which ``version`` of crossfade made."""
+        summary = json.loads(self.core.summarise_groups(groups))
+        found = [(point, rows[: len(point["rows"])]) for point, rows in zip(summary, groups, strict=True)]
+        return self._results([pair for pair in found if pair[1]], complete, version)
+
+    def _results(
+        self, found: Sequence[tuple[dict[str, Any], Sequence[Row]]], complete: bool, version: str
+    ) -> Results:
         return Results(
             title=self.title,
             methods=self.description["methods"],
             seed=self.description["seed"],
-            points=[_point(found, rows) for found in summary if complete or found["complete"]],
+            points=[_point(point, list(rows)) for point, rows in found if complete or point["complete"]],
             provenance={
-                "version": _crossfade.__version__,
+                "version": version,
                 "results_version": _crossfade.RESULTS_VERSION,
                 "overrides": {name: dict(self.overrides[name]) for name in ("set", "over")},
             },
@@ -68,31 +116,14 @@ class Plan:
         )
 
 
-def load(
-    scenario: Scenario,
-    *,
-    set: Values | None = None,
-    over: Values | None = None,
-    runs: int | None = None,
-    precision: str | None = None,
-    seed: int | None = None,
-    methods: Sequence[str] | None = None,
-) -> Plan:
+def load(scenario: Scenario, options: Options = AS_WRITTEN) -> Plan:
     """Read a scenario with what is asked for on top of it; :class:`ScenarioError` where it is wrong."""
     name, text, read_file = read_scenario(scenario)
-    overrides = {
-        "set": list(_plain(set).items()),
-        "over": list(_plain(over).items()),
-        "runs": runs,
-        "precision": precision,
-        "seed": seed,
-        "methods": None if methods is None else list(methods),
-    }
-    return read(name, text, overrides, read_file)
+    return read(name, text, options.overrides(), read_file)
 
 
 def read(name: str, text: str, overrides: dict[str, Any], read_file: Callable[[str], str]) -> Plan:
-    """The plan of a scenario's text, of the overrides that :func:`load` made, and of files by name."""
+    """The plan of a scenario's text, of :meth:`Options.overrides`, and of files by name."""
     files: dict[str, str] = {}
 
     def kept(file: str) -> str:
@@ -104,10 +135,43 @@ def read(name: str, text: str, overrides: dict[str, Any], read_file: Callable[[s
     return Plan(name, text, overrides, files, core)
 
 
+def load_results(path: str | PathLike[str], plan: int | str | None = None) -> Results:
+    """A results file as :class:`Results`, as :func:`run` gave them: points with estimates and their rows.
+
+    Points without a finished run are left out. ``plan`` is as in :func:`open_results`. Of a file whose plan
+    this version of crossfade reads in another way, what only the scenario tells (``Point.scenario``,
+    ``flows``, ``links``) is empty; the metrics of flows and links are in ``Point.parts``.
+    """
+    from crossfade.results.planresults import results_of, warnings_of  # here: numpy takes a while to load
+
+    with datasets.no_collection():
+        rows = datasets.read_plan(path, plan, with_rows=True)
+        again = _read_again(rows.plan)
+        if again is None:
+            return results_of(rows)
+        estimates = rows.estimates([rows.stop_metric])
+        complete = bool(estimates.finished.all())
+        results = again.results_of_groups(rows.by_point(), complete, rows.plan.description["version"])
+        return replace(results, file_warnings=warnings_of(rows, estimates))
+
+
+def _read_again(stored: StoredPlan) -> Plan | None:
+    """The plan that a file keeps, None where it is not the same any more: another version made it."""
+    what = stored.description
+    if what["results_version"] != _crossfade.RESULTS_VERSION:
+        return None
+    try:
+        plan = read(what["name"], what["text"], what["overrides"], what["files"].__getitem__)
+    except (errors.ScenarioError, KeyError):
+        return None
+    kept = ("axes", "points", "methods", "stop", "seed")
+    return plan if all(plan.description[name] == what[name] for name in kept) else None
+
+
 def check_jobs(jobs: int | None) -> None:
     """:class:`ScenarioError` for a number of threads that cannot be meant."""
-    if jobs is not None and not 1 <= jobs <= MOST_JOBS:
-        raise errors.ScenarioError(f"jobs = {jobs}: must be at least 1 and at most {MOST_JOBS}")
+    if jobs is not None and not 1 <= jobs <= _crossfade.MOST_JOBS:
+        raise errors.ScenarioError(f"jobs = {jobs}: must be at least 1 and at most {_crossfade.MOST_JOBS}")
 
 
 @contextmanager
@@ -121,9 +185,9 @@ def translated_errors() -> Iterator[None]:
         raise errors.GoldenError(str(error)) from None
 
 
-def _plain(values: Values | None) -> dict[str, Any]:
+def _plain(values: Values) -> dict[str, Any]:
     """Values as JSON has them (numpy arrays and numbers become lists and numbers)."""
-    return {key: _plain_value(key, value) for key, value in (values or {}).items()}
+    return {key: _plain_value(key, value) for key, value in values.items()}
 
 
 def _plain_value(key: str, value: Any) -> Any:
@@ -135,20 +199,21 @@ def _plain_value(key: str, value: Any) -> Any:
         return [_plain_value(key, item) for item in value]
     if value is not None and not isinstance(value, str | int | float | bool):
         raise errors.ScenarioError(
-            f"{key} = {value!r}: must be a number, a text, true or false, a list or a table"
+            f"{shortened(key)} = {shortened(repr(value))}: must be a number, a text, true or false, a list "
+            "or a table"
         )
     if isinstance(value, float) and value - value != 0.0:
         raise errors.ScenarioError(f"{key} = {value}: must be a finite number")
     return value
 
 
-def _point(found: dict[str, Any], rows: Mapping[str, Row]) -> Point:
+def _point(found: dict[str, Any], rows: list[Row]) -> Point:
     """A point of the results, from a point of the core's summary."""
     runs, method = found["runs"], found["method"]
 
     def estimates(metrics: Mapping[str, Any]) -> dict[str, Estimate]:
         return {
-            name: Estimate(metric["value"], metric["ci95"], runs, method, metric["unit"])
+            name: Estimate(n=runs, method=method, **metric)
             for name, metric in metrics.items()
             if isinstance(metric, dict)
         }
@@ -172,7 +237,7 @@ def _point(found: dict[str, Any], rows: Mapping[str, Row]) -> Point:
         links=found["links"],
         warnings=found["warnings"],
         loss_windows=found["loss_windows"],
-        rows=[rows[key] for key in found["rows"]],
+        rows=rows,
     )
 
 

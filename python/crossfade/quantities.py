@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 # What each unit is counted in together with others, and how many of those one is: the units that the core
 # reads (`crossfade_core::units`).
@@ -39,6 +41,21 @@ def in_numbers(values: Sequence[object]) -> tuple[list[float], str] | None:
         return [float(number) for number, _ in quantities], units.pop()
     # Fractions, so that 7 ms are 0.007 s and not the number next to it.
     return [float(number * UNITS[unit][1]) for number, unit in quantities], kinds.pop()
+
+
+def is_log_spaced(values: Sequence[float]) -> bool:
+    """Whether the values are spaced by factors rather than by steps, over a decade or more."""
+    points = sorted(set(values))
+    if len(points) < 3 or points[0] <= 0.0 or points[-1] < 10.0 * points[0]:
+        return False
+    logs = [math.log(point) for point in points]
+    return _unevenness(logs) < _unevenness(points)
+
+
+def _unevenness(points: Sequence[float]) -> float:
+    steps = [b - a for a, b in pairwise(points)]
+    mean = sum(steps) / len(steps)
+    return sum((step - mean) ** 2 for step in steps) / mean**2
 
 
 def _quantity(value: object) -> tuple[Fraction, str] | None:

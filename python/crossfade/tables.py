@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -11,13 +12,20 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crossfade.errors import ResultsError
+from crossfade.errors import ResultsError, shortened
 
 if TYPE_CHECKING:
     import numpy as np
 
 Cell = float | int | str | None
 """A number, a word, or nothing (an interval where a value is exact, a metric that is undefined)."""
+
+# What spreadsheets take for a formula (https://owasp.org/www-community/attacks/CSV_Injection); and how such
+# cells are marked.
+_FORMULA = re.compile("'*[=+@\t\r-]")
+_MARKED = re.compile("'+[=+@\t\r-]")
+# A number with or without its unit (-5 dB) is none.
+_QUANTITY = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?( ?[A-Za-zµ%]+(/[A-Za-z]+)?)?")
 
 
 @dataclass
@@ -39,18 +47,20 @@ class Table:
     def cells(self, name: str) -> list[Cell]:
         """One column, top to bottom; ``ResultsError`` names the nearest of the columns there are."""
         if name not in self.columns:
-            raise ResultsError(f"column {name}: not in the table ({self.suggestion(name)})")
+            raise ResultsError(f"column {shortened(name)}: not in the table ({self.suggestion(name)})")
         index = self.columns.index(name)
         return [row[index] for row in self.rows]
 
     def suggestion(self, name: str = "") -> str:
         """The columns that may have been meant, else the first ones; intervals go without saying."""
-        names = [column for column in self.columns if not column.endswith("ci95")]
+        names = [column for column in self.columns if "ci95" not in column]
         meant = [column for column in names if name and column.rsplit(".", 1)[-1] == name.rsplit(".", 1)[-1]]
         meant = (meant or get_close_matches(name, names, n=3, cutoff=0.6))[:5]
         if meant:
-            return f"did you mean {' or '.join(meant)}?"
-        return f"columns: {', '.join(names[:12])}" + (f", ... {len(names) - 12} more" * (len(names) > 12))
+            return f"did you mean {shortened(' or '.join(meant))}?"
+        return f"columns: {shortened(', '.join(names[:12]))}" + (
+            f", ... {len(names) - 12} more" * (len(names) > 12)
+        )
 
     def column(self, name: str) -> np.ndarray[Any, Any]:
         """One column as a numpy array: of float (NaN for empty cells) where it is numeric, else of object."""
@@ -62,7 +72,11 @@ class Table:
         return np.array(cells, dtype=object)
 
     def to_csv(self) -> str:
-        """CSV text. A number is written in the shortest form that reads back as the same number."""
+        """CSV text. A number is written in the shortest form that reads back as the same number.
+
+        A word that a spreadsheet would take for a formula has an apostrophe before it, which :meth:`from_csv`
+        takes away again.
+        """
         lines: list[Sequence[Cell]] = [self.columns, *self.rows]
         return "".join(csv_line(line) + "\n" for line in lines)
 
@@ -75,10 +89,12 @@ class Table:
             raise ResultsError(f"{name}: not a CSV table ({error})") from None
         if not lines or not lines[0] or not all(lines[0]):
             raise ResultsError(f"{name}: not a CSV table (no header line)")
-        header = lines[0]
+        header = [fused(cell) for cell in lines[0]]
+        seen: set[str] = set()
         for column in header:
-            if header.count(column) > 1:
-                raise ResultsError(f"{name}: not a results table (column {column} stands twice)")
+            if column in seen:
+                raise ResultsError(f"{name}: not a results table (column {shortened(column)} stands twice)")
+            seen.add(column)
         rows = []
         for number, line in enumerate(lines[1:], start=2):
             if not line:  # a blank line, as editors leave at the end
@@ -101,10 +117,69 @@ def csv_line(cells: Iterable[Cell]) -> str:
     return ",".join(_quote(_write(cell)) for cell in cells)
 
 
+def label(value: Any) -> Cell:
+    """An axis value as one cell: a table of keys becomes ``markov fd_t=0.01``, a list its items."""
+    if isinstance(value, Mapping):
+        rest = [f"{key}={label(item)}" for key, item in value.items() if key != "model"]
+        return " ".join([*([str(value["model"])] if "model" in value else []), *rest])
+    if isinstance(value, list):
+        return " ".join(str(label(item)) for item in value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None or isinstance(value, int | float | str):
+        return value
+    raise TypeError(f"no label for {value!r}")
+
+
+LOPSIDED = 1.5
+"""An interval that reaches so many times further than Student's on one side is shown by its ends."""
+
+
+def format_estimate(
+    value: float | None, ci95: float | None, low: float | None = None, high: float | None = None
+) -> str:
+    """A value for a person: as many digits as its interval is worth (two of the interval's own).
+
+    Where the interval is not much like ``value ± ci95``, its ends are given: those of rare events, shares at
+    their ceiling and skewed runs. Of nothing seen it has one end.
+    """
+    if value is None:
+        return "-"
+    if low is not None and high is not None and low < high:
+        if low == value:
+            return f"{value:.6g} (< {high:.2g})"
+        if high == value:
+            return f"{value:.6g} (> {low:.2g})"
+        if ci95 is None or max(value - low, high - value) > LOPSIDED * ci95:
+            digits = max(0, 1 - _exponent(high - low))
+            low_text, high_text = (f"{end:,.{digits}f}" for end in (low, high))
+            return f"{value:,.{digits}f} ({low_text} to {high_text})"
+    if ci95 is None:
+        return f"{value:.6g}"
+    if ci95 == 0.0:
+        return f"{value:.6g} ± 0"
+    decimals = max(0, 1 - _exponent(ci95))
+    return f"{value:,.{decimals}f} ± {ci95:,.{decimals}f}" if decimals <= 9 else f"{value:.6g} ± {ci95:.2g}"
+
+
+def _exponent(number: float) -> int:
+    return int(f"{number:.1e}".split("e")[1])
+
+
 def _write(cell: Cell) -> str:
     if cell is None:
         return ""
-    return repr(cell) if isinstance(cell, float) else str(cell)
+    return repr(cell) if isinstance(cell, float) else defused(cell) if isinstance(cell, str) else str(cell)
+
+
+def defused(text: str) -> str:
+    """A word as a cell of CSV: one that a spreadsheet would compute has an apostrophe before it."""
+    return f"'{text}" if _FORMULA.match(text) and not _QUANTITY.fullmatch(text) else text
+
+
+def fused(cell: str) -> str:
+    """The word that :func:`defused` made a cell of."""
+    return cell[1:] if _MARKED.match(cell) and not _QUANTITY.fullmatch(cell[1:]) else cell
 
 
 def _quote(text: str) -> str:
@@ -116,10 +191,10 @@ def _read(text: str) -> Cell:
     if text == "":
         return None
     if text != text.strip() or "_" in text:  # Python would read these as numbers too; nobody else does
-        return text
+        return fused(text)
     for kind in (int, float):
         try:
             return kind(text)
         except ValueError:
             continue
-    return text
+    return fused(text)

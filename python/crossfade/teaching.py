@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from crossfade import plans
 from crossfade._crossfade import AckSample
-from crossfade.plans import Scenario, Values, translated_errors
+from crossfade.plans import Options, Scenario, Values, translated_errors
 
 __all__ = ["AckSample", "CongestionControl", "Reno", "run"]
 
@@ -126,6 +126,6 @@ def run(
     columns ``cwnd`` and ``ssthresh`` are the trace of your rule. An exception in one of its methods ends the
     run and is raised here; a window that no sender can use raises :class:`crossfade.ScenarioError`.
     """
-    plan = plans.load(scenario, set=set, over=over, seed=seed)
+    plan = plans.load(scenario, Options(set, over, seed=seed))
     with translated_errors():
         return plan.core.events_with_congestion_control(congestion_control)

@@ -6,14 +6,18 @@ Symbols are spelled as mathtext (``$f_d T$``), which matplotlib sets; :func:`htm
 from __future__ import annotations
 
 import html as html_module
+import json
 import math
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
+import crossfade._crossfade as _crossfade
 from crossfade.quantities import UNITS
 from crossfade.tables import Cell
 
-# What stands on an axis, with its unit, by the last part of the key or column (channel.p_e is p_e).
+# What stands on the axis of a key or column, with its unit, by the last part (channel.p_e is p_e). Metrics
+# are named by the core.
 NAMES = {
     "p_e": ("Packet error probability $P_E$", ""),
     "fd_t": ("Normalised Doppler frequency $f_d T$", ""),
@@ -25,18 +29,6 @@ NAMES = {
     "max_retransmissions": ("Retransmissions of a frame at most", ""),
     "w_max": ("Maximum window", "packets"),
     "dupthresh": ("Fast retransmit threshold $K$", ""),
-    "throughput_sim": ("Throughput", "packets per slot"),
-    "throughput_exact": ("Throughput", "packets per slot"),
-    "throughput_per_slot": ("Throughput", "packets per slot"),
-    "throughput_lower": ("Throughput, lower bound", "packets per slot"),
-    "throughput_upper": ("Throughput, upper bound", "packets per slot"),
-    "energy_per_packet": ("Energy", "transmissions per delivered packet"),
-    "ip_goodput_bps": ("IP goodput", "bit/s"),
-    "completion_time_s": ("Completion time", "s"),
-    "queue_mean_packets": ("Mean queue", "packets"),
-    "queue_drops": ("Packets dropped by the queue", ""),
-    "jain_fairness": ("Jain's index of fairness", ""),
-    "states": ("States of the chain", ""),
     "variant": ("TCP", ""),
     "tcp.variant": ("TCP", ""),
     "access_delay": ("Access delay, one way", ""),
@@ -44,17 +36,10 @@ NAMES = {
     "link.rate": ("Rate of the link", ""),
     "reverse.rate": ("Rate of the way back", ""),
 }
-# How the last words of a metric's name tell its unit, or which number of a distribution it is.
+# Columns of papers that are a metric by one method.
+METRICS_OF_COLUMNS = {"throughput_sim": "throughput_per_slot", "throughput_exact": "throughput_per_slot"}
+# How the name of any other column tells its unit.
 _ENDINGS = {"_bps": "bit/s", "_s": "s", "_db": "dB", "_packets": "packets", "_slots": "slots"}
-_NUMBERS = {"_p50": "median", "_p95": "95th percentile", "_p99": "99th percentile", "_deviation": "deviation"}
-_LONGER = {
-    "rtt": "round-trip time",
-    "hol": "head-of-line",
-    "ip goodput": "IP goodput",
-    "rlp": "RLP",
-    "ecn": "ECN",
-    "one way": "one-way",
-}
 
 # The units an axis may be counted in, from the largest, so that its numbers are short.
 _READABLE = {"bit/s": ["Gbit/s", "Mbit/s", "kbit/s", "bit/s"], "s": ["s", "ms", "us"]}
@@ -123,25 +108,32 @@ def metric_name(column: str) -> tuple[str, str]:
             return f"{metric_name(above.rpartition('.')[2])[0]}, {owners}", ""
         return " / ".join(metric_name(name)[0] for name in (above, below)), ""
     part, _, last = column.rpartition(".")
-    if last in NAMES:
-        words, unit = NAMES[last]
-    else:
-        words, unit = _spelled(last)
+    words, unit = _metrics().get(METRICS_OF_COLUMNS.get(last, last)) or NAMES.get(last) or _spelled(last)
     return f"{words}, {part}" if part else words, unit
 
 
+@lru_cache(maxsize=1)
+def _metrics() -> dict[str, tuple[str, str]]:
+    """The words and the unit of each metric of the core, as a figure shows them."""
+    return {
+        metric["name"]: (metric["words"], _shown_unit(metric["words"], metric["unit"]))
+        for metric in json.loads(_crossfade.metrics())
+    }
+
+
+def _shown_unit(words: str, unit: str) -> str:
+    """A unit beside the words: none for pure numbers, nor where the words say what is counted."""
+    counted = unit.partition("/")[0]
+    if counted == "1" or counted in words.lower().split():
+        return ""
+    return unit if unit in UNITS else unit.replace("/", " per ")
+
+
 def _spelled(name: str) -> tuple[str, str]:
-    """A metric's name as words: ``rtt_p95_s`` is the "Round-trip time, 95th percentile" in s."""
-    unit = next((unit for ending, unit in _ENDINGS.items() if name.endswith(ending)), "")
-    name = name.removesuffix(next((ending for ending in _ENDINGS if name.endswith(ending)), ""))
-    number = next((words for ending, words in _NUMBERS.items() if name.endswith(ending)), "")
-    name = name.removesuffix(next((ending for ending in _NUMBERS if name.endswith(ending)), ""))
-    words = name.removesuffix("_mean").replace("_", " ")
-    for short, long in _LONGER.items():
-        words = re.sub(rf"\b{short}\b", long, words)
-    words = f"mean {words}" if name.endswith("_mean") else words
-    words = words[:1].upper() + words[1:]
-    return f"{words}, {number}" if number else words, unit
+    """The name of a column as words, and the unit that it tells: ``air_time_s`` is the "Air time" in s."""
+    ending = next((ending for ending in _ENDINGS if name.endswith(ending)), "")
+    words = name.removesuffix(ending).replace("_", " ")
+    return words[:1].upper() + words[1:], _ENDINGS.get(ending, "")
 
 
 def axis_name(key: str) -> tuple[str, str]:

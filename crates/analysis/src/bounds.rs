@@ -9,6 +9,7 @@ use crate::embedded::{Endings, Event, Outcome, rates};
 use crate::model::{AnalysisError, Model};
 use crate::phi::{Bad, Good, Phi, State, good_after};
 use crossfade_channel::TwoStateMarkov;
+use crossfade_core::OutOfRange;
 use crossfade_transport::Variant;
 
 /// Bounds on steady-state figures, and the transmissions that both count.
@@ -61,7 +62,7 @@ pub(crate) fn check(model: &Model) -> Result<(), AnalysisError> {
     {
         if value > most {
             let allowed = format!("at most {most} for bounds");
-            return Err(AnalysisError::OutOfRange { parameter, value: f64::from(value), allowed });
+            return Err(OutOfRange::new(parameter, value, allowed).into());
         }
     }
     match model.backoff_max_slots {

@@ -4,6 +4,7 @@
 //! how losses cluster.
 
 use crate::model::AnalysisError;
+use crossfade_core::OutOfRange;
 
 /// A formula for the rate of a TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +39,7 @@ impl TcpPath {
             if holds {
                 return Ok(());
             }
-            Err(AnalysisError::OutOfRange { parameter, value, allowed: allowed.to_owned() })
+            Err(OutOfRange::new(parameter, value, allowed.to_owned()).into())
         };
         let positive = |value: f64| value > 0.0 && value.is_finite();
         check("p", self.p, "between 0 and 1", (0.0..=1.0).contains(&self.p))?;

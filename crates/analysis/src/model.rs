@@ -1,6 +1,7 @@
 //! What is solved, and what comes out.
 
 use crossfade_channel::TwoStateMarkov;
+use crossfade_core::OutOfRange;
 use crossfade_transport::Variant;
 use thiserror::Error;
 
@@ -33,8 +34,7 @@ impl Model {
             if u64::from(value) >= least {
                 return Ok(());
             }
-            let allowed = format!("at least {least}");
-            Err(AnalysisError::OutOfRange { parameter, value: f64::from(value), allowed })
+            Err(OutOfRange::new(parameter, value, format!("at least {least}")))
         };
         at_least("w_max", self.w_max, 1)?;
         at_least("dupthresh", self.dupthresh, 1)?;
@@ -45,7 +45,7 @@ impl Model {
         let changes = self.channel.p_gb() + self.channel.p_bg();
         if changes.is_nan() || changes < MIN_CHANGES {
             let allowed = format!("at least {MIN_CHANGES:e}: the channel must change its state");
-            return Err(AnalysisError::OutOfRange { parameter: "p_gb + p_bg", value: changes, allowed });
+            return Err(OutOfRange::new("p_gb + p_bg", changes, allowed).into());
         }
         Ok(())
     }
@@ -80,15 +80,8 @@ impl Solution {
 #[non_exhaustive]
 pub enum AnalysisError {
     /// A parameter is out of range.
-    #[error("{parameter} = {value}: must be {allowed}")]
-    OutOfRange {
-        /// Its name.
-        parameter: &'static str,
-        /// Its value.
-        value: f64,
-        /// What is allowed.
-        allowed: String,
-    },
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
     /// The bounds know no back-off.
     #[error("backoff_max_slots = {backoff_max_slots}: must not be set, the bounds assume a constant timeout")]
     BackoffNotBounded {

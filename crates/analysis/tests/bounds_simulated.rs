@@ -4,7 +4,7 @@ mod common;
 
 use common::{Run, VARIANTS, channel};
 use crossfade_analysis::{Model, bounds, paper_bounds};
-use crossfade_core::{Estimate, Method};
+use crossfade_core::{Estimate, MethodKind};
 use crossfade_transport::Variant;
 
 const RUNS: u64 = 10;
@@ -16,7 +16,7 @@ fn simulate(model: &Model, slots: u64, seed: u64) -> [Estimate; 2] {
     let runs: Vec<[f64; 4]> = (0..RUNS).map(|number| a_run(number).rates(model)).collect();
     [0, 1].map(|figure| {
         let values: Vec<f64> = runs.iter().map(|run| run[figure]).collect();
-        Estimate::from_runs(&values, Method::Simulation).unwrap()
+        Estimate::from_runs(&values, MethodKind::Simulation).unwrap()
     })
 }
 

@@ -1,19 +1,15 @@
 //! The capture: flows side by side in one file.
 
-use crate::flow::{Connection, Flow, MAX_WINDOW};
-use crate::packet::{IpVersion, MAX_MSS};
+use crate::error::CaptureError;
+use crate::flow::{Connection, Flow};
+use crate::packet::{HEADERS_ONLY, IpVersion};
 use crate::pcap::Pcap;
 use crossfade_core::SimTime;
 use crossfade_transport::{Ack, Segment};
 use std::collections::HashMap;
-use thiserror::Error;
 
 /// Keep every byte of every packet: tools can verify checksums (tcpdump's default snapshot length).
 pub const WHOLE_PACKETS: u32 = 262_144;
-
-/// Keep what every header fits into, so that files of long runs stay small. Headers still give the real
-/// lengths and the checksums of the whole packets; tools cannot verify the latter.
-pub const HEADERS_ONLY: u32 = 40 + 60;
 
 /// What a capture is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,45 +25,6 @@ impl Default for CaptureConfig {
     fn default() -> Self {
         Self { ip: IpVersion::V4, snaplen: WHOLE_PACKETS }
     }
-}
-
-/// Why something cannot be captured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum CaptureError {
-    /// A snapshot length that would cut headers.
-    #[error(
-        "a capture keeps at least {HEADERS_ONLY} bytes of a packet, for its headers; snaplen is {snaplen}"
-    )]
-    Snaplen {
-        /// What was asked for.
-        snaplen: u32,
-    },
-    /// An MSS that no packet holds.
-    #[error("a captured segment has an mss of 1 to {MAX_MSS} bytes; mss is {mss}")]
-    Mss {
-        /// What was asked for.
-        mss: u32,
-    },
-    /// A window that no header can advertise.
-    #[error(
-        "a captured window is 1 to {MAX_WINDOW} bytes (RFC 7323); \
-         w_max of {w_max} segments of {mss} bytes is {bytes}"
-    )]
-    Window {
-        /// The window in segments.
-        w_max: u32,
-        /// Bytes of a segment.
-        mss: u32,
-        /// The product.
-        bytes: u64,
-    },
-    /// A connection described after its first packet.
-    #[error("flow {flow} has begun: its connection cannot change any more")]
-    HasBegun {
-        /// Which flow.
-        flow: u32,
-    },
 }
 
 /// Encodes what the interfaces of TCP senders see into one pcap file with nanosecond times.

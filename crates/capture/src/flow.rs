@@ -1,7 +1,7 @@
 //! One connection: segments and acknowledgements become packets.
 
-use crate::capture::CaptureError;
-use crate::packet::{Direction, Endpoints, IpVersion, MAX_MSS};
+use crate::error::CaptureError;
+use crate::packet::{Direction, Endpoints, IpVersion, MAX_MSS, MAX_SHIFT, MAX_WINDOW};
 use crate::pcap::Pcap;
 use crossfade_core::SimTime;
 use crossfade_transport::{Ack, SackBlocks, Segment};
@@ -28,11 +28,6 @@ pub struct Connection {
     /// holds what remains.
     pub bytes: Option<u64>,
 }
-
-/// The largest shift of a window (RFC 7323 section 2.3).
-const MAX_SHIFT: u8 = 14;
-/// The largest window in bytes.
-pub(crate) const MAX_WINDOW: u64 = (u16::MAX as u64) << MAX_SHIFT;
 
 /// The clock of the timestamps option ticks in milliseconds, the finest tick of RFC 7323 section 5.4.
 const TIMESTAMP_TICK: SimTime = SimTime::from_millis(1);

@@ -22,10 +22,12 @@
 //! ```
 
 mod capture;
+mod error;
 mod flow;
 mod packet;
 mod pcap;
 
-pub use capture::{Capture, CaptureConfig, CaptureError, HEADERS_ONLY, WHOLE_PACKETS};
+pub use capture::{Capture, CaptureConfig, WHOLE_PACKETS};
+pub use error::CaptureError;
 pub use flow::Connection;
-pub use packet::IpVersion;
+pub use packet::{HEADERS_ONLY, IpVersion};

@@ -15,6 +15,15 @@ pub enum IpVersion {
 /// The payload that fits into an IPv4 packet with the 32 bytes of TCP header that data may have here.
 pub(crate) const MAX_MSS: u32 = 65_535 - 20 - 32;
 
+/// Keep what every header fits into, so that files of long runs stay small. Headers still give the real
+/// lengths and the checksums of the whole packets; tools cannot verify the latter.
+pub const HEADERS_ONLY: u32 = 40 + 60;
+
+/// The largest shift of a window (RFC 7323 section 2.3).
+pub(crate) const MAX_SHIFT: u8 = 14;
+/// The largest window in bytes.
+pub(crate) const MAX_WINDOW: u64 = (u16::MAX as u64) << MAX_SHIFT;
+
 /// The port of the receivers: discard, a service that takes what comes (RFC 863).
 const RECEIVER_PORT: u16 = 9;
 

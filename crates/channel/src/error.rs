@@ -1,20 +1,16 @@
 //! What a channel refuses.
 
+use crossfade_core::OutOfRange;
+use std::borrow::Cow;
 use thiserror::Error;
 
 /// A channel that cannot be. The message is one line: what was given, its value, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ChannelError {
-    /// A number outside its range (or not a number).
-    #[error("{parameter} = {value:?}: must be {allowed}")]
-    OutOfRange {
-        /// The parameter, named as everywhere: `p_e`, `fd_t`, `mean_burst`, ...
-        parameter: &'static str,
-        /// What was given.
-        value: f64,
-        /// What is allowed, to follow "must be".
-        allowed: String,
-    },
+    /// A number outside its range (or not a number). Parameters are named as everywhere: `p_e`, `fd_t`,
+    /// `mean_burst`, ...
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
     /// Both states of a Markov channel are absorbing, so that it has no stationary distribution.
     #[error(
         "p_gg = 1 contradicts p_bb = 1: one of them must be below 1, or the channel never changes its state"
@@ -30,6 +26,29 @@ pub enum ChannelError {
         /// The transmission before it.
         previous: u64,
     },
+    /// Not an angle with its unit.
+    #[error("{text:?} is no angle: write \"60 deg\" or \"1.05 rad\"")]
+    Angle {
+        /// What was given.
+        text: String,
+    },
+    /// The environment variable `CROSSFADE_SIMD` names what is not there.
+    #[error("CROSSFADE_SIMD = {name:?}: must be one of {available} on this processor")]
+    Simd {
+        /// What it names.
+        name: String,
+        /// What there is.
+        available: String,
+    },
+}
+
+/// A number outside its range.
+pub(crate) fn out_of_range(
+    parameter: &'static str,
+    value: f64,
+    allowed: impl Into<Cow<'static, str>>,
+) -> ChannelError {
+    OutOfRange::new(parameter, format!("{value:?}"), allowed).into()
 }
 
 /// `value` if it is a probability.
@@ -37,7 +56,7 @@ pub(crate) fn probability(parameter: &'static str, value: f64) -> Result<f64, Ch
     if (0.0..=1.0).contains(&value) {
         Ok(value)
     } else {
-        Err(ChannelError::OutOfRange { parameter, value, allowed: "between 0 and 1".into() })
+        Err(out_of_range(parameter, value, "between 0 and 1"))
     }
 }
 

@@ -5,12 +5,17 @@
 //! ([`RayleighFading`]). [`MarkovLoss`] runs it. [`SampledRayleigh`] is the fading itself, [`RayleighLoss`]
 //! what is lost below a threshold of it. [`Iid`] has no memory; [`DropList`] loses what one lists, [`TraceLoss`]
 //! what a trace lost.
+//! [`PathLoss`] and [`LogNormalShadowing`] say how much power of a frame arrives where, with ns-2's defaults.
+//! [`MatrixFading`] is fading between several antennas, which [`AntennaCorrelation`] may tie together;
+//! [`NoiseSource`] draws Gaussian noise by index, in kernels that run on vectors of any width ([`simd`]).
 //! A process of your own (docs/own-model.md) can draw the time that it stays in a state from [`Geometric`].
 //!
 //! [`MarkovFit`] goes the other way: from recorded losses ([`LossTrace`]) to the chain that describes them, and
 //! says whether one does. [`MarkovView`] is what the analysis may take a channel for.
 
+mod antenna_correlation;
 mod chi_square;
+mod config;
 mod drop_list;
 mod error;
 mod geometric;
@@ -20,13 +25,23 @@ mod loss_trace;
 mod markov;
 mod markov_fit;
 mod markov_view;
+mod matrix;
+mod matrix_fading;
+mod noise;
+mod normal;
+mod not_markov;
+mod path_loss;
 mod rayleigh;
 mod rayleigh_fit;
 mod run_lengths;
 mod sampled_rayleigh;
+mod shadowing;
+pub mod simd;
 mod trace_loss;
 
+pub use antenna_correlation::{AngularSpread, AntennaCorrelation, parse_angle};
 pub use chi_square::ChiSquareTest;
+pub use config::{LossConfig, RecordedLosses};
 pub use drop_list::DropList;
 pub use error::ChannelError;
 pub use geometric::Geometric;
@@ -35,9 +50,16 @@ pub use loss::{Clock, LossProcess, Lossless};
 pub use loss_trace::{LossTrace, ParsedTrace, TraceError, TraceFormat};
 pub use markov::{MarkovLoss, TwoStateMarkov};
 pub use markov_fit::{FitError, Interval, MarkovFit, Verdict};
-pub use markov_view::{Fidelity, MarkovView, NotMarkov};
+pub use markov_view::{Fidelity, MarkovView};
+pub use matrix::{MOST_ANTENNAS, Matrix};
+pub use matrix_fading::{MatrixFading, Motion};
+pub use noise::{Complex, NoiseSource, Use, positions};
+pub use normal::complex_normal;
+pub use not_markov::NotMarkov;
+pub use path_loss::PathLoss;
 pub use rayleigh::{RayleighFading, fading_margin_db, p_e_from_fading_margin_db};
 pub use rayleigh_fit::RayleighFit;
 pub use run_lengths::{RunDistance, RunLengths};
 pub use sampled_rayleigh::{RayleighLoss, SampledRayleigh};
+pub use shadowing::LogNormalShadowing;
 pub use trace_loss::TraceLoss;

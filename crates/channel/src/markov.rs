@@ -1,9 +1,8 @@
 //! The two-state Markov channel (Gilbert): good steps deliver, bad steps lose.
 
-use crate::error::{ChannelError, probability};
+use crate::error::{ChannelError, out_of_range, probability};
 use crate::geometric::Geometric;
 use crate::loss::{Clock, LossProcess};
-use crate::rayleigh::RayleighFading;
 use crossfade_core::{SimTime, Stream};
 use rand::RngExt;
 
@@ -45,14 +44,13 @@ impl TwoStateMarkov {
     pub fn from_burst(p_e: f64, mean_burst: f64) -> Result<Self, ChannelError> {
         let p_e = probability("p_e", p_e)?;
         if !(mean_burst >= 1.0 && mean_burst.is_finite()) {
-            let allowed = "finite and at least 1".into();
-            return Err(ChannelError::OutOfRange { parameter: "mean_burst", value: mean_burst, allowed });
+            return Err(out_of_range("mean_burst", mean_burst, "finite and at least 1"));
         }
         let limit = mean_burst / (1.0 + mean_burst);
         // The limit itself, rounded, is allowed.
         if p_e > limit + 2.0 * f64::EPSILON {
             let allowed = format!("at most {limit:?} where mean_burst is {mean_burst:?}");
-            return Err(ChannelError::OutOfRange { parameter: "p_e", value: p_e, allowed });
+            return Err(out_of_range("p_e", p_e, allowed));
         }
         let p_bg = 1.0 / mean_burst;
         Ok(Self::with_all_digits(p_e / (1.0 - p_e) * p_bg, p_bg, 1.0 - p_bg))
@@ -65,15 +63,6 @@ impl TwoStateMarkov {
     pub fn iid(p_e: f64) -> Result<Self, ChannelError> {
         let p_e = probability("p_e", p_e)?;
         Ok(Self { p_gg: 1.0 - p_e, p_gb: p_e, p_bg: 1.0 - p_e, p_bb: p_e })
-    }
-
-    /// What stands for Rayleigh fading of normalised Doppler frequency `fd_t` that loses the share `p_e`: see
-    /// [`RayleighFading::markov`].
-    ///
-    /// # Errors
-    /// `p_e` outside [0, 1]; `fd_t` outside [1e-100, 1e9].
-    pub fn from_rayleigh(p_e: f64, fd_t: f64) -> Result<Self, ChannelError> {
-        RayleighFading::new(fd_t)?.markov(p_e)
     }
 
     /// For who has computed the small ones without cancellation. Rounding beyond 1 is cut off.

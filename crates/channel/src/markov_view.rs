@@ -1,11 +1,10 @@
 //! What the analysis may take a channel for.
 
-use crate::error::ChannelError;
 use crate::loss::Clock;
 use crate::markov::TwoStateMarkov;
-use crate::markov_fit::{FitError, MarkovFit};
+use crate::markov_fit::MarkovFit;
+use crate::not_markov::NotMarkov;
 use crate::rayleigh_fit::RayleighFit;
-use thiserror::Error;
 
 /// A channel as the analysis sees it: a two-state chain that steps every slot, and how true that is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,32 +27,6 @@ pub enum Fidelity {
         /// Largest difference in P[bad run >= k], over all k.
         bad_runs: f64,
     },
-}
-
-/// Which assumption of the analysis a channel breaks. One line, to follow "the analysis".
-#[derive(Clone, Debug, PartialEq, Error)]
-pub enum NotMarkov {
-    /// It steps with each transmission.
-    #[error("assumes a channel that steps every slot, and this one steps once a transmission: simulate it")]
-    StepsPerTransmission,
-    /// It is a list.
-    #[error("assumes random losses that go on for ever, and a drop list is fixed and ends: simulate it")]
-    DropList,
-    /// It changes too rarely for a fit.
-    #[error("assumes a two-state chain, and none can be fitted to this channel ({0}): simulate it")]
-    NoFit(FitError),
-    /// Bursts of losses are too rare to sample enough of them.
-    #[error(
-        "assumes a chain fitted to sampled fading, and bursts are too rare for that (one in \
-         {slots_per_burst:.1e} slots): use the markov model of the same p_e and fd_t"
-    )]
-    TooRare {
-        /// Mean time from burst to burst.
-        slots_per_burst: f64,
-    },
-    /// It cannot be.
-    #[error("cannot take this channel: {0}")]
-    Channel(#[from] ChannelError),
 }
 
 impl MarkovView {
@@ -106,12 +79,6 @@ impl MarkovView {
 
     fn exact(chain: TwoStateMarkov) -> Self {
         Self { chain, fidelity: Fidelity::Exact }
-    }
-}
-
-impl From<FitError> for NotMarkov {
-    fn from(error: FitError) -> Self {
-        Self::NoFit(error)
     }
 }
 

@@ -20,7 +20,7 @@
 //!
 //! Every term is positive: nothing cancels, and each probability keeps its digits however small it is.
 
-use crate::error::{ChannelError, probability};
+use crate::error::{ChannelError, out_of_range, probability};
 use crate::markov::TwoStateMarkov;
 use std::f64::consts::PI;
 
@@ -45,12 +45,7 @@ pub fn fading_margin_db(p_e: f64) -> Result<f64, ChannelError> {
 /// Not a number.
 pub fn p_e_from_fading_margin_db(fading_margin_db: f64) -> Result<f64, ChannelError> {
     if fading_margin_db.is_nan() {
-        let allowed = "a number of dB".into();
-        return Err(ChannelError::OutOfRange {
-            parameter: "fading_margin_db",
-            value: fading_margin_db,
-            allowed,
-        });
+        return Err(out_of_range("fading_margin_db", fading_margin_db, "a number of dB"));
     }
     Ok(-libm::expm1(-libm::pow(10.0, -fading_margin_db / 10.0)))
 }
@@ -75,8 +70,7 @@ impl RayleighFading {
         if (1e-100..=1e9).contains(&fd_t) {
             Ok(Self { fd_t })
         } else {
-            let allowed = "between 1e-100 and 1e9".into();
-            Err(ChannelError::OutOfRange { parameter: "fd_t", value: fd_t, allowed })
+            Err(out_of_range("fd_t", fd_t, "between 1e-100 and 1e9"))
         }
     }
 
@@ -121,6 +115,17 @@ impl RayleighFading {
         // 1 - J0(x) = q - q^2/2!^2 + q^3/3!^2 - ..., q = x^2/4; ten terms reach 1e-19 at x = 1.
         let q = x * x / 4.0;
         (1..=10).rev().fold(0.0, |tail, k| q / f64::from(k * k) * (1.0 - tail))
+    }
+}
+
+impl TwoStateMarkov {
+    /// What stands for Rayleigh fading of normalised Doppler frequency `fd_t` that loses the share `p_e`: see
+    /// [`RayleighFading::markov`].
+    ///
+    /// # Errors
+    /// `p_e` outside [0, 1]; `fd_t` outside [1e-100, 1e9].
+    pub fn from_rayleigh(p_e: f64, fd_t: f64) -> Result<Self, ChannelError> {
+        RayleighFading::new(fd_t)?.markov(p_e)
     }
 }
 

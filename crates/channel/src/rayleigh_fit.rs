@@ -4,7 +4,7 @@ use crate::loss::{Clock, LossProcess};
 use crate::loss_trace::LossTrace;
 use crate::markov::TwoStateMarkov;
 use crate::markov_fit::MarkovFit;
-use crate::markov_view::NotMarkov;
+use crate::not_markov::NotMarkov;
 use crate::sampled_rayleigh::RayleighLoss;
 use crossfade_core::{RunSeed, SimTime};
 

@@ -1,10 +1,11 @@
 //! Monte-Carlo estimates with confidence intervals.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use crate::interval::{self, Events, MetricKind};
+use crate::student::student_quantiles;
 
 /// How a value was obtained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub enum MethodKind {
     /// Solved.
     Analysis,
     /// Estimated from simulated runs.
@@ -13,40 +14,68 @@ pub enum Method {
     Live,
 }
 
-/// A value with the half-width of its two-sided 95 % confidence interval.
+/// A value with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The mean over the runs.
     pub value: f64,
-    /// Half-width of the two-sided 95 % Student interval; `None` where one run says nothing of the spread.
+    /// Half-width of the two-sided 95 % Student interval; `None` where one run says nothing of the spread, and
+    /// where events are too rare for Student's distribution.
     pub ci95: Option<f64>,
+    /// The lower end of an interval that covers in 95 % of experiments also where events are rare and runs are
+    /// skewed; it is never narrower than Student's. `None` where nothing can be said.
+    pub low: Option<f64>,
+    /// Its upper end.
+    pub high: Option<f64>,
     /// The number of runs.
     pub n: u64,
     /// Where the value comes from.
-    pub method: Method,
+    pub method: MethodKind,
 }
 
 impl Estimate {
     /// The mean of independent replications and its Student interval; `None` of an empty slice.
     ///
     /// ```
-    /// use crossfade_core::{Estimate, Method};
-    /// let e = Estimate::from_runs(&[1.0, 2.0, 3.0], Method::Simulation).unwrap();
+    /// use crossfade_core::{Estimate, MethodKind};
+    /// let e = Estimate::from_runs(&[1.0, 2.0, 3.0], MethodKind::Simulation).unwrap();
     /// assert_eq!(e.value, 2.0);
     /// // t(0.975, 2) = 4.302653, standard error 1 / sqrt(3).
     /// assert!((e.ci95.unwrap() - 2.484138).abs() < 1e-6);
     /// ```
-    pub fn from_runs(values: &[f64], method: Method) -> Option<Self> {
+    pub fn from_runs(values: &[f64], method: MethodKind) -> Option<Self> {
+        Self::of(MetricKind::Mean, values, None, method)
+    }
+
+    /// The mean of independent replications of a metric of some kind. `events` are those behind a count or a rate; without
+    /// them the interval is that of a mean, and of no events there is none.
+    pub fn of(kind: MetricKind, values: &[f64], events: Option<Events>, method: MethodKind) -> Option<Self> {
         if values.is_empty() {
             return None;
         }
         let n = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / n;
-        let ci95 = (values.len() > 1).then(|| {
-            let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
-            student_t_quantile(0.975, n - 1.0) * (variance / n).sqrt()
+        let value = interval::mean(values);
+        let student = (values.len() > 1).then(|| {
+            let variance = values.iter().map(|x| (x - value).powi(2)).sum::<f64>() / (n - 1.0);
+            student_quantiles(values.len())[0] * (variance / n).sqrt()
         });
-        Some(Self { value: mean, ci95, n: values.len() as u64, method })
+        let of_mean = || (student, interval::of_mean(values));
+        let (ci95, limits) = match (kind, events) {
+            _ if student.is_none() => (None, None),
+            (MetricKind::Mean | MetricKind::Quantile, _) => of_mean(),
+            (MetricKind::Share, _) => {
+                (student.filter(|_| 0.0 < value && value < 1.0), interval::of_share(values))
+            }
+            (_, Some(events)) if events.events < interval::RARE => {
+                (None, interval::of_events(values, events))
+            }
+            (_, None) if value == 0.0 => (None, None),
+            _ => of_mean(),
+        };
+        let is_positive = !matches!(kind, MetricKind::Mean | MetricKind::Quantile);
+        let (low, high) =
+            limits.map(|(low, high)| (if is_positive { low.max(0.0) } else { low }, high)).unzip();
+        Some(Self { value, ci95, low, high, n: values.len() as u64, method })
     }
 
     /// Whether the interval is no wider than `relative` of the value on either side.
@@ -69,38 +98,44 @@ pub fn jain_fairness(values: &[f64]) -> Option<f64> {
     (squares > 0.0).then(|| sum * sum / (values.len() as f64 * squares))
 }
 
-/// The `p` quantile of Student's t distribution with `freedom` degrees of freedom.
-///
-/// # Panics
-/// If `freedom` is not positive or `p` is outside (0, 1).
-pub fn student_t_quantile(p: f64, freedom: f64) -> f64 {
-    StudentsT::new(0.0, 1.0, freedom).expect("positive degrees of freedom").inverse_cdf(p)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_match_scipy() {
-        // scipy.stats.t.ppf(0.975, df)
-        for (freedom, expected) in [
-            (1.0, 12.706204736174698),
-            (2.0, 4.302652729749462),
-            (9.0, 2.2621571627982053),
-            (29.0, 2.045229642132703),
-            (999.0, 1.9623414611334487),
-        ] {
-            let got = student_t_quantile(0.975, freedom);
-            assert!((got - expected).abs() < 1e-9 * expected, "df {freedom}: {got} against {expected}");
-        }
+    fn equal_runs_are_equal_to_the_last_digit() {
+        // The sum of ten times 0.1 is not 1.
+        let estimate = Estimate::from_runs(&[0.1; 10], MethodKind::Simulation).unwrap();
+        assert_eq!((estimate.value, estimate.ci95), (0.1, Some(0.0)));
+        assert_eq!((estimate.low, estimate.high), (Some(0.1), Some(0.1)));
+    }
+
+    #[test]
+    fn nothing_seen_is_never_certain() {
+        let of = |kind, events| Estimate::of(kind, &[0.0; 10], events, MethodKind::Simulation).unwrap();
+        let count = of(MetricKind::Count, Some(Events { events: 0.0, chances: 10.0 }));
+        assert_eq!((count.value, count.ci95, count.low), (0.0, None, Some(0.0)));
+        assert!((count.high.unwrap() - 0.299_573_227).abs() < 1e-9);
+        // Out of how many is not known: no interval.
+        let rate = of(MetricKind::Rate, None);
+        assert_eq!((rate.ci95, rate.low, rate.high), (None, None, None));
+    }
+
+    #[test]
+    fn many_events_keep_students_interval() {
+        let values: Vec<f64> = (0..10).map(|run| f64::from(4 + run % 3)).collect();
+        let events = Events { events: values.iter().sum(), chances: 10.0 };
+        let count = Estimate::of(MetricKind::Count, &values, Some(events), MethodKind::Simulation).unwrap();
+        let mean = Estimate::from_runs(&values, MethodKind::Simulation).unwrap();
+        assert_eq!(count, mean);
+        assert!(count.ci95.is_some());
     }
 
     #[test]
     fn one_run_has_no_interval() {
-        let estimate = Estimate::from_runs(&[0.5], Method::Simulation).unwrap();
+        let estimate = Estimate::from_runs(&[0.5], MethodKind::Simulation).unwrap();
         assert_eq!(estimate.ci95, None);
         assert!(!estimate.is_within(1.0));
-        assert_eq!(Estimate::from_runs(&[], Method::Simulation), None);
+        assert_eq!(Estimate::from_runs(&[], MethodKind::Simulation), None);
     }
 }

@@ -147,9 +147,15 @@ impl<E: Copy> EventQueue<E> {
     /// Removes and returns the next event.
     #[inline]
     pub fn pop(&mut self) -> Option<(SimTime, E)> {
-        let Item { time, event, .. } = match self.today.pop() {
+        self.pop_by(SimTime::MAX)
+    }
+
+    /// Removes and returns the next event if it happens by `until`.
+    #[inline]
+    pub fn pop_by(&mut self, until: SimTime) -> Option<(SimTime, E)> {
+        let Item { time, event, .. } = match self.today.pop_if(|item| item.time <= until.as_nanos()) {
             Some(item) => item,
-            None => self.begin_day()?,
+            None => self.begin_day_by(until)?,
         };
         self.len -= 1;
         self.now = time;
@@ -158,6 +164,23 @@ impl<E: Copy> EventQueue<E> {
             self.review();
         }
         Some((SimTime::from_nanos(time), event))
+    }
+
+    /// When the next event happens.
+    pub fn next_time(&self) -> Option<SimTime> {
+        if let Some(item) = self.today.last() {
+            return Some(SimTime::from_nanos(item.time));
+        }
+        let (busy, _) = self.next_busy_day();
+        let mut next = self.far.peek().map_or(NEVER, |item| item.time);
+        if busy != NEVER {
+            let mut at = self.wheel[busy as usize & (self.wheel.len() - 1)];
+            while let Some(listed) = self.items.get(at as usize) {
+                next = next.min(listed.item.time);
+                at = listed.next;
+            }
+        }
+        (self.len > 0).then_some(SimTime::from_nanos(next))
     }
 
     /// How many events wait.
@@ -212,10 +235,20 @@ impl<E: Copy> EventQueue<E> {
         }
     }
 
-    /// Goes to the next day on which something happens, and takes what happens first.
+    /// Takes what happens first on a later day, if it happens by `until` and nothing is left of today.
     #[inline(never)]
+    fn begin_day_by(&mut self, until: SimTime) -> Option<Item<E>> {
+        if !self.today.is_empty() || (until < SimTime::MAX && self.next_time()? > until) {
+            return None;
+        }
+        self.begin_day()
+    }
+
+    /// Goes to the next day on which something happens, and takes what happens first.
+    #[inline]
     fn begin_day(&mut self) -> Option<Item<E>> {
-        let busy = self.next_busy_day();
+        let (busy, words) = self.next_busy_day();
+        self.watch.words += words;
         if busy.min(self.far_day) == NEVER {
             return None;
         }
@@ -266,27 +299,27 @@ impl<E: Copy> EventQueue<E> {
         }
     }
 
-    /// The next day of the wheel on which something happens, or [`NEVER`].
+    /// The next day of the wheel on which something happens, or [`NEVER`], and how many words of `busy` it took
+    /// to find it.
     #[inline]
-    fn next_busy_day(&mut self) -> u64 {
+    fn next_busy_day(&self) -> (u64, u32) {
         let mask = self.wheel.len() - 1;
         let first = (self.day as usize + 1) & mask;
         let word = first / 64;
         let ahead = self.busy[word] >> (first % 64);
         if ahead != 0 {
-            return self.day + 1 + u64::from(ahead.trailing_zeros());
+            return (self.day + 1 + u64::from(ahead.trailing_zeros()), 0);
         }
         // All other words, and at last the days of this one that are nearly a turn ahead.
         let words = self.busy.len();
         for turned in 1..=words {
             let word = (word + turned) & (words - 1);
             if self.busy[word] != 0 {
-                self.watch.words += turned as u32;
                 let place = word * 64 + self.busy[word].trailing_zeros() as usize;
-                return self.day + 1 + (place.wrapping_sub(first) & mask) as u64;
+                return (self.day + 1 + (place.wrapping_sub(first) & mask) as u64, turned as u32);
             }
         }
-        NEVER
+        (NEVER, 0)
     }
 
     /// Makes a new calendar if the one that there is does not fit what happens.

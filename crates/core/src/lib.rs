@@ -3,17 +3,25 @@
 //!
 //! Nothing here knows a channel, a protocol or an engine.
 
+mod counters;
 mod estimate;
 mod event_queue;
 mod histogram;
+mod interval;
 mod observer;
+mod out_of_range;
 mod random;
+mod student;
 mod time;
 pub mod units;
 
-pub use estimate::{Estimate, Method, jain_fairness, student_t_quantile};
+pub use counters::Counter;
+pub use estimate::{Estimate, MethodKind, jain_fairness};
 pub use event_queue::EventQueue;
 pub use histogram::DelayHistogram;
+pub use interval::{Events, MetricKind};
 pub use observer::{EventKind, EventRecord, Observer, TcpSnapshot};
+pub use out_of_range::OutOfRange;
 pub use random::{RunSeed, Stream};
+pub use student::student_t_quantile;
 pub use time::SimTime;

@@ -85,8 +85,6 @@ pub struct EventRecord {
     pub kind: EventKind,
     /// Which flow, counted from 0.
     pub flow: u32,
-    /// Which link of its path, counted from 0, lost, dropped or marked the packet; 0 for everything else.
-    pub link: u32,
     /// The segment sent, lost or received, or the first segment not yet acknowledged.
     pub seq: u64,
     /// The sender's state.

@@ -7,35 +7,19 @@
 use crossfade_channel::{Clock, MarkovLoss, TwoStateMarkov};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::arq::{
-    ArqLinkConfig, ArqProtocol, FrameClock, FrameHeader, GoBackNConfig, HeaderCompression, Packing, Release,
-    ReverseConfig, RlpIs99Config, RlpNackConfig, SegmentationConfig, SelectiveRepeatConfig,
-    StopAndWaitConfig,
+    ArqLinkConfig, ArqProtocol, FrameClock, FrameHeader, GoBackNConfig, HeaderCompression, LossyFrames,
+    Packing, Release, ReverseConfig, RlpIs99Config, RlpNackConfig, SegmentationConfig, SelectiveRepeatConfig,
+    SoftBufferConfig, StopAndWaitConfig,
 };
-use crossfade_link::{Departure, Link, Packet};
+use crossfade_link::{Departure, Link, Parcel};
 use rustix::time::{ClockId, clock_gettime};
 
 const SLOT: SimTime = SimTime::from_millis(20);
 
-/// As large as a ticket of the engine.
-#[derive(Clone, Copy)]
-struct Segment {
-    flow: u64,
-    bytes: u64,
-}
-
-impl Packet for Segment {
-    fn bytes(&self) -> u32 {
-        self.bytes as u32
-    }
-
-    fn flow(&self) -> u32 {
-        self.flow as u32
-    }
-}
-
-fn build(protocol: ArqProtocol, p_e: f64) -> Box<dyn Link<Segment> + Send> {
+fn build(protocol: ArqProtocol, p_e: f64) -> Box<dyn Link + Send> {
     let chain = TwoStateMarkov::from_rayleigh(p_e, 0.01).expect("a chain");
-    let stream = RunSeed { seed: 1, run: 0 }.stream("channel.dl");
+    let seed = RunSeed { seed: 1, run: 0 };
+    let loss = Box::new(MarkovLoss::new(&chain, Clock::Slot(SLOT), seed.stream("channel.dl")));
     ArqLinkConfig {
         rate_bps: 9600.0,
         frame_size: 24,
@@ -48,12 +32,12 @@ fn build(protocol: ArqProtocol, p_e: f64) -> Box<dyn Link<Segment> + Send> {
             header_compression: Some(HeaderCompression::VAN_JACOBSON),
         },
         queue_limit: None,
-        loss: Box::new(MarkovLoss::new(&chain, Clock::Slot(SLOT), stream)),
         header: FrameHeader::Lost,
+        soft_buffer: SoftBufferConfig::default(),
         reverse: ReverseConfig::ideal(SLOT),
         protocol,
     }
-    .build()
+    .build(LossyFrames { loss }, seed.stream("feedback.dl"))
     .expect("good parameters")
 }
 
@@ -66,7 +50,7 @@ fn run(case: &str, protocol: ArqProtocol, p_e: f64, frames: u64) {
     let mut link = build(protocol, p_e);
     let before = cpu_seconds();
     for flow in 0..4 {
-        link.push(SimTime::ZERO, Segment { flow, bytes: 576 });
+        link.push(SimTime::ZERO, Parcel::new(0, flow, 576));
     }
     let (mut events, mut departures) = (0_u64, 0_u64);
     let end = SLOT * frames;
@@ -80,7 +64,7 @@ fn run(case: &str, protocol: ArqProtocol, p_e: f64, frames: u64) {
         }
     }
     let nanos = (cpu_seconds() - before) / frames as f64 * 1e9;
-    let counted = link.arq_statistics().expect("a link of frames");
+    let counted = link.report(end).frames.expect("a link of frames");
     println!(
         "{case:17} {:4.0} % lost {nanos:6.1} ns per frame  \
          ({:.2} transmissions a frame, {:.2} events a packet)",

@@ -7,8 +7,8 @@
 use crossfade_channel::Lossless;
 use crossfade_core::{DelayHistogram, RunSeed, SimTime};
 use crossfade_link::{
-    CoDelConfig, DropTail, FqCoDelConfig, Link, LinkConfig, Packet, Queue, QueueLimit, QueuedLink, RedConfig,
-    Transmitter,
+    CoDelConfig, DropTail, Ecn, FqCoDelConfig, Link, LinkConfig, Parcel, Queue, QueueLimit, QueuedLink,
+    RedConfig, Transmitter,
 };
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
@@ -18,33 +18,7 @@ const BYTES: u32 = 1000;
 const FLOWS: u32 = 20;
 const LIMIT: QueueLimit = QueueLimit::Packets(100);
 
-/// As large as a packet of an engine: its flow, its number, an acknowledgement with its options.
-#[derive(Clone, Copy)]
-struct Segment {
-    flow: u32,
-    ce: bool,
-    _content: [u64; 9],
-}
-
-impl Packet for Segment {
-    fn bytes(&self) -> u32 {
-        BYTES
-    }
-
-    fn flow(&self) -> u32 {
-        self.flow
-    }
-
-    fn is_ecn_capable(&self) -> bool {
-        true
-    }
-
-    fn mark_ce(&mut self) {
-        self.ce = true;
-    }
-}
-
-fn build(case: &str) -> Box<dyn Link<Segment>> {
+fn build(case: &str) -> Box<dyn Link> {
     let (rate_bps, delay) = (Some(RATE_BPS), SimTime::from_millis(10));
     let ecn = case.ends_with("ecn");
     let codel = CoDelConfig { ecn, ..CoDelConfig::default() };
@@ -85,10 +59,10 @@ fn run(case: &str, packets: u64) {
             }
         }
         let flow = (i % u64::from(FLOWS)) as u32;
-        black_box(link.push(now, Segment { flow, ce: false, _content: [i; 9] }));
+        black_box(link.push(now, Parcel::new(i as u32, flow, BYTES).with_ecn(Ecn::Ect0)));
         now += gap;
     }
-    let statistics = link.statistics();
+    let statistics = link.report(now).statistics;
     let comment = format!(
         "({:.2} % dropped, {:.2} % marked, {:.1} packets queued)",
         100.0 * statistics.queue_drops as f64 / packets as f64,

@@ -1,69 +1,13 @@
-//! Links as a scenario chooses them.
+//! Links of constant rate, and their queues, as a scenario chooses them.
 
-use crate::arq::{ArqError, ArqLinkConfig};
 use crate::hop::{Hop, HopConfig};
 use crate::limit::QueueLimit;
-use crate::link::{Link, Packet};
-use crate::queue::{CoDel, CoDelConfig, DropTail, FqCoDel, FqCoDelConfig, QueueError, Red, RedConfig};
+use crate::link::Link;
+use crate::queue::{CoDel, CoDelConfig, DropTail, FqCoDel, FqCoDelConfig, Red, RedConfig};
 use crate::queued_link::QueuedLink;
-use crate::trace::TraceLinkConfig;
 use crate::transmitter::{Service, Transmitter};
 use crossfade_channel::LossProcess;
-use crossfade_core::{SimTime, Stream};
-use thiserror::Error;
-
-/// A link of any kind.
-pub enum AnyLinkConfig {
-    /// Of constant rate.
-    Constant(LinkConfig),
-    /// Packets travel as frames, and lost ones are sent again.
-    Arq(ArqLinkConfig),
-    /// Its capacity follows a record or a table.
-    Trace(TraceLinkConfig),
-}
-
-/// A link that cannot be. One line: the parameter, its value, and what is allowed.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum LinkError {
-    /// Its queue.
-    #[error(transparent)]
-    Queue(#[from] QueueError),
-    /// Its frames, or who repeats them.
-    #[error(transparent)]
-    Arq(#[from] ArqError),
-}
-
-impl AnyLinkConfig {
-    /// The link.
-    ///
-    /// # Errors
-    /// A parameter outside its range.
-    pub fn build<P: Packet + Send + 'static>(self) -> Result<Box<dyn Link<P> + Send>, LinkError> {
-        Ok(match self {
-            Self::Constant(config) => config.build()?,
-            Self::Arq(config) => config.build()?,
-            Self::Trace(config) => config.build()?,
-        })
-    }
-}
-
-impl From<LinkConfig> for AnyLinkConfig {
-    fn from(config: LinkConfig) -> Self {
-        Self::Constant(config)
-    }
-}
-
-impl From<ArqLinkConfig> for AnyLinkConfig {
-    fn from(config: ArqLinkConfig) -> Self {
-        Self::Arq(config)
-    }
-}
-
-impl From<TraceLinkConfig> for AnyLinkConfig {
-    fn from(config: TraceLinkConfig) -> Self {
-        Self::Trace(config)
-    }
-}
+use crossfade_core::{OutOfRange, SimTime, Stream};
 
 /// A link of constant rate and delay, with any queue.
 pub struct LinkConfig {
@@ -90,12 +34,47 @@ pub enum Queue {
     FqCoDel(FqCoDelConfig),
 }
 
+/// Which queue a link has, as data.
+#[derive(Clone, Debug, PartialEq)]
+pub enum QueueConfig {
+    /// First in, first out; `None` is without limit.
+    DropTail(Option<QueueLimit>),
+    /// Random early detection.
+    Red(RedConfig),
+    /// Controlled delay, in a queue of this size.
+    CoDel(CoDelConfig, QueueLimit),
+    /// Fair queueing with controlled delay.
+    FqCoDel(FqCoDelConfig),
+}
+
+impl QueueConfig {
+    /// The queue, which draws from `stream` if it draws at all.
+    pub fn build(&self, stream: Stream) -> Queue {
+        match *self {
+            Self::DropTail(limit) => Queue::DropTail(limit),
+            Self::Red(config) => Queue::Red(config, stream),
+            Self::CoDel(config, limit) => Queue::CoDel(config, limit),
+            Self::FqCoDel(config) => Queue::FqCoDel(config),
+        }
+    }
+
+    /// How much may wait; `None` is without limit.
+    pub fn limit(&self) -> Option<QueueLimit> {
+        match self {
+            Self::DropTail(limit) => *limit,
+            Self::Red(RedConfig { limit, .. })
+            | Self::CoDel(_, limit)
+            | Self::FqCoDel(FqCoDelConfig { limit, .. }) => Some(*limit),
+        }
+    }
+}
+
 impl LinkConfig {
     /// The link.
     ///
     /// # Errors
     /// A parameter of the queue outside its range.
-    pub fn build<P: Packet + Send + 'static>(self) -> Result<Box<dyn Link<P> + Send>, QueueError> {
+    pub fn build(self) -> Result<Box<dyn Link + Send>, OutOfRange> {
         let Self { rate_bps, delay, queue, loss } = self;
         match queue {
             Queue::DropTail(queue_limit) => {
@@ -108,14 +87,13 @@ impl LinkConfig {
 
 impl Queue {
     /// The link of a transmitter behind this queue.
-    pub(crate) fn before<P, S>(
+    pub(crate) fn before<S>(
         self,
         service: S,
         delay: SimTime,
         loss: Box<dyn LossProcess>,
-    ) -> Result<Box<dyn Link<P> + Send>, QueueError>
+    ) -> Result<Box<dyn Link + Send>, OutOfRange>
     where
-        P: Packet + Send + 'static,
         S: Service + 'static,
     {
         Ok(match self {

@@ -1,7 +1,10 @@
 //! One hop: a queue, a rate, a delay and a channel that loses.
 
+use crate::event::{EventLog, LinkEvent, QueueChange, Verdict};
 use crate::limit::QueueLimit;
-use crate::link::{Departure, Link, Packet, Push};
+use crate::link::{Departure, Link, Push};
+use crate::parcel::Parcel;
+use crate::report::LinkReport;
 use crate::statistics::LinkStatistics;
 use crate::transmitter::Transmitter;
 use crossfade_channel::LossProcess;
@@ -23,25 +26,28 @@ pub struct HopConfig {
 /// A first-in first-out hop: drop-tail queue, constant rate, constant delay, losses.
 ///
 /// A packet's whole fate is known when it is pushed, so nothing needs to happen until it comes out.
-pub struct Hop<P> {
+pub struct Hop {
     transmitter: Transmitter,
     delay: SimTime,
     queue_limit: Option<QueueLimit>,
     loss: Box<dyn LossProcess>,
     /// What will come out, and when.
-    under_way: VecDeque<(SimTime, P)>,
+    under_way: VecDeque<(SimTime, Parcel)>,
     /// When the first of it comes out; [`SimTime::MAX`] if nothing does. Asked for much more often than it
     /// changes.
     next_arrival: SimTime,
-    /// When the transmission of each packet in the queue starts, and its bytes; kept only where the queue has
-    /// a limit.
+    /// When the transmission of each packet in the queue starts, and its bytes; kept only where it is looked
+    /// at.
     waiting: VecDeque<(SimTime, u32)>,
     waiting_bytes: u64,
     idle_at: SimTime,
     statistics: LinkStatistics,
+    /// The queue is looked at: it has a limit, or its length is told.
+    is_queue_kept: bool,
+    log: EventLog,
 }
 
-impl<P> Hop<P> {
+impl Hop {
     /// An idle hop.
     pub fn new(config: HopConfig) -> Self {
         let HopConfig { rate_bps, delay, queue_limit, loss } = config;
@@ -56,6 +62,8 @@ impl<P> Hop<P> {
             waiting_bytes: 0,
             idle_at: SimTime::ZERO,
             statistics: LinkStatistics::default(),
+            is_queue_kept: queue_limit.is_some(),
+            log: EventLog::default(),
         }
     }
 
@@ -64,42 +72,69 @@ impl<P> Hop<P> {
         self.idle_at
     }
 
+    /// What was counted since the hop was made.
+    pub fn statistics(&self) -> &LinkStatistics {
+        &self.statistics
+    }
+
+    fn log_queue(&mut self, at: SimTime, change: QueueChange) {
+        let (packets, bytes) = (self.waiting.len() as u32, self.waiting_bytes);
+        self.log.push(|| LinkEvent::Queue { at, change, packets, bytes });
+    }
+
     /// Whether a drop-tail queue would turn a packet of `bytes` away at `now`.
     fn is_full(&mut self, now: SimTime, bytes: u32) -> bool {
-        let Some(limit) = self.queue_limit else { return false };
+        if !self.is_queue_kept {
+            return false;
+        }
         while let Some(&(_, bytes)) = self.waiting.front().filter(|(start, _)| *start <= now) {
             self.waiting_bytes -= u64::from(bytes);
             self.waiting.pop_front();
         }
-        self.idle_at > now && !limit.admits(self.waiting.len(), self.waiting_bytes, bytes)
+        let admits = |limit: QueueLimit| limit.admits(self.waiting.len(), self.waiting_bytes, bytes);
+        self.idle_at > now && !self.queue_limit.is_none_or(admits)
     }
 }
 
 /// The statistics count a packet with all of its fate when it is pushed.
-impl<P: Packet> Link<P> for Hop<P> {
+impl Link for Hop {
     #[expect(clippy::inline_always, reason = "twice a segment; measured: 5 % of a simulation of one flow")]
     #[inline(always)]
-    fn push(&mut self, now: SimTime, packet: P) -> Push {
-        let bytes = packet.bytes();
+    fn push(&mut self, now: SimTime, parcel: Parcel) -> Push {
+        let bytes = parcel.bytes();
         if self.is_full(now, bytes) {
             self.statistics.queue_drops += 1;
+            self.log_queue(now, QueueChange::Dropped);
             return Push::QueueDrop;
         }
         let start = self.idle_at.max(now);
-        if self.queue_limit.is_some() {
+        if self.is_queue_kept {
             self.waiting.push_back((start, bytes));
             self.waiting_bytes += u64::from(bytes);
+            if start > now {
+                self.log_queue(now, QueueChange::Enqueued);
+            }
         }
         self.idle_at = start + self.transmitter.time_for(bytes);
         let transmission = self.statistics.transmissions;
         self.statistics.on_transmission(bytes, start - now);
-        if self.loss.lost(start, transmission) {
+        let is_lost = self.loss.lost(start, transmission);
+        self.log.push(|| LinkEvent::Frame {
+            at: start,
+            user: parcel.user(),
+            frame: transmission,
+            attempt: 0,
+            scheme: None,
+            snr_db: None,
+            verdict: if is_lost { Verdict::Lost } else { Verdict::Good },
+        });
+        if is_lost {
             self.statistics.losses += 1;
             return Push::Lost;
         }
         let arrival = self.idle_at + self.delay;
         self.next_arrival = self.next_arrival.min(arrival);
-        self.under_way.push_back((arrival, packet));
+        self.under_way.push_back((arrival, parcel));
         Push::Accepted
     }
 
@@ -109,7 +144,7 @@ impl<P: Packet> Link<P> for Hop<P> {
     }
 
     #[inline]
-    fn advance(&mut self, now: SimTime) -> Option<Departure<P>> {
+    fn advance(&mut self, now: SimTime) -> Option<Departure> {
         if self.next_arrival > now {
             return None;
         }
@@ -119,26 +154,37 @@ impl<P: Packet> Link<P> for Hop<P> {
         Some(Departure::Arrived(packet))
     }
 
-    fn statistics(&self) -> &LinkStatistics {
-        &self.statistics
+    fn report(&mut self, now: SimTime) -> LinkReport {
+        let to_send = self.idle_at.saturating_sub(now);
+        let occupancy = self.transmitter.occupancy(to_send);
+        LinkReport::new(now, self.statistics.clone(), occupancy)
+    }
+
+    fn trace(&mut self, keep: bool) {
+        self.log.keep(keep);
+        self.is_queue_kept = self.queue_limit.is_some() || keep;
+    }
+
+    fn next_trace(&mut self) -> Option<LinkEvent> {
+        self.log.pop()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{EveryThird, Plain};
+    use crate::testing::{EveryThird, plain};
     use crossfade_channel::Lossless;
     use proptest::prelude::*;
 
-    fn hop(queue_limit: Option<QueueLimit>, loss: Box<dyn LossProcess>) -> Hop<Plain> {
+    fn hop(queue_limit: Option<QueueLimit>, loss: Box<dyn LossProcess>) -> Hop {
         // 1000 bytes last 0.8 ms.
         Hop::new(HopConfig { rate_bps: Some(10e6), delay: SimTime::from_millis(20), queue_limit, loss })
     }
 
-    fn arrival(departure: Option<Departure<Plain>>) -> Option<u32> {
+    fn arrival(departure: Option<Departure>) -> Option<u32> {
         departure.map(|departure| match departure {
-            Departure::Arrived(packet) => packet.id,
+            Departure::Arrived(packet) => packet.id(),
             other => panic!("{other:?}"),
         })
     }
@@ -146,9 +192,9 @@ mod tests {
     #[test]
     fn packets_are_serialised_then_delayed() {
         let mut hop = hop(None, Box::new(Lossless));
-        assert_eq!(hop.push(SimTime::ZERO, Plain::new(1, 1000)), Push::Accepted);
-        assert_eq!(hop.push(SimTime::ZERO, Plain::new(2, 1000)), Push::Accepted);
-        assert_eq!(hop.push(SimTime::from_millis(5), Plain::new(3, 40)), Push::Accepted);
+        assert_eq!(hop.push(SimTime::ZERO, plain(1, 1000)), Push::Accepted);
+        assert_eq!(hop.push(SimTime::ZERO, plain(2, 1000)), Push::Accepted);
+        assert_eq!(hop.push(SimTime::from_millis(5), plain(3, 40)), Push::Accepted);
         let arrivals: Vec<_> = std::iter::from_fn(|| {
             let at = hop.next_event()?;
             assert_eq!(hop.advance(at - SimTime::from_nanos(1)), None);
@@ -166,18 +212,18 @@ mod tests {
     #[test]
     fn a_full_queue_drops_what_comes_last() {
         let mut hop = hop(Some(QueueLimit::Packets(2)), Box::new(Lossless));
-        let fates: Vec<_> = (0..4).map(|i| hop.push(SimTime::ZERO, Plain::new(i, 1000))).collect();
+        let fates: Vec<_> = (0..4).map(|i| hop.push(SimTime::ZERO, plain(i, 1000))).collect();
         assert_eq!(fates, [Push::Accepted, Push::Accepted, Push::Accepted, Push::QueueDrop]);
         // At 0.8 ms the second packet leaves the queue for the link.
-        assert_eq!(hop.push(SimTime::from_micros(799), Plain::new(4, 1000)), Push::QueueDrop);
-        assert_eq!(hop.push(SimTime::from_micros(800), Plain::new(5, 1000)), Push::Accepted);
+        assert_eq!(hop.push(SimTime::from_micros(799), plain(4, 1000)), Push::QueueDrop);
+        assert_eq!(hop.push(SimTime::from_micros(800), plain(5, 1000)), Push::Accepted);
         assert_eq!((hop.statistics().transmissions, hop.statistics().queue_drops), (4, 2));
     }
 
     #[test]
     fn a_queue_of_bytes_takes_small_packets_where_large_ones_do_not_fit() {
         let mut hop = hop(Some(QueueLimit::Bytes(1500)), Box::new(Lossless));
-        let mut push = |micros, bytes| hop.push(SimTime::from_micros(micros), Plain::new(0, bytes));
+        let mut push = |micros, bytes| hop.push(SimTime::from_micros(micros), plain(0, bytes));
         assert_eq!((push(0, 9000), push(0, 1000)), (Push::Accepted, Push::Accepted));
         assert_eq!(
             (push(0, 501), push(0, 500), push(0, 1)),
@@ -190,7 +236,7 @@ mod tests {
     #[test]
     fn a_lost_packet_costs_its_time_on_the_link() {
         let mut hop = hop(None, Box::new(EveryThird(Vec::new())));
-        let fates: Vec<_> = (0..4).map(|i| hop.push(SimTime::ZERO, Plain::new(i, 1000))).collect();
+        let fates: Vec<_> = (0..4).map(|i| hop.push(SimTime::ZERO, plain(i, 1000))).collect();
         assert_eq!(fates, [Push::Lost, Push::Accepted, Push::Accepted, Push::Lost]);
         assert_eq!(hop.next_event(), Some(SimTime::from_micros(21_600)));
         assert_eq!(hop.idle_at(), SimTime::from_micros(3_200));
@@ -207,10 +253,7 @@ mod tests {
         };
         let mut hop = Hop::new(config);
         let now = SimTime::from_millis(3);
-        assert_eq!(
-            (1..3).map(|id| hop.push(now, Plain::new(id, 40))).collect::<Vec<_>>(),
-            [Push::Accepted; 2]
-        );
+        assert_eq!((1..3).map(|id| hop.push(now, plain(id, 40))).collect::<Vec<_>>(), [Push::Accepted; 2]);
         assert_eq!([(); 3].map(|()| arrival(hop.advance(now))), [Some(1), Some(2), None]);
     }
 
@@ -237,7 +280,7 @@ mod tests {
                     }
                 };
                 let drops = idle_at > now && !fits;
-                prop_assert_eq!(hop.push(now, Plain::new(i as u32, bytes)) == Push::QueueDrop, drops);
+                prop_assert_eq!(hop.push(now, plain(i as u32, bytes)) == Push::QueueDrop, drops);
                 if !drops {
                     starts.push((idle_at.max(now), bytes));
                     idle_at = idle_at.max(now) + SimTime::to_transmit(bytes, 10e6);

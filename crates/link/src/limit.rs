@@ -1,6 +1,6 @@
 //! How much a queue holds.
 
-use crossfade_core::units;
+use crossfade_core::{OutOfRange, units};
 use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
@@ -21,6 +21,11 @@ impl QueueLimit {
             Self::Packets(limit) => packets < limit,
             Self::Bytes(limit) => queued_bytes + u64::from(bytes) <= limit,
         }
+    }
+
+    /// Every packet passes through the queue, also when the transmitter is idle: it must hold one.
+    pub(crate) fn check(self) -> Result<(), OutOfRange> {
+        OutOfRange::unless(self.admits(0, 0, 1), "limit", self, "at least one packet")
     }
 
     /// How much of what the limit counts is there: packets or bytes.

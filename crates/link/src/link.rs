@@ -1,25 +1,9 @@
 //! What a link is to those who use it.
 
-use crate::arq::ArqStatistics;
-use crate::statistics::LinkStatistics;
+use crate::event::LinkEvent;
+use crate::parcel::Parcel;
+use crate::report::LinkReport;
 use crossfade_core::SimTime;
-
-/// What a link needs to know of the packets that it carries.
-pub trait Packet {
-    /// Its length on the wire in bytes.
-    fn bytes(&self) -> u32;
-
-    /// The flow it belongs to; fair queueing shares the link among flows.
-    fn flow(&self) -> u32;
-
-    /// Whether a queue may mark it instead of dropping it: ECT(0) or ECT(1) (RFC 3168 section 5).
-    fn is_ecn_capable(&self) -> bool {
-        false
-    }
-
-    /// Sets "congestion experienced". Called only of packets that are ECN-capable.
-    fn mark_ce(&mut self) {}
-}
 
 /// A one-way link as the protocols above see it.
 ///
@@ -32,9 +16,12 @@ pub trait Packet {
 /// An event need not be a departure. The internal timers of a link (the end of a transmission, of a frame, of
 /// a wait for feedback) are its events too, after which `advance` may return nothing, or, when a lost frame
 /// has been repaired, many packets.
-pub trait Link<P> {
+///
+/// Every method is required: what stands before a link and forwards them loses nothing, and the compiler says
+/// so.
+pub trait Link {
     /// Takes a packet at time `now`.
-    fn push(&mut self, now: SimTime, packet: P) -> Push;
+    fn push(&mut self, now: SimTime, parcel: Parcel) -> Push;
 
     /// When [`advance`](Link::advance) has something to do next; `None` until the next push.
     ///
@@ -42,19 +29,16 @@ pub trait Link<P> {
     fn next_event(&self) -> Option<SimTime>;
 
     /// The next packet that has left by `now`, in order of time; `None` once there is no further one.
-    fn advance(&mut self, now: SimTime) -> Option<Departure<P>>;
+    fn advance(&mut self, now: SimTime) -> Option<Departure>;
 
-    /// Counts what has happened by `now`, before the statistics are looked at. Of links that count no more
-    /// than their events need: those whose frames are no events.
-    fn catch_up(&mut self, _now: SimTime) {}
+    /// What has happened by `now`, counted since the link was made.
+    fn report(&mut self, now: SimTime) -> LinkReport;
 
-    /// What was counted since the link was made.
-    fn statistics(&self) -> &LinkStatistics;
+    /// Keeps [link events](LinkEvent) from here on, or no longer; at first none are kept.
+    fn trace(&mut self, keep: bool);
 
-    /// The same of the frames, on a link that sends packets as frames.
-    fn arq_statistics(&self) -> Option<&ArqStatistics> {
-        None
-    }
+    /// The earliest event that is kept.
+    fn next_trace(&mut self) -> Option<LinkEvent>;
 }
 
 /// What became of a packet that was pushed, as far as it is known at once.
@@ -70,37 +54,55 @@ pub enum Push {
 
 /// How a packet left a link that had accepted it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Departure<P> {
+pub enum Departure {
     /// It came out at the far end.
-    Arrived(P),
+    Arrived(Parcel),
     /// The channel lost it.
-    Lost(P),
+    Lost(Parcel),
     /// The queue dropped it after it had waited there.
-    QueueDrop(P),
+    QueueDrop(Parcel),
 }
 
-impl<P, L: Link<P> + ?Sized> Link<P> for Box<L> {
-    fn push(&mut self, now: SimTime, packet: P) -> Push {
-        (**self).push(now, packet)
+impl Departure {
+    /// Which packet left.
+    pub fn parcel(self) -> Parcel {
+        let (Self::Arrived(parcel) | Self::Lost(parcel) | Self::QueueDrop(parcel)) = self;
+        parcel
+    }
+
+    /// The same of what has another name outside.
+    #[must_use]
+    pub fn map(self, change: impl FnOnce(Parcel) -> Parcel) -> Self {
+        match self {
+            Self::Arrived(parcel) => Self::Arrived(change(parcel)),
+            Self::Lost(parcel) => Self::Lost(change(parcel)),
+            Self::QueueDrop(parcel) => Self::QueueDrop(change(parcel)),
+        }
+    }
+}
+
+impl<L: Link + ?Sized> Link for Box<L> {
+    fn push(&mut self, now: SimTime, parcel: Parcel) -> Push {
+        (**self).push(now, parcel)
     }
 
     fn next_event(&self) -> Option<SimTime> {
         (**self).next_event()
     }
 
-    fn advance(&mut self, now: SimTime) -> Option<Departure<P>> {
+    fn advance(&mut self, now: SimTime) -> Option<Departure> {
         (**self).advance(now)
     }
 
-    fn catch_up(&mut self, now: SimTime) {
-        (**self).catch_up(now);
+    fn report(&mut self, now: SimTime) -> LinkReport {
+        (**self).report(now)
     }
 
-    fn statistics(&self) -> &LinkStatistics {
-        (**self).statistics()
+    fn trace(&mut self, keep: bool) {
+        (**self).trace(keep);
     }
 
-    fn arq_statistics(&self) -> Option<&ArqStatistics> {
-        (**self).arq_statistics()
+    fn next_trace(&mut self) -> Option<LinkEvent> {
+        (**self).next_trace()
     }
 }

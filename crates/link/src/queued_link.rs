@@ -1,7 +1,10 @@
 //! A link whose queue decides as packets leave it.
 
-use crate::link::{Departure, Link, Packet, Push};
+use crate::event::{EventLog, LinkEvent, QueueChange, Verdict};
+use crate::link::{Departure, Link, Push};
+use crate::parcel::Parcel;
 use crate::queue::{QueueDiscipline, Waiting};
+use crate::report::LinkReport;
 use crate::statistics::LinkStatistics;
 use crate::transmitter::{Service, Transmitter};
 use crossfade_channel::LossProcess;
@@ -14,7 +17,7 @@ use std::collections::VecDeque;
 /// waited sees all of it. The start of each transmission is an event while packets wait. With
 /// [`DropTail`](crate::DropTail) and a constant rate it does what a [`Hop`](crate::Hop) does without these
 /// events.
-pub struct QueuedLink<P, Q, S = Transmitter> {
+pub struct QueuedLink<Q, S = Transmitter> {
     queue: Q,
     service: S,
     delay: SimTime,
@@ -24,17 +27,18 @@ pub struct QueuedLink<P, Q, S = Transmitter> {
     /// It has nothing to send and knows it.
     is_idle: bool,
     /// What will come out, and when.
-    under_way: VecDeque<(SimTime, P)>,
+    under_way: VecDeque<(SimTime, Parcel)>,
     /// When the last of it comes out.
     last_arrival: SimTime,
     /// What was lost or dropped, when, and has not been told.
-    gone: VecDeque<(SimTime, Departure<P>)>,
+    gone: VecDeque<(SimTime, Departure)>,
     /// Empty between calls; kept for its memory.
-    dropped: Vec<Waiting<P>>,
+    dropped: Vec<Waiting>,
     statistics: LinkStatistics,
+    log: EventLog,
 }
 
-impl<P: Packet, Q: QueueDiscipline<P>, S: Service> QueuedLink<P, Q, S> {
+impl<Q: QueueDiscipline, S: Service> QueuedLink<Q, S> {
     /// An idle link with an empty queue. `delay` is added to that of the service.
     pub fn new(queue: Q, service: S, delay: SimTime, loss: Box<dyn LossProcess>) -> Self {
         Self {
@@ -49,12 +53,18 @@ impl<P: Packet, Q: QueueDiscipline<P>, S: Service> QueuedLink<P, Q, S> {
             gone: VecDeque::new(),
             dropped: Vec::new(),
             statistics: LinkStatistics::default(),
+            log: EventLog::default(),
         }
     }
 
     /// The queue, to look at.
     pub fn queue(&self) -> &Q {
         &self.queue
+    }
+
+    /// What was counted since the link was made.
+    pub fn statistics(&self) -> &LinkStatistics {
+        &self.statistics
     }
 
     /// When the next lost or dropped packet left; [`SimTime::MAX`] if none did.
@@ -81,12 +91,23 @@ impl<P: Packet, Q: QueueDiscipline<P>, S: Service> QueuedLink<P, Q, S> {
             self.is_idle = true;
             return;
         };
+        self.log_queue(now, QueueChange::Dequeued);
         let bytes = packet.bytes();
         let end = self.service.serve(now, bytes);
         self.starts_at = self.service.next_start(end, false);
         let transmission = self.statistics.transmissions;
         self.statistics.on_transmission(bytes, now - since);
-        if self.loss.lost(now, transmission) {
+        let is_lost = self.loss.lost(now, transmission);
+        self.log.push(|| LinkEvent::Frame {
+            at: now,
+            user: packet.user(),
+            frame: transmission,
+            attempt: 0,
+            scheme: None,
+            snr_db: None,
+            verdict: if is_lost { Verdict::Lost } else { Verdict::Good },
+        });
+        if is_lost {
             self.statistics.losses += 1;
             self.gone.push_back((now, Departure::Lost(packet)));
         } else {
@@ -97,9 +118,24 @@ impl<P: Packet, Q: QueueDiscipline<P>, S: Service> QueuedLink<P, Q, S> {
         }
     }
 
+    fn log_queue(&mut self, at: SimTime, change: QueueChange) {
+        let queue = &self.queue;
+        self.log.push(|| LinkEvent::Queue {
+            at,
+            change,
+            packets: queue.packets() as u32,
+            bytes: queue.bytes(),
+        });
+    }
+
     /// The queue has done something at time `now`.
     fn note_drops(&mut self, now: SimTime) {
-        self.statistics.ecn_marks = self.queue.ecn_marks();
+        let marked = self.queue.ecn_marks() - self.statistics.ecn_marks;
+        self.statistics.ecn_marks += marked;
+        if self.log.is_kept() {
+            (0..marked).for_each(|_| self.log_queue(now, QueueChange::Marked));
+            (0..self.dropped.len()).for_each(|_| self.log_queue(now, QueueChange::Dropped));
+        }
         for Waiting { since, packet } in self.dropped.drain(..) {
             self.statistics.queue_drops += 1;
             self.statistics.waiting_s += (now - since).as_secs_f64();
@@ -108,8 +144,8 @@ impl<P: Packet, Q: QueueDiscipline<P>, S: Service> QueuedLink<P, Q, S> {
     }
 }
 
-impl<P: Packet, Q: QueueDiscipline<P>, S: Service> Link<P> for QueuedLink<P, Q, S> {
-    fn push(&mut self, now: SimTime, packet: P) -> Push {
+impl<Q: QueueDiscipline, S: Service> Link for QueuedLink<Q, S> {
+    fn push(&mut self, now: SimTime, packet: Parcel) -> Push {
         // What starts now makes room for what comes now. That the queue ran empty is noticed only here: nothing
         // can depend on it earlier.
         while !self.is_idle && self.starts_at <= now {
@@ -118,9 +154,11 @@ impl<P: Packet, Q: QueueDiscipline<P>, S: Service> Link<P> for QueuedLink<P, Q, 
         let refused = self.queue.enqueue(now, packet, &mut self.dropped).is_err();
         self.note_drops(now);
         if refused {
+            self.log_queue(now, QueueChange::Dropped);
             self.statistics.queue_drops += 1;
             return Push::QueueDrop;
         }
+        self.log_queue(now, QueueChange::Enqueued);
         if self.is_idle {
             self.is_idle = false;
             self.starts_at = self.service.next_start(now, true);
@@ -136,7 +174,7 @@ impl<P: Packet, Q: QueueDiscipline<P>, S: Service> Link<P> for QueuedLink<P, Q, 
         (next < SimTime::MAX).then_some(next)
     }
 
-    fn advance(&mut self, now: SimTime) -> Option<Departure<P>> {
+    fn advance(&mut self, now: SimTime) -> Option<Departure> {
         loop {
             let (gone, arrival, transmission) =
                 (self.next_gone(), self.next_arrival(), self.next_transmission());
@@ -157,15 +195,24 @@ impl<P: Packet, Q: QueueDiscipline<P>, S: Service> Link<P> for QueuedLink<P, Q, 
         }
     }
 
-    fn statistics(&self) -> &LinkStatistics {
-        &self.statistics
+    fn report(&mut self, now: SimTime) -> LinkReport {
+        LinkReport::new(now, self.statistics.clone(), self.service.occupancy())
+    }
+
+    fn trace(&mut self, keep: bool) {
+        self.log.keep(keep);
+    }
+
+    fn next_trace(&mut self) -> Option<LinkEvent> {
+        self.log.pop()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{EveryThird, Plain};
+    use crate::parcel::Parcel;
+    use crate::testing::{EveryThird, capable, plain};
     use crate::{
         CoDel, CoDelConfig, DropTail, FqCoDel, FqCoDelConfig, Hop, HopConfig, LinkConfig, Queue, QueueLimit,
         Red, RedConfig,
@@ -177,7 +224,7 @@ mod tests {
     const MS: SimTime = SimTime::from_millis(1);
 
     /// 1000 bytes last 1 ms.
-    fn queued<Q: QueueDiscipline<Plain>>(queue: Q, loss: Box<dyn LossProcess>) -> QueuedLink<Plain, Q> {
+    fn queued<Q: QueueDiscipline>(queue: Q, loss: Box<dyn LossProcess>) -> QueuedLink<Q> {
         QueuedLink::new(queue, Transmitter::new(Some(8e6)), MS * 20, loss)
     }
 
@@ -191,16 +238,16 @@ mod tests {
 
     impl Outcome {
         /// Takes out what leaves by `until`, at its time.
-        fn collect(&mut self, link: &mut dyn Link<Plain>, until: SimTime) {
+        fn collect(&mut self, link: &mut dyn Link, until: SimTime) {
             let mut before = SimTime::ZERO;
             while let Some(at) = link.next_event().filter(|&at| at <= until) {
                 assert!(at >= before, "events come in order of time");
                 before = at;
                 while let Some(departure) = link.advance(at) {
                     match departure {
-                        Departure::Arrived(packet) => self.arrived.push((at, packet.id)),
-                        Departure::Lost(packet) => self.lost.push(packet.id),
-                        Departure::QueueDrop(packet) => self.dropped.push(packet.id),
+                        Departure::Arrived(packet) => self.arrived.push((at, packet.id())),
+                        Departure::Lost(packet) => self.lost.push(packet.id()),
+                        Departure::QueueDrop(packet) => self.dropped.push(packet.id()),
                     }
                 }
             }
@@ -209,7 +256,7 @@ mod tests {
 
     /// Pushes packets after gaps in microseconds, number i at the i-th. `polls` says before which of them the
     /// link is looked after: the outcome must not depend on it.
-    fn drive(link: &mut dyn Link<Plain>, packets: &[(u64, Plain)], polls: impl Fn(usize) -> bool) -> Outcome {
+    fn drive(link: &mut dyn Link, packets: &[(u64, Parcel)], polls: impl Fn(usize) -> bool) -> Outcome {
         let (mut now, mut outcome) = (SimTime::ZERO, Outcome::default());
         for (i, &(gap, packet)) in packets.iter().enumerate() {
             now += SimTime::from_micros(gap);
@@ -218,8 +265,8 @@ mod tests {
             }
             match link.push(now, packet) {
                 Push::Accepted => {}
-                Push::Lost => outcome.lost.push(packet.id),
-                Push::QueueDrop => outcome.dropped.push(packet.id),
+                Push::Lost => outcome.lost.push(packet.id()),
+                Push::QueueDrop => outcome.dropped.push(packet.id()),
             }
         }
         outcome.collect(link, SimTime::MAX);
@@ -230,11 +277,11 @@ mod tests {
     fn a_packet_departs_at_the_end_of_its_transmission_and_arrives_a_delay_later() {
         let mut link = queued(DropTail::new(QueueLimit::Packets(9)).unwrap(), Box::new(Lossless));
         let packets: Vec<_> =
-            [(0, 1000), (0, 500), (5000, 40)].map(|(gap, bytes)| (gap, Plain::new(0, bytes))).into();
+            [(0, 1000), (0, 500), (5000, 40)].map(|(gap, bytes)| (gap, plain(0, bytes))).into();
         let outcome = drive(&mut link, &packets, |_| true);
         let micros: Vec<_> = outcome.arrived.iter().map(|(at, _)| at.as_nanos() / 1000).collect();
         assert_eq!(micros, [21_000, 21_500, 25_040]);
-        let statistics = link.statistics();
+        let statistics = link.report(SimTime::MAX).statistics;
         assert_eq!((statistics.transmissions, statistics.transmitted_bytes), (3, 1540));
         // One packet waited for 1 ms of the 5.04 ms until the link fell idle.
         assert_eq!(statistics.waiting_s, 0.001);
@@ -247,8 +294,7 @@ mod tests {
         let queue = CoDel::new(codel, QueueLimit::Packets(1000)).unwrap();
         let mut link = queued(queue, Box::new(EveryThird(Vec::new())));
         // Every other packet can be marked. At twice the rate of the link the queue stands soon.
-        let packets: Vec<_> =
-            (0..1000).map(|id| (500, Plain { ecn_capable: id % 2 == 0, ..Plain::new(id, 1000) })).collect();
+        let packets: Vec<_> = (0..1000).map(|id| (500, capable(plain(id, 1000), id % 2 == 0))).collect();
         let outcome = drive(&mut link, &packets, |_| true);
         let (statistics, count) = (link.statistics(), |ids: &[u32]| ids.len() as u64);
         assert!(statistics.ecn_marks > 0 && statistics.queue_drops > 0);
@@ -265,7 +311,7 @@ mod tests {
         let codel = CoDel::new(CoDelConfig::default(), QueueLimit::Packets(1000)).unwrap();
         let mut link = queued(codel, Box::new(Lossless));
         for id in 0..500 {
-            assert_eq!(link.push(SimTime::ZERO, Plain::new(id, 1000)), Push::Accepted);
+            assert_eq!(link.push(SimTime::ZERO, plain(id, 1000)), Push::Accepted);
         }
         let (mut waited, mut dropped) = (SimTime::ZERO, 0);
         while let Some(at) = link.next_event() {
@@ -288,12 +334,12 @@ mod tests {
         let red = RedConfig { gentle: false, max_p: 1.0, ..red };
         let red = Red::new(red, RunSeed { seed: 1, run: 0 }.stream("queue.dl")).unwrap();
         let mut link = queued(red, Box::new(EveryThird(Vec::new())));
-        let packet = |id| Plain { ecn_capable: true, ..Plain::new(id, 1000) };
+        let packet = |id| capable(plain(id, 1000), true);
         let packets: Vec<_> = (0..200).map(|id| (600, packet(id))).collect();
         drive(&mut link, &packets, |_| true);
         let earlier = link.statistics().clone();
         assert!(earlier.ecn_marks > 0 && earlier.queue_drops > 0 && earlier.losses > 0);
-        let again = drive(&mut link, &[(10_000_000, Plain::new(0, 700))], |_| true);
+        let again = drive(&mut link, &[(10_000_000, plain(0, 700))], |_| true);
         let since = link.statistics().since(&earlier);
         assert_eq!(again.arrived.len() + again.lost.len(), 1);
         assert_eq!((since.transmissions, since.transmitted_bytes), (1, 700));
@@ -305,9 +351,8 @@ mod tests {
     fn a_scenario_gets_the_link_it_asks_for_or_one_line() {
         let stream = || RunSeed { seed: 1, run: 0 }.stream("queue.dl");
         let limit = QueueLimit::Packets(50);
-        let build = |queue| {
-            LinkConfig { rate_bps: Some(8e6), delay: MS, queue, loss: Box::new(Lossless) }.build::<Plain>()
-        };
+        let build =
+            |queue| LinkConfig { rate_bps: Some(8e6), delay: MS, queue, loss: Box::new(Lossless) }.build();
         for queue in [
             Queue::DropTail(Some(limit)),
             Queue::Red(RedConfig::new(limit, 1000, 8e6), stream()),
@@ -315,9 +360,9 @@ mod tests {
             Queue::FqCoDel(FqCoDelConfig::default()),
         ] {
             let mut link = build(queue).unwrap();
-            let outcome = drive(&mut *link, &[(0, Plain::new(1, 1000))], |_| true);
+            let outcome = drive(&mut *link, &[(0, plain(1, 1000))], |_| true);
             assert_eq!(outcome.arrived, [(MS * 2, 1)]);
-            assert_eq!(link.statistics().queueing_delay.count(), 1);
+            assert_eq!(link.report(SimTime::ZERO).statistics.queueing_delay.count(), 1);
         }
         let wrong = FqCoDelConfig { quantum: 0, ..FqCoDelConfig::default() };
         let error = build(Queue::FqCoDel(wrong)).err().unwrap().to_string();
@@ -330,12 +375,12 @@ mod tests {
     }
 
     /// Bursts, gaps shorter and longer than a transmission, and exact ties with the end of one.
-    fn traffic() -> impl Strategy<Value = Vec<(u64, Plain)>> {
+    fn traffic() -> impl Strategy<Value = Vec<(u64, Parcel)>> {
         let gap = prop_oneof![Just(0), Just(1000), 0_u64..3000, 0_u64..60_000];
         let bytes = prop_oneof![Just(1000), 40_u32..1500];
         prop::collection::vec((gap, bytes, 0_u32..5, any::<bool>()), 1..200).prop_map(|packets| {
             let packet = |(id, (gap, bytes, flow, ecn_capable))| {
-                (gap, Plain { id, bytes, flow, ecn_capable, ce: false })
+                (gap, capable(Parcel::new(id, flow, bytes), ecn_capable))
             };
             (0..).zip(packets).map(packet).collect()
         })
@@ -383,7 +428,7 @@ mod tests {
             let red = RedConfig { ecn, w_q: 0.1, min_th: 1.0, max_th: 5.0, ..red };
             let seed = RunSeed { seed: 1, run: 0 };
             let loss = || Box::new(Iid::new(p_e, seed.stream("channel.dl")).unwrap());
-            let links = || -> [Box<dyn Link<Plain>>; 3] {
+            let links = || -> [Box<dyn Link>; 3] {
                 let red = Red::new(red, seed.stream("queue.dl")).unwrap();
                 [
                     Box::new(queued(CoDel::new(codel, limit).unwrap(), loss())),
@@ -398,19 +443,19 @@ mod tests {
                 ids.sort_unstable();
                 prop_assert_eq!(ids, (0..packets.len() as u32).collect::<Vec<_>>());
 
-                let statistics = link.statistics();
+                let statistics = link.report(SimTime::MAX).statistics;
                 let arrived = statistics.transmissions - statistics.losses;
                 let counted = [arrived, statistics.losses, statistics.queue_drops];
                 let seen = [outcome.arrived.len(), outcome.lost.len(), outcome.dropped.len()];
                 prop_assert_eq!(counted, seen.map(|n| n as u64));
-                let sent_bytes = |id: &u32| u64::from(packets[*id as usize].1.bytes);
+                let sent_bytes = |id: &u32| u64::from(packets[*id as usize].1.bytes());
                 let sent = outcome.arrived.iter().map(|(_, id)| id).chain(&outcome.lost);
                 let bytes: u64 = sent.map(sent_bytes).sum();
                 prop_assert_eq!(statistics.transmitted_bytes, bytes);
                 prop_assert!(outcome.arrived.windows(2).all(|pair| pair[0].0 < pair[1].0), "one at a time");
 
                 drive(&mut lazy, &packets, |i| polls >> (i % 64) & 1 == 1);
-                prop_assert_eq!(lazy.statistics(), link.statistics());
+                prop_assert_eq!(lazy.report(SimTime::MAX).statistics, statistics);
             }
         }
     }

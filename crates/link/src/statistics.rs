@@ -1,6 +1,6 @@
 //! What is counted of a link.
 
-use crossfade_core::{DelayHistogram, SimTime};
+use crossfade_core::{DelayHistogram, SimTime, counters};
 
 /// What happened on one link.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -26,23 +26,19 @@ pub struct LinkStatistics {
     pub queueing_delay: DelayHistogram,
 }
 
-impl LinkStatistics {
-    /// What was counted since the statistics of this link were `earlier`: after a warm-up.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            transmissions: self.transmissions - earlier.transmissions,
-            transmitted_bytes: self.transmitted_bytes - earlier.transmitted_bytes,
-            losses: self.losses - earlier.losses,
-            arrivals: self.arrivals - earlier.arrivals,
-            arrived_bytes: self.arrived_bytes - earlier.arrived_bytes,
-            queue_drops: self.queue_drops - earlier.queue_drops,
-            ecn_marks: self.ecn_marks - earlier.ecn_marks,
-            waiting_s: self.waiting_s - earlier.waiting_s,
-            queueing_delay: self.queueing_delay.since(&earlier.queueing_delay),
-        }
-    }
+counters!(LinkStatistics {
+    transmissions,
+    transmitted_bytes,
+    losses,
+    arrivals,
+    arrived_bytes,
+    queue_drops,
+    ecn_marks,
+    waiting_s,
+    queueing_delay
+});
 
+impl LinkStatistics {
     /// The mean number of packets in the queue over `duration`.
     pub fn queue_mean_packets(&self, duration: SimTime) -> f64 {
         self.waiting_s / duration.as_secs_f64()

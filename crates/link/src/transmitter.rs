@@ -1,5 +1,6 @@
 //! How long packets take to send.
 
+use crate::occupancy::Occupancy;
 use crossfade_core::SimTime;
 
 /// Sends packets one after the other, perhaps at a speed that changes.
@@ -15,6 +16,9 @@ pub trait Service: Send {
     fn delay(&mut self, _now: SimTime) -> SimTime {
         SimTime::ZERO
     }
+
+    /// What its packets take of its time.
+    fn occupancy(&self) -> Occupancy;
 }
 
 /// A transmitter of constant rate.
@@ -39,6 +43,11 @@ impl Transmitter {
         }
         self.last.1
     }
+
+    /// What its packets take, when it takes `to_send` to send those that are counted.
+    pub(crate) fn occupancy(&self, to_send: SimTime) -> Occupancy {
+        self.rate_bps.map_or(Occupancy::None, |rate_bps| Occupancy::Packets { rate_bps, to_send })
+    }
 }
 
 impl Service for Transmitter {
@@ -48,5 +57,9 @@ impl Service for Transmitter {
 
     fn serve(&mut self, start: SimTime, bytes: u32) -> SimTime {
         start + self.time_for(bytes)
+    }
+
+    fn occupancy(&self) -> Occupancy {
+        Self::occupancy(self, SimTime::ZERO)
     }
 }

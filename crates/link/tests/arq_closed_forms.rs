@@ -6,30 +6,19 @@
 use crossfade_channel::Iid;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::arq::{
-    ArqLinkConfig, ArqProtocol, ArqStatistics, FrameClock, FrameHeader, GoBackNConfig, Packing, Reading,
-    Release, ReverseConfig, RlpNackConfig, SegmentationConfig, SelectiveRepeatConfig, StopAndWaitConfig,
+    ArqLinkConfig, ArqProtocol, ArqStatistics, FrameClock, FrameHeader, GoBackNConfig, LossyFrames, Packing,
+    Reading, Release, ReverseConfig, RlpNackConfig, SegmentationConfig, SelectiveRepeatConfig,
+    SoftBufferConfig, StopAndWaitConfig,
 };
-use crossfade_link::{Departure, Link, Packet};
+use crossfade_link::{Departure, Link, Parcel};
 
 const SLOT: SimTime = SimTime::from_millis(20);
 const RUNS: u64 = 10;
 
-#[derive(Clone, Copy)]
-struct Plain(u32);
-
-impl Packet for Plain {
-    fn bytes(&self) -> u32 {
-        self.0
-    }
-
-    fn flow(&self) -> u32 {
-        0
-    }
-}
-
 /// 24 octets at 9600 bit/s, 20 of them payload; half a frame of propagation each way for those who wait.
-fn link(protocol: ArqProtocol, p_e: f64, delay: SimTime, run: u64) -> Box<dyn Link<Plain> + Send> {
-    let stream = RunSeed { seed: 4, run }.stream("channel.dl");
+fn link(protocol: ArqProtocol, p_e: f64, delay: SimTime, run: u64) -> Box<dyn Link + Send> {
+    let seed = RunSeed { seed: 4, run };
+    let channel = LossyFrames { loss: Box::new(Iid::new(p_e, seed.stream("channel.dl")).unwrap()) };
     ArqLinkConfig {
         rate_bps: 9600.0,
         frame_size: 24,
@@ -42,17 +31,17 @@ fn link(protocol: ArqProtocol, p_e: f64, delay: SimTime, run: u64) -> Box<dyn Li
             header_compression: None,
         },
         queue_limit: None,
-        loss: Box::new(Iid::new(p_e, stream).unwrap()),
         header: FrameHeader::Lost,
+        soft_buffer: SoftBufferConfig::default(),
         reverse: ReverseConfig::ideal(delay),
         protocol,
     }
-    .build()
+    .build(channel, seed.stream("feedback.dl"))
     .unwrap()
 }
 
 /// What a link has counted by `end`, when each packet that leaves is followed by a new one.
-fn counted(link: &mut (dyn Link<Plain> + Send), end: SimTime) -> ArqStatistics {
+fn counted(link: &mut (dyn Link + Send), end: SimTime) -> ArqStatistics {
     while let Some(at) = link.next_event().filter(|&at| at <= end) {
         while let Some(departure) = link.advance(at) {
             if let Departure::Arrived(packet) | Departure::Lost(packet) = departure {
@@ -61,14 +50,14 @@ fn counted(link: &mut (dyn Link<Plain> + Send), end: SimTime) -> ArqStatistics {
         }
     }
     while link.advance(end).is_some() {}
-    link.arq_statistics().unwrap().clone()
+    link.report(end).frames.unwrap()
 }
 
 /// What a link counts from frame 2000 on in `frames` frame times, when it always has something to send. Each
 /// packet is a frame.
-fn saturate(mut link: Box<dyn Link<Plain> + Send>, frames: u64) -> ArqStatistics {
+fn saturate(mut link: Box<dyn Link + Send>, frames: u64) -> ArqStatistics {
     for _ in 0..3000 {
-        link.push(SimTime::ZERO, Plain(20));
+        link.push(SimTime::ZERO, Parcel::new(0, 0, 20));
     }
     let warm = counted(&mut *link, SLOT * 2000);
     counted(&mut *link, SLOT * (2000 + frames)).since(&warm)

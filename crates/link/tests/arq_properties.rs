@@ -1,33 +1,22 @@
 //! What holds of every ARQ link and every receiver, whatever the channel does.
 
-use crossfade_channel::{Clock, Iid, LossProcess, MarkovLoss, TwoStateMarkov};
+#[allow(dead_code, unreachable_pub)]
+#[path = "../../../examples/frame-channel/src/rayleigh.rs"]
+mod rayleigh;
+
+use crossfade_channel::{Clock, LossProcess, MarkovLoss, TwoStateMarkov};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::arq::{
     ArqLinkConfig, ArqProtocol, ArqReceiver, ArqStatistics, Content, Delivery, FrameClock, FrameHeader,
-    GoBackNConfig, GoBackNReceiver, HeaderCompression, Outcome, Packing, Payload, Pdu, Reading, Release,
+    GoBackNConfig, GoBackNReceiver, HeaderCompression, LossyFrames, Outcome, Packing, Pdu, Reading, Release,
     ReverseConfig, RlpIs99Config, RlpIs99Receiver, RlpNackConfig, RlpNackReceiver, SegmentationConfig,
-    SelectiveRepeatConfig, SelectiveRepeatReceiver, StopAndWaitConfig, StopAndWaitReceiver,
+    SelectiveRepeatConfig, SelectiveRepeatReceiver, SoftBufferConfig, StopAndWaitConfig, StopAndWaitReceiver,
 };
-use crossfade_link::{Departure, Link, LinkStatistics, Packet, Push, QueueLimit};
+use crossfade_link::{Departure, Link, LinkStatistics, Parcel, Push, QueueLimit};
 use proptest::prelude::*;
+use rayleigh::RayleighFrames;
 
 const SLOT: SimTime = SimTime::from_millis(20);
-
-#[derive(Clone, Copy, Debug)]
-struct Plain {
-    id: u32,
-    bytes: u32,
-}
-
-impl Packet for Plain {
-    fn bytes(&self) -> u32 {
-        self.bytes
-    }
-
-    fn flow(&self) -> u32 {
-        0
-    }
-}
 
 fn is99() -> impl Strategy<Value = RlpIs99Config> {
     (0_usize..7, 0_u32..5, 1_u32..9, 8_u32..129, 1_u32..200).prop_map(
@@ -95,12 +84,18 @@ struct Circumstances {
     burst: f64,
     reverse_p_e: f64,
     seed: u64,
+    /// Rayleigh fading of this mean SNR, 0 dB being enough, in place of a loss process.
+    snr_db: Option<f64>,
+    soft_buffer: SoftBufferConfig,
 }
 
 fn circumstances() -> impl Strategy<Value = Circumstances> {
     let shape = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), prop::option::of(0_usize..20));
     let way = (0_u64..100, prop::option::of(2400_u32..100_000), 0_u64..100);
-    (shape, way, (0.0..0.6_f64, 1.5..6.0_f64, 0.0..0.5_f64, any::<u64>())).prop_map(|(shape, way, loss)| {
+    let loss = (0.0..0.6_f64, 1.5..6.0_f64, 0.0..0.5_f64, any::<u64>());
+    let soft_buffer = (1_u32..9, 1_u32..5).prop_map(|(frames, copies)| SoftBufferConfig { frames, copies });
+    let soft = (prop::option::of(-3.0..20.0_f64), soft_buffer);
+    (shape, way, loss, soft).prop_map(|(shape, way, loss, soft)| {
         let (is_slotted, header_is_readable, is_crossing, compressed, limit) = shape;
         let (delay_ms, reverse_rate_bps, reverse_delay_ms) = way;
         let (p_e, burst, reverse_p_e, seed) = loss;
@@ -117,16 +112,18 @@ fn circumstances() -> impl Strategy<Value = Circumstances> {
             burst,
             reverse_p_e,
             seed,
+            snr_db: soft.0,
+            soft_buffer: soft.1,
         }
     })
 }
 
-fn build(protocol: ArqProtocol, of: Circumstances) -> Box<dyn Link<Plain> + Send> {
+fn build(protocol: ArqProtocol, of: Circumstances) -> Box<dyn Link + Send> {
     let seed = RunSeed { seed: of.seed, run: 0 };
     let chain = TwoStateMarkov::from_burst(of.p_e, of.burst).unwrap();
     let loss: Box<dyn LossProcess> =
         Box::new(MarkovLoss::new(&chain, Clock::Slot(SLOT), seed.stream("channel.dl")));
-    ArqLinkConfig {
+    let config = ArqLinkConfig {
         rate_bps: 9600.0,
         frame_size: 24,
         clock: of.clock,
@@ -138,17 +135,32 @@ fn build(protocol: ArqProtocol, of: Circumstances) -> Box<dyn Link<Plain> + Send
             header_compression: of.compressed.then_some(HeaderCompression::VAN_JACOBSON),
         },
         queue_limit: of.limit.map(QueueLimit::Packets),
-        loss,
         header: of.header,
+        soft_buffer: of.soft_buffer,
         reverse: ReverseConfig {
             rate_bps: of.reverse_rate_bps.map(f64::from),
             feedback_size: 3,
             delay: SimTime::from_millis(of.reverse_delay_ms),
-            loss: Box::new(Iid::new(of.reverse_p_e, seed.stream("channel.ul")).unwrap()),
+            loss: of.reverse_p_e,
         },
         protocol,
+    };
+    let feedback = seed.stream("channel.ul");
+    match of.snr_db {
+        None => config.build(LossyFrames { loss }, feedback),
+        Some(snr_db) => {
+            let channel = RayleighFrames {
+                snr_db,
+                threshold_db: 0.0,
+                width_db: 0.5,
+                is_combining: config.check_combining().is_ok(),
+                fading: seed.stream("fading.dl"),
+                payload: seed.stream("payload.dl"),
+                last_snr: 0.0,
+            };
+            config.build(channel, feedback)
+        }
     }
-    .build()
     .unwrap()
 }
 
@@ -162,7 +174,7 @@ struct Story {
 }
 
 impl Story {
-    fn collect(&mut self, link: &mut dyn Link<Plain>, until: SimTime) -> Result<(), TestCaseError> {
+    fn collect(&mut self, link: &mut dyn Link, until: SimTime) -> Result<(), TestCaseError> {
         let mut before = SimTime::ZERO;
         for steps in 0.. {
             let Some(at) = link.next_event().filter(|&at| at <= until) else { break };
@@ -171,8 +183,8 @@ impl Story {
             before = at;
             while let Some(departure) = link.advance(at) {
                 match departure {
-                    Departure::Arrived(packet) => self.arrived.push((at, packet.id)),
-                    Departure::Lost(packet) => self.lost.push((at, packet.id)),
+                    Departure::Arrived(packet) => self.arrived.push((at, packet.id())),
+                    Departure::Lost(packet) => self.lost.push((at, packet.id())),
                     Departure::QueueDrop(packet) => prop_assert!(false, "{packet:?} had been accepted"),
                 }
             }
@@ -183,7 +195,7 @@ impl Story {
 
 /// Pushes packets after gaps in milliseconds, and looks after the link before those that `polls` names.
 fn tell(
-    mut link: Box<dyn Link<Plain> + Send>,
+    mut link: Box<dyn Link + Send>,
     packets: &[(u64, u32)],
     polls: impl Fn(usize) -> bool,
 ) -> Result<Story, TestCaseError> {
@@ -194,7 +206,7 @@ fn tell(
             story.collect(&mut *link, now)?;
         }
         let id = i as u32;
-        match link.push(now, Plain { id, bytes }) {
+        match link.push(now, Parcel::new(id, 0, bytes)) {
             Push::Accepted => {}
             Push::Lost => prop_assert!(false, "nobody knows that yet"),
             Push::QueueDrop => story.dropped.push(id),
@@ -202,7 +214,8 @@ fn tell(
     }
     story.collect(&mut *link, SimTime::MAX)?;
     prop_assert_eq!(link.next_event(), None);
-    story.statistics = Some((link.statistics().clone(), link.arq_statistics().unwrap().clone()));
+    let report = link.report(now);
+    story.statistics = Some((report.statistics, report.frames.unwrap()));
     Ok(story)
 }
 
@@ -223,17 +236,14 @@ proptest! {
         let mut all = [ids(&story.arrived), ids(&story.lost), story.dropped.clone()].concat();
         all.sort_unstable();
         prop_assert_eq!(all, (0..packets.len() as u32).collect::<Vec<_>>());
-        let (is_immediate, never_gives_up) = match protocol {
-            ArqProtocol::SelectiveRepeat(config) =>
-                (config.release == Release::Immediate, config.max_retransmissions.is_none()),
-            ArqProtocol::StopAndWait(config) => (false, config.max_retransmissions.is_none()),
-            ArqProtocol::GoBackN(config) => (false, config.max_retransmissions.is_none()),
-            _ => (false, false),
-        };
+        let is_immediate = matches!(
+            protocol,
+            ArqProtocol::SelectiveRepeat(SelectiveRepeatConfig { release: Release::Immediate, .. })
+        );
         if !is_immediate {
             prop_assert!(ids(&story.arrived).is_sorted() && ids(&story.lost).is_sorted());
         }
-        if never_gives_up {
+        if !protocol.may_lose() {
             prop_assert_eq!(story.lost.len(), 0);
         }
         let (link, arq) = story.statistics.as_ref().unwrap();
@@ -261,11 +271,11 @@ proptest! {
         let mut link = build(protocol, of);
         let (mut arrived, mut lost, mut now) = (Vec::new(), Vec::new(), SimTime::ZERO);
         let step = SimTime::from_millis(1);
-        let mut look = |link: &mut dyn Link<Plain>, now: SimTime| {
+        let mut look = |link: &mut dyn Link, now: SimTime| {
             while let Some(departure) = link.advance(now) {
                 match departure {
-                    Departure::Arrived(packet) => arrived.push((now, packet.id)),
-                    Departure::Lost(packet) => lost.push((now, packet.id)),
+                    Departure::Arrived(packet) => arrived.push((now, packet.id())),
+                    Departure::Lost(packet) => lost.push((now, packet.id())),
                     Departure::QueueDrop(_) => {}
                 }
             }
@@ -278,7 +288,7 @@ proptest! {
                 now += step;
             }
             look(&mut *link, now);
-            link.push(now, Plain { id: i as u32, bytes });
+            link.push(now, Parcel::new(i as u32, 0, bytes));
         }
         while link.next_event().is_some() {
             look(&mut *link, now);
@@ -316,8 +326,8 @@ fn torture(receiver: &mut dyn ArqReceiver, frames: &[(Frame, u64)]) -> Result<()
                     // Each frame has a payload of its own.
                     _ => Content::Data(i as u64),
                 };
-                let payload = if good { Payload::Good } else { Payload::Corrupt };
-                Outcome::Frame(Pdu { seq, oldest, content, attempt: 0 }, payload)
+                let pdu = Pdu { seq, oldest, content, attempt: 0 };
+                if good { Outcome::Good(pdu) } else { Outcome::Corrupt(pdu) }
             }
         };
         receiver.on_pdu(now, outcome);

@@ -23,8 +23,8 @@ mod linux {
     use crossfade_channel::{Iid, Lossless};
     use crossfade_core::{DelayHistogram, RunSeed, SimTime};
     use crossfade_link::arq::{
-        ArqLinkConfig, ArqProtocol, FrameClock, FrameHeader, Packing, Release, ReverseConfig,
-        SegmentationConfig, SelectiveRepeatConfig,
+        ArqLinkConfig, ArqProtocol, FrameClock, FrameHeader, LossyFrames, Packing, Release, ReverseConfig,
+        SegmentationConfig, SelectiveRepeatConfig, SoftBufferConfig,
     };
     use crossfade_link::{LinkConfig, Queue, QueueLimit};
     use crossfade_live::{Emulation, EmulationReport, Host, LiveLink, PumpConfig, gain_privileges};
@@ -143,7 +143,8 @@ mod linux {
                 max_retransmissions: None,
                 release: Release::InOrder,
             });
-            let stream = RunSeed { seed: 1, run: 0 }.stream("channel.dl");
+            let seed = RunSeed { seed: 1, run: 0 };
+            let loss = Box::new(Iid::new(0.1, seed.stream("channel.dl")).expect("a probability"));
             let config = ArqLinkConfig {
                 rate_bps: 10e6,
                 frame_size: 125,
@@ -156,12 +157,13 @@ mod linux {
                     header_compression: None,
                 },
                 queue_limit: Some(QueueLimit::Packets(1000)),
-                loss: Box::new(Iid::new(0.1, stream).expect("a probability")),
                 header: FrameHeader::Lost,
+                soft_buffer: SoftBufferConfig::default(),
                 reverse: ReverseConfig::ideal(MS * 10),
                 protocol,
             };
-            let links = [config.build().expect("good parameters"), hop(None, MS * 10)];
+            let link = config.build(LossyFrames { loss }, seed.stream("feedback.dl"));
+            let links = [link.expect("good parameters"), hop(None, MS * 10)];
             let (goodput, report) = emulate(links, spin, |[near, far]| flood(near, far, 5.0));
             print("arq-10-mbit", spin, &format!("{:.2} Mbit/s; ", goodput / 1e6), &report);
         }

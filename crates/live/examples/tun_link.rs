@@ -24,8 +24,9 @@ mod linux {
     use crossfade_channel::{Clock, Iid, LossProcess, MarkovLoss, TwoStateMarkov};
     use crossfade_core::{RunSeed, SimTime};
     use crossfade_link::arq::{
-        ArqLinkConfig, ArqProtocol, FrameClock, FrameHeader, GoBackNConfig, Packing, Reading, Release,
-        ReverseConfig, RlpNackConfig, SegmentationConfig, SelectiveRepeatConfig, StopAndWaitConfig,
+        ArqLinkConfig, ArqProtocol, FrameClock, FrameHeader, GoBackNConfig, LossyFrames, Packing, Reading,
+        Release, ReverseConfig, RlpNackConfig, SegmentationConfig, SelectiveRepeatConfig, SoftBufferConfig,
+        StopAndWaitConfig,
     };
     use crossfade_link::trace::{Schedule, TraceLinkConfig};
     use crossfade_link::{LinkConfig, Queue, QueueLimit};
@@ -188,12 +189,14 @@ The way from COMMAND to the other host has the same rate and delay, and no loss.
                     header_compression: None,
                 },
                 queue_limit: Some(QueueLimit::Packets(self.queue)),
-                loss: self.loss(frame_time)?,
                 header: FrameHeader::Lost,
+                soft_buffer: SoftBufferConfig::default(),
                 reverse,
                 protocol,
             };
-            Ok(config.build()?)
+            let channel = LossyFrames { loss: self.loss(frame_time)? };
+            let feedback = RunSeed { seed: self.seed, run: 0 }.stream("feedback.dl");
+            Ok(config.build(channel, feedback)?)
         }
     }
 

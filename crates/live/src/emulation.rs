@@ -1,17 +1,12 @@
 //! Two hosts, a link each way, and the threads that pass packets.
 
 use crate::clock::Clock;
-use crate::datagram::Datagram;
 use crate::error::{LiveError, Trying};
 use crate::host::Host;
-use crate::pump::{Pump, PumpConfig, PumpReport};
-use crossfade_link::Link;
+use crate::pump::{LiveLink, Pump, PumpConfig, PumpReport};
 use std::io::{PipeWriter, pipe};
 use std::panic::resume_unwind;
 use std::thread::{Builder, JoinHandle};
-
-/// A link that real packets can go through.
-pub type LiveLink = Box<dyn Link<Datagram> + Send>;
 
 /// What both directions of an emulation did.
 #[derive(Clone, Debug)]

@@ -1,5 +1,7 @@
 //! What the emulator reads, and the two bits that it writes, in the headers of real packets.
 
+use crossfade_link::{Ecn, Parcel};
+
 /// The protocols whose header begins with two port numbers: TCP, UDP, DCCP, SCTP, UDP-Lite.
 const WITH_PORTS: [u8; 5] = [6, 17, 33, 132, 136];
 
@@ -42,12 +44,18 @@ pub(crate) fn flow(packet: &[u8]) -> u32 {
     named.fold(0x811c_9dc5, |hash: u32, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Whether a queue may mark the packet instead of dropping it.
-pub(crate) fn is_ecn_capable(packet: &[u8]) -> bool {
-    ecn(packet).is_some_and(|ecn| ecn != 0)
+/// What a link is given of the IP packet with these bytes: its length and where it belongs. The bytes stay with
+/// whoever pushes it, under `id`.
+pub(crate) fn parcel(id: u32, packet: &[u8]) -> Parcel {
+    Parcel::new(id, flow(packet), packet.len() as u32).with_ecn(ecn(packet))
 }
 
-fn ecn(packet: &[u8]) -> Option<u8> {
+/// Its ECN field; of what is not IP, that it may not be marked.
+fn ecn(packet: &[u8]) -> Ecn {
+    Ecn::from_bits(ecn_bits(packet).unwrap_or(0))
+}
+
+fn ecn_bits(packet: &[u8]) -> Option<u8> {
     match packet {
         [first, second, ..] if first >> 4 == 4 => Some(second & CE),
         // The traffic class lies across two bytes.
@@ -136,7 +144,7 @@ mod tests {
                 *first = version << 4 | *first & 0xf;
             }
             flow(&packet);
-            is_ecn_capable(&packet);
+            parcel(0, &packet);
             let length = packet.len();
             mark_ce(&mut packet);
             prop_assert_eq!(packet.len(), length);
@@ -152,7 +160,7 @@ mod tests {
             (header.dscp, header.ecn) = (dscp.try_into().unwrap(), ecn.try_into().unwrap());
             header.header_checksum = header.calc_header_checksum();
             let mut packet = header.to_bytes().to_vec();
-            prop_assert_eq!(is_ecn_capable(&packet), ecn != 0);
+            prop_assert_eq!(super::ecn(&packet), Ecn::from_bits(ecn));
             mark_ce(&mut packet);
             let marked = Ipv4HeaderSlice::from_slice(&packet).unwrap().to_header();
             prop_assert_eq!(marked.ecn.value(), 3);
@@ -165,9 +173,9 @@ mod tests {
     #[test]
     fn ipv6_has_its_mark_elsewhere() {
         let mut packet = tcp(6, 1, 1000);
-        assert!(!is_ecn_capable(&packet));
+        assert_eq!(ecn(&packet), Ecn::NotEct);
         packet[1] |= 0x20;
-        assert!(is_ecn_capable(&packet));
+        assert_eq!(ecn(&packet), Ecn::Ect0);
         mark_ce(&mut packet);
         let slice = Ipv6HeaderSlice::from_slice(&packet).unwrap();
         assert_eq!((slice.version(), slice.traffic_class()), (6, 3));

@@ -16,7 +16,6 @@
 #![cfg(target_os = "linux")]
 
 mod clock;
-mod datagram;
 mod emulation;
 mod error;
 mod header;
@@ -27,9 +26,8 @@ mod pump;
 mod store;
 mod tun;
 
-pub use datagram::Datagram;
-pub use emulation::{Emulation, EmulationReport, LiveLink};
+pub use emulation::{Emulation, EmulationReport};
 pub use error::LiveError;
 pub use host::Host;
 pub use namespace::gain_privileges;
-pub use pump::{PumpConfig, PumpReport};
+pub use pump::{LiveLink, PumpConfig, PumpReport};

@@ -1,15 +1,13 @@
 //! Packets from one TUN device through a link into another, in real time.
 
 use crate::clock::Clock;
-use crate::datagram::Datagram;
-use crate::emulation::LiveLink;
 use crate::error::{LiveError, Trying};
 use crate::header;
 use crate::store::Store;
 use crate::tun::Tun;
 use crossfade_core::{DelayHistogram, SimTime};
 use crossfade_link::arq::ArqStatistics;
-use crossfade_link::{Departure, LinkStatistics, Push};
+use crossfade_link::{Departure, Link, LinkStatistics, Parcel, Push};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
@@ -20,6 +18,9 @@ use std::time::Duration;
 
 /// So many packets are read before the pump looks whether it shall stop.
 const BATCH: usize = 32;
+
+/// A link that real packets can go through.
+pub type LiveLink = Box<dyn Link + Send>;
 
 /// How a pump works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,16 +116,18 @@ impl Pump {
             self.read_batch()?;
             self.release(self.clock.now());
         }
+        let now = self.clock.now();
+        let report = self.link.report(now);
         Ok(PumpReport {
-            duration: self.clock.now(),
+            duration: now,
             cpu: thread_cpu_time(),
             packets: self.packets,
             refused: self.refused,
             left: self.store.len() as u64,
             undeliverable: self.undeliverable,
             ring_drops: 0,
-            link: self.link.statistics().clone(),
-            arq: self.link.arq_statistics().cloned(),
+            link: report.statistics,
+            arq: report.frames,
             lateness: self.lateness,
         })
     }
@@ -150,11 +153,11 @@ impl Pump {
                 self.refused += 1;
                 continue;
             };
-            let datagram = Datagram::new(id, packet);
+            let parcel = header::parcel(id, packet);
             let now = self.clock.now();
             // What was to happen before happens before, as in a simulation.
             self.release(now);
-            if self.link.push(now, datagram) != Push::Accepted {
+            if self.link.push(now, parcel) != Push::Accepted {
                 self.store.remove(id, |_| ());
             }
         }
@@ -169,9 +172,9 @@ impl Pump {
         while let Some(at) = self.link.next_event().filter(|&at| at <= now) {
             while let Some(departure) = self.link.advance(at) {
                 match departure {
-                    Departure::Arrived(datagram) => self.deliver(at, datagram),
-                    Departure::Lost(datagram) | Departure::QueueDrop(datagram) => {
-                        self.store.remove(datagram.id(), |_| ());
+                    Departure::Arrived(parcel) => self.deliver(at, parcel),
+                    Departure::Lost(parcel) | Departure::QueueDrop(parcel) => {
+                        self.store.remove(parcel.id(), |_| ());
                     }
                 }
             }
@@ -179,9 +182,9 @@ impl Pump {
     }
 
     /// Hands a packet to the far end that left the link at `at`.
-    fn deliver(&mut self, at: SimTime, datagram: Datagram) {
-        let written = self.store.remove(datagram.id(), |packet| {
-            if datagram.is_marked() {
+    fn deliver(&mut self, at: SimTime, parcel: Parcel) {
+        let written = self.store.remove(parcel.id(), |packet| {
+            if parcel.is_ce() {
                 header::mark_ce(packet);
             }
             self.to.write(packet)

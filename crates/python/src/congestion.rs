@@ -1,6 +1,6 @@
 //! A congestion control that is a Python object. Slow: every event of it takes the GIL.
 
-use crate::scenario_error;
+use crate::error::scenario_error;
 use crossfade_core::SimTime;
 use crossfade_transport::congestion::{self, CongestionControl};
 use pyo3::call::PyCallArgs;

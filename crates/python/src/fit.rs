@@ -1,6 +1,6 @@
 //! Chains fitted to recorded losses and to sampled fading.
 
-use crate::{TraceError, scenario_error};
+use crate::error::{TraceError, scenario_error};
 use crossfade_channel::{
     ChiSquareTest, Interval, LossTrace, MarkovFit, RayleighFit, RunLengths, TraceFormat,
 };

@@ -3,39 +3,19 @@
 //! The stub `python/crossfade/_crossfade.pyi` says what each function takes and gives.
 
 mod congestion;
+mod error;
 mod estimates;
 mod fit;
 mod interrupt;
 mod plan;
 mod rows;
 
+use crate::error::{GoldenError, ScenarioError, TraceError, scenario_error};
 use crossfade_channel::{ChannelError, RayleighFading, fading_margin_db, p_e_from_fading_margin_db};
-use crossfade_sim::golden::{self, GoldenTrace};
-use pyo3::create_exception;
-use pyo3::exceptions::PyException;
+use crossfade_verify::GoldenTrace;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
-
-create_exception!(crossfade._crossfade, ScenarioError, PyException, "A scenario that is wrong; one line.");
-create_exception!(
-    crossfade._crossfade,
-    GoldenError,
-    PyException,
-    "Golden traces that can't be read; one line."
-);
-
-create_exception!(
-    crossfade._crossfade,
-    TraceError,
-    PyException,
-    "A loss trace that can't be read or fitted; one line."
-);
-
-/// The scenario's error in Python's terms.
-fn scenario_error(error: impl std::fmt::Display) -> PyErr {
-    ScenarioError::new_err(error.to_string())
-}
 
 /// JSON Schema of a scenario, as JSON text.
 #[pyfunction]
@@ -47,6 +27,18 @@ fn schema() -> String {
 #[pyfunction]
 fn explain(key: &str) -> PyResult<String> {
     crossfade_scenario::explain(key).map_err(scenario_error)
+}
+
+/// The published metrics as JSON text: name, unit, words and meaning of each, in the order of tables.
+#[pyfunction]
+fn metrics() -> PyResult<String> {
+    plan::to_json(&crossfade_experiment::METRICS.as_slice())
+}
+
+/// The methods that there are as JSON text: name, and whether each is random and repeatable.
+#[pyfunction]
+fn methods() -> PyResult<String> {
+    plan::to_json(&crossfade_experiment::methods())
 }
 
 /// A value as it is written on the command line, as JSON text.
@@ -102,13 +94,14 @@ fn verify(py: Python<'_>, patterns: &str, files: Vec<(String, String)>) -> PyRes
         }
         Ok(Value::Array(cases).to_string())
     })
-    .map_err(|error: golden::GoldenError| GoldenError::new_err(error.to_string()))
+    .map_err(|error: crossfade_verify::GoldenError| GoldenError::new_err(error.to_string()))
 }
 
 #[pymodule]
 fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("RESULTS_VERSION", crossfade_scenario::RESULTS_VERSION)?;
+    module.add("MOST_JOBS", crossfade_experiment::MOST_JOBS)?;
     module.add("SOURCE_HASH", env!("CROSSFADE_SOURCE_HASH"))?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("GoldenError", module.py().get_type::<GoldenError>())?;
@@ -118,6 +111,8 @@ fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<congestion::AckSample>()?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
+    module.add_function(wrap_pyfunction!(metrics, module)?)?;
+    module.add_function(wrap_pyfunction!(methods, module)?)?;
     module.add_function(wrap_pyfunction!(parse_value, module)?)?;
     module.add_function(wrap_pyfunction!(markov_from_rayleigh, module)?)?;
     module.add_function(wrap_pyfunction!(verify, module)?)?;

@@ -1,10 +1,11 @@
 //! The class `Plan`.
 
 use crate::congestion::{Failure, PythonControl};
+use crate::error::scenario_error;
 use crate::interrupt::interruptible;
 use crate::rows::{GivenRow, Packer, method_of, unpack};
-use crate::scenario_error;
-use crossfade_scenario::{IpVersion, Overrides, Shard, Task};
+use crossfade_experiment::{Experiment, IpVersion, Shard, Task};
+use crossfade_scenario::Overrides;
 use crossfade_transport::TcpConfig;
 use crossfade_transport::congestion::CongestionControl;
 use pyo3::IntoPyObjectExt;
@@ -19,7 +20,7 @@ use std::thread::available_parallelism;
 
 /// What a scenario asks to be run.
 #[pyclass(frozen, module = "crossfade._crossfade")]
-pub(crate) struct Plan(Arc<crossfade_scenario::Plan>);
+pub(crate) struct Plan(Arc<Experiment>);
 
 /// A run to be made: the number of its point, its method and its number.
 type GivenTask = (usize, String, u64);
@@ -39,7 +40,7 @@ impl Plan {
     ) -> PyResult<Self> {
         let overrides: Overrides = from_json("overrides", overrides)?;
         let plan = match read {
-            None => py.detach(|| crossfade_scenario::Plan::load(text, name, &overrides)),
+            None => py.detach(|| Experiment::load(text, name, &overrides)),
             Some(read) => {
                 let read = |file: &str| {
                     Python::attach(|py| {
@@ -47,7 +48,7 @@ impl Plan {
                         text.map_err(|error| error.value(py).to_string())
                     })
                 };
-                py.detach(|| crossfade_scenario::Plan::load_with_files(text, name, &overrides, &read))
+                py.detach(|| Experiment::load_with_files(text, name, &overrides, &read))
             }
         };
         plan.map(|plan| Self(Arc::new(plan))).map_err(scenario_error)
@@ -79,7 +80,7 @@ impl Plan {
         let cancel = AtomicBool::new(false);
         let (sender, finished) = channel();
         let work = || {
-            crossfade_scenario::execute(&self.0, known, jobs, shard, &cancel, &mut |rows, progress| {
+            crossfade_experiment::execute(&self.0, known, jobs, shard, &cancel, &mut |rows, progress| {
                 // The receiver outlives the work.
                 let _ = sender.send((rows, progress));
             })
@@ -118,7 +119,7 @@ impl Plan {
         };
         let tasks = tasks.into_iter().map(task).collect::<PyResult<Vec<_>>>()?;
         let cancel = AtomicBool::new(false);
-        let work = || crossfade_scenario::make(&self.0, &tasks, &cancel);
+        let work = || crossfade_experiment::make(&self.0, &tasks, &cancel);
         match interruptible(py, &cancel, work, |_| Ok(())) {
             (_, Some(error)) => Err(error),
             (rows, None) => {
@@ -132,13 +133,33 @@ impl Plan {
     /// The results of rows, as JSON text.
     fn summarise(&self, py: Python<'_>, rows: Vec<GivenRow<'_>>) -> PyResult<String> {
         let rows = unpack(rows)?;
-        py.detach(|| to_json(&crossfade_scenario::summarise(&self.0, &rows)))
+        py.detach(|| to_json(&crossfade_experiment::summarise(&self.0, &rows)))
+    }
+
+    /// The same from rows in groups: those of each point by each method, in the order of their runs.
+    fn summarise_groups(&self, py: Python<'_>, rows: Vec<Vec<GivenRow<'_>>>) -> PyResult<String> {
+        let rows = rows.into_iter().map(unpack).collect::<PyResult<Vec<_>>>()?;
+        py.detach(|| {
+            let results = crossfade_experiment::summarise_groups(&self.0, &rows).map_err(scenario_error)?;
+            to_json(&results)
+        })
     }
 
     /// The events of run 0 of each point, as CSV texts.
     fn events(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let cancel = AtomicBool::new(false);
-        let work = || crossfade_scenario::events(&self.0, &cancel);
+        let work = || crossfade_experiment::events(&self.0, &cancel);
+        match interruptible(py, &cancel, work, |_| Ok(())) {
+            (_, Some(error)) => Err(error),
+            (Ok(csv), None) => Ok(csv.unwrap_or_default()),
+            (Err(error), None) => Err(scenario_error(error)),
+        }
+    }
+
+    /// What happened inside links in run 0 of each point, as CSV texts.
+    fn link_events(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let cancel = AtomicBool::new(false);
+        let work = || crossfade_experiment::link_events(&self.0, &cancel);
         match interruptible(py, &cancel, work, |_| Ok(())) {
             (_, Some(error)) => Err(error),
             (Ok(csv), None) => Ok(csv.unwrap_or_default()),
@@ -150,7 +171,7 @@ impl Plan {
     fn pcap<'py>(&self, py: Python<'py>, ipv6: bool) -> PyResult<Bound<'py, PyBytes>> {
         let cancel = AtomicBool::new(false);
         let ip = if ipv6 { IpVersion::V6 } else { IpVersion::V4 };
-        let work = || crossfade_scenario::pcap(&self.0, ip, &cancel);
+        let work = || crossfade_experiment::pcap(&self.0, ip, &cancel);
         match interruptible(py, &cancel, work, |_| Ok(())) {
             (_, Some(error)) => Err(error),
             (Ok(file), None) => Ok(PyBytes::new(py, &file.unwrap_or_default())),
@@ -166,7 +187,7 @@ impl Plan {
             let control = Python::attach(|py| control.clone_ref(py));
             Box::new(PythonControl::new(control, tcp.initial_window, tcp.initial_ssthresh, kept.clone()))
         };
-        let work = || crossfade_scenario::events_with_congestion_control(&self.0, make, &failure.cancel);
+        let work = || crossfade_experiment::events_with_congestion_control(&self.0, make, &failure.cancel);
         let (events, interrupt) = interruptible(py, &failure.cancel, work, |_| Ok(()));
         match failure.take().or(interrupt) {
             Some(error) => Err(error),
@@ -178,14 +199,14 @@ impl Plan {
 /// The work on a plan that something else than [`Plan::execute`] carries out: which runs come next, and
 /// which rows count.
 #[pyclass(module = "crossfade._crossfade")]
-pub(crate) struct Schedule(crossfade_scenario::Schedule<Arc<crossfade_scenario::Plan>>);
+pub(crate) struct Schedule(crossfade_experiment::Schedule<Arc<Experiment>>);
 
 #[pymethods]
 impl Schedule {
     #[new]
     fn new(plan: &Plan, known: Vec<GivenRow<'_>>, jobs: usize, shard: (u64, u64)) -> PyResult<Self> {
         let shard = Shard::new(shard.0, shard.1).map_err(scenario_error)?;
-        Ok(Self(crossfade_scenario::Schedule::new(Arc::clone(&plan.0), unpack(known)?, jobs, shard)))
+        Ok(Self(crossfade_experiment::Schedule::new(Arc::clone(&plan.0), unpack(known)?, jobs, shard)))
     }
 
     /// The next runs to make, at most `most`.
@@ -217,6 +238,6 @@ fn from_json<T: serde::de::DeserializeOwned>(what: &str, text: &str) -> PyResult
     serde_json::from_str(text).map_err(|error| PyValueError::new_err(format!("{what}: {error}")))
 }
 
-fn to_json(value: &impl serde::Serialize) -> PyResult<String> {
+pub(crate) fn to_json(value: &impl serde::Serialize) -> PyResult<String> {
     serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
 }

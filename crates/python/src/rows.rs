@@ -1,6 +1,7 @@
-//! Rows as Python's tuples: `crossfade.rows.Row`.
+//! Rows as Python's tuples: `crossfade.results.rows.Row`.
 
-use crossfade_scenario::{Method, MetricNames, NameSets, Row, RowMetrics};
+use crossfade_experiment::{MetricNames, NameSets, Row, RowMetrics};
+use crossfade_scenario::Method;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};

@@ -27,6 +27,12 @@ impl ScenarioError {
         Self { key: key.into(), value: None, problem: problem.into(), at: None }
     }
 
+    /// A word that is none of those allowed.
+    pub fn word(key: &str, word: &str, allowed: &[&str]) -> Self {
+        let hint = nearest(word, allowed).map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
+        Self::value(key, &word.into(), format!("must be one of {}{hint}", allowed.join(", ")))
+    }
+
     /// A key that has to be there.
     pub(crate) fn missing(key: &str, expected: &str) -> Self {
         Self::key(key, format!("missing; {expected}"))

@@ -1,40 +1,17 @@
 //! The files that a scenario names: the caller reads them, and each is understood once.
 
+use crate::digest::hex;
 use crate::error::ScenarioError;
-use crate::identity::hex;
-use crossfade_channel::{LossTrace, MarkovFit, MarkovView, NotMarkov, ParsedTrace, TraceFormat};
+use crossfade_channel::{LossTrace, RecordedLosses, TraceFormat};
 use crossfade_link::trace::{AttenuationTable, OpportunityTrace, RateTable};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::Display;
-use std::sync::Arc;
 
 /// Gives the text of the file of that name, or says in one line why it cannot. Nothing here opens files.
 pub type ReadFile<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
-
-/// Losses that were recorded.
-#[derive(Clone, Debug)]
-pub struct RecordedLosses {
-    /// What became of each packet.
-    pub trace: Arc<LossTrace>,
-    /// Nothing said how many packets there were: the trace ends with its last loss.
-    pub packets_assumed: bool,
-    /// What the analysis may take them for, one packet a slot.
-    pub(crate) view: Arc<Result<MarkovView, NotMarkov>>,
-}
-
-impl From<ParsedTrace> for RecordedLosses {
-    fn from(parsed: ParsedTrace) -> Self {
-        let fit = MarkovFit::new(std::slice::from_ref(&parsed.trace));
-        Self {
-            view: Arc::new(fit.map(|fit| MarkovView::fitted(&fit)).map_err(NotMarkov::from)),
-            trace: Arc::new(parsed.trace),
-            packets_assumed: parsed.packets_assumed,
-        }
-    }
-}
 
 /// What was understood of the files of a plan, by name.
 pub(crate) struct Files<'a> {

@@ -4,15 +4,16 @@
 //! plan alone (title, methods, sweep, number of runs, seed), with the files that it names, the version of the
 //! results, the seed and the run.
 
+use crate::digest::hex;
 use crate::files::Files;
-use crate::scenario::{Method, Scenario};
-use crate::schema::PLAN_KEYS;
+use crate::schema::{PLAN_KEYS, name_files};
+use crate::tables::{Method, Scenario};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// Raised whenever the same scenario and seed give other numbers than before; CHANGES says why. Rows of
 /// different versions have different keys and never mix.
-pub const RESULTS_VERSION: u32 = 3;
+pub const RESULTS_VERSION: u32 = 4;
 
 /// The hash of a resolved scenario, ready to take in a seed and a run.
 #[derive(Clone, Debug)]
@@ -39,31 +40,13 @@ impl Identity {
     }
 }
 
-/// The keys that name a file.
-const FILE_KEYS: [&str; 8] = [
-    "/channel/file",
-    "/link/trace/opportunities",
-    "/link/trace/rates",
-    "/link/trace/attenuation",
-    "/reverse/channel/file",
-    "/reverse/trace/opportunities",
-    "/reverse/trace/rates",
-    "/reverse/trace/attenuation",
-];
-
 /// What decides results, as JSON text with sorted keys. What is in a file decides, not where it lies.
 fn canonical(scenario: &Scenario, files: &Files<'_>) -> String {
     let mut value = serde_json::to_value(scenario).unwrap_or_default();
     for key in PLAN_KEYS {
         remove(&mut value, key);
     }
-    for key in FILE_KEYS {
-        if let Some(name) = value.pointer_mut(key)
-            && let Some(hash) = name.as_str().and_then(|name| files.hash(name))
-        {
-            *name = hash.into();
-        }
-    }
+    name_files(&mut value, &|name| files.hash(name));
     value.sort_all_objects();
     value.to_string()
 }
@@ -77,15 +60,6 @@ fn remove(value: &mut Value, key: &str) {
     }
 }
 
-/// The first 32 hex digits.
-pub(crate) fn hex(hash: Sha256) -> String {
-    use std::fmt::Write as _;
-    hash.finalize().iter().take(16).fold(String::with_capacity(32), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,7 +69,7 @@ mod tests {
     fn keys_are_hashes_of_the_canonical_text() {
         let mut scenario = Scenario { schema: Some(1), title: Some("x".into()), ..Scenario::default() };
         scenario.run.seed = Some(7);
-        scenario.tcp.w_max = Some(24);
+        scenario.tcp.w_max = Some(crate::quantity::Window::Segments(24));
         let files = Files::new(&no_files);
         let text = canonical(&scenario, &files);
         assert_eq!(
@@ -103,7 +77,7 @@ mod tests {
             "{\"channel\":{},\"link\":{\"queue\":{}},\"reverse\":{\"channel\":{},\"queue\":{}},\
              \"run\":{},\"schema\":1,\"tcp\":{\"rto\":{},\"w_max\":24}}"
         );
-        let whole = format!("[{text},3,7,0]");
+        let whole = format!("[{text},4,7,0]");
         assert_eq!(Identity::of(&scenario, &files).row_key(7, 0), hex(Sha256::new_with_prefix(whole)));
         // FIPS 180-2, appendix B.1: SHA-256 of "abc".
         assert_eq!(hex(Sha256::new_with_prefix("abc")), "ba7816bf8f01cfea414140de5dae2223");

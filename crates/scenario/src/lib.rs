@@ -1,59 +1,41 @@
-//! Scenarios: the schema of the file, and the way from a file to a plan, from the plan to rows, from rows
-//! to results.
+//! Scenarios: the schema of the file, and the way from a file to a plan in the terms of the models.
 //!
 //! ```text
-//! text + overrides ── Plan::load ──> Plan ── execute ──> Rows ── summarise ──> PointResults
-//!        document, schema, sweep, resolve    schedule, simulate, analyse         warnings
+//! text + overrides ── document, schema, sweep ──> tables ── resolve ──> setup, identity: a Plan of points
 //! ```
 //!
-//! Nothing here reads or writes files: those that a scenario names are read by the caller. A store of rows by
-//! key lies with the caller too, and is how work is resumed.
+//! Nothing here runs, and nothing reads or writes files: those that a scenario names are read by the caller.
 
-mod analyse;
+mod digest;
 mod document;
 mod error;
-mod events;
-mod execute;
 mod files;
-mod formula;
 mod identity;
-mod metrics;
-mod network;
-mod pcap;
 mod plan;
 mod quantity;
 mod range;
 mod resolve;
-mod row;
-mod scenario;
-mod schedule;
 mod schema;
-mod simulate;
-mod summarise;
+mod setup;
+mod stop;
 mod sweep;
-mod warnings;
+mod tables;
 
-pub use crossfade_capture::IpVersion;
 pub use document::parse_value;
 pub use error::ScenarioError;
-pub use execute::{execute, make};
-pub use files::{ReadFile, RecordedLosses};
+pub use files::ReadFile;
 pub use identity::RESULTS_VERSION;
-pub use metrics::METRICS;
 pub use plan::{Overrides, Plan, Point};
-pub use quantity::{Bytes, FrameSpan, Frames, Limit, Rate, Retransmissions, Share, Size, Span};
-pub use resolve::{
-    FeedbackSetup, FlowSetup, FrameSetup, HopSetup, LossModel, QueueModel, Setup, StopRule, TcpSetup,
-    TraceSetup, TrafficSetup,
+pub use quantity::{
+    Bytes, FileName, FrameSpan, Frames, Limit, Rate, Retransmissions, Share, Size, Span, Window,
 };
-pub use row::{MetricNames, NameSets, Row, RowMetrics};
-pub use scenario::{
-    Arq, ArqProtocol, Budget, Channel, ChannelModel, Clock, Delivery, Discipline, Feedback, Flavour, Flow,
-    FrameHeader, Framing, Gate, Headers, Link, LossFormat, Method, Modcod, NaksPerRound, Packing,
-    Persistence, Profile, Queue, RateReduction, Reading, Reverse, Rfc, Rto, Run, Scenario, Shape, Tcp,
-    TimerCheck, TimerClock, Trace, Traffic, Variant, Wired,
-};
-pub use schedule::{Progress, Schedule, Shard, Task};
 pub use schema::{explain, schema};
-pub use simulate::{events, events_with_congestion_control, pcap};
-pub use summarise::{FlowResult, LinkResult, Metric, PointResult, summarise};
+pub use setup::{Carrier, HopSetup, Setup};
+pub use stop::{End, StopRule};
+pub use tables::{
+    Arq, ArqProtocol, Budget, Channel, ChannelModel, Clock, Delivery, Discipline, Distribution, Feedback,
+    FeedbackSetup, Flavour, Flow, FlowSetup, FrameHeader, FrameSetup, Framing, Gaps, Gate, Headers, Link,
+    LossFormat, Method, Modcod, NaksPerRound, Packing, Persistence, Profile, Queue, RateReduction, Reading,
+    Reverse, Rfc, Rto, Rules, Run, Scenario, Shape, Tcp, TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup,
+    Traffic, TrafficSetup, Variant, Wired,
+};

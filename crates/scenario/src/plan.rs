@@ -1,20 +1,18 @@
 //! From a scenario file to a plan: points to be simulated, and when there are enough runs of each.
 
-use crate::analyse::{self, Solvable};
 use crate::document::{parse_toml, set};
 use crate::error::ScenarioError;
 use crate::files::{Files, ReadFile, no_files};
-use crate::formula;
 use crate::identity::Identity;
-use crate::metrics::units;
-use crate::resolve::{Setup, StopRule, resolve};
-use crate::scenario::{Method, Scenario};
+use crate::resolve::resolve;
 use crate::schema::check;
+use crate::setup::Setup;
+use crate::stop::StopRule;
 use crate::sweep::{axes, cross, take_methods};
-use crate::warnings;
+use crate::tables::{Method, Scenario};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// What is asked for on top of the file, each as JSON: strings may be quantities (`"1 %"`).
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -24,9 +22,9 @@ pub struct Overrides {
     pub set: Vec<(String, Value)>,
     /// Axes: a list of values, or a range as text. Replaces the file's axis of the same keys or comes last.
     pub over: Vec<(String, Value)>,
-    /// Replaces the file's `run.runs` or `run.precision`.
+    /// Replaces the file's `run.runs`, `run.precision` or `run.count`.
     pub runs: Option<Value>,
-    /// Replaces the file's `run.runs` or `run.precision`.
+    /// Replaces the file's `run.runs`, `run.precision` or `run.count`.
     pub precision: Option<Value>,
     /// Replaces `run.seed`.
     pub seed: Option<Value>,
@@ -47,8 +45,6 @@ pub struct Point {
     pub setup: Setup,
     /// Equal for equal points of any plan with the same results version.
     pub id: String,
-    /// What the analysis solves, or which of its assumptions fails.
-    pub(crate) model: Result<Solvable, ScenarioError>,
     identity: Identity,
 }
 
@@ -129,100 +125,30 @@ impl Plan {
         let steps = axes.iter().map(|axis| (axis.name(), axis.steps.len())).collect();
         let axes = axes.into_iter().flat_map(|axis| axis.keys).collect();
         let methods = points.first().and_then(|point| point.scenario.methods.clone()).unwrap_or_default();
-        let plan = Self { axes, steps, points, methods, stop, seed };
-        plan.refuse_hopeless_methods()?;
-        Ok(plan)
-    }
-
-    /// A method that can say nothing at any point was asked for by mistake.
-    fn refuse_hopeless_methods(&self) -> Result<(), ScenarioError> {
-        for method in &self.methods {
-            let mut refusals = self.points.iter().map(|point| (point, point.refusal(*method)));
-            if let Some((point, Some(first))) = refusals.next()
-                && refusals.all(|(_, refusal)| refusal.is_some())
-            {
-                return Err(locate(first, &point.axes));
-            }
-        }
-        Ok(())
-    }
-
-    /// The key of the row of `run` at `point`.
-    pub fn row_key(&self, point: &Point, method: Method, run: u64) -> String {
-        match method {
-            Method::Simulation => point.identity.row_key(self.seed, run),
-            _ => point.identity.solution_key(method),
-        }
-    }
-
-    /// How many runs a method takes at most: what is solved is solved once.
-    pub(crate) fn most_runs(&self, method: Method) -> u64 {
-        if method == Method::Simulation { self.stop.most_runs() } else { 1 }
-    }
-
-    /// The keys of all rows that may be needed, each once.
-    pub fn keys(&self) -> Vec<String> {
-        let firsts = self.first_of_equals();
-        let distinct = self.points.iter().filter(|point| firsts[point.index] == point.index);
-        distinct
-            .flat_map(|point| self.methods.iter().map(move |&method| (point, method)))
-            .flat_map(|(point, method)| {
-                (0..self.most_runs(method)).map(move |run| self.row_key(point, method, run))
-            })
-            .collect()
+        Ok(Self { axes, steps, points, methods, stop, seed })
     }
 
     /// For each point the first one that is equal to it: equal points share their rows.
-    pub(crate) fn first_of_equals(&self) -> Vec<usize> {
+    pub fn first_of_equals(&self) -> Vec<usize> {
         let mut seen = HashMap::new();
         self.points.iter().map(|point| *seen.entry(point.id.as_str()).or_insert(point.index)).collect()
     }
-
-    /// What doubts the scenario itself raises, before anything runs.
-    pub fn warnings(&self) -> Vec<String> {
-        const MOST: usize = 10;
-        let mut seen = HashSet::new();
-        let all = self.points.iter().flat_map(|point| warnings::of_plan(&self.methods, point));
-        let mut distinct: Vec<String> = all.filter(|warning| seen.insert(warning.clone())).collect();
-        if distinct.len() > MOST {
-            let left_out = distinct.split_off(MOST).len();
-            distinct.push(format!("and {left_out} more warnings at points of the sweep"));
-        }
-        distinct
-    }
-
-    /// The plan as JSON: the first point's scenario, seed, stop rule, axes and their steps, points, units of
-    /// all metrics and warnings.
-    pub fn describe(&self) -> Value {
-        let stop = match self.stop {
-            StopRule::Runs(runs) => json!({ "runs": runs }),
-            StopRule::Precision { relative, max_runs } => {
-                json!({ "precision": relative, "max_runs": max_runs })
-            }
-        };
-        let points: Vec<Value> =
-            self.points.iter().map(|point| json!({ "axes": point.axes, "id": point.id })).collect();
-        json!({
-            "scenario": self.points.first().map(|point| &point.scenario),
-            "methods": self.methods,
-            "seed": self.seed,
-            "stop": stop,
-            "axes": self.axes,
-            "steps": self.steps.iter().map(|(name, steps)| (name.clone(), json!(steps))).collect::<Map<_, _>>(),
-            "points": points,
-            "units": units(),
-            "warnings": self.warnings(),
-        })
-    }
 }
 
-impl StopRule {
-    /// No point needs more runs than this.
-    pub fn most_runs(self) -> u64 {
-        match self {
-            Self::Runs(runs) => runs,
-            Self::Precision { max_runs, .. } => max_runs,
-        }
+impl Point {
+    /// The key of the row of `run` by a method that is random.
+    pub fn run_key(&self, seed: u64, run: u64) -> String {
+        self.identity.row_key(seed, run)
+    }
+
+    /// The key of the row of a method that is not random.
+    pub fn solution_key(&self, method: Method) -> String {
+        self.identity.solution_key(method)
+    }
+
+    /// Says that an error lies at this point of the sweep, unless its key is the axis.
+    pub fn locate(&self, error: ScenarioError) -> ScenarioError {
+        locate(error, &self.axes)
     }
 }
 
@@ -248,12 +174,16 @@ fn set_key(root: &mut Map<String, Value>, key: &str, value: &Value) -> Result<()
 }
 
 fn apply_stop_rule(root: &mut Map<String, Value>, overrides: &Overrides) -> Result<(), ScenarioError> {
-    if overrides.runs.is_some() {
-        set(root, "run.precision", &Value::Null)?;
-        set(root, "run.max_runs", &Value::Null)?;
-    }
-    if overrides.precision.is_some() {
-        set(root, "run.runs", &Value::Null)?;
+    let replaced: &[&str] = match (&overrides.runs, &overrides.precision) {
+        (Some(_), _) => &["run.precision", "run.count", "run.metric", "run.max_runs"],
+        (None, Some(_)) if root.get("run").is_some_and(|run| run.get("count").is_some()) => {
+            &["run.runs", "run.count", "run.metric"]
+        }
+        (None, Some(_)) => &["run.runs"],
+        (None, None) => &[],
+    };
+    for key in replaced {
+        set(root, key, &Value::Null)?;
     }
     let asked = [
         ("run.runs", &overrides.runs),
@@ -314,20 +244,7 @@ fn point(
     })();
     let (scenario, setup) = resolved.map_err(|error: ScenarioError| locate(error, &axes))?;
     let identity = Identity::of(&scenario, files);
-    let model = analyse::model(&scenario, &setup);
-    Ok(Point { index, axes, id: identity.id(), scenario, setup, model, identity })
-}
-
-impl Point {
-    /// Why `method` can say nothing here, if it cannot.
-    pub(crate) fn refusal(&self, method: Method) -> Option<ScenarioError> {
-        match &self.model {
-            _ if method.is_formula() => formula::path(&self.scenario, &self.setup).err(),
-            _ if !method.is_analysis() => None,
-            Ok(solvable) => analyse::check(solvable, method).err(),
-            Err(error) => Some(error.clone()),
-        }
-    }
+    Ok(Point { index, axes, id: identity.id(), scenario, setup, identity })
 }
 
 /// Says at which point of the sweep an error lies, unless its key is the axis.

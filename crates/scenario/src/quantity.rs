@@ -211,6 +211,22 @@ impl Span {
     }
 }
 
+/// The name of a file beside the scenario. What is in the file decides results, not its name: whatever has this
+/// type has its part in the identity of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FileName(pub String);
+
+impl JsonSchema for FileName {
+    fn schema_name() -> Cow<'static, str> {
+        "FileName".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "x-file": true })
+    }
+}
+
 /// A probability or a share between 0 and 1: `0.01` or `"1 %"`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share(pub f64);
@@ -301,6 +317,67 @@ impl JsonSchema for Retransmissions {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "anyOf": [{ "type": "integer", "minimum": 0, "maximum": Self::MOST }, { "type": "string" }],
+            "x-expects": Self::EXPECTS,
+        })
+    }
+}
+
+/// A window: a number of segments, or bytes of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Window {
+    /// So many segments.
+    Segments(u32),
+    /// As many whole segments as these bytes hold.
+    Bytes(u32),
+}
+
+impl Window {
+    const EXPECTS: &str = "a whole number, between 1 and 1000000, or a size such as \"64 KiB\"";
+    const MOST: u32 = 1_000_000;
+
+    /// In segments of `mss` bytes, at least 1; `None` where that are too many.
+    pub fn segments(self, mss: u32) -> Option<u32> {
+        let segments = match self {
+            Self::Segments(segments) => segments,
+            Self::Bytes(bytes) => (bytes / mss.max(1)).max(1),
+        };
+        (segments <= Self::MOST).then_some(segments)
+    }
+}
+
+impl<'de> Deserialize<'de> for Window {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(u64),
+            Text(String),
+        }
+        let window = match Written::deserialize(deserializer)? {
+            Written::Number(number) => u32::try_from(number).ok().map(Self::Segments),
+            Written::Text(text) => units::parse_size(&text).ok().filter(|&bytes| bytes > 0).map(Self::Bytes),
+        };
+        window.ok_or_else(|| D::Error::custom(format_args!("must be {}", Self::EXPECTS)))
+    }
+}
+
+impl Serialize for Window {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Segments(segments) => serializer.serialize_u32(*segments),
+            Self::Bytes(bytes) => serializer.collect_str(&Bytes(*bytes)),
+        }
+    }
+}
+
+impl JsonSchema for Window {
+    fn schema_name() -> Cow<'static, str> {
+        "Window".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [{ "type": "integer", "minimum": 1, "maximum": Self::MOST }, { "type": "string" }],
             "x-expects": Self::EXPECTS,
         })
     }

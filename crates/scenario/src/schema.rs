@@ -2,7 +2,7 @@
 //! explanations.
 
 use crate::error::{ScenarioError, join, nearest};
-use crate::scenario::Scenario;
+use crate::tables::Scenario;
 use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
@@ -11,8 +11,17 @@ use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 /// Keys that concern the plan as a whole: no axis can vary them, and they have no part in a run's identity.
-pub(crate) const PLAN_KEYS: [&str; 7] =
-    ["title", "methods", "sweep", "run.runs", "run.precision", "run.max_runs", "run.seed"];
+pub(crate) const PLAN_KEYS: [&str; 9] = [
+    "title",
+    "methods",
+    "sweep",
+    "run.runs",
+    "run.precision",
+    "run.count",
+    "run.metric",
+    "run.max_runs",
+    "run.seed",
+];
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
@@ -209,6 +218,22 @@ pub(crate) fn lookup(key: &str) -> Result<&'static Value, ScenarioError> {
     Ok(schema)
 }
 
+/// Gives the files that a scenario names other names: those of `rename`, where it has one.
+pub(crate) fn name_files(scenario: &mut Value, rename: &dyn Fn(&str) -> Option<String>) {
+    fn walk(schema: &Value, value: &mut Value, rename: &dyn Fn(&str) -> Option<String>) {
+        if schema["x-file"] == true
+            && let Some(name) = value.as_str().and_then(rename)
+        {
+            *value = name.into();
+        }
+        for (key, inner) in value.as_object_mut().into_iter().flatten() {
+            let property = schema["properties"].get(key).unwrap_or(&schema["additionalProperties"]);
+            walk(property, inner, rename);
+        }
+    }
+    walk(&SCHEMA, scenario, rename);
+}
+
 /// Explains a key: what it means, what it takes, its default. A table is explained with its keys; the empty
 /// key is the whole scenario.
 ///
@@ -314,7 +339,7 @@ mod tests {
         );
         assert_eq!(
             error(&json!({ "tcp": { "w_max": 24.0 } })),
-            "tcp.w_max = 24.0: must be a whole number, between 1 and 1000000"
+            "tcp.w_max = 24.0: must be a whole number, between 1 and 1000000, or a size such as \"64 KiB\""
         );
         assert_eq!(
             error(&json!({ "tcp": { "variant": "rino" } })),
@@ -353,7 +378,8 @@ mod tests {
         assert!(explain("channel.model").unwrap().contains("drop-list"));
         assert!(explain("run.runs").unwrap().contains("Default: 10"));
         assert!(explain("tcp.mss").unwrap().contains("Default: link.packet_size - tcp.headers"));
-        assert!(explain("tcp.w_max").unwrap().contains("Default: none; the key is required"));
+        assert!(explain("tcp.w_max").unwrap().contains("Default: 64 KiB over tcp.mss"));
+        assert!(explain("tcp.variant").unwrap().contains("Default: none; the key is required"));
         assert!(explain("schema").unwrap().contains("Default: none; the key is required"));
         assert!(explain("channel.drops").unwrap().ends_with("Default: none\n"));
         assert!(explain("tcp").unwrap().contains("tcp.variant"));
@@ -377,6 +403,6 @@ mod tests {
         );
         assert_eq!(schema()["properties"]["link"]["properties"]["delay"]["default"], json!("0 s"));
         assert_eq!(schema()["required"], json!(["schema", "link", "tcp"]));
-        assert_eq!(schema()["properties"]["tcp"]["required"], json!(["variant", "w_max"]));
+        assert_eq!(schema()["properties"]["tcp"]["required"], json!(["variant"]));
     }
 }

@@ -349,6 +349,10 @@ fn values_and_contradictions() {
         (json!([["run.precision", 0]]), &["run.precision = 0.0: must be above 0"]),
         (json!([["run.precision", "1"]]), &["run.precision = 1.0: must be above 0 and below 1"]),
         (json!([["run.max_runs", 100]]), &["run.max_runs: needs run.precision"]),
+        (json!([["run.metric", "timeouts"]]), &["run.metric: needs run.precision"]),
+        (json!([["run", { "count": 9, "precision": 0.1 }]]), &["run.count contradicts run.precision"]),
+        (json!([["run", { "count": 9, "runs": 10 }]]), &["run.runs contradicts run.count"]),
+        (json!([["run.count", 0]]), &["run.count = 0: must be between 1"]),
         (json!([["run.seed", -1]]), &["run.seed = -1: must be at least 0"]),
         (json!([["run", { "duration": null, "segments": 0 }]]), &["run.segments = 0: must be between 1"]),
         (
@@ -420,7 +424,15 @@ fn values_and_contradictions() {
         ),
         // TCP.
         (json!([["tcp.variant", null]]), &["tcp.variant: missing; one of old-tahoe"]),
-        (json!([["tcp.w_max", null]]), &["tcp.w_max: missing"]),
+        (json!([["tcp.w_max", "0 B"]]), &["tcp.w_max = \"0 B\": must be a whole number", "\"64 KiB\""]),
+        (
+            json!([["tcp", { "w_max": "64 MiB", "headers": "1399 B" }]]),
+            &["tcp.w_max = \"67108864 B\": must be at most 1000000 segments of 1 B"],
+        ),
+        (
+            json!([["link.packet_size", null], ["tcp.mss", "65535 B"]]),
+            &["tcp.mss = \"65535 B\": with tcp.headers = \"40 B\" must be at most 65535 B"],
+        ),
         (json!([["link.rate", null]]), &["link.rate: missing"]),
         (json!([["link.packet_size", null]]), &["link.packet_size: missing"]),
         (json!([["tcp.rto.fixed", null]]), &["tcp.rto.fixed: missing"]),

@@ -8,7 +8,7 @@
 use crossfade_channel::Lossless;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{CoDelConfig, FqCoDelConfig, LinkConfig, Queue, QueueLimit};
-use crossfade_sim::{Carriage, FlowConfig, Network, SenderGate, Source, StopRule, Tcp, simulate};
+use crossfade_sim::{FlowConfig, FlowPath, Network, SenderGate, Source, StopRule, Tcp, Topology, simulate};
 use crossfade_transport::congestion::{CongestionControl, Cubic};
 use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 use rustix::time::{ClockId, clock_gettime};
@@ -70,12 +70,13 @@ fn dumbbell(case: &str, segments: u64) -> Network {
     let flow = |i: u64| FlowConfig {
         name: String::new(),
         source: Source::Tcp(tcp(case)),
-        carriage: Carriage {
+        path: FlowPath {
             packet_size: 1000,
             ack_size: 40,
             sack_block_size: 8,
             sender_access: MS * (1 + i % 20),
             receiver_access: MS,
+            ..FlowPath::default()
         },
         // Not in step: over the first second.
         start: SimTime::from_nanos(1_000_000_000 / count * i),
@@ -83,8 +84,11 @@ fn dumbbell(case: &str, segments: u64) -> Network {
     Network {
         flows: (0..count).map(flow).collect(),
         arrivals: Vec::new(),
-        forward: vec![link(queue).into()],
-        reverse: vec![link(Queue::DropTail(None)).into()],
+        topology: Topology::path(
+            vec![link(queue).try_into().expect("good parameters")],
+            vec![link(Queue::DropTail(None)).try_into().expect("good parameters")],
+        ),
+        passages: Vec::new(),
         gate: SenderGate::Queue,
         measures_delays: false,
         warmup: SimTime::ZERO,
@@ -118,7 +122,7 @@ fn main() {
         let (memory, cpu) = (memory_bytes() - memory, cpu_seconds() - before);
         let delivered: u64 = statistics.flows.iter().map(|flow| flow.segments_in_order).sum();
         let timeouts: u64 = statistics.flows.iter().map(|flow| flow.timeouts).sum();
-        let bottleneck = &statistics.forward[0];
+        let bottleneck = &statistics.links[0];
         println!(
             "{case:12} {:.4} s CPU per million delivered segments ({delivered} delivered in {}, \
              utilisation {:.3}, {} drops, {timeouts} timeouts, {:.0} B more memory a flow)",

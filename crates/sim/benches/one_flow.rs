@@ -90,11 +90,11 @@ fn main() {
         let cpu = cpu_seconds() - before;
         println!(
             "{case:12} {:.4} s CPU per million delivered segments ({} delivered, {} sent, {} timeouts, goodput {:.3} Mbit/s)",
-            cpu / statistics.segments_in_order as f64 * 1e6,
-            statistics.segments_in_order,
-            statistics.segments_sent,
-            statistics.timeouts,
-            statistics.segments_in_order as f64 * 8000.0 / statistics.duration.as_secs_f64() / 1e6,
+            cpu / statistics.flow.segments_in_order as f64 * 1e6,
+            statistics.flow.segments_in_order,
+            statistics.flow.segments_sent,
+            statistics.flow.timeouts,
+            statistics.flow.segments_in_order as f64 * 8000.0 / statistics.duration.as_secs_f64() / 1e6,
         );
     }
     if let Some(peak) = peak_memory_mb() {

@@ -6,12 +6,13 @@
 
 use crossfade_channel::{Clock, Lossless, MarkovLoss, TwoStateMarkov};
 use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::HopConfig;
 use crossfade_link::arq::{
-    ArqLinkConfig, ArqProtocol, FrameClock, FrameHeader, GoBackNConfig, Packing, Reading, Release,
-    ReverseConfig, RlpNackConfig, SegmentationConfig, SelectiveRepeatConfig, StopAndWaitConfig,
+    ArqLinkConfig, ArqProtocol, FrameClock, FrameHeader, GoBackNConfig, LossyFrames, Packing, Reading,
+    Release, ReverseConfig, RlpNackConfig, SegmentationConfig, SelectiveRepeatConfig, SoftBufferConfig,
+    StopAndWaitConfig,
 };
-use crossfade_link::{LinkConfig, Queue};
-use crossfade_sim::{Carriage, FlowConfig, Network, SenderGate, Source, StopRule, Tcp, simulate};
+use crossfade_sim::{FlowConfig, FlowPath, Network, SenderGate, Source, StopRule, Tcp, Topology, simulate};
 use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::AtomicBool;
@@ -21,7 +22,8 @@ const SLOT: SimTime = SimTime::from_millis(20);
 
 fn network(protocol: ArqProtocol, p_e: f64, frames: u64) -> Network {
     let chain = TwoStateMarkov::from_rayleigh(p_e, 0.01).expect("a chain");
-    let stream = RunSeed { seed: 1, run: 0 }.stream("channel.dl");
+    let seed = RunSeed { seed: 1, run: 0 };
+    let loss = Box::new(MarkovLoss::new(&chain, Clock::Slot(SLOT), seed.stream("channel.dl")));
     let forward = ArqLinkConfig {
         rate_bps: 9600.0,
         frame_size: 24,
@@ -34,17 +36,13 @@ fn network(protocol: ArqProtocol, p_e: f64, frames: u64) -> Network {
             header_compression: None,
         },
         queue_limit: None,
-        loss: Box::new(MarkovLoss::new(&chain, Clock::Slot(SLOT), stream)),
         header: FrameHeader::Lost,
+        soft_buffer: SoftBufferConfig::default(),
         reverse: ReverseConfig::ideal(SLOT),
         protocol,
     };
-    let back = LinkConfig {
-        rate_bps: None,
-        delay: SimTime::ZERO,
-        queue: Queue::DropTail(None),
-        loss: Box::new(Lossless),
-    };
+    let back =
+        HopConfig { rate_bps: None, delay: SimTime::ZERO, queue_limit: None, loss: Box::new(Lossless) };
     let rule = RtoRule::Estimated { min: MS * 1000, initial: MS * 3000, granularity: MS * 100 };
     let config = TcpConfig {
         flavour: Flavour::Ns2,
@@ -58,24 +56,26 @@ fn network(protocol: ArqProtocol, p_e: f64, frames: u64) -> Network {
         segments: None,
         rfc: RfcConfig::default(),
     };
-    let carriage = Carriage {
-        packet_size: 600,
-        ack_size: 40,
-        sack_block_size: 8,
-        sender_access: SimTime::ZERO,
-        receiver_access: SimTime::ZERO,
-    };
+    let path = FlowPath { packet_size: 600, ack_size: 40, sack_block_size: 8, ..FlowPath::default() };
     let source = Source::Tcp(Tcp { config, congestion: None });
     Network {
-        flows: vec![FlowConfig { name: String::new(), source, carriage, start: SimTime::ZERO }],
+        flows: vec![FlowConfig { name: String::new(), source, path, start: SimTime::ZERO }],
         arrivals: Vec::new(),
-        forward: vec![forward.into()],
-        reverse: vec![back.into()],
+        topology: Topology::path(
+            vec![
+                forward
+                    .build(LossyFrames { loss }, seed.stream("feedback.dl"))
+                    .expect("good parameters")
+                    .into(),
+            ],
+            vec![back.into()],
+        ),
+        passages: Vec::new(),
         gate: SenderGate::Queue,
         measures_delays: false,
         warmup: SimTime::ZERO,
         stop: StopRule::At(SLOT * frames),
-        seed: RunSeed { seed: 1, run: 0 },
+        seed,
     }
 }
 
@@ -90,7 +90,7 @@ fn run(case: &str, protocol: ArqProtocol, p_e: f64, frames: u64) {
     let statistics =
         simulate(network, (), (), &AtomicBool::new(false)).expect("a network, and nobody cancels");
     let cpu = cpu_seconds() - before;
-    let arq = statistics.forward[0].arq.as_ref().expect("a link of frames");
+    let arq = statistics.links[0].arq.as_ref().expect("a link of frames");
     let sent = arq.frames + arq.retransmissions + arq.idle_frames;
     println!(
         "{case:17} {:4.0} % lost {:6.1} ns CPU per frame sent ({sent} sent, {} delivered, {} segments, {} timeouts)",

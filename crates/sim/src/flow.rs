@@ -1,7 +1,8 @@
 //! The two hosts of a flow, and what the engine keeps about them.
 
 use crate::doubts::Doubts;
-use crate::network::{Carriage, FlowConfig, Source, Tcp};
+use crate::network::{FlowConfig, FlowPath, Source, Tcp};
+use crate::routing::Step;
 use crate::statistics::FlowStatistics;
 use crate::workload::OnOffSource;
 use crossfade_core::{SimTime, Stream, TcpSnapshot};
@@ -47,23 +48,42 @@ pub(crate) struct Datagrams {
     pub(crate) next_seq: u64,
 }
 
-pub(crate) enum Hosts {
+pub(crate) enum Endpoints {
     Tcp(Connection),
     Udp(Datagrams),
 }
 
-/// The access lines of the two hosts; [`crate::path::LineTable::NONE`] where there is no delay.
+/// The access lines of the two hosts; [`crate::line::LineTable::NONE`] where there is no delay.
 #[derive(Clone, Copy)]
-pub(crate) struct Lines {
+pub(crate) struct AccessLines {
     pub(crate) sender: u32,
     pub(crate) receiver: u32,
 }
 
+/// The way of a flow in one direction.
+#[derive(Clone, Copy)]
+pub(crate) struct FlowRoute {
+    /// Its place among the routes.
+    pub(crate) route: u32,
+    /// Where it begins.
+    pub(crate) first: Step,
+}
+
+/// Everything about where packets of a flow go.
+#[derive(Clone, Copy)]
+pub(crate) struct FlowWays {
+    pub(crate) lines: AccessLines,
+    pub(crate) data: FlowRoute,
+    pub(crate) acks: FlowRoute,
+}
+
 /// A flow of the engine's table.
 pub(crate) struct Flow {
-    pub(crate) hosts: Hosts,
-    pub(crate) carriage: Carriage,
-    pub(crate) lines: Lines,
+    pub(crate) endpoints: Endpoints,
+    pub(crate) path: FlowPath,
+    pub(crate) lines: AccessLines,
+    pub(crate) data: FlowRoute,
+    pub(crate) acks: FlowRoute,
     /// Its place in the engine's table of flows.
     pub(crate) place: u32,
     /// What observers call it. Places in the table are used again, these numbers are not.
@@ -72,53 +92,56 @@ pub(crate) struct Flow {
     pub(crate) arrivals: Option<u32>,
     /// Since its start. What the sender counts itself is filled in when it is asked for.
     pub(crate) counts: FlowStatistics,
-    /// The sum over all arrivals at the receiver of the time since they were sent.
-    pub(crate) one_way_delay_sum: SimTime,
+    /// The sum over all arrivals at the receiver of the time since they were sent, in nanoseconds: 64 bits
+    /// would do for 600 years of it, which is little of a million packets in a queue.
+    pub(crate) one_way_delay_sum_ns: u128,
 }
 
 impl Flow {
-    /// A flow that has sent nothing. `stream` is for the times of an on-off source.
+    /// A flow that has sent nothing. `stream` is for the times of a source of datagrams, by what they are.
     pub(crate) fn new(
         config: &FlowConfig,
         place: u32,
-        lines: Lines,
+        ways: FlowWays,
         measures_delays: bool,
-        stream: impl FnOnce() -> Stream,
+        stream: impl Fn(&str) -> Stream,
     ) -> Self {
-        let hosts = match &config.source {
-            Source::Tcp(tcp) => Hosts::Tcp(Connection::new(tcp)),
-            Source::Udp(on_off) => Hosts::Udp(Datagrams {
-                source: OnOffSource::new(*on_off, config.carriage.packet_size, stream()),
+        let endpoints = match &config.source {
+            Source::Tcp(tcp) => Endpoints::Tcp(Connection::new(tcp)),
+            Source::Udp(on_off) => Endpoints::Udp(Datagrams {
+                source: OnOffSource::new(*on_off, config.path.packet_size, stream("on-off"), stream("gaps")),
                 next_seq: 0,
             }),
         };
         let histogram = || measures_delays.then(Box::default);
         let (rtt, one_way_delay) = (histogram(), histogram());
         Self {
-            hosts,
-            carriage: config.carriage,
-            lines,
+            endpoints,
+            path: config.path,
+            lines: ways.lines,
+            data: ways.data,
+            acks: ways.acks,
             place,
             id: place,
             arrivals: None,
             counts: FlowStatistics { start: config.start, rtt, one_way_delay, ..FlowStatistics::default() },
-            one_way_delay_sum: SimTime::ZERO,
+            one_way_delay_sum_ns: 0,
         }
     }
 
     /// The variables that traces show, and the oldest segment not yet acknowledged.
     pub(crate) fn snapshot(&self) -> TcpSnapshot {
-        match &self.hosts {
-            Hosts::Tcp(tcp) => tcp.sender.snapshot(),
-            Hosts::Udp(_) => TcpSnapshot::default(),
+        match &self.endpoints {
+            Endpoints::Tcp(tcp) => tcp.sender.snapshot(),
+            Endpoints::Udp(_) => TcpSnapshot::default(),
         }
     }
 
     /// What was counted since the start.
     pub(crate) fn totals(&self) -> FlowStatistics {
         let mut totals = self.counts.clone();
-        totals.one_way_delay_sum_s = self.one_way_delay_sum.as_secs_f64();
-        if let Hosts::Tcp(tcp) = &self.hosts {
+        totals.one_way_delay_sum_s = self.one_way_delay_sum_ns as f64 / 1e9;
+        if let Endpoints::Tcp(tcp) = &self.endpoints {
             let sender = tcp.sender.statistics();
             (totals.rtt_sum_s, totals.rtt_samples) = tcp.sender.rtt_samples();
             totals.spurious_timeouts_detected = sender.spurious_timeouts;
@@ -131,7 +154,7 @@ impl Flow {
 
     /// Whether everything was sent and acknowledged, and nothing is left between the hosts.
     pub(crate) fn has_ended(&self) -> bool {
-        let Hosts::Tcp(tcp) = &self.hosts else { return false };
+        let Endpoints::Tcp(tcp) = &self.endpoints else { return false };
         tcp.sender.is_done() && self.counts.in_flight() == 0
     }
 }

@@ -1,27 +1,44 @@
 //! The event-driven simulation engine.
 //!
 //! It owns the clock: links and endpoints are told the time, and say when they want to be asked again.
-//! [`simulate`] runs any number of flows over a path of links; [`run`] one flow over one hop.
+//! [`simulate`] runs any number of flows over links and fabrics to their end; [`Engine`] goes on by as much as one
+//! asks, and real packets can enter it; [`run`] is one flow over one hop.
 
 mod capture;
+mod direction;
 mod doubts;
 mod engine;
+mod error;
+mod event_loop;
 mod flow;
-pub mod golden;
+mod forwarding;
+mod guests;
+mod hosts;
 mod layout;
-mod net;
+mod line;
+mod link_summary;
+mod medium;
 mod network;
 mod one_hop;
+mod outside;
+mod packets;
 mod path;
+mod path_link;
+mod routing;
+mod state;
 mod statistics;
+mod topology;
 mod workload;
 
 pub use capture::Capture;
-pub use engine::{Interrupted, STALL, SimulationError, simulate};
+pub use engine::{Engine, simulate};
+pub use error::{Interrupted, NetworkError, SimulationError};
+pub use link_summary::LinkSummary;
+pub use medium::{AnyLink, Medium, NamedMedium};
 pub use network::{
-    Arrivals, Carriage, CongestionFactory, FlowConfig, Network, NetworkError, SenderGate, Source, StopRule,
-    Tcp,
+    Arrivals, CongestionFactory, FlowConfig, FlowPath, Network, STALL, SenderGate, Source, StopRule, Tcp,
 };
 pub use one_hop::{OneHop, RunStatistics, run, run_with_congestion_control};
-pub use statistics::{ArrivalStatistics, Completion, FlowStatistics, LinkReport, NetworkStatistics};
-pub use workload::{Distribution, OnOff};
+pub use statistics::{ArrivalStatistics, Completion, FlowStatistics, NetworkStatistics};
+pub use topology::{Leg, Passage, Route, Topology};
+pub use workload::{Distribution, Gaps, OnOff};

@@ -1,13 +1,16 @@
 //! What an experiment is made of: a path of links that flows share, and what the flows send.
 
+use crate::error::NetworkError;
+use crate::topology::{Passage, Topology};
 use crate::workload::{Distribution, OnOff};
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::{AnyLinkConfig, LinkConfig, LinkError, Queue};
 use crossfade_transport::TcpConfig;
 use crossfade_transport::congestion::CongestionControl;
 use std::fmt;
 use std::sync::Arc;
-use thiserror::Error;
+
+/// So many transmissions in a row without a delivery end a run that would wait for a number of segments.
+pub const STALL: u64 = 1_000_000;
 
 /// How a sender meets its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,9 +57,9 @@ pub enum Source {
     Udp(OnOff),
 }
 
-/// How the packets of a flow travel.
+/// What the packets of a flow are like, and which way they go.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Carriage {
+pub struct FlowPath {
     /// Bytes of a data packet on the wire.
     pub packet_size: u32,
     /// Bytes of an acknowledgement on the wire, without SACK blocks.
@@ -67,17 +70,41 @@ pub struct Carriage {
     pub sender_access: SimTime,
     /// One-way delay between the last link and the receiver, the same both ways. No rate, no loss.
     pub receiver_access: SimTime,
+    /// Which user it is of, where links serve several.
+    pub user: u16,
+    /// The way of its data: a place among [`Topology::routes`].
+    pub data: usize,
+    /// The way of its acknowledgements.
+    pub acks: usize,
 }
 
-/// One flow. Its data go along the path, its acknowledgements back.
+impl Default for FlowPath {
+    /// Of user 0, 1000 bytes and 40 with 8 a SACK block, over the two routes of a [`Topology::path`] at whose
+    /// ends the hosts stand.
+    fn default() -> Self {
+        Self {
+            packet_size: 1000,
+            ack_size: 40,
+            sack_block_size: 8,
+            sender_access: SimTime::ZERO,
+            receiver_access: SimTime::ZERO,
+            user: 0,
+            data: Topology::DATA,
+            acks: Topology::ACKS,
+        }
+    }
+}
+
+/// One flow.
 #[derive(Clone, Debug)]
 pub struct FlowConfig {
-    /// Names the random stream of its workload, `workload.on-off.NAME`: flows with one name do the same.
+    /// Names the random streams of its workload, `workload.on-off.NAME` and `workload.gaps.NAME`: flows with one name do
+    /// the same.
     pub name: String,
     /// Who sends, and how much.
     pub source: Source,
-    /// How its packets travel.
-    pub carriage: Carriage,
+    /// What its packets are like, and which way they go.
+    pub path: FlowPath,
     /// When it begins.
     pub start: SimTime,
 }
@@ -89,8 +116,8 @@ pub struct Arrivals {
     pub name: String,
     /// What each of them is like; the number of segments is drawn.
     pub tcp: Tcp,
-    /// How their packets travel.
-    pub carriage: Carriage,
+    /// What their packets are like, and which way they go.
+    pub path: FlowPath,
     /// The first may come after this.
     pub start: SimTime,
     /// The mean number of arrivals a second, of a Poisson process.
@@ -99,22 +126,16 @@ pub struct Arrivals {
     pub segments: Distribution,
 }
 
-/// The whole experiment: flows over a path of links in series, and back.
-///
-/// ```text
-///  sender 0 --access--\                                                  /--access-- receiver 0
-///  sender 1 --access---+== forward[0] == forward[1] == .. (the data) ==>+---access-- receiver 1
-///  sender 2 --access--/ <= .. == reverse[0] (the acknowledgements) ===== \--access-- receiver 2
-/// ```
+/// The whole experiment: flows over links and fabrics.
 pub struct Network {
     /// The flows that are there from the start, whenever they begin to send.
     pub flows: Vec<FlowConfig>,
     /// Flows that come and go.
     pub arrivals: Vec<Arrivals>,
-    /// The way of the data: one link or more, one after the other.
-    pub forward: Vec<AnyLinkConfig>,
-    /// The way of the acknowledgements, from the receivers to the senders.
-    pub reverse: Vec<AnyLinkConfig>,
+    /// What they go through, and which ways.
+    pub topology: Topology,
+    /// Ways for packets from outside ([`crate::Engine::inject`]).
+    pub passages: Vec<Passage>,
     /// How senders meet the first link.
     pub gate: SenderGate,
     /// Whether to measure how the round trips and one-way delays of each flow are distributed, not only
@@ -129,31 +150,22 @@ pub struct Network {
     pub seed: RunSeed,
 }
 
-/// A network that cannot be. One line: what was given, its value, and what is allowed.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{0}")]
-pub struct NetworkError(pub(crate) String);
-
-impl From<LinkError> for NetworkError {
-    fn from(error: LinkError) -> Self {
-        Self(error.to_string())
-    }
-}
-
 impl Network {
     /// Refuses what cannot be simulated.
     ///
     /// # Errors
-    /// A path without links, nobody to send, a slot gate with other than one TCP flow without access delay, a
-    /// workload that is no distribution.
+    /// A route that leads nowhere, a flow or a passage without one, nobody to send, a slot gate with other than
+    /// one TCP flow without access delay, a workload that is no distribution.
     pub fn check(&self) -> Result<(), NetworkError> {
         let error = |text: &str| Err(NetworkError(text.to_owned()));
-        for (key, links) in [("forward", &self.forward), ("reverse", &self.reverse)] {
-            if links.is_empty() {
-                return Err(NetworkError(format!("{key} is empty: a path has at least one link")));
+        self.topology.check()?;
+        for (key, route) in self.routes() {
+            let routes = self.topology.routes.len();
+            if route >= routes {
+                return Err(NetworkError(format!("{key} = {route}: must be below {routes}, the routes")));
             }
         }
-        if self.flows.is_empty() && self.arrivals.is_empty() {
+        if self.flows.is_empty() && self.arrivals.is_empty() && self.passages.is_empty() {
             return error("flows and arrivals are empty: nobody sends");
         }
         for (i, flow) in self.flows.iter().enumerate() {
@@ -168,11 +180,7 @@ impl Network {
             }
             arrivals.segments.check(&format!("arrivals[{i}].segments"))?;
         }
-        let has_one_sender = self.arrivals.is_empty()
-            && matches!(&self.flows[..], [FlowConfig { source: Source::Tcp(_), carriage, .. }]
-                if carriage.sender_access == SimTime::ZERO)
-            && is_hop(&self.forward[0]);
-        if self.gate == SenderGate::Slot && !has_one_sender {
+        if self.gate == SenderGate::Slot && !self.has_one_sender() {
             return error(
                 "gate = slot: must be queue unless there is one TCP flow, without sender_access, and the \
                  first link is drop-tail and of constant rate",
@@ -181,19 +189,43 @@ impl Network {
         Ok(())
     }
 
+    /// The routes that are taken, and by whom.
+    fn routes(&self) -> impl Iterator<Item = (String, usize)> {
+        let flows = self.flows.iter().enumerate().map(|(i, flow)| (format!("flows[{i}]"), flow.path));
+        let arrivals =
+            self.arrivals.iter().enumerate().map(|(i, come)| (format!("arrivals[{i}]"), come.path));
+        let of_flow = |(key, path): (String, FlowPath)| {
+            [(format!("{key}.path.data"), path.data), (format!("{key}.path.acks"), path.acks)]
+        };
+        let passages = self.passages.iter().enumerate();
+        let passages = passages.map(|(i, passage)| (format!("passages[{i}].route"), passage.route));
+        flows.chain(arrivals).flat_map(of_flow).chain(passages)
+    }
+
+    /// Whether a slot gate can ask the first link when it is idle.
+    fn has_one_sender(&self) -> bool {
+        let [FlowConfig { source: Source::Tcp(_), path, .. }] = &self.flows[..] else { return false };
+        let Topology { media, routes } = &self.topology;
+        let first = routes[path.data][0].medium;
+        let is_shared = routes[path.acks].iter().any(|leg| leg.medium == first);
+        self.arrivals.is_empty()
+            && self.passages.is_empty()
+            && path.sender_access == SimTime::ZERO
+            && media[first].medium.is_hop()
+            && !is_shared
+    }
+
     /// Whether it is one flow over one drop-tail hop each way, and no more.
     pub(crate) fn is_single_hop(&self) -> bool {
-        let is_near = |flow: &FlowConfig| {
-            flow.carriage.sender_access == SimTime::ZERO && flow.carriage.receiver_access == SimTime::ZERO
-        };
+        let [FlowConfig { path, .. }] = &self.flows[..] else { return false };
+        let Topology { media, routes } = &self.topology;
+        let ([data], [acks]) = (&routes[path.data][..], &routes[path.acks][..]) else { return false };
         self.arrivals.is_empty()
-            && matches!(&self.flows[..], [flow] if is_near(flow))
-            && matches!(&self.forward[..], [link] if is_hop(link))
-            && matches!(&self.reverse[..], [link] if is_hop(link))
+            && self.passages.is_empty()
+            && path.sender_access == SimTime::ZERO
+            && path.receiver_access == SimTime::ZERO
+            && media.len() == 2
+            && data.medium != acks.medium
+            && media.iter().all(|medium| medium.medium.is_hop())
     }
-}
-
-/// Whether a link knows a packet's fate as it takes it.
-fn is_hop(link: &AnyLinkConfig) -> bool {
-    matches!(link, AnyLinkConfig::Constant(LinkConfig { queue: Queue::DropTail(_), .. }))
 }

@@ -1,10 +1,14 @@
 //! One TCP connection over one hop each way: the experiment of the paper and of the golden traces, as the
 //! simplest network of [`crate::simulate`].
 
-use crate::engine::{Interrupted, SimulationError, simulate};
-use crate::network::{Carriage, CongestionFactory, FlowConfig, Network, SenderGate, Source, StopRule, Tcp};
+use crate::engine::simulate;
+use crate::error::{Interrupted, SimulationError};
+use crate::link_summary::LinkSummary;
+use crate::network::{CongestionFactory, FlowConfig, FlowPath, Network, SenderGate, Source, StopRule, Tcp};
+use crate::statistics::{FlowStatistics, NetworkStatistics};
+use crate::topology::Topology;
 use crossfade_core::{Observer, RunSeed, SimTime};
-use crossfade_link::{HopConfig, LinkConfig, Queue};
+use crossfade_link::HopConfig;
 use crossfade_transport::TcpConfig;
 use std::sync::atomic::AtomicBool;
 
@@ -31,42 +35,16 @@ pub struct OneHop {
 }
 
 /// What was counted after the warm-up.
-#[derive(Clone, Copy, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RunStatistics {
     /// The time that was measured.
     pub duration: SimTime,
-    /// First arrivals at the receiver, in or out of order.
-    pub segments_delivered: u64,
-    /// Segments given to the application, in order.
-    pub segments_in_order: u64,
-    /// Transmissions, retransmissions included.
-    pub segments_sent: u64,
-    /// Transmissions of segments sent before.
-    pub retransmissions: u64,
-    /// Transmissions lost by the forward channel.
-    pub segments_lost: u64,
-    /// Transmissions dropped by the full forward queue.
-    pub queue_drops: u64,
-    /// Expiries of the retransmission timer.
-    pub timeouts: u64,
-    /// Fast retransmits, one for each recovery.
-    pub fast_retransmits: u64,
-    /// The sum of the round trips that the sender measured, in seconds.
-    pub rtt_sum_s: f64,
-    /// The number of round trips that the sender measured.
-    pub rtt_samples: u64,
-    /// The sum of the times, in seconds, that packets waited in the forward queue.
-    pub waiting_s: f64,
-    /// Acknowledgements sent.
-    pub acks_sent: u64,
-    /// Acknowledgements lost by the reverse channel.
-    pub acks_lost: u64,
-    /// Acknowledgements dropped by the full reverse queue.
-    pub ack_queue_drops: u64,
-    /// The sum of the times, in seconds, that acknowledgements waited in the reverse queue.
-    pub ack_waiting_s: f64,
-    /// When a segment last reached the receiver for the first time, counted from the start of the run.
-    pub last_delivery: SimTime,
+    /// Of the connection.
+    pub flow: FlowStatistics,
+    /// Of the way of the data.
+    pub forward: LinkSummary,
+    /// Of the way of the acknowledgements.
+    pub reverse: LinkSummary,
     /// Nothing was delivered any more in a run of [`crate::STALL`] transmissions, and the run was given up.
     pub stalled: bool,
 }
@@ -75,25 +53,13 @@ impl From<OneHop> for Network {
     fn from(config: OneHop) -> Self {
         let OneHop { tcp, packet_size, ack_size, sack_block_size, gate, forward, reverse, warmup, stop } =
             config;
-        let carriage = Carriage {
-            packet_size,
-            ack_size,
-            sack_block_size,
-            sender_access: SimTime::ZERO,
-            receiver_access: SimTime::ZERO,
-        };
+        let path = FlowPath { packet_size, ack_size, sack_block_size, ..FlowPath::default() };
         let source = Source::Tcp(Tcp { config: tcp, congestion: None });
-        let link = |HopConfig { rate_bps, delay, queue_limit, loss }| LinkConfig {
-            rate_bps,
-            delay,
-            queue: Queue::DropTail(queue_limit),
-            loss,
-        };
         Self {
-            flows: vec![FlowConfig { name: String::new(), source, carriage, start: SimTime::ZERO }],
+            flows: vec![FlowConfig { name: String::new(), source, path, start: SimTime::ZERO }],
             arrivals: Vec::new(),
-            forward: vec![link(forward).into()],
-            reverse: vec![link(reverse).into()],
+            topology: Topology::path(vec![forward.into()], vec![reverse.into()]),
+            passages: Vec::new(),
             measures_delays: false,
             gate,
             warmup,
@@ -137,30 +103,12 @@ fn run_network<O: Observer>(
     observer: O,
     cancel: &AtomicBool,
 ) -> Result<RunStatistics, Interrupted> {
-    let statistics = match simulate(network, observer, (), cancel) {
-        Ok(statistics) => statistics,
-        Err(SimulationError::Interrupted(interrupted)) => return Err(interrupted),
+    match simulate(network, observer, (), cancel) {
+        Ok(NetworkStatistics { duration, mut flows, mut links, stalled, .. }) => {
+            let (flow, forward, reverse) = (flows.remove(0), links.remove(0), links.remove(0));
+            Ok(RunStatistics { duration, flow, forward, reverse, stalled })
+        }
+        Err(SimulationError::Interrupted(interrupted)) => Err(interrupted),
         Err(SimulationError::Network(error)) => unreachable!("one flow over one hop: {error}"),
-    };
-    let (flow, forward, reverse) = (&statistics.flows[0], &statistics.forward[0], &statistics.reverse[0]);
-    Ok(RunStatistics {
-        duration: statistics.duration,
-        segments_delivered: flow.segments_delivered,
-        segments_in_order: flow.segments_in_order,
-        segments_sent: flow.segments_sent,
-        retransmissions: flow.retransmissions,
-        segments_lost: flow.segments_lost,
-        queue_drops: flow.queue_drops,
-        timeouts: flow.timeouts,
-        fast_retransmits: flow.fast_retransmits,
-        rtt_sum_s: flow.rtt_sum_s,
-        rtt_samples: flow.rtt_samples,
-        waiting_s: forward.counts.waiting_s,
-        acks_sent: flow.acks_sent,
-        acks_lost: flow.acks_lost,
-        ack_queue_drops: flow.ack_queue_drops,
-        ack_waiting_s: reverse.counts.waiting_s,
-        last_delivery: flow.last_delivery,
-        stalled: statistics.stalled,
-    })
+    }
 }

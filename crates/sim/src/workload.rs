@@ -1,6 +1,6 @@
 //! What flows have to send, and when they come: size distributions, on-off sources.
 
-use crate::network::NetworkError;
+use crate::error::NetworkError;
 use crossfade_core::{SimTime, Stream};
 use rand::Rng;
 
@@ -9,6 +9,11 @@ use rand::Rng;
 pub enum Distribution {
     /// Always the same.
     Fixed(f64),
+    /// Uniform from 0 on.
+    Uniform {
+        /// The greatest value.
+        max: f64,
+    },
     /// Exponential.
     Exponential {
         /// The mean.
@@ -33,6 +38,7 @@ impl Distribution {
         let u = ((stream.next_u64() >> 12) as f64 + 0.5) * f64::EPSILON;
         match self {
             Self::Fixed(value) => value,
+            Self::Uniform { max } => u * max,
             Self::Exponential { mean } => -mean * libm::log(u),
             // Inversion of F(x) = (1 - (min/x)^shape) / (1 - (min/max)^shape).
             Self::BoundedPareto { shape, min, max } => {
@@ -45,6 +51,7 @@ impl Distribution {
     pub fn mean(self) -> f64 {
         match self {
             Self::Fixed(mean) | Self::Exponential { mean } => mean,
+            Self::Uniform { max } => max / 2.0,
             Self::BoundedPareto { shape, min, max } => {
                 let mass = 1.0 - libm::pow(min / max, shape);
                 if shape == 1.0 {
@@ -67,6 +74,7 @@ impl Distribution {
         };
         match self {
             Self::Fixed(value) => positive("", value),
+            Self::Uniform { max } => positive(".max", max),
             Self::Exponential { mean } => positive(".mean", mean),
             Self::BoundedPareto { shape, min, max } => {
                 positive(".shape", shape)?;
@@ -81,7 +89,20 @@ impl Distribution {
     }
 }
 
-/// A source without feedback that sends at a constant rate while it is on.
+/// When packets follow each other while a source is on.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub enum Gaps {
+    /// Exactly after the time that the rate says. Several such sources keep their phase for good: at a full drop-tail
+    /// queue always the same ones lose (Floyd and Jacobson 1992).
+    #[default]
+    Periodic,
+    /// After that time, more or less by up to this part of it, uniform and independent; above 0, at most 1.
+    Jitter(f64),
+    /// After an exponential time of that mean: a Poisson process, also for the first.
+    Poisson,
+}
+
+/// A source without feedback that sends at a constant mean rate while it is on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OnOff {
     /// Bit rate while on, in bit/s, of whole packets.
@@ -90,6 +111,8 @@ pub struct OnOff {
     pub on_s: Distribution,
     /// How long it is off, in seconds; `None` never switches it off.
     pub off_s: Option<Distribution>,
+    /// When its packets follow each other.
+    pub gaps: Gaps,
 }
 
 impl OnOff {
@@ -104,6 +127,11 @@ impl OnOff {
             let rate = self.rate_bps;
             return Err(NetworkError(format!("{key}.rate_bps = {rate:?}: must be above 0")));
         }
+        if let Gaps::Jitter(part) = self.gaps
+            && !(part > 0.0 && part <= 1.0)
+        {
+            return Err(NetworkError(format!("{key}.jitter = {part:?}: must be above 0 and at most 1")));
+        }
         self.on_s.check(&format!("{key}.on_s"))?;
         self.off_s.map_or(Ok(()), |off| off.check(&format!("{key}.off_s")))
     }
@@ -114,28 +142,49 @@ impl OnOff {
 #[derive(Clone, Debug)]
 pub(crate) struct OnOffSource {
     config: OnOff,
-    /// Between two packets while on.
+    /// Between two packets while on, in the mean.
     gap: SimTime,
     /// What is left of the time that it is on.
     on_left: SimTime,
     stream: Stream,
+    gaps: Stream,
 }
 
 impl OnOffSource {
-    /// A source that switches on now.
-    pub(crate) fn new(config: OnOff, packet_size: u32, mut stream: Stream) -> Self {
+    /// A source that switches on now. `stream` is for the times on and off, `gaps` for those between packets.
+    pub(crate) fn new(config: OnOff, packet_size: u32, mut stream: Stream, gaps: Stream) -> Self {
         let gap = SimTime::to_transmit(packet_size, config.rate_bps);
         let on_left = match config.off_s {
             Some(_) => SimTime::from_secs_f64(config.on_s.sample(&mut stream)),
             None => SimTime::MAX,
         };
-        Self { config, gap, on_left, stream }
+        Self { config, gap, on_left, stream, gaps }
+    }
+
+    /// When the first packet of a source that begins at `now` leaves.
+    pub(crate) fn first_after(&mut self, now: SimTime) -> SimTime {
+        if self.config.gaps == Gaps::Poisson { self.next_after(now) } else { now }
+    }
+
+    fn next_gap(&mut self) -> SimTime {
+        let gap = self.gap.as_secs_f64();
+        match self.config.gaps {
+            Gaps::Periodic => self.gap,
+            Gaps::Jitter(part) => {
+                let most = Distribution::Uniform { max: 2.0 * part * gap };
+                SimTime::from_secs_f64(gap * (1.0 - part) + most.sample(&mut self.gaps))
+            }
+            Gaps::Poisson => {
+                SimTime::from_secs_f64(Distribution::Exponential { mean: gap }.sample(&mut self.gaps))
+            }
+        }
     }
 
     /// When the packet after the one sent at `now` follows.
     pub(crate) fn next_after(&mut self, now: SimTime) -> SimTime {
-        let Some(off_s) = self.config.off_s else { return now.saturating_add(self.gap) };
-        let (mut at, mut wait) = (now, self.gap);
+        let gap = self.next_gap();
+        let Some(off_s) = self.config.off_s else { return now.saturating_add(gap) };
+        let (mut at, mut wait) = (now, gap);
         while self.on_left < wait {
             let off = SimTime::from_secs_f64(off_s.sample(&mut self.stream));
             at = at.saturating_add(self.on_left).saturating_add(off);
@@ -213,8 +262,9 @@ mod tests {
             rate_bps: 8e6,
             on_s: Distribution::Fixed(0.0025),
             off_s: Some(Distribution::Fixed(0.01)),
+            gaps: Gaps::Periodic,
         };
-        let mut source = OnOffSource::new(config, 1000, stream("fixed"));
+        let mut source = OnOffSource::new(config, 1000, stream("fixed"), stream("gaps"));
         let mut now = SimTime::ZERO;
         let times: Vec<u64> = (0..6)
             .map(|_| {
@@ -230,13 +280,38 @@ mod tests {
             off_s: Some(Distribution::Exponential { mean: 0.012 }),
             ..config
         };
-        let mut source = OnOffSource::new(config, 1000, stream("exponential"));
+        let mut source = OnOffSource::new(config, 1000, stream("exponential"), stream("gaps"));
         let packets = 40_000;
         let end = (0..packets).fold(SimTime::ZERO, |now, _| source.next_after(now));
         let rate = f64::from(packets) * 8000.0 / end.as_secs_f64();
         // About 10,000 periods; the relative deviation of on and off together is below 2 %.
         assert!((rate / config.mean_rate_bps() - 1.0).abs() < 0.04, "{rate}");
         assert!(ms(1) <= end);
+    }
+
+    #[test]
+    fn gaps_are_those_of_their_law() {
+        // A packet each millisecond in the mean.
+        let steady = |gaps| OnOff { rate_bps: 8e6, on_s: Distribution::Fixed(1.0), off_s: None, gaps };
+        let gaps_of = |gaps| {
+            let mut source = OnOffSource::new(steady(gaps), 1000, stream("on"), stream("gaps"));
+            (0..40_000).map(|_| source.next_after(SimTime::ZERO).as_secs_f64() * 1e3).collect::<Vec<f64>>()
+        };
+        let moments = |gaps: &[f64]| {
+            let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+            (mean, gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64)
+        };
+        assert!(gaps_of(Gaps::Periodic).iter().all(|gap| *gap == 1.0));
+        // Uniform on 0.7 to 1.3 ms: the variance is 0.6^2 / 12 = 0.03.
+        let jitter = gaps_of(Gaps::Jitter(0.3));
+        assert!(jitter.iter().all(|gap| (0.7..=1.3).contains(gap)));
+        let (mean, variance) = moments(&jitter);
+        assert!((mean - 1.0).abs() < 0.004 && (variance - 0.03).abs() < 0.001, "{mean} {variance}");
+        // Exponential: variance 1; four standard errors are 0.02 and, of the variance, 0.057.
+        let (mean, variance) = moments(&gaps_of(Gaps::Poisson));
+        assert!((mean - 1.0).abs() < 0.02 && (variance - 1.0).abs() < 0.06, "{mean} {variance}");
+        let mut poisson = OnOffSource::new(steady(Gaps::Poisson), 1000, stream("on"), stream("gaps"));
+        assert!(poisson.first_after(SimTime::ZERO) > SimTime::ZERO);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! `W_max` is 24 and K is 3 unless said, `T_o` is 100 slots.
 
 use crossfade_channel::{Clock, Iid, LossProcess, Lossless, MarkovLoss, TwoStateMarkov};
-use crossfade_core::{Estimate, Method, RunSeed, SimTime};
+use crossfade_core::{Estimate, MethodKind, RunSeed, SimTime};
 use crossfade_link::HopConfig;
 use crossfade_sim::{OneHop, SenderGate, StopRule, run};
 use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
@@ -58,10 +58,10 @@ fn throughput(variant: Variant, w_max: u32, k: u32, channel: Channel, p_e: f64) 
             warmup: SLOT * 1000,
             stop: StopRule::At(SLOT * (1000 + SLOTS)),
         };
-        run(config, (), &AtomicBool::new(false)).unwrap().segments_delivered as f64 / SLOTS as f64
+        run(config, (), &AtomicBool::new(false)).unwrap().flow.segments_delivered as f64 / SLOTS as f64
     };
     let runs: Vec<f64> = (0..RUNS).map(one_run).collect();
-    Estimate::from_runs(&runs, Method::Simulation).unwrap()
+    Estimate::from_runs(&runs, MethodKind::Simulation).unwrap()
 }
 
 /// `printed` has three or four decimals; the simulation may be off by its interval and by half a unit of the last one.

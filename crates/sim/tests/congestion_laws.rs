@@ -3,7 +3,7 @@
 //! The link takes any number of packets; a round trip is 100 ms.
 
 use crossfade_channel::{DropList, Iid, LossProcess, Lossless};
-use crossfade_core::{Estimate, Method, RunSeed, SimTime};
+use crossfade_core::{Estimate, MethodKind, RunSeed, SimTime};
 use crossfade_link::{HopConfig, QueueLimit};
 use crossfade_sim::{
     CongestionFactory, OneHop, RunStatistics, SenderGate, StopRule, run_with_congestion_control,
@@ -60,8 +60,8 @@ fn average_window(
 ) -> f64 {
     let forward = HopConfig { rate_bps: None, delay: ms(50), queue_limit: None, loss };
     let run = run(connection(forward, warmup_s, end_s), congestion);
-    assert!(run.timeouts == 0, "{} timeouts", run.timeouts);
-    run.segments_in_order as f64 / run.duration.as_secs_f64() * RTT_S
+    assert!(run.flow.timeouts == 0, "{} timeouts", run.flow.timeouts);
+    run.flow.segments_in_order as f64 / run.duration.as_secs_f64() * RTT_S
 }
 
 /// The square-root law at low loss: 1.3098 / sqrt(p) (Ott, Kemperman and Mathis 1996; derived in the tests of
@@ -75,7 +75,7 @@ fn reno_follows_the_square_root_law_at_low_loss() {
             average_window(Arc::new(|| Box::new(Reno::new(10.0, 10.0))), Box::new(iid), 100, 2100)
         })
         .collect();
-    let estimate = Estimate::from_runs(&runs, Method::Simulation).unwrap();
+    let estimate = Estimate::from_runs(&runs, MethodKind::Simulation).unwrap();
     let law = 1.3098 / p.sqrt();
     assert!(estimate.is_within(0.04), "{estimate:?} says too little");
     assert!((estimate.value - law).abs() <= estimate.ci95.unwrap(), "{estimate:?}, expected {law}");
@@ -109,7 +109,7 @@ fn hystart_leaves_slow_start_before_most_of_the_overshoot() {
         } else {
             Arc::new(move || Box::new(Reno::new(10.0, f64::INFINITY).with_slow_start(start())))
         };
-        run(connection(forward, 0, 5), congestion).queue_drops
+        run(connection(forward, 0, 5), congestion).flow.queue_drops
     };
     for queue in [166, 332] {
         for cubic in [false, true] {

@@ -3,16 +3,16 @@
 use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{EventKind, EventRecord, RunSeed, SimTime};
 use crossfade_link::arq::{
-    ArqLinkConfig, ArqProtocol, FrameClock, FrameHeader, GoBackNConfig, Packing, Reading, Release,
-    ReverseConfig, RlpNackConfig, SegmentationConfig, SelectiveRepeatConfig, StopAndWaitConfig,
+    ArqLinkConfig, ArqProtocol, FrameClock, FrameHeader, GoBackNConfig, LossyFrames, Packing, Reading,
+    Release, ReverseConfig, RlpNackConfig, SegmentationConfig, SelectiveRepeatConfig, SoftBufferConfig,
+    StopAndWaitConfig,
 };
 use crossfade_link::trace::{RateTable, Schedule, TraceLinkConfig};
-use crossfade_link::{
-    AnyLinkConfig, CoDelConfig, FqCoDelConfig, HopConfig, LinkConfig, Queue, QueueLimit, RedConfig,
-};
+use crossfade_link::{CoDelConfig, FqCoDelConfig, HopConfig, LinkConfig, Queue, QueueLimit, RedConfig};
 use crossfade_sim::{
-    Arrivals, Capture, Carriage, Distribution, FlowConfig, Interrupted, Network, NetworkStatistics, OnOff,
-    OneHop, SenderGate, SimulationError, Source, StopRule, Tcp, run, simulate,
+    AnyLink, Arrivals, Capture, Distribution, FlowConfig, FlowPath, Gaps, Interrupted, LinkSummary, Network,
+    NetworkStatistics, OnOff, OneHop, SenderGate, SimulationError, Source, StopRule, Tcp, Topology, run,
+    simulate,
 };
 use crossfade_transport::congestion::{CongestionControl, Cubic};
 use crossfade_transport::{Ack, Flavour, RfcConfig, RtoConfig, RtoRule, Segment, TcpConfig, Variant};
@@ -42,18 +42,13 @@ fn tcp(flavour: Flavour, variant: Variant, w_max: u32, segments: Option<u64>) ->
 }
 
 /// 1000-byte packets, and this far from the links on either side.
-fn carriage(sender_access: SimTime, receiver_access: SimTime) -> Carriage {
-    Carriage { packet_size: 1000, ack_size: 40, sack_block_size: 8, sender_access, receiver_access }
+fn path(sender_access: SimTime, receiver_access: SimTime) -> FlowPath {
+    FlowPath { sender_access, receiver_access, ..FlowPath::default() }
 }
 
 fn tcp_flow(config: TcpConfig, sender_access: SimTime) -> FlowConfig {
     let source = Source::Tcp(Tcp { config, congestion: None });
-    FlowConfig {
-        name: String::new(),
-        source,
-        carriage: carriage(sender_access, SimTime::ZERO),
-        start: SimTime::ZERO,
-    }
+    FlowConfig { name: String::new(), source, path: path(sender_access, SimTime::ZERO), start: SimTime::ZERO }
 }
 
 /// 1000 bytes each millisecond.
@@ -61,27 +56,46 @@ fn udp_flow(on_off: OnOff) -> FlowConfig {
     FlowConfig {
         name: String::new(),
         source: Source::Udp(on_off),
-        carriage: carriage(SimTime::ZERO, SimTime::ZERO),
+        path: path(SimTime::ZERO, SimTime::ZERO),
         start: SimTime::ZERO,
     }
 }
 
-const STEADY: OnOff = OnOff { rate_bps: 8e6, on_s: Distribution::Fixed(1.0), off_s: None };
+const STEADY: OnOff =
+    OnOff { rate_bps: 8e6, on_s: Distribution::Fixed(1.0), off_s: None, gaps: Gaps::Periodic };
 
-fn link(rate_bps: Option<f64>, delay: SimTime, queue: Queue) -> AnyLinkConfig {
-    LinkConfig { rate_bps, delay, queue, loss: Box::new(Lossless) }.into()
+fn link(rate_bps: Option<f64>, delay: SimTime, queue: Queue) -> LinkConfig {
+    LinkConfig { rate_bps, delay, queue, loss: Box::new(Lossless) }
 }
 
-/// A link made by [`link`].
-fn constant(link: &mut AnyLinkConfig) -> &mut LinkConfig {
-    let AnyLinkConfig::Constant(config) = link else { panic!("a link of constant rate") };
-    config
+/// A network whose links can still be changed.
+struct Sketch {
+    flows: Vec<FlowConfig>,
+    arrivals: Vec<Arrivals>,
+    forward: Vec<LinkConfig>,
+    reverse: Vec<LinkConfig>,
+    gate: SenderGate,
+    measures_delays: bool,
+    warmup: SimTime,
+    stop: StopRule,
+    seed: RunSeed,
+}
+
+impl From<Sketch> for Network {
+    fn from(sketch: Sketch) -> Self {
+        let Sketch { flows, arrivals, forward, reverse, gate, measures_delays, warmup, stop, seed } = sketch;
+        let links = |links: Vec<LinkConfig>| -> Vec<AnyLink> {
+            links.into_iter().map(|link| link.try_into().unwrap()).collect()
+        };
+        let (topology, passages) = (Topology::path(links(forward), links(reverse)), Vec::new());
+        Self { flows, arrivals, topology, passages, gate, measures_delays, warmup, stop, seed }
+    }
 }
 
 /// Over 10 Mbit/s and 20 ms each way.
-fn network(flows: Vec<FlowConfig>, queue_limit: Option<usize>, stop: StopRule) -> Network {
+fn network(flows: Vec<FlowConfig>, queue_limit: Option<usize>, stop: StopRule) -> Sketch {
     let queue = Queue::DropTail(queue_limit.map(QueueLimit::Packets));
-    Network {
+    Sketch {
         flows,
         arrivals: Vec::new(),
         forward: vec![link(Some(10e6), MS * 20, queue)],
@@ -94,8 +108,8 @@ fn network(flows: Vec<FlowConfig>, queue_limit: Option<usize>, stop: StopRule) -
     }
 }
 
-fn run_network(network: Network) -> NetworkStatistics {
-    simulate(network, (), (), &AtomicBool::new(false)).unwrap()
+fn run_network(network: impl Into<Network>) -> NetworkStatistics {
+    simulate(network.into(), (), (), &AtomicBool::new(false)).unwrap()
 }
 
 fn stream(name: &str, seed: u64) -> crossfade_core::Stream {
@@ -129,21 +143,26 @@ fn a_path_in_pieces_is_as_long_as_the_whole() {
     let whole = run(whole, (), &AtomicBool::new(false)).unwrap();
     let mut pieces = network(Vec::new(), Some(5), StopRule::At(MS * 30_000));
     let mut flow = tcp_flow(config, MS * 3);
-    flow.carriage.receiver_access = MS * 4;
+    flow.path.receiver_access = MS * 4;
     pieces.flows = vec![flow];
-    constant(&mut pieces.forward[0]).delay = MS * 6;
+    pieces.forward[0].delay = MS * 6;
     pieces.forward.push(link(None, MS * 7, Queue::DropTail(None)));
     pieces.reverse = vec![link(None, MS * 13, Queue::DropTail(None))];
     pieces.warmup = MS * 1000;
     let pieces = run_network(pieces);
     let flow = &pieces.flows[0];
-    assert!(whole.queue_drops > 20);
+    assert!(whole.flow.queue_drops > 20);
     // The queue is 3 ms later, and so is the sender: what is counted is the same but for the ends of the run.
-    assert!(whole.segments_delivered.abs_diff(flow.segments_delivered) <= 10, "{}", flow.segments_delivered);
-    assert!(whole.queue_drops.abs_diff(flow.queue_drops) <= 2, "{}", flow.queue_drops);
-    assert_eq!((whole.timeouts, whole.fast_retransmits), (flow.timeouts, flow.fast_retransmits));
+    assert!(
+        whole.flow.segments_delivered.abs_diff(flow.segments_delivered) <= 10,
+        "{}",
+        flow.segments_delivered
+    );
+    assert!(whole.flow.queue_drops.abs_diff(flow.queue_drops) <= 2, "{}", flow.queue_drops);
+    assert_eq!((whole.flow.timeouts, whole.flow.fast_retransmits), (flow.timeouts, flow.fast_retransmits));
     let rtt = |sum: f64, samples: u64| sum / samples as f64;
-    let (ours, theirs) = (rtt(flow.rtt_sum_s, flow.rtt_samples), rtt(whole.rtt_sum_s, whole.rtt_samples));
+    let (ours, theirs) =
+        (rtt(flow.rtt_sum_s, flow.rtt_samples), rtt(whole.flow.rtt_sum_s, whole.flow.rtt_samples));
     assert!((ours - theirs).abs() < 1e-4, "{ours} against {theirs}");
 }
 
@@ -155,8 +174,8 @@ fn a_small_file_takes_the_rounds_of_slow_start() {
             let config = tcp(flavour, Variant::Sack, 10_000, Some(segments));
             let mut network = network(vec![tcp_flow(config, MS * 5)], None, StopRule::At(MS * 10_000));
             // Without a rate, what is sent together arrives together.
-            constant(&mut network.forward[0]).rate_bps = None;
-            constant(&mut network.reverse[0]).rate_bps = None;
+            network.forward[0].rate_bps = None;
+            network.reverse[0].rate_bps = None;
             network.flows[0].start = MS * 100;
             let flow = run_network(network).flows.remove(0);
             assert_eq!(flow.completion_time, Some(MS * (50 * (rounds - 1) + 25)), "{segments}, {flavour:?}");
@@ -177,7 +196,7 @@ fn alike_flows_get_alike_shares() {
     let statistics = run_network(network);
     let fairness = statistics.jain_fairness().unwrap();
     assert!(fairness > 0.98, "{fairness}");
-    assert!(statistics.forward[0].utilisation.unwrap() > 0.9);
+    assert!(statistics.links[0].utilisation.unwrap() > 0.9);
 }
 
 #[test]
@@ -186,9 +205,9 @@ fn reno_gives_more_to_who_is_nearer() {
     // law); the queue makes both the same amount longer.
     let config = tcp(Flavour::Rfc, Variant::NewReno, 1000, None);
     let flows = vec![tcp_flow(config, SimTime::ZERO), tcp_flow(config, MS * 60)];
-    let loss = |network: &mut Network| {
-        constant(&mut network.forward[0]).loss = Box::new(Iid::new(0.01, stream("channel.dl", 1)).unwrap());
-        constant(&mut network.forward[0]).rate_bps = Some(100e6);
+    let loss = |network: &mut Sketch| {
+        network.forward[0].loss = Box::new(Iid::new(0.01, stream("channel.dl", 1)).unwrap());
+        network.forward[0].rate_bps = Some(100e6);
     };
     let mut lossy = network(flows.clone(), None, StopRule::At(MS * 400_000));
     loss(&mut lossy);
@@ -212,17 +231,17 @@ fn poisson_packets_wait_as_pollaczek_and_khinchine_say() {
         network.arrivals = vec![Arrivals {
             name: "files".to_owned(),
             tcp: Tcp { config: tcp(Flavour::Rfc, Variant::Sack, 10, None), congestion: None },
-            carriage: carriage(SimTime::ZERO, SimTime::ZERO),
+            path: path(SimTime::ZERO, SimTime::ZERO),
             start: SimTime::ZERO,
             rate_per_s: load / service,
             segments: Distribution::Fixed(1.0),
         }];
-        constant(&mut network.reverse[0]).rate_bps = None;
+        network.reverse[0].rate_bps = None;
         let statistics = run_network(network);
         let arrivals = &statistics.arrivals[0];
         let expected = 499.0 * load / service;
         assert!((arrivals.started as f64 - expected).abs() < 4.0 * expected.sqrt(), "{}", arrivals.started);
-        let link = &statistics.forward[0];
+        let link = &statistics.links[0];
         assert_eq!(link.counts.transmissions, arrivals.total.segments_sent);
         let wait = link.counts.waiting_s / link.counts.transmissions as f64;
         let mean = load * service / (2.0 * (1.0 - load));
@@ -248,7 +267,7 @@ fn sizes_of_files_are_drawn() {
     network.arrivals = vec![Arrivals {
         name: "files".to_owned(),
         tcp: Tcp { config: tcp(Flavour::Rfc, Variant::Sack, 1000, None), congestion: None },
-        carriage: carriage(MS, MS),
+        path: path(MS, MS),
         start: MS * 1000,
         rate_per_s: 50.0,
         segments: pareto,
@@ -277,7 +296,7 @@ fn datagrams_arrive_at_their_rate_or_are_dropped() {
     // 20.
     for (rate, delivered, delay) in [(10e6, 10_000.0, 0.0208), (4e6, 5_000.0, 0.020 + 21.0 * 0.002)] {
         let mut network = network(vec![udp_flow(STEADY)], Some(20), StopRule::At(MS * 11_000));
-        constant(&mut network.forward[0]).rate_bps = Some(rate);
+        network.forward[0].rate_bps = Some(rate);
         network.warmup = MS * 1000;
         let statistics = run_network(network);
         let flow = &statistics.flows[0];
@@ -298,7 +317,7 @@ fn tcp_takes_what_datagrams_leave() {
     let mut network = network(vec![flow, udp_flow(on_off)], Some(60), StopRule::At(MS * 120_000));
     network.warmup = MS * 20_000;
     let statistics = run_network(network);
-    assert!(statistics.forward[0].utilisation.unwrap() > 0.98);
+    assert!(statistics.links[0].utilisation.unwrap() > 0.98);
     // 625 datagrams a second; a queue that is full for a moment drops some of them.
     assert!(share(&statistics, 1) > 0.98 * 62_500.0, "{}", share(&statistics, 1));
     assert!((share(&statistics, 0) + share(&statistics, 1) - 125_000.0).abs() < 2_500.0);
@@ -310,15 +329,15 @@ fn a_queue_that_marks_spares_the_losses() {
     config.rfc.ecn = true;
     let mut network = network(vec![tcp_flow(config, SimTime::ZERO)], None, StopRule::At(MS * 60_000));
     let codel = CoDelConfig { ecn: true, ..CoDelConfig::default() };
-    constant(&mut network.forward[0]).queue = Queue::CoDel(codel, QueueLimit::Packets(1000));
+    network.forward[0].queue = Queue::CoDel(codel, QueueLimit::Packets(1000));
     let mut events: Vec<EventRecord> = Vec::new();
-    let statistics = simulate(network, &mut events, (), &AtomicBool::new(false)).unwrap();
+    let statistics = simulate(network.into(), &mut events, (), &AtomicBool::new(false)).unwrap();
     let flow = &statistics.flows[0];
     assert!(flow.ecn_marks > 10);
     assert_eq!((flow.retransmissions, flow.queue_drops), (0, 0));
     assert!(flow.ecn_reductions > 10 && flow.ecn_reductions <= flow.ecn_marks);
     // What is marked is counted when it has left the link.
-    assert!(statistics.forward[0].counts.ecn_marks - flow.ecn_marks <= 30);
+    assert!(statistics.links[0].counts.ecn_marks - flow.ecn_marks <= 30);
     let marks = events.iter().filter(|event| event.kind == EventKind::Mark).count();
     assert_eq!(marks as u64, flow.ecn_marks);
 }
@@ -331,8 +350,8 @@ fn a_flow_has_its_own_window_rule() {
     let mut flows = vec![tcp_flow(reno, SimTime::ZERO), tcp_flow(reno, SimTime::ZERO)];
     flows[0].source = Source::Tcp(Tcp { config: reno, congestion: Some(Arc::new(cubic)) });
     let mut network = network(flows, Some(500), StopRule::At(MS * 200_000));
-    constant(&mut network.forward[0]).rate_bps = Some(50e6);
-    constant(&mut network.forward[0]).delay = MS * 60;
+    network.forward[0].rate_bps = Some(50e6);
+    network.forward[0].delay = MS * 60;
     let statistics = run_network(network);
     assert!(share(&statistics, 0) > 1.5 * share(&statistics, 1), "CUBIC is the faster at large windows");
 }
@@ -340,7 +359,7 @@ fn a_flow_has_its_own_window_rule() {
 #[test]
 fn delays_are_measured_where_they_are_asked_for() {
     let config = tcp(Flavour::Rfc, Variant::Sack, 10, None);
-    let build = |measures_delays| Network {
+    let build = |measures_delays| Sketch {
         measures_delays,
         ..network(vec![tcp_flow(config, SimTime::ZERO)], None, StopRule::At(MS * 10_000))
     };
@@ -396,11 +415,11 @@ fn a_capture_sees_what_the_senders_send_and_get() {
     let flow = tcp_flow(tcp(Flavour::Rfc, Variant::Sack, 100, None), MS * 2);
     let build = || {
         let mut network = network(vec![flow.clone(), udp_flow(STEADY)], Some(20), StopRule::At(MS * 5_000));
-        constant(&mut network.reverse[0]).loss = Box::new(Iid::new(0.1, stream("channel.ul", 1)).unwrap());
+        network.reverse[0].loss = Box::new(Iid::new(0.1, stream("channel.ul", 1)).unwrap());
         network
     };
     let mut interface = Interface::default();
-    let statistics = simulate(build(), (), &mut interface, &AtomicBool::new(false)).unwrap();
+    let statistics = simulate(build().into(), (), &mut interface, &AtomicBool::new(false)).unwrap();
     let counts = &statistics.flows[0];
     assert_eq!(
         (interface.segments, interface.retransmissions, interface.acks),
@@ -418,37 +437,37 @@ fn what_cannot_be_is_refused_in_one_line() {
     let arrivals = Arrivals {
         name: "files".to_owned(),
         tcp: Tcp { config: tcp(Flavour::Rfc, Variant::Sack, 10, None), congestion: None },
-        carriage: carriage(MS, MS),
+        path: path(MS, MS),
         start: SimTime::ZERO,
         rate_per_s: 1.0,
         segments: Distribution::Fixed(1.0),
     };
     let cases = [
-        (Network { forward: Vec::new(), ..build() }, "forward is empty: a path has at least one link"),
-        (Network { flows: Vec::new(), ..build() }, "flows and arrivals are empty: nobody sends"),
+        (Sketch { forward: Vec::new(), ..build() }, "routes[0] is empty: a route has at least one leg"),
+        (Sketch { flows: Vec::new(), ..build() }, "flows and arrivals are empty: nobody sends"),
         (
-            Network { flows: vec![flow(), flow()], gate: SenderGate::Slot, ..build() },
+            Sketch { flows: vec![flow(), flow()], gate: SenderGate::Slot, ..build() },
             "gate = slot: must be queue unless there is one TCP flow, without sender_access, and the first \
              link is drop-tail and of constant rate",
         ),
         (
-            Network { arrivals: vec![Arrivals { rate_per_s: 0.0, ..arrivals.clone() }], ..build() },
+            Sketch { arrivals: vec![Arrivals { rate_per_s: 0.0, ..arrivals.clone() }], ..build() },
             "arrivals[0].rate_per_s = 0.0: must be above 0",
         ),
         (
-            Network {
+            Sketch {
                 arrivals: vec![Arrivals { segments: Distribution::Exponential { mean: -1.0 }, ..arrivals }],
                 ..build()
             },
             "arrivals[0].segments.mean = -1.0: must be above 0",
         ),
         (
-            Network { flows: vec![udp_flow(OnOff { rate_bps: f64::NAN, ..STEADY })], ..build() },
+            Sketch { flows: vec![udp_flow(OnOff { rate_bps: f64::NAN, ..STEADY })], ..build() },
             "flows[0].rate_bps = NaN: must be above 0",
         ),
     ];
     for (network, message) in cases {
-        let error = simulate(network, (), (), &AtomicBool::new(false)).unwrap_err();
+        let error = simulate(network.into(), (), (), &AtomicBool::new(false)).unwrap_err();
         assert_eq!(error.to_string(), message);
     }
 }
@@ -457,7 +476,7 @@ fn what_cannot_be_is_refused_in_one_line() {
 fn a_cancelled_run_says_so() {
     let flow = tcp_flow(tcp(Flavour::Rfc, Variant::Sack, 10, None), SimTime::ZERO);
     let network = network(vec![flow], None, StopRule::Delivered(u64::MAX));
-    let error = simulate(network, (), (), &AtomicBool::new(true)).unwrap_err();
+    let error = simulate(network.into(), (), (), &AtomicBool::new(true)).unwrap_err();
     assert_eq!(error, SimulationError::Interrupted(Interrupted));
 }
 
@@ -518,32 +537,34 @@ enum Kind {
 }
 
 impl Draft {
-    fn link(&self, name: &str, seed: u64) -> AnyLinkConfig {
+    fn link(&self, name: &str, seed: u64) -> AnyLink {
         let Self { delay, queue, p_e, .. } = self.clone();
         // A packet has ten frames: with a tenth of the losses each, TCP gets through without ARQ too.
         let p_e = if matches!(self.kind, Kind::Arq(..)) { p_e / 10.0 } else { p_e };
         let loss: Box<dyn LossProcess> = Box::new(Iid::new(p_e, stream(name, seed)).unwrap());
         match self.kind.clone() {
-            Kind::Constant(rate_bps) => LinkConfig { rate_bps, delay, queue, loss }.into(),
-            Kind::Trace(schedule) => TraceLinkConfig { schedule, delay, queue, loss }.into(),
-            Kind::Arq(protocol, packing, clock) => ArqLinkConfig {
-                rate_bps: 4e6,
-                frame_size: 125,
-                clock,
-                delay,
-                segmentation: SegmentationConfig {
-                    payload: 110,
-                    packing,
-                    framing: 4,
-                    header_compression: None,
-                },
-                queue_limit: if let Queue::DropTail(limit) = queue { limit } else { None },
-                loss,
-                header: FrameHeader::Lost,
-                reverse: ReverseConfig::ideal(delay),
-                protocol,
+            Kind::Constant(rate_bps) => LinkConfig { rate_bps, delay, queue, loss }.try_into().unwrap(),
+            Kind::Trace(schedule) => TraceLinkConfig { schedule, delay, queue, loss }.build().unwrap().into(),
+            Kind::Arq(protocol, packing, clock) => {
+                let config = ArqLinkConfig {
+                    rate_bps: 4e6,
+                    frame_size: 125,
+                    clock,
+                    delay,
+                    segmentation: SegmentationConfig {
+                        payload: 110,
+                        packing,
+                        framing: 4,
+                        header_compression: None,
+                    },
+                    queue_limit: if let Queue::DropTail(limit) = queue { limit } else { None },
+                    header: FrameHeader::Lost,
+                    soft_buffer: SoftBufferConfig::default(),
+                    reverse: ReverseConfig::ideal(delay),
+                    protocol,
+                };
+                config.build(LossyFrames { loss }, stream(name, seed)).unwrap().into()
             }
-            .into(),
         }
     }
 }
@@ -604,14 +625,14 @@ fn any_flow() -> impl Strategy<Value = FlowConfig> {
         ),
         1 => (1e4..1e6, 0.01..1.0).prop_map(|(rate_bps, mean)| {
             let time = Distribution::Exponential { mean };
-            Source::Udp(OnOff { rate_bps, on_s: time, off_s: Some(time) })
+            Source::Udp(OnOff { rate_bps, on_s: time, off_s: Some(time), gaps: Gaps::Periodic })
         }),
     ];
     (source, 0u64..20_000, 0u64..20_000, 0u64..2_000).prop_map(|(source, sender, receiver, start)| {
         FlowConfig {
             name: String::new(),
             source,
-            carriage: carriage(SimTime::from_micros(sender), SimTime::from_micros(receiver)),
+            path: path(SimTime::from_micros(sender), SimTime::from_micros(receiver)),
             start: MS * start,
         }
     })
@@ -629,14 +650,14 @@ proptest! {
         reverse in prop::collection::vec(any_link(), 1..3),
         comes in any::<bool>(), seed in any::<u64>(),
     ) {
-        let links = |links: &[Draft], way: &str| -> Vec<AnyLinkConfig> {
+        let links = |links: &[Draft], way: &str| -> Vec<AnyLink> {
             let link = |(i, draft): (usize, &Draft)| draft.link(&format!("channel.{way}.{i}"), seed);
             links.iter().enumerate().map(link).collect()
         };
         let arrivals = Arrivals {
             name: "files".to_owned(),
             tcp: Tcp { config: tcp(Flavour::Rfc, Variant::Sack, 20, None), congestion: None },
-            carriage: carriage(MS, MS),
+            path: path(MS, MS),
             start: SimTime::ZERO,
             rate_per_s: 1.0,
             segments: Distribution::Exponential { mean: 4.0 },
@@ -647,8 +668,8 @@ proptest! {
         let build = || Network {
             flows: flows.clone(),
             arrivals: if comes { vec![arrivals.clone()] } else { Vec::new() },
-            forward: links(&forward, "dl"),
-            reverse: links(&reverse, "ul"),
+            topology: Topology::path(links(&forward, "dl"), links(&reverse, "ul")),
+            passages: Vec::new(),
             gate: SenderGate::Queue,
             measures_delays: true,
             warmup: SimTime::ZERO,
@@ -686,20 +707,22 @@ proptest! {
                 prop_assert_eq!(flow.completion_time.is_some(), flow.segments_in_order == 60);
             }
         }
+        // Each link passes on what it does not lose or drop; and all of that together is what the flows miss.
+        let (there, back) = statistics.links.split_at(forward.len());
         let mut into = events.iter().filter(|event| event.kind == EventKind::Send).count() as u64;
-        for (link, report) in statistics.forward.iter().enumerate() {
-            let here = seen(&events, |event| event.link == link as u32);
-            prop_assert_eq!((here.lost, here.dropped), (report.counts.losses, report.counts.queue_drops));
-            let out = report.counts.transmissions - here.lost;
-            prop_assert!(report.counts.transmissions + here.dropped <= into);
-            prop_assert!(!is_finite || report.counts.transmissions + here.dropped == into);
-            into = out;
+        for link in there {
+            let counts = &link.counts;
+            prop_assert!(counts.transmissions + counts.queue_drops <= into);
+            prop_assert!(!is_finite || counts.transmissions + counts.queue_drops == into);
+            into = counts.transmissions - counts.losses;
         }
-        for (link, report) in statistics.reverse.iter().enumerate() {
-            let here = seen(&events, |event| event.link == link as u32);
-            prop_assert_eq!(
-                (here.acks_lost, here.acks_dropped), (report.counts.losses, report.counts.queue_drops));
-        }
+        let missing = |links: &[LinkSummary]| -> (u64, u64) {
+            let missing = links.iter().map(|link| (link.counts.losses, link.counts.queue_drops));
+            missing.fold((0, 0), |sum, link| (sum.0 + link.0, sum.1 + link.1))
+        };
+        let all = seen(&events, |_| true);
+        prop_assert_eq!((all.lost, all.dropped), missing(there));
+        prop_assert_eq!((all.acks_lost, all.acks_dropped), missing(back));
     }
 }
 
@@ -708,10 +731,10 @@ fn a_link_counts_what_it_sends_not_what_it_holds() {
     // 16 Mbit/s into 8 Mbit/s: half of it is still in the queue at the end.
     let overload = OnOff { rate_bps: 16e6, ..STEADY };
     let mut network = network(vec![udp_flow(overload)], None, StopRule::At(MS * 11_000));
-    constant(&mut network.forward[0]).rate_bps = Some(8e6);
+    network.forward[0].rate_bps = Some(8e6);
     network.warmup = MS * 1000;
     let statistics = run_network(network);
-    let link = &statistics.forward[0];
+    let link = &statistics.links[0];
     assert!((link.utilisation.unwrap() - 1.0).abs() < 1e-3, "{link:?}");
     let arrived = link.counts.arrived_bytes as f64 * 8.0 / 10.0;
     assert!((arrived / 8e6 - 1.0).abs() < 2e-3, "{arrived}");

@@ -60,14 +60,17 @@ fn a_window_below_the_bandwidth_delay_product_is_sent_once_a_round_trip() {
         let stop = StopRule::At(MS * 110_000);
         let statistics = simulate(over_wan(ns2_tcp(Variant::Reno, w_max), Box::new(Lossless), stop));
         let expected = f64::from(w_max) * 100.0 / 0.040832;
-        let delivered = statistics.segments_delivered as f64;
+        let delivered = statistics.flow.segments_delivered as f64;
         assert!(
             (delivered - expected).abs() <= f64::from(w_max),
             "W {w_max}: {delivered} against {expected}"
         );
-        let rtt = statistics.rtt_sum_s / statistics.rtt_samples as f64;
+        let rtt = statistics.flow.rtt_sum_s / statistics.flow.rtt_samples as f64;
         assert!(rtt < 0.040832 + 0.0008 * f64::from(w_max), "W {w_max}: {rtt}");
-        assert_eq!(statistics.retransmissions + statistics.timeouts + statistics.segments_lost, 0);
+        assert_eq!(
+            statistics.flow.retransmissions + statistics.flow.timeouts + statistics.flow.segments_lost,
+            0
+        );
     }
 }
 
@@ -76,12 +79,12 @@ fn a_window_above_it_fills_the_link_and_waits_in_the_queue() {
     let w_max = 64;
     let stop = StopRule::At(MS * 110_000);
     let statistics = simulate(over_wan(ns2_tcp(Variant::Tahoe, w_max), Box::new(Lossless), stop));
-    assert!((statistics.segments_delivered as f64 - 100.0 / 0.0008).abs() <= 1.0);
+    assert!((statistics.flow.segments_delivered as f64 - 100.0 / 0.0008).abs() <= 1.0);
     // 64 segments go round in 64 * 0.8 ms; what exceeds the empty round trip is spent in the queue.
-    let queue = statistics.waiting_s / statistics.duration.as_secs_f64();
+    let queue = statistics.forward.counts.waiting_s / statistics.duration.as_secs_f64();
     let expected = (64.0 * 0.0008 - 0.040832) / 0.0008;
     assert!((queue - expected).abs() < 0.01, "{queue} packets against {expected}");
-    let rtt = statistics.rtt_sum_s / statistics.rtt_samples as f64;
+    let rtt = statistics.flow.rtt_sum_s / statistics.flow.rtt_samples as f64;
     assert!((rtt - 64.0 * 0.0008).abs() < 1e-6, "{rtt}");
 }
 
@@ -90,8 +93,8 @@ fn a_full_queue_drops_and_tcp_recovers() {
     let mut config = over_wan(ns2_tcp(Variant::NewReno, 500), Box::new(Lossless), StopRule::At(MS * 110_000));
     config.forward.queue_limit = Some(QueueLimit::Packets(60));
     let statistics = simulate(config);
-    assert!(statistics.queue_drops > 0);
-    let utilisation = statistics.segments_delivered as f64 * 0.0008 / 100.0;
+    assert!(statistics.flow.queue_drops > 0);
+    let utilisation = statistics.flow.segments_delivered as f64 * 0.0008 / 100.0;
     // A queue of more than a bandwidth-delay product (51 packets) keeps the link busy while the window is
     // halved.
     assert!(utilisation > 0.97, "{utilisation}");
@@ -103,8 +106,8 @@ fn the_channel_loses_what_it_says() {
     let p_e = 0.02;
     let iid = Box::new(Iid::new(p_e, stream(0)).unwrap());
     let statistics = simulate(over_wan(ns2_tcp(Variant::Sack, 20), iid, stop));
-    let rate = statistics.segments_lost as f64 / statistics.segments_sent as f64;
-    let standard_error = (p_e * (1.0 - p_e) / statistics.segments_sent as f64).sqrt();
+    let rate = statistics.flow.segments_lost as f64 / statistics.flow.segments_sent as f64;
+    let standard_error = (p_e * (1.0 - p_e) / statistics.flow.segments_sent as f64).sqrt();
     assert!((rate - p_e).abs() < 4.0 * standard_error, "{rate}");
 }
 
@@ -112,11 +115,11 @@ fn the_channel_loses_what_it_says() {
 fn the_warm_up_is_not_counted() {
     let drops = || Box::new(DropList::new(vec![3]).unwrap());
     let mut config = over_wan(ns2_tcp(Variant::Reno, 20), drops(), StopRule::At(MS * 20_000));
-    assert_eq!(simulate(config).segments_lost, 0);
+    assert_eq!(simulate(config).flow.segments_lost, 0);
     config = over_wan(ns2_tcp(Variant::Reno, 20), drops(), StopRule::At(MS * 20_000));
     config.warmup = SimTime::ZERO;
     let statistics = simulate(config);
-    assert_eq!((statistics.segments_lost, statistics.retransmissions), (1, 1));
+    assert_eq!((statistics.flow.segments_lost, statistics.flow.retransmissions), (1, 1));
     assert_eq!(statistics.duration, MS * 20_000);
 }
 
@@ -130,7 +133,7 @@ fn a_transfer_ends_when_its_last_segment_is_delivered() {
     config.warmup = SimTime::ZERO;
     let statistics = simulate(config);
     // Windows of 1, 2, 4 and 3: three round trips of 40.832 ms, then 20 ms and three packets.
-    assert_eq!(statistics.segments_in_order, 10);
+    assert_eq!(statistics.flow.segments_in_order, 10);
     assert_eq!(statistics.duration, SimTime::from_micros(3 * 40_832 + 20_000 + 3 * 800));
 }
 
@@ -143,7 +146,7 @@ fn a_dead_channel_ends_the_run() {
     );
     let statistics = simulate(config);
     assert!(statistics.stalled);
-    assert_eq!(statistics.segments_delivered, 0);
+    assert_eq!(statistics.flow.segments_delivered, 0);
 }
 
 #[test]
@@ -210,20 +213,20 @@ proptest! {
         };
         let statistics = simulate(config());
         prop_assert!(!statistics.stalled);
-        prop_assert_eq!(statistics.segments_in_order, segments);
-        prop_assert_eq!(statistics.segments_delivered, segments);
+        prop_assert_eq!(statistics.flow.segments_in_order, segments);
+        prop_assert_eq!(statistics.flow.segments_delivered, segments);
         let mut books = Books::default();
         let observed = run(config(), &mut books, &AtomicBool::new(false)).unwrap();
-        prop_assert_eq!(observed, statistics);
-        prop_assert_eq!(books.sent, statistics.segments_sent);
-        prop_assert_eq!(books.lost, statistics.segments_lost);
-        prop_assert_eq!(books.dropped, statistics.queue_drops);
-        prop_assert_eq!(books.timeouts, statistics.timeouts);
-        prop_assert_eq!(books.fast_retransmits, statistics.fast_retransmits);
-        prop_assert!(statistics.acks_sent == books.received);
-        prop_assert!(statistics.acks_lost + statistics.ack_queue_drops <= statistics.acks_sent);
+        prop_assert_eq!(&observed, &statistics);
+        prop_assert_eq!(books.sent, statistics.flow.segments_sent);
+        prop_assert_eq!(books.lost, statistics.flow.segments_lost);
+        prop_assert_eq!(books.dropped, statistics.flow.queue_drops);
+        prop_assert_eq!(books.timeouts, statistics.flow.timeouts);
+        prop_assert_eq!(books.fast_retransmits, statistics.flow.fast_retransmits);
+        prop_assert!(statistics.flow.acks_sent == books.received);
+        prop_assert!(statistics.flow.acks_lost + statistics.flow.ack_queue_drops <= statistics.flow.acks_sent);
         prop_assert!(books.received + books.lost + books.dropped <= books.sent);
         prop_assert!(books.received >= segments);
-        prop_assert!(books.sent - statistics.retransmissions >= segments);
+        prop_assert!(books.sent - statistics.flow.retransmissions >= segments);
     }
 }

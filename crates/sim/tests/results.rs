@@ -88,11 +88,11 @@ fn results_are_as_they_were() {
                     "{:<9}{:<10}{channel:<20}{:>9}{:>7}{:>6}{:>9}{:>6}",
                     format!("{flavour:?}"),
                     format!("{variant:?}"),
-                    s.segments_delivered,
-                    s.segments_sent,
-                    s.segments_lost,
-                    s.timeouts,
-                    s.fast_retransmits
+                    s.flow.segments_delivered,
+                    s.flow.segments_sent,
+                    s.flow.segments_lost,
+                    s.flow.timeouts,
+                    s.flow.fast_retransmits
                 );
             }
         }

@@ -2,10 +2,10 @@
 
 use crossfade_channel::{DropList, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::{LinkConfig, Queue};
+use crossfade_link::HopConfig;
 use crossfade_sim::{
-    Carriage, Distribution, FlowConfig, FlowStatistics, Network, OnOff, SenderGate, Source, StopRule, Tcp,
-    simulate,
+    Distribution, FlowConfig, FlowPath, FlowStatistics, Gaps, Network, OnOff, SenderGate, Source, StopRule,
+    Tcp, Topology, simulate,
 };
 use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 use std::sync::atomic::AtomicBool;
@@ -27,25 +27,18 @@ fn network(flavour: Flavour, data: Box<dyn LossProcess>, acks: Box<dyn LossProce
         segments: Some(10),
         rfc: RfcConfig { delayed_ack: None, timestamps: false, ..RfcConfig::default() },
     };
-    let carriage = Carriage {
-        packet_size: 1000,
-        ack_size: 40,
-        sack_block_size: 8,
-        sender_access: SimTime::ZERO,
-        receiver_access: SimTime::ZERO,
-    };
-    let link =
-        |rate_bps, loss| LinkConfig { rate_bps, delay: MS * 10, queue: Queue::DropTail(None), loss }.into();
+    let path = FlowPath { packet_size: 1000, ack_size: 40, sack_block_size: 8, ..FlowPath::default() };
+    let link = |rate_bps, loss| HopConfig { rate_bps, delay: MS * 10, queue_limit: None, loss }.into();
     Network {
         flows: vec![FlowConfig {
             name: "tcp".to_owned(),
             source: Source::Tcp(Tcp { config: tcp, congestion: None }),
-            carriage,
+            path,
             start: SimTime::ZERO,
         }],
         arrivals: Vec::new(),
-        forward: vec![link(Some(8e6), data)],
-        reverse: vec![link(None, acks)],
+        topology: Topology::path(vec![link(Some(8e6), data)], vec![link(None, acks)]),
+        passages: Vec::new(),
         gate: SenderGate::Queue,
         measures_delays: false,
         warmup: SimTime::ZERO,
@@ -65,14 +58,14 @@ fn drops(numbers: &[u64]) -> Box<dyn LossProcess> {
 
 /// Datagrams for so long, all at once: what TCP sends then waits behind them.
 fn with_a_delay(network: Network, begins: SimTime, lasts: SimTime) -> Network {
-    let carriage = network.flows[0].carriage;
+    let path = network.flows[0].path;
     let off_s = Some(Distribution::Fixed(1000.0));
     let on_s = Distribution::Fixed(1e-3);
     let bits = lasts.as_secs_f64() * 8e6;
     let datagrams = FlowConfig {
         name: "udp".to_owned(),
-        source: Source::Udp(OnOff { rate_bps: bits * 1e3, on_s, off_s }),
-        carriage,
+        source: Source::Udp(OnOff { rate_bps: bits * 1e3, on_s, off_s, gaps: Gaps::Periodic }),
+        path,
         start: begins,
     };
     let flows = network.flows.into_iter().chain([datagrams]).collect();

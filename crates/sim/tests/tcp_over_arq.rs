@@ -6,12 +6,14 @@
 
 use crossfade_channel::{Clock, Iid, LossProcess, Lossless, MarkovLoss, TwoStateMarkov};
 use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::HopConfig;
 use crossfade_link::arq::{
-    ArqLinkConfig, ArqProtocol, FrameClock, FrameHeader, HeaderCompression, Packing, Reading, ReverseConfig,
-    SegmentationConfig,
+    ArqLinkConfig, ArqProtocol, FrameClock, FrameHeader, HeaderCompression, LossyFrames, Packing, Reading,
+    ReverseConfig, SegmentationConfig, SoftBufferConfig,
 };
-use crossfade_link::{AnyLinkConfig, LinkConfig, Queue};
-use crossfade_sim::{Carriage, FlowConfig, Network, SenderGate, Source, StopRule, Tcp, simulate};
+use crossfade_sim::{
+    AnyLink, FlowConfig, FlowPath, Network, SenderGate, Source, StopRule, Tcp, Topology, simulate,
+};
 use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 use std::sync::atomic::AtomicBool;
 
@@ -21,8 +23,9 @@ const SECONDS: u64 = 3000;
 const RUNS: u64 = 10;
 
 /// 20 octets in 20 ms at 9600 bit/s; the NAK takes a slot, as its answer does.
-fn link(reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>, run: u64) -> AnyLinkConfig {
-    let stream = RunSeed { seed: 1, run }.stream("channel.dl");
+fn link(reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>, run: u64) -> AnyLink {
+    let seed = RunSeed { seed: 1, run };
+    let stream = seed.stream("channel.dl");
     let loss: Box<dyn LossProcess> = match fd_t {
         None => Box::new(Iid::new(p_e, stream).unwrap()),
         Some(fd_t) => {
@@ -30,7 +33,7 @@ fn link(reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>, run: u64) -> AnyL
             Box::new(MarkovLoss::new(&chain, Clock::Slot(SLOT), stream))
         }
     };
-    ArqLinkConfig {
+    let config = ArqLinkConfig {
         rate_bps: 9600.0,
         frame_size: 24,
         clock: FrameClock::Slotted,
@@ -42,12 +45,12 @@ fn link(reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>, run: u64) -> AnyL
             header_compression: Some(HeaderCompression::VAN_JACOBSON),
         },
         queue_limit: None,
-        loss,
         header: FrameHeader::Lost,
+        soft_buffer: SoftBufferConfig::default(),
         reverse: ReverseConfig::ideal(SLOT),
         protocol: ArqProtocol::RlpIs99(reading.config(n)),
-    }
-    .into()
+    };
+    config.build(LossyFrames { loss }, seed.stream("feedback.dl")).unwrap().into()
 }
 
 /// TCP throughput in bit/s of Tahoe with a window of four segments of 536 bytes, and of the link;
@@ -70,25 +73,15 @@ fn throughput_of(mss: u32, reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>
         segments: None,
         rfc: RfcConfig::default(),
     };
-    let back = LinkConfig {
-        rate_bps: None,
-        delay: SimTime::ZERO,
-        queue: Queue::DropTail(None),
-        loss: Box::new(Lossless),
-    };
-    let carriage = Carriage {
-        packet_size: mss + 40,
-        ack_size: 40,
-        sack_block_size: 8,
-        sender_access: SimTime::ZERO,
-        receiver_access: SimTime::ZERO,
-    };
+    let back =
+        HopConfig { rate_bps: None, delay: SimTime::ZERO, queue_limit: None, loss: Box::new(Lossless) };
+    let path = FlowPath { packet_size: mss + 40, ack_size: 40, sack_block_size: 8, ..FlowPath::default() };
     let source = Source::Tcp(Tcp { config: tcp, congestion: None });
     let network = Network {
-        flows: vec![FlowConfig { name: String::new(), source, carriage, start: SimTime::ZERO }],
+        flows: vec![FlowConfig { name: String::new(), source, path, start: SimTime::ZERO }],
         arrivals: Vec::new(),
-        forward: vec![link(reading, n, p_e, fd_t, run)],
-        reverse: vec![back.into()],
+        topology: Topology::path(vec![link(reading, n, p_e, fd_t, run)], vec![back.into()]),
+        passages: Vec::new(),
         gate: SenderGate::Queue,
         measures_delays: false,
         warmup: SimTime::ZERO,
@@ -97,7 +90,7 @@ fn throughput_of(mss: u32, reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>
     };
     let statistics = simulate(network, (), (), &AtomicBool::new(false)).unwrap();
     let bits_per_s = |units: u64, bytes: u32| units as f64 * f64::from(bytes) * 8.0 / SECONDS as f64;
-    let frames = statistics.forward[0].arq.as_ref().unwrap().frames_delivered;
+    let frames = statistics.links[0].arq.as_ref().unwrap().frames_delivered;
     (bits_per_s(statistics.flows[0].segments_in_order, mss), bits_per_s(frames, 20))
 }
 

@@ -3,22 +3,21 @@
 //! Time is an argument and packets are return values, so the same machines run under the event queue of a
 //! simulation, in a test that plays the network by hand, and against real time.
 
+mod classic;
 mod config;
 pub mod congestion;
+mod outcome;
 mod receiver;
-pub mod recovery;
 mod rfc;
-mod rto;
-mod scoreboard;
 mod segment;
 mod sender;
-mod state;
 
-pub use config::{Flavour, RtoConfig, RtoRule, TcpConfig, Variant};
+pub use classic::{LossRecovery, RetransmissionTimeout, RetransmissionTimer, SendState};
+pub use config::{
+    Flavour, RateReduction, ReductionBound, RfcConfig, RtoConfig, RtoRule, Rules, TcpConfig, Variant,
+    WindowRule,
+};
+pub use outcome::{AckOutcome, Expired, SenderStatistics};
 pub use receiver::{Received, Receiver};
-pub use recovery::AckOutcome;
-pub use rfc::{RateReduction, ReductionBound, RfcConfig, WindowRule};
-pub use rto::{RetransmissionTimeout, RetransmissionTimer};
 pub use segment::{Ack, SackBlock, SackBlocks, Segment};
-pub use sender::{Expired, Sender, SenderStatistics};
-pub use state::SendState;
+pub use sender::Sender;

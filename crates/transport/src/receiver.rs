@@ -1,7 +1,7 @@
 //! The receiving end: keeps what arrives out of order and acknowledges, at once or a little later.
 
 use crate::config::{Flavour, TcpConfig, Variant};
-use crate::rfc::{Answers, Options};
+use crate::rfc::{Answers, Options, Place};
 use crate::segment::{Ack, SackBlock, SackBlocks, Segment};
 use crossfade_core::SimTime;
 
@@ -54,8 +54,8 @@ impl Receiver {
         let is_new = self.place(segment.seq);
         let delivered = self.rcv_nxt - before;
         let in_order = delivered == 1 && !had_holes;
-        if self.answers.as_mut().is_some_and(|answers| answers.on_segment(now, segment, ce, is_new, in_order))
-        {
+        let place = Place { is_new, in_order, has_holes: !self.held.is_empty(), rcv_nxt: self.rcv_nxt };
+        if self.answers.as_mut().is_some_and(|answers| answers.on_segment(now, segment, ce, &place)) {
             return Received { ack: None, is_new, delivered };
         }
         Received { ack: Some(self.ack()), is_new, delivered }
@@ -127,8 +127,8 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::RfcConfig;
     use crate::config::{RtoConfig, RtoRule};
-    use crate::rfc::RfcConfig;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
@@ -198,6 +198,25 @@ mod tests {
         let ack = receiver.on_timeout(ms(230)).unwrap();
         assert_eq!((ack.next_expected, ack.timestamp_echo), (3, Some(ms(3))));
         assert_eq!(receiver.next_timeout(), None);
+    }
+
+    /// Profile linux: 16 acknowledgements at the start leave at once, later what ends a burst, and from the fourth
+    /// segment beyond a hole on reports wait for each other.
+    #[test]
+    fn linux_acknowledges_the_start_and_the_ends_of_bursts_at_once() {
+        let ms = SimTime::from_millis;
+        let linux = TcpConfig { rfc: RfcConfig::linux(), ..config(Flavour::Rfc) };
+        let mut receiver = Receiver::new(&linux);
+        let mut at_once = |seq, push| {
+            receiver.on_segment(ms(10), &Segment { seq, push, ..segment(0) }, false).ack.is_some()
+        };
+        assert!((0..16).all(|seq| at_once(seq, false)));
+        assert!(!at_once(16, false) && at_once(17, false), "every second one");
+        assert!(at_once(18, true) && !at_once(19, false), "the end of a burst");
+        // 20 is missing: the first is due with what was held back, three more show the loss.
+        assert!((21..24).all(|seq| at_once(seq, false)) && !at_once(24, false) && !at_once(25, false));
+        assert_eq!(receiver.next_timeout(), Some(ms(11)));
+        assert_eq!(blocks(&receiver.on_timeout(ms(11)).unwrap()), [(21, 26)]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crossfade_core::SimTime;
 
 /// A data segment. Sequence numbers count segments of one MSS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of the header, each on or off")]
 pub struct Segment {
     /// The number of the segment, from 0.
     pub seq: u64,
@@ -15,6 +16,8 @@ pub struct Segment {
     pub ecn_capable: bool,
     /// The sender has reduced its window: the receiver stops echoing congestion (RFC 3168 section 6.1.2).
     pub cwr: bool,
+    /// It ends what was sent at once: the PSH flag (RFC 9293 section 3.9.1.2). The receiver may acknowledge it at once.
+    pub push: bool,
 }
 
 /// An acknowledgement.

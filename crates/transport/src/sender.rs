@@ -1,11 +1,11 @@
 //! The sending end.
 
+use crate::classic::Classic;
 use crate::config::{Flavour, TcpConfig};
-use crate::congestion::CongestionControl;
-use crate::recovery::{AckOutcome, LossRecovery, loss_recovery};
+use crate::congestion::{CongestionControl, window_rule};
+use crate::outcome::{AckOutcome, Expired, SenderStatistics};
 use crate::rfc::RfcSender;
 use crate::segment::{Ack, Segment};
-use crate::state::{SendState, window_rule};
 use crossfade_core::{SimTime, TcpSnapshot};
 
 /// A TCP sender without IO.
@@ -22,42 +22,6 @@ enum Rules {
     Rfc(Box<RfcSender>),
 }
 
-struct Classic {
-    state: SendState,
-    recovery: Box<dyn LossRecovery>,
-    statistics: SenderStatistics,
-}
-
-/// Which timer of a sender expired.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expired {
-    /// The retransmission timer (RFC 6298).
-    Retransmission,
-    /// The reordering timer: what was not reported by now is lost (RFC 8985 section 6.3).
-    Reordering,
-    /// The probe timer at the tail of a flight (RFC 8985 section 7).
-    TailLossProbe,
-}
-
-/// What a sender has counted since its start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct SenderStatistics {
-    /// Transmissions of segments sent before.
-    pub retransmissions: u64,
-    /// Expiries of the retransmission timer.
-    pub timeouts: u64,
-    /// Of these, the ones that F-RTO or Eifel found to be spurious. Flavour `rfc` alone looks.
-    pub spurious_timeouts: u64,
-    /// Fast retransmits, one for each recovery.
-    pub fast_retransmits: u64,
-    /// Of these, the ones that Eifel or D-SACK found to be spurious. Flavour `rfc` alone looks.
-    pub spurious_fast_retransmits: u64,
-    /// Probes at the tail of a flight.
-    pub tail_loss_probes: u64,
-    /// Reductions of the window that answered a congestion mark.
-    pub ecn_reductions: u64,
-}
-
 impl Sender {
     /// A sender that has sent nothing; its window follows the rule that `config` names.
     pub fn new(config: &TcpConfig) -> Self {
@@ -68,11 +32,7 @@ impl Sender {
     pub fn with_congestion_control(config: &TcpConfig, congestion: Box<dyn CongestionControl>) -> Self {
         Self(match config.flavour {
             Flavour::Rfc => Rules::Rfc(Box::new(RfcSender::new(config, congestion))),
-            Flavour::Paper | Flavour::Ns2 => Rules::Classic(Box::new(Classic {
-                state: SendState::new(config, congestion),
-                recovery: loss_recovery(config),
-                statistics: SenderStatistics::default(),
-            })),
+            Flavour::Paper | Flavour::Ns2 => Rules::Classic(Box::new(Classic::new(config, congestion))),
         })
     }
 

@@ -3,7 +3,7 @@
 //! The network is the one of the formulas: a constant round trip, evenly spaced acknowledgements (`cwnd`
 //! segments of them a round trip), losses that are noticed and repaired at once.
 
-use crossfade_core::{Estimate, Method, RunSeed, SimTime};
+use crossfade_core::{Estimate, MethodKind, RunSeed, SimTime};
 use crossfade_transport::congestion::{AckCounting, AckSample, CongestionControl, Cubic, Reno};
 use rand::RngExt;
 
@@ -109,7 +109,7 @@ fn reno_follows_the_square_root_law() {
             drive.average_window(2500, &mut segments)
         })
         .collect();
-    let estimate = Estimate::from_runs(&averages, Method::Simulation).unwrap();
+    let estimate = Estimate::from_runs(&averages, MethodKind::Simulation).unwrap();
     assert!(estimate.is_within(0.01), "{estimate:?} says too little");
     let deviation = estimate.value - c / p.sqrt();
     assert!(deviation.abs() <= estimate.ci95.unwrap(), "{estimate:?}, expected {}", c / p.sqrt());

@@ -451,7 +451,7 @@ fn config() -> impl Strategy<Value = TcpConfig> {
     let rule = RtoRule::Estimated { min: ms(200), initial: ms(1000), granularity: ms(1) };
     let rfc = prop_oneof![
         Just(RfcConfig::default()),
-        Just(RfcConfig::as_deployed()),
+        Just(RfcConfig::linux()),
         Just(RfcConfig { timestamps: false, delayed_ack: None, ..RfcConfig::default() }),
         Just(RfcConfig { rate_reduction: RateReduction::Immediate, ..RfcConfig::default() }),
     ];

@@ -3,8 +3,8 @@
 
 use crossfade_core::SimTime;
 use crossfade_transport::{
-    Ack, Flavour, RateReduction, Receiver, ReductionBound, RfcConfig, RtoConfig, RtoRule, Segment, Sender,
-    TcpConfig, Variant, WindowRule,
+    Ack, Flavour, RateReduction, Receiver, ReductionBound, RfcConfig, RtoConfig, RtoRule, Rules, Segment,
+    Sender, TcpConfig, Variant, WindowRule,
 };
 use proptest::prelude::*;
 
@@ -50,29 +50,52 @@ fn rfc_config() -> impl Strategy<Value = RfcConfig> {
         Just(RateReduction::Rfc9937),
     ];
     let delayed_ack = prop::option::of((1u64..500).prop_map(SimTime::from_millis));
-    (rate_reduction, delayed_ack, any::<[bool; 12]>()).prop_map(|(rate_reduction, delayed_ack, on)| {
-        let [timestamps, d_sack, keep_sack_after_timeout, rescue_retransmission, ..] = on;
-        let [.., rack, tail_loss_probe, impatient, f_rto, eifel, ecn, restart_after_idle, cwnd_validation] =
-            on;
-        RfcConfig {
-            window_rule: WindowRule::Reno,
-            hystart: false,
-            timestamps,
-            delayed_ack,
-            d_sack,
-            keep_sack_after_timeout,
-            rescue_retransmission,
-            rate_reduction,
-            rack,
-            tail_loss_probe,
-            impatient,
-            f_rto,
-            eifel,
-            ecn,
-            restart_after_idle,
-            cwnd_validation,
-        }
-    })
+    let options = (any::<[bool; 12]>(), any::<[bool; 8]>(), 0u32..20);
+    (rate_reduction, delayed_ack, options).prop_map(
+        |(rate_reduction, delayed_ack, (on, linux, quick_acks))| {
+            let rules = |i: usize| if linux[i] { Rules::Linux } else { Rules::Rfc };
+            let ms = SimTime::from_millis;
+            let [timestamps, d_sack, keep_sack_after_timeout, rescue_retransmission, ..] = on;
+            let [
+                ..,
+                rack,
+                tail_loss_probe,
+                impatient,
+                f_rto,
+                eifel,
+                ecn,
+                restart_after_idle,
+                cwnd_validation,
+            ] = on;
+            RfcConfig {
+                window_rule: if linux[4] { WindowRule::Cubic } else { WindowRule::Reno },
+                windows: rules(0),
+                hystart: linux[4],
+                timestamps,
+                delayed_ack,
+                quick_acks,
+                push_acks: linux[5],
+                sack_compression: linux[5].then_some(ms(1)),
+                handshake_rtt: linux[6].then_some(ms(20)),
+                rtt_estimator: rules(1),
+                timer_rules: rules(2),
+                rack_rules: rules(3),
+                prr_without_sack: linux[7],
+                d_sack,
+                keep_sack_after_timeout,
+                rescue_retransmission,
+                rate_reduction,
+                rack,
+                tail_loss_probe,
+                impatient,
+                f_rto,
+                eifel,
+                ecn,
+                restart_after_idle,
+                cwnd_validation,
+            }
+        },
+    )
 }
 
 fn config() -> impl Strategy<Value = TcpConfig> {

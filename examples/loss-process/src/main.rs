@@ -4,7 +4,7 @@
 mod outages;
 
 use crossfade_channel::{Clock, LossProcess, LossTrace, Lossless, MarkovFit, MarkovLoss, TwoStateMarkov};
-use crossfade_core::{Estimate, Method, RunSeed, SimTime, Stream};
+use crossfade_core::{Estimate, MethodKind, RunSeed, SimTime, Stream};
 use crossfade_link::HopConfig;
 use crossfade_sim::{OneHop, RunStatistics, SenderGate, StopRule, run};
 use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
@@ -67,7 +67,7 @@ fn simulate(
         let statistics = run(connection(variant, make(stream(number))), (), &AtomicBool::new(false))?;
         values.push(metric(&statistics));
     }
-    let estimate = Estimate::from_runs(&values, Method::Simulation).ok_or("no runs")?;
+    let estimate = Estimate::from_runs(&values, MethodKind::Simulation).ok_or("no runs")?;
     Ok((estimate.value, estimate.ci95.ok_or("one run has no interval")?))
 }
 
@@ -77,7 +77,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("outages of {LENGTH} slots, on average {MEAN_GAP} clear slots between them: p_e = {p_e}");
 
     // One step a transmission: TCP meets every step, and loses the share p_e whatever it does.
-    let share_lost = |s: &RunStatistics| s.segments_lost as f64 / s.segments_sent as f64;
+    let share_lost = |s: &RunStatistics| s.flow.segments_lost as f64 / s.flow.segments_sent as f64;
     let per_transmission = |s| -> Box<dyn LossProcess> { Box::new(outages(Clock::Transmission, s)) };
     let (lost, ci95) = simulate(Variant::NewReno, per_transmission, share_lost)?;
     println!("share of transmissions lost: {lost:.5} ± {ci95:.5}");
@@ -95,7 +95,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // One step a slot of time, as a channel on the air has it.
     println!("packets a slot   outages           chain");
-    let throughput = |s: &RunStatistics| s.segments_delivered as f64 / SLOTS as f64;
+    let throughput = |s: &RunStatistics| s.flow.segments_delivered as f64 / SLOTS as f64;
     for variant in [Variant::Tahoe, Variant::Reno, Variant::NewReno] {
         let clock = Clock::Slot(SLOT);
         let (ours, ci95) = simulate(variant, |s| Box::new(outages(clock, s)), throughput)?;

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Protocol
 
 from crossfade.api import Values
 from crossfade.errors import ScenarioError
 from crossfade.papers import tcp_markov, tcp_rlp
+from crossfade.papers.figure import Figure
 from crossfade.papers.options import Options
 from crossfade.papers.verdicts import Outcome, Verdict, verdict_table
-from crossfade.store import Cache, open_cache
+from crossfade.results.cache import Cache, open_cache
 from crossfade.tables import Table
 
 __all__ = ["PAPERS", "Options", "Outcome", "Paper", "Verdict", "claims", "find", "paper", "verdict_table"]
@@ -21,9 +23,7 @@ class Paper(Protocol):
 
     KEY: str
     CITATION: str
-    FIGURES: dict[str, str]
-    # What a figure is drawn along and what of, where its table does not tell by itself.
-    DRAWN: dict[str, tuple[str, str]]
+    FIGURES: dict[str, Figure]
 
     def table(self, name: str, options: Options) -> Table:
         """The rows of a figure or table."""
@@ -68,7 +68,7 @@ def paper(
     >>> float(round(table.column("p_gg")[0], 6))
     0.999329
     """
-    options = Options(quick, methods, set or {}, over or {}, runs, seed, jobs, cache, progress)
+    options = Options(set, over, runs, None, seed, methods, jobs, cache, progress, quick)
     return find(key).table(name, options)
 
 
@@ -85,9 +85,7 @@ def claims(
     progress: bool = False,
 ) -> list[Verdict]:
     """The verdicts on a paper's claims, each computed from our own results and their intervals."""
-    if not isinstance(cache, Cache):
-        # One store for all figures: with the cache off, runs that several claims need are still computed
-        # once.
-        with open_cache(cache) as store:
-            return find(key).claims(Options(quick, methods, set or {}, {}, runs, seed, jobs, store, progress))
-    return find(key).claims(Options(quick, methods, set or {}, {}, runs, seed, jobs, cache, progress))
+    # One store for all figures: with the cache off, runs that several claims need are still computed once.
+    with nullcontext(cache) if isinstance(cache, Cache) else open_cache(cache) as store:
+        options = Options(set, None, runs, None, seed, methods, jobs, store, progress, quick)
+        return find(key).claims(options)

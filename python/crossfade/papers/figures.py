@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from crossfade import api
-from crossfade.errors import Interrupted, ScenarioError
+from crossfade.comparison.paired import Sample
+from crossfade.errors import ScenarioError
 from crossfade.papers import verdicts
+from crossfade.papers.figure import Along, Figure
 from crossfade.papers.options import Options
-from crossfade.papers.verdicts import Outcome, Sample, Verdict
-from crossfade.results import Point, Results
+from crossfade.papers.verdicts import Curves, FigurePoint, Outcome, Verdict
+from crossfade.results.interrupted import Interrupted
+from crossfade.results.results import Point, Results
 from crossfade.tables import Cell, Table
 
 SpecialCheck = Callable[[Mapping[str, Any], Options], list[Outcome]]
@@ -35,12 +38,13 @@ class Axis:
 
 @dataclass(frozen=True)
 class Figures:
-    """The figures of a paper: ``FOLDER/NAME.toml`` each, and ``FOLDER/claims.toml`` for what is said of them.
+    """The figures of a paper that are scenarios (``FOLDER/NAME.toml``), and its ``claims.toml``.
 
     ``values`` gives the columns of a point that are no axes; ``quick`` is set under ``--quick``.
     """
 
     folder: Path
+    figures: Mapping[str, Figure]
     axes: Mapping[str, Axis]
     columns: list[str]
     values: Callable[[Point], dict[str, Cell]]
@@ -60,17 +64,11 @@ class Figures:
 
     def results(self, name: str, options: Options) -> Results:
         """The results of a figure's scenario."""
-        return api.run(
-            self.folder / f"{name}.toml",
-            set=dict(self.quick if options.quick else {}) | dict(options.set),
-            over=self._over(name, options.over),
-            runs=options.runs,
-            seed=options.seed,
-            methods=options.methods,
-            jobs=options.jobs,
-            cache=options.cache,
-            progress=options.progress,
+        quick = self.quick if options.quick else {}
+        asked = replace(
+            options, set={**quick, **(options.set or {})}, over=self._over(name, options.over or {})
         )
+        return api.solve(self.folder / f"{name}.toml", asked)
 
     def axes_of(self, point: Point) -> dict[str, Cell]:
         """Where a point lies, in the figure's columns."""
@@ -78,11 +76,17 @@ class Figures:
             column: axis.cell(_lookup(point, axis.shown or axis.key)) for column, axis in self.axes.items()
         }
 
-    def place(self, point: Point) -> str:
-        """The same as a text."""
-        axes = self.axes_of(point)
-        others = (f"{column} {value}" for column, value in axes.items() if column != "p_e")
-        return ", ".join([f"p_e {axes['p_e']:.3g}", *others])
+    def along(self, name: str) -> Along:
+        """The axis of a figure."""
+        found = self.figures[name].along
+        assert found is not None, f"{name} is a table"
+        return found
+
+    def place(self, name: str, point: Point) -> str:
+        """Where a point of a figure lies, as text."""
+        along, axes = self.along(name), self.axes_of(point)
+        others = (f"{column} {value}" for column, value in axes.items() if column != along.column)
+        return ", ".join([along.words(along.place(axes)), *others])
 
     def claims(self, options: Options) -> list[Verdict]:
         """The verdicts on every claim of ``claims.toml``."""
@@ -118,32 +122,27 @@ class Figures:
         # analysis can tell, no interval blurs the answer.
         settings = check.get("settings", {})
         by_run = kind == "identical" or settings
-        methods = ["simulation"] if by_run else options.methods or self.claims_methods
-        samples = []
+        methods = ["simulation"] if by_run else options.methods or check.get("methods", self.claims_methods)
+        points: list[FigurePoint] = []
         for setting, keys in ({"none": {}} | settings).items():
-            changed = dict(options.set) | (check.get("set", {}) if not options.quick else {}) | keys
+            changed = dict(options.set or {}) | (check.get("set", {}) if not options.quick else {}) | keys
             asked = replace(options, over=check.get("over", {}), set=changed, methods=methods)
-            points = self.results(check["figure"], asked).points
             metrics = check.get("metrics", {"": check.get("metric", self.metric)})
-            samples += [
-                self._sample(point, {"setting": setting, "metric": name}, metric)
-                for point in points
+            points += [
+                FigurePoint(
+                    self.axes_of(point) | {"setting": setting, "metric": name}, Sample.of(point, metric)
+                )
+                for point in self.results(check["figure"], asked).points
                 for name, metric in metrics.items()
             ]
+        curves = Curves(self.along(check["figure"]), points)
         outcomes = []
         for fixed in check.get("each", [{}]):
             plus, minus = (
                 [dict(curve) | fixed for curve in check.get(sign, [])] for sign in ("plus", "minus")
             )
-            outcomes += verdicts.compare(check, samples, plus, minus)
+            outcomes += verdicts.compare(check, curves, plus, minus)
         return outcomes
-
-    def _sample(self, point: Point, more: dict[str, Cell], metric: str) -> Sample:
-        columns = self.axes_of(point) | more
-        p_e = float(str(columns["p_e"]))
-        if point.method == "simulation":
-            return Sample(columns, p_e, point.samples(metric))
-        return Sample(columns, p_e, [point.value(metric)], is_exact=True)
 
 
 def channel_axis() -> Axis:
@@ -151,16 +150,40 @@ def channel_axis() -> Axis:
     return Axis("channel", read=_channel, cell=_channel_cell)
 
 
+RAYLEIGH = "rayleigh "
+"""What stands before the ``fd_t`` of a sampled fading process in place of the Markov channel."""
+
+
 def _channel(value: Any) -> dict[str, Any]:
     if value == "iid":
         return {"model": "iid"}
+    if str(value).startswith(RAYLEIGH):
+        fd_t = str(value).removeprefix(RAYLEIGH)
+        return {"model": "rayleigh", "fd_t": real("channel", fd_t, "an fd_t behind rayleigh")}
     return {"model": "markov", "fd_t": real("channel", value, "iid or an fd_t")}
 
 
 def _channel_cell(value: Any) -> Cell:
     model, fd_t = value.get("model"), value.get("fd_t")
+    if model == "rayleigh" and fd_t is not None:
+        return f"{RAYLEIGH}{fd_t:g}"
     cell: Cell = fd_t if model == "markov" and fd_t is not None else model
     return cell
+
+
+LIGHT_M_PER_S = 299_792_458.0
+
+
+def speeds(check: Mapping[str, Any], _: Options) -> list[Outcome]:
+    """The speed in km/h that makes an f_d T, at a carrier and a slot: about what is said."""
+    outcomes = []
+    for row in check["rows"]:
+        doppler_hz = row["fd_t"] / check["slot_s"]
+        speed = 3.6 * doppler_hz * LIGHT_M_PER_S / check["carrier_hz"]
+        slack = check["tolerance"] - abs(speed / row["km_per_h"] - 1.0)
+        where = f"fd_t {row['fd_t']:g} (said: {row['km_per_h']:g})"
+        outcomes.append(Outcome(where, speed, None, slack >= 0.0, slack))
+    return outcomes
 
 
 def of_formula(name: str, axes: Mapping[str, list[float]], options: Options) -> dict[str, list[float]]:
@@ -169,7 +192,7 @@ def of_formula(name: str, axes: Mapping[str, list[float]], options: Options) -> 
     if options.set:
         raise ScenarioError(f"{next(iter(options.set))} (set): {name} has no scenario; its axes are {names}")
     found = dict(axes)
-    for column, values in options.over.items():
+    for column, values in (options.over or {}).items():
         if column not in found:
             raise ScenarioError(f"over {column}: no axis of {name} (its axes are {names})")
         found[column] = [real(column, value) for value in items(values)]
@@ -189,7 +212,7 @@ def real(name: str, value: Any, allowed: str = "a number") -> float:
         raise ScenarioError(f"over {name} = {value}: must be {allowed}") from None
 
 
-def find(paper: str, name: str, figures: Mapping[str, str]) -> None:
+def find(paper: str, name: str, figures: Mapping[str, Figure]) -> None:
     """Raise ``ScenarioError`` for a figure or table that there is not."""
     if name not in figures:
         raise ScenarioError(f"{paper} {name}: no such figure or table (there are: {', '.join(figures)})")

@@ -6,18 +6,20 @@ Figures 1 to 6 are scenarios in ``scenarios/papers/tcp-markov``; their claims ar
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from crossfade import api, paired
+from crossfade import api
+from crossfade.comparison import paired
 from crossfade.files import SCENARIOS
 from crossfade.papers import verdicts
-from crossfade.papers.figures import Axis, Figures, channel_axis, find, of_formula
+from crossfade.papers.figure import Along, Figure
+from crossfade.papers.figures import Axis, Figures, channel_axis, find, of_formula, speeds
 from crossfade.papers.options import Options
 from crossfade.papers.verdicts import Outcome, Verdict
-from crossfade.results import Point
+from crossfade.results.results import Point
 from crossfade.tables import Cell, Table
 
 KEY = "tcp-markov"
@@ -27,17 +29,16 @@ CITATION = (
 )
 FOLDER = SCENARIOS / "papers" / KEY
 
+P_E = Along("p_e", "log")
 FIGURES = {
-    "table1": "Markov parameters p_GG and p_BB at different values of P_E and f_d T",
-    "fig1": "Reno and Tahoe, i.i.d. and f_d T = 0.01, W_max = 6",
-    "fig2": "Reno and Tahoe, i.i.d. and f_d T = 0.01, W_max = 24",
-    "fig3": "NewReno, i.i.d. and f_d T = 0.01, W_max = 6 and 24",
-    "fig4": "Tahoe and NewReno at different f_d T, W_max = 24",
-    "fig5": "Tahoe, K = 1, 2, 3, i.i.d. and f_d T = 0.01, W_max = 24",
-    "fig6": "NewReno, K = 1, 2, 3, i.i.d. and f_d T = 0.01, W_max = 24",
+    "table1": Figure("Markov parameters p_GG and p_BB at different values of P_E and f_d T"),
+    "fig1": Figure("Reno and Tahoe, i.i.d. and f_d T = 0.01, W_max = 6", P_E),
+    "fig2": Figure("Reno and Tahoe, i.i.d. and f_d T = 0.01, W_max = 24", P_E),
+    "fig3": Figure("NewReno, i.i.d. and f_d T = 0.01, W_max = 6 and 24", P_E),
+    "fig4": Figure("Tahoe and NewReno at different f_d T, W_max = 24", P_E),
+    "fig5": Figure("Tahoe, K = 1, 2, 3, i.i.d. and f_d T = 0.01, W_max = 24", P_E),
+    "fig6": Figure("NewReno, K = 1, 2, 3, i.i.d. and f_d T = 0.01, W_max = 24", P_E),
 }
-
-DRAWN: dict[str, tuple[str, str]] = {}
 
 # The columns that are axes, and the keys of a scenario that they stand for.
 AXES = {
@@ -123,10 +124,10 @@ def _contained(check: Mapping[str, Any], options: Options) -> list[Outcome]:
         throughput = paired.Sample.of(simulated, "throughput_per_slot")
         value, ci95 = throughput.mean, throughput.ci95()
         if ci95 is None:
-            outcomes.append(Outcome(_FIGURES.place(simulated), value, None, None, -math.inf))
+            outcomes.append(Outcome(_FIGURES.place(check["figure"], simulated), value, None, None, -math.inf))
             continue
         slack = min(value - lower, upper - value) + throughput.half_width(paired.each_of(check["together"]))
-        outcomes.append(Outcome(_FIGURES.place(simulated), value, ci95, slack >= 0.0, slack))
+        outcomes.append(Outcome(_FIGURES.place(check["figure"], simulated), value, ci95, slack >= 0.0, slack))
     return outcomes
 
 
@@ -137,7 +138,9 @@ def _apart(check: Mapping[str, Any], options: Options) -> list[Outcome]:
     for point in results.points:
         lower, upper = (point.value(name) for name in ("throughput_lower", "throughput_upper"))
         slack = check["tolerance"] - (upper - lower)
-        outcomes.append(Outcome(_FIGURES.place(point), upper - lower, None, slack >= 0.0, slack))
+        outcomes.append(
+            Outcome(_FIGURES.place(check["figure"], point), upper - lower, None, slack >= 0.0, slack)
+        )
     return outcomes
 
 
@@ -146,7 +149,7 @@ def _as_printed(check: Mapping[str, Any], _: Options) -> list[Outcome]:
     outcomes = []
     for row in check["rows"]:
         ours = _table1(Options(over={"fd_t": [row["fd_t"]], "p_e": [row["p_e"]]})).records()[0]
-        for column in ("fading_margin_db", "p_gg", "p_bb", "burst"):
+        for column in (name for name in TABLE1_COLUMNS[2:] if name in row):
             where = f"{column}, fd_t {row['fd_t']:g}, p_e {row['p_e']:g}"
             outcomes.append(verdicts.printed(where, ours[column], row[column]))
     return outcomes
@@ -164,7 +167,93 @@ def _margin_of_a_decade(check: Mapping[str, Any], _: Options) -> list[Outcome]:
     return outcomes
 
 
+def _exact_contained(check: Mapping[str, Any], options: Options) -> list[Outcome]:
+    """The paper's bounds around the exact solution, but for what its truncation may be off by."""
+    outcomes = []
+    for exact, bounds in _exact_beside("analysis:paper-bounds", check, options):
+        lower, upper = (bounds.value(name) for name in ("throughput_lower", "throughput_upper"))
+        value = exact.value("throughput_per_slot")
+        slack = min(value - lower, upper - value) + exact.value("truncation_error")
+        where = _FIGURES.place(check["figure"], exact)
+        if check.get("side") == "lower":
+            slack = value - lower + exact.value("truncation_error")
+        outcomes.append(Outcome(where, value, None, slack >= 0.0, slack))
+    return outcomes
+
+
+def _transmissions(check: Mapping[str, Any], options: Options) -> list[Outcome]:
+    """Transmissions per slot of the semi-Markov process, each event counted exactly, less the exact ones."""
+    outcomes = []
+    for exact, chain in _exact_beside("analysis:bounds", check, options):
+        value = chain.value("transmissions_per_slot") - exact.value("transmissions_per_slot")
+        slack = check["tolerance"] - abs(value)
+        outcomes.append(Outcome(_FIGURES.place(check["figure"], exact), value, None, slack >= 0.0, slack))
+    return outcomes
+
+
+def _exact_beside(method: str, check: Mapping[str, Any], options: Options) -> Iterator[tuple[Point, Point]]:
+    """The points of a figure, solved exactly and by a method of bounds."""
+    methods = ["analysis:exact", method]
+    asked = replace(options, over=check.get("over", {}), methods=methods)
+    results = _FIGURES.results(check["figure"], asked)
+    return zip(*(results.by_method(one).points for one in methods), strict=True)
+
+
+def _loss_windows(check: Mapping[str, Any], options: Options) -> list[Outcome]:
+    """By how much the mean window at the first loss of a cycle is larger than with i.i.d. losses."""
+    asked = replace(options, over={"channel": ["iid", check["channel"]]}, methods=["analysis:exact"])
+    windows: dict[tuple[Cell, Cell], dict[Cell, float]] = {}
+    for point in _FIGURES.results(check["figure"], asked).points:
+        axes = _FIGURES.axes_of(point)
+        mean = math.fsum(floor * share for floor, share in enumerate(point.loss_windows, start=1))
+        windows.setdefault((axes["variant"], axes["p_e"]), {})[axes["channel"]] = mean
+    outcomes = []
+    for (variant, p_e), mean_of in windows.items():
+        value = mean_of[check["channel"]] / mean_of["iid"] - 1.0
+        slack = value - check["margin"]
+        outcomes.append(Outcome(f"p_e {p_e:.3g}, {variant}", value, None, slack > 0.0, slack))
+    return outcomes
+
+
+def _states(check: Mapping[str, Any], _: Options) -> list[Outcome]:
+    """The printed numbers of states, counted: at the start of a cycle, and of windows at a loss.
+
+    Windows between 1 and W_max are told apart by floor(Y) and ceil(Y/2): four steps to a packet meet all.
+    """
+    outcomes = []
+    for w_max in check["w_max"]:
+        half = math.ceil(w_max / 2)
+        starts = {(state, w_th, 1) for state in "BG" for w_th in range(1, half + 1)}
+        starts |= {("G", w_th, w_th) for w_th in range(1, half + 1)}
+        windows = (quarters / 4 for quarters in range(4, 4 * w_max + 1))
+        losses = {(math.floor(window), math.ceil(window / 2)) for window in windows}
+        for name, count, said in (
+            ("at the start of a cycle", len(starts), 3 * half - 1),
+            ("at a loss", len(losses), 3 * w_max // 2 - 1),
+        ):
+            where = f"w_max {w_max} {name} (said: {said})"
+            outcomes.append(Outcome(where, float(count), None, count == said, -abs(count - said)))
+    return outcomes
+
+
+def _recovery(check: Mapping[str, Any], _: Options) -> list[Outcome]:
+    """The transmissions of a failed recovery of NewReno against the 2 i - K of (24), which is to bound them.
+
+    The K-th success is the i-th transmission after the first loss; then follow the retransmission of that
+    loss, up to i - K - 1 more that arrive, and the one that is lost.
+    """
+    outcomes = []
+    k = check["k"]
+    for i in range(k + 1, check["w_max"]):
+        most = i + 1 + (i - k - 1) + 1
+        said = 2 * i - k
+        where = f"K {k}, i {i} (said: at most {said})"
+        outcomes.append(Outcome(where, float(most), None, most <= said, float(said - most)))
+    return outcomes
+
+
 _FIGURES = Figures(
+    figures=FIGURES,
     folder=FOLDER,
     axes=AXES,
     columns=COLUMNS,
@@ -176,6 +265,12 @@ _FIGURES = Figures(
         "printed": _as_printed,
         "decade": _margin_of_a_decade,
         "contains": _contained,
+        "contains-exact": _exact_contained,
+        "transmissions": _transmissions,
         "narrow": _apart,
+        "loss-windows": _loss_windows,
+        "states": _states,
+        "recovery": _recovery,
+        "speeds": speeds,
     },
 )

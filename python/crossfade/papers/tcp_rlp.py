@@ -8,17 +8,19 @@ paper's text of the radio link protocol can be read in several ways, none of whi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import product
+from dataclasses import replace
+from itertools import pairwise, product
 from typing import Any
 
 from crossfade import api
 from crossfade.errors import ScenarioError
 from crossfade.files import SCENARIOS
 from crossfade.papers import verdicts
-from crossfade.papers.figures import Axis, Figures, channel_axis, find, of_formula, real
+from crossfade.papers.figure import Along, Figure
+from crossfade.papers.figures import Axis, Figures, channel_axis, find, of_formula, real, speeds
 from crossfade.papers.options import Options
 from crossfade.papers.verdicts import Outcome, Verdict
-from crossfade.results import Point
+from crossfade.results.results import Point
 from crossfade.tables import Cell, Table
 
 KEY = "tcp-rlp"
@@ -27,18 +29,18 @@ CITATION = (
     "Links, IEEE Trans. Vehicular Technology 49(1), 2000"
 )
 
+P_E = Along("p_e", "log")
 FIGURES = {
-    "fig2": "Mean burst of lost frames over f_d T, fading margins 5, 10, 15 and 20 dB",
-    "fig3": "RLP throughput over P_E, segments of 536 bytes",
-    "fig4": "TCP throughput over P_E, segments of 536 bytes",
-    "fig5": "TCP throughput over P_E, segments of 536 and 1072 bytes, f_d T = 0.01",
-}
-
-DRAWN = {
-    "fig2": ("fd_t", "burst"),
-    "fig3": ("p_e", "rlp_throughput_bps"),
-    "fig4": ("p_e", "goodput_bps"),
-    "fig5": ("p_e", "goodput_bps"),
+    "fig2": Figure(
+        "Mean burst of lost frames over f_d T, fading margins 5, 10, 15 and 20 dB",
+        Along("fd_t", "log"),
+        "burst",
+    ),
+    "fig3": Figure("RLP throughput over P_E, segments of 536 bytes", P_E, "rlp_throughput_bps"),
+    "fig4": Figure("TCP throughput over P_E, segments of 536 bytes", P_E, "goodput_bps"),
+    "fig5": Figure(
+        "TCP throughput over P_E, segments of 536 and 1072 bytes, f_d T = 0.01", P_E, "goodput_bps"
+    ),
 }
 
 FIG2_COLUMNS = ["fading_margin_db", "fd_t", "burst"]
@@ -73,8 +75,6 @@ COLUMNS = [*AXES, "rlp_throughput_bps", "rlp_ci95", "goodput_bps", "ci95"]
 
 # A quarter of the figures' 10,000 s; the warm-up stays.
 QUICK = {"run.duration": "2500 s"}
-
-LIGHT_M_PER_S = 299_792_458.0
 
 
 def table(name: str, options: Options) -> Table:
@@ -129,17 +129,28 @@ def _margins(check: Mapping[str, Any], _: Options) -> list[Outcome]:
     return outcomes
 
 
-def _speeds(check: Mapping[str, Any], _: Options) -> list[Outcome]:
-    """The speed in km/h that makes an f_d T, at a carrier and a frame time."""
+def _longer_bursts(_check: Mapping[str, Any], options: Options) -> list[Outcome]:
+    """Of figure 2, how much longer the mean burst is than at the next larger f_d T."""
     outcomes = []
-    for row in check["rows"]:
-        doppler_hz = row["fd_t"] / check["frame_s"]
-        speed = 3.6 * doppler_hz * LIGHT_M_PER_S / check["carrier_hz"]
-        outcomes.append(verdicts.printed(f"fd_t {row['fd_t']:g}", speed, row["km_per_h"]))
+    records = _fig2(replace(options, set={}, over={})).records()
+    for slower, faster in pairwise(records):
+        if slower["fading_margin_db"] == faster["fading_margin_db"]:
+            longer = float(str(slower["burst"])) - float(str(faster["burst"]))
+            where = f"fading margin {slower['fading_margin_db']} dB, fd_t {slower['fd_t']}"
+            outcomes.append(Outcome(where, longer, None, longer > 0.0, longer))
     return outcomes
 
 
+def _frames(check: Mapping[str, Any], _: Options) -> list[Outcome]:
+    """How many frames a segment takes, to as many digits as are said."""
+    return [
+        verdicts.printed(f"{row['bytes']} bytes", row["bytes"] / check["payload"], row["frames"])
+        for row in check["rows"]
+    ]
+
+
 _FIGURES = Figures(
+    figures=FIGURES,
     folder=SCENARIOS / "papers" / KEY,
     axes=AXES,
     columns=COLUMNS,
@@ -147,5 +158,11 @@ _FIGURES = Figures(
     quick=QUICK,
     metric="goodput_bps",
     claims_methods=["simulation"],
-    kinds={"bursts": _bursts, "margins": _margins, "speeds": _speeds},
+    kinds={
+        "bursts": _bursts,
+        "margins": _margins,
+        "speeds": speeds,
+        "longer-bursts": _longer_bursts,
+        "frames": _frames,
+    },
 )

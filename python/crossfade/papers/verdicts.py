@@ -10,32 +10,51 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import pairwise
 from operator import add, neg
 from typing import Any, Literal
 
-from crossfade import paired
-from crossfade.results import format_estimate
-from crossfade.tables import Cell, Table
+from crossfade.comparison import paired
+from crossfade.comparison.paired import Sample
+from crossfade.papers.figure import Along
+from crossfade.tables import Cell, Table, format_estimate
 
 Curve = Mapping[str, Cell]
 """What selects a curve among points: columns and their values."""
 
 
 @dataclass(frozen=True)
-class Sample:
-    """One point of a figure: its columns, and the metric in every run, or the exact one alone."""
+class FigurePoint:
+    """One point of a figure: its columns, and the metric by run."""
 
-    columns: Mapping[str, Cell]
-    p_e: float
-    runs: Sequence[float]
-    is_exact: bool = False
+    columns: dict[str, Cell]
+    sample: Sample
 
-    @property
-    def by_run(self) -> paired.Sample:
-        """The values by run."""
-        return paired.Sample(dict(enumerate(self.runs)), self.is_exact)
+
+@dataclass(frozen=True)
+class Curves:
+    """The points of a figure, along its axis."""
+
+    along: Along
+    points: Sequence[FigurePoint]
+
+    def of(self, curve: Curve) -> dict[float, Sample]:
+        """The points of a curve by their place, in rising order."""
+        chosen = [
+            point
+            for point in self.points
+            if all(point.columns[name] == value for name, value in curve.items())
+        ]
+        found = {self.along.place(point.columns): point.sample for point in chosen}
+        if not found or len(found) != len(chosen):
+            raise ValueError(f"{dict(curve)} selects {len(chosen)} points, which are not one curve")
+        return dict(sorted(found.items()))
+
+    def where(self, x: float, curves: Sequence[Curve]) -> str:
+        """A place, and what all curves have in common."""
+        return ", ".join(filter(None, [self.along.words(x), common(curves)]))
 
 
 @dataclass(frozen=True)
@@ -59,6 +78,7 @@ class Verdict:
     figure: str
     computed: str
     tolerance: str
+    why: str
     outcomes: list[Outcome]
 
     @property
@@ -87,16 +107,15 @@ class Verdict:
         return min(self.outcomes, key=lambda outcome: outcome.slack)
 
     def __str__(self) -> str:
-        undecided = f", {self.undecided} undecided" if self.undecided else ""
         ours = format_estimate(self.worst.value, self.worst.ci95)
-        return (
-            f"{self.holding} of {len(self.outcomes)} points{undecided}; worst: {ours} at {self.worst.where}"
-        )
+        counts = f"{self.holding} of {len(self.outcomes)} points, {self.undecided} undecided"
+        return f"{counts}; worst: {ours} at {self.worst.where}"
 
 
 def verdict_table(verdicts: Sequence[Verdict]) -> Table:
     """Verdicts as a table; ``ours`` and ``ci95`` are those of the point ``at``, most against the claim."""
     columns = ["claim", "figure", "verdict", "points", "holding", "undecided", "ours", "ci95", "at", "quote"]
+    columns += ["computed", "tolerance", "why"]
     return Table.of(columns, (_record(verdict) for verdict in verdicts))
 
 
@@ -112,35 +131,55 @@ def _record(verdict: Verdict) -> dict[str, Cell]:
         "ci95": verdict.worst.ci95,
         "at": verdict.worst.where,
         "quote": verdict.quote,
+        "computed": verdict.computed,
+        "tolerance": verdict.tolerance,
+        "why": verdict.why,
     }
 
 
 def judge(claim: Mapping[str, Any], check: Callable[[Mapping[str, Any]], list[Outcome]]) -> Verdict:
     """The verdict on a claim, all of whose checks are carried out by ``check``."""
     outcomes = [outcome for item in claim["checks"] for outcome in check(item)]
-    texts = {key: str(claim[key]) for key in ("quote", "figure", "computed", "tolerance")}
+    texts = {key: str(claim[key]) for key in ("quote", "figure", "computed", "tolerance", "why")}
     return Verdict(claim=claim["id"], outcomes=outcomes, **texts)
 
 
 def compare(
-    check: Mapping[str, Any], samples: Sequence[Sample], plus: Sequence[Curve], minus: Sequence[Curve]
+    check: Mapping[str, Any], curves: Curves, plus: Sequence[Curve], minus: Sequence[Curve]
 ) -> list[Outcome]:
-    """A check on curves: the sum of those in ``plus`` less the sum of those in ``minus`` at each P_E.
+    """A check on curves; a key named as the axis (``p_e = [low, high]``) narrows the range that it is about.
 
-    ``p_e`` narrows the range; ``level`` is taken off the difference; ``relative`` gives it as a share of the
-    first curve of ``minus``.
+    ``above``, ``below``, ``apart`` and ``within`` are about the sum of the curves in ``plus`` less the sum of
+    those in ``minus``; ``level`` is taken off the difference, ``relative`` gives it as a share of the first
+    curve of ``minus``.
+    ``moves`` is about the pairs of a curve in ``plus`` and one in ``minus``, in order;
+    ``ranking`` is about the curves in ``plus``, the highest first, ``zero-below`` about the one in ``plus``,
+    the others about the first of either.
     """
     match check["kind"]:
         case "above":
-            return above(_differences(check, samples, plus, minus), check["margin"])
+            return above(_differences(check, curves, plus, minus), check["margin"])
+        case "below":
+            return below(_differences(check, curves, plus, minus), check["margin"])
+        case "apart":
+            return apart(_differences(check, curves, plus, minus), check["margin"])
         case "within":
-            return within(_differences(check, samples, plus, minus), check["tolerance"])
+            return within(_differences(check, curves, plus, minus), check["tolerance"])
         case "identical":
-            return identical(samples, plus[0], minus[0])
+            return identical(curves, plus[0], minus[0])
         case "crossing":
-            return crossing_ratio(samples, plus[0], minus[0], check["level"], tuple(check["between"]))
+            return crossing_ratio(curves, plus[0], minus[0], check["level"], tuple(check["between"]))
         case "crosses":
-            return crosses(samples, plus[0], minus[0], tuple(check["between"]))
+            return crosses(curves, plus[0], minus[0], tuple(check["between"]))
+        case "moves":
+            return moves(curves, list(zip(plus, minus, strict=True)))
+        case "shift":
+            return shift(curves, plus[0], minus[0], check["level"], tuple(check["between"]))
+        case "ranking":
+            return ranking(curves, plus, check["margin"], _range(check, curves))
+        case "zero-below":
+            tolerance = check.get("tolerance", 0.0)
+            return zero_below(curves, plus[0], check["below"], tolerance, _range(check, curves))
     raise ValueError(f"no such kind of check: {check['kind']}")
 
 
@@ -151,6 +190,18 @@ def above(differences: Sequence[Difference], margin: float) -> list[Outcome]:
         holds = True if value - ci95 > margin else False if value + ci95 <= margin else None
         outcomes.append(Outcome(where, value, ci95, holds, value - ci95 - margin))
     return outcomes
+
+
+def below(differences: Sequence[Difference], margin: float) -> list[Outcome]:
+    """Each is at most ``margin``."""
+    turned = above([(where, -value, ci95) for where, value, ci95 in differences], -margin)
+    return [replace(outcome, value=-outcome.value) for outcome in turned]
+
+
+def apart(differences: Sequence[Difference], margin: float) -> list[Outcome]:
+    """Each is further than ``margin`` from 0, on either side."""
+    turned = above([(where, abs(value), ci95) for where, value, ci95 in differences], margin)
+    return [replace(outcome, value=value) for outcome, (_, value, _) in zip(turned, differences, strict=True)]
 
 
 def within(differences: Sequence[Difference], tolerance: float) -> list[Outcome]:
@@ -171,119 +222,208 @@ def printed(where: str, value: Cell, text: str) -> Outcome:
     return Outcome(f"{where} (printed {text})", value, None, holds, -abs(value - float(text)) * 10.0**digits)
 
 
-def identical(samples: Sequence[Sample], first: Curve, second: Curve) -> list[Outcome]:
-    """At every P_E: every run the same to the last digit (runs share their random numbers)."""
+def identical(curves: Curves, first: Curve, second: Curve) -> list[Outcome]:
+    """At every place: every run the same to the last digit (runs share their random numbers)."""
     outcomes = []
-    for one, other in zip(_curve(samples, first), _curve(samples, second), strict=True):
-        apart = [abs(a - b) for a, b in zip(one.runs, other.runs, strict=True)]
+    ones, others = curves.of(first), curves.of(second)
+    for (x, one), (other_x, other) in zip(ones.items(), others.items(), strict=True):
+        apart = [abs(value - other.values[run]) for run, value in one.values.items()]
         largest = max(apart)
-        same = one.p_e == other.p_e and largest == 0.0
-        outcomes.append(Outcome(_where(one.p_e, [first, second]), largest, None, same, -largest))
+        same = x == other_x and len(one.values) == len(other.values) and largest == 0.0
+        outcomes.append(Outcome(curves.where(x, [first, second]), largest, None, same, -largest))
     return outcomes
 
 
 def crossing_ratio(
-    samples: Sequence[Sample], first: Curve, second: Curve, level: float, between: tuple[float, float]
+    curves: Curves, first: Curve, second: Curve, level: float, between: Range
 ) -> list[Outcome]:
-    """The P_E at which one curve falls to a level, over that of another, lies in a range.
+    """The place at which one curve falls to a level, over that of another, lies in a range.
 
     The interval is the ratio of the ends of theirs that are furthest apart.
     """
-    above, below = (_fall(samples, curve, level) for curve in (first, second))
+    above, below = (_fall(curves, curve, level) for curve in (first, second))
     value = above[1] / below[1]
     low, high = above[0] / below[2], above[2] / below[0]
-    inside = between[0] <= low and high <= between[1]
-    outside = high < between[0] or low > between[1]
     slack = min(math.log(low / between[0]), math.log(between[1] / high))
-    holds = True if inside else False if outside else None
-    return [Outcome(f"throughput {level:g}", value, max(high - value, value - low), holds, slack)]
+    ci95 = max(high - value, value - low)
+    return [Outcome(f"throughput {level:g}", value, ci95, _lies(low, high, between), slack)]
 
 
-def crosses(
-    samples: Sequence[Sample], first: Curve, second: Curve, between: tuple[float, float]
-) -> list[Outcome]:
-    """The curve ``first`` lies above ``second`` up to a P_E in a range, and below it from there on.
+def crosses(curves: Curves, first: Curve, second: Curve, between: Range) -> list[Outcome]:
+    """The curve ``first`` lies above ``second`` up to a place in a range, and below it from there on.
 
     Where the curves change sides several times, or the other way round, or never, the claim does not hold.
     """
-    ones, others = (_curve(samples, curve) for curve in (first, second))
-    differences = [one.by_run - other.by_run for one, other in zip(ones, others, strict=True)]
-    curve = paired.Curve([one.p_e for one in ones], differences, log=True)
+    ones, others = curves.of(first), curves.of(second)
+    differences = [one - other for one, other in zip(ones.values(), others.values(), strict=True)]
+    curve = paired.Curve(list(ones), differences, log=curves.along.is_log)
     found = [crossing for crossing in curve.crossings if crossing.x is not None]
-    where = _common([first, second]) or "all points"
+    where = common([first, second]) or "all points"
     if len(found) != 1 or found[0].after == "higher" or found[0].before == "lower":
         return [Outcome(f"{where}: no such crossing", math.nan, None, False, -math.inf)]
     (crossing,) = found
     assert crossing.x is not None
     low, high = crossing.low or curve.xs[0], crossing.high or curve.xs[-1]
-    inside = between[0] <= low and high <= between[1]
-    outside = high < between[0] or low > between[1]
-    slack = min(math.log(crossing.x / between[0]), math.log(between[1] / crossing.x))
+    distance = curves.along.distance
+    slack = min(distance(between[0], crossing.x), distance(crossing.x, between[1]))
     ci95 = max(high - crossing.x, crossing.x - low)
-    return [Outcome(where, crossing.x, ci95, True if inside else False if outside else None, slack)]
+    return [Outcome(where, crossing.x, ci95, _lies(low, high, between), slack)]
+
+
+def moves(curves: Curves, pairs: Sequence[tuple[Curve, Curve]]) -> list[Outcome]:
+    """Each pair of curves crosses once, and each next crossing lies elsewhere than the one before.
+
+    What cannot be told apart says nothing; where a pair has no crossing there is none that could move.
+    """
+    outcomes: list[Outcome] = []
+    before: tuple[float, float] | None = None
+    for first, second in pairs:
+        places = list(curves.of(first))
+        (found,) = crosses(curves, first, second, (places[0], places[-1]))
+        if math.isnan(found.value):
+            outcomes.append(found)
+            continue
+        half = found.ci95 or 0.0
+        here = (found.value - half, found.value + half)
+        holds = True if before is None or here[0] > before[1] or here[1] < before[0] else None
+        slack = 0.0 if before is None else max(here[0] - before[1], before[0] - here[1])
+        outcomes.append(replace(found, holds=holds, slack=slack))
+        before = here
+    return outcomes
+
+
+def shift(curves: Curves, first: Curve, second: Curve, level: float, between: Range) -> list[Outcome]:
+    """By how many dB ``first`` lies to the right of ``second`` where both first pass a level: in a range.
+
+    Negative is to the left: a gain, where curves rise. The interval goes from end to end of theirs, as if the
+    two had nothing to do with each other. Where a curve never passes the level, nothing can be told.
+    """
+    one, other = (_pass(curves, curve, level) for curve in (first, second))
+    where = ", ".join(filter(None, [f"level {level:g}", common([first, second])]))
+    if one is None or other is None:
+        return [Outcome(f"{where}: not reached", math.nan, None, None, -math.inf)]
+    value = curves.along.shift_db(other[1], one[1])
+    low, high = curves.along.shift_db(other[2], one[0]), curves.along.shift_db(other[0], one[2])
+    slack = min(low - between[0], between[1] - high)
+    return [Outcome(where, value, max(high - value, value - low), _lies(low, high, between), slack)]
+
+
+def ranking(curves: Curves, order: Sequence[Curve], margin: float, places: Range) -> list[Outcome]:
+    """At every place of a range each curve is more than ``margin`` above the next one.
+
+    Ours is the smallest of the differences between neighbours, each with the interval of its own.
+    """
+    pairs = list(pairwise(order))
+    steps = [above(_differences_in(places, curves, [high], [low], 0.0, False), margin) for high, low in pairs]
+    outcomes = []
+    for x, here in zip(_places_in(places, curves.of(order[0])), zip(*steps, strict=True), strict=True):
+        least = min(here, key=lambda outcome: outcome.value)
+        told = [outcome.holds for outcome in here]
+        holds = False if False in told else None if None in told else True
+        slack = min(outcome.slack for outcome in here)
+        outcomes.append(Outcome(curves.where(x, order), least.value, least.ci95, holds, slack))
+    return outcomes
+
+
+def zero_below(curves: Curves, curve: Curve, below: float, tolerance: float, places: Range) -> list[Outcome]:
+    """At every place below one the curve is at most ``tolerance``, and from there on it is more."""
+    outcomes = []
+    found = curves.of(curve)
+    for x in _places_in(places, found):
+        value, half = found[x].mean, found[x].half_width()
+        is_zero = True if value + half <= tolerance else False if value - half > tolerance else None
+        if x < below:
+            holds, slack = is_zero, tolerance - value - half
+        else:
+            holds, slack = None if is_zero is None else not is_zero, value - half - tolerance
+        outcomes.append(Outcome(curves.where(x, [curve]), value, found[x].ci95(), holds, slack))
+    return outcomes
 
 
 Difference = tuple[str, float, float]
 """Where, its mean and the half-width of its interval."""
 
+Range = tuple[float, float]
+
+
+def _range(check: Mapping[str, Any], curves: Curves) -> Range:
+    low, high = check.get(curves.along.column, (-math.inf, math.inf))
+    return low, high
+
+
+def _places_in(places: Range, curve: Mapping[float, Sample]) -> list[float]:
+    found = [x for x in curve if places[0] <= x <= places[1]]
+    if not found:
+        raise ValueError(f"no point of the curves lies in {places[0]:g} to {places[1]:g}")
+    return found
+
+
+def _lies(low: float, high: float, between: Range) -> bool | None:
+    """Whether an interval lies inside a range (True), outside (False), or neither."""
+    inside = between[0] <= low and high <= between[1]
+    outside = high < between[0] or low > between[1]
+    return True if inside else False if outside else None
+
 
 def _differences(
-    check: Mapping[str, Any], samples: Sequence[Sample], plus: Sequence[Curve], minus: Sequence[Curve]
+    check: Mapping[str, Any], curves: Curves, plus: Sequence[Curve], minus: Sequence[Curve]
 ) -> list[Difference]:
-    """The sum of some curves less others at each P_E of a range, with its interval.
+    level, relative = check.get("level", 0.0), bool(check.get("relative"))
+    return _differences_in(_range(check, curves), curves, plus, minus, level, relative)
+
+
+def _differences_in(
+    places: Range, curves: Curves, plus: Sequence[Curve], minus: Sequence[Curve], level: float, relative: bool
+) -> list[Difference]:
+    """The sum of some curves less others at each place of a range, with its interval.
 
     The difference is taken run by run: a run has the same random numbers at every point, so that what the
     channel did to both cancels, and the interval is that of the differences.
     """
-    low, high = check.get("p_e", [0.0, 1.0])
-    curves = [_curve(samples, curve) for curve in [*plus, *minus]]
+    chosen = [curves.of(curve) for curve in [*plus, *minus]]
+    if any(list(curve) != list(chosen[0]) for curve in chosen):
+        raise ValueError(f"curves of a check lie at different {curves.along.column}")
     differences = []
-    for points in zip(*curves, strict=True):
-        x = points[0].p_e
-        if any(point.p_e != x for point in points):
-            raise ValueError("curves of a check lie at different P_E")
-        if low <= x <= high:
-            values = [point.by_run for point in points]
-            difference = sum(map(neg, values[len(plus) :]), reduce(add, values[: len(plus)]))
-            difference -= check.get("level", 0.0)
-            # That the divisor is an estimate too is left out: its own error is far below the difference's.
-            share = abs(values[len(plus)].mean) if check.get("relative") else 1.0
-            where = _where(x, [*plus, *minus])
-            differences.append((where, difference.mean / share, difference.half_width() / share))
-    if not differences:
-        raise ValueError(f"no point of the curves has a P_E in {low} to {high}")
+    for x in _places_in(places, chosen[0]):
+        values = [curve[x] for curve in chosen]
+        difference = sum(map(neg, values[len(plus) :]), reduce(add, values[: len(plus)])) - level
+        # That the divisor is an estimate too is left out: its own error is far below the difference's.
+        share = abs(values[len(plus)].mean) if relative else 1.0
+        where = curves.where(x, [*plus, *minus])
+        differences.append((where, difference.mean / share, difference.half_width() / share))
     return differences
 
 
-def _fall(samples: Sequence[Sample], curve: Curve, level: float) -> tuple[float, float, float]:
+def _fall(curves: Curves, curve: Curve, level: float) -> tuple[float, float, float]:
     """Where a curve first falls below a level, between the ends of the interval; NaN where it does not."""
-    points = _curve(samples, curve)
-    over = paired.Curve([point.p_e for point in points], [point.by_run - level for point in points], log=True)
-    for crossing in over.crossings:
+    for crossing in _over(curves, curve, level).crossings:
         if crossing.x is not None and crossing.before != "lower" and crossing.after != "higher":
             low, high = (math.nan if end is None else end for end in (crossing.low, crossing.high))
             return low, crossing.x, high
     return math.nan, math.nan, math.nan
 
 
-def _curve(samples: Sequence[Sample], curve: Curve) -> list[Sample]:
-    """The points of a curve in rising P_E."""
-    points = [
-        point for point in samples if all(point.columns[name] == value for name, value in curve.items())
-    ]
-    if not points or len({point.p_e for point in points}) != len(points):
-        raise ValueError(f"{dict(curve)} selects {len(points)} points, which are not one curve")
-    return sorted(points, key=lambda point: point.p_e)
+def _pass(curves: Curves, curve: Curve, level: float) -> tuple[float, float, float] | None:
+    """Where a curve first changes sides about a level, between the ends of the interval, if it does.
+
+    An interval that reaches the end of the axis ends there.
+    """
+    over = _over(curves, curve, level)
+    for crossing in over.crossings:
+        if crossing.x is not None:
+            low = over.xs[0] if crossing.low is None else crossing.low
+            return low, crossing.x, over.xs[-1] if crossing.high is None else crossing.high
+    return None
 
 
-def _where(p_e: float, curves: Sequence[Curve]) -> str:
-    """P_E and what all curves have in common."""
-    return ", ".join(filter(None, [f"p_e {p_e:.3g}", _common(curves)]))
+def _over(curves: Curves, curve: Curve, level: float) -> paired.Curve:
+    """A curve less a level."""
+    found = curves.of(curve)
+    return paired.Curve(list(found), [sample - level for sample in found.values()], curves.along.is_log)
 
 
-def _common(curves: Sequence[Curve]) -> str:
+def common(curves: Sequence[Curve]) -> str:
+    """The columns that all curves have in common, as text."""
     first, *others = curves
-    common = {
-        name: value for name, value in first.items() if all(curve.get(name) == value for curve in others)
-    }
-    return ", ".join(f"{name} {value}" for name, value in common.items())
+    same = {name: value for name, value in first.items() if all(curve.get(name) == value for curve in others)}
+    return ", ".join(f"{name} {value}" for name, value in same.items())

@@ -15,23 +15,13 @@
 mod protocol;
 mod stationary;
 
-use crate::model::{AnalysisError, Model, Solution};
+use crate::model::{AnalysisError, Model};
+use crossfade_core::OutOfRange;
 use crossfade_transport::Variant;
 use protocol::enumerate;
 use stationary::solve;
 
-/// Steady state with acknowledgements that take time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Delayed {
-    /// Throughput and transmissions.
-    pub solution: Solution,
-    /// How many states of the protocol there are.
-    pub states: usize,
-    /// Timeouts per slot.
-    pub timeouts_per_slot: f64,
-    /// Fast retransmits per slot.
-    pub fast_retransmits_per_slot: f64,
-}
+pub use stationary::Delayed;
 
 /// Wider ones have too many states.
 const W_MAX: u32 = 32;
@@ -73,13 +63,13 @@ fn check(model: &Model, ack_delay_slots: u32) -> Result<(), AnalysisError> {
     {
         if value > most {
             let allowed = format!("at most {most} with delayed acknowledgements; a simulation takes more");
-            return Err(AnalysisError::OutOfRange { parameter, value: f64::from(value), allowed });
+            return Err(OutOfRange::new(parameter, value, allowed).into());
         }
     }
     for (parameter, value) in [("p_gb", model.channel.p_gb()), ("p_bg", model.channel.p_bg())] {
         if value < RAREST {
             let allowed = format!("at least {RAREST:e} with delayed acknowledgements");
-            return Err(AnalysisError::OutOfRange { parameter, value, allowed });
+            return Err(OutOfRange::new(parameter, value, allowed).into());
         }
     }
     Ok(())

@@ -1,10 +1,22 @@
 //! The long run of the chain: how much of the time it is in each state.
 
-use super::Delayed;
 use super::protocol::Row;
 use crate::embedded::stationary;
 use crate::model::{AnalysisError, Model, Solution};
 use crate::phi::{Bad, Good, good_after};
+
+/// Steady state with acknowledgements that take time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Delayed {
+    /// Throughput and transmissions.
+    pub solution: Solution,
+    /// How many states of the protocol there are.
+    pub states: usize,
+    /// Timeouts per slot.
+    pub timeouts_per_slot: f64,
+    /// Fast retransmits per slot.
+    pub fast_retransmits_per_slot: f64,
+}
 
 /// The iteration gives up after so many rounds of so many sweeps.
 const MAX_ROUNDS: usize = 2000;

@@ -12,6 +12,7 @@ use crate::bounds::endings;
 use crate::model::{AnalysisError, Model, Solution};
 use crate::phi::{Bad, good_after};
 use chain::{Chain, Step};
+use crossfade_core::OutOfRange;
 use crossfade_transport::Variant;
 use cycle::SecondPart;
 
@@ -65,11 +66,11 @@ pub fn exact(model: &Model, accuracy: f64) -> Result<Exact, AnalysisError> {
     model.check()?;
     if model.w_max > W_MAX {
         let allowed = format!("at most {W_MAX} for the exact analysis; bounds and simulation take more");
-        return Err(AnalysisError::OutOfRange { parameter: "w_max", value: f64::from(model.w_max), allowed });
+        return Err(OutOfRange::new("w_max", model.w_max, allowed).into());
     }
     if !(MIN_ACCURACY..=0.1).contains(&accuracy) {
         let allowed = format!("{MIN_ACCURACY:e} to 0.1");
-        return Err(AnalysisError::OutOfRange { parameter: "accuracy", value: accuracy, allowed });
+        return Err(OutOfRange::new("accuracy", accuracy, allowed).into());
     }
     if model.channel.p_gb() < f64::MIN_POSITIVE {
         return Ok(never_loses(model));

@@ -74,10 +74,10 @@ impl Run {
     pub(crate) fn rates(&self, model: &Model) -> [f64; 4] {
         let statistics = self.simulate(model, ());
         let counts = [
-            statistics.segments_delivered,
-            statistics.segments_sent,
-            statistics.timeouts,
-            statistics.fast_retransmits,
+            statistics.flow.segments_delivered,
+            statistics.flow.segments_sent,
+            statistics.flow.timeouts,
+            statistics.flow.fast_retransmits,
         ];
         counts.map(|count| count as f64 / self.slots as f64)
     }

@@ -1,53 +1,16 @@
-//! ARQ links as a scenario chooses them.
+//! ARQ links as data.
 
-use super::link::{ArqLink, ArqParts, FrameClock, FrameTiming};
+use super::link::{ArqLink, FrameClock};
+use super::protocol::{Protocol, with_protocol};
 use super::{
-    ArqError, ArqReceiver, ArqSender, FrameHeader, GoBackNConfig, GoBackNReceiver, GoBackNSender,
-    LossyFrames, ReverseConfig, RlpIs99Config, RlpIs99Receiver, RlpIs99Sender, RlpNackConfig,
-    RlpNackReceiver, RlpNackSender, SegmentationConfig, SelectiveRepeatConfig, SelectiveRepeatReceiver,
-    SelectiveRepeatSender, StopAndWaitConfig, StopAndWaitReceiver, StopAndWaitSender, UnacknowledgedReceiver,
-    UnacknowledgedSender,
+    ArqError, ArqProtocol, FrameChannel, FrameHeader, ReverseConfig, SegmentationConfig, SoftBufferConfig,
 };
 use crate::limit::QueueLimit;
-use crate::link::{Link, Packet};
-use crossfade_channel::LossProcess;
-use crossfade_core::SimTime;
-
-/// Which protocol repeats lost frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ArqProtocol {
-    /// None: each frame is sent once.
-    None,
-    /// One frame at a time.
-    StopAndWait(StopAndWaitConfig),
-    /// A window of frames; after a loss all of it again.
-    GoBackN(GoBackNConfig),
-    /// A window of frames; what was lost again.
-    SelectiveRepeat(SelectiveRepeatConfig),
-    /// The radio link protocol of IS-99.
-    RlpIs99(RlpIs99Config),
-    /// The same with a timeout and periodic acknowledgements.
-    RlpNack(RlpNackConfig),
-}
-
-impl ArqProtocol {
-    /// Refuses what cannot be.
-    ///
-    /// # Errors
-    /// A parameter outside its range.
-    pub fn check(&self) -> Result<(), ArqError> {
-        match self {
-            Self::None => Ok(()),
-            Self::StopAndWait(config) => config.check(),
-            Self::GoBackN(config) => config.check(),
-            Self::SelectiveRepeat(config) => config.check(),
-            Self::RlpIs99(config) => config.check(),
-            Self::RlpNack(config) => config.check(),
-        }
-    }
-}
+use crate::link::Link;
+use crossfade_core::{SimTime, Stream};
 
 /// A link of constant rate and delay that sends frames and repeats lost ones.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ArqLinkConfig {
     /// Bit rate in bit/s.
     pub rate_bps: f64,
@@ -61,13 +24,13 @@ pub struct ArqLinkConfig {
     pub segmentation: SegmentationConfig,
     /// What the drop-tail queue holds beside the packet that is being sent; `None` is without limit.
     pub queue_limit: Option<QueueLimit>,
-    /// Which frames are lost; idle frames are transmissions too.
-    pub loss: Box<dyn LossProcess>,
-    /// What is left of them.
+    /// What is left of a frame that is spoiled.
     pub header: FrameHeader,
+    /// What the receiver keeps of spoiled frames, where the channel lets it combine copies.
+    pub soft_buffer: SoftBufferConfig,
     /// The way back for acknowledgements and requests.
     pub reverse: ReverseConfig,
-    /// Who repeats them.
+    /// Who repeats lost frames.
     pub protocol: ArqProtocol,
 }
 
@@ -77,57 +40,76 @@ impl ArqLinkConfig {
         SimTime::to_transmit(self.frame_size, self.rate_bps)
     }
 
-    /// From the start of a frame to its acknowledgement: the shortest timeout that is not spurious.
-    pub fn round_trip(&self) -> SimTime {
-        let feedback = self
-            .reverse
-            .rate_bps
-            .map_or(SimTime::ZERO, |rate_bps| SimTime::to_transmit(self.reverse.feedback_size, rate_bps));
-        self.frame_time() + self.delay + feedback + self.reverse.delay
+    /// How long a packet of `bytes` takes whose frames are sent one after the other and all received.
+    pub fn time_for(&self, bytes: u32) -> SimTime {
+        self.frame_time() * u64::from(self.segmentation.frames(bytes))
     }
 
-    /// The link.
+    /// The rate of the payload in bit/s while no frame is repeated.
+    pub fn payload_rate_bps(&self) -> f64 {
+        self.rate_bps * f64::from(self.segmentation.payload) / f64::from(self.frame_size)
+    }
+
+    /// From the start of a frame to its acknowledgement: the shortest timeout that is not spurious.
+    pub fn round_trip(&self) -> SimTime {
+        self.frame_time().saturating_add(self.delay).saturating_add(self.reverse.time())
+    }
+
+    /// Whether a packet can be lost, if the channel loses frames.
+    pub fn may_lose(&self) -> bool {
+        self.protocol.may_lose()
+    }
+
+    /// For how long a frame may be repeated: see [`Protocol::longest_recovery`].
+    pub fn longest_recovery(&self, frame_error_rate: Option<f64>) -> SimTime {
+        self.protocol.longest_recovery(self.frame_time(), frame_error_rate)
+    }
+
+    /// Refuses what cannot be.
     ///
     /// # Errors
     /// A parameter outside its range.
-    pub fn build<P: Packet + Send + 'static>(self) -> Result<Box<dyn Link<P> + Send>, ArqError> {
+    pub fn check(&self) -> Result<(), ArqError> {
         let is_rate = self.rate_bps > 0.0 && self.rate_bps.is_finite();
         ArqError::unless(is_rate, "rate_bps", format!("{:?}", self.rate_bps), "above 0 and finite")?;
         let (size, payload) = (self.frame_size, self.segmentation.payload);
         self.segmentation.check()?;
         ArqError::unless(size >= payload, "frame_size", size, "at least the payload of a frame")?;
+        self.soft_buffer.check()?;
         self.reverse.check()?;
-        self.protocol.check()?;
-        Ok(match self.protocol {
-            ArqProtocol::None => {
-                self.with(UnacknowledgedSender::default(), UnacknowledgedReceiver::default())
-            }
-            ArqProtocol::StopAndWait(config) => {
-                self.with(StopAndWaitSender::new(&config), StopAndWaitReceiver::new())
-            }
-            ArqProtocol::GoBackN(config) => self.with(GoBackNSender::new(&config), GoBackNReceiver::new()),
-            ArqProtocol::SelectiveRepeat(config) => {
-                self.with(SelectiveRepeatSender::new(&config), SelectiveRepeatReceiver::new(&config))
-            }
-            ArqProtocol::RlpIs99(config) => {
-                self.with(RlpIs99Sender::new(&config), RlpIs99Receiver::new(&config))
-            }
-            ArqProtocol::RlpNack(config) => {
-                self.with(RlpNackSender::new(&config), RlpNackReceiver::new(&config))
-            }
-        })
+        self.protocol.check()
     }
 
-    fn with<P, S, R>(self, sender: S, receiver: R) -> Box<dyn Link<P> + Send>
+    /// Refuses a link on which copies of a frame cannot be combined.
+    ///
+    /// # Errors
+    /// The header is lost with the payload, or no frame is sent twice.
+    pub fn check_combining(&self) -> Result<(), ArqError> {
+        let is_readable = self.header == FrameHeader::Readable;
+        let allowed = "\"readable\" where copies are combined: the receiver must know which frame a spoiled copy \
+                       belongs to";
+        ArqError::unless(is_readable, "header", "\"lost\"", allowed)?;
+        let repeats = self.protocol != ArqProtocol::None;
+        let allowed = "one that sends frames again where copies are combined: there is only one copy of each";
+        ArqError::unless(repeats, "protocol", "\"none\"", allowed)
+    }
+
+    /// The link over `channel`. `feedback` decides which acknowledgements and requests are lost.
+    ///
+    /// # Errors
+    /// A parameter outside its range, or a channel that combines copies on a link that cannot.
+    pub fn build<C>(self, channel: C, feedback: Stream) -> Result<Box<dyn Link + Send>, ArqError>
     where
-        P: Packet + Send + 'static,
-        S: ArqSender + 'static,
-        R: ArqReceiver + 'static,
+        C: FrameChannel + 'static,
+        C::Soft: 'static,
     {
-        let timing = FrameTiming { frame_time: self.frame_time(), clock: self.clock, delay: self.delay };
-        let channel = LossyFrames { loss: self.loss, header: self.header };
-        let Self { segmentation, queue_limit, reverse, .. } = self;
-        let parts = ArqParts { timing, segmentation, queue_limit, sender, receiver, channel, reverse };
-        Box::new(ArqLink::new(parts))
+        self.check()?;
+        if channel.combines() {
+            self.check_combining()?;
+        }
+        Ok(with_protocol!(self.protocol, |protocol| {
+            let (sender, receiver) = protocol.build();
+            Box::new(ArqLink::new(&self, sender, receiver, channel, feedback))
+        }))
     }
 }

@@ -1,6 +1,6 @@
 //! Go back N: after a loss everything is sent again from there.
 
-use super::{ArqError, ArqSender, Content, Feedback, Hard, InOrderReceiver, Pdu, Sdu};
+use super::{ArqError, ArqSender, Content, Feedback, InOrderReceiver, Patience, Pdu, Protocol, Sdu};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
@@ -15,10 +15,25 @@ pub struct GoBackNConfig {
     pub max_retransmissions: Option<u32>,
 }
 
-impl GoBackNConfig {
-    pub(super) fn check(&self) -> Result<(), ArqError> {
+impl Protocol for GoBackNConfig {
+    type Sender = GoBackNSender;
+    type Receiver = GoBackNReceiver;
+
+    fn check(&self) -> Result<(), ArqError> {
         ArqError::unless(self.window >= 1, "window", self.window, "at least 1 frame")?;
         ArqError::unless(self.timeout > SimTime::ZERO, "timeout", self.timeout, "above 0")
+    }
+
+    fn build(&self) -> (GoBackNSender, GoBackNReceiver) {
+        (GoBackNSender::new(self), GoBackNReceiver::new())
+    }
+
+    fn patience(&self, _frame_time: SimTime) -> Option<Patience> {
+        Some(Patience { parameter: "timeout", time: self.timeout })
+    }
+
+    fn most_repetitions(&self) -> Option<u32> {
+        self.max_retransmissions
     }
 }
 
@@ -142,7 +157,7 @@ impl ArqSender for GoBackNSender {
 }
 
 /// Passes up what comes in order, and acknowledges how far it is.
-pub type GoBackNReceiver<S = Hard> = InOrderReceiver<S>;
+pub type GoBackNReceiver = InOrderReceiver;
 
 #[cfg(test)]
 mod tests {

@@ -1,25 +1,19 @@
 //! A receiver that keeps nothing but the frame it waits for.
 
-use super::{ArqReceiver, Content, Delivery, Feedback, Hard, Outcome, SoftValue};
+use super::{ArqReceiver, Content, Delivery, Feedback, Outcome, Pdu};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
 /// Passes up what comes in order, and acknowledges how far it is: the receiver of stop-and-wait and of
 /// go-back-N, which differ in how far their senders run ahead.
-pub struct InOrderReceiver<S = Hard> {
+#[derive(Debug, Default)]
+pub struct InOrderReceiver {
     next: u64,
-    soft: Option<S>,
     delivery: VecDeque<Delivery>,
     feedback: VecDeque<Feedback>,
 }
 
-impl<S> Default for InOrderReceiver<S> {
-    fn default() -> Self {
-        Self { next: 0, soft: None, delivery: VecDeque::new(), feedback: VecDeque::new() }
-    }
-}
-
-impl<S: SoftValue> InOrderReceiver<S> {
+impl InOrderReceiver {
     /// A receiver of nothing so far.
     pub fn new() -> Self {
         Self::default()
@@ -30,19 +24,22 @@ impl<S: SoftValue> InOrderReceiver<S> {
         if oldest > self.next {
             self.delivery.push_back(Delivery::Lost { first: self.next, frames: oldest - self.next });
             self.next = oldest;
-            self.soft = None;
         }
     }
 }
 
-impl<S: SoftValue> ArqReceiver<S> for InOrderReceiver<S> {
-    fn on_pdu(&mut self, now: SimTime, outcome: Outcome<S>) {
-        let Outcome::Frame(pdu, payload) = outcome else { return };
+impl ArqReceiver for InOrderReceiver {
+    fn on_pdu(&mut self, now: SimTime, outcome: Outcome) {
+        let (pdu, is_good) = match outcome {
+            Outcome::Good(pdu) => (pdu, true),
+            Outcome::Corrupt(pdu) => (pdu, false),
+            Outcome::Erased => return,
+        };
         self.skip_to(pdu.oldest.min(pdu.seq));
         if let Content::Data(sdu) = pdu.content
             && pdu.seq == self.next
         {
-            if !payload.check(&mut self.soft) {
+            if !is_good {
                 return;
             }
             self.next = self.next.saturating_add(1);
@@ -57,6 +54,10 @@ impl<S: SoftValue> ArqReceiver<S> for InOrderReceiver<S> {
 
     fn poll_delivery(&mut self) -> Option<Delivery> {
         self.delivery.pop_front()
+    }
+
+    fn awaits(&self, pdu: &Pdu) -> bool {
+        pdu.seq == self.next.max(pdu.oldest.min(pdu.seq))
     }
 
     fn is_in_sequence(&self) -> bool {

@@ -1,15 +1,21 @@
 //! A link that sends packets as frames and repeats lost ones.
 
 use super::reassembly::Reassembly;
-use super::reverse::{ReverseChannel, ReverseConfig};
-use super::segmentation::{SegmentationConfig, Segmenter};
+use super::reverse::ReverseChannel;
+use super::segmentation::Segmenter;
+use super::soft_buffer::SoftBuffer;
+use super::watch::Watch;
 use super::{
-    ArqReceiver, ArqSender, ArqStatistics, Content, Delivery, FrameChannel, LossyFrames, Outcome, Payload,
+    ArqLinkConfig, ArqReceiver, ArqSender, ArqStatistics, Content, Delivery, FrameChannel, FrameHeader,
+    LossyFrames, Outcome, Pdu, Reception, SoftValue, Transmission,
 };
-use crate::limit::QueueLimit;
-use crate::link::{Departure, Link, Packet, Push};
+use crate::event::{EventLog, LinkEvent};
+use crate::link::{Departure, Link, Push};
+use crate::occupancy::Occupancy;
+use crate::parcel::Parcel;
+use crate::report::LinkReport;
 use crate::statistics::LinkStatistics;
-use crossfade_core::SimTime;
+use crossfade_core::{SimTime, Stream};
 use std::collections::VecDeque;
 
 /// When frames start.
@@ -22,14 +28,12 @@ pub enum FrameClock {
 }
 
 /// The times of the frames of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FrameTiming {
+#[derive(Clone, Copy)]
+struct FrameTiming {
     /// How long a frame takes, full or not.
-    pub frame_time: SimTime,
-    /// When frames start.
-    pub clock: FrameClock,
-    /// Propagation delay.
-    pub delay: SimTime,
+    frame_time: SimTime,
+    clock: FrameClock,
+    delay: SimTime,
 }
 
 impl FrameTiming {
@@ -46,24 +50,6 @@ impl FrameTiming {
     }
 }
 
-/// What an [`ArqLink`] is made of.
-pub struct ArqParts<S, R, C> {
-    /// When frames start, and how long they take.
-    pub timing: FrameTiming,
-    /// How packets become frames.
-    pub segmentation: SegmentationConfig,
-    /// What the drop-tail queue holds beside the packet that is being sent; `None` is without limit.
-    pub queue_limit: Option<QueueLimit>,
-    /// The sending end of the protocol.
-    pub sender: S,
-    /// The receiving end of it.
-    pub receiver: R,
-    /// What becomes of frames.
-    pub channel: C,
-    /// The way back.
-    pub reverse: ReverseConfig,
-}
-
 /// Drop-tail queue, segmentation, an ARQ protocol over a frame channel, reassembly.
 ///
 /// A packet arrives when its last frame is passed up; it is lost when one of its frames is, which is told
@@ -74,25 +60,30 @@ pub struct ArqParts<S, R, C> {
 /// statistics count what has been caught up with.
 ///
 /// While nothing is on the way and nothing waits, idle frames are not sent: they would tell nothing new.
-pub struct ArqLink<P, S, R, C: FrameChannel = LossyFrames> {
+pub struct ArqLink<S, R, C: FrameChannel = LossyFrames> {
     timing: FrameTiming,
-    segmenter: Segmenter<P>,
-    reassembly: Reassembly<P>,
+    segmenter: Segmenter,
+    reassembly: Reassembly,
     sender: S,
     receiver: R,
     channel: C,
+    header: FrameHeader,
+    soft_buffer: SoftBuffer<C::Soft>,
     reverse: ReverseChannel,
     /// Frames on the air, and when they have been received.
-    on_the_air: VecDeque<(SimTime, Outcome<C::Soft>)>,
+    on_the_air: VecDeque<(SimTime, Pdu, Reception<C::Soft>)>,
     /// When the last transmission ends.
     free_at: SimTime,
     /// When the sender is next asked for a frame; [`SimTime::MAX`] until something happens.
     asks_at: SimTime,
     transmissions: u64,
     /// What has left, and when.
-    departures: VecDeque<(SimTime, Departure<P>)>,
+    departures: VecDeque<(SimTime, Departure)>,
     statistics: LinkStatistics,
     arq_statistics: ArqStatistics,
+    /// Where somebody watches.
+    watch: Option<Box<Watch>>,
+    log: EventLog,
 }
 
 /// What happens next. At equal times the order is this: what is received is seen before anything is sent.
@@ -104,18 +95,21 @@ enum Step {
     Transmission,
 }
 
-impl<P: Packet, S: ArqSender, R: ArqReceiver<C::Soft>, C: FrameChannel> ArqLink<P, S, R, C> {
-    /// An idle link.
-    pub fn new(parts: ArqParts<S, R, C>) -> Self {
-        let ArqParts { timing, segmentation, queue_limit, sender, receiver, channel, reverse } = parts;
+impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
+    /// An idle link between a sender and a receiver, those of the protocol of `config` or others.
+    pub fn new(config: &ArqLinkConfig, sender: S, receiver: R, channel: C, feedback: Stream) -> Self {
+        let ArqLinkConfig { clock, delay, segmentation, queue_limit, header, soft_buffer, reverse, .. } =
+            *config;
         Self {
-            timing,
+            timing: FrameTiming { frame_time: config.frame_time(), clock, delay },
             segmenter: Segmenter::new(segmentation, queue_limit),
             reassembly: Reassembly::new(receiver.releases_in_order()),
             sender,
             receiver,
             channel,
-            reverse: ReverseChannel::new(reverse),
+            header,
+            soft_buffer: SoftBuffer::new(soft_buffer),
+            reverse: ReverseChannel::new(&reverse, feedback),
             on_the_air: VecDeque::new(),
             free_at: SimTime::ZERO,
             asks_at: SimTime::MAX,
@@ -123,12 +117,14 @@ impl<P: Packet, S: ArqSender, R: ArqReceiver<C::Soft>, C: FrameChannel> ArqLink<
             departures: VecDeque::new(),
             statistics: LinkStatistics::default(),
             arq_statistics: ArqStatistics::default(),
+            watch: None,
+            log: EventLog::default(),
         }
     }
 
     #[inline]
     fn next_step(&self) -> (SimTime, Step) {
-        let frame = self.on_the_air.front().map_or(SimTime::MAX, |(at, _)| *at);
+        let frame = self.on_the_air.front().map_or(SimTime::MAX, |(at, ..)| *at);
         let mut next = (frame, Step::Frame);
         let mut consider = |at: SimTime, step| {
             if at < next.0 {
@@ -145,7 +141,11 @@ impl<P: Packet, S: ArqSender, R: ArqReceiver<C::Soft>, C: FrameChannel> ArqLink<
     fn take(&mut self, now: SimTime, step: Step) {
         match step {
             Step::Frame => {
-                if let Some((_, outcome)) = self.on_the_air.pop_front() {
+                if let Some((_, pdu, reception)) = self.on_the_air.pop_front() {
+                    let outcome = self.outcome(pdu, reception);
+                    if let Some(event) = self.watch.as_mut().and_then(|watch| watch.on_reception(&outcome)) {
+                        self.log.push(|| event);
+                    }
                     self.receiver.on_pdu(now, outcome);
                     self.attend_receiver(now);
                 }
@@ -174,8 +174,9 @@ impl<P: Packet, S: ArqSender, R: ArqReceiver<C::Soft>, C: FrameChannel> ArqLink<
     /// The sender may have something to send that it did not have before.
     #[inline]
     fn wake_sender(&mut self, now: SimTime) {
-        if self.asks_at > now {
-            self.asks_at = self.asks_at.min(self.timing.start(now.max(self.free_at)));
+        let ready = now.max(self.free_at);
+        if self.asks_at > ready {
+            self.asks_at = self.asks_at.min(self.timing.start(ready));
         }
     }
 
@@ -202,11 +203,47 @@ impl<P: Packet, S: ArqSender, R: ArqReceiver<C::Soft>, C: FrameChannel> ArqLink<
         }
         self.free_at = now + self.timing.frame_time;
         self.asks_at = self.free_at;
-        let outcome = self.channel.transmit(now, self.transmissions, pdu);
+        let sdu = match pdu.content {
+            Content::Data(sdu) => Some(sdu),
+            Content::Idle | Content::Skip => None,
+        };
+        let number = self.transmissions;
         self.transmissions += 1;
-        let is_error = !matches!(outcome, Outcome::Frame(_, Payload::Good));
-        self.arq_statistics.frame_errors += u64::from(is_error && matches!(pdu.content, Content::Data(_)));
-        self.on_the_air.push_back((self.free_at + self.timing.delay, outcome));
+        let transmission = Transmission { number, at: now, sdu, attempt: pdu.attempt };
+        let reception = self.channel.transmit(transmission);
+        let is_error = match &reception {
+            Reception::Good => false,
+            Reception::Corrupt => true,
+            Reception::Soft(copy) => !copy.passes_alone(),
+        };
+        self.arq_statistics.frame_errors += u64::from(is_error && sdu.is_some());
+        let received_at = self.free_at + self.timing.delay;
+        if let Some(watch) = &mut self.watch {
+            watch.on_transmission(transmission, pdu.seq, self.channel.conditions(), !is_error);
+        }
+        self.on_the_air.push_back((received_at, pdu, reception));
+    }
+
+    /// What the receiver makes of a frame, with what it has kept of earlier copies.
+    #[inline]
+    fn outcome(&mut self, pdu: Pdu, reception: Reception<C::Soft>) -> Outcome {
+        let is_good = match (reception, pdu.content) {
+            (Reception::Good, Content::Data(sdu)) => {
+                self.soft_buffer.forget(sdu..sdu + 1);
+                true
+            }
+            (Reception::Good, _) => true,
+            (Reception::Corrupt, _) => false,
+            (Reception::Soft(copy), Content::Data(sdu)) if self.receiver.awaits(&pdu) => {
+                self.soft_buffer.receive(sdu, copy)
+            }
+            (Reception::Soft(copy), _) => copy.passes_alone(),
+        };
+        match (is_good, self.header) {
+            (true, _) => Outcome::Good(pdu),
+            (false, FrameHeader::Readable) => Outcome::Corrupt(pdu),
+            (false, FrameHeader::Lost) => Outcome::Erased,
+        }
     }
 
     /// The receiver may have something to say or to pass up.
@@ -222,13 +259,14 @@ impl<P: Packet, S: ArqSender, R: ArqReceiver<C::Soft>, C: FrameChannel> ArqLink<
 
     #[inline]
     fn pass_up(&mut self, now: SimTime, delivery: Delivery) {
-        let Self { departures, statistics, arq_statistics, reassembly, .. } = self;
+        let Self { departures, statistics, arq_statistics, reassembly, soft_buffer, .. } = self;
         let accounted = reassembly.on_delivery(delivery, |packet, is_lost| {
             statistics.losses += u64::from(is_lost);
             let departure = if is_lost { Departure::Lost(packet) } else { Departure::Arrived(packet) };
             departures.push_back((now, departure));
         });
         arq_statistics.frames_lost += accounted.frames_lost;
+        soft_buffer.forget(accounted.settled);
         if let Delivery::Frame { received_at, .. } = delivery {
             if accounted.is_stray {
                 arq_statistics.stray_frames += 1;
@@ -236,11 +274,6 @@ impl<P: Packet, S: ArqSender, R: ArqReceiver<C::Soft>, C: FrameChannel> ArqLink<
             }
             arq_statistics.on_delivery(now - received_at);
         }
-    }
-
-    /// What was counted of the frames since the link was made, as far as it has been caught up with.
-    pub fn arq_statistics(&self) -> &ArqStatistics {
-        &self.arq_statistics
     }
 
     /// No packet can leave before, if no frame is missing: the oldest must have been sent to its end.
@@ -256,8 +289,8 @@ impl<P: Packet, S: ArqSender, R: ArqReceiver<C::Soft>, C: FrameChannel> ArqLink<
     }
 }
 
-impl<P: Packet, S: ArqSender, R: ArqReceiver<C::Soft>, C: FrameChannel> Link<P> for ArqLink<P, S, R, C> {
-    fn push(&mut self, now: SimTime, packet: P) -> Push {
+impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> Link for ArqLink<S, R, C> {
+    fn push(&mut self, now: SimTime, packet: Parcel) -> Push {
         self.run_until(now);
         if !self.segmenter.push(now, packet) {
             self.statistics.queue_drops += 1;
@@ -282,7 +315,7 @@ impl<P: Packet, S: ArqSender, R: ArqReceiver<C::Soft>, C: FrameChannel> Link<P> 
     }
 
     #[inline]
-    fn advance(&mut self, now: SimTime) -> Option<Departure<P>> {
+    fn advance(&mut self, now: SimTime) -> Option<Departure> {
         loop {
             if let Some((_, departure)) = self.departures.pop_front() {
                 if let Departure::Arrived(packet) = &departure {
@@ -298,15 +331,19 @@ impl<P: Packet, S: ArqSender, R: ArqReceiver<C::Soft>, C: FrameChannel> Link<P> 
         }
     }
 
-    fn catch_up(&mut self, now: SimTime) {
+    fn report(&mut self, now: SimTime) -> LinkReport {
         self.run_until(now);
+        let occupancy = Occupancy::Frames(self.timing.frame_time);
+        let report = LinkReport::new(now, self.statistics.clone(), occupancy);
+        LinkReport { frames: Some(self.arq_statistics.clone()), ..report }
     }
 
-    fn statistics(&self) -> &LinkStatistics {
-        &self.statistics
+    fn trace(&mut self, keep: bool) {
+        self.watch = keep.then(|| Box::new(Watch::new(self.on_the_air.len())));
+        self.log.keep(keep);
     }
 
-    fn arq_statistics(&self) -> Option<&ArqStatistics> {
-        Some(&self.arq_statistics)
+    fn next_trace(&mut self) -> Option<LinkEvent> {
+        self.log.pop()
     }
 }

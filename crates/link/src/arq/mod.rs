@@ -1,21 +1,22 @@
 //! Automatic repeat request: frames of a radio link, and who sends them again.
 //!
 //! ```text
-//! packets --queue--> segmentation --SDUs--> ArqSender ==PDUs==> frame channel ==> ArqReceiver --> reassembly
-//!                                               ^                                      |
-//!                                               +------- reverse channel <--feedback---+
+//! packets --queue--> segmentation --SDUs--> ArqSender ==PDUs==> frame channel ==> soft buffer ==> ArqReceiver --> reassembly
+//!                                               ^                                                      |
+//!                                               +--------------- reverse channel <------feedback-------+
 //! ```
 //!
 //! The machines do no IO and know no clock: time is an argument. [`ArqLink`] joins a pair of them, a
-//! [`FrameChannel`] and a reverse channel to a [`Link`](crate::Link); [`ArqLinkConfig`] builds it for whoever
-//! chooses the protocol at run time.
+//! [`FrameChannel`] and a reverse channel to a [`Link`](crate::Link). [`ArqLinkConfig`] describes it as data, and
+//! builds it; [`ArqProtocol`] lists the protocols. Copies of a frame are combined before a receiver hears of
+//! them: protocols know verdicts only.
 
 mod config;
-mod error;
 mod frame_channel;
 mod go_back_n;
 mod in_order;
 mod link;
+mod protocol;
 mod reassembly;
 mod resequencer;
 mod reverse;
@@ -23,18 +24,23 @@ mod rlp_is99;
 mod rlp_nack;
 mod segmentation;
 mod selective_repeat;
+mod soft_buffer;
 mod statistics;
 mod stop_and_wait;
 #[cfg(test)]
 mod testing;
 mod unacknowledged;
+mod watch;
 
-pub use config::{ArqLinkConfig, ArqProtocol};
-pub use error::ArqError;
-pub use frame_channel::{FrameChannel, FrameHeader, LossyFrames};
+pub use config::ArqLinkConfig;
+pub use crossfade_core::OutOfRange as ArqError;
+pub use frame_channel::{
+    Conditions, FrameChannel, FrameHeader, Hard, LossyFrames, Reception, SoftValue, Transmission,
+};
 pub use go_back_n::{GoBackNConfig, GoBackNReceiver, GoBackNSender};
 pub use in_order::InOrderReceiver;
-pub use link::{ArqLink, ArqParts, FrameClock, FrameTiming};
+pub use link::{ArqLink, FrameClock};
+pub use protocol::{ArqProtocol, Patience, Protocol};
 pub use reverse::ReverseConfig;
 pub use rlp_is99::{
     NaksPerRound, Persistence, Reading, RlpIs99Config, RlpIs99Receiver, RlpIs99Sender, TimerCheck, TimerClock,
@@ -42,9 +48,10 @@ pub use rlp_is99::{
 pub use rlp_nack::{RlpNackConfig, RlpNackReceiver, RlpNackSender};
 pub use segmentation::{HeaderCompression, Packing, SegmentationConfig};
 pub use selective_repeat::{Release, SelectiveRepeatConfig, SelectiveRepeatReceiver, SelectiveRepeatSender};
+pub use soft_buffer::SoftBufferConfig;
 pub use statistics::ArqStatistics;
 pub use stop_and_wait::{StopAndWaitConfig, StopAndWaitReceiver, StopAndWaitSender};
-pub use unacknowledged::{UnacknowledgedReceiver, UnacknowledgedSender};
+pub use unacknowledged::{Unacknowledged, UnacknowledgedReceiver, UnacknowledgedSender};
 
 use crossfade_core::SimTime;
 
@@ -83,61 +90,15 @@ pub enum Content {
     Skip,
 }
 
-/// What the channel made of a frame.
+/// What a receiver hears of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome<S = Hard> {
+pub enum Outcome {
+    /// It passes its check, by itself or together with earlier copies.
+    Good(Pdu),
+    /// Its header was read, and its payload fails its check.
+    Corrupt(Pdu),
     /// Nothing can be read, not even which frame it was.
     Erased,
-    /// The header was read.
-    Frame(Pdu, Payload<S>),
-}
-
-/// What the channel made of the payload of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Payload<S = Hard> {
-    /// It passes its check.
-    Good,
-    /// It fails its check and is of no use.
-    Corrupt,
-    /// It may pass together with other copies of the same frame.
-    Soft(S),
-}
-
-/// What a receiver keeps of a copy that it could not decode, to combine it with later copies.
-pub trait SoftValue: Sized + Send {
-    /// Adds the copy received last to what earlier copies left.
-    ///
-    /// # Errors
-    /// The frame still fails its check: what to keep.
-    fn combine(earlier: Option<Self>, copy: Self) -> Result<(), Self>;
-}
-
-/// No soft values: a payload is good or corrupt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hard {}
-
-impl SoftValue for Hard {
-    fn combine(_earlier: Option<Self>, copy: Self) -> Result<(), Self> {
-        match copy {}
-    }
-}
-
-impl<S: SoftValue> Payload<S> {
-    /// Whether the payload passes its check, together with what was `kept` of earlier copies.
-    #[inline]
-    fn check(self, kept: &mut Option<S>) -> bool {
-        match self {
-            Self::Good => true,
-            Self::Corrupt => false,
-            Self::Soft(copy) => match S::combine(kept.take(), copy) {
-                Ok(()) => true,
-                Err(rest) => {
-                    *kept = Some(rest);
-                    false
-                }
-            },
-        }
-    }
 }
 
 /// What a receiver tells its sender.
@@ -205,9 +166,9 @@ pub trait ArqSender: Send {
 ///
 /// Whatever frames it is given, it does not panic, passes no payload up twice and keeps no more than its
 /// buffer.
-pub trait ArqReceiver<S = Hard>: Send {
+pub trait ArqReceiver: Send {
     /// A frame, or what is left of it, has been received at `now`.
-    fn on_pdu(&mut self, now: SimTime, outcome: Outcome<S>);
+    fn on_pdu(&mut self, now: SimTime, outcome: Outcome);
 
     /// What to tell the sender at `now`; call it until it returns nothing, after
     /// [`on_pdu`](ArqReceiver::on_pdu) and at [`next_timeout`](ArqReceiver::next_timeout).
@@ -221,6 +182,9 @@ pub trait ArqReceiver<S = Hard>: Send {
     fn next_timeout(&self) -> Option<SimTime> {
         None
     }
+
+    /// Whether it waits for this frame. Of others no copies are kept that could be combined.
+    fn awaits(&self, pdu: &Pdu) -> bool;
 
     /// Whether no frame is known to be missing: then nothing but a new frame can make it pass something up.
     fn is_in_sequence(&self) -> bool;

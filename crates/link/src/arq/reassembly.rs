@@ -1,13 +1,15 @@
 //! Frames into packets.
 
 use super::{Delivery, Sdu};
+use crate::parcel::Parcel;
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// A packet of which at least one frame was made and not all are accounted for.
-struct Transit<P> {
+struct Transit {
     /// `None` once it has left.
-    packet: Option<P>,
+    packet: Option<Parcel>,
     first: Sdu,
     last: Sdu,
     /// When its last frame was sent for the first time.
@@ -23,8 +25,8 @@ struct Transit<P> {
 ///
 /// The receiver of a real link finds the borders of packets in the frames, and with a checksum the packets
 /// that miss one. A packet's fate is told when its last frame is accounted for.
-pub(super) struct Reassembly<P> {
-    packets: VecDeque<Transit<P>>,
+pub(super) struct Reassembly {
+    packets: VecDeque<Transit>,
     /// Whether frames come in order.
     in_order: bool,
     /// The number of the next frame to be made.
@@ -38,17 +40,19 @@ pub(super) struct Reassembly<P> {
 #[derive(Default)]
 pub(super) struct Accounted {
     pub(super) frames_lost: u64,
+    /// Frames that are waited for no more.
+    pub(super) settled: Range<Sdu>,
     /// A frame came that had been accounted for: the sequence numbers were ambiguous.
     pub(super) is_stray: bool,
 }
 
-impl<P> Reassembly<P> {
+impl Reassembly {
     pub(super) fn new(in_order: bool) -> Self {
         Self { packets: VecDeque::new(), in_order, made: 0, next: 0, open: 0 }
     }
 
     /// A packet begins in the frame that is being made.
-    pub(super) fn begin(&mut self, packet: P) {
+    pub(super) fn begin(&mut self, packet: Parcel) {
         let frame = self.made;
         let (packet, last_sent) = (Some(packet), SimTime::ZERO);
         self.packets.push_back(Transit {
@@ -99,7 +103,11 @@ impl<P> Reassembly<P> {
     /// The receiver passed something up. Calls `leave` with every packet whose fate is decided, and whether
     /// it is lost.
     #[inline]
-    pub(super) fn on_delivery(&mut self, delivery: Delivery, mut leave: impl FnMut(P, bool)) -> Accounted {
+    pub(super) fn on_delivery(
+        &mut self,
+        delivery: Delivery,
+        mut leave: impl FnMut(Parcel, bool),
+    ) -> Accounted {
         let mut accounted = Accounted::default();
         match delivery {
             Delivery::Frame { sdu, .. } => {
@@ -114,11 +122,13 @@ impl<P> Reassembly<P> {
                     self.next = sdu + 1;
                 }
                 self.account(sdu, false, &mut leave);
+                accounted.settled = if self.in_order { 0..self.next } else { sdu..sdu + 1 };
             }
             Delivery::Lost { first, frames } => {
                 let first = if self.in_order { self.next } else { first };
                 let end = first.saturating_add(frames).min(self.made);
                 accounted.frames_lost = end.saturating_sub(first);
+                accounted.settled = first..end;
                 (first..end).for_each(|frame| self.account(frame, true, &mut leave));
                 self.next = self.next.max(end);
             }
@@ -127,7 +137,7 @@ impl<P> Reassembly<P> {
     }
 
     #[inline]
-    fn account(&mut self, frame: Sdu, is_lost: bool, leave: &mut impl FnMut(P, bool)) {
+    fn account(&mut self, frame: Sdu, is_lost: bool, leave: &mut impl FnMut(Parcel, bool)) {
         self.open -= 1;
         let mut place = match self.packets.front() {
             Some(head) if head.last >= frame => 0,

@@ -1,6 +1,6 @@
 //! The resequencing buffer of the radio link protocols.
 
-use super::{Delivery, Sdu, SoftValue};
+use super::{Delivery, Sdu};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -45,19 +45,17 @@ pub(super) enum Place {
 ///   old | missing  held  missing | new
 ///       |<---- capacity ---->
 /// ```
-pub(super) struct Resequencer<S> {
+pub(super) struct Resequencer {
     /// V(N): the oldest missing frame, needed for in-sequence delivery.
     v_n: u64,
     /// V(R): the next new frame.
     v_r: u64,
     capacity: u64,
     slots: Box<[Slot; SLOTS]>,
-    /// What is left of copies that could not be decoded.
-    soft: Vec<Option<S>>,
     released: VecDeque<Delivery>,
 }
 
-impl<S: SoftValue> Resequencer<S> {
+impl Resequencer {
     /// An empty buffer for `capacity` frames, at most 128.
     pub(super) fn new(capacity: u32) -> Self {
         let slot = Slot { state: State::Missing, sdu: 0, received_at: SimTime::ZERO };
@@ -66,7 +64,6 @@ impl<S: SoftValue> Resequencer<S> {
             v_r: 0,
             capacity: u64::from(capacity).clamp(1, HALF),
             slots: Box::new([slot; SLOTS]),
-            soft: (0..SLOTS).map(|_| None).collect(),
             released: VecDeque::new(),
         }
     }
@@ -83,12 +80,6 @@ impl<S: SoftValue> Resequencer<S> {
     #[inline]
     fn slot(&mut self, position: u64) -> &mut Slot {
         &mut self.slots[position as usize % SLOTS]
-    }
-
-    /// What is kept of earlier copies of a frame.
-    #[inline]
-    pub(super) fn soft(&mut self, position: u64) -> &mut Option<S> {
-        &mut self.soft[position as usize % SLOTS]
     }
 
     /// Where the frame with number `seq` belongs. Of the 256 numbers those up to 127 ahead of V(R) are new.
@@ -120,7 +111,6 @@ impl<S: SoftValue> Resequencer<S> {
         let missing = self.v_r..end;
         for position in missing.clone() {
             self.slot(position).state = State::Missing;
-            *self.soft(position) = None;
         }
         self.v_r = end;
         missing
@@ -137,14 +127,12 @@ impl<S: SoftValue> Resequencer<S> {
     /// A missing frame is received; whatever has become deliverable goes up.
     pub(super) fn hold(&mut self, position: u64, now: SimTime, sdu: Sdu) {
         *self.slot(position) = Slot { state: State::Held, sdu, received_at: now };
-        *self.soft(position) = None;
         self.release();
     }
 
     /// A missing frame is given up; whatever has become deliverable goes up.
     pub(super) fn give_up(&mut self, position: u64) {
         self.slot(position).state = State::GivenUp;
-        *self.soft(position) = None;
         self.release();
     }
 
@@ -176,7 +164,6 @@ impl<S: SoftValue> Resequencer<S> {
         if state == State::Held {
             return self.released.push_back(Delivery::Frame { sdu, received_at });
         }
-        *self.soft(position) = None;
         if let Some(Delivery::Lost { frames, .. }) = self.released.back_mut() {
             *frames += 1;
         } else {

@@ -1,12 +1,12 @@
 //! The way back for acknowledgements and requests.
 
 use super::{ArqError, ArqStatistics, Feedback};
-use crate::transmitter::Transmitter;
-use crossfade_channel::{LossProcess, Lossless};
-use crossfade_core::SimTime;
+use crossfade_channel::{Iid, LossProcess};
+use crossfade_core::{SimTime, Stream};
 use std::collections::VecDeque;
 
 /// The channel from the receiver to the sender, used by this link alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReverseConfig {
     /// Bit rate in bit/s; `None` takes no time to transmit.
     pub rate_bps: Option<f64>,
@@ -14,17 +14,29 @@ pub struct ReverseConfig {
     pub feedback_size: u32,
     /// Propagation delay, and whatever else passes until the sender reacts.
     pub delay: SimTime,
-    /// Which are lost.
-    pub loss: Box<dyn LossProcess>,
+    /// The share that is lost, each independently of the others.
+    pub loss: f64,
 }
 
 impl ReverseConfig {
     /// No loss, no time but `delay`.
     pub fn ideal(delay: SimTime) -> Self {
-        Self { rate_bps: None, feedback_size: 0, delay, loss: Box::new(Lossless) }
+        Self { rate_bps: None, feedback_size: 0, delay, loss: 0.0 }
+    }
+
+    fn transmission(&self) -> SimTime {
+        self.rate_bps.map_or(SimTime::ZERO, |rate_bps| SimTime::to_transmit(self.feedback_size, rate_bps))
+    }
+
+    /// From what the receiver says until the sender has heard it, if nothing waits.
+    pub fn time(&self) -> SimTime {
+        self.delay.saturating_add(self.transmission())
     }
 
     pub(super) fn check(&self) -> Result<(), ArqError> {
+        let loss = self.loss;
+        let is_share = (0.0..=1.0).contains(&loss);
+        ArqError::unless(is_share, "reverse.loss", format!("{loss:?}"), "between 0 and 1")?;
         let Some(rate_bps) = self.rate_bps else { return Ok(()) };
         let is_rate = rate_bps > 0.0 && rate_bps.is_finite();
         ArqError::unless(is_rate, "reverse.rate_bps", format!("{rate_bps:?}"), "above 0 and finite")?;
@@ -35,34 +47,35 @@ impl ReverseConfig {
 
 /// The reverse channel at work: first in, first out.
 pub(super) struct ReverseChannel {
-    transmitter: Transmitter,
-    feedback_size: u32,
+    transmission: SimTime,
     delay: SimTime,
-    loss: Box<dyn LossProcess>,
+    /// `None` loses nothing.
+    loss: Option<Iid>,
     free_at: SimTime,
     on_the_way: VecDeque<(SimTime, Feedback)>,
     sent: u64,
 }
 
 impl ReverseChannel {
-    pub(super) fn new(config: ReverseConfig) -> Self {
+    /// The parameters are those that [`ReverseConfig::check`] accepts; others lose nothing.
+    pub(super) fn new(config: &ReverseConfig, stream: Stream) -> Self {
         Self {
-            transmitter: Transmitter::new(config.rate_bps),
-            feedback_size: config.feedback_size,
+            transmission: config.transmission(),
             delay: config.delay,
-            loss: config.loss,
+            loss: Iid::new(config.loss, stream).ok().filter(|_| config.loss > 0.0),
             free_at: SimTime::ZERO,
             on_the_way: VecDeque::new(),
             sent: 0,
         }
     }
 
+    #[inline]
     pub(super) fn send(&mut self, now: SimTime, feedback: Feedback, statistics: &mut ArqStatistics) {
         let start = self.free_at.max(now);
-        self.free_at = start + self.transmitter.time_for(self.feedback_size);
+        self.free_at = start + self.transmission;
         statistics.feedback_sent += 1;
         self.sent += 1;
-        if self.loss.lost(start, self.sent - 1) {
+        if self.loss.as_mut().is_some_and(|loss| loss.lost(start, self.sent - 1)) {
             statistics.feedback_lost += 1;
         } else {
             self.on_the_way.push_back((self.free_at + self.delay, feedback));
@@ -75,6 +88,7 @@ impl ReverseChannel {
         self.on_the_way.front().map_or(SimTime::MAX, |(at, _)| *at)
     }
 
+    #[inline]
     pub(super) fn receive(&mut self) -> Option<Feedback> {
         self.on_the_way.pop_front().map(|(_, feedback)| feedback)
     }

@@ -4,10 +4,9 @@
 //! That of IS-99 with other timers: one NACK at a time for each missing frame, again after a fixed time; and
 //! periodic acknowledgements, which free the sender's buffer.
 
-use super::SoftValue;
 use super::resequencer::{HALF, Place, Resequencer};
 use super::{
-    ArqError, ArqReceiver, ArqSender, Content, Delivery, Feedback, Hard, Outcome, Payload, Pdu, Sdu,
+    ArqError, ArqReceiver, ArqSender, Content, Delivery, Feedback, Outcome, Patience, Pdu, Protocol, Sdu,
 };
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
@@ -43,11 +42,28 @@ impl RlpNackConfig {
             buffer: 128,
         }
     }
+}
 
-    pub(super) fn check(&self) -> Result<(), ArqError> {
+impl Protocol for RlpNackConfig {
+    type Sender = RlpNackSender;
+    type Receiver = RlpNackReceiver;
+
+    fn check(&self) -> Result<(), ArqError> {
         ArqError::unless((1..=128).contains(&self.buffer), "buffer", self.buffer, "1 to 128 frames")?;
         ArqError::unless(self.ack_period >= 1, "ack_period", self.ack_period, "at least 1 frame")?;
         ArqError::unless(self.timeout > SimTime::ZERO, "timeout", self.timeout, "above 0")
+    }
+
+    fn build(&self) -> (RlpNackSender, RlpNackReceiver) {
+        (RlpNackSender::new(self), RlpNackReceiver::new(self))
+    }
+
+    fn patience(&self, _frame_time: SimTime) -> Option<Patience> {
+        Some(Patience { parameter: "timeout", time: self.timeout })
+    }
+
+    fn most_repetitions(&self) -> Option<u32> {
+        Some(self.max_retransmissions)
     }
 }
 
@@ -143,9 +159,9 @@ struct Missing {
 }
 
 /// Puts frames into order, asks for those that are missing, and gives up what does not come.
-pub struct RlpNackReceiver<S = Hard> {
+pub struct RlpNackReceiver {
     config: RlpNackConfig,
-    frames: Resequencer<S>,
+    frames: Resequencer,
     /// By position.
     missing: Vec<Missing>,
     next_deadline: SimTime,
@@ -153,7 +169,7 @@ pub struct RlpNackReceiver<S = Hard> {
     feedback: VecDeque<Feedback>,
 }
 
-impl<S: SoftValue> RlpNackReceiver<S> {
+impl RlpNackReceiver {
     /// A receiver of nothing so far.
     pub fn new(config: &RlpNackConfig) -> Self {
         Self {
@@ -180,11 +196,11 @@ impl<S: SoftValue> RlpNackReceiver<S> {
         }
     }
 
-    fn on_data(&mut self, now: SimTime, pdu: Pdu, sdu: Sdu, payload: Payload<S>) {
+    fn on_data(&mut self, now: SimTime, pdu: Pdu, sdu: Sdu, is_good: bool) {
         let (position, is_new) = match self.frames.place(pdu.seq) {
             Place::Old | Place::Held => return,
             Place::Missing(position) => (position, false),
-            Place::New(position) if self.frames.v_n() == position && matches!(payload, Payload::Good) => {
+            Place::New(position) if self.frames.v_n() == position && is_good => {
                 return self.frames.pass(now, sdu);
             }
             Place::New(position) => {
@@ -192,7 +208,7 @@ impl<S: SoftValue> RlpNackReceiver<S> {
                 (position, true)
             }
         };
-        if payload.check(self.frames.soft(position)) {
+        if is_good {
             self.frames.hold(position, now, sdu);
             self.missing.retain(|missing| missing.position != position);
         } else if self.config.nack_corrupt && !is_new {
@@ -232,12 +248,16 @@ impl<S: SoftValue> RlpNackReceiver<S> {
     }
 }
 
-impl<S: SoftValue> ArqReceiver<S> for RlpNackReceiver<S> {
-    fn on_pdu(&mut self, now: SimTime, outcome: Outcome<S>) {
-        let Outcome::Frame(pdu, payload) = outcome else { return };
+impl ArqReceiver for RlpNackReceiver {
+    fn on_pdu(&mut self, now: SimTime, outcome: Outcome) {
+        let (pdu, is_good) = match outcome {
+            Outcome::Good(pdu) => (pdu, true),
+            Outcome::Corrupt(pdu) => (pdu, false),
+            Outcome::Erased => return,
+        };
         match pdu.content {
             Content::Data(sdu) => {
-                self.on_data(now, pdu, sdu, payload);
+                self.on_data(now, pdu, sdu, is_good);
                 self.frames_since_ack += 1;
             }
             Content::Idle | Content::Skip => {
@@ -270,6 +290,10 @@ impl<S: SoftValue> ArqReceiver<S> for RlpNackReceiver<S> {
         (self.next_deadline < SimTime::MAX).then_some(self.next_deadline)
     }
 
+    fn awaits(&self, pdu: &Pdu) -> bool {
+        matches!(self.frames.place(pdu.seq), Place::Missing(_) | Place::New(_))
+    }
+
     fn is_in_sequence(&self) -> bool {
         self.frames.is_in_sequence()
     }
@@ -293,7 +317,7 @@ mod tests {
 
     fn corrupt(seq: u64) -> Outcome {
         let pdu = Pdu { seq, oldest: 0, content: Content::Data(seq), attempt: 0 };
-        Outcome::Frame(pdu, Payload::Corrupt)
+        Outcome::Corrupt(pdu)
     }
 
     #[test]
@@ -434,43 +458,6 @@ mod tests {
             }
             assert_eq!(sender.again.len(), if merge_nacks { 1 } else { 3 });
         }
-    }
-
-    /// Energies add up; three are enough.
-    struct Energy(u32);
-
-    impl SoftValue for Energy {
-        fn combine(earlier: Option<Self>, copy: Self) -> Result<(), Self> {
-            let sum = earlier.map_or(0, |earlier| earlier.0) + copy.0;
-            if sum >= 3 { Ok(()) } else { Err(Self(sum)) }
-        }
-    }
-
-    #[test]
-    fn copies_of_a_frame_are_combined() {
-        let mut receiver = RlpNackReceiver::new(&config(9));
-        let mut hears = |slot: u64, seq: u64, energy| {
-            let pdu = Pdu { seq, oldest: 0, content: Content::Data(seq), attempt: 0 };
-            receiver.on_pdu(SLOT * slot, Outcome::Frame(pdu, Payload::Soft(Energy(energy))));
-            while receiver.poll_feedback(SLOT * slot).is_some() {}
-            let mut up = Vec::new();
-            while let Some(delivery) = receiver.poll_delivery() {
-                let Delivery::Frame { sdu, .. } = delivery else { panic!("{delivery:?}") };
-                up.push(sdu);
-            }
-            up
-        };
-        assert_eq!(hears(0, 0, 3), [0]);
-        assert_eq!(hears(1, 1, 1), []);
-        assert_eq!(hears(2, 2, 2), []);
-        assert_eq!(hears(3, 2, 2), [], "it waits for frame 1");
-        assert_eq!(hears(4, 1, 1), []);
-        assert_eq!(hears(5, 1, 1), [1, 2]);
-        // What was kept of frame 1 does not help frame 257.
-        for seq in 3..257 {
-            assert_eq!(hears(seq, seq, 3), [seq]);
-        }
-        assert_eq!(hears(300, 257, 2), []);
     }
 
     proptest! {

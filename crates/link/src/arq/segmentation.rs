@@ -3,7 +3,7 @@
 use super::ArqError;
 use super::reassembly::Reassembly;
 use crate::limit::QueueLimit;
-use crate::link::Packet;
+use crate::parcel::Parcel;
 use crate::statistics::LinkStatistics;
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
@@ -76,16 +76,16 @@ impl SegmentationConfig {
 }
 
 /// The queue of packets, and the one that is being cut into frames.
-pub(super) struct Segmenter<P> {
+pub(super) struct Segmenter {
     config: SegmentationConfig,
     limit: Option<QueueLimit>,
-    queue: VecDeque<(SimTime, P)>,
+    queue: VecDeque<(SimTime, Parcel)>,
     queued_bytes: u64,
     /// What is left of the packet that is being cut.
     left: u32,
 }
 
-impl<P: Packet> Segmenter<P> {
+impl Segmenter {
     pub(super) fn new(config: SegmentationConfig, limit: Option<QueueLimit>) -> Self {
         Self { config, limit, queue: VecDeque::new(), queued_bytes: 0, left: 0 }
     }
@@ -96,7 +96,7 @@ impl<P: Packet> Segmenter<P> {
     }
 
     /// Takes a packet into the queue, unless a drop-tail queue would turn it away.
-    pub(super) fn push(&mut self, now: SimTime, packet: P) -> bool {
+    pub(super) fn push(&mut self, now: SimTime, packet: Parcel) -> bool {
         let bytes = packet.bytes();
         let is_full = self.limit.is_some_and(|limit| {
             !self.is_empty() && !limit.admits(self.queue.len(), self.queued_bytes, bytes)
@@ -109,12 +109,19 @@ impl<P: Packet> Segmenter<P> {
     }
 
     /// Makes the next frame, to be sent at `now`.
-    pub(super) fn fill(
-        &mut self,
-        now: SimTime,
-        packets: &mut Reassembly<P>,
-        statistics: &mut LinkStatistics,
-    ) {
+    #[inline]
+    pub(super) fn fill(&mut self, now: SimTime, packets: &mut Reassembly, statistics: &mut LinkStatistics) {
+        if self.left < self.config.payload {
+            return self.fill_from_queue(now, packets, statistics);
+        }
+        // Most frames are full of one packet.
+        self.left -= self.config.payload;
+        packets.add_frame(now, self.left == 0);
+        packets.end_frame();
+    }
+
+    /// Makes a frame that holds the end of a packet, or the beginning of another.
+    fn fill_from_queue(&mut self, now: SimTime, packets: &mut Reassembly, statistics: &mut LinkStatistics) {
         let mut room = self.config.payload;
         loop {
             if self.left == 0 {

@@ -1,8 +1,7 @@
 //! Selective repeat: only what was lost is sent again.
 
-use super::SoftValue;
 use super::{
-    ArqError, ArqReceiver, ArqSender, Content, Delivery, Feedback, Hard, Outcome, Payload, Pdu, Sdu,
+    ArqError, ArqReceiver, ArqSender, Content, Delivery, Feedback, Outcome, Patience, Pdu, Protocol, Sdu,
 };
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
@@ -33,11 +32,28 @@ pub struct SelectiveRepeatConfig {
 impl SelectiveRepeatConfig {
     /// A receiver keeps this much memory for frames that may come.
     const MAX_WINDOW: u32 = 1 << 20;
+}
 
-    pub(super) fn check(&self) -> Result<(), ArqError> {
+impl Protocol for SelectiveRepeatConfig {
+    type Sender = SelectiveRepeatSender;
+    type Receiver = SelectiveRepeatReceiver;
+
+    fn check(&self) -> Result<(), ArqError> {
         let (window, windows) = (self.window, 1..=Self::MAX_WINDOW);
         ArqError::unless(windows.contains(&window), "window", window, "1 to 1048576 frames")?;
         ArqError::unless(self.timeout > SimTime::ZERO, "timeout", self.timeout, "above 0")
+    }
+
+    fn build(&self) -> (SelectiveRepeatSender, SelectiveRepeatReceiver) {
+        (SelectiveRepeatSender::new(self), SelectiveRepeatReceiver::new(self))
+    }
+
+    fn patience(&self, _frame_time: SimTime) -> Option<Patience> {
+        Some(Patience { parameter: "timeout", time: self.timeout })
+    }
+
+    fn most_repetitions(&self) -> Option<u32> {
+        self.max_retransmissions
     }
 }
 
@@ -155,12 +171,16 @@ impl ArqSender for SelectiveRepeatSender {
             return;
         }
         self.told = self.told.max(next);
-        while self.base < next {
-            self.end(self.base);
+        if last < sent
+            && let Some(frame) = self.frame(last)
+        {
+            frame.is_done = true;
         }
-        if last < sent {
-            self.end(last);
+        while self.base < next || self.window.front().is_some_and(|frame| frame.is_done) {
+            self.window.pop_front();
+            self.base += 1;
         }
+        self.drop_stale_timers();
     }
 
     fn poll_transmit(&mut self, now: SimTime) -> Option<Pdu> {
@@ -192,9 +212,10 @@ impl ArqSender for SelectiveRepeatSender {
 }
 
 /// What the receiver has of a frame of its window.
-enum Slot<S> {
-    /// Not received; perhaps a part of it.
-    Missing(Option<S>),
+#[derive(Clone, Copy)]
+enum Slot {
+    /// Not received.
+    Missing,
     /// Received, and waiting for earlier ones.
     Held(Sdu, SimTime),
     /// Received and passed up.
@@ -202,18 +223,18 @@ enum Slot<S> {
 }
 
 /// Keeps a window of frames, and acknowledges each.
-pub struct SelectiveRepeatReceiver<S = Hard> {
+pub struct SelectiveRepeatReceiver {
     window: u64,
     release: Release,
     /// The first frame that is still waited for.
     next: u64,
     /// From `next` on, as far as anything was received.
-    slots: VecDeque<Slot<S>>,
+    slots: VecDeque<Slot>,
     delivery: VecDeque<Delivery>,
     feedback: VecDeque<Feedback>,
 }
 
-impl<S: SoftValue> SelectiveRepeatReceiver<S> {
+impl SelectiveRepeatReceiver {
     /// A receiver of nothing so far.
     pub fn new(config: &SelectiveRepeatConfig) -> Self {
         Self {
@@ -235,24 +256,24 @@ impl<S: SoftValue> SelectiveRepeatReceiver<S> {
                 self.next = oldest;
                 return;
             };
-            self.release(&slot);
+            self.release(slot);
         }
         self.release_head();
     }
 
     fn release_head(&mut self) {
-        while self.slots.front().is_some_and(|slot| !matches!(slot, Slot::Missing(_))) {
+        while self.slots.front().is_some_and(|slot| !matches!(slot, Slot::Missing)) {
             let slot = self.slots.pop_front().expect("it was just looked at");
-            self.release(&slot);
+            self.release(slot);
         }
     }
 
     /// The head of the window leaves it.
-    fn release(&mut self, slot: &Slot<S>) {
-        match *slot {
+    fn release(&mut self, slot: Slot) {
+        match slot {
             Slot::Held(sdu, received_at) => self.delivery.push_back(Delivery::Frame { sdu, received_at }),
             Slot::Passed => {}
-            Slot::Missing(_) => self.lose(self.next, 1),
+            Slot::Missing => self.lose(self.next, 1),
         }
         self.next = self.next.saturating_add(1);
     }
@@ -265,12 +286,14 @@ impl<S: SoftValue> SelectiveRepeatReceiver<S> {
     }
 
     /// A frame of the window; whether it is there now.
-    fn receive(&mut self, now: SimTime, place: usize, sdu: Sdu, payload: Payload<S>) -> bool {
+    fn receive(&mut self, now: SimTime, place: usize, sdu: Sdu, is_good: bool) -> bool {
         if self.slots.len() <= place {
-            self.slots.resize_with(place + 1, || Slot::Missing(None));
+            self.slots.resize(place + 1, Slot::Missing);
         }
-        let Slot::Missing(soft) = &mut self.slots[place] else { return true };
-        if !payload.check(soft) {
+        if !matches!(self.slots[place], Slot::Missing) {
+            return true;
+        }
+        if !is_good {
             return false;
         }
         match self.release {
@@ -285,19 +308,23 @@ impl<S: SoftValue> SelectiveRepeatReceiver<S> {
     }
 }
 
-impl<S: SoftValue> ArqReceiver<S> for SelectiveRepeatReceiver<S> {
-    fn on_pdu(&mut self, now: SimTime, outcome: Outcome<S>) {
-        let Outcome::Frame(pdu, payload) = outcome else { return };
+impl ArqReceiver for SelectiveRepeatReceiver {
+    fn on_pdu(&mut self, now: SimTime, outcome: Outcome) {
+        let (pdu, is_good) = match outcome {
+            Outcome::Good(pdu) => (pdu, true),
+            Outcome::Corrupt(pdu) => (pdu, false),
+            Outcome::Erased => return,
+        };
         self.skip_to(pdu.oldest.min(pdu.seq));
         if let Content::Data(sdu) = pdu.content
             && pdu.seq >= self.next
         {
             let place = pdu.seq - self.next;
-            if place == 0 && self.slots.is_empty() && matches!(payload, Payload::Good) {
+            if place == 0 && self.slots.is_empty() && is_good {
                 // Most frames: nothing is kept of them.
                 self.next = self.next.saturating_add(1);
                 self.delivery.push_back(Delivery::Frame { sdu, received_at: now });
-            } else if place >= self.window || !self.receive(now, place as usize, sdu, payload) {
+            } else if place >= self.window || !self.receive(now, place as usize, sdu, is_good) {
                 return;
             }
         }
@@ -310,6 +337,12 @@ impl<S: SoftValue> ArqReceiver<S> for SelectiveRepeatReceiver<S> {
 
     fn poll_delivery(&mut self) -> Option<Delivery> {
         self.delivery.pop_front()
+    }
+
+    fn awaits(&self, pdu: &Pdu) -> bool {
+        let next = self.next.max(pdu.oldest.min(pdu.seq));
+        let is_missing = |place: u64| matches!(self.slots.get(place as usize), None | Some(Slot::Missing));
+        pdu.seq >= next && pdu.seq - next < self.window && is_missing(pdu.seq - self.next)
     }
 
     fn is_in_sequence(&self) -> bool {
@@ -394,12 +427,12 @@ mod tests {
             max_retransmissions: None,
             release: Release::InOrder,
         };
-        let mut receiver: SelectiveRepeatReceiver = SelectiveRepeatReceiver::new(&config);
+        let mut receiver = SelectiveRepeatReceiver::new(&config);
         let pdu = |seq, oldest| Pdu { seq, oldest, content: Content::Data(seq), attempt: 0 };
-        receiver.on_pdu(SLOT, Outcome::Frame(pdu(4, 0), Payload::Good));
+        receiver.on_pdu(SLOT, Outcome::Good(pdu(4, 0)));
         assert_eq!((receiver.poll_feedback(SLOT), receiver.slots.len()), (None, 0));
         // A lower edge far ahead: all before is lost, at once.
-        receiver.on_pdu(SLOT, Outcome::Frame(pdu(u64::MAX, u64::MAX), Payload::Good));
+        receiver.on_pdu(SLOT, Outcome::Good(pdu(u64::MAX, u64::MAX)));
         assert_eq!(receiver.poll_delivery(), Some(Delivery::Lost { first: 0, frames: u64::MAX }));
     }
 }

@@ -1,6 +1,6 @@
 //! What is counted of the frames of a link.
 
-use crossfade_core::{DelayHistogram, SimTime};
+use crossfade_core::{DelayHistogram, SimTime, counters};
 
 /// What happened to the frames of one ARQ link, from one end to the other.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -30,6 +30,20 @@ pub struct ArqStatistics {
     pub head_of_line_delay_s: f64,
 }
 
+counters!(ArqStatistics {
+    frames,
+    retransmissions,
+    idle_frames,
+    frame_errors,
+    frames_delivered,
+    frames_lost,
+    stray_frames,
+    feedback_sent,
+    feedback_lost,
+    head_of_line_delay,
+    head_of_line_delay_s
+});
+
 impl ArqStatistics {
     /// Share of the frames with payload that the channel spoiled.
     pub fn frame_error_rate(&self) -> f64 {
@@ -55,23 +69,5 @@ impl ArqStatistics {
             self.head_of_line_delay_s += delay.as_secs_f64();
         }
         self.head_of_line_delay.record(delay);
-    }
-
-    /// What was counted since the statistics of this link were `earlier`: after a warm-up.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            frames: self.frames - earlier.frames,
-            retransmissions: self.retransmissions - earlier.retransmissions,
-            idle_frames: self.idle_frames - earlier.idle_frames,
-            frame_errors: self.frame_errors - earlier.frame_errors,
-            frames_delivered: self.frames_delivered - earlier.frames_delivered,
-            frames_lost: self.frames_lost - earlier.frames_lost,
-            stray_frames: self.stray_frames - earlier.stray_frames,
-            feedback_sent: self.feedback_sent - earlier.feedback_sent,
-            feedback_lost: self.feedback_lost - earlier.feedback_lost,
-            head_of_line_delay: self.head_of_line_delay.since(&earlier.head_of_line_delay),
-            head_of_line_delay_s: self.head_of_line_delay_s - earlier.head_of_line_delay_s,
-        }
     }
 }

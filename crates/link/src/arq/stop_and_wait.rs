@@ -1,6 +1,6 @@
 //! Stop and wait: one frame at a time.
 
-use super::{ArqError, ArqSender, Content, Feedback, Hard, InOrderReceiver, Pdu, Sdu};
+use super::{ArqError, ArqSender, Content, Feedback, InOrderReceiver, Patience, Pdu, Protocol, Sdu};
 use crossfade_core::SimTime;
 
 /// The parameters of the protocol.
@@ -13,9 +13,24 @@ pub struct StopAndWaitConfig {
     pub max_retransmissions: Option<u32>,
 }
 
-impl StopAndWaitConfig {
-    pub(super) fn check(&self) -> Result<(), ArqError> {
+impl Protocol for StopAndWaitConfig {
+    type Sender = StopAndWaitSender;
+    type Receiver = StopAndWaitReceiver;
+
+    fn check(&self) -> Result<(), ArqError> {
         ArqError::unless(self.timeout > SimTime::ZERO, "timeout", self.timeout, "above 0")
+    }
+
+    fn build(&self) -> (StopAndWaitSender, StopAndWaitReceiver) {
+        (StopAndWaitSender::new(self), StopAndWaitReceiver::new())
+    }
+
+    fn patience(&self, _frame_time: SimTime) -> Option<Patience> {
+        Some(Patience { parameter: "timeout", time: self.timeout })
+    }
+
+    fn most_repetitions(&self) -> Option<u32> {
+        self.max_retransmissions
     }
 }
 
@@ -97,7 +112,7 @@ impl ArqSender for StopAndWaitSender {
 }
 
 /// Passes up what is new and acknowledges everything.
-pub type StopAndWaitReceiver<S = Hard> = InOrderReceiver<S>;
+pub type StopAndWaitReceiver = InOrderReceiver;
 
 #[cfg(test)]
 mod tests {

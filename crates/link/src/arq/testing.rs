@@ -1,6 +1,6 @@
 //! Ladders: both ends of a protocol with a reader between them.
 
-use super::{ArqReceiver, ArqSender, Content, Delivery, Feedback, Outcome, Payload, Pdu};
+use super::{ArqReceiver, ArqSender, Content, Delivery, Feedback, Outcome, Pdu};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
@@ -16,12 +16,12 @@ pub(super) enum Fate {
 
 /// A frame received without error.
 pub(super) fn data(seq: u64, sdu: u64) -> Outcome {
-    Outcome::Frame(Pdu { seq, oldest: 0, content: Content::Data(sdu), attempt: 0 }, Payload::Good)
+    Outcome::Good(Pdu { seq, oldest: 0, content: Content::Data(sdu), attempt: 0 })
 }
 
 /// An idle frame.
 pub(super) fn idle(seq: u64) -> Outcome {
-    Outcome::Frame(Pdu { seq, oldest: 0, content: Content::Idle, attempt: 0 }, Payload::Good)
+    Outcome::Good(Pdu { seq, oldest: 0, content: Content::Idle, attempt: 0 })
 }
 
 /// Everything that a receiver says about one frame: what it passes up (a negative number for each loss), and
@@ -107,7 +107,7 @@ impl<S: ArqSender, R: ArqReceiver> Ladder<S, R> {
         self.slot += 1;
         let end = SLOT * self.slot;
         match (pdu, fate) {
-            (Some(pdu), Fate::Good) => self.receiver.on_pdu(end, Outcome::Frame(pdu, Payload::Good)),
+            (Some(pdu), Fate::Good) => self.receiver.on_pdu(end, Outcome::Good(pdu)),
             (Some(_), Fate::Lost) => self.receiver.on_pdu(end, Outcome::Erased),
             (None, _) => {}
         }

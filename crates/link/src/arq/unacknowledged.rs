@@ -1,8 +1,34 @@
 //! No repetition: each frame is sent once.
 
-use super::{ArqReceiver, ArqSender, Content, Delivery, Feedback, Hard, Outcome, Pdu, Sdu, SoftValue};
+use super::{
+    ArqError, ArqReceiver, ArqSender, Content, Delivery, Feedback, Outcome, Patience, Pdu, Protocol, Sdu,
+};
 use crossfade_core::SimTime;
-use std::marker::PhantomData;
+
+/// No protocol, and no parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Unacknowledged;
+
+impl Protocol for Unacknowledged {
+    type Sender = UnacknowledgedSender;
+    type Receiver = UnacknowledgedReceiver;
+
+    fn check(&self) -> Result<(), ArqError> {
+        Ok(())
+    }
+
+    fn build(&self) -> (UnacknowledgedSender, UnacknowledgedReceiver) {
+        (UnacknowledgedSender::default(), UnacknowledgedReceiver::default())
+    }
+
+    fn patience(&self, _frame_time: SimTime) -> Option<Patience> {
+        None
+    }
+
+    fn most_repetitions(&self) -> Option<u32> {
+        Some(0)
+    }
+}
 
 /// Sends each frame once (the unacknowledged mode of cellular links).
 #[derive(Debug, Default)]
@@ -32,30 +58,19 @@ impl ArqSender for UnacknowledgedSender {
 
 /// Passes up what comes. Frames come in order and none twice, so a transmission that cannot be read is the
 /// loss of the next frame.
-#[derive(Debug)]
-pub struct UnacknowledgedReceiver<S = Hard> {
+#[derive(Debug, Default)]
+pub struct UnacknowledgedReceiver {
     next: u64,
     delivery: Option<Delivery>,
-    soft: PhantomData<fn(S)>,
 }
 
-impl<S> Default for UnacknowledgedReceiver<S> {
-    fn default() -> Self {
-        Self { next: 0, delivery: None, soft: PhantomData }
-    }
-}
-
-impl<S: SoftValue> ArqReceiver<S> for UnacknowledgedReceiver<S> {
-    fn on_pdu(&mut self, now: SimTime, outcome: Outcome<S>) {
-        let received = match outcome {
-            Outcome::Frame(Pdu { content: Content::Data(sdu), .. }, payload) => {
-                payload.check(&mut None).then_some(sdu)
+impl ArqReceiver for UnacknowledgedReceiver {
+    fn on_pdu(&mut self, now: SimTime, outcome: Outcome) {
+        self.delivery = Some(match outcome {
+            Outcome::Good(Pdu { content: Content::Data(sdu), .. }) => {
+                Delivery::Frame { sdu, received_at: now }
             }
-            _ => None,
-        };
-        self.delivery = Some(match received {
-            Some(sdu) => Delivery::Frame { sdu, received_at: now },
-            None => Delivery::Lost { first: self.next, frames: 1 },
+            _ => Delivery::Lost { first: self.next, frames: 1 },
         });
         self.next = self.next.saturating_add(1);
     }
@@ -68,6 +83,11 @@ impl<S: SoftValue> ArqReceiver<S> for UnacknowledgedReceiver<S> {
         self.delivery.take()
     }
 
+    /// No other copy will come.
+    fn awaits(&self, _pdu: &Pdu) -> bool {
+        false
+    }
+
     fn is_in_sequence(&self) -> bool {
         true
     }
@@ -76,7 +96,6 @@ impl<S: SoftValue> ArqReceiver<S> for UnacknowledgedReceiver<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arq::Payload;
     use crate::arq::testing::deliveries;
 
     #[test]
@@ -84,12 +103,8 @@ mod tests {
         let (mut sender, mut receiver) = (UnacknowledgedSender::default(), UnacknowledgedReceiver::default());
         let now = SimTime::ZERO;
         assert_eq!(sender.poll_transmit(now), None);
-        let outcomes: [fn(Pdu) -> Outcome; 4] = [
-            |pdu| Outcome::Frame(pdu, Payload::Good),
-            |_| Outcome::Erased,
-            |pdu| Outcome::Frame(pdu, Payload::Corrupt),
-            |pdu| Outcome::Frame(pdu, Payload::Good),
-        ];
+        let outcomes: [fn(Pdu) -> Outcome; 4] =
+            [Outcome::Good, |_| Outcome::Erased, Outcome::Corrupt, Outcome::Good];
         let mut up = Vec::new();
         for (sdu, outcome) in (0..).zip(outcomes) {
             assert!(sender.wants_sdu(now));

@@ -1,9 +1,9 @@
 //! Controlled delay: drops at the head of the queue while packets wait too long.
 
-use super::{Backlog, QueueDiscipline, QueueError, Waiting, mark};
+use super::{Backlog, QueueDiscipline, Waiting, mark};
 use crate::limit::QueueLimit;
-use crate::link::Packet;
-use crossfade_core::SimTime;
+use crate::parcel::Parcel;
+use crossfade_core::{OutOfRange, SimTime};
 
 /// The constants of `CoDel` (RFC 8289 section 5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,10 +27,10 @@ impl Default for CoDelConfig {
 }
 
 impl CoDelConfig {
-    pub(super) fn check(&self) -> Result<(), QueueError> {
+    pub(super) fn check(&self) -> Result<(), OutOfRange> {
         let (target, interval) = (self.target, self.interval);
-        QueueError::unless(interval > SimTime::ZERO, "interval", interval, "longer than 0 s")?;
-        QueueError::unless(target <= interval, "target", target, "at most the interval")
+        OutOfRange::unless(interval > SimTime::ZERO, "interval", interval, "longer than 0 s")?;
+        OutOfRange::unless(target <= interval, "target", target, "at most the interval")
     }
 }
 
@@ -45,29 +45,29 @@ impl CoDelConfig {
 ///
 /// While it is dropping, drops follow each other at `interval / sqrt(count)`.
 #[derive(Clone, Debug)]
-pub struct CoDel<P> {
+pub struct CoDel {
     config: CoDelConfig,
     limit: QueueLimit,
-    backlog: Backlog<P>,
+    backlog: Backlog,
     control: Control,
     ecn_marks: u64,
 }
 
-impl<P> CoDel<P> {
+impl CoDel {
     /// An empty queue that holds no more than `limit`.
     ///
     /// # Errors
     /// The limit lets no packet in, the interval is zero, or the target is longer than it.
-    pub fn new(config: CoDelConfig, limit: QueueLimit) -> Result<Self, QueueError> {
+    pub fn new(config: CoDelConfig, limit: QueueLimit) -> Result<Self, OutOfRange> {
         config.check()?;
-        QueueError::unless_holds_a_packet(limit)?;
+        limit.check()?;
         Ok(Self { config, limit, backlog: Backlog::default(), control: Control::default(), ecn_marks: 0 })
     }
 }
 
-impl<P: Packet> QueueDiscipline<P> for CoDel<P> {
+impl QueueDiscipline for CoDel {
     /// RFC 8289 section 5.4: the packet is stamped with its time.
-    fn enqueue(&mut self, now: SimTime, packet: P, _dropped: &mut Vec<Waiting<P>>) -> Result<(), P> {
+    fn enqueue(&mut self, now: SimTime, packet: Parcel, _dropped: &mut Vec<Waiting>) -> Result<(), Parcel> {
         if !self.limit.admits(self.backlog.packets(), self.backlog.bytes, packet.bytes()) {
             return Err(packet);
         }
@@ -75,7 +75,7 @@ impl<P: Packet> QueueDiscipline<P> for CoDel<P> {
         Ok(())
     }
 
-    fn dequeue(&mut self, now: SimTime, dropped: &mut Vec<Waiting<P>>) -> Option<Waiting<P>> {
+    fn dequeue(&mut self, now: SimTime, dropped: &mut Vec<Waiting>) -> Option<Waiting> {
         self.control.dequeue(&self.config, now, &mut self.backlog, dropped, &mut self.ecn_marks)
     }
 
@@ -109,14 +109,14 @@ pub(super) struct Control {
 impl Control {
     /// RFC 8289 section 5.5, `deque()`. Where a packet can be marked it stands for the one that is dropped:
     /// it is the packet to send, and there is no second drop in the same call.
-    pub(super) fn dequeue<P: Packet>(
+    pub(super) fn dequeue(
         &mut self,
         config: &CoDelConfig,
         now: SimTime,
-        backlog: &mut Backlog<P>,
-        dropped: &mut Vec<Waiting<P>>,
+        backlog: &mut Backlog,
+        dropped: &mut Vec<Waiting>,
         ecn_marks: &mut u64,
-    ) -> Option<Waiting<P>> {
+    ) -> Option<Waiting> {
         let (mut head, mut ok_to_drop) = self.pop(config, now, backlog)?;
         if self.dropping {
             // Waiting times are below the target again: leave the dropping state.
@@ -153,12 +153,7 @@ impl Control {
     }
 
     /// RFC 8289 section 5.6, `dodequeue()`: the head, and whether it may be dropped.
-    fn pop<P: Packet>(
-        &mut self,
-        config: &CoDelConfig,
-        now: SimTime,
-        backlog: &mut Backlog<P>,
-    ) -> Option<(Waiting<P>, bool)> {
+    fn pop(&mut self, config: &CoDelConfig, now: SimTime, backlog: &mut Backlog) -> Option<(Waiting, bool)> {
         let Some(head) = backlog.pop() else {
             // An empty queue is not above the target. It cannot be dropping either.
             self.first_above_time = None;
@@ -187,30 +182,30 @@ fn control_law(config: &CoDelConfig, t: SimTime, count: u32) -> SimTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Plain;
+    use crate::testing::{capable, plain};
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
     const MS: SimTime = SimTime::from_millis(1);
 
-    fn codel(ecn: bool) -> CoDel<Plain> {
+    fn codel(ecn: bool) -> CoDel {
         CoDel::new(CoDelConfig { ecn, ..CoDelConfig::default() }, QueueLimit::Packets(100_000)).unwrap()
     }
 
-    fn fill(queue: &mut CoDel<Plain>, now: SimTime, packets: u32, ecn_capable: bool) {
+    fn fill(queue: &mut CoDel, now: SimTime, packets: u32, ecn_capable: bool) {
         for id in 0..packets {
-            let packet = Plain { ecn_capable, ..Plain::new(id, 1500) };
+            let packet = capable(plain(id, 1500), ecn_capable);
             queue.enqueue(now, packet, &mut Vec::new()).unwrap();
         }
     }
 
     /// Takes one packet out each millisecond; returns when packets were dropped or marked, in ms.
-    fn signals(queue: &mut CoDel<Plain>, millis: std::ops::RangeInclusive<u64>) -> Vec<u64> {
+    fn signals(queue: &mut CoDel, millis: std::ops::RangeInclusive<u64>) -> Vec<u64> {
         let mut at = Vec::new();
         for now in millis {
             let mut dropped = Vec::new();
             let head = queue.dequeue(MS * now, &mut dropped);
-            let signals = dropped.len() + usize::from(head.is_some_and(|head| head.packet.ce));
+            let signals = dropped.len() + usize::from(head.is_some_and(|head| head.packet.is_ce()));
             at.extend(std::iter::repeat_n(now, signals));
         }
         at
@@ -264,9 +259,9 @@ mod tests {
         // One packet of an MTU takes a second: it alone may wait, however long.
         let mut queue = codel(false);
         for second in 0..100 {
-            queue.enqueue(MS * 1000 * second, Plain::new(0, 1500), &mut Vec::new()).unwrap();
+            queue.enqueue(MS * 1000 * second, plain(0, 1500), &mut Vec::new()).unwrap();
             if second == 0 {
-                queue.enqueue(SimTime::ZERO, Plain::new(0, 1500), &mut Vec::new()).unwrap();
+                queue.enqueue(SimTime::ZERO, plain(0, 1500), &mut Vec::new()).unwrap();
             }
             let mut dropped = Vec::new();
             assert!(queue.dequeue(MS * (1000 * second + 999), &mut dropped).is_some());
@@ -278,7 +273,7 @@ mod tests {
     fn constants_that_contradict_each_other_are_refused() {
         let refusal = |target, interval, limit| {
             let config = CoDelConfig { target, interval, ..CoDelConfig::default() };
-            CoDel::<Plain>::new(config, limit).unwrap_err().to_string()
+            CoDel::new(config, limit).unwrap_err().to_string()
         };
         let limit = QueueLimit::Packets(10);
         assert_eq!(refusal(MS, SimTime::ZERO, limit), "interval = 0 s: must be longer than 0 s");
@@ -289,7 +284,7 @@ mod tests {
 
     /// The pseudo-code of RFC 8289 section 5 once more, in its own order and in real numbers of milliseconds.
     struct Reference {
-        queue: VecDeque<(f64, Plain)>,
+        queue: VecDeque<(f64, Parcel)>,
         first_above_time: f64,
         drop_next: f64,
         count: f64,
@@ -306,13 +301,13 @@ mod tests {
             t + Self::INTERVAL / count.sqrt()
         }
 
-        fn dodequeue(&mut self, now: f64) -> (Option<Plain>, bool) {
+        fn dodequeue(&mut self, now: f64) -> (Option<Parcel>, bool) {
             let mut ok_to_drop = false;
             let head = self.queue.pop_front();
             match head {
                 None => self.first_above_time = 0.0,
                 Some((tstamp, _)) => {
-                    let bytes: u32 = self.queue.iter().map(|(_, packet)| packet.bytes).sum();
+                    let bytes: u32 = self.queue.iter().map(|(_, packet)| packet.bytes()).sum();
                     if now - tstamp < Self::TARGET || bytes <= 1500 {
                         self.first_above_time = 0.0;
                     } else if self.first_above_time == 0.0 {
@@ -332,7 +327,7 @@ mod tests {
                     self.dropping = false;
                 }
                 while now >= self.drop_next && self.dropping {
-                    self.dropped.push(r.0.unwrap().id);
+                    self.dropped.push(r.0.unwrap().id());
                     self.count += 1.0;
                     r = self.dodequeue(now);
                     if r.1 {
@@ -342,7 +337,7 @@ mod tests {
                     }
                 }
             } else if r.1 {
-                self.dropped.push(r.0.unwrap().id);
+                self.dropped.push(r.0.unwrap().id());
                 r = self.dodequeue(now);
                 self.dropping = true;
                 let delta = self.count - self.lastcount;
@@ -353,7 +348,7 @@ mod tests {
                 self.drop_next = Self::control_law(now, self.count);
                 self.lastcount = self.count;
             }
-            r.0.map(|packet| packet.id)
+            r.0.map(Parcel::id)
         }
     }
 
@@ -373,15 +368,15 @@ mod tests {
                 for _ in 0..length {
                     let now = MS * millis;
                     for _ in 0..arrivals_per_ms {
-                        queue.enqueue(now, Plain::new(id, bytes), &mut Vec::new()).unwrap();
-                        reference.queue.push_back((millis as f64, Plain::new(id, bytes)));
+                        queue.enqueue(now, plain(id, bytes), &mut Vec::new()).unwrap();
+                        reference.queue.push_back((millis as f64, plain(id, bytes)));
                         id += 1;
                     }
                     let mut dropped = Vec::new();
-                    let head = queue.dequeue(now, &mut dropped).map(|head| head.packet.id);
+                    let head = queue.dequeue(now, &mut dropped).map(|head| head.packet.id());
                     reference.dropped.clear();
                     prop_assert_eq!(head, reference.deque(millis as f64));
-                    let dropped: Vec<u32> = dropped.iter().map(|waiting| waiting.packet.id).collect();
+                    let dropped: Vec<u32> = dropped.iter().map(|waiting| waiting.packet.id()).collect();
                     prop_assert_eq!(&dropped, &reference.dropped, "at {} ms", millis);
                     millis += 1;
                 }

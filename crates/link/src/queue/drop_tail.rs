@@ -1,32 +1,32 @@
 //! First in, first out; what finds the queue full is dropped.
 
-use super::{Backlog, QueueDiscipline, QueueError, Waiting};
+use super::{Backlog, QueueDiscipline, Waiting};
 use crate::limit::QueueLimit;
-use crate::link::Packet;
-use crossfade_core::SimTime;
+use crate::parcel::Parcel;
+use crossfade_core::{OutOfRange, SimTime};
 
 /// The plain queue of most routers.
 ///
 /// A link with this queue alone is a [`Hop`](crate::Hop), which is faster.
 #[derive(Clone, Debug)]
-pub struct DropTail<P> {
+pub struct DropTail {
     limit: QueueLimit,
-    backlog: Backlog<P>,
+    backlog: Backlog,
 }
 
-impl<P> DropTail<P> {
+impl DropTail {
     /// An empty queue.
     ///
     /// # Errors
     /// The limit lets no packet in.
-    pub fn new(limit: QueueLimit) -> Result<Self, QueueError> {
-        QueueError::unless_holds_a_packet(limit)?;
+    pub fn new(limit: QueueLimit) -> Result<Self, OutOfRange> {
+        limit.check()?;
         Ok(Self { limit, backlog: Backlog::default() })
     }
 }
 
-impl<P: Packet> QueueDiscipline<P> for DropTail<P> {
-    fn enqueue(&mut self, now: SimTime, packet: P, _dropped: &mut Vec<Waiting<P>>) -> Result<(), P> {
+impl QueueDiscipline for DropTail {
+    fn enqueue(&mut self, now: SimTime, packet: Parcel, _dropped: &mut Vec<Waiting>) -> Result<(), Parcel> {
         if !self.limit.admits(self.backlog.packets(), self.backlog.bytes, packet.bytes()) {
             return Err(packet);
         }
@@ -34,7 +34,7 @@ impl<P: Packet> QueueDiscipline<P> for DropTail<P> {
         Ok(())
     }
 
-    fn dequeue(&mut self, _now: SimTime, _dropped: &mut Vec<Waiting<P>>) -> Option<Waiting<P>> {
+    fn dequeue(&mut self, _now: SimTime, _dropped: &mut Vec<Waiting>) -> Option<Waiting> {
         self.backlog.pop()
     }
 

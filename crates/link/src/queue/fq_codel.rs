@@ -1,10 +1,10 @@
 //! Fair queueing with controlled delay.
 
 use super::codel::Control;
-use super::{Backlog, CoDelConfig, QueueDiscipline, QueueError, Waiting};
+use super::{Backlog, CoDelConfig, QueueDiscipline, Waiting};
 use crate::limit::QueueLimit;
-use crate::link::Packet;
-use crossfade_core::SimTime;
+use crate::parcel::Parcel;
+use crossfade_core::{OutOfRange, SimTime};
 use std::collections::VecDeque;
 
 /// What an [`FqCoDel`] is made of (RFC 8290 section 5.2).
@@ -47,10 +47,10 @@ impl Default for FqCoDelConfig {
 ///
 /// New flows go first, so that the packets of a flow that sends less than its share never wait for others.
 #[derive(Clone, Debug)]
-pub struct FqCoDel<P> {
+pub struct FqCoDel {
     config: FqCoDelConfig,
     /// As many as were used so far.
-    flows: Vec<FlowQueue<P>>,
+    flows: Vec<FlowQueue>,
     new_flows: VecDeque<usize>,
     old_flows: VecDeque<usize>,
     packets: usize,
@@ -59,8 +59,8 @@ pub struct FqCoDel<P> {
 }
 
 #[derive(Clone, Debug)]
-struct FlowQueue<P> {
-    backlog: Backlog<P>,
+struct FlowQueue {
+    backlog: Backlog,
     control: Control,
     /// Bytes that it may still send before the next one's turn.
     credits: i64,
@@ -71,17 +71,17 @@ struct FlowQueue<P> {
 /// RFC 8290 section 4.1: so many packets at most are dropped at once when there are too many.
 const DROP_BATCH: usize = 64;
 
-impl<P> FqCoDel<P> {
+impl FqCoDel {
     /// Empty queues.
     ///
     /// # Errors
     /// The limit lets no packet in, there is no queue, the quantum is so small that turns never end, or
     /// `CoDel`'s constants contradict each other.
-    pub fn new(config: FqCoDelConfig) -> Result<Self, QueueError> {
+    pub fn new(config: FqCoDelConfig) -> Result<Self, OutOfRange> {
         config.codel.check()?;
-        QueueError::unless_holds_a_packet(config.limit)?;
-        QueueError::unless(config.queues > 0, "queues", config.queues, "at least 1")?;
-        QueueError::unless(
+        config.limit.check()?;
+        OutOfRange::unless(config.queues > 0, "queues", config.queues, "at least 1")?;
+        OutOfRange::unless(
             config.quantum >= 256,
             "quantum",
             format!("{} B", config.quantum),
@@ -106,7 +106,7 @@ fn mix(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-impl<P: Packet> FqCoDel<P> {
+impl FqCoDel {
     fn is_over_limit(&self) -> bool {
         match self.config.limit {
             QueueLimit::Packets(limit) => self.packets > limit,
@@ -116,7 +116,7 @@ impl<P: Packet> FqCoDel<P> {
 
     /// RFC 8290 section 4.1: half the packets of the queue with the most bytes, up to [`DROP_BATCH`], from
     /// its head. Searching all queues is slow, which is why several are dropped at once.
-    fn drop_from_the_fattest(&mut self, dropped: &mut Vec<Waiting<P>>) {
+    fn drop_from_the_fattest(&mut self, dropped: &mut Vec<Waiting>) {
         let mut fattest = 0;
         for index in 1..self.flows.len() {
             if self.flows[index].backlog.bytes > self.flows[fattest].backlog.bytes {
@@ -133,9 +133,9 @@ impl<P: Packet> FqCoDel<P> {
     }
 }
 
-impl<P: Packet> QueueDiscipline<P> for FqCoDel<P> {
+impl QueueDiscipline for FqCoDel {
     /// RFC 8290 section 4.1. No packet is turned away: older ones are dropped, perhaps of other flows.
-    fn enqueue(&mut self, now: SimTime, packet: P, dropped: &mut Vec<Waiting<P>>) -> Result<(), P> {
+    fn enqueue(&mut self, now: SimTime, packet: Parcel, dropped: &mut Vec<Waiting>) -> Result<(), Parcel> {
         let index = self.classify(packet.flow());
         if index >= self.flows.len() {
             self.flows.resize_with(index + 1, || FlowQueue {
@@ -161,7 +161,7 @@ impl<P: Packet> QueueDiscipline<P> for FqCoDel<P> {
     }
 
     /// RFC 8290 section 4.2.
-    fn dequeue(&mut self, now: SimTime, dropped: &mut Vec<Waiting<P>>) -> Option<Waiting<P>> {
+    fn dequeue(&mut self, now: SimTime, dropped: &mut Vec<Waiting>) -> Option<Waiting> {
         loop {
             let is_new = !self.new_flows.is_empty();
             let list = if is_new { &mut self.new_flows } else { &mut self.old_flows };
@@ -210,10 +210,9 @@ impl<P: Packet> QueueDiscipline<P> for FqCoDel<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Plain;
     use proptest::prelude::*;
 
-    fn fq_codel(config: FqCoDelConfig) -> FqCoDel<Plain> {
+    fn fq_codel(config: FqCoDelConfig) -> FqCoDel {
         FqCoDel::new(config).unwrap()
     }
 
@@ -221,21 +220,21 @@ mod tests {
         FqCoDelConfig { limit: QueueLimit::Packets(limit), ..FqCoDelConfig::default() }
     }
 
-    fn push(queue: &mut FqCoDel<Plain>, flow: u32, bytes: u32, count: u32) -> Vec<u32> {
+    fn push(queue: &mut FqCoDel, flow: u32, bytes: u32, count: u32) -> Vec<u32> {
         let mut dropped = Vec::new();
         for id in 0..count {
-            let packet = Plain { flow, ..Plain::new(id, bytes) };
+            let packet = Parcel::new(id, flow, bytes);
             queue.enqueue(SimTime::ZERO, packet, &mut dropped).unwrap();
         }
-        dropped.into_iter().map(|waiting| waiting.packet.flow).collect()
+        dropped.into_iter().map(|waiting| waiting.packet.flow()).collect()
     }
 
     /// The flows of the next packets. No time passes: nothing is dropped.
-    fn served(queue: &mut FqCoDel<Plain>, count: usize) -> Vec<u32> {
+    fn served(queue: &mut FqCoDel, count: usize) -> Vec<u32> {
         let mut dropped = Vec::new();
         let flows = (0..count)
             .map_while(|_| queue.dequeue(SimTime::ZERO, &mut dropped))
-            .map(|w| w.packet.flow)
+            .map(|w| w.packet.flow())
             .collect();
         assert_eq!(dropped, []);
         flows
@@ -297,7 +296,7 @@ mod tests {
         // Of more than 128 packets no more than 64 go at once, and its oldest first.
         let mut queue = fq_codel(packets_limit(200));
         assert_eq!(push(&mut queue, 1, 1500, 201), [1; 64]);
-        assert_eq!(queue.dequeue(SimTime::ZERO, &mut Vec::new()).unwrap().packet.id, 64);
+        assert_eq!(queue.dequeue(SimTime::ZERO, &mut Vec::new()).unwrap().packet.id(), 64);
         // A limit in bytes drops until everything fits.
         let limit = QueueLimit::Bytes(10_000);
         let mut queue = fq_codel(FqCoDelConfig { limit, ..FqCoDelConfig::default() });
@@ -313,20 +312,20 @@ mod tests {
         let mut sparse = 0;
         for now in 0..1000 {
             for id in 0..2 {
-                queue.enqueue(ms * now, Plain { flow: 1, ..Plain::new(id, 1500) }, &mut dropped).unwrap();
+                queue.enqueue(ms * now, Parcel::new(id, 1, 1500), &mut dropped).unwrap();
             }
             if now % 10 == 0 {
-                queue.enqueue(ms * now, Plain { flow: 2, ..Plain::new(0, 100) }, &mut dropped).unwrap();
+                queue.enqueue(ms * now, Parcel::new(0, 2, 100), &mut dropped).unwrap();
             }
             let head = queue.dequeue(ms * now, &mut dropped).unwrap();
-            if head.packet.flow == 2 {
+            if head.packet.flow() == 2 {
                 // While both are new, flow 1 overdraws its quantum with a second packet.
                 assert!(ms * now - head.since <= ms * 2, "waited since {:?}", head.since);
                 sparse += 1;
             }
         }
         assert_eq!(sparse, 100);
-        assert!(dropped.len() > 10 && dropped.iter().all(|waiting| waiting.packet.flow == 1));
+        assert!(dropped.len() > 10 && dropped.iter().all(|waiting| waiting.packet.flow() == 1));
     }
 
     #[test]
@@ -348,7 +347,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused() {
-        let refusal = |config| FqCoDel::<Plain>::new(config).unwrap_err().to_string();
+        let refusal = |config| FqCoDel::new(config).unwrap_err().to_string();
         let good = FqCoDelConfig::default();
         assert_eq!(
             refusal(FqCoDelConfig { quantum: 255, ..good }),
@@ -375,7 +374,7 @@ mod tests {
             let mut sent = vec![0_u32; sizes.len()];
             for _ in 0..served {
                 let packet = queue.dequeue(SimTime::ZERO, &mut Vec::new()).unwrap().packet;
-                sent[packet.flow as usize] += packet.bytes;
+                sent[packet.flow() as usize] += packet.bytes();
             }
             let spread = sent.iter().max().unwrap() - sent.iter().min().unwrap();
             prop_assert!(spread <= quantum + 1500, "{sent:?}");

@@ -2,7 +2,6 @@
 
 mod codel;
 mod drop_tail;
-mod error;
 mod fq_codel;
 mod red;
 #[cfg(test)]
@@ -10,21 +9,20 @@ mod tests;
 
 pub use codel::{CoDel, CoDelConfig};
 pub use drop_tail::DropTail;
-pub use error::QueueError;
 pub use fq_codel::{FqCoDel, FqCoDelConfig};
 pub use red::{Red, RedConfig};
 
-use crate::link::Packet;
+use crate::parcel::Parcel;
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
 /// A packet in a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waiting<P> {
+pub struct Waiting {
     /// When it came.
     pub since: SimTime,
     /// What waits.
-    pub packet: P,
+    pub packet: Parcel,
 }
 
 /// A queue in front of a transmitter.
@@ -32,16 +30,16 @@ pub struct Waiting<P> {
 /// Calls come in order of time. The transmitter asks for the next packet whenever it has sent one, until
 /// there is none: a [`dequeue`](QueueDiscipline::dequeue) that returns nothing is how a queue learns that the
 /// link is idle.
-pub trait QueueDiscipline<P> {
+pub trait QueueDiscipline {
     /// Takes a packet at time `now`. What is dropped to make room for it is added to `dropped`.
     ///
     /// # Errors
     /// The queue turned the packet away: here it is.
-    fn enqueue(&mut self, now: SimTime, packet: P, dropped: &mut Vec<Waiting<P>>) -> Result<(), P>;
+    fn enqueue(&mut self, now: SimTime, packet: Parcel, dropped: &mut Vec<Waiting>) -> Result<(), Parcel>;
 
     /// The packet to send at time `now`; `None` if nothing waits. What is dropped on the way is added to
     /// `dropped`.
-    fn dequeue(&mut self, now: SimTime, dropped: &mut Vec<Waiting<P>>) -> Option<Waiting<P>>;
+    fn dequeue(&mut self, now: SimTime, dropped: &mut Vec<Waiting>) -> Option<Waiting>;
 
     /// How many packets wait.
     fn packets(&self) -> usize;
@@ -56,25 +54,19 @@ pub trait QueueDiscipline<P> {
 }
 
 /// Packets in order of arrival, and their bytes.
-#[derive(Clone, Debug)]
-struct Backlog<P> {
-    waiting: VecDeque<Waiting<P>>,
+#[derive(Clone, Debug, Default)]
+struct Backlog {
+    waiting: VecDeque<Waiting>,
     bytes: u64,
 }
 
-impl<P> Default for Backlog<P> {
-    fn default() -> Self {
-        Self { waiting: VecDeque::new(), bytes: 0 }
-    }
-}
-
-impl<P: Packet> Backlog<P> {
-    fn push(&mut self, now: SimTime, packet: P) {
+impl Backlog {
+    fn push(&mut self, now: SimTime, packet: Parcel) {
         self.bytes += u64::from(packet.bytes());
         self.waiting.push_back(Waiting { since: now, packet });
     }
 
-    fn pop(&mut self) -> Option<Waiting<P>> {
+    fn pop(&mut self) -> Option<Waiting> {
         let head = self.waiting.pop_front()?;
         self.bytes -= u64::from(head.packet.bytes());
         Some(head)
@@ -86,7 +78,7 @@ impl<P: Packet> Backlog<P> {
 }
 
 /// Marks a packet if the queue does so and the packet allows it; counts it.
-fn mark<P: Packet>(ecn: bool, packet: &mut P, ecn_marks: &mut u64) -> bool {
+fn mark(ecn: bool, packet: &mut Parcel, ecn_marks: &mut u64) -> bool {
     let marks = ecn && packet.is_ecn_capable();
     if marks {
         packet.mark_ce();

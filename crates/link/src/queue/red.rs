@@ -1,9 +1,9 @@
 //! Random early detection.
 
-use super::{Backlog, QueueDiscipline, QueueError, Waiting, mark};
+use super::{Backlog, QueueDiscipline, Waiting, mark};
 use crate::limit::QueueLimit;
-use crate::link::Packet;
-use crossfade_core::{SimTime, Stream};
+use crate::parcel::Parcel;
+use crossfade_core::{OutOfRange, SimTime, Stream};
 use rand::RngExt;
 
 /// What a [`Red`] is made of. [`RedConfig::new`] gives the usual values.
@@ -55,16 +55,16 @@ impl RedConfig {
         }
     }
 
-    fn check(&self) -> Result<(), QueueError> {
+    fn check(&self) -> Result<(), OutOfRange> {
         let Self { limit, min_th, max_th, max_p, w_q, idle_packet_time: time, max_packet, .. } = *self;
         let is_share = |value: f64| value > 0.0 && value <= 1.0;
-        QueueError::unless_holds_a_packet(limit)?;
-        QueueError::unless(min_th >= 0.0, "min_th", min_th, "0 or more")?;
-        QueueError::unless(max_th > min_th && max_th.is_finite(), "max_th", max_th, "above min_th")?;
-        QueueError::unless(is_share(max_p), "max_p", max_p, "above 0 and at most 1")?;
-        QueueError::unless(is_share(w_q), "w_q", w_q, "above 0 and at most 1")?;
-        QueueError::unless(time > SimTime::ZERO, "idle_packet_time", time, "longer than 0 s")?;
-        QueueError::unless(max_packet > 0, "max_packet", format!("{max_packet} B"), "at least 1 B")
+        limit.check()?;
+        OutOfRange::unless(min_th >= 0.0, "min_th", min_th, "0 or more")?;
+        OutOfRange::unless(max_th > min_th && max_th.is_finite(), "max_th", max_th, "above min_th")?;
+        OutOfRange::unless(is_share(max_p), "max_p", max_p, "above 0 and at most 1")?;
+        OutOfRange::unless(is_share(w_q), "w_q", w_q, "above 0 and at most 1")?;
+        OutOfRange::unless(time > SimTime::ZERO, "idle_packet_time", time, "longer than 0 s")?;
+        OutOfRange::unless(max_packet > 0, "max_packet", format!("{max_packet} B"), "at least 1 B")
     }
 }
 
@@ -74,10 +74,10 @@ impl RedConfig {
 /// S. Floyd and V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM
 /// Transactions on Networking 1(4), 1993, Figure 2; gentle mode by Floyd, 2000.
 #[derive(Clone, Debug)]
-pub struct Red<P> {
+pub struct Red {
     config: RedConfig,
     stream: Stream,
-    backlog: Backlog<P>,
+    backlog: Backlog,
     /// The average queue.
     avg: f64,
     /// Packets since the last that was marked; `None` where the average is below `min_th` (-1 in the paper).
@@ -96,12 +96,12 @@ enum Region {
     Drop,
 }
 
-impl<P> Red<P> {
+impl Red {
     /// An empty queue that draws from `stream`.
     ///
     /// # Errors
     /// A number outside its range.
-    pub fn new(config: RedConfig, stream: Stream) -> Result<Self, QueueError> {
+    pub fn new(config: RedConfig, stream: Stream) -> Result<Self, OutOfRange> {
         config.check()?;
         let backlog = Backlog::default();
         Ok(Self { config, stream, backlog, avg: 0.0, count: None, q_time: Some(SimTime::ZERO), ecn_marks: 0 })
@@ -159,8 +159,13 @@ fn p_a(p_b: f64, count: u32) -> f64 {
     if counted < 1.0 { p_b / (1.0 - counted) } else { 1.0 }
 }
 
-impl<P: Packet> QueueDiscipline<P> for Red<P> {
-    fn enqueue(&mut self, now: SimTime, mut packet: P, _dropped: &mut Vec<Waiting<P>>) -> Result<(), P> {
+impl QueueDiscipline for Red {
+    fn enqueue(
+        &mut self,
+        now: SimTime,
+        mut packet: Parcel,
+        _dropped: &mut Vec<Waiting>,
+    ) -> Result<(), Parcel> {
         let RedConfig { limit, ecn, .. } = self.config;
         let (packets, bytes) = (self.backlog.packets(), self.backlog.bytes);
         self.update_average(now, limit.measure(packets, bytes));
@@ -185,7 +190,7 @@ impl<P: Packet> QueueDiscipline<P> for Red<P> {
         Ok(())
     }
 
-    fn dequeue(&mut self, now: SimTime, _dropped: &mut Vec<Waiting<P>>) -> Option<Waiting<P>> {
+    fn dequeue(&mut self, now: SimTime, _dropped: &mut Vec<Waiting>) -> Option<Waiting> {
         let head = self.backlog.pop();
         if head.is_none() {
             self.q_time.get_or_insert(now);
@@ -209,12 +214,12 @@ impl<P: Packet> QueueDiscipline<P> for Red<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Plain;
+    use crate::testing::{capable, plain};
     use crossfade_core::RunSeed;
 
     const MS: SimTime = SimTime::from_millis(1);
 
-    fn red(config: RedConfig) -> Red<Plain> {
+    fn red(config: RedConfig) -> Red {
         Red::new(config, RunSeed { seed: 1, run: 0 }.stream("queue.dl")).unwrap()
     }
 
@@ -224,11 +229,11 @@ mod tests {
     }
 
     /// A queue whose average stays where it is put.
-    fn at_average(avg: f64, config: RedConfig) -> Red<Plain> {
+    fn at_average(avg: f64, config: RedConfig) -> Red {
         Red { avg, q_time: None, ..red(RedConfig { w_q: f64::MIN_POSITIVE, ..config }) }
     }
 
-    fn arrives(red: &mut Red<Plain>, packet: Plain) -> bool {
+    fn arrives(red: &mut Red, packet: Parcel) -> bool {
         red.enqueue(SimTime::ZERO, packet, &mut Vec::new()).is_ok()
     }
 
@@ -239,7 +244,7 @@ mod tests {
         let average_after = |burst: u32, w_q: f64| {
             let mut red = red(RedConfig { w_q, min_th: 1000.0, max_th: 2000.0, ..in_packets() });
             // The first finds an empty queue and the last one of `burst` packets.
-            (0..=burst).for_each(|id| assert!(arrives(&mut red, Plain::new(id, 1000))));
+            (0..=burst).for_each(|id| assert!(arrives(&mut red, plain(id, 1000))));
             red.average()
         };
         for (burst, w_q) in [(10_u32, 0.001), (50, 0.0042), (100, 0.1), (20, 1.0)] {
@@ -255,12 +260,12 @@ mod tests {
         let mut red = Red { avg: 10.0, q_time: None, ..red(in_packets()) };
         assert_eq!(red.dequeue(MS * 5, &mut Vec::new()), None);
         assert_eq!(red.dequeue(MS * 7, &mut Vec::new()), None, "idle since 5 ms all the same");
-        red.enqueue(MS * 1005, Plain::new(0, 1000), &mut Vec::new()).unwrap();
+        red.enqueue(MS * 1005, plain(0, 1000), &mut Vec::new()).unwrap();
         // 1000 packets of 1 ms could have come: 10 * 0.998^1000.
         assert!((red.average() - 1.350_645).abs() < 1e-6, "{}", red.average());
         // The queue is empty and the link busy: an ordinary arrival.
         red.dequeue(MS * 1005, &mut Vec::new()).unwrap();
-        red.enqueue(MS * 1006, Plain::new(1, 1000), &mut Vec::new()).unwrap();
+        red.enqueue(MS * 1006, plain(1, 1000), &mut Vec::new()).unwrap();
         assert!((red.average() - 1.350_645 * 0.998).abs() < 1e-6);
     }
 
@@ -303,7 +308,7 @@ mod tests {
         let (mut gap, n) = (0, 20_000);
         while gaps.iter().sum::<u32>() < n {
             gap += 1;
-            if arrives(&mut red, Plain::new(0, 1000)) {
+            if arrives(&mut red, plain(0, 1000)) {
                 red.dequeue(SimTime::ZERO, &mut Vec::new()).unwrap();
             } else {
                 gaps[gap - 1] += 1;
@@ -329,7 +334,7 @@ mod tests {
         ] {
             let mut red = Red { count: Some(10), ..at_average(avg, config) };
             for id in 0..arrivals {
-                arrives(&mut red, Plain::new(id, 1000));
+                arrives(&mut red, plain(id, 1000));
             }
             assert_eq!(red.count, expected, "average {avg}");
         }
@@ -338,13 +343,13 @@ mod tests {
     #[test]
     fn what_can_be_marked_is_not_dropped_until_the_queue_is_out_of_hand() {
         let config = RedConfig { ecn: true, max_p: 1.0, ..in_packets() };
-        let ect = Plain { ecn_capable: true, ..Plain::new(1, 1000) };
+        let ect = capable(plain(1, 1000), true);
         // Just below max_th with max_p = 1, packet after packet is marked.
         let mut marking = at_average(14.999_999_999, config);
         assert!(arrives(&mut marking, ect) && arrives(&mut marking, ect));
-        assert!(!arrives(&mut marking, Plain::new(2, 1000)));
+        assert!(!arrives(&mut marking, plain(2, 1000)));
         assert_eq!((marking.ecn_marks(), marking.packets()), (2, 2));
-        assert!(marking.dequeue(SimTime::ZERO, &mut Vec::new()).unwrap().packet.ce);
+        assert!(marking.dequeue(SimTime::ZERO, &mut Vec::new()).unwrap().packet.is_ce());
         let mut overloaded = at_average(30.0, config);
         assert!(!arrives(&mut overloaded, ect));
         let mut full = at_average(14.999_999_999, RedConfig { limit: QueueLimit::Packets(1), ..config });
@@ -359,7 +364,7 @@ mod tests {
         let good = in_packets();
         let refusal = |config| {
             let stream = RunSeed { seed: 1, run: 0 }.stream("queue.dl");
-            Red::<Plain>::new(config, stream).unwrap_err().to_string()
+            Red::new(config, stream).unwrap_err().to_string()
         };
         assert_eq!(refusal(RedConfig { max_th: 5.0, ..good }), "max_th = 5: must be above min_th");
         assert_eq!(refusal(RedConfig { w_q: 0.0, ..good }), "w_q = 0: must be above 0 and at most 1");

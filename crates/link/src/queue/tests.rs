@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::limit::QueueLimit;
-use crate::testing::Plain;
+use crate::parcel::Parcel;
+use crate::testing::capable;
 use crossfade_core::RunSeed;
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -25,7 +26,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec(op, 1..600)
 }
 
-fn disciplines(limit: QueueLimit, ecn: bool) -> Vec<(&'static str, Box<dyn QueueDiscipline<Plain>>)> {
+fn disciplines(limit: QueueLimit, ecn: bool) -> Vec<(&'static str, Box<dyn QueueDiscipline>)> {
     let codel = CoDelConfig { ecn, ..CoDelConfig::default() };
     let fq_codel = FqCoDelConfig { codel, limit, ..FqCoDelConfig::default() };
     // Two queues for six flows.
@@ -44,34 +45,34 @@ fn disciplines(limit: QueueLimit, ecn: bool) -> Vec<(&'static str, Box<dyn Queue
 /// What is in the queue, in order of arrival, and what has come out of each flow last.
 #[derive(Default)]
 struct Ledger {
-    held: Vec<Waiting<Plain>>,
+    held: Vec<Waiting>,
     last_sent: HashMap<u32, u32>,
     marked: u64,
 }
 
 impl Ledger {
     /// The packet leaves the queue, in the state in which it came but for a mark.
-    fn leaves(&mut self, waiting: &Waiting<Plain>) -> Result<(), TestCaseError> {
-        let at = self.held.iter().position(|held| held.packet.id == waiting.packet.id);
+    fn leaves(&mut self, waiting: &Waiting) -> Result<(), TestCaseError> {
+        let at = self.held.iter().position(|held| held.packet.id() == waiting.packet.id());
         let Some(at) = at else { return Err(TestCaseError::fail(format!("{waiting:?} was not there"))) };
         let held = self.held.remove(at);
-        self.marked += u64::from(waiting.packet.ce);
-        prop_assert_eq!(Waiting { packet: Plain { ce: false, ..waiting.packet }, ..*waiting }, held);
+        self.marked += u64::from(waiting.packet.is_ce());
+        prop_assert_eq!(Waiting { packet: waiting.packet.with_ecn(held.packet.ecn()), ..*waiting }, held);
         Ok(())
     }
 
-    fn is_sent(&mut self, head: &Waiting<Plain>) -> Result<(), TestCaseError> {
-        let before = self.last_sent.insert(head.packet.flow, head.packet.id);
+    fn is_sent(&mut self, head: &Waiting) -> Result<(), TestCaseError> {
+        let before = self.last_sent.insert(head.packet.flow(), head.packet.id());
         prop_assert!(
-            before.is_none_or(|before| before < head.packet.id),
+            before.is_none_or(|before| before < head.packet.id()),
             "flow {} out of order",
-            head.packet.flow
+            head.packet.flow()
         );
         self.leaves(head)
     }
 }
 
-fn check(queue: &mut dyn QueueDiscipline<Plain>, limit: QueueLimit, ops: &[Op]) -> Result<(), TestCaseError> {
+fn check(queue: &mut dyn QueueDiscipline, limit: QueueLimit, ops: &[Op]) -> Result<(), TestCaseError> {
     let (mut now, mut id, mut ledger) = (SimTime::ZERO, 0, Ledger::default());
     // In the end it is emptied.
     let drain = [Op::Dequeue, Op::TimePasses { micros: 500 }];
@@ -79,7 +80,7 @@ fn check(queue: &mut dyn QueueDiscipline<Plain>, limit: QueueLimit, ops: &[Op]) 
         let mut dropped = Vec::new();
         match *op {
             Op::Enqueue { flow, bytes, ecn_capable } => {
-                let packet = Plain { flow, ecn_capable, ..Plain::new(id, bytes) };
+                let packet = capable(Parcel::new(id, flow, bytes), ecn_capable);
                 id += 1;
                 match queue.enqueue(now, packet, &mut dropped) {
                     Ok(()) => ledger.held.push(Waiting { since: now, packet }),
@@ -96,10 +97,10 @@ fn check(queue: &mut dyn QueueDiscipline<Plain>, limit: QueueLimit, ops: &[Op]) 
             Op::TimePasses { micros } => now += SimTime::from_micros(micros),
         }
         for waiting in &dropped {
-            prop_assert!(!waiting.packet.ce, "dropped after it was marked");
+            prop_assert!(!waiting.packet.is_ce(), "dropped after it was marked");
             ledger.leaves(waiting)?;
         }
-        let bytes: u64 = ledger.held.iter().map(|waiting| u64::from(waiting.packet.bytes)).sum();
+        let bytes: u64 = ledger.held.iter().map(|waiting| u64::from(waiting.packet.bytes())).sum();
         prop_assert_eq!((queue.packets(), queue.bytes()), (ledger.held.len(), bytes));
         match limit {
             QueueLimit::Packets(limit) => prop_assert!(queue.packets() <= limit),

@@ -1,63 +1,12 @@
 //! Trace-driven links as a scenario chooses them.
 
-use super::opportunity::{OpportunityService, OpportunityTrace};
-use super::rate_table::{RateService, RateTable};
+use super::opportunity::OpportunityService;
+use super::rate_table::RateService;
+use super::schedule::Schedule;
 use crate::config::Queue;
-use crate::link::{Link, Packet};
-use crate::queue::QueueError;
+use crate::link::Link;
 use crossfade_channel::LossProcess;
-use crossfade_core::SimTime;
-
-/// What a transmitter follows.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Schedule {
-    /// Delivery opportunities.
-    Opportunities(OpportunityTrace),
-    /// A table of rates and delays.
-    Rates(RateTable),
-}
-
-impl Schedule {
-    /// Its mean rate in bit/s.
-    pub fn mean_rate_bps(&self) -> f64 {
-        match self {
-            Self::Opportunities(trace) => trace.mean_rate_bps(),
-            Self::Rates(table) => table.mean_rate_bps(),
-        }
-    }
-
-    /// The highest rate in bit/s: of a trace, that of the fullest millisecond.
-    pub fn peak_rate_bps(&self) -> f64 {
-        match self {
-            Self::Opportunities(trace) => trace.peak_rate_bps(),
-            Self::Rates(table) => table.rows().iter().map(|row| row.rate_bps).fold(0.0, f64::max),
-        }
-    }
-
-    /// The bits that can be sent from `from` until `to`.
-    pub fn capacity_bits(&self, from: SimTime, to: SimTime) -> f64 {
-        match self {
-            Self::Opportunities(trace) => trace.capacity_bits(from, to),
-            Self::Rates(table) => table.capacity_bits(from, to),
-        }
-    }
-
-    /// What it says ends here: the trace begins again, or the last row of a table holds for ever.
-    pub fn lasts(&self) -> SimTime {
-        match self {
-            Self::Opportunities(trace) => trace.period(),
-            Self::Rates(table) => table.period().unwrap_or(table.last_time()),
-        }
-    }
-
-    /// Whether it begins again.
-    pub fn repeats(&self) -> bool {
-        match self {
-            Self::Opportunities(_) => true,
-            Self::Rates(table) => table.period().is_some(),
-        }
-    }
-}
+use crossfade_core::{OutOfRange, SimTime};
 
 /// A link that follows a trace, with any queue.
 pub struct TraceLinkConfig {
@@ -76,7 +25,7 @@ impl TraceLinkConfig {
     ///
     /// # Errors
     /// A parameter of the queue outside its range.
-    pub fn build<P: Packet + Send + 'static>(self) -> Result<Box<dyn Link<P> + Send>, QueueError> {
+    pub fn build(self) -> Result<Box<dyn Link + Send>, OutOfRange> {
         let Self { schedule, delay, queue, loss } = self;
         match schedule {
             Schedule::Opportunities(trace) => queue.before(OpportunityService::new(trace), delay, loss),

@@ -9,11 +9,13 @@ mod config;
 mod error;
 mod opportunity;
 mod rate_table;
+mod schedule;
 #[cfg(test)]
 mod tests;
 
 pub use budget::{AttenuationTable, DVB_S2, LinkBudget, Modcod};
-pub use config::{Schedule, TraceLinkConfig};
+pub use config::TraceLinkConfig;
 pub use error::TraceError;
 pub use opportunity::{OpportunityService, OpportunityTrace};
 pub use rate_table::{RateRow, RateService, RateTable, TableLoss};
+pub use schedule::Schedule;

@@ -1,6 +1,7 @@
 //! Delivery opportunities: the format of cellular traces.
 
 use super::error::{TraceError, lines};
+use crate::occupancy::{Capacity, Occupancy};
 use crate::transmitter::Service;
 use crossfade_core::SimTime;
 use std::str::FromStr;
@@ -148,6 +149,12 @@ impl OpportunityService {
     }
 }
 
+impl Capacity for OpportunityTrace {
+    fn capacity_bits(&self, from: SimTime, to: SimTime) -> f64 {
+        Self::capacity_bits(self, from, to)
+    }
+}
+
 impl Service for OpportunityService {
     fn next_start(&mut self, ready: SimTime, was_idle: bool) -> SimTime {
         if was_idle {
@@ -171,6 +178,10 @@ impl Service for OpportunityService {
             self.next += 1;
             self.left = OpportunityTrace::BYTES;
         }
+    }
+
+    fn occupancy(&self) -> Occupancy {
+        Occupancy::Capacity(Arc::new(self.trace.clone()))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tables of rate, delay and loss over time.
 
 use super::error::{TraceError, is_header, lines, numbers, time};
+use crate::occupancy::{Capacity, Occupancy};
 use crate::transmitter::Service;
 use crossfade_channel::LossProcess;
 use crossfade_core::{SimTime, Stream};
@@ -217,6 +218,12 @@ impl RateService {
     }
 }
 
+impl Capacity for RateTable {
+    fn capacity_bits(&self, from: SimTime, to: SimTime) -> f64 {
+        Self::capacity_bits(self, from, to)
+    }
+}
+
 impl Service for RateService {
     fn next_start(&mut self, ready: SimTime, _was_idle: bool) -> SimTime {
         let mut start = ready;
@@ -247,6 +254,10 @@ impl Service for RateService {
 
     fn delay(&mut self, now: SimTime) -> SimTime {
         if now == SimTime::MAX { SimTime::ZERO } else { self.table.at(now).0.delay }
+    }
+
+    fn occupancy(&self) -> Occupancy {
+        Occupancy::Capacity(Arc::new(self.table.table.clone()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Links that follow a trace, against the rule of the format and against a hop.
 
 use super::{OpportunityService, OpportunityTrace, RateService, RateTable, Schedule, TraceLinkConfig};
-use crate::testing::{EveryThird, Plain};
+use crate::testing::{EveryThird, plain};
 use crate::{CoDelConfig, Departure, DropTail, Hop, HopConfig, Link, Push, Queue, QueueLimit, QueuedLink};
 use crossfade_channel::Lossless;
 use crossfade_core::SimTime;
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 const MS: SimTime = SimTime::from_millis(1);
 
-fn link(schedule: Schedule, queue: Queue) -> Box<dyn Link<Plain> + Send> {
+fn link(schedule: Schedule, queue: Queue) -> Box<dyn Link + Send> {
     TraceLinkConfig { schedule, delay: SimTime::ZERO, queue, loss: Box::new(Lossless) }.build().unwrap()
 }
 
@@ -19,20 +19,20 @@ fn opportunities(text: &str) -> Schedule {
 }
 
 /// Pushes packets (microseconds, bytes); when each arrived, in microseconds.
-fn replay(mut link: Box<dyn Link<Plain> + Send>, packets: &[(u64, u32)]) -> Vec<(u64, u32)> {
+fn replay(mut link: Box<dyn Link + Send>, packets: &[(u64, u32)]) -> Vec<(u64, u32)> {
     let mut arrived = Vec::new();
-    let mut collect = |link: &mut dyn Link<Plain>, until: SimTime| {
+    let mut collect = |link: &mut dyn Link, until: SimTime| {
         while let Some(at) = link.next_event().filter(|&at| at <= until) {
             while let Some(departure) = link.advance(at) {
                 if let Departure::Arrived(packet) = departure {
-                    arrived.push((at.as_nanos() / 1000, packet.id));
+                    arrived.push((at.as_nanos() / 1000, packet.id()));
                 }
             }
         }
     };
     for (id, &(micros, bytes)) in (0..).zip(packets) {
         collect(&mut *link, SimTime::from_micros(micros));
-        link.push(SimTime::from_micros(micros), Plain::new(id, bytes));
+        link.push(SimTime::from_micros(micros), plain(id, bytes));
     }
     collect(&mut *link, SimTime::MAX);
     arrived
@@ -75,16 +75,17 @@ fn a_queue_sees_how_long_packets_waited_for_an_opportunity() {
     let queue = || Queue::CoDel(CoDelConfig::default(), QueueLimit::Packets(1000));
     let mut slow = link(opportunities("1000\n"), queue());
     for id in 0..20 {
-        slow.push(SimTime::ZERO, Plain::new(id, 1500));
+        slow.push(SimTime::ZERO, plain(id, 1500));
     }
     while let Some(at) = slow.next_event() {
         while slow.advance(at).is_some() {}
     }
-    assert!(slow.statistics().queue_drops > 0);
-    let waited = slow.statistics().queueing_delay.quantile(0.0).unwrap().as_secs_f64();
+    let slow = slow.report(SimTime::MAX).statistics;
+    assert!(slow.queue_drops > 0);
+    let waited = slow.queueing_delay.quantile(0.0).unwrap().as_secs_f64();
     assert!(waited > 0.9, "{waited}");
     let mut full = link(opportunities("1000\n"), Queue::DropTail(Some(QueueLimit::Packets(2))));
-    let fates: Vec<Push> = (0..3).map(|id| full.push(SimTime::ZERO, Plain::new(id, 1500))).collect();
+    let fates: Vec<Push> = (0..3).map(|id| full.push(SimTime::ZERO, plain(id, 1500))).collect();
     assert_eq!(fates, [Push::Accepted, Push::Accepted, Push::QueueDrop], "none is sent before 1000 ms");
 }
 
@@ -152,7 +153,7 @@ proptest! {
     /// A table of one row is a hop. (Its queue takes one packet more: the one that is being sent.)
     #[test]
     fn a_constant_rate_is_a_hop(gaps in prop::collection::vec((0_u64..3000, 1_u32..3000), 1..60)) {
-        let mut hop: Hop<Plain> = Hop::new(HopConfig {
+        let mut hop: Hop = Hop::new(HopConfig {
             rate_bps: Some(8e6), delay: MS * 20, queue_limit: Some(QueueLimit::Packets(5)),
             loss: Box::new(EveryThird(Vec::new())),
         });
@@ -160,12 +161,12 @@ proptest! {
         let queue = DropTail::new(QueueLimit::Packets(5)).unwrap();
         let mut link = QueuedLink::new(queue, service, MS * 15, Box::new(EveryThird(Vec::new())));
         let mut now = SimTime::ZERO;
-        let collect = |link: &mut dyn Link<Plain>, until: SimTime| {
+        let collect = |link: &mut dyn Link, until: SimTime| {
             let mut arrived = Vec::new();
             while let Some(at) = link.next_event().filter(|&at| at <= until) {
                 while let Some(departure) = link.advance(at) {
                     if let Departure::Arrived(packet) = departure {
-                        arrived.push((at, packet.id));
+                        arrived.push((at, packet.id()));
                     }
                 }
             }
@@ -174,7 +175,7 @@ proptest! {
         for (id, (gap, bytes)) in (0..).zip(gaps) {
             now += SimTime::from_micros(gap);
             prop_assert_eq!(collect(&mut link, now), collect(&mut hop, now));
-            let fates = [link.push(now, Plain::new(id, bytes)), hop.push(now, Plain::new(id, bytes))];
+            let fates = [link.push(now, plain(id, bytes)), hop.push(now, plain(id, bytes))];
             prop_assert_eq!(fates[0] == Push::QueueDrop, fates[1] == Push::QueueDrop);
         }
         prop_assert_eq!(collect(&mut link, SimTime::MAX), collect(&mut hop, SimTime::MAX));
@@ -192,7 +193,7 @@ proptest! {
         };
         let drive = |polls: u64| {
             let (mut link, mut now, mut told) = (build(), SimTime::ZERO, 0);
-            let collect = |link: &mut dyn Link<Plain>, until: SimTime| {
+            let collect = |link: &mut dyn Link, until: SimTime| {
                 let mut told = 0;
                 while let Some(at) = link.next_event().filter(|&at| at <= until) {
                     told += std::iter::from_fn(|| link.advance(at)).count();
@@ -204,7 +205,7 @@ proptest! {
                 if polls >> (id % 64) & 1 == 1 {
                     told += collect(&mut link, now);
                 }
-                told += usize::from(link.push(now, Plain::new(id, bytes)) == Push::QueueDrop);
+                told += usize::from(link.push(now, plain(id, bytes)) == Push::QueueDrop);
             }
             told += collect(&mut link, SimTime::MAX);
             (told, link.statistics().clone())

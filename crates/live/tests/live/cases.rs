@@ -1,16 +1,16 @@
 //! What is tested.
 
 use crate::ping::{PING_BYTES, ping};
-use crate::replay::{Entry, Recorded, Shape, replay};
+use crate::replay::{Entry, Recorded, replay};
 use crate::transfer::{MSS, transfer};
 use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::arq::{
-    ArqLinkConfig, ArqProtocol, FrameClock, FrameHeader, Packing, Release, ReverseConfig, SegmentationConfig,
-    SelectiveRepeatConfig, StopAndWaitConfig,
+    ArqLinkConfig, ArqProtocol, FrameClock, FrameHeader, LossyFrames, Packing, Release, ReverseConfig,
+    SegmentationConfig, SelectiveRepeatConfig, SoftBufferConfig, StopAndWaitConfig,
 };
 use crossfade_link::trace::{Schedule, TraceLinkConfig};
-use crossfade_link::{CoDelConfig, Departure, Link, LinkConfig, Push, Queue, QueueLimit};
+use crossfade_link::{CoDelConfig, Departure, Link, LinkConfig, Parcel, Push, Queue, QueueLimit};
 use crossfade_live::{Emulation, EmulationReport, Host, LiveLink, PumpConfig, PumpReport};
 use rand::Rng;
 use rustix::net::{AddressFamily, SocketType, ipproto, socket, sockopt};
@@ -75,8 +75,8 @@ fn iid(p_e: f64) -> Box<dyn LossProcess> {
 }
 
 /// A link of frames of 125 bytes, 12 in a full packet, 5 ms each way.
-fn arq(rate_bps: f64, loss: Box<dyn LossProcess>, protocol: ArqProtocol) -> ArqLinkConfig {
-    ArqLinkConfig {
+fn arq(rate_bps: f64, loss: Box<dyn LossProcess>, protocol: ArqProtocol) -> LiveLink {
+    let config = ArqLinkConfig {
         rate_bps,
         frame_size: 125,
         clock: FrameClock::OnDemand,
@@ -88,15 +88,17 @@ fn arq(rate_bps: f64, loss: Box<dyn LossProcess>, protocol: ArqProtocol) -> ArqL
             header_compression: None,
         },
         queue_limit: None,
-        loss,
         header: FrameHeader::Lost,
+        soft_buffer: SoftBufferConfig::default(),
         reverse: ReverseConfig::ideal(MS * 5),
         protocol,
-    }
+    };
+    let feedback = RunSeed { seed: 1, run: 0 }.stream("feedback.dl");
+    config.build(LossyFrames { loss }, feedback).unwrap()
 }
 
 /// 8 Mbit/s: a frame takes 0.125 ms, a full packet 1.5 ms.
-fn selective_repeat(loss: Box<dyn LossProcess>, max_retransmissions: Option<u32>) -> ArqLinkConfig {
+fn selective_repeat(loss: Box<dyn LossProcess>, max_retransmissions: Option<u32>) -> LiveLink {
     // Ten round trips of frames: the window does not close.
     let config = SelectiveRepeatConfig {
         window: 1024,
@@ -148,10 +150,10 @@ fn ping_through_a_hop() {
 }
 
 /// Packets of the same sizes through the same link in simulated time: how long each takes.
-fn simulate(mut link: Box<dyn Link<Shape> + Send>, count: u16) -> Vec<f64> {
+fn simulate(mut link: Box<dyn Link + Send>, count: u16) -> Vec<f64> {
     let delay = |i: u16| {
         let sent = SimTime::from_millis(100_000) * u64::from(i);
-        assert_eq!(link.push(sent, Shape::plain(PING_BYTES)), Push::Accepted);
+        assert_eq!(link.push(sent, Parcel::new(0, 0, PING_BYTES)), Push::Accepted);
         loop {
             let at = link.next_event().expect("the packet is inside");
             if let Some(Departure::Arrived(_)) = link.advance(at) {
@@ -167,19 +169,17 @@ fn simulate(mut link: Box<dyn Link<Shape> + Send>, count: u16) -> Vec<f64> {
 fn ping_through_arq_in_steps() {
     let count = 24;
     let step = MS * 50;
-    let build = || {
-        let stop_and_wait = StopAndWaitConfig { timeout: step, max_retransmissions: None };
-        // A frame takes 10 ms, propagation 5 ms.
-        arq(100e3, iid(0.4), ArqProtocol::StopAndWait(stop_and_wait))
-    };
-    let forward_s = simulate(build().build().unwrap(), count);
+    let stop_and_wait =
+        ArqProtocol::StopAndWait(StopAndWaitConfig { timeout: step, max_retransmissions: None });
+    // A frame takes 10 ms, propagation 5 ms.
+    let forward_s = simulate(arq(100e3, iid(0.4), stop_and_wait), count);
     let retransmissions: Vec<u64> =
         forward_s.iter().map(|s| ((s - 0.015) / step.as_secs_f64()).round() as u64).collect();
     let steps: BTreeSet<u64> = retransmissions.iter().copied().collect();
     assert!(steps.len() >= 4, "the case shows steps: {steps:?}");
     let expected_s: Vec<f64> = forward_s.iter().map(|s| s + 0.010).collect();
     undisturbed(|| {
-        let forward = build().build().unwrap();
+        let forward = arq(100e3, iid(0.4), stop_and_wait);
         let (rtt, report) = emulate(forward, hop(None, MS * 10), PumpConfig::default(), |[near, far]| {
             ping(near, far.address(), count)
         });
@@ -258,7 +258,7 @@ fn tcp_at_the_rate_of_a_hop() {
 fn tcp_over_persistent_arq() {
     let p_e = 0.1;
     undisturbed(|| {
-        let (goodput_bps, report) = tcp(selective_repeat(iid(p_e), None).build().unwrap(), 2_000_000);
+        let (goodput_bps, report) = tcp(selective_repeat(iid(p_e), None), 2_000_000);
         let arq = report.forward.arq.as_ref().expect("a link of frames");
         assert_eq!((arq.frames_lost, report.forward.link.losses), (0, 0));
         assert!((arq.frame_error_rate() - p_e).abs() < 0.01, "{}", arq.frame_error_rate());
@@ -267,7 +267,7 @@ fn tcp_over_persistent_arq() {
 }
 
 fn tcp_repairs_what_arq_gives_up() {
-    let (_, report) = tcp(selective_repeat(iid(0.1), Some(2)).build().unwrap(), 700_000);
+    let (_, report) = tcp(selective_repeat(iid(0.1), Some(2)), 700_000);
     let arq = report.forward.arq.as_ref().expect("a link of frames");
     let link = &report.forward.link;
     // One frame in a thousand is lost three times, one packet in 80: of some 500 some 6.
@@ -296,11 +296,7 @@ fn a_simulation_does_the_same() {
     let codel =
         || Queue::CoDel(CoDelConfig { target: MS, ..CoDelConfig::default() }, QueueLimit::Packets(60));
     let hop = || LinkConfig { rate_bps: Some(8e6), delay: MS * 5, queue: codel(), loss: iid(0.01) };
-    same(
-        "arq",
-        || selective_repeat(iid(0.1), Some(2)).build().unwrap(),
-        || Box::new(selective_repeat(iid(0.1), Some(2)).build().unwrap()),
-    );
+    same("arq", || selective_repeat(iid(0.1), Some(2)), || Box::new(selective_repeat(iid(0.1), Some(2))));
     same("codel", || hop().build().unwrap(), || Box::new(hop().build().unwrap()));
     same(
         "trace",
@@ -309,7 +305,7 @@ fn a_simulation_does_the_same() {
     );
 }
 
-fn same(what: &str, live: impl Fn() -> LiveLink, simulated: impl Fn() -> Box<dyn Link<Shape>>) {
+fn same(what: &str, live: impl Fn() -> LiveLink, simulated: impl Fn() -> Box<dyn Link>) {
     let (link, record) = Recorded::new(live());
     tcp(Box::new(link), 400_000);
     let record = record.lock().unwrap();

@@ -20,7 +20,7 @@ mod without_root;
 
 #[cfg(not(target_os = "linux"))]
 fn main() {
-    println!("live: skipped: Linux only");
+    println!("SKIPPED: live: Linux only");
 }
 
 #[cfg(target_os = "linux")]
@@ -52,7 +52,7 @@ mod harness {
         }
         without_root::end_with_parent();
         if let Err(reason) = gain_privileges().and_then(|()| Host::pair(1500)) {
-            println!("live: skipped: {reason}");
+            println!("SKIPPED: live: {reason}");
             return without_root::skipped();
         }
         thread::spawn(|| {

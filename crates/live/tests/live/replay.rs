@@ -1,47 +1,19 @@
 //! The arrivals of a live run, once more, in simulated time.
 
 use crossfade_core::SimTime;
-use crossfade_link::{Departure, Link, LinkStatistics, Packet, Push};
+use crossfade_link::{Departure, Link, LinkEvent, LinkReport, Parcel, Push};
 use std::sync::{Arc, Mutex};
 
-/// A packet, without its bytes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Shape {
-    bytes: u32,
-    flow: u32,
-    is_ecn_capable: bool,
-}
-
-impl Shape {
-    /// A packet of no flow in particular.
-    pub(crate) fn plain(bytes: u32) -> Self {
-        Self { bytes, flow: 0, is_ecn_capable: false }
-    }
-
-    fn of(packet: &impl Packet) -> Self {
-        Self { bytes: packet.bytes(), flow: packet.flow(), is_ecn_capable: packet.is_ecn_capable() }
-    }
-}
-
-impl Packet for Shape {
-    fn bytes(&self) -> u32 {
-        self.bytes
-    }
-
-    fn flow(&self) -> u32 {
-        self.flow
-    }
-
-    fn is_ecn_capable(&self) -> bool {
-        self.is_ecn_capable
-    }
+/// A packet as it is in a simulation too: live, it has the name of its bytes.
+fn anonymous(parcel: Parcel) -> Parcel {
+    parcel.renamed(0, parcel.flow())
 }
 
 /// What passes between a link and whoever drives it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Entry {
-    Push(SimTime, Shape, Push),
-    Departure(SimTime, Departure<Shape>),
+    Push(SimTime, Parcel, Push),
+    Departure(SimTime, Departure),
 }
 
 pub(crate) type Record = Arc<Mutex<Vec<Entry>>>;
@@ -59,11 +31,10 @@ impl<L> Recorded<L> {
     }
 }
 
-impl<P: Packet, L: Link<P>> Link<P> for Recorded<L> {
-    fn push(&mut self, now: SimTime, packet: P) -> Push {
-        let shape = Shape::of(&packet);
-        let fate = self.link.push(now, packet);
-        self.record.lock().unwrap().push(Entry::Push(now, shape, fate));
+impl<L: Link> Link for Recorded<L> {
+    fn push(&mut self, now: SimTime, parcel: Parcel) -> Push {
+        let fate = self.link.push(now, parcel);
+        self.record.lock().unwrap().push(Entry::Push(now, anonymous(parcel), fate));
         fate
     }
 
@@ -71,25 +42,28 @@ impl<P: Packet, L: Link<P>> Link<P> for Recorded<L> {
         self.link.next_event()
     }
 
-    fn advance(&mut self, now: SimTime) -> Option<Departure<P>> {
+    fn advance(&mut self, now: SimTime) -> Option<Departure> {
         let departure = self.link.advance(now)?;
-        let shape = match &departure {
-            Departure::Arrived(packet) => Departure::Arrived(Shape::of(packet)),
-            Departure::Lost(packet) => Departure::Lost(Shape::of(packet)),
-            Departure::QueueDrop(packet) => Departure::QueueDrop(Shape::of(packet)),
-        };
-        self.record.lock().unwrap().push(Entry::Departure(now, shape));
+        self.record.lock().unwrap().push(Entry::Departure(now, departure.map(anonymous)));
         Some(departure)
     }
 
-    fn statistics(&self) -> &LinkStatistics {
-        self.link.statistics()
+    fn report(&mut self, now: SimTime) -> LinkReport {
+        self.link.report(now)
+    }
+
+    fn trace(&mut self, keep: bool) {
+        self.link.trace(keep);
+    }
+
+    fn next_trace(&mut self) -> Option<LinkEvent> {
+        self.link.next_trace()
     }
 }
 
 /// Pushes what was pushed, when it was pushed, from an event loop: what the link does then. It ends with the
 /// last entry of `record`.
-pub(crate) fn replay(link: impl Link<Shape>, record: &[Entry]) -> Vec<Entry> {
+pub(crate) fn replay(link: impl Link, record: &[Entry]) -> Vec<Entry> {
     let (mut link, simulated) = Recorded::new(link);
     let run_until = |link: &mut Recorded<_>, until: SimTime| {
         while let Some(at) = link.next_event().filter(|&at| at <= until) {
@@ -98,9 +72,9 @@ pub(crate) fn replay(link: impl Link<Shape>, record: &[Entry]) -> Vec<Entry> {
     };
     for entry in record {
         match *entry {
-            Entry::Push(now, shape, _) => {
+            Entry::Push(now, parcel, _) => {
                 run_until(&mut link, now);
-                link.push(now, shape);
+                link.push(now, parcel);
             }
             Entry::Departure(at, _) => run_until(&mut link, at),
         }

@@ -64,8 +64,10 @@ fn the_same_without_root() {
     let mut command = Command::new(&program);
     command.args(["ping", "tcp_at", "nothing"]).env(CHILD, "1").current_dir("/").uid(NOBODY).gid(NOBODY);
     match command.status() {
-        Err(error) => println!("skipped: cannot start a program as another user: {error}"),
-        Ok(status) if status.code() == Some(i32::from(SKIPPED)) => println!("skipped: see above"),
+        Err(error) => println!("SKIPPED: live without root: cannot start a program as another user: {error}"),
+        Ok(status) if status.code() == Some(i32::from(SKIPPED)) => {
+            println!("SKIPPED: live without root: see above");
+        }
         Ok(status) => assert!(status.success(), "without root: {status}"),
     }
 }

@@ -1,14 +1,19 @@
 //! Congestion control: how large the window is. Which segments to repeat is the business of
-//! [`crate::recovery`].
+//! [`LossRecovery`](crate::LossRecovery).
 
+mod choice;
 mod cubic;
 mod hystart;
+mod linux;
+mod linux_hystart;
 mod per_ack;
 mod reno;
 mod slow_start;
 
+pub(crate) use choice::window_rule;
 pub use cubic::Cubic;
 pub use hystart::HyStart;
+pub use linux::{LinuxCubic, LinuxReno};
 pub use per_ack::{RenoRule, Rounding};
 pub use reno::{AckCounting, Reno};
 pub use slow_start::SlowStart;

@@ -4,9 +4,9 @@ use super::eifel::Cause;
 use super::frto::{Sent, Verdict};
 use super::news::{Evidence, News};
 use super::{Phase, RfcSender};
-use crate::config::Variant;
+use crate::config::{Rules, Variant};
 use crate::congestion::AckSample;
-use crate::recovery::AckOutcome;
+use crate::outcome::AckOutcome;
 use crate::segment::{Ack, SackBlocks};
 use crossfade_core::SimTime;
 
@@ -17,9 +17,15 @@ impl RfcSender {
             return AckOutcome::Stale;
         }
         let flight_size = self.flight.size();
-        let news = self.read(now, ack);
+        let mut news = self.read(now, ack);
+        if self.counts_duplicates() && flight_size > 0 {
+            self.count_arrivals(&mut news);
+        }
         let rtt = self.measure(now, ack, &news);
-        self.uncredited += news.delivered;
+        // Linux counts what an acknowledgement of new data reports, and nothing that came with a duplicate.
+        if self.config.rfc.windows == Rules::Rfc || news.acked > 0 {
+            self.uncredited += news.delivered;
+        }
         if news.acked > 0 {
             self.dupacks = 0;
             self.limited_sent = 0;
@@ -28,12 +34,20 @@ impl RfcSender {
                 self.rto.restart(now, self.flight.size() > 0);
             }
         }
+        if self.config.rfc.timer_rules == Rules::Linux
+            && let Some(((reported, _), oldest)) = news.sacked_sent.zip(self.flight.oldest_sent_at())
+            && news.acked == 0
+            && reported < oldest
+        {
+            // The path works: what is reported left before the oldest segment did.
+            self.rto.restart(now, true);
+        }
         // RFC 6675 section 2 counts what reports something new, RFC 5681 section 2 what repeats the last one.
         let is_new_report = if self.uses_sack() { news.sacked > 0 } else { flight_size > 0 };
         let is_duplicate = news.acked == 0 && is_new_report;
         self.dupacks += u32::from(is_duplicate);
         let marked = ack.ece && self.on_mark(now, flight_size);
-        let was_lost = self.flight.lost();
+        let (was_lost, were_repeated) = (self.flight.lost(), self.flight.lost_repetitions());
         let taken_back = self.find_spurious(now, ack, &news, rtt, marked);
         self.find_losses(now, &news);
         let before = self.phase;
@@ -43,6 +57,13 @@ impl RfcSender {
             Phase::FastRecovery => self.on_ack_in_recovery(now, &news, safe),
             Phase::Loss => self.on_ack_in_loss(),
         };
+        if self.phase == Phase::Loss
+            && self.config.rfc.rack_rules == Rules::Linux
+            && self.flight.lost_repetitions() > were_repeated
+        {
+            // What slow start repeats is lost too: a reduction that lasts.
+            self.start_recovery(now, &news);
+        }
         let outcome = match outcome {
             AckOutcome::New if is_duplicate => AckOutcome::Duplicate,
             AckOutcome::New if news.acked == 0 => AckOutcome::Stale,
@@ -69,7 +90,9 @@ impl RfcSender {
         let sack = if self.uses_sack() { ack.sack } else { SackBlocks::default() };
         let timestamp_echo = ack.timestamp_echo.filter(|_| self.config.rfc.timestamps);
         let min_rtt = self.rack.as_ref().and_then(super::rack::Rack::min_rtt);
-        self.flight.on_ack(ack.next_expected, &sack, &Evidence { now, timestamp_echo, min_rtt })
+        let trusts_sack = self.config.rfc.rack_rules == Rules::Linux;
+        let evidence = Evidence { now, timestamp_echo, min_rtt, trusts_sack };
+        self.flight.on_ack(ack.next_expected, &sack, &evidence)
     }
 
     /// What an acknowledgement of new data means; others are told apart by the caller.
@@ -101,7 +124,8 @@ impl RfcSender {
     /// not let the window grow (RFC 3168 section 6.1.2).
     fn on_mark(&mut self, now: SimTime, flight_size: u64) -> bool {
         if self.ecn.enabled() && self.phase == Phase::Open && self.ecn.may_reduce(self.flight.snd_una()) {
-            self.congestion.on_ecn(now, flight_size as f64);
+            let window = (flight_size as f64).min(self.congestion.cwnd());
+            self.congestion.on_ecn(now, window);
             self.ecn.on_reduction(self.flight.snd_max());
             self.statistics.ecn_reductions += 1;
         }
@@ -125,7 +149,7 @@ impl RfcSender {
             has_new: self.next_new().is_some(),
         };
         let verdict = self.frto.on_ack(news, &sent);
-        if verdict == Verdict::Lost {
+        if verdict == Verdict::Lost && self.config.rfc.windows == Rules::Rfc {
             // RFC 5682 section 2.1 step 3a: what slow start would have reached; two are under way.
             self.congestion.set_cwnd(3.0);
         }
@@ -157,8 +181,24 @@ impl RfcSender {
         self.congestion.on_ack(&AckSample { now, acked, rtt, next_expected, snd_max, cwnd_limited });
     }
 
+    /// The round trip that an acknowledgement measures, as Linux does: since the first original that it covers or
+    /// reports left; a timestamp answers where that is ambiguous. The window rule is told of the last one.
+    fn measure_as_linux(&mut self, now: SimTime, ack: &Ack, news: &News) -> Option<SimTime> {
+        let acked = news.acked_sent.filter(|_| !news.repetition_acked);
+        let echoed = ack.timestamp_echo.filter(|_| news.acked > 0 && self.config.rfc.timestamps);
+        let first = acked.or(news.sacked_sent).map(|(first, _)| first).or(echoed)?;
+        let rtt = now.saturating_sub(first);
+        self.rto.on_ack_sample(rtt, 1, self.flight.snd_una(), self.flight.snd_max());
+        self.rtt_sum_s += rtt.as_secs_f64();
+        self.rtt_samples += 1;
+        news.sacked_sent.or(acked).map(|(_, last)| now.saturating_sub(last))
+    }
+
     /// The round trip that an acknowledgement of new data measures.
     fn measure(&mut self, now: SimTime, ack: &Ack, news: &News) -> Option<SimTime> {
+        if self.config.rfc.rtt_estimator == Rules::Linux {
+            return self.measure_as_linux(now, ack, news);
+        }
         if news.acked == 0 {
             return None;
         }
@@ -172,7 +212,7 @@ impl RfcSender {
         // RFC 7323 section 4.2: the number of samples expected in a window.
         let in_window = (self.flight.size() + news.acked).div_ceil(2);
         let samples = if self.config.rfc.timestamps { in_window.max(1) } else { 1 };
-        self.rto.on_sample(rtt, samples);
+        self.rto.on_ack_sample(rtt, samples, self.flight.snd_una(), self.flight.snd_max());
         self.rtt_sum_s += rtt.as_secs_f64();
         self.rtt_samples += 1;
         Some(rtt)

@@ -1,12 +1,17 @@
 //! What the receiver of flavour `rfc` adds to its acknowledgements, and when it sends them.
 
-use super::RfcConfig;
+use crate::config::RfcConfig;
 use crate::segment::{SackBlock, Segment};
 use crossfade_core::SimTime;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Answers {
     config: RfcConfig,
+    sends_sack: bool,
+    /// How many acknowledgements still leave at once.
+    quick: u32,
+    /// Acknowledgements at once since `rcv_nxt` moved last while there were holes, and what it was.
+    dupacks: (u64, u32),
     /// The last segment, if it had arrived before and the next acknowledgement is to say so.
     duplicate: Option<SackBlock>,
     /// When the acknowledgement held back is due.
@@ -24,6 +29,9 @@ impl Answers {
     pub(crate) fn new(config: &RfcConfig, sends_sack: bool) -> Self {
         Self {
             config: RfcConfig { d_sack: config.d_sack && sends_sack, ..*config },
+            sends_sack,
+            quick: config.quick_acks,
+            dupacks: (0, 0),
             duplicate: None,
             deadline: None,
             ts_recent: None,
@@ -32,38 +40,58 @@ impl Answers {
         }
     }
 
-    /// Takes a segment that arrived at `now`, marked if `ce`; `is_new` and `in_order` say where it belongs. Returns
-    /// whether the acknowledgement may wait.
-    pub(crate) fn on_segment(
-        &mut self,
-        now: SimTime,
-        segment: &Segment,
-        ce: bool,
-        is_new: bool,
-        in_order: bool,
-    ) -> bool {
+    /// Takes a segment that arrived at `now`, marked if `ce`, and put at `place`. Returns whether the acknowledgement may
+    /// wait.
+    pub(crate) fn on_segment(&mut self, now: SimTime, segment: &Segment, ce: bool, place: &Place) -> bool {
         if segment.seq <= self.last_ack_sent {
             // RFC 7323 section 4.3 (2): with acknowledgements held back or holes, the oldest segment counts.
             self.ts_recent = self.ts_recent.max(Some(segment.timestamp));
         }
         // RFC 3168 section 6.1.3: the sender has answered; a mark on this very segment is a new one.
         self.ece = (self.ece && !segment.cwr) || ce;
-        if !is_new && self.config.d_sack {
+        if !place.is_new && self.config.d_sack {
             self.duplicate = Some(SackBlock { start: segment.seq, end: segment.seq + 1 });
         }
-        in_order && self.may_wait(now)
+        if !place.is_new {
+            // What comes twice says that the sender repairs: it needs every acknowledgement.
+            self.quick = self.quick.max(self.config.quick_acks);
+        }
+        let Some(delay) = self.config.delayed_ack.filter(|_| self.quick == 0) else { return false };
+        if place.in_order {
+            return self.may_wait(now, delay, segment.push && self.config.push_acks);
+        }
+        self.may_be_compressed(now, place)
     }
 
     /// RFC 5681 section 4.2, RFC 1122 section 4.2.3.2: for the second segment, or for the delay; what is out of order or
     /// fills a hole does not wait.
-    fn may_wait(&mut self, now: SimTime) -> bool {
-        match (self.config.delayed_ack, self.deadline) {
-            (Some(delay), None) => {
-                self.deadline = Some(now.saturating_add(delay));
-                true
-            }
-            _ => false,
+    fn may_wait(&mut self, now: SimTime, delay: SimTime, ends_burst: bool) -> bool {
+        if self.deadline.is_some() || ends_burst {
+            return false;
         }
+        self.deadline = Some(now.saturating_add(delay));
+        true
+    }
+
+    /// With holes before and after it: as Linux compresses reports (`tcp_comp_sack_delay_ns`).
+    fn may_be_compressed(&mut self, now: SimTime, place: &Place) -> bool {
+        let Some(longest) = self.config.sack_compression.filter(|_| self.sends_sack) else { return false };
+        let unacknowledged = place.rcv_nxt.saturating_sub(self.last_ack_sent);
+        if !place.has_holes || !place.is_new || unacknowledged > 1 {
+            return false;
+        }
+        if self.dupacks.0 != place.rcv_nxt {
+            self.dupacks = (place.rcv_nxt, 0);
+        }
+        // The first three show the loss.
+        if self.dupacks.1 < 3 {
+            self.dupacks.1 += 1;
+            return false;
+        }
+        let twentieth = self.config.handshake_rtt.map(|rtt| SimTime::from_nanos(rtt.as_nanos() / 20));
+        let deadline = now.saturating_add(twentieth.map_or(longest, |part| part.min(longest)));
+        self.deadline = Some(self.deadline.map_or(deadline, |at| at.min(deadline)));
+        true
     }
 
     pub(crate) fn deadline(&self) -> Option<SimTime> {
@@ -73,6 +101,7 @@ impl Answers {
     /// An acknowledgement of everything before `next_expected` is sent now.
     pub(crate) fn take(&mut self, next_expected: u64) -> Options {
         self.deadline = None;
+        self.quick = self.quick.saturating_sub(1);
         self.last_ack_sent = next_expected;
         Options {
             duplicate: self.duplicate.take(),
@@ -80,6 +109,18 @@ impl Answers {
             ece: self.ece && self.config.ecn,
         }
     }
+}
+
+/// Where a segment belongs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// It had not arrived before.
+    pub(crate) is_new: bool,
+    /// It was the next, and there were no holes.
+    pub(crate) in_order: bool,
+    /// There are holes now.
+    pub(crate) has_holes: bool,
+    pub(crate) rcv_nxt: u64,
 }
 
 /// What an acknowledgement says besides what has arrived.

@@ -60,6 +60,8 @@ pub(super) struct Flight {
     /// Lost and not yet repeated, lowest first; entries that are no longer so are skipped.
     lost: BinaryHeap<Reverse<u64>>,
     lost_count: u64,
+    /// Of these, repetitions.
+    lost_repetitions: u64,
     /// Transmissions in the order of time, if that is of use; those that no longer matter are skipped.
     by_time: Option<VecDeque<(SimTime, u64)>>,
     /// Room for those of them that are looked at again; empty in between.
@@ -94,6 +96,16 @@ impl Flight {
     /// How many segments have been found lost since the start.
     pub(super) fn lost(&self) -> u64 {
         self.lost_count
+    }
+
+    /// How many of these were repetitions.
+    pub(super) fn lost_repetitions(&self) -> u64 {
+        self.lost_repetitions
+    }
+
+    /// When the oldest segment was last sent.
+    pub(super) fn oldest_sent_at(&self) -> Option<SimTime> {
+        self.records.front().map(|record| record.sent_at)
     }
 
     /// How many segments beyond `snd_una` were reported.
@@ -155,6 +167,7 @@ impl Flight {
             self.snd_una += 1;
             news.acked += 1;
             self.pipe -= record.fate.in_pipe();
+            news.repetition_acked |= record.ever_repeated;
             if record.fate == Fate::Sacked {
                 self.sacked -= 1;
                 self.sacked_above -= u64::from(seq >= self.lost_below);
@@ -219,7 +232,8 @@ impl Flight {
 
     /// A segment under way is gone, and its repetition if there is one.
     pub(super) fn mark_lost(&mut self, seq: u64) {
-        if self.fate(seq).is_some_and(|fate| fate != Fate::Lost && fate != Fate::Sacked) {
+        if let Some(fate) = self.fate(seq).filter(|fate| !matches!(fate, Fate::Lost | Fate::Sacked)) {
+            self.lost_repetitions += u64::from(fate != Fate::InFlight);
             self.set_fate(seq, Fate::Lost);
             self.lost.push(Reverse(seq));
             self.lost_count += 1;
@@ -233,6 +247,16 @@ impl Flight {
             if self.fate(seq) != Some(Fate::Sacked) {
                 self.set_fate(seq, Fate::Lost);
                 self.lost.push(Reverse(seq));
+            }
+        }
+    }
+
+    /// After a timeout: the oldest and what was sent at least `wait` ago is gone (RFC 8985 section 6.3).
+    pub(super) fn mark_lost_by_age(&mut self, wait: SimTime, now: SimTime) {
+        for seq in self.snd_una..self.snd_max() {
+            let is_old = self.record(seq).is_some_and(|record| record.sent_at.saturating_add(wait) <= now);
+            if is_old || seq == self.snd_una {
+                self.mark_lost(seq);
             }
         }
     }

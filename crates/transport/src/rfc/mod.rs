@@ -14,11 +14,10 @@
 //!                                                └──────┘ <───┘
 //! ```
 //!
-//! One mechanism is one file; which of them are at work says [`RfcConfig`].
+//! One mechanism is one file; which of them are at work says [`RfcConfig`](crate::RfcConfig).
 
 mod ack;
 mod answers;
-mod config;
 mod ecn;
 mod eifel;
 mod flight;
@@ -30,17 +29,17 @@ mod rack;
 mod recovery;
 mod rto;
 mod sack;
+mod sack_recovery;
 mod timers;
 mod tlp;
 mod transmit;
 mod window_use;
 
-pub(crate) use answers::{Answers, Options};
-pub use config::{RateReduction, ReductionBound, RfcConfig, WindowRule};
+pub(crate) use answers::{Answers, Options, Place};
 
 use crate::config::{TcpConfig, Variant};
 use crate::congestion::CongestionControl;
-use crate::sender::SenderStatistics;
+use crate::outcome::SenderStatistics;
 use crossfade_core::{SimTime, TcpSnapshot};
 use ecn::Ecn;
 use eifel::Episode;
@@ -49,7 +48,7 @@ use frto::Frto;
 use prr::Prr;
 use rack::Rack;
 use rto::Rto;
-use sack::SackRecovery;
+use sack_recovery::SackRecovery;
 use tlp::TailLossProbe;
 use window_use::WindowUse;
 
@@ -93,6 +92,10 @@ pub(crate) struct RfcSender {
     /// The last reduction of the window, while it may still turn out to have had no cause.
     episode: Option<Episode>,
     ecn: Ecn,
+    /// Without SACK: how many segments beyond the oldest have arrived, told by duplicates.
+    counted_arrivals: u64,
+    /// How many new segments left at one instant, and when.
+    burst: (SimTime, u64),
     /// New segments that limited transmit has sent beyond the window since the first duplicate.
     limited_sent: u64,
     /// Segments that arrived and that the window rule was not told of.
@@ -111,12 +114,16 @@ pub(crate) struct RfcSender {
 impl RfcSender {
     pub(crate) fn new(config: &TcpConfig, congestion: Box<dyn CongestionControl>) -> Self {
         let uses_rack = config.rfc.rack && config.variant == Variant::Sack;
+        let mut rto = Rto::new(config.rto, config.rfc.rtt_estimator);
+        if let Some(rtt) = config.rfc.handshake_rtt {
+            rto.on_ack_sample(rtt, 1, 0, 0);
+        }
         Self {
             config: *config,
             available: config.segments.unwrap_or(u64::MAX),
             flight: Flight::new(uses_rack),
             congestion,
-            rto: Rto::new(config.rto),
+            rto,
             phase: Phase::Open,
             dupacks: 0,
             recover: None,
@@ -124,12 +131,14 @@ impl RfcSender {
             seen_partial: false,
             sack: SackRecovery::default(),
             prr: None,
-            rack: uses_rack.then(Rack::new),
+            rack: uses_rack.then(|| Rack::new(config.rfc.handshake_rtt)),
             probes: uses_rack && config.rfc.tail_loss_probe,
             tlp: TailLossProbe::default(),
             frto: Frto::Off,
             episode: None,
             ecn: Ecn::new(config.rfc.ecn),
+            counted_arrivals: 0,
+            burst: (SimTime::ZERO, 0),
             limited_sent: 0,
             uncredited: 0,
             window_use: WindowUse::default(),
@@ -162,8 +171,9 @@ impl RfcSender {
         self.flight.snd_max()
     }
 
+    /// RFC 6675's pipe; without SACK less what duplicates stand for, if they are counted.
     pub(crate) fn pipe(&self) -> u64 {
-        self.flight.pipe()
+        self.flight.pipe().saturating_sub(self.counted_arrivals)
     }
 
     pub(crate) fn rtt_samples(&self) -> (f64, u64) {

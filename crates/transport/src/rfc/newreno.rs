@@ -1,8 +1,9 @@
 //! Fast recovery without SACK: Reno's (RFC 5681 section 3.2) and `NewReno`'s (RFC 6582 section 3.2).
 
-use super::RfcSender;
-use crate::config::Variant;
-use crate::recovery::AckOutcome;
+use super::news::News;
+use super::{Phase, RfcSender};
+use crate::config::{RateReduction, Variant};
+use crate::outcome::AckOutcome;
 use crossfade_core::SimTime;
 
 impl RfcSender {
@@ -12,6 +13,57 @@ impl RfcSender {
         // the duplicates answer repetitions of what had arrived.
         self.dupacks == self.config.dupthresh
             && self.recover.is_none_or(|recover| self.flight.snd_una() > recover)
+    }
+
+    /// Whether duplicates are taken for reports, so that recovery is the same as with SACK.
+    pub(super) fn counts_duplicates(&self) -> bool {
+        let rfc = &self.config.rfc;
+        self.config.variant == Variant::NewReno
+            && rfc.prr_without_sack
+            && rfc.rate_reduction != RateReduction::Immediate
+    }
+
+    /// Each duplicate says that a segment beyond the oldest has arrived, an acknowledgement of new segments that one
+    /// filled the hole and that the others were counted before.
+    pub(super) fn count_arrivals(&mut self, news: &mut News) {
+        if news.acked > 0 {
+            news.delivered = news.acked.saturating_sub(self.counted_arrivals).max(1);
+            self.counted_arrivals = match self.phase {
+                Phase::FastRecovery => self.counted_arrivals.saturating_sub(news.acked - 1),
+                Phase::Open | Phase::Loss => 0,
+            };
+            return;
+        }
+        // After a timeout everything older is taken for lost: only new segments cause duplicates that count.
+        let most = match self.phase {
+            Phase::Loss => self.flight.snd_max().saturating_sub(self.recover.unwrap_or(0)),
+            Phase::Open | Phase::FastRecovery => self.flight.size().saturating_sub(1),
+        };
+        if self.counted_arrivals < most {
+            self.counted_arrivals += 1;
+            news.delivered = 1;
+        }
+    }
+
+    /// An acknowledgement in a fast recovery that counts duplicates.
+    pub(super) fn on_ack_counting(&mut self, now: SimTime, news: &News) -> AckOutcome {
+        let snd_una = self.flight.snd_una();
+        // Only what is above it shows that no duplicates are left of before (RFC 6582 section 3.2 step 2).
+        let is_over = self.recover.is_none_or(|recover| snd_una > recover) || self.flight.size() == 0;
+        if is_over {
+            self.counted_arrivals = 0;
+            self.end_recovery(self.congestion.ssthresh());
+            return AckOutcome::RecoveryEnd;
+        }
+        if news.acked > 0 {
+            if self.recover.is_some_and(|recover| snd_una < recover) {
+                // A partial acknowledgement: the next hole is the oldest segment.
+                self.flight.mark_lost(snd_una);
+            }
+            self.rto.restart(now, true);
+        }
+        self.reduce_rate(news.delivered, false);
+        AckOutcome::New
     }
 
     /// RFC 5681 section 3.2 step 3: each duplicate beyond the window stands for a segment that has left.

@@ -16,12 +16,16 @@ pub(super) struct Evidence {
     pub(super) now: SimTime,
     pub(super) timestamp_echo: Option<SimTime>,
     pub(super) min_rtt: Option<SimTime>,
+    /// A repetition that is reported has arrived, whatever timestamp is echoed (Linux): the echo is that of the last
+    /// segment in order, which is always older.
+    pub(super) trusts_sack: bool,
 }
 
 impl Evidence {
     /// Whether the last transmission of a segment, at `sent_at`, may be the one that has arrived.
-    fn fits(&self, sent_at: SimTime) -> bool {
-        self.timestamp_echo.is_none_or(|echo| echo >= sent_at)
+    fn fits(&self, sent_at: SimTime, is_reported: bool) -> bool {
+        let asks = !(is_reported && self.trusts_sack);
+        self.timestamp_echo.is_none_or(|echo| !asks || echo >= sent_at)
             && self.min_rtt.is_none_or(|min_rtt| self.now.saturating_sub(sent_at) >= min_rtt)
     }
 }
@@ -46,6 +50,12 @@ pub(super) struct News {
     /// Of these, the highest that was acknowledged cumulatively, or the highest reported if there is none: the one
     /// that a walk over reports and then acknowledgements meets last.
     pub(super) last: Option<Arrival>,
+    /// When the first and the last original were sent that were acknowledged cumulatively and not reported before.
+    pub(super) acked_sent: Option<(SimTime, SimTime)>,
+    /// The same of those that were reported.
+    pub(super) sacked_sent: Option<(SimTime, SimTime)>,
+    /// A repeated segment was acknowledged cumulatively.
+    pub(super) repetition_acked: bool,
     /// It reported a duplicate (RFC 2883).
     pub(super) duplicate: Option<SackBlock>,
 }
@@ -56,9 +66,11 @@ impl News {
         self.delivered += 1;
         self.highest = self.highest.max(Some(seq));
         if !ever_repeated {
+            let sent = if self.sacked > 0 { &mut self.sacked_sent } else { &mut self.acked_sent };
+            *sent = Some(sent.map_or((sent_at, sent_at), |(first, _)| (first, sent_at)));
             self.original_arrived = true;
             self.lowest_original = Some(self.lowest_original.map_or(seq, |lowest| lowest.min(seq)));
-        } else if !evidence.fits(sent_at) {
+        } else if !evidence.fits(sent_at, self.sacked > 0) {
             return;
         }
         let arrival = Arrival { seq, sent_at };

@@ -1,7 +1,7 @@
 //! Proportional Rate Reduction: how many segments follow each acknowledgement of a recovery with SACK (RFC 6937
 //! section 3, RFC 9937 section 6).
 
-use super::config::{RateReduction, ReductionBound};
+use crate::config::{RateReduction, ReductionBound};
 
 /// Counts of one recovery, in segments.
 #[derive(Clone, Copy, Debug)]
@@ -26,15 +26,18 @@ pub(super) struct Entry {
     pub(super) delivered: u64,
     /// What it acknowledged cumulatively.
     pub(super) acked: u64,
+    /// The window, where that counts and not what was under way (Linux).
+    pub(super) window: Option<f64>,
 }
 
 impl Prr {
     pub(super) fn start(rule: RateReduction, entry: &Entry) -> Self {
-        let recover_fs = match rule {
+        let recover_fs = match (rule, entry.window) {
+            (_, Some(window)) => window as u64,
             // RFC 9937 section 6.1: what was reported before will not be delivered in recovery.
-            RateReduction::Rfc9937 => entry.flight_size - entry.sacked + entry.delivered,
+            (RateReduction::Rfc9937, None) => entry.flight_size - entry.sacked + entry.delivered,
             // RFC 6937 section 3: snd.nxt - snd.una, before the acknowledgement.
-            RateReduction::Rfc6937(_) | RateReduction::Immediate => entry.flight_size + entry.acked,
+            (RateReduction::Rfc6937(_) | RateReduction::Immediate, None) => entry.flight_size + entry.acked,
         };
         Self {
             rule,
@@ -85,7 +88,7 @@ mod tests {
     /// One of `flight_size` segments is lost, each acknowledgement reports one more; returns after how many of them
     /// segments were sent.
     fn sent_after(rule: RateReduction, flight_size: u64, ssthresh: f64) -> Vec<u64> {
-        let entry = Entry { ssthresh, flight_size, sacked: 3, delivered: 1, acked: 0 };
+        let entry = Entry { ssthresh, flight_size, sacked: 3, delivered: 1, acked: 0, window: None };
         let mut prr = Prr::start(rule, &entry);
         let mut pipe = flight_size - 4;
         (4..flight_size)
@@ -100,7 +103,7 @@ mod tests {
 
     #[test]
     fn half_the_segments_are_sent_through_the_whole_recovery() {
-        // RFC 6937 section 4, first figure: 20 segments, Reno; the fast retransmit, then a segment for every second
+        // RFC 6937 section 3.1, first figure: 20 segments, Reno; the fast retransmit, then a segment for every second
         // acknowledgement until the pipe is ssthresh = 10.
         let rule = RateReduction::Rfc6937(ReductionBound::SlowStart);
         let sent = sent_after(rule, 20, 10.0);
@@ -109,8 +112,9 @@ mod tests {
 
     #[test]
     fn a_burst_of_losses_is_answered_as_the_bound_says() {
-        // RFC 6937 section 4, second figure: 20 segments, the first 15 are lost: the pipe falls below ssthresh.
-        let entry = Entry { ssthresh: 10.0, flight_size: 20, sacked: 3, delivered: 1, acked: 0 };
+        // RFC 6937 section 3.1, second figure: 20 segments, the first 15 are lost: the pipe falls below ssthresh.
+        let entry =
+            Entry { ssthresh: 10.0, flight_size: 20, sacked: 3, delivered: 1, acked: 0, window: None };
         let first = |rule| Prr::start(rule, &entry).on_ack(1, 4, false);
         assert_eq!(first(RateReduction::Rfc6937(ReductionBound::Conservative)), 1);
         assert_eq!(first(RateReduction::Rfc6937(ReductionBound::SlowStart)), 2);

@@ -1,6 +1,7 @@
 //! RACK: losses found by the time of transmission (RFC 8985 section 6).
 
 use super::news::{Arrival, News};
+use crate::config::Rules;
 use crossfade_core::SimTime;
 
 /// After so many recoveries without a reported duplicate the reordering window shrinks again (RFC 8985 section
@@ -37,11 +38,12 @@ pub(super) struct Surroundings {
 }
 
 impl Rack {
-    pub(super) fn new() -> Self {
+    /// `handshake_rtt` is the round trip of the handshake, if it was measured.
+    pub(super) fn new(handshake_rtt: Option<SimTime>) -> Self {
         Self {
             newest: None,
-            rtt: SimTime::ZERO,
-            min_rtt: None,
+            rtt: handshake_rtt.unwrap_or(SimTime::ZERO),
+            min_rtt: handshake_rtt,
             fack: 0,
             reordering_seen: false,
             reo_wnd_mult: 1,
@@ -100,6 +102,15 @@ impl Rack {
         let quarter = self.min_rtt.map_or(0, |min_rtt| min_rtt.as_nanos() / 4);
         let wnd = SimTime::from_nanos(quarter).saturating_mul(u64::from(self.reo_wnd_mult));
         around.srtt.map_or(wnd, |srtt| wnd.min(srtt))
+    }
+
+    /// How long before a timeout a segment must have been sent to be lost (section 6.3: `RACK.rtt + RACK.reo_wnd`);
+    /// Linux allows for no reordering then.
+    pub(super) fn lost_on_timeout(&self, around: &Surroundings, rules: Rules) -> SimTime {
+        match rules {
+            Rules::Rfc => self.rtt.saturating_add(self.reo_wnd(around)),
+            Rules::Linux => self.rtt,
+        }
     }
 
     /// The newest transmission that has arrived, and how long after its own transmission an older one is lost

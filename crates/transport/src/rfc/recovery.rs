@@ -1,14 +1,13 @@
 //! Fast recovery: how it begins and ends.
 
-use super::config::RateReduction;
 use super::eifel::{Cause, Episode};
 use super::frto::Frto;
 use super::news::News;
 use super::prr::{Entry, Prr};
-use super::sack::SackRecovery;
+use super::sack_recovery::SackRecovery;
 use super::{Phase, RfcSender};
-use crate::config::Variant;
-use crate::recovery::AckOutcome;
+use crate::config::{RateReduction, Rules, Variant};
+use crate::outcome::AckOutcome;
 use crossfade_core::SimTime;
 
 impl RfcSender {
@@ -16,8 +15,12 @@ impl RfcSender {
     pub(super) fn start_recovery(&mut self, now: SimTime, news: &News) {
         self.statistics.fast_retransmits += 1;
         let (snd_una, snd_max) = (self.flight.snd_una(), self.flight.snd_max());
-        // RFC 5681 section 3.2 step 2: what limited transmit sent does not count.
+        let cwnd = self.congestion.cwnd();
+        // RFC 5681 section 3.2 step 2: what limited transmit sent does not count. Nor does what was reported: after a
+        // long recovery everything above its oldest hole is FlightSize, many times the window, and RFC 5681 (4) would
+        // *raise* the window ("no more than" half of what is under way).
         let window = (self.flight.size().saturating_sub(self.limited_sent)).max(1) as f64;
+        let window = window.min(cwnd.max(1.0));
         self.recover = Some(snd_max);
         self.tlp.stop();
         if self.config.variant == Variant::Tahoe {
@@ -36,7 +39,7 @@ impl RfcSender {
         self.sack = SackRecovery::start(snd_una);
         let ssthresh = self.congestion.ssthresh();
         self.congestion.set_cwnd(ssthresh);
-        if !self.uses_sack() {
+        if !self.uses_sack() && !self.counts_duplicates() {
             // RFC 5681 section 3.2 step 3.
             self.inflate(self.config.dupthresh);
             self.repeat_oldest();
@@ -45,9 +48,17 @@ impl RfcSender {
             self.force = self.flight.next_lost();
             self.sack.on_repeated(snd_una);
         } else {
-            let (flight_size, sacked) = (self.flight.size(), self.flight.sacked());
-            let (delivered, acked) = (news.delivered, news.acked);
-            let entry = Entry { ssthresh, flight_size, sacked, delivered, acked };
+            if !self.uses_sack() {
+                self.flight.mark_lost(snd_una);
+            }
+            let entry = Entry {
+                ssthresh,
+                flight_size: self.flight.size(),
+                sacked: self.flight.sacked() + self.counted_arrivals,
+                delivered: news.delivered,
+                acked: news.acked,
+                window: (self.config.rfc.windows == Rules::Linux).then_some(cwnd),
+            };
             self.prr = Some(Prr::start(self.config.rfc.rate_reduction, &entry));
             self.reduce_rate(news.delivered, false);
         }
@@ -56,10 +67,12 @@ impl RfcSender {
     }
 
     pub(super) fn on_ack_in_recovery(&mut self, now: SimTime, news: &News, safe: bool) -> AckOutcome {
-        let outcome = if !self.uses_sack() {
+        let outcome = if self.counts_duplicates() {
+            self.on_ack_counting(now, news)
+        } else if !self.uses_sack() {
             self.on_ack_without_sack(now, news.acked)
         } else if self.recover.is_none_or(|recover| self.flight.snd_una() >= recover) {
-            // RFC 6675 section 5 (A); RFC 9937 section 6: whatever was sent, the window is ssthresh.
+            // RFC 6675 section 5 (A); RFC 9937 section 6.4: whatever was sent, the window is ssthresh.
             self.end_recovery(self.congestion.ssthresh());
             AckOutcome::RecoveryEnd
         } else {
@@ -78,7 +91,7 @@ impl RfcSender {
 
     /// Proportional Rate Reduction sets the window anew for each acknowledgement that shows an arrival.
     pub(super) fn reduce_rate(&mut self, delivered: u64, safe: bool) {
-        let pipe = self.flight.pipe();
+        let pipe = self.pipe();
         if let Some(prr) = &mut self.prr
             && (delivered > 0 || prr.is_new())
         {
@@ -123,21 +136,24 @@ impl RfcSender {
         }
         // Step 4: resume with new data.
         self.flight.unmark_lost();
+        self.counted_arrivals = 0;
         self.frto = Frto::Off;
         self.force = None;
         if self.phase != Phase::Open {
             self.end_recovery(self.congestion.cwnd());
             self.rack.iter_mut().for_each(super::rack::Rack::on_recovery_end);
         }
+        let reduced = self.congestion.cwnd();
         if restores_window {
-            let reduced = self.congestion.cwnd();
             self.congestion.undo();
+        }
+        if restores_window && self.config.rfc.windows == Rules::Rfc {
             // Step 5: no burst larger than what was acknowledged, nor than the initial window.
             let burst = (acked as f64).min(self.config.initial_window);
             let bound = (self.flight.pipe() as f64 + burst).max(reduced);
             self.congestion.set_cwnd(self.congestion.cwnd().min(bound));
         }
-        if let (Cause::Timeout, Some(rtt)) = (episode.cause, rtt) {
+        if let (Cause::Timeout, Some(rtt), Rules::Rfc) = (episode.cause, rtt, self.config.rfc.rtt_estimator) {
             // Step 8: the timeout was too short for such a round trip.
             let srtt = episode.srtt.map_or(rtt, |srtt| srtt.max(rtt));
             let half = SimTime::from_nanos(rtt.as_nanos() / 2);

@@ -1,6 +1,6 @@
 //! The retransmission timeout of RFC 6298, in real time.
 
-use crate::config::{RtoConfig, RtoRule};
+use crate::config::{RtoConfig, RtoRule, Rules};
 use crossfade_core::SimTime;
 
 /// How long to wait, and until when.
@@ -9,6 +9,8 @@ pub(super) struct Rto {
     config: RtoConfig,
     srtt: Option<SimTime>,
     rttvar: SimTime,
+    /// Linux's estimate, if that is the rule.
+    linux: Option<LinuxDeviation>,
     /// Before back-off.
     base: SimTime,
     backoff: u32,
@@ -19,14 +21,15 @@ pub(super) struct Rto {
 }
 
 impl Rto {
-    pub(super) fn new(config: RtoConfig) -> Self {
+    pub(super) fn new(config: RtoConfig, rules: Rules) -> Self {
         let base = match config.rule {
             RtoRule::Fixed(timeout) => timeout,
             // RFC 6298 (2.1): before the first measurement a constant, 1 s as it recommends.
             RtoRule::Estimated { min, initial, .. } => initial.max(min),
         };
         let (srtt, rttvar) = (None, SimTime::ZERO);
-        Self { config, srtt, rttvar, base, backoff: 1, current: base, deadline: None }
+        let linux = (rules == Rules::Linux).then(LinuxDeviation::default);
+        Self { config, srtt, rttvar, linux, base, backoff: 1, current: base, deadline: None }
     }
 
     /// The timeout now, back-off included.
@@ -63,6 +66,20 @@ impl Rto {
                 self.estimate(srtt - part(srtt, alpha) + part(rtt, alpha), rttvar);
             }
         }
+    }
+
+    /// A round trip `rtt` was measured by an acknowledgement that leaves `snd_una`, with `snd_max` sent; one of `samples`
+    /// in a window.
+    pub(super) fn on_ack_sample(&mut self, rtt: SimTime, samples: u64, snd_una: u64, snd_max: u64) {
+        let (srtt, Some(linux)) = (self.srtt, &mut self.linux) else { return self.on_sample(rtt, samples) };
+        let floor = match self.config.rule {
+            RtoRule::Estimated { granularity, .. } => granularity,
+            RtoRule::Fixed(_) => SimTime::ZERO,
+        };
+        let deviation = linux.on_sample(rtt, srtt, floor, snd_una, snd_max);
+        // 1/8 of the error, however many samples a window has.
+        let srtt = srtt.map_or(rtt, |srtt| srtt - part(srtt, 8) + part(rtt, 8));
+        self.estimate(srtt, part(deviation, 4));
     }
 
     /// Takes an estimate of the round trip and its deviation.
@@ -102,9 +119,57 @@ impl Rto {
     }
 }
 
+/// Four deviations of the round trip as Linux keeps them: they rise with every sample and fall once a round trip, and
+/// a round trip that gets shorter counts an eighth.
+#[derive(Clone, Copy, Debug, Default)]
+struct LinuxDeviation {
+    /// Four mean deviations.
+    mean: SimTime,
+    /// The largest of them in this round trip.
+    largest: SimTime,
+    /// What the timeout uses.
+    used: SimTime,
+    /// The round trip ends when more than this is acknowledged.
+    round_end: u64,
+}
+
+impl LinuxDeviation {
+    fn on_sample(
+        &mut self,
+        rtt: SimTime,
+        srtt: Option<SimTime>,
+        floor: SimTime,
+        snd_una: u64,
+        snd_max: u64,
+    ) -> SimTime {
+        let Some(srtt) = srtt else {
+            self.mean = rtt.saturating_mul(2);
+            (self.used, self.largest) = (self.mean.max(floor), self.mean.max(floor));
+            self.round_end = snd_max;
+            return self.used;
+        };
+        let quarter = part(self.mean, 4);
+        let error = rtt.saturating_sub(srtt).max(srtt.saturating_sub(rtt));
+        if error < quarter {
+            self.mean = self.mean - (quarter - error);
+        } else {
+            // What makes the round trip shorter is no reason for a longer timeout.
+            let gain = if rtt < srtt { 8 } else { 1 };
+            self.mean = self.mean.saturating_add(part(error - quarter, gain));
+        }
+        self.largest = self.largest.max(self.mean);
+        self.used = self.used.max(self.largest);
+        if snd_una > self.round_end {
+            self.used = self.used - part(self.used.saturating_sub(self.largest), 4);
+            (self.round_end, self.largest) = (snd_max, floor);
+        }
+        self.used
+    }
+}
+
 /// `span / divisor`, rounded to the nearest nanosecond.
 fn part(span: SimTime, divisor: u64) -> SimTime {
-    SimTime::from_nanos((span.as_nanos() + divisor / 2) / divisor)
+    SimTime::from_nanos(span.as_nanos().saturating_add(divisor / 2) / divisor)
 }
 
 #[cfg(test)]
@@ -115,7 +180,7 @@ mod tests {
 
     fn rto(min: u64) -> Rto {
         let rule = RtoRule::Estimated { min: MS * min, initial: MS * 1000, granularity: MS };
-        Rto::new(RtoConfig { rule, backoff: true, max: MS * 60_000 })
+        Rto::new(RtoConfig { rule, backoff: true, max: MS * 60_000 }, Rules::Rfc)
     }
 
     #[test]
@@ -157,6 +222,29 @@ mod tests {
         assert_eq!(timeouts, [2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000]);
         rto.on_sample(MS * 40, 1);
         assert_eq!((rto.current(), rto.backoff()), (MS * 1000, 1));
+    }
+
+    #[test]
+    fn linux_takes_an_eighth_of_every_sample_and_lets_the_deviation_fall_once_a_round_trip() {
+        let rule = RtoRule::Estimated { min: MS * 200, initial: MS * 1000, granularity: MS * 200 };
+        let mut rto = Rto::new(RtoConfig { rule, backoff: true, max: MS * 60_000 }, Rules::Linux);
+        rto.on_ack_sample(MS * 80, 1, 0, 10);
+        // 80 + max(2 * 80, 200).
+        assert_eq!(rto.current(), MS * 280);
+        // Four deviations: 160 + (160 - 160/4) = 280; 80 + 160/8 = 100.
+        rto.on_ack_sample(MS * 240, 50, 1, 20);
+        assert_eq!((rto.srtt(), rto.current()), (Some(MS * 100), MS * 380));
+        // Shorter by 92: 280 + (92 - 70)/8 = 282.75; the deviation in use does not fall within the round trip.
+        rto.on_ack_sample(MS * 8, 50, 2, 20);
+        assert_eq!(rto.srtt(), Some(SimTime::from_micros(88_500)));
+        assert_eq!(rto.current(), SimTime::from_micros(88_500 + 282_750));
+        // The round trip ends beyond segment 10; the next one starts from the floor.
+        for snd_una in [11, 12] {
+            rto.on_ack_sample(SimTime::from_micros(88_500), 50, snd_una, 30);
+        }
+        assert_eq!(rto.current(), SimTime::from_micros(88_500 + 282_750));
+        rto.on_ack_sample(SimTime::from_micros(88_500), 50, 31, 60);
+        assert!(rto.current() < SimTime::from_micros(88_500 + 282_750));
     }
 
     #[test]

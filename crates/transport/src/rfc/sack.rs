@@ -4,25 +4,6 @@ use super::news::News;
 use super::{Phase, RfcSender};
 use crossfade_core::SimTime;
 
-/// How far recovery has come.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct SackRecovery {
-    /// One past RFC 6675's `HighRxt`, the highest segment repeated.
-    high_rxt: u64,
-    /// The rescue retransmission was sent.
-    rescued: bool,
-}
-
-impl SackRecovery {
-    pub(super) fn start(snd_una: u64) -> Self {
-        Self { high_rxt: snd_una, rescued: false }
-    }
-
-    pub(super) fn on_repeated(&mut self, seq: u64) {
-        self.high_rxt = self.high_rxt.max(seq + 1);
-    }
-}
-
 impl RfcSender {
     /// Looks for losses among what was not reported: by what was reported above (RFC 6675 section 4, `IsLost`) or by
     /// time (RFC 8985 section 6).
@@ -50,7 +31,9 @@ impl RfcSender {
         if let Some(rack) = &mut self.rack
             && let Some((newest, wait)) = rack.lost_after(&around)
         {
-            rack.deadline = self.flight.mark_lost_by_time(newest, wait, now);
+            let slack = self.config.rfc.timer_rules.timer_slack();
+            let deadline = self.flight.mark_lost_by_time(newest, wait, now);
+            rack.deadline = deadline.map(|deadline| deadline.saturating_add(slack));
         }
     }
 

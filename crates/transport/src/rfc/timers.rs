@@ -5,10 +5,11 @@ use super::flight::Fate;
 use super::frto::Frto;
 use super::news::News;
 use super::rack::Surroundings;
-use super::sack::SackRecovery;
+use super::sack_recovery::SackRecovery;
 use super::{Phase, RfcSender};
+use crate::config::Rules;
+use crate::outcome::Expired;
 use crate::segment::Ack;
-use crate::sender::Expired;
 use crossfade_core::SimTime;
 
 impl RfcSender {
@@ -41,11 +42,18 @@ impl RfcSender {
         if self.timed_out_at == Some(snd_una) {
             // RFC 5681 section 3.1: ssthresh is held constant when a repetition times out.
             self.congestion.set_cwnd(1.0);
+        } else if self.config.rfc.windows == Rules::Linux && self.phase == Phase::FastRecovery {
+            // Linux reduces once in a window of data, whatever finds the losses.
+            self.congestion.set_cwnd(1.0);
         } else {
             self.begin_episode(Cause::Timeout);
             // RFC 5681 (4), "no more than" half of what is under way, and the loss window of one segment. In a long
             // recovery everything that SACK reported still counts as under way, up to many times the window.
             let under_way = (self.flight.size() as f64).min(self.congestion.cwnd());
+            if self.phase == Phase::FastRecovery {
+                // What an undo comes back to is the window that recovery led to, not what inflates it meanwhile.
+                self.congestion.set_cwnd(self.congestion.ssthresh());
+            }
             self.congestion.on_timeout(now, under_way);
         }
         self.timed_out_at = Some(snd_una);
@@ -69,13 +77,18 @@ impl RfcSender {
         let around = self.surroundings();
         match self.rack.as_mut() {
             Some(rack) => {
-                // RFC 8985 section 6.3: only what has waited long enough.
-                if let Some((newest, wait)) = rack.lost_after(&around) {
-                    self.flight.mark_lost_by_time(newest, wait, now);
-                }
+                // RFC 8985 section 6.3: only what has waited long enough, whatever has arrived since.
+                let wait = rack.lost_on_timeout(&around, self.config.rfc.rack_rules);
+                self.flight.mark_lost_by_age(wait, now);
                 rack.deadline = None;
             }
             None => self.flight.mark_all_lost(),
+        }
+        self.counted_arrivals = 0;
+        if self.config.rfc.windows == Rules::Linux {
+            // The loss window is one segment beside what may still be under way.
+            self.flight.mark_lost(self.flight.snd_una());
+            self.congestion.set_cwnd((self.flight.pipe() + 1) as f64);
         }
         self.tlp.stop();
         self.ecn.on_reduction(self.flight.snd_max());
@@ -102,13 +115,16 @@ impl RfcSender {
         }
     }
 
-    /// RFC 8985 section 6.3: what was overtaken for too long is lost.
+    /// RFC 8985 section 6.2 step 5: what was overtaken for too long is lost.
     fn on_reordering_timeout(&mut self, now: SimTime) {
         self.find_losses_by_time(now);
         let Some(_) = self.flight.next_lost() else { return };
         match self.phase {
             Phase::Open => self.start_recovery(now, &News::default()),
             Phase::FastRecovery => self.reduce_rate(0, false),
+            Phase::Loss if self.config.rfc.rack_rules == Rules::Linux => {
+                self.start_recovery(now, &News::default());
+            }
             Phase::Loss => {}
         }
     }
@@ -138,7 +154,7 @@ impl RfcSender {
         let reports_nothing = news.acked == 0 && ack.sack.as_slice().is_empty();
         let repaired = self.tlp.on_ack(ack.next_expected, news.duplicate.is_some(), reports_nothing);
         if repaired && self.phase == Phase::Open && self.ecn.may_reduce(self.flight.snd_una()) {
-            let window = (self.flight.size() + news.acked) as f64;
+            let window = ((self.flight.size() + news.acked) as f64).min(self.congestion.cwnd());
             self.congestion.on_loss(now, window);
             self.ecn.on_reduction(self.flight.snd_max());
             self.episode = None;
@@ -152,7 +168,8 @@ impl RfcSender {
     /// RFC 8985 section 7.2: not in recovery, and not with reports beyond a hole.
     pub(super) fn schedule_probe(&mut self, now: SimTime) {
         if self.probes && self.phase == Phase::Open && self.flight.sacked() == 0 && self.flight.size() > 0 {
-            self.tlp.schedule(now, self.rto.srtt(), self.flight.size(), self.rto.deadline);
+            let slack = self.config.rfc.timer_rules.timer_slack();
+            self.tlp.schedule(now, self.rto.srtt(), self.flight.size(), self.rto.deadline, slack);
         }
     }
 }

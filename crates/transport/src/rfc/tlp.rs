@@ -22,19 +22,20 @@ pub(super) struct TailLossProbe {
 
 impl TailLossProbe {
     /// Starts the timer at `now` with `flight_size` segments under way, before the retransmission timer expires
-    /// (section 7.2, `TLP_calc_PTO`).
+    /// (section 7.2, `TLP_calc_PTO`); `slack` is what a coarse timer adds.
     pub(super) fn schedule(
         &mut self,
         now: SimTime,
         srtt: Option<SimTime>,
         flight_size: u64,
         rto_deadline: Option<SimTime>,
+        slack: SimTime,
     ) {
         // Section 7.3: one probe at a time.
         if self.probe.is_some() {
             return;
         }
-        let ack_delay = if flight_size == 1 { MAX_ACK_DELAY } else { SimTime::ZERO };
+        let ack_delay = if flight_size == 1 { MAX_ACK_DELAY } else { slack };
         let pto =
             srtt.map_or(SimTime::from_millis(1000), |srtt| srtt.saturating_mul(2).saturating_add(ack_delay));
         let deadline = now.saturating_add(pto);

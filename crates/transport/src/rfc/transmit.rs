@@ -1,6 +1,7 @@
 //! Which segment leaves next, and whether one may.
 
 use super::{Phase, RfcSender};
+use crate::config::Rules;
 use crate::segment::Segment;
 use crossfade_core::SimTime;
 
@@ -24,10 +25,16 @@ impl RfcSender {
         if let Some(prr) = &mut self.prr {
             prr.on_sent();
         }
-        self.rto.on_sent(now);
+        if self.config.rfc.timer_rules == Rules::Linux && retransmission && seq == self.flight.snd_una() {
+            // The repetition gets a whole timeout.
+            self.rto.restart(now, true);
+        } else {
+            self.rto.on_sent(now);
+        }
         if !retransmission {
             self.schedule_probe(now);
         }
+        let push = self.config.rfc.push_acks && !retransmission && self.ends_burst(now);
         self.last_sent = Some(now);
         Some(Segment {
             seq,
@@ -36,7 +43,28 @@ impl RfcSender {
             // RFC 3168 section 6.1.5: repetitions are not ECN-capable.
             ecn_capable: self.ecn.enabled() && !retransmission,
             cwr: !retransmission && self.ecn.take_cwr(),
+            push,
         })
+    }
+
+    /// Whether the new segment that has just left is the last of a packet that segmentation offload makes of two or more,
+    /// or of what the application wrote: such segments carry PSH.
+    fn ends_burst(&mut self, now: SimTime) -> bool {
+        let (at, count) = self.burst;
+        let count = if at == now { count + 1 } else { 1 };
+        let is_full = count >= self.offloaded();
+        let is_last = self.pipe() >= self.congestion.cwnd() as u64 || self.next_new().is_none();
+        self.burst = (now, if is_full { 0 } else { count });
+        self.flight.snd_max() == self.available || (count >= 2 && (is_full || is_last))
+    }
+
+    /// How many segments Linux makes one packet of: a 1024th of a second at its pacing rate, at least two.
+    fn offloaded(&self) -> u64 {
+        let Some(srtt) = self.rto.srtt() else { return 2 };
+        let cwnd = self.congestion.cwnd();
+        let ratio = if cwnd < self.congestion.ssthresh() / 2.0 { 2.0 } else { 1.2 };
+        let rate = ratio * cwnd.max(self.flight.size() as f64) / srtt.as_secs_f64();
+        ((rate / 1024.0) as u64).max(2)
     }
 
     /// A segment that leaves whatever the window, unless it has arrived meanwhile.
@@ -48,24 +76,31 @@ impl RfcSender {
 
     /// The segment that the window allows next.
     fn choose(&mut self) -> Option<u64> {
+        let cwnd = self.congestion.cwnd() as u64;
+        let is_closed = self.config.rfc.windows == Rules::Linux && self.pipe() >= cwnd;
         if let Some(budget) = self.frto.budget() {
+            // Linux also asks the window.
+            if is_closed {
+                return None;
+            }
             // RFC 5682 section 2.1 step 2b: up to two new segments, and no repetition.
             *budget = budget.checked_sub(1)?;
             return self.next_new();
         }
-        let cwnd = self.congestion.cwnd() as u64;
         let size = self.flight.size();
         let limited_transmit = self.config.limited_transmit;
         let (under_way, window) = match self.phase {
             // RFC 3042: the pipe lacks what was reported, so that each report sends a new segment.
-            Phase::Open if self.uses_sack() && limited_transmit => (self.flight.pipe(), cwnd),
+            Phase::Open if (self.uses_sack() || self.counts_duplicates()) && limited_transmit => {
+                (self.pipe(), cwnd)
+            }
             // RFC 3042: at most cwnd + 2 segments outstanding.
             Phase::Open if limited_transmit => {
                 (size, cwnd + u64::from(self.dupacks.min(self.config.dupthresh - 1)))
             }
             Phase::Open => (size, cwnd),
-            Phase::FastRecovery if !self.uses_sack() => (size, cwnd),
-            Phase::FastRecovery | Phase::Loss => (self.flight.pipe(), cwnd),
+            Phase::FastRecovery if !self.uses_sack() && !self.counts_duplicates() => (size, cwnd),
+            Phase::FastRecovery | Phase::Loss => (self.pipe(), cwnd),
         };
         if under_way >= window {
             self.window_use.on_limited(self.flight.snd_max());
@@ -76,6 +111,9 @@ impl RfcSender {
                 let seq = self.next_new()?;
                 self.limited_sent += u64::from(size >= cwnd);
                 Some(seq)
+            }
+            Phase::FastRecovery if self.counts_duplicates() => {
+                self.flight.next_lost().or_else(|| self.next_new())
             }
             Phase::FastRecovery if !self.uses_sack() => self.next_new(),
             Phase::FastRecovery | Phase::Loss => self.next_segment_with_sack(),

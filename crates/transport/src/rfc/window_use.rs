@@ -27,7 +27,7 @@ impl WindowUse {
     /// Whether an acknowledgement up to `snd_una` may let the window grow.
     pub(super) fn is_limited(&self, snd_una: u64, cwnd: f64, ssthresh: f64) -> bool {
         // In slow start half a window is a test: what was under way arrived, and may be doubled (RFC 7661 section
-        // 4.2, the validated phase).
+        // 4.3, the validated phase).
         snd_una <= self.limited_below || (cwnd < ssthresh && cwnd < 2.0 * self.peak as f64)
     }
 }

@@ -13,7 +13,8 @@ mod tests;
 pub use receiver::RlpIs99Receiver;
 pub use sender::RlpIs99Sender;
 
-use super::ArqError;
+use super::{ArqError, Patience, Protocol};
+use crossfade_core::SimTime;
 use std::fmt;
 use std::str::FromStr;
 
@@ -167,7 +168,7 @@ impl FromStr for Reading {
         Self::ALL.into_iter().find(|reading| reading.name() == name).ok_or_else(|| ArqError {
             parameter: "reading",
             value: format!("{name:?}"),
-            allowed: "a, b, c, d, e, f or g",
+            allowed: "a, b, c, d, e, f or g".into(),
         })
     }
 }
@@ -186,12 +187,30 @@ impl RlpIs99Config {
             }
         }
     }
+}
 
-    pub(super) fn check(&self) -> Result<(), ArqError> {
+impl Protocol for RlpIs99Config {
+    type Sender = RlpIs99Sender;
+    type Receiver = RlpIs99Receiver;
+
+    fn check(&self) -> Result<(), ArqError> {
         ArqError::unless((1..=128).contains(&self.buffer), "buffer", self.buffer, "1 to 128 frames")?;
         ArqError::unless(self.overflow >= 1, "overflow", self.overflow, "at least 1 frame")?;
         let timer = self.round_trip.checked_add(self.guard);
         let (round_trip, allowed) = (self.round_trip, "at least 1 frame, and below 2^32 with the guard");
         ArqError::unless(round_trip >= 1 && timer.is_some(), "round_trip", round_trip, allowed)
+    }
+
+    fn build(&self) -> (RlpIs99Sender, RlpIs99Receiver) {
+        (RlpIs99Sender::new(self), RlpIs99Receiver::new(self))
+    }
+
+    fn patience(&self, frame_time: SimTime) -> Option<Patience> {
+        let frames = u64::from(self.round_trip) + u64::from(self.guard);
+        Some(Patience { parameter: "round_trip and guard", time: frame_time.saturating_mul(frames) })
+    }
+
+    fn most_repetitions(&self) -> Option<u32> {
+        Some(self.rounds())
     }
 }

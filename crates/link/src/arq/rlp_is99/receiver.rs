@@ -2,7 +2,7 @@
 
 use super::{NaksPerRound, Persistence, RlpIs99Config, TimerCheck, TimerClock};
 use crate::arq::resequencer::{Place, Resequencer};
-use crate::arq::{ArqReceiver, Content, Delivery, Feedback, Hard, Outcome, Payload, Pdu, SoftValue};
+use crate::arq::{ArqReceiver, Content, Delivery, Feedback, Outcome, Pdu};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;
 
@@ -20,9 +20,9 @@ struct Missing {
 ///
 /// Time is counted in frames, by [`TimerClock`]: the receiver must hear of every frame time, also of those in
 /// which it receives nothing.
-pub struct RlpIs99Receiver<S = Hard> {
+pub struct RlpIs99Receiver {
     config: RlpIs99Config,
-    frames: Resequencer<S>,
+    frames: Resequencer,
     /// By position.
     missing: Vec<Missing>,
     ticks: u64,
@@ -39,7 +39,7 @@ enum Seen {
     Retransmission,
 }
 
-impl<S: SoftValue> RlpIs99Receiver<S> {
+impl RlpIs99Receiver {
     /// A receiver of nothing so far.
     pub fn new(config: &RlpIs99Config) -> Self {
         Self {
@@ -58,26 +58,30 @@ impl<S: SoftValue> RlpIs99Receiver<S> {
         self.missing.iter().map(|missing| missing.position).collect()
     }
 
-    /// A frame whose header was read. The rules of section II, with i for `seq`.
     #[inline]
-    fn on_frame(&mut self, now: SimTime, pdu: Pdu, payload: Payload<S>) -> Seen {
-        let sdu = match pdu.content {
-            Content::Data(sdu) => sdu,
-            Content::Idle | Content::Skip => return self.on_idle(pdu.seq, matches!(payload, Payload::Good)),
-        };
-        let place = if self.config.retransmissions_are_flagged && pdu.attempt == 0 {
+    fn place(&self, pdu: &Pdu) -> Place {
+        if self.config.retransmissions_are_flagged && pdu.attempt == 0 {
             Place::New(self.frames.ahead(pdu.seq))
         } else {
             self.frames.place(pdu.seq)
+        }
+    }
+
+    /// A frame whose header was read. The rules of section II, with i for `seq`.
+    #[inline]
+    fn on_frame(&mut self, now: SimTime, pdu: Pdu, is_good: bool) -> Seen {
+        let sdu = match pdu.content {
+            Content::Data(sdu) => sdu,
+            Content::Idle | Content::Skip => return self.on_idle(pdu.seq, is_good),
         };
-        match place {
+        match self.place(&pdu) {
             // "If i < V(N) or if the frame is already stored in the resequencing buffer, discard the frame."
             Place::Old | Place::Held => Seen::Retransmission,
             // "If i = V(N), update V(N) to the next oldest missing frame sequence number. Pass received
             // frames up to V(N) - 1 to the upper layer. If V(N) < i < V(R), store frame i [..] if it is
             // missing."
             Place::Missing(position) => {
-                if !payload.check(self.frames.soft(position)) {
+                if !is_good {
                     return Seen::Nothing;
                 }
                 self.frames.hold(position, now, sdu);
@@ -85,25 +89,24 @@ impl<S: SoftValue> RlpIs99Receiver<S> {
                 Seen::Retransmission
             }
             // "If i = V(R) = V(N), pass all received frames up to V(R) to the upper layer": both advance.
-            Place::New(position) if self.frames.v_n() == position && matches!(payload, Payload::Good) => {
+            Place::New(position) if self.frames.v_n() == position && is_good => {
                 self.frames.pass(now, sdu);
                 Seen::New
             }
             // "If i = V(R) != V(N) or i > V(R), increment V(R) and store frame i into resequencing buffer":
             // V(R) becomes i + 1, and what lies between is missing.
-            Place::New(position) => self.on_later_frame(now, position, sdu, payload),
+            Place::New(position) => self.on_later_frame(now, position, sdu, is_good),
         }
     }
 
-    fn on_later_frame(&mut self, now: SimTime, position: u64, sdu: u64, payload: Payload<S>) -> Seen {
+    fn on_later_frame(&mut self, now: SimTime, position: u64, sdu: u64, is_good: bool) -> Seen {
         self.miss_until(position + 1);
-        let good = payload.check(self.frames.soft(position));
-        if good {
+        if is_good {
             self.missing.pop();
             self.frames.hold(position, now, sdu);
         }
         self.relieve();
-        if good { Seen::New } else { Seen::Nothing }
+        if is_good { Seen::New } else { Seen::Nothing }
     }
 
     /// An idle frame, which may tell V(S).
@@ -175,12 +178,13 @@ impl<S: SoftValue> RlpIs99Receiver<S> {
     }
 }
 
-impl<S: SoftValue> ArqReceiver<S> for RlpIs99Receiver<S> {
+impl ArqReceiver for RlpIs99Receiver {
     #[inline]
-    fn on_pdu(&mut self, now: SimTime, outcome: Outcome<S>) {
+    fn on_pdu(&mut self, now: SimTime, outcome: Outcome) {
         let (seen, is_readable) = match outcome {
             Outcome::Erased => (Seen::Nothing, false),
-            Outcome::Frame(pdu, payload) => (self.on_frame(now, pdu, payload), true),
+            Outcome::Good(pdu) => (self.on_frame(now, pdu, true), true),
+            Outcome::Corrupt(pdu) => (self.on_frame(now, pdu, false), true),
         };
         let ticks = match self.config.timer_clock {
             TimerClock::EveryFrame => true,
@@ -201,6 +205,10 @@ impl<S: SoftValue> ArqReceiver<S> for RlpIs99Receiver<S> {
     #[inline]
     fn poll_delivery(&mut self) -> Option<Delivery> {
         self.frames.poll()
+    }
+
+    fn awaits(&self, pdu: &Pdu) -> bool {
+        matches!(self.place(pdu), Place::Missing(_) | Place::New(_))
     }
 
     #[inline]

@@ -1,0 +1,176 @@
+//! Loss processes as data: which one, with which parameters. This is the one list of those that there are.
+
+use crate::{
+    ChannelError, Clock, DropList, Iid, LossProcess, LossTrace, Lossless, MarkovFit, MarkovLoss, MarkovView,
+    NotMarkov, ParsedTrace, RayleighLoss, TraceLoss, TwoStateMarkov,
+};
+use crossfade_core::Stream;
+use std::sync::Arc;
+
+/// Which packets, or frames, a channel loses.
+#[derive(Clone, Debug)]
+pub enum LossConfig {
+    /// None.
+    Lossless,
+    /// Each with this probability.
+    Iid {
+        /// The probability.
+        p_e: f64,
+    },
+    /// Those in the bad state of a Markov chain.
+    Markov {
+        /// The chain.
+        chain: TwoStateMarkov,
+        /// What makes it step.
+        clock: Clock,
+    },
+    /// Those that meet the sampled Rayleigh process below its threshold.
+    Rayleigh {
+        /// The share of time below the threshold.
+        p_e: f64,
+        /// Normalised Doppler frequency.
+        fd_t: f64,
+        /// What makes the process step.
+        clock: Clock,
+    },
+    /// The transmissions listed.
+    DropList(DropList),
+    /// Those that a record lost.
+    Trace {
+        /// The record.
+        losses: RecordedLosses,
+        /// What makes it step.
+        clock: Clock,
+    },
+}
+
+/// Losses that were recorded.
+#[derive(Clone, Debug)]
+pub struct RecordedLosses {
+    /// What became of each packet.
+    pub trace: Arc<LossTrace>,
+    /// Nothing said how many packets there were: the trace ends with its last loss.
+    pub packets_assumed: bool,
+    /// What the analysis may take them for, one packet a slot.
+    view: Arc<Result<MarkovView, NotMarkov>>,
+}
+
+impl From<ParsedTrace> for RecordedLosses {
+    fn from(parsed: ParsedTrace) -> Self {
+        let fit = MarkovFit::new(std::slice::from_ref(&parsed.trace));
+        Self {
+            view: Arc::new(fit.map(|fit| MarkovView::fitted(&fit)).map_err(NotMarkov::from)),
+            trace: Arc::new(parsed.trace),
+            packets_assumed: parsed.packets_assumed,
+        }
+    }
+}
+
+impl LossConfig {
+    /// The process, which draws from `stream`.
+    ///
+    /// # Errors
+    /// A parameter out of range.
+    pub fn build(&self, stream: Stream) -> Result<Box<dyn LossProcess>, ChannelError> {
+        Ok(match self {
+            Self::Lossless => Box::new(Lossless),
+            Self::Iid { p_e } => Box::new(Iid::new(*p_e, stream)?),
+            Self::Markov { chain, clock } => Box::new(MarkovLoss::new(chain, *clock, stream)),
+            Self::Rayleigh { p_e, fd_t, clock } => Box::new(RayleighLoss::new(*p_e, *fd_t, *clock, stream)?),
+            Self::DropList(drops) => Box::new(drops.clone()),
+            Self::Trace { losses, clock } => Box::new(TraceLoss::new(Arc::clone(&losses.trace), *clock)),
+        })
+    }
+
+    /// The share that is lost in the long run; `None` where there is no long run.
+    pub fn rate(&self) -> Option<f64> {
+        match self {
+            Self::Lossless => Some(0.0),
+            Self::Iid { p_e } | Self::Rayleigh { p_e, .. } => Some(*p_e),
+            Self::Markov { chain, .. } => Some(chain.p_e()),
+            Self::Trace { losses, .. } => Some(losses.trace.losses() as f64 / losses.trace.packets() as f64),
+            Self::DropList(_) => None,
+        }
+    }
+
+    /// Whether the parameters let packets be lost at all.
+    pub fn may_lose(&self) -> bool {
+        matches!(self, Self::DropList(_)) || self.rate().is_some_and(|rate| rate > 0.0)
+    }
+
+    /// Whether, sooner or later, every packet is lost.
+    pub fn ends_in_loss(&self) -> bool {
+        match self {
+            // A bad state that is never left, and can be reached.
+            Self::Markov { chain, .. } => chain.p_bg() <= 0.0 && chain.p_gb() > 0.0,
+            other => other.rate().is_some_and(|rate| rate >= 1.0),
+        }
+    }
+
+    /// What the analysis may take the process for. Takes up to a second where [`Self::needs_fit`].
+    ///
+    /// # Errors
+    /// The assumption of a Markov chain in time that fails.
+    pub fn markov_view(&self) -> Result<MarkovView, NotMarkov> {
+        match self {
+            Self::Rayleigh { p_e, fd_t, clock } => MarkovView::rayleigh(*p_e, *fd_t, *clock),
+            other => other.nearby_view(),
+        }
+    }
+
+    /// The same, but for Rayleigh fading the closed form that stands near its chain: at once.
+    ///
+    /// # Errors
+    /// The assumption of a Markov chain in time that fails.
+    pub fn nearby_view(&self) -> Result<MarkovView, NotMarkov> {
+        match self {
+            Self::Lossless => Ok(MarkovView::lossless()),
+            Self::Iid { p_e } => MarkovView::iid(*p_e),
+            Self::Markov { chain, clock } => MarkovView::markov(*chain, *clock),
+            Self::Rayleigh { p_e, fd_t, clock } => TwoStateMarkov::from_rayleigh(*p_e, *fd_t)
+                .map_err(NotMarkov::from)
+                .and_then(|chain| MarkovView::markov(chain, *clock)),
+            Self::DropList(_) => Err(NotMarkov::DropList),
+            Self::Trace { clock: Clock::Transmission, .. } => Err(NotMarkov::StepsPerTransmission),
+            Self::Trace { losses, .. } => (*losses.view).clone(),
+        }
+    }
+
+    /// The parameters that a chain has yet to be fitted to, if one has: equal ones have equal views.
+    pub fn needs_fit(&self) -> Option<[u64; 2]> {
+        match self {
+            Self::Rayleigh { p_e, fd_t, .. } => Some([p_e.to_bits(), fd_t.to_bits()]),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossfade_core::{RunSeed, SimTime};
+
+    #[test]
+    fn a_rate_is_what_the_process_loses() {
+        let slot = SimTime::from_millis(1);
+        let clock = Clock::Slot(slot);
+        let configs = [
+            LossConfig::Lossless,
+            LossConfig::Iid { p_e: 0.2 },
+            LossConfig::Markov { chain: TwoStateMarkov::new(0.9, 0.6).unwrap(), clock },
+            LossConfig::Rayleigh { p_e: 0.2, fd_t: 0.3, clock },
+        ];
+        for config in configs {
+            let stream = RunSeed { seed: 1, run: 0 }.stream("test");
+            let mut process = config.build(stream).unwrap();
+            let losses = (0..100_000_u64).filter(|&tx| process.lost(slot * tx, tx)).count();
+            let rate = config.rate().unwrap();
+            assert!((losses as f64 / 1e5 - rate).abs() < 0.01, "{config:?}: {losses}");
+            assert_eq!(config.may_lose(), losses > 0);
+            assert!(!config.ends_in_loss());
+        }
+        assert!(LossConfig::Iid { p_e: 1.0 }.ends_in_loss());
+        let drops = LossConfig::DropList(DropList::new(vec![3]).unwrap());
+        assert!(drops.may_lose() && !drops.ends_in_loss() && drops.rate().is_none());
+    }
+}

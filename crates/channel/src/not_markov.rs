@@ -1,0 +1,37 @@
+//! Why the analysis may not take a channel for a Markov chain.
+
+use crate::error::ChannelError;
+use crate::markov_fit::FitError;
+use thiserror::Error;
+
+/// Which assumption of the analysis a channel breaks. One line, to follow "the analysis".
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum NotMarkov {
+    /// It steps with each transmission.
+    #[error("assumes a channel that steps every slot, and this one steps once a transmission: simulate it")]
+    StepsPerTransmission,
+    /// It is a list.
+    #[error("assumes random losses that go on for ever, and a drop list is fixed and ends: simulate it")]
+    DropList,
+    /// It changes too rarely for a fit.
+    #[error("assumes a two-state chain, and none can be fitted to this channel ({0}): simulate it")]
+    NoFit(FitError),
+    /// Bursts of losses are too rare to sample enough of them.
+    #[error(
+        "assumes a chain fitted to sampled fading, and bursts are too rare for that (one in \
+         {slots_per_burst:.1e} slots): use the markov model of the same p_e and fd_t"
+    )]
+    TooRare {
+        /// Mean time from burst to burst.
+        slots_per_burst: f64,
+    },
+    /// It cannot be.
+    #[error("cannot take this channel: {0}")]
+    Channel(#[from] ChannelError),
+}
+
+impl From<FitError> for NotMarkov {
+    fn from(error: FitError) -> Self {
+        Self::NoFit(error)
+    }
+}

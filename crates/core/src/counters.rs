@@ -1,0 +1,136 @@
+//! What is counted from the start of a run on, and what of it falls after a warm-up.
+
+use crate::DelayHistogram;
+
+/// A count, a sum or a distribution that grows during a run.
+///
+/// A struct of such has the same from [`counters!`](crate::counters), which knows every field: one that is
+/// forgotten does not compile.
+pub trait Counter: Sized {
+    /// What was counted since the count was `earlier`.
+    #[must_use]
+    fn since(&self, earlier: &Self) -> Self;
+
+    /// Adds what was counted elsewhere: of another flow, or another run.
+    fn add(&mut self, other: &Self);
+}
+
+macro_rules! numbers {
+    ($($number:ty),*) => {$(
+        impl Counter for $number {
+            #[inline]
+            fn since(&self, earlier: &Self) -> Self {
+                self - earlier
+            }
+
+            #[inline]
+            fn add(&mut self, other: &Self) {
+                *self += other;
+            }
+        }
+    )*};
+}
+
+numbers!(u64, u128, f64);
+
+impl Counter for DelayHistogram {
+    fn since(&self, earlier: &Self) -> Self {
+        DelayHistogram::since(self, earlier)
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.merge(other);
+    }
+}
+
+impl<C: Counter> Counter for Box<C> {
+    fn since(&self, earlier: &Self) -> Self {
+        Box::new(C::since(self, earlier))
+    }
+
+    fn add(&mut self, other: &Self) {
+        C::add(self, other);
+    }
+}
+
+/// Of what is counted only where it is asked for; nothing counted is a count of nothing.
+impl<C: Counter + Clone> Counter for Option<C> {
+    fn since(&self, earlier: &Self) -> Self {
+        match (self, earlier) {
+            (Some(count), Some(earlier)) => Some(count.since(earlier)),
+            (count, _) => count.clone(),
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        match (self, other) {
+            (Some(count), Some(other)) => count.add(other),
+            (count @ None, other) => count.clone_from(other),
+            (Some(_), None) => {}
+        }
+    }
+}
+
+/// Gives a struct of counters `since` and `add`, field by field: `counters!(Type { every, field })`.
+///
+/// After a semicolon stand the fields that are no counters (times, names): they are those of `self`.
+///
+/// ```
+/// # use crossfade_core::counters;
+/// #[derive(Clone)]
+/// struct Seen { packets: u64, bytes: u64, first: &'static str }
+/// counters!(Seen { packets, bytes; first });
+///
+/// let warm = Seen { packets: 2, bytes: 80, first: "a" };
+/// let mut end = Seen { packets: 5, bytes: 200, first: "a" }.since(&warm);
+/// assert_eq!((end.packets, end.bytes), (3, 120));
+/// end.add(&warm);
+/// assert_eq!((end.packets, end.bytes), (5, 200));
+/// ```
+///
+/// ```compile_fail
+/// # use crossfade_core::counters;
+/// struct Seen { packets: u64, bytes: u64 }
+/// counters!(Seen { packets });
+/// ```
+#[macro_export]
+macro_rules! counters {
+    ($type:ty { $($counter:ident),* $(; $($kept:ident),*)? }) => {
+        impl $type {
+            /// What was counted since the counts were `earlier`: after a warm-up.
+            #[must_use]
+            pub fn since(&self, earlier: &Self) -> Self {
+                let Self { $($counter,)* $($($kept,)*)? } = self;
+                Self {
+                    $($counter: $crate::Counter::since($counter, &earlier.$counter),)*
+                    $($($kept: $kept.clone(),)*)?
+                }
+            }
+
+            /// Adds what was counted elsewhere.
+            pub fn add(&mut self, other: &Self) {
+                $($crate::Counter::add(&mut self.$counter, &other.$counter);)*
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SimTime;
+
+    #[test]
+    fn what_is_not_counted_is_a_count_of_nothing() {
+        let mut histogram = DelayHistogram::default();
+        histogram.record(SimTime::from_millis(3));
+        let some = Some(Box::new(histogram));
+        assert_eq!(some.since(&None), some);
+        assert_eq!(some.since(&some).unwrap().count(), 0);
+        let mut sum = None;
+        sum.add(&some);
+        sum.add(&some);
+        sum.add(&None);
+        assert_eq!(sum.unwrap().count(), 2);
+    }
+}

@@ -1,0 +1,242 @@
+//! Confidence intervals that cover where Student's does not: rare events, rates without an event, shares at
+//! their ceiling, and few skewed runs.
+//!
+//! How often each contains the truth is measured by `bench/coverage.py` and kept in `docs/intervals.md`.
+
+use crate::student::student_quantiles;
+use statrs::distribution::{ChiSquared, ContinuousCDF};
+
+/// What the values of a metric are, which decides the interval of their mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetricKind {
+    /// A mean or a sum of much.
+    Mean,
+    /// How many events a run had.
+    Count,
+    /// Events over what they can befall, such as losses over transmissions.
+    Rate,
+    /// Between 0 and 1, without events that could be counted.
+    Share,
+    /// A quantile within a run: that of many runs together differs, the more the shorter the runs.
+    Quantile,
+}
+
+/// How many events all runs had, and out of how many chances.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Events {
+    /// The events of all runs.
+    pub events: f64,
+    /// What they could befall in all runs: slots, transmissions; for a count the number of runs.
+    pub chances: f64,
+}
+
+/// The two ends of an interval.
+pub(crate) type Limits = (f64, f64);
+
+/// Fewer events than these in all runs together are rare: the exact limits of a count stand for Student's.
+pub(crate) const RARE: f64 = 30.0;
+
+/// Limits of a mean of `n` runs between which the truth lies in 95 % of experiments: Student's, and those that
+/// correct for the skewness of the runs, whichever is further out on each side. `None` of a single run.
+///
+/// The correction is the cubic transformation of Willink, "A confidence interval and test for the mean of an
+/// asymmetric distribution", Communications in Statistics 34 (2005), with a coverage of 98 % where the skewness
+/// is more than two of its standard errors from 0: an estimate of it from ten runs falls short.
+pub(crate) fn of_mean(values: &[f64]) -> Option<Limits> {
+    let Moments { n, mean, deviation, skewness } = Moments::of(values)?;
+    let error = deviation / n.sqrt();
+    let [t, wider_t] = student_quantiles(values.len());
+    let half = t * error;
+    let student = (mean - half, mean + half);
+    if n < 3.0 || half == 0.0 {
+        return Some(student);
+    }
+    let is_skewed = skewness.abs() > 2.0 * skewness_error(n);
+    let t = if is_skewed { wider_t } else { t };
+    let a = skewness / (6.0 * n.sqrt());
+    let transformed = |r: f64| {
+        if a.abs() < 1e-9 { r } else { ((1.0 + 6.0 * a * (r - a)).cbrt() - 1.0) / (2.0 * a) }
+    };
+    Some(hull(student, (mean - transformed(t) * error, mean - transformed(-t) * error)))
+}
+
+/// Limits of a mean of events per run, or of a share of chances, from rare `events`; one-sided of none: above
+/// `high` no more than 5 % of experiments would have none. `None` of no chances, or of a single run.
+///
+/// They are the exact ones of a Poisson count (Garwood, Biometrika 28, 1936). Where the runs vary more than such
+/// a count does (index of dispersion, at 5 %), events come in clusters: then they count as so many fewer, and the
+/// limits are no closer than those of a mean. That of no events takes them to come singly: of clusters it
+/// limits how many there are.
+pub(crate) fn of_events(values: &[f64], events: Events) -> Option<Limits> {
+    let Events { events, chances } = events;
+    if !(chances > 0.0 && chances.is_finite() && events >= 0.0) {
+        return None;
+    }
+    if events == 0.0 {
+        return Some((0.0, -0.05_f64.ln() / chances));
+    }
+    let (rate, moments) = (events / chances, Moments::of(values)?);
+    let effective = moments.effective_events();
+    let freedom = moments.n - 1.0;
+    if freedom * events / effective <= chi_square_quantile(0.95, freedom) {
+        return Some(scaled_poisson(rate, events));
+    }
+    Some(hull(of_mean(values)?, scaled_poisson(rate, effective.min(events))))
+}
+
+/// Limits of a share between 0 and 1: as [`of_mean`], and where most runs are at 0 or 1 those of the few that
+/// are not. Of runs that are all there the limit is exact: if more than a share `1 - 0.05^(1/n)` of all runs
+/// were elsewhere, one of `n` would have been in 95 % of experiments.
+pub(crate) fn of_share(values: &[f64]) -> Option<Limits> {
+    let moments = Moments::of(values)?;
+    let beyond = 0.05_f64.powf(1.0 / moments.n);
+    if values.iter().all(|&x| x >= 1.0) {
+        return Some((beyond, 1.0));
+    }
+    if values.iter().all(|&x| x <= 0.0) {
+        return Some((0.0, 1.0 - beyond));
+    }
+    let around = of_mean(values)?;
+    let (low, high) = if moments.mean > 0.5 {
+        let missing = Moments { mean: 1.0 - moments.mean, ..moments };
+        let (low, high) = scaled_poisson(missing.mean, missing.effective_events());
+        hull(around, (1.0 - high, 1.0 - low))
+    } else {
+        hull(around, scaled_poisson(moments.mean, moments.effective_events()))
+    };
+    Some((low.max(0.0), high.min(1.0)))
+}
+
+/// The mean; that of values that are all equal is that value to the last digit.
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    if values.iter().all(|x| *x == values[0]) {
+        return values[0];
+    }
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Limits of `mean` if it comes from a Poisson count of `events`, which need not be whole.
+fn scaled_poisson(mean: f64, events: f64) -> Limits {
+    // What is not negative varies no more than a single event does. Beyond a million a Poisson count is as good
+    // as normal, and its limits lie within Student's.
+    let events = events.max(1.0);
+    if events > 1e6 {
+        return (mean, mean);
+    }
+    let quantile = |p, shape: f64| chi_square_quantile(p, 2.0 * shape) / 2.0;
+    (mean * quantile(0.025, events) / events, mean * quantile(0.975, events + 1.0) / events)
+}
+
+fn chi_square_quantile(p: f64, freedom: f64) -> f64 {
+    ChiSquared::new(freedom).expect("positive degrees of freedom").inverse_cdf(p)
+}
+
+fn hull(a: Limits, b: Limits) -> Limits {
+    (a.0.min(b.0), a.1.max(b.1))
+}
+
+/// The standard error of the skewness of `n` normal values (Fisher 1930).
+fn skewness_error(n: f64) -> f64 {
+    (6.0 * n * (n - 1.0) / ((n - 2.0) * (n + 1.0) * (n + 3.0))).sqrt()
+}
+
+#[derive(Clone, Copy)]
+struct Moments {
+    n: f64,
+    mean: f64,
+    /// Of the values, not of their mean.
+    deviation: f64,
+    /// Without bias in the third moment.
+    skewness: f64,
+}
+
+impl Moments {
+    /// `None` of fewer than two values.
+    fn of(values: &[f64]) -> Option<Self> {
+        if values.len() < 2 {
+            return None;
+        }
+        let (n, mean) = (values.len() as f64, mean(values));
+        let power = |k: i32| values.iter().map(|x| (x - mean).powi(k)).sum::<f64>();
+        let deviation = (power(2) / (n - 1.0)).sqrt();
+        let third = if n > 2.0 && deviation > 0.0 { power(3) * n / ((n - 1.0) * (n - 2.0)) } else { 0.0 };
+        let skewness = if deviation > 0.0 { third / deviation.powi(3) } else { 0.0 };
+        Some(Self { n, mean, deviation, skewness })
+    }
+
+    /// How many events of a Poisson process would make the runs as variable as they are.
+    fn effective_events(&self) -> f64 {
+        self.n * (self.mean / self.deviation).powi(2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn assert_limits(found: Option<Limits>, (low, high): Limits) {
+        let (l, h) = found.unwrap();
+        assert!((l - low).abs() < 2e-9 && (h - high).abs() < 2e-9, "{l} to {h}, not {low} to {high}");
+    }
+
+    /// So many runs, with the events in one each.
+    fn singles(runs: usize, events: usize) -> Vec<f64> {
+        (0..runs).map(|run| f64::from(u8::from(run < events))).collect()
+    }
+
+    #[test]
+    fn no_event_is_limited_on_one_side() {
+        // -ln 0.05 = 2.995732273553991 events at the most: "the rule of three".
+        let none = Events { events: 0.0, chances: 10.0 };
+        assert_limits(of_events(&[0.0; 10], none), (0.0, 0.299_573_227_355_399_1));
+        assert_eq!(of_events(&[0.0; 10], Events { events: 0.0, chances: 0.0 }), None);
+    }
+
+    #[test]
+    fn rare_events_have_the_limits_of_garwood() {
+        // scipy.stats.gamma.ppf(0.025, k) and (0.975, k + 1), over 100 chances.
+        for (k, low, high) in [
+            (1, 0.025_317_807_984, 5.571_643_390_938),
+            (2, 0.242_209_278_543, 7.224_687_667_725),
+            (5, 1.623_486_390_234, 11.668_332_079_322),
+        ] {
+            let events = Events { events: k as f64, chances: 100.0 };
+            assert_limits(of_events(&singles(10, k), events), (low / 100.0, high / 100.0));
+        }
+    }
+
+    #[test]
+    fn clustered_events_tell_less() {
+        let single = of_events(&singles(10, 6), Events { events: 6.0, chances: 10.0 }).unwrap();
+        let mut cluster = vec![0.0; 10];
+        cluster[3] = 6.0;
+        let clustered = of_events(&cluster, Events { events: 6.0, chances: 10.0 }).unwrap();
+        assert!(clustered.1 > 2.0 * single.1, "{clustered:?} against {single:?}");
+    }
+
+    #[test]
+    fn a_share_at_its_ceiling_is_limited_on_one_side() {
+        assert_limits(of_share(&[1.0; 10]), (0.741_134_449_106_948_3, 1.0)); // 0.05^(1/10)
+        assert_limits(of_share(&[0.0; 10]), (0.0, 0.258_865_550_893_051_7));
+        let (low, high) = of_share(&[1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.9]).unwrap();
+        assert!(low < 0.95 && (0.99..=1.0).contains(&high), "{low} to {high}");
+    }
+
+    #[test]
+    fn skewed_runs_reach_further_on_the_long_side() {
+        let values = [1.0, 1.1, 1.2, 1.0, 1.3, 1.1, 1.0, 1.2, 1.1, 6.0];
+        // By the formulas of Willink (2005), computed with numpy and scipy 1.16.
+        assert_limits(of_mean(&values), (0.491_773_846_632_460_4, 4.935_747_962_178_012));
+        let (low, high) = of_mean(&values).unwrap();
+        let mirrored: Vec<f64> = values.iter().map(|x| -x).collect();
+        let (from, to) = of_mean(&mirrored).unwrap();
+        assert!((from + high).abs() < 1e-12 && (to + low).abs() < 1e-12);
+    }
+
+    #[test]
+    fn equal_runs_have_no_width_at_all() {
+        // 0.1 thrice has a rounded mean that is not 0.1.
+        assert_eq!(of_mean(&[0.1; 3]).map(|(low, high)| high - low), Some(0.0));
+        assert_eq!(of_mean(&[0.5]), None);
+    }
+}

@@ -1,0 +1,186 @@
+//! From tables to model objects: the one place that knows all kinds of models.
+
+use crossfade_channel::{LossConfig, Lossless};
+use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferConfig};
+use crossfade_link::trace::{Schedule, TableLoss, TraceLinkConfig};
+use crossfade_link::{LinkConfig, QueueConfig, QueueLimit};
+use crossfade_scenario::{
+    Carrier, Distribution, End, FlowSetup, FrameSetup, Gaps, Gate, HopSetup, Setup, Shape, TcpSetup,
+    TrafficSetup,
+};
+use crossfade_sim::{
+    AnyLink, Arrivals, Distribution as Draws, FlowConfig, FlowPath, Gaps as DrawnGaps, Leg, Medium, Network,
+    OnOff, SenderGate, Source, StopRule, Tcp, Topology,
+};
+
+/// The links of a scenario, as results name them, in the order in which packets take them.
+pub(crate) const LINKS: [&str; 4] = ["wired", "forward", "reverse", "wired_reverse"];
+
+/// The network of `setup` in the run of `seed`.
+///
+/// Streams are named after the direction, and are the same at every point of a plan.
+pub(crate) fn network(setup: &Setup, seed: RunSeed) -> Network {
+    let mut network = Network {
+        flows: Vec::new(),
+        arrivals: Vec::new(),
+        topology: topology(setup, seed),
+        passages: Vec::new(),
+        gate: match setup.gate {
+            Gate::Slot => SenderGate::Slot,
+            Gate::Queue => SenderGate::Queue,
+        },
+        // In a slot nothing waits, and every delay is the same.
+        measures_delays: setup.gate == Gate::Queue,
+        warmup: setup.warmup,
+        stop: match setup.end {
+            End::At(time) => StopRule::At(time),
+            End::Delivered(segments) => StopRule::Delivered(segments),
+        },
+        seed,
+    };
+    for flow in &setup.flows {
+        add_flow(&mut network, setup, flow);
+    }
+    network
+}
+
+/// The links by name, and the ways there and back.
+fn topology(setup: &Setup, seed: RunSeed) -> Topology {
+    let [wired, forward, reverse, wired_reverse] = LINKS;
+    let mut data = vec![link(&setup.forward, seed, "dl").named(forward)];
+    let mut acks = vec![link(&setup.reverse, seed, "ul").named(reverse)];
+    if let Some([there, back]) = &setup.wired {
+        data.insert(0, link(there, seed, "wired.dl").named(wired));
+        acks.push(link(back, seed, "wired.ul").named(wired_reverse));
+    }
+    let [there, back] = [0..data.len(), data.len()..data.len() + acks.len()];
+    data.append(&mut acks);
+    Topology { media: data, routes: [there, back].map(|media| media.map(Leg::link).collect()).into() }
+}
+
+fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup) {
+    let path = |tcp: Option<&TcpSetup>| FlowPath {
+        packet_size: setup.packet_size,
+        ack_size: tcp.map_or(0, |tcp| tcp.ack_size),
+        sack_block_size: tcp.map_or(0, |tcp| tcp.sack_block_size),
+        sender_access: flow.access_delay,
+        ..FlowPath::default()
+    };
+    let source = match &flow.traffic {
+        TrafficSetup::Arrivals { tcp, rate_per_s, segments } => {
+            network.arrivals.push(Arrivals {
+                name: flow.name.clone(),
+                tcp: Tcp { config: tcp.config, congestion: None },
+                path: path(Some(tcp)),
+                start: SimTime::ZERO,
+                rate_per_s: *rate_per_s,
+                segments: draws(*segments),
+            });
+            return;
+        }
+        TrafficSetup::Tcp(tcp, segments) => {
+            let mut config = tcp.config;
+            config.segments = *segments;
+            Source::Tcp(Tcp { config, congestion: None })
+        }
+        TrafficSetup::Udp { rate_bps, gaps, on_off } => {
+            let [on_s, off_s] =
+                on_off.map_or([Draws::Fixed(1.0), Draws::Fixed(0.0)], |times| times.map(draws));
+            let gaps = match *gaps {
+                Gaps::Periodic => DrawnGaps::Periodic,
+                Gaps::Jitter(part) => DrawnGaps::Jitter(part),
+                Gaps::Poisson => DrawnGaps::Poisson,
+            };
+            Source::Udp(OnOff { rate_bps: *rate_bps, on_s, off_s: on_off.map(|_| off_s), gaps })
+        }
+        TrafficSetup::Saturated => Source::Udp(saturating(setup)),
+    };
+    for number in 0..flow.count {
+        let name = format!("{}.{number}", flow.name);
+        let mut start = flow.start + flow.stagger * u64::from(number);
+        if flow.start_within > SimTime::ZERO {
+            let later = Draws::Uniform { max: flow.start_within.as_secs_f64() };
+            let mut stream = network.seed.stream(&format!("workload.start.{name}"));
+            start += SimTime::from_secs_f64(later.sample(&mut stream));
+        }
+        network.flows.push(FlowConfig { name, source: source.clone(), path: path(flow.tcp()), start });
+    }
+}
+
+/// The tail index of [`Shape::Pareto`], and the ratio of its greatest to its least value.
+const PARETO: (f64, f64) = (1.2, 1000.0);
+
+fn draws(Distribution { shape, mean }: Distribution) -> Draws {
+    match shape {
+        Shape::Fixed => Draws::Fixed(mean),
+        Shape::Exponential => Draws::Exponential { mean },
+        Shape::Pareto => {
+            let (shape, ratio) = PARETO;
+            let unit = Draws::BoundedPareto { shape, min: 1.0, max: ratio }.mean();
+            Draws::BoundedPareto { shape, min: mean / unit, max: ratio * mean / unit }
+        }
+    }
+}
+
+/// Packets at twice the rate that the link can carry when it loses nothing.
+fn saturating(setup: &Setup) -> OnOff {
+    let shortest = setup.forward.shortest_transmission(setup.packet_size).unwrap_or(setup.slot);
+    let rate_bps = 2.0 * f64::from(setup.packet_size) * 8.0 / shortest.as_secs_f64();
+    OnOff { rate_bps, on_s: Draws::Fixed(1.0), off_s: None, gaps: DrawnGaps::Periodic }
+}
+
+fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> Medium {
+    let delay = setup.delay;
+    let stream = |of: &str| seed.stream(&format!("{of}.{direction}"));
+    let lost = |loss: &LossConfig| loss.build(stream("channel")).expect("checked");
+    let queue = |queue: &QueueConfig| queue.build(stream("queue"));
+    match &setup.carrier {
+        Carrier::Packets { rate_bps, queue: waiting, loss } => {
+            let (rate_bps, queue, loss) = (*rate_bps, queue(waiting), lost(loss));
+            AnyLink::try_from(LinkConfig { rate_bps, delay, queue, loss }).expect("checked").into()
+        }
+        Carrier::Frames { rate_bps, limit, frames, loss } => {
+            let config = frame_link(frames, *rate_bps, delay, *limit);
+            Medium::Link(
+                config.build(LossyFrames { loss: lost(loss) }, stream("feedback")).expect("checked").into(),
+            )
+        }
+        Carrier::Schedule { trace, queue: waiting, loss } => {
+            let loss = match (loss, &trace.schedule) {
+                (Some(loss), _) => lost(loss),
+                (None, Schedule::Rates(table)) => Box::new(TableLoss::new(table.clone(), stream("channel"))),
+                (None, Schedule::Opportunities(_)) => Box::new(Lossless),
+            };
+            let (schedule, queue) = (trace.schedule.clone(), queue(waiting));
+            let config = TraceLinkConfig { schedule, delay, queue, loss };
+            Medium::Link(config.build().expect("checked").into())
+        }
+    }
+}
+
+fn frame_link(
+    setup: &FrameSetup,
+    rate_bps: f64,
+    delay: SimTime,
+    queue_limit: Option<QueueLimit>,
+) -> ArqLinkConfig {
+    let FrameSetup { frame_size, frame_time: _, clock, segmentation, header, protocol, feedback } = *setup;
+    ArqLinkConfig {
+        rate_bps,
+        frame_size,
+        clock,
+        delay,
+        segmentation,
+        queue_limit,
+        header,
+        soft_buffer: SoftBufferConfig::default(),
+        reverse: ReverseConfig {
+            rate_bps: feedback.rate_bps,
+            feedback_size: feedback.size,
+            delay: feedback.delay,
+            loss: feedback.loss,
+        },
+        protocol,
+    }
+}

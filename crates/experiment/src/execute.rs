@@ -1,0 +1,361 @@
+//! Makes the runs of a plan on several threads.
+//!
+//! What a row holds depends on the point, the seed and the number of the run alone, and the stop rule looks
+//! at runs in order: the result is the same for any number of threads.
+
+use crate::experiment::Experiment;
+use crate::methods::{FittedChains, MakeRun, solver};
+use crate::row::{NameSets, Row, RowMetrics};
+use crate::schedule::{Progress, Schedule, Shard, Task};
+use crossfade_core::RunSeed;
+use crossfade_scenario::Point;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+/// Makes the runs of `shard` of `experiment` that are not among the `known` rows, on `jobs` threads, and hands new
+/// rows to `on_rows` on the calling thread as soon as it is clear that they count.
+///
+/// Once `cancel` is true, it returns as soon as the runs under way have noticed (within milliseconds).
+/// Returns whether the shard is complete.
+pub fn execute(
+    experiment: &Experiment,
+    known: Vec<Row>,
+    jobs: usize,
+    shard: Shard,
+    cancel: &AtomicBool,
+    on_rows: &mut dyn FnMut(Vec<Row>, Progress),
+) -> bool {
+    let fitted = FittedChains::default();
+    execute_with(experiment, known, jobs, shard, cancel, on_rows, &|point, method, seed| {
+        solver(method).run(point, seed, &fitted, cancel)
+    })
+}
+
+/// Makes the runs of `tasks`, one after the other; `None` once `cancel` is true.
+pub fn make(experiment: &Experiment, tasks: &[Task], cancel: &AtomicBool) -> Option<Vec<Row>> {
+    let fitted = FittedChains::default();
+    let mut names = NameSets::default();
+    let make_run = |point: &Point, method, seed| solver(method).run(point, seed, &fitted, cancel);
+    let mut make_row = |task: &Task| {
+        (!cancel.load(Ordering::Relaxed)).then(|| row(experiment, task, &make_run, &mut names))?
+    };
+    tasks.iter().map(&mut make_row).collect()
+}
+
+/// The row of `task`; `None` if it was interrupted.
+fn row(experiment: &Experiment, task: &Task, make_run: &MakeRun, names: &mut NameSets) -> Option<Row> {
+    let point = &experiment.points[task.point];
+    let began = Instant::now();
+    let outcome = make_run(point, task.method, RunSeed { seed: experiment.seed, run: task.run })?;
+    let seconds = began.elapsed().as_secs_f64();
+    let (metrics, failure) = match outcome {
+        Ok(metrics) => (metrics, None),
+        Err(error) => (BTreeMap::new(), Some(error.to_string())),
+    };
+    Some(Row {
+        key: task.key.clone(),
+        point: point.id.clone(),
+        method: task.method,
+        seed: experiment.seed,
+        run: task.run,
+        metrics: RowMetrics::new(metrics, names),
+        failure,
+        seconds,
+    })
+}
+
+/// More threads than this are a slip of the pen.
+pub const MOST_JOBS: usize = 1024;
+
+fn execute_with(
+    experiment: &Experiment,
+    known: Vec<Row>,
+    jobs: usize,
+    shard: Shard,
+    cancel: &AtomicBool,
+    on_rows: &mut dyn FnMut(Vec<Row>, Progress),
+    make_run: &MakeRun,
+) -> bool {
+    let jobs = jobs.clamp(1, MOST_JOBS);
+    let work = Work { schedule: Schedule::new(experiment, known, jobs, shard), stopped: false };
+    let dispatcher = Dispatcher { work: Mutex::new(work), changed: Condvar::new() };
+    thread::scope(|scope| {
+        let (sender, finished) = channel();
+        for _ in 0..jobs {
+            let (sender, dispatcher) = (sender.clone(), &dispatcher);
+            scope.spawn(move || worker(experiment, dispatcher, cancel, &sender, make_run));
+        }
+        drop(sender);
+        for (rows, progress) in finished {
+            on_rows(rows, progress);
+        }
+    });
+    !dispatcher.lock().stopped
+}
+
+/// Where the workers get their tasks.
+struct Dispatcher<'a> {
+    work: Mutex<Work<'a>>,
+    changed: Condvar,
+}
+
+struct Work<'a> {
+    schedule: Schedule<&'a Experiment>,
+    /// No more tasks: cancelled, or a worker failed.
+    stopped: bool,
+}
+
+impl<'a> Dispatcher<'a> {
+    fn lock(&self) -> MutexGuard<'_, Work<'a>> {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next task; waits while runs under way may yet make one necessary. `None` when all is done or
+    /// stopped.
+    fn next_task(&self, cancel: &AtomicBool) -> Option<Task> {
+        let mut work = self.lock();
+        loop {
+            if work.stopped {
+                return None;
+            }
+            if let Some(task) = work.schedule.take() {
+                if cancel.load(Ordering::Relaxed) {
+                    work.stopped = true;
+                    self.changed.notify_all();
+                    return None;
+                }
+                return Some(task);
+            }
+            if work.schedule.under_way() == 0 {
+                return None;
+            }
+            work = self.changed.wait(work).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// The end of a task: the rows that now count.
+    fn finish(&self, row: Row) -> (Vec<Row>, Progress) {
+        let mut work = self.lock();
+        let rows = work.schedule.finish(row);
+        self.changed.notify_all();
+        (rows, work.schedule.progress())
+    }
+
+    /// A task ended without a row: there will be no others.
+    fn stop(&self) {
+        self.lock().stopped = true;
+        self.changed.notify_all();
+    }
+}
+
+fn worker(
+    experiment: &Experiment,
+    dispatcher: &Dispatcher,
+    cancel: &AtomicBool,
+    finished: &Sender<(Vec<Row>, Progress)>,
+    make_run: &MakeRun,
+) {
+    let mut names = NameSets::default();
+    while let Some(task) = dispatcher.next_task(cancel) {
+        match catch_unwind(AssertUnwindSafe(|| row(experiment, &task, make_run, &mut names))) {
+            // The receiver outlives the workers.
+            Ok(Some(row)) => drop(finished.send(dispatcher.finish(row))),
+            Ok(None) => dispatcher.stop(),
+            Err(panic) => {
+                // The others would wait for this run for ever.
+                dispatcher.stop();
+                resume_unwind(panic);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summarise::summarise;
+    use crossfade_scenario::Overrides;
+    use rand::RngExt;
+    use serde_json::{Value, json};
+    use std::sync::atomic::AtomicU64;
+    use std::time::Duration;
+
+    /// Three points, two of them equal.
+    fn plan(overrides: Value) -> Experiment {
+        let text = r#"
+            schema = 1
+            run = { duration = "1000 slots" }
+            channel = { model = "iid" }
+            link = { rate = "1.5 Mbit/s", packet_size = "1400 B" }
+            tcp = { variant = "reno", w_max = 24, rto = { fixed = "100 slots" } }
+            sweep = { "channel.p_e" = [0.1, 0.2, "10 %"] }
+        "#;
+        Experiment::load(text, "test.toml", &serde_json::from_value::<Overrides>(overrides).unwrap()).unwrap()
+    }
+
+    /// A run that takes a while, longer or shorter, and has a random goodput.
+    fn fake(point: &Point, seed: RunSeed) -> BTreeMap<String, f64> {
+        let mut stream = seed.stream("fake");
+        let value = 1e6 * (1.0 + 0.1 * point.index as f64) + 2e5 * stream.random::<f64>();
+        thread::sleep(Duration::from_micros(stream.random_range(0..2000)));
+        BTreeMap::from([("goodput_bps".to_owned(), value)])
+    }
+
+    fn rows(plan: &Experiment, known: &[Row], jobs: usize) -> Vec<Row> {
+        rows_of(plan, known, jobs, Shard::WHOLE)
+    }
+
+    fn rows_of(plan: &Experiment, known: &[Row], jobs: usize, shard: Shard) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let mut last = Progress { done: 0, expected: 0 };
+        let make_run = |point: &Point, _, seed| Some(Ok(fake(point, seed)));
+        let cancel = AtomicBool::new(false);
+        let mut on_rows = |new: Vec<Row>, progress: Progress| {
+            rows.extend(new.into_iter().map(|row| Row { seconds: 0.0, ..row }));
+            if progress.done > last.done {
+                last = progress;
+            }
+        };
+        assert!(execute_with(plan, known.to_vec(), jobs, shard, &cancel, &mut on_rows, &make_run));
+        if !rows.is_empty() {
+            assert_eq!(last.done, last.expected, "all is done at the end");
+        }
+        rows.sort_by_key(|row: &Row| (row.point.clone(), row.run));
+        rows
+    }
+
+    #[test]
+    fn rows_do_not_depend_on_the_number_of_threads() {
+        let plan = plan(json!({ "runs": 12 }));
+        let one = rows(&plan, &[], 1);
+        assert_eq!(one.len(), 24, "equal points share their rows");
+        for jobs in [2, 5] {
+            assert_eq!(rows(&plan, &[], jobs), one);
+        }
+        let results = summarise(&plan, &one);
+        assert_eq!(results[0].metrics, results[2].metrics);
+        assert_eq!(results[2].runs, 12);
+    }
+
+    #[test]
+    fn the_stop_rule_looks_at_runs_in_order() {
+        let plan = plan(json!({ "precision": "1 %" }));
+        let results = summarise(&plan, &rows(&plan, &[], 1));
+        assert!(results.iter().all(|result| result.runs > 20 && result.runs < 1000), "{results:?}");
+        for (result, point) in results.iter().zip(&plan.points) {
+            // By hand: the first number of runs, from 20, whose interval is narrow enough.
+            let value = |run| fake(point, RunSeed { seed: 1, run })["goodput_bps"];
+            let enough = (20..1000).find(|&n| {
+                let values: Vec<f64> = (0..n).map(value).collect();
+                let mean = values.iter().sum::<f64>() / n as f64;
+                let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n as f64 - 1.0);
+                let t = crossfade_core::student_t_quantile(0.975, n as f64 - 1.0);
+                t * (variance / n as f64).sqrt() <= 0.01 * mean
+            });
+            // The third point is equal to the first, and has its rows.
+            if point.index < 2 {
+                assert_eq!(Some(result.runs), enough);
+            }
+        }
+        let one = rows(&plan, &[], 1);
+        let counted: u64 = results.iter().take(2).map(|result| result.runs).sum();
+        assert_eq!(one.len() as u64, counted, "rows that do not count do not come out");
+        for jobs in [2, 5] {
+            assert_eq!(rows(&plan, &[], jobs), one, "{jobs} jobs");
+        }
+        let known: Vec<Row> = one.iter().filter(|row| row.run % 3 == 0).cloned().collect();
+        assert_eq!(rows(&plan, &known, 3).len() + known.len(), one.len());
+    }
+
+    #[test]
+    fn shards_together_are_the_whole() {
+        for overrides in [json!({ "runs": 11 }), json!({ "precision": "3 %" })] {
+            let plan = plan(overrides);
+            let whole = rows(&plan, &[], 2);
+            for of in [2, 3, 5] {
+                let mut parts = Vec::new();
+                for number in 1..=of {
+                    parts.extend(rows_of(&plan, &[], 2, Shard::new(number, of).unwrap()));
+                }
+                parts.sort_by_key(|row: &Row| (row.point.clone(), row.run));
+                assert_eq!(parts, whole, "{of} shards");
+            }
+        }
+        for (number, of) in [(0, 3), (4, 3), (1, 0)] {
+            assert!(Shard::new(number, of).is_err());
+        }
+    }
+
+    #[test]
+    fn a_precision_out_of_reach_ends_at_max_runs_with_a_warning() {
+        let plan = plan(json!({ "precision": 1e-6, "set": [["run.max_runs", 22]] }));
+        let results = summarise(&plan, &rows(&plan, &[], 3));
+        assert!(results.iter().all(|result| result.runs == 22));
+        assert!(results[0].warnings[0].contains("within 22 runs"), "{:?}", results[0].warnings);
+    }
+
+    #[test]
+    fn what_is_known_is_not_made_again() {
+        let plan = plan(json!({ "runs": 10 }));
+        let all = rows(&plan, &[], 2);
+        let known: Vec<Row> = all.iter().filter(|row| row.run % 3 != 0).cloned().collect();
+        let made = rows(&plan, &known, 2);
+        assert!(made.iter().all(|row| row.run % 3 == 0) && made.len() + known.len() == all.len());
+        assert!(rows(&plan, &all, 2).is_empty());
+    }
+
+    #[test]
+    fn cancelling_keeps_what_is_finished() {
+        let plan = plan(json!({ "runs": 100 }));
+        let (cancel, begun) = (AtomicBool::new(false), AtomicU64::new(0));
+        let make_run = |point: &Point, _, seed| {
+            if begun.fetch_add(1, Ordering::Relaxed) == 30 {
+                cancel.store(true, Ordering::Relaxed);
+            }
+            (!cancel.load(Ordering::Relaxed)).then(|| Ok(fake(point, seed)))
+        };
+        let mut finished = Vec::new();
+        let complete = execute_with(
+            &plan,
+            Vec::new(),
+            3,
+            Shard::WHOLE,
+            &cancel,
+            &mut |rows, _| finished.extend(rows),
+            &make_run,
+        );
+        assert!(!complete);
+        assert!((28..=30).contains(&finished.len()), "{}", finished.len());
+        let results = summarise(&plan, &finished);
+        assert_eq!(results[0].warnings, [format!("interrupted after {} of 100 runs", results[0].runs)]);
+        assert_eq!(results[1].runs, 0);
+        assert!(results[1].metrics.is_empty());
+    }
+
+    #[test]
+    fn cancelled_beforehand_nothing_is_made() {
+        let plan = plan(json!({}));
+        let make_run = |_: &Point, _, _| -> Option<Result<_, _>> { unreachable!("no run is to begin") };
+        let cancel = AtomicBool::new(true);
+        assert!(!execute_with(&plan, Vec::new(), 2, Shard::WHOLE, &cancel, &mut |_, _| (), &make_run));
+    }
+
+    #[test]
+    fn a_failing_run_ends_the_work_instead_of_blocking_it() {
+        let plan = plan(json!({ "precision": 0.01 }));
+        let make_run = |point: &Point, _, seed: RunSeed| {
+            assert!(seed.run != 9, "on purpose");
+            Some(Ok(fake(point, seed)))
+        };
+        let cancel = AtomicBool::new(false);
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            execute_with(&plan, Vec::new(), 4, Shard::WHOLE, &cancel, &mut |_, _| (), &make_run)
+        }));
+        assert!(outcome.is_err());
+    }
+}

@@ -1,0 +1,32 @@
+//! Experiments: a plan's model objects, the methods that solve its points, rows, results.
+//!
+//! ```text
+//! Experiment ── execute: schedule, methods, build ──> Rows ── summarise ──> PointResults
+//!                                                              warnings
+//! ```
+//!
+//! Nothing here reads or writes files. A store of rows by key lies with the caller, and is how work is resumed.
+
+mod build;
+mod execute;
+mod experiment;
+mod kinds;
+mod methods;
+mod metrics;
+mod row;
+mod schedule;
+mod statistics;
+mod summarise;
+mod views;
+mod warnings;
+
+pub use crossfade_capture::IpVersion;
+pub use execute::{MOST_JOBS, execute, make};
+pub use experiment::Experiment;
+pub use kinds::estimate;
+pub use methods::{MethodInfo, methods};
+pub use metrics::{METRICS, MetricInfo};
+pub use row::{MetricNames, NameSets, Row, RowMetrics};
+pub use schedule::{Progress, Schedule, Shard, Task};
+pub use summarise::{FlowResult, LinkResult, Metric, PointResult, summarise, summarise_groups};
+pub use views::{events, events_with_congestion_control, link_events, pcap};

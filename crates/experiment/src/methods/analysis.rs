@@ -1,0 +1,284 @@
+//! One point by analysis: from its setup to its metrics, or the assumption that fails.
+
+use super::assumptions::changing_link;
+use super::fitted::FittedChains;
+use super::solver::{Outcome, Solver};
+use crate::metrics::{FIT_DISTANCES, LOSS_WINDOW, Metrics, rates};
+use crossfade_analysis::{AnalysisError, Model, Solution, bounds, exact, exact_delayed, paper_bounds};
+use crossfade_channel::{Fidelity, LossConfig, NotMarkov};
+use crossfade_core::{OutOfRange, RunSeed, SimTime};
+use crossfade_scenario::{Gate, Point, Rto, Scenario, ScenarioError, Setup};
+use crossfade_transport::{Flavour, RtoConfig, RtoRule, TcpConfig};
+use serde_json::{Value, json};
+use std::sync::atomic::AtomicBool;
+
+/// How far an exact throughput may be from the truth: far below any simulation's interval.
+const ACCURACY: f64 = 1e-6;
+
+/// A connection and its channel as a Markov chain, solved.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Analysis {
+    /// Exactly.
+    Exact,
+    /// As tight bounds.
+    Bounds,
+    /// As the bounds a paper prints.
+    PaperBounds,
+}
+
+impl Solver for Analysis {
+    fn refusal(&self, point: &Point) -> Option<ScenarioError> {
+        solvable(point).and_then(|solvable| self.check(&solvable)).err()
+    }
+
+    fn run(&self, point: &Point, _: RunSeed, fitted: &FittedChains, _: &AtomicBool) -> Option<Outcome> {
+        Some(self.analyse(point, fitted))
+    }
+
+    fn is_random(&self) -> bool {
+        false
+    }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+}
+
+/// What the analysis solves at a point. The channel is yet to be fitted if it is no Markov chain: that takes
+/// time, and [`analyse`] does it.
+///
+/// # Errors
+/// The first assumption of the analysis that the scenario does not meet, with the key that decides it.
+fn solvable(point: &Point) -> Result<Solvable, ScenarioError> {
+    let Point { scenario, setup, .. } = point;
+    let tcp = only_flow(scenario, setup)?;
+    let given = scenario.flows.values().next().and_then(|flow| flow.tcp.as_ref()).unwrap_or(&scenario.tcp);
+    if tcp.flavour != Flavour::Paper {
+        return Err(unmet("tcp.flavour", given.flavour, "flavour \"paper\", the idealised sender"));
+    }
+    if setup.gate != Gate::Slot {
+        return Err(unmet("tcp.gate", given.gate, "gate \"slot\", one packet a slot"));
+    }
+    if let Some(error) = changing_link(scenario, setup, "the analysis") {
+        return Err(error);
+    }
+    if setup.reverse.rate_bps().is_some() {
+        let assumed = "acknowledgements that take no time to transmit";
+        return Err(unmet("reverse.rate", scenario.reverse.rate, assumed));
+    }
+    let delays = [
+        ("link.delay", setup.forward.delay, scenario.link.delay),
+        ("reverse.delay", setup.reverse.delay, scenario.reverse.delay),
+    ];
+    let mut ack_delay_slots: u32 = 0;
+    for (key, delay, given) in delays {
+        let slots = whole_slots(delay, setup.slot);
+        let slots = slots.ok_or_else(|| unmet(key, given, "a delay of a whole number of slots"))?;
+        ack_delay_slots = ack_delay_slots.saturating_add(slots);
+    }
+    if setup.reverse.loss().is_some_and(LossConfig::may_lose) {
+        return Err(unmet(
+            "reverse.channel.model",
+            scenario.reverse.channel.model,
+            "no acknowledgement lost",
+        ));
+    }
+    let (timeout_slots, backoff_max_slots) = timeout(&given.rto, &tcp.rto, setup.slot)?;
+    let model = Model {
+        variant: tcp.variant,
+        w_max: tcp.w_max,
+        dupthresh: tcp.dupthresh,
+        timeout_slots,
+        backoff_max_slots,
+        channel: loss(setup).nearby_view().map_err(|error| not_markov(scenario, &error))?.chain,
+    };
+    model.check().map_err(|error| refuse(&error))?;
+    Ok(Solvable { model, ack_delay_slots })
+}
+
+/// What can be solved.
+#[derive(Clone, Copy, Debug)]
+struct Solvable {
+    /// The connection and its channel.
+    model: Model,
+    /// Slots from the end of a packet's slot until the sender has its acknowledgement.
+    ack_delay_slots: u32,
+}
+
+/// `time` in slots, if it is a whole number of them.
+fn whole_slots(time: SimTime, slot: SimTime) -> Option<u32> {
+    let slots = time / slot;
+    let exact = slot.as_nanos().checked_mul(slots) == Some(time.as_nanos());
+    u32::try_from(slots).ok().filter(|_| exact)
+}
+
+/// The connection, if it is alone on its hop.
+fn only_flow<'a>(scenario: &Scenario, setup: &'a Setup) -> Result<&'a TcpConfig, ScenarioError> {
+    let problem = |assumed| format!("the analysis assumes {assumed}; use method simulation");
+    if setup.wired.is_some() {
+        return Err(ScenarioError::key("wired", problem("one hop")));
+    }
+    setup.only_bulk_tcp().map(|tcp| &tcp.config).ok_or_else(|| {
+        let names = scenario.flows.keys().cloned().collect::<Vec<_>>().join(", ");
+        ScenarioError::key(format!("flows ({names})"), problem("one connection without end"))
+    })
+}
+
+/// Which packets are lost: a link whose table has the losses was refused before.
+fn loss(setup: &Setup) -> &LossConfig {
+    setup.forward.loss().unwrap_or(&LossConfig::Lossless)
+}
+
+fn not_markov(scenario: &Scenario, error: &NotMarkov) -> ScenarioError {
+    let channel = &scenario.channel;
+    let problem = format!("the analysis {error}");
+    match error {
+        NotMarkov::StepsPerTransmission => {
+            ScenarioError::value("channel.clock", &json!(channel.clock), problem)
+        }
+        _ => ScenarioError::value("channel.model", &json!(channel.model), problem),
+    }
+}
+
+/// The timeout and, with back-off, the longest one, in slots.
+fn timeout(given: &Rto, rto: &RtoConfig, slot: SimTime) -> Result<(u32, Option<u32>), ScenarioError> {
+    let whole = |key: &str, time: SimTime, given: Value| {
+        whole_slots(time, slot).ok_or_else(|| unmet(key, given, "a whole number of slots"))
+    };
+    let RtoRule::Fixed(timeout) = rto.rule else {
+        return Err(unmet("tcp.rto.min", given.min, "a fixed timeout (tcp.rto.fixed)"));
+    };
+    let slots = whole("tcp.rto.fixed", timeout, json!(given.fixed))?;
+    if !rto.backoff {
+        return Ok((slots, None));
+    }
+    Ok((slots, Some(whole("tcp.rto.max", rto.max, json!(given.max))?)))
+}
+
+/// An assumption of the analysis that `key` does not meet.
+fn unmet(key: &str, value: impl serde::Serialize, assumed: &str) -> ScenarioError {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    ScenarioError::value(key, &value, format!("the analysis assumes {assumed}; use method simulation"))
+}
+
+/// A refusal by the analysis, with the key that it is about.
+fn refuse(error: &AnalysisError) -> ScenarioError {
+    match error {
+        AnalysisError::OutOfRange(OutOfRange { parameter, value, allowed }) => {
+            let key = match *parameter {
+                "w_max" => "tcp.w_max",
+                "dupthresh" => "tcp.dupthresh",
+                "timeout_slots" => "tcp.rto.fixed in slots",
+                "backoff_max_slots" => "tcp.rto.max in slots",
+                other => other,
+            };
+            let problem = format!("must be {allowed}, for the analysis; method simulation takes others");
+            // Whole numbers are written as such.
+            let value = value.parse::<i64>().map_or_else(|_| json!(value.parse::<f64>().ok()), Into::into);
+            ScenarioError::value(key, &value, problem)
+        }
+        AnalysisError::BackoffNotBounded { .. } => ScenarioError::value(
+            "tcp.rto.backoff",
+            &Value::Bool(true),
+            "the bounds assume a constant timeout; use method analysis or simulation",
+        ),
+        other => ScenarioError::key("analysis", other.to_string()),
+    }
+}
+
+/// More states than this take more than seconds.
+const MAX_STATES: usize = 250_000;
+
+fn solve_delayed(setup: &Setup, model: &Model, ack_delay_slots: u32) -> Result<Metrics, ScenarioError> {
+    let found = exact_delayed(model, ack_delay_slots, MAX_STATES).map_err(|error| refuse(&error))?;
+    let mut metrics = throughput(setup, &found.solution);
+    metrics.extend(
+        [
+            ("timeouts_per_slot", found.timeouts_per_slot),
+            ("fast_retransmits_per_slot", found.fast_retransmits_per_slot),
+            ("states", found.states as f64),
+        ]
+        .map(|(name, value)| (name.to_owned(), value)),
+    );
+    metrics.retain(|_, value| value.is_finite());
+    Ok(metrics)
+}
+
+fn throughput(setup: &Setup, solution: &Solution) -> Metrics {
+    let mss = setup.only_bulk_tcp().map_or(setup.packet_size, |tcp| tcp.mss);
+    rates(setup, mss, solution.throughput_per_slot, solution.transmissions_per_slot)
+}
+
+impl Analysis {
+    /// Whether it may be able to solve what `solvable` says.
+    ///
+    /// # Errors
+    /// A back-off, or acknowledgements that take time, where bounds are asked for.
+    fn check(self, solvable: &Solvable) -> Result<(), ScenarioError> {
+        if self == Self::Exact {
+            return Ok(());
+        }
+        if solvable.ack_delay_slots > 0 {
+            let problem =
+                "the bounds assume instantaneous acknowledgements; use method analysis or simulation";
+            let delay = format!("delay of {} slots there and back", solvable.ack_delay_slots);
+            return Err(ScenarioError::key(delay, problem));
+        }
+        match solvable.model.backoff_max_slots {
+            Some(backoff_max_slots) => Err(refuse(&AnalysisError::BackoffNotBounded { backoff_max_slots })),
+            None => Ok(()),
+        }
+    }
+
+    /// Solves a point: its metrics by name.
+    ///
+    /// # Errors
+    /// What cannot be solved this way, and what to use instead.
+    fn analyse(self, point: &Point, fitted: &FittedChains) -> Result<Metrics, ScenarioError> {
+        let Solvable { model, ack_delay_slots } = solvable(point)?;
+        let view = fitted.view(loss(&point.setup)).map_err(|error| not_markov(&point.scenario, &error))?;
+        let model = Model { channel: view.chain, ..model };
+        let mut metrics = if ack_delay_slots > 0 {
+            solve_delayed(&point.setup, &model, ack_delay_slots)?
+        } else {
+            self.solve(&point.setup, &model)?
+        };
+        if let Fidelity::Fitted { good_runs, bad_runs } = view.fidelity {
+            let distances = FIT_DISTANCES.into_iter().zip([good_runs, bad_runs]);
+            metrics.extend(distances.map(|(name, distance)| (name.to_owned(), distance)));
+        }
+        Ok(metrics)
+    }
+
+    fn solve(self, setup: &Setup, model: &Model) -> Result<Metrics, ScenarioError> {
+        let named = |name: &str, value| (name.to_owned(), value);
+        match self {
+            Self::Bounds | Self::PaperBounds => {
+                let bounds_of = if self == Self::Bounds { bounds } else { paper_bounds };
+                let found = bounds_of(model).map_err(|error| refuse(&error))?;
+                Ok([
+                    named("throughput_lower", found.throughput_lower),
+                    named("throughput_upper", found.throughput_upper),
+                    named("transmissions_per_slot", found.transmissions_per_slot),
+                ]
+                .into())
+            }
+            Self::Exact => {
+                let found = exact(model, ACCURACY).map_err(|error| refuse(&error))?;
+                let mut metrics = throughput(setup, &found.solution);
+                metrics.extend([
+                    named("timeouts_per_slot", found.timeouts_per_slot),
+                    named("fast_retransmits_per_slot", found.fast_retransmits_per_slot),
+                    named("cycle_mean_slots", found.mean_cycle_slots),
+                    named("cycle_deviation_slots", found.cycle_slots_variance.sqrt()),
+                    named("truncation_error", found.truncation),
+                    named("states", found.states as f64),
+                ]);
+                let windows = found.loss_windows.iter().zip(1..);
+                metrics.extend(windows.map(|(share, floor)| (format!("{LOSS_WINDOW}{floor}"), *share)));
+                metrics.retain(|_, value| value.is_finite());
+                Ok(metrics)
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Markov chains that stand for channels, each fitted once.
+
+use crossfade_channel::{LossConfig, MarkovView, NotMarkov};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// Chains fitted to Rayleigh fading, by what they were fitted to: points of a sweep share them.
+#[derive(Default)]
+pub(crate) struct FittedChains(Mutex<HashMap<[u64; 2], Result<MarkovView, NotMarkov>>>);
+
+impl FittedChains {
+    /// What the analysis may take a channel for. Takes up to a second for Rayleigh fading.
+    pub(crate) fn view(&self, loss: &LossConfig) -> Result<MarkovView, NotMarkov> {
+        let Some(parameters) = loss.needs_fit() else { return loss.markov_view() };
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock().get(&parameters).cloned();
+        // Not under the lock: other threads have other points. Two may fit the same, and find the same.
+        known.unwrap_or_else(|| {
+            let found = loss.markov_view();
+            lock().insert(parameters, found.clone());
+            found
+        })
+    }
+}

@@ -1,0 +1,52 @@
+//! The methods by which a figure is obtained: a file each, behind one trait.
+
+mod analysis;
+mod assumptions;
+mod fitted;
+mod formula;
+mod simulation;
+mod solver;
+
+pub(crate) use fitted::FittedChains;
+pub(crate) use simulation::run_checked;
+pub(crate) use solver::{MakeRun, Solver};
+
+use analysis::Analysis;
+use crossfade_scenario::Method;
+use formula::LossFormula;
+use serde::Serialize;
+use simulation::Simulation;
+
+/// The solver that a scenario calls `method`.
+pub(crate) fn solver(method: Method) -> &'static dyn Solver {
+    match method {
+        Method::Analysis | Method::AnalysisExact => &Analysis::Exact,
+        Method::AnalysisBounds => &Analysis::Bounds,
+        Method::AnalysisPaperBounds => &Analysis::PaperBounds,
+        Method::Formula => &LossFormula(crossfade_analysis::Formula::Padhye),
+        Method::FormulaSquareRoot => &LossFormula(crossfade_analysis::Formula::SquareRoot),
+        Method::Simulation => &Simulation,
+        Method::Live => unreachable!("refused as the scenario was read"),
+    }
+}
+
+/// What is to be known of a method without its solver.
+#[derive(Serialize)]
+pub struct MethodInfo {
+    /// The word of the scenario.
+    pub name: &'static str,
+    /// Whether runs differ, so that several are averaged.
+    pub random: bool,
+    /// Whether the same point and seed give the same row at any time: only such rows may be kept and merged.
+    pub repeatable: bool,
+}
+
+/// The methods that there are.
+pub fn methods() -> Vec<MethodInfo> {
+    let available = Method::ALL.into_iter().filter(|method| *method != Method::Live);
+    let info = |method: Method| {
+        let solver = solver(method);
+        MethodInfo { name: method.name(), random: solver.is_random(), repeatable: solver.is_repeatable() }
+    };
+    available.map(info).collect()
+}

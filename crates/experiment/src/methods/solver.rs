@@ -1,0 +1,34 @@
+//! What a method is: the trait that each has.
+
+use super::fitted::FittedChains;
+use crate::metrics::Metrics;
+use crossfade_core::RunSeed;
+use crossfade_scenario::{Method, Point, ScenarioError};
+use std::sync::atomic::AtomicBool;
+
+/// Metrics by name, or why there are none.
+pub(crate) type Outcome = Result<Metrics, ScenarioError>;
+
+/// What makes a run; `None` if it was interrupted.
+pub(crate) type MakeRun<'a> = dyn Fn(&Point, Method, RunSeed) -> Option<Outcome> + Sync + 'a;
+
+/// A way to obtain figures.
+pub(crate) trait Solver: Sync {
+    /// Why it can say nothing of a point, if it cannot.
+    fn refusal(&self, point: &Point) -> Option<ScenarioError>;
+
+    /// One run of a point, or its solution; `None` once `cancel` is true.
+    fn run(
+        &self,
+        point: &Point,
+        seed: RunSeed,
+        fitted: &FittedChains,
+        cancel: &AtomicBool,
+    ) -> Option<Outcome>;
+
+    /// Whether runs differ, so that several are averaged; what is not random is solved once.
+    fn is_random(&self) -> bool;
+
+    /// Whether the same point and seed give the same row at any time: only such rows may be kept and merged.
+    fn is_repeatable(&self) -> bool;
+}

@@ -1,0 +1,182 @@
+//! The metrics, each in one row: name, unit, words for people, and how it is computed of a run.
+//!
+//! In a row of results a metric of the whole has its own name, that of a link is `LINK.NAME` and that of a flow
+//! `flow:FLOW.NAME`.
+
+use crate::statistics::{FlowTotals, LinkMeasured, Scale, quantile_s};
+use crossfade_scenario::Setup;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Metrics by name.
+pub(crate) type Metrics = BTreeMap<String, f64>;
+
+/// A published metric.
+#[derive(Serialize)]
+pub struct MetricInfo {
+    /// As in results, columns and `--json`.
+    pub name: &'static str,
+    /// "1" is a pure number.
+    pub unit: &'static str,
+    /// A title for axes and tables.
+    pub words: &'static str,
+    /// What it counts, in sentences.
+    pub meaning: &'static str,
+    #[serde(skip)]
+    of: Of,
+}
+
+/// How a metric is computed; NaN where it is undefined.
+enum Of {
+    /// Of flows, alone and all together.
+    Flows(fn(&FlowTotals, &Scale) -> f64),
+    /// Of links. That of the wireless link on the way of the data is the metric of the whole.
+    Link(fn(&LinkMeasured<'_>) -> f64),
+    /// Of links, and of the whole there is none.
+    LinkAlone(fn(&LinkMeasured<'_>) -> f64),
+    /// Of a solution: the analysis gives it.
+    Solution,
+}
+
+const fn metric(
+    name: &'static str,
+    unit: &'static str,
+    words: &'static str,
+    meaning: &'static str,
+    of: Of,
+) -> MetricInfo {
+    MetricInfo { name, unit, words, meaning, of }
+}
+
+fn count(count: u64) -> f64 {
+    count as f64
+}
+
+/// The published metrics, in the order of tables.
+#[rustfmt::skip]
+#[expect(clippy::redundant_closure_for_method_calls, reason = "the rows of a table look alike")]
+pub static METRICS: [MetricInfo; 57] = [
+    metric("goodput_bps", "bit/s", "Goodput", "Application data given to the application once and in order, headers left out.", Of::Flows(|flows, scale| flows.goodput_bits / scale.seconds)),
+    metric("ip_goodput_bps", "bit/s", "IP goodput", "Whole IP packets, headers included, that reached the receiver for the first time.", Of::Flows(|flows, scale| count(flows.total.segments_delivered) * scale.packet_bits / scale.seconds)),
+    metric("link_goodput_bps", "bit/s", "Link goodput", "Whole packets, headers included, that came through the link; retransmissions of TCP count each time.", Of::Link(|link| count(link.report.counts.arrived_bytes) * 8.0 / link.seconds)),
+    metric("throughput_per_slot", "packets/slot", "Throughput", "Segments that reached the receiver for the first time, per slot: the papers' throughput. 1 is a link that is always busy with new packets.", Of::Flows(|flows, scale| count(flows.total.segments_delivered) / scale.slots)),
+    metric("throughput_lower", "packets/slot", "Throughput, lower bound", "A lower bound on throughput_per_slot, by analysis.", Of::Solution),
+    metric("throughput_upper", "packets/slot", "Throughput, upper bound", "An upper bound on throughput_per_slot, by analysis.", Of::Solution),
+    metric("transmissions_per_slot", "transmissions/slot", "Transmissions per slot", "Data segments sent, retransmissions included, per slot.", Of::Flows(|flows, scale| count(flows.total.segments_sent) / scale.slots)),
+    metric("energy_per_packet", "transmissions/packet", "Energy", "Transmissions for each segment delivered for the first time: the papers' energy.", Of::Flows(|flows, _| count(flows.total.segments_sent) / count(flows.total.segments_delivered))),
+    metric("segments_delivered", "segments", "Segments delivered", "Segments that reached the receiver for the first time.", Of::Flows(|flows, _| count(flows.total.segments_delivered))),
+    metric("segments_sent", "segments", "Segments sent", "Data segments that left the senders, retransmissions included.", Of::Flows(|flows, _| count(flows.total.segments_sent))),
+    metric("retransmissions", "segments", "Retransmissions", "Data segments that were sent again.", Of::Flows(|flows, _| count(flows.total.retransmissions))),
+    metric("timeouts", "1", "Timeouts", "Expiries of retransmission timers.", Of::Flows(|flows, _| count(flows.total.timeouts))),
+    metric("spurious_timeouts", "1", "Spurious timeouts", "Timeouts whose segment was not lost but late, or only its acknowledgements were lost.", Of::Flows(|flows, _| count(flows.total.spurious_timeouts))),
+    metric("spurious_timeouts_detected", "1", "Spurious timeouts detected", "Timeouts that the sender itself found to be spurious (RFC 5682, RFC 3522).", Of::Flows(|flows, _| count(flows.total.spurious_timeouts_detected))),
+    metric("fast_retransmits", "1", "Fast retransmits", "Recoveries that began with duplicate acknowledgements, without a timeout.", Of::Flows(|flows, _| count(flows.total.fast_retransmits))),
+    metric("spurious_fast_retransmits", "1", "Spurious fast retransmits", "Fast retransmits of a segment that was not lost.", Of::Flows(|flows, _| count(flows.total.spurious_fast_retransmits))),
+    metric("tail_loss_probes", "1", "Tail loss probes", "Probes for losses at the tail of a flight (RFC 8985 section 7).", Of::Flows(|flows, _| count(flows.total.tail_loss_probes))),
+    metric("ecn_reductions", "1", "ECN reductions", "Window reductions that congestion marks asked for (RFC 3168).", Of::Flows(|flows, _| count(flows.total.ecn_reductions))),
+    metric("timeouts_per_slot", "1/slot", "Timeouts per slot", "Expiries of retransmission timers, per slot.", Of::Flows(|flows, scale| count(flows.total.timeouts) / scale.slots)),
+    metric("fast_retransmits_per_slot", "1/slot", "Fast retransmits per slot", "Recoveries that began with duplicate acknowledgements, per slot.", Of::Flows(|flows, scale| count(flows.total.fast_retransmits) / scale.slots)),
+    metric("cycle_mean_slots", "slots", "Mean cycle", "By exact analysis: the mean time from a timeout, a completed recovery or Tahoe's fast retransmit to the next of them.", Of::Solution),
+    metric("cycle_deviation_slots", "slots", "Cycle, deviation", "By exact analysis: the standard deviation of that time.", Of::Solution),
+    metric("frame_error_rate", "1", "Frame error rate", "The share that the channel lost of the packets put on the link; on links with frames, of the frames with payload.", Of::Link(|link| link.frame_error_rate())),
+    metric("frame_errors", "1", "Frame errors", "How many packets put on the link the channel lost; on links with frames, how many frames with payload.", Of::Link(|link| link.frame_errors())),
+    metric("frame_transmissions", "1", "Frame transmissions", "How many packets were put on the link; on links with frames, how many frames with payload, retransmissions included: frame_error_rate is frame_errors out of these.", Of::Link(|link| link.frame_transmissions())),
+    metric("residual_frame_error_rate", "1", "Residual frame error rate", "Of the payloads of frames whose fate is known, the share that the link protocol gave up.", Of::Link(|link| link.of_frames(|arq| arq.residual_frame_error_rate()))),
+    metric("frames_given_up", "1", "Frames given up", "The payloads of frames that the link protocol gave up.", Of::Link(|link| link.of_frames(|arq| count(arq.frames_lost)))),
+    metric("frames_delivered", "1", "Frames delivered", "The payloads of frames that the link protocol passed up.", Of::Link(|link| link.of_frames(|arq| count(arq.frames_delivered)))),
+    metric("frame_transmissions_per_frame", "transmissions/frame", "Frame transmissions per frame", "How often a frame with payload was sent, in the mean.", Of::Link(|link| link.of_frames(|arq| arq.frame_transmissions_per_frame()))),
+    metric("rlp_throughput_bps", "bit/s", "RLP throughput", "The payloads of frames that the link protocol passed up.", Of::Link(|link| link.payload_bits() / link.seconds)),
+    metric("hol_delay_mean_s", "s", "Mean head-of-line delay", "How long received payloads of frames waited for earlier ones.", Of::Link(|link| link.of_frames(|arq| arq.head_of_line_delay_s / count(arq.frames_delivered)))),
+    metric("hol_delay_p50_s", "s", "Head-of-line delay, median", "The median of that wait.", Of::Link(|link| link.head_of_line_delay_s(0.5))),
+    metric("hol_delay_p95_s", "s", "Head-of-line delay, 95th percentile", "The 95th percentile of that wait.", Of::Link(|link| link.head_of_line_delay_s(0.95))),
+    metric("hol_delay_p99_s", "s", "Head-of-line delay, 99th percentile", "The 99th percentile of that wait. It is that of a run, and so depends on the length of a run.", Of::Link(|link| link.head_of_line_delay_s(0.99))),
+    metric("packets_lost", "packets", "Packets lost", "Packets of which the link protocol gave up a frame.", Of::Link(|link| link.of_frames(|_| count(link.report.counts.losses)))),
+    metric("rtt_mean_s", "s", "Mean round-trip time", "Round trips that the senders measured.", Of::Flows(|flows, _| flows.total.rtt_sum_s / count(flows.total.rtt_samples))),
+    metric("rtt_p50_s", "s", "Round-trip time, median", "The median of the round trips that the senders measured.", Of::Flows(|flows, _| quantile_s(flows.total.rtt.as_deref(), 0.5))),
+    metric("rtt_p95_s", "s", "Round-trip time, 95th percentile", "The 95th percentile of the round trips that the senders measured.", Of::Flows(|flows, _| quantile_s(flows.total.rtt.as_deref(), 0.95))),
+    metric("rtt_p99_s", "s", "Round-trip time, 99th percentile", "The 99th percentile of the round trips that the senders measured. It is that of a run, and so depends on the length of a run.", Of::Flows(|flows, _| quantile_s(flows.total.rtt.as_deref(), 0.99))),
+    metric("one_way_delay_mean_s", "s", "Mean one-way delay", "From the sender's network interface to the receiver, lost packets left out.", Of::Flows(|flows, _| flows.total.one_way_delay_sum_s / count(flows.total.segments_received))),
+    metric("one_way_delay_p50_s", "s", "One-way delay, median", "The median of the delays from the sender's network interface to the receiver.", Of::Flows(|flows, _| quantile_s(flows.total.one_way_delay.as_deref(), 0.5))),
+    metric("one_way_delay_p95_s", "s", "One-way delay, 95th percentile", "The 95th percentile of the delays from the sender's network interface to the receiver.", Of::Flows(|flows, _| quantile_s(flows.total.one_way_delay.as_deref(), 0.95))),
+    metric("one_way_delay_p99_s", "s", "One-way delay, 99th percentile", "The 99th percentile of the delays from the sender's network interface to the receiver. It is that of a run, and so depends on the length of a run.", Of::Flows(|flows, _| quantile_s(flows.total.one_way_delay.as_deref(), 0.99))),
+    metric("completion_time_s", "s", "Completion time", "Of flows that have an end and reached it: the mean time from the start until all is delivered.", Of::Flows(|flows, _| flows.completion_mean_s())),
+    metric("completion_time_p95_s", "s", "Completion time, 95th percentile", "The 95th percentile of the completion times.", Of::Flows(|flows, _| flows.completion_quantile_s(0.95))),
+    metric("flows_completed", "1", "Flows completed", "How many flows had an end and reached it.", Of::Flows(|flows, _| if flows.completion_times_s.is_empty() { f64::NAN } else { flows.completion_times_s.len() as f64 })),
+    metric("jain_fairness", "1", "Jain's index of fairness", "Of the goodputs of bulk flows that were there all the time: 1 is equal shares (Jain, Chiu and Hawe 1984). It depends on the length of a run: the longer, the closer to its limit.", Of::Flows(|flows, _| flows.jain_fairness())),
+    metric("queue_mean_packets", "packets", "Mean queue", "The mean number of packets in the queue.", Of::Link(|link| link.report.queue_mean_packets)),
+    metric("queue_drops", "packets", "Packets dropped by the queue", "Packets that the queue dropped, for want of room or early.", Of::Link(|link| count(link.report.counts.queue_drops))),
+    metric("ecn_marks", "packets", "ECN marks", "Packets that the queue marked instead of dropping them (RFC 3168).", Of::Link(|link| count(link.report.counts.ecn_marks))),
+    metric("link_utilisation", "1", "Link utilisation", "The share of the time in which the link was sending.", Of::Link(|link| link.report.utilisation.unwrap_or(f64::NAN))),
+    metric("truncation_error", "packets/slot", "Truncation error", "What an exact solution may be off by.", Of::Solution),
+    metric("states", "1", "States of the chain", "How many states an exact solution took.", Of::Solution),
+    metric("queueing_delay_mean_s", "s", "Mean queueing delay", "How long packets waited for the link, dropped ones left out.", Of::LinkAlone(|link| link.report.counts.waiting_s / count(link.report.counts.transmissions))),
+    metric("queueing_delay_p50_s", "s", "Queueing delay, median", "The median of that wait.", Of::LinkAlone(|link| quantile_s(Some(&link.report.counts.queueing_delay), 0.5))),
+    metric("queueing_delay_p95_s", "s", "Queueing delay, 95th percentile", "The 95th percentile of that wait.", Of::LinkAlone(|link| quantile_s(Some(&link.report.counts.queueing_delay), 0.95))),
+    metric("queueing_delay_p99_s", "s", "Queueing delay, 99th percentile", "The 99th percentile of that wait. It is that of a run, and so depends on the length of a run.", Of::LinkAlone(|link| quantile_s(Some(&link.report.counts.queueing_delay), 0.99))),
+];
+
+impl MetricInfo {
+    /// Its value for flows.
+    pub(crate) fn of_flows(&self, flows: &FlowTotals, scale: &Scale) -> Option<f64> {
+        if let Of::Flows(of) = self.of { Some(of(flows, scale)) } else { None }
+    }
+
+    /// Its value for a link.
+    pub(crate) fn of_link(&self, link: &LinkMeasured<'_>) -> Option<f64> {
+        if let Of::Link(of) | Of::LinkAlone(of) = self.of { Some(of(link)) } else { None }
+    }
+
+    /// Whether the whole has it, and not only links.
+    pub(crate) fn is_of_whole(&self) -> bool {
+        !matches!(self.of, Of::LinkAlone(_))
+    }
+
+    /// Whether links have it.
+    pub(crate) fn is_of_links(&self) -> bool {
+        matches!(self.of, Of::Link(_) | Of::LinkAlone(_))
+    }
+
+    /// The key of a link's metric in a row.
+    pub(crate) fn link_key(&self, link: &str) -> String {
+        // The wireless link on the way of the data is described by the metrics of the whole.
+        if link == "forward" && self.is_of_whole() {
+            self.name.to_owned()
+        } else {
+            format!("{link}.{}", self.name)
+        }
+    }
+
+    /// The key of a flow's metric in a row.
+    pub(crate) fn flow_key(&self, flow: &str) -> String {
+        format!("flow:{flow}.{}", self.name)
+    }
+}
+
+/// The unit of every metric.
+pub(crate) fn units() -> serde_json::Map<String, serde_json::Value> {
+    METRICS.iter().map(|metric| (metric.name.to_owned(), metric.unit.into())).collect()
+}
+
+/// 1 if a connection was dead at the end of the run: kept with a row, for the warning.
+pub(crate) const DIED: &str = "died";
+
+/// The metrics that follow from packets delivered once and transmissions, each per slot.
+pub(crate) fn rates(setup: &Setup, mss: u32, throughput: f64, transmissions: f64) -> Metrics {
+    let per_second = throughput / setup.slot.as_secs_f64();
+    let bits = |bytes: u32| per_second * f64::from(bytes) * 8.0;
+    [
+        ("goodput_bps", bits(mss)),
+        ("ip_goodput_bps", bits(setup.packet_size)),
+        ("throughput_per_slot", throughput),
+        ("transmissions_per_slot", transmissions),
+        ("energy_per_packet", transmissions / throughput),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into()
+}
+
+/// Metrics named with this and a window's floor are the shares of first losses that find that window.
+pub(crate) const LOSS_WINDOW: &str = "loss_window.";
+
+/// How far run lengths of a fitted chain are from those of the channel: named so in a row.
+pub(crate) const FIT_DISTANCES: [&str; 2] = ["fit.good_runs", "fit.bad_runs"];

@@ -1,0 +1,173 @@
+//! What the flows of a simulated run did, alone and together, and what its links did: metrics are computed of it.
+
+use crate::build::LINKS;
+use crossfade_core::{DelayHistogram, SimTime, jain_fairness};
+use crossfade_link::arq::ArqStatistics;
+use crossfade_scenario::{FlowSetup, HopSetup, Setup, TrafficSetup};
+use crossfade_sim::{FlowStatistics, LinkSummary, NetworkStatistics};
+
+/// What the flows of each entry of the scenario did.
+pub(crate) fn flows<'a>(setup: &'a Setup, run: &NetworkStatistics) -> Vec<(&'a FlowSetup, FlowTotals)> {
+    let (mut flows, mut arrivals) = (run.flows.iter(), run.arrivals.iter());
+    let group = |flow: &'a FlowSetup| {
+        let mut totals = FlowTotals::default();
+        if let TrafficSetup::Arrivals { tcp, .. } = &flow.traffic {
+            let group = arrivals.next().expect("one for each entry");
+            totals.add(&group.total, tcp.mss);
+            let times = group.completions.iter().map(|flow| flow.completion_time.as_secs_f64());
+            totals.completion_times_s.extend(times);
+            return (flow, totals);
+        }
+        let mss = flow.tcp().map_or(setup.packet_size, |tcp| tcp.mss);
+        for statistics in flows.by_ref().take(flow.count as usize) {
+            totals.add(statistics, mss);
+            if matches!(flow.traffic, TrafficSetup::Tcp(_, None)) {
+                totals.add_bulk(setup, statistics, mss, run.duration);
+            }
+            totals.completion_times_s.extend(statistics.completion_time.map(SimTime::as_secs_f64));
+        }
+        (flow, totals)
+    };
+    setup.flows.iter().map(group).collect()
+}
+
+/// What several flows did together.
+#[derive(Default)]
+pub(crate) struct FlowTotals {
+    pub(crate) total: FlowStatistics,
+    /// Application data delivered, in bits.
+    pub(crate) goodput_bits: f64,
+    /// Of each flow that had an end and reached it.
+    pub(crate) completion_times_s: Vec<f64>,
+    /// Goodputs of the bulk flows that were there all the time.
+    shares: Vec<f64>,
+    /// A bulk flow came to a stop.
+    pub(crate) died: bool,
+}
+
+impl FlowTotals {
+    fn add(&mut self, flow: &FlowStatistics, mss: u32) {
+        self.total.add(flow);
+        self.goodput_bits += flow.segments_in_order as f64 * f64::from(mss) * 8.0;
+    }
+
+    fn add_bulk(&mut self, setup: &Setup, flow: &FlowStatistics, mss: u32, duration: SimTime) {
+        if flow.start <= setup.warmup {
+            self.shares.push(flow.segments_in_order as f64 * f64::from(mss));
+        }
+        // Nothing came in the last half of the measured time.
+        let half = setup.warmup + SimTime::from_nanos(duration.as_nanos() / 2);
+        self.died |= flow.last_delivery < half.max(flow.start);
+    }
+
+    pub(crate) fn join(&mut self, other: &Self) {
+        self.total.add(&other.total);
+        self.goodput_bits += other.goodput_bits;
+        self.completion_times_s.extend(&other.completion_times_s);
+        self.shares.extend(&other.shares);
+        self.died |= other.died;
+    }
+
+    /// Of the goodputs of several bulk flows that were there all the time; NaN without them.
+    pub(crate) fn jain_fairness(&self) -> f64 {
+        let shares = Some(&self.shares).filter(|shares| shares.len() > 1);
+        shares.and_then(|shares| jain_fairness(shares)).unwrap_or(f64::NAN)
+    }
+
+    /// The mean completion time in seconds; NaN where no flow has come to its end.
+    pub(crate) fn completion_mean_s(&self) -> f64 {
+        self.completion_times_s.iter().sum::<f64>() / self.completion_times_s.len() as f64
+    }
+
+    /// The completion time in seconds that a share `p` of the flows does not exceed; NaN of no flows.
+    pub(crate) fn completion_quantile_s(&self, p: f64) -> f64 {
+        let mut sorted = self.completion_times_s.clone();
+        sorted.sort_by(f64::total_cmp);
+        let rank = ((p * sorted.len() as f64).ceil() as usize).clamp(1, sorted.len().max(1));
+        sorted.get(rank - 1).copied().unwrap_or(f64::NAN)
+    }
+}
+
+/// What makes rates of the counts of flows.
+pub(crate) struct Scale {
+    /// The time that was measured.
+    pub(crate) seconds: f64,
+    /// The same in slots.
+    pub(crate) slots: f64,
+    /// Bits of a data packet on the wire.
+    pub(crate) packet_bits: f64,
+}
+
+impl Scale {
+    pub(crate) fn new(setup: &Setup, duration: SimTime) -> Self {
+        Self {
+            seconds: duration.as_secs_f64(),
+            slots: duration.as_nanos() as f64 / setup.slot.as_nanos() as f64,
+            packet_bits: f64::from(setup.packet_size) * 8.0,
+        }
+    }
+}
+
+/// What a link did.
+pub(crate) struct LinkMeasured<'a> {
+    pub(crate) report: &'a LinkSummary,
+    /// Bytes of packets in a frame, if it sends packets as frames.
+    payload: Option<u32>,
+    pub(crate) seconds: f64,
+}
+
+/// The links that there are, in the order in which packets take them.
+pub(crate) fn links<'a>(setup: &Setup, run: &'a NetworkStatistics) -> Vec<(&'a str, LinkMeasured<'a>)> {
+    let [_, forward, reverse, _] = LINKS;
+    let measured = |report: &'a LinkSummary| {
+        let hop = match report.name.as_str() {
+            name if name == forward => Some(&setup.forward),
+            name if name == reverse => Some(&setup.reverse),
+            _ => None,
+        };
+        let payload = hop.and_then(HopSetup::frames).map(|frames| frames.segmentation.payload);
+        (report.name.as_str(), LinkMeasured { report, payload, seconds: run.duration.as_secs_f64() })
+    };
+    run.links.iter().map(measured).collect()
+}
+
+impl LinkMeasured<'_> {
+    /// Something of its frames; NaN without frames.
+    pub(crate) fn of_frames(&self, of: impl Fn(&ArqStatistics) -> f64) -> f64 {
+        self.payload.and(self.report.arq.as_ref()).map_or(f64::NAN, of)
+    }
+
+    /// Of frames where there are any, otherwise of packets.
+    pub(crate) fn frame_errors(&self) -> f64 {
+        let of_frames = self.of_frames(|arq| arq.frame_errors as f64);
+        if of_frames.is_finite() { of_frames } else { self.report.counts.losses as f64 }
+    }
+
+    /// Of frames where there are any, otherwise of packets.
+    pub(crate) fn frame_transmissions(&self) -> f64 {
+        let of_frames = self.of_frames(|arq| (arq.frames + arq.retransmissions) as f64);
+        if of_frames.is_finite() { of_frames } else { self.report.counts.transmissions as f64 }
+    }
+
+    /// Of frames where there are any, otherwise of packets.
+    pub(crate) fn frame_error_rate(&self) -> f64 {
+        let of_frames = self.of_frames(ArqStatistics::frame_error_rate);
+        let counts = &self.report.counts;
+        if of_frames.is_finite() { of_frames } else { counts.losses as f64 / counts.transmissions as f64 }
+    }
+
+    /// The payload of frames that were passed up.
+    pub(crate) fn payload_bits(&self) -> f64 {
+        self.of_frames(|arq| arq.frames_delivered as f64 * f64::from(self.payload.unwrap_or(0)) * 8.0)
+    }
+
+    pub(crate) fn head_of_line_delay_s(&self, p: f64) -> f64 {
+        self.of_frames(|arq| quantile_s(Some(&arq.head_of_line_delay), p))
+    }
+}
+
+/// The delay in seconds that a share `p` does not exceed; NaN of no delays.
+pub(crate) fn quantile_s(delays: Option<&DelayHistogram>, p: f64) -> f64 {
+    let delays = delays.filter(|delays| delays.count() > 0);
+    delays.and_then(|delays| delays.quantile(p)).map_or(f64::NAN, SimTime::as_secs_f64)
+}

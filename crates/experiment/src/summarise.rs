@@ -1,0 +1,207 @@
+//! From rows to results: means over the runs of a point with their intervals.
+
+use crate::build::LINKS;
+use crate::experiment::Experiment;
+use crate::kinds::estimate;
+use crate::methods::solver;
+use crate::metrics::{FIT_DISTANCES, LOSS_WINDOW, METRICS, MetricInfo};
+use crate::row::Row;
+use crate::warnings;
+use crossfade_scenario::{FlowSetup, Method, Point, Scenario, ScenarioError, StopRule};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+
+/// The result of one point by one method.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PointResult {
+    /// Its number in the experiment.
+    pub point: usize,
+    /// The values of the axes.
+    pub axes: Map<String, Value>,
+    /// The scenario of the point, all defaults filled in.
+    pub scenario: Scenario,
+    /// Where the values come from.
+    pub method: Method,
+    /// How many runs the values are means of; 0 where they are solved.
+    pub runs: u64,
+    /// Whether there is anything: the plan may have been interrupted before.
+    pub complete: bool,
+    /// The published metrics that are defined in some run.
+    #[serde(serialize_with = "as_map")]
+    pub metrics: Vec<(&'static str, Metric)>,
+    /// What makes the values doubtful.
+    pub warnings: Vec<String>,
+    /// The same for each flow.
+    pub flows: Vec<FlowResult>,
+    /// The same for each link, as far as the metrics describe links.
+    pub links: Vec<LinkResult>,
+    /// By an exact analysis: how often the first loss of a cycle finds a window of 1, 2, ... segments.
+    pub loss_windows: Vec<f64>,
+    /// The keys of the rows that count, in order of their runs.
+    pub rows: Vec<String>,
+}
+
+/// The mean of a metric over the runs in which it is defined.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Metric {
+    /// The mean.
+    pub value: f64,
+    /// Half-width of the two-sided 95 % Student interval; none from a single run or of rare events.
+    pub ci95: Option<f64>,
+    /// The ends of the 95 % interval that also covers rare events and skewed runs.
+    pub low: Option<f64>,
+    /// Its upper end.
+    pub high: Option<f64>,
+    /// The unit; "1" is a pure number.
+    pub unit: &'static str,
+}
+
+/// The metrics of one flow, or of several that are alike.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowResult {
+    /// Its name in the scenario; empty where flows have none.
+    pub name: String,
+    /// How many there are; 1 also where they arrive at random.
+    pub count: u32,
+    /// By name.
+    #[serde(flatten, serialize_with = "as_map")]
+    pub metrics: Vec<(&'static str, Metric)>,
+}
+
+/// The metrics of one link.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinkResult {
+    /// `wired`, `forward`, `reverse` or `wired_reverse`.
+    pub name: &'static str,
+    /// By name.
+    #[serde(flatten, serialize_with = "as_map")]
+    pub metrics: Vec<(&'static str, Metric)>,
+}
+
+fn as_map<S: Serializer>(metrics: &[(&'static str, Metric)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(metrics.iter().copied())
+}
+
+/// The results of all points of `experiment` by each of its methods, from rows in any order. Rows that no point
+/// asks for are ignored, and so are runs that were made ahead and turned out not to be needed: the values do not
+/// depend on timing.
+pub fn summarise(experiment: &Experiment, rows: &[Row]) -> Vec<PointResult> {
+    let by_key: HashMap<&str, &Row> = rows.iter().map(|row| (row.key.as_str(), row)).collect();
+    let found = |point: &Point, method| {
+        let runs = (0..experiment.most_runs(method))
+            .map(|run| by_key.get(experiment.row_key(point, method, run).as_str()).copied());
+        match experiment.stop {
+            StopRule::Runs(_) => runs.flatten().collect(),
+            // A stop rule sees no run that has a gap before it.
+            StopRule::Precision { .. } | StopRule::Count { .. } => runs.map_while(|row| row).collect(),
+        }
+    };
+    let asked = asked(experiment);
+    asked.map(|(point, method)| result(experiment, point, method, found(point, method))).collect()
+}
+
+/// The same from rows that are known to belong to a point and a method, whatever their keys: `rows` has those of
+/// each point by each method, in the order of their runs and without a gap.
+///
+/// # Errors
+/// Not as many groups as points times methods.
+pub fn summarise_groups(
+    experiment: &Experiment,
+    rows: &[Vec<Row>],
+) -> Result<Vec<PointResult>, ScenarioError> {
+    let groups = asked(experiment).count();
+    if rows.len() != groups {
+        let problem = format!("the plan has {groups} groups of rows, not {}", rows.len());
+        return Err(ScenarioError::key("rows", problem));
+    }
+    let of = |((point, method), rows): ((_, _), &Vec<Row>)| {
+        result(experiment, point, method, rows.iter().collect())
+    };
+    Ok(asked(experiment).zip(rows).map(of).collect())
+}
+
+/// Each point with each method.
+fn asked(experiment: &Experiment) -> impl Iterator<Item = (&Point, Method)> {
+    experiment.points.iter().flat_map(|point| experiment.methods.iter().map(move |&method| (point, method)))
+}
+
+/// The result of a point by a method, from its rows in the order of their runs.
+fn result(experiment: &Experiment, point: &Point, method: Method, rows: Vec<&Row>) -> PointResult {
+    if solver(method).is_random() {
+        averaged(experiment, point, method, rows)
+    } else {
+        solved(point, method, rows.first().copied())
+    }
+}
+
+/// The result of what was solved; without a row it is yet to be.
+fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
+    let found = |name: &str| row.and_then(|row| row.metrics.get(name));
+    let exact = |value| Metric { value, ci95: None, low: None, high: None, unit: "" };
+    let metrics: Vec<_> = METRICS
+        .iter()
+        .filter(|metric| metric.is_of_whole())
+        .filter_map(|metric| Some((metric.name, Metric { unit: metric.unit, ..exact(found(metric.name)?) })))
+        .collect();
+    let loss_windows = (1..).map_while(|floor| found(&format!("{LOSS_WINDOW}{floor}"))).collect();
+    let mut warnings = warnings::of_setup(&point.setup);
+    warnings.extend(row.and_then(|row| row.failure.as_deref()).map(|why| warnings::missing(method, why)));
+    if let [Some(good_runs), Some(bad_runs)] = FIT_DISTANCES.map(found) {
+        warnings.push(warnings::fitted(method, good_runs, bad_runs));
+    }
+    PointResult {
+        point: point.index,
+        axes: point.axes.clone(),
+        scenario: point.scenario.clone(),
+        method,
+        runs: 0,
+        warnings,
+        flows: vec![FlowResult { name: String::new(), count: 1, metrics: metrics.clone() }],
+        links: Vec::new(),
+        loss_windows,
+        rows: row.map(|row| row.key.clone()).into_iter().collect(),
+        complete: row.is_some(),
+        metrics,
+    }
+}
+
+/// The result of what is random: means over its runs.
+fn averaged(experiment: &Experiment, point: &Point, method: Method, mut rows: Vec<&Row>) -> PointResult {
+    rows.truncate(experiment.stop.runs_that_count(rows.iter().map(|row| row.of_stop(&experiment.stop))));
+    let mean = |in_row: &str, unit| {
+        let found = estimate(in_row, |name| rows.iter().filter_map(|row| row.metrics.get(name)).collect())?;
+        Some(Metric { value: found.value, ci95: found.ci95, low: found.low, high: found.high, unit })
+    };
+    let all = |of: &dyn Fn(&MetricInfo) -> bool, key: &dyn Fn(&MetricInfo) -> String| -> Vec<_> {
+        let metrics = METRICS.iter().filter(|metric| of(metric));
+        metrics.filter_map(|metric| Some((metric.name, mean(&key(metric), metric.unit)?))).collect()
+    };
+    let metrics = all(&MetricInfo::is_of_whole, &|metric| metric.name.to_owned());
+    let flow = |flow: &FlowSetup| FlowResult {
+        name: flow.name.clone(),
+        count: flow.count,
+        metrics: if flow.name.is_empty() {
+            metrics.clone()
+        } else {
+            all(&MetricInfo::is_of_whole, &|metric| metric.flow_key(&flow.name))
+        },
+    };
+    let link =
+        |name| LinkResult { name, metrics: all(&MetricInfo::is_of_links, &|metric| metric.link_key(name)) };
+    let links = LINKS.into_iter().map(link).filter(|link| !link.metrics.is_empty()).collect();
+    PointResult {
+        point: point.index,
+        axes: point.axes.clone(),
+        scenario: point.scenario.clone(),
+        method,
+        runs: rows.len() as u64,
+        warnings: warnings::of_simulation(&experiment.stop, point, &rows),
+        flows: point.setup.flows.iter().map(flow).collect(),
+        links,
+        loss_windows: Vec::new(),
+        rows: rows.iter().map(|row| row.key.clone()).collect(),
+        complete: !rows.is_empty(),
+        metrics,
+    }
+}

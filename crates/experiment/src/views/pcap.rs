@@ -1,0 +1,71 @@
+//! A capture of what the senders' network interfaces see.
+
+use crossfade_capture::{Capture as File, CaptureConfig, Connection, IpVersion};
+use crossfade_core::SimTime;
+use crossfade_scenario::{ScenarioError, Setup, TcpSetup, TrafficSetup};
+use crossfade_sim::Capture;
+use crossfade_transport::{Ack, Flavour, Segment, Variant};
+
+/// The TCP connections of a run as a pcap file.
+pub(crate) struct Pcap(File);
+
+impl Pcap {
+    /// An empty capture that knows the connections of `setup`.
+    ///
+    /// # Errors
+    /// Segments or windows that TCP's headers have no room for; nothing to capture.
+    pub(crate) fn new(setup: &Setup, ip: IpVersion) -> Result<Self, ScenarioError> {
+        let refuse = |error: crossfade_capture::CaptureError| ScenarioError::key("pcap", error.to_string());
+        let Some(first) = setup.flows.iter().find_map(|flow| flow.tcp()) else {
+            return Err(ScenarioError::key("pcap", "there is no TCP to capture: all flows are UDP"));
+        };
+        // Flows that arrive at random are numbered after those that are there from the start.
+        let arrivals = setup.flows.iter().find(|flow| matches!(flow.traffic, TrafficSetup::Arrivals { .. }));
+        let usual = arrivals.and_then(|flow| flow.tcp()).unwrap_or(first);
+        let mut file = File::new(CaptureConfig { ip, ..CaptureConfig::default() }, connection(usual, None))
+            .map_err(refuse)?;
+        let mut number = 0;
+        for flow in &setup.flows {
+            match &flow.traffic {
+                TrafficSetup::Tcp(tcp, segments) => {
+                    for flow in number..number + flow.count {
+                        file.connect(flow, connection(tcp, *segments)).map_err(refuse)?;
+                    }
+                    number += flow.count;
+                }
+                TrafficSetup::Udp { .. } | TrafficSetup::Saturated => number += flow.count,
+                TrafficSetup::Arrivals { .. } => {}
+            }
+        }
+        Ok(Self(file))
+    }
+
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.0.bytes().to_vec()
+    }
+}
+
+fn connection(tcp: &TcpSetup, segments: Option<u64>) -> Connection {
+    let rfc = tcp.config.flavour == Flavour::Rfc;
+    Connection {
+        mss: tcp.mss,
+        w_max: tcp.config.w_max,
+        timestamps: rfc && tcp.config.rfc.timestamps,
+        sack: tcp.config.variant == Variant::Sack,
+        ecn: rfc && tcp.config.rfc.ecn,
+        bytes: segments.map(|segments| segments * u64::from(tcp.mss)),
+    }
+}
+
+impl Capture for Pcap {
+    fn segment(&mut self, now: SimTime, flow: u32, _bytes: u32, segment: &Segment) {
+        self.0.on_segment_sent(now, flow, segment);
+    }
+
+    fn ack(&mut self, now: SimTime, flow: u32, _bytes: u32, ack: &Ack) {
+        self.0.on_ack_received(now, flow, ack);
+    }
+
+    /// The capture is one of TCP.
+    fn datagram(&mut self, _now: SimTime, _flow: u32, _bytes: u32, _seq: u64) {}
+}

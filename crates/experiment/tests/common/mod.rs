@@ -1,0 +1,61 @@
+//! Scenarios as texts, with keys set, and their results.
+
+#![allow(dead_code, reason = "each test file uses some of it")]
+
+use crossfade_experiment::{Experiment, PointResult, Row, Shard, execute, summarise};
+use crossfade_scenario::Overrides;
+use serde_json::{Value, json};
+use std::sync::atomic::AtomicBool;
+
+/// The plan of a scenario with keys set: a list of pairs.
+pub(crate) fn plan(text: &str, set: &Value) -> Experiment {
+    plan_with(text, set, &[])
+}
+
+/// The same of a scenario that names files: names and texts.
+pub(crate) fn plan_with(text: &str, set: &Value, files: &[(&str, &str)]) -> Experiment {
+    load(text, set, files).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The same, or the line that says what is wrong.
+pub(crate) fn load(text: &str, set: &Value, files: &[(&str, &str)]) -> Result<Experiment, String> {
+    let overrides: Overrides = serde_json::from_value(json!({ "set": set })).unwrap();
+    let read = |name: &str| {
+        let found = files.iter().find(|(known, _)| *known == name);
+        found.map(|(_, text)| (*text).to_owned()).ok_or_else(|| "no such file".to_owned())
+    };
+    Experiment::load_with_files(text, "test.toml", &overrides, &read).map_err(|error| error.to_string())
+}
+
+/// The rows of a plan, made on so many threads, in order.
+pub(crate) fn rows(plan: &Experiment, jobs: usize) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    let done = execute(plan, Vec::new(), jobs, Shard::WHOLE, &AtomicBool::new(false), &mut |new, _| {
+        rows.extend(new);
+    });
+    assert!(done);
+    // How long a run took is no result.
+    for row in &mut rows {
+        row.seconds = 0.0;
+    }
+    rows.sort_by_key(|row| (row.point.clone(), row.run));
+    rows
+}
+
+/// The result of the only point of a plan.
+pub(crate) fn result(plan: &Experiment) -> PointResult {
+    summarise(plan, &rows(plan, 2)).remove(0)
+}
+
+/// The result of the only point of a scenario with keys set.
+pub(crate) fn result_of(text: &str, set: &Value) -> PointResult {
+    result(&plan(text, set))
+}
+
+/// Value and half-width of the interval of a metric of the whole.
+#[track_caller]
+pub(crate) fn metric(result: &PointResult, name: &str) -> (f64, f64) {
+    let found = result.metrics.iter().find(|(found, _)| *found == name);
+    let (_, metric) = found.unwrap_or_else(|| panic!("{name} is not among {:?}", result.metrics));
+    (metric.value, metric.ci95.unwrap_or(f64::NAN))
+}

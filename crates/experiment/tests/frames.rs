@@ -1,0 +1,285 @@
+//! Links with frames and ARQ, from the text of a scenario to its metrics: against closed forms.
+
+mod common;
+
+use common::{metric, plan, result_of, rows};
+use crossfade_experiment::{PointResult, Shard, execute};
+use crossfade_scenario::Method;
+use serde_json::{Value, json};
+use std::sync::atomic::AtomicBool;
+
+/// The link of Chockalingam and Bao alone: 20 octets in 20 ms at 9600 bit/s.
+const RLP: &str = r#"
+    schema = 1
+    run = { duration = "2020 s", warmup = "20 s", runs = 10 }
+    channel = { model = "iid", p_e = 0.1 }
+    flows.load = { traffic = "saturated" }
+
+    [link]
+    rate = "9600 bit/s"
+    packet_size = "576 B"
+    queue = { limit = "10 packets" }
+    frame_size = "24 B"
+    framing = { payload = "20 B", packing = "crossing" }
+    arq = { protocol = "rlp-is99", max_retransmissions = 60 }
+"#;
+
+/// The expected value lies in Student's interval over ten runs at 99.9 %: many comparisons are made, and all must
+/// hold.
+#[track_caller]
+fn agrees(result: &PointResult, name: &str, expected: f64) {
+    let (value, ci95) = metric(result, name);
+    // t(0.9995, 9) / t(0.975, 9), and a frame or two at the edges of the time that is measured.
+    let allowed = 4.781 / 2.262 * ci95 + 1e-4 * expected;
+    assert!((value - expected).abs() <= allowed, "{name}: {value} +- {ci95}, expected {expected}");
+}
+
+#[test]
+fn rounds_of_naks_cost_their_copies() {
+    for p_e in [0.01, 0.1, 0.3] {
+        // One NAK a round: every frame is sent until it comes.
+        let one = result_of(RLP, &json!([["channel.p_e", p_e], ["link.arq.reading", "g"]]));
+        agrees(&one, "rlp_throughput_bps", 8000.0 * (1.0 - p_e));
+        agrees(&one, "frame_error_rate", p_e);
+        agrees(&one, "frame_transmissions_per_frame", 1.0 / (1.0 - p_e));
+        // Packets of 576 bytes fill frames of 20 without a gap.
+        let (goodput, rlp) = (metric(&one, "link_goodput_bps").0, metric(&one, "rlp_throughput_bps").0);
+        assert!((goodput / rlp - 1.0).abs() < 1e-3, "{goodput} {rlp}");
+        // r NAKs in round r, each a transmission, needed or not.
+        for reading in ["e", "f"] {
+            let growing = result_of(RLP, &json!([["channel.p_e", p_e], ["link.arq.reading", reading]]));
+            let extra: f64 = (1..40).map(|r| f64::from(r) * p_e.powi(1 + r * (r - 1) / 2)).sum();
+            agrees(&growing, "rlp_throughput_bps", 8000.0 / (1.0 + extra));
+        }
+    }
+}
+
+#[test]
+fn a_frame_is_lost_with_all_its_retransmissions() {
+    let (is99, nack) = ("rlp-is99", "rlp-nack");
+    for (p_e, n) in [(0.3_f64, 1), (0.3, 3), (0.1, 1), (0.05, 0)] {
+        let arq = |arq: Value| json!([["channel.p_e", p_e], ["link.arq", null], ["link.arq", arq]]);
+        for arq in [
+            arq(json!({ "protocol": is99, "reading": "f", "max_retransmissions": n })),
+            arq(json!({ "protocol": is99, "reading": "g", "max_retransmissions": n })),
+            // Timers long enough for the queue of retransmissions.
+            arq(json!({ "protocol": nack, "timeout": "40 frames", "max_retransmissions": n })),
+            arq(json!({ "protocol": "stop-and-wait", "max_retransmissions": n })),
+            arq(json!({ "protocol": "selective-repeat", "window": 256, "max_retransmissions": n })),
+        ] {
+            let result = result_of(RLP, &arq);
+            agrees(&result, "residual_frame_error_rate", p_e.powi(n + 1));
+        }
+    }
+}
+
+#[test]
+fn the_textbook_protocols_keep_to_their_formulas() {
+    // A frame, half of one each way: an answer two frame times after the start.
+    let p_e = 0.1;
+    let with = |arq: Value| {
+        let set = json!([["link.delay", "10 ms"], ["link.arq", null], ["link.arq", arq]]);
+        result_of(RLP, &set)
+    };
+    let (a_frame, frames) = (8000.0, 2.0);
+    let stop_and_wait = with(json!({ "protocol": "stop-and-wait" }));
+    agrees(&stop_and_wait, "rlp_throughput_bps", a_frame * (1.0 - p_e) / frames);
+    // Feedback that is lost costs as much as a frame that is.
+    let deaf = with(json!({ "protocol": "stop-and-wait", "feedback": { "loss": 0.2 } }));
+    agrees(&deaf, "rlp_throughput_bps", a_frame * (1.0 - p_e) * 0.8 / frames);
+    // A loss costs the whole window.
+    let go_back_n = with(json!({ "protocol": "go-back-n", "window": 2 }));
+    agrees(&go_back_n, "rlp_throughput_bps", a_frame * (1.0 - p_e) / (1.0 - p_e + frames * p_e));
+    let selective_repeat = with(json!({ "protocol": "selective-repeat", "window": 4096 }));
+    agrees(&selective_repeat, "rlp_throughput_bps", a_frame * (1.0 - p_e));
+    assert_eq!(metric(&selective_repeat, "packets_lost").0, 0.0);
+}
+
+#[test]
+fn without_arq_a_packet_needs_all_its_frames() {
+    let set = json!([["link.arq", null], ["link.framing.packing", "padded"], ["channel.p_e", 0.01]]);
+    let result = result_of(RLP, &set);
+    agrees(&result, "residual_frame_error_rate", 0.01);
+    agrees(&result, "frame_transmissions_per_frame", 1.0);
+    // 29 frames, the last of them padded.
+    agrees(&result, "link_goodput_bps", 576.0 * 8.0 / (29.0 * 0.02) * 0.99_f64.powi(29));
+    assert_eq!(metric(&result, "hol_delay_mean_s").0, 0.0);
+    assert!(metric(&result, "packets_lost").0 > 0.0);
+}
+
+/// TCP as in the paper: Tahoe, 4 segments of 536 octets, header of 3 octets and 4 of PPP: 28 frames.
+const TCP: &str = r#"
+    schema = 1
+    run = { duration = "3000 s", runs = 10 }
+    channel = { model = "iid", p_e = 0.3 }
+
+    [link]
+    rate = "9600 bit/s"
+    packet_size = "576 B"
+    frame_size = "24 B"
+    framing = { payload = "20 B" }
+    headers = { compressed = "3 B", ppp = "4 B" }
+    arq = { protocol = "rlp-is99", max_retransmissions = 10 }
+
+    [tcp]
+    flavour = "ns2"
+    variant = "tahoe"
+    w_max = 4
+    headers = "40 B"
+    limited_transmit = false
+    rto = { min = "1 s", initial = "3 s", granularity = "100 ms", max = "64 s" }
+"#;
+
+#[test]
+fn tcp_over_the_default_reading_agrees_with_an_independent_implementation() {
+    // The least goodput over the channels of the paper, ten retransmissions, 30 %: 4872 bit/s there, with a
+    // standard error of 50 at most.
+    let channels = [None, Some(0.01), Some(0.04), Some(0.16)];
+    let goodputs = channels.map(|fd_t| match fd_t {
+        None => metric(&result_of(TCP, &json!([])), "goodput_bps"),
+        Some(fd_t) => {
+            let channel = json!({ "model": "markov", "fd_t": fd_t });
+            metric(&result_of(TCP, &json!([["channel", channel]])), "goodput_bps")
+        }
+    });
+    let (lowest, ci95) = goodputs.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
+    assert!((lowest - 4872.0).abs() < 3.0 * (ci95 / 2.262).hypot(50.0), "{lowest} +- {ci95}");
+}
+
+#[test]
+fn at_one_percent_only_headers_and_padding_are_lost_to_tcp() {
+    let result = result_of(TCP, &json!([["channel.p_e", 0.01]]));
+    let (goodput, rlp) = (metric(&result, "goodput_bps").0, metric(&result, "rlp_throughput_bps").0);
+    // 543 bytes take 28 frames, 560 bytes.
+    assert!((goodput / rlp - 536.0 / 560.0).abs() < 1e-3, "{goodput} of {rlp}");
+    // 8000 / (1 + P + 2 P^2 + ..): 7919 bit/s. TCP begins with a window of one.
+    assert!((rlp / 7919.0 - 1.0).abs() < 2e-3, "{rlp}");
+}
+
+#[test]
+fn acknowledgements_may_travel_in_frames_too() {
+    let reverse = json!({
+        "rate": "9600 bit/s", "frame_size": "24 B", "framing": { "payload": "20 B" },
+        "headers": { "compressed": "3 B", "ppp": "4 B" },
+        "arq": { "protocol": "rlp-is99", "max_retransmissions": 10 },
+        "channel": { "model": "iid", "p_e": 0.3 },
+    });
+    let one = |key: &str, value: Value| json!([["run.runs", 3], ["tcp.w_max", 1], [key, value]]);
+    let ideal = result_of(TCP, &one("reverse", json!({})));
+    let both = result_of(TCP, &one("reverse", reverse));
+    let link = both.links.iter().find(|link| link.name == "reverse").unwrap();
+    let of_link = |name| link.metrics.iter().find(|(found, _)| *found == name).unwrap().1.value;
+    assert!((of_link("frame_error_rate") - 0.3).abs() < 0.02);
+    assert!(of_link("residual_frame_error_rate") < 1e-3);
+    assert!(of_link("hol_delay_p95_s") >= of_link("hol_delay_p50_s"));
+    // Seven octets are a frame of 20 ms, repeated or not.
+    assert!(metric(&both, "rtt_mean_s").0 > metric(&ideal, "rtt_mean_s").0 + 0.02);
+}
+
+#[test]
+fn rows_do_not_depend_on_the_number_of_threads() {
+    let set = json!([["run.duration", "200 s"], ["link.arq.feedback", { "loss": 0.1 }]]);
+    let plan = plan(TCP, &set);
+    let one = rows(&plan, 1);
+    assert_eq!(one, rows(&plan, 3));
+    assert!(one[0].metrics != one[1].metrics);
+    let mut late = Vec::new();
+    let known = one[..5].to_vec();
+    assert!(execute(&plan, known, 2, Shard::WHOLE, &AtomicBool::new(false), &mut |new, _| late.extend(new)));
+    assert_eq!(late.len(), 5);
+}
+
+#[test]
+fn a_packet_that_fits_a_frame_makes_a_link_of_packets() {
+    // Whole packets in frames of their size, without ARQ, are the link without frames.
+    let whole = r#"
+        schema = 1
+        run = { duration = "20 s", runs = 3 }
+        channel = { model = "markov", p_e = 0.05, fd_t = 0.02 }
+        link = { rate = "1.5 Mbit/s", packet_size = "1500 B", delay = "5 ms", queue = { limit = "20 packets" } }
+        reverse = { delay = "20 ms" }
+        tcp = { flavour = "rfc", variant = "sack", w_max = 40 }
+    "#;
+    let framed = json!([["link.frame_size", "1500 B"], ["link.framing.slotted", false]]);
+    let (packets, frames) = (result_of(whole, &json!([])), result_of(whole, &framed));
+    for (name, metric) in &packets.metrics {
+        let found = frames.metrics.iter().find(|(found, _)| found == name).unwrap().1.value;
+        // The one counts a packet as it is taken, the other as it is sent: some are in between at the end.
+        let at_the_end =
+            ["frame_error_rate", "frame_transmissions", "link_utilisation", "queue_mean_packets"]
+                .contains(name);
+        let tolerance = if at_the_end { 5e-3 } else { 1e-9 } * metric.value.abs();
+        assert!((found - metric.value).abs() <= tolerance, "{name}: {found} {}", metric.value);
+    }
+}
+
+#[test]
+fn what_a_reading_decides_is_written_out_and_can_be_changed() {
+    let arq = |set: Value| plan(TCP, &set).describe()["scenario"]["link"]["arq"].clone();
+    let default = arq(json!([]));
+    assert_eq!(default["reading"], "f");
+    assert_eq!(default["persistence"], "retransmissions");
+    assert_eq!(default["timer_clock"], "good-new-frames");
+    assert_eq!((&default["round_trip"], &default["guard"]), (&json!("2 frames"), &json!("5 frames")));
+    assert_eq!(default["feedback"]["delay"], "20 ms");
+    // Said again it is the same run, and reading e with the choice of f is f under another name.
+    let key = |set: Value| {
+        let plan = plan(TCP, &set);
+        plan.row_key(&plan.points[0], Method::Simulation, 0)
+    };
+    assert_eq!(key(json!([["link.arq", default]])), key(json!([])));
+    let renamed = json!([["link.arq", { "reading": "e", "persistence": "retransmissions" }]]);
+    assert_eq!(result_of(TCP, &renamed).metrics, result_of(TCP, &json!([])).metrics);
+    assert_ne!(key(json!([["link.arq.guard", "6 frames"]])), key(json!([])));
+}
+
+#[test]
+fn a_link_that_repeats_for_longer_than_the_shortest_timeout_is_warned_of() {
+    let warnings = |set: Value| plan(TCP, &set).warnings();
+    // Four rounds of seven frames, and 28 frames of a segment: 1.12 s.
+    let expected = "tcp.rto.min (1 s) is at or below the time in which link.arq may still repeat a lost frame \
+                    (1.12 s with the round trip): segments may time out that were not lost";
+    assert_eq!(warnings(json!([])), [expected]);
+    assert!(warnings(json!([["link.arq.max_retransmissions", 3]])).is_empty());
+    // 54 frames are 1.08 s by themselves.
+    let large = warnings(json!([["link.packet_size", "1112 B"], ["link.arq.max_retransmissions", 3]]));
+    assert!(large[0].contains("at or below the ACK delay (1.08 s"), "{large:?}");
+}
+
+#[test]
+fn a_link_without_patience_is_warned_of() {
+    let warnings = |arq: Value| {
+        let set = json!([["link.delay", "30 ms"], ["link.arq", null], ["link.arq", arq]]);
+        plan(RLP, &set).warnings()
+    };
+    // A frame and 30 ms each way.
+    assert!(warnings(json!({ "protocol": "stop-and-wait" })).is_empty());
+    let expected = |what: &str, answer: &str| {
+        [format!(
+            "link.arq.{what} is below the time in which an answer can come ({answer}): frames may be repeated \
+             that were not lost"
+        )]
+    };
+    let hasty = json!({ "protocol": "stop-and-wait", "timeout": "79 ms" });
+    assert_eq!(warnings(hasty), expected("timeout (0.079 s)", "0.08 s"));
+    // The NAK takes a frame, too.
+    let short = json!({ "protocol": "rlp-is99", "guard": "2 frames" });
+    assert_eq!(warnings(short), expected("round_trip and guard (0.08 s)", "0.1 s"));
+}
+
+#[test]
+fn analysis_and_formulas_say_what_they_assume() {
+    for (method, who) in [("analysis", "the analysis"), ("formula", "a formula")] {
+        let set = json!([["methods", ["simulation", method]]]);
+        let overrides = serde_json::from_value(json!({ "set": set })).unwrap();
+        let error =
+            crossfade_experiment::Experiment::load(TCP, "test.toml", &overrides).unwrap_err().to_string();
+        assert!(error.contains(who) || error.contains("flavour \"paper\""), "{error}");
+    }
+    let set = json!([["methods", ["formula"]]]);
+    let overrides = serde_json::from_value(json!({ "set": set })).unwrap();
+    let error = crossfade_experiment::Experiment::load(TCP, "test.toml", &overrides).unwrap_err().to_string();
+    let expected = "link.frame_size = \"24 B\": a formula assumes a link that loses whole packets; use method \
+                    simulation";
+    assert_eq!(error, expected);
+}

@@ -1,0 +1,145 @@
+//! Many flows: their names, their books, and that they do not disturb each other's draws.
+
+use crossfade_experiment::{Experiment, PointResult, Row, Shard, execute, summarise};
+use crossfade_scenario::Overrides;
+use serde_json::{Value, json};
+use std::sync::atomic::AtomicBool;
+
+const TEXT: &str = r#"
+    schema = 1
+    run = { duration = "20 s", warmup = "2 s", runs = 4 }
+    channel = { model = "iid", p_e = 0.001 }
+    link = { rate = "10 Mbit/s", packet_size = "1500 B", delay = "5 ms", queue = { limit = "60 packets" } }
+    reverse = { rate = "10 Mbit/s", delay = "5 ms" }
+    wired = { rtt = "20 ms" }
+    tcp = { flavour = "rfc", variant = "sack", w_max = 200 }
+
+    [flows.bulk]
+    count = 3
+    [flows.files]
+    traffic = "arrivals"
+    arrivals_per_s = 2
+    size = "40 kB"
+    [flows.voice]
+    traffic = "udp"
+    rate = "200 kbit/s"
+    on = "1 s"
+    off = "1 s"
+"#;
+
+fn rows(set: &Value) -> (Experiment, Vec<Row>) {
+    let overrides: Overrides = serde_json::from_value(json!({ "set": set })).unwrap();
+    let plan = Experiment::load(TEXT, "test.toml", &overrides).unwrap();
+    let mut rows = Vec::new();
+    assert!(
+        execute(&plan, Vec::new(), 2, Shard::WHOLE, &AtomicBool::new(false), &mut |new, _| rows.extend(new))
+    );
+    rows.sort_by_key(|row| row.run);
+    (plan, rows)
+}
+
+fn result(set: &Value) -> PointResult {
+    let (plan, rows) = rows(set);
+    summarise(&plan, &rows).remove(0)
+}
+
+fn flow(result: &PointResult, name: &str, metric: &str) -> f64 {
+    let flow = result.flows.iter().find(|flow| flow.name == name).unwrap();
+    flow.metrics
+        .iter()
+        .find(|(found, _)| *found == metric)
+        .unwrap_or_else(|| panic!("{name}.{metric}"))
+        .1
+        .value
+}
+
+fn link(result: &PointResult, name: &str, metric: &str) -> f64 {
+    let link = result.links.iter().find(|link| link.name == name).unwrap();
+    link.metrics
+        .iter()
+        .find(|(found, _)| *found == metric)
+        .unwrap_or_else(|| panic!("{name}.{metric}"))
+        .1
+        .value
+}
+
+fn whole(result: &PointResult, metric: &str) -> f64 {
+    result.metrics.iter().find(|(found, _)| *found == metric).unwrap().1.value
+}
+
+#[test]
+fn the_whole_is_the_sum_of_its_flows() {
+    let result = result(&json!([]));
+    let names: Vec<&str> = result.flows.iter().map(|flow| flow.name.as_str()).collect();
+    assert_eq!(names, ["bulk", "files", "voice"]);
+    for metric in ["goodput_bps", "segments_sent", "retransmissions", "segments_delivered", "timeouts"] {
+        let sum: f64 = names.iter().map(|name| flow(&result, name, metric)).sum();
+        assert!((sum / whole(&result, metric) - 1.0).abs() < 1e-12, "{metric}");
+    }
+    assert!(flow(&result, "bulk", "jain_fairness") > 0.8);
+    assert!(flow(&result, "files", "flows_completed") > 20.0);
+    // Half the time on: 100 kbit/s.
+    let voice = flow(&result, "voice", "ip_goodput_bps");
+    assert!((50e3..150e3).contains(&voice), "{voice}");
+    // 20 ms of wire, 10 ms of radio, 1.2 ms for a packet; the rest is queueing.
+    let rtt = flow(&result, "bulk", "rtt_p50_s");
+    assert!(rtt > 0.0312 && rtt < 0.0312 + 60.0 * 0.0012 + 0.01, "{rtt}");
+}
+
+#[test]
+fn links_have_names_and_books() {
+    let result = result(&json!([]));
+    let names: Vec<&str> = result.links.iter().map(|link| link.name).collect();
+    assert_eq!(names, ["wired", "forward", "reverse", "wired_reverse"]);
+    assert!(link(&result, "forward", "link_utilisation") > 0.95);
+    assert!(link(&result, "forward", "queue_drops") > 0.0);
+    assert_eq!(link(&result, "wired", "queue_drops"), 0.0);
+    let [p50, p95, p99] =
+        ["p50", "p95", "p99"].map(|p| link(&result, "forward", &format!("queueing_delay_{p}_s")));
+    assert!(p50 < p95 && p95 <= p99 && p99 <= 60.5 * 0.0012, "{p50} {p95} {p99}");
+}
+
+#[test]
+fn one_flow_more_shifts_nobodys_draws() {
+    // Flows that hardly meet: a link so fast that nothing waits, and no losses.
+    let quiet = json!([
+        ["flows.bulk", null],
+        ["link.rate", "1 Gbit/s"],
+        ["link.queue.limit", "unlimited"],
+        ["channel", { "model": "none", "p_e": null }],
+    ]);
+    let mut more = quiet.as_array().unwrap().clone();
+    more.push(json!(["flows.alarm", { "traffic": "udp", "rate": "10 kbit/s", "on": "1 s", "off": "3 s" }]));
+    let [(_, before), (_, after)] = [rows(&quiet), rows(&Value::Array(more))];
+    for (before, after) in before.iter().zip(&after) {
+        for metric in
+            ["flow:files.segments_delivered", "flow:files.flows_completed", "flow:voice.segments_sent"]
+        {
+            assert_eq!(before.metrics.get(metric).unwrap(), after.metrics.get(metric).unwrap(), "{metric}");
+        }
+        assert!(after.metrics.get("flow:alarm.segments_sent").unwrap() > 0.0);
+    }
+}
+
+#[test]
+fn disciplines_do_what_they_are_for() {
+    let with = |discipline: &str, ecn: bool| {
+        result(&json!([
+            ["flows.bulk.tcp.rfc.ecn", ecn],
+            ["link.queue", { "limit": "600 packets" }],
+            ["link.queue", if discipline == "drop-tail" { json!({}) } else { json!({ "discipline": discipline }) }],
+        ]))
+    };
+    let deep = with("drop-tail", false);
+    let delay = |result: &PointResult| link(result, "forward", "queueing_delay_p50_s");
+    for discipline in ["red", "codel", "fq-codel"] {
+        let managed = with(discipline, false);
+        assert!(delay(&managed) < delay(&deep) / 3.0, "{discipline}: {} {}", delay(&managed), delay(&deep));
+        let marked = with(discipline, true);
+        assert!(link(&marked, "forward", "ecn_marks") > 0.0, "{discipline}");
+        assert!(flow(&marked, "bulk", "ecn_reductions") > 0.0, "{discipline}");
+        assert!(flow(&marked, "bulk", "retransmissions") < flow(&managed, "bulk", "retransmissions"));
+    }
+    let fair = with("fq-codel", false);
+    assert!(flow(&fair, "files", "completion_time_s") < flow(&deep, "files", "completion_time_s") / 2.0);
+}

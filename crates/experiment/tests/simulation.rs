@@ -1,0 +1,259 @@
+//! Plans that are really simulated, against what needs no program to know.
+
+use crossfade_experiment::{
+    Experiment, METRICS, PointResult, Row, Shard, events, execute, link_events, summarise,
+};
+use crossfade_scenario::Overrides;
+use serde_json::{Value, json};
+use std::sync::atomic::AtomicBool;
+
+const PAPER: &str = r#"
+    schema = 1
+    run = { duration = "20000 slots", warmup = "100 slots", runs = 4 }
+    channel = { model = "none" }
+    link = { rate = "1.5 Mbit/s", packet_size = "1400 B" }
+    tcp = { variant = "newreno", w_max = 24, rto = { fixed = "100 slots" } }
+"#;
+
+fn plan(overrides: Value) -> Experiment {
+    let overrides: Overrides = serde_json::from_value(overrides).unwrap();
+    Experiment::load(PAPER, "test.toml", &overrides).unwrap()
+}
+
+fn rows(plan: &Experiment, jobs: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
+    assert!(execute(plan, Vec::new(), jobs, Shard::WHOLE, &AtomicBool::new(false), &mut |new, _| rows
+        .extend(new)));
+    for row in &mut rows {
+        row.seconds = 0.0;
+    }
+    let place = |row: &Row| plan.points.iter().position(|point| point.id == row.point);
+    rows.sort_by_key(|row| (place(row), row.run));
+    rows
+}
+
+fn results(overrides: Value) -> Vec<PointResult> {
+    let plan = plan(overrides);
+    summarise(&plan, &rows(&plan, 2))
+}
+
+fn value(result: &PointResult, name: &str) -> f64 {
+    result.metrics.iter().find(|(metric, _)| *metric == name).unwrap_or_else(|| panic!("{name}")).1.value
+}
+
+#[test]
+fn without_losses_every_slot_carries_a_new_packet() {
+    let result = &results(json!({}))[0];
+    assert_eq!(value(result, "throughput_per_slot"), 1.0);
+    assert_eq!(value(result, "energy_per_packet"), 1.0);
+    assert_eq!(value(result, "segments_delivered"), 19_900.0);
+    // 1360 of 1400 bytes are data; a slot of 7.466667 ms is rounded by 5e-8.
+    assert!((value(result, "goodput_bps") / (1.5e6 * 1360.0 / 1400.0) - 1.0).abs() < 1e-7);
+    assert!((value(result, "ip_goodput_bps") / 1.5e6 - 1.0).abs() < 1e-7);
+    assert_eq!(value(result, "ip_goodput_bps"), value(result, "link_goodput_bps"));
+    for name in ["retransmissions", "timeouts", "fast_retransmits", "frame_error_rate", "queue_drops"] {
+        assert_eq!(value(result, name), 0.0, "{name}");
+    }
+    // The acknowledgement comes back at the end of the packet's slot.
+    assert!((value(result, "rtt_mean_s") - 0.007466667).abs() < 1e-9);
+    assert!(result.warnings.is_empty());
+    let elsewhere = [
+        // By analysis.
+        "throughput_lower",
+        "throughput_upper",
+        "cycle_mean_slots",
+        "cycle_deviation_slots",
+        "truncation_error",
+        "states",
+        // Of links with frames.
+        "residual_frame_error_rate",
+        "frames_given_up",
+        "frames_delivered",
+        "frame_transmissions_per_frame",
+        "rlp_throughput_bps",
+        "hol_delay_mean_s",
+        "hol_delay_p50_s",
+        "hol_delay_p95_s",
+        "hol_delay_p99_s",
+        "packets_lost",
+        // Where packets wait; of flows with an end; of several flows.
+        "rtt_p50_s",
+        "rtt_p95_s",
+        "rtt_p99_s",
+        "one_way_delay_p50_s",
+        "one_way_delay_p99_s",
+        "one_way_delay_p95_s",
+        "completion_time_s",
+        "completion_time_p95_s",
+        "flows_completed",
+        "jain_fairness",
+        // Of links alone.
+        "queueing_delay_mean_s",
+        "queueing_delay_p50_s",
+        "queueing_delay_p95_s",
+        "queueing_delay_p99_s",
+    ];
+    let names: Vec<&str> =
+        METRICS.iter().map(|metric| metric.name).filter(|name| !elsewhere.contains(name)).collect();
+    assert_eq!(result.metrics.iter().map(|(name, _)| *name).collect::<Vec<_>>(), names);
+    // Four equal runs have no spread; of events that did not come, and of a share at its ceiling, that is no
+    // certainty.
+    let unsure = [
+        "retransmissions",
+        "timeouts",
+        "spurious_timeouts",
+        "spurious_timeouts_detected",
+        "fast_retransmits",
+        "spurious_fast_retransmits",
+        "tail_loss_probes",
+        "ecn_reductions",
+        "timeouts_per_slot",
+        "fast_retransmits_per_slot",
+        "frame_error_rate",
+        "frame_errors",
+        "queue_drops",
+        "ecn_marks",
+    ];
+    for (name, metric) in &result.metrics {
+        if unsure.contains(name) {
+            assert!(metric.ci95.is_none() && metric.low < metric.high, "{name}: {metric:?}");
+        } else {
+            assert_eq!(metric.ci95, Some(0.0), "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_share_that_is_asked_for_is_lost() {
+    // With a clock that steps with transmissions, the sender cannot choose what it sees of the channel.
+    for channel in [
+        json!({ "model": "iid", "p_e": 0.05 }),
+        json!({ "model": "markov", "p_e": 0.05, "mean_burst": 2, "clock": "transmission" }),
+        json!({ "model": "markov", "p_gg": 0.975, "p_bb": 0.525, "clock": "transmission" }),
+        json!({ "model": "markov", "p_e": 0.05, "fd_t": 0.1, "clock": "transmission" }),
+        json!({ "model": "rayleigh", "p_e": 0.05, "fd_t": 0.1, "clock": "transmission" }),
+    ] {
+        let result = &results(json!({ "runs": 10, "set": [["channel", channel.clone()]] }))[0];
+        let (_, rate) = result.metrics.iter().find(|(name, _)| *name == "frame_error_rate").unwrap();
+        // Four standard errors; the interval of ten runs is t(0.975, 9) = 2.262 of them.
+        let tolerance = 4.0 / 2.262 * rate.ci95.unwrap();
+        assert!((rate.value - 0.05).abs() < tolerance, "{channel}: {rate:?}");
+        assert!(value(result, "energy_per_packet") > 1.0);
+    }
+}
+
+#[test]
+fn real_runs_do_not_depend_on_threads_or_points() {
+    let axes = json!([["channel.p_e", [0.01, 0.1]], ["tcp.variant", "tahoe,reno"]]);
+    let many = plan(json!({ "set": [["channel.model", "iid"]], "over": axes }));
+    let one_thread = rows(&many, 1);
+    assert_eq!(one_thread.len(), 16);
+    for jobs in [2, 5] {
+        assert_eq!(rows(&many, jobs), one_thread);
+    }
+    // The same point by itself has the same rows: streams depend on seed, run and name alone.
+    let alone =
+        plan(json!({ "set": [["channel", { "model": "iid", "p_e": 0.1 }], ["tcp.variant", "reno"]] }));
+    for (mine, theirs) in rows(&alone, 1).iter().zip(&one_thread[12..]) {
+        assert_eq!((&mine.key, &mine.metrics), (&theirs.key, &theirs.metrics));
+    }
+}
+
+#[test]
+fn segments_end_a_run() {
+    let set =
+        json!([["run", { "duration": null, "segments": 500 }], ["channel", { "model": "iid", "p_e": 0.01 }]]);
+    for row in rows(&plan(json!({ "set": set })), 1) {
+        let delivered = row.metrics.get("segments_delivered").unwrap();
+        assert!((500.0..524.0).contains(&delivered), "{delivered}");
+    }
+}
+
+#[test]
+fn doubtful_results_say_so() {
+    let warnings = |set: Value| results(json!({ "set": set }))[0].warnings.clone();
+    let dead = warnings(json!([["channel", { "model": "iid", "p_e": 1 }]]));
+    assert!(dead[0].contains("died in 4 of 4 runs"), "{dead:?}");
+    let idle = warnings(json!([["channel", { "model": "iid", "p_e": 1e-9 }]]));
+    assert_eq!(idle, ["channel had no effect on the outcome: nothing was lost in any of 4 runs"]);
+    let reverse = json!({ "channel": { "model": "iid", "p_e": 1e-9 } });
+    let idle = warnings(json!([["reverse", reverse]]));
+    assert_eq!(idle, ["reverse.channel had no effect on the outcome: nothing was lost in any of 4 runs"]);
+    let plan = plan(json!({}));
+    let some: Vec<Row> = rows(&plan, 2).into_iter().filter(|row| row.run != 1).collect();
+    assert_eq!(summarise(&plan, &some)[0].warnings, ["interrupted after 3 of 4 runs"]);
+}
+
+#[test]
+fn a_run_without_deliveries_has_no_energy_per_packet() {
+    let result = &results(json!({ "set": [["channel", { "model": "iid", "p_e": 1 }]] }))[0];
+    assert!(result.metrics.iter().all(|(name, _)| *name != "energy_per_packet" && *name != "rtt_mean_s"));
+    assert_eq!(value(result, "frame_error_rate"), 1.0);
+}
+
+#[test]
+fn results_have_the_shape_of_the_interface() {
+    let result = &results(json!({ "runs": 1, "over": [["tcp.w_max", [8]]] }))[0];
+    let json = serde_json::to_value(result).unwrap();
+    assert_eq!(
+        (&json["point"], &json["runs"], &json["axes"]),
+        (&json!(0), &json!(1), &json!({ "tcp.w_max": 8 }))
+    );
+    assert_eq!(
+        json["metrics"]["throughput_per_slot"],
+        json!({ "value": 1.0, "ci95": null, "low": null, "high": null, "unit": "packets/slot" })
+    );
+    assert_eq!(json["flows"][0]["goodput_bps"], json["metrics"]["goodput_bps"]);
+    assert_eq!(json["links"][0]["name"], json!("forward"));
+    assert_eq!(json["links"][0]["frame_error_rate"]["value"], json!(0.0));
+}
+
+#[test]
+fn lost_acknowledgements_show_at_the_reverse_link() {
+    let reverse = json!({ "rate": "1 Mbit/s", "channel": { "model": "iid", "p_e": 0.2 } });
+    let json = serde_json::to_value(&results(json!({ "set": [["reverse", reverse]] }))[0]).unwrap();
+    let link = &json["links"][1];
+    assert_eq!(link["name"], json!("reverse"));
+    let rate = &link["frame_error_rate"];
+    let (value, ci95) = (rate["value"].as_f64().unwrap(), rate["ci95"].as_f64().unwrap());
+    assert!((value - 0.2).abs() < 2.0 * ci95 && ci95 < 0.05, "{value} +- {ci95}");
+    assert!(json["metrics"].get("reverse.frame_error_rate").is_none());
+}
+
+#[test]
+fn events_show_one_loss_and_its_repair() {
+    let set = json!([
+        ["channel", { "model": "drop-list", "drops": [30] }],
+        ["run", { "duration": "200 slots", "warmup": null }],
+    ]);
+    let csv = &events(&plan(json!({ "set": set })), &AtomicBool::new(false)).unwrap().unwrap()[0];
+    let count = |event: &str| csv.lines().filter(|line| line.split(',').nth(1) == Some(event)).count();
+    assert!(csv.starts_with(
+        "time_s,event,flow,seq,cwnd,ssthresh,dupacks,backoff,flight_size\n0,flow_start,0,0,1,24,"
+    ));
+    assert_eq!((count("lost"), count("fast_retransmit"), count("timeout")), (1, 1, 0));
+    assert_eq!(count("send"), count("receive") + 1);
+}
+
+#[test]
+fn events_of_a_sweep_are_those_of_its_points() {
+    let over = |values: Vec<u32>| plan(json!({ "over": [["tcp.w_max", values]] }));
+    let of = |plan: &Experiment| events(plan, &AtomicBool::new(false)).unwrap().unwrap();
+    let both = of(&over(vec![8, 9]));
+    assert_eq!(both, [of(&over(vec![8])), of(&over(vec![9]))].concat());
+    assert_ne!(both[0], both[1]);
+
+    let error = events(&over((4..25).collect()), &AtomicBool::new(false)).unwrap_err().to_string();
+    assert_eq!(error, "sweep: events are written of at most 20 points; the plan has 21");
+    assert_eq!(events(&over(vec![8]), &AtomicBool::new(true)).unwrap(), None);
+}
+
+#[test]
+fn link_events_tell_what_the_channel_lost() {
+    let plan = plan(json!({ "set": [["channel", { "model": "drop-list", "p_e": null, "drops": [3, 7] }]] }));
+    let texts = link_events(&plan, &AtomicBool::new(false)).unwrap().unwrap();
+    let [csv] = texts.as_slice() else { panic!("a text a point: {}", texts.len()) };
+    assert!(csv.starts_with("time_s,link,event,"));
+    let lost = csv.lines().filter(|line| line.contains(",forward,frame,") && line.contains(",lost,")).count();
+    assert_eq!(lost, 2, "{csv}");
+}

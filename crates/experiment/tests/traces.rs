@@ -1,0 +1,311 @@
+//! Links and channels that follow a file, from the text of a scenario to packets.
+
+mod common;
+
+use common::{load, metric, plan_with, result};
+use crossfade_experiment::{Experiment, events};
+use crossfade_scenario::Method;
+use serde_json::{Value, json};
+use std::sync::atomic::AtomicBool;
+
+/// A source faster than any of the links here.
+const UDP: &str = r#"
+    schema = 1
+    run = { duration = "2 s", runs = 2 }
+    channel = { model = "none" }
+    link = { packet_size = "1500 B", queue = { limit = "20 packets" } }
+    flows.load = { traffic = "udp", rate = "12 Mbit/s" }
+"#;
+
+/// When packets reached the receiver, in milliseconds.
+fn arrivals_ms(plan: &Experiment) -> Vec<f64> {
+    let csv = events(plan, &AtomicBool::new(false)).unwrap().unwrap().remove(0);
+    let received = csv.lines().filter(|line| line.contains(",receive,"));
+    let time_ms = |line: &str| line.split(',').next().unwrap().parse::<f64>().unwrap() * 1e3;
+    // Nanoseconds are the finest there is.
+    received.map(|line| (time_ms(line) * 1e6).round() / 1e6).collect()
+}
+
+fn opportunities(text: &str) -> Experiment {
+    let set = json!([["link.trace", { "opportunities": "cell.up" }]]);
+    plan_with(UDP, &set, &[("cell.up", text)])
+}
+
+#[test]
+fn packets_leave_at_the_opportunities_of_a_trace_to_the_millisecond() {
+    // The source sends at 0, 1, 2, ... ms and the queue is never empty.
+    let constant = opportunities("12\n");
+    let expected: Vec<f64> = (1..=166).map(|n| 12.0 * f64::from(n)).collect();
+    assert_eq!(arrivals_ms(&constant), expected);
+    let irregular = [3, 5, 5, 9, 17, 40, 41, 41, 41, 100];
+    let text = irregular.map(|millis| millis.to_string()).join("\n");
+    let rounds = (0..20).flat_map(|round| irregular.map(|millis| f64::from(millis + 100 * round)));
+    assert_eq!(arrivals_ms(&opportunities(&text)), rounds.collect::<Vec<_>>());
+    // What finds nothing to send is lost: packets that come at 0, 30, 60, ... ms leave at the first opportunity
+    // after.
+    let set = json!([
+        ["link.trace", { "opportunities": "cell.up" }], ["flows.load.rate", "400 kbit/s"], ["run.duration", "300 ms"],
+    ]);
+    let sparse = plan_with(UDP, &set, &[("cell.up", &text)]);
+    assert_eq!(arrivals_ms(&sparse), [3.0, 40.0, 100.0, 103.0, 140.0, 200.0, 203.0, 217.0, 241.0, 300.0]);
+}
+
+#[test]
+fn a_trace_names_the_mean_rate_of_its_slots_and_is_used_up() {
+    let plan = opportunities("3\n5\n5\n9\n17\n40\n41\n41\n41\n100\n");
+    assert_eq!(plan.points[0].setup.slot.as_nanos(), 10_000_000);
+    let result = result(&plan);
+    assert_eq!(metric(&result, "link_goodput_bps").0, 1.2e6);
+    assert_eq!(metric(&result, "link_utilisation").0, 1.0);
+    let expected = [
+        "link.trace.opportunities lasts 0.1 s and a run 2 s: it begins again",
+        "all 2 runs are equal, nothing in them is random: intervals of 0 mean nothing",
+    ];
+    assert_eq!(result.warnings, expected);
+}
+
+#[test]
+fn a_table_has_rates_delays_and_losses() {
+    // A byte a microsecond; an outage; half the rate, far away and with losses.
+    let table = "time_s,rate_bps,delay_s,loss\n0,8e6,0.005,0\n0.5,0,0.005,0\n0.75,4e6,0.1,0.25\n";
+    let set = json!([
+        ["channel", null], ["link.trace", { "rates": "path.csv" }], ["link.delay", "1 ms"], ["run.runs", 10],
+        ["run.duration", "20 s"],
+    ]);
+    let plan = plan_with(UDP, &set, &[("path.csv", table)]);
+    let arrivals = arrivals_ms(&plan);
+    let before: Vec<f64> = (1..=330).map(|n| 1.5 * f64::from(n) + 6.0).collect();
+    assert!(arrivals.iter().zip(&before).all(|(found, expected)| (found - expected).abs() < 1e-9));
+    assert!(arrivals.iter().all(|&at| !(506.5..851.0).contains(&at)), "the outage");
+    let result = result(&plan);
+    // 333 packets of the first half second are not lost; a fourth of the others is.
+    let (packets, late) = (333.0 + 19.25 * 4e6 / 12e3, 19.25 * 4e6 / 12e3);
+    let (rate, ci95) = metric(&result, "frame_error_rate");
+    assert!((rate - 0.25 * late / packets).abs() < 4.781 / 2.262 * ci95, "{rate} +- {ci95}");
+    assert_eq!(
+        result.warnings,
+        ["link.trace.rates lasts 0.75 s and a run 20 s: what holds then holds for the rest"]
+    );
+    let repeating = json!([
+        ["channel", null], ["link.trace", { "rates": "path.csv", "period": "1 s" }], ["run.duration", "20 s"],
+    ]);
+    let repeating = plan_with(UDP, &repeating, &[("path.csv", table)]);
+    // 4 Mbit and 1 Mbit in a second.
+    assert_eq!(repeating.points[0].setup.forward.rate_bps(), Some(5e6));
+    let goodput = metric(&common::result(&repeating), "link_goodput_bps").0;
+    assert!((goodput / (4e6 + 0.75e6) - 1.0).abs() < 0.02, "{goodput}");
+}
+
+#[test]
+fn rain_slows_a_satellite_down() {
+    // 8 dB under a clear sky: 8PSK 3/4; 3 dB: QPSK 3/5; -3 dB: nothing.
+    let noise_dbm = -173.975_187 + 10.0 * 1e6_f64.log10() + 2.0;
+    let budget = json!({
+        "transmit_power_dbm": 60, "path_loss_db": 60.0 - noise_dbm - 8.0, "noise_figure_db": 2,
+        "bandwidth_hz": 1e6,
+    });
+    let set = json!([
+        ["channel", null], ["link.trace", { "attenuation": "rain.csv", "budget": budget }],
+        ["run.duration", "30 s"], ["run.runs", 1],
+    ]);
+    let plan = plan_with(UDP, &set, &[("rain.csv", "time_s attenuation_db\n0 0\n10 5\n20 11\n")]);
+    let goodput = metric(&result(&plan), "link_goodput_bps").0;
+    assert!((goodput / ((2.228124e6 + 1.188304e6) / 3.0) - 1.0).abs() < 5e-3, "{goodput}");
+    let scenario = &plan.describe()["scenario"]["link"]["trace"];
+    assert_eq!((&scenario["modcod"], &scenario["budget"]["margin_db"]), (&json!("dvb-s2"), &json!(0.0)));
+}
+
+#[test]
+fn recorded_losses_are_played_back() {
+    let text = "# packets 5\n1\n2\n";
+    let lost = |clock: &str, rate: &str| {
+        let set = json!([
+            ["channel", { "model": "trace", "file": "losses.txt", "clock": clock }],
+            ["link.rate", "12 Mbit/s"], ["flows.load.rate", rate], ["run.duration", "20 ms"],
+        ]);
+        let plan = plan_with(UDP, &set, &[("losses.txt", text)]);
+        let csv = events(&plan, &AtomicBool::new(false)).unwrap().unwrap().remove(0);
+        let lost = csv.lines().filter(|line| line.contains(",lost,"));
+        lost.map(|line| line.split(',').nth(3).unwrap().parse().unwrap()).collect::<Vec<u32>>()
+    };
+    // A packet a slot, and every second slot.
+    assert_eq!(lost("transmission", "12 Mbit/s"), [1, 2, 6, 7, 11, 12, 16, 17]);
+    assert_eq!(lost("slot", "12 Mbit/s"), [1, 2, 6, 7, 11, 12, 16, 17]);
+    assert_eq!(lost("transmission", "6 Mbit/s"), [1, 2, 6, 7]);
+    // Slots 0, 2, 4, ...: 2, 6, 12 and 16 are bad.
+    assert_eq!(lost("slot", "6 Mbit/s"), [1, 3, 6, 8]);
+}
+
+const PAPER: &str = r#"
+    schema = 1
+    run = { duration = "50000 slots", runs = 1 }
+    channel = { model = "trace", file = "losses.txt" }
+    link = { rate = "1.5 Mbit/s", packet_size = "1400 B" }
+    tcp = { variant = "newreno", w_max = 24, rto = { fixed = "100 slots" } }
+"#;
+
+/// Losses of a chain with `p_gb` 0.02 and mean bursts of 2, by a generator of its own.
+fn record(packets: usize) -> String {
+    let (mut state, mut bad) = (7_u64, false);
+    let mut draw = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    (0..packets)
+        .map(|_| {
+            bad = draw() < if bad { 0.5 } else { 0.02 };
+            if bad { '1' } else { '0' }
+        })
+        .collect()
+}
+
+#[test]
+fn a_record_is_analysed_through_the_chain_that_fits_it() {
+    let record = record(400_000);
+    let set = json!([["methods", ["analysis", "simulation"]], ["run.duration", "400000 slots"]]);
+    let plan = plan_with(PAPER, &set, &[("losses.txt", &record)]);
+    let results = crossfade_experiment::summarise(&plan, &common::rows(&plan, 2));
+    let [solved, simulated] =
+        [&results[0], &results[1]].map(|result| metric(result, "throughput_per_slot").0);
+    // Runs of 50,000 slots deviate by 1.2 % (four of another generator), this one by a third of that.
+    assert!((simulated / solved - 1.0).abs() < 0.015, "{solved} {simulated}");
+    assert!(
+        results[0].warnings[0].contains("takes a chain fitted to the channel"),
+        "{:?}",
+        results[0].warnings
+    );
+    assert!(results[1].warnings.is_empty(), "{:?}", results[1].warnings);
+    let by_transmission = json!([["methods", ["analysis"]], ["channel.clock", "transmission"]]);
+    let error = load(PAPER, &by_transmission, &[("losses.txt", &record)]).unwrap_err();
+    assert!(error.starts_with("channel.clock = \"transmission\": the analysis assumes a channel"), "{error}");
+}
+
+#[test]
+fn short_and_open_records_are_warned_of() {
+    let warnings = |text: &str| plan_with(PAPER, &json!([]), &[("losses.txt", text)]).warnings();
+    assert_eq!(
+        warnings(&record(1000)),
+        ["channel.file holds 1000 packets and a run has up to 50000: the record begins again"]
+    );
+    let open = warnings("3 4 60000");
+    assert!(open[0].contains("is taken to end with its last loss (add a line \"# packets N\")"), "{open:?}");
+}
+
+#[test]
+fn what_is_in_a_file_decides_not_its_name() {
+    let key = |name: &str, text: &str| {
+        let plan = plan_with(PAPER, &json!([["channel.file", name]]), &[(name, text)]);
+        plan.row_key(&plan.points[0], Method::Simulation, 0)
+    };
+    assert_eq!(key("a.txt", "0110"), key("elsewhere/b.txt", "0110"));
+    assert_ne!(key("a.txt", "0110"), key("a.txt", "0111"));
+    let sweep = json!({ "over": [["channel.file", ["a", "b"]]] });
+    let read = |name: &str| Ok(if name == "a" { "0110".to_owned() } else { "0111".to_owned() });
+    let overrides = serde_json::from_value(sweep).unwrap();
+    let plan = Experiment::load_with_files(PAPER, "test.toml", &overrides, &read).unwrap();
+    assert_ne!(plan.points[0].id, plan.points[1].id);
+}
+
+#[test]
+fn wrong_files_and_keys_are_refused_in_one_line() {
+    let files = [
+        ("cell.up", "1\n2\nx\n"),
+        ("path.csv", "0 1e6 0 0\n1 1e6 0 2\n"),
+        ("dead.csv", "0 0 0 0\n"),
+        ("good.csv", "0 1e6 0 0\n9 2e6 0 0\n"),
+        ("losses.txt", "0 1 2x"),
+        ("rain.csv", "0 0\n5 x\n"),
+        ("clear.csv", "0 0\n"),
+    ];
+    let trace = |trace: Value| json!([["channel", null], ["link.trace", trace]]);
+    let budget = json!({
+        "transmit_power_dbm": 60, "path_loss_db": 150, "noise_figure_db": 2, "bandwidth_hz": 1e6,
+    });
+    let with = |trace: Value, key: &str, value: Value| {
+        json!([["channel", null], ["link.trace", trace], [key, value]])
+    };
+    let cases = [
+        (trace(json!({ "opportunities": "no.up" })), "link.trace.opportunities = \"no.up\": no such file"),
+        (
+            trace(json!({ "opportunities": "cell.up" })),
+            "link.trace.opportunities = \"cell.up\": line 3: \"x\": must be a time in whole milliseconds",
+        ),
+        (
+            trace(json!({ "rates": "path.csv" })),
+            "link.trace.rates = \"path.csv\": line 2: loss = 2.0: must be between 0 and 1",
+        ),
+        (trace(json!({ "rates": "dead.csv" })), "link.trace.rates: the mean rate of the link is 0"),
+        (
+            trace(json!({ "rates": "good.csv", "period": "5 s" })),
+            "link.trace.period: period = 5.0 s: must be above 9.0 s, the time of the last row",
+        ),
+        (
+            trace(json!({ "rates": "good.csv", "period": "50 slots" })),
+            "link.trace.period = \"50 slots\": must be a time such as",
+        ),
+        (
+            trace(json!({ "rates": "good.csv", "modcod": "dvb-s2" })),
+            "link.trace.modcod contradicts link.trace.rates: it takes period",
+        ),
+        (
+            trace(json!({ "rates": "good.csv", "opportunities": "cell.up" })),
+            "link.trace.rates contradicts link.trace.opportunities: it takes no other key",
+        ),
+        (trace(json!({ "period": "5 s" })), "link.trace: missing; one of opportunities, rates, attenuation"),
+        (
+            trace(json!({ "attenuation": "rain.csv", "budget": budget })),
+            "link.trace.attenuation = \"rain.csv\": line 2: attenuation_db = \"x\": must be a number",
+        ),
+        (
+            trace(json!({ "attenuation": "clear.csv" })),
+            "link.trace.budget.transmit_power_dbm: missing; attenuation needs it",
+        ),
+        (
+            trace(json!({ "attenuation": "clear.csv", "budget": { "bandwidth_hz": 0 } })),
+            "link.trace.budget.bandwidth_hz = 0: must be above 0",
+        ),
+        (
+            trace(json!({ "attenuation": "clear.csv", "modcod": "dvb" })),
+            "link.trace.modcod = \"dvb\": must be",
+        ),
+        (
+            with(json!({ "rates": "good.csv" }), "link.rate", json!("1 Mbit/s")),
+            "link.rate contradicts link.trace.rates: the trace has the rates",
+        ),
+        (
+            with(json!({ "rates": "good.csv" }), "link.frame_size", json!("24 B")),
+            "link.frame_size contradicts link.trace.rates: frames need a constant rate",
+        ),
+        (
+            with(json!({ "rates": "good.csv" }), "channel", json!({ "model": "iid", "p_e": 0.1 })),
+            "channel.model contradicts link.trace: the table has the losses",
+        ),
+        (
+            json!([["link.rate", "1 Mbit/s"], ["reverse", { "trace": { "opportunities": "no.down" } }]]),
+            "reverse.trace.opportunities = \"no.down\": no such file",
+        ),
+        (
+            json!([["link.rate", "1 Mbit/s"], ["channel", { "model": "trace" }]]),
+            "channel: incomplete; model \"trace\" takes file, format and clock; given: nothing",
+        ),
+        (
+            json!([["link.rate", "1 Mbit/s"], ["channel", { "model": "trace", "file": "losses.txt" }]]),
+            "channel.file = \"losses.txt\": line 1: \"2x\": must be",
+        ),
+        (
+            json!([["link.rate", "1 Mbit/s"], ["channel", { "model": "iid", "p_e": 0.1, "file": "losses.txt" }]]),
+            "channel.file contradicts channel.model = \"iid\"",
+        ),
+    ];
+    for (set, expected) in cases {
+        let error = load(UDP, &set, &files).err().unwrap_or_else(|| panic!("{set} was taken"));
+        assert!(error.starts_with(expected) && !error.contains('\n'), "{set}: {error}");
+    }
+    let set = json!([["channel", null], ["link", { "rate": null, "trace": { "rates": "good.csv" } }], ["methods", ["formula"]]]);
+    let error = load(PAPER, &set, &files).unwrap_err();
+    assert_eq!(error, "link.trace.rates: a formula assumes a constant rate; use method simulation");
+    // Nobody gives files to the plain function.
+    let overrides = serde_json::from_value(json!({})).unwrap();
+    let error = Experiment::load(PAPER, "test.toml", &overrides).unwrap_err().to_string();
+    assert_eq!(error, "channel.file = \"losses.txt\": this scenario was given without files");
+}

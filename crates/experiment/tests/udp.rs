@@ -1,0 +1,80 @@
+//! Sources without feedback at a full drop-tail queue: phase effects, and what mends them.
+
+mod common;
+
+use common::{load, plan, result_of, rows};
+use crossfade_experiment::PointResult;
+use serde_json::{Value, json};
+
+/// Twelve megabits a second for a link of ten: a share of 10/12 each is fair.
+const TEXT: &str = r#"
+    schema = 1
+    run = { duration = "20 s", runs = 10 }
+    channel = { model = "none" }
+    link = { rate = "10 Mbit/s", packet_size = "1000 B", queue = { limit = "10 packets" } }
+    flows.slow = { traffic = "udp", rate = "1 Mbit/s" }
+    flows.middle = { traffic = "udp", rate = "1 Mbit/s" }
+    flows.fast = { traffic = "udp", rate = "10 Mbit/s" }
+"#;
+
+const FLOWS: [&str; 3] = ["slow", "middle", "fast"];
+
+/// What each flow gets of what it offers.
+fn shares(result: &PointResult) -> [f64; 3] {
+    FLOWS.map(|name| {
+        let flow = result.flows.iter().find(|flow| flow.name == name).unwrap();
+        let (_, metric) = flow.metrics.iter().find(|(found, _)| *found == "goodput_bps").unwrap();
+        metric.value / if name == "fast" { 1e7 } else { 1e6 }
+    })
+}
+
+fn warns(result: &PointResult) -> bool {
+    result.warnings.iter().any(|warning| warning.contains("exactly periodic and in phase"))
+}
+
+#[test]
+fn periodic_sources_in_phase_share_badly_and_are_warned_of() {
+    let result = result_of(TEXT, &json!([]));
+    assert!(warns(&result), "{:?}", result.warnings);
+    let [slow, middle, fast] = shares(&result);
+    let (least, most) = (slow.min(middle).min(fast), slow.max(middle).max(fast));
+    assert!(most - least > 0.2, "{slow} {middle} {fast}");
+}
+
+#[test]
+fn poisson_sources_lose_alike_and_jitter_ends_the_phase() {
+    let with = |key: &str, value: &str| {
+        let set = FLOWS.map(|name| json!([format!("flows.{name}.{key}"), value]));
+        let result = result_of(TEXT, &Value::from(set.to_vec()));
+        assert!(!warns(&result), "{:?}", result.warnings);
+        shares(&result)
+    };
+    // Poisson arrivals see the queue as it is in the mean of time, whatever their rate.
+    for share in with("traffic", "poisson") {
+        assert!((share - 10.0 / 12.0).abs() < 0.05, "{share}");
+    }
+    // Sources that are alike lose alike; the fast one is smoother, and loses less.
+    let [slow, middle, fast] = with("jitter", "50 %");
+    assert!((slow - middle).abs() < 0.03 && fast > slow, "{slow} {middle} {fast}");
+}
+
+#[test]
+fn random_starts_differ_from_run_to_run_and_from_flow_to_flow() {
+    let set = FLOWS.map(|name| json!([format!("flows.{name}.start_within"), "1 s"]));
+    let rows = rows(&plan(TEXT, &Value::from(set.to_vec())), 2);
+    let sent = |i: usize, name: &str| rows[i].metrics.get(&format!("flow:{name}.segments_sent")).unwrap();
+    assert!((1..10).any(|run| sent(run, "slow") != sent(0, "slow")));
+    assert!((0..10).any(|run| sent(run, "slow") != sent(run, "middle")));
+}
+
+#[test]
+fn what_is_not_taken_is_refused() {
+    let refusal = |set: Value| load(TEXT, &set, &[]).unwrap_err();
+    let message =
+        refusal(json!([["flows.slow", { "traffic": "poisson", "rate": "1 Mbit/s", "jitter": "10 %" }]]));
+    assert!(message.contains("flows.slow.jitter contradicts"), "{message}");
+    let message = refusal(json!([["flows.extra", { "traffic": "poisson" }]]));
+    assert!(message.contains("flows.extra.rate: missing"), "{message}");
+    let message = refusal(json!([["flows.slow.jitter", 1.5]]));
+    assert!(message.contains("jitter"), "{message}");
+}

@@ -1,0 +1,58 @@
+//! What became of each frame, for those who watch the link.
+
+use super::{Conditions, Outcome, Transmission};
+use crate::event::{LinkEvent, Verdict};
+use std::collections::VecDeque;
+
+/// Frames on the air, whose fate is told once the receiver knows it.
+pub(super) struct Watch {
+    /// Frames that were on the air when it began.
+    missed: usize,
+    /// Each with the verdict on it alone.
+    on_the_air: VecDeque<LinkEvent>,
+}
+
+impl Watch {
+    /// Begins while so many frames are on the air.
+    pub(super) fn new(on_the_air: usize) -> Self {
+        Self { missed: on_the_air, on_the_air: VecDeque::new() }
+    }
+
+    /// A frame is sent that passes its check alone or does not; `seq` is its number if it has no payload.
+    #[cold]
+    pub(super) fn on_transmission(
+        &mut self,
+        transmission: Transmission,
+        seq: u64,
+        conditions: Conditions,
+        passes_alone: bool,
+    ) {
+        self.on_the_air.push_back(LinkEvent::Frame {
+            at: transmission.at,
+            user: 0,
+            frame: transmission.sdu.unwrap_or(seq),
+            attempt: transmission.attempt,
+            scheme: conditions.scheme,
+            snr_db: conditions.snr_db,
+            verdict: if passes_alone { Verdict::Good } else { Verdict::Combined },
+        });
+    }
+
+    /// The oldest frame on the air is received: what became of it.
+    #[cold]
+    pub(super) fn on_reception(&mut self, outcome: &Outcome) -> Option<LinkEvent> {
+        if self.missed > 0 {
+            self.missed -= 1;
+            return None;
+        }
+        let mut event = self.on_the_air.pop_front()?;
+        if let LinkEvent::Frame { verdict, .. } = &mut event {
+            match outcome {
+                Outcome::Good(_) => {}
+                Outcome::Corrupt(_) => *verdict = Verdict::Corrupt,
+                Outcome::Erased => *verdict = Verdict::Lost,
+            }
+        }
+        Some(event)
+    }
+}

@@ -1,0 +1,252 @@
+//! What happens inside links, for those who ask.
+
+use crossfade_core::SimTime;
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+
+/// Something that happened inside a link. The set is closed: it, and the columns, grow with
+/// [`VERSION`](Self::VERSION) only.
+///
+/// As CSV ([`HEADER`](Self::HEADER), [`write_csv`](Self::write_csv)) each event is a line. A cell stays empty
+/// where it says nothing:
+///
+/// | column | of | |
+/// |---|---|---|
+/// | `time_s` | all | when, in seconds from the start of the run; of `air`, when it began |
+/// | `link` | all | the name of the link or fabric |
+/// | `event` | all | `frame`, `slot`, `air`, `queue` |
+/// | `user` | frame, slot | whose, of a link that serves several; 0 elsewhere |
+/// | `node` | air | who is sending |
+/// | `frame` | frame, air | its number on this link (of `air`, of its sender), counted from 0 |
+/// | `attempt` | frame | how often the same payload was sent before |
+/// | `scheme` | frame | modulation, coding or MIMO scheme, where it varies |
+/// | `snr_db` | frame | signal-to-noise ratio at the receiver in dB, where the channel has one |
+/// | `verdict` | frame | `good`, `combined` (good with earlier copies), `corrupt` (the header was read), `lost` |
+/// | `bin` | slot | what the user sent with in the slot: rate or frequency bin |
+/// | `end_s` | air | when it ended |
+/// | `nulls` | air | other transmissions that the sender or receiver cancelled |
+/// | `change` | queue | `enqueued`, `dequeued`, `dropped`, `marked` |
+/// | `packets`, `bytes` | queue | what waits afterwards |
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum LinkEvent {
+    /// A frame was sent; on a link without frames each packet is one.
+    Frame {
+        /// When its transmission began.
+        at: SimTime,
+        /// Whose it is.
+        user: u16,
+        /// Its number among all payloads.
+        frame: u64,
+        /// How often its payload was sent before.
+        attempt: u32,
+        /// Modulation, coding or MIMO scheme, where it varies.
+        scheme: Option<&'static str>,
+        /// Signal-to-noise ratio in dB, where the channel has one.
+        snr_db: Option<f64>,
+        /// What became of it.
+        verdict: Verdict,
+    },
+    /// A user had a slot.
+    Slot {
+        /// When it began.
+        at: SimTime,
+        /// Whose it was.
+        user: u16,
+        /// The rate or frequency bin.
+        bin: u32,
+    },
+    /// A node occupied the medium.
+    Air {
+        /// From when on.
+        at: SimTime,
+        /// Until when.
+        end: SimTime,
+        /// Who.
+        node: u16,
+        /// The number of the frame, among those of the node.
+        frame: u64,
+        /// Other transmissions that were cancelled.
+        nulls: u16,
+    },
+    /// A queue changed.
+    Queue {
+        /// When.
+        at: SimTime,
+        /// What happened to it.
+        change: QueueChange,
+        /// Packets that wait afterwards.
+        packets: u32,
+        /// Bytes that wait afterwards.
+        bytes: u64,
+    },
+}
+
+/// What a channel made of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It passes its check.
+    Good,
+    /// It passes its check together with earlier copies of the same payload.
+    Combined,
+    /// It fails its check, and the receiver knows which frame it was.
+    Corrupt,
+    /// Nothing of it can be read.
+    Lost,
+}
+
+/// What happened to a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueChange {
+    /// A packet came.
+    Enqueued,
+    /// A packet left to be sent.
+    Dequeued,
+    /// A packet was dropped.
+    Dropped,
+    /// A packet was marked (RFC 3168).
+    Marked,
+}
+
+impl LinkEvent {
+    /// The version of the set and of its columns.
+    pub const VERSION: u32 = 1;
+
+    /// The first line of a CSV file.
+    pub const HEADER: &str = "time_s,link,event,user,node,frame,attempt,scheme,snr_db,verdict,bin,end_s,\
+                              nulls,change,packets,bytes\n";
+
+    /// When it happened.
+    pub fn at(&self) -> SimTime {
+        match *self {
+            Self::Frame { at, .. }
+            | Self::Slot { at, .. }
+            | Self::Air { at, .. }
+            | Self::Queue { at, .. } => at,
+        }
+    }
+
+    /// Adds a line of CSV; `link` is the name of the link.
+    pub fn write_csv(&self, link: &str, csv: &mut String) {
+        let at = self.at().as_secs_f64();
+        // Writing to a string cannot fail.
+        let _ = match self {
+            Self::Frame { user, frame, attempt, scheme, snr_db, verdict, .. } => {
+                let scheme = scheme.unwrap_or_default();
+                let snr_db = snr_db.map(|snr_db| snr_db.to_string()).unwrap_or_default();
+                let verdict = match verdict {
+                    Verdict::Good => "good",
+                    Verdict::Combined => "combined",
+                    Verdict::Corrupt => "corrupt",
+                    Verdict::Lost => "lost",
+                };
+                writeln!(csv, "{at},{link},frame,{user},,{frame},{attempt},{scheme},{snr_db},{verdict},,,,,,")
+            }
+            Self::Slot { user, bin, .. } => writeln!(csv, "{at},{link},slot,{user},,,,,,,{bin},,,,,"),
+            Self::Air { end, node, frame, nulls, .. } => {
+                let end = end.as_secs_f64();
+                writeln!(csv, "{at},{link},air,,{node},{frame},,,,,,{end},{nulls},,,")
+            }
+            Self::Queue { change, packets, bytes, .. } => {
+                let change = match change {
+                    QueueChange::Enqueued => "enqueued",
+                    QueueChange::Dequeued => "dequeued",
+                    QueueChange::Dropped => "dropped",
+                    QueueChange::Marked => "marked",
+                };
+                writeln!(csv, "{at},{link},queue,,,,,,,,,,,{change},{packets},{bytes}")
+            }
+        };
+    }
+}
+
+/// The events that a link keeps until they are asked for. Costs a test of a flag where nobody asks.
+#[derive(Clone, Debug, Default)]
+pub struct EventLog {
+    is_kept: bool,
+    events: VecDeque<LinkEvent>,
+}
+
+impl EventLog {
+    /// Keeps events from here on, or no longer; what was kept before stays.
+    pub fn keep(&mut self, keep: bool) {
+        self.is_kept = keep;
+    }
+
+    /// Whether events are kept.
+    #[inline]
+    pub fn is_kept(&self) -> bool {
+        self.is_kept
+    }
+
+    /// Keeps an event, if events are kept. A link that knows what will happen may tell it early.
+    #[inline]
+    pub fn push(&mut self, event: impl FnOnce() -> LinkEvent) {
+        if self.is_kept {
+            self.insert(event());
+        }
+    }
+
+    #[cold]
+    fn insert(&mut self, event: LinkEvent) {
+        let place = self.events.partition_point(|earlier| earlier.at() <= event.at());
+        self.events.insert(place, event);
+    }
+
+    /// The earliest event that is kept, which then is no longer.
+    pub fn pop(&mut self) -> Option<LinkEvent> {
+        self.events.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: SimTime = SimTime::from_millis(1);
+
+    #[test]
+    fn every_line_has_the_cells_of_the_header() {
+        let frame = |scheme, snr_db| LinkEvent::Frame {
+            at: MS * 20,
+            user: 3,
+            frame: 7,
+            attempt: 1,
+            scheme,
+            snr_db,
+            verdict: Verdict::Corrupt,
+        };
+        let events = [
+            frame(None, None),
+            frame(Some("16-QAM"), Some(-1.5)),
+            LinkEvent::Slot { at: MS, user: 2, bin: 4 },
+            LinkEvent::Air { at: MS, end: MS * 2, node: 1, frame: 9, nulls: 2 },
+            LinkEvent::Queue { at: MS, change: QueueChange::Marked, packets: 5, bytes: 7500 },
+        ];
+        let mut csv = LinkEvent::HEADER.to_owned();
+        for event in events {
+            event.write_csv("forward", &mut csv);
+        }
+        let lines: Vec<&str> = csv.lines().collect();
+        assert!(lines.iter().all(|line| line.split(',').count() == 16), "{csv}");
+        assert_eq!(lines[1], "0.02,forward,frame,3,,7,1,,,corrupt,,,,,,");
+        assert_eq!(lines[2], "0.02,forward,frame,3,,7,1,16-QAM,-1.5,corrupt,,,,,,");
+        assert_eq!(lines[3], "0.001,forward,slot,2,,,,,,,4,,,,,");
+        assert_eq!(lines[4], "0.001,forward,air,,1,9,,,,,,0.002,2,,,");
+        assert_eq!(lines[5], "0.001,forward,queue,,,,,,,,,,,marked,5,7500");
+    }
+
+    #[test]
+    fn events_leave_in_order_of_time_and_only_where_they_are_kept() {
+        let slot = |millis: u64| LinkEvent::Slot { at: MS * millis, user: 0, bin: 0 };
+        let mut log = EventLog::default();
+        log.push(|| unreachable!("nobody asks"));
+        log.keep(true);
+        for millis in [3, 1, 2, 3] {
+            log.push(|| slot(millis));
+        }
+        log.keep(false);
+        let times: Vec<LinkEvent> = std::iter::from_fn(|| log.pop()).collect();
+        assert_eq!(times, [1, 2, 3, 3].map(slot));
+    }
+}

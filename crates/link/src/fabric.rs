@@ -1,0 +1,110 @@
+//! A medium with many ports.
+
+use crate::event::LinkEvent;
+use crate::link::{Departure, Link, Push};
+use crate::parcel::Parcel;
+use crate::report::LinkReport;
+use crossfade_core::SimTime;
+
+/// Where packets enter and leave a fabric, counted from 0.
+pub type Port = u32;
+
+/// Many ports and what lies between: a shared medium, a cell with its users, a whole network. Data and
+/// acknowledgements may go through the same one.
+///
+/// It is driven like a [`Link`]: every packet leaves it exactly once. A link is a fabric with two ports
+/// ([`PointToPoint`]). Every method is required.
+pub trait Fabric {
+    /// How many ports it has.
+    fn ports(&self) -> Port;
+
+    /// Takes a packet at time `now` that enters at `from` and is bound for `to`.
+    fn push(&mut self, now: SimTime, from: Port, to: Port, parcel: Parcel) -> Push;
+
+    /// When [`advance`](Fabric::advance) has something to do next; `None` until the next push.
+    fn next_event(&self) -> Option<SimTime>;
+
+    /// The next packet that has left by `now`, in order of time, and the port that it came out at or was bound
+    /// for; `None` once there is no further one.
+    fn advance(&mut self, now: SimTime) -> Option<(Port, Departure)>;
+
+    /// What has happened by `now`, counted since it was made.
+    fn report(&mut self, now: SimTime) -> LinkReport;
+
+    /// Keeps [link events](LinkEvent) from here on, or no longer.
+    fn trace(&mut self, keep: bool);
+
+    /// The earliest event that is kept.
+    fn next_trace(&mut self) -> Option<LinkEvent>;
+}
+
+/// A link as a fabric: in at port 0, out at port 1.
+#[derive(Clone, Debug)]
+pub struct PointToPoint<L>(pub L);
+
+impl<L> PointToPoint<L> {
+    /// Where packets enter.
+    pub const IN: Port = 0;
+    /// Where they leave.
+    pub const OUT: Port = 1;
+}
+
+impl<L: Link> Fabric for PointToPoint<L> {
+    fn ports(&self) -> Port {
+        2
+    }
+
+    fn push(&mut self, now: SimTime, _from: Port, _to: Port, parcel: Parcel) -> Push {
+        self.0.push(now, parcel)
+    }
+
+    fn next_event(&self) -> Option<SimTime> {
+        self.0.next_event()
+    }
+
+    fn advance(&mut self, now: SimTime) -> Option<(Port, Departure)> {
+        self.0.advance(now).map(|departure| (Self::OUT, departure))
+    }
+
+    fn report(&mut self, now: SimTime) -> LinkReport {
+        self.0.report(now)
+    }
+
+    fn trace(&mut self, keep: bool) {
+        self.0.trace(keep);
+    }
+
+    fn next_trace(&mut self) -> Option<LinkEvent> {
+        self.0.next_trace()
+    }
+}
+
+impl<F: Fabric + ?Sized> Fabric for Box<F> {
+    fn ports(&self) -> Port {
+        (**self).ports()
+    }
+
+    fn push(&mut self, now: SimTime, from: Port, to: Port, parcel: Parcel) -> Push {
+        (**self).push(now, from, to, parcel)
+    }
+
+    fn next_event(&self) -> Option<SimTime> {
+        (**self).next_event()
+    }
+
+    fn advance(&mut self, now: SimTime) -> Option<(Port, Departure)> {
+        (**self).advance(now)
+    }
+
+    fn report(&mut self, now: SimTime) -> LinkReport {
+        (**self).report(now)
+    }
+
+    fn trace(&mut self, keep: bool) {
+        (**self).trace(keep);
+    }
+
+    fn next_trace(&mut self) -> Option<LinkEvent> {
+        (**self).next_trace()
+    }
+}

@@ -1,0 +1,57 @@
+//! What a link tells of itself.
+
+use crate::arq::ArqStatistics;
+use crate::occupancy::Occupancy;
+use crate::statistics::LinkStatistics;
+use crossfade_core::SimTime;
+
+/// What a link has counted by some time, since it was made.
+#[derive(Clone, Debug)]
+pub struct LinkReport {
+    /// By when.
+    pub at: SimTime,
+    /// What it counted of packets.
+    pub statistics: LinkStatistics,
+    /// What it counted of frames, if it sends packets as frames.
+    pub frames: Option<ArqStatistics>,
+    /// The same as [`statistics`](Self::statistics) of each user, where several share the link.
+    pub users: Vec<LinkStatistics>,
+    /// How long it has been sending.
+    pub occupancy: Occupancy,
+}
+
+impl LinkReport {
+    /// A report of packets alone.
+    pub fn new(at: SimTime, statistics: LinkStatistics, occupancy: Occupancy) -> Self {
+        Self { at, statistics, frames: None, users: Vec::new(), occupancy }
+    }
+
+    /// The share of the time from `earlier` on in which the link was sending packets, or frames with a payload;
+    /// `duration` is what the share is of. `None` without a rate.
+    pub fn utilisation(&self, earlier: &Self, duration: SimTime) -> Option<f64> {
+        let taken = self.statistics.transmitted_bytes - earlier.statistics.transmitted_bytes;
+        let (taken_bits, seconds) = (taken as f64 * 8.0, duration.as_secs_f64());
+        match (&self.occupancy, &earlier.occupancy) {
+            (Occupancy::Packets { rate_bps, to_send }, Occupancy::Packets { to_send: before, .. }) => {
+                Some((taken_bits / rate_bps + before.as_secs_f64() - to_send.as_secs_f64()) / seconds)
+            }
+            (Occupancy::Frames(frame_time), _) => {
+                let sent = |report: &Self| report.frames.as_ref().map(|f| f.frames + f.retransmissions);
+                let frames = (sent(self)? - sent(earlier)?) as f64;
+                share(frames * frame_time.as_secs_f64(), seconds)
+            }
+            (Occupancy::Capacity(capacity), _) => {
+                share(taken_bits, capacity.capacity_bits(earlier.at, self.at))
+            }
+            (Occupancy::Time(busy), Occupancy::Time(before)) => {
+                share((*busy - *before).as_secs_f64(), seconds)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A share of what there is, if there is anything.
+fn share(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| (part / whole).min(1.0))
+}

@@ -1,0 +1,56 @@
+//! What a trace or a table says of a link's capacity.
+
+use super::opportunity::OpportunityTrace;
+use super::rate_table::RateTable;
+use crossfade_core::SimTime;
+
+/// What a transmitter follows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Schedule {
+    /// Delivery opportunities.
+    Opportunities(OpportunityTrace),
+    /// A table of rates and delays.
+    Rates(RateTable),
+}
+
+impl Schedule {
+    /// Its mean rate in bit/s.
+    pub fn mean_rate_bps(&self) -> f64 {
+        match self {
+            Self::Opportunities(trace) => trace.mean_rate_bps(),
+            Self::Rates(table) => table.mean_rate_bps(),
+        }
+    }
+
+    /// The highest rate in bit/s: of a trace, that of the fullest millisecond.
+    pub fn peak_rate_bps(&self) -> f64 {
+        match self {
+            Self::Opportunities(trace) => trace.peak_rate_bps(),
+            Self::Rates(table) => table.rows().iter().map(|row| row.rate_bps).fold(0.0, f64::max),
+        }
+    }
+
+    /// The bits that can be sent from `from` until `to`.
+    pub fn capacity_bits(&self, from: SimTime, to: SimTime) -> f64 {
+        match self {
+            Self::Opportunities(trace) => trace.capacity_bits(from, to),
+            Self::Rates(table) => table.capacity_bits(from, to),
+        }
+    }
+
+    /// What it says ends here: the trace begins again, or the last row of a table holds for ever.
+    pub fn lasts(&self) -> SimTime {
+        match self {
+            Self::Opportunities(trace) => trace.period(),
+            Self::Rates(table) => table.period().unwrap_or(table.last_time()),
+        }
+    }
+
+    /// Whether it begins again.
+    pub fn repeats(&self) -> bool {
+        match self {
+            Self::Opportunities(_) => true,
+            Self::Rates(table) => table.period().is_some(),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The antenna arrays of all nodes, and the channels between them.
+
+use crate::air::{Neighbour, db};
+use crate::config::{NullingConfig, Overload};
+use crate::vector::Vector;
+use crate::weights::{Channel, least_leak_weights, nulling_weights};
+use crossfade_channel::complex_normal;
+use crossfade_core::{RunSeed, SimTime, Stream};
+
+/// Weights, channels and what the nodes estimate of them.
+pub(crate) struct Arrays {
+    pub(crate) config: NullingConfig,
+    seed: RunSeed,
+    /// Of each pair of nodes that reach each other: which of its coherence times it was drawn for, and itself.
+    channels: Vec<Option<(u64, Channel)>>,
+    /// The weights of each node in its exchange.
+    weights: Vec<Vector>,
+    /// Whom each node nulls in its exchange.
+    pub(crate) nulled: Vec<Vec<u32>>,
+    /// The power of the error of an estimate, and the stream of each node.
+    error: f64,
+    streams: Vec<Stream>,
+}
+
+impl Arrays {
+    pub(crate) fn new(config: NullingConfig, nodes: usize, pairs: usize, seed: RunSeed) -> Self {
+        let error = config.estimation_error_db.map_or(0.0, db);
+        let streams = if error > 0.0 {
+            (0..nodes).map(|node| seed.stream(&format!("mac.estimation.{node}"))).collect()
+        } else {
+            Vec::new()
+        };
+        let weights = vec![Vector::first(config.antennas); nodes];
+        Self {
+            config,
+            seed,
+            channels: vec![None; pairs],
+            weights,
+            nulled: vec![Vec::new(); nodes],
+            error,
+            streams,
+        }
+    }
+
+    /// What the antennas of a neighbour see of what `from` sends at `now`.
+    pub(crate) fn seen(&mut self, now: SimTime, from: u32, neighbour: &Neighbour) -> Vector {
+        let (weights, to) = (self.weights[from as usize], neighbour.node);
+        let (first, second) = (from.min(to), from.max(to));
+        let block = self.config.coherence_time.map_or(0, |time| now / time);
+        let channel = &mut self.channels[neighbour.channel as usize];
+        if channel.as_ref().is_none_or(|(drawn_for, _)| *drawn_for != block) {
+            // A function of pair and time alone.
+            let mut stream = self.seed.stream(&format!("mac.channel.{first}.{second}.{block}"));
+            let antennas = self.config.antennas;
+            let gains = (0..antennas * antennas).map(|_| complex_normal(&mut stream)).collect();
+            *channel = Channel::new(antennas, gains).map(|channel| (block, channel));
+        }
+        let Some((_, channel)) = channel else { return Vector::zeros(self.config.antennas) };
+        if from == first { channel.seen_by_second(&weights) } else { channel.seen_by_first(&weights) }
+    }
+
+    /// What `node` takes `seen` for.
+    pub(crate) fn estimate(&mut self, node: u32, seen: &Vector) -> Vector {
+        if self.error == 0.0 {
+            return *seen;
+        }
+        let (stream, deviation) = (&mut self.streams[node as usize], self.error.sqrt());
+        seen.map(|entry| entry + complex_normal(stream) * deviation)
+    }
+
+    /// The weights of `node`.
+    pub(crate) fn weights(&self, node: u32) -> &Vector {
+        &self.weights[node as usize]
+    }
+
+    /// Gives `node` its weights for an exchange.
+    pub(crate) fn set_weights(&mut self, node: u32, weights: Vector) {
+        self.weights[node as usize] = weights;
+    }
+
+    /// What `node` would send with, had it nobody to null.
+    pub(crate) fn wish(&self, node: u32) -> Vector {
+        if self.config.sticky { self.weights[node as usize] } else { Vector::first(self.config.antennas) }
+    }
+
+    /// The weights nearest to `wish` under `constraints`; `None` if there are too many and calls are put off.
+    pub(crate) fn nulling(&self, wish: &Vector, constraints: &[Vector]) -> Option<Vector> {
+        nulling_weights(wish, constraints).or_else(|| {
+            let goes_ahead = self.config.overload == Overload::LeastSquares;
+            goes_ahead.then(|| least_leak_weights(self.config.antennas, constraints))
+        })
+    }
+}

@@ -1,0 +1,337 @@
+//! Spatial reuse: the largest set of exchanges that can be under way at one time.
+//!
+//! A whole exchange is counted: both ends send and receive. Two exchanges are apart if no node of the one is within
+//! the interference range of a node of the other. With N antennas each node can null N - 1 nodes of other exchanges,
+//! and one null of either node makes a pair of nodes harmless to each other; but only a node within the range can be
+//! overheard, so a pair between range and interference range cannot be nulled unless knowledge is perfect.
+//!
+//! This is a bound: nulls are given to nodes as if all exchanges agreed on them.
+
+use crate::config::Knowledge;
+use crate::error::{MeshError, out_of_range, positive};
+use crate::topology::{Position, apart, within};
+
+/// Steps after which the search gives up.
+const MOST_STEPS: u64 = 20_000_000;
+
+/// What one node can do to others and for itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReuseRules {
+    /// Up to here a node is overheard, in metres.
+    pub range_m: f64,
+    /// Up to here it interferes, in metres.
+    pub interference_m: f64,
+    /// Antennas of a node; one antenna nulls nothing.
+    pub antennas: usize,
+    /// How a node knows of the exchanges nearby.
+    pub knowledge: Knowledge,
+}
+
+/// A largest set of simultaneous exchanges.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reuse {
+    /// The exchanges, each as the nodes at its ends.
+    pub exchanges: Vec<(usize, usize)>,
+    /// Whether no larger set exists; else the search has ended early, and this is the largest that it had found.
+    pub is_exact: bool,
+}
+
+/// The links between all nodes within `range_m` of each other.
+pub fn links_within(positions: &[Position], range_m: f64) -> Vec<(usize, usize)> {
+    let linked = |&(a, b): &(usize, usize)| within(positions[a].distance_m(positions[b]), range_m);
+    (0..positions.len()).flat_map(|a| (a + 1..positions.len()).map(move |b| (a, b))).filter(linked).collect()
+}
+
+/// The largest set of exchanges over `links` that can be under way at one time. A link both ways, or named twice, is
+/// one.
+///
+/// # Errors
+/// Links of nodes that do not exist or of a node with itself, links beyond the range, nodes at one place, no antenna,
+/// ranges that are not positive or an interference range below the range.
+pub fn largest(
+    positions: &[Position],
+    links: &[(usize, usize)],
+    rules: &ReuseRules,
+) -> Result<Reuse, MeshError> {
+    apart(positions)?;
+    positive("range", rules.range_m)?;
+    if !(rules.interference_m >= rules.range_m && rules.interference_m.is_finite()) {
+        let allowed = format!("at least range, {} m", rules.range_m);
+        return out_of_range("interference", format!("{} m", rules.interference_m), allowed);
+    }
+    if rules.antennas == 0 {
+        return out_of_range("antennas", 0, "at least 1");
+    }
+    let mut distinct: Vec<(usize, usize)> = links.iter().map(|&(a, b)| (a.min(b), a.max(b))).collect();
+    for &(a, b) in &distinct {
+        if b >= positions.len() || a == b {
+            return out_of_range(
+                "link",
+                format!("{a}-{b}"),
+                format!("between two of {} nodes", positions.len()),
+            );
+        }
+        let distance_m = positions[a].distance_m(positions[b]);
+        if !within(distance_m, rules.range_m) {
+            return Err(MeshError::HopTooLong {
+                route: 0,
+                from: a,
+                to: b,
+                distance_m,
+                range_m: rules.range_m,
+            });
+        }
+    }
+    // Neighbouring links next to each other: what is left to choose from then lies on one side.
+    let middle =
+        |&(a, b): &(usize, usize)| (positions[a].x_m + positions[b].x_m, positions[a].y_m + positions[b].y_m);
+    distinct.sort_by(|a, b| {
+        let (a_mid, b_mid) = (middle(a), middle(b));
+        a_mid.0.total_cmp(&b_mid.0).then(a_mid.1.total_cmp(&b_mid.1)).then(a.cmp(b))
+    });
+    distinct.dedup();
+    Ok(Search::new(positions, &distinct, rules).run())
+}
+
+/// Pairs of nodes of two exchanges that must be nulled; `None` if the two cannot go together.
+fn nulls_between(
+    first: (usize, usize),
+    second: (usize, usize),
+    positions: &[Position],
+    rules: &ReuseRules,
+) -> Option<Vec<(usize, usize)>> {
+    let mut pairs = Vec::new();
+    for a in [first.0, first.1] {
+        for b in [second.0, second.1] {
+            if a == b {
+                return None;
+            }
+            let distance = positions[a].distance_m(positions[b]);
+            if within(distance, rules.interference_m) {
+                let known = rules.knowledge == Knowledge::Perfect || within(distance, rules.range_m);
+                if rules.antennas == 1 || !known {
+                    return None;
+                }
+                pairs.push((a, b));
+            }
+        }
+    }
+    Some(pairs)
+}
+
+/// Russian doll search (Verfaillie, Lemaitre and Schiex 1996), as in Ostergard's for cliques: what the last links
+/// allow among themselves bounds what they can add.
+struct Search<'a> {
+    links: &'a [(usize, usize)],
+    /// For each two links what must be nulled.
+    between: Vec<Option<Vec<(usize, usize)>>>,
+    nulls: usize,
+    nodes: usize,
+    /// The largest set among the links from each on.
+    bound: Vec<usize>,
+    best: Vec<usize>,
+    steps: u64,
+}
+
+/// Who nulls whom among the links chosen.
+#[derive(Clone)]
+struct Nulls {
+    /// The node that nulls, and the one nulled.
+    made: Vec<(usize, usize)>,
+    spent: Vec<usize>,
+}
+
+impl Nulls {
+    /// Frees a null of `node`, if need be by having others null instead.
+    fn make_room(&mut self, node: usize, limit: usize, asked: &mut Vec<usize>) -> bool {
+        if self.spent[node] < limit {
+            return true;
+        }
+        asked.push(node);
+        for i in 0..self.made.len() {
+            let (by, of) = self.made[i];
+            if by == node && !asked.contains(&of) && self.make_room(of, limit, asked) {
+                self.made[i] = (of, by);
+                self.spent[of] += 1;
+                self.spent[by] -= 1;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// One of the two nulls the other.
+    fn add(&mut self, (a, b): (usize, usize), limit: usize) -> bool {
+        for (by, of) in [(a, b), (b, a)] {
+            if self.make_room(by, limit, &mut Vec::new()) {
+                self.made.push((by, of));
+                self.spent[by] += 1;
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl<'a> Search<'a> {
+    fn new(positions: &[Position], links: &'a [(usize, usize)], rules: &ReuseRules) -> Self {
+        let pair = |i: usize| {
+            let (first, second) = (links[i / links.len()], links[i % links.len()]);
+            nulls_between(first, second, positions, rules)
+        };
+        Self {
+            links,
+            between: (0..links.len() * links.len()).map(pair).collect(),
+            nulls: rules.antennas - 1,
+            nodes: positions.len(),
+            bound: vec![0; links.len() + 1],
+            best: Vec::new(),
+            steps: 0,
+        }
+    }
+
+    fn run(mut self) -> Reuse {
+        for first in (0..self.links.len()).rev() {
+            let nulls = Nulls { made: Vec::new(), spent: vec![0; self.nodes] };
+            let candidates: Vec<usize> =
+                (first + 1..self.links.len()).filter(|&other| self.go_together(first, other)).collect();
+            self.extend(&mut vec![first], &candidates, &nulls);
+            self.bound[first] = self.best.len();
+        }
+        let is_exact = self.steps < MOST_STEPS;
+        let mut exchanges: Vec<(usize, usize)> = self.best.iter().map(|&link| self.links[link]).collect();
+        exchanges.sort_unstable();
+        Reuse { exchanges, is_exact }
+    }
+
+    fn go_together(&self, first: usize, second: usize) -> bool {
+        self.between[first * self.links.len() + second].is_some()
+    }
+
+    /// Adds links to those chosen; true once the set has grown, for one link more at the front can add only one.
+    fn extend(&mut self, chosen: &mut Vec<usize>, candidates: &[usize], nulls: &Nulls) -> bool {
+        self.steps += 1;
+        if chosen.len() > self.best.len() {
+            self.best.clone_from(chosen);
+            return true;
+        }
+        for (i, &link) in candidates.iter().enumerate() {
+            let most = (candidates.len() - i).min(self.bound[link]);
+            if chosen.len() + most <= self.best.len() || self.steps >= MOST_STEPS {
+                return false;
+            }
+            let Some(with_link) = self.add(chosen, link, nulls) else { continue };
+            let rest: Vec<usize> =
+                candidates[i + 1..].iter().copied().filter(|&other| self.go_together(link, other)).collect();
+            chosen.push(link);
+            let grown = self.extend(chosen, &rest, &with_link);
+            chosen.pop();
+            if grown {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The nulls with `link` besides those chosen, if they suffice.
+    fn add(&self, chosen: &[usize], link: usize, nulls: &Nulls) -> Option<Nulls> {
+        let mut nulls = nulls.clone();
+        for &other in chosen {
+            for &pair in self.between[other * self.links.len() + link].as_ref()? {
+                if !nulls.add(pair, self.nulls) {
+                    return None;
+                }
+            }
+        }
+        Some(nulls)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::Topology;
+    use crossfade_core::RunSeed;
+
+    fn chain(hops: usize) -> Vec<Position> {
+        let mut stream = RunSeed { seed: 1, run: 0 }.stream("mac.topology");
+        Topology::Chain { hops, spacing_m: 1.0 }.positions(&mut stream).unwrap()
+    }
+
+    fn rules(range_m: f64, interference_m: f64, antennas: usize) -> ReuseRules {
+        ReuseRules { range_m, interference_m, antennas, knowledge: Knowledge::Overheard }
+    }
+
+    fn in_chain(hops: usize, rules: &ReuseRules) -> usize {
+        let links: Vec<(usize, usize)> = (0..hops).map(|i| (i, i + 1)).collect();
+        let reuse = largest(&chain(hops), &links, rules).unwrap();
+        assert!(reuse.is_exact);
+        reuse.exchanges.len()
+    }
+
+    #[test]
+    fn chains_have_the_known_integers() {
+        for hops in [12, 24] {
+            let over = |range, interference, antennas| {
+                hops as f64 / in_chain(hops, &rules(range, interference, antennas)) as f64
+            };
+            assert_eq!(over(1.0, 1.0, 1), 3.0);
+            assert_eq!(over(1.0, 2.0, 1), 4.0);
+            assert_eq!(over(1.0, 1.0, 2), 2.0);
+            assert_eq!(over(1.0, 2.0, 2), 4.0, "as without arrays: who interferes cannot be overheard");
+            assert_eq!(over(2.0, 2.0, 2), 2.4);
+            assert_eq!(over(2.0, 2.0, 3), 2.0);
+        }
+    }
+
+    #[test]
+    fn perfect_knowledge_is_hearing_as_far_as_interference() {
+        for hops in [5, 8, 13] {
+            let perfect = ReuseRules { knowledge: Knowledge::Perfect, ..rules(1.0, 2.0, 2) };
+            assert_eq!(in_chain(hops, &perfect), in_chain(hops, &rules(2.0, 2.0, 2)));
+        }
+    }
+
+    #[test]
+    fn small_sets_are_those_of_trying_all() {
+        let mut stream = RunSeed { seed: 3, run: 0 }.stream("mac.topology");
+        for (nodes, antennas) in [(7, 1), (7, 2), (8, 2), (8, 3), (9, 2)] {
+            let positions = Topology::Random { nodes, spacing_m: 1.0 }.positions(&mut stream).unwrap();
+            let rules = rules(1.2, 1.6, antennas);
+            let links = links_within(&positions, rules.range_m);
+            let links = &links[..links.len().min(14)];
+            let search = Search::new(&positions, links, &rules);
+            let possible = |set: u32| {
+                let mut nulls = Nulls { made: Vec::new(), spent: vec![0; nodes] };
+                let mut chosen = Vec::new();
+                (0..links.len()).filter(|link| set >> link & 1 == 1).all(|link| {
+                    let with_link = search.add(&chosen, link, &nulls);
+                    chosen.push(link);
+                    with_link.map(|with_link| nulls = with_link).is_some()
+                })
+            };
+            let most = (0..1u32 << links.len()).filter(|&set| possible(set)).map(u32::count_ones).max();
+            assert_eq!(largest(&positions, links, &rules).unwrap().exchanges.len() as u32, most.unwrap());
+        }
+    }
+
+    #[test]
+    fn a_star_has_one_exchange_at_a_time() {
+        let mut stream = RunSeed { seed: 3, run: 0 }.stream("mac.topology");
+        let star = Topology::Star { stations: 6, spacing_m: 1.0 }.positions(&mut stream).unwrap();
+        let links: Vec<(usize, usize)> = (1..=6).flat_map(|i| [(i, 0), (0, i)]).collect();
+        for antennas in [1, 4] {
+            assert_eq!(largest(&star, &links, &rules(1.0, 2.0, antennas)).unwrap().exchanges.len(), 1);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let error =
+            |links: &[(usize, usize)], rules| largest(&chain(3), links, &rules).unwrap_err().to_string();
+        assert_eq!(error(&[], rules(1.0, 0.5, 1)), "interference = 0.5 m: must be at least range, 1 m");
+        assert_eq!(error(&[], rules(1.0, 1.0, 0)), "antennas = 0: must be at least 1");
+        assert_eq!(error(&[(1, 4)], rules(1.0, 1.0, 1)), "link = 1-4: must be between two of 4 nodes");
+        assert!(error(&[(0, 2)], rules(1.0, 1.0, 1)).contains("2 m apart, beyond range = 1 m"));
+    }
+}

@@ -1,0 +1,562 @@
+//! One station of the distributed coordination function (IEEE 802.11-1999, 9.2), without IO.
+//!
+//! It is told what the medium does and what it hears, and says when it wants to be woken and what to send:
+//!
+//! ```text
+//!             backoff over              SIFS              SIFS             SIFS
+//!   caller    Idle --> send RTS --> wait CTS --> send DATA --> wait ACK --> Idle
+//!   called    Idle --> (RTS heard) --> send CTS --> wait DATA --> send ACK --> Idle
+//! ```
+//!
+//! Without RTS the exchange begins with DATA. A wait that ends in vain doubles the window and begins again; after
+//! too many the packet is given up. A station always draws a backoff before it calls, also on an idle medium.
+
+use crate::timing::{DcfConfig, Timing};
+use crossfade_core::{SimTime, Stream};
+use rand::Rng;
+use std::sync::Arc;
+
+/// The four frames of an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FrameKind {
+    /// Request to send.
+    Rts,
+    /// Clear to send.
+    Cts,
+    /// The packet.
+    Data,
+    /// Acknowledgement.
+    Ack,
+}
+
+impl FrameKind {
+    /// The name in tables and traces.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rts => "rts",
+            Self::Cts => "cts",
+            Self::Data => "data",
+            Self::Ack => "ack",
+        }
+    }
+}
+
+/// A frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    pub(crate) kind: FrameKind,
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    /// The end of the exchange, as the duration field announces it.
+    pub(crate) until: SimTime,
+    /// The sender's number of the packet, by which a repeated DATA frame is known.
+    pub(crate) sequence: u64,
+}
+
+/// The packet that a station has to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Job {
+    pub(crate) to: u32,
+    /// How long its DATA frame lasts.
+    pub(crate) data: SimTime,
+    pub(crate) sequence: u64,
+}
+
+/// What a station does when its time has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    Nothing,
+    /// Sends a frame that lasts so long.
+    Send(Frame, SimTime),
+    /// The answer to an RTS or to DATA did not come; it will try again.
+    Failed(FrameKind),
+    /// The answer did not come once too often: the packet is given up.
+    GaveUp(FrameKind),
+}
+
+/// What a frame meant to the station that it was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    Nothing,
+    /// An RTS that will be answered.
+    Called,
+    /// The packet is here; it will be acknowledged.
+    Packet,
+    /// The packet has arrived over there.
+    Acknowledged,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// In no exchange: counts slots, or has nothing to do.
+    Idle,
+    /// SIFS before this frame.
+    Gap(FrameKind),
+    Sending(FrameKind),
+    /// For this frame to have come.
+    Wait(FrameKind),
+}
+
+/// What all stations of a mesh have in common.
+#[derive(Clone, Debug)]
+pub(crate) struct Rules {
+    pub(crate) config: DcfConfig,
+    pub(crate) timing: Timing,
+}
+
+/// One station.
+pub(crate) struct Station {
+    node: u32,
+    rules: Arc<Rules>,
+    phase: Phase,
+    /// When the phase ends, unless it is idle.
+    phase_ends: SimTime,
+    job: Option<Job>,
+    /// Slots still to wait.
+    backoff: Option<u32>,
+    /// From when on they are counted, while they are.
+    counting: Option<SimTime>,
+    window: u32,
+    short_failures: u32,
+    long_failures: u32,
+    /// Until when others have reserved the medium.
+    nav: SimTime,
+    /// Until when it must not call the station that the packet is for.
+    hold: SimTime,
+    medium_busy: bool,
+    idle_since: SimTime,
+    /// The last that was on the air was not understood.
+    undecodable: bool,
+    /// The other end of the exchange, and when it ends.
+    peer: u32,
+    exchange_ends: SimTime,
+    stream: Stream,
+}
+
+impl Station {
+    pub(crate) fn new(node: u32, rules: Arc<Rules>, stream: Stream) -> Self {
+        Self {
+            node,
+            phase: Phase::Idle,
+            phase_ends: SimTime::ZERO,
+            job: None,
+            backoff: None,
+            counting: None,
+            window: rules.config.cw_min,
+            short_failures: 0,
+            long_failures: 0,
+            nav: SimTime::ZERO,
+            hold: SimTime::ZERO,
+            medium_busy: false,
+            idle_since: SimTime::ZERO,
+            undecodable: false,
+            peer: node,
+            exchange_ends: SimTime::ZERO,
+            rules,
+            stream,
+        }
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// The other end of the exchange that it is in.
+    pub(crate) fn peer(&self) -> Option<u32> {
+        (self.phase != Phase::Idle).then_some(self.peer)
+    }
+
+    /// The packet that it has to send.
+    pub(crate) fn job(&self) -> Option<Job> {
+        self.job
+    }
+
+    /// Whether its next step is to call: the backoff of a packet is what it waits for.
+    pub(crate) fn calls_next(&self) -> bool {
+        self.phase == Phase::Idle && self.job.is_some()
+    }
+
+    /// When [`Self::on_time`] is to be called.
+    pub(crate) fn next_event(&self) -> Option<SimTime> {
+        match self.phase {
+            Phase::Idle => {
+                let slots = u64::from(self.backoff?);
+                self.counting.map(|from| from + self.rules.timing.slot * slots)
+            }
+            _ => Some(self.phase_ends),
+        }
+    }
+
+    /// There is a packet to send. Only without one before.
+    pub(crate) fn begin(&mut self, now: SimTime, job: Job) {
+        self.job = Some(job);
+        if self.backoff.is_none() {
+            self.draw();
+        }
+        self.resume(now);
+    }
+
+    /// The called station is engaged until then, or there are too many nulls to make. Whether that is news.
+    pub(crate) fn hold(&mut self, now: SimTime, until: SimTime) -> bool {
+        self.freeze(now);
+        let is_news = until != self.hold;
+        self.hold = until;
+        self.resume(now);
+        is_news
+    }
+
+    /// Others have reserved the medium until then.
+    pub(crate) fn reserve(&mut self, now: SimTime, until: SimTime) {
+        if until > self.nav {
+            self.freeze(now);
+            self.nav = until;
+            self.resume(now);
+        }
+    }
+
+    /// Something is on the air.
+    pub(crate) fn on_busy(&mut self, now: SimTime) {
+        self.freeze(now);
+        self.medium_busy = true;
+    }
+
+    /// Nothing is on the air any more.
+    pub(crate) fn on_idle(&mut self, now: SimTime) {
+        self.medium_busy = false;
+        self.idle_since = now;
+        self.resume(now);
+    }
+
+    /// A frame has ended here, understood or not. Before [`Self::on_idle`].
+    pub(crate) fn on_frame_end(&mut self, understood: bool) {
+        self.undecodable = !understood;
+    }
+
+    /// The slots that have passed count; no more do.
+    fn freeze(&mut self, now: SimTime) {
+        if let (Some(from), Some(slots)) = (self.counting.take(), &mut self.backoff) {
+            let passed = now.saturating_sub(from) / self.rules.timing.slot;
+            *slots -= passed.min(u64::from(*slots)) as u32;
+        }
+    }
+
+    /// Slots count again, if nothing stands against it: after DIFS, or EIFS, of idle.
+    fn resume(&mut self, now: SimTime) {
+        if self.phase == Phase::Idle && !self.medium_busy && self.backoff.is_some() && self.counting.is_none()
+        {
+            let Timing { difs, eifs, .. } = self.rules.timing;
+            let idle = self.idle_since + if self.undecodable { eifs } else { difs };
+            let hold = if self.job.is_some() { self.hold } else { SimTime::ZERO };
+            self.counting = Some(idle.max(self.nav.max(hold) + difs).max(now));
+        }
+    }
+
+    /// A new backoff.
+    fn draw(&mut self) {
+        // The product's upper half: uniform to 2^-48 whatever the window.
+        let draw = u128::from(self.stream.next_u64()) * u128::from(self.window + 1);
+        self.backoff = Some((draw >> 64) as u32);
+    }
+
+    fn enter(&mut self, phase: Phase, ends: SimTime) {
+        (self.phase, self.phase_ends) = (phase, ends);
+    }
+
+    /// Leaves the exchange.
+    fn leave(&mut self, now: SimTime) {
+        self.phase = Phase::Idle;
+        self.resume(now);
+    }
+
+    fn send(&mut self, now: SimTime, kind: FrameKind, airtime: SimTime) -> Action {
+        self.enter(Phase::Sending(kind), now + airtime);
+        let sequence = self.job.filter(|_| kind == FrameKind::Data).map_or(0, |job| job.sequence);
+        let frame = Frame { kind, from: self.node, to: self.peer, until: self.exchange_ends, sequence };
+        Action::Send(frame, airtime)
+    }
+
+    /// [`Self::next_event`] is now.
+    pub(crate) fn on_time(&mut self, now: SimTime) -> Action {
+        let Timing { slot, sifs, rts, cts, ack, .. } = self.rules.timing;
+        match self.phase {
+            Phase::Idle => {
+                (self.backoff, self.counting) = (None, None);
+                let Some(job) = self.job else { return Action::Nothing };
+                self.peer = job.to;
+                let answered = job.data + sifs + ack;
+                if self.rules.config.rts {
+                    self.exchange_ends = now + rts + sifs + cts + sifs + answered;
+                    self.send(now, FrameKind::Rts, rts)
+                } else {
+                    self.exchange_ends = now + answered;
+                    self.send(now, FrameKind::Data, job.data)
+                }
+            }
+            Phase::Gap(FrameKind::Cts) if self.medium_busy || self.nav > now => {
+                self.leave(now);
+                Action::Nothing
+            }
+            Phase::Gap(kind) => {
+                let airtime = match kind {
+                    FrameKind::Rts => rts,
+                    FrameKind::Cts => cts,
+                    FrameKind::Data => self.job.map_or(SimTime::ZERO, |job| job.data),
+                    FrameKind::Ack => ack,
+                };
+                self.send(now, kind, airtime)
+            }
+            Phase::Sending(kind) => {
+                if !self.medium_busy {
+                    (self.idle_since, self.undecodable) = (now, false);
+                }
+                match kind {
+                    FrameKind::Rts => self.enter(Phase::Wait(FrameKind::Cts), now + sifs + cts + slot),
+                    // As long as DATA may take: it has promised to be there.
+                    FrameKind::Cts => {
+                        self.enter(Phase::Wait(FrameKind::Data), self.exchange_ends - ack - sifs + slot);
+                    }
+                    FrameKind::Data => self.enter(Phase::Wait(FrameKind::Ack), now + sifs + ack + slot),
+                    FrameKind::Ack => self.leave(now),
+                }
+                Action::Nothing
+            }
+            Phase::Wait(FrameKind::Cts) => self.fail(now, FrameKind::Rts),
+            Phase::Wait(FrameKind::Ack) => self.fail(now, FrameKind::Data),
+            Phase::Wait(_) => {
+                self.leave(now);
+                Action::Nothing
+            }
+        }
+    }
+
+    /// The answer to a frame of `kind` did not come (9.2.5.3).
+    fn fail(&mut self, now: SimTime, kind: FrameKind) -> Action {
+        let is_long = self.rules.config.rts && kind == FrameKind::Data;
+        let (failures, limit) = if is_long {
+            (&mut self.long_failures, self.rules.config.long_retries)
+        } else {
+            (&mut self.short_failures, self.rules.config.short_retries)
+        };
+        *failures += 1;
+        let action = if *failures >= limit {
+            self.finish();
+            Action::GaveUp(kind)
+        } else {
+            self.window = (2 * self.window + 1).min(self.rules.config.cw_max);
+            Action::Failed(kind)
+        };
+        self.draw();
+        self.leave(now);
+        action
+    }
+
+    /// Done with the packet, one way or the other.
+    fn finish(&mut self) {
+        (self.job, self.hold) = (None, SimTime::ZERO);
+        (self.short_failures, self.long_failures) = (0, 0);
+        self.window = self.rules.config.cw_min;
+    }
+
+    /// A frame for this station was understood.
+    pub(crate) fn on_frame(&mut self, now: SimTime, frame: &Frame) -> Heard {
+        let Timing { sifs, .. } = self.rules.timing;
+        match (frame.kind, self.phase) {
+            (FrameKind::Rts, Phase::Idle) if self.nav <= now => {
+                self.freeze(now);
+                (self.peer, self.exchange_ends) = (frame.from, frame.until);
+                self.enter(Phase::Gap(FrameKind::Cts), now + sifs);
+                Heard::Called
+            }
+            (FrameKind::Cts, Phase::Wait(FrameKind::Cts)) if frame.from == self.peer => {
+                self.short_failures = 0;
+                self.enter(Phase::Gap(FrameKind::Data), now + sifs);
+                Heard::Nothing
+            }
+            (FrameKind::Data, Phase::Wait(FrameKind::Data)) if frame.from == self.peer => {
+                self.enter(Phase::Gap(FrameKind::Ack), now + sifs);
+                Heard::Packet
+            }
+            (FrameKind::Data, Phase::Idle) if !self.rules.config.rts => {
+                self.freeze(now);
+                (self.peer, self.exchange_ends) = (frame.from, frame.until);
+                self.enter(Phase::Gap(FrameKind::Ack), now + sifs);
+                Heard::Packet
+            }
+            (FrameKind::Ack, Phase::Wait(FrameKind::Ack)) if frame.from == self.peer => {
+                self.finish();
+                self.draw();
+                self.leave(now);
+                Heard::Acknowledged
+            }
+            _ => Heard::Nothing,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossfade_core::RunSeed;
+
+    const DATA: SimTime = SimTime::from_micros(1000);
+
+    fn us(micros: u64) -> SimTime {
+        SimTime::from_micros(micros)
+    }
+
+    fn station(rts: bool) -> Station {
+        let config = DcfConfig { rts, ..DcfConfig::default() };
+        let rules = Rules { config, timing: config.timing().unwrap() };
+        Station::new(0, Arc::new(rules), RunSeed { seed: 1, run: 0 }.stream("mac.backoff.0"))
+    }
+
+    fn with_backoff(rts: bool, slots: u32) -> Station {
+        let mut station = station(rts);
+        station.backoff = Some(slots);
+        station.begin(us(0), Job { to: 1, data: DATA, sequence: 7 });
+        station
+    }
+
+    fn frame(kind: FrameKind, from: u32, until: u64) -> Frame {
+        Frame { kind, from, to: 0, until: us(until), sequence: 0 }
+    }
+
+    fn sent(action: Action) -> (FrameKind, u64) {
+        let Action::Send(frame, _) = action else { panic!("sends nothing: {action:?}") };
+        (frame.kind, frame.until.as_nanos() / 1000)
+    }
+
+    /// Wakes the station at its time, in microseconds.
+    fn wake(station: &mut Station, at: u64) -> Action {
+        assert_eq!(station.next_event(), Some(us(at)));
+        station.on_time(us(at))
+    }
+
+    #[test]
+    fn the_ladder_of_a_caller() {
+        let mut a = with_backoff(true, 3);
+        // DIFS and three slots; then RTS, CTS, DATA and ACK with SIFS between.
+        assert_eq!(sent(wake(&mut a, 110)), (FrameKind::Rts, 110 + 352 + 304 + 1000 + 304 + 30));
+        assert_eq!(wake(&mut a, 462), Action::Nothing);
+        assert_eq!(a.next_event(), Some(us(462 + 10 + 304 + 20)));
+        assert_eq!(a.on_frame(us(776), &frame(FrameKind::Cts, 1, 2100)), Heard::Nothing);
+        assert_eq!(sent(wake(&mut a, 786)), (FrameKind::Data, 2100));
+        assert_eq!(wake(&mut a, 1786), Action::Nothing);
+        assert_eq!(a.on_frame(us(2100), &frame(FrameKind::Ack, 1, 2100)), Heard::Acknowledged);
+        // A backoff follows also without a packet.
+        assert!(a.backoff.is_some() && a.job().is_none());
+    }
+
+    #[test]
+    fn the_ladder_of_the_called() {
+        let mut b = station(true);
+        assert_eq!(b.on_frame(us(352), &frame(FrameKind::Rts, 5, 2000)), Heard::Called);
+        assert_eq!(sent(wake(&mut b, 362)), (FrameKind::Cts, 2000));
+        assert_eq!(wake(&mut b, 666), Action::Nothing);
+        assert_eq!(b.on_frame(us(1676), &frame(FrameKind::Data, 9, 2000)), Heard::Nothing, "not the caller");
+        assert_eq!(b.on_frame(us(1676), &frame(FrameKind::Data, 5, 2000)), Heard::Packet);
+        assert_eq!(sent(wake(&mut b, 1686)), (FrameKind::Ack, 2000));
+        assert_eq!(wake(&mut b, 1990), Action::Nothing);
+        assert_eq!(b.next_event(), None);
+    }
+
+    #[test]
+    fn slots_count_only_on_an_idle_medium() {
+        let mut a = with_backoff(true, 5);
+        // Two slots of 20 us and a half pass after DIFS.
+        a.on_busy(us(50 + 50));
+        assert_eq!(a.next_event(), None);
+        a.on_frame_end(true);
+        a.on_idle(us(1000));
+        assert_eq!(a.next_event(), Some(us(1000 + 50 + 3 * 20)));
+        // Shorter than DIFS: nothing counted.
+        a.on_busy(us(1040));
+        a.on_frame_end(true);
+        a.on_idle(us(1100));
+        assert_eq!(a.next_event(), Some(us(1100 + 50 + 3 * 20)));
+    }
+
+    #[test]
+    fn what_was_not_understood_costs_eifs() {
+        let mut a = with_backoff(true, 1);
+        a.on_busy(us(10));
+        a.on_frame_end(false);
+        a.on_idle(us(100));
+        assert_eq!(a.next_event(), Some(us(100 + 364 + 20)));
+        a.on_busy(us(150));
+        a.on_frame_end(true);
+        a.on_idle(us(200));
+        assert_eq!(a.next_event(), Some(us(200 + 50 + 20)));
+    }
+
+    #[test]
+    fn the_nav_holds_calls_and_answers() {
+        let mut a = with_backoff(true, 1);
+        a.reserve(us(0), us(3000));
+        assert_eq!(a.next_event(), Some(us(3000 + 50 + 20)));
+        assert_eq!(a.on_frame(us(2000), &frame(FrameKind::Rts, 1, 9000)), Heard::Nothing);
+        assert_eq!(a.on_frame(us(3000), &frame(FrameKind::Rts, 1, 9000)), Heard::Called);
+    }
+
+    #[test]
+    fn no_cts_into_a_busy_medium() {
+        let mut b = station(true);
+        assert_eq!(b.on_frame(us(352), &frame(FrameKind::Rts, 1, 2000)), Heard::Called);
+        b.on_busy(us(355));
+        assert_eq!(wake(&mut b, 362), Action::Nothing);
+        assert_eq!(b.phase(), Phase::Idle);
+    }
+
+    #[test]
+    fn windows_double_and_packets_are_given_up() {
+        for (rts, kind, limit) in [(true, FrameKind::Rts, 7), (false, FrameKind::Data, 7)] {
+            let mut a = with_backoff(rts, 0);
+            let mut windows = Vec::new();
+            loop {
+                let at = a.next_event().unwrap();
+                assert!(matches!(a.on_time(at), Action::Send(..)));
+                let end = a.next_event().unwrap();
+                assert_eq!(a.on_time(end), Action::Nothing);
+                let timeout = a.next_event().unwrap();
+                let action = a.on_time(timeout);
+                windows.push(a.window);
+                assert!(a.backoff.unwrap() <= a.window);
+                if action == Action::GaveUp(kind) {
+                    break;
+                }
+                assert_eq!(action, Action::Failed(kind));
+            }
+            assert_eq!(windows, [63, 127, 255, 511, 1023, 1023, 31]);
+            assert_eq!((windows.len(), a.job()), (limit, None));
+        }
+    }
+
+    #[test]
+    fn long_retries_count_apart() {
+        let mut a = with_backoff(true, 0);
+        let mut given_up = 0;
+        for attempt in 1..=4 {
+            let at = a.next_event().unwrap();
+            a.on_time(at);
+            let end = a.next_event().unwrap();
+            a.on_time(end);
+            a.on_frame(end + us(314), &frame(FrameKind::Cts, 1, 0));
+            for _ in 0..2 {
+                let next = a.next_event().unwrap();
+                a.on_time(next);
+            }
+            let timeout = a.next_event().unwrap();
+            if a.on_time(timeout) == Action::GaveUp(FrameKind::Data) {
+                given_up = attempt;
+            }
+        }
+        assert_eq!(given_up, 4);
+    }
+
+    #[test]
+    fn a_hold_stands_until_it_ends() {
+        let mut a = with_backoff(true, 2);
+        a.hold(us(70), us(500));
+        assert_eq!(a.next_event(), Some(us(500 + 50 + 20)), "one slot had passed");
+    }
+}

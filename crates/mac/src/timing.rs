@@ -1,0 +1,198 @@
+//! How long things last in 802.11, to the nanosecond.
+
+use crate::error::{MeshError, out_of_range, positive};
+use crossfade_core::SimTime;
+
+/// The distributed coordination function of IEEE 802.11 (clause 9.2 of the 1999 edition) and its physical layer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DcfConfig {
+    /// The unit of the backoff.
+    pub slot: SimTime,
+    /// Between the frames of one exchange.
+    pub sifs: SimTime,
+    /// Preamble and PLCP header before every frame.
+    pub preamble: SimTime,
+    /// Bit rate of DATA in bit/s.
+    pub data_rate_bps: f64,
+    /// Bit rate of RTS, CTS and ACK in bit/s.
+    pub basic_rate_bps: f64,
+    /// Whether RTS and CTS go before DATA.
+    pub rts: bool,
+    /// The first backoff is drawn from 0 to `cw_min` slots; each failure doubles the window (2 cw + 1).
+    pub cw_min: u32,
+    /// The largest window.
+    pub cw_max: u32,
+    /// Attempts at an RTS, or at DATA sent without one, before the packet is dropped.
+    pub short_retries: u32,
+    /// Attempts at DATA after an RTS.
+    pub long_retries: u32,
+    /// Whether stations wait for EIFS instead of DIFS after a frame that they did not understand.
+    pub eifs: bool,
+}
+
+impl Default for DcfConfig {
+    /// 802.11b with the long preamble at 11 Mbit/s and a basic rate of 1 Mbit/s.
+    fn default() -> Self {
+        Self {
+            slot: SimTime::from_micros(20),
+            sifs: SimTime::from_micros(10),
+            preamble: SimTime::from_micros(192),
+            data_rate_bps: 11e6,
+            basic_rate_bps: 1e6,
+            rts: true,
+            cw_min: 31,
+            cw_max: 1023,
+            short_retries: 7,
+            long_retries: 4,
+            eifs: true,
+        }
+    }
+}
+
+const RTS_BYTES: u32 = 20;
+const CTS_BYTES: u32 = 14;
+const ACK_BYTES: u32 = 14;
+/// Of DATA: a MAC header with four addresses, and the FCS.
+const DATA_HEADER_BYTES: u32 = 34;
+
+/// The largest packet that fits into a DATA frame, in bytes (IEEE 802.11-1999, 7.1.2).
+pub const MAX_MSDU_BYTES: u32 = 2312;
+
+/// The spans that a station needs all the time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Timing {
+    /// The unit of the backoff.
+    pub slot: SimTime,
+    /// Between the frames of one exchange.
+    pub sifs: SimTime,
+    /// How long the medium is idle before slots count: SIFS and two slots.
+    pub difs: SimTime,
+    /// The same after a frame that was not understood: SIFS, an ACK at 1 Mbit/s, DIFS (9.2.3.4). DIFS if switched off.
+    pub eifs: SimTime,
+    /// An RTS on the air.
+    pub rts: SimTime,
+    /// A CTS on the air.
+    pub cts: SimTime,
+    /// An ACK on the air.
+    pub ack: SimTime,
+    preamble: SimTime,
+    data_rate_bps: f64,
+    uses_rts: bool,
+}
+
+impl DcfConfig {
+    /// The spans that follow.
+    ///
+    /// # Errors
+    /// Rates that are not positive, windows or retries of zero, a window above 65535 or below the least, a slot of
+    /// no length or beyond a second.
+    pub fn timing(&self) -> Result<Timing, MeshError> {
+        positive("data_rate", self.data_rate_bps)?;
+        positive("basic_rate", self.basic_rate_bps)?;
+        for (parameter, span) in [("slot", self.slot), ("sifs", self.sifs), ("preamble", self.preamble)] {
+            if !(SimTime::from_nanos(1)..=SimTime::from_millis(1000)).contains(&span) {
+                return out_of_range(parameter, span, "above 0 s and at most 1 s");
+            }
+        }
+        for (parameter, rate) in [("data_rate", self.data_rate_bps), ("basic_rate", self.basic_rate_bps)] {
+            if !(1e3..=1e12).contains(&rate) {
+                return out_of_range(parameter, format!("{rate} bit/s"), "between 1 kbit/s and 1000 Gbit/s");
+            }
+        }
+        if !(1..=65_535).contains(&self.cw_min) {
+            return out_of_range("cw_min", self.cw_min, "between 1 and 65535");
+        }
+        if !(self.cw_min..=65_535).contains(&self.cw_max) {
+            return out_of_range(
+                "cw_max",
+                self.cw_max,
+                format!("between cw_min, {}, and 65535", self.cw_min),
+            );
+        }
+        for (parameter, value) in [("retries.short", self.short_retries), ("retries.long", self.long_retries)]
+        {
+            if !(1..=255).contains(&value) {
+                return out_of_range(parameter, value, "between 1 and 255");
+            }
+        }
+        let basic = |bytes| self.preamble + SimTime::to_transmit(bytes, self.basic_rate_bps);
+        let difs = self.sifs + self.slot * 2;
+        let long = self.sifs + self.preamble + SimTime::to_transmit(ACK_BYTES, 1e6) + difs;
+        Ok(Timing {
+            slot: self.slot,
+            sifs: self.sifs,
+            difs,
+            eifs: if self.eifs { long } else { difs },
+            rts: basic(RTS_BYTES),
+            cts: basic(CTS_BYTES),
+            ack: basic(ACK_BYTES),
+            preamble: self.preamble,
+            data_rate_bps: self.data_rate_bps,
+            uses_rts: self.rts,
+        })
+    }
+}
+
+impl Timing {
+    /// A DATA frame with a packet of `bytes` on the air.
+    pub fn data(&self, bytes: u32) -> SimTime {
+        self.preamble + SimTime::to_transmit(bytes.saturating_add(DATA_HEADER_BYTES), self.data_rate_bps)
+    }
+
+    /// A whole exchange for a packet of `bytes`, from its first frame to the end of the ACK.
+    pub fn exchange(&self, bytes: u32) -> SimTime {
+        let call = if self.uses_rts { self.rts + self.cts + self.sifs * 2 } else { SimTime::ZERO };
+        call + self.data(bytes) + self.sifs + self.ack
+    }
+
+    /// The mean round trip of a lone packet of `bytes` over `hops` hops whose answer of `answer_bytes` comes back:
+    /// what a window of one packet can reach at most. Every exchange waits for DIFS and half of the least window.
+    pub fn lone_round_trip_s(&self, config: &DcfConfig, hops: usize, bytes: u32, answer_bytes: u32) -> f64 {
+        let wait = self.difs.as_secs_f64() + f64::from(config.cw_min) / 2.0 * self.slot.as_secs_f64();
+        let exchanges = (self.exchange(bytes) + self.exchange(answer_bytes)).as_secs_f64();
+        hops as f64 * (exchanges + 2.0 * wait)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_of_802_11b_with_the_long_preamble() {
+        let us = SimTime::from_micros;
+        let timing = DcfConfig::default().timing().unwrap();
+        assert_eq!((timing.difs, timing.eifs), (us(50), us(364)));
+        assert_eq!((timing.rts, timing.cts, timing.ack), (us(352), us(304), us(304)));
+        // 192 us + 2346 B at 11 Mbit/s.
+        assert_eq!(timing.data(2312), SimTime::from_nanos(1_898_182));
+        assert_eq!(timing.exchange(2312), us(352 + 304 + 304 + 30) + timing.data(2312));
+        // The round trip of 4.83 ms a hop: 4.8440 ms by the least windows of ns-2.
+        let config = DcfConfig::default();
+        let round_trip = timing.lone_round_trip_s(&config, 8, 2312, 40);
+        assert!((round_trip / 8.0 - 4.844e-3).abs() < 1e-6, "{round_trip}");
+        // A faster basic rate shortens the calls, not the EIFS.
+        let fast = DcfConfig { basic_rate_bps: 2e6, rts: false, ..config }.timing().unwrap();
+        assert_eq!((fast.rts, fast.eifs), (us(272), us(364)));
+        assert_eq!(fast.exchange(40), fast.data(40) + us(10) + fast.ack);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let error = |config: DcfConfig| config.timing().unwrap_err().to_string();
+        let config = DcfConfig::default();
+        assert_eq!(error(DcfConfig { data_rate_bps: 0.0, ..config }), "data_rate = 0: must be above 0");
+        assert_eq!(
+            error(DcfConfig { basic_rate_bps: 1e-3, ..config }),
+            "basic_rate = 0.001 bit/s: must be between 1 kbit/s and 1000 Gbit/s"
+        );
+        assert_eq!(
+            error(DcfConfig { short_retries: 0, ..config }),
+            "retries.short = 0: must be between 1 and 255"
+        );
+        assert_eq!(
+            error(DcfConfig { cw_max: 15, ..config }),
+            "cw_max = 15: must be between cw_min, 31, and 65535"
+        );
+    }
+}

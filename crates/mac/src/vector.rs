@@ -1,0 +1,114 @@
+//! Complex vectors with one entry an antenna.
+
+use num_complex::Complex64;
+use std::ops::{Index, IndexMut};
+
+/// The largest array.
+pub const MAX_ANTENNAS: usize = 8;
+
+/// One complex number for each antenna of an array; kept in place, without allocation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Vector {
+    entries: [Complex64; MAX_ANTENNAS],
+    antennas: usize,
+}
+
+impl Vector {
+    /// Zeros for `antennas` antennas, at most [`MAX_ANTENNAS`].
+    pub fn zeros(antennas: usize) -> Self {
+        assert!(antennas <= MAX_ANTENNAS, "checked where the array is made");
+        Self { entries: [Complex64::ZERO; MAX_ANTENNAS], antennas }
+    }
+
+    /// e1: everything through the first antenna.
+    pub fn first(antennas: usize) -> Self {
+        let mut vector = Self::zeros(antennas);
+        vector[0] = Complex64::ONE;
+        vector
+    }
+
+    /// The entries; `None` if there are more than [`MAX_ANTENNAS`].
+    pub fn from_slice(entries: &[Complex64]) -> Option<Self> {
+        if entries.len() > MAX_ANTENNAS {
+            return None;
+        }
+        let mut vector = Self::zeros(entries.len());
+        vector.as_mut_slice().copy_from_slice(entries);
+        Some(vector)
+    }
+
+    /// The entries.
+    pub fn as_slice(&self) -> &[Complex64] {
+        &self.entries[..self.antennas]
+    }
+
+    fn as_mut_slice(&mut self) -> &mut [Complex64] {
+        &mut self.entries[..self.antennas]
+    }
+
+    /// How many antennas.
+    pub fn antennas(&self) -> usize {
+        self.antennas
+    }
+
+    /// The sum of a b, without conjugation: what antennas weighted by `self` make of the signal `other`.
+    pub fn transpose_dot(&self, other: &Self) -> Complex64 {
+        self.as_slice().iter().zip(other.as_slice()).map(|(a, b)| a * b).sum()
+    }
+
+    /// The sum of conj(a) b.
+    pub fn dot(&self, other: &Self) -> Complex64 {
+        self.as_slice().iter().zip(other.as_slice()).map(|(a, b)| a.conj() * b).sum()
+    }
+
+    /// The sum of |a|^2.
+    pub fn norm_sqr(&self) -> f64 {
+        self.as_slice().iter().map(Complex64::norm_sqr).sum()
+    }
+
+    /// Each entry by `f`.
+    #[must_use]
+    pub fn map(mut self, f: impl FnMut(Complex64) -> Complex64) -> Self {
+        let mut f = f;
+        self.as_mut_slice().iter_mut().for_each(|x| *x = f(*x));
+        self
+    }
+
+    /// The complex conjugate.
+    #[must_use]
+    pub fn conj(self) -> Self {
+        self.map(|x| x.conj())
+    }
+
+    /// The vector times `factor`.
+    #[must_use]
+    pub fn scale(self, factor: Complex64) -> Self {
+        self.map(|x| x * factor)
+    }
+
+    /// The vector plus `factor` times `other`.
+    #[must_use]
+    pub fn add_scaled(mut self, factor: Complex64, other: &Self) -> Self {
+        self.as_mut_slice().iter_mut().zip(other.as_slice()).for_each(|(a, b)| *a += factor * b);
+        self
+    }
+
+    /// The vector at length 1; `None` if it has none to speak of.
+    pub fn normalised(self) -> Option<Self> {
+        let norm = self.norm_sqr().sqrt();
+        (norm > 1e-12).then(|| self.scale(Complex64::from(1.0 / norm)))
+    }
+}
+
+impl Index<usize> for Vector {
+    type Output = Complex64;
+    fn index(&self, antenna: usize) -> &Complex64 {
+        &self.as_slice()[antenna]
+    }
+}
+
+impl IndexMut<usize> for Vector {
+    fn index_mut(&mut self, antenna: usize) -> &mut Complex64 {
+        &mut self.as_mut_slice()[antenna]
+    }
+}

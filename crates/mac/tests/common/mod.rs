@@ -1,0 +1,253 @@
+//! TCP (`NewReno`) over a chain, as ns-2 ran it for the golden data: 2312-byte packets, 40-byte acknowledgements, an
+//! application that offers 3 Mbit/s into TCP.
+
+#![allow(dead_code, reason = "each test uses a part")]
+
+use crossfade_channel::{LogNormalShadowing, PathLoss};
+use crossfade_core::{RunSeed, SimTime};
+use crossfade_mac::{
+    DcfConfig, Departure, Fabric, Mac, Mesh, MeshConfig, MeshReport, NullingConfig, Parcel, Push, Reception,
+    Routing, Topology,
+};
+use crossfade_transport::{
+    Ack, Flavour, Receiver, RfcConfig, RtoConfig, RtoRule, Segment, Sender, TcpConfig, Variant,
+};
+use std::collections::HashMap;
+
+pub(crate) const PACKET_BYTES: u32 = 2312;
+pub(crate) const ACK_BYTES: u32 = 40;
+pub(crate) const OFFERED_BPS: f64 = 3e6;
+
+/// A chain 200 m apart with a range of 250 m, and its static route.
+pub(crate) fn chain(hops: usize, interference_m: f64, mac: Mac) -> MeshConfig {
+    let mut stream = RunSeed { seed: 0, run: 0 }.stream("mac.topology");
+    MeshConfig {
+        positions: Topology::Chain { hops, spacing_m: 200.0 }.positions(&mut stream).unwrap(),
+        routing: Routing::Static(vec![(0..=hops).collect()]),
+        range_m: 250.0,
+        interference_m,
+        reception: Reception::Range,
+        sinr_threshold_db: 10.0,
+        dcf: DcfConfig::default(),
+        mac,
+        queue: 25,
+    }
+}
+
+pub(crate) fn nulling(antennas: usize) -> NullingConfig {
+    NullingConfig::new(antennas)
+}
+
+/// Reception by SINR with this exponent and this shadowing in dB.
+pub(crate) fn sinr(exponent: f64, shadowing_db: f64) -> Reception {
+    Reception::Sinr {
+        path_loss: PathLoss::new(exponent, 1.0, 914e6).unwrap(),
+        shadowing: LogNormalShadowing::new(shadowing_db).unwrap(),
+    }
+}
+
+fn newreno(window: u32) -> TcpConfig {
+    let ms = SimTime::from_millis;
+    TcpConfig {
+        flavour: Flavour::Ns2,
+        variant: Variant::NewReno,
+        w_max: window,
+        initial_window: 2.0,
+        initial_ssthresh: f64::from(window),
+        dupthresh: 3,
+        limited_transmit: false,
+        rto: RtoConfig {
+            rule: RtoRule::Estimated { min: ms(200), initial: ms(3000), granularity: ms(10) },
+            backoff: true,
+            max: ms(60_000),
+        },
+        segments: Some(0),
+        rfc: RfcConfig::default(),
+    }
+}
+
+/// What came of a run after its warm-up.
+pub(crate) struct Outcome {
+    /// Packets that arrived for the first time, as bits of whole IP packets, over the time.
+    pub(crate) ip_goodput_bps: f64,
+    pub(crate) timeouts: u64,
+    pub(crate) report: MeshReport,
+}
+
+/// One flow from node 0 to the last.
+pub(crate) fn run(
+    config: MeshConfig,
+    window: u32,
+    seed: RunSeed,
+    warmup: SimTime,
+    duration: SimTime,
+) -> Outcome {
+    let last = config.positions.len() - 1;
+    let mut mesh = Mesh::new(config, seed).unwrap();
+    let tcp = newreno(window);
+    let (mut sender, mut receiver) = (Sender::new(&tcp), Receiver::new(&tcp));
+    let gap = SimTime::to_transmit(PACKET_BYTES, OFFERED_BPS);
+    let mut segments: HashMap<u64, Segment> = HashMap::new();
+    let mut acks: HashMap<u64, Ack> = HashMap::new();
+    let (mut id, mut delivered, mut next_write) = (0u64, 0u64, SimTime::ZERO);
+    let (mut warm, mut delivered_warm) = (None, 0);
+    let end = warmup + duration;
+    loop {
+        let now =
+            [mesh.next_event(), sender.next_timeout(), Some(next_write)].into_iter().flatten().min().unwrap();
+        if warm.is_none() && now >= warmup {
+            warm = Some(mesh.report(warmup));
+            delivered_warm = delivered;
+        }
+        if now > end {
+            break;
+        }
+        while let Some((_, departure)) = mesh.advance(now) {
+            let Departure::Arrived(parcel) = departure else { continue };
+            if parcel.flow == 0 {
+                let segment = segments.remove(&parcel.id).unwrap();
+                let received = receiver.on_segment(now, &segment, false);
+                delivered += u64::from(received.is_new);
+                id += 1;
+                acks.insert(id, received.ack.unwrap());
+                let parcel = Parcel { id, flow: 1, bytes: ACK_BYTES, ..Parcel::default() };
+                if mesh.push(now, last, 0, parcel) != Push::Accepted {
+                    acks.remove(&id);
+                }
+            } else {
+                sender.on_ack(now, &acks.remove(&parcel.id).unwrap());
+                transmit(&mut sender, &mut mesh, &mut segments, &mut id, now, last);
+            }
+        }
+        if next_write <= now {
+            sender.write(1);
+            next_write += gap;
+        }
+        if sender.next_timeout().is_some_and(|at| at <= now) {
+            sender.on_timeout(now);
+        }
+        transmit(&mut sender, &mut mesh, &mut segments, &mut id, now, last);
+    }
+    let report = mesh.report(end);
+    Outcome {
+        ip_goodput_bps: (delivered - delivered_warm) as f64 * f64::from(PACKET_BYTES) * 8.0
+            / duration.as_secs_f64(),
+        timeouts: sender.statistics().timeouts,
+        report: report.since(&warm.unwrap_or_default()),
+    }
+}
+
+fn transmit(
+    sender: &mut Sender,
+    mesh: &mut Mesh,
+    segments: &mut HashMap<u64, Segment>,
+    id: &mut u64,
+    now: SimTime,
+    last: usize,
+) {
+    while let Some(segment) = sender.poll_transmit(now) {
+        *id += 1;
+        let parcel = Parcel { id: *id, flow: 0, bytes: PACKET_BYTES, ..Parcel::default() };
+        if mesh.push(now, 0, last, parcel) == Push::Accepted {
+            segments.insert(*id, segment);
+        }
+    }
+}
+
+/// Mean of the goodput in Mbit/s over `runs` runs, and its standard error.
+pub(crate) fn mean_mbps(config: &MeshConfig, window: u32, runs: u64, seconds: u64) -> (f64, f64) {
+    let goodput = |run| {
+        let seed = RunSeed { seed: 1, run };
+        let warmup = SimTime::from_millis(2_000);
+        run_once(config, window, seed, warmup, SimTime::from_millis(1000 * seconds)) / 1e6
+    };
+    let values: Vec<f64> = (0..runs).map(goodput).collect();
+    let mean = values.iter().sum::<f64>() / runs as f64;
+    let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (runs as f64 - 1.0).max(1.0);
+    (mean, (variance / runs as f64).sqrt())
+}
+
+fn run_once(config: &MeshConfig, window: u32, seed: RunSeed, warmup: SimTime, duration: SimTime) -> f64 {
+    run(config.clone(), window, seed, warmup, duration).ip_goodput_bps
+}
+
+/// A file of golden cells: hops, window limit, Mbit/s, standard error.
+pub(crate) fn cells(text: &str) -> Vec<(usize, u32, f64, f64)> {
+    let cell = |line: &str| {
+        let fields: Vec<&str> = line.split(',').collect();
+        let number = |i: usize| fields[i].parse::<f64>().unwrap();
+        (number(0) as usize, number(1) as u32, number(2), number(3))
+    };
+    text.lines().skip(1).map(cell).collect()
+}
+
+/// Sources that always have three packets in the mesh. The report after the warm-up.
+pub(crate) fn saturate(
+    config: MeshConfig,
+    flows: &[(usize, usize)],
+    bytes: u32,
+    seed: RunSeed,
+    warmup: SimTime,
+    duration: SimTime,
+) -> MeshReport {
+    let mut mesh = Mesh::new(config, seed).unwrap();
+    let push = |mesh: &mut Mesh, now: SimTime, flow: u32| {
+        let (from, to) = flows[flow as usize];
+        mesh.push(now, from, to, Parcel { flow, bytes, ..Parcel::default() })
+    };
+    for flow in 0..flows.len() as u32 {
+        for _ in 0..3 {
+            assert_eq!(push(&mut mesh, SimTime::ZERO, flow), Push::Accepted);
+        }
+    }
+    let mut warm = None;
+    while let Some(now) = mesh.next_event().filter(|now| *now <= warmup + duration) {
+        if warm.is_none() && now >= warmup {
+            warm = Some(mesh.report(warmup));
+        }
+        while let Some((_, departure)) = mesh.advance(now) {
+            let (Departure::Arrived(parcel) | Departure::Lost(parcel) | Departure::QueueDrop(parcel)) =
+                departure;
+            push(&mut mesh, now, parcel.flow);
+        }
+    }
+    mesh.report(warmup + duration).since(&warm.unwrap_or_default())
+}
+
+/// Stations on a circle around node 0, all within range of each other.
+pub(crate) fn star(stations: usize, rts: bool) -> MeshConfig {
+    let mut stream = RunSeed { seed: 0, run: 0 }.stream("mac.topology");
+    MeshConfig {
+        positions: Topology::Star { stations, spacing_m: 100.0 }.positions(&mut stream).unwrap(),
+        routing: Routing::ShortestPath,
+        dcf: DcfConfig { rts, ..DcfConfig::default() },
+        ..chain(1, 250.0, Mac::Plain)
+    }
+}
+
+/// Packets of one flow from node 0 to the last at a constant rate, without TCP. The report after the warm-up.
+pub(crate) fn constant_rate(
+    config: MeshConfig,
+    rate_bps: f64,
+    seed: RunSeed,
+    warmup: SimTime,
+    duration: SimTime,
+) -> MeshReport {
+    let last = config.positions.len() - 1;
+    let mut mesh = Mesh::new(config, seed).unwrap();
+    let (gap, mut next, mut warm) = (SimTime::to_transmit(PACKET_BYTES, rate_bps), SimTime::ZERO, None);
+    loop {
+        let now = mesh.next_event().map_or(next, |at| at.min(next));
+        if warm.is_none() && now >= warmup {
+            warm = Some(mesh.report(warmup));
+        }
+        if now > warmup + duration {
+            return mesh.report(warmup + duration).since(&warm.unwrap_or_default());
+        }
+        while mesh.advance(now).is_some() {}
+        if next <= now {
+            mesh.push(now, 0, last, Parcel { bytes: PACKET_BYTES, ..Parcel::default() });
+            next += gap;
+        }
+    }
+}

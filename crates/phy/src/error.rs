@@ -1,0 +1,85 @@
+//! What the physical layer refuses.
+
+use crossfade_channel::ChannelError;
+use thiserror::Error;
+
+/// A physical layer that cannot be. The message is one line: what was given and what is allowed.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum PhyError {
+    /// A number outside its range (or not a number).
+    #[error("{parameter} = {value:?}: must be {allowed}")]
+    OutOfRange {
+        /// The parameter, named as everywhere.
+        parameter: &'static str,
+        /// What was given.
+        value: f64,
+        /// What is allowed, to follow "must be".
+        allowed: &'static str,
+    },
+    /// A word that is none of those known.
+    #[error("{parameter} = {value:?}: must be one of {allowed}")]
+    Unknown {
+        /// The parameter.
+        parameter: &'static str,
+        /// What was given.
+        value: String,
+        /// What is allowed.
+        allowed: String,
+    },
+    /// A scheme on antennas that it does not fit.
+    #[error("scheme {scheme} does not fit n_t = {n_t}, n_r = {n_r}: it needs {needs}")]
+    Antennas {
+        /// The scheme.
+        scheme: &'static str,
+        /// Transmit antennas.
+        n_t: usize,
+        /// Receive antennas.
+        n_r: usize,
+        /// What it fits.
+        needs: &'static str,
+    },
+    /// An exhaustive search over too many candidates.
+    #[error(
+        "detector ml would compare {modulation}^{symbols} candidates for each vector, more than 2^16: \
+         use detector sphere, which finds the same"
+    )]
+    TooManyCandidates {
+        /// The modulation.
+        modulation: &'static str,
+        /// Symbols that are decided together.
+        symbols: usize,
+    },
+    /// A detector on a scheme that it does not fit.
+    #[error(
+        "detector linear does not fit scheme {scheme}, whose symbols interfere: use ml, sphere, mmse-osic, mmse or zf"
+    )]
+    NotOrthogonal {
+        /// The scheme.
+        scheme: &'static str,
+    },
+    /// A stage of combining that the detector does not have.
+    #[error("combining stage {stage} does not fit detector {detector}: {reason}")]
+    Combining {
+        /// The stage.
+        stage: &'static str,
+        /// The detector.
+        detector: &'static str,
+        /// Why, and what to use.
+        reason: &'static str,
+    },
+    /// The signal-to-noise ratio in two words.
+    #[error("{first} = {first_db:?} and {second} = {second_db:?} are given: give one of them")]
+    TwoRatios {
+        /// One word.
+        first: &'static str,
+        /// Its value.
+        first_db: f64,
+        /// The other.
+        second: &'static str,
+        /// Its value.
+        second_db: f64,
+    },
+    /// From the channel.
+    #[error(transparent)]
+    Channel(#[from] ChannelError),
+}

@@ -1,0 +1,422 @@
+//! A frame through scheme, channel and detector.
+
+use crate::combining::Combining;
+use crate::constellation::Modulation;
+use crate::detector::{Detection, Detector, Prepared};
+use crate::error::PhyError;
+use crate::layout::{Packing, WIDEST, with_capacity, with_size};
+use crate::linear::Filter;
+use crate::reception::{Matched, Payload, Receive};
+use crate::scheme::{Scheme, StbcPower};
+use crate::symbols::Symbols;
+use crossfade_channel::simd::{Kernel, Simd, Vector};
+use crossfade_channel::{Matrix, NoiseSource};
+use crossfade_core::Stream;
+use num_complex::Complex64;
+
+/// What a physical layer is made of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PhyConfig {
+    /// How symbols go to antennas.
+    pub scheme: Scheme,
+    /// How they are told apart.
+    pub detector: Detector,
+    /// The constellation.
+    pub modulation: Modulation,
+    /// Transmit antennas.
+    pub n_t: usize,
+    /// Receive antennas.
+    pub n_r: usize,
+    /// The power of codes with four antennas.
+    pub stbc_power: StbcPower,
+    /// Normalised mean square error of the receiver's channel estimate: 0 is perfect knowledge. The receiver
+    /// takes the estimate for the channel.
+    pub nmse: f64,
+    /// How receptions of the same frame are combined, if they are.
+    pub combining: Option<Combining>,
+    /// Bits of a frame.
+    pub frame_bits: u32,
+}
+
+impl PhyConfig {
+    /// 4 x 4 antennas (1 x 1 for SISO, 1 x 4 for SIMO, 2 x 4 for Alamouti), QPSK, frames of 30 bytes, nothing
+    /// combined: the paper's section 5.
+    pub fn new(scheme: Scheme, detector: Detector) -> Self {
+        let (n_t, n_r) = match scheme {
+            Scheme::Siso => (1, 1),
+            Scheme::Simo => (1, 4),
+            Scheme::Alamouti => (2, 4),
+            _ => (4, 4),
+        };
+        let (modulation, stbc_power) = (Modulation::Qpsk, StbcPower::Equal);
+        Self {
+            scheme,
+            detector,
+            modulation,
+            n_t,
+            n_r,
+            stbc_power,
+            nmse: 0.0,
+            combining: None,
+            frame_bits: 240,
+        }
+    }
+
+    /// Symbols a channel use times bits a symbol: the bit rate over the symbol rate.
+    pub fn bits_per_use(&self) -> f64 {
+        self.scheme.rate(self.n_t) * f64::from(self.modulation.bits())
+    }
+
+    /// Whether all fits together.
+    ///
+    /// # Errors
+    /// What does not, and what would.
+    pub fn check(&self) -> Result<(), PhyError> {
+        self.scheme.check(self.n_t, self.n_r)?;
+        self.detector.check(self.scheme, self.n_t, self.modulation)?;
+        if !(0.0..1.0).contains(&self.nmse) {
+            let allowed = "at least 0 and below 1";
+            return Err(PhyError::OutOfRange { parameter: "nmse", value: self.nmse, allowed });
+        }
+        if !(1..=MOST_FRAME_BITS).contains(&self.frame_bits) {
+            let value = f64::from(self.frame_bits);
+            let allowed = "between 1 and 1048576 bits";
+            return Err(PhyError::OutOfRange { parameter: "frame_bits", value, allowed });
+        }
+        self.combining.map_or(Ok(()), |combining| combining.check(self.scheme, self.detector))
+    }
+}
+
+const MOST_FRAME_BITS: u32 = 1 << 20;
+
+/// Sends and receives frames. Payloads are a function of the stream and their number, noise one of the stream
+/// and the transmission.
+#[derive(Clone, Debug)]
+pub struct Transceiver {
+    config: PhyConfig,
+    source: NoiseSource,
+    pub(crate) detection: Detection,
+    /// Places of a row.
+    pub(crate) stride: usize,
+    /// The bits of the words that belong to the frame.
+    mask: Vec<u32>,
+}
+
+/// What was received of a frame: all that later receptions can be combined with.
+#[derive(Clone, Debug)]
+pub struct Reception {
+    /// G as the receiver knows it.
+    pub(crate) gram: Matrix,
+    /// The matched filter outputs.
+    pub(crate) statistic: Vec<f32>,
+    /// The labels that were sent.
+    pub(crate) sent: Vec<u32>,
+    /// Whose: not drawn again for the same.
+    sdu: Option<u64>,
+}
+
+/// What detecting needs besides: kept from frame to frame, so that nothing is allocated.
+#[derive(Clone, Debug)]
+pub struct Workspace {
+    pub(crate) prepared: Prepared,
+    pub(crate) decided: Vec<u32>,
+    pub(crate) estimates: Vec<f32>,
+}
+
+impl Transceiver {
+    /// On the instructions that `CROSSFADE_SIMD` chooses.
+    ///
+    /// # Errors
+    /// What does not fit together, or an impossible `CROSSFADE_SIMD`.
+    pub fn new(config: PhyConfig, stream: Stream) -> Result<Self, PhyError> {
+        Self::with_simd(config, stream, Simd::chosen()?)
+    }
+
+    /// On given instructions. Results do not depend on them.
+    ///
+    /// # Errors
+    /// What does not fit together.
+    pub fn with_simd(config: PhyConfig, stream: Stream, simd: Simd) -> Result<Self, PhyError> {
+        config.check()?;
+        let bits = config.modulation.bits();
+        let packing = Packing::new(bits, config.scheme.symbols(config.n_t));
+        let blocks = config.frame_bits.div_ceil(bits).div_ceil(packing.symbols as u32) as usize;
+        let stride = blocks.next_multiple_of(WIDEST);
+        let mut mask = vec![0; packing.words() * stride];
+        for bit in 0..config.frame_bits {
+            let symbol = (bit / bits) as usize;
+            let (word, shift) = packing.place(symbol % packing.symbols);
+            mask[word * stride + symbol / packing.symbols] |= 1 << (shift + bit % bits);
+        }
+        let detection = Detection {
+            detector: config.detector,
+            orthogonal: config.scheme.is_orthogonal(),
+            groups: config.scheme.groups(config.n_t),
+            symbols: Symbols::new(config.modulation),
+            points: config.modulation.points(),
+            packing,
+            simd,
+        };
+        Ok(Self { config, source: NoiseSource::new(stream), detection, stride, mask })
+    }
+
+    /// What it is made of.
+    pub fn config(&self) -> &PhyConfig {
+        &self.config
+    }
+
+    /// Channel uses of a frame.
+    pub fn channel_uses(&self) -> u64 {
+        let packing = self.detection.packing;
+        let symbols = u64::from(self.config.frame_bits.div_ceil(packing.bits));
+        symbols.div_ceil(packing.symbols as u64) * self.config.scheme.slots() as u64
+    }
+
+    /// An empty reception, to be filled.
+    pub fn reception(&self) -> Reception {
+        let packing = self.detection.packing;
+        Reception {
+            gram: Matrix::identity(packing.symbols),
+            statistic: vec![0.0; 2 * packing.symbols * self.stride],
+            sent: vec![0; packing.words() * self.stride],
+            sdu: None,
+        }
+    }
+
+    /// Room to detect in.
+    pub fn workspace(&self) -> Workspace {
+        let packing = self.detection.packing;
+        Workspace {
+            prepared: Prepared::Filter(Filter::matched(&Matrix::identity(1))),
+            decided: vec![0; packing.words() * self.stride],
+            estimates: vec![0.0; 2 * packing.symbols * self.stride],
+        }
+    }
+
+    /// Sends payload number `sdu` in transmission number `transmission` over `gains`, which the receiver takes
+    /// for `estimate` if it is given, at the signal-to-noise ratio `rho` (a ratio, not dB).
+    pub fn receive(
+        &self,
+        sdu: u64,
+        transmission: u64,
+        rho: f64,
+        (gains, estimate): (&Matrix, Option<&Matrix>),
+        reception: &mut Reception,
+    ) {
+        let (simd, packing, stride, source) =
+            (self.detection.simd, self.detection.packing, self.stride, self.source);
+        if reception.sdu != Some(sdu) {
+            reception.sdu = Some(sdu);
+            simd.run(Payload { source, sdu, packing, stride, words: &mut reception.sent });
+        }
+        let scheme = self.config.scheme;
+        let scale = rho * scheme.power(self.config.stbc_power) / self.config.n_t as f64;
+        reception.gram = scheme.gram(estimate.unwrap_or(gains), scale);
+        let Reception { gram, statistic, sent: words, .. } = reception;
+        let matched = with_size!(packing.symbols, K => {
+            match estimate {
+                None => Matched::new::<K>(gram, gram, scheme.is_orthogonal()),
+                Some(estimate) => Matched::new::<K>(&scheme.cross_gram(estimate, gains, scale), gram, false),
+            }
+        });
+        let (symbols, matched) = (&self.detection.symbols, &matched);
+        with_capacity!(packing.symbols, K => simd.run(Receive::<K> {
+            source, transmission, symbols, packing, matched, words, stride, statistic
+        }));
+    }
+
+    /// Detects a reception by itself: how many bits are wrong.
+    pub fn detect(&self, reception: &Reception, workspace: &mut Workspace) -> u32 {
+        self.detection.prepare(&reception.gram, &mut workspace.prepared);
+        self.detect_outputs(&reception.statistic, &reception.sent, workspace)
+    }
+
+    /// The bits that were sent, in order.
+    pub fn sent_bits<'a>(&'a self, reception: &'a Reception) -> impl Iterator<Item = bool> + 'a {
+        let packing = self.detection.packing;
+        (0..self.config.frame_bits).map(move |bit| {
+            let symbol = (bit / packing.bits) as usize;
+            let (word, shift) = packing.place(symbol % packing.symbols);
+            let label = reception.sent[word * self.stride + symbol / packing.symbols] >> shift;
+            (label >> (bit % packing.bits)) & 1 == 1
+        })
+    }
+
+    /// Decides the labels of the symbols of one block from what was received: slot by slot all antennas, noise
+    /// of variance 1, over `gains` at `rho` (a ratio). For received vectors from elsewhere.
+    ///
+    /// # Panics
+    /// Not as many values as slots times receive antennas, or gains of other antennas.
+    pub fn decide(&self, gains: &Matrix, rho: f64, received: &[Complex64]) -> Vec<u32> {
+        let (scheme, n_r) = (self.config.scheme, self.config.n_r);
+        assert_eq!((gains.columns(), gains.rows()), (self.config.n_t, n_r));
+        assert_eq!(received.len(), scheme.slots() * n_r);
+        let scale = rho * scheme.power(self.config.stbc_power) / self.config.n_t as f64;
+        let packing = self.detection.packing;
+        let mut statistic = vec![0.0; 2 * packing.symbols * WIDEST];
+        for k in 0..packing.symbols {
+            let mut z = Complex64::ZERO;
+            for (index, row) in scheme.equivalent(gains).iter().enumerate() {
+                let y = received[index];
+                z += row[k].conj() * if scheme.conjugated(index / n_r) { y.conj() } else { y };
+            }
+            statistic[2 * k * WIDEST] = (scale.sqrt() * z.re) as f32;
+            statistic[(2 * k + 1) * WIDEST] = (scale.sqrt() * z.im) as f32;
+        }
+        let (mut workspace, mut words) = (self.workspace(), vec![0; packing.words() * WIDEST]);
+        self.detection.prepare(&scheme.gram(gains, scale), &mut workspace.prepared);
+        self.detection.detect(&workspace.prepared, &statistic, WIDEST, &mut words, None);
+        let label = |k| {
+            let (word, shift) = packing.place(k);
+            (words[word * WIDEST] >> shift) & ((1 << packing.bits) - 1)
+        };
+        (0..packing.symbols).map(label).collect()
+    }
+
+    /// Detects outputs with what is prepared.
+    pub(crate) fn detect_outputs(&self, statistic: &[f32], sent: &[u32], workspace: &mut Workspace) -> u32 {
+        let Workspace { prepared, decided, .. } = workspace;
+        self.detection.detect(prepared, statistic, self.stride, decided, None);
+        self.wrong_bits(sent, decided)
+    }
+
+    /// How many bits of the frame differ.
+    pub(crate) fn wrong_bits(&self, sent: &[u32], decided: &[u32]) -> u32 {
+        self.detection.simd.run(WrongBits { sent, decided, mask: &self.mask })
+    }
+}
+
+/// Counts the bits that differ, where the mask is set.
+struct WrongBits<'a> {
+    sent: &'a [u32],
+    decided: &'a [u32],
+    mask: &'a [u32],
+}
+
+impl Kernel for WrongBits<'_> {
+    type Output = u32;
+    #[inline(always)]
+    fn run<V: Vector>(self) -> u32 {
+        let mut counts = V::splat_int(0);
+        for first in (0..self.mask.len()).step_by(V::LANES) {
+            let differ = V::load_int(&self.sent[first..]) ^ V::load_int(&self.decided[first..]);
+            let differ = differ & V::load_int(&self.mask[first..]);
+            // Counts of 2, of 4 and of 8 bits, which are then added up.
+            let pairs = differ - ((differ >> 1) & V::splat_int(0x5555_5555));
+            let fours = (pairs & V::splat_int(0x3333_3333)) + ((pairs >> 2) & V::splat_int(0x3333_3333));
+            let eights = (fours + (fours >> 4)) & V::splat_int(0x0f0f_0f0f);
+            let halves = eights + (eights >> 8);
+            counts = counts + ((halves + (halves >> 16)) & V::splat_int(0x3f));
+        }
+        let mut lanes = [0; WIDEST];
+        V::store_int(counts, &mut lanes);
+        lanes.iter().sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossfade_channel::{AntennaCorrelation, MatrixFading, Motion};
+    use crossfade_core::{RunSeed, SimTime};
+
+    fn fading(config: &PhyConfig) -> MatrixFading {
+        let stream = RunSeed { seed: 7, run: 0 }.stream("channel.dl");
+        let antennas = (config.n_t, config.n_r);
+        MatrixFading::new(antennas, Motion::Independent, AntennaCorrelation::None, stream, Simd::widest())
+            .unwrap()
+    }
+
+    /// All that fit together of schemes, antennas, detectors and modulations.
+    fn everything() -> Vec<PhyConfig> {
+        let mut all = Vec::new();
+        for scheme in Scheme::ALL {
+            for detector in Detector::ALL {
+                for modulation in Modulation::ALL {
+                    for (n_t, n_r) in [(1, 1), (1, 3), (2, 1), (2, 2), (3, 4), (4, 2), (4, 4), (8, 8)] {
+                        let config = PhyConfig {
+                            modulation,
+                            n_t,
+                            n_r,
+                            frame_bits: 101,
+                            ..PhyConfig::new(scheme, detector)
+                        };
+                        let candidates = modulation.bits() as usize
+                            * scheme.groups(n_t).iter().map(Vec::len).max().unwrap();
+                        if config.check().is_ok() && (detector != Detector::Ml || candidates <= 10) {
+                            all.push(config);
+                        }
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn without_noise_every_decision_is_right() {
+        for config in everything() {
+            let transceiver = Transceiver::new(config, RunSeed { seed: 1, run: 0 }.stream("phy.dl")).unwrap();
+            let mut fading = fading(&config);
+            let (mut reception, mut workspace) = (transceiver.reception(), transceiver.workspace());
+            for t in 0..3 {
+                // A well conditioned channel, so that the ratio is high enough for f32 to carry 256 points.
+                let mut gains = fading.gains(SimTime::ZERO, t);
+                for k in 0..config.n_t {
+                    gains[(k % config.n_r, k)] += 4.0 * num_complex::Complex64::cis(k as f64);
+                }
+                transceiver.receive(t, t, 1e6, (&gains, None), &mut reception);
+                assert_eq!(transceiver.detect(&reception, &mut workspace), 0, "{config:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn results_do_not_depend_on_the_processor() {
+        for config in everything() {
+            if config.detector == Detector::Sphere && config.modulation.bits() > 4 {
+                continue;
+            }
+            let of = |simd: Simd| {
+                let stream = RunSeed { seed: 2, run: 0 }.stream("phy.dl");
+                let transceiver = Transceiver::with_simd(config, stream, simd).unwrap();
+                let mut fading = fading(&config);
+                let (mut reception, mut workspace) = (transceiver.reception(), transceiver.workspace());
+                let wrong = (0..2).map(|t| {
+                    let gains = fading.gains(SimTime::ZERO, t);
+                    transceiver.receive(t, t, 10.0, (&gains, None), &mut reception);
+                    transceiver.detect(&reception, &mut workspace)
+                });
+                let wrong: Vec<_> = wrong.collect();
+                (wrong, reception.statistic.clone(), workspace.decided.clone())
+            };
+            let all: Vec<_> = Simd::available().map(of).collect();
+            assert!(all.iter().all(|other| *other == all[0]), "{config:?}");
+        }
+    }
+
+    #[test]
+    fn a_frame_takes_as_many_channel_uses_as_its_rate_says() {
+        let uses = |scheme, frame_bits| {
+            let config = PhyConfig { frame_bits, ..PhyConfig::new(scheme, Detector::Mmse) };
+            let stream = RunSeed { seed: 1, run: 0 }.stream("phy.dl");
+            Transceiver::new(config, stream).unwrap().channel_uses()
+        };
+        let of_240 = Scheme::ALL.map(|scheme| uses(scheme, 240));
+        assert_eq!(of_240, [120, 120, 120, 240, 120, 60, 30]);
+        assert_eq!(uses(Scheme::Blast, 241), 31);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let blast = PhyConfig::new(Scheme::Blast, Detector::Ml);
+        let refused = |config: PhyConfig| config.check().unwrap_err().to_string();
+        let too_many = refused(PhyConfig { modulation: Modulation::Cross32, ..blast });
+        assert!(too_many.contains("sphere") && too_many.contains("2^16"), "{too_many}");
+        assert!(PhyConfig { modulation: Modulation::Qam16, ..blast }.check().is_ok());
+        assert!(refused(PhyConfig { detector: Detector::Linear, ..blast }).contains("linear"));
+        assert!(refused(PhyConfig { nmse: 1.0, ..blast }).contains("nmse"));
+        assert!(refused(PhyConfig { frame_bits: 0, ..blast }).contains("frame_bits"));
+        assert!(refused(PhyConfig { n_r: 2, ..blast }).contains("n_r"));
+    }
+}

@@ -1,0 +1,25 @@
+//! What goes wrong, in Python's terms.
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+
+create_exception!(crossfade._crossfade, ScenarioError, PyException, "A scenario that is wrong; one line.");
+create_exception!(
+    crossfade._crossfade,
+    GoldenError,
+    PyException,
+    "Golden traces that can't be read; one line."
+);
+
+create_exception!(
+    crossfade._crossfade,
+    TraceError,
+    PyException,
+    "A loss trace that can't be read or fitted; one line."
+);
+
+/// The scenario's error in Python's terms.
+pub(crate) fn scenario_error(error: impl std::fmt::Display) -> PyErr {
+    ScenarioError::new_err(error.to_string())
+}

@@ -1,0 +1,172 @@
+//! A scenario in the terms of the models.
+
+use crate::stop::End;
+use crate::tables::flow::{FlowSetup, TrafficSetup};
+use crate::tables::frames::FrameSetup;
+use crate::tables::tcp::{Gate, TcpSetup};
+use crate::tables::trace::TraceSetup;
+use crossfade_channel::LossConfig;
+use crossfade_core::SimTime;
+use crossfade_link::trace::Schedule;
+use crossfade_link::{QueueConfig, QueueLimit};
+
+/// A scenario in the terms of the models. All times are absolute.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The time to transmit a data packet.
+    pub slot: SimTime,
+    /// Bytes of a data packet on the wire.
+    pub packet_size: u32,
+    /// Who sends: at least one.
+    pub flows: Vec<FlowSetup>,
+    /// How senders meet the first link.
+    pub gate: Gate,
+    /// The wired segment before the wireless link, and on the way back.
+    pub wired: Option<[HopSetup; 2]>,
+    /// The wireless link, on the way of the data.
+    pub forward: HopSetup,
+    /// The wireless link, on the way of the acknowledgements.
+    pub reverse: HopSetup,
+    /// What happens before is not counted.
+    pub warmup: SimTime,
+    /// When a run ends.
+    pub end: End,
+}
+
+impl Setup {
+    /// The TCP of the only flow, if that is a connection without end.
+    pub fn only_bulk_tcp(&self) -> Option<&TcpSetup> {
+        match self.flows.as_slice() {
+            [FlowSetup { count: 1, traffic: TrafficSetup::Tcp(tcp, None), .. }] => Some(tcp),
+            _ => None,
+        }
+    }
+
+    /// The round trip of a flow's segment and its acknowledgement that wait for nothing.
+    pub fn round_trip(&self, flow: &FlowSetup) -> SimTime {
+        let ack_size = flow.tcp().map_or(0, |tcp| tcp.ack_size);
+        let wireless = self.forward.transit(self.packet_size) + self.reverse.transit(ack_size);
+        let wired = self
+            .wired
+            .as_ref()
+            .map_or(SimTime::ZERO, |[there, back]| there.transit(self.packet_size) + back.transit(ack_size));
+        wireless + wired + flow.access_delay * 2
+    }
+}
+
+/// One way between sender and receiver.
+#[derive(Clone, Debug)]
+pub struct HopSetup {
+    /// Propagation delay.
+    pub delay: SimTime,
+    /// What carries packets.
+    pub carrier: Carrier,
+}
+
+/// What carries the packets of a hop.
+#[derive(Clone, Debug)]
+pub enum Carrier {
+    /// Whole packets at a constant rate.
+    Packets {
+        /// Bit rate in bit/s; `None` takes no time to transmit.
+        rate_bps: Option<f64>,
+        /// What waits, and what is dropped.
+        queue: QueueConfig,
+        /// Which packets are lost.
+        loss: LossConfig,
+    },
+    /// Packets as frames, which may be repeated. They wait first in, first out.
+    Frames {
+        /// Bit rate in bit/s.
+        rate_bps: f64,
+        /// How many packets may wait; `None` is without limit.
+        limit: Option<QueueLimit>,
+        /// How packets become frames, and who repeats them.
+        frames: FrameSetup,
+        /// Which frames are lost.
+        loss: LossConfig,
+    },
+    /// Whole packets at a capacity that follows a record or a table.
+    Schedule {
+        /// When what can be sent.
+        trace: TraceSetup,
+        /// What waits, and what is dropped.
+        queue: QueueConfig,
+        /// Which packets are lost; `None` says that the table has the losses.
+        loss: Option<LossConfig>,
+    },
+}
+
+impl HopSetup {
+    /// Bit rate in bit/s, of a trace its mean; `None` takes no time to transmit.
+    pub fn rate_bps(&self) -> Option<f64> {
+        match &self.carrier {
+            Carrier::Packets { rate_bps, .. } => *rate_bps,
+            Carrier::Frames { rate_bps, .. } => Some(*rate_bps),
+            Carrier::Schedule { trace, .. } => Some(trace.mean_rate_bps),
+        }
+    }
+
+    /// How packets become frames, if they do.
+    pub fn frames(&self) -> Option<&FrameSetup> {
+        if let Carrier::Frames { frames, .. } = &self.carrier { Some(frames) } else { None }
+    }
+
+    /// What its capacity follows, if that changes.
+    pub fn trace(&self) -> Option<&TraceSetup> {
+        if let Carrier::Schedule { trace, .. } = &self.carrier { Some(trace) } else { None }
+    }
+
+    /// Which packets, or frames, are lost; `None` where a table says that beside its rates.
+    pub fn loss(&self) -> Option<&LossConfig> {
+        match &self.carrier {
+            Carrier::Packets { loss, .. } | Carrier::Frames { loss, .. } => Some(loss),
+            Carrier::Schedule { loss, .. } => loss.as_ref(),
+        }
+    }
+
+    /// What waits, and what is dropped.
+    pub fn queue(&self) -> QueueConfig {
+        match &self.carrier {
+            Carrier::Packets { queue, .. } | Carrier::Schedule { queue, .. } => queue.clone(),
+            Carrier::Frames { limit, .. } => QueueConfig::DropTail(*limit),
+        }
+    }
+
+    /// Whether, sooner or later, every packet is lost.
+    pub fn ends_in_loss(&self) -> bool {
+        match (self.loss(), self.trace()) {
+            (Some(loss), _) => loss.ends_in_loss(),
+            (None, Some(TraceSetup { schedule: Schedule::Rates(table), .. })) => table.ends_dead(),
+            (None, _) => false,
+        }
+    }
+
+    /// How long a packet of `bytes` takes that waits for nothing and loses nothing.
+    pub fn transit(&self, bytes: u32) -> SimTime {
+        let transmission = match (self.frames(), self.rate_bps()) {
+            (Some(frames), _) => frames.time_for(bytes),
+            (None, Some(rate_bps)) => SimTime::to_transmit(bytes, rate_bps),
+            (None, None) => SimTime::ZERO,
+        };
+        self.delay + transmission
+    }
+
+    /// For how long frames may be repeated; zero where they are not.
+    pub fn longest_recovery(&self) -> SimTime {
+        match &self.carrier {
+            Carrier::Frames { frames, loss, .. } => frames.longest_recovery(loss.rate()),
+            Carrier::Packets { .. } | Carrier::Schedule { .. } => SimTime::ZERO,
+        }
+    }
+
+    /// The time in which a packet of `bytes` can follow another at best; `None` without a rate.
+    pub fn shortest_transmission(&self, bytes: u32) -> Option<SimTime> {
+        let transmission = |bytes, rate_bps| Some(SimTime::to_transmit(bytes, rate_bps));
+        match &self.carrier {
+            Carrier::Packets { rate_bps, .. } => rate_bps.and_then(|rate_bps| transmission(bytes, rate_bps)),
+            Carrier::Frames { rate_bps, frames, .. } => transmission(frames.on_air_bytes(bytes), *rate_bps),
+            Carrier::Schedule { trace, .. } => transmission(bytes, trace.schedule.peak_rate_bps()),
+        }
+    }
+}

@@ -1,0 +1,498 @@
+//! Who repeats lost frames.
+
+use super::base::{LONGEST, absent, json};
+use super::tagged::{refuse_foreign, tag, taken_by};
+use crate::error::{ScenarioError, join};
+use crate::quantity::{FrameSpan, Frames, Rate, Retransmissions, Share, Size};
+use crossfade_core::SimTime;
+use crossfade_link::arq::{
+    self, GoBackNConfig, Release, RlpIs99Config, RlpNackConfig, SelectiveRepeatConfig, StopAndWaitConfig,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Who repeats lost frames, and for how long.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(transform = taken_by::<ArqProtocol>)]
+pub struct Arq {
+    /// Which protocol.
+    #[schemars(extend("x-default" = "none, on links with frames: each frame is sent once"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<ArqProtocol>,
+
+    /// After so many retransmissions a frame is given up, or "unlimited". Of rlp-is99 persistence says what
+    /// counts; the radio link protocols take no "unlimited".
+    #[schemars(extend("x-default" = "3 for rlp-is99 and rlp-nack; unlimited for the others"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_retransmissions: Option<Retransmissions>,
+
+    /// How many frames from the oldest unacknowledged one on may be on the way. Required for go-back-n and
+    /// selective-repeat.
+    #[schemars(range(min = 1, max = 1_048_576))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
+
+    /// How long after the start of its transmission a frame is sent again; of rlp-nack, how long to wait for
+    /// the answer to a NACK.
+    #[schemars(extend(
+        "x-default" = "from the start of a frame to its acknowledgement, for stop-and-wait, go-back-n and \
+                       selective-repeat; 4 frames for rlp-nack"
+    ))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<FrameSpan>,
+
+    /// When the receiver passes a frame up.
+    #[schemars(extend("x-default" = "in-order, of selective-repeat"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<Delivery>,
+
+    /// A consistent reading of what the paper on rlp-is99 says of its timers: it decides the defaults of
+    /// persistence, naks_per_round, timer_clock and timer_check.
+    #[schemars(extend("x-default" = "f, of rlp-is99"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reading: Option<Reading>,
+
+    /// What max_retransmissions counts.
+    #[schemars(extend("x-default" = "that of the reading"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persistence: Option<Persistence>,
+
+    /// How many NAKs a round sends for one frame; each asks for one retransmission.
+    #[schemars(extend("x-default" = "that of the reading"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub naks_per_round: Option<NaksPerRound>,
+
+    /// What makes the retransmission timers run.
+    #[schemars(extend("x-default" = "that of the reading"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timer_clock: Option<TimerClock>,
+
+    /// When the receiver looks at its timers.
+    #[schemars(extend("x-default" = "that of the reading"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timer_check: Option<TimerCheck>,
+
+    /// What the retransmission timer allows for a NAK and its answer.
+    #[schemars(extend("x-default" = "2 frames, of rlp-is99"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round_trip: Option<Frames>,
+
+    /// What the retransmission timer adds for buffering.
+    #[schemars(extend("x-default" = "5 frames, of rlp-is99"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guard: Option<Frames>,
+
+    /// How many frames each end keeps.
+    #[schemars(range(min = 1, max = 128), extend("x-default" = "128, of rlp-is99 and rlp-nack"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<u32>,
+
+    /// At least so many frames leave the head of a resequencing buffer that overflows.
+    #[schemars(range(min = 1, max = 128), extend("x-default" = "1, of rlp-is99"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overflow: Option<u32>,
+
+    /// Whether idle frames carry V(S); otherwise the loss of a last frame is noticed only with the next data.
+    #[schemars(extend("x-default" = "true, of rlp-is99"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_frames_carry_v_s: Option<bool>,
+
+    /// Whether a frame tells that it is a retransmission: then bursts of up to 255 lost frames are seen for
+    /// what they are, instead of 127.
+    #[schemars(extend("x-default" = "false, of rlp-is99"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retransmissions_are_flagged: Option<bool>,
+
+    /// Whether a copy that comes back corrupt ends the wait at once; only where framing.header is readable.
+    #[schemars(extend("x-default" = "true, of rlp-nack"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nack_corrupt: Option<bool>,
+
+    /// The sender does not put a frame into its queue of retransmissions while it is there.
+    #[schemars(extend("x-default" = "true, of rlp-nack"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge_nacks: Option<bool>,
+
+    /// An acknowledgement after so many received frames.
+    #[schemars(range(min = 1, max = 128), extend("x-default" = "16, of rlp-nack"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ack_period: Option<u32>,
+
+    /// The way back for acknowledgements and NAKs.
+    #[serde(skip_serializing_if = "Feedback::is_absent")]
+    pub feedback: Feedback,
+}
+
+tag! {
+    /// Which protocol repeats lost frames.
+    #[serde(rename_all = "kebab-case")]
+    pub enum ArqProtocol: Arq by protocol {
+        /// The radio link protocol of IS-99, as Chockalingam and Bao describe it: NAKs in rounds.
+        #[serde(rename = "rlp-is99")]
+        RlpIs99 [
+            max_retransmissions, reading, persistence, naks_per_round, timer_clock, timer_check, round_trip,
+            guard, buffer, overflow, idle_frames_carry_v_s, retransmissions_are_flagged, feedback
+        ],
+        /// The radio link protocol of Toledo and Wang: one NACK at a time, a timeout, periodic acknowledgements.
+        RlpNack [max_retransmissions, timeout, nack_corrupt, merge_nacks, ack_period, buffer, feedback],
+        /// One frame at a time.
+        StopAndWait [max_retransmissions, timeout, feedback],
+        /// A window of frames; after a loss all of it again.
+        GoBackN [max_retransmissions, window, timeout, feedback],
+        /// A window of frames; what was lost again.
+        SelectiveRepeat [max_retransmissions, window, timeout, delivery, feedback],
+        /// Each frame is sent once.
+        None [],
+    }
+}
+
+/// When a receiver passes a frame up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Delivery {
+    /// When all frames before have been passed up or given up.
+    InOrder,
+    /// When it is received: packets may overtake each other.
+    Immediate,
+}
+
+/// A consistent reading of the timers of rlp-is99; no reading meets all sentences of the paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Reading {
+    /// The literal one: the timers run by the clock on the wall, round r sends r NAKs.
+    A,
+    /// As a, and retransmissions stop the clock.
+    B,
+    /// As b, with one NAK a round.
+    C,
+    /// As c, and timers are looked at in every frame time.
+    D,
+    /// The timers run by good new frames; round r sends r NAKs.
+    E,
+    /// As e, and the limit counts the retransmissions of a frame over all rounds.
+    F,
+    /// As e, with one NAK a round.
+    G,
+}
+
+/// What the limit of rlp-is99 counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Persistence {
+    /// Expiries of the retransmission timer of a frame, each the end of a round.
+    Rounds,
+    /// Retransmissions that were asked for, over all rounds.
+    Retransmissions,
+}
+
+/// How many NAKs a round of rlp-is99 sends for one frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum NaksPerRound {
+    /// One in every round.
+    One,
+    /// One in the first round, two in the second, and so on.
+    Growing,
+}
+
+/// What makes the retransmission timers of rlp-is99 run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimerClock {
+    /// Every frame time, whatever is received in it.
+    EveryFrame,
+    /// Every frame time but those in which a retransmission is received.
+    PausedByRetransmissions,
+    /// Only the frames that are received, and are no retransmissions. Idle frames count.
+    GoodNewFrames,
+}
+
+/// When the receiver of rlp-is99 looks at its timers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimerCheck {
+    /// When it has received a frame.
+    GoodFrames,
+    /// In every frame time.
+    EveryFrame,
+}
+
+/// The way back for acknowledgements and NAKs. The link has it to itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Feedback {
+    /// How long it takes, the transmission left out.
+    #[schemars(extend(
+        "x-default" = "the delay of the link, and 1 frame more for rlp-is99 and rlp-nack, whose NAKs travel in frames"
+    ))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<FrameSpan>,
+
+    /// Bit rate. With size.
+    #[schemars(extend("x-default" = "none: feedback takes no time to transmit"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+
+    /// Bytes of one acknowledgement or NAK. With rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<Size>,
+
+    /// The share of acknowledgements and NAKs that are lost, independently.
+    #[schemars(extend("x-default" = "0, on links with ARQ"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Share>,
+}
+
+absent!(Arq, Feedback);
+
+/// The way back for acknowledgements and NAKs, with checked parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FeedbackSetup {
+    /// Bit rate in bit/s; `None` takes no time to transmit.
+    pub rate_bps: Option<f64>,
+    /// Bytes of an acknowledgement or NAK.
+    pub size: u32,
+    /// Propagation delay, and whatever else passes.
+    pub delay: SimTime,
+    /// The share that is lost.
+    pub loss: f64,
+}
+
+/// The times of a link that those of a protocol depend on.
+#[derive(Clone, Copy)]
+pub(crate) struct FrameTimes {
+    pub(crate) frame_time: SimTime,
+    pub(crate) delay: SimTime,
+    pub(crate) slot: SimTime,
+}
+
+impl FrameTimes {
+    fn time(self, key: &str, span: FrameSpan) -> Result<SimTime, ScenarioError> {
+        let time = span.resolve(self.slot, self.frame_time);
+        if time > LONGEST {
+            return Err(ScenarioError::value(key, &json(span), "must be at most 100 days"));
+        }
+        Ok(time)
+    }
+
+    fn positive(self, key: &str, span: FrameSpan) -> Result<SimTime, ScenarioError> {
+        match self.time(key, span)? {
+            SimTime::ZERO => Err(ScenarioError::value(key, &json(span), "must be longer than 0 s")),
+            time => Ok(time),
+        }
+    }
+}
+
+impl Arq {
+    pub(crate) fn resolve(
+        &mut self,
+        table: &str,
+        times: FrameTimes,
+    ) -> Result<(arq::ArqProtocol, FeedbackSetup), ScenarioError> {
+        let protocol = *self.protocol.get_or_insert(ArqProtocol::None);
+        refuse_foreign(table, self, protocol)?;
+        let is_rlp = matches!(protocol, ArqProtocol::RlpIs99 | ArqProtocol::RlpNack);
+        let feedback = if protocol == ArqProtocol::None {
+            FeedbackSetup { rate_bps: None, size: 0, delay: SimTime::ZERO, loss: 0.0 }
+        } else {
+            self.feedback.resolve(&join(table, "feedback"), is_rlp, times)?
+        };
+        let protocol = match protocol {
+            ArqProtocol::None => arq::ArqProtocol::None,
+            ArqProtocol::StopAndWait => arq::ArqProtocol::StopAndWait(StopAndWaitConfig {
+                timeout: self.timeout(table, &feedback, times)?,
+                max_retransmissions: self.limit(),
+            }),
+            ArqProtocol::GoBackN => arq::ArqProtocol::GoBackN(GoBackNConfig {
+                window: self.window(table, protocol)?,
+                timeout: self.timeout(table, &feedback, times)?,
+                max_retransmissions: self.limit(),
+            }),
+            ArqProtocol::SelectiveRepeat => arq::ArqProtocol::SelectiveRepeat(SelectiveRepeatConfig {
+                window: self.window(table, protocol)?,
+                timeout: self.timeout(table, &feedback, times)?,
+                max_retransmissions: self.limit(),
+                release: match self.delivery.get_or_insert(Delivery::InOrder) {
+                    Delivery::InOrder => Release::InOrder,
+                    Delivery::Immediate => Release::Immediate,
+                },
+            }),
+            ArqProtocol::RlpIs99 => arq::ArqProtocol::RlpIs99(self.rlp_is99(table)?),
+            ArqProtocol::RlpNack => arq::ArqProtocol::RlpNack(self.rlp_nack(table, times)?),
+        };
+        // The models check what the schema has checked; their parameters have the names of the keys.
+        protocol.check().map_err(|error| {
+            ScenarioError::key(
+                join(table, error.parameter),
+                format!("{}: must be {}", error.value, error.allowed),
+            )
+        })?;
+        Ok((protocol, feedback))
+    }
+
+    fn limit(&mut self) -> Option<u32> {
+        self.max_retransmissions.get_or_insert(Retransmissions(None)).0
+    }
+
+    /// The limit of a radio link protocol.
+    fn rlp_limit(&mut self, table: &str) -> Result<u32, ScenarioError> {
+        const MOST: u32 = 1000;
+        let limit = *self.max_retransmissions.get_or_insert(Retransmissions(Some(3)));
+        limit.0.filter(|limit| *limit <= MOST).ok_or_else(|| {
+            let problem = format!("must be a number, at most {MOST}, for protocol {}", json(self.protocol));
+            ScenarioError::value(join(table, "max_retransmissions"), &json(limit), problem)
+        })
+    }
+
+    fn window(&self, table: &str, protocol: ArqProtocol) -> Result<u32, ScenarioError> {
+        self.window.ok_or_else(|| {
+            let problem = format!("protocol {} needs it, such as 32", json(protocol));
+            ScenarioError::missing(&join(table, "window"), &problem)
+        })
+    }
+
+    /// The timeout of a sender that waits for acknowledgements.
+    fn timeout(
+        &mut self,
+        table: &str,
+        feedback: &FeedbackSetup,
+        times: FrameTimes,
+    ) -> Result<SimTime, ScenarioError> {
+        let usual = FrameSpan::exactly(times.frame_time + times.delay + feedback.time());
+        times.positive(&join(table, "timeout"), *self.timeout.get_or_insert(usual))
+    }
+
+    fn rlp_is99(&mut self, table: &str) -> Result<RlpIs99Config, ScenarioError> {
+        let limit = self.rlp_limit(table)?;
+        let reading = match self.reading.get_or_insert(Reading::F) {
+            Reading::A => arq::Reading::A,
+            Reading::B => arq::Reading::B,
+            Reading::C => arq::Reading::C,
+            Reading::D => arq::Reading::D,
+            Reading::E => arq::Reading::E,
+            Reading::F => arq::Reading::F,
+            Reading::G => arq::Reading::G,
+        };
+        let usual = reading.config(limit);
+        let round_trip = *self.round_trip.get_or_insert(Frames(usual.round_trip));
+        if round_trip.0 == 0 {
+            let problem = "must be at least 1 frame";
+            return Err(ScenarioError::value(join(table, "round_trip"), &json(round_trip), problem));
+        }
+        Ok(RlpIs99Config {
+            max_retransmissions: limit,
+            persistence: choice(
+                &mut self.persistence,
+                usual.persistence,
+                &[
+                    (Persistence::Rounds, arq::Persistence::Rounds),
+                    (Persistence::Retransmissions, arq::Persistence::Retransmissions),
+                ],
+            ),
+            naks_per_round: choice(
+                &mut self.naks_per_round,
+                usual.naks_per_round,
+                &[
+                    (NaksPerRound::One, arq::NaksPerRound::One),
+                    (NaksPerRound::Growing, arq::NaksPerRound::Growing),
+                ],
+            ),
+            timer_clock: choice(
+                &mut self.timer_clock,
+                usual.timer_clock,
+                &[
+                    (TimerClock::EveryFrame, arq::TimerClock::EveryFrame),
+                    (TimerClock::PausedByRetransmissions, arq::TimerClock::PausedByRetransmissions),
+                    (TimerClock::GoodNewFrames, arq::TimerClock::GoodNewFrames),
+                ],
+            ),
+            timer_check: choice(
+                &mut self.timer_check,
+                usual.timer_check,
+                &[
+                    (TimerCheck::GoodFrames, arq::TimerCheck::GoodFrames),
+                    (TimerCheck::EveryFrame, arq::TimerCheck::EveryFrame),
+                ],
+            ),
+            round_trip: round_trip.0,
+            guard: self.guard.get_or_insert(Frames(usual.guard)).0,
+            buffer: *self.buffer.get_or_insert(usual.buffer),
+            overflow: *self.overflow.get_or_insert(usual.overflow),
+            idle_frames_carry_v_s: *self.idle_frames_carry_v_s.get_or_insert(usual.idle_frames_carry_v_s),
+            retransmissions_are_flagged: *self
+                .retransmissions_are_flagged
+                .get_or_insert(usual.retransmissions_are_flagged),
+        })
+    }
+
+    fn rlp_nack(&mut self, table: &str, times: FrameTimes) -> Result<RlpNackConfig, ScenarioError> {
+        let usual = RlpNackConfig::new(self.rlp_limit(table)?, times.frame_time);
+        let timeout = *self.timeout.get_or_insert(FrameSpan::frames(4.0));
+        Ok(RlpNackConfig {
+            timeout: times.positive(&join(table, "timeout"), timeout)?,
+            nack_corrupt: *self.nack_corrupt.get_or_insert(usual.nack_corrupt),
+            merge_nacks: *self.merge_nacks.get_or_insert(usual.merge_nacks),
+            ack_period: *self.ack_period.get_or_insert(usual.ack_period),
+            buffer: *self.buffer.get_or_insert(usual.buffer),
+            ..usual
+        })
+    }
+}
+
+/// The value of a key, filled in with the `usual` one, among pairs of words and values.
+fn choice<K: Copy + PartialEq, V: Copy + PartialEq>(key: &mut Option<K>, usual: V, words: &[(K, V)]) -> V {
+    let (word, value) = match *key {
+        Some(given) => words.iter().find(|(word, _)| *word == given),
+        None => words.iter().find(|(_, value)| *value == usual),
+    }
+    .copied()
+    .expect("every word has a value and every value a word");
+    *key = Some(word);
+    value
+}
+
+impl Feedback {
+    fn resolve(
+        &mut self,
+        table: &str,
+        is_rlp: bool,
+        times: FrameTimes,
+    ) -> Result<FeedbackSetup, ScenarioError> {
+        let usual = if is_rlp { times.delay + times.frame_time } else { times.delay };
+        let delay = *self.delay.get_or_insert(FrameSpan::exactly(usual));
+        let delay = times.time(&join(table, "delay"), delay)?;
+        let size = match (self.rate, self.size) {
+            (None, None) => 0,
+            (Some(_), Some(size)) if size.0 >= 1 => size.0,
+            (Some(_), Some(size)) => {
+                return Err(ScenarioError::value(join(table, "size"), &json(size), "must be at least 1 B"));
+            }
+            (given, _) => {
+                let (key, other) = if given.is_some() { ("rate", "size") } else { ("size", "rate") };
+                return Err(ScenarioError::key(join(table, key), format!("needs {}", join(table, other))));
+            }
+        };
+        let feedback = FeedbackSetup {
+            rate_bps: self.rate.map(|rate| rate.0),
+            size,
+            delay,
+            loss: self.loss.get_or_insert(Share(0.0)).0,
+        };
+        if feedback.time() > LONGEST {
+            let problem = "too slow: an acknowledgement would take more than 100 days";
+            return Err(ScenarioError::value(join(table, "rate"), &json(self.rate), problem));
+        }
+        Ok(feedback)
+    }
+}
+
+impl FeedbackSetup {
+    /// From the end of a frame until the sender has heard what the receiver says of it.
+    pub(crate) fn time(&self) -> SimTime {
+        let transmission =
+            self.rate_bps.map_or(SimTime::ZERO, |rate_bps| SimTime::to_transmit(self.size, rate_bps));
+        self.delay.saturating_add(transmission)
+    }
+}

@@ -1,0 +1,49 @@
+//! What the tables share: times within limits, and values as messages show them.
+
+use crate::error::ScenarioError;
+use crate::quantity::Span;
+use crossfade_core::SimTime;
+use serde_json::Value;
+
+/// Times of a scenario end here: far enough for any experiment, and sums of many of them fit [`SimTime`].
+pub(crate) const LONGEST: SimTime = SimTime::from_millis(100 * 24 * 3600 * 1000);
+
+/// A packet takes at most this long to transmit, so that a queue of the largest window still fits
+/// [`SimTime`].
+pub(crate) const LONGEST_SLOT: SimTime = SimTime::from_millis(3600 * 1000);
+
+/// The absolute time of the span at `key`.
+pub(crate) fn time(key: &str, span: Span, slot: SimTime) -> Result<SimTime, ScenarioError> {
+    let time = span.0.resolve(slot);
+    if time > LONGEST {
+        return Err(ScenarioError::value(key, &json(span), "must be at most 100 days"));
+    }
+    Ok(time)
+}
+
+/// The same, and longer than nothing.
+pub(crate) fn positive_time(key: &str, span: Span, slot: SimTime) -> Result<SimTime, ScenarioError> {
+    match time(key, span, slot)? {
+        SimTime::ZERO => Err(ScenarioError::value(key, &json(span), "must be longer than 0 s")),
+        time => Ok(time),
+    }
+}
+
+/// A value of the scenario as it stands in messages.
+pub(crate) fn json(value: impl serde::Serialize) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+/// Whether nothing is said in a table.
+macro_rules! absent {
+    ($($table:ty),*) => {$(
+        impl $table {
+            /// Whether nothing is said.
+            pub fn is_absent(&self) -> bool {
+                *self == Self::default()
+            }
+        }
+    )*};
+}
+
+pub(crate) use absent;

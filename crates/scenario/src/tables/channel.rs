@@ -1,0 +1,276 @@
+//! Which packets a channel loses.
+
+use super::base::json;
+use super::tagged::{Tag, foreign, given, refuse_foreign, tag, taken_by};
+use crate::error::{ScenarioError, join};
+use crate::files::Files;
+use crate::quantity::{FileName, Share};
+use crossfade_channel::{
+    self as channel, ChannelError, DropList, LossConfig, RayleighFading, TraceFormat, TwoStateMarkov,
+    p_e_from_fading_margin_db,
+};
+use crossfade_core::{OutOfRange, SimTime};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which packets a channel loses.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(transform = taken_by::<ChannelModel>)]
+pub struct Channel {
+    /// The loss process.
+    #[schemars(extend("x-default" = "none for reverse.channel, and beside a table of link.trace; otherwise required"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<ChannelModel>,
+
+    /// The share of packets lost in the long run (the papers' P_E), or of frames on links with frames.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p_e: Option<Share>,
+
+    /// How far the mean signal power lies above the threshold of reception, in dB; another way to give p_e:
+    /// p_e = 1 - exp(-1/F) of Rayleigh fading, F = 10^(fading_margin_db/10).
+    #[schemars(range(min = -20, max = 120))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fading_margin_db: Option<f64>,
+
+    /// Normalised Doppler frequency f_d T: Doppler frequency times the length of a step of the channel. Small
+    /// is slow fading with long bursts. The model markov maps it by the Rayleigh equations.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 100))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fd_t: Option<f64>,
+
+    /// The mean length of a burst of losses, in steps of the channel; with p_e.
+    #[schemars(range(min = 1, max = 1e12))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mean_burst: Option<f64>,
+
+    /// The probability that the step after a good one is good; with p_bb.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p_gg: Option<Share>,
+
+    /// The probability that the step after a bad one is bad; with p_gg.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p_bb: Option<Share>,
+
+    /// The transmissions that are lost, counted from 0 with retransmissions, in rising order; of frames on
+    /// links with frames, idle ones included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drops: Option<Vec<u64>>,
+
+    /// A file of recorded losses beside the scenario: a digit a packet (0 delivered, 1 lost), or the numbers
+    /// of the lost packets, counted from 0. Packet n of it is step n of the channel; after its last packet it
+    /// begins again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<FileName>,
+
+    /// How the file is to be read.
+    #[schemars(extend("x-default" = "auto, of trace"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<LossFormat>,
+
+    /// What makes a channel with memory step: every slot of time (every frame time on links with frames), or
+    /// every transmission. With "transmission" a bad burst waits for the sender, which turns the conclusion
+    /// about correlated losses around.
+    #[schemars(extend("x-default" = "slot; frame on links with frames"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock: Option<Clock>,
+}
+
+tag! {
+    /// The loss process of a channel.
+    #[serde(rename_all = "kebab-case")]
+    pub enum ChannelModel: Channel by model {
+        /// Loses nothing.
+        None [],
+        /// Loses each packet with probability p_e, independently.
+        Iid [p_e],
+        /// Two-state Markov chain: {p_e or fading_margin_db, fd_t}, {p_e, mean_burst} or {p_gg, p_bb}.
+        Markov [p_e, fading_margin_db, fd_t, mean_burst, p_gg, p_bb, clock]
+            "{p_e or fading_margin_db, fd_t}, {p_e, mean_burst} or {p_gg, p_bb}, and clock",
+        /// Sampled Rayleigh fading (Jakes spectrum) with a threshold: {p_e or fading_margin_db, fd_t}.
+        Rayleigh [p_e, fading_margin_db, fd_t, clock] "{p_e or fading_margin_db, fd_t}, and clock",
+        /// Loses the transmissions listed in drops.
+        DropList [drops],
+        /// Loses what a record lost: file, and clock.
+        Trace [file, format, clock] "file, format and clock",
+    }
+}
+
+/// How recorded losses are written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LossFormat {
+    /// Whichever of the other two the text can be; refused where it can be both.
+    Auto,
+    /// One digit a packet: 0 delivered, 1 lost.
+    Bits,
+    /// The numbers of the lost packets, counted from 0; a line "# packets N" says how many there were.
+    Lost,
+}
+
+/// What makes a channel with memory step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Clock {
+    /// One step every slot of time: the time of a packet. Not on links with frames.
+    Slot,
+    /// One step every frame time. On links with frames only.
+    Frame,
+    /// One step every transmission.
+    Transmission,
+}
+
+/// Keys of which a Markov or Rayleigh channel takes one.
+const EXCLUSIVE: [(&str, &str); 11] = [
+    ("fading_margin_db", "p_e"),
+    ("mean_burst", "fd_t"),
+    ("mean_burst", "fading_margin_db"),
+    ("p_gg", "p_e"),
+    ("p_gg", "fading_margin_db"),
+    ("p_gg", "fd_t"),
+    ("p_gg", "mean_burst"),
+    ("p_bb", "p_e"),
+    ("p_bb", "fading_margin_db"),
+    ("p_bb", "fd_t"),
+    ("p_bb", "mean_burst"),
+];
+
+impl Channel {
+    /// Fills in the defaults of the table called `table`.
+    ///
+    /// Its steps in time are slots, or on a link with frames the times of frames.
+    pub(crate) fn resolve(
+        &mut self,
+        table: &str,
+        slot: SimTime,
+        frame_time: Option<SimTime>,
+        files: &Files<'_>,
+    ) -> Result<LossConfig, ScenarioError> {
+        let model = self.model.ok_or_else(|| {
+            ScenarioError::missing(
+                &join(table, "model"),
+                "one of none, iid, markov, rayleigh, drop-list, trace",
+            )
+        })?;
+        self.refuse_foreign_keys(table, model)?;
+        match model {
+            ChannelModel::None => Ok(LossConfig::Lossless),
+            ChannelModel::Iid => match self.p_e {
+                Some(Share(p_e)) => Ok(LossConfig::Iid { p_e }),
+                None => Err(self.incomplete(table, model)),
+            },
+            ChannelModel::Markov => {
+                let chain = self.chain(table)?;
+                Ok(LossConfig::Markov { chain, clock: self.resolve_clock(table, slot, frame_time)? })
+            }
+            ChannelModel::Rayleigh => {
+                let (p_e, fd_t) = self.fading(table)?.ok_or_else(|| self.incomplete(table, model))?;
+                RayleighFading::new(fd_t).map_err(|error| refuse(table, &error))?;
+                let clock = self.resolve_clock(table, slot, frame_time)?;
+                Ok(LossConfig::Rayleigh { p_e, fd_t, clock })
+            }
+            ChannelModel::DropList => {
+                let drops = self.drops.as_ref().ok_or_else(|| self.incomplete(table, model))?;
+                if drops.is_empty() {
+                    let problem = "must name a transmission; model \"none\" loses nothing";
+                    return Err(ScenarioError::value(join(table, "drops"), &json(drops), problem));
+                }
+                DropList::new(drops.clone()).map(LossConfig::DropList).map_err(|error| refuse(table, &error))
+            }
+            ChannelModel::Trace => {
+                let Some(FileName(name)) = self.file.clone() else {
+                    return Err(self.incomplete(table, model));
+                };
+                let format = match self.format.get_or_insert(LossFormat::Auto) {
+                    LossFormat::Auto => TraceFormat::Auto,
+                    LossFormat::Bits => TraceFormat::Bits,
+                    LossFormat::Lost => TraceFormat::Lost,
+                };
+                let losses = files.losses(&join(table, "file"), &name, format)?;
+                Ok(LossConfig::Trace { losses, clock: self.resolve_clock(table, slot, frame_time)? })
+            }
+        }
+    }
+
+    fn refuse_foreign_keys(&self, table: &str, model: ChannelModel) -> Result<(), ScenarioError> {
+        match foreign(self, model) {
+            Some(key) if model == ChannelModel::DropList && self.drops.is_some() => {
+                let reason = format!("model {} takes {}", json(model), model.takes());
+                Err(ScenarioError::contradiction(&join(table, "drops"), &join(table, &key), reason))
+            }
+            _ => refuse_foreign(table, self, model),
+        }
+    }
+
+    fn incomplete(&self, table: &str, model: ChannelModel) -> ScenarioError {
+        let given: Vec<_> = given(self).into_iter().filter(|key| key != "model").collect();
+        let given = if given.is_empty() { "nothing".to_owned() } else { given.join(", ") };
+        let takes = model.takes();
+        ScenarioError::key(table, format!("incomplete; model {} takes {takes}; given: {given}", json(model)))
+    }
+
+    fn resolve_clock(
+        &mut self,
+        table: &str,
+        slot: SimTime,
+        frame_time: Option<SimTime>,
+    ) -> Result<channel::Clock, ScenarioError> {
+        let usual = if frame_time.is_some() { Clock::Frame } else { Clock::Slot };
+        let refuse = |clock: Clock, problem: &str| {
+            Err(ScenarioError::value(join(table, "clock"), &json(clock), problem))
+        };
+        match (*self.clock.get_or_insert(usual), frame_time) {
+            (Clock::Transmission, _) => Ok(channel::Clock::Transmission),
+            (Clock::Slot, None) => Ok(channel::Clock::Slot(slot)),
+            (Clock::Frame, Some(frame_time)) => Ok(channel::Clock::Slot(frame_time)),
+            (Clock::Slot, Some(_)) => {
+                refuse(Clock::Slot, "must be frame or transmission on a link with frames")
+            }
+            (Clock::Frame, None) => {
+                refuse(Clock::Frame, "must be slot or transmission on a link without frame_size")
+            }
+        }
+    }
+
+    /// `p_e` and `fd_t` of a fading channel, if that is how it is given.
+    fn fading(&self, table: &str) -> Result<Option<(f64, f64)>, ScenarioError> {
+        let given = given(self);
+        let given = |key: &str| given.iter().any(|given| given == key);
+        if let Some((a, b)) = EXCLUSIVE.into_iter().find(|(a, b)| given(a) && given(b)) {
+            let reason = format!("a channel takes {}", ChannelModel::Markov.takes());
+            return Err(ScenarioError::contradiction(&join(table, a), &join(table, b), reason));
+        }
+        let p_e = match self.fading_margin_db {
+            Some(margin) => Some(p_e_from_fading_margin_db(margin).map_err(|error| refuse(table, &error))?),
+            None => self.p_e.map(|share| share.0),
+        };
+        Ok(p_e.zip(self.fd_t))
+    }
+
+    fn chain(&self, table: &str) -> Result<TwoStateMarkov, ScenarioError> {
+        let chain = match (self.fading(table)?, self.p_e, self.mean_burst, self.p_gg, self.p_bb) {
+            (Some((p_e, fd_t)), ..) => TwoStateMarkov::from_rayleigh(p_e, fd_t),
+            (_, Some(Share(p_e)), Some(burst), ..) => TwoStateMarkov::from_burst(p_e, burst),
+            (.., Some(Share(p_gg)), Some(Share(p_bb))) => TwoStateMarkov::new(p_gg, p_bb),
+            _ => return Err(self.incomplete(table, ChannelModel::Markov)),
+        };
+        chain.map_err(|error| refuse(table, &error))
+    }
+}
+
+/// A refusal of the model, with the key that it is about.
+fn refuse(table: &str, error: &ChannelError) -> ScenarioError {
+    match error {
+        ChannelError::OutOfRange(OutOfRange { parameter, value, allowed }) => {
+            let value = value.parse::<f64>().map_or_else(|_| json(value), json);
+            ScenarioError::value(join(table, parameter), &value, format!("must be {allowed}"))
+        }
+        ChannelError::DropsNotIncreasing { position, drop, previous } => {
+            let problem = format!("must be above the one before it, {previous}");
+            ScenarioError::value(format!("{table}.drops[{position}]"), &json(drop), problem)
+        }
+        ChannelError::NeverChangesState | ChannelError::Angle { .. } | ChannelError::Simd { .. } => {
+            ScenarioError::key(table, error.to_string())
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Who sends, and how much.
+
+use super::base::{json, positive_time, time};
+use super::tagged::{refuse_foreign, tag, taken_by};
+use super::tcp::{Tcp, TcpSetup};
+use crate::document::merge_value;
+use crate::error::{ScenarioError, join};
+use crate::quantity::{Bytes, Rate, Share, Span};
+use crossfade_core::SimTime;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One sender, or several that are alike.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(transform = taken_by::<Traffic>)]
+pub struct Flow {
+    /// How many of them there are.
+    #[schemars(range(min = 1, max = 10_000), extend("x-default" = "1"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+
+    /// What they send.
+    #[schemars(extend("default" = "bulk"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<Traffic>,
+
+    /// When the first of them begins.
+    #[schemars(extend("x-default" = "0 s"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<Span>,
+
+    /// How much later each of the others begins.
+    #[schemars(extend("x-default" = "0 s"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stagger: Option<Span>,
+
+    /// One-way delay between the sender and the shared path, the same both ways: flows with different round
+    /// trips.
+    #[schemars(extend("default" = "0 s"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access_delay: Option<Span>,
+
+    /// Bytes of application data that each has to send; their mean where they are drawn. Required for
+    /// traffic "transfer" and "arrivals".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<Bytes>,
+
+    /// How sizes are distributed.
+    #[schemars(extend("x-default" = "exponential, of arrivals"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sizes: Option<Shape>,
+
+    /// How many flows arrive in a second, in the mean: a Poisson process. Required for arrivals.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1e6))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrivals_per_s: Option<f64>,
+
+    /// The bit rate of whole packets while a UDP source is on, in the mean. Required for udp and poisson.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+
+    /// How long a UDP source is on, in the mean. With off; without the two it is always on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on: Option<Span>,
+
+    /// How long a UDP source is off, in the mean. With on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub off: Option<Span>,
+
+    /// A packet of a UDP source follows the one before after the time that its rate says, more or less by up to this
+    /// part of it, at random. Without it sources are exactly periodic.
+    #[schemars(extend("x-default" = "0 %"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Share>,
+
+    /// Each of them begins at random within so long after its start. Not taken by arrivals.
+    #[schemars(extend("x-default" = "0 s"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_within: Option<Span>,
+
+    /// How the times on and off are distributed.
+    #[schemars(extend("x-default" = "exponential, of udp with on and off"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub times: Option<Shape>,
+
+    /// What is different from the scenario's tcp.
+    #[schemars(extend("x-default" = "the scenario's tcp"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<Tcp>,
+}
+
+tag! {
+    /// What a flow sends.
+    #[serde(rename_all = "lowercase")]
+    pub enum Traffic: Flow by traffic {
+        /// TCP without end.
+        Bulk [count, start, stagger, start_within, tcp, access_delay],
+        /// TCP with so many bytes (size), once.
+        Transfer [count, start, stagger, start_within, tcp, size, access_delay],
+        /// TCP connections that arrive at random (arrivals_per_s), each with bytes drawn at random (size, sizes).
+        Arrivals [tcp, size, sizes, arrivals_per_s, access_delay],
+        /// Packets of UDP at a constant rate, always or on and off.
+        Udp [count, start, stagger, start_within, rate, on, off, times, jitter, access_delay],
+        /// Packets of UDP at random times, a Poisson process of the rate, always or on and off.
+        Poisson [count, start, stagger, start_within, rate, on, off, times, access_delay],
+        /// Packets of UDP at twice the rate of the link, which always has one to send: what the link can carry.
+        /// Give link.queue a limit.
+        Saturated [count, start, stagger, start_within, access_delay],
+    }
+}
+
+/// A distribution of sizes or times around its mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Shape {
+    /// Always the mean.
+    Fixed,
+    /// Exponential.
+    Exponential,
+    /// Pareto's law with tail index 1.2, cut at 1000 times its least value: heavy-tailed, as files on the web
+    /// (Crovella and Bestavros 1997).
+    Pareto,
+}
+
+/// One sender, or several that are alike, in the terms of the models.
+#[derive(Clone, Debug)]
+pub struct FlowSetup {
+    /// Its name in the results; empty where the scenario names no flows.
+    pub name: String,
+    /// How many.
+    pub count: u32,
+    /// When the first begins.
+    pub start: SimTime,
+    /// How much later each of the others begins.
+    pub stagger: SimTime,
+    /// Each begins at random within this time after its start.
+    pub start_within: SimTime,
+    /// One-way delay between the sender and the shared path.
+    pub access_delay: SimTime,
+    /// What it sends.
+    pub traffic: TrafficSetup,
+}
+
+impl FlowSetup {
+    /// One connection without end, without a name.
+    pub(crate) fn bulk(tcp: TcpSetup) -> Self {
+        Self {
+            name: String::new(),
+            count: 1,
+            start: SimTime::ZERO,
+            stagger: SimTime::ZERO,
+            start_within: SimTime::ZERO,
+            access_delay: SimTime::ZERO,
+            traffic: TrafficSetup::Tcp(tcp, None),
+        }
+    }
+
+    /// The handshake over a shared path whose idle round trip is `rtt`.
+    pub(crate) fn shake_hands(&mut self, rtt: SimTime) {
+        if let TrafficSetup::Tcp(tcp, _) | TrafficSetup::Arrivals { tcp, .. } = &mut self.traffic {
+            tcp.shake_hands(rtt.saturating_add(self.access_delay * 2));
+        }
+    }
+
+    /// Its TCP, if it is one.
+    pub fn tcp(&self) -> Option<&TcpSetup> {
+        match &self.traffic {
+            TrafficSetup::Tcp(tcp, _) | TrafficSetup::Arrivals { tcp, .. } => Some(tcp),
+            TrafficSetup::Udp { .. } | TrafficSetup::Saturated => None,
+        }
+    }
+}
+
+/// A distribution by its shape and its mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Distribution {
+    /// Around the mean.
+    pub shape: Shape,
+    /// The mean.
+    pub mean: f64,
+}
+
+/// When packets of a UDP source follow each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Gaps {
+    /// Exactly after the time that the rate says.
+    Periodic,
+    /// After that time, more or less by up to this part of it; above 0, at most 1.
+    Jitter(f64),
+    /// After an exponential time of that mean.
+    Poisson,
+}
+
+/// What a flow sends, with checked parameters.
+#[derive(Clone, Debug)]
+pub enum TrafficSetup {
+    /// TCP; `None` has no end, otherwise so many segments.
+    Tcp(TcpSetup, Option<u64>),
+    /// TCP connections that arrive at random.
+    Arrivals {
+        /// Each of them.
+        tcp: TcpSetup,
+        /// The mean number a second.
+        rate_per_s: f64,
+        /// How many segments each has.
+        segments: Distribution,
+    },
+    /// Datagrams without feedback.
+    Udp {
+        /// The bit rate of whole packets while it is on, in the mean.
+        rate_bps: f64,
+        /// When packets follow each other.
+        gaps: Gaps,
+        /// How long it is on and off, in seconds; without the two it is always on.
+        on_off: Option<[Distribution; 2]>,
+    },
+    /// Datagrams, more than the link can carry.
+    Saturated,
+}
+
+impl Flow {
+    /// Fills in the defaults of the flow called `name`; `tcp` is the scenario's.
+    pub(crate) fn resolve(
+        &mut self,
+        name: &str,
+        tcp: &Tcp,
+        packet_size: u32,
+        slot: SimTime,
+        alone: bool,
+    ) -> Result<FlowSetup, ScenarioError> {
+        let table = join("flows", name);
+        let traffic = *self.traffic.get_or_insert(Traffic::Bulk);
+        refuse_foreign(&table, self, traffic)?;
+        let alone = alone
+            && traffic == Traffic::Bulk
+            && self.count.is_none_or(|count| count == 1)
+            && self.access_delay.is_none_or(|delay| delay == Span::ZERO);
+        let span = |key: &str, span: Option<Span>| time(&join(&table, key), span.unwrap_or(Span::ZERO), slot);
+        let (start, stagger) = (span("start", self.start)?, span("stagger", self.stagger)?);
+        let start_within = span("start_within", self.start_within)?;
+        let access_delay = *self.access_delay.get_or_insert(Span::ZERO);
+        let access_delay = span("access_delay", Some(access_delay))?;
+        let count = *self.count.get_or_insert(1);
+        let traffic = match traffic {
+            Traffic::Udp | Traffic::Poisson => self.udp(&table, traffic, slot)?,
+            Traffic::Saturated => TrafficSetup::Saturated,
+            Traffic::Bulk => {
+                TrafficSetup::Tcp(self.resolve_tcp(&table, tcp, packet_size, slot, alone)?, None)
+            }
+            Traffic::Transfer => {
+                let tcp = self.resolve_tcp(&table, tcp, packet_size, slot, false)?;
+                let segments = self.segments(&table, traffic, tcp.mss)?.ceil() as u64;
+                TrafficSetup::Tcp(tcp, Some(segments))
+            }
+            Traffic::Arrivals => {
+                let tcp = self.resolve_tcp(&table, tcp, packet_size, slot, false)?;
+                let rate_per_s =
+                    self.arrivals_per_s.ok_or_else(|| missing(&table, "arrivals_per_s", traffic))?;
+                let shape = *self.sizes.get_or_insert(Shape::Exponential);
+                let segments = Distribution { shape, mean: self.segments(&table, traffic, tcp.mss)? };
+                TrafficSetup::Arrivals { tcp, rate_per_s, segments }
+            }
+        };
+        Ok(FlowSetup { name: name.to_owned(), count, start, stagger, start_within, access_delay, traffic })
+    }
+
+    /// The scenario's TCP with what is different here.
+    fn resolve_tcp(
+        &mut self,
+        table: &str,
+        tcp: &Tcp,
+        packet_size: u32,
+        slot: SimTime,
+        alone: bool,
+    ) -> Result<TcpSetup, ScenarioError> {
+        let mut merged = json(tcp);
+        merge_value(&mut merged, &json(&self.tcp));
+        // Both parts were read before.
+        let mut merged: Tcp = serde_json::from_value(merged).expect("a table of tcp");
+        let setup = merged
+            .resolve(packet_size, slot, alone)
+            .map_err(|error| ScenarioError { key: join(table, &error.key), ..error })?;
+        self.tcp = Some(merged);
+        Ok(setup)
+    }
+
+    /// The size in segments.
+    fn segments(&self, table: &str, traffic: Traffic, mss: u32) -> Result<f64, ScenarioError> {
+        let size = self.size.ok_or_else(|| missing(table, "size", traffic))?;
+        Ok(f64::from(size.0) / f64::from(mss))
+    }
+
+    fn udp(&mut self, table: &str, traffic: Traffic, slot: SimTime) -> Result<TrafficSetup, ScenarioError> {
+        let rate_bps = self.rate.ok_or_else(|| missing(table, "rate", traffic))?.0;
+        let gaps = match (traffic, self.jitter) {
+            (Traffic::Poisson, _) => Gaps::Poisson,
+            (_, Some(part)) if part.0 > 0.0 => Gaps::Jitter(part.0),
+            _ => Gaps::Periodic,
+        };
+        let (Some(on), Some(off)) = (self.on, self.off) else {
+            let given =
+                [("on", self.on.is_some()), ("off", self.off.is_some()), ("times", self.times.is_some())];
+            if let Some((key, _)) = given.iter().find(|(_, given)| *given) {
+                let problem = "needs both on and off; without the two the source is always on";
+                return Err(ScenarioError::key(join(table, key), problem));
+            }
+            return Ok(TrafficSetup::Udp { rate_bps, gaps, on_off: None });
+        };
+        let shape = *self.times.get_or_insert(Shape::Exponential);
+        let around = |key: &str, mean: Span| {
+            let mean = positive_time(&join(table, key), mean, slot)?;
+            Ok::<_, ScenarioError>(Distribution { shape, mean: mean.as_secs_f64() })
+        };
+        let on_off = Some([around("on", on)?, around("off", off)?]);
+        Ok(TrafficSetup::Udp { rate_bps, gaps, on_off })
+    }
+}
+
+fn missing(table: &str, key: &str, traffic: Traffic) -> ScenarioError {
+    ScenarioError::missing(&join(table, key), &format!("traffic {} needs it", json(traffic)))
+}

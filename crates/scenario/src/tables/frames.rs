@@ -1,0 +1,237 @@
+//! Links that send packets as frames.
+
+use super::arq::{Arq, FeedbackSetup, FrameTimes};
+use super::base::{LONGEST_SLOT, absent, json};
+use crate::error::{ScenarioError, join};
+use crate::quantity::{Rate, Size};
+use crossfade_core::SimTime;
+use crossfade_link::arq::{self, ArqProtocol, FrameClock, HeaderCompression, SegmentationConfig};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How packets become frames, and what a frame is on the air.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Framing {
+    /// Bytes of packets in a frame; the rest of the frame is overhead.
+    #[schemars(extend("x-default" = "the frame_size of the link: frames without overhead"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Size>,
+
+    /// What a frame at the border of two packets holds.
+    #[schemars(extend("x-default" = "padded, on links with frames"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packing: Option<Packing>,
+
+    /// Frames start at multiples of the frame time; otherwise as soon as there is something to send and the
+    /// frame before has ended.
+    #[schemars(extend("x-default" = "true, on links with frames"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slotted: Option<bool>,
+
+    /// Whether the receiver can tell which frame was spoiled.
+    #[schemars(extend("x-default" = "lost, on links with frames"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub header: Option<FrameHeader>,
+}
+
+/// What a frame at the border of two packets holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Packing {
+    /// Each packet begins with a frame of its own; its last frame is padded.
+    Padded,
+    /// A frame takes the end of a packet and the beginning of the next.
+    Crossing,
+}
+
+/// Whether the receiver can tell which frame was spoiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FrameHeader {
+    /// The header is lost with the payload, as in IS-99.
+    Lost,
+    /// The header can always be read.
+    Readable,
+}
+
+/// What the headers of packets become on a link.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Headers {
+    /// Bytes that the TCP/IP header of a packet takes on the link: 3 B with the compression of Van Jacobson
+    /// (RFC 1144).
+    #[schemars(extend("x-default" = "none: it is not compressed"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compressed: Option<Size>,
+
+    /// Bytes of the TCP/IP header before its compression. With compressed.
+    #[schemars(extend("x-default" = "40 B, with compressed"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tcp_ip: Option<Size>,
+
+    /// Bytes that the framing of PPP adds to a packet: 4 B are a flag, a compressed header and the checksum
+    /// (RFC 1662).
+    #[schemars(extend("x-default" = "0 B, on links with frames"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ppp: Option<Size>,
+}
+
+absent!(Framing, Headers);
+
+/// How a link sends packets as frames, and who repeats lost ones.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FrameSetup {
+    /// Bytes of a frame on the air.
+    pub frame_size: u32,
+    /// How long a frame takes.
+    pub frame_time: SimTime,
+    /// When frames start.
+    pub clock: FrameClock,
+    /// How packets become frames.
+    pub segmentation: SegmentationConfig,
+    /// What is left of a frame that is spoiled.
+    pub header: arq::FrameHeader,
+    /// Who repeats it.
+    pub protocol: ArqProtocol,
+    /// The way back for acknowledgements and NAKs.
+    pub feedback: FeedbackSetup,
+}
+
+impl FrameSetup {
+    /// How long a packet of `bytes` takes whose frames are sent one after the other and all received.
+    pub fn time_for(&self, bytes: u32) -> SimTime {
+        self.frame_time * u64::from(self.segmentation.frames(bytes))
+    }
+
+    /// How long the protocol waits before it repeats a frame, or asks for it again, and the key that says so.
+    pub fn patience(&self) -> Option<(&'static str, SimTime)> {
+        self.protocol.patience(self.frame_time).map(|patience| (patience.parameter, patience.time))
+    }
+
+    /// The shortest time from a frame to its acknowledgement, or from a NAK to its answer, on a link of this delay.
+    pub fn answer_time(&self, delay: SimTime) -> SimTime {
+        self.frame_time.saturating_add(delay).saturating_add(self.feedback.time())
+    }
+
+    /// For how long a frame may be repeated, at this loss rate.
+    pub(crate) fn longest_recovery(&self, loss_rate: Option<f64>) -> SimTime {
+        self.protocol.longest_recovery(self.frame_time, loss_rate)
+    }
+
+    /// Bytes on the air of the part of the frames that a packet of `bytes` takes, padding left out.
+    pub(crate) fn on_air_bytes(&self, bytes: u32) -> u32 {
+        let share = f64::from(self.segmentation.link_bytes(bytes)) / f64::from(self.segmentation.payload);
+        (share * f64::from(self.frame_size)).ceil() as u32
+    }
+}
+
+/// The keys of a link that are about its frames.
+pub(crate) struct FrameKeys<'a> {
+    pub(crate) frame_size: Option<Size>,
+    pub(crate) framing: &'a mut Framing,
+    pub(crate) headers: &'a mut Headers,
+    pub(crate) arq: &'a mut Arq,
+}
+
+/// The link that has the frames.
+pub(crate) struct FramedLink<'a> {
+    /// Its table.
+    pub(crate) table: &'a str,
+    pub(crate) rate: Option<Rate>,
+    pub(crate) delay: SimTime,
+    /// The largest packet that it carries.
+    pub(crate) largest_packet: u32,
+    pub(crate) slot: SimTime,
+}
+
+impl FrameKeys<'_> {
+    /// Fills in the defaults; `None` is a link without frames.
+    pub(crate) fn resolve(mut self, link: &FramedLink<'_>) -> Result<Option<FrameSetup>, ScenarioError> {
+        let Some(frame_size) = self.frame_size else {
+            let given = [
+                ("framing", !self.framing.is_absent()),
+                ("headers", !self.headers.is_absent()),
+                ("arq", !self.arq.is_absent()),
+            ];
+            return match given.into_iter().find(|(_, given)| *given) {
+                None => Ok(None),
+                Some((key, _)) => {
+                    let needs = format!("needs {}, such as \"30 B\"", join(link.table, "frame_size"));
+                    Err(ScenarioError::key(join(link.table, key), needs))
+                }
+            };
+        };
+        let key = join(link.table, "frame_size");
+        if frame_size.0 == 0 {
+            return Err(ScenarioError::value(key, &json(frame_size), "must be at least 1 B"));
+        }
+        let Some(rate) = link.rate else {
+            return Err(ScenarioError::value(
+                key,
+                &json(frame_size),
+                format!("needs {}", join(link.table, "rate")),
+            ));
+        };
+        let frame_time = SimTime::to_transmit(frame_size.0, rate.0);
+        let segmentation = self.segmentation(link, frame_size)?;
+        let whole_packet = u64::from(segmentation.frames(link.largest_packet));
+        if frame_time.saturating_mul(whole_packet) > LONGEST_SLOT {
+            let problem = "too slow: the frames of a packet would take more than 1 h";
+            return Err(ScenarioError::value(join(link.table, "rate"), &json(rate), problem));
+        }
+        let slotted = *self.framing.slotted.get_or_insert(true);
+        let header = match self.framing.header.get_or_insert(FrameHeader::Lost) {
+            FrameHeader::Lost => arq::FrameHeader::Lost,
+            FrameHeader::Readable => arq::FrameHeader::Readable,
+        };
+        let times = FrameTimes { frame_time, delay: link.delay, slot: link.slot };
+        let (protocol, feedback) = self.arq.resolve(&join(link.table, "arq"), times)?;
+        Ok(Some(FrameSetup {
+            frame_size: frame_size.0,
+            frame_time,
+            clock: if slotted { FrameClock::Slotted } else { FrameClock::OnDemand },
+            segmentation,
+            header,
+            protocol,
+            feedback,
+        }))
+    }
+
+    fn segmentation(
+        &mut self,
+        link: &FramedLink<'_>,
+        frame_size: Size,
+    ) -> Result<SegmentationConfig, ScenarioError> {
+        let payload = *self.framing.payload.get_or_insert(frame_size);
+        if payload.0 == 0 || payload.0 > frame_size.0 {
+            let problem = format!(
+                "must be at least 1 B and at most {} = \"{frame_size}\"",
+                join(link.table, "frame_size")
+            );
+            return Err(ScenarioError::value(join(link.table, "framing.payload"), &json(payload), problem));
+        }
+        let packing = match self.framing.packing.get_or_insert(Packing::Padded) {
+            Packing::Padded => arq::Packing::Padded,
+            Packing::Crossing => arq::Packing::Crossing,
+        };
+        let key = |name: &str| join(link.table, &format!("headers.{name}"));
+        let header_compression = match (self.headers.compressed, self.headers.tcp_ip) {
+            (None, None) => None,
+            (None, Some(_)) => {
+                return Err(ScenarioError::key(key("tcp_ip"), format!("needs {}", key("compressed"))));
+            }
+            (Some(compressed), full) => {
+                let full = full.unwrap_or(Size(HeaderCompression::VAN_JACOBSON.header));
+                self.headers.tcp_ip = Some(full);
+                if compressed.0 > full.0 {
+                    let problem = format!("must be at most {} = \"{full}\"", key("tcp_ip"));
+                    return Err(ScenarioError::value(key("compressed"), &json(compressed), problem));
+                }
+                Some(HeaderCompression { header: full.0, compressed: compressed.0 })
+            }
+        };
+        let framing = self.headers.ppp.get_or_insert(Size(0)).0;
+        Ok(SegmentationConfig { payload: payload.0, packing, framing, header_compression })
+    }
+}

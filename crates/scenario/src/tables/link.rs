@@ -1,0 +1,282 @@
+//! Links, both ways.
+
+use super::arq::Arq;
+use super::base::{LONGEST_SLOT, absent, json, time};
+use super::channel::{Channel, ChannelModel};
+use super::frames::{FrameKeys, FramedLink, Framing, Headers};
+use super::queue::Queue;
+use super::trace::{Trace, TraceSetup};
+use crate::error::{ScenarioError, join};
+use crate::files::Files;
+use crate::quantity::{Rate, Size, Span};
+use crate::setup::{Carrier, HopSetup};
+use crossfade_channel::LossConfig;
+use crossfade_core::SimTime;
+use crossfade_link::QueueConfig;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The link that carries the data packets. A slot is packet_size / rate; with a trace, packet_size over the
+/// mean rate.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Link {
+    /// Bit rate. Required without a trace.
+    #[schemars(extend("x-default" = "none: required without link.trace"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+
+    /// Bytes of a data packet on the wire, headers included.
+    #[schemars(extend("x-default" = "tcp.mss + tcp.headers, where tcp.mss is given"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packet_size: Option<Size>,
+
+    /// Propagation delay, one way.
+    #[schemars(extend("default" = "0 s"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Span>,
+
+    /// The packets that wait for the link.
+    pub queue: Queue,
+
+    /// Bytes of a frame on the air, with its overhead: packets travel as frames of this size.
+    #[schemars(extend("x-default" = "none: packets are not cut"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame_size: Option<Size>,
+
+    /// How packets become frames. With frame_size.
+    #[serde(skip_serializing_if = "Framing::is_absent")]
+    pub framing: Framing,
+
+    /// What the headers of packets become on this link. With frame_size.
+    #[serde(skip_serializing_if = "Headers::is_absent")]
+    pub headers: Headers,
+
+    /// Who repeats lost frames. With frame_size.
+    #[serde(skip_serializing_if = "Arq::is_absent")]
+    pub arq: Arq,
+
+    /// What the capacity of the link follows, in place of a rate.
+    #[serde(skip_serializing_if = "Trace::is_absent")]
+    pub trace: Trace,
+}
+
+/// A wired segment between the sender and the wireless link, the same both ways.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Wired {
+    /// Bit rate.
+    #[schemars(extend("x-default" = "none: packets take no time to transmit"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+
+    /// Propagation delay, one way.
+    #[schemars(extend("x-default" = "0 s"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub one_way_delay: Option<Span>,
+
+    /// Propagation delay there and back; another way to give one_way_delay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtt: Option<Span>,
+
+    /// What waits for the wired segment on the way of the data. On the way back nothing is dropped.
+    #[serde(skip_serializing_if = "Queue::is_absent")]
+    pub queue: Queue,
+}
+
+/// The link that carries the acknowledgements.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Reverse {
+    /// Bit rate.
+    #[schemars(extend("x-default" = "none: acknowledgements take no time to transmit"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+
+    /// Propagation delay, one way.
+    #[schemars(extend("default" = "0 s"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Span>,
+
+    /// The acknowledgements that wait for the link.
+    pub queue: Queue,
+
+    /// Bytes of a frame on the air, with its overhead: acknowledgements travel as frames of this size.
+    #[schemars(extend("x-default" = "none: packets are not cut"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame_size: Option<Size>,
+
+    /// How packets become frames. With frame_size.
+    #[serde(skip_serializing_if = "Framing::is_absent")]
+    pub framing: Framing,
+
+    /// What the headers of packets become on this link. With frame_size.
+    #[serde(skip_serializing_if = "Headers::is_absent")]
+    pub headers: Headers,
+
+    /// Who repeats lost frames. With frame_size.
+    #[serde(skip_serializing_if = "Arq::is_absent")]
+    pub arq: Arq,
+
+    /// What the capacity of the link follows, in place of a rate.
+    #[serde(skip_serializing_if = "Trace::is_absent")]
+    pub trace: Trace,
+
+    /// Which acknowledgements are lost.
+    pub channel: Channel,
+}
+
+absent!(Wired);
+
+impl Link {
+    pub(crate) fn resolve(
+        &mut self,
+        channel: &mut Channel,
+        trace: Option<TraceSetup>,
+        packet_size: u32,
+        slot: SimTime,
+        files: &Files<'_>,
+    ) -> Result<HopSetup, ScenarioError> {
+        let Self { rate, delay, queue, frame_size, framing, headers, arq, .. } = self;
+        let hop = HopKeys {
+            table: "link",
+            channel_table: "channel",
+            rate: *rate,
+            delay,
+            queue,
+            frames: FrameKeys { frame_size: *frame_size, framing, headers, arq },
+            channel,
+        };
+        hop.resolve(trace, [packet_size, packet_size], slot, files)
+    }
+}
+
+impl Reverse {
+    pub(crate) fn resolve(
+        &mut self,
+        longest_ack: u32,
+        packet_size: u32,
+        slot: SimTime,
+        files: &Files<'_>,
+    ) -> Result<HopSetup, ScenarioError> {
+        let trace = self.trace.resolve("reverse.trace", files)?;
+        if let (Some(trace), Some(_)) = (&trace, self.rate) {
+            return Err(ScenarioError::contradiction("reverse.rate", &trace.key, "the trace has the rates"));
+        }
+        if let Some(rate) = self.rate
+            && SimTime::to_transmit(longest_ack, rate.0) > LONGEST_SLOT
+        {
+            let problem = "too slow: an acknowledgement would take more than 1 h";
+            return Err(ScenarioError::value("reverse.rate", &json(rate), problem));
+        }
+        self.channel.model.get_or_insert(ChannelModel::None);
+        let Self { rate, delay, queue, frame_size, framing, headers, arq, channel, .. } = self;
+        let hop = HopKeys {
+            table: "reverse",
+            channel_table: "reverse.channel",
+            rate: *rate,
+            delay,
+            queue,
+            frames: FrameKeys { frame_size: *frame_size, framing, headers, arq },
+            channel,
+        };
+        hop.resolve(trace, [longest_ack, packet_size], slot, files)
+    }
+}
+
+/// The keys that the links of both ways have.
+struct HopKeys<'a> {
+    table: &'a str,
+    channel_table: &'a str,
+    rate: Option<Rate>,
+    delay: &'a mut Option<Span>,
+    queue: &'a mut Queue,
+    frames: FrameKeys<'a>,
+    channel: &'a mut Channel,
+}
+
+impl HopKeys<'_> {
+    /// Fills in the defaults of a link whose queue is to hold packets of `packet_size`, where the largest that
+    /// it carries are of `largest`.
+    fn resolve(
+        self,
+        trace: Option<TraceSetup>,
+        [largest_packet, packet_size]: [u32; 2],
+        slot: SimTime,
+        files: &Files<'_>,
+    ) -> Result<HopSetup, ScenarioError> {
+        let key = |name: &str| join(self.table, name);
+        if let (Some(trace), true) = (&trace, self.frames.frame_size.is_some()) {
+            let reason = "frames need a constant rate";
+            return Err(ScenarioError::contradiction(&key("frame_size"), &trace.key, reason));
+        }
+        let rate_bps = trace.as_ref().map(|trace| trace.mean_rate_bps).or(self.rate.map(|rate| rate.0));
+        let delay = time(&key("delay"), *self.delay.get_or_insert(Span::ZERO), slot)?;
+        let framed = FramedLink { table: self.table, rate: self.rate, delay, largest_packet, slot };
+        let frames = self.frames.resolve(&framed)?;
+        let queue = self.queue.resolve(&key("queue"), rate_bps, packet_size, slot)?;
+        let frame_time = frames.map(|frames| frames.frame_time);
+        let carrier = match (trace, frames, queue) {
+            (Some(trace), _, queue) => {
+                let has_losses = trace.table().is_some();
+                if has_losses && *self.channel.model.get_or_insert(ChannelModel::None) != ChannelModel::None {
+                    let (key, trace) = (join(self.channel_table, "model"), key("trace"));
+                    return Err(ScenarioError::contradiction(&key, &trace, "the table has the losses"));
+                }
+                let loss = self.channel.resolve(self.channel_table, slot, None, files)?;
+                Carrier::Schedule { trace, queue, loss: (!has_losses).then_some(loss) }
+            }
+            (None, Some(frames), QueueConfig::DropTail(limit)) => {
+                let loss = self.channel.resolve(self.channel_table, slot, frame_time, files)?;
+                // Frames need a rate: those keys were refused without one.
+                Carrier::Frames { rate_bps: rate_bps.unwrap_or_default(), limit, frames, loss }
+            }
+            (None, Some(_), _) => {
+                let reason = "the queue of a link with frames is drop-tail";
+                let (discipline, frame_size) = (key("queue.discipline"), key("frame_size"));
+                return Err(ScenarioError::contradiction(&discipline, &frame_size, reason));
+            }
+            (None, None, queue) => {
+                let loss = self.channel.resolve(self.channel_table, slot, None, files)?;
+                Carrier::Packets { rate_bps, queue, loss }
+            }
+        };
+        Ok(HopSetup { delay, carrier })
+    }
+}
+
+impl Wired {
+    /// The segment on the way of the data and on the way back, if there is one.
+    pub(crate) fn resolve(
+        &mut self,
+        longest_packet: u32,
+        slot: SimTime,
+    ) -> Result<Option<[HopSetup; 2]>, ScenarioError> {
+        if self.is_absent() {
+            return Ok(None);
+        }
+        if let Some(rate) = self.rate
+            && SimTime::to_transmit(longest_packet, rate.0) > LONGEST_SLOT
+        {
+            let problem = "too slow: a packet would take more than 1 h";
+            return Err(ScenarioError::value("wired.rate", &json(rate), problem));
+        }
+        let delay = match (self.one_way_delay, self.rtt) {
+            (Some(_), Some(_)) => {
+                let reason = "the round trip is twice the delay";
+                return Err(ScenarioError::contradiction("wired.rtt", "wired.one_way_delay", reason));
+            }
+            (None, Some(rtt)) => SimTime::from_nanos(time("wired.rtt", rtt, slot)?.as_nanos() / 2),
+            (one_way, None) => time("wired.one_way_delay", one_way.unwrap_or(Span::ZERO), slot)?,
+        };
+        // Two ways to say one thing are one run.
+        (self.rtt, self.one_way_delay) = (None, Some(Span::exactly(delay)));
+        let rate_bps = self.rate.map(|rate| rate.0);
+        let queue = self.queue.resolve("wired.queue", rate_bps, longest_packet, slot)?;
+        let hop = |queue| {
+            let carrier = Carrier::Packets { rate_bps, queue, loss: LossConfig::Lossless };
+            HopSetup { delay, carrier }
+        };
+        Ok(Some([hop(queue), hop(QueueConfig::DropTail(None))]))
+    }
+}

@@ -1,0 +1,58 @@
+//! The words for methods.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How a figure is obtained.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// Solved exactly; the same as analysis:exact.
+    Analysis,
+    /// Solved exactly.
+    #[serde(rename = "analysis:exact")]
+    AnalysisExact,
+    /// Solved, as tight bounds.
+    #[serde(rename = "analysis:bounds")]
+    AnalysisBounds,
+    /// Solved, as the bounds a paper prints.
+    #[serde(rename = "analysis:paper-bounds")]
+    AnalysisPaperBounds,
+    /// The formula of Padhye, Firoiu, Towsley and Kurose (2000, eq. 32), which knows the channel by its loss
+    /// rate alone.
+    Formula,
+    /// The square-root law (Mathis, Semke, Mahdavi and Ott 1997), the same without timeouts.
+    #[serde(rename = "formula:square-root")]
+    FormulaSquareRoot,
+    /// Estimated from simulated runs.
+    #[default]
+    Simulation,
+    /// Measured on real programs.
+    Live,
+}
+
+impl Method {
+    /// The words of methods, each once.
+    pub const ALL: [Self; 7] = [
+        Self::AnalysisExact,
+        Self::AnalysisBounds,
+        Self::AnalysisPaperBounds,
+        Self::Formula,
+        Self::FormulaSquareRoot,
+        Self::Simulation,
+        Self::Live,
+    ];
+
+    /// The word of the scenario.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Analysis | Self::AnalysisExact => "analysis:exact",
+            Self::AnalysisBounds => "analysis:bounds",
+            Self::AnalysisPaperBounds => "analysis:paper-bounds",
+            Self::Formula => "formula",
+            Self::FormulaSquareRoot => "formula:square-root",
+            Self::Simulation => "simulation",
+            Self::Live => "live",
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The scenario file: every key, with its unit, default and meaning.
+//!
+//! The doc comment of a key is what `crossfade explain KEY` prints, and the JSON Schema for editors is
+//! generated from these structs: these files are the reference. A key that is absent is `None`; resolving a
+//! scenario fills in the defaults.
+
+#![allow(clippy::doc_markdown, reason = "the comments are printed as they stand")]
+
+pub(crate) mod arq;
+pub(crate) mod base;
+pub(crate) mod channel;
+pub(crate) mod flow;
+pub(crate) mod frames;
+pub(crate) mod link;
+pub(crate) mod method;
+pub(crate) mod queue;
+pub(crate) mod rfc;
+pub(crate) mod run;
+pub(crate) mod tagged;
+pub(crate) mod tcp;
+pub(crate) mod trace;
+
+pub use arq::{
+    Arq, ArqProtocol, Delivery, Feedback, FeedbackSetup, NaksPerRound, Persistence, Reading, TimerCheck,
+    TimerClock,
+};
+pub(crate) use base::{LONGEST_SLOT, json};
+pub use channel::{Channel, ChannelModel, Clock, LossFormat};
+pub use flow::{Distribution, Flow, FlowSetup, Gaps, Shape, Traffic, TrafficSetup};
+pub use frames::{FrameHeader, FrameSetup, Framing, Headers, Packing};
+pub use link::{Link, Reverse, Wired};
+pub use method::Method;
+pub use queue::{Discipline, Queue};
+pub use rfc::{Profile, RateReduction, Rfc, Rules};
+pub use run::Run;
+pub use tcp::{Flavour, Gate, Rto, Tcp, TcpSetup, Variant};
+pub use trace::{Budget, Modcod, Trace, TraceSetup};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// One experiment: what is simulated, for how long, and over which values.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Scenario {
+    /// The version of the scenario format.
+    #[schemars(range(min = 1, max = 1), extend("x-required" = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schema: Option<u32>,
+
+    /// What the scenario is about, in one line. Has no influence on results.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+
+    /// How the figures are obtained: by each of these methods at every point.
+    #[schemars(extend("default" = ["simulation"]))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub methods: Option<Vec<Method>>,
+
+    /// How long a run lasts and how many there are.
+    pub run: Run,
+
+    /// Which data packets, or frames, the channel loses. Required unless link.trace is a table, which has the
+    /// losses.
+    pub channel: Channel,
+
+    /// The link that carries the data packets.
+    #[schemars(extend("x-required" = true))]
+    pub link: Link,
+
+    /// The link that carries the acknowledgements.
+    pub reverse: Reverse,
+
+    /// The wired segment between the sender and the wireless link, both ways.
+    #[serde(skip_serializing_if = "Wired::is_absent")]
+    pub wired: Wired,
+
+    /// The TCP sender and its receiver; of every flow, where flows say nothing else.
+    #[schemars(extend("x-required" = true))]
+    pub tcp: Tcp,
+
+    /// Who sends, by name. Without this table there is one flow without end. The names stand in the results:
+    /// goodput_bps of the flows called cubic is cubic.goodput_bps.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub flows: BTreeMap<String, Flow>,
+
+    /// Axes: a dotted key and its values, as a list, "a,b,c", "start:stop:step" (both ends included) or
+    /// "log:start:stop:points". Keys joined by commas are zipped: their values are lists, one value a key.
+    /// Axes are crossed; the first varies slowest. A table as a value is merged into the table of that name.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub sweep: Map<String, Value>,
+}

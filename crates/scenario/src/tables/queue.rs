@@ -1,0 +1,195 @@
+//! Queues.
+
+use super::base::{absent, json, positive_time, time};
+use super::tagged::{refuse_foreign, tag, taken_by};
+use crate::error::{ScenarioError, join};
+use crate::quantity::{Limit, Share, Size, Span};
+use crossfade_core::SimTime;
+use crossfade_link::{CoDelConfig, FqCoDelConfig, QueueConfig, QueueLimit, RedConfig};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The packets that wait for a link.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(transform = taken_by::<Discipline>)]
+pub struct Queue {
+    /// How much may wait beside the packet being sent, in packets or bytes; what comes then is dropped.
+    #[schemars(extend("x-default" = "unlimited; 10240 packets for \"fq-codel\". Required for red and codel"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
+
+    /// Which packet goes next, and which are dropped or marked before the queue is full.
+    #[schemars(extend("x-default" = "drop-tail"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub discipline: Option<Discipline>,
+
+    /// Mark packets that allow it instead of dropping them (RFC 3168).
+    #[schemars(extend("x-default" = "true for red, codel and fq-codel"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<bool>,
+
+    /// The average queue below which RED marks nothing, in packets.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1e9, "x-default" = "5, of red"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_th: Option<f64>,
+
+    /// The average queue at which RED marks with probability max_p, in packets.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1e9, "x-default" = "15, of red"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_th: Option<f64>,
+
+    /// The probability of a mark as the average reaches max_th.
+    #[schemars(extend("x-default" = "0.1, of red"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_p: Option<Share>,
+
+    /// The weight of the present queue in RED's average.
+    #[schemars(extend("x-default" = "0.002, of red"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub w_q: Option<Share>,
+
+    /// Between max_th and twice that RED's probability grows to 1 instead of jumping.
+    #[schemars(extend("x-default" = "true, of red"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gentle: Option<bool>,
+
+    /// How long a packet may wait in a queue that stands (RFC 8289).
+    #[schemars(extend("x-default" = "5 ms, of codel and fq-codel"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<Span>,
+
+    /// How long packets must have waited longer before one is dropped; about the longest round trip (RFC
+    /// 8289).
+    #[schemars(extend("x-default" = "100 ms, of codel and fq-codel"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Span>,
+
+    /// How many bytes a flow may send before it is the next one's turn (RFC 8290).
+    #[schemars(extend("x-default" = "1514 B, of fq-codel"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quantum: Option<Size>,
+}
+
+tag! {
+    /// A queue discipline.
+    #[serde(rename_all = "kebab-case")]
+    pub enum Discipline: Queue by discipline {
+        /// First in, first out; what finds the queue full is dropped.
+        DropTail [limit],
+        /// Random early detection (Floyd and Jacobson 1993).
+        Red [limit, ecn, min_th, max_th, max_p, w_q, gentle],
+        /// Controlled delay (RFC 8289).
+        Codel [limit, ecn, target, interval],
+        /// A queue for each flow under controlled delay, served in turn (RFC 8290).
+        FqCodel [limit, ecn, target, interval, quantum],
+    }
+}
+
+absent!(Queue);
+
+impl Queue {
+    /// Fills in the defaults of the table called `table`, on a link of `rate_bps` with packets of
+    /// `packet_size`.
+    pub(crate) fn resolve(
+        &mut self,
+        table: &str,
+        rate_bps: Option<f64>,
+        packet_size: u32,
+        slot: SimTime,
+    ) -> Result<QueueConfig, ScenarioError> {
+        let Some(discipline) = self.discipline else {
+            // Nothing said is drop-tail; the key stays away, so that it has no part in the run's identity.
+            refuse_foreign(table, self, Discipline::DropTail)?;
+            return Ok(QueueConfig::DropTail(self.limit.get_or_insert(Limit(None)).0));
+        };
+        refuse_foreign(table, self, discipline)?;
+        if discipline == Discipline::DropTail {
+            // The same queue as without the key has the same results.
+            self.discipline = None;
+            return Ok(QueueConfig::DropTail(self.limit.get_or_insert(Limit(None)).0));
+        }
+        let Some(rate_bps) = rate_bps else {
+            let problem = "needs a link with a rate: without one nothing waits";
+            return Err(ScenarioError::value(join(table, "discipline"), &json(discipline), problem));
+        };
+        let usual = (discipline == Discipline::FqCodel).then_some(Limit(Some(QueueLimit::Packets(10240))));
+        let Some(Limit(Some(limit))) = self.limit.or(usual) else {
+            let problem = format!("needs {}, such as \"100 packets\"", join(table, "limit"));
+            return Err(ScenarioError::value(join(table, "discipline"), &json(discipline), problem));
+        };
+        self.limit = Some(Limit(Some(limit)));
+        let ecn = *self.ecn.get_or_insert(true);
+        let model = match discipline {
+            Discipline::DropTail => unreachable!("returned above"),
+            Discipline::Red => QueueConfig::Red(self.red(table, limit, ecn, rate_bps, packet_size)?),
+            Discipline::Codel => QueueConfig::CoDel(self.codel(table, ecn, packet_size, slot)?, limit),
+            Discipline::FqCodel => QueueConfig::FqCoDel(FqCoDelConfig {
+                codel: self.codel(table, ecn, packet_size, slot)?,
+                limit,
+                quantum: self.quantum.get_or_insert(Size(1514)).0,
+                ..FqCoDelConfig::default()
+            }),
+        };
+        if limit.admits(0, 0, packet_size) {
+            return Ok(model);
+        }
+        let problem = format!("must let in a packet of link.packet_size = \"{packet_size} B\"");
+        Err(ScenarioError::value(join(table, "limit"), &json(self.limit), problem))
+    }
+
+    fn red(
+        &mut self,
+        table: &str,
+        limit: QueueLimit,
+        ecn: bool,
+        rate_bps: f64,
+        packet_size: u32,
+    ) -> Result<RedConfig, ScenarioError> {
+        // Thresholds are given in packets; RED measures in what the limit counts.
+        let unit = match limit {
+            QueueLimit::Packets(_) => 1.0,
+            QueueLimit::Bytes(_) => f64::from(packet_size),
+        };
+        let usual = RedConfig::new(limit, packet_size, rate_bps);
+        let min_th = *self.min_th.get_or_insert(usual.min_th / unit);
+        let max_th = *self.max_th.get_or_insert(usual.max_th / unit);
+        if max_th <= min_th {
+            let problem = format!("must be above {} = {min_th}", join(table, "min_th"));
+            return Err(ScenarioError::value(join(table, "max_th"), &json(max_th), problem));
+        }
+        for (key, share) in [("max_p", self.max_p), ("w_q", self.w_q)] {
+            if share.is_some_and(|share| share.0 == 0.0) {
+                return Err(ScenarioError::value(join(table, key), &json(share), "must be above 0"));
+            }
+        }
+        Ok(RedConfig {
+            min_th: min_th * unit,
+            max_th: max_th * unit,
+            max_p: self.max_p.get_or_insert(Share(usual.max_p)).0,
+            w_q: self.w_q.get_or_insert(Share(usual.w_q)).0,
+            gentle: *self.gentle.get_or_insert(usual.gentle),
+            ecn,
+            ..usual
+        })
+    }
+
+    fn codel(
+        &mut self,
+        table: &str,
+        ecn: bool,
+        packet_size: u32,
+        slot: SimTime,
+    ) -> Result<CoDelConfig, ScenarioError> {
+        let usual = CoDelConfig::default();
+        let target = *self.target.get_or_insert(Span::millis(5));
+        let interval = *self.interval.get_or_insert(Span::millis(100));
+        let target_time = time(&join(table, "target"), target, slot)?;
+        let interval_time = positive_time(&join(table, "interval"), interval, slot)?;
+        if target_time > interval_time {
+            let problem = format!("must be at most {} = \"{interval}\"", join(table, "interval"));
+            return Err(ScenarioError::value(join(table, "target"), &json(target), problem));
+        }
+        Ok(CoDelConfig { target: target_time, interval: interval_time, ecn, mtu: usual.mtu.max(packet_size) })
+    }
+}

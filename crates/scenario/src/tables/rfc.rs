@@ -1,0 +1,292 @@
+//! What the RFCs leave open.
+
+use super::base::{absent, json, time};
+use crate::error::ScenarioError;
+use crate::quantity::Span;
+use crossfade_core::SimTime;
+use crossfade_transport::{self as transport, ReductionBound, RfcConfig, WindowRule};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What the RFCs leave open to a sender and its receiver.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Rfc {
+    /// Where the other keys have their defaults from.
+    #[schemars(extend("x-default" = "recommended"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
+
+    /// Timestamps on every segment and acknowledgement (RFC 7323).
+    #[schemars(extend("x-default" = "true"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamps: Option<bool>,
+
+    /// How long the receiver may hold back an acknowledgement (RFC 1122 section 4.2.3.2); 0 s acknowledges
+    /// every segment at once.
+    #[schemars(extend("x-default" = "200 ms; 40 ms with profile \"linux\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delayed_ack: Option<Span>,
+
+    /// The receiver reports duplicates and the sender uses the reports (RFC 2883).
+    #[schemars(extend("x-default" = "true"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub d_sack: Option<bool>,
+
+    /// After a timeout the sender still believes what was reported (RFC 6675 section 5.1); otherwise it forgets
+    /// (RFC 2018 section 8).
+    #[schemars(extend("x-default" = "true"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep_sack_after_timeout: Option<bool>,
+
+    /// At the end of what is known to be lost, repeat the highest segment once (RFC 6675 section 4, rule 4).
+    #[schemars(extend("x-default" = "true"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rescue_retransmission: Option<bool>,
+
+    /// How recovery with SACK spreads its segments.
+    #[schemars(extend("x-default" = "prr"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_reduction: Option<RateReduction>,
+
+    /// Find losses by the time of transmission (RFC 8985). Needs SACK.
+    #[schemars(extend("x-default" = "false; true with profile \"linux\" and SACK"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rack: Option<bool>,
+
+    /// Probe for losses at the tail of a flight (RFC 8985 section 7). Needs rack.
+    #[schemars(extend("x-default" = "as tcp.rfc.rack"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tail_loss_probe: Option<bool>,
+
+    /// NewReno restarts its timer on the first partial acknowledgement only (RFC 6582 section 4).
+    #[schemars(extend("x-default" = "true"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub impatient: Option<bool>,
+
+    /// Tell spurious timeouts by the acknowledgements after them (RFC 5682).
+    #[schemars(extend("x-default" = "true"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub f_rto: Option<bool>,
+
+    /// Tell spurious retransmissions by their timestamps (RFC 3522). Needs timestamps.
+    #[schemars(extend("x-default" = "as tcp.rfc.timestamps"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eifel: Option<bool>,
+
+    /// Let queues mark data instead of dropping it (RFC 3168).
+    #[schemars(extend("x-default" = "false"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<bool>,
+
+    /// After an idle time of a retransmission timeout start from the initial window (RFC 5681 section 4.1).
+    #[schemars(extend("x-default" = "true"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restart_after_idle: Option<bool>,
+
+    /// The window grows only while it limits the sender (RFC 7661 section 4.3; RFC 9438 section 5.8).
+    #[schemars(extend("x-default" = "true"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwnd_validation: Option<bool>,
+
+    /// Leave slow start when round trips grow (HyStart++, RFC 9406); with windows "linux" and variant "cubic" HyStart
+    /// as Linux has it, which also ends slow start when a round's acknowledgements last half a round trip.
+    #[schemars(extend("x-default" = "true for variant \"cubic\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hystart: Option<bool>,
+
+    /// Whose arithmetic the window has. Linux: whole segments, reduced from the window and not from what is under way,
+    /// no limit L in slow start, CUBIC's alpha constant, one reduction a window of data.
+    #[schemars(extend("x-default" = "rfc; linux with profile \"linux\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub windows: Option<Rules>,
+
+    /// So many acknowledgements at the start, and after a segment that came twice, are not delayed.
+    #[schemars(range(max = 1000), extend("x-default" = "0; 16 with profile \"linux\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quick_acks: Option<u32>,
+
+    /// The last segment of a burst carries PSH and is acknowledged at once.
+    #[schemars(extend("x-default" = "false; true with profile \"linux\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub push_acks: Option<bool>,
+
+    /// Delayed acknowledgements with SACK wait so long for others from the fourth segment beyond a hole on; 0 s sends
+    /// each at once (RFC 5681 section 4.2).
+    #[schemars(extend("x-default" = "0 s; 1 ms with profile \"linux\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sack_compression: Option<Span>,
+
+    /// The handshake measures the first round trip: that of the path without queues.
+    #[schemars(extend("x-default" = "false; true with profile \"linux\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handshake: Option<bool>,
+
+    /// Whose estimate of the round trip sets the timeout. Rfc: the samples of a window share the gain (RFC 7323 section
+    /// 4.2). Linux: 1/8 and 1/4 for each acknowledgement, and a deviation that falls once a round trip.
+    #[schemars(extend("x-default" = "rfc; linux with profile \"linux\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rtt_estimator: Option<Rules>,
+
+    /// Whose timers. Linux: the retransmission timer starts again when the oldest segment is repeated; probes and the
+    /// reordering timer wait 8 ms more.
+    #[schemars(extend("x-default" = "rfc; linux with profile \"linux\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timer_rules: Option<Rules>,
+
+    /// Whose rack. Linux: a repetition that SACK reports has arrived, whatever timestamp is echoed; a repetition lost
+    /// after a timeout begins a fast recovery; no reordering window after a timeout.
+    #[schemars(extend("x-default" = "rfc; linux with profile \"linux\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rack_rules: Option<Rules>,
+
+    /// Variant "newreno" spreads its segments as recovery with SACK does, each duplicate taken for a report.
+    #[schemars(extend("x-default" = "false; true with profile \"linux\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prr_without_sack: Option<bool>,
+}
+
+absent!(Rfc);
+
+/// Whose choices are the defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Profile {
+    /// What the RFCs recommend.
+    Recommended,
+    /// What Linux does, where it differs from the RFCs too.
+    Linux,
+}
+
+/// Whose rules a mechanism follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Rules {
+    /// The RFC's.
+    Rfc,
+    /// Linux's.
+    Linux,
+}
+
+/// How much is sent for each acknowledgement in fast recovery with SACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RateReduction {
+    /// Nothing until the pipe has drained to ssthresh (RFC 6675).
+    Immediate,
+    /// Proportional Rate Reduction, packet conservation (RFC 6937).
+    PrrCrb,
+    /// Proportional Rate Reduction, slow start (RFC 6937).
+    PrrSsrb,
+    /// Proportional Rate Reduction as it is now (RFC 9937).
+    Prr,
+}
+
+/// RFC 1122 section 4.2.3.2: an acknowledgement is delayed by less than this.
+const LONGEST_DELAYED_ACK: SimTime = SimTime::from_millis(500);
+
+impl Rfc {
+    /// Fills in the defaults of a sender with SACK or without, and with CUBIC's window or Reno's.
+    pub(crate) fn resolve(
+        &mut self,
+        sack: bool,
+        cubic: bool,
+        slot: SimTime,
+    ) -> Result<RfcConfig, ScenarioError> {
+        let usual = match self.profile.get_or_insert(Profile::Recommended) {
+            Profile::Recommended => RfcConfig::default(),
+            Profile::Linux => RfcConfig::linux(),
+        };
+        let is_linux = self.profile == Some(Profile::Linux);
+        let rules = |given: &mut Option<Rules>, usual| {
+            let usual = if usual == transport::Rules::Linux { Rules::Linux } else { Rules::Rfc };
+            match given.get_or_insert(usual) {
+                Rules::Rfc => transport::Rules::Rfc,
+                Rules::Linux => transport::Rules::Linux,
+            }
+        };
+        self.handshake.get_or_insert(is_linux);
+        let timestamps = *self.timestamps.get_or_insert(usual.timestamps);
+        let rack = *self.rack.get_or_insert(usual.rack && sack);
+        let config = RfcConfig {
+            window_rule: if cubic { WindowRule::Cubic } else { WindowRule::Reno },
+            hystart: *self.hystart.get_or_insert(cubic),
+            windows: rules(&mut self.windows, usual.windows),
+            timestamps,
+            quick_acks: *self.quick_acks.get_or_insert(usual.quick_acks),
+            push_acks: *self.push_acks.get_or_insert(usual.push_acks),
+            sack_compression: self.resolve_sack_compression(usual.sack_compression, slot)?,
+            // Once the path is known.
+            handshake_rtt: None,
+            rtt_estimator: rules(&mut self.rtt_estimator, usual.rtt_estimator),
+            timer_rules: rules(&mut self.timer_rules, usual.timer_rules),
+            rack_rules: rules(&mut self.rack_rules, usual.rack_rules),
+            prr_without_sack: *self.prr_without_sack.get_or_insert(usual.prr_without_sack),
+            delayed_ack: self.resolve_delayed_ack(usual.delayed_ack, slot)?,
+            d_sack: *self.d_sack.get_or_insert(usual.d_sack),
+            keep_sack_after_timeout: *self
+                .keep_sack_after_timeout
+                .get_or_insert(usual.keep_sack_after_timeout),
+            rescue_retransmission: *self.rescue_retransmission.get_or_insert(usual.rescue_retransmission),
+            rate_reduction: match self.rate_reduction.get_or_insert(RateReduction::Prr) {
+                RateReduction::Immediate => transport::RateReduction::Immediate,
+                RateReduction::PrrCrb => transport::RateReduction::Rfc6937(ReductionBound::Conservative),
+                RateReduction::PrrSsrb => transport::RateReduction::Rfc6937(ReductionBound::SlowStart),
+                RateReduction::Prr => transport::RateReduction::Rfc9937,
+            },
+            rack,
+            tail_loss_probe: *self.tail_loss_probe.get_or_insert(rack),
+            impatient: *self.impatient.get_or_insert(usual.impatient),
+            f_rto: *self.f_rto.get_or_insert(usual.f_rto),
+            eifel: *self.eifel.get_or_insert(timestamps),
+            ecn: *self.ecn.get_or_insert(usual.ecn),
+            restart_after_idle: *self.restart_after_idle.get_or_insert(usual.restart_after_idle),
+            cwnd_validation: *self.cwnd_validation.get_or_insert(usual.cwnd_validation),
+        };
+        let needs = [
+            ("rack", config.rack && !sack, "SACK (tcp.variant = \"sack\" or \"cubic\")"),
+            ("tail_loss_probe", config.tail_loss_probe && !config.rack, "tcp.rfc.rack = true"),
+            ("eifel", config.eifel && !config.timestamps, "tcp.rfc.timestamps = true"),
+        ];
+        match needs.into_iter().find(|(_, unmet, _)| *unmet) {
+            Some((key, _, need)) => {
+                Err(ScenarioError::value(format!("tcp.rfc.{key}"), &json(true), format!("needs {need}")))
+            }
+            None => Ok(config),
+        }
+    }
+
+    fn resolve_sack_compression(
+        &mut self,
+        usual: Option<SimTime>,
+        slot: SimTime,
+    ) -> Result<Option<SimTime>, ScenarioError> {
+        let usual = Span::millis(usual.map_or(0, |time| time.as_nanos() / 1_000_000));
+        let given = *self.sack_compression.get_or_insert(usual);
+        match time("tcp.rfc.sack_compression", given, slot)? {
+            SimTime::ZERO => Ok(None),
+            time if time >= LONGEST_DELAYED_ACK => {
+                let problem = "must be below 500 ms; 0 s sends each acknowledgement at once";
+                Err(ScenarioError::value("tcp.rfc.sack_compression", &json(given), problem))
+            }
+            time => Ok(Some(time)),
+        }
+    }
+
+    fn resolve_delayed_ack(
+        &mut self,
+        usual: Option<SimTime>,
+        slot: SimTime,
+    ) -> Result<Option<SimTime>, ScenarioError> {
+        let usual = Span::millis(usual.map_or(0, |time| time.as_nanos() / 1_000_000));
+        let given = *self.delayed_ack.get_or_insert(usual);
+        match time("tcp.rfc.delayed_ack", given, slot)? {
+            SimTime::ZERO => Ok(None),
+            time if time >= LONGEST_DELAYED_ACK => {
+                let problem = "must be below 500 ms; 0 s acknowledges every segment at once";
+                Err(ScenarioError::value("tcp.rfc.delayed_ack", &json(given), problem))
+            }
+            time => Ok(Some(time)),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! How long a run lasts and how many there are.
+
+use super::base::{json, time};
+use crate::error::ScenarioError;
+use crate::quantity::{Share, Span};
+use crate::stop::{End, StopRule};
+use crossfade_core::SimTime;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How long a run lasts and how many there are.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Run {
+    /// How long a run lasts, warm-up included. Contradicts run.segments.
+    #[schemars(extend("x-default" = "100000 slots, without run.segments"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Span>,
+
+    /// What happens before this time is simulated and not counted.
+    #[schemars(extend("default" = "0 s"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<Span>,
+
+    /// A run ends when this many segments have been delivered after the warm-up. Contradicts run.duration.
+    #[schemars(range(min = 1, max = 1_000_000_000_000_u64))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub segments: Option<u64>,
+
+    /// How many independent runs (replications) are averaged. At least 10 make an interval that can be
+    /// trusted.
+    #[schemars(range(min = 1, max = 1_000_000), extend("default" = 10))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs: Option<u64>,
+
+    /// Run until the 95 % interval of run.metric is no wider than this share of its value on either side, at
+    /// least 20 runs. Contradicts run.runs.
+    #[schemars(extend("x-default" = "none: the number of runs is fixed"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub precision: Option<Share>,
+
+    /// Run until run.metric, summed over the runs, has come to this: to 100 frame errors, say. Contradicts
+    /// run.runs and run.precision.
+    #[schemars(range(min = 1, max = 1_000_000_000_000_u64), extend("x-default" = "none: the number of runs is fixed"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+
+    /// The metric that run.precision or run.count is about.
+    #[schemars(extend("x-default" = "goodput_bps, with run.precision; frame_errors, with run.count"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+
+    /// The largest number of runs that run.precision or run.count may ask for.
+    #[schemars(range(min = 20, max = 1_000_000), extend("x-default" = "1000, with run.precision or run.count"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_runs: Option<u64>,
+
+    /// The seed of all random streams. Run number r of a scenario has streams of its own, named in (seed, r).
+    #[schemars(extend("default" = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+}
+
+/// Long enough that the start of a connection does not show, short enough for a first look: milliseconds a
+/// run.
+const DEFAULT_DURATION: Span = Span::slots(100_000.0);
+
+impl Run {
+    pub(crate) fn resolve(&mut self, slot: SimTime) -> Result<(SimTime, End), ScenarioError> {
+        let warmup = time("run.warmup", *self.warmup.get_or_insert(Span::ZERO), slot)?;
+        match (self.duration, self.segments) {
+            (Some(_), Some(_)) => {
+                let reason = "a run ends at one of the two";
+                Err(ScenarioError::contradiction("run.segments", "run.duration", reason))
+            }
+            (None, Some(segments)) => Ok((warmup, End::Delivered(segments))),
+            (given, None) => {
+                let duration = *self.duration.insert(given.unwrap_or(DEFAULT_DURATION));
+                let end = time("run.duration", duration, slot)?;
+                if end < slot {
+                    let problem = format!("must be at least a slot ({slot})");
+                    return Err(ScenarioError::value("run.duration", &json(duration), problem));
+                }
+                if warmup >= end {
+                    let problem = format!("must be shorter than run.duration ({duration})");
+                    return Err(ScenarioError::value("run.warmup", &json(self.warmup), problem));
+                }
+                Ok((warmup, End::At(end)))
+            }
+        }
+    }
+
+    /// Fills in the defaults of the stop rule and the seed.
+    pub(crate) fn resolve_stop(&mut self) -> Result<(StopRule, u64), ScenarioError> {
+        let seed = *self.seed.get_or_insert(1);
+        let word = if self.precision.is_some() { "run.precision" } else { "run.count" };
+        let (usual, rule) = match (self.precision, self.count) {
+            (None, None) => {
+                let needless =
+                    [("run.max_runs", self.max_runs.is_some()), ("run.metric", self.metric.is_some())];
+                if let Some((key, _)) = needless.into_iter().find(|(_, given)| *given) {
+                    return Err(ScenarioError::key(key, "needs run.precision"));
+                }
+                return Ok((StopRule::Runs(*self.runs.get_or_insert(10)), seed));
+            }
+            (Some(_), Some(_)) => {
+                return Err(ScenarioError::contradiction(
+                    "run.count",
+                    "run.precision",
+                    "give one of the two",
+                ));
+            }
+            (Some(precision), None) => ("goodput_bps", Ok(precision)),
+            (None, Some(count)) => ("frame_errors", Err(count)),
+        };
+        if self.runs.is_some() {
+            let reason = format!("give one of the two (run.max_runs limits {word})");
+            return Err(ScenarioError::contradiction("run.runs", word, reason));
+        }
+        // The default stays away: plans of older results files are the same plans.
+        let metric = self.metric.clone().unwrap_or_else(|| usual.to_owned());
+        let max_runs = *self.max_runs.get_or_insert(1000);
+        match rule {
+            Ok(precision) if precision.0 == 0.0 || precision.0 == 1.0 => {
+                let problem = "must be above 0 and below 1, such as \"1 %\"";
+                Err(ScenarioError::value("run.precision", &json(precision), problem))
+            }
+            Ok(precision) => Ok((StopRule::Precision { metric, relative: precision.0, max_runs }, seed)),
+            Err(count) => Ok((StopRule::Count { metric, count, max_runs }, seed)),
+        }
+    }
+}

@@ -1,0 +1,449 @@
+//! TCP.
+
+use super::base::{json, positive_time};
+use super::rfc::{Profile, Rfc};
+use crate::error::ScenarioError;
+use crate::quantity::{Size, Span, Window};
+use crossfade_core::SimTime;
+use crossfade_transport::{self as transport, RfcConfig, RtoConfig, RtoRule, SackBlocks, TcpConfig};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The TCP sender and its receiver.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Tcp {
+    /// Whose rules the sender follows.
+    #[schemars(extend("default" = "paper"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flavour: Option<Flavour>,
+
+    /// How the sender recovers from losses.
+    #[schemars(extend("x-required" = true))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variant: Option<Variant>,
+
+    /// The receiver's window in segments, or in bytes.
+    #[schemars(extend("x-default" = "64 KiB over tcp.mss"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub w_max: Option<Window>,
+
+    /// How many duplicate acknowledgements trigger a fast retransmit (the papers' K).
+    #[schemars(range(min = 1, max = 1_000_000), extend("default" = 3))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dupthresh: Option<u32>,
+
+    /// The congestion window at the start, in segments; at most w_max.
+    #[schemars(range(min = 1, max = 1_000_000), extend("x-default" = "1; 10 for flavour \"rfc\" (RFC 6928)"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_window: Option<f64>,
+
+    /// The slow-start threshold at the start, in segments.
+    #[schemars(range(min = 1, max = 1_000_000), extend("x-default" = "tcp.w_max"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_ssthresh: Option<f64>,
+
+    /// Send a new segment on each of the first duplicate acknowledgements (RFC 3042).
+    #[schemars(extend("x-default" = "true, but false for flavour \"paper\" and variant \"old-tahoe\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limited_transmit: Option<bool>,
+
+    /// Bytes of application data in a segment: link.packet_size less tcp.headers.
+    #[schemars(extend("x-default" = "link.packet_size - tcp.headers"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mss: Option<Size>,
+
+    /// Bytes of headers in a data packet.
+    #[schemars(extend("x-default" = "40 B; 0 B for flavour \"ns2\"; 52 B for flavour \"rfc\" with timestamps"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headers: Option<Size>,
+
+    /// Bytes of an acknowledgement on the wire, without SACK blocks.
+    #[schemars(extend("x-default" = "40 B; 52 B for flavour \"rfc\" with timestamps"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ack_size: Option<Size>,
+
+    /// Bytes that each SACK block adds to an acknowledgement.
+    #[schemars(extend("default" = "8 B"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sack_block_size: Option<Size>,
+
+    /// Whether the sender waits for an idle link or fills the link's queue.
+    #[schemars(extend("x-default" = "slot for flavour \"paper\"; queue for the others"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Gate>,
+
+    /// The retransmission timeout: either fixed, or estimated from min, initial and granularity.
+    pub rto: Rto,
+
+    /// What the RFCs leave open. Taken by flavour "rfc".
+    #[serde(skip_serializing_if = "Rfc::is_absent")]
+    pub rfc: Rfc,
+}
+
+/// Whose rules a sender follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Flavour {
+    /// The idealised sender of Zorzi, Chockalingam and Rao (IEEE JSAC 18(7), 2000).
+    Paper,
+    /// The agents of ns-2.35, row by row.
+    Ns2,
+    /// TCP as the RFCs specify it; what they leave open is in tcp.rfc.
+    Rfc,
+}
+
+/// How a sender recovers from losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Variant {
+    /// Timeouts only.
+    #[serde(rename = "old-tahoe")]
+    OldTahoe,
+    /// Fast retransmit, then slow start from one segment.
+    Tahoe,
+    /// Fast recovery of a single loss.
+    Reno,
+    /// Fast recovery that answers partial acknowledgements.
+    NewReno,
+    /// Recovery driven by selective acknowledgements.
+    Sack,
+    /// The same with CUBIC's window (RFC 9438). Taken by flavour "rfc".
+    Cubic,
+}
+
+/// How a sender meets its link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Gate {
+    /// One packet a slot, nothing queued: the sender waits until the link is idle.
+    Slot,
+    /// Whatever the window allows goes into the link's queue at once.
+    Queue,
+}
+
+/// The retransmission timeout.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Rto {
+    /// The same timeout for every segment, at least a slot. Required for flavour "paper"; contradicts min,
+    /// initial and granularity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fixed: Option<Span>,
+
+    /// An estimated timeout is never less than this.
+    #[schemars(extend("x-default" = "200 ms for flavour \"ns2\"; 1 s for flavour \"rfc\" (200 ms with profile \"linux\")"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min: Option<Span>,
+
+    /// The timeout before the first round trip is measured.
+    #[schemars(extend("x-default" = "3 s for flavour \"ns2\"; 1 s for flavour \"rfc\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial: Option<Span>,
+
+    /// The tick of the clock that measures round trips; four deviations of the round trip count as at least this.
+    #[schemars(extend("x-default" = "10 ms for flavour \"ns2\"; 1 ms for flavour \"rfc\" (200 ms with profile \"linux\")"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub granularity: Option<Span>,
+
+    /// The longest timeout. Not taken with a fixed timeout that does not back off.
+    #[schemars(extend("x-default" = "60 s, or tcp.rto.fixed if that is longer"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<Span>,
+
+    /// Whether a timeout doubles the next one.
+    #[schemars(extend("x-default" = "false for flavour \"paper\"; true for the others"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backoff: Option<bool>,
+}
+
+/// The TCP table in the terms of the models.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TcpSetup {
+    /// Both ends of a connection.
+    pub config: TcpConfig,
+    /// How the sender meets its link.
+    pub gate: Gate,
+    /// Whether the handshake measures a round trip.
+    pub handshake: bool,
+    /// Bytes of application data in a segment.
+    pub mss: u32,
+    /// Bytes of an acknowledgement on the wire, without SACK blocks.
+    pub ack_size: u32,
+    /// Bytes that each SACK block adds to an acknowledgement.
+    pub sack_block_size: u32,
+}
+
+impl TcpSetup {
+    /// The handshake over a path whose idle round trip is `rtt`, if it is measured.
+    pub(crate) fn shake_hands(&mut self, rtt: SimTime) {
+        self.config.rfc.handshake_rtt = (self.handshake && rtt > SimTime::ZERO).then_some(rtt);
+    }
+
+    /// Bytes of the longest acknowledgement on the wire; sizes are below 64 KiB each.
+    pub(crate) fn longest_ack(&self) -> u32 {
+        self.ack_size + SackBlocks::MAX as u32 * self.sack_block_size
+    }
+}
+
+impl Tcp {
+    /// Fills in the defaults. `alone` says that the flow has a path of one hop to itself.
+    pub(crate) fn resolve(
+        &mut self,
+        packet_size: u32,
+        slot: SimTime,
+        alone: bool,
+    ) -> Result<TcpSetup, ScenarioError> {
+        let flavour = *self.flavour.get_or_insert(Flavour::Paper);
+        let variant = self.variant.ok_or_else(|| {
+            ScenarioError::missing("tcp.variant", "one of old-tahoe, tahoe, reno, newreno, sack, cubic")
+        })?;
+        let rfc = self.resolve_rfc(flavour, variant, slot)?;
+        let w_max = self.resolve_w_max(flavour, packet_size)?;
+        let usual = if flavour == Flavour::Rfc { f64::from(w_max).min(10.0) } else { 1.0 };
+        let initial_window = *self.initial_window.get_or_insert(usual);
+        if initial_window > f64::from(w_max) {
+            let problem = format!("must be at most tcp.w_max = {w_max}");
+            return Err(ScenarioError::value("tcp.initial_window", &json(initial_window), problem));
+        }
+        let usual = if flavour == Flavour::Paper && alone { Gate::Slot } else { Gate::Queue };
+        let gate = match self.gate.get_or_insert(usual) {
+            Gate::Slot if !alone => {
+                let reason = "a slot is for one flow of TCP over one hop, without access delay";
+                return Err(ScenarioError::value(
+                    "tcp.gate",
+                    &json(Gate::Slot),
+                    format!("must be queue; {reason}"),
+                ));
+            }
+            gate => *gate,
+        };
+        let limited_transmit = self.resolve_limited_transmit(flavour, variant)?;
+        let mss = self.resolve_mss(flavour, packet_size)?;
+        let config = TcpConfig {
+            flavour: match flavour {
+                Flavour::Paper => transport::Flavour::Paper,
+                Flavour::Ns2 => transport::Flavour::Ns2,
+                Flavour::Rfc => transport::Flavour::Rfc,
+            },
+            variant: match variant {
+                Variant::OldTahoe => transport::Variant::OldTahoe,
+                Variant::Tahoe => transport::Variant::Tahoe,
+                Variant::Reno => transport::Variant::Reno,
+                Variant::NewReno => transport::Variant::NewReno,
+                Variant::Sack | Variant::Cubic => transport::Variant::Sack,
+            },
+            w_max,
+            initial_window,
+            initial_ssthresh: *self.initial_ssthresh.get_or_insert(f64::from(w_max)),
+            dupthresh: *self.dupthresh.get_or_insert(3),
+            limited_transmit,
+            rto: self.rto.resolve(flavour, self.rfc.profile, slot)?,
+            segments: None,
+            rfc,
+        };
+        let usual = Size(40 + self.timestamp_bytes(flavour));
+        let ack_size = self.ack_size.get_or_insert(usual).0;
+        let sack_block_size = self.sack_block_size.get_or_insert(Size(8)).0;
+        let handshake = self.rfc.handshake == Some(true);
+        Ok(TcpSetup { config, gate, handshake, mss, ack_size, sack_block_size })
+    }
+
+    /// Fills in the defaults of the table `rfc`, which the other flavours do not take.
+    fn resolve_rfc(
+        &mut self,
+        flavour: Flavour,
+        variant: Variant,
+        slot: SimTime,
+    ) -> Result<RfcConfig, ScenarioError> {
+        if flavour == Flavour::Rfc {
+            let sack = match variant {
+                Variant::OldTahoe | Variant::Tahoe => {
+                    let problem = "must be one of reno, newreno, sack, cubic for flavour \"rfc\"";
+                    return Err(ScenarioError::value("tcp.variant", &json(variant), problem));
+                }
+                Variant::Reno | Variant::NewReno => false,
+                Variant::Sack | Variant::Cubic => true,
+            };
+            return self.rfc.resolve(sack, variant == Variant::Cubic, slot);
+        }
+        let word = json(flavour);
+        if variant == Variant::Cubic {
+            let problem = format!("needs tcp.flavour = \"rfc\", not {word}");
+            return Err(ScenarioError::value("tcp.variant", &json(variant), problem));
+        }
+        if !self.rfc.is_absent() {
+            let reason = format!("flavour {word} leaves nothing open");
+            return Err(ScenarioError::contradiction("tcp.rfc", "tcp.flavour", reason));
+        }
+        Ok(RfcConfig::default())
+    }
+
+    /// The window in segments.
+    fn resolve_w_max(&mut self, flavour: Flavour, packet_size: u32) -> Result<u32, ScenarioError> {
+        if let Some(Window::Segments(segments)) = self.w_max {
+            return Ok(segments);
+        }
+        let window = self.w_max.unwrap_or(Window::Bytes(64 * 1024));
+        let mss = self.resolve_mss(flavour, packet_size)?;
+        let segments = window.segments(mss).ok_or_else(|| {
+            let problem = format!("must be at most 1000000 segments of {mss} B");
+            ScenarioError::value("tcp.w_max", &json(window), problem)
+        })?;
+        self.w_max = Some(Window::Segments(segments));
+        Ok(segments)
+    }
+
+    /// Bytes of a data packet, if the segment size is given.
+    pub(crate) fn packet_size(&self) -> Option<Result<Size, ScenarioError>> {
+        let mss = self.mss?;
+        let headers = self.headers.unwrap_or(self.usual_headers(self.flavour.unwrap_or(Flavour::Paper)));
+        let packet = mss.0 + headers.0;
+        Some(if packet <= 65535 {
+            Ok(Size(packet))
+        } else {
+            let problem = format!("with tcp.headers = \"{headers}\" must be at most 65535 B");
+            Err(ScenarioError::value("tcp.mss", &json(mss), problem))
+        })
+    }
+
+    /// Bytes of headers in a data packet, where nothing is said of them.
+    fn usual_headers(&self, flavour: Flavour) -> Size {
+        Size(if flavour == Flavour::Ns2 { 0 } else { 40 + self.timestamp_bytes(flavour) })
+    }
+
+    /// RFC 7323 section 3.2: the option has ten bytes, padded to twelve. It is there unless it is switched off.
+    fn timestamp_bytes(&self, flavour: Flavour) -> u32 {
+        if flavour == Flavour::Rfc && self.rfc.timestamps != Some(false) { 12 } else { 0 }
+    }
+
+    fn resolve_limited_transmit(
+        &mut self,
+        flavour: Flavour,
+        variant: Variant,
+    ) -> Result<bool, ScenarioError> {
+        let possible = flavour != Flavour::Paper && variant != Variant::OldTahoe;
+        let wanted = *self.limited_transmit.get_or_insert(possible);
+        if wanted && flavour == Flavour::Paper {
+            let reason = "the sender of flavour \"paper\" sends nothing on a duplicate acknowledgement";
+            return Err(ScenarioError::contradiction("tcp.limited_transmit", "tcp.flavour", reason));
+        }
+        if wanted && !possible {
+            let reason = "variant \"old-tahoe\" takes no notice of duplicate acknowledgements";
+            return Err(ScenarioError::contradiction("tcp.limited_transmit", "tcp.variant", reason));
+        }
+        Ok(wanted)
+    }
+
+    fn resolve_mss(&mut self, flavour: Flavour, packet_size: u32) -> Result<u32, ScenarioError> {
+        let usual = self.usual_headers(flavour);
+        let headers = *self.headers.get_or_insert(usual);
+        let payload = packet_size.saturating_sub(headers.0);
+        if payload == 0 {
+            let problem = format!("leaves no data in link.packet_size = \"{packet_size} B\"");
+            return Err(ScenarioError::value("tcp.headers", &json(headers), problem));
+        }
+        let mss = *self.mss.get_or_insert(Size(payload));
+        if mss.0 != payload {
+            let problem =
+                format!("with tcp.headers = \"{headers}\" must fill link.packet_size = \"{packet_size} B\"");
+            return Err(ScenarioError::value("tcp.mss", &json(mss), problem));
+        }
+        Ok(payload)
+    }
+}
+
+impl Rto {
+    fn resolve(
+        &mut self,
+        flavour: Flavour,
+        profile: Option<Profile>,
+        slot: SimTime,
+    ) -> Result<RtoConfig, ScenarioError> {
+        let backoff = *self.backoff.get_or_insert(flavour != Flavour::Paper);
+        let estimated = [("min", self.min), ("initial", self.initial), ("granularity", self.granularity)];
+        let estimated =
+            estimated.into_iter().find_map(|(name, given)| given.map(|_| format!("tcp.rto.{name}")));
+        match (self.fixed, estimated) {
+            (Some(_), Some(key)) => {
+                let reason = "the timeout is either fixed or estimated";
+                Err(ScenarioError::contradiction(&key, "tcp.rto.fixed", reason))
+            }
+            (None, Some(key)) if flavour == Flavour::Paper => {
+                let reason = "flavour \"paper\" takes tcp.rto.fixed alone";
+                Err(ScenarioError::contradiction(&key, "tcp.flavour", reason))
+            }
+            (None, None) if flavour == Flavour::Paper => {
+                Err(ScenarioError::missing("tcp.rto.fixed", "the timeout, such as \"100 slots\""))
+            }
+            (Some(fixed), None) => self.resolve_fixed(fixed, backoff, slot),
+            (None, _) => {
+                let usual = match (flavour, profile) {
+                    // RFC 6298 section 2: (2.1) and (2.4). Linux holds the term of the deviation, and not the
+                    // whole, above 200 ms: what the clock's tick G does in (2.3).
+                    (Flavour::Rfc, Some(Profile::Linux)) => [200, 1000, 200],
+                    (Flavour::Rfc, _) => [1000, 1000, 1],
+                    _ => [200, 3000, 10],
+                };
+                self.resolve_estimated(usual.map(Span::millis), backoff, slot)
+            }
+        }
+    }
+
+    fn resolve_fixed(
+        &mut self,
+        fixed: Span,
+        backoff: bool,
+        slot: SimTime,
+    ) -> Result<RtoConfig, ScenarioError> {
+        let timeout = positive_time("tcp.rto.fixed", fixed, slot)?;
+        if timeout < slot {
+            let problem = format!("must be at least a slot ({slot})");
+            return Err(ScenarioError::value("tcp.rto.fixed", &json(fixed), problem));
+        }
+        if !backoff {
+            if self.max.is_some() {
+                let reason = "a fixed timeout that does not back off has no other maximum";
+                return Err(ScenarioError::contradiction("tcp.rto.max", "tcp.rto.fixed", reason));
+            }
+            return Ok(RtoConfig { rule: RtoRule::Fixed(timeout), backoff, max: timeout });
+        }
+        let default = if timeout > SimTime::from_millis(60_000) { fixed } else { Span::millis(60_000) };
+        let max = self.resolve_max(default, ("tcp.rto.fixed", timeout), slot)?;
+        Ok(RtoConfig { rule: RtoRule::Fixed(timeout), backoff, max })
+    }
+
+    fn resolve_estimated(
+        &mut self,
+        [min, initial, granularity]: [Span; 3],
+        backoff: bool,
+        slot: SimTime,
+    ) -> Result<RtoConfig, ScenarioError> {
+        let min = positive_time("tcp.rto.min", *self.min.get_or_insert(min), slot)?;
+        let initial = positive_time("tcp.rto.initial", *self.initial.get_or_insert(initial), slot)?;
+        let granularity = *self.granularity.get_or_insert(granularity);
+        let granularity = positive_time("tcp.rto.granularity", granularity, slot)?;
+        let longest = [("tcp.rto.min", min), ("tcp.rto.initial", initial)];
+        let mut max = SimTime::ZERO;
+        for limit in longest {
+            max = self.resolve_max(Span::millis(60_000), limit, slot)?;
+        }
+        Ok(RtoConfig { rule: RtoRule::Estimated { min, initial, granularity }, backoff, max })
+    }
+
+    /// The longest timeout, which must not be shorter than the one called `limit`.
+    fn resolve_max(
+        &mut self,
+        default: Span,
+        (limit, shortest): (&str, SimTime),
+        slot: SimTime,
+    ) -> Result<SimTime, ScenarioError> {
+        let max = *self.max.get_or_insert(default);
+        let time = positive_time("tcp.rto.max", max, slot)?;
+        if time < shortest {
+            let problem = format!("must be at least {limit} ({shortest})");
+            return Err(ScenarioError::value("tcp.rto.max", &json(max), problem));
+        }
+        Ok(time)
+    }
+}

@@ -1,0 +1,217 @@
+//! Links whose capacity follows a record or a table.
+
+use super::base::{LONGEST, absent, json};
+use super::tagged::given;
+use crate::error::{ScenarioError, join};
+use crate::files::Files;
+use crate::quantity::{FileName, Share, Span};
+use crossfade_core::{SimTime, units};
+use crossfade_link::trace::{DVB_S2, LinkBudget, RateTable, Schedule};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What the capacity of a link follows: one of opportunities, rates and attenuation, a file beside the
+/// scenario.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Trace {
+    /// A file of delivery opportunities: on each line a time in whole milliseconds at which 1500 bytes may
+    /// leave. It begins again after its last time. The format of mahimahi and of many cellular traces.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opportunities: Option<FileName>,
+
+    /// A table of what holds from when on: time_s, rate_bps, delay_s and loss, the probability that a packet
+    /// is lost. The delay is added to that of the link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rates: Option<FileName>,
+
+    /// A table of how much the path attenuates beyond its loss under a clear sky, from when on: time_s and
+    /// attenuation_db. With budget.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attenuation: Option<FileName>,
+
+    /// After this time a table begins again. Taken by rates and attenuation.
+    #[schemars(extend("x-default" = "none: the last row holds for ever"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub period: Option<Span>,
+
+    /// Which modulations and codes the link can use. Taken by attenuation.
+    #[schemars(extend("x-default" = "dvb-s2, of attenuation"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modcod: Option<Modcod>,
+
+    /// What makes a rate and a loss of an attenuation. Taken by attenuation.
+    #[serde(skip_serializing_if = "Budget::is_absent")]
+    pub budget: Budget,
+}
+
+/// A table of modulations and codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Modcod {
+    /// The 28 of DVB-S2 with long frames (ETSI EN 302 307-1, table 13).
+    DvbS2,
+}
+
+/// The power budget of a link that adapts its modulation and code to the signal.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Budget {
+    /// Transmit power with the gains of both antennas. Required for attenuation.
+    #[schemars(range(min = -1000, max = 1000))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transmit_power_dbm: Option<f64>,
+
+    /// Attenuation of the path under a clear sky. Required for attenuation.
+    #[schemars(range(min = -1000, max = 1000))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_loss_db: Option<f64>,
+
+    /// Noise figure of the receiver, at 290 K. Required for attenuation.
+    #[schemars(range(min = -100, max = 1000))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise_figure_db: Option<f64>,
+
+    /// Noise bandwidth; the symbol rate is the same number. Required for attenuation.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1e15))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bandwidth_hz: Option<f64>,
+
+    /// How far above its threshold a modulation must be before it is used.
+    #[schemars(range(min = -100, max = 100), extend("x-default" = "0, of attenuation"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub margin_db: Option<f64>,
+
+    /// How old the attenuation is that the choice relies on. What is lost in the meantime is lost.
+    #[schemars(extend("x-default" = "0 s, of attenuation"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub adaptation_delay: Option<Span>,
+
+    /// The share of packets that is lost at the threshold.
+    #[schemars(extend("x-default" = "1e-7, of attenuation: what the thresholds of dvb-s2 mean"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_at_threshold: Option<Share>,
+
+    /// How many dB make the loss ten times as large or as small: 0.1 or less for LDPC codes.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000, "x-default" = "0.1, of attenuation"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub db_per_decade: Option<f64>,
+}
+
+absent!(Trace, Budget);
+
+/// What the capacity of a link follows, with checked parameters.
+#[derive(Clone, Debug)]
+pub struct TraceSetup {
+    /// When what can be sent.
+    pub schedule: Schedule,
+    /// The mean rate in bit/s.
+    pub mean_rate_bps: f64,
+    /// The key of the file, which messages name.
+    pub key: String,
+}
+
+impl TraceSetup {
+    /// The table that has the losses too, if it is one.
+    pub(crate) fn table(&self) -> Option<&RateTable> {
+        match &self.schedule {
+            Schedule::Opportunities(_) => None,
+            Schedule::Rates(table) => Some(table),
+        }
+    }
+}
+
+/// What each kind of trace takes beside its file.
+const KINDS: [(&str, &[&str]); 3] =
+    [("opportunities", &[]), ("rates", &["period"]), ("attenuation", &["period", "modcod", "budget"])];
+
+impl Trace {
+    /// Fills in the defaults; `None` is a link without a trace.
+    pub(crate) fn resolve(
+        &mut self,
+        table: &str,
+        files: &Files<'_>,
+    ) -> Result<Option<TraceSetup>, ScenarioError> {
+        if self.is_absent() {
+            return Ok(None);
+        }
+        let key = join(table, self.kind(table)?);
+        let schedule = match (&self.opportunities, &self.rates, &self.attenuation) {
+            (Some(FileName(name)), ..) => Schedule::Opportunities(files.opportunities(&key, name)?),
+            (_, Some(FileName(name)), _) => Schedule::Rates(self.repeated(table, files.rates(&key, name)?)?),
+            (.., name) => {
+                let attenuation = files.attenuation(&key, name.as_ref().map_or("", |name| &name.0))?;
+                let Modcod::DvbS2 = *self.modcod.get_or_insert(Modcod::DvbS2);
+                let budget = self.budget.resolve(&join(table, "budget"))?;
+                let rates = budget
+                    .rate_table(&attenuation)
+                    .map_err(|error| ScenarioError::key(join(table, "budget"), error.to_string()))?;
+                Schedule::Rates(self.repeated(table, rates)?)
+            }
+        };
+        let mean_rate_bps = schedule.mean_rate_bps();
+        if mean_rate_bps > 0.0 {
+            return Ok(Some(TraceSetup { schedule, mean_rate_bps, key }));
+        }
+        Err(ScenarioError::key(key, "the mean rate of the link is 0: nothing would be sent"))
+    }
+
+    /// Which of the three it is.
+    fn kind(&self, table: &str) -> Result<&'static str, ScenarioError> {
+        let given = given(self);
+        let is_given = |(kind, _): &(&str, _)| given.iter().any(|key| key == kind);
+        let Some((kind, takes)) = KINDS.into_iter().find(is_given) else {
+            let problem = "one of opportunities, rates, attenuation names a file";
+            return Err(ScenarioError::missing(table, problem));
+        };
+        match given.iter().find(|key| *key != kind && !takes.contains(&key.as_str())) {
+            None => Ok(kind),
+            Some(foreign) => {
+                let takes = if takes.is_empty() { "no other key".to_owned() } else { takes.join(", ") };
+                let reason = format!("it takes {takes}");
+                Err(ScenarioError::contradiction(&join(table, foreign), &join(table, kind), reason))
+            }
+        }
+    }
+
+    /// The table, which begins again after the period if there is one.
+    fn repeated(&self, table: &str, rates: RateTable) -> Result<RateTable, ScenarioError> {
+        let Some(period) = self.period else { return Ok(rates) };
+        let key = join(table, "period");
+        let time = absolute(&key, period)?;
+        rates.repeating(time).map_err(|error| ScenarioError::key(key, error.problem))
+    }
+}
+
+impl Budget {
+    fn resolve(&mut self, table: &str) -> Result<LinkBudget, ScenarioError> {
+        let required = |key: &str, value: Option<f64>| {
+            value.ok_or_else(|| ScenarioError::missing(&join(table, key), "attenuation needs it"))
+        };
+        let adaptation_delay = *self.adaptation_delay.get_or_insert(Span::ZERO);
+        Ok(LinkBudget {
+            transmit_power_dbm: required("transmit_power_dbm", self.transmit_power_dbm)?,
+            path_loss_db: required("path_loss_db", self.path_loss_db)?,
+            noise_figure_db: required("noise_figure_db", self.noise_figure_db)?,
+            bandwidth_hz: required("bandwidth_hz", self.bandwidth_hz)?,
+            modcods: DVB_S2.to_vec(),
+            margin_db: *self.margin_db.get_or_insert(0.0),
+            adaptation_delay: absolute(&join(table, "adaptation_delay"), adaptation_delay)?,
+            loss_at_threshold: self.loss_at_threshold.get_or_insert(Share(1e-7)).0,
+            db_per_decade: *self.db_per_decade.get_or_insert(0.1),
+            // The link has one of its own.
+            delay: SimTime::ZERO,
+        })
+    }
+}
+
+/// A time that is no number of slots: how long a slot is, the trace is yet to say.
+fn absolute(key: &str, span: Span) -> Result<SimTime, ScenarioError> {
+    match span.0 {
+        units::Span::Time(time) if time <= LONGEST => Ok(time),
+        units::Span::Time(_) => Err(ScenarioError::value(key, &json(span), "must be at most 100 days")),
+        units::Span::Slots(_) => {
+            Err(ScenarioError::value(key, &json(span), "must be a time such as \"100 ms\" or \"60 s\""))
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The two directions through the network, told apart by what travels: segments forward, acknowledgements back.
+
+#![expect(
+    clippy::inline_always,
+    reason = "a segment passes through all of it; calls would cost a third of the time"
+)]
+
+use crate::capture::Capture;
+use crate::flow::{AccessLines, Flow, FlowRoute};
+use crate::layout::Layout;
+use crate::packets::Data;
+use crate::path::Path;
+use crate::state::{Kind, NetworkState};
+use crate::statistics::FlowStatistics;
+use crossfade_core::{EventKind, Observer};
+use crossfade_link::Parcel;
+use crossfade_transport::Ack;
+
+/// A direction through the network.
+pub(crate) trait Direction: Sized {
+    const ENTRY: Kind;
+    const LINK: Kind;
+    const EXIT: Kind;
+
+    fn path<O, C, L: Layout>(net: &mut NetworkState<O, C, L>) -> &mut Path<Self, L>;
+
+    /// The lines from the host that sends to the first link, and from the last link to the host that
+    /// receives.
+    fn lines(lines: AccessLines) -> (u32, u32);
+
+    /// The way between the lines.
+    fn route(flow: &Flow) -> FlowRoute;
+
+    /// A packet reached its host.
+    fn arrive<O: Observer, C: Capture, L: Layout>(
+        net: &mut NetworkState<O, C, L>,
+        flow: &mut Flow,
+        parcel: Parcel,
+    );
+
+    /// Where a loss or a drop is counted, and what observers call it.
+    fn missing(counts: &mut FlowStatistics, loss: Loss) -> (&mut u64, EventKind);
+
+    /// Which segment it is, or which is expected next.
+    fn seq(&self) -> u64;
+
+    /// Whether this is the first time that a mark of a queue is seen on it.
+    fn count_mark(&mut self) -> bool;
+}
+
+/// Why a packet goes missing.
+#[derive(Clone, Copy)]
+pub(crate) enum Loss {
+    Lost,
+    QueueDrop,
+}
+
+impl Direction for Data {
+    const ENTRY: Kind = Kind::ForwardEntry;
+    const LINK: Kind = Kind::ForwardLink;
+    const EXIT: Kind = Kind::ForwardExit;
+
+    #[inline]
+    fn path<O, C, L: Layout>(net: &mut NetworkState<O, C, L>) -> &mut Path<Self, L> {
+        &mut net.forward
+    }
+
+    #[inline]
+    fn lines(lines: AccessLines) -> (u32, u32) {
+        (lines.sender, lines.receiver)
+    }
+
+    #[inline]
+    fn route(flow: &Flow) -> FlowRoute {
+        flow.data
+    }
+
+    #[inline(always)]
+    fn arrive<O: Observer, C: Capture, L: Layout>(
+        net: &mut NetworkState<O, C, L>,
+        flow: &mut Flow,
+        parcel: Parcel,
+    ) {
+        net.on_segment(flow, parcel);
+    }
+
+    fn missing(counts: &mut FlowStatistics, loss: Loss) -> (&mut u64, EventKind) {
+        match loss {
+            Loss::Lost => (&mut counts.segments_lost, EventKind::Lost),
+            Loss::QueueDrop => (&mut counts.queue_drops, EventKind::QueueDrop),
+        }
+    }
+
+    fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    fn count_mark(&mut self) -> bool {
+        Self::count_mark(self)
+    }
+}
+
+impl Direction for Ack {
+    const ENTRY: Kind = Kind::ReverseEntry;
+    const LINK: Kind = Kind::ReverseLink;
+    const EXIT: Kind = Kind::ReverseExit;
+
+    #[inline]
+    fn path<O, C, L: Layout>(net: &mut NetworkState<O, C, L>) -> &mut Path<Self, L> {
+        &mut net.reverse
+    }
+
+    #[inline]
+    fn lines(lines: AccessLines) -> (u32, u32) {
+        (lines.receiver, lines.sender)
+    }
+
+    #[inline]
+    fn route(flow: &Flow) -> FlowRoute {
+        flow.acks
+    }
+
+    #[inline(always)]
+    fn arrive<O: Observer, C: Capture, L: Layout>(
+        net: &mut NetworkState<O, C, L>,
+        flow: &mut Flow,
+        parcel: Parcel,
+    ) {
+        net.on_ack(flow, parcel);
+    }
+
+    fn missing(counts: &mut FlowStatistics, loss: Loss) -> (&mut u64, EventKind) {
+        match loss {
+            Loss::Lost => (&mut counts.acks_lost, EventKind::AckLost),
+            Loss::QueueDrop => (&mut counts.ack_queue_drops, EventKind::AckQueueDrop),
+        }
+    }
+
+    fn seq(&self) -> u64 {
+        self.next_expected
+    }
+
+    /// Acknowledgements are not ECN-capable (RFC 3168 section 6.1.4).
+    fn count_mark(&mut self) -> bool {
+        false
+    }
+}

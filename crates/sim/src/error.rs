@@ -1,0 +1,24 @@
+//! Why a simulation has no result.
+
+use thiserror::Error;
+
+/// The run was cancelled before its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("interrupted")]
+pub struct Interrupted;
+
+/// Why a simulation has no result.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SimulationError {
+    /// It was cancelled before its end.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
+    /// There is no such network.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+}
+
+/// A network that cannot be. One line: what was given, its value, and what is allowed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct NetworkError(pub(crate) String);

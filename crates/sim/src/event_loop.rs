@@ -1,0 +1,438 @@
+//! One clock, one queue of events, any number of flows over links and fabrics.
+
+use crate::capture::Capture;
+use crate::flow::{AccessLines, Endpoints, Flow, FlowRoute, FlowWays};
+use crate::guests::Guests;
+use crate::layout::Layout;
+use crate::line::LineTable;
+use crate::link_summary::LinkSummary;
+use crate::network::{Arrivals, FlowConfig, FlowPath, Network, Source, StopRule};
+use crate::packets::Data;
+use crate::path::Path;
+use crate::path_link::PathFabric;
+use crate::routing::{Place, Routing, Use};
+use crate::state::{Event, Kind, NetworkState};
+use crate::statistics::{ArrivalStatistics, Completion, FlowStatistics, NetworkStatistics};
+use crate::workload::Distribution;
+use crossfade_core::{EventQueue, Observer, SimTime, Stream};
+use crossfade_link::{Departure, LinkEvent, LinkReport, LinkStatistics, Parcel, Port, Push};
+use crossfade_transport::Ack;
+
+/// Arrivals at work.
+struct Group {
+    config: Arrivals,
+    ways: FlowWays,
+    times: Stream,
+    sizes: Stream,
+    statistics: ArrivalStatistics,
+}
+
+/// What was counted by the end of the warm-up.
+struct WarmUp {
+    at: SimTime,
+    flows: Vec<FlowStatistics>,
+    links: Vec<LinkReport>,
+}
+
+pub(crate) struct EventLoop<O, C, L: Layout> {
+    /// Not before the first event is asked for: until then one can still ask to be told.
+    has_begun: bool,
+    flows: L::Flows,
+    /// How many flows of the table are there from the start.
+    permanent: usize,
+    /// Places in the table that flows have left.
+    free: Vec<u32>,
+    next_id: u32,
+    groups: Vec<Group>,
+    net: NetworkState<O, C, L>,
+    measures_delays: bool,
+    warmup: SimTime,
+    /// Once the warm-up has ended.
+    warm: Option<WarmUp>,
+}
+
+impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
+    /// `network` was checked.
+    pub(crate) fn new(network: Network, observer: O, capture: C) -> Self {
+        let Network { flows, arrivals, topology, passages, gate, measures_delays, warmup, stop, seed } =
+            network;
+        let paths = flows.iter().map(|flow| flow.path).chain(arrivals.iter().map(|come| come.path));
+        let mut uses: Vec<(Use, usize)> =
+            paths.flat_map(|path| [(Use::Data, path.data), (Use::Acks, path.acks)]).collect();
+        uses.extend(passages.iter().map(|passage| (Use::Outside, passage.route)));
+        let (routing, tables) = Routing::new(topology, &uses);
+        let (mut senders, mut receivers) = (LineTable::default(), LineTable::default());
+        let route = |route: usize| FlowRoute { route: route as u32, first: routing.first(route as u32) };
+        let mut ways = |path: &FlowPath| FlowWays {
+            lines: AccessLines {
+                sender: senders.line(path.sender_access),
+                receiver: receivers.line(path.receiver_access),
+            },
+            data: route(path.data),
+            acks: route(path.acks),
+        };
+        let flows: Vec<Flow> = (0..)
+            .zip(&flows)
+            .map(|(i, config)| {
+                let stream = |what: &str| seed.stream(&format!("workload.{what}.{}", config.name));
+                Flow::new(config, i, ways(&config.path), measures_delays, stream)
+            })
+            .collect();
+        let groups = arrivals
+            .into_iter()
+            .map(|config| Group {
+                ways: ways(&config.path),
+                times: seed.stream(&format!("workload.arrivals.{}", config.name)),
+                sizes: seed.stream(&format!("workload.segments.{}", config.name)),
+                config,
+                statistics: ArrivalStatistics::default(),
+            })
+            .collect();
+        Self {
+            has_begun: false,
+            permanent: flows.len(),
+            next_id: flows.len() as u32,
+            flows: flows.into(),
+            free: Vec::new(),
+            groups,
+            net: NetworkState {
+                forward: Path::new(senders.delays(), tables.forward, receivers.delays()),
+                reverse: Path::new(receivers.delays(), tables.reverse, senders.delays()),
+                fabrics: tables.fabrics.into_iter().map(PathFabric::new).collect(),
+                routing,
+                outside: Guests::new(passages),
+                gate,
+                stop,
+                now: SimTime::ZERO,
+                queue: EventQueue::default(),
+                slot_at: None,
+                segments_in_order: 0,
+                enough_segments: u64::MAX,
+                sent_since_delivery: 0,
+                ended: Vec::new(),
+                is_over: false,
+                observer,
+                capture,
+            },
+            warmup,
+            warm: None,
+            measures_delays,
+        }
+    }
+
+    /// When something happens next; `None` once the run is over.
+    pub(crate) fn next_event(&self) -> Option<SimTime> {
+        if self.net.outside.has_left() || !self.has_begun {
+            return Some(self.net.now);
+        }
+        if self.net.is_over { None } else { self.net.queue.next_time() }
+    }
+
+    /// Lets events happen up to `until`, so many at most. Returns whether it stopped before all of them.
+    pub(crate) fn run(&mut self, until: SimTime, most: u32) -> bool {
+        if !self.has_begun {
+            self.has_begun = true;
+            self.begin();
+        }
+        for _ in 0..most {
+            if self.net.is_over {
+                return false;
+            }
+            let Some((now, event)) = self.net.queue.pop_by(until) else { return false };
+            self.net.now = now;
+            self.happen(event);
+        }
+        !self.net.is_over
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the body of the loop")]
+    fn happen(&mut self, event: Event) {
+        let (net, flows, index) = (&mut self.net, &mut self.flows[..], event.index);
+        match event.kind {
+            Kind::ForwardEntry => net.on_entry::<Data>(flows, index),
+            Kind::ForwardLink => net.on_link::<Data>(flows, index),
+            Kind::Fabric => {
+                net.on_fabric(flows, index);
+                self.release();
+            }
+            Kind::ForwardExit => net.on_exit::<Data>(flows, index),
+            Kind::ReverseEntry => net.on_entry::<Ack>(flows, index),
+            Kind::ReverseLink => {
+                net.on_link::<Ack>(flows, index);
+                self.release();
+            }
+            Kind::ReverseExit => {
+                net.on_exit::<Ack>(flows, index);
+                self.release();
+            }
+            Kind::Timer => net.on_timer(&mut flows[index as usize]),
+            Kind::DelayedAck => net.on_ack_timer(&mut flows[index as usize]),
+            Kind::Warm => self.warm_up(),
+            Kind::Stop => net.is_over = true,
+            Kind::Start => net.start(&mut flows[index as usize]),
+            Kind::Datagram => net.send_datagram(&mut flows[index as usize]),
+            Kind::Arrival => self.on_arrival(index),
+            Kind::SlotStart => net.on_slot(&mut flows[index as usize]),
+        }
+    }
+
+    /// A packet enters from outside, after all that happens by `now`.
+    pub(crate) fn inject(&mut self, now: SimTime, from: Port, to: Port, parcel: Parcel) -> Push {
+        while self.run(now, u32::MAX) {}
+        if self.net.is_over {
+            return Push::QueueDrop;
+        }
+        self.net.now = self.net.now.max(now);
+        self.net.outside_enters(from, to, parcel)
+    }
+
+    /// The next packet that has left for outside.
+    pub(crate) fn poll(&mut self) -> Option<(Port, Departure)> {
+        self.net.outside.poll()
+    }
+
+    /// How many ports there are to outside.
+    pub(crate) fn ports(&self) -> Port {
+        self.net.outside.ports()
+    }
+
+    /// What packets from outside met.
+    pub(crate) fn outside_statistics(&self) -> &LinkStatistics {
+        &self.net.outside.statistics
+    }
+
+    /// Keeps link events from here on, or no longer.
+    pub(crate) fn trace(&mut self, keep: bool) {
+        let net = &mut self.net;
+        net.forward.links.iter_mut().for_each(|link| link.trace(keep));
+        net.reverse.links.iter_mut().for_each(|link| link.trace(keep));
+        net.fabrics.iter_mut().for_each(|fabric| fabric.trace(keep));
+    }
+
+    /// What happened inside links and fabrics up to now, in order of time; at equal times in that of the media.
+    pub(crate) fn link_events(&mut self) -> Vec<(u32, LinkEvent)> {
+        self.reports();
+        let net = &mut self.net;
+        let mut events = Vec::new();
+        for (medium, place) in (0..).zip(&net.routing.places) {
+            let next = || match *place {
+                Place::Forward(link) => net.forward.links[link as usize].next_trace(),
+                Place::Reverse(link) => net.reverse.links[link as usize].next_trace(),
+                Place::Fabric(fabric) => net.fabrics[fabric as usize].next_trace(),
+            };
+            events.extend(std::iter::from_fn(next).map(|event| (medium, event)));
+        }
+        events.sort_by_key(|(_, event)| event.at());
+        events
+    }
+
+    /// What links and fabrics are called.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.net.routing.names
+    }
+
+    /// What each link and fabric has counted by now.
+    fn reports(&mut self) -> Vec<LinkReport> {
+        let net = &mut self.net;
+        let report = |place: &Place| match *place {
+            Place::Forward(link) => net.forward.links[link as usize].report(net.now),
+            Place::Reverse(link) => net.reverse.links[link as usize].report(net.now),
+            Place::Fabric(fabric) => net.fabrics[fabric as usize].report(net.now),
+        };
+        net.routing.places.iter().map(report).collect()
+    }
+
+    fn begin(&mut self) {
+        if self.warmup == SimTime::ZERO {
+            self.warm_up();
+        } else {
+            self.net.schedule(self.warmup, Kind::Warm, 0);
+        }
+        if let StopRule::At(end) = self.net.stop {
+            self.net.schedule(end, Kind::Stop, 0);
+        }
+        for flow in self.flows.iter_mut() {
+            match flow.counts.start {
+                SimTime::ZERO => self.net.start(flow),
+                start => self.net.schedule(start, Kind::Start, flow.place),
+            }
+        }
+        for group in 0..self.groups.len() as u32 {
+            self.schedule_arrival(group, self.groups[group as usize].config.start);
+        }
+    }
+
+    /// What is counted begins.
+    fn warm_up(&mut self) {
+        if let StopRule::Delivered(segments) = self.net.stop {
+            self.net.enough_segments = self.net.segments_in_order.saturating_add(segments);
+        }
+        self.warm = Some(self.totals());
+        // A timeout that was not counted is not counted as spurious.
+        for flow in self.flows.iter_mut() {
+            if let Endpoints::Tcp(tcp) = &mut flow.endpoints {
+                tcp.doubts.clear();
+            }
+        }
+    }
+
+    fn schedule_arrival(&mut self, group: u32, after: SimTime) {
+        let Group { config, times, .. } = &mut self.groups[group as usize];
+        let gap = Distribution::Exponential { mean: 1.0 / config.rate_per_s }.sample(times);
+        self.net.schedule(after.saturating_add(SimTime::from_secs_f64(gap)), Kind::Arrival, group);
+    }
+
+    /// A flow comes.
+    fn on_arrival(&mut self, group: u32) {
+        let place = self.free.pop().unwrap_or(self.flows.len() as u32);
+        let Group { config, ways, sizes, statistics, .. } = &mut self.groups[group as usize];
+        let mut tcp = config.tcp.clone();
+        tcp.config.segments = Some((config.segments.sample(sizes).ceil() as u64).max(1));
+        let config = FlowConfig {
+            name: String::new(),
+            source: Source::Tcp(tcp),
+            path: config.path,
+            start: self.net.now,
+        };
+        let stream = |_: &str| unreachable!("arrivals are TCP");
+        let mut flow = Flow::new(&config, place, *ways, self.measures_delays, stream);
+        (flow.id, flow.arrivals) = (self.next_id, Some(group));
+        self.next_id = self.next_id.wrapping_add(1);
+        statistics.started += u64::from(self.net.now >= self.warmup);
+        if let Some(earlier) = self.warm.as_mut().and_then(|warm| warm.flows.get_mut(place as usize)) {
+            *earlier = FlowStatistics::default();
+        }
+        match self.flows.get_mut(place as usize) {
+            Some(left) => *left = flow,
+            None => self.flows.extend([flow]),
+        }
+        self.net.start(&mut self.flows[place as usize]);
+        self.schedule_arrival(group, self.net.now);
+    }
+
+    /// Flows that have ended leave their places.
+    #[inline]
+    fn release(&mut self) {
+        while let Some(place) = self.net.ended.pop() {
+            self.account(place);
+            self.free.push(place);
+        }
+    }
+
+    /// Adds a flow that came to the statistics of its arrivals; it is no longer theirs.
+    fn account(&mut self, place: u32) {
+        let Some(group) = self.flows[place as usize].arrivals.take() else { return };
+        let counted = self.counted(place);
+        let statistics = &mut self.groups[group as usize].statistics;
+        statistics.total.add(&counted);
+        if let Some(completion_time) = counted.completion_time.filter(|_| counted.start >= self.warmup) {
+            let segments = counted.segments_in_order;
+            statistics.completions.push(Completion { start: counted.start, segments, completion_time });
+        }
+    }
+
+    /// What was counted since the start.
+    fn totals(&mut self) -> WarmUp {
+        WarmUp {
+            at: self.net.now,
+            flows: self.flows.iter().map(Flow::totals).collect(),
+            links: self.reports(),
+        }
+    }
+
+    /// What was counted of a flow since the warm-up.
+    fn counted(&self, place: u32) -> FlowStatistics {
+        let end = self.flows[place as usize].totals();
+        match &self.warm {
+            // Who came later was not there at the end of the warm-up.
+            Some(warm) => warm.flows.get(place as usize).map_or_else(|| end.clone(), |warm| end.since(warm)),
+            // A run that ended in its warm-up has nothing to count.
+            None => end.since(&end),
+        }
+    }
+
+    /// What was counted since the warm-up.
+    pub(crate) fn measured(mut self) -> NetworkStatistics {
+        for place in 0..self.flows.len() as u32 {
+            self.account(place);
+        }
+        let flows = (0..self.permanent as u32).map(|place| self.counted(place)).collect();
+        let stalled = self.net.has_stalled();
+        let warm = self.warm.take().unwrap_or_else(|| self.totals());
+        let begin = if let StopRule::At(_) = self.net.stop { self.warmup } else { warm.at };
+        let duration = self.net.now.saturating_sub(begin);
+        let ends = self.reports();
+        let links = self.names().iter().zip(warm.links.iter().zip(&ends));
+        NetworkStatistics {
+            duration,
+            flows,
+            links: links.map(|(name, (warm, end))| LinkSummary::between(name, warm, end, duration)).collect(),
+            arrivals: self.groups.into_iter().map(|group| group.statistics).collect(),
+            stalled,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::Many;
+    use crate::{Distribution, SenderGate, Tcp, Topology};
+    use crossfade_channel::Lossless;
+    use crossfade_core::RunSeed;
+    use crossfade_link::HopConfig;
+    use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
+
+    const MS: SimTime = SimTime::from_millis(1);
+
+    /// Ten thousand short files, one after the other.
+    fn files() -> Network {
+        let link =
+            || HopConfig { rate_bps: Some(10e6), delay: MS, queue_limit: None, loss: Box::new(Lossless) };
+        let rule = RtoRule::Estimated { min: MS * 200, initial: MS * 1000, granularity: MS };
+        let config = TcpConfig {
+            flavour: Flavour::Rfc,
+            variant: Variant::Sack,
+            w_max: 20,
+            initial_window: 1.0,
+            initial_ssthresh: 20.0,
+            dupthresh: 3,
+            limited_transmit: true,
+            rto: RtoConfig { rule, backoff: true, max: MS * 60_000 },
+            segments: None,
+            rfc: RfcConfig::default(),
+        };
+        Network {
+            flows: Vec::new(),
+            arrivals: vec![Arrivals {
+                name: "files".to_owned(),
+                tcp: Tcp { config, congestion: None },
+                path: FlowPath::default(),
+                start: SimTime::ZERO,
+                rate_per_s: 100.0,
+                segments: Distribution::Exponential { mean: 3.0 },
+            }],
+            topology: Topology::path(vec![link().into()], vec![link().into()]),
+            passages: Vec::new(),
+            gate: SenderGate::Queue,
+            measures_delays: false,
+            warmup: SimTime::ZERO,
+            stop: StopRule::At(MS * 100_000),
+            seed: RunSeed { seed: 1, run: 0 },
+        }
+    }
+
+    #[test]
+    fn places_are_used_again() {
+        let mut engine = EventLoop::<(), (), Many>::new(files(), (), ());
+        while engine.run(SimTime::MAX, u32::MAX) {}
+        assert!(engine.next_id > 9_000);
+        assert!(engine.flows.len() < 200, "{} places", engine.flows.len());
+        let statistics = engine.measured();
+        let arrivals = &statistics.arrivals[0];
+        // With acknowledgements delayed by 200 ms a file takes half a second.
+        assert!(arrivals.started - arrivals.completions.len() as u64 <= 100);
+        assert_eq!(arrivals.total.segments_sent, statistics.links[0].counts.transmissions);
+    }
+}

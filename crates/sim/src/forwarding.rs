@@ -1,0 +1,242 @@
+//! What happens between the hosts: packets over access lines and links, until they arrive or are lost.
+//!
+//! A line, a link or a fabric has at most one event in the queue, however many packets are under way.
+
+#![expect(
+    clippy::inline_always,
+    reason = "a segment passes through all of it; calls would cost a third of the time"
+)]
+
+use crate::capture::Capture;
+use crate::direction::{Direction, Loss};
+use crate::flow::Flow;
+use crate::layout::Layout;
+use crate::packets::{Content, Data};
+use crate::routing::{FabricLeg, Next, Step};
+use crate::state::{Kind, NetworkState};
+use crossfade_core::{EventKind, Observer};
+use crossfade_link::{Departure, Parcel, Port, Push};
+use crossfade_transport::Ack;
+
+impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
+    /// Packets have come over a line to the first link.
+    pub(crate) fn on_entry<D: Direction>(&mut self, flows: &mut [Flow], line: u32) {
+        let now = self.now;
+        while let Some(parcel) = D::path(self).entries[line as usize].advance(now) {
+            self.begin::<D>(&mut flows[parcel.flow() as usize], parcel);
+        }
+        if let Some(at) = D::path(self).entries[line as usize].next_event() {
+            self.schedule(at, D::ENTRY, line);
+        }
+    }
+
+    /// Something happens on a link: packets leave it.
+    pub(crate) fn on_link<D: Direction>(&mut self, flows: &mut [Flow], link: u32) {
+        let now = self.now;
+        if !D::path(self).links[link as usize].wakeup.take(now) {
+            return;
+        }
+        while let Some(departure) = D::path(self).links[link as usize].advance(now) {
+            match departure {
+                Departure::Arrived(parcel) => {
+                    self.leave::<D>(&mut flows[parcel.flow() as usize], link, parcel);
+                }
+                Departure::Lost(parcel) => {
+                    self.miss::<D>(&mut flows[parcel.flow() as usize], parcel, Loss::Lost);
+                }
+                Departure::QueueDrop(parcel) => {
+                    self.miss::<D>(&mut flows[parcel.flow() as usize], parcel, Loss::QueueDrop);
+                }
+            }
+        }
+        self.schedule_link::<D>(link);
+    }
+
+    /// A packet has come over a link.
+    #[inline(always)]
+    fn leave<D: Direction>(&mut self, flow: &mut Flow, link: u32, parcel: Parcel) {
+        let next = D::path(self).links[link as usize].next;
+        if parcel.is_ce() {
+            self.count_mark::<D>(flow, parcel);
+        }
+        match if L::IS_SINGLE { Next::Exit } else { next } {
+            Next::Exit => self.exit::<D>(flow, parcel),
+            Next::Link(next) => self.push_on::<D>(flow, next, parcel),
+            Next::ByRoute => {
+                let step = self.routing.after_link(D::route(flow).route, link);
+                self.follow::<D>(flow, step, parcel);
+            }
+        }
+    }
+
+    /// A packet goes on; at the end of its route to its host.
+    #[inline(never)]
+    fn follow<D: Direction>(&mut self, flow: &mut Flow, step: Option<Step>, parcel: Parcel) {
+        match step {
+            None => self.exit::<D>(flow, parcel),
+            Some(Step::Link(link)) => self.push::<D>(flow, link, parcel),
+            Some(Step::Fabric(leg)) => self.push_into::<D>(flow, leg, parcel),
+        }
+    }
+
+    /// A packet has come to the end of its route.
+    #[inline(always)]
+    fn exit<D: Direction>(&mut self, flow: &mut Flow, parcel: Parcel) {
+        let now = self.now;
+        let (_, line) = D::lines(flow.lines);
+        match D::path(self).exits.get_mut(line as usize) {
+            None => D::arrive(self, flow, parcel),
+            Some(exit) => {
+                if let Some(at) = exit.push(now, parcel) {
+                    self.schedule(at, D::EXIT, line);
+                }
+            }
+        }
+    }
+
+    /// Something happens in a fabric: packets leave it.
+    pub(crate) fn on_fabric(&mut self, flows: &mut [Flow], fabric: u32) {
+        let now = self.now;
+        if L::IS_SINGLE || !self.fabrics[fabric as usize].wakeup.take(now) {
+            return;
+        }
+        while let Some((port, departure)) = self.fabrics[fabric as usize].advance(now) {
+            let parcel = departure.parcel();
+            match Content::of(parcel) {
+                Content::Data => {
+                    self.leave_fabric::<Data>(&mut flows[parcel.flow() as usize], fabric, port, departure);
+                }
+                Content::Ack => {
+                    self.leave_fabric::<Ack>(&mut flows[parcel.flow() as usize], fabric, port, departure);
+                }
+                Content::Outside => self.outside_leaves(fabric, port, departure),
+            }
+        }
+        self.schedule_fabric(fabric);
+    }
+
+    fn leave_fabric<D: Direction>(&mut self, flow: &mut Flow, fabric: u32, port: Port, departure: Departure) {
+        match departure {
+            Departure::Arrived(parcel) => {
+                if parcel.is_ce() {
+                    self.count_mark::<D>(flow, parcel);
+                }
+                let step = self.routing.after_fabric(D::route(flow).route, fabric, port);
+                self.follow::<D>(flow, step, parcel);
+            }
+            Departure::Lost(parcel) => self.miss::<D>(flow, parcel, Loss::Lost),
+            Departure::QueueDrop(parcel) => self.miss::<D>(flow, parcel, Loss::QueueDrop),
+        }
+    }
+
+    /// A marked packet leaves a link: the one that has marked it, or a later one.
+    #[cold]
+    fn count_mark<D: Direction>(&mut self, flow: &mut Flow, parcel: Parcel) {
+        let packet = &mut D::path(self).packets[parcel];
+        if !packet.count_mark() {
+            return;
+        }
+        let seq = packet.seq();
+        flow.counts.ecn_marks += 1;
+        self.observe(flow, EventKind::Mark, seq);
+    }
+
+    /// Packets have come over a line to their hosts.
+    pub(crate) fn on_exit<D: Direction>(&mut self, flows: &mut [Flow], line: u32) {
+        let now = self.now;
+        while let Some(parcel) = D::path(self).exits[line as usize].advance(now) {
+            D::arrive(self, &mut flows[parcel.flow() as usize], parcel);
+        }
+        if let Some(at) = D::path(self).exits[line as usize].next_event() {
+            self.schedule(at, D::EXIT, line);
+        }
+    }
+
+    /// A host sends a packet.
+    #[inline(always)]
+    pub(crate) fn enter<D: Direction>(&mut self, flow: &mut Flow, parcel: Parcel) {
+        let now = self.now;
+        let (line, _) = D::lines(flow.lines);
+        match D::path(self).entries.get_mut(line as usize) {
+            None => self.push_first::<D>(flow, parcel),
+            Some(entry) => {
+                if let Some(at) = entry.push(now, parcel) {
+                    self.schedule(at, D::ENTRY, line);
+                }
+            }
+        }
+    }
+
+    /// A packet begins its route.
+    #[inline(always)]
+    fn push_first<D: Direction>(&mut self, flow: &mut Flow, parcel: Parcel) {
+        match D::route(flow).first {
+            _ if L::IS_SINGLE => self.push::<D>(flow, 0, parcel),
+            Step::Link(link) => self.push::<D>(flow, link, parcel),
+            Step::Fabric(leg) => self.push_into::<D>(flow, leg, parcel),
+        }
+    }
+
+    #[inline(never)]
+    fn begin<D: Direction>(&mut self, flow: &mut Flow, parcel: Parcel) {
+        self.push_first::<D>(flow, parcel);
+    }
+
+    #[inline(always)]
+    fn push<D: Direction>(&mut self, flow: &mut Flow, link: u32, parcel: Parcel) {
+        let now = self.now;
+        let outcome = D::path(self).links[link as usize].push(now, parcel);
+        self.schedule_link::<D>(link);
+        let loss = match outcome {
+            Push::Accepted => return,
+            Push::Lost => Loss::Lost,
+            Push::QueueDrop => Loss::QueueDrop,
+        };
+        self.miss::<D>(flow, parcel, loss);
+    }
+
+    #[inline(never)]
+    fn push_into<D: Direction>(&mut self, flow: &mut Flow, leg: u32, parcel: Parcel) {
+        let FabricLeg { fabric, from, to } = self.routing.leg(leg);
+        match self.push_fabric(fabric, from, to, parcel) {
+            Push::Accepted => {}
+            Push::Lost => self.miss::<D>(flow, parcel, Loss::Lost),
+            Push::QueueDrop => self.miss::<D>(flow, parcel, Loss::QueueDrop),
+        }
+    }
+
+    pub(crate) fn push_fabric(&mut self, fabric: u32, from: Port, to: Port, parcel: Parcel) -> Push {
+        let outcome = self.fabrics[fabric as usize].push(self.now, from, to, parcel);
+        self.schedule_fabric(fabric);
+        outcome
+    }
+
+    fn schedule_fabric(&mut self, fabric: u32) {
+        if let Some(at) = self.fabrics[fabric as usize].missing_event() {
+            self.schedule(at, Kind::Fabric, fabric);
+        }
+    }
+
+    #[inline(never)]
+    fn push_on<D: Direction>(&mut self, flow: &mut Flow, link: u32, parcel: Parcel) {
+        self.push::<D>(flow, link, parcel);
+    }
+
+    #[inline(always)]
+    fn schedule_link<D: Direction>(&mut self, link: u32) {
+        if let Some(at) = D::path(self).links[link as usize].missing_event() {
+            self.schedule(at, D::LINK, link);
+        }
+    }
+
+    /// A link lost or dropped a packet.
+    #[cold]
+    fn miss<D: Direction>(&mut self, flow: &mut Flow, parcel: Parcel, loss: Loss) {
+        let packets = &mut D::path(self).packets;
+        let seq = packets[parcel].seq();
+        packets.forget(parcel);
+        let (count, kind) = D::missing(&mut flow.counts, loss);
+        *count += 1;
+        self.observe(flow, kind, seq);
+    }
+}

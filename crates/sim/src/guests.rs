@@ -1,0 +1,46 @@
+//! Packets from outside while they are in a simulated network.
+
+use crate::packets::Packets;
+use crate::topology::Passage;
+use crossfade_link::{Departure, LinkStatistics, Parcel, Port};
+use std::collections::VecDeque;
+
+/// A packet from outside while it is inside.
+#[derive(Clone, Copy)]
+pub(crate) struct Guest {
+    /// As it entered.
+    pub(crate) parcel: Parcel,
+    pub(crate) to: Port,
+    pub(crate) route: u32,
+}
+
+/// Packets from outside.
+pub(crate) struct Guests {
+    pub(crate) passages: Vec<Passage>,
+    pub(crate) packets: Packets<Guest>,
+    /// What has left, and where.
+    pub(crate) left: VecDeque<(Port, Departure)>,
+    pub(crate) statistics: LinkStatistics,
+}
+
+impl Guests {
+    pub(crate) fn new(passages: Vec<Passage>) -> Self {
+        let statistics = LinkStatistics::default();
+        Self { passages, packets: Packets::new(), left: VecDeque::new(), statistics }
+    }
+
+    /// How many outer ports there are.
+    pub(crate) fn ports(&self) -> Port {
+        self.passages.iter().map(|passage| passage.from.max(passage.to) + 1).max().unwrap_or(0)
+    }
+
+    /// The next packet that has left.
+    pub(crate) fn poll(&mut self) -> Option<(Port, Departure)> {
+        self.left.pop_front()
+    }
+
+    /// Whether a packet has left.
+    pub(crate) fn has_left(&self) -> bool {
+        !self.left.is_empty()
+    }
+}

@@ -1,0 +1,269 @@
+//! What the hosts of a flow do: send, receive, acknowledge, wait for timers.
+
+#![expect(
+    clippy::inline_always,
+    reason = "a segment passes through all of it; calls would cost a third of the time"
+)]
+
+use crate::capture::Capture;
+use crate::flow::{Endpoints, Flow};
+use crate::layout::Layout;
+use crate::network::{FlowPath, SenderGate};
+use crate::packets::{Content, Data};
+use crate::routing::Step;
+use crate::state::{Kind, NetworkState};
+use crossfade_core::{EventKind, Observer, SimTime};
+use crossfade_link::{Ecn, Parcel};
+use crossfade_transport::{Ack, AckOutcome, Expired, Received, Segment};
+
+impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
+    /// A segment or a datagram reached its receiver.
+    #[inline(always)]
+    pub(crate) fn on_segment(&mut self, flow: &mut Flow, parcel: Parcel) {
+        let segment = Segment::from(self.forward.packets[parcel]);
+        let (seq, one_way_delay) = (segment.seq, self.now - segment.timestamp);
+        flow.counts.segments_received += 1;
+        flow.one_way_delay_sum_ns += u128::from(one_way_delay.as_nanos());
+        if let Some(histogram) = &mut flow.counts.one_way_delay {
+            histogram.record(one_way_delay);
+        }
+        let received = match &mut flow.endpoints {
+            Endpoints::Tcp(tcp) => {
+                if tcp.doubts.concern(seq) {
+                    flow.counts.spurious_timeouts += tcp.doubts.on_arrival(segment.timestamp);
+                }
+                tcp.receiver.on_segment(self.now, &segment, parcel.is_ce())
+            }
+            Endpoints::Udp(_) => Received { ack: None, is_new: true, delivered: 1 },
+        };
+        self.forward.packets.forget(parcel);
+        self.observe(flow, EventKind::Receive, seq);
+        if received.is_new {
+            flow.counts.segments_delivered += 1;
+            flow.counts.segments_in_order += received.delivered;
+            flow.counts.last_delivery = self.now;
+            self.sent_since_delivery = 0;
+        }
+        let Endpoints::Tcp(tcp) = &flow.endpoints else { return };
+        if received.delivered > 0 {
+            self.segments_in_order += received.delivered;
+            if flow.counts.segments_in_order == tcp.segments {
+                flow.counts.completion_time = Some(self.now - flow.counts.start);
+                self.observe(flow, EventKind::FlowEnd, seq);
+            }
+        }
+        self.is_over |= received.is_new && self.segments_in_order >= self.enough_segments;
+        match received.ack {
+            Some(ack) => self.send_ack(flow, ack),
+            None => self.schedule_ack_timer(flow),
+        }
+    }
+
+    #[inline(always)]
+    fn send_ack(&mut self, flow: &mut Flow, ack: Ack) {
+        let FlowPath { ack_size, sack_block_size, user, .. } = flow.path;
+        let bytes = ack_size + ack.sack.as_slice().len() as u32 * sack_block_size;
+        flow.counts.acks_sent += 1;
+        let Ack { next_expected, sack, timestamp_echo, ece } = ack;
+        let place = self.reverse.packets.keep(Ack { next_expected, sack, timestamp_echo, ece });
+        let name = Content::Ack.name(place);
+        self.enter::<Ack>(flow, Parcel::new(name, flow.place, bytes).with_user(user));
+    }
+
+    pub(crate) fn on_ack_timer(&mut self, flow: &mut Flow) {
+        let Endpoints::Tcp(tcp) = &mut flow.endpoints else { unreachable!("nobody acknowledges datagrams") };
+        if tcp.ack_timer_at != Some(self.now) {
+            return;
+        }
+        tcp.ack_timer_at = None;
+        match tcp.receiver.on_timeout(self.now) {
+            Some(ack) => self.send_ack_late(flow, ack),
+            None => self.schedule_ack_timer(flow),
+        }
+    }
+
+    #[inline(never)]
+    fn send_ack_late(&mut self, flow: &mut Flow, ack: Ack) {
+        self.send_ack(flow, ack);
+    }
+
+    fn schedule_ack_timer(&mut self, flow: &mut Flow) {
+        let Endpoints::Tcp(tcp) = &mut flow.endpoints else { return };
+        if let Some(deadline) = tcp.receiver.next_timeout()
+            && tcp.ack_timer_at.is_none_or(|at| deadline < at)
+        {
+            tcp.ack_timer_at = Some(deadline);
+            self.schedule(deadline, Kind::DelayedAck, flow.place);
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn on_ack(&mut self, flow: &mut Flow, parcel: Parcel) {
+        let ack = &self.reverse.packets[parcel];
+        flow.counts.acks_received += 1;
+        let Endpoints::Tcp(tcp) = &mut flow.endpoints else { unreachable!("nobody acknowledges datagrams") };
+        if C::ENABLED {
+            self.capture.ack(self.now, flow.id, parcel.bytes(), ack);
+        }
+        let outcome = tcp.sender.on_ack(self.now, ack);
+        self.reverse.packets.forget(parcel);
+        flow.counts.fast_retransmits += u64::from(outcome == AckOutcome::FastRetransmit);
+        if let Some(histogram) = &mut flow.counts.rtt {
+            let (sum_s, samples) = tcp.sender.rtt_samples();
+            let (seen_s, seen) = tcp.rtt_samples;
+            if samples > seen {
+                histogram.record(SimTime::from_secs_f64((sum_s - seen_s) / (samples - seen) as f64));
+                tcp.rtt_samples = (sum_s, samples);
+            }
+        }
+        if O::ENABLED {
+            self.observe_ack(flow, outcome);
+        }
+        self.transmit(flow);
+        if flow.arrivals.is_some() && flow.has_ended() {
+            self.ended.push(flow.place);
+        }
+    }
+
+    pub(crate) fn on_timer(&mut self, flow: &mut Flow) {
+        let Endpoints::Tcp(tcp) = &mut flow.endpoints else { unreachable!("datagrams have no timer") };
+        if tcp.timer_at != Some(self.now) {
+            return;
+        }
+        tcp.timer_at = None;
+        match tcp.sender.next_timeout() {
+            Some(deadline) if deadline <= self.now => {
+                if tcp.sender.on_timeout(self.now) == Some(Expired::Retransmission) {
+                    flow.counts.timeouts += 1;
+                    let snd_una = tcp.sender.snd_una();
+                    if tcp.receiver.rcv_nxt() > snd_una {
+                        // It is there, only its acknowledgement is not.
+                        flow.counts.spurious_timeouts += 1;
+                    } else {
+                        tcp.doubts.on_timeout(self.now, snd_una);
+                    }
+                    self.observe(flow, EventKind::Timeout, snd_una);
+                }
+                self.resume(flow);
+            }
+            // Acknowledgements have moved the deadline since this event was scheduled.
+            Some(_) => self.schedule_timer(flow),
+            None => {}
+        }
+    }
+
+    /// A flow begins.
+    pub(crate) fn start(&mut self, flow: &mut Flow) {
+        self.observe(flow, EventKind::FlowStart, 0);
+        match &mut flow.endpoints {
+            Endpoints::Tcp(_) => self.resume(flow),
+            Endpoints::Udp(udp) => match udp.source.first_after(self.now) {
+                first if first <= self.now => self.send_datagram(flow),
+                first => self.schedule(first, Kind::Datagram, flow.place),
+            },
+        }
+    }
+
+    #[inline(never)]
+    fn resume(&mut self, flow: &mut Flow) {
+        self.transmit(flow);
+    }
+
+    /// The sender may have something to send now.
+    #[inline(always)]
+    fn transmit(&mut self, flow: &mut Flow) {
+        match self.gate {
+            SenderGate::Queue => {
+                while self.send_one(flow) {}
+                self.schedule_timer(flow);
+            }
+            SenderGate::Slot => self.schedule_slot(flow),
+        }
+    }
+
+    /// The next slot begins when the link is idle.
+    #[inline]
+    fn schedule_slot(&mut self, flow: &Flow) {
+        if self.slot_at.is_none() {
+            let link = match flow.data.first {
+                _ if L::IS_SINGLE => 0,
+                Step::Link(link) => link,
+                Step::Fabric(_) => unreachable!("checked: the first is a link"),
+            };
+            let idle_at = self.forward.links[link as usize].idle_at();
+            let at = idle_at.map_or(self.now, |at| at.max(self.now));
+            self.slot_at = Some(at);
+            self.schedule(at, Kind::SlotStart, flow.place);
+        }
+    }
+
+    pub(crate) fn on_slot(&mut self, flow: &mut Flow) {
+        self.slot_at = None;
+        if self.send_one(flow) {
+            self.schedule_slot(flow);
+        }
+        self.schedule_timer(flow);
+    }
+
+    fn send_one(&mut self, flow: &mut Flow) -> bool {
+        let Endpoints::Tcp(tcp) = &mut flow.endpoints else { return false };
+        let Some(segment) = tcp.sender.poll_transmit(self.now) else { return false };
+        flow.counts.segments_sent += 1;
+        flow.counts.retransmissions += u64::from(segment.retransmission);
+        if C::ENABLED {
+            self.capture.segment(self.now, flow.id, flow.path.packet_size, &segment);
+        }
+        self.sent_since_delivery += 1;
+        self.is_over |= self.has_stalled();
+        self.send(flow, segment);
+        true
+    }
+
+    pub(crate) fn send_datagram(&mut self, flow: &mut Flow) {
+        let Endpoints::Udp(udp) = &mut flow.endpoints else { unreachable!("TCP sends segments") };
+        let segment = Segment { seq: udp.next_seq, timestamp: self.now, ..Segment::default() };
+        udp.next_seq += 1;
+        let next = udp.source.next_after(self.now);
+        flow.counts.segments_sent += 1;
+        if C::ENABLED {
+            self.capture.datagram(self.now, flow.id, flow.path.packet_size, segment.seq);
+        }
+        self.send(flow, segment);
+        self.schedule(next, Kind::Datagram, flow.place);
+    }
+
+    #[inline(always)]
+    fn send(&mut self, flow: &mut Flow, segment: Segment) {
+        self.observe(flow, EventKind::Send, segment.seq);
+        let place = self.forward.packets.keep(Data::from(segment));
+        let FlowPath { packet_size: bytes, user, .. } = flow.path;
+        let ecn = if segment.ecn_capable { Ecn::Ect0 } else { Ecn::NotEct };
+        let name = Content::Data.name(place);
+        self.enter::<Data>(flow, Parcel::new(name, flow.place, bytes).with_user(user).with_ecn(ecn));
+    }
+
+    /// Makes sure that an event comes no later than the sender's deadline. A deadline that only moves away
+    /// costs nothing until the old event finds it moved.
+    fn schedule_timer(&mut self, flow: &mut Flow) {
+        let Endpoints::Tcp(tcp) = &mut flow.endpoints else { return };
+        if let Some(deadline) = tcp.sender.next_timeout()
+            && tcp.timer_at.is_none_or(|at| deadline < at)
+        {
+            let at = deadline.max(self.now);
+            tcp.timer_at = Some(at);
+            self.schedule(at, Kind::Timer, flow.place);
+        }
+    }
+
+    fn observe_ack(&mut self, flow: &Flow, outcome: AckOutcome) {
+        let kind = match outcome {
+            AckOutcome::New => EventKind::Ack,
+            AckOutcome::Duplicate => EventKind::DuplicateAck,
+            AckOutcome::FastRetransmit => EventKind::FastRetransmit,
+            AckOutcome::RecoveryEnd => EventKind::RecoveryEnd,
+            AckOutcome::Stale => return,
+        };
+        let Endpoints::Tcp(tcp) = &flow.endpoints else { return };
+        self.observe(flow, kind, tcp.sender.snd_una());
+    }
+}

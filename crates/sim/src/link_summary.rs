@@ -1,0 +1,38 @@
+//! What a run counted of one link.
+
+use crossfade_core::SimTime;
+use crossfade_link::arq::ArqStatistics;
+use crossfade_link::{LinkReport, LinkStatistics};
+
+/// What was counted of one link after the warm-up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkSummary {
+    /// Its name.
+    pub name: String,
+    /// What the link counted.
+    pub counts: LinkStatistics,
+    /// The same of each user, where several share it.
+    pub users: Vec<LinkStatistics>,
+    /// What it counted of its frames, if it sends packets as frames.
+    pub arq: Option<ArqStatistics>,
+    /// The mean number of packets in the queue (Little's law).
+    pub queue_mean_packets: f64,
+    /// The share of the time in which the link was sending packets, or frames with a payload; `None` without
+    /// a rate.
+    pub utilisation: Option<f64>,
+}
+
+impl LinkSummary {
+    /// What a link did in `duration` between two reports.
+    pub(crate) fn between(name: &str, warm: &LinkReport, end: &LinkReport, duration: SimTime) -> Self {
+        let counts = end.statistics.since(&warm.statistics);
+        Self {
+            name: name.to_owned(),
+            users: end.users.iter().zip(&warm.users).map(|(end, warm)| end.since(warm)).collect(),
+            queue_mean_packets: counts.queue_mean_packets(duration),
+            utilisation: end.utilisation(warm, duration),
+            arq: end.frames.as_ref().zip(warm.frames.as_ref()).map(|(end, warm)| end.since(warm)),
+            counts,
+        }
+    }
+}

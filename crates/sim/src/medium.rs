@@ -1,0 +1,140 @@
+//! What packets go through: links and fabrics, each with a name.
+
+use crossfade_core::{OutOfRange, SimTime};
+use crossfade_link::{
+    Departure, Fabric, Hop, HopConfig, Link, LinkConfig, LinkEvent, LinkReport, Parcel, PointToPoint, Push,
+    Queue,
+};
+
+/// Anything that packets go through.
+#[expect(clippy::large_enum_variant, reason = "there are few media")]
+pub enum Medium {
+    /// One way, from port 0 to port 1.
+    Link(AnyLink),
+    /// Between any of its ports.
+    Fabric(Box<dyn Fabric + Send>),
+}
+
+impl Medium {
+    /// A medium with a name.
+    pub fn named(self, name: impl Into<String>) -> NamedMedium {
+        NamedMedium { name: name.into(), medium: self }
+    }
+
+    /// Whether it knows a packet's fate as it takes it.
+    pub(crate) fn is_hop(&self) -> bool {
+        matches!(self, Self::Link(AnyLink::Hop(_)))
+    }
+
+    /// How many ports it has.
+    pub(crate) fn ports(&self) -> u32 {
+        match self {
+            Self::Link(_) => 2,
+            Self::Fabric(fabric) => fabric.ports(),
+        }
+    }
+
+    /// The same as a fabric.
+    pub(crate) fn into_fabric(self) -> Box<dyn Fabric + Send> {
+        match self {
+            Self::Link(link) => Box::new(PointToPoint(link)),
+            Self::Fabric(fabric) => fabric,
+        }
+    }
+}
+
+impl<L: Into<AnyLink>> From<L> for Medium {
+    fn from(link: L) -> Self {
+        Self::Link(link.into())
+    }
+}
+
+/// A medium and what results call it.
+pub struct NamedMedium {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub medium: Medium,
+}
+
+/// A link as the engine runs it: the usual kind is known to the compiler, and all others are one.
+#[expect(clippy::large_enum_variant, reason = "there are few links")]
+pub enum AnyLink {
+    /// Knows a packet's fate as it takes it.
+    Hop(Hop),
+    /// Any other kind.
+    Other(Box<dyn Link + Send>),
+}
+
+impl From<HopConfig> for AnyLink {
+    fn from(config: HopConfig) -> Self {
+        Self::Hop(Hop::new(config))
+    }
+}
+
+impl From<Box<dyn Link + Send>> for AnyLink {
+    fn from(link: Box<dyn Link + Send>) -> Self {
+        Self::Other(link)
+    }
+}
+
+impl TryFrom<LinkConfig> for AnyLink {
+    type Error = OutOfRange;
+
+    /// # Errors
+    /// A parameter of the queue outside its range.
+    fn try_from(config: LinkConfig) -> Result<Self, OutOfRange> {
+        let LinkConfig { rate_bps, delay, queue, loss } = config;
+        match queue {
+            Queue::DropTail(queue_limit) => Ok(HopConfig { rate_bps, delay, queue_limit, loss }.into()),
+            queue => Ok(LinkConfig { rate_bps, delay, queue, loss }.build()?.into()),
+        }
+    }
+}
+
+impl Link for AnyLink {
+    #[inline]
+    fn push(&mut self, now: SimTime, parcel: Parcel) -> Push {
+        match self {
+            Self::Hop(hop) => hop.push(now, parcel),
+            Self::Other(link) => link.push(now, parcel),
+        }
+    }
+
+    #[inline]
+    fn next_event(&self) -> Option<SimTime> {
+        match self {
+            Self::Hop(hop) => hop.next_event(),
+            Self::Other(link) => link.next_event(),
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self, now: SimTime) -> Option<Departure> {
+        match self {
+            Self::Hop(hop) => hop.advance(now),
+            Self::Other(link) => link.advance(now),
+        }
+    }
+
+    fn report(&mut self, now: SimTime) -> LinkReport {
+        match self {
+            Self::Hop(hop) => hop.report(now),
+            Self::Other(link) => link.report(now),
+        }
+    }
+
+    fn trace(&mut self, keep: bool) {
+        match self {
+            Self::Hop(hop) => hop.trace(keep),
+            Self::Other(link) => link.trace(keep),
+        }
+    }
+
+    fn next_trace(&mut self) -> Option<LinkEvent> {
+        match self {
+            Self::Hop(hop) => hop.next_trace(),
+            Self::Other(link) => link.next_trace(),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Packets enter a simulated network from outside, and leave it again.
+
+use crate::capture::Capture;
+use crate::guests::Guest;
+use crate::layout::Layout;
+use crate::packets::Content;
+use crate::routing::{FabricLeg, Step};
+use crate::state::NetworkState;
+use crossfade_core::Observer;
+use crossfade_link::{Departure, Parcel, Port, Push};
+
+impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
+    /// A packet enters from outside. One that no passage leads to where it is bound for is dropped.
+    pub(crate) fn outside_enters(&mut self, from: Port, to: Port, parcel: Parcel) -> Push {
+        let passages = &self.outside.passages;
+        let Some(passage) = passages.iter().find(|passage| (passage.from, passage.to) == (from, to)) else {
+            self.outside.statistics.queue_drops += 1;
+            return Push::QueueDrop;
+        };
+        let route = passage.route as u32;
+        let place = self.outside.packets.keep(Guest { parcel, to, route });
+        let inside = parcel.renamed(Content::Outside.name(place), parcel.flow());
+        let statistics = &mut self.outside.statistics;
+        statistics.transmissions += 1;
+        statistics.transmitted_bytes += u64::from(parcel.bytes());
+        let outcome = self.push_guest(self.routing.first(route), inside);
+        let statistics = &mut self.outside.statistics;
+        match outcome {
+            Push::Accepted => return outcome,
+            Push::Lost => statistics.losses += 1,
+            Push::QueueDrop => statistics.queue_drops += 1,
+        }
+        self.outside.packets.forget(inside);
+        outcome
+    }
+
+    /// A packet from outside leaves a fabric: for the next, or for good.
+    pub(crate) fn outside_leaves(&mut self, fabric: u32, port: Port, departure: Departure) {
+        let inside = departure.parcel();
+        let route = self.outside.packets[inside].route;
+        let departure = match departure {
+            Departure::Arrived(_) => match self.routing.after_fabric(route, fabric, port) {
+                None => departure,
+                Some(step) => match self.push_guest(step, inside) {
+                    Push::Accepted => return,
+                    Push::Lost => Departure::Lost(inside),
+                    Push::QueueDrop => Departure::QueueDrop(inside),
+                },
+            },
+            gone => gone,
+        };
+        let Guest { parcel, to, .. } = self.outside.packets[inside];
+        self.outside.packets.forget(inside);
+        let statistics = &mut self.outside.statistics;
+        match departure {
+            Departure::Arrived(_) => {
+                statistics.arrivals += 1;
+                statistics.arrived_bytes += u64::from(parcel.bytes());
+            }
+            Departure::Lost(_) => statistics.losses += 1,
+            Departure::QueueDrop(_) => statistics.queue_drops += 1,
+        }
+        self.outside.left.push_back((to, departure.map(|inside| parcel.with_ecn(inside.ecn()))));
+    }
+
+    fn push_guest(&mut self, step: Step, inside: Parcel) -> Push {
+        let Step::Fabric(leg) = step else { unreachable!("what outsiders use is in the table of fabrics") };
+        let FabricLeg { fabric, from, to } = self.routing.leg(leg);
+        self.push_fabric(fabric, from, to, inside)
+    }
+}

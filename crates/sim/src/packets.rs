@@ -1,0 +1,140 @@
+//! Packets under way.
+//!
+//! A packet stays in one place while a [`Parcel`] travels for it: what passes through many queues is small. The
+//! parcel is named after that place and what is there, and its flow is a place in the engine's table of flows.
+
+use crossfade_core::SimTime;
+use crossfade_link::Parcel;
+use crossfade_transport::Segment;
+use std::ops::{Index, IndexMut};
+
+/// What a parcel stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    Data,
+    Ack,
+    /// Something from outside.
+    Outside,
+}
+
+impl Content {
+    /// The upper bits of the names of parcels.
+    const SHIFT: u32 = 30;
+
+    /// The name of the parcel for a packet of this content at `place`.
+    #[inline]
+    pub(crate) const fn name(self, place: u32) -> u32 {
+        place | (self as u32) << Self::SHIFT
+    }
+
+    /// What `parcel` stands for.
+    pub(crate) fn of(parcel: Parcel) -> Self {
+        match parcel.id() >> Self::SHIFT {
+            0 => Self::Data,
+            1 => Self::Ack,
+            _ => Self::Outside,
+        }
+    }
+}
+
+/// The place of a packet.
+#[inline]
+fn place(parcel: Parcel) -> u32 {
+    parcel.id() & ((1 << Content::SHIFT) - 1)
+}
+
+/// What the packets under way carry.
+pub(crate) struct Packets<P> {
+    places: Vec<Place<P>>,
+    /// The first of the list of places where no packet is.
+    free: u32,
+}
+
+struct Place<P> {
+    packet: P,
+    /// The next place where no packet is.
+    free: u32,
+}
+
+impl<P> Packets<P> {
+    pub(crate) fn new() -> Self {
+        Self { places: Vec::new(), free: u32::MAX }
+    }
+
+    /// Keeps what a packet carries; where.
+    #[inline]
+    pub(crate) fn keep(&mut self, packet: P) -> u32 {
+        let at = self.free;
+        if let Some(place) = self.places.get_mut(at as usize) {
+            self.free = place.free;
+            place.packet = packet;
+            return at;
+        }
+        self.places.push(Place { packet, free: u32::MAX });
+        self.places.len() as u32 - 1
+    }
+
+    /// The packet has left the network.
+    #[inline]
+    pub(crate) fn forget(&mut self, parcel: Parcel) {
+        let place = place(parcel);
+        self.places[place as usize].free = self.free;
+        self.free = place;
+    }
+}
+
+impl<P> Index<Parcel> for Packets<P> {
+    type Output = P;
+
+    #[inline]
+    fn index(&self, parcel: Parcel) -> &P {
+        &self.places[place(parcel) as usize].packet
+    }
+}
+
+impl<P> IndexMut<Parcel> for Packets<P> {
+    #[inline]
+    fn index_mut(&mut self, parcel: Parcel) -> &mut P {
+        &mut self.places[place(parcel) as usize].packet
+    }
+}
+
+/// A segment without gaps between its fields: a copy of the gaps would read what was just written in other
+/// pieces, and wait for it.
+#[derive(Clone, Copy)]
+pub(crate) struct Data {
+    pub(crate) seq: u64,
+    timestamp: SimTime,
+    flags: u64,
+}
+
+impl Data {
+    /// The mark of a queue has been counted.
+    const COUNTED: u64 = 1 << 4;
+
+    /// Whether this is the first time that its mark is seen.
+    pub(crate) fn count_mark(&mut self) -> bool {
+        let is_new = self.flags & Self::COUNTED == 0;
+        self.flags |= Self::COUNTED;
+        is_new
+    }
+}
+
+impl From<Segment> for Data {
+    #[inline]
+    fn from(segment: Segment) -> Self {
+        let Segment { seq, retransmission, timestamp, ecn_capable, cwr, push } = segment;
+        let flags = [retransmission, ecn_capable, cwr, push];
+        let flags = (0..).zip(flags).fold(0, |flags, (bit, flag)| flags | u64::from(flag) << bit);
+        Self { seq, timestamp, flags }
+    }
+}
+
+impl From<Data> for Segment {
+    #[inline]
+    fn from(data: Data) -> Self {
+        let Data { seq, timestamp, flags } = data;
+        let [retransmission, ecn_capable, cwr, push] = [1, 2, 4, 8].map(|flag| flags & flag != 0);
+        Self { seq, retransmission, timestamp, ecn_capable, cwr, push }
+    }
+}

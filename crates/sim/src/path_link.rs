@@ -1,0 +1,157 @@
+//! A link or a fabric with its place in the queue of events.
+
+use crate::medium::AnyLink;
+use crate::routing::Next;
+use crossfade_core::SimTime;
+use crossfade_link::{Departure, Fabric, Hop, Link, LinkEvent, LinkReport, Parcel, Port, Push};
+
+/// The links of a table: all kinds, or the usual one alone.
+pub(crate) trait PathLinkKind: Link {
+    fn of(link: AnyLink) -> Self;
+
+    /// When the transmitter has sent everything it holds, where that is known.
+    fn idle_at(&self) -> Option<SimTime>;
+}
+
+impl PathLinkKind for AnyLink {
+    fn of(link: AnyLink) -> Self {
+        link
+    }
+
+    fn idle_at(&self) -> Option<SimTime> {
+        match self {
+            Self::Hop(hop) => Some(hop.idle_at()),
+            Self::Other(_) => None,
+        }
+    }
+}
+
+impl PathLinkKind for Hop {
+    fn of(link: AnyLink) -> Self {
+        match link {
+            AnyLink::Hop(hop) => hop,
+            AnyLink::Other(_) => unreachable!("the layout of hops has hops alone"),
+        }
+    }
+
+    fn idle_at(&self) -> Option<SimTime> {
+        Some(Hop::idle_at(self))
+    }
+}
+
+/// The event at which a link or a fabric has something to do.
+#[derive(Clone, Copy)]
+pub(crate) struct Wakeup {
+    /// The event that counts; others still in the queue are ignored. [`SimTime::MAX`] if there is none.
+    at: SimTime,
+}
+
+impl Wakeup {
+    const NONE: Self = Self { at: SimTime::MAX };
+
+    /// Whether the event that happens at `now` is the one that counts; then there is none any more.
+    #[inline]
+    pub(crate) fn take(&mut self, now: SimTime) -> bool {
+        let counts = self.at == now;
+        if counts {
+            self.at = SimTime::MAX;
+        }
+        counts
+    }
+
+    /// When to schedule an event, if none comes in time for `next`.
+    #[inline]
+    fn missing(&mut self, next: Option<SimTime>) -> Option<SimTime> {
+        let at = next.unwrap_or(SimTime::MAX);
+        let is_missing = at < self.at;
+        if is_missing {
+            self.at = at;
+        }
+        is_missing.then_some(at)
+    }
+}
+
+/// A link that one direction uses.
+pub(crate) struct PathLink<K> {
+    link: K,
+    pub(crate) wakeup: Wakeup,
+    /// Where packets go from here.
+    pub(crate) next: Next,
+}
+
+impl<K: PathLinkKind> PathLink<K> {
+    pub(crate) fn new(link: AnyLink, next: Next) -> Self {
+        Self { link: K::of(link), wakeup: Wakeup::NONE, next }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, now: SimTime, parcel: Parcel) -> Push {
+        self.link.push(now, parcel)
+    }
+
+    /// When to schedule an event, if none comes in time.
+    #[inline]
+    pub(crate) fn missing_event(&mut self) -> Option<SimTime> {
+        self.wakeup.missing(self.link.next_event())
+    }
+
+    /// The next packet that has left by `now`.
+    #[inline]
+    pub(crate) fn advance(&mut self, now: SimTime) -> Option<Departure> {
+        self.link.advance(now)
+    }
+
+    pub(crate) fn idle_at(&self) -> Option<SimTime> {
+        self.link.idle_at()
+    }
+
+    pub(crate) fn report(&mut self, now: SimTime) -> LinkReport {
+        self.link.report(now)
+    }
+
+    pub(crate) fn trace(&mut self, keep: bool) {
+        self.link.trace(keep);
+    }
+
+    pub(crate) fn next_trace(&mut self) -> Option<LinkEvent> {
+        self.link.next_trace()
+    }
+}
+
+/// A fabric, or a link that both directions use, or packets from outside.
+pub(crate) struct PathFabric {
+    fabric: Box<dyn Fabric + Send>,
+    pub(crate) wakeup: Wakeup,
+}
+
+impl PathFabric {
+    pub(crate) fn new(fabric: Box<dyn Fabric + Send>) -> Self {
+        Self { fabric, wakeup: Wakeup::NONE }
+    }
+
+    pub(crate) fn push(&mut self, now: SimTime, from: Port, to: Port, parcel: Parcel) -> Push {
+        self.fabric.push(now, from, to, parcel)
+    }
+
+    /// When to schedule an event, if none comes in time.
+    pub(crate) fn missing_event(&mut self) -> Option<SimTime> {
+        self.wakeup.missing(self.fabric.next_event())
+    }
+
+    /// The next packet that has left by `now`.
+    pub(crate) fn advance(&mut self, now: SimTime) -> Option<(Port, Departure)> {
+        self.fabric.advance(now)
+    }
+
+    pub(crate) fn report(&mut self, now: SimTime) -> LinkReport {
+        self.fabric.report(now)
+    }
+
+    pub(crate) fn trace(&mut self, keep: bool) {
+        self.fabric.trace(keep);
+    }
+
+    pub(crate) fn next_trace(&mut self) -> Option<LinkEvent> {
+        self.fabric.next_trace()
+    }
+}

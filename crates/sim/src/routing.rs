@@ -1,0 +1,165 @@
+//! Routes as the engine follows them.
+//!
+//! A link that only data use, or only acknowledgements, stands in the table of its direction; everything else is
+//! a fabric that looks at what a packet is.
+
+use crate::medium::AnyLink;
+use crate::medium::{Medium, NamedMedium};
+use crate::topology::{Leg, Route, Topology};
+use crossfade_link::{Fabric, Port};
+use std::collections::BTreeSet;
+
+/// Where a packet goes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Step {
+    /// Over a link of its direction.
+    Link(u32),
+    /// Through a fabric: a place among [`Routing::legs`].
+    Fabric(u32),
+}
+
+/// Where packets go from a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// To their hosts, all of them.
+    Exit,
+    /// Over this link of the same direction, all of them.
+    Link(u32),
+    /// Each as its route says.
+    ByRoute,
+}
+
+/// A leg through a fabric of the engine's table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FabricLeg {
+    pub(crate) fabric: u32,
+    pub(crate) from: Port,
+    pub(crate) to: Port,
+}
+
+/// Where a medium stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Forward(u32),
+    Reverse(u32),
+    Fabric(u32),
+}
+
+/// Who takes a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    Data,
+    Acks,
+    /// Packets from outside.
+    Outside,
+}
+
+/// The routes of a network.
+pub(crate) struct Routing {
+    pub(crate) names: Vec<String>,
+    /// Of each medium.
+    pub(crate) places: Vec<Place>,
+    routes: Vec<Vec<Step>>,
+    legs: Vec<FabricLeg>,
+}
+
+/// The media of a network, each where it stands; links with where packets go from them.
+pub(crate) struct Tables {
+    pub(crate) forward: Vec<(AnyLink, Next)>,
+    pub(crate) reverse: Vec<(AnyLink, Next)>,
+    pub(crate) fabrics: Vec<Box<dyn Fabric + Send>>,
+}
+
+impl Routing {
+    /// The tables and routes of `topology`, of which `uses` says who takes which route.
+    pub(crate) fn new(topology: Topology, uses: &[(Use, usize)]) -> (Self, Tables) {
+        let Topology { media, routes } = topology;
+        let is_used = |medium: usize, by: Use| {
+            let passes = |route: &Route| route.iter().any(|leg| leg.medium == medium);
+            uses.iter().any(|&(user, route)| user == by && passes(&routes[route]))
+        };
+        let (mut names, mut places) = (Vec::new(), Vec::new());
+        let (mut forward, mut reverse, mut fabrics) = (Vec::new(), Vec::new(), Vec::new());
+        for (i, NamedMedium { name, medium }) in media.into_iter().enumerate() {
+            names.push(name);
+            let users = [Use::Data, Use::Acks, Use::Outside].map(|user| is_used(i, user));
+            places.push(match (medium, users) {
+                (Medium::Link(link), [true, false, false]) => {
+                    forward.push(link);
+                    Place::Forward(forward.len() as u32 - 1)
+                }
+                (Medium::Link(link), [false, true, false]) => {
+                    reverse.push(link);
+                    Place::Reverse(reverse.len() as u32 - 1)
+                }
+                (medium, _) => {
+                    fabrics.push(medium.into_fabric());
+                    Place::Fabric(fabrics.len() as u32 - 1)
+                }
+            });
+        }
+        let mut legs = Vec::new();
+        let mut step = |&Leg { medium, from, to }: &Leg| match places[medium] {
+            Place::Forward(link) | Place::Reverse(link) => Step::Link(link),
+            Place::Fabric(fabric) => {
+                legs.push(FabricLeg { fabric, from, to });
+                Step::Fabric(legs.len() as u32 - 1)
+            }
+        };
+        let routes: Vec<Vec<Step>> =
+            routes.iter().map(|route| route.iter().map(&mut step).collect()).collect();
+        let next = |by: Use, link: u32| {
+            let of_route = |&(user, route): &(Use, usize)| {
+                let steps = &routes[route];
+                let at = steps.iter().position(|step| *step == Step::Link(link)).filter(|_| user == by)?;
+                Some(steps.get(at + 1).copied())
+            };
+            let all: BTreeSet<Option<Step>> = uses.iter().filter_map(of_route).collect();
+            match (all.first(), all.len()) {
+                (Some(None), 1) => Next::Exit,
+                (Some(Some(Step::Link(link))), 1) => Next::Link(*link),
+                _ => Next::ByRoute,
+            }
+        };
+        let with_next = |links: Vec<AnyLink>, by: Use| {
+            let links = (0..).zip(links);
+            links.map(|(i, link)| (link, next(by, i))).collect()
+        };
+        let (forward, reverse) = (with_next(forward, Use::Data), with_next(reverse, Use::Acks));
+        (Self { names, places, routes, legs }, Tables { forward, reverse, fabrics })
+    }
+
+    /// The first step of a route.
+    #[inline]
+    pub(crate) fn first(&self, route: u32) -> Step {
+        self.routes[route as usize][0]
+    }
+
+    /// A leg through a fabric.
+    #[inline]
+    pub(crate) fn leg(&self, leg: u32) -> FabricLeg {
+        self.legs[leg as usize]
+    }
+
+    /// What comes after a link of a route; `None` at its end.
+    pub(crate) fn after_link(&self, route: u32, link: u32) -> Option<Step> {
+        self.after(route, |step| step == Step::Link(link))
+    }
+
+    /// What comes after a packet has left a fabric at a port.
+    pub(crate) fn after_fabric(&self, route: u32, fabric: u32, port: Port) -> Option<Step> {
+        self.after(route, |step| match step {
+            Step::Link(_) => false,
+            Step::Fabric(leg) => {
+                let leg = self.leg(leg);
+                (leg.fabric, leg.to) == (fabric, port)
+            }
+        })
+    }
+
+    fn after(&self, route: u32, is_here: impl Fn(Step) -> bool) -> Option<Step> {
+        let steps = &self.routes[route as usize];
+        let at = steps.iter().position(|&step| is_here(step)).expect("a packet is on its route");
+        steps.get(at + 1).copied()
+    }
+}

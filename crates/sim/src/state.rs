@@ -1,0 +1,96 @@
+//! The state of a network beside its flows, and the order of its events.
+
+use crate::capture::Capture;
+use crate::flow::Flow;
+use crate::guests::Guests;
+use crate::layout::Layout;
+use crate::network::{STALL, SenderGate, StopRule};
+use crate::packets::Data;
+use crate::path::Path;
+use crate::path_link::PathFabric;
+use crate::routing::Routing;
+use crossfade_core::{EventKind, EventQueue, EventRecord, Observer, SimTime};
+use crossfade_transport::Ack;
+
+/// Events of equal time happen in this order: what arrives is seen before a timer expires, and both before
+/// anything new is sent. What is measured begins and ends in between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// Packets reach the first link: of a line.
+    ForwardEntry,
+    /// Something happens on a link.
+    ForwardLink,
+    /// Something happens in a fabric, to data or acknowledgements.
+    Fabric,
+    /// Packets reach the receivers: of a line.
+    ForwardExit,
+    ReverseEntry,
+    ReverseLink,
+    ReverseExit,
+    /// Of a flow.
+    Timer,
+    /// An acknowledgement held back is due: of a flow.
+    DelayedAck,
+    Warm,
+    Stop,
+    /// A flow begins.
+    Start,
+    /// A flow sends a datagram.
+    Datagram,
+    /// A flow comes.
+    Arrival,
+    SlotStart,
+}
+
+/// What happens, and to which flow, line or link.
+#[derive(Clone, Copy)]
+pub(crate) struct Event {
+    pub(crate) kind: Kind,
+    pub(crate) index: u32,
+}
+
+/// Everything but the flows.
+pub(crate) struct NetworkState<O, C, L: Layout> {
+    pub(crate) forward: Path<Data, L>,
+    pub(crate) reverse: Path<Ack, L>,
+    /// What both directions use, or packets from outside.
+    pub(crate) fabrics: Vec<PathFabric>,
+    pub(crate) routing: Routing,
+    pub(crate) outside: Guests,
+    pub(crate) gate: SenderGate,
+    pub(crate) stop: StopRule,
+    pub(crate) now: SimTime,
+    pub(crate) queue: EventQueue<Event>,
+    /// When the next slot of a gated sender starts, if it is scheduled.
+    pub(crate) slot_at: Option<SimTime>,
+    /// Segments of TCP delivered in order so far.
+    pub(crate) segments_in_order: u64,
+    /// As many of them as the run waits for; known once the warm-up has ended.
+    pub(crate) enough_segments: u64,
+    pub(crate) sent_since_delivery: u64,
+    /// Flows that came and may go: nothing of them is left in the network. (One whose last packet is lost
+    /// stays until the end of the run.)
+    pub(crate) ended: Vec<u32>,
+    /// Enough was delivered, or nothing will be any more.
+    pub(crate) is_over: bool,
+    pub(crate) observer: O,
+    pub(crate) capture: C,
+}
+
+impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
+    pub(crate) fn schedule(&mut self, at: SimTime, kind: Kind, index: u32) {
+        self.queue.schedule(at, kind as u8, Event { kind, index });
+    }
+
+    pub(crate) fn has_stalled(&self) -> bool {
+        matches!(self.stop, StopRule::Delivered(_)) && self.sent_since_delivery >= STALL
+    }
+
+    pub(crate) fn observe(&mut self, flow: &Flow, kind: EventKind, seq: u64) {
+        if O::ENABLED {
+            let tcp = flow.snapshot();
+            self.observer.record(&EventRecord { time: self.now, kind, flow: flow.id, seq, tcp });
+        }
+    }
+}

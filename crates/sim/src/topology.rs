@@ -1,0 +1,112 @@
+//! Which ways there are through a network.
+
+use crate::error::NetworkError;
+use crate::medium::{AnyLink, Medium, NamedMedium};
+use crossfade_link::Port;
+
+/// A part of a route: through one medium, in at a port and out at another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leg {
+    /// Its place among [`Topology::media`].
+    pub medium: usize,
+    /// The port at which packets enter; 0 of a link.
+    pub from: Port,
+    /// The port that they are bound for; 1 of a link.
+    pub to: Port,
+}
+
+impl Leg {
+    /// Over a link.
+    pub const fn link(medium: usize) -> Self {
+        Self { medium, from: 0, to: 1 }
+    }
+}
+
+/// A way through the network: one leg or more, one after the other.
+pub type Route = Vec<Leg>;
+
+/// A way through the network from one of its outer ports to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// The outer port at which packets enter.
+    pub from: Port,
+    /// The outer port that they are bound for.
+    pub to: Port,
+    /// The place of their route among those of the topology.
+    pub route: usize,
+}
+
+/// Links, fabrics, and the routes over them. Routes may share media, also such of data with such of
+/// acknowledgements.
+#[derive(Default)]
+pub struct Topology {
+    /// What packets go through.
+    pub media: Vec<NamedMedium>,
+    /// The ways that flows may take, by their place here.
+    pub routes: Vec<Route>,
+}
+
+impl Topology {
+    /// The place of the route of the data in a [`path`](Self::path).
+    pub const DATA: usize = 0;
+    /// The place of the route of the acknowledgements.
+    pub const ACKS: usize = 1;
+
+    /// Links in series and back, named `forward.0`, `reverse.0` and so on, or without a number where there is
+    /// one. Their results come in this order.
+    ///
+    /// ```text
+    ///  sender 0 --access--\                                                  /--access-- receiver 0
+    ///  sender 1 --access---+== forward[0] == forward[1] == .. (the data) ==>+---access-- receiver 1
+    ///  sender 2 --access--/ <= .. == reverse[0] (the acknowledgements) ===== \--access-- receiver 2
+    /// ```
+    pub fn path(forward: Vec<AnyLink>, reverse: Vec<AnyLink>) -> Self {
+        let mut topology = Self::default();
+        for (name, links) in [("forward", forward), ("reverse", reverse)] {
+            let alone = links.len() == 1;
+            let route = links.into_iter().enumerate().map(|(i, link)| {
+                let name = if alone { name.to_owned() } else { format!("{name}.{i}") };
+                topology.media.push(Medium::Link(link).named(name));
+                Leg::link(topology.media.len() - 1)
+            });
+            let route = route.collect();
+            topology.routes.push(route);
+        }
+        topology
+    }
+
+    /// Refuses routes that lead nowhere.
+    pub(crate) fn check(&self) -> Result<(), NetworkError> {
+        for (i, route) in self.routes.iter().enumerate() {
+            let refuse = |text: String| Err(NetworkError(format!("routes[{i}]{text}")));
+            if route.is_empty() {
+                return refuse(" is empty: a route has at least one leg".into());
+            }
+            for (j, leg) in route.iter().enumerate() {
+                let Some(medium) = self.media.get(leg.medium) else {
+                    let media = self.media.len();
+                    return refuse(format!("[{j}].medium = {}: must be below {media}", leg.medium));
+                };
+                let ports = medium.medium.ports();
+                for (key, port) in [("from", leg.from), ("to", leg.to)] {
+                    if port >= ports {
+                        let name = &medium.name;
+                        return refuse(format!(
+                            "[{j}].{key} = {port}: must be below {ports}, the ports of {name}"
+                        ));
+                    }
+                }
+                if matches!(medium.medium, Medium::Link(_)) && (leg.from, leg.to) != (0, 1) {
+                    return refuse(format!(
+                        "[{j}]: must go from port 0 to port 1, {} is a link",
+                        medium.name
+                    ));
+                }
+                if route[..j].iter().any(|before| (before.medium, before.to) == (leg.medium, leg.to)) {
+                    return refuse(format!("[{j}]: must not leave {} at port {} twice", medium.name, leg.to));
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,145 @@
+//! ns-2's Agent/TCP/Sack1: recovery by `pipe`, the estimate of what is still under way (Fall and Floyd 1996).
+
+use super::recovery::{LimitedTransmit, LossRecovery, Recover};
+use super::scoreboard::Scoreboard;
+use super::state::SendState;
+use crate::outcome::AckOutcome;
+use crate::segment::Ack;
+use crossfade_core::SimTime;
+use std::cmp::Ordering;
+
+pub(super) struct Sack1 {
+    recover: Recover,
+    limited_transmit: LimitedTransmit,
+    scoreboard: Scoreboard,
+    in_recovery: bool,
+    /// A timeout forgot the scoreboard; duplicates mean nothing until new data is acknowledged.
+    after_timeout: bool,
+    /// Segments thought to be under way.
+    pipe: i64,
+    /// The last acknowledgement does not start the send loop: it was a duplicate that counted, outside recovery. That
+    /// includes the one that triggers a fast retransmit, which is followed by the repetition and nothing else.
+    is_silent: bool,
+}
+
+impl Sack1 {
+    pub(super) fn new() -> Self {
+        Self {
+            recover: Recover::START,
+            limited_transmit: LimitedTransmit::default(),
+            scoreboard: Scoreboard::default(),
+            in_recovery: false,
+            after_timeout: false,
+            pipe: 0,
+            is_silent: false,
+        }
+    }
+
+    fn on_ack_in_recovery(&mut self, state: &mut SendState, ack: &Ack, now: SimTime) -> AckOutcome {
+        self.pipe -= 1;
+        if self.recover.is_reached(ack.next_expected) {
+            state.on_new_ack(ack.next_expected, now);
+            state.dupacks = 0;
+            state.restart_timer(now);
+            // The window stays at half; it does not grow with this acknowledgement.
+            self.recover = Recover::START;
+            self.in_recovery = false;
+            self.after_timeout = false;
+            self.scoreboard.clear();
+            return AckOutcome::RecoveryEnd;
+        }
+        let is_news = self.scoreboard.update(ack);
+        if ack.next_expected > state.snd_una {
+            // The repeated segment has left the network, and so has the original.
+            self.pipe -= 1;
+            state.on_new_ack(ack.next_expected, now);
+            state.rto.end_backoff();
+            state.restart_timer(now);
+            return AckOutcome::New;
+        }
+        if is_news {
+            state.dupacks += 1;
+        }
+        AckOutcome::Duplicate
+    }
+
+    fn on_duplicate(&mut self, state: &mut SendState, ack: &Ack, now: SimTime) -> AckOutcome {
+        if self.after_timeout || !self.scoreboard.update(ack) {
+            return AckOutcome::Duplicate;
+        }
+        state.dupacks += 1;
+        if state.dupacks < state.dupthresh {
+            self.limited_transmit.allow(state);
+        } else if state.dupacks == state.dupthresh && self.recover.allows_fast_retransmit(state) {
+            self.recover.on_loss(state, state.window(0), now);
+            self.pipe = (state.snd_max - state.snd_una).cast_signed() - i64::from(state.dupthresh);
+            self.in_recovery = true;
+            self.scoreboard.start_recovery(state.snd_una);
+            return AckOutcome::FastRetransmit;
+        }
+        AckOutcome::Duplicate
+    }
+}
+
+impl LossRecovery for Sack1 {
+    fn on_ack(&mut self, state: &mut SendState, ack: &Ack, now: SimTime) -> AckOutcome {
+        if ack.next_expected < state.snd_una {
+            return AckOutcome::Stale;
+        }
+        if self.in_recovery {
+            self.is_silent = false;
+            return self.on_ack_in_recovery(state, ack, now);
+        }
+        let outcome = match ack.next_expected.cmp(&state.snd_una) {
+            Ordering::Greater => {
+                self.after_timeout = false;
+                // The blocks of this acknowledgement count as news again when a duplicate repeats them.
+                self.scoreboard.clear();
+                let acked = state.on_new_ack(ack.next_expected, now);
+                state.dupacks = 0;
+                state.restart_timer(now);
+                state.grow_window(now, acked);
+                AckOutcome::New
+            }
+            _ => self.on_duplicate(state, ack, now),
+        };
+        self.is_silent = state.dupacks > 0;
+        outcome
+    }
+
+    fn on_timeout(&mut self, state: &mut SendState, now: SimTime) {
+        state.dupacks = 0;
+        self.is_silent = false;
+        self.in_recovery = false;
+        self.after_timeout = true;
+        self.scoreboard.clear();
+        self.recover.on_timeout(state, now);
+    }
+
+    fn next_segment(&mut self, state: &mut SendState) -> Option<u64> {
+        // The first repetition is not counted into the pipe.
+        if let Some(seq) = state.retransmit.take() {
+            return Some(seq);
+        }
+        if !self.in_recovery
+            && let Some(seq) = self.limited_transmit.take(state)
+        {
+            return Some(seq);
+        }
+        // Only until the sender is asked in vain: what the application writes afterwards starts the loop again.
+        if std::mem::take(&mut self.is_silent) {
+            return None;
+        }
+        if !self.in_recovery {
+            let usable = state.window(0) as u64;
+            return state.next_in_order(usable);
+        }
+        if self.pipe >= state.congestion.cwnd() as i64 {
+            return None;
+        }
+        let hole = self.scoreboard.next_hole(state.snd_una, state.snd_max);
+        let seq = hole.or_else(|| state.next_in_order(state.w_max))?;
+        self.pipe += 1;
+        Some(seq)
+    }
+}

@@ -1,0 +1,87 @@
+//! What a TCP connection is told at the start.
+
+mod rfc;
+
+pub use rfc::{RateReduction, ReductionBound, RfcConfig, Rules, WindowRule};
+
+use crossfade_core::SimTime;
+
+/// Whose rules a connection follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flavour {
+    /// The idealised sender of Zorzi, Chockalingam and Rao, "Throughput analysis of TCP on channels with
+    /// memory" (IEEE JSAC 18(7), 2000): a timer per segment, and nothing but the retransmission is sent in
+    /// recovery.
+    Paper,
+    /// The agents of ns-2.35, row by row.
+    Ns2,
+    /// TCP as the RFCs specify it; what they leave open is in [`RfcConfig`].
+    Rfc,
+}
+
+/// How a connection recovers from loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// Timeouts only.
+    OldTahoe,
+    /// Fast retransmit, then slow start from one segment.
+    Tahoe,
+    /// Fast recovery of a single loss.
+    Reno,
+    /// Fast recovery that answers partial acknowledgements.
+    NewReno,
+    /// Recovery driven by selective acknowledgements.
+    Sack,
+}
+
+/// How long a sender waits for an acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RtoRule {
+    /// The same time for every segment.
+    Fixed(SimTime),
+    /// From the measured round trip, in ticks of a coarse clock (Jacobson 1988; RFC 6298 section 2).
+    Estimated {
+        /// Never less than this.
+        min: SimTime,
+        /// Before the first measurement.
+        initial: SimTime,
+        /// The tick of the clock that measures round trips.
+        granularity: SimTime,
+    },
+}
+
+/// The retransmission timeout.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RtoConfig {
+    /// The timeout before back-off.
+    pub rule: RtoRule,
+    /// Whether a timeout doubles the next one (Karn and Partridge 1987).
+    pub backoff: bool,
+    /// The longest timeout that doubling reaches.
+    pub max: SimTime,
+}
+
+/// Everything a sender and its receiver need to know. Windows and sequence numbers count segments of one MSS.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TcpConfig {
+    /// Whose rules.
+    pub flavour: Flavour,
+    /// Which loss recovery.
+    pub variant: Variant,
+    /// Receiver window in segments; at least 1.
+    pub w_max: u32,
+    /// Congestion window at the start, in segments; at least 1.
+    pub initial_window: f64,
+    /// Slow-start threshold at the start, in segments.
+    pub initial_ssthresh: f64,
+    /// Duplicate acknowledgements that trigger a fast retransmit (the papers' K); at least 1.
+    pub dupthresh: u32,
+    /// Send a new segment on each of the first duplicate acknowledgements (RFC 3042).
+    pub limited_transmit: bool,
+    /// The retransmission timeout.
+    pub rto: RtoConfig,
+    /// How many segments the application has to send; `None` is a source that never runs dry.
+    pub segments: Option<u64>,
+    /// What flavour `rfc` leaves open; the other flavours do not look at it.
+    pub rfc: RfcConfig,
+}

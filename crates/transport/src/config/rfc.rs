@@ -1,0 +1,174 @@
+//! What the RFCs leave to the implementer.
+
+use crossfade_core::SimTime;
+
+/// How much is sent for each acknowledgement in fast recovery with SACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RateReduction {
+    /// The window falls to `ssthresh` at once; the sender is silent until the pipe has drained to it (RFC 6675
+    /// section 5).
+    Immediate,
+    /// Proportional Rate Reduction with one of its two bounds (RFC 6937).
+    Rfc6937(ReductionBound),
+    /// Proportional Rate Reduction, where each acknowledgement chooses the bound (RFC 9937).
+    Rfc9937,
+}
+
+/// What Proportional Rate Reduction may send once the pipe is below `ssthresh` (RFC 6937 section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReductionBound {
+    /// PRR-CRB: what was delivered, and no more: packet conservation.
+    Conservative,
+    /// PRR-SSRB: one segment more than was delivered: slow start.
+    SlowStart,
+}
+
+/// Which rule sets the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowRule {
+    /// RFC 5681.
+    Reno,
+    /// RFC 9438.
+    Cubic,
+}
+
+/// Whose rules a mechanism follows where Linux differs from the RFC (docs/kernel.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rules {
+    /// The RFC's.
+    Rfc,
+    /// Linux's.
+    Linux,
+}
+
+impl Rules {
+    /// Two ticks of a kernel with 250 a second (`TCP_TIMEOUT_MIN`).
+    pub(crate) fn timer_slack(self) -> SimTime {
+        match self {
+            Self::Rfc => SimTime::ZERO,
+            Self::Linux => SimTime::from_millis(8),
+        }
+    }
+}
+
+/// The choices of flavour `rfc`. The default is what the RFCs recommend; [`RfcConfig::linux`] is what Linux does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "options of the protocol, each on or off")]
+pub struct RfcConfig {
+    /// Which rule sets the window, unless a congestion control is given to the sender.
+    pub window_rule: WindowRule,
+    /// Linux: windows of whole segments, reduced from the window and not from the FlightSize, no L in slow start, CUBIC's
+    /// alpha constant, no second reduction by a timeout in recovery, an undo at once.
+    pub windows: Rules,
+    /// Leave slow start when round trips grow: HyStart++ (RFC 9406), or HyStart with [`Self::windows`] of Linux and CUBIC.
+    pub hystart: bool,
+    /// Timestamps on every segment and acknowledgement (RFC 7323 section 3).
+    pub timestamps: bool,
+    /// How long the receiver may hold back an acknowledgement, less than 500 ms; `None` acknowledges every
+    /// segment at once (RFC 1122 section 4.2.3.2, RFC 5681 section 4.2).
+    pub delayed_ack: Option<SimTime>,
+    /// So many acknowledgements at the start, and after a duplicate, are not held back, while `delayed_ack` holds others
+    /// (RFC 5681 section 4.2 allows it).
+    pub quick_acks: u32,
+    /// Segments that end a burst of the sender carry PSH, and the receiver acknowledges them at once.
+    pub push_acks: bool,
+    /// From the fourth out-of-order segment on, acknowledgements wait for others for this long, at most a twentieth of
+    /// the handshake's round trip; `None` sends each at once (RFC 5681 section 4.2).
+    pub sack_compression: Option<SimTime>,
+    /// The round trip of the handshake, if it is measured (RFC 6298 section 2 allows any segment).
+    pub handshake_rtt: Option<SimTime>,
+    /// Linux: 1/8 and 1/4 of an error for each acknowledgement, also of reports, and a deviation that falls once a round
+    /// trip; otherwise the samples of a window share the gain (RFC 7323 section 4.2).
+    pub rtt_estimator: Rules,
+    /// Linux: the timer starts again when the oldest segment is repeated (RFC 6298 section 5 restarts it by
+    /// acknowledgements only); probes and the reordering timer wait two ticks more.
+    pub timer_rules: Rules,
+    /// The receiver reports duplicates and the sender uses the reports (RFC 2883).
+    pub d_sack: bool,
+    /// After a timeout the sender still believes what was reported (RFC 6675 section 5.1); otherwise it forgets
+    /// everything (RFC 2018 section 8).
+    pub keep_sack_after_timeout: bool,
+    /// At the end of what is known to be lost, repeat the highest segment once (RFC 6675 section 4, rule 4).
+    pub rescue_retransmission: bool,
+    /// How recovery with SACK spreads its segments.
+    pub rate_reduction: RateReduction,
+    /// Find losses by the time of transmission (RFC 8985); needs SACK.
+    pub rack: bool,
+    /// Linux: a repetition that is reported has arrived, whatever timestamp is echoed; a repetition lost after a timeout
+    /// begins a fast recovery; after a timeout there is no reordering window.
+    pub rack_rules: Rules,
+    /// Proportional Rate Reduction also without SACK: each duplicate stands for a report (RFC 6937 section 3 allows it).
+    pub prr_without_sack: bool,
+    /// Probe for losses at the tail of a flight (RFC 8985 section 7); needs SACK and `rack`.
+    pub tail_loss_probe: bool,
+    /// Restart the timer on the first partial acknowledgement of `NewReno` only: the "impatient" variant of RFC
+    /// 6582 section 4.
+    pub impatient: bool,
+    /// Tell spurious timeouts by the acknowledgements after them (RFC 5682).
+    pub f_rto: bool,
+    /// Tell spurious retransmissions by their timestamps (RFC 3522); needs `timestamps`.
+    pub eifel: bool,
+    /// Data may be marked instead of dropped (RFC 3168).
+    pub ecn: bool,
+    /// After an idle time of a retransmission timeout start from the initial window (RFC 5681 section 4.1).
+    pub restart_after_idle: bool,
+    /// The window grows only while it, and not the application or the receiver, limits the sender (RFC 7661
+    /// section 4.3; RFC 9438 section 5.8).
+    pub cwnd_validation: bool,
+}
+
+impl Default for RfcConfig {
+    fn default() -> Self {
+        Self {
+            window_rule: WindowRule::Reno,
+            windows: Rules::Rfc,
+            hystart: false,
+            timestamps: true,
+            // RFC 8985 section 7.2 takes 200 ms for the longest delay that is common.
+            delayed_ack: Some(SimTime::from_millis(200)),
+            quick_acks: 0,
+            push_acks: false,
+            sack_compression: None,
+            handshake_rtt: None,
+            rtt_estimator: Rules::Rfc,
+            timer_rules: Rules::Rfc,
+            d_sack: true,
+            keep_sack_after_timeout: true,
+            rescue_retransmission: true,
+            rate_reduction: RateReduction::Rfc9937,
+            rack: false,
+            rack_rules: Rules::Rfc,
+            prr_without_sack: false,
+            tail_loss_probe: false,
+            impatient: true,
+            f_rto: true,
+            eifel: true,
+            ecn: false,
+            restart_after_idle: true,
+            cwnd_validation: true,
+        }
+    }
+}
+
+impl RfcConfig {
+    /// As Linux does (docs/kernel.md). Its shorter minimum of the timeout is in [`RtoRule`](crate::RtoRule): 200 ms, and
+    /// a granularity of as much. The round trip of the handshake is the path's.
+    pub fn linux() -> Self {
+        Self {
+            windows: Rules::Linux,
+            delayed_ack: Some(SimTime::from_millis(40)),
+            quick_acks: 16,
+            push_acks: true,
+            sack_compression: Some(SimTime::from_millis(1)),
+            rtt_estimator: Rules::Linux,
+            timer_rules: Rules::Linux,
+            rack: true,
+            rack_rules: Rules::Linux,
+            prr_without_sack: true,
+            tail_loss_probe: true,
+            // Its timer starts again with every repetition of the oldest segment, whatever RFC 6582 calls that.
+            impatient: false,
+            ..Self::default()
+        }
+    }
+}

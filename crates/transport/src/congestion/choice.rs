@@ -1,0 +1,28 @@
+//! The window rule that a configuration names.
+
+use super::{CongestionControl, Cubic, LinuxCubic, LinuxReno, Reno, RenoRule, Rounding, SlowStart};
+use crate::config::{Flavour, RfcConfig, Rules, TcpConfig, WindowRule};
+
+/// The window rule that `config` asks for, as the flavour has it.
+pub(crate) fn window_rule(config: &TcpConfig) -> Box<dyn CongestionControl> {
+    let (cwnd, ssthresh, limit) = (config.initial_window, config.initial_ssthresh, f64::from(config.w_max));
+    match config.flavour {
+        Flavour::Paper => Box::new(RenoRule::new(cwnd.min(limit), ssthresh, limit, Rounding::Up)),
+        // ns-2 caps the use of the window, not its growth.
+        Flavour::Ns2 => Box::new(RenoRule::new(cwnd, ssthresh, f64::INFINITY, Rounding::Down)),
+        Flavour::Rfc => {
+            let RfcConfig { window_rule, windows, hystart, .. } = config.rfc;
+            let slow_start = if hystart { SlowStart::hystart() } else { SlowStart::standard(1.0) };
+            match (windows, window_rule) {
+                (Rules::Rfc, WindowRule::Reno) => {
+                    Box::new(Reno::new(cwnd, ssthresh).with_slow_start(slow_start))
+                }
+                (Rules::Rfc, WindowRule::Cubic) => {
+                    Box::new(Cubic::new(cwnd, ssthresh).with_slow_start(slow_start))
+                }
+                (Rules::Linux, WindowRule::Reno) => Box::new(LinuxReno::new(cwnd, ssthresh)),
+                (Rules::Linux, WindowRule::Cubic) => Box::new(LinuxCubic::new(cwnd, ssthresh, hystart)),
+            }
+        }
+    }
+}

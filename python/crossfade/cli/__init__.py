@@ -1,0 +1,1 @@
+"""The command ``crossfade``: its parts, and a module for each command."""

@@ -1,0 +1,151 @@
+"""The command ``crossfade``: a thin layer over the functions of :mod:`crossfade`.
+
+Exit codes: 0 done, 1 a comparison failed, 2 bad input (one line on standard error), 130 interrupted by
+Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, TextIO
+
+import typer
+
+from crossfade._crossfade import __version__
+from crossfade.cli import (
+    compare,
+    export,
+    fit,
+    paper,
+    plot,
+    report,
+    run,
+    scenarios,
+    sweep,
+    terminal,
+    verify,
+)
+from crossfade.errors import CrossfadeError, CrossfadeWarning, shortened, visible
+
+app = typer.Typer(
+    name="crossfade", add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
+)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"crossfade {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def crossfade(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Cross-layer evaluation of transport protocols over fading wireless links.
+
+    \b
+    crossfade run quickstart                   three TCPs over a slowly fading link, in seconds
+    crossfade run quickstart --plot out.png    the same as a figure
+    crossfade sweep quickstart --runs 100      into a file that plot, report, export, compare and best read
+    crossfade paper tcp-markov fig2            a figure of a paper, computed anew
+    crossfade COMMAND --help                   what a command takes, with examples
+    """
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+for command in (
+    run.run,
+    sweep.sweep,
+    sweep.merge,
+    plot.plot,
+    report.report,
+    export.export,
+    compare.compare,
+    compare.best,
+    paper.paper,
+    fit.fit,
+    scenarios.check,
+    scenarios.explain,
+    scenarios.schema,
+    verify.verify,
+):
+    app.command()(command)
+
+
+@contextmanager
+def _shown_warnings() -> Iterator[None]:
+    """Show this package's warnings as one line each, and each once."""
+
+    usual = warnings.showwarning
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if issubclass(category, CrossfadeWarning):
+            terminal.print_warnings([str(message)], terminal.console(stderr=True))
+        else:
+            usual(message, category, filename, lineno, file, line)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("once", CrossfadeWarning)
+        warnings.showwarning = show
+        yield
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carry out a command line (that of the process where None) and give its exit code."""
+    try:
+        with _shown_warnings():
+            code = app(args=arguments, prog_name="crossfade", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except CrossfadeError as error:
+        return _fail(str(error))
+    except typer.TyperException as error:  # an unknown command or option, a value of the wrong kind
+        return _fail(_without_long_words(error.format_message()))
+    except (KeyboardInterrupt, typer.Abort):
+        return 130
+
+
+def _without_long_words(message: str) -> str:
+    """A message of the parser, which quotes what it was given in full."""
+    return " ".join(shortened(word) for word in message.split(" "))
+
+
+def _fail(message: str) -> int:
+    terminal.say(f"error: {' '.join(visible(message).split())}")
+    return 2
+
+
+def entry() -> None:
+    """The process ``crossfade``."""
+    if hasattr(signal, "SIGPIPE"):  # as every command in a pipe: end quietly when the reader has had enough
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(
+            stream, io.TextIOWrapper
+        ):  # a terminal that knows no "±" gets a "?" rather than a traceback
+            stream.reconfigure(errors="replace")
+    try:
+        code = main()
+        if sys.stdout is not None:  # it is where a shell closed it (>&-)
+            sys.stdout.flush()
+    except OSError as reason:  # standard output leads to a file, and its disk is full
+        code = _fail(f"standard output: cannot be written ({reason.strerror})")
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # what is left unwritten would fail again at the exit
+    sys.exit(code)

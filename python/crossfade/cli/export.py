@@ -1,0 +1,61 @@
+"""``crossfade export``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crossfade.cli import terminal
+from crossfade.cli.options import PlanOption
+from crossfade.errors import OutputError
+from crossfade.results import export as exports
+
+
+def export(
+    results: Annotated[
+        Path, typer.Argument(metavar="RESULTS", help="A results file, as crossfade sweep writes it.")
+    ],
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="FORMAT",
+            help="csv, parquet, netcdf or mat (default: by the ending of --out, else csv).",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="The file (default: RESULTS with the ending of the format); - is standard output for CSV.",
+        ),
+    ] = None,
+    runs: Annotated[
+        bool, typer.Option("--runs", help="Each run for itself, in place of means and intervals.")
+    ] = False,
+    plan: PlanOption = None,
+) -> None:
+    """Write results as CSV, Parquet, NetCDF or MATLAB.
+
+    CSV is for anything, Parquet for pandas, R or DuckDB, NetCDF for xarray or R.
+
+    Parquet, NetCDF and MATLAB take packages: pip install 'crossfade[export]'.
+
+    \b
+    crossfade export results.sqlite --to csv
+    crossfade export results.sqlite --to netcdf --runs --out runs.nc
+    crossfade export results.sqlite --to csv --out - | head
+    """
+    if str(out) == "-":
+        if to not in (None, "csv"):
+            raise OutputError(f"--out -: only csv goes to standard output, not {to}")
+        for line in exports.csv_lines(exports.read_finished(results, plan), runs):
+            terminal.write_out(line)
+        return
+    if out is None:
+        out = results.with_suffix(exports.writer_of(to or "csv").suffix)
+    exports.export(results, out, to=to, runs=runs, plan=plan)
+    terminal.say(f"wrote {out}")

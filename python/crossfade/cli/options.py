@@ -1,0 +1,202 @@
+"""What several commands take: options, how their values are read, and the files they write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from crossfade import api
+from crossfade.cli import terminal
+from crossfade.errors import ScenarioError, shortened
+from crossfade.figures.plot import plot as draw
+from crossfade.figures.style import check_plot_file
+from crossfade.files import check_output, inputs_of, write_text
+from crossfade.results.interrupted import Interrupted
+from crossfade.tables import Table
+
+
+def whole(text: str) -> int:
+    """A whole number."""
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"{shortened(text)}: must be a whole number") from None
+
+
+ScenarioArgument = Annotated[
+    str,
+    typer.Argument(metavar="SCENARIO", help="A scenario file, or the name of one that comes with crossfade."),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Set a key (--set tcp.w_max=6). May be given several times."
+    ),
+]
+OverOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--over",
+        metavar="KEY=VALUES",
+        help="Run over values of a key: a,b,c or start:stop:step or log:start:stop:points. "
+        "Replaces the scenario's axis of that key. May be given several times.",
+    ),
+]
+MethodOption = Annotated[
+    str | None,
+    typer.Option(
+        "--method",
+        metavar="LIST",
+        help="Methods, separated by commas: analysis (exact), analysis:bounds, analysis:paper-bounds, "
+        "formula (Padhye), formula:square-root, simulation.",
+    ),
+]
+RunsOption = Annotated[
+    int | None, typer.Option("--runs", metavar="N", parser=whole, help="Replications of each point.")
+]
+PrecisionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--precision",
+        metavar="SHARE",
+        help="Run until the 95 % interval of the goodput is within this share of it (--precision 1%).",
+    ),
+]
+SeedOption = Annotated[
+    int | None, typer.Option("--seed", metavar="S", parser=whole, help="The seed of all random streams.")
+]
+JobsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        metavar="N",
+        parser=whole,
+        help="Threads (default: all cores). Results do not depend on it.",
+    ),
+]
+CsvOption = Annotated[
+    str | None,
+    typer.Option("--csv", metavar="FILE", help="Write the exact numbers as CSV; - is standard output."),
+]
+PlotOption = Annotated[
+    Path | None,
+    typer.Option("--plot", metavar="FILE", help="Draw a figure: FILE ends in .png, .pdf or .svg."),
+]
+NoCacheOption = Annotated[
+    bool, typer.Option("--no-cache", help="Compute every run, and keep none in the user's cache.")
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", help="Print no table and no progress.")]
+PlanOption = Annotated[
+    str | None,
+    typer.Option(
+        "--plan",
+        metavar="N",
+        help="Which plan of a results file that has several: its number, 1 being the oldest, or its id "
+        "(default: the one asked for last).",
+    ),
+]
+XOption = Annotated[
+    str | None, typer.Option("--x", metavar="COLUMN", help="What runs along the figure's x axis.")
+]
+YOption = Annotated[
+    str | None,
+    typer.Option(
+        "--y", metavar="COLUMN", help="The metric on the figure's y axis, or the ratio of two (A/B)."
+    ),
+]
+LogYOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--log-y/--linear-y",
+        help="How the figure's y axis runs (default: logarithmic for error rates over decades).",
+        show_default=False,
+    ),
+]
+ByOption = Annotated[
+    str | None,
+    typer.Option("--by", metavar="COLUMNS", help="What tells the figure's curves apart, by commas."),
+]
+
+
+class Outputs:
+    """The files that a command writes, looked at before anything runs.
+
+    They are never what it reads: a scenario or results file, and the files that it or options name.
+    """
+
+    def __init__(
+        self, csv: str | None, plot: Path | None, json: bool, source: str | None = None, *options: object
+    ) -> None:
+        self.inputs = inputs_of(source, *options)
+        if json and csv == "-":
+            raise ScenarioError("--json and --csv -: both want standard output")
+        if csv not in (None, "-"):
+            check_output(Path(str(csv)), *self.inputs)
+        if plot is not None:
+            check_plot_file(plot, *self.inputs)
+        self._csv = csv
+        self._plot = plot
+        self.on_stdout = json or csv == "-"
+
+    def write(
+        self,
+        table: Table,
+        x: str | None,
+        y: str | None,
+        by: str | None,
+        title: str,
+        log_y: bool | None = None,
+    ) -> None:
+        """Write the table, and the figure of it."""
+        if self._csv == "-":
+            terminal.write_out(table.to_csv())
+        elif self._csv is not None:
+            write_text(Path(self._csv), table.to_csv())
+            terminal.say(f"wrote {self._csv}")
+        if self._plot is not None:
+            draw(table, str(self._plot), x=x, y=y, by=by, title=title, log_y=log_y)
+            terminal.say(f"wrote {self._plot}")
+
+
+def read_assignments(option: str, texts: Sequence[str] | None) -> dict[str, Any]:
+    """``KEY=VALUE`` each, as keys and values."""
+    return {key: api.parse_value(value) for key, value in read_pairs(option, texts)}
+
+
+def read_axes(texts: Sequence[str] | None) -> dict[str, Any]:
+    """``KEY=VALUES`` each, as axes."""
+    # A list in brackets is TOML (its items may be tables); anything else is a range, which the core reads.
+    return {
+        key: api.parse_value(values) if values.lstrip().startswith("[") else values
+        for key, values in read_pairs("--over", texts)
+    }
+
+
+def read_pairs(option: str, texts: Sequence[str] | None) -> Iterator[tuple[str, str]]:
+    """``KEY=VALUE`` each, as texts."""
+    for text in texts or ():
+        key, equals, value = text.partition("=")
+        if not (key.strip() and equals and value.strip()):
+            form = "KEY=VALUES with at least one value" if option == "--over" else "KEY=VALUE"
+            raise ScenarioError(f"{option} {shortened(text)}: must be {form}")
+        yield key.strip(), value
+
+
+def read_methods(text: str | None) -> list[str] | None:
+    """A list of methods."""
+    return None if text is None else [method.strip() for method in text.split(",")]
+
+
+def stop(error: Interrupted, kept: bool) -> typer.Exit:
+    """Say what a Ctrl-C left, and give what ends the command with code 130."""
+    terminal.print_warnings(error.results.warnings, terminal.console(stderr=True))
+    rest = (
+        "finished runs are kept: the same command goes on from there"
+        if kept
+        else "nothing is kept (--no-cache)"
+    )
+    terminal.say(f"interrupted: {rest}")
+    return typer.Exit(130)

@@ -1,0 +1,101 @@
+"""``crossfade paper``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from crossfade.cli import terminal
+from crossfade.cli.options import (
+    CsvOption,
+    JobsOption,
+    MethodOption,
+    NoCacheOption,
+    Outputs,
+    PlotOption,
+    QuietOption,
+    RunsOption,
+    SeedOption,
+    SetOption,
+    read_assignments,
+    read_axes,
+    read_methods,
+    stop,
+)
+from crossfade.errors import ScenarioError
+from crossfade.papers import PAPERS, claims, find, verdict_table
+from crossfade.papers import paper as paper_table
+from crossfade.results.interrupted import Interrupted
+
+
+def paper(
+    key: Annotated[
+        str | None, typer.Argument(metavar="[KEY", help="A paper. Without it: what there is.")
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[FIGURE]]", help="A figure or table. Without it: the paper's claims."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Runs half as long, for a first look.")] = False,
+    method: MethodOption = None,
+    set: SetOption = None,
+    over: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--over", metavar="COLUMN=VALUES", help="Replace an axis, named as its column (p_e=0.01,0.1)."
+        ),
+    ] = None,
+    runs: RunsOption = None,
+    seed: SeedOption = None,
+    jobs: JobsOption = None,
+    csv: CsvOption = None,
+    plot: PlotOption = None,
+    no_cache: NoCacheOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Compute a figure or table of a paper, or verdicts on its claims.
+
+    \b
+    crossfade paper                                      what there is
+    crossfade paper tcp-markov                           the claims, each with its verdict
+    crossfade paper tcp-markov fig2 --plot fig2.png
+    crossfade paper tcp-markov fig2 --over p_e=0.001,0.01,0.1 --over channel=iid,0.08 --csv -
+    """
+    if key is None:
+        for listed in PAPERS.values():
+            print(f"{listed.KEY}: {listed.CITATION}")
+            for name, figure in listed.FIGURES.items():
+                print(f"  {name:<8}{figure.caption}")
+        return
+    outputs = Outputs(csv, plot, json=False)
+    chosen = find(key)
+    options: dict[str, Any] = {
+        "quick": quick,
+        "set": read_assignments("--set", set),
+        "runs": runs,
+        "seed": seed,
+        "methods": read_methods(method),
+        "jobs": jobs,
+        "cache": not no_cache,
+        "progress": not quiet,
+    }
+    try:
+        if name is None:
+            if over or plot:
+                raise ScenarioError(
+                    f"{'--over' if over else '--plot'}: needs a figure ({', '.join(chosen.FIGURES)})"
+                )
+            verdicts = claims(key, **options)
+            if not (quiet or outputs.on_stdout):
+                terminal.print_verdicts(chosen, verdicts, terminal.console())
+            outputs.write(verdict_table(verdicts), None, None, None, "")
+        else:
+            table = paper_table(key, name, over=read_axes(over), **options)
+            figure = chosen.FIGURES[name]
+            if not (quiet or outputs.on_stdout):
+                terminal.print_table(table, figure.caption, terminal.console())
+            outputs.write(table, figure.x_of(table), figure.y, None, figure.caption)
+    except Interrupted as error:
+        terminal.print_table(error.table, "what is finished", terminal.console(stderr=outputs.on_stdout))
+        raise stop(error, kept=not no_cache) from None

@@ -1,0 +1,94 @@
+"""``crossfade plot``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crossfade import api
+from crossfade.cli import terminal
+from crossfade.cli.options import ByOption, LogYOption, PlanOption, XOption, YOption, read_pairs
+
+
+def plot(
+    results: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RESULTS",
+            help="A results file, or a CSV file written by --csv, --events or --link-events.",
+        ),
+    ],
+    x: XOption = None,
+    y: YOption = None,
+    by: ByOption = None,
+    panels: Annotated[
+        str | None, typer.Option("--panels", metavar="COLUMN", help="A panel for each value of an axis.")
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--where", metavar="COLUMN=VALUE", help="Draw these rows alone. May be given several times."
+        ),
+    ] = None,
+    log_x: Annotated[
+        bool | None,
+        typer.Option(
+            "--log-x/--linear-x",
+            help="How the x axis runs (default: as its values are spaced).",
+            show_default=False,
+        ),
+    ] = None,
+    log_y: LogYOption = None,
+    intervals: Annotated[
+        str, typer.Option("--intervals", metavar="HOW", help="95 % intervals as bars, bands or none.")
+    ] = "bars",
+    width: Annotated[
+        str,
+        typer.Option(
+            "--width", metavar="WIDTH", help="single (3.5 in) or double (7.16 in) column, or millimetres."
+        ),
+    ] = "single",
+    title: Annotated[
+        str | None,
+        typer.Option("--title", metavar="TEXT", help="The title (default: the scenario's; '' for none)."),
+    ] = None,
+    plan: PlanOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="FILE", help="The figure: .png, .pdf or .svg (default: RESULTS as .png)."
+        ),
+    ] = None,
+) -> None:
+    """Draw results: simulation as marks with 95 % intervals. Draw events: the sender, or links, over time.
+
+    \b
+    crossfade plot results.sqlite --y goodput_bps --width double --out goodput.pdf
+    crossfade plot results.sqlite --where tcp.variant=reno --panels tcp.w_max
+    crossfade run quickstart --csv results.csv
+    crossfade plot results.csv --y timeouts --intervals bands --log-y
+    crossfade run classics/slow-start --events events.csv
+    crossfade plot events.csv              cwnd and ssthresh
+    crossfade plot events.csv --y seq      the time-sequence plot
+    crossfade run wifi-like-arq --link-events links.csv --over link.arq.max_retransmissions=3
+    crossfade plot links.csv --where link=forward
+    """
+    file = out or results.with_suffix(".png")
+    api.plot(
+        results,
+        file,
+        plan=plan,
+        x=x,
+        y=y,
+        by=by,
+        panels=panels,
+        where=dict(read_pairs("--where", where)),
+        title=title,
+        log_x=log_x,
+        log_y=log_y,
+        intervals=intervals,
+        width=width,
+    )
+    terminal.say(f"wrote {file}")

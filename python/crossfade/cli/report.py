@@ -1,0 +1,46 @@
+"""``crossfade report``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crossfade.cli import terminal
+from crossfade.cli.options import ByOption, PlanOption, XOption
+from crossfade.reports import page
+
+
+def report(
+    results: Annotated[
+        Path, typer.Argument(metavar="RESULTS", help="A results file, as crossfade sweep writes it.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="The page (default: RESULTS as .html).")
+    ] = None,
+    y: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--y",
+            metavar="METRIC",
+            help="What a figure shows at first, or the ratio of two (A/B). May be given several times.",
+        ),
+    ] = None,
+    x: XOption = None,
+    by: ByOption = None,
+    plan: PlanOption = None,
+) -> None:
+    """Write results as one interactive HTML page.
+
+    It has figures, table, scenario, provenance and warnings, and is a single file that needs no network.
+    Hover over a point for its value, interval and number of runs; zoom, switch curves on and off, choose
+    the metric, sort the table.
+
+    \b
+    crossfade report results.sqlite
+    crossfade report results.sqlite --y goodput_bps --y timeouts --out report.html
+    """
+    file = out or results.with_suffix(".html")
+    page.report(results, file, plan=plan, metrics=y or None, x=x, by=by)
+    terminal.say(f"wrote {file}")

@@ -1,0 +1,129 @@
+"""``crossfade run``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crossfade import api
+from crossfade.cli import terminal
+from crossfade.cli.options import (
+    ByOption,
+    CsvOption,
+    JobsOption,
+    LogYOption,
+    MethodOption,
+    NoCacheOption,
+    Outputs,
+    OverOption,
+    PlotOption,
+    PrecisionOption,
+    QuietOption,
+    RunsOption,
+    ScenarioArgument,
+    SeedOption,
+    SetOption,
+    XOption,
+    YOption,
+    read_assignments,
+    read_axes,
+    read_methods,
+    stop,
+)
+from crossfade.files import check_output, write_bytes, write_text
+from crossfade.results.interrupted import Interrupted
+
+
+def run(
+    scenario: ScenarioArgument,
+    set: SetOption = None,
+    over: OverOption = None,
+    method: MethodOption = None,
+    runs: RunsOption = None,
+    precision: PrecisionOption = None,
+    seed: SeedOption = None,
+    jobs: JobsOption = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the results as JSON instead of a table.")
+    ] = False,
+    csv: CsvOption = None,
+    plot: PlotOption = None,
+    x: XOption = None,
+    y: YOption = None,
+    by: ByOption = None,
+    log_y: LogYOption = None,
+    events: Annotated[
+        Path | None,
+        typer.Option(
+            "--events",
+            metavar="FILE",
+            help="Write every event of the first run of each point as CSV (at most 20 points).",
+        ),
+    ] = None,
+    link_events: Annotated[
+        Path | None,
+        typer.Option(
+            "--link-events",
+            metavar="FILE",
+            help="Write what happened inside links in the first run of each point as CSV: frames, queues, "
+            "slots, the air (at most 20 points).",
+        ),
+    ] = None,
+    pcap: Annotated[
+        Path | None,
+        typer.Option(
+            "--pcap",
+            metavar="FILE",
+            help="Write what the senders' network interfaces see in the first run as a pcap file, for "
+            "Wireshark and tshark (a scenario of one point).",
+        ),
+    ] = None,
+    ipv6: Annotated[bool, typer.Option("--ipv6", help="Let --pcap write IPv6.")] = False,
+    no_cache: NoCacheOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Run a scenario and print each metric with its 95 % interval.
+
+    Finished runs are kept in the user's cache: the same run again is instant, and one that was stopped by
+    Ctrl-C goes on where it was.
+
+    \b
+    crossfade run quickstart --plot throughput.png
+    crossfade run quickstart --set tcp.w_max=6 --over channel.p_e=log:0.001:0.1:5 --csv -
+    crossfade run my.toml --precision 1% --json
+    """
+    keys, axes = read_assignments("--set", set), read_axes(over)
+    outputs = Outputs(csv, plot, json, scenario, keys, axes)
+    for file in (events, link_events, pcap):
+        if file is not None:
+            check_output(file, *outputs.inputs)
+    if events is not None:
+        write_text(events, api.events(scenario, set=keys, over=axes, seed=seed))
+    if link_events is not None:
+        write_text(link_events, api.link_events(scenario, set=keys, over=axes, seed=seed))
+    if pcap is not None:
+        write_bytes(pcap, api.pcap(scenario, set=keys, over=axes, seed=seed, ipv6=ipv6))
+    try:
+        results = api.run(
+            scenario,
+            set=keys,
+            over=axes,
+            runs=runs,
+            precision=precision,
+            seed=seed,
+            methods=read_methods(method),
+            jobs=jobs,
+            cache=not no_cache,
+            progress=not quiet,
+        )
+    except Interrupted as error:
+        terminal.print_results(error.results, terminal.console(stderr=outputs.on_stdout))
+        raise stop(error, kept=not no_cache) from None
+    if json:
+        terminal.write_out(results.to_json() + "\n")
+    elif not (quiet or outputs.on_stdout):
+        terminal.print_results(results, terminal.console(), y)
+    terminal.print_warnings(results.warnings, terminal.console(stderr=True))
+    outputs.write(results.table(), x, y, by, results.title, log_y)

@@ -1,0 +1,118 @@
+"""What a scenario is: ``crossfade check``, ``schema`` and ``explain``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crossfade import api
+from crossfade.cli import terminal
+from crossfade.cli.options import (
+    MethodOption,
+    OverOption,
+    PrecisionOption,
+    RunsOption,
+    ScenarioArgument,
+    SeedOption,
+    SetOption,
+    read_assignments,
+    read_axes,
+    read_methods,
+)
+from crossfade.errors import ScenarioError, one_line, shortened
+from crossfade.results.file import is_results_file
+
+# So much of what is damaged is named.
+MOST_LINES = 20
+
+
+def check(
+    scenario: ScenarioArgument,
+    set: SetOption = None,
+    over: OverOption = None,
+    method: MethodOption = None,
+    runs: RunsOption = None,
+    precision: PrecisionOption = None,
+    seed: SeedOption = None,
+    repair: Annotated[
+        bool,
+        typer.Option("--repair", help="Of a results file: make it anew without what is damaged in it."),
+    ] = False,
+) -> None:
+    """Read a scenario, say what it would run, and run nothing. Of a results file, say whether it is sound.
+
+    The exit code is 1 where a results file is damaged. With --repair what can be read of it is kept under its
+    name, the damaged one as FILE.damaged; the sweep that wrote it makes the rows that are gone.
+
+    \b
+    crossfade check quickstart
+    crossfade check my.toml --over tcp.w_max=6,24
+    crossfade check my.sqlite
+    crossfade check my.sqlite --repair
+    """
+    if is_results_file(scenario):
+        if any((set, over, method, runs, precision, seed)):
+            raise ScenarioError(f"{scenario}: a results file; only --repair goes with it")
+        _check_results(Path(scenario), repair)
+        return
+    if repair:
+        raise ScenarioError(f"--repair: {shortened(scenario)} is not a results file")
+    found = api.check(
+        scenario,
+        set=read_assignments("--set", set),
+        over=read_axes(over),
+        runs=runs,
+        precision=precision,
+        seed=seed,
+        methods=read_methods(method),
+    )
+    axes = "".join(f", {name}: {count}" for name, count in found.axes.items())
+    points = f"{found.points} point{'s' if found.points > 1 else ''}"
+    stop = ", ".join(f"{name} {value:g}" for name, value in found.stop.items())
+    methods = ", ".join(found.methods)
+    what = f"{found.title or scenario}: {points}{axes} ({methods}; {stop}, seed {found.seed})"
+    print(one_line(f"ok: {what}"))
+    terminal.print_warnings(found.warnings, terminal.console(stderr=True))
+
+
+def _check_results(path: Path, repair: bool) -> None:
+    """Say what is damaged in a results file, and mend it where that is asked for."""
+    from crossfade.results.repair import inspect, mend  # here: other commands need not wait for it
+
+    found = inspect(path)
+    for line in found.damage[:MOST_LINES]:
+        print(one_line(f"damaged: {line}"))
+    if (more := len(found.damage) - MOST_LINES) > 0:
+        print(f"damaged: {more} more")
+    rows, plans = f"{found.rows:,} row{'' if found.rows == 1 else 's'}", f"{found.plans} plan"
+    counts = f"{rows}, {plans}{'' if found.plans == 1 else 's'}"
+    if not found.damage:
+        note = "" if found.has_checksums else " (an older file: a sweep or merge into it adds checksums)"
+        print(one_line(f"ok: {path}: {counts}{note}"))
+    elif not repair:
+        terminal.say(f"{path}: {counts} are sound; crossfade check {path} --repair drops the rest")
+        raise typer.Exit(1)
+    else:
+        kept = mend(path)
+        terminal.say(f"wrote {path}: {counts}; what it was before is {kept}")
+
+
+def schema() -> None:
+    """Print the JSON Schema of a scenario, for editors.
+
+    \b
+    crossfade schema > crossfade.schema.json
+    """
+    print(api.schema())
+
+
+def explain(key: Annotated[str, typer.Argument(metavar="KEY", help="A dotted key of a scenario.")]) -> None:
+    """Say what a key of a scenario means, and what is allowed.
+
+    \b
+    crossfade explain channel.fd_t
+    crossfade explain tcp
+    """
+    print(api.explain(key))

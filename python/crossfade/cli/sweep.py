@@ -1,0 +1,176 @@
+"""``crossfade sweep`` and ``crossfade merge``."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crossfade.cli import terminal
+from crossfade.cli.options import (
+    JobsOption,
+    MethodOption,
+    OverOption,
+    PrecisionOption,
+    QuietOption,
+    RunsOption,
+    ScenarioArgument,
+    SeedOption,
+    SetOption,
+    read_assignments,
+    read_axes,
+    read_methods,
+    stop,
+)
+from crossfade.errors import ScenarioError, shortened
+from crossfade.results.interrupted import Interrupted
+from crossfade.sweeps import sweep as sweeps
+from crossfade.sweeps.engines import Shard
+
+if TYPE_CHECKING:
+    from crossfade.sweeps.cluster import Cluster
+
+# Longer tables are for a file, a figure or a report.
+MOST_LINES = 40
+
+
+def sweep(
+    scenario: ScenarioArgument,
+    set: SetOption = None,
+    over: OverOption = None,
+    method: MethodOption = None,
+    runs: RunsOption = None,
+    precision: PrecisionOption = None,
+    seed: SeedOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="RESULTS",
+            help="The results file (default: the scenario's name with the ending .sqlite, here).",
+        ),
+    ] = None,
+    jobs: JobsOption = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            "--shard",
+            metavar="K/N",
+            help="Do the K-th of N parts, for a batch queue; crossfade merge joins them.",
+        ),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="Have the runs made by the workers of a Dask scheduler: HOST:PORT, tls://HOST:PORT, a "
+            "scheduler file (.json), or local for a cluster of --jobs processes here.",
+        ),
+    ] = None,
+    tls_ca_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--tls-ca-file",
+            metavar="PEM",
+            help="For a --cluster with TLS: the certificate of its authority (default: Dask's settings).",
+        ),
+    ] = None,
+    tls_cert: Annotated[
+        Path | None,
+        typer.Option("--tls-cert", metavar="PEM", help="For a --cluster with TLS: your certificate."),
+    ] = None,
+    tls_key: Annotated[
+        Path | None,
+        typer.Option(
+            "--tls-key", metavar="PEM", help="For a --cluster with TLS: its key, if --tls-cert is without."
+        ),
+    ] = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Run a sweep into a results file. The same command once more does only what is missing.
+
+    What is finished stays when it is stopped by Ctrl-C, kill or power loss (up to the last second). Several
+    processes may fill one file, best each with a shard of its own.
+
+    \b
+    crossfade sweep quickstart --over tcp.w_max=6,24
+    crossfade sweep my.toml --over channel.p_e=log:0.001:0.3:25 --precision 1% --out loss.sqlite
+    crossfade sweep my.toml --over "tcp.w_max,tcp.dupthresh=[[6,1],[24,3]]" --over methods=analysis,simulation
+    crossfade sweep my.toml --shard 2/3
+    crossfade sweep my.toml --cluster 10.0.0.1:8786
+    """
+    console = terminal.console()
+    try:
+        with ExitStack() as stack:
+            engine = _cluster(cluster, jobs, tls_ca_file, tls_cert, tls_key)
+            if engine is not None:
+                stack.enter_context(engine)
+            results = sweeps.sweep(
+                scenario,
+                set=read_assignments("--set", set),
+                over=read_axes(over),
+                runs=runs,
+                precision=precision,
+                seed=seed,
+                methods=read_methods(method),
+                out=out,
+                jobs=jobs,
+                engine=engine,
+                shard=None if shard is None else _read_shard(shard),
+                progress=not quiet,
+                say=None if quiet else _say,
+            )
+    except Interrupted as error:
+        terminal.print_some_results(error.results, console, MOST_LINES)
+        raise stop(error, kept=True) from None
+    if not results.complete:
+        return  # a shard: its results are not those of the plan
+    if not quiet:
+        terminal.print_some_results(results, console, MOST_LINES)
+    terminal.print_warnings(results.warnings, terminal.console(stderr=True))
+
+
+def merge(
+    results: Annotated[
+        list[Path], typer.Argument(metavar="RESULTS...", help="Results files, such as those of shards.")
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", metavar="RESULTS", help="The file that has all of them in the end.")
+    ],
+) -> None:
+    """Join results files, such as those of shards. What several of them have is there once.
+
+    \b
+    crossfade merge my-*-of-3.sqlite --out my.sqlite
+    """
+    sweeps.merge(results, out, say=_say)
+
+
+def _cluster(
+    address: str | None, jobs: int | None, ca_file: Path | None, cert: Path | None, key: Path | None
+) -> Cluster | None:
+    has_files = (ca_file or cert or key) is not None
+    if address is None:
+        if has_files:
+            raise ScenarioError("--tls-ca-file, --tls-cert and --tls-key: need --cluster ADDRESS")
+        return None
+    from crossfade.sweeps.cluster import Cluster, tls_files  # takes a while to load
+
+    if has_files and (ca_file is None or cert is None):
+        raise ScenarioError("--tls-ca-file and --tls-cert: must both be given")
+    return Cluster(address, jobs, security=tls_files(ca_file, cert, key) if ca_file and cert else None)
+
+
+def _read_shard(text: str) -> Shard:
+    try:
+        number, of = map(int, text.split("/"))
+    except ValueError:
+        raise ScenarioError(f"--shard {shortened(text)}: must be K/N, such as 2/3") from None
+    return number, of
+
+
+def _say(line: str) -> None:
+    terminal.say(line)

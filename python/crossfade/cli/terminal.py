@@ -1,0 +1,375 @@
+"""What a person reads: tables with rounded numbers. Exact numbers are in CSV and JSON."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+from rich.table import Table as Grid
+from rich.text import Text
+
+from crossfade.errors import one_line, visible
+from crossfade.results.results import Point, Results
+from crossfade.tables import Cell, Table, format_estimate, label
+from crossfade.wording import between
+
+if TYPE_CHECKING:
+    from crossfade.comparison.best import Best
+    from crossfade.comparison.compare import Comparison
+    from crossfade.fitting import MarkovFit
+    from crossfade.papers import Paper, Verdict
+
+# Of a sweep, a person first wants these; the rest is in --csv and --json.
+MAIN_METRICS = [
+    "throughput_per_slot",
+    "throughput_lower",
+    "throughput_upper",
+    "goodput_bps",
+    "timeouts_per_slot",
+    "fast_retransmits_per_slot",
+]
+# What an estimate of a flow or link is printed from.
+ENDS = ("value", "ci95", "low", "high")
+FLOW_METRICS = [
+    "goodput_bps",
+    "retransmissions",
+    "timeouts",
+    "rtt_mean_s",
+    "rtt_p95_s",
+    "completion_time_s",
+    "jain_fairness",
+]
+LINK_METRICS = [
+    "frame_error_rate",
+    "queue_mean_packets",
+    "queue_drops",
+    "ecn_marks",
+    "queueing_delay_mean_s",
+    "queueing_delay_p95_s",
+    "link_utilisation",
+]
+# Where there is no terminal to ask, tables are as wide as they need to be (up to this) instead of 80 columns.
+WIDTH_WITHOUT_TERMINAL = 160
+
+VERDICT_STYLES = {"holds": "green", "holds partly": "yellow", "does not hold": "red", "undecided": "dim"}
+CHOICE_STYLES = {"best": "green", "higher": "green", "lower": "red", "no feasible choice": "red"}
+
+
+class SafeConsole(Console):
+    """A console that nothing it shows can steer: titles, labels and names come from outside."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(visible(text), **options)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        for part in super().render(renderable, options):
+            yield part if part.control else Segment(visible(part.text), part.style)
+
+
+def say(line: str) -> None:
+    """Tell the user something, in a line on standard error."""
+    print(one_line(line), file=sys.stderr)
+
+
+def write_out(text: str) -> None:
+    """Data on standard output: as it is for a program, without what would steer a terminal on one."""
+    sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
+
+
+def console(stderr: bool = False) -> Console:
+    """A console on standard output (or error), wide enough where that is no terminal."""
+    made = SafeConsole(stderr=stderr, highlight=False, markup=False, emoji=False)
+    if not made.is_terminal:
+        made.width = WIDTH_WITHOUT_TERMINAL
+    return made
+
+
+def print_results(results: Results, to: Console, drawn: str | None = None) -> None:
+    """All metrics of a single point; of a sweep as many of the main ones as there is room for.
+
+    ``drawn`` is the metric of the figure, or the ratio of two: they come first.
+    """
+    if not results.points:
+        return
+    if not results.axes:
+        _print(to, _title(results.title, _how(results)), _point(results))
+        for point in results.points:
+            _print_parts(point, to)
+        return
+    wanted = [*(name.strip() for name in (drawn or "").split("/")), *MAIN_METRICS]
+    known = {*results.metrics, *results.parts}
+    metrics = [name for name in dict.fromkeys(wanted) if name in known]
+    grid = _sweep(results, metrics)
+    while len(metrics) > 1 and to.measure(grid, options=to.options.update(width=10**6)).maximum > to.width:
+        metrics.pop()
+        grid = _sweep(results, metrics)
+    _print(to, _title(results.title, f"{', '.join(results.methods)}, mean ± 95 %"), grid)
+
+
+def print_some_results(results: Results, to: Console, most: int) -> None:
+    """As :func:`print_results`; of more than ``most`` points only the range of each of the main metrics."""
+    if len(results.points) <= most:
+        print_results(results, to)
+        return
+    grid = _grid()
+    for name in ("metric", "method", "points", "lowest", "highest"):
+        grid.add_column(name, justify="left" if name in ("metric", "method") else "right", no_wrap=True)
+    for name in MAIN_METRICS:
+        for method in results.methods:
+            found = [point.metrics.get(name) for point in results.points if point.method == method]
+            values = [estimate.value for estimate in found if estimate and estimate.value is not None]
+            if values:
+                grid.add_row(name, method, str(len(values)), f"{min(values):.4g}", f"{max(values):.4g}")
+    _print(to, _title(results.title, f"{len(results.points)} points"), grid)
+
+
+def _print_parts(point: Point, to: Console) -> None:
+    """Flows that have names, and links, a line each."""
+    for title, parts, metrics in (
+        ("flows", point.flows, FLOW_METRICS),
+        ("links", point.links, LINK_METRICS),
+    ):
+        rows = [part for part in parts if part["name"]]
+        shown = [name for name in metrics if any(name in row for row in rows)]
+        if not rows or not shown:
+            continue
+        grid = _grid()
+        grid.add_column(title)
+        for name in shown:
+            grid.add_column(name, justify="right", no_wrap=True)
+        for row in rows:
+            count = f" x {row['count']}" if row.get("count", 1) > 1 else ""
+            found = [row.get(name) for name in shown]
+            cells = ["-" if cell is None else format_estimate(*(cell[end] for end in ENDS)) for cell in found]
+            grid.add_row(f"{row['name']}{count}", *cells)
+        to.print(grid)
+
+
+def _how(results: Results) -> str:
+    """The methods, with the number of runs where there are any."""
+    return ", ".join(
+        f"{point.runs} runs, {point.method}" if point.runs else point.method for point in results.points
+    )
+
+
+def _point(results: Results) -> Grid:
+    grid = _grid()
+    grid.add_column("metric")
+    for point in results.points:
+        solved = "value" if point.method != "simulation" else "mean ± 95 %"
+        grid.add_column(point.method if len(results.points) > 1 else solved, justify="right")
+    grid.add_column("unit")
+    for name in results.metrics:
+        found = [point.metrics.get(name) for point in results.points]
+        unit = next(estimate.unit for estimate in found if estimate is not None)
+        cells = ["-" if estimate is None else str(estimate) for estimate in found]
+        grid.add_row(name, *cells, "" if unit == "1" else unit)
+    return grid
+
+
+def _sweep(results: Results, metrics: Sequence[str]) -> Grid:
+    grid = _grid()
+    _add_columns(grid, results.axes)
+    if several := len(results.methods) > 1:
+        grid.add_column("method", no_wrap=True)
+    for name in ("runs", *metrics):
+        grid.add_column(name, justify="right", no_wrap=True)
+    for point in results.points:
+        cells = [_axis_cell(label(point.axes[axis])) for axis in results.axes]
+        cells += [point.method] if several else []
+        found = point.metrics | point.parts
+        estimates = [str(found[name]) if name in found else "-" for name in metrics]
+        grid.add_row(*cells, str(point.runs) if point.runs else "-", *estimates)
+    return grid
+
+
+def print_table(table: Table, title: str, to: Console) -> None:
+    """A paper's table: empty columns left out, an interval beside its value."""
+    interval_of = {"ci95": "throughput_sim"}
+    shown = [
+        name
+        for name in table.columns
+        if name not in interval_of and any(cell is not None for cell in table.cells(name))
+    ]
+    intervals = {value: name for name, value in interval_of.items() if name in table.columns}
+    grid = _grid()
+    for name in shown:
+        grid.add_column(name, justify="right" if name in intervals else "left")
+    for record in table.records():
+        grid.add_row(*(_cell(record[name], record.get(intervals.get(name, ""))) for name in shown))
+    _print(to, title, grid)
+
+
+def print_verdicts(paper: Paper, verdicts: Sequence[Verdict], to: Console) -> None:
+    """A paper's claims, each with its verdict and the point that speaks most against it."""
+    grid = _grid()
+    grid.add_column("claim", ratio=5)
+    grid.add_column("figure")
+    grid.add_column("verdict")
+    grid.add_column("ours", ratio=4)
+    for verdict in verdicts:
+        quote = Text(f"“{verdict.quote}”\n").append(
+            f"{verdict.computed}: {verdict.tolerance} ({verdict.why})", style="dim"
+        )
+        grid.add_row(
+            quote, verdict.figure, Text(verdict.verdict, VERDICT_STYLES[verdict.verdict]), str(verdict)
+        )
+        grid.add_section()
+    _print(to, paper.CITATION, grid)
+    counts = [f"{sum(v.verdict == word for v in verdicts)} {word}" for word in VERDICT_STYLES]
+    to.print(f"{len(verdicts)} claims: {', '.join(counts)}")
+
+
+def print_fit(fit: MarkovFit, to: Console) -> None:
+    """A fitted chain with its intervals, the tests of it, and what they mean."""
+    grid = _grid()
+    for name in ("parameter", "value", "95 % interval"):
+        grid.add_column(name, justify="left" if name == "parameter" else "right")
+    for name in ("p_gg", "p_bb", "p_e", "mean_burst"):
+        interval = getattr(fit, name)
+        # As many digits as the narrower side of the interval is worth.
+        half = min(interval.value - interval.low, interval.high - interval.value) or interval.high
+        digits = max(0, 1 - math.floor(math.log10(half)))
+        grid.add_row(
+            name, f"{interval.value:.{digits}f}", f"{interval.low:.{digits}f} to {interval.high:.{digits}f}"
+        )
+    assumed = " (up to the last loss: no total is given)" if fit.packets_assumed else ""
+    _print(to, f"{fit.source}: {fit.packets} packets{assumed}, {fit.losses} lost", grid)
+    grid = _grid()
+    for name in ("hypothesis", "chi-square", "freedom", "p-value"):
+        grid.add_column(name, justify="left" if name == "hypothesis" else "right")
+    tests = {
+        "losses are independent": fit.independence,
+        "the packet before last does not matter": fit.first_order,
+        f"the {fit.good_runs.runs} good runs are geometric": fit.good_runs.test,
+        f"the {fit.bad_runs.runs} bad runs are geometric": fit.bad_runs.test,
+    }
+    for hypothesis, test in tests.items():
+        if test is None:
+            grid.add_row(hypothesis, "-", "-", "too few to test")
+        else:
+            grid.add_row(
+                hypothesis,
+                f"{test.statistic:.1f}",
+                str(test.freedom),
+                f"{test.p_value:.2g}" if test.p_value > 1e-300 else "< 1e-300",
+            )
+    to.print(grid)
+    to.print(Text(fit.explanation), soft_wrap=True)
+
+
+def print_comparison(found: Comparison, to: Console) -> None:
+    """The pairs under every condition, and where their curves cross or touch along each axis."""
+    grid = _grid()
+    _add_columns(grid, found.conditions)
+    _add_columns(grid, ["first", "second"])
+    grid.add_column("difference", justify="right", no_wrap=True)
+    grid.add_column("the first is")
+    for pair in found.pairs:
+        cells = [_axis_cell(cell) for cell in pair.condition.values()]
+        difference = format_estimate(pair.difference, pair.ci95)
+        grid.add_row(*cells, pair.first, pair.second, difference, _styled(pair.verdict))
+    _print(to, _title(_metric(found.metric, found.unit), "first less second, paired, mean ± 95 %"), grid)
+    for axis, crossings in groupby(found.crossings, lambda at: (at.axis, at.unit, tuple(at.condition))):
+        grid = _grid()
+        _add_columns(grid, [*axis[2], "first", "second", "cross at", "not told apart", "before", "after"])
+        for at in crossings:
+            place, crossing = [_axis_cell(cell) for cell in at.condition.values()], at.crossing
+            x = "-" if crossing.x is None else f"{crossing.x:.4g}"
+            sides = (crossing.before or "-", crossing.after or "-")
+            grid.add_row(*place, at.first, at.second, x, between(crossing.low, crossing.high), *sides)
+        _print(to, f"Along {_metric(axis[0], axis[1])}", grid)
+
+
+def print_best(found: Best, to: Console) -> None:
+    """The choice under every condition, and where to change it along each axis."""
+    goal = found.goal
+    grid = _grid()
+    _add_columns(grid, [*found.conditions, *found.choose])
+    for name in (goal.metric, "ahead by", "of"):
+        grid.add_column(name, justify="left" if name == "of" else "right", no_wrap=True)
+    grid.add_column("verdict")
+    for at in found.decisions:
+        cells = [_axis_cell(cell) for cell in [*at.condition.values(), *_chosen(at.choice, found.choose)]]
+        estimates = [format_estimate(at.value, at.ci95), format_estimate(at.margin, at.margin_ci95)]
+        verdict = _styled(at.verdict)
+        doubts = {"too close to call": at.rivals, "constraint uncertain": [*at.uncertain, *at.rivals]}
+        if words := "; ".join(doubts.get(at.verdict, at.uncertain)):
+            verdict.append(f": {words}")
+        grid.add_row(*cells, *estimates, at.runner_up or "-", verdict)
+    limits = [str(limit) for limit in goal.constraints]
+    aim = " subject to ".join(
+        [
+            f"{'lowest' if goal.lowest else 'highest'} {_metric(goal.metric, found.unit)}",
+            *filter(None, [", ".join(limits)]),
+        ]
+    )
+    _print(to, _title(aim, f"{found.method}, mean ± 95 %"), grid)
+
+
+def print_switching(found: Best, to: Console) -> None:
+    """What to use where, along each axis."""
+    for axis, ranges in groupby(found.ranges, lambda at: (at.axis, at.unit, tuple(at.condition))):
+        grid = _grid()
+        _add_columns(grid, [*axis[2], "from", "to", *found.choose, "change between", "because of"])
+        for at in ranges:
+            cells = [_axis_cell(cell) for cell in at.condition.values()]
+            ends = [f"{at.start:.4g}", f"{at.end:.4g}"]
+            change = between(at.end_low, at.end_high) if at.because else "-"
+            chosen = [_axis_cell(cell) for cell in _chosen(at.choice, found.choose)]
+            grid.add_row(*cells, *ends, *chosen, change, at.because or "-")
+        _print(to, f"Along {_metric(axis[0], axis[1])}", grid)
+
+
+def _chosen(choice: dict[str, Cell] | None, keys: Sequence[str]) -> list[Cell]:
+    return ["none"] * len(keys) if choice is None else list(choice.values())
+
+
+def _metric(name: str, unit: str) -> str:
+    return f"{name} in {unit}" if unit not in ("", "1") else name
+
+
+def _styled(verdict: str) -> Text:
+    return Text(verdict, CHOICE_STYLES.get(verdict, ""))
+
+
+def _add_columns(grid: Grid, names: Sequence[str]) -> None:
+    """Columns by the last part of their key, where that tells them apart."""
+    short = [name.rsplit(".", 1)[-1] for name in names]
+    for full, name in zip(names, short, strict=True):
+        grid.add_column(name if short.count(name) == 1 else full, no_wrap=True)
+
+
+def print_warnings(warnings: Sequence[str], to: Console) -> None:
+    """Warnings, one line each."""
+    for text in warnings:
+        to.print(Text(one_line(f"warning: {text}"), style="yellow"), soft_wrap=True)
+
+
+def _print(to: Console, title: str, grid: Grid) -> None:
+    to.print(Text(one_line(title), "bold"), soft_wrap=True)
+    to.print(grid)
+
+
+def _grid() -> Grid:
+    return Grid(box=box.SIMPLE_HEAD, pad_edge=False, header_style="")
+
+
+def _title(title: str, detail: str) -> str:
+    return f"{title} ({detail})" if title else detail
+
+
+def _axis_cell(cell: Cell) -> str:
+    return f"{cell:g}" if isinstance(cell, float) else str(cell)
+
+
+def _cell(cell: Cell, interval: Cell) -> str:
+    if isinstance(cell, float):
+        return format_estimate(cell, interval) if isinstance(interval, float) else f"{cell:.6g}"
+    return "" if cell is None else str(cell)

@@ -1,0 +1,1 @@
+"""Which choice is better, by how much, and where that changes."""

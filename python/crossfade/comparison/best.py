@@ -1,0 +1,261 @@
+"""Which choice is best under each condition, how surely, and where to change it.
+
+Choices are compared over the runs that all of them have, run by run (:mod:`crossfade.comparison.paired`);
+where to change is in :mod:`crossfade.comparison.switching`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, Unpack
+
+from crossfade import api, plans
+from crossfade.comparison.compare import (
+    Cells,
+    Choices,
+    RunOptions,
+    doubts,
+    loaded,
+    results_of,
+    unit_of,
+    words,
+)
+from crossfade.comparison.goals import Candidate, Constraint, Goal
+from crossfade.comparison.paired import COVERAGE, Sample, each_of
+from crossfade.comparison.switching import Range
+from crossfade.comparison.switching import ranges as switching_ranges
+from crossfade.plans import Options
+from crossfade.results.results import Results
+from crossfade.tables import Cell, Table
+
+Verdict = Literal["best", "too close to call", "constraint uncertain", "no feasible choice"]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The choice under one condition.
+
+    ``best``: it is better than every other one that may keep to the constraints, beyond the interval of the
+    paired difference. ``too close to call``: it has the best mean, but the ``rivals`` cannot be told from it,
+    or are better if they keep to a constraint whose limit lies inside their interval. ``constraint
+    uncertain``: that is so of its own constraints, those in ``uncertain``. ``no feasible choice``: no mean
+    keeps to the constraints; ``rivals`` are those that perhaps do. ``margin`` is the advantage over the
+    ``runner_up``, the next best mean that keeps to the constraints.
+    """
+
+    condition: dict[str, Cell]
+    choice: dict[str, Cell] | None
+    value: float | None
+    ci95: float | None
+    runner_up: str | None
+    margin: float | None
+    margin_ci95: float | None
+    verdict: Verdict
+    rivals: list[str]
+    uncertain: list[str]
+
+
+@dataclass(frozen=True)
+class Best:
+    """The decision under every condition, and the ranges of each numeric axis with the choice to use."""
+
+    choose: list[str]
+    goal: Goal
+    unit: str
+    method: str
+    conditions: list[str]
+    decisions: list[Decision]
+    ranges: list[Range]
+    warnings: list[str]
+
+    def table(self) -> Table:
+        """A row a condition: the choice, the metric with its interval, and how sure it is."""
+        metric = self.goal.metric
+        columns = [*self.conditions, *self.choose, metric, f"{metric}_ci95", "runner_up", "margin"]
+        columns += ["margin_ci95", "verdict", "rivals", "uncertain"]
+        return Table.of(columns, self.records())
+
+    def records(self) -> list[dict[str, Cell]]:
+        """The rows of :meth:`table`."""
+        metric = self.goal.metric
+        return [
+            found.condition
+            | (found.choice or {})
+            | {metric: found.value, f"{metric}_ci95": found.ci95, "runner_up": found.runner_up}
+            | {"margin": found.margin, "margin_ci95": found.margin_ci95, "verdict": found.verdict}
+            | {"rivals": "; ".join(found.rivals) or None, "uncertain": "; ".join(found.uncertain) or None}
+            for found in self.decisions
+        ]
+
+    def switching_table(self) -> Table:
+        """A row a range of an axis: from where to where which choice is to be used.
+
+        ``to_low`` and ``to_high`` are the interval of ``to`` (empty where it goes on to the end of the axis);
+        ``because`` is the metric or constraint that makes the change, empty in the last range.
+        """
+        others = [key for key in self.conditions if any(key in found.condition for found in self.ranges)]
+        columns = [*others, "axis", "unit", "from", "to", *self.choose, "to_low", "to_high", "because"]
+        return Table.of(columns, (_range_record(found) for found in self.ranges))
+
+    def to_csv(self) -> str:
+        """:meth:`table` as CSV text; numbers read back exactly."""
+        return self.table().to_csv()
+
+    def to_json(self) -> str:
+        """Decisions and switching points as JSON text; numbers read back exactly."""
+        found = {
+            "metric": self.goal.metric,
+            "unit": self.unit,
+            "lowest": self.goal.lowest,
+            "subject_to": [str(constraint) for constraint in self.goal.constraints],
+            "method": self.method,
+            "points": [_renamed(asdict(found), condition="axes") for found in self.decisions],
+            "switching": [
+                _renamed(
+                    asdict(found),
+                    condition="axes",
+                    start="from",
+                    end="to",
+                    end_low="to_low",
+                    end_high="to_high",
+                )
+                for found in self.ranges
+            ],
+            "warnings": self.warnings,
+        }
+        return json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def best(
+    source: Results | api.Scenario,
+    choose: str | Sequence[str],
+    *,
+    metric: str = "goodput_bps",
+    lowest: bool = False,
+    subject_to: Sequence[str] = (),
+    method: str | None = None,
+    together: bool = False,
+    **options: Unpack[RunOptions],
+) -> Best:
+    """Find the choice with the highest (or ``lowest``) metric at every point of the other axes.
+
+    ``source`` is a scenario (which is run, with the ``options`` of :func:`crossfade.run`), its results, or a
+    results file. ``choose`` are the axes of the choices (``"tcp.variant,tcp.w_max"``: every pair of values).
+    ``subject_to`` are constraints on means (``["rtt_p95_s<0.8"]``). Of several methods ``method`` is the one
+    that decides; the simulation, where it is not given and there is one.
+
+    A decision compares the best mean with each other choice, run by run, at 95 % each; with ``together`` all
+    statements hold at once with 95 % (Bonferroni). See :class:`Decision` for the verdicts, and
+    :class:`Range` for what to use along an axis.
+
+    >>> import crossfade as cf
+    >>> found = cf.best("quickstart", "tcp.dupthresh", method="analysis",
+    ...     over={"tcp.variant": ["newreno"], "channel.fd_t": [0.08], "tcp.dupthresh": [1, 3]})
+    >>> [(round(at.end, 4), at.choice["tcp.dupthresh"]) for at in found.ranges]
+    [(0.0043, 3), (0.3, 1)]
+
+    Raises :class:`ScenarioError` where an option is wrong, :class:`ResultsError` where there is no such
+    metric.
+    """
+    goal = Goal(metric, lowest, [Constraint.parse(text) for text in subject_to])
+    metrics = list(dict.fromkeys([metric, *(constraint.metric for constraint in goal.constraints)]))
+    source, asked = loaded(source) or source, Options(**options)
+    if isinstance(source, Results):
+        known = source.methods
+    else:
+        known = plans.load(source, asked).description["methods"]
+    method = method or ("simulation" if "simulation" in known else known[0])
+    results = results_of(source, {"choose": choose}, metrics, replace(asked, methods=[method]))
+    choices = Choices.of(results, choose)
+    conditions = {condition: goal.candidates(points) for condition, points in choices.points.items()}
+    statements = sum(
+        len(under) * (len(under) - 1) // 2 + len(under) * len(goal.constraints)
+        for under in conditions.values()
+    )
+    coverage = each_of(statements) if together else COVERAGE
+    return Best(
+        choose=choices.chosen,
+        goal=goal,
+        unit=unit_of(results, metric),
+        method=results.methods[0],
+        conditions=choices.conditions,
+        warnings=doubts(results),
+        decisions=[
+            _decide(choices.named(condition), choices.chosen, under, goal, coverage)
+            for condition, under in conditions.items()
+        ],
+        ranges=[
+            found
+            for line in choices.lines()
+            for found in switching_ranges(line, choices.chosen, goal, coverage)
+        ],
+    )
+
+
+def _decide(
+    condition: dict[str, Cell],
+    chosen: Sequence[str],
+    candidates: Mapping[Cells, Candidate],
+    goal: Goal,
+    coverage: float,
+) -> Decision:
+    """The decision among some candidates."""
+    defined = {choice: found for choice, found in candidates.items() if found.merit.values}
+    doubts = {choice: goal.doubts(found, coverage) for choice, found in defined.items()}
+    ranking = sorted(
+        (choice for choice, found in defined.items() if goal.kept([slack.mean for slack in found.slacks])),
+        key=lambda choice: -defined[choice].merit.mean,
+    )
+    perhaps = [choice for choice in defined if doubts[choice] is not None]
+
+    def named(choice: Cells) -> str:
+        limits = ", ".join(doubts[choice] or [])
+        return f"{words(choice)} (if {limits})" if limits else words(choice)
+
+    if not ranking:
+        return Decision(
+            condition=condition,
+            choice=None,
+            **dict.fromkeys(("value", "ci95", "runner_up", "margin", "margin_ci95")),
+            verdict="no feasible choice",
+            rivals=[named(choice) for choice in perhaps],
+            uncertain=[],
+        )
+    leader = ranking[0]
+    found = defined[leader]
+
+    def advantage(other: Cells) -> Sample:
+        return found.merit - defined[other].merit
+
+    rivals = [
+        choice for choice in perhaps if choice != leader and advantage(choice).verdict(coverage) != "higher"
+    ]
+    margin = advantage(ranking[1]) if len(ranking) > 1 else None
+    uncertain = doubts[leader] or []
+    return Decision(
+        condition=condition,
+        choice=dict(zip(chosen, leader, strict=True)),
+        value=found.value.mean,
+        ci95=found.value.ci95(coverage),
+        runner_up=words(ranking[1]) if margin else None,
+        margin=margin.mean if margin and margin.values else None,
+        margin_ci95=margin.ci95(coverage) if margin and margin.values else None,
+        verdict="constraint uncertain" if uncertain else "too close to call" if rivals else "best",
+        rivals=[named(choice) for choice in rivals],
+        uncertain=uncertain,
+    )
+
+
+def _renamed(record: dict[str, Any], **names: str) -> dict[str, Any]:
+    return {names.get(name, name): value for name, value in record.items()}
+
+
+def _range_record(found: Range) -> dict[str, Cell]:
+    return (
+        found.condition
+        | {"axis": found.axis, "unit": found.unit, "from": found.start, "to": found.end}
+        | (found.choice or {})
+        | {"to_low": found.end_low, "to_high": found.end_high, "because": found.because or None}
+    )

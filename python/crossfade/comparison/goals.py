@@ -1,0 +1,103 @@
+"""What a best choice is to be: a metric as high or low as possible, within constraints."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from crossfade.comparison.compare import Cells
+from crossfade.comparison.paired import Sample
+from crossfade.errors import ResultsError, ScenarioError
+from crossfade.results.results import Point
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """What a choice must keep to: a metric below or above a limit."""
+
+    metric: str
+    sign: str
+    limit: float
+
+    @classmethod
+    def parse(cls, text: str) -> Constraint:
+        """Read ``METRIC<LIMIT`` (or <=, >, >=)."""
+        match = re.fullmatch(r"\s*([\w.:-]+)\s*(<=|>=|<|>)\s*(\S+)\s*", text)
+        try:
+            limit = float(match[3]) if match else math.nan
+        except ValueError:
+            limit = math.nan
+        if match is None or not math.isfinite(limit):
+            allowed = "METRIC<NUMBER, or with <=, >, >= (rtt_p95_s<0.8)"
+            raise ScenarioError(f"subject to {text}: must be {allowed}")
+        return cls(match[1], match[2], limit)
+
+    def slack(self, sample: Sample) -> Sample:
+        """By how much the metric is on the right side."""
+        return -sample + self.limit if self.sign.startswith("<") else sample - self.limit
+
+    def holds(self, slack: float) -> bool:
+        """Whether a slack is enough; NaN (no value) is not."""
+        return slack > 0.0 or (slack == 0.0 and self.sign.endswith("="))
+
+    def surely_holds(self, slack: Sample, coverage: float) -> bool | None:
+        """The same of a slack with its interval, None where the limit lies inside."""
+        half = slack.half_width(coverage)
+        ends = {self.holds(slack.mean - half), self.holds(slack.mean + half)}
+        return ends.pop() if len(ends) == 1 else None
+
+    def __str__(self) -> str:
+        return f"{self.metric}{self.sign}{self.limit:g}"
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is to be as high (or as low) as possible, and what a choice must keep to."""
+
+    metric: str
+    lowest: bool = False
+    constraints: Sequence[Constraint] = ()
+
+    def candidates(self, points: Mapping[Cells, Point]) -> dict[Cells, Candidate]:
+        """The choices under one condition, over the runs that all of them have.
+
+        So their means and their differences are of one piece, also where a precision gave them different
+        numbers of runs.
+        """
+        runs = [{row.run for row in point.rows} for point in points.values() if point.runs]
+        common = set.intersection(*runs) if runs else set()
+        if runs and not common:
+            raise ResultsError(
+                f"{self.metric}: the choices have no run in common (are shards to be merged first?)"
+            )
+
+        def sample(point: Point, metric: str) -> Sample:
+            return Sample.of(point, metric).within(common)
+
+        found = {}
+        for choice, point in points.items():
+            value = sample(point, self.metric)
+            slacks = [limit.slack(sample(point, limit.metric)) for limit in self.constraints]
+            found[choice] = Candidate(value, -value if self.lowest else value, slacks)
+        return found
+
+    def kept(self, slacks: Sequence[float]) -> bool:
+        """Whether all constraints hold, by these slacks."""
+        return all(limit.holds(slack) for limit, slack in zip(self.constraints, slacks, strict=True))
+
+    def doubts(self, candidate: Candidate, coverage: float) -> list[str] | None:
+        """The constraints that may or may not hold; None where one surely does not."""
+        pairs = zip(self.constraints, candidate.slacks, strict=True)
+        found = {str(limit): limit.surely_holds(slack, coverage) for limit, slack in pairs}
+        return None if False in found.values() else [text for text, holds in found.items() if holds is None]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A choice under one condition: the metric, the same with more being better, slacks of constraints."""
+
+    value: Sample
+    merit: Sample
+    slacks: list[Sample]

@@ -1,0 +1,349 @@
+"""Values with their runs, and curves of them: differences run by run, and where they change sides.
+
+Run r of every point of a plan draws the same random numbers, so two points are compared run by run: what the
+channel did to both cancels in the difference, and the interval is that of the differences (common random
+numbers; Law, Simulation Modeling and Analysis, section 11.2). Between the values of an axis curves are
+straight lines, run by run too.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal
+
+from crossfade.intervals import student_quantile
+from crossfade.results.results import Point
+
+COVERAGE = 0.95
+
+# Two roots of a square that are closer than this share of a line are one.
+ROUNDING = 1e-6
+
+
+def each_of(statements: int) -> float:
+    """The coverage that each of so many intervals needs for all to hold at once (Bonferroni)."""
+    return 1.0 - (1.0 - COVERAGE) / max(statements, 1)
+
+
+Verdict = Literal["higher", "lower", "equal", "too close to call", "cannot tell"]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A metric at a point, or a difference of two: its value by number of the run, or one exact value.
+
+    Runs in which it is undefined are left out. Sums and differences are taken over the runs that both have;
+    what is exact shifts every run of the other.
+    """
+
+    values: Mapping[int, float]
+    is_exact: bool = False
+
+    @classmethod
+    def exact(cls, value: float) -> Sample:
+        """A value without randomness; NaN is none at all."""
+        return cls({} if math.isnan(value) else {0: value}, is_exact=True)
+
+    @classmethod
+    def of(cls, point: Point, metric: str) -> Sample:
+        """A metric at a point, of the whole or of a flow or link."""
+        if point.runs == 0:
+            return cls.exact(point.value(metric))
+        # By the run's own number: of results that are not complete some runs may be missing.
+        by_run = zip((row.run for row in point.rows), point.samples(metric), strict=True)
+        return cls({run: value for run, value in by_run if not math.isnan(value)})
+
+    @cached_property
+    def mean(self) -> float:
+        """The mean over the runs; NaN where there are none."""
+        return math.fsum(self.values.values()) / len(self.values) if self.values else math.nan
+
+    @cached_property
+    def variance_of_mean(self) -> float:
+        """The estimated variance of the mean: 0 of an exact value, without end from a single run."""
+        if self.is_exact:
+            return 0.0
+        if (n := len(self.values)) < 2:
+            return math.inf
+        return math.fsum((value - self.mean) ** 2 for value in self.values.values()) / (n - 1) / n
+
+    def half_width(self, coverage: float = COVERAGE) -> float:
+        """The half-width of the two-sided Student interval of the mean: 0 exact, without end from one run."""
+        if self.variance_of_mean in (0.0, math.inf):
+            return self.variance_of_mean
+        return student_quantile(len(self.values) - 1, coverage) * math.sqrt(self.variance_of_mean)
+
+    def ci95(self, coverage: float = COVERAGE) -> float | None:
+        """The half-width as results have it: None where a value is exact or a single run tells nothing."""
+        half = self.half_width(coverage)
+        return None if self.is_exact or math.isinf(half) else half
+
+    def verdict(self, coverage: float = COVERAGE) -> Verdict:
+        """On which side of 0 the interval lies.
+
+        ``equal`` is 0 in every run, which no more runs would change; a single run ``cannot tell``.
+        """
+        half = self.half_width(coverage)
+        if math.isinf(half) or math.isnan(self.mean):
+            return "cannot tell"
+        if abs(self.mean) > half:
+            return "higher" if self.mean > 0.0 else "lower"
+        return "equal" if self.mean == half == 0.0 else "too close to call"
+
+    def within(self, runs: Container[int]) -> Sample:
+        """The same of some runs alone."""
+        if self.is_exact:
+            return self
+        return Sample({run: value for run, value in self.values.items() if run in runs})
+
+    def __add__(self, other: Sample | float) -> Sample:
+        if not isinstance(other, Sample):
+            other = Sample.exact(other)
+        if other.is_exact or self.is_exact:
+            of_runs, exact = (self, other) if other.is_exact else (other, self)
+            shifted = {run: value + exact.mean for run, value in of_runs.values.items() if exact.values}
+            return Sample(shifted, of_runs.is_exact)
+        common = self.values.keys() & other.values.keys()
+        return Sample({run: self.values[run] + other.values[run] for run in sorted(common)})
+
+    def __neg__(self) -> Sample:
+        return Sample({run: -value for run, value in self.values.items()}, self.is_exact)
+
+    def __sub__(self, other: Sample | float) -> Sample:
+        return self + -other
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A range of an axis in which a curve cannot be told from 0 (two curves from each other).
+
+    The curve lies clearly ``before`` and ``after`` it on the sides that these say, None where the range goes
+    on to the end of the axis. Where it changes sides, ``x`` is the crossing and ``low`` to ``high`` its
+    interval; otherwise (the curves touch, or are never told apart) ``x`` is None. An exact crossing has
+    ``low`` and ``high`` at ``x``; an end of the interval that reaches the end of the axis is None.
+    """
+
+    x: float | None
+    low: float | None
+    high: float | None
+    before: Verdict | None
+    after: Verdict | None
+
+    def contains(self, x: float) -> bool:
+        """Whether the interval contains a place."""
+        return (self.low is None or self.low <= x) and (self.high is None or x <= self.high)
+
+
+class Curve:
+    """A quantity along an axis: samples at rising ``xs``, straight lines between (over log x if ``log``).
+
+    A line from one value of the axis to the next is drawn through every run, so its interval takes into
+    account that the runs of neighbouring points go together. The curve is broken where a sample has no value.
+    """
+
+    def __init__(
+        self, xs: Sequence[float], samples: Sequence[Sample], log: bool = False, coverage: float = COVERAGE
+    ) -> None:
+        self.xs = list(xs)
+        self._log = log
+        pairs = pairwise(samples)
+        self._lines = [_Line.between(first, second, coverage) for first, second in pairs]
+
+    def at(self, x: float) -> tuple[float, float]:
+        """The mean and the half-width of its interval at a place between two values of the axis."""
+        index = min(max(bisect_right(self.xs, x) - 1, 0), len(self._lines) - 1)
+        start, end = (self._scaled(x) for x in self.xs[index : index + 2])
+        t = (self._scaled(x) - start) / (end - start)
+        line = self._lines[index]
+        return (math.nan, math.nan) if line is None else (line.mean(t), line.half_width(t))
+
+    def middle(self, low: float, high: float) -> float:
+        """The place half-way between two."""
+        return math.sqrt(low * high) if self._log else (low + high) / 2.0
+
+    def distance(self, low: float, high: float) -> float:
+        """How far two places are apart, in the steps of the axis."""
+        return self._scaled(high) - self._scaled(low)
+
+    def crossing_at(self, x: float) -> Crossing | None:
+        """The range that contains a place."""
+        return next((crossing for crossing in self.crossings if crossing.contains(x)), None)
+
+    @property
+    def breaks(self) -> list[float]:
+        """The values of the axis, and where the mean or an end of the interval is 0."""
+        ends = (x for crossing in self.crossings for x in (crossing.low, crossing.high) if x is not None)
+        return sorted({*self.xs, *self.zeros, *ends})
+
+    @cached_property
+    def zeros(self) -> list[float]:
+        """Where the mean is 0, in rising order."""
+        return sorted({x for index, line in self._unbroken() for x in self._places(index, line.zeros())})
+
+    @cached_property
+    def crossings(self) -> list[Crossing]:
+        """The ranges in which the interval contains 0, in rising order.
+
+        They are the values that a test at the level of the interval would not reject (Fieller, J. Royal
+        Statistical Society B 16(2), 1954): what repeats in 95 % of experiments is that the true crossing
+        lies in its range.
+        """
+        return [crossing for stretch in self._stretches() for crossing in self._crossings_of(*stretch)]
+
+    def _crossings_of(self, first: int, last: int) -> Iterator[Crossing]:
+        """Those of an unbroken stretch of lines."""
+        start, end = self.xs[first], self.xs[last + 1]
+        ranges: list[tuple[float, float]] = []
+        for index, line in self._unbroken():
+            if first <= index <= last:
+                for low, high in line.ranges():
+                    x_low, x_high = self._places(index, (low, high))
+                    if ranges and ranges[-1][1] >= x_low:
+                        ranges[-1] = (ranges[-1][0], max(x_high, ranges[-1][1]))
+                    else:
+                        ranges.append((x_low, x_high))
+        edges = [start, *(x for both in ranges for x in both), end]
+        for number, (low, high) in enumerate(ranges):
+            # Between two ranges the curve does not change sides, so any place tells which it is.
+            before = self._side(edges[2 * number], low) if low > start else None
+            after = self._side(high, edges[2 * number + 3]) if high < end else None
+            zeros = [x for x in self.zeros if low <= x <= high]
+            crosses = before != after if before and after else bool(before or after) and len(zeros) % 2 == 1
+            yield Crossing(
+                x=zeros[len(zeros) // 2] if crosses else None,
+                low=low if before else None,
+                high=high if after else None,
+                before=before,
+                after=after,
+            )
+
+    def _side(self, low: float, high: float) -> Verdict:
+        return "higher" if self.at(self.middle(low, high))[0] > 0.0 else "lower"
+
+    def _unbroken(self) -> Iterator[tuple[int, _Line]]:
+        return ((index, line) for index, line in enumerate(self._lines) if line is not None)
+
+    def _stretches(self) -> Iterator[tuple[int, int]]:
+        """The first and last line of every stretch without a break."""
+        first = None
+        for index, line in enumerate([*self._lines, None]):
+            if line is not None and first is None:
+                first = index
+            elif line is None and first is not None:
+                yield first, index - 1
+                first = None
+
+    def _places(self, index: int, shares: Sequence[float]) -> list[float]:
+        """Where the shares of a line lie on the axis; its ends exactly where the samples are."""
+        start, end = self.xs[index], self.xs[index + 1]
+        inside = [self._scaled(start) + t * (self._scaled(end) - self._scaled(start)) for t in shares]
+        return [
+            start if t == 0.0 else end if t == 1.0 else math.exp(u) if self._log else u
+            for t, u in zip(shares, inside, strict=True)
+        ]
+
+    def _scaled(self, x: float) -> float:
+        return math.log(x) if self._log else x
+
+
+@dataclass(frozen=True)
+class _Line:
+    """What is between two samples: means, variances of the means, their covariance, Student's quantile."""
+
+    means: tuple[float, float]
+    variances: tuple[float, float]
+    covariance: float
+    quantile: float
+
+    @classmethod
+    def between(cls, first: Sample, second: Sample, coverage: float) -> _Line | None:
+        if not (first.values and second.values):
+            return None
+        sizes = [len(sample.values) for sample in (first, second) if not sample.is_exact]
+        return cls(
+            means=(first.mean, second.mean),
+            variances=(first.variance_of_mean, second.variance_of_mean),
+            covariance=_covariance_of_means(first, second),
+            quantile=student_quantile(min(sizes) - 1, coverage) if sizes and min(sizes) > 1 else 0.0,
+        )
+
+    def mean(self, t: float) -> float:
+        return (1.0 - t) * self.means[0] + t * self.means[1]
+
+    def half_width(self, t: float) -> float:
+        if math.inf in self.variances:
+            return math.inf
+        first, second = self.variances
+        variance = (1.0 - t) ** 2 * first + 2.0 * t * (1.0 - t) * self.covariance + t**2 * second
+        return self.quantile * math.sqrt(max(variance, 0.0))  # rounding may leave less than nothing
+
+    def zeros(self) -> list[float]:
+        """Where the mean is 0 (nowhere, if it is everywhere)."""
+        first, second = self.means
+        if first == second or first * second > 0.0:
+            return []
+        return [first / (first - second)]
+
+    def ranges(self) -> list[tuple[float, float]]:
+        """Where the interval contains 0: between the roots of a square, mean(t)^2 = half_width(t)^2."""
+        if math.inf in self.variances:
+            return [(0.0, 1.0)]
+        (mean, slope), (first, second) = (self.means[0], self.means[1] - self.means[0]), self.variances
+        points = [(t, t) for t in self.zeros()]
+        if first == second == 0.0:
+            return points if mean or slope else [(0.0, 1.0)]
+        square = self.quantile**2
+        roots = _roots(
+            slope**2 - square * (first - 2.0 * self.covariance + second),
+            2.0 * mean * slope - 2.0 * square * (self.covariance - first),
+            mean**2 - square * first,
+        )
+        # Zeros are among the ends: where the width is 0 too, rounding moves the (double) root beside them,
+        # and what lies between is no gap.
+        ends = sorted({0.0, 1.0, *self.zeros(), *(t for t in roots if 0.0 < t < 1.0)})
+        inside = [
+            (low, high)
+            for low, high in pairwise(ends)
+            if high - low < ROUNDING
+            or abs(self.mean(middle := (low + high) / 2.0)) <= self.half_width(middle)
+        ]
+        return sorted(inside + points)
+
+
+def _covariance_of_means(first: Sample, second: Sample) -> float:
+    """The covariance of two means over runs of which some are common.
+
+    With as many runs in both it is that of the runs over their number. It never exceeds what the variances
+    allow, however few runs are common.
+    """
+    if first.is_exact or second.is_exact:
+        return 0.0
+    common = first.values.keys() & second.values.keys()
+    pairs = [
+        sample if len(sample.values) == len(common) else sample.within(common) for sample in (first, second)
+    ]
+    spread = math.sqrt(pairs[0].variance_of_mean * pairs[1].variance_of_mean)
+    if len(common) < 2 or spread == 0.0:
+        return 0.0
+    products = math.fsum(
+        (pairs[0].values[run] - pairs[0].mean) * (pairs[1].values[run] - pairs[1].mean) for run in common
+    )
+    correlation = max(-1.0, min(1.0, products / (len(common) - 1) / len(common) / spread))
+    shared = len(common) / math.sqrt(len(first.values) * len(second.values))
+    return correlation * shared * math.sqrt(first.variance_of_mean * second.variance_of_mean)
+
+
+def _roots(a: float, b: float, c: float) -> list[float]:
+    """The real roots of a t^2 + b t + c, without cancellation."""
+    if a == 0.0:
+        return [-c / b] if b != 0.0 else []
+    square = b * b - 4.0 * a * c
+    if square < 0.0:
+        return []
+    half = -(b + math.copysign(math.sqrt(square), b)) / 2.0
+    return [half / a, c / half] if half != 0.0 else [0.0]

@@ -1,0 +1,69 @@
+"""Where a metric reaches a level: the fading margin that a throughput of 0.9 takes, and the like."""
+
+from __future__ import annotations
+
+from crossfade import api
+from crossfade.errors import ScenarioError
+from crossfade.results.results import Point
+
+
+def threshold(
+    scenario: api.Scenario,
+    *,
+    metric: str,
+    level: float,
+    key: str,
+    between: tuple[float, float],
+    set: api.Values | None = None,
+    method: str = "analysis",
+    accuracy: float = 1e-6,
+) -> tuple[float, Point]:
+    """The value of ``key`` at which ``metric`` reaches ``level``, and the point there.
+
+    It is found by halving ``between``: the metric must lie on different sides of the level at the two ends;
+    where it crosses the level several times, one of the crossings is found. ``accuracy`` is that of the
+    value, as a share of the range. The method must be one without randomness: what is simulated crosses a
+    level in many places.
+
+    >>> import crossfade as cf
+    >>> link = '''
+    ... schema = 1
+    ... channel = { model = "markov", fading_margin_db = 20, fd_t = 0.01 }
+    ... link = { rate = "1.5 Mbit/s", packet_size = "1400 B" }
+    ... tcp = { variant = "tahoe", w_max = 24, rto = { fixed = "100 slots" } }
+    ... '''
+    >>> margin, point = cf.threshold(
+    ...     link, metric="throughput_per_slot", level=0.9, key="channel.fading_margin_db", between=(0, 40)
+    ... )
+    >>> round(margin, 2)
+    14.35
+
+    Raises :class:`ScenarioError` where the level is not reached between the two ends, or the scenario has a
+    sweep.
+    """
+    if method == "simulation":
+        raise ScenarioError('method = "simulation": must be one without randomness, such as "analysis"')
+
+    def at(value: float) -> tuple[float, Point]:
+        points = api.run(scenario, set={**(set or {}), key: value}, methods=[method], cache=False).points
+        if len(points) > 1:
+            raise ScenarioError(f"{key}: a threshold is that of one curve, and the scenario has a sweep")
+        if metric not in points[0].metrics:
+            known = ", ".join(points[0].metrics)
+            raise ScenarioError(f'metric = "{metric}": no metric of method {method} (there are: {known})')
+        return points[0].value(metric) - level, points[0]
+
+    low, high = (float(end) for end in between)
+    (at_low, _), (at_high, point) = at(low), at(high)
+    if at_low * at_high > 0.0:
+        ends = f"{at_low + level:.6g} at {low:g}, {at_high + level:.6g} at {high:g}"
+        raise ScenarioError(f"{metric} = {level:g}: is not reached while {key} goes from end to end ({ends})")
+    tolerance = accuracy * abs(high - low)
+    while abs(high - low) > tolerance:
+        middle = (low + high) / 2.0
+        here, point = at(middle)
+        if here * at_low > 0.0:
+            low, at_low = middle, here
+        else:
+            high = middle
+    return (low + high) / 2.0, point

@@ -1,0 +1,1 @@
+"""Figures of a table: what they show, how they are drawn."""

@@ -1,0 +1,122 @@
+"""The axes of a figure: label and unit, scale and limits, by what stands along them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from crossfade.figures.choice import (
+    Choice,
+    axis_columns,
+    in_numbers,
+    in_places,
+    is_error_rate,
+    is_numeric,
+    number,
+)
+from crossfade.figures.curves import Part, Reading
+from crossfade.quantities import is_log_spaced
+from crossfade.tables import Table
+from crossfade.wording import axis_name, metric_name, readable_unit, with_unit
+
+Limits = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis: its label, whether it is logarithmic, and its limits (None: as the values are).
+
+    Values are drawn in the axis' own unit, which is ``factor`` times the data's (1e6 of bit/s drawn in
+    Mbit/s). ``words`` are, of an axis of words, what stands at 0, 1, ...
+    """
+
+    label: str
+    is_log: bool = False
+    limits: Limits = (None, None)
+    factor: float = 1.0
+    words: Sequence[str] = ()
+
+
+def x_axis(table: Table, choice: Choice, is_log: bool | None = None) -> tuple[Axis, Table]:
+    """The axis across, and the table with numbers in its column: quantities in one unit, words as places."""
+    name = choice.x
+    cells = table.cells(name)
+    if name not in axis_columns(table):
+        words, unit = metric_name(name)
+        unit, factor = readable_unit(unit, [number(cell) for cell in cells])
+        return Axis(with_unit(words, unit), bool(is_log), factor=factor), table
+    words, unit = axis_name(name)
+    if not is_numeric(cells):
+        places, said = in_places(table, name)
+        return Axis(words, words=said), places
+    table, own_unit = in_numbers(table, name)
+    values = [number(cell) for cell in table.cells(name) if cell is not None]
+    is_log = is_log_spaced(values) if is_log is None else is_log
+    return Axis(with_unit(words, own_unit or unit), is_log), table
+
+
+def y_axis(y: str, parts: Sequence[Part], is_log: bool | None = None) -> Axis:
+    """The axis of a metric, whose values and intervals are those of ``parts``."""
+    values = [value for part in parts for value in part.ys + (part.lowers or [])]
+    words, unit = metric_name(y)
+    unit, factor = readable_unit(unit, values)
+    if is_log is None:
+        is_log = is_error_rate(y, values)
+    ends = [
+        (reading.value - (reading.half or 0.0), reading.value + (reading.half or 0.0))
+        for part in parts
+        for reading in part.readings
+    ]
+    limits = _log_limits(values, ends) if is_log else _limits(y, values, ends)
+    low, high = (None if limit is None else limit / factor for limit in limits)
+    return Axis(with_unit(words, unit), is_log, (low, high), factor)
+
+
+def _limits(y: str, values: Sequence[float], ends: Sequence[tuple[float, float]]) -> Limits:
+    """From zero where that does not flatten the curves; a wild interval is cut by the frame."""
+    if "throughput" in y.rsplit(".", 1)[-1] and max(values, default=0.0) <= 1.0:
+        return 0.0, 1.03
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    from_zero = 0.0 <= low <= 0.6 * high
+    room = high if from_zero else high - low
+    bottom = 0.0 if from_zero else max(min((end for end, _ in ends), default=low), low - room)
+    top = min(max((end for _, end in ends), default=high), high + 0.5 * room)
+    margin = 0.05 * (top - bottom)
+    if not top > bottom:
+        return None, None
+    return (0.0 if from_zero else bottom - margin), top + margin
+
+
+def _log_limits(values: Sequence[float], ends: Sequence[tuple[float, float]]) -> Limits:
+    """The values with a little room; an interval reaches out by a decade at the most."""
+    positive = [value for value in values if value > 0.0]
+    if not positive:
+        return None, None
+    low, high = min(positive), max(positive)
+    lows = [end for end, _ in ends if end >= 0.1 * low]
+    highs = [end for _, end in ends if end <= 10.0 * high]
+    return min([low, *lows]) / 1.2, max([high, *highs]) * 1.2
+
+
+def places_beside(count: int) -> list[float]:
+    """Where several curves stand about a word on an axis, side by side."""
+    step = min(0.12, 0.7 / max(count, 1))
+    return [(index - 0.5 * (count - 1)) * step for index in range(count)]
+
+
+def scaled(part: Part, x: Axis, y: Axis, beside: float = 0.0) -> Part:
+    """A part in the units of the axes; at words ``beside`` them."""
+
+    def of(value: float | None) -> float | None:
+        return None if value is None else value / y.factor
+
+    # What has no place on a logarithmic axis is a gap: not the line to the bottom that matplotlib would draw.
+    values = [math.nan if y.is_log and value <= 0.0 else value / y.factor for value in part.ys]
+    readings = [
+        Reading(value, of(found.half), of(found.lower))
+        for value, found in zip(values, part.readings, strict=True)
+    ]
+    return replace(
+        part, xs=[value / x.factor + (beside if x.words else 0.0) for value in part.xs], readings=readings
+    )

@@ -1,0 +1,282 @@
+"""What a figure shows of a table: what runs along x, which metric, what tells curves apart, what is held."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from crossfade import quantities
+from crossfade.errors import ResultsError
+from crossfade.tables import Cell, Table, label
+from crossfade.wording import curve_word, readable_unit
+
+# What the field draws along, in this order, where a sweep has it at three values or more.
+USUAL_X = ["snr_db", "mean_snr_db", "fading_margin_db", "p_e", "fd_t"]
+# The metric to draw where none is asked for: the first of these that has values.
+USUAL_METRICS = [
+    "throughput_sim",
+    "throughput_exact",
+    "throughput_per_slot",
+    "goodput_bps",
+    "throughput_upper",
+]
+_FIRST_RESULT = re.compile(
+    r"method|runs|ci95|.*_ci95(_low|_high)?|.*throughput_.*|transmissions_.*|.*goodput_bps|burst"
+)
+# More curves than this are a tangle: where nobody said what tells them apart, further axes are held.
+MOST_CURVES = 12
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The columns of a figure.
+
+    ``along`` is the axis that a curve runs along: ``x`` itself, unless that is a metric. ``held`` are the
+    axes at which only one of their values is shown.
+    """
+
+    x: str
+    y: str
+    by: list[str]
+    panels: str | None
+    along: str
+    held: dict[str, Cell] = field(default_factory=dict)
+
+
+def choose(
+    table: Table,
+    x: str | None = None,
+    y: str | None = None,
+    by: str | Sequence[str] | None = None,
+    panels: str | None = None,
+) -> Choice:
+    """The columns to draw: those asked for, and for the others the usual ones of the table.
+
+    Along x: SNR, fading margin or packet error probability where the table has such an axis, else the numeric
+    axis with most values. Curves are told apart by the other axes, as far as those give no more than
+    ``MOST_CURVES``. What is neither on x, nor tells curves or panels apart, is held at its first value.
+    """
+    if not table.rows:
+        raise ResultsError("nothing to draw: the table has no rows")
+    for name in (x, y, panels):
+        if name is not None:
+            table.cells(name)
+    axes = [name for name in axis_columns(table) if name != y]
+    curves_by = column_list(by)
+    for name in curves_by or []:
+        table.cells(name)
+    if panels is not None and panels in (x, y, *(curves_by or [])):
+        raise ResultsError(f"column {panels}: cannot tell panels apart and be drawn in them")
+    told = [panels, *(curves_by or [])]
+    along = x if x in axes else usual_x(table, [name for name in axes if name not in told])
+    x = x or along
+    if y is None:
+        y = next((name for name in USUAL_METRICS if can_be_drawn(table, name)), None)
+        if y is None:
+            raise ResultsError(f"nothing to draw: no usual metric; give --y ({table.suggestion()})")
+    for name in (x, y):
+        if name not in axes and not is_numeric(table.cells(name)):
+            raise ResultsError(f"column {name}: holds words, and can only tell curves apart (--by)")
+    taken = [along] + ([panels] if panels is not None else [])
+    others = [name for name in axes if name not in taken and len(set(table.cells(name))) > 1]
+    if curves_by is None:
+        curves_by = _usual_curves(table, others, taken)
+    return Choice(x, y, curves_by, panels, along, _held(table, others, [*taken, *curves_by]))
+
+
+def can_be_drawn(table: Table, name: str) -> bool:
+    """Whether a metric has values; bounds are drawn as those of the throughput."""
+    of_bounds = name == "throughput_per_slot" and "throughput_upper" in table.columns
+    return name in table.columns and has_values(table, "throughput_upper" if of_bounds else name)
+
+
+def axis_columns(table: Table) -> list[str]:
+    """The columns before the first result."""
+    columns: list[str] = []
+    for name in table.columns:
+        if _FIRST_RESULT.fullmatch(name):
+            break
+        columns.append(name)
+    return columns
+
+
+def usual_x(table: Table, axes: Sequence[str]) -> str:
+    """The axis to draw along: see :func:`choose`. Axes of words are the last choice."""
+    counts = {name: len(set(table.cells(name))) for name in axes}
+    counts = {name: count for name, count in counts.items() if count > 1}
+    numeric = [name for name in counts if is_numeric(table.cells(name))]
+    most = max((counts[name] for name in numeric), default=0)
+    for usual in USUAL_X:
+        for name in numeric:
+            if name.rsplit(".", 1)[-1] == usual and counts[name] >= min(3, most):
+                return name
+    if not counts:
+        raise ResultsError(f"nothing to draw along: no axis with two values; give --x ({table.suggestion()})")
+    return max(numeric or counts, key=lambda name: counts[name])
+
+
+def _usual_curves(table: Table, others: Sequence[str], taken: Sequence[str]) -> list[str]:
+    """Of the other axes those that together give no more curves than can be told apart."""
+    chosen: list[str] = []
+    for name in others:
+        # An axis zipped with the one on x tells no curves apart.
+        if not _depends(table, name, [*taken, *chosen]) and _count(table, [*chosen, name]) <= MOST_CURVES:
+            chosen.append(name)
+    # A label zipped with what tells the curves apart belongs to their names.
+    return [name for name in others if name in chosen or (chosen and _depends(table, name, chosen))]
+
+
+def _held(table: Table, others: Sequence[str], shown: Sequence[str]) -> dict[str, Cell]:
+    """The axes that would still mix several points into one, each with its first value."""
+    held: dict[str, Cell] = {}
+    for name in others:
+        if name not in shown and not _depends(table, name, shown):
+            held[name] = table.cells(name)[0]
+            table = where(table, {name: held[name]})
+    return held
+
+
+def _depends(table: Table, name: str, others: Sequence[str]) -> bool:
+    """Whether a column has but one value wherever the others stand still."""
+    return _count(table, [*others, name]) == _count(table, others)
+
+
+def _count(table: Table, names: Sequence[str]) -> int:
+    return len(set(zip(*(table.cells(name) for name in names), strict=True))) if names else 1
+
+
+def where(table: Table, wanted: Mapping[str, Any]) -> Table:
+    """The rows in which columns have these values; ``ResultsError`` names the values where none has.
+
+    A number may be rounded to three digits, as it is printed.
+    """
+    for name, asked in wanted.items():
+        cells, value = table.cells(name), label(asked)
+        meant = _meant(value, list(dict.fromkeys(cells)))
+        if meant is None:
+            known = [str(cell) for cell in dict.fromkeys(cells)]
+            shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
+            raise ResultsError(f"{name} = {value}: no row has that (values: {shown})")
+        table = Table(
+            table.columns, [row for row, cell in zip(table.rows, cells, strict=True) if cell == meant]
+        )
+    return table
+
+
+def _meant(value: Cell, known: Sequence[Cell]) -> Cell:
+    """Which of the known values is meant, None where none is."""
+    if value in known or str(value) in known:
+        return value if value in known else str(value)
+    try:
+        wanted = float(value or "")
+    except ValueError:
+        return None
+    near = [cell for cell in known if math.isclose(number(cell), wanted, rel_tol=5e-3)]
+    return min(near, key=lambda cell: abs(number(cell) - wanted), default=None)
+
+
+def held_note(table: Table, held: Mapping[str, Cell]) -> str:
+    """One line that says at which values a figure holds axes, and of how many."""
+    parts = [f"{name} = {value} (of {len(set(table.cells(name)))} values)" for name, value in held.items()]
+    return f"the figure shows {', '.join(parts)}; --by and --panels show all, --where another"
+
+
+def column_list(by: str | Sequence[str] | None) -> list[str] | None:
+    """The columns that ``--by`` names, None where it does not say."""
+    if isinstance(by, str):
+        return [name.strip() for name in by.split(",") if name.strip()]
+    return None if by is None else list(by)
+
+
+def prepared(table: Table, y: str | None) -> Table:
+    """The table, with a column more where ``y`` is a ratio, or where bounds alone tell the throughput."""
+    bounds = {"method", "throughput_lower", "throughput_upper"} <= set(table.columns)
+    if bounds and "throughput_per_slot" not in table.columns:
+        table = Table([*table.columns, "throughput_per_slot"], [[*row, None] for row in table.rows])
+    return with_ratio(table, y)
+
+
+def with_ratio(table: Table, y: str | None) -> Table:
+    """The table, with a column more where ``y`` is the ratio of two (``a.goodput_bps/b.goodput_bps``).
+
+    It is the ratio of the means. Its interval holds however the two depend on each other: the relative
+    half-widths add up.
+    """
+    if y is None or "/" not in y or y in table.columns:
+        return table
+    names = [name.strip() for name in y.split("/", 1)]
+
+    def of(column: str) -> list[float]:
+        return [number(cell) for cell in table.cells(column)]
+
+    above, below = (of(name) for name in names)
+    widths = [of(f"{name}_ci95") if f"{name}_ci95" in table.columns else [0.0] * len(above) for name in names]
+    rows = []
+    for row, a, b, width_a, width_b in zip(table.rows, above, below, *widths, strict=True):
+        ratio = a / b if b else math.nan
+        width = abs(ratio) * (width_a / a + width_b / b) if a and b else math.nan
+        rows.append([*row, *(None if math.isnan(cell) else cell for cell in (ratio, width))])
+    return Table([*table.columns, y, f"{y}_ci95"], rows)
+
+
+def in_numbers(table: Table, name: str) -> tuple[Table, str]:
+    """The table with a column of quantities (``"64 kbit/s"``) as numbers, and their unit.
+
+    The unit is that of the column where it has but one, else one in which they are short.
+    """
+    cells = table.cells(name)
+    if is_plain(cells):
+        return table, ""
+    values, unit = quantities.in_numbers([cell for cell in cells if cell is not None]) or ([], "")
+    unit, factor = readable_unit(unit, values)
+    numbers = iter(values)
+    return _replaced(table, name, [c if c is None else next(numbers) / factor for c in cells]), unit
+
+
+def in_places(table: Table, name: str) -> tuple[Table, list[str]]:
+    """The table with a column of words as places 0, 1, ... in order of appearance, and what is said there."""
+    known = list(dict.fromkeys(table.cells(name)))
+    places = _replaced(table, name, [known.index(cell) for cell in table.cells(name)])
+    # The axis is named: its symbol need not stand before each of its values.
+    symbol = curve_word(name, 0).removesuffix("0")
+    return places, [curve_word(name, value).removeprefix(symbol) for value in known]
+
+
+def _replaced(table: Table, name: str, values: Sequence[Cell]) -> Table:
+    index = table.columns.index(name)
+    rows = [[*row[:index], value, *row[index + 1 :]] for row, value in zip(table.rows, values, strict=True)]
+    return Table(table.columns, rows)
+
+
+_ERROR_RATE = re.compile(r"(.*_)?(error_rate|fer|ber|ser|bler|per)(_sim|_exact)?")
+
+
+def is_error_rate(y: str, values: Sequence[float]) -> bool:
+    """Whether a metric is an error rate whose values span decades: such are drawn on logarithmic axes."""
+    present = [value for value in values if value > 0.0]
+    return bool(
+        _ERROR_RATE.fullmatch(y.rsplit(".", 1)[-1]) and present and max(present) >= 30.0 * min(present)
+    )
+
+
+def is_numeric(cells: Sequence[Cell]) -> bool:
+    """Whether the cells are numbers, or quantities of one kind."""
+    return is_plain(cells) or quantities.in_numbers([cell for cell in cells if cell is not None]) is not None
+
+
+def is_plain(cells: Sequence[Cell]) -> bool:
+    """Whether the cells are numbers."""
+    return all(cell is None or isinstance(cell, int | float) for cell in cells)
+
+
+def has_values(table: Table, name: str) -> bool:
+    """Whether a column has a number anywhere."""
+    return any(not math.isnan(number(cell)) for cell in table.cells(name))
+
+
+def number(cell: Cell) -> float:
+    """A cell as a number, NaN where it is none."""
+    return float(cell) if isinstance(cell, int | float) else math.nan

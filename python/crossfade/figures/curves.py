@@ -1,0 +1,116 @@
+"""The curves of a figure: which rows of a table belong to each, and what they say about a metric."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from crossfade.figures.choice import number
+from crossfade.tables import Cell, Table
+from crossfade.wording import METHODS
+
+Record = dict[str, Cell]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a row says about a metric: its value, and the half-width of its interval or the lower bound."""
+
+    value: float
+    half: float | None = None
+    lower: float | None = None
+
+
+@dataclass
+class Part:
+    """One curve by one method: where it lies, in order along the curve, and what is said there."""
+
+    method: str
+    xs: list[float] = field(default_factory=list)
+    readings: list[Reading] = field(default_factory=list)
+
+    @property
+    def ys(self) -> list[float]:
+        """The values."""
+        return [reading.value for reading in self.readings]
+
+    @property
+    def lowers(self) -> list[float] | None:
+        """The lower bounds, None where there are none."""
+        found = [reading.lower for reading in self.readings]
+        return [math.nan if lower is None else lower for lower in found] if any_number(found) else None
+
+    @property
+    def halves(self) -> list[float] | None:
+        """The half-widths of the intervals, None where there are none."""
+        found = [reading.half for reading in self.readings]
+        return [math.nan if half is None else half for half in found] if any_number(found) else None
+
+
+def any_number(cells: Sequence[float | None]) -> bool:
+    """Whether there is one."""
+    return any(cell is not None for cell in cells)
+
+
+Curve = tuple[tuple[Cell, ...], list[Part]]
+"""A key (the values that tell the curve apart), and its parts in the order of drawing."""
+
+
+def curves(table: Table, x: str, y: str, by: Sequence[str], along: str | None = None) -> list[Curve]:
+    """The curves of a table; ``along`` is the column that they run along, where it is not ``x``."""
+    records: dict[tuple[Cell, ...], list[Record]] = {}
+    for record in table.records():
+        records.setdefault(tuple(record[name] for name in by), []).append(record)
+    return [(key, _parts(group, x, y, along or x)) for key, group in records.items()]
+
+
+def _parts(records: Sequence[Record], x: str, y: str, along: str) -> list[Part]:
+    parts: dict[str, Part] = {}
+    for record in sorted(records, key=lambda record: number(record[along])):
+        for method, reading in readings(record, y):
+            if record[x] is not None and not math.isnan(reading.value):
+                part = parts.setdefault(method, Part(method))
+                part.xs.append(number(record[x]))
+                part.readings.append(reading)
+    return sorted(parts.values(), key=lambda part: drawing_order(part.method))
+
+
+def drawing_order(method: str) -> int:
+    """The place of a method in the order of drawing: what is simulated lies on top."""
+    return METHODS.index(method) if method in METHODS else len(METHODS)
+
+
+def readings(record: Record, y: str) -> Iterator[tuple[str, Reading]]:
+    """What a row says about a metric, by method.
+
+    A row of results has one method; bounds on the throughput have columns of their own. A row of a paper's
+    table has a column a method.
+    """
+    if "method" in record:
+        method = str(record["method"])
+        if method.endswith("bounds") and y == "throughput_per_slot" and "throughput_upper" in record:
+            yield method, _bounds(record)
+        else:
+            yield method, _value(record, y)
+        return
+    paper = y.endswith(("_sim", "_exact"))
+    exact = f"{y.rsplit('_', 1)[0]}_exact"
+    if paper and {"throughput_lower", "throughput_upper"} <= record.keys():
+        yield "analysis:bounds", _bounds(record)
+    if paper and exact in record:
+        yield "analysis:exact", Reading(number(record[exact]))
+    if not (paper and y == exact):
+        yield "simulation", _value(record, y)
+
+
+def _bounds(record: Record) -> Reading:
+    lower = number(record.get("throughput_lower"))
+    return Reading(number(record["throughput_upper"]), lower=None if math.isnan(lower) else lower)
+
+
+def _value(record: Record, y: str) -> Reading:
+    # Papers' tables have short names: rlp_ci95 is that of rlp_throughput_bps, ci95 that of the figure's own.
+    names = (f"{y}_ci95", f"{y.split('_')[0]}_ci95", "ci95")
+    half = number(next((record[name] for name in names if name in record), None))
+    return Reading(number(record[y]), half=None if math.isnan(half) else half)

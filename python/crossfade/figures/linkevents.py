@@ -1,0 +1,215 @@
+"""Figures of a link-events file: what became of frames, how queues grew, who had a slot, who was on the air.
+
+A link-events table has the columns of :func:`crossfade.link_events`; those before ``time_s`` are the axes of
+a sweep. Each kind of event has its picture, and each link (and point of a sweep) its panel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crossfade.errors import ResultsError
+from crossfade.figures.choice import number
+from crossfade.figures.choice import where as rows_where
+from crossfade.figures.style import PALETTE, check_plot_file, figure
+from crossfade.tables import Cell, Table
+from crossfade.wording import curve_word, typeset
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# What may be drawn, by its column: the kind of event that has it, and what stands on the axis.
+DRAWN = {
+    "attempt": ("frame", "Sent before"),
+    "snr_db": ("frame", "SNR (dB)"),
+    "packets": ("queue", "Waiting (packets)"),
+    "bytes": ("queue", "Waiting (B)"),
+    "bin": ("slot", "Bin"),
+    "node": ("air", "Node"),
+}
+# Of each kind of event, what is drawn where nobody says.
+USUAL = ["bin", "node", "attempt", "packets"]
+VERDICTS = {
+    "good": (PALETTE[0], ".", "good"),
+    "combined": (PALETTE[2], "D", "good with earlier copies"),
+    "corrupt": (PALETTE[5], "^", "corrupt"),
+    "lost": (PALETTE[1], "x", "lost"),
+}
+CHANGES = {"dropped": (PALETTE[1], "x", "dropped"), "marked": (PALETTE[3], "^", "marked")}
+# More panels are too low to read, and a longer legend is none.
+MOST_PANELS = 6
+MOST_IN_LEGEND = 12
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The events of one kind of one link at one point of a sweep."""
+
+    heading: str
+    y: str
+    events: list[dict[str, Cell]]
+
+    def of(self, name: str, **only: str) -> list[float]:
+        """A column of the events that have these cells."""
+        return [number(event[name]) for event in self.events if only.items() <= event.items()]
+
+
+def is_link_events(table: Table) -> bool:
+    """Whether a table holds link events rather than results."""
+    return {"time_s", "link", "event", "verdict", "bin", "end_s", "change"} <= set(table.columns)
+
+
+def plot(
+    table: Table,
+    path: str,
+    *,
+    x: str | None = None,
+    y: str | None = None,
+    where: Mapping[str, Any] | None = None,
+    title: str = "",
+    width: str | float = "single",
+) -> None:
+    """Draw a link-events table; see :func:`crossfade.plot`."""
+    file = Path(path)
+    check_plot_file(file)
+    if y is not None and y not in DRAWN:
+        raise ResultsError(f"column {y}: no picture of link events; there are {', '.join(DRAWN)}")
+    if x not in (None, "time_s"):
+        raise ResultsError(f"column {x}: link events are drawn over time_s")
+    table = rows_where(table, where or {})
+    panels = list(_panels(table, [y] if y is not None else USUAL))
+    if not panels:
+        raise ResultsError("nothing to draw: the table has no such events")
+    if len(panels) > MOST_PANELS:
+        raise ResultsError(
+            f"nothing to draw: {len(panels)} panels are too many (at most {MOST_PANELS}); choose a link, "
+            "a point (--where link=forward) or a column (--y)"
+        )
+    with figure(file, height=max(1.0, 0.25 + 0.55 * len(panels)), width=width) as drawn:
+        grid = drawn.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
+        ends = []
+        for axes, panel in zip(grid, panels, strict=True):
+            ends.append(PICTURES[DRAWN[panel.y][0]](axes, panel))
+            axes.set_ylabel(DRAWN[panel.y][1])
+            if panel.heading:
+                axes.set_title(panel.heading, fontsize="medium", loc="left")
+        first, last = min(min(panel.of("time_s")) for panel in panels), max(ends)
+        grid[-1].set_xlabel("Time (s)")
+        grid[-1].set_xlim(first, last if last > first else first + 1.0)
+        _legend(drawn, grid)
+        if title:
+            drawn.suptitle(typeset(title), fontsize="medium", wrap=True)
+
+
+def _panels(table: Table, columns: Sequence[str]) -> Iterator[Panel]:
+    """What there is to draw of these columns; a heading says what tells a panel from others."""
+    names = table.columns[: table.columns.index("time_s")]
+    varying = [name for name in names if len(set(table.cells(name))) > 1]
+    groups: dict[tuple[Cell, ...], list[dict[str, Cell]]] = {}
+    for record in table.records():
+        key = (*(record[name] for name in names), record["link"], record["event"])
+        groups.setdefault(key, []).append(record)
+    several_links = len(set(table.cells("link"))) > 1
+    for key, events in groups.items():
+        point = [curve_word(name, events[0][name]) for name in varying]
+        heading = ", ".join([*point, *([str(events[0]["link"])] if several_links else [])])
+        for y in columns:
+            if DRAWN[y][0] == key[-1] and any(event[y] is not None for event in events):
+                yield Panel(heading, y, events)
+
+
+def _frames(axes: Axes, panel: Panel) -> float:
+    """Each frame when it was sent, by its verdict. As all pictures do, it gives where it ends."""
+    for place, (verdict, (color, marker, words)) in enumerate(VERDICTS.items()):
+        # Beside each other, or what is lost would hide what is not.
+        beside = 0.12 * (place - 1.5) if panel.y == "attempt" else 0.0
+        xs = panel.of("time_s", verdict=verdict)
+        ys = [value + beside for value in panel.of(panel.y, verdict=verdict)]
+        if xs:
+            size = 2.2 if marker == "." else 3.2
+            axes.plot(xs, ys, linestyle="none", marker=marker, markersize=size, color=color, label=words)
+    if panel.y == "attempt":
+        axes.set_ylim(-0.5, max(panel.of("attempt")) + 0.5)
+        axes.locator_params(axis="y", integer=True)
+    return max(panel.of("time_s"))
+
+
+def _queue(axes: Axes, panel: Panel) -> float:
+    """What waits after each change, and what was dropped or marked."""
+    axes.plot(panel.of("time_s"), panel.of(panel.y), drawstyle="steps-post", linewidth=0.7, color=PALETTE[0])
+    for change, (color, marker, words) in CHANGES.items():
+        xs, ys = panel.of("time_s", change=change), panel.of(panel.y, change=change)
+        if xs:
+            axes.plot(xs, ys, linestyle="none", marker=marker, color=color, label=words)
+    axes.set_ylim(0.0, 1.08 * max(panel.of(panel.y)) or 1.0)
+    return max(panel.of("time_s"))
+
+
+def _slots(axes: Axes, panel: Panel) -> float:
+    """A map of slots and bins: the colour is the user's."""
+    times = sorted(set(panel.of("time_s")))
+    slot = min((b - a for a, b in pairwise(times)), default=1.0)
+    users = sorted(set(panel.of("user")))
+    for index, user in enumerate(users):
+        mine = [event for event in panel.events if number(event["user"]) == user]
+        rows: dict[float, list[tuple[float, float]]] = {}
+        for event in mine:
+            rows.setdefault(number(event["bin"]), []).append((number(event["time_s"]), slot))
+        for place, (bin, spans) in enumerate(rows.items()):
+            label = f"user {user:g}" if place == 0 else None
+            axes.broken_barh(spans, (bin - 0.5, 1.0), color=_color(index), linewidth=0.0, label=label)
+    axes.set_ylim(min(panel.of("bin")) - 0.5, max(panel.of("bin")) + 0.5)
+    axes.locator_params(axis="y", integer=True)
+    axes.grid(visible=False)
+    return times[-1] + slot
+
+
+def _air(axes: Axes, panel: Panel) -> float:
+    """Who was on the air from when to when; what others cancelled is paler."""
+    nodes = sorted(set(panel.of("node")))
+    for alpha, words, nulled in ((1.0, "on the air", False), (0.4, "with cancelled transmissions", True)):
+        for place, node in enumerate(nodes):
+            spans = [
+                (number(event["time_s"]), number(event["end_s"]) - number(event["time_s"]))
+                for event in panel.events
+                if number(event["node"]) == node and (number(event["nulls"]) > 0.0) is nulled
+            ]
+            axes.broken_barh(spans, (place - 0.4, 0.8), color=PALETTE[0], alpha=alpha, linewidth=0.0)
+        if any((nulls > 0.0) is nulled for nulls in panel.of("nulls")):
+            axes.plot([], [], color=PALETTE[0], alpha=alpha, linewidth=4.0, label=words)
+    axes.set_yticks(range(len(nodes)), [f"{node:g}" for node in nodes])
+    axes.set_ylim(len(nodes) - 0.5, -0.5)  # the first hop on top
+    return max(panel.of("end_s"))
+
+
+def _color(index: int) -> Any:
+    """The colour of a user: of the palette while it lasts, then around the circle of hues."""
+    if index < len(PALETTE):
+        return PALETTE[index]
+    from matplotlib.colors import hsv_to_rgb
+
+    return tuple(hsv_to_rgb((0.618 * index % 1.0, 0.55, 0.85)))
+
+
+def _legend(drawn: Figure, panels: Iterable[Axes]) -> None:
+    """What marks and colours mean, once for all panels, below them: it would hide what is drawn."""
+    found: dict[str, Any] = {}
+    for axes in panels:
+        handles, labels = axes.get_legend_handles_labels()
+        found |= dict(zip(labels, handles, strict=True))
+    if 0 < len(found) <= MOST_IN_LEGEND:
+        columns = min(len(found), 4 if drawn.get_figwidth() > 5.0 else 2)
+        drawn.legend(list(found.values()), list(found), loc="outside lower center", ncols=columns)
+
+
+PICTURES: dict[str, Callable[[Axes, Panel], float]] = {
+    "frame": _frames,
+    "queue": _queue,
+    "slot": _slots,
+    "air": _air,
+}

@@ -1,0 +1,259 @@
+"""Figures of an events file: the sender's variables over time, or the time-sequence plot.
+
+An events table has the columns of :func:`crossfade.events`; those before ``time_s`` are the axes of a sweep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crossfade.errors import ResultsError
+from crossfade.figures.choice import column_list, number
+from crossfade.figures.choice import where as rows_where
+from crossfade.figures.style import PALETTE, check_plot_file, figure
+from crossfade.tables import Cell, Table
+from crossfade.wording import curve_word, typeset
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+STATE = ["cwnd", "ssthresh", "flight_size", "dupacks", "backoff"]
+NAMES = {
+    "cwnd": "Congestion window (segments)",
+    "ssthresh": "Slow-start threshold (segments)",
+    "flight_size": "Under way (segments)",
+    "dupacks": "Duplicate acknowledgements",
+    "backoff": "Back-off of the timeout",
+    "seq": "Sequence number (segments)",
+}
+# What a curve of a state variable is marked with.
+MARKS = {"fast_retransmit": ("v", "fast retransmit"), "timeout": ("X", "timeout")}
+# More panels are too low to read, and a longer legend hides the curves.
+MOST_PANELS = 6
+MOST_IN_LEGEND = 10
+
+
+@dataclass
+class Timeline:
+    """One flow at one point."""
+
+    axes: tuple[Cell, ...]
+    flow: Cell
+    # Where each column stands in a row.
+    place: dict[str, int]
+    rows: list[list[Cell]] = field(default_factory=list)
+
+    def times(self, *events: str) -> list[float]:
+        """When these events happened; without any, when anything did."""
+        return self.values("time_s", *events)
+
+    def values(self, name: str, *events: str) -> list[float]:
+        """A variable right after these events; without any, after all."""
+        index, kind = self.place[name], self.place["event"]
+        return [number(row[index]) for row in self.rows if not events or row[kind] in events]
+
+
+def is_events(table: Table) -> bool:
+    """Whether a table holds events rather than results."""
+    return {"time_s", "event", "flow", "seq", "cwnd", "ssthresh"} <= set(table.columns)
+
+
+def plot(
+    table: Table,
+    path: str,
+    *,
+    x: str | None = None,
+    y: str | None = None,
+    by: str | Sequence[str] | None = None,
+    where: Mapping[str, Any] | None = None,
+    title: str = "",
+    width: str | float = "single",
+) -> None:
+    """Draw an events table; see :func:`crossfade.plot`."""
+    file = Path(path)
+    check_plot_file(file)
+    y = y or "cwnd"
+    choices = [*STATE, "seq"]
+    if y not in choices:
+        raise ResultsError(f"column {y}: no curve over time; an events file has {', '.join(choices)}")
+    if x not in (None, "time_s"):
+        raise ResultsError(f"column {x}: events are drawn over time_s")
+    if not table.rows:
+        raise ResultsError("nothing to draw: the table has no rows")
+    table = rows_where(table, where or {})
+    names, panels = _panels(table, by, alone=y == "seq")
+    if len(panels) > MOST_PANELS:
+        raise ResultsError(
+            f"nothing to draw: {len(panels)} panels are too many (at most {MOST_PANELS}); take fewer points, "
+            f"or say what tells the curves of a panel apart (--by)"
+        )
+    with figure(file, height=max(1.0, 0.25 + 0.55 * len(panels)), width=width) as drawn:
+        grid = drawn.subplots(len(panels), 1, sharex=True, squeeze=False)
+        for axes, (key, timelines) in zip(grid[:, 0], panels, strict=True):
+            if y == "seq":
+                _draw_sequence(axes, timelines)
+            else:
+                _draw_state(axes, timelines, y, [names[index] for index in _differing(timelines)])
+            if len(panels) > 1:
+                axes.set_title(key, fontsize="medium", loc="left")
+        grid[-1, 0].set_xlabel("Time (s)")
+        grid[-1, 0].set_xlim(0.0, max(number(time) for time in table.cells("time_s")) or 1.0)
+        drawn.supylabel(NAMES[y], fontsize="medium")
+        _legend(list(grid[:, 0]))
+        if title:
+            drawn.suptitle(typeset(title), fontsize="medium", wrap=True)
+
+
+def _panels(
+    table: Table, by: str | Sequence[str] | None, alone: bool
+) -> tuple[list[str], list[tuple[str, list[Timeline]]]]:
+    """The axes of the sweep, and what each panel shows, with its heading.
+
+    The last axis that varies (or ``by``) tells the curves of a panel apart; ``alone``: nothing does, and a
+    point has a panel to itself.
+    """
+    names = table.columns[: table.columns.index("time_s")]
+    varying = [name for name in names if len(set(table.cells(name))) > 1]
+    curves_by = column_list(by)
+    if curves_by is None:
+        curves_by = [] if alone else varying[-1:]
+    for name in curves_by:
+        if name not in [*names, "flow"]:
+            raise ResultsError(
+                f"column {name}: no axis of the events (axes: {', '.join(names) or 'none'}, flow)"
+            )
+    found: dict[tuple[Cell, ...], Timeline] = {}
+    place = {name: index for index, name in enumerate(table.columns)}
+    for row in table.rows:
+        key = (*row[: len(names)], row[place["flow"]])
+        if key not in found:
+            found[key] = Timeline(key[:-1], key[-1], place)
+        found[key].rows.append(row)
+    panels: dict[str, list[Timeline]] = {}
+    for timeline in found.values():
+        told = [
+            curve_word(name, value)
+            for name, value in zip(names, timeline.axes, strict=True)
+            if name in varying and name not in curves_by
+        ]
+        panels.setdefault(", ".join(told), []).append(timeline)
+    return names, list(panels.items())
+
+
+def _differing(timelines: Sequence[Timeline]) -> list[int]:
+    """Which axes tell the curves apart."""
+    return [i for i in range(len(timelines[0].axes)) if len({line.axes[i] for line in timelines}) > 1]
+
+
+def _draw_state(axes: Axes, timelines: Sequence[Timeline], y: str, told_by: Sequence[str]) -> None:
+    several_flows = len({timeline.flow for timeline in timelines}) > 1
+    differing = _differing(timelines)
+    highest = 0.0
+    for index, timeline in enumerate(timelines):
+        color = PALETTE[index % len(PALETTE)]
+        words = [curve_word(name, timeline.axes[i]) for name, i in zip(told_by, differing, strict=True)]
+        words += [f"flow {timeline.flow}"] if several_flows else []
+        xs, ys = _steps(timeline, y)
+        axes.plot(xs, ys, color=color, drawstyle="steps-post", linewidth=0.8, label=", ".join(words) or None)
+        highest = max(highest, *ys)
+        for event, (marker, _) in MARKS.items():
+            axes.plot(
+                timeline.times(event),
+                timeline.values(y, event),
+                linestyle="none",
+                marker=marker,
+                markersize=3.5,
+                markerfacecolor=color,
+                markeredgecolor="black",
+                markeredgewidth=0.4,
+            )
+        if y == "cwnd" and not several_flows:  # thresholds of many flows hide their windows
+            xs, thresholds = _steps(timeline, "ssthresh")
+            axes.plot(
+                xs,
+                thresholds,
+                color=color,
+                linestyle=(0, (4, 2)),
+                drawstyle="steps-post",
+                linewidth=0.5,
+                alpha=0.7,
+            )
+    # The threshold begins anywhere, also far above every window.
+    axes.set_ylim(0.0, 1.08 * highest or 1.0)
+
+
+def _steps(timeline: Timeline, name: str) -> tuple[list[float], list[float]]:
+    """Where a variable changes, and to what; first and last point included."""
+    points = list(zip(timeline.times(), timeline.values(name), strict=True))
+    kept = [points[0], *(point for before, point in pairwise(points) if point[1] != before[1]), points[-1]]
+    return [time for time, _ in kept], [value for _, value in kept]
+
+
+def _draw_sequence(axes: Axes, timelines: Sequence[Timeline]) -> None:
+    """What is sent, what is sent again, what goes missing, and what is acknowledged."""
+    for index, timeline in enumerate(timelines):
+        color = PALETTE[index % len(PALETTE)]
+        first: list[tuple[float, float]] = []
+        again: list[tuple[float, float]] = []
+        highest = -1.0
+        for time, seq in zip(timeline.times("send"), timeline.values("seq", "send"), strict=True):
+            (first if seq > highest else again).append((time, seq))
+            highest = max(highest, seq)
+        dots: dict[str, Any] = {"linestyle": "none", "markeredgewidth": 0.0, "color": color}
+        axes.plot(*_columns(first), marker=".", markersize=2.4, **dots, label=_flow_word(timeline, timelines))
+        axes.plot(*_columns(again), marker="s", **{**dots, "markersize": 3.0, "color": "#000000"})
+        missing = ("lost", "queue_drop")
+        axes.plot(
+            timeline.times(*missing),
+            timeline.values("seq", *missing),
+            linestyle="none",
+            marker="x",
+            markersize=4.0,
+            markeredgewidth=0.8,
+            color="#D55E00",
+        )
+        heard = ("ack", "duplicate_ack", "fast_retransmit", "recovery_end")
+        axes.plot(
+            timeline.times(*heard),
+            timeline.values("seq", *heard),
+            color=color,
+            drawstyle="steps-post",
+            linewidth=0.5,
+            alpha=0.7,
+        )
+        timeouts = timeline.times("timeout")
+        axes.plot(timeouts, timeline.values("seq", "timeout"), linestyle="none", marker="X", color="#000000")
+    axes.set_ylim(bottom=0.0)
+
+
+def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
+    return [x for x, _ in points], [y for _, y in points]
+
+
+def _flow_word(timeline: Timeline, timelines: Sequence[Timeline]) -> str | None:
+    return f"flow {timeline.flow}" if len(timelines) > 1 else None
+
+
+def _legend(panels: Sequence[Axes]) -> None:
+    """The curves of the first panel; below them what the marks of all panels mean."""
+    from matplotlib.lines import Line2D
+
+    handles, labels = panels[0].get_legend_handles_labels()
+    if len(handles) > MOST_IN_LEGEND:
+        handles, labels = [], []
+    for marker, text in _marks_drawn(panels):
+        handles.append(Line2D([], [], color="#555555", marker=marker, linestyle="none"))
+        labels.append(text)
+    if handles:
+        panels[0].legend(handles, labels)
+
+
+def _marks_drawn(panels: Sequence[Axes]) -> Iterator[tuple[str, str]]:
+    lines = [line for axes in panels for line in axes.get_lines()]
+    present = {line.get_marker() for line in lines if len(line.get_xdata()) > 0}  # type: ignore[arg-type]
+    meanings = [(".", "sent"), ("s", "sent again"), ("x", "lost or dropped"), *MARKS.values()]
+    yield from ((marker, text) for marker, text in meanings if marker in present)

@@ -1,0 +1,62 @@
+"""What a figure of a paper is: its caption, the axis that its curves run along, and what is drawn."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from crossfade.tables import Cell, Table
+
+Scale = Literal["linear", "log", "dB"]
+
+
+@dataclass(frozen=True)
+class Along:
+    """The axis that the curves of a figure run along: a column, and how its values are spaced.
+
+    On a ``log`` axis equal steps are equal ratios; in ``dB`` the logarithm is taken already.
+    """
+
+    column: str
+    scale: Scale = "linear"
+
+    @property
+    def is_log(self) -> bool:
+        """Whether straight lines are drawn over the logarithm."""
+        return self.scale == "log"
+
+    def place(self, columns: dict[str, Cell]) -> float:
+        """Where a point lies."""
+        return float(str(columns[self.column]))
+
+    def distance(self, low: float, high: float) -> float:
+        """How far two places are apart, in the steps of the axis (nepers of a ``log`` axis)."""
+        return math.log(high / low) if self.is_log else high - low
+
+    def shift_db(self, low: float, high: float) -> float:
+        """How many dB two places are apart; ``ValueError`` where the axis knows no ratios."""
+        if self.scale == "linear":
+            raise ValueError(f"{self.column} is neither in dB nor logarithmic: no shift in dB")
+        return high - low if self.scale == "dB" else 10.0 * math.log10(high / low)
+
+    def words(self, x: float) -> str:
+        """A place as text."""
+        return f"{self.column} {x:.3g}"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure or (without an axis) a table: its caption, its axis, and the column that is drawn.
+
+    Without ``y`` that is the usual metric of the table.
+    """
+
+    caption: str
+    along: Along | None = None
+    y: str | None = None
+
+    def x_of(self, table: Table) -> str | None:
+        """The column to draw along; None, for the usual one, where it does not vary."""
+        varies = self.along is not None and len(set(table.cells(self.along.column))) > 1
+        return self.along.column if self.along is not None and varies else None

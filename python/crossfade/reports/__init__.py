@@ -1,0 +1,1 @@
+"""Results as a page for a browser."""

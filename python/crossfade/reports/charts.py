@@ -1,0 +1,139 @@
+"""What the figures of an HTML report are drawn of, as JSON; ``assets/report.js`` draws it.
+
+The choice of axes, the curves, their looks and the labels are those of :mod:`crossfade.figures.plot`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from crossfade.figures.axes import Axis, x_axis, y_axis
+from crossfade.figures.choice import Choice, prepared
+from crossfade.figures.curves import Part, Reading, Record, any_number, drawing_order, readings
+from crossfade.figures.style import DASHES, HTML_LINES, MARKERS, has_marks, looks
+from crossfade.tables import Cell, Table, format_estimate
+from crossfade.wording import METHOD_WORDS, curve_word, html, metric_name, without_symbols
+
+Key = tuple[Cell, ...]
+
+
+def figures_data(
+    table: Table, choice: Choice, metrics: Sequence[str], shown: Sequence[str]
+) -> dict[str, Any]:
+    """Everything that the figures can show, as JSON has it.
+
+    ``table`` is that of results (:meth:`Results.table`), ``metrics`` what can be chosen, ``shown`` what the
+    figures show at first. Texts are HTML. Of each metric there is a value a row, in the unit of the results
+    (``factor`` makes it that of the label), None where it is undefined.
+    """
+    across, numbers = x_axis(table, choice)
+    records, rows = numbers.records(), table.records()
+    held = list(choice.held)
+    keys = list(dict.fromkeys(tuple(record[name] for name in choice.by) for record in records))
+    values = {name: list(dict.fromkeys(table.cells(name))) for name in held}
+    return {
+        "x": {
+            "label": html(across.label),
+            "log": across.is_log,
+            "words": [html(word) for word in across.words] or None,
+            "factor": across.factor,
+            "values": [_finite(record[choice.x]) for record in records],
+        },
+        "axes": {name: table.cells(name) for name in table.columns[: table.columns.index("method")]},
+        "method": table.cells("method"),
+        "runs": table.cells("runs"),
+        "curves": [
+            {
+                "name": html(", ".join(map(curve_word, choice.by, key))),
+                "color": look.color,
+                "symbol": list(MARKERS.values())[look.mark] + ("" if look.is_filled else "-open"),
+                "dash": list(DASHES.values())[look.dash],
+            }
+            for key, look in zip(keys, looks(keys), strict=True)
+        ],
+        "held": [
+            {
+                "key": escape(name),
+                "values": [escape(without_symbols(curve_word(name, value))) for value in values[name]],
+            }
+            for name in held
+        ],
+        "methods": _methods(table),
+        "lines": _lines(records, choice, keys, [values[name] for name in held]),
+        "metrics": {name: _metric(table, rows, name) for name in metrics},
+        "shown": list(shown),
+    }
+
+
+def _methods(table: Table) -> list[dict[str, Any]]:
+    names = sorted({str(cell) for cell in table.cells("method")}, key=drawing_order)
+    return [
+        {
+            "name": name,
+            "word": html(METHOD_WORDS.get(name, name)),
+            "marks": has_marks(name),
+            "band": name == "analysis:bounds",
+            "dash": HTML_LINES.get(name, "solid"),
+        }
+        for name in names
+    ]
+
+
+def _lines(
+    records: Sequence[Record], choice: Choice, keys: list[Key], values: Sequence[list[Cell]]
+) -> list[dict[str, Any]]:
+    """The rows of each curve by each method at each choice of the held axes, in order along the curve."""
+    found: dict[tuple[int, tuple[int, ...], str], list[int]] = {}
+    for index, record in enumerate(records):
+        if record[choice.x] is not None:
+            curve = keys.index(tuple(record[name] for name in choice.by))
+            at = tuple(known.index(record[name]) for name, known in zip(choice.held, values, strict=True))
+            found.setdefault((curve, at, str(record["method"])), []).append(index)
+    along = [_finite(record[choice.along]) if _is_number(record[choice.along]) else 0.0 for record in records]
+    return [
+        {"curve": curve, "at": at, "method": method, "rows": sorted(rows, key=lambda row: along[row] or 0.0)}
+        for (curve, at, method), rows in sorted(found.items(), key=lambda item: drawing_order(item[0][2]))
+    ]
+
+
+def _metric(table: Table, rows: Sequence[Record], name: str) -> dict[str, Any]:
+    """A metric in each row, with its axis."""
+    rows = rows if name in table.columns else prepared(table, name).records()
+    found = [next(readings(row, name))[1] for row in rows]
+    present = [reading for reading in found if not math.isnan(reading.value)]
+    axis = y_axis(name, [Part("", [], present)])
+    lowers = [reading.lower for reading in found]
+    return {
+        "name": escape(name),
+        "label": html(axis.label),
+        "title": html(metric_name(name)[0]),
+        "plain": escape(without_symbols(axis.label)),
+        "log": axis.is_log,
+        "limits": None if None in axis.limits else axis.limits,
+        "factor": axis.factor,
+        "values": [_finite(reading.value) for reading in found],
+        "halves": [reading.half for reading in found],
+        "lowers": lowers if any_number(lowers) else None,
+        "texts": [_text(reading, axis) for reading in found],
+    }
+
+
+def _text(reading: Reading, axis: Axis) -> str:
+    """A value for people, in the unit of its axis."""
+    value = reading.value / axis.factor
+    if math.isnan(value):
+        return "–"
+    if reading.lower is not None:
+        return f"{reading.lower / axis.factor:.6g} to {value:.6g}"
+    return format_estimate(value, None if reading.half is None else reading.half / axis.factor)
+
+
+def _finite(cell: Cell) -> float | None:
+    return cell if _is_number(cell) and math.isfinite(cell) else None  # type: ignore[arg-type,return-value]
+
+
+def _is_number(cell: Cell) -> bool:
+    return isinstance(cell, int | float)

@@ -1,0 +1,305 @@
+"""Results as one HTML page that needs nothing else: figures to hover over, the table, where it comes from.
+
+The page asks the network for nothing (its content security policy forbids it), and the same results give the
+same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib import resources
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from crossfade import plans
+from crossfade.errors import OutputError, ResultsError, shortened
+from crossfade.figures.choice import Choice, can_be_drawn, choose, has_values, prepared
+from crossfade.files import check_output, write_text
+from crossfade.reports.charts import figures_data
+from crossfade.reports.tables import comparisons, table_of_metrics, table_of_rows
+from crossfade.results import datasets
+from crossfade.results.file import is_results_file
+from crossfade.results.results import Results
+from crossfade.tables import Table
+from crossfade.wording import METHOD_WORDS, html, typeset, without_symbols
+
+# Drawn beside the usual metric: the first of these that has values which differ.
+SECOND_METRICS = [
+    "rtt_p95_s",
+    "completion_time_s",
+    "frame_error_rate",
+    "timeouts_per_slot",
+    "energy_per_packet",
+]
+# Values that a page holds at the most; where there are more, those of flows and links are left out.
+MOST_VALUES = 300_000
+# Runs of a file at the most that curves are compared by, run by run: reading them takes a while.
+MOST_ROWS = 200_000
+
+# Nothing may be asked for anywhere; images are what plotly makes when a figure is saved.
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; form-action 'none'; base-uri 'none'"
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Results, and what their file says of them beyond that (empty where they have none)."""
+
+    results: Results
+    description: Mapping[str, Any]
+    plan: str
+
+
+def report(
+    results: Results | str | PathLike[str],
+    out: str | PathLike[str],
+    *,
+    plan: int | str | None = None,
+    metrics: Sequence[str] | None = None,
+    x: str | None = None,
+    by: str | Sequence[str] | None = None,
+) -> None:
+    """Write results, or those of a results file, as one interactive HTML page.
+
+    It has figures (hover for value, interval and number of runs; zoom; switch curves on and off; choose the
+    metric), the table of results, the scenario and how it was run, and what to be careful about. ``metrics``
+    are those of the figures at first, each one figure (default: throughput or goodput and another), also
+    ratios of two (``"a.goodput_bps/b.goodput_bps"``); ``x`` and ``by`` are as in :func:`crossfade.plot`, and
+    an axis that would be held at a value there can be chosen here. ``plan`` says which sweep of a results
+    file is meant (default: the one asked for last).
+
+    The page is a single file of about 5 MB, most of which is plotly.js, and asks the network for nothing.
+    """
+    path = Path(out)
+    check_output(path, *([] if isinstance(results, Results) else [results]))
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise OutputError(f"{path}: cannot be written (a report ends in .html)")
+    write_text(path, page(read_source(results, plan), metrics, x, by))
+
+
+def read_source(results: Results | str | PathLike[str], plan: int | str | None) -> Source:
+    """The results to report on; ``ResultsError`` where a file is no results file."""
+    if isinstance(results, Results):
+        return Source(results, {}, "")
+    if not is_results_file(results) and os.path.isfile(results):
+        raise ResultsError(f"{shortened(results)}: not a results file (crossfade sweep writes them)")
+    from crossfade.results.planresults import results_of  # here: it needs numpy, which takes a while
+
+    rows = datasets.read_plan(results, plan)
+    few = len(rows.values) <= MOST_ROWS
+    found = plans.load_results(results, rows.plan.id) if few else results_of(rows)
+    return Source(found, rows.plan.description, rows.plan.id)
+
+
+def page(source: Source, metrics: Sequence[str] | None, x: str | None, by: str | Sequence[str] | None) -> str:
+    """The HTML text."""
+    results, table = source.results, source.results.table()
+    if not table.rows:
+        raise ResultsError("nothing to report: no run is finished")
+    for name in metrics or []:
+        with_it = prepared(table, name)
+        with_it.cells(name)
+        if not can_be_drawn(with_it, name):
+            raise ResultsError(f"metric {name}: has no value in these results")
+    varies = any(len(set(table.cells(axis))) > 1 for axis in results.axes)
+    shown = _interactive(results, table, metrics, x, by) if varies else Shown(table_of_metrics(results))
+    title = typeset(results.title or source.description.get("name") or "Results")
+    version = escape(str(results.provenance["version"]))
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<meta name="generator" content="crossfade {version}">
+<title>{escape(without_symbols(title))}</title>
+<style>
+{_packaged("report.css")}</style>
+</head>
+<body>
+<header>
+<h1>{html(title)}</h1>
+<p class="summary">{_summary(results)}</p>
+</header>
+{_warnings(results.warnings)}{shown.body}{_scenario(source)}{_provenance(source)}
+<footer>Made by crossfade {version}{"; figures by plotly.js (MIT licence)" * bool(shown.scripts)}.</footer>
+{shown.scripts}</body>
+</html>
+"""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The part of a page that shows numbers, and the scripts it needs."""
+
+    body: str
+    scripts: str = ""
+
+
+def _interactive(
+    results: Results,
+    table: Table,
+    metrics: Sequence[str] | None,
+    x: str | None,
+    by: str | Sequence[str] | None,
+) -> Shown:
+    """Figures and table of a sweep."""
+    first = metrics[0] if metrics else None
+    table = prepared(table, first)
+    choice = choose(table, x, first, by)
+    shown = list(dict.fromkeys(metrics)) if metrics else _usual_metrics(table, choice)
+    data = figures_data(table, choice, list(dict.fromkeys([*shown, *_metrics(results, table)])), shown)
+    compared = comparisons(results, choice, shown[0]) if any(point.rows for point in results.points) else ""
+    # Within a script "<" may begin "</script>" or a comment.
+    embedded = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    embedded = embedded.replace("<", "\\u003c")
+    return Shown(
+        f"""<noscript><p class="warnings">Figures need JavaScript; the table has the numbers.</p></noscript>
+<div class="controls" id="controls"></div>
+<div class="figures">
+{"".join(_figure(data, name) for name in shown)}</div>
+{table_of_rows(table, data)}{compared}""",
+        f"""<script type="application/json" id="data">{embedded}</script>
+<script>{_plotly()}</script>
+<script>
+{_packaged("report.js")}</script>
+""",
+    )
+
+
+def _usual_metrics(table: Table, choice: Choice) -> list[str]:
+    """The metric of :func:`crossfade.plot`, and another that is not the same everywhere."""
+    second = (name for name in SECOND_METRICS if name in table.columns and name != choice.y)
+    return [
+        choice.y,
+        *(name for name in second if has_values(table, name) and len(set(table.cells(name))) > 1),
+    ][:2]
+
+
+def _metrics(results: Results, table: Table) -> list[str]:
+    """The metrics to choose from: those that have values, of flows and links as far as there is room."""
+    found = [name for name in [*results.metrics, *results.parts] if has_values(table, name)]
+    return (
+        found if len(found) * len(table.rows) <= MOST_VALUES else [name for name in found if "." not in name]
+    )
+
+
+def _figure(data: Mapping[str, Any], name: str) -> str:
+    """A place for a figure, with its caption; the script draws it and adds what can be chosen."""
+    marks = any(method["marks"] for method in data["methods"])
+    said = ["marks: mean of the runs, with its 95 % Student interval"] * marks
+    said += ["lines and bands: analysis"] * any(not method["marks"] for method in data["methods"])
+    metric, across = data["metrics"][name], data["x"]["label"]
+    across = across[:1].lower() + across[1:] if across[1:2].islower() else across
+    return f"""<figure data-metric="{escape(name)}">
+<div class="drawing" role="img" aria-label="{metric["plain"]}; the table has the numbers"></div>
+<figcaption><span class="what">{metric["title"]}</span> against {across} ({"; ".join(said)}).</figcaption>
+</figure>
+"""
+
+
+def _summary(results: Results) -> str:
+    """How much there is, in a line."""
+    points = len({json.dumps(point.axes, sort_keys=True) for point in results.points})
+    runs = sum(point.runs for point in results.points)
+    words = [f"{points} points" if points > 1 else "one point"]
+    words += [", ".join(METHOD_WORDS.get(method, method) for method in results.methods)]
+    words += [f"{runs:,} runs", f"seed {results.seed}"] if runs else []
+    return escape("; ".join(words))
+
+
+def _warnings(texts: Sequence[str]) -> str:
+    if not texts:
+        return ""
+    items = "".join(f"<li>{escape(text)}</li>\n" for text in texts)
+    return f"""<section class="warnings" role="note" aria-labelledby="warnings">
+<h2 id="warnings">To be careful about</h2>
+<ul>
+{items}</ul>
+</section>
+"""
+
+
+def _scenario(source: Source) -> str:
+    """The scenario as it was written, else as it was read."""
+    text = source.description.get("text")
+    resolved = source.description.get("scenario") or source.results.points[0].scenario
+    parts = [f"<pre><code>{escape(text)}</code></pre>"] if text else []
+    if resolved:
+        words = json.dumps(resolved, indent=2, ensure_ascii=False)
+        parts.append(
+            f"<details><summary>With all defaults, at the first point</summary>\n"
+            f"<pre><code>{escape(words)}</code></pre></details>"
+        )
+    if not parts:
+        return ""
+    return (
+        '<section aria-labelledby="scenario">\n<h2 id="scenario">Scenario</h2>\n'
+        + "\n".join(parts)
+        + "\n</section>\n"
+    )
+
+
+def _provenance(source: Source) -> str:
+    """How the results were made: what it takes to make them again."""
+    results, description = source.results, source.description
+    entries: dict[str, str] = {}
+    if name := description.get("name"):
+        entries["Scenario"] = str(name)
+    overrides = results.provenance.get("overrides", {})
+    for option, what in (("set", "Set by --set"), ("over", "Run over by --over")):
+        if changed := overrides.get(option):
+            entries[what] = "; ".join(f"{key} = {_value(value)}" for key, value in changed.items())
+    entries["Methods"] = ", ".join(results.methods)
+    runs = [point.runs for point in results.points if point.runs]
+    if runs:
+        entries["Seed"] = str(results.seed)
+        entries["Stop rule"] = _stop(description.get("stop") or {}, runs)
+        entries["Runs"] = f"{sum(runs):,}"
+    entries["Plan"] = source.plan
+    entries["crossfade"] = str(results.provenance["version"])
+    entries["Results version"] = str(results.provenance["results_version"])
+    items = "".join(
+        f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>\n" for name, text in entries.items() if text
+    )
+    return f"""<section aria-labelledby="provenance">
+<h2 id="provenance">Where this comes from</h2>
+<dl>
+{items}</dl>
+</section>
+"""
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _stop(stop: Mapping[str, Any], runs: Sequence[int]) -> str:
+    """When a point has enough runs; where nobody wrote it down, how many there are."""
+    most, fewest = max(runs), min(runs)
+    count = f"{fewest} runs a point" if fewest == most else f"{fewest} to {most} runs a point"
+    last = f", after {stop['max_runs']} runs at the latest" if stop.get("max_runs") else ""
+    if "count" in stop:
+        return f"{stop['count']} {stop['metric']} in all{last} ({count})"
+    if "precision" not in stop:
+        return count
+    of = f" of {stop['metric']}" if "metric" in stop else ""
+    return f"95 % interval{of} within {100.0 * stop['precision']:.3g} % of the mean{last} ({count})"
+
+
+def _packaged(name: str) -> str:
+    return (resources.files("crossfade.reports") / "assets" / name).read_text(encoding="utf-8")
+
+
+def _plotly() -> str:
+    """The source of plotly.js, which comes with the package plotly."""
+    from plotly.offline import get_plotlyjs  # here: only reports need it
+
+    return str(get_plotlyjs()).replace("</script", "<\\/script")

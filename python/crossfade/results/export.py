@@ -1,0 +1,277 @@
+"""Results files in the formats of other programs: CSV, Parquet, NetCDF and MATLAB's."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator
+from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from crossfade.errors import OutputError, ResultsError
+from crossfade.files import cannot_write, check_output, whole_file
+from crossfade.results.datasets import read_plan
+from crossfade.tables import csv_line, label
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import xarray as xr
+
+    from crossfade.results.planrows import PlanRows
+
+# Parquet is written so many rows at a time.
+ROWS_AT_ONCE = 100_000
+
+# Words that cannot be names in MATLAB (iskeyword).
+MATLAB_KEYWORDS = (
+    "break case catch classdef continue else elseif end for function global if otherwise parfor persistent "
+    "return spmd switch try while"
+)
+# namelengthmax in MATLAB.
+MATLAB_LONGEST_NAME = 63
+
+
+def export(
+    results: str | PathLike[str],
+    path: str | PathLike[str],
+    *,
+    to: str | None = None,
+    runs: bool = False,
+    plan: int | str | None = None,
+) -> None:
+    """Write a plan of a results file to ``path`` in a format that other programs read.
+
+    ``to`` is the format (by the ending of ``path`` where None):
+
+    - ``csv`` (``.csv``): a row a point and method, as :meth:`Results.table` has it: axes as they are written,
+      ``method``, ``runs``, each metric with ``NAME_ci95``, ``NAME_ci95_low`` and ``NAME_ci95_high``.
+    - ``parquet`` (``.parquet``): the same columns with axes as in :func:`open_results`. The unit of a column
+      is ``units`` in the metadata of its field; the metadata of the schema is that of the dataset.
+    - ``netcdf`` (``.nc``, NetCDF-4): the dataset of :func:`open_results`.
+    - ``mat`` (``.mat``, MATLAB 5): its coordinates and variables with the same dimensions, and a struct
+      ``about`` with its attributes, and for each variable its ``names`` in the dataset (a character that
+      MATLAB does not allow becomes ``_``), ``units`` and ``dimensions``.
+
+    With ``runs`` each run stands for itself, in a row or along the dimension ``run``, in place of means and
+    intervals. ``plan`` is as in :func:`open_results`.
+
+    Raises :class:`ResultsError` where the file cannot be read or nothing in it is finished, and
+    :class:`OutputError` where ``path`` cannot be written, or a package for it is missing.
+    """
+    path = Path(path)
+    writer = _writer_by_ending(path) if to is None else writer_of(to)
+    missing = [package for package in writer.packages if find_spec(package) is None]
+    if missing:
+        raise OutputError(f"{path}: needs {' and '.join(missing)}: pip install 'crossfade[export]'")
+    check_output(path, results)
+    rows = read_finished(results, plan)
+    try:
+        with whole_file(path) as file:
+            writer.write(rows, runs, file)
+    except (OSError, RuntimeError) as reason:  # the second is what HDF5 raises when a disk is full
+        raise OutputError(cannot_write(path, reason)) from None
+
+
+def read_finished(results: str | PathLike[str], plan: int | str | None) -> PlanRows:
+    """The rows of a plan in a results file, of which at least one is finished."""
+    rows = read_plan(results, plan)
+    if not len(rows.run):
+        raise ResultsError(f"{results}: nothing to export: no run of the plan is finished")
+    return rows
+
+
+def csv_lines(rows: PlanRows, runs: bool) -> Iterator[str]:
+    """The lines of a CSV table, each with its line break."""
+    from crossfade.results.planresults import published, results_of
+
+    if not runs:
+        yield from results_of(rows).to_csv().splitlines(keepends=True)
+        return
+    description, metrics = rows.plan.description, published(rows)
+    axes, methods = description["axes"], rows.methods
+    counts = rows.estimates([rows.stop_metric]).rows
+    number = {id: i for i, id in enumerate(rows.points)}
+    columns = [metric.column for metric in metrics]
+    yield csv_line([*axes, "method", "run", *(metric.name for metric in metrics)]) + "\n"
+    for point in description["points"]:
+        values = [label(point["axes"][axis]) for axis in axes]
+        for i, method in enumerate(methods):
+            group = number[point["id"]] * len(methods) + i
+            before = csv_line([*values, method])
+            these = slice(rows.starts[group], rows.starts[group] + counts[group])
+            for run, cells in zip(
+                rows.run[these].tolist(), rows.values[these, columns].tolist(), strict=True
+            ):
+                # As csv_line writes them, which is slow for millions: a number needs no quotes.
+                line = ",".join("" if math.isnan(cell) else repr(cell) for cell in cells)
+                yield f"{before},{run},{line}\n"
+
+
+def _write_csv(rows: PlanRows, runs: bool, path: Path) -> None:
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        file.writelines(csv_lines(rows, runs))
+
+
+def _write_parquet(rows: PlanRows, runs: bool, path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    schema, batches = _batches(rows, runs)
+    with pq.ParquetWriter(path, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def _batches(rows: PlanRows, runs: bool) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """A row a cell of the grid and method, or a row a run."""
+    import numpy as np
+    import pyarrow as pa
+
+    from crossfade.results.grids import Grid
+    from crossfade.results.planresults import attributes_of, published
+    from crossfade.results.results import INTERVAL
+
+    description, methods, metrics = rows.plan.description, np.array(rows.methods), published(rows)
+    grid = Grid.of(description["axes"], description["points"])
+    number = {id: i for i, id in enumerate(rows.points)}
+    found = rows.estimates([rows.stop_metric] if runs else None)
+    of_cells = np.array([number[id] for id in grid.points])
+    group = (of_cells[:, np.newaxis] * len(methods) + np.arange(len(methods))).ravel()
+    # Of each row of the table: which of the cells and methods it belongs to, and its row among the runs.
+    if runs:
+        place = np.repeat(np.arange(len(group)), found.rows[group])
+        first = np.repeat(np.cumsum(found.rows[group]) - found.rows[group], found.rows[group])
+        source = rows.starts[group[place]] + np.arange(len(place)) - first
+    else:
+        place = np.flatnonzero(found.rows[group])
+        source = group[place]
+
+    def column(name: str, kind: pa.DataType, unit: str, words: str = "") -> pa.Field:
+        about = {key: text for key, text in (("units", unit), ("long_name", words)) if text}
+        return pa.field(name, kind, metadata=about)
+
+    coordinates = [item for dimension in grid.dimensions for item in dimension.coordinates]
+    fields = [column(item.key, pa.from_numpy_dtype(item.values.dtype), item.unit) for item in coordinates]
+    fields += [column("method", pa.string(), ""), column("run" if runs else "runs", pa.int64(), "")]
+    for metric in metrics:
+        fields.append(column(metric.name, pa.float64(), metric.unit, metric.long_name))
+        if not runs:
+            fields += [column(f"{metric.name}{end}", pa.float64(), metric.unit) for end in INTERVAL]
+    about = {name: str(value) for name, value in attributes_of(rows, found).items()}
+    schema = pa.schema(fields, metadata=about)
+
+    def batch(begin: int) -> pa.RecordBatch:
+        cells, which = np.divmod(place[begin : begin + ROWS_AT_ONCE], len(methods))
+        here = source[begin : begin + ROWS_AT_ONCE]
+        steps = np.unravel_index(cells, grid.shape) if grid.shape else ()
+        columns = [
+            item.values[step]
+            for dimension, step in zip(grid.dimensions, steps, strict=True)
+            for item in dimension.coordinates
+        ]
+        columns += [methods[which]]
+        if runs:
+            columns += [rows.run[here], *(rows.values[here, metric.column] for metric in metrics)]
+        else:
+            columns.append(np.where(rows.solved, 0, found.rows)[here])
+            for metric in metrics:
+                estimates = (found.means, found.ci95, found.low, found.high)
+                columns += [array[here, metric.column] for array in estimates]
+        arrays = [
+            pa.array(values, type=field.type, from_pandas=True)
+            for values, field in zip(columns, schema, strict=True)
+        ]
+        return pa.record_batch(arrays, schema=schema)
+
+    return schema, map(batch, range(0, len(place), ROWS_AT_ONCE))
+
+
+def _dataset(rows: PlanRows, runs: bool) -> xr.Dataset:
+    from crossfade.results import arrays
+
+    return arrays.per_run(rows) if runs else arrays.of_estimates(rows)
+
+
+def _write_netcdf(rows: PlanRows, runs: bool, path: Path) -> None:
+    _dataset(rows, runs).to_netcdf(path, engine="h5netcdf")
+
+
+def _write_mat(rows: PlanRows, runs: bool, path: Path) -> None:
+    from scipy.io import savemat
+
+    savemat(path, matlab_variables(_dataset(rows, runs)), long_field_names=True, oned_as="column")
+
+
+def matlab_variables(dataset: xr.Dataset) -> dict[str, Any]:
+    """A dataset as MATLAB's variables, by name: numbers as doubles, texts as cell arrays."""
+    import numpy as np
+
+    arrays = {**dataset.coords, **dataset.data_vars}
+    names = matlab_names(str(name) for name in arrays)
+    variables: dict[str, Any] = {}
+    for name, array in arrays.items():
+        values = array.to_numpy()
+        kind = object if values.dtype.kind in "UO" else bool if values.dtype.kind == "b" else np.float64
+        variables[names[str(name)]] = values.astype(kind)
+    about: dict[str, Any] = dict(dataset.attrs)
+    about["names"] = {short: name for name, short in names.items()}
+    about["units"] = {names[str(name)]: array.attrs.get("units", "") for name, array in arrays.items()}
+    about["dimensions"] = {
+        names[str(name)]: np.array([names[str(dimension)] for dimension in array.dims], dtype=object)
+        for name, array in arrays.items()
+    }
+    return {**variables, "about": about}
+
+
+def matlab_names(names: Iterable[str]) -> dict[str, str]:
+    """The names of MATLAB's variables, which have letters, digits and ``_`` and begin with a letter.
+
+    Any other character becomes ``_``; where two names come out the same, the later one gets a number.
+    """
+    found: dict[str, str] = {}
+    taken = {"about"}
+    for name in names:
+        short = re.sub(r"[^A-Za-z0-9_]", "_", name)
+        if not re.match("[A-Za-z]", short) or short in MATLAB_KEYWORDS.split():
+            short = f"x_{short}"
+        short, count = short[:MATLAB_LONGEST_NAME], 1
+        base = short
+        while short in taken:
+            count += 1
+            ending = f"_{count}"
+            short = base[: MATLAB_LONGEST_NAME - len(ending)] + ending
+        taken.add(short)
+        found[name] = short
+    return found
+
+
+class Writer(NamedTuple):
+    """A format: the ending of its files, the optional packages that it takes, and what writes it."""
+
+    suffix: str
+    packages: tuple[str, ...]
+    write: Callable[[PlanRows, bool, Path], None]
+
+
+WRITERS = {
+    "csv": Writer(".csv", (), _write_csv),
+    "parquet": Writer(".parquet", ("pyarrow",), _write_parquet),
+    "netcdf": Writer(".nc", ("h5netcdf", "h5py"), _write_netcdf),
+    "mat": Writer(".mat", ("scipy",), _write_mat),
+}
+
+
+def writer_of(to: str) -> Writer:
+    """What writes a format; :class:`OutputError` names those that there are."""
+    if to not in WRITERS:
+        raise OutputError(f"--to {to}: must be one of {', '.join(WRITERS)}")
+    return WRITERS[to]
+
+
+def _writer_by_ending(path: Path) -> Writer:
+    for writer in WRITERS.values():
+        if writer.suffix == path.suffix.lower():
+            return writer
+    endings = ", ".join(writer.suffix for writer in WRITERS.values())
+    raise OutputError(f"{path}: must end in one of {endings}, or the format be given (--to)")

@@ -1,0 +1,574 @@
+"""The results file of a sweep: one SQLite database that any program can read and that nothing can tear.
+
+It holds plans (what was asked for) and rows (what is finished). The same rows serve all plans that ask for
+them. Its format is described in docs/sweeps.md; a change that older readers cannot read raises
+:data:`FORMAT_VERSION`. Nothing in a file is believed before it was looked at, here and in
+:mod:`crossfade.results.rowtables` (rows) and :mod:`crossfade.results.description` (plans).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import threading
+import time
+import warnings
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from crossfade.errors import CrossfadeWarning, OutputError, ResultsError, shortened
+from crossfade.files import check_writable
+from crossfade.records import APPLICATION_ID, SQLITE_MAGIC, begins
+from crossfade.results import rowtables
+from crossfade.results.description import read_description, read_warnings
+from crossfade.results.rows import Row
+
+# Format 1 had no checksums.
+FORMAT_VERSION = 2
+SUFFIX = ".sqlite"
+
+# Rows wait this long at the most until they are on the disk: a commit takes as long for one as for thousands.
+COMMIT_EVERY_S = 1.0
+
+PLANS = """CREATE TABLE IF NOT EXISTS plans (
+    id TEXT PRIMARY KEY,
+    added REAL NOT NULL,
+    description TEXT NOT NULL,
+    warnings TEXT NOT NULL DEFAULT '[]',
+    checksum INTEGER NOT NULL
+)"""
+
+# What a file holds, all of it: the columns of its tables with their types.
+SCHEMA = {
+    "plans": "id TEXT, added REAL, description TEXT, warnings TEXT",
+    "metric_sets": "id INTEGER, names TEXT",
+    "rows": "key BLOB, point BLOB, method TEXT, seed INTEGER, run INTEGER, metric_set INTEGER, values BLOB, "
+    "failure TEXT, results_version INTEGER, version TEXT, seconds REAL",
+}
+SEALED = ("plans", "rows")
+# Times from here on (the year 9999) are none.
+LATEST = 253_402_300_800.0
+# How SQLite says that it can make no log: no permission, no room.
+NO_ROOM = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_FULL", "SQLITE_IOERR")
+
+REPAIR = "crossfade check FILE --repair drops what is damaged"
+# A query may take so many steps of SQLite's machine, and so many for each byte of the file: a row, which
+# takes about twenty, has a hundred bytes at the least. What takes more goes round in circles.
+STEPS = 20_000_000
+STEPS_PER_BYTE = 5
+STEPS_AT_ONCE = 1_000_000
+
+
+@dataclass(frozen=True)
+class StoredPlan:
+    """A plan as a results file keeps it.
+
+    ``description`` has name, title, text (the scenario file), overrides, scenario (that of the first point),
+    axes, points ``[{"axes": {key: value}, "id"}]``, methods, stop, seed, units, version, results_version.
+    """
+
+    id: str
+    added: float
+    """When it was last asked for, in seconds since 1970."""
+    description: dict[str, Any]
+    warnings: list[str]
+
+
+class ResultsFile:
+    """A results file that is open: :meth:`create` to fill it, :meth:`open` to read it.
+
+    Rows that are put are committed within a second, by a thread of the file's own. An error there (a full
+    disk) is raised by the next :meth:`put` or by :meth:`close`; what was committed before stays, and the file
+    stays valid. Every error is one line, :class:`OutputError` where the file cannot be written and
+    :class:`ResultsError` where it is no results file, or one of a newer format.
+    """
+
+    def __init__(self, path: Path, database: sqlite3.Connection, to_write: bool) -> None:
+        self.path = path
+        self.damaged: list[rowtables.Line] = []
+        """The lines that were met and left out, as they are not what was written."""
+        self._database = database
+        self._to_write = to_write
+        self._told_damage = False
+        # Held while the connection is in use: the committing thread shares it.
+        self._lock = threading.RLock()
+        # Held for moments only, so that no run waits for the disk: it guards what follows.
+        self._waiting_lock = threading.Lock()
+        self._waiting: list[Row] = []
+        self._timer: threading.Timer | None = None
+        self._failure: OutputError | ResultsError | None = None
+
+    @classmethod
+    def create(cls, path: str | PathLike[str]) -> ResultsFile:
+        """Open a file to fill it, and make it where there is none. Other processes may fill it too."""
+        path = Path(path)
+        check_writable(path)
+        if os.path.exists(path) and not path.is_file():
+            raise OutputError(f"{path}: cannot be written (it is not a file)")
+        with _one_line(path, to_write=True):
+            if path.exists() and path.stat().st_size > 0:
+                with cls.open(path, may_be_empty=True):
+                    pass  # before anything is changed in a file that is something else
+            database = rowtables.connect(path, "FULL")
+            try:
+                with rowtables.transaction(database):
+                    rowtables.create_tables(database)
+                    database.execute(PLANS)
+                    _seal_plans(database)
+                    database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                    database.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
+            except BaseException:
+                database.close()
+                raise
+        return cls(path, database, to_write=True)
+
+    @classmethod
+    def open(cls, path: str | PathLike[str], *, may_be_empty: bool = False) -> ResultsFile:
+        """Open a file to read it, also while a sweep fills it.
+
+        ``may_be_empty`` lets a database pass in which there is nothing at all yet.
+        """
+        path = Path(path)
+        if not os.path.exists(path):
+            raise ResultsError(f"{shortened(path)}: no such file")
+        if not is_results_file(path):
+            raise ResultsError(f"{shortened(path)}: not a results file")
+        with _one_line(path, to_write=False):
+            database = _connect_to_read(path)
+            try:
+                _check_format(path, database, may_be_empty)
+            except BaseException:
+                database.close()
+                raise
+        return cls(path, database, to_write=False)
+
+    def put(self, rows: Iterable[Row]) -> None:
+        """Keep rows. They are committed within a second, and by :meth:`close`."""
+        with self._waiting_lock:
+            if self._failure is not None:
+                raise self._failure
+            self._waiting.extend(rows)
+            if self._waiting and self._timer is None:
+                self._timer = threading.Timer(COMMIT_EVERY_S, self._commit_in_background)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def get(self, keys: Iterable[str]) -> dict[str, Row]:
+        """The rows that are there, by key."""
+        with self._using():
+            self._commit()
+            rows = rowtables.get_rows(self._database, keys, self.damaged)
+        self.tell_damage()
+        return rows
+
+    def add_plan(self, description: Mapping[str, Any], warnings: Sequence[str] = ()) -> str:
+        """Add a plan, or find it, and make it the one that readers take; gives its id.
+
+        It is the latest even where the clock was set back since the others came.
+
+        ``warnings`` are for a plan that is new: one that is there has those of its results.
+        """
+        identity = plan_id(description)
+        with self._using() as database, rowtables.transaction(database):
+            (latest,) = database.execute(
+                "SELECT coalesce(max(added), 0) FROM plans WHERE id <> ?", (identity,)
+            ).fetchone()
+            there = _plan_of_id(database, identity)
+            told = list(warnings) if there is None else there.warnings
+            # A clock that was set to where time ends is not followed.
+            latest = latest if isinstance(latest, float | int) and 0 <= latest < LATEST else 0.0
+            _put_plan(
+                database, StoredPlan(identity, max(time.time(), latest + 1e-6), dict(description), told)
+            )
+        return identity
+
+    def set_warnings(self, plan: str, warnings: Sequence[str]) -> None:
+        """Keep what to be careful about in the results of a plan (its id)."""
+        with self._using() as database, rowtables.transaction(database):
+            there = _plan_of_id(database, plan)
+            if there is not None:
+                _put_plan(database, replace(there, warnings=list(warnings)))
+
+    def plans(self) -> list[StoredPlan]:
+        """The plans, the one that was asked for last at the end. Of one that is damaged a warning tells."""
+        plans, damaged = self.all_plans()
+        for identity, problem in damaged:
+            _warn(f"{self.path}: plan {identity[:8]} is damaged ({problem}) and left out; {REPAIR}")
+        return plans
+
+    def all_plans(self) -> tuple[list[StoredPlan], list[tuple[str, str]]]:
+        """The plans that are sound, and of the others the id and what is wrong."""
+        sound, damaged = [], []
+        with self._using() as database:
+            for line in database.execute("SELECT * FROM plans ORDER BY added, rowid"):
+                try:
+                    sound.append(read_plan_line(line))
+                except ValueError as error:
+                    damaged.append((str(line[0]), str(error)))
+        return sound, damaged
+
+    def plan(self, which: str | int | None = None) -> StoredPlan:
+        """A plan by its number (the oldest is 1) or the first six digits of its id; the last where None."""
+        if which is None:
+            plans, damaged = self.all_plans()
+            if damaged:  # it may be the one that is meant
+                known = f"--plan 1 to {len(plans)} are not; " if plans else ""
+                what = f"plan {damaged[-1][0][:8]} is damaged ({damaged[-1][1]})"
+                raise ResultsError(f"{self.path}: {what}; {known}{REPAIR}")
+        else:
+            plans = self.plans()
+        if not plans:
+            raise ResultsError(f"{self.path}: there is no plan in it")
+        if which is None:
+            return plans[-1]
+        if str(which).isdecimal() and 1 <= int(which) <= len(plans):
+            return plans[int(which) - 1]
+        text = str(which)
+        found = [plan for plan in plans if plan.id == text or (len(text) >= 6 and plan.id.startswith(text))]
+        if len(found) == 1:
+            return found[0]
+        there = ", ".join(f"{number}: {plan.id[:8]}" for number, plan in enumerate(plans, start=1))
+        raise ResultsError(f"plan {which}: {'several' if len(found) > 1 else 'not'} in {self.path} ({there})")
+
+    def merge(self, others: Sequence[str | PathLike[str]]) -> int:
+        """Take in the rows and plans of other files, all or nothing; gives how many rows are new.
+
+        Raises :class:`ResultsError` with the key where two rows of one key differ (in more than ``seconds``).
+        """
+        new = 0
+        with self._using(), rowtables.transaction(self._database):
+            for path in others:
+                with ResultsFile.open(path) as other:
+                    if not self.path.samefile(path):
+                        new += _merge_rows(self._database, other)
+                        for plan in other.plans():
+                            _merge_plan(self._database, plan)
+                        other.tell_damage()
+        return new
+
+    def lines(self) -> Iterator[tuple[rowtables.Line, str]]:
+        """All rows as they are stored (see :data:`rowtables.COLUMNS`), each with the names of its metrics."""
+        with self._using() as database:
+            yield from rowtables.whole_lines(database, damaged=self.damaged)
+
+    def batches(self, size: int) -> Iterator[tuple[dict[int, str], list[rowtables.Line]]]:
+        """All rows that are sound as they are stored, ``size`` at a time, all as of one moment.
+
+        With each batch come the names of metrics by ``metric_set``, joined by line breaks.
+        """
+        with self._using() as database, rowtables.transaction(database, "DEFERRED"):
+            sets = rowtables.metric_sets(database)
+            cursor = database.execute(f"SELECT {rowtables.columns_of(database)} FROM rows")
+            while lines := cursor.fetchmany(size):
+                sound = [line for line in lines if rowtables.is_sound(line, rowtables.names_in(sets, line))]
+                if len(sound) < len(lines):
+                    kept = set(map(id, sound))
+                    self.damaged += [line for line in lines if id(line) not in kept]
+                if sound:
+                    yield sets, sound
+        self.tell_damage()
+
+    def put_lines(self, lines: Iterable[tuple[rowtables.Line, str]]) -> None:
+        """Keep sound lines of another file, each with the names of its metrics, as they are."""
+        with self._using() as database, rowtables.transaction(database):
+            _add_lines(database, list(lines), {})
+
+    def put_plans(self, plans: Iterable[StoredPlan]) -> None:
+        """Keep plans of another file as they are."""
+        with self._using() as database, rowtables.transaction(database):
+            for plan in plans:
+                _merge_plan(database, plan)
+
+    @contextmanager
+    def unbounded(self) -> Iterator[sqlite3.Connection]:
+        """The connection itself, for who looks at a file that may be damaged anywhere."""
+        with self._using() as database:
+            database.set_progress_handler(None, 0)
+            yield database
+
+    def tell_damage(self) -> None:
+        """Warn of the damaged rows that were met, once."""
+        if self.damaged and not self._told_damage:
+            self._told_damage = True
+            count = f"{len(self.damaged)} damaged row{'s are' if len(self.damaged) > 1 else ' is'} left out"
+            first = f"{'first ' if len(self.damaged) > 1 else ''}{name_of(self.damaged[0])}"
+            _warn(f"{self.path}: {count} ({first}); {REPAIR}, crossfade sweep makes it again")
+
+    def close(self) -> None:
+        """Commit what is waiting and let go of the file."""
+        with self._waiting_lock:
+            if self._timer is not None:
+                self._timer.cancel()
+        with self._lock:
+            try:
+                with self._using():
+                    self._commit()
+            finally:
+                self._waiting = []
+                self._database.close()
+
+    def __enter__(self) -> ResultsFile:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if isinstance(error, OutputError | ResultsError):
+            with suppress(OutputError, ResultsError):  # the first error says it all
+                self.close()
+        else:
+            self.close()
+
+    @contextmanager
+    def _using(self) -> Iterator[sqlite3.Connection]:
+        """The connection for this thread alone, with errors of one line."""
+        with self._lock, _one_line(self.path, self._to_write):
+            if not self._to_write:
+                _bound_steps(self.path, self._database)
+            yield self._database
+
+    def _commit(self) -> None:
+        with self._waiting_lock:
+            rows, self._waiting = self._waiting, []
+        if not rows:
+            return
+        try:
+            rowtables.put_rows(self._database, rows)
+        except BaseException:
+            with self._waiting_lock:
+                self._waiting = rows + self._waiting
+            raise
+
+    def _commit_in_background(self) -> None:
+        with self._waiting_lock:
+            self._timer = None
+        try:
+            with self._using():
+                self._commit()
+        except (OutputError, ResultsError) as error:
+            with self._waiting_lock:
+                self._failure = error
+
+
+def is_results_file(path: str | PathLike[str]) -> bool:
+    """Whether a file is to be opened as a results file: whether it begins as an SQLite database does."""
+    return begins(Path(path), len(SQLITE_MAGIC)) == SQLITE_MAGIC
+
+
+def plan_id(description: Mapping[str, Any]) -> str:
+    """The id of a plan: a hash of what is asked for, whatever the words of the scenario file."""
+    asked = {
+        "axes": description["axes"],
+        "points": [point["id"] for point in description["points"]],
+        "methods": description["methods"],
+        "stop": description["stop"],
+        "seed": description["seed"],
+    }
+    return hashlib.sha256(json.dumps(asked, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def _connect_to_read(path: Path) -> sqlite3.Connection:
+    def connect(options: str, alone: bool = False) -> sqlite3.Connection:
+        address = f"{path.absolute().as_uri()}?{options}"
+        database = sqlite3.connect(
+            address, rowtables.BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False, uri=True
+        )
+        try:
+            rowtables.guard(database)
+            database.execute("PRAGMA query_only = ON")
+            if alone:
+                database.execute("PRAGMA locking_mode = EXCLUSIVE")
+            database.execute("SELECT count(*) FROM sqlite_master")
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    try:
+        # Not "ro", with which SQLite could not clear away the log that even a reader makes.
+        return connect("mode=rw")
+    except sqlite3.OperationalError as error:
+        if not error.sqlite_errorname.startswith(NO_ROOM):
+            raise
+        # Where nothing can be written (no permission, a full disk), readers can make no log.
+        log = path.with_name(f"{path.name}-wal")
+        if log.exists() and log.stat().st_size > 0:
+            # What is in the log counts: alone with the file, SQLite keeps the log's index in memory.
+            return connect("mode=rw", alone=True)
+        return connect("immutable=1")  # the file does not change meanwhile
+
+
+def _check_format(path: Path, database: sqlite3.Connection, may_be_empty: bool) -> None:
+    (application,) = database.execute("PRAGMA application_id").fetchone()
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if may_be_empty and application == version == tables == 0:
+        return
+    if application != APPLICATION_ID:
+        raise ResultsError(f"{path}: not a results file (another program's database)")
+    if version > FORMAT_VERSION:
+        raise ResultsError(
+            f"{path}: a results file of a newer crossfade (format {version}; this one reads format "
+            f"{FORMAT_VERSION})"
+        )
+    if version < 1:
+        raise ResultsError(f"{path}: not a results file, or a damaged one (format {version})")
+    _check_schema(path, database, version)
+
+
+def _check_schema(path: Path, database: sqlite3.Connection, version: int) -> None:
+    """Refuse a file with anything but the tables of its format: a view or a trigger is another's program."""
+    found = set()
+    for kind, name, statement in database.execute("SELECT type, name, sql FROM sqlite_master").fetchall():
+        is_table = kind == "table" and str(statement).upper().startswith("CREATE TABLE")
+        if is_table and name in SCHEMA:
+            found.add(name)
+        elif not (str(name).startswith("sqlite_") and (is_table or kind == "index")):
+            raise ResultsError(f"{path}: not a results file, or a tampered one (it holds a {kind} {name})")
+    for name, columns in SCHEMA.items():
+        wanted = columns + ", checksum INTEGER" * (version > 1 and name in SEALED)
+        if name not in found:
+            raise ResultsError(f"{path}: not a results file, or a damaged one (no table {name})")
+        there = database.execute(f"PRAGMA table_xinfo({name})").fetchall()
+        if ", ".join(f"{column[1]} {column[2]}" for column in there) != wanted or any(c[6] for c in there):
+            raise ResultsError(f"{path}: not a results file, or a damaged one (columns of the table {name})")
+
+
+def _bound_steps(path: Path, database: sqlite3.Connection) -> None:
+    """Let queries from here on take as many steps as the whole file could need, and no more."""
+    size = sum(part.stat().st_size for part in (path, path.with_name(f"{path.name}-wal")) if part.exists())
+    left = (STEPS + STEPS_PER_BYTE * size) // STEPS_AT_ONCE
+
+    def is_enough() -> bool:
+        nonlocal left
+        left -= 1
+        return left < 0
+
+    database.set_progress_handler(is_enough, STEPS_AT_ONCE)
+
+
+def _merge_rows(database: sqlite3.Connection, other: ResultsFile) -> int:
+    """The rows of ``other`` into ``database``, within the transaction that is open there."""
+    new = 0
+    sets: dict[str, int] = {}
+    lines = other.lines()
+    while batch := list(islice(lines, rowtables.KEYS_PER_QUERY)):
+        added, rows = _add_lines(database, batch, sets)
+        new += added
+        if added < len(rows):
+            _refuse_differences(database, rows, other.path)
+    return new
+
+
+def _add_lines(
+    database: sqlite3.Connection, batch: Sequence[tuple[rowtables.Line, str]], sets: dict[str, int]
+) -> tuple[int, list[rowtables.Line]]:
+    """Lines of another file whose keys are not there yet; gives how many, and all as they are here."""
+    for _, names in batch:
+        if names not in sets:
+            sets[names] = rowtables.metric_set(database, names)
+    rows = [rowtables.sealed((*line[:5], sets[names], *line[6:]), names) for line, names in batch]
+    return database.executemany(f"INSERT OR IGNORE {rowtables.INSERT_INTO_ROWS}", rows).rowcount, rows
+
+
+def _refuse_differences(database: sqlite3.Connection, rows: list[rowtables.Line], path: Path) -> None:
+    ours = {line[0]: line for line in rowtables.lines_of_keys(database, [row[0] for row in rows])}
+    sets = rowtables.metric_sets(database)
+    for row in rows:
+        our = ours.get(row[0], ())
+        # All but the version of the program and the time that it took.
+        if row[:9] == our[:9]:
+            continue
+        if not our or not rowtables.is_sound(our, rowtables.names_in(sets, our)):
+            database.execute(f"INSERT OR REPLACE {rowtables.INSERT_INTO_ROWS}", row)  # ours is damaged
+        else:
+            what = f"row {row[0].hex()} ({row[2]}, run {row[4]})"
+            raise ResultsError(f"{path}: {what} differs from the one with that key that is there already")
+
+
+def _merge_plan(database: sqlite3.Connection, plan: StoredPlan) -> None:
+    there = _plan_of_id(database, plan.id)
+    _put_plan(database, plan if there is None else replace(there, added=max(there.added, plan.added)))
+
+
+def _put_plan(database: sqlite3.Connection, plan: StoredPlan) -> None:
+    line = (plan.id, float(plan.added), _json(plan.description), _json(plan.warnings))
+    database.execute(
+        "INSERT INTO plans VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET added = excluded.added, "
+        "description = excluded.description, warnings = excluded.warnings, checksum = excluded.checksum",
+        (*line, checksum_of_plan(line)),
+    )
+
+
+def _plan_of_id(database: sqlite3.Connection, identity: str) -> StoredPlan | None:
+    """A plan that is there and sound."""
+    for line in database.execute("SELECT * FROM plans WHERE id = ?", (identity,)).fetchall():
+        with suppress(ValueError):
+            return read_plan_line(line)
+    return None
+
+
+def read_plan_line(line: tuple[Any, ...]) -> StoredPlan:
+    """A line of the table of plans; ``ValueError`` where it is not what was written."""
+    identity, added, description, warnings, *sums = line
+    if [type(cell) for cell in line] != [str, float, str, str, *[int] * len(sums)]:
+        raise ValueError("wrong types")
+    if sums and sums[0] != checksum_of_plan(line[:4]):
+        raise ValueError("its checksum is another")
+    if not -LATEST < added < LATEST:
+        raise ValueError(f"added: {added}")
+    return StoredPlan(identity, added, read_description(description), read_warnings(warnings))
+
+
+def checksum_of_plan(line: tuple[str, float, str, str]) -> int:
+    """CRC-32 of what a plan says."""
+    identity, added, description, warnings = line
+    return zlib.crc32("\0".join((identity, repr(added), description, warnings)).encode())
+
+
+def _seal_plans(database: sqlite3.Connection) -> None:
+    """Give the plans of an older file their checksums."""
+    if any(column == "checksum" for _, column, *_ in database.execute("PRAGMA table_info(plans)")):
+        return
+    database.execute("ALTER TABLE plans ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0")
+    for line in database.execute("SELECT id, added, description, warnings FROM plans").fetchall():
+        with suppress(ValueError):
+            read_plan_line(line)
+            database.execute("UPDATE plans SET checksum = ? WHERE id = ?", (checksum_of_plan(line), line[0]))
+
+
+def name_of(line: rowtables.Line) -> str:
+    """What a damaged line is called: its key, and what it says that it is."""
+    key = line[0].hex() if isinstance(line[0], bytes) else str(line[0])
+    return f"row {key[:32]} ({str(line[2])[:40]}, run {str(line[4])[:20]})"
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, CrossfadeWarning, stacklevel=4)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+@contextmanager
+def _one_line(path: Path, to_write: bool) -> Iterator[None]:
+    """SQLite's errors as this package's own, each one line that names the file."""
+    try:
+        yield
+    except (sqlite3.Error, OSError, ValueError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        name = getattr(error, "sqlite_errorname", "")
+        if name == "SQLITE_INTERRUPT":
+            raise ResultsError(f"{path}: not a results file, or a damaged one (it has no end)") from None
+        if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+            raise ResultsError(f"{path}: not a results file, or a damaged one ({reason})") from None
+        if to_write:
+            raise OutputError(f"{path}: cannot be written ({reason})") from None
+        raise ResultsError(f"{path}: cannot be read ({reason})") from None

@@ -1,0 +1,260 @@
+"""The finished runs of a plan in a results file, as arrays: what datasets, tables and exports are made of.
+
+A file holds rows in the order in which they were finished, and those of other plans among them. Here they are
+sorted by point, method and run. The rows of one point by one method are a *group*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import crossfade._crossfade as _crossfade
+from crossfade.results.file import ResultsFile, StoredPlan
+from crossfade.results.rows import Row, names_of
+from crossfade.results.rowtables import LARGEST_VALUE, Line, to_signed
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Truths = NDArray[np.bool_]
+
+# So many lines are decoded at once: enough for numpy to be quick, few enough for the processor's cache.
+LINES_AT_ONCE = 4_000
+
+# The metric that a stop rule is about where it names none (`USUAL_METRIC` of the core).
+USUAL_METRIC = "goodput_bps"
+
+
+@dataclass(frozen=True)
+class PlanRows:
+    """The rows of a plan, sorted by group and run.
+
+    Group g is the distinct point ``points[g // len(methods)]`` (its id; equal points share their rows) by
+    the method ``methods[g % len(methods)]``. ``values`` has a row a run and a column for each of ``names``,
+    NaN where a metric is undefined. Names are those of rows: ``flow:cubic.goodput_bps``. ``place`` counts the
+    rows of the group before each. ``failures`` says why groups have no values. ``rows`` are the rows
+    themselves, where they were asked for.
+    """
+
+    plan: StoredPlan
+    points: list[str]
+    methods: list[str]
+    names: list[str]
+    values: Floats
+    group: Integers
+    run: Integers
+    place: Integers
+    failures: dict[int, str]
+    rows: list[Row]
+
+    @cached_property
+    def starts(self) -> Integers:
+        """Where each group begins among the rows; as the last item, how many rows there are."""
+        return np.searchsorted(self.group, np.arange(self.groups + 1))
+
+    @property
+    def solved(self) -> Truths:
+        """Of each group whether it is solved, without randomness."""
+        return np.tile([is_solved(method) for method in self.methods], len(self.points))
+
+    @property
+    def is_adaptive(self) -> bool:
+        """Whether the number of runs of a point depends on what comes out."""
+        return is_adaptive(self.plan.description["stop"])
+
+    @property
+    def stop_metric(self) -> str:
+        """The metric that the stop rule is about."""
+        found: str = self.plan.description["stop"].get("metric", USUAL_METRIC)
+        return found
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are, those without a row included."""
+        return len(self.points) * len(self.methods)
+
+    def by_point(self) -> list[list[Row]]:
+        """The rows of each point by each method, in the order of the plan, where equal points stand too."""
+        number = {id: i for i, id in enumerate(self.points)}
+        methods = len(self.methods)
+        groups = (
+            number[point["id"]] * methods + i
+            for point in self.plan.description["points"]
+            for i in range(methods)
+        )
+        return [self.rows[self.starts[group] : self.starts[group + 1]] for group in groups]
+
+    def estimates(self, names: Sequence[str] | None = None) -> Estimates:
+        """Means and intervals of all groups: of all metrics, or of those among ``names`` that there are.
+
+        Which rows count, and whether they suffice, is told only with :attr:`stop_metric` among them.
+        """
+        chosen = self.names if names is None else [name for name in names if name in self.names]
+        columns = [self.names.index(name) for name in chosen]
+        stop = self.plan.description["stop"]
+        is_there = self.stop_metric in chosen
+        rule: dict[str, Any] = {
+            name: (stop[name], self.names.index(self.stop_metric))
+            for name in ("precision", "count")
+            if name in stop and is_there
+        }
+        means, ci95, low, high, rows, precise = _crossfade.estimates(
+            self.values, self.starts[:-1], self.names, columns, **rule
+        )
+        if self.is_adaptive:
+            # Without the metric there is nothing that could be precise; what is solved is.
+            precise = np.where(self.solved, True, precise & is_there) & (rows > 0)
+            finished = precise | (rows >= stop["max_runs"])
+        else:
+            finished = rows >= stop["runs"]
+        finished = np.where(self.solved, rows > 0, finished)
+        return Estimates(means, ci95, low, high, rows, precise, finished)
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Means of groups (down) and metrics (across), with the half-widths and the ends of their 95 % intervals.
+
+    NaN where a metric is undefined, or a single run says nothing of the spread. ``rows`` is how many rows of
+    a group count, ``finished`` whether that is all there are to be, ``precise`` whether they reach the
+    precision that the plan asks for (true where it asks for none).
+    """
+
+    means: Floats
+    ci95: Floats
+    low: Floats
+    high: Floats
+    rows: Integers
+    precise: Truths
+    finished: Truths
+
+
+def is_adaptive(stop: Mapping[str, Any]) -> bool:
+    """Whether a stop rule looks at what comes out: at an interval, or at a count."""
+    return "precision" in stop or "count" in stop
+
+
+def is_solved(method: str) -> bool:
+    """Whether a method has no randomness."""
+    return method.startswith(("analysis", "formula"))
+
+
+def read_rows(file: ResultsFile, plan: StoredPlan, *, with_rows: bool = False) -> PlanRows:
+    """Read the rows of a plan; ``with_rows`` keeps them as they are as well.
+
+    At its height it takes twice the memory of the values.
+    """
+    points = list(dict.fromkeys(point["id"] for point in plan.description["points"]))
+    wanted = _Wanted(plan.description, points)
+    chunks: list[_Chunk] = []
+    for sets, lines in file.batches(LINES_AT_ONCE):
+        chunks += wanted.chunks(sets, lines, with_rows)
+    group = np.concatenate([np.empty(0, dtype=np.int64), *(chunk.group for chunk in chunks)])
+    run = np.concatenate([np.empty(0, dtype=np.int64), *(chunk.run for chunk in chunks)])
+    order = np.lexsort((run, group))
+    # A file has each run once. Where damage or a stranger made two of one, neither can be told to be right.
+    here, number = group[order], run[order]
+    same = (here[1:] == here[:-1]) & (number[1:] == number[:-1])
+    order = order[~(np.append(same, False) | np.append(False, same))] if same.any() else order
+    if is_adaptive(plan.description["stop"]):
+        # A stop rule sees no run that has a gap before it.
+        order = order[run[order] == _places(group[order])]
+    group, run = group[order], run[order]
+    failures = {number: text for chunk in chunks for number, text in chunk.failures.items()}
+    unsorted = [row for chunk in chunks for row in chunk.rows]
+    rows = [unsorted[i] for i in order] if with_rows else []
+    names, values = _sorted_values(chunks, order)
+    methods = plan.description["methods"]
+    return PlanRows(plan, points, methods, names, values, group, run, _places(group), failures, rows)
+
+
+def _places(group: Integers) -> Integers:
+    """Of each sorted row the number of rows of its group before it."""
+    places: Integers = np.arange(len(group)) - np.searchsorted(group, group)
+    return places
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """Some rows of a plan, all with the same metrics, in the order of the file."""
+
+    names: tuple[str, ...]
+    group: Integers
+    run: Integers
+    values: Floats
+    failures: dict[int, str]
+    rows: list[Row]
+
+
+class _Wanted:
+    """Which lines of a file are rows of a plan."""
+
+    def __init__(self, description: dict[str, Any], points: list[str]) -> None:
+        methods, stop = description["methods"], description["stop"]
+        self._points = points
+        self._groups = {bytes.fromhex(id): len(methods) * i for i, id in enumerate(points)}
+        self._methods = {method: i for i, method in enumerate(methods)}
+        self._solved = np.array([is_solved(method) for method in methods])
+        self._seed = to_signed(description["seed"])
+        self._runs = stop.get("runs", stop.get("max_runs"))
+
+    def chunks(self, sets: dict[int, str], lines: list[Line], with_rows: bool) -> Iterator[_Chunk]:
+        """The lines that are the plan's, packed; with the rows themselves where they are asked for."""
+        # For a million rows: column by column, and without a Python object for each value.
+        _, points, methods, seeds, runs, set_of, blobs, failures, *_ = zip(*lines, strict=True)
+
+        def integers(values: Iterable[int]) -> Integers:
+            return np.fromiter(values, dtype=np.int64, count=len(lines))
+
+        first = integers(map(self._groups.get, points, repeat(-1)))
+        method = integers(map(self._methods.get, methods, repeat(-1)))
+        run, metric_set = integers(runs), integers(set_of)
+        # What is solved has no randomness: its one row serves every seed.
+        asked = np.where(self._solved[method], run == 0, (run < self._runs) & (integers(seeds) == self._seed))
+        asked &= (first >= 0) & (method >= 0)
+        for number in sets.keys() & set(metric_set[asked].tolist()):
+            names = names_of(sets[number])
+            at = np.flatnonzero(asked & (metric_set == number))
+            values = np.frombuffer(b"".join([blobs[i] for i in at.tolist()]), dtype="<f8")
+            values = values.reshape(len(at), len(names))
+            numbers = (np.abs(values) < LARGEST_VALUE).all(axis=1)
+            at, values = at[numbers], values[numbers]
+            group = (first + method)[at]
+            told = zip(group.tolist(), at.tolist(), strict=True) if any(failures) else ()
+            why = {of: failures[i] for of, i in told if failures[i] is not None}
+            rows = [self._row(lines[i], sets[number]) for i in at.tolist()] if with_rows else []
+            yield _Chunk(names, group, run[at], values, why, rows)
+
+    def _row(self, line: Line, names: str) -> Row:
+        key, point, method, seed, run, _, values, failure, _, _, seconds = line[:11]
+        # Many rows share a point: its text is kept once.
+        text = self._points[self._groups[point] // len(self._methods)]
+        return Row(key.hex(), text, method, seed % 2**64, run, names, values, failure, seconds)
+
+
+def _sorted_values(chunks: list[_Chunk], order: Integers) -> tuple[list[str], Floats]:
+    """The names of all chunks, and their values in this order. The chunks are used up, to save memory."""
+    names = list(dict.fromkeys(name for chunk in chunks for name in chunk.names))
+    column = {name: i for i, name in enumerate(names)}
+    to = np.full(sum(len(chunk.group) for chunk in chunks), -1)
+    to[order] = np.arange(len(order))
+    values = np.full((len(order), len(names)), np.nan)
+    chunks.reverse()
+    first = 0
+    while chunks:
+        chunk = chunks.pop()
+        rows = to[first : first + len(chunk.group)]
+        first += len(chunk.group)
+        kept = rows >= 0
+        columns = np.array([column[name] for name in chunk.names], dtype=np.int64)
+        if kept.all() and np.array_equal(columns, np.arange(len(names))):  # as a rule, and it is quicker
+            values[rows] = chunk.values
+        else:
+            values[np.ix_(rows[kept], columns)] = chunk.values[kept]
+    return names, values

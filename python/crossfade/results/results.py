@@ -1,0 +1,186 @@
+"""What a run gives back: points, each with its metrics and their intervals."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field, replace
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any
+
+from crossfade.figures.plot import plot
+from crossfade.results.rows import Row
+from crossfade.tables import Cell, Table, format_estimate, label
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Metrics = dict[str, "Estimate"]
+
+INTERVAL = ("_ci95", "_ci95_low", "_ci95_high")
+"""What is appended to the name of a metric for the columns of its interval."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One metric of one point.
+
+    ``value`` is the mean over the runs (None where the metric is undefined, such as a mean over no packets);
+    ``ci95`` the half-width of its two-sided 95 % Student interval, None where there are not two runs, the
+    method is exact, or events are too rare for it. ``low`` and ``high`` are the ends of a 95 % interval that
+    also covers rare events, shares at their ceiling and skewed runs; it is never narrower than Student's.
+    """
+
+    value: float | None
+    ci95: float | None
+    low: float | None
+    high: float | None
+    n: int
+    method: str
+    unit: str
+
+    def __str__(self) -> str:
+        return format_estimate(self.value, self.ci95, self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of a sweep (the only one where nothing is swept), by one method.
+
+    ``metrics`` are those of the whole, ``parts`` those of named flows and of links, as ``cubic.goodput_bps``
+    or ``reverse.queue_drops``. ``runs`` is 0 where a method has no randomness. ``loss_windows`` are, by exact
+    analysis, the shares of first losses that find a window of 1, 2, ... segments. ``rows`` are the runs that
+    count, in order.
+    """
+
+    axes: dict[str, Any]
+    scenario: dict[str, Any]
+    method: str
+    runs: int
+    metrics: Metrics
+    parts: Metrics
+    flows: list[dict[str, Any]]
+    links: list[dict[str, Any]]
+    warnings: list[str]
+    loss_windows: list[float]
+    rows: list[Row]
+
+    def value(self, name: str) -> float:
+        """A metric's value, NaN where it is undefined or the method does not give it."""
+        found = self.metrics.get(name, self.parts.get(name))
+        return math.nan if found is None or found.value is None else found.value
+
+    def samples(self, name: str) -> list[float]:
+        """A metric in each run, in order (NaN where it is undefined).
+
+        Run r of every point draws the same random numbers: compare two points run by run.
+        """
+        plain = [row.value(name) for row in self.rows]
+        return plain if not all(map(math.isnan, plain)) else [row.value(f"flow:{name}") for row in self.rows]
+
+
+@dataclass(frozen=True)
+class Results:
+    """All points of a scenario, in the order of its sweep; each by every method, in the order asked for."""
+
+    title: str
+    methods: list[str]
+    seed: int
+    points: list[Point]
+    provenance: dict[str, Any]
+    complete: bool = True
+    axes: list[str] = field(default_factory=list)
+    file_warnings: list[str] = field(default_factory=list)
+    """Those of the results file, where the results come from one: its points have none of their own."""
+
+    @property
+    def warnings(self) -> list[str]:
+        """Every warning once, with the number of points that gave it where there are several."""
+        if self.file_warnings:
+            return self.file_warnings
+        where: dict[str, set[str]] = {}
+        for point in self.points:
+            for text in point.warnings:
+                where.setdefault(text, set()).add(json.dumps(point.axes))
+        if not self.axes:
+            return list(where)
+        total = len({json.dumps(point.axes) for point in self.points})
+        return [f"{text} ({len(points)} of {total} points)" for text, points in where.items()]
+
+    def by_method(self, method: str) -> Results:
+        """The points of one method alone."""
+        points = [point for point in self.points if point.method == method]
+        return replace(self, methods=[method], points=points)
+
+    @property
+    def metrics(self) -> list[str]:
+        """The names of the metrics of the whole that at least one point has."""
+        return list(dict.fromkeys(name for point in self.points for name in point.metrics))
+
+    @property
+    def parts(self) -> list[str]:
+        """The names of the metrics of flows and links that at least one point has."""
+        return list(dict.fromkeys(name for point in self.points for name in point.parts))
+
+    def table(self) -> Table:
+        """A row a point and method: axes, ``method``, ``runs``, each metric and its interval.
+
+        The interval is ``NAME_ci95``, ``NAME_ci95_low`` and ``NAME_ci95_high``; see :class:`Estimate`.
+        """
+        columns = [*self.axes, "method", "runs"]
+        names = [*self.metrics, *self.parts]
+        columns += [f"{name}{end}" for name in names for end in ("", *INTERVAL)]
+        return Table.of(columns, (self._record(point) for point in self.points))
+
+    def _record(self, point: Point) -> dict[str, Cell]:
+        record: dict[str, Cell] = {axis: label(point.axes[axis]) for axis in self.axes}
+        record |= {"method": point.method, "runs": point.runs}
+        for name, estimate in (point.metrics | point.parts).items():
+            interval = (estimate.value, estimate.ci95, estimate.low, estimate.high)
+            record |= {f"{name}{end}": cell for end, cell in zip(("", *INTERVAL), interval, strict=True)}
+        return record
+
+    def column(self, name: str) -> np.ndarray[Any, Any]:
+        """One column of :meth:`table` as a numpy array."""
+        return self.table().column(name)
+
+    def to_csv(self) -> str:
+        """:meth:`table` as CSV text; numbers read back exactly."""
+        return self.table().to_csv()
+
+    def to_dict(self) -> dict[str, Any] | list[dict[str, Any]]:
+        """The object behind ``--json``, a list of them where there are several points or methods."""
+        objects = [self._object(point) for point in self.points]
+        return objects if self.axes or len(self.methods) > 1 else objects[0]
+
+    def _object(self, point: Point) -> dict[str, Any]:
+        return {
+            "scenario": point.scenario,
+            **({"axes": point.axes} if self.axes else {}),
+            "method": point.method,
+            "seed": self.seed,
+            "runs": point.runs,
+            "metrics": {
+                name: {
+                    "value": metric.value,
+                    "ci95": metric.ci95,
+                    "low": metric.low,
+                    "high": metric.high,
+                    "unit": metric.unit,
+                }
+                for name, metric in point.metrics.items()
+            },
+            "flows": point.flows,
+            "links": point.links,
+            **({"loss_windows": point.loss_windows} if point.loss_windows else {}),
+            "warnings": point.warnings,
+            "provenance": self.provenance,
+        }
+
+    def to_json(self) -> str:
+        """:meth:`to_dict` as JSON text; numbers read back exactly."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+
+    def plot(self, path: str | PathLike[str], **options: Any) -> None:
+        """Draw the results to a file; ``options`` are those of :func:`crossfade.plot`."""
+        plot(self.table(), fspath(path), **{"title": self.title, **options})

@@ -1,0 +1,284 @@
+"""Rows in two tables of an SQLite database: shared by results files and the user's cache.
+
+``metric_sets`` holds each list of metric names once, ``rows`` a line a finished run. Everything here raises
+``sqlite3.Error``; whoever opens the database decides what that means: a cache may fail, a results file must
+not.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+import struct
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import lru_cache, partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import crossfade._crossfade as _crossfade
+from crossfade.results.rows import Row, names_of
+
+Line = tuple[Any, ...]
+"""A line of the table ``rows``, in the order of :data:`COLUMNS`; the checksum last, where there is one."""
+
+# How long to wait for another process that writes to the same file.
+BUSY_TIMEOUT_S = 30.0
+# SQLite binds at most 32766 values to a statement; any chunk well below that is as quick.
+KEYS_PER_QUERY = 500
+# Reading the whole table is quicker than asking for keys where it has less than so many lines for each.
+SCAN_FACTOR = 4
+# So many rows of an older file get their checksums at once.
+ROWS_AT_ONCE = 4_000
+
+METRIC_SETS = "CREATE TABLE IF NOT EXISTS metric_sets (id INTEGER PRIMARY KEY, names TEXT NOT NULL UNIQUE)"
+ROWS = """CREATE TABLE IF NOT EXISTS rows (
+    key BLOB NOT NULL UNIQUE,
+    point BLOB NOT NULL,
+    method TEXT NOT NULL,
+    seed INTEGER NOT NULL,
+    run INTEGER NOT NULL,
+    metric_set INTEGER NOT NULL REFERENCES metric_sets,
+    "values" BLOB NOT NULL,
+    failure TEXT,
+    results_version INTEGER NOT NULL,
+    version TEXT NOT NULL,
+    seconds REAL NOT NULL,
+    checksum INTEGER NOT NULL
+)"""
+COLUMNS = 'key, point, method, seed, run, metric_set, "values", failure, results_version, version, seconds'
+INSERT_INTO_ROWS = "INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+# What a sound line is made of: with a failure or none, with a checksum or (in older files) without one.
+KINDS = frozenset(
+    (bytes, bytes, str, int, int, int, bytes, failure, int, str, float, *checksum)
+    for failure, checksum in product((str, type(None)), ((), (int,)))
+)
+ID_BYTES = 16
+# Far above any metric; sums of squares of what is below stay finite.
+LARGEST_VALUE = 1e100
+
+
+def connect(path: Path, synchronous: str) -> sqlite3.Connection:
+    """Open a database to write to it, with a write-ahead log: a killed writer leaves it whole.
+
+    ``synchronous`` is SQLite's: FULL waits for the disk at every commit, NORMAL does not. The connection may
+    be used by several threads, one at a time.
+    """
+    # A whole path: SQLite takes ":memory:" and "file:NAME" for more than names.
+    database = sqlite3.connect(path.absolute(), BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
+    try:
+        guard(database)
+        _start_write_ahead_log(database)
+        database.execute(f"PRAGMA synchronous = {synchronous}")
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def guard(database: sqlite3.Connection) -> None:
+    """Trust a file no more than needed: no code in its schema, pages looked at, no text that ends a query."""
+    database.execute("PRAGMA trusted_schema = OFF")
+    database.execute("PRAGMA cell_size_check = ON")
+    # Text that is damaged becomes other text, which its checksum tells, where SQLite would stop at it.
+    database.text_factory = partial(str, encoding="utf-8", errors="replace")
+
+
+def _start_write_ahead_log(database: sqlite3.Connection) -> None:
+    # Two processes that create the file at once: SQLite refuses one of them here without waiting.
+    deadline = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+
+
+@contextmanager
+def transaction(database: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[None]:
+    """All of what happens inside, or nothing; with ``kind`` DEFERRED, reading as of one moment."""
+    database.execute(f"BEGIN {kind}")
+    try:
+        yield
+        database.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):  # after some errors (a full disk) it is rolled back already
+            database.execute("ROLLBACK")
+        raise
+
+
+def create_tables(database: sqlite3.Connection) -> None:
+    """Make the tables where they are not there; rows of an older file get their checksums."""
+    for statement in (METRIC_SETS, ROWS):
+        database.execute(statement)
+    if columns_of(database) == COLUMNS:
+        sets = metric_sets(database)
+        database.execute("ALTER TABLE rows ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0")
+        last = 0
+        while lines := database.execute(
+            f"SELECT rowid, {COLUMNS} FROM rows WHERE rowid > ? ORDER BY rowid LIMIT {ROWS_AT_ONCE}", (last,)
+        ).fetchall():
+            sums = [
+                (checksum(line, names), number)
+                for number, *line in lines
+                if (names := names_in(sets, line)) is not None and is_sound(tuple(line), names)
+            ]
+            database.executemany("UPDATE rows SET checksum = ? WHERE rowid = ?", sums)
+            last = lines[-1][0]
+
+
+def put_rows(database: sqlite3.Connection, rows: Sequence[Row]) -> None:
+    """Write rows that this version of the core has made, all or none of them."""
+    with transaction(database):
+        sets = {names: metric_set(database, names) for names in {row.names for row in rows}}
+        # "or replace", not "or ignore": a row that was damaged on disk is mended by computing it again.
+        lines = ((to_line(row, sets[row.names]), row.names) for row in rows)
+        database.executemany(f"INSERT OR REPLACE {INSERT_INTO_ROWS}", (sealed(*line) for line in lines))
+
+
+def to_line(row: Row, metric_set: int) -> Line:
+    """A row that this version of the core has made as a line of the table, without its checksum."""
+    return (
+        bytes.fromhex(row.key),
+        bytes.fromhex(row.point),
+        row.method,
+        to_signed(row.seed),
+        row.run,
+        metric_set,
+        row.values,
+        row.failure,
+        _crossfade.RESULTS_VERSION,
+        _crossfade.__version__,
+        float(row.seconds),
+    )
+
+
+def sealed(line: Line, names: str) -> Line:
+    """A line with its checksum, in place of the one that it has."""
+    return (*line[:11], checksum(line, names))
+
+
+def checksum(line: Line, names: str) -> int:
+    """CRC-32 of what a line says, with the names of its metrics: docs/sweeps.md has the order.
+
+    What is told of its making (version, seconds) is not in it: rows that differ in these are the same.
+    It tells damage, which no single bit escapes; it is no secret, and keeps nobody from writing a row.
+    """
+    key, point, method, seed, run, _, values, failure, results_version = line[:9]
+    numbers = struct.pack("<16s16sqqq", key, point, seed, run, results_version)
+    texts = f"{method}\0" if failure is None else f"{method}\0{failure}\0"
+    return zlib.crc32(values, zlib.crc32(texts.encode(), zlib.crc32(numbers, _checksum_of(names))))
+
+
+@lru_cache(maxsize=4096)
+def _checksum_of(names: str) -> int:
+    return zlib.crc32(names.encode())
+
+
+def is_sound(line: Line, names: str | None) -> bool:
+    """Whether a line is as it was written: its types, a value for each name, and its checksum.
+
+    ``names`` is None where the line's ``metric_set`` is not there.
+    """
+    if names is None or tuple(map(type, line)) not in KINDS:
+        return False
+    if not (len(line[0]) == len(line[1]) == ID_BYTES and line[4] >= 0 and math.isfinite(line[10])):
+        return False
+    if len(line[6]) != 8 * len(names_of(names)):
+        return False
+    return len(line) == 11 or bool(line[11] == checksum(line, names))
+
+
+def are_numbers(values: bytes) -> bool:
+    """Whether the values of a row are finite, and small enough to be summed."""
+    found = struct.unpack(f"<{len(values) // 8}d", values)
+    return all(-LARGEST_VALUE < value < LARGEST_VALUE for value in found)
+
+
+def metric_set(database: sqlite3.Connection, names: str) -> int:
+    """The number of a list of metric names, which is added where it is not there."""
+    database.execute("INSERT OR IGNORE INTO metric_sets (names) VALUES (?)", (names,))
+    (number,) = database.execute("SELECT id FROM metric_sets WHERE names = ?", (names,)).fetchone()
+    return int(number)
+
+
+def get_rows(
+    database: sqlite3.Connection, keys: Iterable[str], damaged: list[Line] | None = None
+) -> dict[str, Row]:
+    """The rows that are there, by key; see :func:`whole_lines`."""
+    lines = whole_lines(database, {bytes.fromhex(key) for key in keys}, damaged)
+    return {row.key: row for row in (to_row(line, names) for line, names in lines)}
+
+
+def to_row(line: Line, names: str) -> Row:
+    """A line of the table as a row."""
+    key, point, method, seed, run, _, values, failure, _, _, seconds = line[:11]
+    return Row(key.hex(), point.hex(), method, seed % 2**64, run, names, values, failure, seconds)
+
+
+def to_signed(seed: int) -> int:
+    """A seed as SQLite keeps it: its integers have a sign."""
+    return seed - 2**64 if seed >= 2**63 else seed
+
+
+def metric_sets(database: sqlite3.Connection) -> dict[int, str]:
+    """The lists of metric names by number, those that are sorted as a program writes them."""
+    return {
+        number: names
+        for number, names in database.execute("SELECT id, names FROM metric_sets")
+        if isinstance(names, str) and names_of(names) == tuple(sorted(set(names_of(names))))
+    }
+
+
+def names_in(sets: dict[int, str], line: Sequence[Any]) -> str | None:
+    """The names of a line's metrics, None where its ``metric_set`` is not there."""
+    return sets.get(line[5]) if isinstance(line[5], int) else None
+
+
+def columns_of(database: sqlite3.Connection) -> str:
+    """The columns of ``rows`` in this file: older ones have no checksum."""
+    there = {column for _, column, *_ in database.execute("PRAGMA table_info(rows)")}
+    return COLUMNS + ", checksum" * ("checksum" in there)
+
+
+def whole_lines(
+    database: sqlite3.Connection, wanted: set[bytes] | None = None, damaged: list[Line] | None = None
+) -> Iterator[tuple[Line, str]]:
+    """The lines of the wanted keys (of all) as of one moment, each with the names of its metrics.
+
+    A line that is not as it was written counts as one that is not there; it goes to ``damaged``.
+    """
+    with transaction(database, "DEFERRED"):
+        sets = metric_sets(database)
+        for line in _lines(database, wanted):
+            names = names_in(sets, line)
+            if names is not None and is_sound(line, names) and are_numbers(line[6]):
+                yield line, names
+            elif damaged is not None:
+                damaged.append(line)
+
+
+def _lines(database: sqlite3.Connection, wanted: set[bytes] | None) -> Iterator[Line]:
+    everything = database.execute(f"SELECT {columns_of(database)} FROM rows")
+    if wanted is None:
+        return everything
+    (last,) = database.execute("SELECT max(rowid) FROM rows").fetchone()
+    if (last or 0) <= SCAN_FACTOR * len(wanted):
+        return (line for line in everything if line[0] in wanted)
+    return lines_of_keys(database, list(wanted))
+
+
+def lines_of_keys(database: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[Line]:
+    """The lines of these keys that are there, in no particular order."""
+    columns = columns_of(database)
+    for start in range(0, len(keys), KEYS_PER_QUERY):
+        chunk = keys[start : start + KEYS_PER_QUERY]
+        marks = ",".join("?" * len(chunk))
+        yield from database.execute(f"SELECT {columns} FROM rows WHERE key IN ({marks})", chunk)

@@ -1,0 +1,1 @@
+"""Plans carried out: by threads, in shards, on a cluster."""

@@ -1,0 +1,67 @@
+"""What makes the rows of a plan: an engine; the threads of this process are one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+from crossfade import plans
+from crossfade.plans import Plan
+from crossfade.results.rows import Row
+
+Shard = tuple[int, int]
+"""(k, n): the k-th of n parts of a plan that have no run in common."""
+
+WHOLE: Shard = (1, 1)
+
+
+class Engine(Protocol):
+    """What makes the rows of a plan: the threads of this process, or the workers of a cluster."""
+
+    @property
+    def workers(self) -> int:
+        """How many runs it makes at once."""
+        ...
+
+    def execute(
+        self,
+        plan: Plan,
+        known: Sequence[Row],
+        shard: Shard,
+        on_rows: Callable[[Sequence[Row]], object],
+        on_progress: Callable[[int, int], object],
+    ) -> bool:
+        """Make the rows of the shard that are not known; says whether it is complete (not after Ctrl-C).
+
+        ``on_rows`` gets rows that count, on the calling thread; ``on_progress`` how many runs are at hand and
+        how many there will be. What one of them raises ends the work and is raised here.
+        """
+        ...
+
+
+class Threads:
+    """The threads of this process, all cores where ``jobs`` is None."""
+
+    def __init__(self, jobs: int | None = None) -> None:
+        plans.check_jobs(jobs)
+        self._jobs = jobs
+
+    @property
+    def workers(self) -> int:
+        if self._jobs is not None:
+            return self._jobs
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+    def execute(
+        self,
+        plan: Plan,
+        known: Sequence[Row],
+        shard: Shard,
+        on_rows: Callable[[Sequence[Row]], object],
+        on_progress: Callable[[int, int], object],
+    ) -> bool:
+        def take(batch: Iterable[tuple[Any, ...]]) -> None:
+            on_rows([Row(*row) for row in batch])
+
+        return plan.core.execute(known, self._jobs, shard, take, on_progress)

@@ -1,0 +1,102 @@
+"""How long a sweep will take, told from a few of its runs that are made first and kept as any others."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from crossfade.plans import Plan
+from crossfade.results.rows import Row
+
+if TYPE_CHECKING:
+    from crossfade._crossfade import Task
+
+# By each method so many runs, spread over the plan; but none is begun after so long, once there is one.
+PILOT_RUNS = 8
+PILOT_S = 2.0
+
+
+def make_pilot(
+    plan: Plan,
+    rows: Mapping[str, Row],
+    missing: Sequence[Task],
+    keep: Callable[[Sequence[Row]], object],
+) -> list[Task]:
+    """Make some of the missing runs, where no row at hand tells how long they take; gives which.
+
+    ``keep`` takes their rows.
+    """
+    made: list[Task] = []
+    began = time.monotonic()
+    for task in _spread(plan, rows, missing):
+        first_of_method = all(method != task[1] for _, method, _ in made)
+        if first_of_method or time.monotonic() - began < PILOT_S:
+            keep([Row(*row) for row in plan.core.make([task])])
+            made.append(task)
+    return made
+
+
+def _spread(plan: Plan, rows: Mapping[str, Row], missing: Sequence[Task]) -> list[Task]:
+    """Runs by each method, far apart in the plan and in a random-like order; the methods take turns."""
+    times = _times(plan, rows)
+    reach = len(plan.description["points"]) / PILOT_RUNS
+    by_method: defaultdict[str, list[Task]] = defaultdict(list)
+    for task in missing:
+        by_method[task[1]].append(task)
+    chosen = []
+    for method, tasks in by_method.items():
+        timed = sorted(times[method])
+        # The middle of each of as many equal parts. Wherever time is up, those made cover the whole plan.
+        parts = (4, 0, 6, 2, 5, 1, 7, 3)
+        picked = [tasks[(2 * part + 1) * len(tasks) // (2 * PILOT_RUNS)] for part in parts]
+        chosen.append(
+            [
+                task
+                for task in dict.fromkeys(picked)
+                if not timed or abs(_nearest(timed, task[0]) - task[0]) > reach
+            ]
+        )
+    return [task for turn in zip_longest(*chosen) for task in turn if task is not None]
+
+
+def cpu_seconds(plan: Plan, rows: Mapping[str, Row], tasks: Iterable[Task]) -> float:
+    """How long runs will take one after the other: each as long as those at hand of the nearest point.
+
+    ``rows`` has some by each method of the ``tasks``.
+    """
+    times = _times(plan, rows)
+    timed = {method: sorted(known) for method, known in times.items()}
+    total = 0.0
+    for (number, method), count in Counter(task[:2] for task in tasks).items():
+        known = times[method][_nearest(timed[method], number)]
+        total += count * sum(known) / len(known)
+    return total
+
+
+def _times(plan: Plan, rows: Mapping[str, Row]) -> defaultdict[str, defaultdict[int, list[float]]]:
+    """How long the runs at hand took, by their methods and the numbers of their points."""
+    numbers: dict[str, int] = {}
+    for number, point in enumerate(plan.description["points"]):
+        numbers.setdefault(point["id"], number)  # of equal points the first, as in tasks
+    times: defaultdict[str, defaultdict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows.values():
+        times[row.method][numbers[row.point]].append(row.seconds)
+    return times
+
+
+def _nearest(ordered: Sequence[int], number: int) -> int:
+    at = bisect_left(ordered, number)
+    return min(ordered[max(0, at - 1) : at + 1], key=lambda known: abs(known - number))
+
+
+def duration(seconds: float) -> str:
+    """A time for a person."""
+    for unit, length, most in (("s", 1, 90), ("min", 60, 90), ("h", 3600, 48)):
+        if seconds < most * length:
+            number = max(0.1, seconds / length)
+            return f"{number:.{1 if number < 9.95 else 0}f} {unit}"
+    return f"{seconds / 86400:.1f} days"

@@ -1,0 +1,33 @@
+"""A plan's rows in a store: those that are there, and those that an engine makes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crossfade.plans import Plan, translated_errors
+from crossfade.results.cache import RowStore
+from crossfade.results.rows import Row
+from crossfade.sweeps.engines import WHOLE, Engine, Shard
+from crossfade.sweeps.progress import ProgressBar
+
+
+class StoredRows:
+    """The rows of a plan that a store has, by key; new ones are kept there as soon as they are made.
+
+    The store is a results file (:mod:`crossfade.sweeps.sweep`) or the user's cache (:func:`crossfade.run`).
+    """
+
+    def __init__(self, plan: Plan, store: RowStore) -> None:
+        self.plan = plan
+        self.by_key = plan.own(store.get(plan.core.keys()))
+        self._store = store
+
+    def add(self, finished: Sequence[Row]) -> None:
+        """Keep rows that are new."""
+        self._store.put(finished)
+        self.by_key.update((row.key, row) for row in finished)
+
+    def make(self, engine: Engine, shard: Shard = WHOLE, *, progress: bool = False) -> bool:
+        """Have the missing rows of a shard made; says whether it is complete (not after Ctrl-C)."""
+        with translated_errors(), ProgressBar(enabled=progress) as bar:
+            return engine.execute(self.plan, list(self.by_key.values()), shard, self.add, bar.update)

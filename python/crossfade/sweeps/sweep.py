@@ -1,0 +1,246 @@
+"""Sweeps: plans whose finished runs go to a results file, to be stopped, resumed, shared out and joined."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import crossfade._crossfade as _crossfade
+from crossfade import plans
+from crossfade.errors import ScenarioError
+from crossfade.files import check_writable
+from crossfade.plans import Options, Plan, Scenario, Values, translated_errors
+from crossfade.records import draft, publish
+from crossfade.results.file import SUFFIX, ResultsFile, StoredPlan, plan_id
+from crossfade.results.interrupted import Interrupted
+from crossfade.results.results import Results
+from crossfade.results.rows import Row
+from crossfade.sweeps.engines import WHOLE, Engine, Shard, Threads
+from crossfade.sweeps.pilot import cpu_seconds, duration, make_pilot
+from crossfade.sweeps.stored import StoredRows
+
+if TYPE_CHECKING:
+    from crossfade._crossfade import Task
+
+SIMULATION = "simulation"
+MOST_SHARDS = 1_000_000
+
+Say = Callable[[str], object]
+"""Takes one line for the user."""
+
+
+def sweep(
+    scenario: Scenario,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    runs: int | None = None,
+    precision: str | None = None,
+    seed: int | None = None,
+    methods: Sequence[str] | None = None,
+    out: str | PathLike[str] | None = None,
+    jobs: int | None = None,
+    shard: Shard | None = None,
+    engine: Engine | None = None,
+    progress: bool = False,
+    say: Say | None = None,
+) -> Results:
+    """Run a scenario's sweep into a results file; what the file has already is not run again.
+
+    The options are those of :func:`run`. ``out`` is the file (default: the name of the scenario with the
+    ending ``.sqlite``, in the working folder); it may hold other plans, and other processes may fill it at
+    the same time. ``shard`` (k, n) does the k-th of n parts, whose files :func:`merge` joins. ``engine`` is
+    what makes the runs, by default ``jobs`` threads of this process. ``say`` is called with each line of the
+    plan before the runs, with the time that they will take, and with what was done in the end.
+
+    The first runs of some points, spread over the plan, are made first, to tell how long the rest will take.
+    The results of a shard are those of all rows that the file has, ``complete`` if nothing is missing.
+
+    Raises :class:`ScenarioError` on anything wrong in the scenario or an option, :class:`OutputError` where
+    the file cannot be written (what it holds stays), and on Ctrl-C :class:`Interrupted`, which carries what
+    is finished. The same call once more goes on from there.
+    """
+    options = Options(set, over, runs, precision, seed, methods, jobs)
+    plan = plans.load(scenario, options)
+    engine = engine or Threads(options.jobs)
+    shard = _checked(shard)
+    say = say or (lambda _: None)
+    path = Path(default_file(plan, shard) if out is None else out)
+    began = time.monotonic()
+    with ResultsFile.create(path) as file:
+        identity = file.add_plan(description(plan), plan.description["warnings"])
+        rows = StoredRows(plan, file)
+        known = len(rows.by_key)
+        left = _Left.of(plan, rows.by_key, shard)
+        for line in _outline(plan, shard, left, path):
+            say(line)
+        finished = _make(rows, engine, shard, left, progress, say)
+        # A finished shard is part of a plan that may not be.
+        complete = finished and (shard == WHOLE or not _Left.of(plan, rows.by_key, WHOLE).tasks)
+        results = plan.results(rows.by_key, complete)
+        if complete:
+            file.set_warnings(identity, results.warnings)
+        if not finished:
+            raise Interrupted(results)
+    if made := len(rows.by_key) - known:
+        say(f"wrote {path}: {_count(made, 'run')} in {duration(time.monotonic() - began)}")
+    if complete:
+        say(f"crossfade plot, report and export read {path}")
+    return results
+
+
+def merge(files: Sequence[str | PathLike[str]], out: str | PathLike[str], *, say: Say | None = None) -> None:
+    """Join results files: in the end ``out`` has the plans and rows of all ``files``, and those it had.
+
+    ``say`` is called with a line for each plan, which tells whether it is complete, and one in the end.
+
+    Raises :class:`ResultsError` where one of the files cannot be read, or two have different rows under one
+    key, which the message names; then ``out`` is as it was.
+    """
+    say = say or (lambda _: None)
+    out = Path(out)
+    for path in files:
+        ResultsFile.open(path).close()
+    check_writable(out)
+    joined = None
+    if not out.exists():
+        # All or nothing; and nobody but this process ever has the draft, so that it may remove that.
+        with draft(out) as file:
+            joined = _join(files, file)
+            if not publish(file, out):
+                joined = None
+    # A file that is there, perhaps by now: it is added to, all or nothing, whoever else fills it.
+    new, states = joined or _join(files, out)
+    for line in states:
+        say(line)
+    say(f"wrote {out}: {_count(new, 'run')} of {_count(len(files), 'file')}")
+
+
+def _join(files: Sequence[str | PathLike[str]], out: Path) -> tuple[int, list[str]]:
+    """Merge into a file; gives how many rows are new, and how complete each plan is."""
+    with ResultsFile.create(out) as file:
+        new = file.merge(files)
+        return new, [_state(file, stored) for stored in file.plans()]
+
+
+def default_file(plan: Plan, shard: Shard = WHOLE) -> str:
+    """The results file of a plan where none is named. Shards have one each: they may run on several hosts."""
+    part = "" if shard == WHOLE else f"-{shard[0]}-of-{shard[1]}"
+    return f"{Path(plan.name).name.removesuffix('.toml')}{part}{SUFFIX}"
+
+
+def description(plan: Plan) -> dict[str, Any]:
+    """What a results file keeps of a plan: all that its readers need."""
+    kept = ("scenario", "axes", "points", "methods", "stop", "seed", "units")
+    return {
+        "name": plan.name,
+        "title": plan.title,
+        "text": plan.text,
+        "overrides": plan.overrides,
+        "files": plan.files,
+        **{name: plan.description[name] for name in kept},
+        "version": _crossfade.__version__,
+        "results_version": _crossfade.RESULTS_VERSION,
+    }
+
+
+def _checked(shard: Shard | None) -> Shard:
+    if shard is None:
+        return WHOLE
+    number, of = shard
+    if not 1 <= number <= of <= MOST_SHARDS:
+        problem = f"must be K/N with K from 1 to N, and N at most {MOST_SHARDS}"
+        raise ScenarioError(f"shard = {number}/{of}: {problem}")
+    return number, of
+
+
+class _Left(NamedTuple):
+    """What is left to do of a shard: the runs to be made whatever comes out, and how many are there."""
+
+    tasks: list[Task]
+    there: int
+
+    @classmethod
+    def of(cls, plan: Plan, rows: Mapping[str, Row], shard: Shard) -> _Left:
+        schedule = _crossfade.Schedule(plan.core, list(rows.values()), 1, shard)
+        tasks = schedule.take(10**9)  # all of them
+        return cls(tasks, schedule.progress()[0])
+
+
+def _make(rows: StoredRows, engine: Engine, shard: Shard, left: _Left, progress: bool, say: Say) -> bool:
+    """Make what is left of a shard; gives whether it is complete (not after Ctrl-C)."""
+    if not left.tasks:
+        return True
+    plan = rows.plan
+    try:
+        with translated_errors():
+            made = frozenset(make_pilot(plan, rows.by_key, left.tasks, rows.add))
+        rest = [task for task in left.tasks if task not in made]
+        seconds = cpu_seconds(plan, rows.by_key, rest) / max(1, min(engine.workers, len(rest)))
+        how = "about" if "runs" in plan.description["stop"] else "at least"
+        say(f"{how} {duration(seconds)} to go, {_count(engine.workers, 'run')} at a time")
+        return rows.make(engine, shard, progress=progress)
+    except KeyboardInterrupt:
+        return False
+
+
+def _outline(plan: Plan, shard: Shard, left: _Left, path: Path) -> Iterator[str]:
+    """What is going to be done, a line each."""
+    if plan.title:
+        yield plan.title
+    asked = plan.description
+    axes = " x ".join(f"{name} ({steps})" for name, steps in asked["steps"].items())
+    yield _count(len(asked["points"]), "point") + (f": {axes}" if axes else "")
+    distinct, stop = len({point["id"] for point in asked["points"]}), asked["stop"]
+    for method in asked["methods"]:
+        if method != SIMULATION:
+            yield f"{method}: {_count(distinct, 'solution')}"
+        elif "runs" in stop:
+            yield f"{method}: {_count(distinct * stop['runs'], 'run')}, {stop['runs']} a point"
+        else:
+            yield f"{method}: until {goal_of(stop)}, at most {_count(stop['max_runs'], 'run')} a point"
+    part = "" if shard == WHOLE else f"shard {shard[0]}/{shard[1]}: "
+    at_least = "at least " if "runs" not in stop and left.tasks else ""
+    missing = f"{at_least}{len(left.tasks):,} missing" if left.tasks else "none missing"
+    yield f"{part}{_count(left.there, 'run')} in {path} already, {missing}"
+
+
+def goal_of(stop: Mapping[str, Any]) -> str:
+    """What ends the runs of a point where their number is not given."""
+    if "count" in stop:
+        return f"there are {stop['count']:,} {stop['metric']}"
+    of = f" of {stop['metric']}" if "metric" in stop else ""
+    return f"the 95 % interval{of} is within {100.0 * stop['precision']:g} %"
+
+
+def _state(file: ResultsFile, stored: StoredPlan) -> str:
+    """How complete a plan of a file is. What it warns of is brought up to date."""
+    what = {"title": "", "name": "", "version": "?", **stored.description}
+    label = f"plan {stored.id[:8]} ({what['title'] or what['name']})"
+    if not {"text", "overrides", "files"} <= what.keys():
+        return f"{label}: without its scenario"
+
+    def attached(name: str) -> str:
+        if name not in what["files"]:
+            raise ScenarioError(f"{name}: not in the results file")
+        return str(what["files"][name])
+
+    try:
+        plan = plans.read(what["name"], what["text"], what["overrides"], attached)
+        if plan_id(description(plan)) != stored.id:
+            return f"{label}: of crossfade {what['version']}"
+        rows = plan.own(file.get(plan.core.keys()))
+        left = _Left.of(plan, rows, WHOLE)
+        if left.tasks:
+            return f"{label}: {_count(left.there, 'run')}, {len(left.tasks):,} or more missing"
+        file.set_warnings(stored.id, plan.results(rows, complete=True).warnings)
+    except ScenarioError as error:
+        return f"{label}: {error}"
+    return f"{label}: {_count(left.there, 'run')}, complete"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,238 @@
+"""The command line, run for real."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import crossfade as cf
+from crossfade.files import SCENARIOS, shipped_scenarios
+from tests.conftest import Cli
+
+COMMANDS = [
+    *["run", "sweep", "merge", "plot", "report", "export", "compare", "best"],
+    *["paper", "fit", "check", "explain", "schema", "verify"],
+]
+
+
+def crossfade(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "crossfade", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **options)  # type: ignore[call-overload,no-any-return]
+
+
+def test_help_shows_every_command_and_an_example(cli: Cli) -> None:
+    top = cli("--help")
+    assert top.code == 0
+    listed = top.out[top.out.index("Commands:\n") :].splitlines()[1:]
+    assert [line.split()[0] for line in listed] == COMMANDS
+    assert not any(line.endswith("...") for line in listed), "the first sentence is too long for the list"
+    for command in COMMANDS:
+        outcome = cli(command, "--help")
+        assert outcome.code == 0
+        assert f"  crossfade {command}" in outcome.out
+    assert cli().out == top.out
+
+
+def test_the_examples_of_the_help_are_right(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("my.toml").write_text(small.read_text())
+    examples = []
+    for command in ["", *COMMANDS]:
+        text = cli(*command.split(), "--help").out
+        lines = [line.strip().split("   ")[0] for line in text.splitlines()]
+        examples += [
+            shlex.split(line)[1:] for line in lines if line.startswith("crossfade ") and "COMMAND" not in line
+        ]
+    over = {"tcp.variant": ["tahoe", "reno"], "tcp.w_max": [6, 24], "channel.p_e": [0.01, 0.1]}
+    results = cf.sweep("my.toml", over=over, runs=2, out="results.sqlite")
+    Path("results.csv").write_text(results.to_csv())
+    for name in ("losses.txt", "lost-numbers.txt"):
+        Path(name).write_text("\n".join(str(number) for number in range(0, 3000, 7)))
+    # There are no traces and no cluster here; the claims are a minute's work and have a test of their own.
+    skipped = [["verify", "golden/ns2"], ["paper", "tcp-markov"]]
+    skipped += [["sweep", "my.toml", "--cluster", "10.0.0.1:8786"]]
+    assert all(example in examples for example in skipped)
+    assert len(examples) >= 30
+    for example in examples:
+        if example in skipped:
+            continue
+        words = example[: example.index(">")] if ">" in example else example
+        words = words[: words.index("|")] if "|" in words else words
+        words = [file for word in words for file in (sorted(map(str, Path().glob(word))) or [word])]
+        if words[0] in ("run", "sweep", "paper") and len(words) > 1:
+            words = [*words, "--set", "run.duration=3000 slots", "--set", "run.warmup=0 s", "--runs", "2"]
+            words = [word for word in words if word not in ("--precision", "1%")]
+        if words[0] in ("compare", "best") and words[1] != "results.sqlite":
+            words = [*words, "--runs", "2"]
+        outcome = cli(*words)
+        assert outcome.code == 0, (words, outcome.err)
+
+
+def test_the_version(cli: Cli) -> None:
+    assert cli("--version").out == f"crossfade {cf.__version__}\n"
+
+
+def test_run_prints_values_with_their_intervals(cli: Cli, small: Path) -> None:
+    outcome = cli("run", small)
+    assert outcome.code == 0
+    assert "A small scenario (10 runs, simulation)" in outcome.out
+    for name in ("goodput_bps", "throughput_per_slot", "timeouts"):
+        assert name in outcome.out
+    assert " ± " in outcome.out
+
+
+def test_run_prints_a_row_a_point(cli: Cli, sweep: Path) -> None:
+    lines = cli("run", sweep).out.splitlines()
+    assert sum("tahoe" in line for line in lines) == 2
+    assert sum("reno" in line for line in lines) == 2
+
+
+def test_csv_on_standard_output_is_alone_there(cli: Cli, sweep: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(cli("run", sweep, "--csv", "-").out)))
+    assert [row["tcp.variant"] for row in rows] == ["tahoe", "tahoe", "reno", "reno"]
+    assert [row["channel.p_e"] for row in rows] == ["0.01", "0.1", "0.01", "0.1"]
+    assert all(0.0 < float(row["throughput_per_slot"]) < 1.0 for row in rows)
+    assert all(float(row["throughput_per_slot_ci95"]) > 0.0 for row in rows)
+
+
+def test_json_is_alone_on_standard_output_and_equals_the_csv(cli: Cli, sweep: Path) -> None:
+    points = json.loads(cli("run", sweep, "--json").out)
+    rows = list(csv.DictReader(io.StringIO(cli("run", sweep, "--csv", "-").out)))
+    for point, row in zip(points, rows, strict=True):
+        for name, metric in point["metrics"].items():
+            assert repr(metric["value"]) == repr(float(row[name]))
+
+
+def test_files_are_written_and_named(cli: Cli, sweep: Path, tmp_path: Path) -> None:
+    files = [tmp_path / "out.csv", tmp_path / "out.png"]
+    outcome = cli("run", sweep, "--csv", files[0], "--plot", files[1], "--quiet")
+    assert outcome.out == ""
+    assert outcome.err == f"wrote {files[0]}\nwrote {files[1]}\n"
+    assert cf.Table.read(files[0]).to_csv() == cf.run(sweep).to_csv()
+
+
+def test_the_number_of_threads_changes_no_byte(cli: Cli, sweep: Path) -> None:
+    texts = {cli("run", sweep, "--jobs", jobs, "--no-cache", "--csv", "-").out for jobs in ("1", "2", "5")}
+    assert len(texts) == 1
+
+
+def test_a_precision_is_reached_whatever_the_number_of_threads(cli: Cli, small: Path) -> None:
+    texts = [
+        cli("run", small, "--precision", "3%", "--jobs", jobs, "--no-cache", "--json").out
+        for jobs in ("1", "3")
+    ]
+    assert texts[0] == texts[1]
+    found = json.loads(texts[0])
+    goodput = found["metrics"]["goodput_bps"]
+    assert found["runs"] >= 10
+    assert goodput["ci95"] <= 0.03 * goodput["value"]
+
+
+def test_set_and_over_change_the_scenario(cli: Cli, small: Path) -> None:
+    outcome = cli("run", small, "--set", "tcp.w_max=6", "--over", "channel.p_e=0.1,0.2", "--json")
+    points = json.loads(outcome.out)
+    assert [point["scenario"]["tcp"]["w_max"] for point in points] == [6, 6]
+    assert [point["axes"] for point in points] == [{"channel.p_e": 0.1}, {"channel.p_e": 0.2}]
+    assert points[0]["provenance"]["overrides"] == {
+        "set": {"tcp.w_max": 6},
+        "over": {"channel.p_e": "0.1,0.2"},
+    }
+
+
+def test_over_takes_tables(cli: Cli, small: Path) -> None:
+    channels = 'channel=[{ model = "iid" }, { model = "markov", fd_t = 0.01 }]'
+    rows = list(csv.DictReader(io.StringIO(cli("run", small, "--over", channels, "--csv", "-").out)))
+    assert [row["channel"] for row in rows] == ["iid", "markov fd_t=0.01"]
+
+
+def test_events_are_written_in_order_of_time(cli: Cli, small: Path, tmp_path: Path) -> None:
+    file = tmp_path / "events.csv"
+    assert cli("run", small, "--events", file, "--quiet").code == 0
+    events = cf.Table.read(file)
+    assert events.columns[:6] == ["time_s", "event", "flow", "seq", "cwnd", "ssthresh"]
+    times = events.column("time_s")
+    assert len(times) > 2000
+    assert (times[1:] >= times[:-1]).all()
+
+
+def test_warnings_go_to_standard_error(cli: Cli, small: Path) -> None:
+    outcome = cli("run", small, "--set", "tcp.w_max=3", "--csv", "-")
+    assert outcome.code == 0
+    assert "warning: " in outcome.err
+    assert "warning" not in outcome.out
+
+
+def test_check_says_what_would_run(cli: Cli, sweep: Path) -> None:
+    outcome = cli("check", sweep, "--runs", "7")
+    assert outcome.out == (
+        "ok: A small scenario: 4 points, tcp.variant: 2, channel.p_e: 2 (simulation; runs 7, seed 1)\n"
+    )
+
+
+def test_the_schema_is_json(cli: Cli) -> None:
+    assert json.loads(cli("schema").out)["properties"]["tcp"]
+
+
+def test_explain_says_what_a_key_is(cli: Cli) -> None:
+    assert "Doppler" in cli("explain", "channel.fd_t").out
+
+
+@pytest.mark.parametrize("name", shipped_scenarios())
+def test_every_shipped_scenario_is_right_and_short_enough_to_read_aloud(cli: Cli, name: str) -> None:
+    assert cli("check", name).code == 0
+    text = (SCENARIOS / f"{name}.toml").read_text()
+    assert len(text.splitlines()) <= 24
+    assert tomllib.loads(text)["title"]
+
+
+def test_a_file_wins_over_a_shipped_scenario(cli: Cli, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(small.parent)
+    small.rename(small.parent / "quickstart")
+    assert "A small scenario" in cli("check", "quickstart").out
+
+
+GOLDEN = Path(__file__).parents[1] / "data" / "golden"
+
+
+def test_a_process_ends_with_the_exit_code() -> None:
+    assert crossfade("--version").returncode == 0
+    failed = crossfade("run", "nowhere.toml")
+    assert failed.returncode == 2
+    assert failed.stderr.startswith("error: nowhere.toml: ")
+    assert failed.stderr.count("\n") == 1
+
+
+def test_a_reader_that_has_had_enough_is_no_error(sweep: Path) -> None:
+    command = f"{sys.executable} -m crossfade schema | head -n 1"
+    ended = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=True)
+    assert (ended.stdout, ended.stderr) == ("{\n", "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_one_line() -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "crossfade", "schema"]
+        ended = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+        )
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("error: standard output: cannot be written")
+    assert ended.stderr.count("\n") == 1
+
+
+def test_a_terminal_without_unicode_gets_a_table_too(small: Path) -> None:
+    import os
+
+    ended = crossfade("run", str(small), env=os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "goodput_bps" in ended.stdout

@@ -1,0 +1,121 @@
+"""Link events: what a run writes of its links, recognised by its columns, and the figures drawn of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import crossfade as cf
+from crossfade.figures.linkevents import is_link_events
+from crossfade.tables import Cell
+from tests.conftest import SMALL, Cli, expect_one_line, svg_words
+
+COLUMNS = [
+    *("time_s", "link", "event", "user", "node", "frame", "attempt", "scheme", "snr_db", "verdict"),
+    *("bin", "end_s", "nulls", "change", "packets", "bytes"),
+]
+ARQ = 'frame_size = "350 B", arq = { protocol = "selective-repeat", window = 32, max_retransmissions = 3 }'
+FRAMES = SMALL.replace('"1400 B" }', f'"1400 B", {ARQ} }}').replace("p_e = 0.01", "p_e = 0.3")
+
+Event = dict[str, Cell]
+
+
+def table(*events: Event) -> cf.Table:
+    return cf.Table.of(COLUMNS, events)
+
+
+def frame(time: float, attempt: int, verdict: str, **more: Cell) -> Event:
+    here: Event = {"time_s": time, "link": "forward", "event": "frame", "user": 0, "frame": 0}
+    return here | {"attempt": attempt, "verdict": verdict} | more
+
+
+def queue(time: float, change: str, packets: int, link: str = "forward") -> Event:
+    here: Event = {"time_s": time, "link": link, "event": "queue", "change": change}
+    return here | {"packets": packets, "bytes": 1400 * packets}
+
+
+SLOTS: list[Event] = [
+    {"time_s": 0.001 * slot, "link": "cell", "event": "slot", "user": (slot + bin) % 3, "bin": bin}
+    for slot in range(4)
+    for bin in range(5)
+]
+AIR: list[Event] = [
+    {
+        "time_s": at,
+        "link": "mesh",
+        "event": "air",
+        "node": node,
+        "frame": 0,
+        "end_s": at + 0.002,
+        "nulls": nulls,
+    }
+    for node, at, nulls in ((4, 0.0, 0), (7, 0.001, 1), (9, 0.003, 0))
+]
+
+
+def words(found: cf.Table, tmp_path: Path, **options: object) -> list[str]:
+    file = tmp_path / "drawn.svg"
+    cf.plot(found, file, **options)  # type: ignore[arg-type]
+    return svg_words(file)
+
+
+def panels(tmp_path: Path) -> int:
+    return (tmp_path / "drawn.svg").read_text().count('<g id="axes_')
+
+
+def test_a_run_writes_them_and_the_file_is_drawn(cli: Cli, tmp_path: Path) -> None:
+    scenario, events = tmp_path / "frames.toml", tmp_path / "links.csv"
+    scenario.write_text(FRAMES)
+    assert cli("run", scenario, "--quiet", "--link-events", events).code == 0
+    assert events.read_text() == cf.link_events(scenario)
+    found = cf.Table.read(events)
+    assert is_link_events(found)
+    sent = [row for row in found.records() if row["event"] == "frame" and row["link"] == "forward"]
+    assert {row["attempt"] for row in sent} == {0, 1, 2, 3}
+    lost = sum(row["verdict"] != "good" for row in sent) / len(sent)
+    assert lost == pytest.approx(0.3, abs=0.05)
+    outcome = cli("plot", events, "--where", "link=forward", "--y", "attempt", "--out", tmp_path / "one.svg")
+    assert (outcome.code, outcome.err) == (0, f"wrote {tmp_path / 'one.svg'}\n")
+    cf.plot(events, tmp_path / "two.svg", y="attempt", where={"link": "forward"})
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+    assert {"Sent before", "good", "lost"} <= set(svg_words(tmp_path / "one.svg"))
+
+
+def test_a_sweep_has_its_axes_in_front() -> None:
+    over = {"channel.p_e": [0.1, 0.5]}
+    found = cf.Table.from_csv(cf.link_events(SMALL, set={"run.duration": "50 slots"}, over=over))
+    assert found.columns == ["channel.p_e", *COLUMNS]
+    assert set(found.cells("channel.p_e")) == {0.1, 0.5}
+
+
+def test_each_kind_has_a_panel_for_each_link(tmp_path: Path) -> None:
+    events = [frame(0.0, 0, "lost"), frame(0.1, 1, "combined"), queue(0.0, "enqueued", 1)]
+    assert {"Sent before", "Waiting (packets)", "lost", "good with earlier copies"} <= set(
+        words(table(*events), tmp_path)
+    )
+    assert panels(tmp_path) == 2
+    both = words(table(*events, queue(0.05, "dropped", 3, "reverse")), tmp_path)
+    assert panels(tmp_path) == 3
+    assert both.count("forward") == 2
+    assert {"reverse", "dropped"} <= set(both)
+    assert "Waiting (B)" in words(table(*events), tmp_path, y="bytes")
+    assert panels(tmp_path) == 1
+
+
+def test_snr_slots_and_the_air(tmp_path: Path) -> None:
+    snr = [frame(0.1 * n, 0, "good", snr_db=10.0 + n) for n in range(5)]
+    assert "SNR (dB)" in words(table(*snr), tmp_path, y="snr_db")
+    assert {"Bin", "user 0", "user 1", "user 2"} <= set(words(table(*SLOTS), tmp_path))
+    on_air = words(table(*AIR), tmp_path)
+    assert {"Node", "4", "7", "9", "on the air", "with cancelled transmissions"} <= set(on_air)
+
+
+def test_what_cannot_be_drawn_is_one_line(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "links.csv"
+    file.write_text(table(queue(0.0, "enqueued", 1)).to_csv())
+    expect_one_line(cli("plot", file, "--y", "cwnd"), "column cwnd", "attempt", "packets", "node")
+    expect_one_line(cli("plot", file, "--y", "attempt"), "nothing to draw", "no such events")
+    expect_one_line(cli("plot", file, "--x", "frame"), "column frame", "time_s")
+    file.write_text(table(*(queue(0.1, "enqueued", 1, f"l{n}") for n in range(7))).to_csv())
+    expect_one_line(cli("plot", file), "7 panels", "at most 6", "--where link=forward")

@@ -1,0 +1,134 @@
+"""Events of a sweep, and the figures that are drawn of events."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import crossfade as cf
+from crossfade.figures.timelines import is_events
+from tests.conftest import Cli, svg_words
+
+
+def test_events_of_a_sweep_have_its_axes_in_front(sweep: Path) -> None:
+    table = cf.Table.from_csv(cf.events(sweep))
+    assert table.columns[:4] == ["tcp.variant", "channel.p_e", "time_s", "event"]
+    points = dict.fromkeys((row["tcp.variant"], row["channel.p_e"]) for row in table.records())
+    assert list(points) == [("tahoe", 0.01), ("tahoe", 0.1), ("reno", 0.01), ("reno", 0.1)]
+    alone = cf.Table.from_csv(cf.events(sweep, over={"tcp.variant": ["reno"], "channel.p_e": [0.1]}))
+    last = [row[2:] for row in table.rows if row[:2] == ["reno", 0.1]]
+    assert last == [row[2:] for row in alone.rows]
+
+
+def test_an_axis_of_tables_is_one_cell(small: Path) -> None:
+    channels = [{"model": "iid"}, {"model": "markov", "fd_t": 0.01}]
+    table = cf.Table.from_csv(cf.events(small, over={"channel": channels, "channel.p_e": [0.1]}))
+    assert set(table.cells("channel")) == {"iid", "markov fd_t=0.01"}
+
+
+def test_too_many_points_are_refused(cli: Cli, small: Path, tmp_path: Path) -> None:
+    file = tmp_path / "events.csv"
+    outcome = cli("run", small, "--over", "tcp.w_max=4:24:1", "--events", file)
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert "at most 20 points" in outcome.err
+    assert "21" in outcome.err
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("y", ["cwnd", "ssthresh", "flight_size", "dupacks", "backoff", "seq"])
+def test_events_are_recognised_and_drawn(cli: Cli, sweep: Path, tmp_path: Path, y: str) -> None:
+    file = tmp_path / "events.csv"
+    file.write_text(cf.events(sweep))
+    assert is_events(cf.Table.read(file))
+    outcome = cli("plot", file, "--y", y, "--out", tmp_path / "one.svg")
+    assert (outcome.code, outcome.err) == (0, f"wrote {tmp_path / 'one.svg'}\n")
+    cf.plot(file, tmp_path / "two.svg", y=y)
+    first, second = ((tmp_path / f"{name}.svg").read_bytes() for name in ("one", "two"))
+    assert first == second
+    assert len(first) > 5000
+
+
+def svg(table: cf.Table, tmp_path: Path, **options: str) -> str:
+    file = tmp_path / "drawn.svg"
+    cf.plot(table, file, **options)  # type: ignore[arg-type]
+    return file.read_text()
+
+
+def panels(text: str) -> int:
+    return text.count('<g id="axes_')
+
+
+def test_the_last_axis_tells_curves_apart_and_the_others_have_panels(sweep: Path, tmp_path: Path) -> None:
+    table = cf.Table.from_csv(cf.events(sweep))
+    assert panels(svg(table, tmp_path)) == 2
+    assert panels(svg(table, tmp_path, by="tcp.variant,channel.p_e")) == 1
+    # Overlaid, the sequence numbers of several runs say nothing.
+    assert panels(svg(table, tmp_path, y="seq")) == 4
+    results = cf.run(sweep)
+    assert not is_events(results.table())
+
+
+def events(*rows: tuple[float, str, int, int, float, float]) -> cf.Table:
+    columns = ["time_s", "event", "flow", "seq", "cwnd", "ssthresh", "dupacks", "backoff", "flight_size"]
+    return cf.Table(columns, [[*row, 0, 1, 1] for row in rows])
+
+
+SENT = [(0.0, "send", 0, 0, 4.0, 9.0), (0.1, "send", 0, 1, 4.0, 9.0)]
+MARKS = {"fast_retransmit": "fast retransmit", "timeout": "timeout"}
+
+
+def words(table: cf.Table, tmp_path: Path, **options: str) -> set[str]:
+    """The words of the figure."""
+    svg(table, tmp_path, **options)
+    return set(svg_words(tmp_path / "drawn.svg"))
+
+
+@pytest.mark.parametrize("event", list(MARKS))
+def test_marks_are_explained_where_there_are_any(tmp_path: Path, event: str) -> None:
+    plain = words(events(*SENT), tmp_path)
+    assert not plain & set(MARKS.values())
+    marked = words(events(*SENT, (0.2, event, 0, 0, 2.0, 2.0)), tmp_path)
+    assert marked & set(MARKS.values()) == {MARKS[event]}
+
+
+def test_what_is_sent_again_is_told_from_what_is_new(tmp_path: Path) -> None:
+    assert words(events(*SENT), tmp_path, y="seq") >= {"sent"}
+    assert "sent again" not in words(events(*SENT), tmp_path, y="seq")
+    again = events(*SENT, (0.15, "lost", 0, 0, 4.0, 9.0), (0.2, "send", 0, 0, 2.0, 2.0))
+    assert words(again, tmp_path, y="seq") >= {"sent", "sent again", "lost or dropped"}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--y", "goodput_bps"], ["goodput_bps", "cwnd", "seq"]),
+        (["--x", "flow"], ["flow", "time_s"]),
+        (["--by", "variant"], ["variant", "tcp.variant", "channel.p_e"]),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(
+    cli: Cli, sweep: Path, tmp_path: Path, options: list[str], words: list[str]
+) -> None:
+    file = tmp_path / "events.csv"
+    file.write_text(cf.events(sweep))
+    outcome = cli("plot", file, *options)
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert all(word in outcome.err for word in words)
+
+
+def test_more_panels_than_can_be_read_are_refused(cli: Cli, small: Path, tmp_path: Path) -> None:
+    file = tmp_path / "events.csv"
+    file.write_text(cf.events(small, over={"tcp.w_max": [4, 5, 6, 7, 8, 9, 10]}))
+    assert cli("plot", file).code == 0
+    outcome = cli("plot", file, "--y", "seq")
+    assert outcome.code == 2
+    assert "7 panels" in outcome.err
+
+
+def test_an_empty_events_file_is_refused(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "events.csv"
+    file.write_text("time_s,event,flow,seq,cwnd,ssthresh,dupacks,backoff,flight_size\n")
+    outcome = cli("plot", file)
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert "no rows" in outcome.err

@@ -1,0 +1,598 @@
+"""Results files read as datasets and as results: the same numbers as a run, in the right places."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import sqlite3
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import crossfade as cf
+import crossfade._crossfade as _crossfade
+from crossfade import plans
+from crossfade.plans import Options
+from crossfade.results.file import ResultsFile
+from crossfade.results.grids import Grid
+from crossfade.results.results import INTERVAL
+from crossfade.results.rows import Row
+from tests.conftest import SMALL, SWEEP, Cli, expect_one_line
+from tests.results.results_files import Made, add_plan, add_rows, crossed
+
+FLOWS = """\
+schema = 1
+run = { duration = "10 s", runs = 4 }
+link = { rate = "1 Mbit/s", packet_size = "1000 B", queue = { limit = "20 packets" } }
+wired = { rate = "10 Mbit/s", one_way_delay = "20 ms" }
+channel = { model = "iid", p_e = 0.01 }
+[flows.near]
+tcp = { variant = "reno", flavour = "rfc", w_max = 64 }
+[flows.cubic]
+tcp = { variant = "cubic", flavour = "rfc", w_max = 64 }
+start = "5 s"
+[sweep]
+"link.queue.limit" = ["5 packets", "20 packets"]
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "results.sqlite"
+
+
+def values(of: Mapping[str, cf.Estimate]) -> dict[str, tuple[Any, ...]]:
+    """Estimates in a form that compares to the last bit."""
+    return {name: tuple(map(repr, (e.value, e.ci95, e.low, e.high, e.n, e.unit))) for name, e in of.items()}
+
+
+# The numbers
+
+
+@pytest.mark.parametrize(
+    ("scenario", "options"),
+    [
+        (SWEEP, {"methods": ["simulation", "analysis"], "runs": 7}),
+        (SWEEP, {"precision": "1 %", "over": {"tcp.w_max": [6, 24]}, "set": {"run.max_runs": 30}}),
+        (FLOWS, {}),
+        (SMALL, {"runs": 1}),
+        (SMALL, {"methods": ["analysis", "analysis:bounds", "formula"]}),
+    ],
+)
+def test_results_and_dataset_have_the_numbers_of_a_run(
+    scenario: str, options: dict[str, Any], path: Path
+) -> None:
+    results = cf.run(scenario, **options)
+    cf.sweep(scenario, out=path, **options)
+    loaded = cf.load_results(path)
+    assert loaded.table() == results.table()
+    assert loaded.warnings == results.warnings
+    assert loaded.complete
+    assert (loaded.title, loaded.seed, loaded.methods) == (results.title, results.seed, results.methods)
+    assert loaded.provenance == results.provenance
+    assert loaded.to_json() == results.to_json()  # scenario, flows, links and warnings too
+    dataset = cf.open_results(path)
+    names = {*results.metrics, *results.parts}
+    assert set(dataset) - {"runs", "precise"} == {f"{name}{end}" for name in names for end in ("", *INTERVAL)}
+    for before, point in zip(results.points, loaded.points, strict=True):
+        assert values(point.metrics) == values(before.metrics)
+        assert values(point.parts) == values(before.parts)
+        assert point.loss_windows == before.loss_windows
+        times = [row.seconds for row in before.rows]
+        assert [row._replace(seconds=0.0) for row in point.rows] == [
+            row._replace(seconds=0.0) for row in before.rows
+        ]
+        assert all(row.seconds > 0.0 for row in point.rows) or not any(times)
+        for name in (*before.metrics, *before.parts):
+            assert np.array_equal(point.samples(name), before.samples(name), equal_nan=True)
+        here = dataset
+        for key, value in before.axes.items():
+            number = here.sizes[key] > 1 and here[key].dtype.kind == "f" and isinstance(value, str)
+            here = here.sel({key: float(value.split()[0]) if number else value})
+        if "method" in here.dims:
+            here = here.sel({"method": before.method})
+        assert here["runs"] == before.runs
+        for name in names:
+            estimate = {**before.metrics, **before.parts}.get(name)
+            mean = math.nan if estimate is None else estimate.value
+            assert repr(here[name].item()) == repr(mean)
+            for end, attribute in zip(INTERVAL, ("ci95", "low", "high"), strict=True):
+                cell = None if estimate is None else getattr(estimate, attribute)
+                assert repr(here[f"{name}{end}"].item()) == repr(math.nan if cell is None else cell)
+
+
+def test_json_prints_the_numbers_of_the_dataset(small: Path, path: Path, cli: Cli) -> None:
+    printed = json.loads(cli("run", small, "--json").out)
+    cli("sweep", small, "--out", path)
+    dataset = cf.open_results(path)
+    for name, metric in printed["metrics"].items():
+        assert repr(dataset[name].item()) == repr(metric["value"])
+        for end, key in zip(INTERVAL, ("ci95", "low", "high"), strict=True):
+            cell = math.nan if metric[key] is None else metric[key]
+            assert repr(dataset[f"{name}{end}"].item()) == repr(cell)
+        assert dataset[name].attrs["units"] == metric["unit"]
+    assert dataset["runs"] == printed["runs"]
+
+
+SCALED = st.builds(
+    lambda x, e: x * 10.0**e, st.floats(0.1, 1.0), st.integers(-140, 140)
+)  # whose squares are finite
+
+
+@given(st.data())
+@settings(max_examples=50, deadline=None)
+def test_estimates_are_those_of_summarise(data: st.DataObject) -> None:
+    precision = data.draw(st.sampled_from([None, "1 %", "50 %"]))
+    runs = data.draw(st.integers(20, 30) if precision else st.integers(1, 25))
+    limit = {"set": {"run.max_runs": runs}} if precision else {"runs": runs}
+    plan = plans.load(SWEEP, Options(precision=precision, **limit))
+    keys = iter(plan.core.keys())
+    points = plan.description["points"]
+    near = st.floats(0.9, 1.1)  # whose spread may reach the precision
+    goodputs = st.one_of(near, SCALED) if data.draw(st.booleans()) else near
+    rows, arrays = [], []
+    for point in points:
+        for run in range(runs):
+            metrics = {"goodput_bps": data.draw(goodputs)}
+            if data.draw(st.booleans()):
+                metrics["timeouts"] = data.draw(SCALED)
+            packed = np.array([metrics[name] for name in sorted(metrics)]).tobytes()
+            names = "\n".join(sorted(metrics))
+            rows.append(Row(next(keys), point["id"], "simulation", 1, run, names, packed, None, 0.0))
+            arrays.append([metrics.get("goodput_bps", math.nan), metrics.get("timeouts", math.nan)])
+    share = None if precision is None else plan.description["stop"]["precision"]
+    means, *intervals, counts, precise = _crossfade.estimates(
+        np.array(arrays),
+        np.arange(len(points)) * runs,
+        ["goodput_bps", "timeouts"],
+        [0, 1],
+        None if share is None else (share, 0),
+    )
+    summary = json.loads(plan.core.summarise(rows))
+    for i, found in enumerate(summary):
+        assert counts[i] == found["runs"]
+        for column, name in enumerate(["goodput_bps", "timeouts"]):
+            metric = found["metrics"].get(name, dict.fromkeys(("value", "ci95", "low", "high"), math.nan))
+            assert repr(means[i, column].item()) == repr(metric["value"])
+            for array, key in zip(intervals, ("ci95", "low", "high"), strict=True):
+                expected = math.nan if metric[key] is None else metric[key]
+                assert repr(array[i, column].item()) == repr(expected)
+        reached = not any("has not reached the precision" in text for text in found["warnings"])
+        assert precise[i] == (reached and "interrupted" not in " ".join(found["warnings"]))
+
+
+def test_estimates_are_means_with_student_intervals() -> None:
+    rng = np.random.default_rng(1)
+    values = rng.normal(10.0, 2.0, (60, 3))
+    values[rng.random((60, 3)) < 0.3] = np.nan
+    values[:, 2] = np.nan
+    starts = np.array([0, 0, 1, 13, 60])
+    names = ["goodput_bps", "rtt_mean_s", "rtt_p95_s"]
+    means, ci95, low, high, counts, precise = _crossfade.estimates(values, starts, names, [0, 1, 2])
+    assert counts.tolist() == [0, 1, 12, 47, 0]
+    assert precise.all()
+    for i, (begin, end) in enumerate(zip(starts, [*starts[1:], 60], strict=True)):
+        for column in range(3):
+            group = values[begin:end, column]
+            group = group[~np.isnan(group)]
+            if len(group) == 0:
+                assert math.isnan(means[i, column])
+            else:
+                assert means[i, column] == pytest.approx(group.mean(), rel=1e-14)
+            if len(group) < 2:
+                assert math.isnan(ci95[i, column])
+            else:
+                half = stats.t.ppf(0.975, len(group) - 1) * stats.sem(group)
+                assert ci95[i, column] == pytest.approx(half, rel=1e-9)
+                # What also covers skewed runs is never narrower.
+                assert low[i, column] <= means[i, column] - half * (1.0 - 1e-9)
+                assert high[i, column] >= means[i, column] + half * (1.0 - 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("starts", "precision"), [([1, 0], None), ([0, 5], None), ([-1], None), ([0], (0.1, 2))]
+)
+def test_estimates_refuse_what_does_not_fit(starts: list[int], precision: tuple[float, int] | None) -> None:
+    with pytest.raises(IndexError):
+        _crossfade.estimates(
+            np.zeros((4, 2)), np.array(starts), ["goodput_bps", "timeouts"], [0, 1], precision
+        )
+
+
+def test_points_that_reach_no_precision_are_marked(path: Path) -> None:
+    options: dict[str, Any] = {"precision": "2 %", "set": {"run.max_runs": 22}}
+    results = cf.run(SWEEP, **options)
+    cf.sweep(SWEEP, out=path, **options)
+    dataset = cf.open_results(path)
+    missed = [point for point in results.points if point.warnings]
+    assert 0 < len(missed) < len(results.points)
+    assert int((~dataset["precise"]).sum()) == len(missed)
+    for point in missed:
+        assert not dataset["precise"].sel(point.axes)
+        assert dataset["runs"].sel(point.axes) == 22
+    assert "has not reached the precision" in dataset.attrs["warnings"]
+
+
+# Runs
+
+
+def test_runs_are_a_dimension(path: Path) -> None:
+    options: dict[str, Any] = {"methods": ["simulation", "analysis"], "precision": "5 %"}
+    results = cf.run(SWEEP, **options)
+    cf.sweep(SWEEP, out=path, **options)
+    means, runs = cf.open_results(path), cf.open_results(path, per_run=True)
+    assert runs["goodput_bps"].dims == ("tcp.variant", "channel.p_e", "method", "run")
+    assert runs.sizes["run"] == max(point.runs for point in results.points)
+    assert not any("_ci95" in str(name) for name in runs)
+    xr.testing.assert_identical(runs["runs"], means["runs"])
+    for name in runs:
+        if name not in ("runs", "precise"):
+            xr.testing.assert_allclose(runs[name].mean("run"), means[name])
+    for point in results.points:
+        samples = runs["goodput_bps"].sel(point.axes | {"method": point.method}).to_numpy()
+        expected = point.samples("goodput_bps")
+        assert samples[: len(expected)].tolist() == expected
+        assert np.isnan(samples[len(expected) :]).all()
+
+
+# Places
+
+
+def test_axes_are_dimensions_and_zipped_keys_share_one(path: Path) -> None:
+    axes: dict[str, list[Any]] = {
+        "tcp.w_max,tcp.dupthresh,tcp.variant": [[6, 1, "reno"], [24, 3, "reno"], [24, 3, "cubic"]],
+        "channel": [{"model": "iid", "p_e": 0.1}, {"model": "markov", "fd_t": 0.01, "p_e": 0.1}],
+        "wired.delay": ["20 ms", "7 ms"],
+    }
+    add_plan(path, axes, stop={"runs": 1})
+    add_rows(path, [Made(point, 0, {"goodput_bps": float(point)}) for point in range(12)])
+    dataset = cf.open_results(path)
+    assert dict(dataset.sizes) == {"tcp.w_max": 3, "channel": 2, "wired.delay": 2}
+    assert dataset["goodput_bps"].to_numpy().ravel().tolist() == list(range(12))
+    assert dataset["tcp.dupthresh"].dims == dataset["tcp.variant"].dims == ("tcp.w_max",)
+    assert dataset["tcp.w_max"].to_numpy().tolist() == [6, 24, 24]
+    assert dataset["tcp.variant"].to_numpy().tolist() == ["reno", "reno", "cubic"]
+    assert dataset["channel"].to_numpy().tolist() == ["iid p_e=0.1", "markov fd_t=0.01 p_e=0.1"]
+    assert dataset["wired.delay"].to_numpy().tolist() == [20.0, 7.0]
+    assert dataset["wired.delay"].attrs["units"] == "ms"
+    found = dataset["goodput_bps"].sel({"channel": "iid p_e=0.1", "wired.delay": 7.0})
+    assert found.where(found["tcp.variant"] == "cubic", drop=True).item() == 9.0
+    assert dataset.attrs["method"] == "simulation"
+
+
+NUMBER = st.one_of(st.integers(-5, 5), st.floats(-5, 5), st.text("ab", min_size=1), st.booleans())
+
+
+@given(
+    st.lists(
+        st.integers(1, 3).flatmap(
+            lambda keys: st.lists(st.lists(NUMBER, min_size=keys, max_size=keys), min_size=1, max_size=4)
+        ),
+        max_size=3,
+    )
+)
+@settings(max_examples=200, deadline=None)
+def test_every_point_lies_in_the_cell_of_its_values(axes: list[list[list[Any]]]) -> None:
+    named = {
+        ",".join(f"axis{i}.key{k}" for k in range(len(steps[0]))): [
+            step if len(step) > 1 else step[0] for step in steps
+        ]
+        for i, steps in enumerate(axes)
+    }
+    keys = [key for names in named for key in names.split(",")]
+    # Equal points have equal ids, as in the core; so have steps that are given twice.
+    points = [{"axes": point, "id": json.dumps(point)} for point in crossed(named)]
+    grid = Grid.of(keys, points)
+    assert len(grid.points) == math.prod(grid.shape)
+    assert set(grid.points) == {point["id"] for point in points}
+    assert [item.key for dimension in grid.dimensions for item in dimension.coordinates] == keys
+    for place, identity in zip(np.ndindex(grid.shape), grid.points, strict=True):
+        point = json.loads(identity)
+        for dimension, step in zip(grid.dimensions, place, strict=True):
+            for item in dimension.coordinates:
+                value, found = point[item.key], item.values[step]
+                expected = {True: "true", False: "false"}[value] if isinstance(value, bool) else value
+                assert found == expected or found == str(expected)
+    # No axis is taken apart further than its values allow, and none that are crossed stay together.
+    assert len(grid.dimensions) >= len(axes)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected", "unit"),
+    [
+        ([1, 2], [1, 2], ""),
+        ([1, 2.5], [1.0, 2.5], ""),
+        (["20 ms", "7ms"], [20.0, 7.0], "ms"),
+        (["1 s", "7 ms", "9 us"], [1.0, 0.007, 0.000009], "s"),
+        (["1.5 Mbit/s", "64 kbit/s"], [1500000.0, 64000.0], "bit/s"),
+        (["1 packet", "50 packets"], [1.0, 50.0], "packets"),
+        (["64 KiB", "1 kB"], [65536.0, 1000.0], "B"),
+        (["2 min", "1 h"], [120.0, 3600.0], "s"),
+        (["1 %", "5 %"], [1.0, 5.0], "%"),
+        (["1 %", 0.1], [0.01, 0.1], "1"),
+        (["50 packets", "unlimited"], ["50 packets", "unlimited"], ""),
+        (["20 ms", "100 slots"], ["20 ms", "100 slots"], ""),
+        (["reno", "cubic"], ["reno", "cubic"], ""),
+        ([True, False], ["true", "false"], ""),
+        ([None, 3], ["none", "3"], ""),
+        ([[1, 2], [3]], ["1 2", "3"], ""),
+        (["10", "20"], ["10", "20"], ""),
+    ],
+)
+def test_values_of_an_axis_become_numbers_where_they_are(
+    values: list[Any], expected: list[Any], unit: str, path: Path
+) -> None:
+    add_plan(path, {"link.key": values})
+    axis = cf.open_results(path)["link.key"]
+    assert axis.to_numpy().tolist() == expected
+    assert axis.attrs.get("units", "") == unit
+
+
+def test_a_key_in_decibels_names_its_unit(path: Path) -> None:
+    add_plan(path, {"channel.snr_db": [0, 3]})
+    assert cf.open_results(path)["channel.snr_db"].attrs["units"] == "dB"
+
+
+def test_equal_points_share_their_rows(path: Path) -> None:
+    add_plan(path, {"wired.delay": ["100 ms", "0.1 s", "0.2 s"]}, ids=[5, 5, 6])
+    add_rows(path, [Made(5, 1, {"goodput_bps": 3.0}), Made(5, 0, {"goodput_bps": 1.0})])
+    dataset = cf.open_results(path)
+    assert dataset["goodput_bps"].to_numpy().tolist()[:2] == [2.0, 2.0]
+    assert dataset["runs"].to_numpy().tolist() == [2, 2, 0]
+    per_run = cf.open_results(path, per_run=True)
+    assert per_run["goodput_bps"].to_numpy().tolist()[:2] == [[1.0, 3.0], [1.0, 3.0]]
+    assert [point.value("goodput_bps") for point in cf.load_results(path).points] == [2.0, 2.0]
+
+
+def test_a_table_may_be_called_as_a_dimension_is(path: Path) -> None:
+    add_plan(path, {"run": [{"duration": "1 s"}, {"duration": "2 s"}]})
+    add_rows(path, [Made(0, 0, {"goodput_bps": 1.0}), Made(1, 1, {"goodput_bps": 2.0})])
+    found = cf.open_results(path, per_run=True)["goodput_bps"]
+    assert found.dims == ("run", "replication")
+    assert np.array_equal(found, [[1.0, np.nan], [np.nan, 2.0]], equal_nan=True)
+
+
+# Names
+
+
+def test_parts_have_the_names_of_their_flow_or_link(path: Path) -> None:
+    add_plan(path, {}, stop={"runs": 1})
+    metrics = {
+        "goodput_bps": 1.0,
+        "flow:near.goodput_bps": 2.0,
+        "flow:a-b_1.goodput_bps": 3.0,
+        "reverse.queue_drops": 4.0,
+        "forward.queueing_delay_p95_s": 5.0,
+        "wired.queue_drops": 6.0,
+        "flow:wired.queue_drops": 7.0,
+        "died": 1.0,
+        "loss_window.1": 0.5,
+        "fit.good_runs": 0.5,
+    }
+    add_rows(path, [Made(0, 0, metrics)])
+    dataset = cf.open_results(path)
+    names = [name for name in map(str, dataset) if "_ci95" not in name]
+    assert names == [
+        "goodput_bps",
+        "a-b_1.goodput_bps",
+        "near.goodput_bps",
+        "wired.queue_drops",
+        "forward.queueing_delay_p95_s",
+        "reverse.queue_drops",
+        "runs",
+    ]
+    assert dataset["wired.queue_drops"] == 6.0
+    assert dataset["reverse.queue_drops"].attrs == {
+        "units": "packets",
+        "long_name": "Packets dropped by the queue, reverse",
+    }
+    assert dataset["goodput_bps"].dims == ()
+    point = cf.load_results(path).points[0]
+    assert list(point.metrics) == ["goodput_bps"]
+    assert list(point.parts) == names[1:-1]
+    assert point.samples("near.goodput_bps") == [2.0]
+
+
+def test_attributes_say_where_the_numbers_come_from(path: Path) -> None:
+    add_plan(path, {"tcp.w_max": [6]}, warnings=["one", "two"], methods=["simulation", "formula"])
+    add_rows(path, [Made(0, run, {"goodput_bps": 1.0}) for run in range(2)])
+    add_rows(path, [Made(0, 0, {"goodput_bps": 1.0}, method="formula")])
+    attributes = cf.open_results(path).attrs
+    assert attributes == {
+        "title": "By hand",
+        "seed": 1,
+        "stop": '{"runs": 2}',
+        "scenario": "schema = 1\n",
+        "overrides": '{"set": [["tcp.w_max", 6]], "over": []}',
+        "version": "0.0.7",
+        "results_version": 7,
+        "warnings": "one\ntwo",
+    }
+    results = cf.load_results(path)
+    assert results.warnings == ["one", "two"]
+    assert results.provenance["version"] == "0.0.7"
+    assert results.provenance["overrides"] == {"set": {"tcp.w_max": 6}, "over": {}}
+
+
+# What is missing
+
+
+def test_missing_runs_leave_nan(path: Path) -> None:
+    add_plan(path, {"tcp.w_max": [6, 12, 24]}, stop={"runs": 3}, warnings=["old"])
+    rows = [Made(0, 2, {"goodput_bps": 4.0}), Made(0, 0, {"goodput_bps": 2.0, "timeouts": 1.0})]
+    add_rows(path, [*rows, *(Made(2, run, {"goodput_bps": 8.0}) for run in range(3))])
+    dataset = cf.open_results(path)
+    assert np.array_equal(dataset["goodput_bps"], [3.0, np.nan, 8.0], equal_nan=True)
+    assert np.array_equal(dataset["timeouts"], [1.0, np.nan, np.nan], equal_nan=True)
+    assert np.array_equal(dataset["timeouts_ci95"], [np.nan] * 3, equal_nan=True)
+    assert dataset["runs"].to_numpy().tolist() == [2, 0, 3]
+    assert dataset.attrs["warnings"].splitlines() == [
+        "old",
+        "unfinished: runs of 2 of 3 points are missing (crossfade sweep goes on)",
+    ]
+    per_run = cf.open_results(path, per_run=True)["goodput_bps"]
+    expected = [[2.0, np.nan, 4.0], [np.nan] * 3, [8.0] * 3]
+    assert np.array_equal(per_run, expected, equal_nan=True)
+    results = cf.load_results(path)
+    assert not results.complete
+    assert results.column("tcp.w_max").tolist() == [6, 24]
+    assert results.points[0].samples("goodput_bps") == [2.0, 4.0]
+
+
+def test_a_precision_sees_no_run_behind_a_gap(path: Path) -> None:
+    add_plan(path, {"tcp.w_max": [6, 12]}, stop={"precision": 0.5, "max_runs": 30})
+    # Twenty equal runs reach any precision; of the second point the run 3 is missing.
+    rows = [Made(p, run, {"goodput_bps": 1.0}) for p in (0, 1) for run in range(25) if (p, run) != (1, 3)]
+    random.Random(1).shuffle(rows)
+    add_rows(path, rows)
+    dataset = cf.open_results(path)
+    assert dataset["runs"].to_numpy().tolist() == [20, 3]
+    assert dataset["precise"].to_numpy().tolist() == [True, False]
+    assert "1 of 2 points are missing" in dataset.attrs["warnings"]
+    per_run = cf.open_results(path, per_run=True)
+    assert per_run["goodput_bps"].notnull().sum("run").to_numpy().tolist() == [20, 3]
+    assert [len(point.rows) for point in cf.load_results(path).points] == [20, 3]
+
+
+def test_nothing_finished_is_an_empty_dataset(path: Path) -> None:
+    add_plan(path, {"tcp.w_max": [6, 12]}, methods=["analysis:exact", "simulation"])
+    dataset = cf.open_results(path)
+    assert dataset["runs"].to_numpy().tolist() == [[0, 0], [0, 0]]
+    assert list(dataset) == ["runs"]
+    assert cf.open_results(path, per_run=True).sizes["run"] == 0
+    results = cf.load_results(path)
+    assert results.points == []
+    assert not results.complete
+
+
+def test_failures_say_why_there_are_no_values(path: Path) -> None:
+    add_plan(path, {"tcp.w_max": [6, 12]}, methods=["analysis:exact", "simulation"], stop={"runs": 1})
+    rows = [
+        Made(0, 0, {"goodput_bps": 1.0}, method="analysis:exact"),
+        Made(1, 0, {}, method="analysis:exact", failure="too many states"),
+        *(Made(point, 0, {"goodput_bps": 2.0}) for point in (0, 1)),
+    ]
+    add_rows(path, rows)
+    dataset = cf.open_results(path)
+    assert dataset["failure"].to_numpy().tolist() == [["", ""], ["too many states", ""]]
+    assert np.array_equal(dataset["goodput_bps"], [[1.0, 2.0], [np.nan, 2.0]], equal_nan=True)
+    assert dataset["runs"].to_numpy().tolist() == [[0, 1], [0, 1]]
+    assert dataset.attrs["warnings"] == ""
+    results = cf.load_results(path)
+    assert results.complete
+    assert [len(point.metrics) for point in results.points] == [1, 1, 0, 1]
+
+
+def test_torn_rows_count_as_missing(path: Path) -> None:
+    add_plan(path, {}, stop={"runs": 4})
+    add_rows(path, [Made(0, run, {"goodput_bps": float(run)}) for run in range(4)])
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE rows SET \"values\" = x'00' WHERE run = 0")
+        database.execute("UPDATE rows SET \"values\" = 'a text here' WHERE run = 1")
+        database.execute("UPDATE rows SET metric_set = 99 WHERE run = 2")
+    with pytest.warns(cf.CrossfadeWarning, match="3 damaged rows are left out"):
+        assert cf.open_results(path)["goodput_bps"] == 3.0
+    with pytest.warns(cf.CrossfadeWarning, match="3 damaged rows are left out"):
+        assert cf.load_results(path).points[0].runs == 1
+
+
+# Several plans
+
+
+def test_plans_share_rows_and_are_chosen_by_number(path: Path) -> None:
+    add_plan(path, {"tcp.w_max": [6, 12]}, title="first", added=1.0)
+    add_plan(path, {"tcp.w_max": [12, 24]}, ids=[1, 2], title="second", stop={"runs": 1}, added=2.0)
+    add_plan(path, {"tcp.w_max": [6]}, title="seed", seed=2**64 - 1, stop={"runs": 1}, added=0.5)
+    add_rows(path, [Made(p, r, {"goodput_bps": 10.0 * p + r}) for p in range(3) for r in range(2)])
+    add_rows(path, [Made(0, 0, {"goodput_bps": -1.0}, seed=2**64 - 1)])
+    assert cf.open_results(path)["goodput_bps"].to_numpy().tolist() == [10.0, 20.0]
+    assert cf.open_results(path, plan=2)["goodput_bps"].to_numpy().tolist() == [0.5, 10.5]
+    assert cf.open_results(path, plan=1)["goodput_bps"].to_numpy().tolist() == [-1.0]
+    assert cf.open_results(path, plan=1).attrs["seed"] == 2**64 - 1
+    assert [cf.load_results(path, plan=n).title for n in (1, 2, 3)] == ["seed", "first", "second"]
+    assert cf.load_results(path, 1).points[0].rows[0].seed == 2**64 - 1
+
+
+def test_what_is_solved_serves_every_seed(path: Path) -> None:
+    add_plan(path, {}, methods=["formula"], seed=5)
+    add_rows(path, [Made(0, 0, {"goodput_bps": 1.0}, method="formula", seed=1)])
+    assert cf.open_results(path)["goodput_bps"] == 1.0
+
+
+# Files that cannot be read
+
+
+def newer(path: Path) -> None:
+    add_plan(path, {})
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("PRAGMA user_version = 3")
+
+
+def other(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE plans (id)")
+
+
+def cut(path: Path) -> None:
+    add_plan(path, {})
+    add_rows(path, [Made(0, run, {"goodput_bps": 1.0}) for run in range(500)])
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+
+
+WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
+    "missing": (lambda path: None, "no such file"),
+    "text": (lambda path: path.write_text("a,b\n1,2\n"), "not a results file"),
+    "empty": (lambda path: path.write_bytes(b""), "not a results file"),
+    "folder": (lambda path: path.mkdir(), "not a results file"),
+    "other": (other, "not a results file"),
+    "newer": (newer, "of a newer crossfade (format 3"),
+    "no plan": (lambda path: add_rows(path, []), "there is no plan in it"),
+    "cut": (cut, "damaged"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_what_is_no_results_file_is_one_line(kind: str, path: Path, cli: Cli) -> None:
+    make, message = WRONG[kind]
+    make(path)
+    for read in (cf.open_results, cf.load_results):
+        with pytest.raises(cf.ResultsError) as error:
+            read(path)
+        assert str(path) in str(error.value)
+        assert message in str(error.value)
+        assert "\n" not in str(error.value)
+    expect_one_line(cli("export", path, "--to", "csv", "--out", path.parent / "out.csv"), message)
+    assert not (path.parent / "out.csv").exists()
+
+
+@pytest.mark.parametrize("number", [0, 3, -1, 99, "x", ""])
+def test_an_unknown_plan_is_one_line(number: int | str, path: Path, cli: Cli) -> None:
+    add_plan(path, {}, seed=1)
+    add_plan(path, {}, seed=2, added=1.0)
+    with pytest.raises(cf.ResultsError, match=rf"^plan {number}: ") as error:
+        cf.open_results(path, plan=number)
+    assert "1: " in str(error.value)
+    assert "2: " in str(error.value)
+    expect_one_line(cli("export", path, f"--plan={number}"), f"plan {number}: ")
+
+
+def test_a_file_is_read_while_it_is_filled(path: Path) -> None:
+    description = add_plan(path, {}, stop={"runs": 3})
+    add_rows(path, [Made(0, 0, {"goodput_bps": 1.0})])
+    with ResultsFile.create(path) as file:
+        names, packed = "goodput_bps", np.array([3.0]).tobytes()
+        file.put(
+            [Row("ff" * 16, description["points"][0]["id"], "simulation", 1, 1, names, packed, None, 0.1)]
+        )
+        file.get([])  # which commits
+        assert cf.open_results(path)["goodput_bps"] == 2.0

@@ -1,0 +1,344 @@
+"""Sweeps on a Dask cluster: the same rows as on threads, whatever happens to the workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import crossfade as cf
+from crossfade import plans
+from crossfade.plans import Options, Plan
+from crossfade.results.file import ResultsFile
+from crossfade.results.rows import Row
+from crossfade.sweeps import chunks, cluster
+from tests.conftest import SMALL, Cli, expect_one_line
+
+# Half a second of work: more than what is handed out at first.
+MANY = SMALL.replace("2000 slots", "20000 slots") + '[sweep]\n"channel.p_e" = "log:0.001:0.3:8"\n'
+STOPS: list[dict[str, Any]] = [{"runs": 50}, {"precision": "1 %"}]
+
+
+@pytest.fixture(scope="module")
+def two_workers() -> Iterator[cf.Cluster]:
+    with cf.Cluster("local", 2) as found:
+        deadline = time.monotonic() + 60
+        while found.workers < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        yield found
+
+
+def pids(of: cf.Cluster) -> list[int]:
+    """The processes of the workers."""
+    connection = of.connection
+    return [connection.start(connection.submit(name, os.getpid)).result() for name in connection.threads()]
+
+
+def load(**stop: Any) -> Plan:
+    return plans.load(MANY, Options(**stop))
+
+
+@cache
+def on_threads(**stop: Any) -> list[Row]:
+    rows: list[Row] = []
+    plan = load(**stop)
+    plan.core.execute([], 2, (1, 1), lambda batch: rows.extend(Row(*row) for row in batch), lambda *_: None)
+    return without_seconds(rows)
+
+
+def scheduler_of(found: cf.Cluster) -> str:
+    """Its address."""
+    scheduler: Any = found.connection.client.scheduler
+    return str(scheduler.address)
+
+
+def certificate_of(found: cf.Cluster) -> Any:
+    """What its clients need."""
+    return found.connection.client.security
+
+
+def on(workers: cf.Cluster, plan: Plan, *, at_first_rows: Callable[[], object] = lambda: None) -> list[Row]:
+    """The rows made by workers; a function is called once the first ones are there."""
+    rows: list[Row] = []
+
+    def take(batch: Sequence[Row]) -> None:
+        if not rows:
+            at_first_rows()
+        rows.extend(batch)
+
+    assert workers.execute(plan, [], (1, 1), take, lambda *_: None)
+    return without_seconds(rows)
+
+
+def without_seconds(rows: Sequence[Row]) -> list[Row]:
+    return sorted(row._replace(seconds=0.0) for row in rows)
+
+
+def rows_in(path: Path, plan: Plan) -> list[Row]:
+    with closing(ResultsFile.open(path)) as file:
+        return without_seconds(list(file.get(plan.core.keys()).values()))
+
+
+@pytest.mark.parametrize("stop", STOPS)
+def test_sweeps_give_the_rows_of_threads(
+    two_workers: cf.Cluster, tmp_path: Path, stop: dict[str, Any]
+) -> None:
+    files = tmp_path / "threads.sqlite", tmp_path / "cluster.sqlite"
+    results = cf.sweep(MANY, **stop, out=files[0])
+    assert cf.sweep(MANY, **stop, out=files[1], engine=two_workers).to_json() == results.to_json()
+    assert rows_in(files[0], load(**stop)) == rows_in(files[1], load(**stop))
+
+
+@pytest.mark.parametrize("stop", STOPS)
+def test_a_killed_worker_costs_nothing_but_time(two_workers: cf.Cluster, stop: dict[str, Any]) -> None:
+    plan = load(**stop)
+    before = pids(two_workers)
+    rows = on(two_workers, plan, at_first_rows=lambda: os.kill(before[0], signal.SIGKILL))
+    assert rows == on_threads(**stop)
+    assert set(pids(two_workers)) != set(before)
+
+
+def test_all_workers_killed_are_replaced(two_workers: cf.Cluster) -> None:
+    plan = load(runs=50)
+
+    def kill() -> None:
+        for pid in pids(two_workers):
+            os.kill(pid, signal.SIGKILL)
+
+    assert on(two_workers, plan, at_first_rows=kill) == on_threads(runs=50)
+
+
+@pytest.mark.parametrize("stop", STOPS)
+def test_a_worker_that_hangs_does_not_hold_up_the_rest(
+    two_workers: cf.Cluster, stop: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chunks, "LATE", 1.5)
+    plan = load(**stop)
+    hanging = pids(two_workers)[0]
+    try:
+        rows = on(two_workers, plan, at_first_rows=lambda: os.kill(hanging, signal.SIGSTOP))
+    finally:
+        os.kill(hanging, signal.SIGCONT)
+    assert rows == on_threads(**stop)
+    # What it had begun comes a second time now, and nobody minds.
+    assert on(two_workers, plan) == rows
+
+
+def test_a_scheduler_has_an_address_and_may_have_a_file(two_workers: cf.Cluster, tmp_path: Path) -> None:
+    address = scheduler_of(two_workers)
+    file = tmp_path / "scheduler.json"
+    file.write_text(json.dumps({"address": address}))
+    plan = load(runs=10)
+    certificate = certificate_of(two_workers)
+    for name in (address, address.removeprefix("tls://"), str(file)):
+        with cf.Cluster(name, security=certificate) as same:
+            assert same.workers == 2
+            assert on(same, plan) == on_threads(runs=10)
+    with pytest.raises(cf.ClusterError, match="must be a scheduler, is a Worker"):
+        cf.Cluster(next(iter(two_workers.connection.threads())), security=certificate).__enter__()
+
+
+def test_a_scheduler_that_goes_away(two_workers: cf.Cluster) -> None:
+    own = cf.Cluster("local", 1)
+    rows: list[Row] = []
+    with own:
+        address = scheduler_of(own)
+
+        def take(batch: Sequence[Row]) -> None:
+            rows.extend(batch)
+            own.__exit__()
+
+        same = cf.Cluster(address, security=certificate_of(own))
+        with same as other, pytest.raises(cf.ClusterError) as raised:
+            other.execute(load(runs=50), [], (1, 1), take, lambda *_: None)
+    assert str(raised.value).startswith(f"cluster {address}: lost its scheduler; finished runs are kept")
+    assert set(without_seconds(rows)) < set(on_threads(runs=50))
+
+
+@contextmanager
+def one_worker(monkeypatch: pytest.MonkeyPatch, program: str) -> Iterator[cf.Cluster]:
+    """A cluster whose worker does something before it serves."""
+    monkeypatch.setattr(
+        cluster, "WORKER", f"from crossfade.sweeps import cluster\n{program}\n{cluster.WORKER}"
+    )
+    with cf.Cluster("local", 1) as found:
+        yield found
+
+
+def test_a_worker_of_another_build_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = "cluster.BUILD = ('0.0.1', 'abcdef012345' + 52 * '0')"
+    with one_worker(monkeypatch, program) as old, pytest.raises(cf.ClusterError) as raised:
+        on(old, load(runs=10))
+    version, sources = cluster.BUILD
+    assert str(raised.value) == (
+        f"a worker has crossfade 0.0.1 (sources abcdef012345), not {version} (sources {sources[:12]}): "
+        "the same must be on both"
+    )
+
+
+def test_a_worker_without_crossfade_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = """
+import asyncio, json, logging, sys
+sys.modules["crossfade"] = None
+from distributed import Security, Worker
+security = Security(require_encryption=True, **json.loads(sys.stdin.readline()))
+async def work():
+    options = dict(nthreads=1, dashboard=False, security=security, local_directory={folder!r})
+    async with Worker({address!r}, **options) as worker:
+        await worker.finished()
+logging.disable()
+asyncio.run(work())
+"""
+    monkeypatch.setattr(cluster, "WORKER", program)
+    with cf.Cluster("local", 1) as without, pytest.raises(cf.ClusterError) as raised:
+        on(without, load(runs=10))
+    assert f"cluster local: crossfade {cf.__version__} must be installed there (" in str(raised.value)
+
+
+def test_a_run_that_kills_every_worker_ends_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "RESTART_S", 0.0)
+    monkeypatch.setattr(chunks, "COUNT_EVERY_S", 0.1)
+    monkeypatch.setattr(chunks, "MOST_LOST", 2)
+    program = """
+import os
+make = cluster.make
+def deadly(build, plan, source, tasks):
+    if (2, "simulation", 7) in [tuple(task) for task in tasks]:
+        os._exit(1)
+    return make(build, plan, source, tasks)
+cluster.make = deadly
+"""
+    with one_worker(monkeypatch, program) as dying, pytest.raises(cf.ClusterError) as raised:
+        on(dying, load(runs=10))
+    name = "run 7 of simulation at channel.p_e = 0.0051"
+    assert str(raised.value).startswith(f"each of 2 workers died while it made {name}")
+
+
+def test_addresses_that_lead_nowhere(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cluster, "CONNECT_S", 0.3)
+    (tmp_path / "other.json").write_text("[]")
+    allowed = "must be local, HOST:PORT or a scheduler file (.json)"
+    for address, reason in {
+        "127.0.0.1:9": "no Dask scheduler answers there within",
+        "nonsense": f"{allowed}: missing port number",
+        "localhost": f"{allowed}: missing port number",
+        "": f"{allowed}: missing port number",
+        "http://localhost:8786": f"{allowed}: unknown address scheme 'http'",
+        "localhost:port": f"{allowed}: ",
+        "tls://localhost:8786": "TLS takes certificates (--tls-ca-file, --tls-cert and --tls-key, or Dask's",
+        "nowhere.json": f"{allowed}: nowhere.json: cannot be read (No such file",
+        "other.json": f"{allowed}: no address in it",
+    }.items():
+        expect_one_line(cli("sweep", "quickstart", "--cluster", address), f"cluster {address}: {reason}")
+    jobs = cli("sweep", "quickstart", "--cluster", "localhost:8786", "--jobs", "3")
+    expect_one_line(jobs, "jobs = 3: not with cluster localhost:8786, which has its own workers")
+    expect_one_line(cli("sweep", "quickstart", "--cluster", "local", "--jobs", "0"), "jobs = 0", "at least 1")
+    assert not list(tmp_path.glob("*.sqlite*"))
+
+
+def test_a_scheduler_without_workers(two_workers: cf.Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "WORKERS_S", 0.2)
+    monkeypatch.setattr(cluster, "WORKER", "import time; time.sleep(100)")
+    with pytest.raises(cf.ClusterError, match=r"^cluster local: no worker within 0 s"):
+        cf.Cluster("local", 1).__enter__()
+
+
+def test_without_dask_it_says_what_to_install(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    outcome = cli("sweep", "quickstart", "--cluster", "local")
+    expect_one_line(outcome, "a cluster needs Dask", "pip install 'crossfade[cluster]'")
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    """The command in a process group of its own, which commits often."""
+    program = (
+        "import sys; from crossfade.cli.app import main; from crossfade.results import file; "
+        "file.COMMIT_EVERY_S = 0.02; sys.exit(main(sys.argv[1:]))"
+    )
+    return subprocess.Popen(
+        [sys.executable, "-c", program, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+def children(pid: int) -> list[int]:
+    """The processes that a process has started. From /proc where there is one: not every machine has ps."""
+    if not Path("/proc/self/stat").exists():
+        found = subprocess.run(["ps", "-A", "-o", "ppid=,pid="], capture_output=True, text=True, check=True)
+        pairs = [line.split() for line in found.stdout.splitlines()]
+        return [int(child) for parent, child in pairs if int(parent) == pid]
+    of = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended meanwhile
+            # The name, in brackets, may hold anything.
+            parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
+            of += [int(folder.name)] if int(parent) == pid else []
+    return of
+
+
+def wait_for(condition: Callable[[], Any]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def count_rows(path: Path) -> int:
+    if not path.exists():
+        return 0
+    try:
+        with closing(ResultsFile.open(path)) as file:
+            return sum(1 for _ in file.lines())
+    except cf.ResultsError:  # there is no table in it yet
+        return 0
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_stopped_sweep_leaves_no_workers_and_is_resumed(tmp_path: Path, how: signal.Signals) -> None:
+    scenario, file = tmp_path / "many.toml", tmp_path / "many.sqlite"
+    scenario.write_text(MANY)
+    command = f"sweep {scenario} --runs 250 --out {file} --cluster local --jobs 2".split()
+    process = start(*command)
+    wait_for(lambda: count_rows(file) > 20 or process.poll() is not None)
+    workers = children(process.pid)
+    assert len(workers) == 2
+    sent = time.monotonic()
+    os.killpg(process.pid, how)
+    _, err = process.communicate(timeout=60)
+    if how == signal.SIGINT:
+        assert process.returncode == 130
+        assert time.monotonic() - sent < 3.0
+        assert err.endswith("interrupted: finished runs are kept: the same command goes on from there\n")
+        assert not any(word in err for word in ("Traceback", "distributed", "Exception")), err
+    wait_for(lambda: not any(map(is_alive, workers)))
+    assert 20 < count_rows(file) < 2000
+
+    resumed = start(*command)
+    _, err = resumed.communicate(timeout=120)
+    assert resumed.returncode == 0, err
+    assert "distributed" not in err
+    assert rows_in(file, load(runs=250)) == on_threads(runs=250)

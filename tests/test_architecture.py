@@ -1,0 +1,235 @@
+"""The rooms of the house and the arrows between them: what docs/architecture.md draws, kept true.
+
+A module or crate may know what stands below it, never what stands above, and no files know each other in a
+circle. Who needs another arrow changes the tables here and the picture there, in one commit.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.rust_modules import arrows_between_files
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "python" / "crossfade"
+CRATES = ROOT / "crates"
+
+# What each room or single module of the Python package may know, from the ground up.
+WORDS = ["errors", "intervals", "quantities", "records", "files", "tables", "wording"]
+PYTHON = {
+    "errors": [],
+    "intervals": [],
+    "quantities": [],
+    "records": ["errors"],
+    "files": ["errors", "records"],
+    "tables": ["errors", "files"],
+    "wording": ["quantities", "tables"],
+    "figures": WORDS,  # tables and words, not what they come from
+    "results": [*WORDS, "figures"],
+    "plans": [*WORDS, "results"],
+    "fitting": [*WORDS, "figures"],
+    "teaching": [*WORDS, "plans"],
+    "sweeps": [*WORDS, "results", "plans"],
+    "api": [*WORDS, "figures", "results", "plans", "sweeps"],
+    "comparison": [*WORDS, "results", "plans", "api"],
+    "papers": [*WORDS, "results", "plans", "api", "comparison"],
+    "reports": [*WORDS, "figures", "results", "plans", "comparison"],
+    "__init__": [*WORDS, "results", "plans", "sweeps", "api", "fitting", "comparison", "papers", "reports"],
+}
+PYTHON["cli"] = [room for room in PYTHON if room != "__init__"]
+PYTHON["__main__"] = ["cli"]
+DATA = ["scenarios"]
+MOST_AT_THE_TOP = 20
+
+
+# What each crate may know, from the ground up. Its tests may know more.
+MODELS = ["core", "channel", "phy", "transport", "link", "cell", "mac"]
+METHODS = ["analysis", "capture", "sim", "live"]
+RUST = {
+    "core": [],
+    "channel": ["core"],
+    "transport": ["core"],
+    "phy": ["core", "channel"],
+    "link": ["core", "channel", "phy"],
+    "cell": ["core", "channel", "phy", "link"],
+    "mac": ["core", "channel", "phy", "link"],
+    **dict.fromkeys(METHODS, MODELS),  # none knows another
+    "scenario": MODELS,  # reads a file, and runs nothing
+    "experiment": [*MODELS, *METHODS, "scenario"],
+    "verify": [*MODELS, "sim"],  # golden traces against the engine
+    "python": [*MODELS, *METHODS, "scenario", "experiment", "verify"],
+}
+# Circles of files that came back with new models, each to be undone; this list only gets shorter.
+CIRCLES: dict[str, list[list[str]]] = {
+    "link": [
+        ["arq/config.rs", "arq/link.rs"],
+        [
+            "arq/go_back_n.rs",
+            "arq/protocol.rs",
+            "arq/rlp_is99/mod.rs",
+            "arq/rlp_is99/receiver.rs",
+            "arq/rlp_is99/sender.rs",
+            "arq/rlp_nack.rs",
+            "arq/selective_repeat.rs",
+            "arq/stop_and_wait.rs",
+            "arq/unacknowledged.rs",
+        ],
+    ],
+    "phy": [["combining.rs", "joint.rs", "transceiver.rs"]],
+}
+CRATES_THERE = sorted(path.parent.name for path in CRATES.glob("*/Cargo.toml"))
+
+
+def test_the_top_of_the_package_is_small() -> None:
+    files = {path.relative_to(PACKAGE) for kind in ("py", "toml") for path in PACKAGE.rglob(f"*.{kind}")}
+    entries = {file.parts[0].removesuffix(".py") for file in files} - {"__main__"}
+    assert entries == {*PYTHON, *DATA} - {"__main__"}
+    assert len(entries) <= MOST_AT_THE_TOP
+
+
+def test_python_rooms_know_only_what_is_below() -> None:
+    wrong = [
+        f"{file} imports {other}"
+        for file, others in imports().items()
+        for other in others
+        if room(other) not in (room(file), *PYTHON[room(file)])
+    ]
+    assert not wrong
+
+
+def test_the_tables_have_no_arrow_up() -> None:
+    for table in (PYTHON, RUST):
+        order = list(table)
+        for name, known in table.items():
+            assert all(order.index(other) < order.index(name) for other in known), name
+
+
+def test_python_files_import_in_no_circle() -> None:
+    assert circles(imports()) == []
+
+
+@pytest.mark.parametrize("crate", CRATES_THERE)
+def test_crates_know_only_what_is_below(crate: str) -> None:
+    manifest = tomllib.loads((CRATES / crate / "Cargo.toml").read_text())
+    # What a build is made of, also that for one system alone; what only tests need is left out.
+    tables = [manifest, *manifest.get("target", {}).values()]
+    needed = {
+        name
+        for table in tables
+        for kind in ("dependencies", "build-dependencies")
+        for name in table.get(kind, {})
+    }
+    known = {name.removeprefix("crossfade-") for name in needed if name.startswith("crossfade-")}
+    assert known <= set(RUST[crate]), f"{crate} knows {', '.join(sorted(known - set(RUST[crate])))}"
+
+
+@pytest.mark.parametrize("crate", CRATES_THERE)
+def test_rust_files_know_each_other_in_no_circle(crate: str) -> None:
+    assert circles(arrows_between_files(CRATES / crate / "src")) == CIRCLES.get(crate, [])
+
+
+def test_the_page_names_what_there_is() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    missing = [
+        path for path in re.findall(r"`((?:crates|python|tests)/[^`]+)`", page) if not (ROOT / path).exists()
+    ]
+    assert [path for path in missing if path != "crates/NAME"] == []
+    picture = page.split("```")[1]
+    drawn = set(re.findall(r"\w+", picture))
+    assert {name for name in [*RUST, *PYTHON] if not name.startswith("__")} <= drawn
+
+
+def room(file: str) -> str:
+    """The room of a file, or the module that it is: its first part."""
+    return file.split("/")[0].removesuffix(".py")
+
+
+def imports() -> dict[str, set[str]]:
+    """Which file of the package imports which: at its top, in a function, or for its types alone."""
+    files = {path.relative_to(PACKAGE).as_posix(): path for path in PACKAGE.rglob("*.py")}
+    return {
+        name: {other for other in _imports(path, set(files)) if other != name} for name, path in files.items()
+    }
+
+
+def _imports(path: Path, files: set[str]) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import"
+            # `from crossfade.results import file` names a module, `from crossfade.tables import Table` none.
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        for name in names:
+            first, *parts = name.split(".")
+            if first == "crossfade" and parts[:1] != ["_crossfade"]:
+                found.add(_file_of(parts, files))
+    return found
+
+
+def _file_of(parts: list[str], files: set[str]) -> str:
+    """The file of a module, or of the module that a name stands in."""
+    for end in (len(parts), len(parts) - 1):
+        inner = "/".join(parts[:end])
+        for candidate in (f"{inner}.py", f"{inner}/__init__.py".removeprefix("/")):
+            if candidate in files:
+                return candidate
+    raise AssertionError(f"no file of crossfade.{'.'.join(parts)}")
+
+
+def circles(arrows: Mapping[str, set[str]]) -> list[list[str]]:
+    """Groups of files of which each reaches every other."""
+    reached = {name: _reached(name, arrows) for name in arrows}
+    groups = {tuple(sorted(other for other in reached[name] if name in reached[other])) for name in arrows}
+    return sorted(list(group) for group in groups if group)
+
+
+def _reached(start: str, arrows: Mapping[str, set[str]]) -> set[str]:
+    found: set[str] = set()
+    left = list(arrows[start])
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            left += arrows[name]
+    return found
+
+
+def test_a_circle_is_found() -> None:
+    arrows = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set(), "e": {"a"}}
+    assert circles(arrows) == [["b", "c"]]
+
+
+def test_paths_of_rust_are_followed(tmp_path: Path) -> None:
+    files = {
+        "lib.rs": "mod frame;\nmod link;\nmod units;\npub use frame::Frame;\npub use units::*;\n",
+        "frame.rs": "use crate::Bits;\npub struct Frame(Bits);\n",
+        "units.rs": '// crate::link::Link\npub struct Bits;\nconst A: &str = "crate::frame::Frame";\n'
+        "#[cfg(test)]\nmod tests {\n    use super::*;\n    use crate::Frame;\n}\n",
+        "link/mod.rs": "mod arq;\npub use arq::Arq;\npub trait Link { fn take(frame: crate::Frame); }\n",
+        "link/arq.rs": "use super::{Link, super::units::{self, Bits as B}};\npub struct Arq<'a>(&'a str);\n",
+    }
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    assert arrows_between_files(tmp_path) == {
+        "lib.rs": set(),
+        "frame.rs": {"units.rs"},
+        "units.rs": set(),
+        "link/mod.rs": {"frame.rs"},
+        "link/arq.rs": {"link/mod.rs", "units.rs"},
+    }
+    # A name that is handed on and used as well is an arrow: now there is a circle.
+    (tmp_path / "link/mod.rs").write_text(
+        "mod arq;\npub use arq::Arq;\npub trait Link { fn arq(&self) -> Arq; }\n"
+    )
+    assert circles(arrows_between_files(tmp_path)) == [["link/arq.rs", "link/mod.rs"]]

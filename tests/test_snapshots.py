@@ -1,0 +1,100 @@
+"""What users build upon, as text: names and signatures, commands and options, the JSON of a run.
+
+A change of these files is a change that users see. With ``CROSSFADE_SNAPSHOTS=write`` in the environment the
+tests write them anew; then read the difference.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+import crossfade as cf
+from crossfade.cli.app import app
+from tests.conftest import Cli
+
+FOLDER = Path(__file__).parent / "data" / "snapshots"
+
+
+def check(name: str, text: str) -> None:
+    """Compare with the snapshot, or write it where the user asks for that."""
+    path = FOLDER / name
+    if os.environ.get("CROSSFADE_SNAPSHOTS") == "write":
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8")
+
+
+def test_names_and_signatures_of_the_package() -> None:
+    """All of ``cf.__all__``: functions with their parameters, classes with theirs and what they offer."""
+    lines = [line for name in sorted(cf.__all__) for line in described(name, getattr(cf, name))]
+    check("package.txt", "\n".join(lines) + "\n")
+
+
+def described(name: str, thing: Any) -> Iterator[str]:
+    if inspect.isfunction(thing):
+        yield f"{name}{parameters(thing)}"
+    elif not inspect.isclass(thing):
+        yield f"{name}: {type(thing).__name__}"
+    elif issubclass(thing, BaseException):
+        yield f"{name}({', '.join(base.__name__ for base in thing.__mro__[1:-1])})"
+    else:
+        yield f"{name}{parameters(thing)}"
+        held = {field.name for field in fields(thing)} if is_dataclass(thing) else set()
+        for part, found in sorted(vars(thing).items()):
+            if part.startswith("_") or part in held:
+                continue
+            if isinstance(found, property | cached_property):
+                yield f"  .{part}"
+            elif callable(getattr(thing, part)):
+                yield f"  .{part}{parameters(getattr(thing, part))}"
+
+
+def parameters(thing: Any) -> str:
+    """Names, kinds and defaults; annotations may be spelled in several ways."""
+    known = inspect.signature(thing).parameters.values()
+    bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in known]
+    return str(inspect.Signature(bare)).replace("<factory>", "...")
+
+
+def test_commands_and_options() -> None:
+    commands = typer.main.get_command(app)
+    assert isinstance(commands, TyperGroup)
+    lines = []
+    for name, command in commands.commands.items():
+        options = [part for part in command.params if part.opts[0].startswith("-")]
+        arguments = [part for part in command.params if part not in options]
+        lines.append(" ".join([name, *(str(part.metavar or part.name) for part in arguments)]))
+        lines += [
+            f"  {'/'.join([*part.opts, *part.secondary_opts])}{' ...' * part.multiple}" for part in options
+        ]
+    check("commands.txt", "\n".join(lines) + "\n")
+
+
+def test_json_of_a_run(cli: Cli) -> None:
+    """One point of the quickstart, simulated and solved; numbers to nine digits, which any machine has."""
+    over = ["--over", "tcp.variant=newreno", "--over", "channel.p_e=0.01"]
+    how = ["--set", "run.duration=5000 slots", "--runs", "2", "--method", "simulation,analysis,formula"]
+    found = cli("run", "quickstart", "--json", *over, *how)
+    assert found.code == 0, found.err
+    shown = json.loads(found.out)
+    for point in shown:
+        del point["provenance"]["version"]  # that of the package
+    check("quickstart.json", json.dumps(rounded(shown), indent=1, ensure_ascii=False) + "\n")
+
+
+def rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: rounded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [rounded(item) for item in value]
+    return float(f"{value:.9g}") if isinstance(value, float) else value

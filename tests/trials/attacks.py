@@ -1,0 +1,259 @@
+"""What is done to results files on purpose, and what must come of it: the same, a warning, or one line.
+
+``python -m tests.trials`` makes the long form, pytest the short one.
+"""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import random
+import shutil
+import signal
+import sqlite3
+import struct
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing, redirect_stderr, redirect_stdout, suppress
+from pathlib import Path
+from typing import Any
+
+import crossfade as cf
+from crossfade.cli.app import main
+from crossfade.results.file import ResultsFile, checksum_of_plan
+from tests.conftest import SWEEP, reseal
+
+RUNS = 6
+
+
+def make_results(folder: Path) -> Path:
+    """A results file of four points, and its scenario beside it."""
+    (folder / "trial.toml").write_text(SWEEP.replace("2000 slots", "200 slots"))
+    cf.sweep(folder / "trial.toml", runs=RUNS, out=folder / "trial.sqlite")
+    return folder / "trial.sqlite"
+
+
+def command(*arguments: str | Path) -> tuple[int, str, str]:
+    """A command line as in a process of its own: exit code, standard output, standard error."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = main([str(argument) for argument in arguments])
+    return code, out.getvalue(), err.getvalue()
+
+
+def is_one_line(err: str) -> bool:
+    """Whether a command ended with one error, perhaps behind warnings."""
+    *before, last = err.splitlines()
+    return (
+        last.startswith("error: ")
+        and all(line.startswith("warning: ") for line in before)
+        and len(last) < 1000
+    )
+
+
+def flipped_bits(source: Path, folder: Path, count: int, seed: int = 1) -> Counter[str]:
+    """Read copies with one flipped bit each: never other numbers without a word."""
+    draw, found = random.Random(seed), Counter[str]()
+    read = ("--to", "csv", "--runs", "--out", "-")
+    whole = command("export", source, *read)
+    assert whole[0] == 0
+    data = source.read_bytes()
+    for number in range(count):
+        bit = draw.randrange(8 * len(data))
+        damaged = bytearray(data)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path = folder / f"flipped-{number}.sqlite"
+        path.write_bytes(damaged)
+        code, out, err = command("export", path, *read)
+        told = "warning: " in err
+        if code == 0 and out == whole[1]:
+            outcome = "the same numbers, with a warning" if told else "the same numbers"
+        elif code == 0:
+            # What is missing is said in the attributes of every format, and of damage a warning tells.
+            outcome = "fewer rows, with a warning" if told or unfinished(path) else "OTHER NUMBERS"
+            assert set(out.splitlines()) <= set(whole[1].splitlines()), f"bit {bit}: a row that never was"
+        else:
+            outcome = "refused in one line" if code == 2 and is_one_line(err) else "BAD REFUSAL"
+        assert outcome.islower() or outcome[0].islower(), f"bit {bit}: {outcome}: {err}"
+        found[outcome] += 1
+        path.unlink()
+    return found
+
+
+def unfinished(path: Path) -> bool:
+    return any(text.startswith("unfinished") for text in cf.load_results(path).warnings)
+
+
+NASTY: list[Any] = [
+    *(None, "", "x", "\x1b[31m", "../x", -1, 0, 1, 2**31, 2**63 - 1, -(2**63), 0.5, -1e308, 1e308),
+    *(b"", b"\0" * 7, b"\xff" * 8, b"\0\0\0\0\0\0\xf0\x7f", b"\0\0\0\0\0\0\xf8\x7f", "9" * 5000),
+    *("[" * 100_000, '{"a":' * 50_000, "NaN", "Infinity", "1e999", "[]", "{}", "null"),
+]
+NASTY_JSON: list[Any] = [
+    *(None, True, "", "x", "0" * 32, "\x1b]0;x\x07", -1, 0, 1, 7, 2**63, 2**70, 10**400, 1e308, -0.5),
+    *([], {}, [[]], [None], {"a": 1}, {"runs": 10**12}, {"runs": 0}, {"precision": 0.01, "max_runs": 20}),
+    *(["simulation"] * 2, [[1, 2]], ["x" * 10_000]),
+]
+COLUMNS = {
+    "plans": ["id", "added", "description", "warnings"],
+    "metric_sets": ["id", "names"],
+    "rows": [
+        "key",
+        "point",
+        "method",
+        "seed",
+        "run",
+        "metric_set",
+        '"values"',
+        "failure",
+        "version",
+        "seconds",
+    ],
+}
+SCHEMES = [
+    "DROP TABLE {table}",
+    "ALTER TABLE {table} RENAME TO other",
+    "ALTER TABLE {table} ADD COLUMN extra TEXT",
+    "DROP TABLE {table}; CREATE VIEW {table} AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 "
+    "FROM n) SELECT i AS id, i AS names FROM n",
+    "DROP TABLE {table}; CREATE TABLE {table} (id)",
+    "CREATE TRIGGER t AFTER INSERT ON {table} BEGIN DELETE FROM {table}; END",
+    "CREATE VIEW v AS SELECT * FROM {table}",
+    "CREATE INDEX i ON {table} (abs(rowid))",
+    "DELETE FROM {table}",
+    "PRAGMA user_version = 0",
+    "PRAGMA user_version = -7",
+    "PRAGMA user_version = 1",
+    "PRAGMA application_id = 0",
+    "PRAGMA encoding = 'UTF-16'; VACUUM",
+]
+
+
+def tamper(path: Path, draw: random.Random) -> str:
+    """Change something in a results file, often with the right checksum; gives what."""
+    table = draw.choice(list(COLUMNS))
+    with (
+        closing(sqlite3.connect(path)) as database,
+        suppress(sqlite3.Error, struct.error, ValueError, TypeError, KeyError, AttributeError),
+    ):
+        kind = draw.choice(["cell", "cell", "json", "json", "schema", "copy"])
+        if kind == "schema":
+            what = draw.choice(SCHEMES).format(table=table)
+            database.executescript(what)
+            return what
+        if kind == "json":
+            (line,) = database.execute("SELECT * FROM plans")
+            description = json.loads(line[2])
+            what = mutate(description, draw)
+            changed = (line[0], line[1], json.dumps(description), line[3])
+            set_plan(database, changed)
+            return what
+        if kind == "copy":
+            what = "rows twice under other keys"
+            database.execute(
+                'INSERT INTO rows SELECT randomblob(16), point, method, seed, run, metric_set, "values", '
+                "failure, results_version, version, seconds, checksum FROM rows"
+            )
+        else:
+            column, value = draw.choice(COLUMNS[table]), draw.choice(NASTY)
+            what = f"{table}.{column} = {value!r:.60}"
+            some = "" if draw.random() < 0.3 else " WHERE rowid % 3 = 1"
+            database.execute(f"UPDATE OR IGNORE {table} SET {column} = ?{some}", (value,))
+        database.commit()
+        if draw.random() < 0.7:
+            if table == "plans":
+                set_plan(database, database.execute("SELECT * FROM plans").fetchone()[:4])
+            else:
+                reseal(database)
+        database.commit()
+        return what
+    return "nothing that SQLite would do"
+
+
+def set_plan(database: sqlite3.Connection, line: tuple[Any, ...]) -> None:
+    database.execute("DELETE FROM plans")
+    database.execute("INSERT INTO plans VALUES (?, ?, ?, ?, ?)", (*line, checksum_of_plan(line)))
+    database.commit()
+
+
+def mutate(description: dict[str, Any], draw: random.Random) -> str:
+    """Put something else somewhere into a description."""
+    place: Any = description
+    path = []
+    while True:
+        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+        key = draw.choice(keys)
+        path.append(str(key))
+        inner = place[key]
+        if not isinstance(inner, dict | list) or not inner or draw.random() < 0.4:
+            break
+        place = inner
+    if draw.random() < 0.2:
+        del place[key]
+        return f"without {'.'.join(path)}"
+    place[key] = copy.deepcopy(draw.choice(NASTY_JSON))
+    return f"{'.'.join(path)} = {place[key]!r:.60}"
+
+
+def tampered_reads(source: Path, folder: Path, count: int, seed: int = 1) -> Counter[str]:
+    """Read copies that somebody has changed: results or one line, soon, and never a traceback."""
+    draw, found = random.Random(seed), Counter[str]()
+    reads: list[Callable[[Path], tuple[str | Path, ...]]] = [
+        lambda path: ("export", path, "--to", "csv", "--out", "-"),
+        lambda path: ("export", path, "--to", "csv", "--runs", "--out", "-"),
+        lambda path: ("check", path),
+        lambda path: ("merge", path, "--out", path.with_suffix(".merged")),
+        lambda path: ("merge", source, "--out", path),
+        lambda path: ("report", path, "--out", path.with_suffix(".html")),
+        lambda path: ("sweep", source.with_suffix(".toml"), "--runs", str(RUNS), "--quiet", "--out", path),
+        lambda path: ("compare", path, "--by", "tcp.variant", "--csv", "-"),
+    ]
+    for number in range(count):
+        path = folder / f"tampered-{number}.sqlite"
+        shutil.copy(source, path)
+        what = tamper(path, draw)
+        read = draw.choice(reads)(path)
+        began = time.monotonic()
+        try:
+            code, _, err = command(*read)
+        except BaseException as error:
+            raise AssertionError(f"{read[0]} after {what}: {error!r}") from error
+        assert time.monotonic() - began < 30, f"{read[0]} after {what}: too slow"
+        assert code in (0, 1) or is_one_line(err), f"{read[0]} after {what}: {err}"
+        assert "\x1b" not in err
+        found[f"{read[0]}: status {code}"] += 1
+        for left in folder.glob(f"{path.stem}.*"):
+            left.unlink()
+    return found
+
+
+def killed_merges(source: Path, folder: Path, count: int, seed: int = 1) -> Counter[str]:
+    """Kill merges at any time: the sources are as they were, the target is whole or not there."""
+    draw, found = random.Random(seed), Counter[str]()
+    other, target = folder / "other.sqlite", folder / "target.sqlite"
+    cf.sweep(source.with_suffix(".toml"), runs=RUNS, seed=9, out=other)
+    before = [path.read_bytes() for path in (source, other)]
+    for _ in range(count):
+        merge = [sys.executable, "-m", "crossfade", "merge", str(source), str(other), "--out", str(target)]
+        began = time.monotonic()
+        process = subprocess.Popen(merge, stderr=subprocess.DEVNULL)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(draw.uniform(0.0, 2.0))
+        # Half of them when the draft is there: what is before is the start of the interpreter.
+        if draw.random() < 0.5:
+            while process.poll() is None and not any(folder.glob(".crossfade-*")):
+                assert time.monotonic() - began < 60
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert [path.read_bytes() for path in (source, other)] == before
+        if target.exists():
+            with ResultsFile.open(target) as file:
+                assert len(file.plans()) == 2
+                assert sum(1 for _ in file.lines()) == 8 * RUNS
+        found["whole" if target.exists() else "not there"] += 1
+        target.unlink(missing_ok=True)
+    return found
