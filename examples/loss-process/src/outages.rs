@@ -1,7 +1,7 @@
 //! Outages of a given length at random times: a train passes through the beam, a satellite hands over.
 
 use crossfade_channel::{ChannelError, Clock, Geometric, LossProcess};
-use crossfade_core::{SimTime, Stream};
+use crossfade_core::{OutOfRange, SimTime, Stream};
 use rand::RngExt;
 
 /// Loses what is sent during an outage.
@@ -27,15 +27,13 @@ impl Outages {
     /// # Errors
     /// `length` 0; `mean_gap` below 1 or not finite.
     pub fn new(length: u64, mean_gap: f64, clock: Clock, stream: Stream) -> Result<Self, ChannelError> {
-        let refused = |parameter, value, allowed: &str| {
-            Err(ChannelError::OutOfRange { parameter, value, allowed: allowed.into() })
-        };
-        if length == 0 {
-            return refused("length", 0.0, "at least 1");
-        }
-        if !(mean_gap >= 1.0 && mean_gap.is_finite()) {
-            return refused("mean_gap", mean_gap, "finite and at least 1");
-        }
+        OutOfRange::unless(length > 0, "length", length, "at least 1")?;
+        OutOfRange::unless(
+            mean_gap >= 1.0 && mean_gap.is_finite(),
+            "mean_gap",
+            mean_gap,
+            "finite and at least 1",
+        )?;
         let gap = Geometric::new(1.0 / mean_gap);
         let mut outages = Self { length, mean_gap, gap, clock, stream, is_out: false, last_of_run: 0 };
         outages.is_out = outages.stream.random::<f64>() < outages.p_e();
