@@ -1,6 +1,6 @@
 //! Of which kind each metric is, and the estimate of its mean that follows from it.
 
-use crate::metrics::{INDEPENDENT, NOT_ACCEPTED};
+use crate::metrics::INDEPENDENT;
 use crossfade_core::{Estimate, Events, MethodKind, MetricKind};
 
 /// The kind of a metric; for a rate the count of events and those whose sum they are out of, none for slots.
@@ -68,10 +68,10 @@ pub fn estimate(key: &str, mut values: impl FnMut(&str) -> Vec<f64>) -> Option<E
     Estimate::of(kind, &runs, events, MethodKind::Simulation)
 }
 
-/// The estimate of the share of frames that are not accepted after so many transmissions, from the runs of a point
-/// by method phy, in which `values` finds the values of a metric.
-pub(crate) fn residual(transmissions: u32, values: impl Fn(&str) -> Vec<f64>) -> Option<Estimate> {
-    let (lost, frames) = (values(&format!("{NOT_ACCEPTED}{transmissions}")), values("frame_transmissions"));
+/// The estimate of the share of frames that `count` counts, from the runs of a point by method phy, in which
+/// `values` finds the values of a metric.
+pub(crate) fn share_of_frames(count: &str, values: impl Fn(&str) -> Vec<f64>) -> Option<Estimate> {
+    let (lost, frames) = (values(count), values("frame_transmissions"));
     let trials = Events { events: lost.iter().sum(), chances: frames.iter().sum() };
     let shares: Vec<f64> = lost.iter().zip(&frames).map(|(lost, frames)| lost / frames).collect();
     if shares.is_empty() {

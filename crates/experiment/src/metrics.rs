@@ -186,6 +186,9 @@ pub(crate) const LOSS_WINDOW: &str = "loss_window.";
 /// transmissions.
 pub(crate) const NOT_ACCEPTED: &str = "not_accepted.";
 
+/// The same: the frames of which the combination of so many receptions fails, whatever passed before.
+pub(crate) const COMBINED_ERRORS: &str = "combined_errors.";
+
 /// Named so in a row: 1 where its frames are independent trials.
 pub(crate) const INDEPENDENT: &str = "independent_frames";
 

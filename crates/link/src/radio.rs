@@ -47,13 +47,15 @@ impl RadioConfig {
         Ok(MatrixFading::new(antennas, self.motion, self.correlation, stream, Simd::chosen()?)?)
     }
 
-    /// Frames of which each is sent up to `attempts` times, without a protocol. Gains are drawn from `fading`,
+    /// Frames of which each is sent up to `attempts` times, without a protocol: until it is accepted, or, where
+    /// receptions are combined, so many times in any case, which tells what each combination is worth. Gains are drawn from `fading`,
     /// payloads and noise from `phy`.
     ///
     /// # Errors
     /// What [`check`](RadioConfig::check) refuses; no attempts.
     pub fn monte_carlo(&self, attempts: u32, fading: Stream, phy: Stream) -> Result<MonteCarlo, PhyError> {
-        MonteCarlo::new(self.phy, self.fading(fading)?, from_db(self.snr_db), attempts, true, phy)
+        let (rho, until_accepted) = (from_db(self.snr_db), self.phy.combining.is_none());
+        MonteCarlo::new(self.phy, self.fading(fading)?, rho, attempts, until_accepted, phy)
     }
 
     /// The channel that detects every symbol.

@@ -2,7 +2,7 @@
 
 use super::fitted::FittedChains;
 use super::solver::{Outcome, Solver};
-use crate::metrics::{INDEPENDENT, Metrics, NOT_ACCEPTED};
+use crate::metrics::{COMBINED_ERRORS, INDEPENDENT, Metrics, NOT_ACCEPTED};
 use crossfade_core::RunSeed;
 use crossfade_link::RadioConfig;
 use crossfade_phy::Counts;
@@ -74,8 +74,10 @@ pub(super) fn attempts(setup: &Setup) -> u32 {
 fn metrics(setup: &Setup, radio: &RadioConfig, counts: &Counts) -> Metrics {
     let first = counts.attempts[0];
     let bits = counts.frames * u64::from(radio.phy.frame_bits);
-    let sent: u64 = counts.attempts.iter().map(|attempt| attempt.transmissions).sum();
-    let lost = counts.attempts.last().map_or(0, |attempt| attempt.residual);
+    let (sent, lost) = counts.attempts.iter().fold((0, counts.frames), |(sent, left), attempt| {
+        // What was accepted need not be sent again.
+        (sent + left, attempt.residual)
+    });
     let accepted = counts.frames - lost;
     let share = |part: u64, whole: u64| part as f64 / whole as f64;
     let rate_bps = setup.forward.rate_bps().unwrap_or_default();
@@ -95,6 +97,12 @@ fn metrics(setup: &Setup, radio: &RadioConfig, counts: &Counts) -> Metrics {
     .map(|(name, value)| (name.to_owned(), value))
     .into();
     metrics.extend(radio.is_independent().then(|| (INDEPENDENT.to_owned(), 1.0)));
+    if radio.phy.combining.is_some() {
+        let combined = counts.attempts.iter().zip(1..);
+        metrics.extend(
+            combined.map(|(attempt, n)| (format!("{COMBINED_ERRORS}{n}"), attempt.combined_errors as f64)),
+        );
+    }
     let residual = counts.attempts.iter().zip(1..);
     metrics.extend(residual.map(|(attempt, n)| (format!("{NOT_ACCEPTED}{n}"), attempt.residual as f64)));
     metrics

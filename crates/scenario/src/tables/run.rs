@@ -45,7 +45,8 @@ pub struct Run {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
 
-    /// Method phy: run until so many frames have failed in their first transmission; 400 make a standard error of 5 %.
+    /// Method phy: run until so many frames have failed in their first transmission (with run.metric =
+    /// "frames_given_up" in all); 400 make a standard error of 5 %.
     /// Contradicts run.runs, run.precision and run.count.
     #[schemars(range(min = 1, max = 1_000_000_000), extend("x-default" = "400, where phy is the only method that is random"))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,7 +62,7 @@ pub struct Run {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames: Option<u64>,
 
-    /// The metric that run.precision or run.count is about.
+    /// The metric that run.precision, run.count or run.frame_errors is about.
     #[schemars(extend("x-default" = "goodput_bps, with run.precision; frame_errors, with run.count"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
@@ -113,7 +114,8 @@ impl Run {
         let count = *self.frame_errors.get_or_insert(400);
         let most = *self.max_frames.get_or_insert(1_000_000);
         let max_runs = most.div_ceil(self.frames.unwrap_or(DEFAULT_FRAMES));
-        Ok(Some(StopRule::Count { metric: "frame_errors".into(), count, max_runs }))
+        let metric = self.metric.clone().unwrap_or_else(|| "frame_errors".to_owned());
+        Ok(Some(StopRule::Count { metric, count, max_runs }))
     }
 
     pub(crate) fn resolve(&mut self, slot: SimTime) -> Result<(SimTime, End), ScenarioError> {
