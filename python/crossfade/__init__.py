@@ -23,6 +23,8 @@ from crossfade.api import (
     run,
     schema,
     verify,
+    write_events,
+    write_pcap,
 )
 from crossfade.comparison.best import Best, best
 from crossfade.comparison.compare import Comparison, compare, crossings
@@ -32,6 +34,7 @@ from crossfade.errors import (
     CrossfadeError,
     CrossfadeWarning,
     GoldenError,
+    ImpossibleResult,
     OutputError,
     ResultsError,
     ScenarioError,
@@ -63,6 +66,7 @@ __all__ = [
     "Estimate",
     "GoldenCase",
     "GoldenError",
+    "ImpossibleResult",
     "Interrupted",
     "MarkovFit",
     "OutputError",
@@ -99,6 +103,8 @@ __all__ = [
     "sweep",
     "threshold",
     "verify",
+    "write_events",
+    "write_pcap",
 ]
 
 

@@ -2,7 +2,8 @@
 
 use super::assumptions::changing_link;
 use super::fitted::FittedChains;
-use super::solver::{Outcome, Solver};
+use super::solver::{NoMetrics, Outcome, Solver};
+use crate::control::Control;
 use crate::metrics::{Metrics, rates};
 use crossfade_analysis::{Formula, TcpPath};
 use crossfade_channel::LossConfig;
@@ -10,7 +11,6 @@ use crossfade_core::{RunSeed, SimTime};
 use crossfade_scenario::{Point, ScenarioError};
 use crossfade_transport::{Flavour, RtoRule};
 use serde_json::json;
-use std::sync::atomic::AtomicBool;
 
 /// A formula.
 pub(super) struct LossFormula(pub(super) Formula);
@@ -20,8 +20,8 @@ impl Solver for LossFormula {
         path(point).err()
     }
 
-    fn run(&self, point: &Point, _: RunSeed, _: &FittedChains, _: &AtomicBool) -> Option<Outcome> {
-        Some(formula(point, self.0))
+    fn run(&self, point: &Point, _: RunSeed, _: &FittedChains, _: &Control) -> Option<Outcome> {
+        Some(formula(point, self.0).map_err(NoMetrics::from))
     }
 
     fn is_random(&self) -> bool {

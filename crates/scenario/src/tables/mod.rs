@@ -31,6 +31,7 @@ pub use frames::{FrameHeader, FrameSetup, Framing, Headers, Packing};
 pub use link::{Link, Reverse, Wired};
 pub use method::Method;
 pub use queue::{Discipline, Queue};
+pub(crate) use queue::{Packets, USUAL_LIMIT};
 pub use rfc::{Profile, RateReduction, Rfc, Rules};
 pub use run::Run;
 pub use tcp::{Flavour, Gate, Rto, Tcp, TcpSetup, Variant};
