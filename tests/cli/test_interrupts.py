@@ -50,3 +50,20 @@ def test_ctrl_c_ends_it_within_a_second(doing: str, tmp_path: Path) -> None:
     finally:
         os.close(writer)
         process.kill()
+
+
+@pytest.mark.parametrize("after", [0.1, 0.3, 0.6])
+def test_ctrl_c_while_the_command_is_loaded_says_nothing(after: float, tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(POINT)
+    program = [sys.executable, "-m", "crossfade", "run", "x.toml", "--no-cache"]
+    process = subprocess.Popen(program, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    # From the first line of the package on, whatever that is waiting for.
+    while b"_crossfade" not in Path(f"/proc/{process.pid}/maps").read_bytes():
+        time.sleep(0.005)
+    time.sleep(after / 10)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    _, err = process.communicate(timeout=30)
+    assert time.monotonic() - began < 1.5
+    assert process.returncode in (130, -signal.SIGINT)  # what a shell calls 130
+    assert b"Traceback" not in err
