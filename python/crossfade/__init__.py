@@ -24,6 +24,8 @@ from crossfade.api import (
     run,
     schema,
     verify,
+    write_events,
+    write_pcap,
 )
 from crossfade.comparison.best import Best, best
 from crossfade.comparison.compare import Comparison, compare, crossings
@@ -33,6 +35,7 @@ from crossfade.errors import (
     CrossfadeError,
     CrossfadeWarning,
     GoldenError,
+    ImpossibleResult,
     OutputError,
     ResultsError,
     ScenarioError,
@@ -64,6 +67,7 @@ __all__ = [
     "Estimate",
     "GoldenCase",
     "GoldenError",
+    "ImpossibleResult",
     "Interrupted",
     "MarkovFit",
     "OutputError",
@@ -101,6 +105,8 @@ __all__ = [
     "sweep",
     "threshold",
     "verify",
+    "write_events",
+    "write_pcap",
 ]
 
 

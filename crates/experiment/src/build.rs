@@ -100,11 +100,11 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup) {
     };
     for number in 0..flow.count {
         let name = format!("{}.{number}", flow.name);
-        let mut start = flow.start + flow.stagger * u64::from(number);
+        let mut start = flow.start.saturating_add(flow.stagger.saturating_mul(number.into()));
         if flow.start_within > SimTime::ZERO {
             let later = Draws::Uniform { max: flow.start_within.as_secs_f64() };
             let mut stream = network.seed.stream(&format!("workload.start.{name}"));
-            start += SimTime::from_secs_f64(later.sample(&mut stream));
+            start = start.saturating_add(SimTime::from_secs_f64(later.sample(&mut stream)));
         }
         network.flows.push(FlowConfig { name, source: source.clone(), path: path(flow.tcp()), start });
     }

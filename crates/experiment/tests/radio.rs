@@ -1,11 +1,10 @@
 //! The physical layer from words to figures: what is refused, what follows from what, and that method phy, closed forms,
 //! tables and frames under ARQ and TCP agree.
 
-use crossfade_experiment::{Experiment, PointResult, Shard, execute, summarise};
+use crossfade_experiment::{Control, Experiment, PointResult, Shard, execute, summarise};
 use crossfade_scenario::{Method, Overrides};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::sync::atomic::AtomicBool;
 
 const RADIO: &str = r#"
     schema = 1
@@ -37,8 +36,8 @@ fn with_table(text: &str, set: Value, table: String) -> Result<Experiment, Strin
 }
 
 fn solve(experiment: &Experiment) -> Vec<PointResult> {
-    let (cancel, mut rows) = (AtomicBool::new(false), Vec::new());
-    assert!(execute(experiment, vec![], 2, Shard::WHOLE, &cancel, &mut |new, _| rows.extend(new)));
+    let (control, mut rows) = (Control::default(), Vec::new());
+    assert!(execute(experiment, vec![], 2, Shard::WHOLE, &control, &mut |new, _| rows.extend(new)).unwrap());
     summarise(experiment, &rows)
 }
 

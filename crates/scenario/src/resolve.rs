@@ -9,8 +9,8 @@ use crate::quantity::{Rate, Size};
 use crate::setup::{HopSetup, Setup};
 use crate::stop::End;
 use crate::tables::{
-    ArqProtocol, ChannelModel, FlowSetup, Gate, LONGEST_SLOT, Method, Scenario, Tcp, TcpSetup, TrafficSetup,
-    json,
+    ArqProtocol, ChannelModel, FlowSetup, Gate, LONGEST_SLOT, Method, Packets, Scenario, Tcp, TcpSetup,
+    TrafficSetup, USUAL_LIMIT, json,
 };
 use crossfade_core::SimTime;
 
@@ -55,12 +55,22 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
         ));
     }
     let mut flows = resolve_flows(scenario, packet_size.0, slot)?;
+    let tcp = || flows.iter().filter_map(FlowSetup::tcp);
+    let (usual, few) = (packet_size.0, windows(&flows).is_some_and(|packets| packets <= USUAL_LIMIT as u64));
+    // Datagrams have no longer headers, either.
+    let headers = tcp().map(|tcp| usual - tcp.mss).min().unwrap_or(USUAL_HEADERS.min(usual));
+    let data = Packets { usual, largest: usual, headers, few };
     let Scenario { phy, channel, link, .. } = scenario;
     let radio = radio.map(|config| (phy, config));
-    let forward = link.resolve(channel, radio, trace, packet_size.0, slot, files)?;
-    let longest_ack = flows.iter().filter_map(FlowSetup::tcp).map(TcpSetup::longest_ack).max().unwrap_or(0);
-    let reverse = scenario.reverse.resolve(longest_ack, packet_size.0, slot, files)?;
-    let wired = scenario.wired.resolve(packet_size.0.max(longest_ack), slot)?;
+    let forward = link.resolve(channel, radio, trace, data, slot, files)?;
+    let acks = Packets {
+        largest: tcp().map(TcpSetup::longest_ack).max().unwrap_or(0),
+        headers: tcp().map(|tcp| tcp.ack_size).min().unwrap_or(USUAL_HEADERS),
+        ..data
+    };
+    let reverse = scenario.reverse.resolve(acks, slot, files)?;
+    let longest = usual.max(acks.largest);
+    let wired = scenario.wired.resolve(Packets { usual: longest, largest: longest, ..data }, slot)?;
     let hops = [&forward, &reverse].into_iter().chain(wired.iter().flatten());
     let idle_rtt = hops.fold(SimTime::ZERO, |sum, hop| sum.saturating_add(hop.transit(SYN_BYTES)));
     for flow in &mut flows {
@@ -74,11 +84,23 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
     Ok(Setup { slot, packet_size: packet_size.0, flows, gate, wired, forward, reverse, warmup, end, frames })
 }
 
+/// Bytes of the headers of IP and TCP without options.
+const USUAL_HEADERS: u32 = 40;
+
 /// The segments of a handshake: headers of IP and TCP with all options that are usual.
 const SYN_BYTES: u32 = 60;
 
 /// More flows than this take more memory than a laptop has.
 const MOST_FLOWS: u32 = 100_000;
+
+/// How many packets may be under way at once; `None` where no windows limit them.
+fn windows(flows: &[FlowSetup]) -> Option<u64> {
+    let window = |flow: &FlowSetup| match &flow.traffic {
+        TrafficSetup::Tcp(tcp, _) => Some(u64::from(flow.count) * u64::from(tcp.config.w_max)),
+        _ => None,
+    };
+    flows.iter().map(window).sum()
+}
 
 fn resolve_flows(
     scenario: &mut Scenario,

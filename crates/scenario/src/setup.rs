@@ -63,6 +63,8 @@ pub struct HopSetup {
     pub delay: SimTime,
     /// What carries packets.
     pub carrier: Carrier,
+    /// Nothing was said of how much may wait.
+    pub limit_assumed: bool,
 }
 
 /// What carries the packets of a hop.

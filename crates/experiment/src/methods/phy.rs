@@ -3,18 +3,18 @@
 use super::fitted::FittedChains;
 use super::solver::{Outcome, Solver};
 use crate::closed_forms::attempts;
+use crate::control::{Control, PartDone};
 use crate::metrics::{COMBINED_ERRORS, INDEPENDENT, Metrics, NOT_ACCEPTED};
 use crossfade_core::RunSeed;
 use crossfade_link::RadioConfig;
 use crossfade_phy::Counts;
 use crossfade_scenario::{Point, ScenarioError, Setup};
 use serde_json::json;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Frames without a protocol: each is sent until it is accepted, as often as the ARQ of the link would.
 pub(super) struct Frames;
 
-/// Frames between two looks at `cancel`.
+/// Frames between two looks at `control`.
 const CHUNK: u64 = 50;
 
 impl Solver for Frames {
@@ -22,22 +22,24 @@ impl Solver for Frames {
         radio(point).err()
     }
 
-    fn run(&self, point: &Point, seed: RunSeed, _: &FittedChains, cancel: &AtomicBool) -> Option<Outcome> {
+    fn run(&self, point: &Point, seed: RunSeed, _: &FittedChains, control: &Control) -> Option<Outcome> {
         let radio = match radio(point) {
             Ok(radio) => radio,
-            Err(error) => return Some(Err(error)),
+            Err(error) => return Some(Err(error.into())),
         };
         let streams = (seed.stream("channel.dl"), seed.stream("phy.dl"));
         let frames = radio.monte_carlo(attempts(&point.setup), streams.0, streams.1);
         let mut frames = match frames {
             Ok(frames) => frames,
-            Err(error) => return Some(Err(ScenarioError::key("phy", error.to_string()))),
+            Err(error) => return Some(Err(ScenarioError::key("phy", error.to_string()).into())),
         };
         let mut counts = Counts::default();
+        let mut part = PartDone::new(control);
         for first in (0..point.setup.frames).step_by(CHUNK as usize) {
-            if cancel.load(Ordering::Relaxed) {
+            if control.is_cancelled() {
                 return None;
             }
+            part.is(first as f64 / point.setup.frames as f64);
             counts += &frames.count(first..point.setup.frames.min(first + CHUNK));
         }
         Some(Ok(metrics(&point.setup, radio, &counts)))

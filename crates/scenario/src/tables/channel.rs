@@ -7,8 +7,8 @@ use crate::error::{ScenarioError, join};
 use crate::files::Files;
 use crate::quantity::{FileName, Share};
 use crossfade_channel::{
-    self as channel, ChannelError, DropList, LossConfig, RayleighFading, TraceFormat, TwoStateMarkov,
-    p_e_from_fading_margin_db,
+    self as channel, ChannelError, DropList, FiniteStateChannel, LossConfig, RayleighFading, TraceFormat,
+    TwoStateMarkov, p_e_from_fading_margin_db,
 };
 use crossfade_core::{OutOfRange, SimTime};
 use schemars::JsonSchema;
@@ -52,6 +52,14 @@ pub struct Channel {
     /// The probability that the step after a bad one is bad; with p_gg.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p_bb: Option<Share>,
+
+    /// The probabilities to go from each state (a row) to each state, in a step of the channel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transitions: Option<Vec<Vec<Share>>>,
+
+    /// The probability to lose what is sent in each of these states.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state_p_e: Option<Vec<Share>>,
 
     /// The transmissions that are lost, counted from 0 with retransmissions, in rising order; of frames on
     /// links with frames, idle ones included.
@@ -109,6 +117,9 @@ tag! {
         /// Two-state Markov chain: {p_e or fading_margin_db, fd_t}, {p_e, mean_burst} or {p_gg, p_bb}.
         Markov [p_e, fading_margin_db, fd_t, mean_burst, p_gg, p_bb, clock]
             "{p_e or fading_margin_db, fd_t}, {p_e, mean_burst} or {p_gg, p_bb}, and clock",
+        /// Finite-state Markov channel (Wang and Moayeri 1995): transitions between states that lose with
+        /// probability state_p_e each.
+        FiniteState [transitions, state_p_e, clock] "transitions, state_p_e and clock",
         /// Sampled Rayleigh fading (Jakes spectrum) with a threshold: {p_e or fading_margin_db, fd_t}.
         Rayleigh [p_e, fading_margin_db, fd_t, clock] "{p_e or fading_margin_db, fd_t}, and clock",
         /// Loses the transmissions listed in drops.
@@ -176,7 +187,7 @@ impl Channel {
         let model = self.model.ok_or_else(|| {
             ScenarioError::missing(
                 &join(table, "model"),
-                "one of none, iid, markov, rayleigh, drop-list, trace, block-rayleigh",
+                "one of none, iid, markov, finite-state, rayleigh, drop-list, trace, block-rayleigh",
             )
         })?;
         self.refuse_foreign_keys(table, model)?;
@@ -189,6 +200,16 @@ impl Channel {
             ChannelModel::Markov => {
                 let chain = self.chain(table)?;
                 Ok(LossConfig::Markov { chain, clock: self.resolve_clock(table, slot, frame_time)? })
+            }
+            ChannelModel::FiniteState => {
+                let (Some(transitions), Some(state_p_e)) = (&self.transitions, &self.state_p_e) else {
+                    return Err(self.incomplete(table, model));
+                };
+                let plain = |shares: &Vec<Share>| shares.iter().map(|share| share.0).collect();
+                let channel =
+                    FiniteStateChannel::new(transitions.iter().map(plain).collect(), plain(state_p_e))
+                        .map_err(|error| refuse(table, &error))?;
+                Ok(LossConfig::FiniteState { channel, clock: self.resolve_clock(table, slot, frame_time)? })
             }
             ChannelModel::Rayleigh => {
                 let (p_e, fd_t) = self.fading(table)?.ok_or_else(|| self.incomplete(table, model))?;

@@ -35,6 +35,7 @@ pub use link::{Link, Reverse, Wired};
 pub use method::Method;
 pub use phy::{Estimation, Phy, PhyCombining, PhyFidelity};
 pub use queue::{Discipline, Queue};
+pub(crate) use queue::{Packets, USUAL_LIMIT};
 pub use rfc::{Profile, RateReduction, Rfc, Rules};
 pub use run::Run;
 pub use tcp::{Flavour, Gate, Rto, Tcp, TcpSetup, Variant};
