@@ -8,6 +8,7 @@
 //! Nothing here reads or writes files. A store of rows by key lies with the caller, and is how work is resumed.
 
 mod build;
+mod closed_forms;
 mod control;
 mod execute;
 mod experiment;

@@ -1,5 +1,6 @@
 //! What makes a result doubtful though nothing is wrong with the scenario.
 
+use crate::closed_forms::best_packet_success;
 use crate::methods::solver;
 use crate::metrics::DIED;
 use crate::row::Row;
@@ -54,7 +55,11 @@ pub(crate) fn of_setup(setup: &Setup) -> Vec<String> {
     };
     let ways = [("link", "channel", &setup.forward), ("reverse", "reverse.channel", &setup.reverse)];
     let of_ways = ways.into_iter().flat_map(of_way);
-    of_flows.chain([short_queue(setup), in_phase(setup)]).chain(of_ways).flatten().collect()
+    of_flows
+        .chain([short_queue(setup), in_phase(setup), nothing_arrives(setup)])
+        .chain(of_ways)
+        .flatten()
+        .collect()
 }
 
 /// All doubts about the result of a point that stands on `rows` of a method that is random.
@@ -214,6 +219,20 @@ fn short_queue(setup: &Setup) -> Option<String> {
         format!(
             "link.queue.limit ({limit}) is below half the bandwidth-delay product \
              ({product:.1} packets)"
+        )
+    })
+}
+
+/// An SNR at which no packet comes through: packets in ten thousand, by a receiver better than there can be.
+fn nothing_arrives(setup: &Setup) -> Option<String> {
+    const FEW: f64 = 1e-4;
+    let radio = setup.forward.radio()?;
+    let share = best_packet_success(setup, radio);
+    (share < FEW).then(|| {
+        format!(
+            "channel.snr_db ({:.4}): nothing can arrive: less than {:.1e} of the packets come through, even if their symbols \
+             did not interfere",
+            radio.snr_db, share.max(1e-300)
         )
     })
 }

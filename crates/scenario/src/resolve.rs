@@ -9,7 +9,8 @@ use crate::quantity::{Rate, Size};
 use crate::setup::{HopSetup, Setup};
 use crate::stop::End;
 use crate::tables::{
-    FlowSetup, Gate, LONGEST_SLOT, Method, Packets, Scenario, Tcp, TcpSetup, TrafficSetup, USUAL_LIMIT, json,
+    ArqProtocol, ChannelModel, FlowSetup, Gate, LONGEST_SLOT, Method, Packets, Scenario, Tcp, TcpSetup,
+    TrafficSetup, USUAL_LIMIT, json,
 };
 use crossfade_core::SimTime;
 
@@ -108,7 +109,8 @@ fn resolve_flows(
 ) -> Result<Vec<FlowSetup>, ScenarioError> {
     let link = &scenario.link;
     // A hop of whole packets at a constant rate: a sender can wait for its slots.
-    let one_hop = scenario.wired.is_absent() && link.frame_size.is_none() && link.trace.is_absent();
+    let whole_packets = link.frame_size.is_none() || frames_fill_packets(scenario, packet_size);
+    let one_hop = scenario.wired.is_absent() && whole_packets && link.trace.is_absent();
     if scenario.flows.is_empty() {
         if scenario.is_phy_alone() && scenario.tcp == Tcp::default() {
             return Ok(Vec::new());
@@ -131,6 +133,18 @@ fn resolve_flows(
         return Err(ScenarioError::key("flows", problem));
     }
     Ok(flows)
+}
+
+/// Whether each packet is so many frames of a physical layer, no more and no less, each sent once: then it fares
+/// as a whole packet does.
+fn frames_fill_packets(scenario: &Scenario, packet_size: u32) -> bool {
+    let Scenario { channel, link, .. } = scenario;
+    let Some(frame_size) = link.frame_size else { return false };
+    channel.model == Some(ChannelModel::BlockRayleigh)
+        && matches!(link.arq.protocol, None | Some(ArqProtocol::None))
+        && link.headers.is_absent()
+        && link.framing.payload.is_none_or(|payload| payload == frame_size)
+        && packet_size.is_multiple_of(frame_size.0.max(1))
 }
 
 const AVAILABLE: &str = "available: analysis, analysis:bounds, analysis:paper-bounds, formula, formula:square-root, phy, simulation";
