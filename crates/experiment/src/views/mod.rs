@@ -81,7 +81,7 @@ pub fn events_with_congestion_control(
     let factory: CongestionFactory = Arc::new(move || make(&config));
     let mut network = network(&point.setup, RunSeed { seed: experiment.seed, run: 0 });
     for flow in &mut network.flows {
-        if let Source::Tcp(tcp) = &mut flow.source {
+        if let Source::Tcp(tcp) | Source::PacedTcp { tcp, .. } = &mut flow.source {
             tcp.congestion = Some(Arc::clone(&factory));
         }
     }
