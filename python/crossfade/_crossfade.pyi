@@ -234,11 +234,12 @@ class AckSample:
     def cwnd_limited(self) -> bool:
         """Whether the congestion window, not the application or the receiver, held the sender back."""
 
-def verify(patterns: str, files: list[tuple[str, str]]) -> str:
-    """Replay golden traces: the text of patterns.json, and name and text of each CSV file.
+def verify(files: list[tuple[str, str]], patterns: str | None = None) -> str:
+    """Repeat golden data: name and text of each file, and of traces the text of patterns.json.
 
-    JSON list of ``{"case": "sends_base_reno.csv/c1_single", "rows": n, "difference": str | null}``; the
-    difference is one line about the first differing row. Raises GoldenError for what cannot be read.
+    JSON list of ``{"case": "sends_base_reno.csv/c1_single", "rows": n, "found": str | null, "difference": str |
+    null}``; the difference is one line about the first that is too large. Raises GoldenError for what cannot be
+    read.
     """
 
 def estimates(

@@ -201,29 +201,42 @@ def markov_from_rayleigh(
 
 @dataclass(frozen=True)
 class GoldenCase:
-    """One golden trace replayed: where it first differs, or None where every row is identical."""
+    """One golden case repeated: where it first differs, or None where it agrees.
+
+    Of a case that is one number, ``found`` has both and how far they may be apart.
+    """
 
     case: str
     rows: int
     difference: str | None
+    found: str | None = None
 
 
 def verify(folder: str | PathLike[str]) -> list[GoldenCase]:
-    """Replay a folder of golden traces: ``patterns.json`` and ``sends_SET_VARIANT.csv`` (or ``.csv.gz``).
+    """Repeat a folder of golden data of another program.
 
-    Raises :class:`GoldenError` where the folder cannot be read as one.
+    It holds traces (``patterns.json`` and ``sends_SET_VARIANT.csv`` or ``.csv.gz``; every row has to be
+    identical), throughputs of chains of 802.11 stations (``equal.csv`` and ``wider.csv``: within 4 and 5 %,
+    0.5 % where the window is one packet; about a minute) or antenna weights (``vectors.json``; 1e-9).
+
+    Raises :class:`GoldenError` where the folder cannot be read as one of these.
     """
     path = Path(folder)
     if not os.path.isdir(path):
         raise errors.GoldenError(f"{errors.shortened(path)}: no such folder")
-    patterns = read_text(path / "patterns.json", errors.GoldenError)
-    names = sorted([*path.glob("sends_*.csv"), *path.glob("sends_*.csv.gz")])
+    names = [path / name for name in ("equal.csv", "wider.csv", "vectors.json") if (path / name).exists()]
+    patterns = None
+    if not names:
+        patterns = read_text(path / "patterns.json", errors.GoldenError)
+        names = sorted([*path.glob("sends_*.csv"), *path.glob("sends_*.csv.gz")])
     files = [(name.name.removesuffix(".gz"), read_text(name, errors.GoldenError)) for name in names]
     with translated_errors():
-        cases = json.loads(_crossfade.verify(patterns, files))
-    return [
-        GoldenCase(case["case"].replace(".csv/", " "), case["rows"], case["difference"]) for case in cases
-    ]
+        cases = json.loads(_crossfade.verify(files, patterns))
+    return [GoldenCase(_case_name(case["case"]), case["rows"], case["difference"], case["found"]) for case in cases]
+
+
+def _case_name(name: str) -> str:
+    return name.replace(".csv/", " ").replace(".json/", " ")
 
 
 def plot(

@@ -4,7 +4,7 @@ use super::fitted::FittedChains;
 use super::solver::{Outcome, Solver};
 use crate::build::network;
 use crate::metrics::{DIED, METRICS, Metrics};
-use crate::statistics::{FlowTotals, Scale, flows, links};
+use crate::statistics::{FlowTotals, Scale, flows, links, nodes};
 use crossfade_core::{Observer, RunSeed};
 use crossfade_scenario::{Point, ScenarioError, Setup};
 use crossfade_sim::{Capture, Network, NetworkStatistics, SimulationError, simulate as run};
@@ -66,6 +66,14 @@ fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
         }
         for (name, link) in &links {
             insert(metric.link_key(name), metric.of_link(link));
+        }
+    }
+    if let Some((nodes, whole)) = nodes(run) {
+        for metric in &METRICS {
+            insert(metric.name.to_owned(), metric.of_nodes(&whole));
+            for (number, node) in nodes.iter().enumerate() {
+                insert(metric.node_key(number), metric.of_nodes(node));
+            }
         }
     }
     insert(DIED.to_owned(), Some(f64::from(u8::from(run.stalled || whole.died))));

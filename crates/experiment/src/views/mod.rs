@@ -3,6 +3,7 @@
 mod events;
 mod link_events;
 mod pcap;
+mod reuse;
 
 use crate::build::network;
 use crate::experiment::Experiment;
@@ -13,6 +14,8 @@ use crossfade_scenario::{Point, ScenarioError};
 use crossfade_sim::{CongestionFactory, Network, Source};
 use crossfade_transport::TcpConfig;
 use crossfade_transport::congestion::CongestionControl;
+pub use reuse::{ReuseFacts, reuse};
+
 use events::EventsCsv;
 use pcap::Pcap;
 use std::sync::Arc;
