@@ -12,6 +12,7 @@ mod fabric;
 mod hop;
 mod limit;
 mod link;
+mod node;
 mod occupancy;
 mod parcel;
 mod queue;
@@ -29,6 +30,7 @@ pub use fabric::{Fabric, PointToPoint, Port};
 pub use hop::{Hop, HopConfig};
 pub use limit::{QueueLimit, QueueLimitError};
 pub use link::{Departure, Link, Push};
+pub use node::{NodeStatistics, mean_exchanges};
 pub use occupancy::{Capacity, Occupancy};
 pub use parcel::{Ecn, Parcel};
 pub use queue::{
