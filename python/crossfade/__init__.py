@@ -20,12 +20,14 @@ from crossfade.api import (
     parse_value,
     pcap,
     plot,
+    reuse,
     run,
     schema,
     verify,
 )
 from crossfade.comparison.best import Best, best
 from crossfade.comparison.compare import Comparison, compare, crossings
+from crossfade.comparison.knee import Knee, knee
 from crossfade.comparison.threshold import threshold
 from crossfade.errors import (
     ClusterError,
@@ -64,6 +66,7 @@ __all__ = [
     "GoldenCase",
     "GoldenError",
     "Interrupted",
+    "Knee",
     "MarkovFit",
     "OutputError",
     "Point",
@@ -84,6 +87,7 @@ __all__ = [
     "export",
     "fit",
     "fit_rayleigh",
+    "knee",
     "link_events",
     "load_results",
     "markov_from_rayleigh",
@@ -94,6 +98,7 @@ __all__ = [
     "pcap",
     "plot",
     "report",
+    "reuse",
     "run",
     "schema",
     "sweep",

@@ -140,7 +140,7 @@ class Plan:
         defaults filled in), method, runs (0 where solved), complete, loss_windows (by exact analysis),
         rows (the keys of those that count, in order of runs), metrics ``{name: {"value", "ci95", "unit"}}``,
         warnings, flows ``[{"name", "count", metric: ...}]`` and links ``[{"name": "forward", metric:
-        ...}, ...]``. A metric that no run defines is absent; ``ci95`` is null from a single run.
+        ...}, ...]``, of a mesh also nodes ``[{"node", metric: ...}]``. A metric that no run defines is absent; ``ci95`` is null from a single run.
         """
 
     def summarise_groups(self, rows: Sequence[Sequence[Row]]) -> str:
@@ -161,6 +161,13 @@ class Plan:
 
         Columns: time_s, link, event (frame, slot, air, queue), user, node, frame, attempt, scheme, snr_db,
         verdict, bin, end_s, nulls, change, packets, bytes. Raises as :meth:`events` does.
+        """
+
+    def reuse(self) -> str:
+        """The largest set of exchanges at one time at each point, over the routes of the flows, as a JSON list.
+
+        Each is ``{"point", "links", "antennas", "exchanges", "is_exact", "set": [[a, b], ...]}``. Raises
+        ScenarioError for a point without a mesh.
         """
 
     def pcap(self, ipv6: bool) -> bytes:

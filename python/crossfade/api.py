@@ -27,7 +27,7 @@ from crossfade.results.interrupted import Interrupted
 from crossfade.results.results import Results
 from crossfade.sweeps.engines import Threads
 from crossfade.sweeps.stored import StoredRows
-from crossfade.tables import Table, csv_line, label
+from crossfade.tables import Cell, Table, csv_line, label
 
 
 def run(
@@ -83,6 +83,8 @@ class Check:
     stop: dict[str, Any]
     seed: int
     warnings: list[str]
+    mesh: dict[str, Any] | None = None
+    """Of a mesh (at the first point of a sweep): how long an exchange lasts, and what a window of one reaches."""
 
 
 def check(
@@ -106,7 +108,48 @@ def check(
         stop=description["stop"],
         seed=description["seed"],
         warnings=description["warnings"],
+        mesh=description.get("mesh"),
     )
+
+
+def reuse(
+    scenario: Scenario,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    runs: int | None = None,
+    seed: int | None = None,
+    jobs: int | None = None,
+    cache: bool | Cache = True,
+    progress: bool = False,
+    simulated: bool = True,
+) -> Table:
+    """The largest set of exchanges that a mesh can have under way at one time, beside the simulated mean.
+
+    A row a point: the axes, ``links`` on the routes of the flows, ``antennas`` of a node, ``exchanges`` in the
+    largest set (``exact`` unless the search had to end early), the ``set`` as pairs of nodes, and the simulated
+    ``exchanges_mean`` with its ``ci95`` (left out where not ``simulated``).
+    """
+    options = Options(set, over, runs, None, seed, ["simulation"], jobs, cache, progress)
+    plan = plans.load(scenario, options)
+    with translated_errors():
+        found = json.loads(plan.core.reuse())
+    points = solve(scenario, options).points if simulated else []
+    axes = plan.description["axes"]
+    records = []
+    for item in found:
+        at = plan.description["points"][item["point"]]["axes"]
+        record: dict[str, Cell] = {axis: label(at[axis]) for axis in axes}
+        record |= {"links": item["links"], "antennas": item["antennas"], "exchanges": item["exchanges"]}
+        record |= {"exact": "true" if item["is_exact"] else "false"}
+        record["set"] = " ".join(f"{a}-{b}" for a, b in item["set"])
+        if points and (mean := points[item["point"]].metrics.get("exchanges_mean")):
+            record |= {"exchanges_mean": mean.value, "ci95": mean.ci95}
+        records.append(record)
+    return Table.of([*axes, *REUSE_COLUMNS], records)
+
+
+REUSE_COLUMNS = ["links", "antennas", "exchanges", "exact", "set", "exchanges_mean", "ci95"]
 
 
 def events(

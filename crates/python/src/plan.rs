@@ -167,6 +167,13 @@ impl Plan {
         }
     }
 
+    /// How many exchanges of a mesh can be under way at one time at each point, as JSON text.
+    fn reuse(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| {
+            crossfade_experiment::reuse(&self.0).map_err(scenario_error).and_then(|found| to_json(&found))
+        })
+    }
+
     /// What the senders' network interfaces saw in run 0 of the only point, as a pcap file.
     fn pcap<'py>(&self, py: Python<'py>, ipv6: bool) -> PyResult<Bound<'py, PyBytes>> {
         let cancel = AtomicBool::new(false);

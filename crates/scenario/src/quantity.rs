@@ -407,18 +407,20 @@ impl JsonSchema for Window {
     }
 }
 
-/// A limit of the congestion window: a number of segments, or so many for each hop of the round trip.
+/// A limit of the congestion window: a number of segments, or so many for each hop of the round trip, or none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WindowLimit {
     /// So many segments.
     Segments(u32),
     /// So many segments for each hop of the way there and back.
     PerHop(f64),
+    /// No limit.
+    Unlimited,
 }
 
 impl WindowLimit {
-    const EXPECTS: &str =
-        "a whole number, between 1 and 1000000, or { per_hop = NUMBER }, above 0 and at most 1000";
+    const EXPECTS: &str = "a whole number, between 1 and 1000000, or { per_hop = NUMBER }, above 0 and at most \
+                           1000, or \"unlimited\"";
     const MOST: u32 = 1_000_000;
 
     /// In segments, over a round trip of so many hops; at least 1.
@@ -426,6 +428,7 @@ impl WindowLimit {
         match self {
             Self::Segments(segments) => segments,
             Self::PerHop(per_hop) => (per_hop * f64::from(round_trip_hops)).round().max(1.0) as u32,
+            Self::Unlimited => u32::MAX,
         }
     }
 }
@@ -437,12 +440,14 @@ impl<'de> Deserialize<'de> for WindowLimit {
         enum Written {
             Number(u32),
             Table { per_hop: f64 },
+            Text(String),
         }
         match Written::deserialize(deserializer) {
             Ok(Written::Number(segments)) if (1..=Self::MOST).contains(&segments) => {
                 Ok(Self::Segments(segments))
             }
             Ok(Written::Table { per_hop }) if per_hop > 0.0 && per_hop <= 1000.0 => Ok(Self::PerHop(per_hop)),
+            Ok(Written::Text(text)) if text.trim() == "unlimited" => Ok(Self::Unlimited),
             _ => Err(D::Error::custom(format_args!("must be {}", Self::EXPECTS))),
         }
     }
@@ -452,6 +457,7 @@ impl Serialize for WindowLimit {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Segments(segments) => serializer.serialize_u32(*segments),
+            Self::Unlimited => serializer.serialize_str("unlimited"),
             Self::PerHop(per_hop) => {
                 let mut table = serializer.serialize_map(Some(1))?;
                 table.serialize_entry("per_hop", per_hop)?;
@@ -482,6 +488,7 @@ impl JsonSchema for WindowLimit {
                     },
                     "required": ["per_hop"],
                 },
+                { "type": "string" },
             ],
             "x-expects": Self::EXPECTS,
         })

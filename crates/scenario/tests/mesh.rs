@@ -40,6 +40,8 @@ fn the_window_follows_the_hops_of_the_round_trip() {
     assert_eq!(w_max(json!([["tcp.cwnd_limit", 12], ["tcp.w_max", 4]])), 4);
     // 64 KiB of 2312 bytes.
     assert_eq!(w_max(json!([["tcp.cwnd_limit", null]])), 28);
+    let id = |limit: Value| load(&json!([["tcp.cwnd_limit", limit]])).unwrap().points.remove(0).id;
+    assert_eq!(id(json!("unlimited")), id(json!(null)));
     let config = setup(&json!([])).flows[0].tcp().unwrap().config;
     assert_eq!((config.initial_window, config.initial_ssthresh), (1.0, 6.0));
 }
@@ -133,7 +135,6 @@ fn what_cannot_be_is_refused_in_one_line() {
         (json!([["tcp.cwnd_limit", 0]]), "tcp.cwnd_limit = 0: must be between 1 and 1000000"),
         (json!([["tcp.cwnd_limit.per_hop", 0]]), "tcp.cwnd_limit.per_hop = 0: must be above 0"),
         (json!([["mesh.mac", "nuling"]]), "did you mean \"nulling\"?"),
-        (json!([["mesh", { "topology": null, "hops": null, "mac": null }]]), "flows.file.from: needs a mesh"),
     ];
     for (set, expected) in cases {
         let line = load(&set).map(|_| ()).unwrap_err();
@@ -149,6 +150,10 @@ fn hops_are_of_a_mesh() {
         ["link.rate", "1 Mbit/s"],
         ["channel.model", "none"],
     ]);
+    let mut with_ends = link.clone();
+    with_ends[1] = json!(["flows.file.to", null]);
+    let line = load(&with_ends).map(|_| ()).unwrap_err();
+    assert_eq!(line, "flows.file.from: needs a mesh, which has nodes");
     let line = load(&link).map(|_| ()).unwrap_err();
     assert!(line.contains("tcp.cwnd_limit = {\"per_hop\":0.357}: needs a mesh, which has hops"), "{line}");
 }

@@ -48,7 +48,7 @@ class Point:
     """One point of a sweep (the only one where nothing is swept), by one method.
 
     ``metrics`` are those of the whole, ``parts`` those of named flows and of links, as ``cubic.goodput_bps``
-    or ``reverse.queue_drops``. ``runs`` is 0 where a method has no randomness. ``loss_windows`` are, by exact
+    or ``reverse.queue_drops``. ``nodes`` are those of each node of a mesh. ``runs`` is 0 where a method has no randomness. ``loss_windows`` are, by exact
     analysis, the shares of first losses that find a window of 1, 2, ... segments. ``rows`` are the runs that
     count, in order.
     """
@@ -64,6 +64,7 @@ class Point:
     warnings: list[str]
     loss_windows: list[float]
     rows: list[Row]
+    nodes: list[dict[str, Any]] = field(default_factory=list)
 
     def value(self, name: str) -> float:
         """A metric's value, NaN where it is undefined or the method does not give it."""
@@ -172,6 +173,7 @@ class Results:
             },
             "flows": point.flows,
             "links": point.links,
+            **({"nodes": point.nodes} if point.nodes else {}),
             **({"loss_windows": point.loss_windows} if point.loss_windows else {}),
             "warnings": point.warnings,
             "provenance": self.provenance,

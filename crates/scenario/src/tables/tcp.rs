@@ -29,7 +29,8 @@ pub struct Tcp {
     pub w_max: Option<Window>,
 
     /// A limit of the congestion window: a number of segments, or { per_hop = 0.357 } for so many for each hop of
-    /// the way there and back (which a sender learns from its routes as the connection begins; of a mesh).
+    /// the way there and back (which a sender learns from its routes as the connection begins; of a mesh), or
+    /// "unlimited".
     #[schemars(extend("x-default" = "none: tcp.w_max alone"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwnd_limit: Option<WindowLimit>,
@@ -305,7 +306,9 @@ impl Tcp {
     }
 
     /// The window that the limit of the congestion window leaves of `w_max`.
-    fn limited(&self, w_max: u32, round_trip_hops: Option<u32>) -> Result<u32, ScenarioError> {
+    fn limited(&mut self, w_max: u32, round_trip_hops: Option<u32>) -> Result<u32, ScenarioError> {
+        // To say that there is none is to say nothing.
+        self.cwnd_limit = self.cwnd_limit.filter(|limit| *limit != WindowLimit::Unlimited);
         match (self.cwnd_limit, round_trip_hops) {
             (None, _) => Ok(w_max),
             (Some(limit @ WindowLimit::PerHop(_)), None) => {
