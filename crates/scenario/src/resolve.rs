@@ -20,6 +20,7 @@ use crossfade_mac::MAX_MSDU_BYTES;
 /// What is missing, out of range or contradictory.
 pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, ScenarioError> {
     check_methods(scenario)?;
+    scenario.tcp.forget_unlimited();
     if !scenario.mesh.is_absent() {
         return resolve_mesh(scenario, files);
     }

@@ -305,10 +305,14 @@ impl Tcp {
         Ok(segments)
     }
 
+    /// To say that there is no limit is to say nothing.
+    pub(crate) fn forget_unlimited(&mut self) {
+        self.cwnd_limit = self.cwnd_limit.filter(|limit| *limit != WindowLimit::Unlimited);
+    }
+
     /// The window that the limit of the congestion window leaves of `w_max`.
     fn limited(&mut self, w_max: u32, round_trip_hops: Option<u32>) -> Result<u32, ScenarioError> {
-        // To say that there is none is to say nothing.
-        self.cwnd_limit = self.cwnd_limit.filter(|limit| *limit != WindowLimit::Unlimited);
+        self.forget_unlimited();
         match (self.cwnd_limit, round_trip_hops) {
             (None, _) => Ok(w_max),
             (Some(limit @ WindowLimit::PerHop(_)), None) => {
