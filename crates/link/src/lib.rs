@@ -3,7 +3,7 @@
 //! Whatever lies between is a [`Link`]: packets ([`Parcel`]) are pushed in and come out later, or do not. A [`Hop`] has a
 //! drop-tail queue and knows a packet's fate at once; a [`QueuedLink`] has any [`QueueDiscipline`]:
 //! [`DropTail`], [`Red`], [`CoDel`], [`FqCoDel`]. [`LinkConfig`] builds either. [`arq`] holds the links that
-//! send packets as frames and repeat lost ones, [`trace`] those whose capacity follows a record or a table.
+//! send packets as frames and repeat lost ones ([`RadioConfig`] is their physical layer), [`trace`] those whose capacity follows a record or a table.
 
 pub mod arq;
 mod config;
@@ -17,6 +17,7 @@ mod occupancy;
 mod parcel;
 mod queue;
 mod queued_link;
+mod radio;
 mod report;
 mod statistics;
 #[cfg(test)]
@@ -37,6 +38,7 @@ pub use queue::{
     CoDel, CoDelConfig, DropTail, FqCoDel, FqCoDelConfig, QueueDiscipline, Red, RedConfig, Waiting,
 };
 pub use queued_link::QueuedLink;
+pub use radio::{RadioConfig, SymbolFrames, TableCopies, TableFrames};
 pub use report::LinkReport;
 pub use statistics::LinkStatistics;
 pub use transmitter::{Service, Transmitter};

@@ -31,13 +31,13 @@ pub use quantity::{
     WindowLimit,
 };
 pub use schema::{explain, schema};
-pub use setup::{Carrier, HopSetup, MeshSetup, Setup};
+pub use setup::{Carrier, FrameErrors, HopSetup, MeshSetup, Setup};
 pub use stop::{End, StopRule};
 pub use tables::{
-    Arq, ArqProtocol, Arrangement, Budget, Channel, ChannelModel, Clock, Delivery, Discipline, Distribution,
-    Feedback, FeedbackSetup, Flavour, Flow, FlowSetup, FrameHeader, FrameSetup, Framing, Gaps, Gate, Headers,
-    Link, LossFormat, MacWord, Mesh, Method, Modcod, NaksPerRound, OverloadWord, Packing, Persistence,
-    Profile, Queue, RateReduction, Reading, ReceptionWord, Retries, Reverse, Rfc, RoutingWord, Rto, Rule,
-    Rules, Run, Scenario, Shape, Tcp, TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup, Traffic,
-    TrafficSetup, Variant, Wired,
+    Antennas, Arq, ArqProtocol, Arrangement, Budget, Channel, ChannelModel, Clock, Correlation, Delivery,
+    Discipline, Distribution, Estimation, Feedback, FeedbackSetup, Flavour, Flow, FlowSetup, FrameHeader,
+    FrameSetup, Framing, Gaps, Gate, Headers, Link, LossFormat, MacWord, Mesh, Method, Modcod, NaksPerRound,
+    OverloadWord, Packing, Persistence, Phy, PhyCombining, PhyFidelity, Profile, Queue, RateReduction,
+    Reading, ReceptionWord, Retries, Reverse, Rfc, RoutingWord, Rto, Rule, Rules, Run, Scenario, Shape,
+    Spread, Tcp, TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup, Traffic, TrafficSetup, Variant, Wired,
 };

@@ -9,7 +9,8 @@ use crate::quantity::{Rate, Size};
 use crate::setup::{HopSetup, MeshSetup, Setup};
 use crate::stop::End;
 use crate::tables::{
-    Channel, FlowSetup, Gate, LONGEST_SLOT, Link, Method, Reverse, Scenario, TcpSetup, TrafficSetup, json,
+    Channel, FlowSetup, Gate, LONGEST_SLOT, Link, Method, Phy, Reverse, Scenario, Tcp, TcpSetup,
+    TrafficSetup, json,
 };
 use crossfade_core::SimTime;
 use crossfade_mac::MAX_MSDU_BYTES;
@@ -25,7 +26,8 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
         return resolve_mesh(scenario, files);
     }
     let trace = scenario.link.trace.resolve("link.trace", files)?;
-    let link = &scenario.link;
+    let Scenario { phy, channel, link, .. } = scenario;
+    let radio = phy.resolve(channel, &mut link.rate)?;
     let rate = match (&trace, link.rate) {
         (Some(trace), None) => Rate(trace.mean_rate_bps),
         (Some(trace), Some(_)) => {
@@ -37,6 +39,7 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
         }
     };
     let packet_size = resolve_packet_size(scenario)?;
+    let frames = scenario.run.resolve_frames(radio.is_some())?;
     let slot = SimTime::to_transmit(packet_size.0, rate.0);
     if slot > LONGEST_SLOT {
         return Err(ScenarioError::value(
@@ -46,7 +49,9 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
         ));
     }
     let mut flows = resolve_flows(scenario, packet_size.0, slot, None)?;
-    let forward = scenario.link.resolve(&mut scenario.channel, trace, packet_size.0, slot, files)?;
+    let Scenario { phy, channel, link, .. } = scenario;
+    let radio = radio.map(|config| (phy, config));
+    let forward = link.resolve(channel, radio, trace, packet_size.0, slot, files)?;
     let longest_ack = flows.iter().filter_map(FlowSetup::tcp).map(TcpSetup::longest_ack).max().unwrap_or(0);
     let reverse = scenario.reverse.resolve(longest_ack, packet_size.0, slot, files)?;
     let wired = scenario.wired.resolve(packet_size.0.max(longest_ack), slot)?;
@@ -59,15 +64,16 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
     if matches!(end, End::Delivered(_)) {
         refuse_endless(&flows, &forward, &reverse)?;
     }
-    let gate = flows[0].tcp().map_or(Gate::Queue, |tcp| tcp.gate);
+    let gate = flows.first().and_then(FlowSetup::tcp).map_or(Gate::Queue, |tcp| tcp.gate);
     let packet_size = packet_size.0;
-    Ok(Setup { slot, packet_size, flows, gate, wired, mesh: None, forward, reverse, warmup, end })
+    Ok(Setup { slot, packet_size, flows, gate, wired, mesh: None, forward, reverse, warmup, end, frames })
 }
 
 fn resolve_packet_size(scenario: &mut Scenario) -> Result<Size, ScenarioError> {
     let packet_size = match (scenario.link.packet_size, scenario.tcp.packet_size()) {
         (Some(packet_size), _) => packet_size,
         (None, Some(packet_size)) => packet_size?,
+        (None, None) if scenario.is_phy_alone() => scenario.link.frame_size.unwrap_or(Size(1)),
         (None, None) => {
             return Err(ScenarioError::missing("link.packet_size", "a size such as \"1400 B\""));
         }
@@ -81,9 +87,10 @@ fn resolve_packet_size(scenario: &mut Scenario) -> Result<Size, ScenarioError> {
 
 /// The same of a mesh, which stands in the place of all links.
 fn resolve_mesh(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, ScenarioError> {
-    let Scenario { channel, link, reverse, wired, .. } = &*scenario;
+    let Scenario { phy, channel, link, reverse, wired, .. } = &*scenario;
     let bare = Link { packet_size: link.packet_size, ..Link::default() };
     for (key, is_given) in [
+        ("phy", *phy != Phy::default()),
         ("channel", *channel != Channel::default()),
         ("link", *link != bare),
         ("reverse", *reverse != Reverse::default()),
@@ -95,6 +102,7 @@ fn resolve_mesh(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, Sce
         }
     }
     let mesh = scenario.mesh.resolve(files)?;
+    let frames = scenario.run.resolve_frames(false)?;
     let packet_size = resolve_packet_size(scenario)?;
     check_frame("link.packet_size", packet_size.0)?;
     let slot = mesh.slot(packet_size.0);
@@ -131,6 +139,7 @@ fn resolve_mesh(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, Sce
         reverse,
         warmup,
         end,
+        frames,
     })
 }
 
@@ -160,6 +169,9 @@ fn resolve_flows(
     let one_hop =
         mesh.is_none() && scenario.wired.is_absent() && link.frame_size.is_none() && link.trace.is_absent();
     if scenario.flows.is_empty() {
+        if scenario.is_phy_alone() && scenario.tcp == Tcp::default() {
+            return Ok(Vec::new());
+        }
         let ends = mesh.map(MeshSetup::outermost);
         if let (Some(mesh), Some(ends)) = (mesh, ends) {
             mesh.check_ends("mesh", ends)?;
@@ -185,8 +197,7 @@ fn resolve_flows(
     Ok(flows)
 }
 
-const AVAILABLE: &str =
-    "available: analysis, analysis:bounds, analysis:paper-bounds, formula, formula:square-root, simulation";
+const AVAILABLE: &str = "available: analysis, analysis:bounds, analysis:paper-bounds, formula, formula:square-root, phy, simulation";
 
 fn check_methods(scenario: &mut Scenario) -> Result<(), ScenarioError> {
     let methods = scenario.methods.get_or_insert_with(|| vec![Method::Simulation]);
