@@ -46,7 +46,7 @@ pub(crate) fn network(setup: &Setup, seed: RunSeed) -> Network {
 }
 
 /// The links by name, and the ways there and back.
-fn topology(setup: &Setup, seed: RunSeed) -> Topology {
+pub(crate) fn topology(setup: &Setup, seed: RunSeed) -> Topology {
     let [wired, forward, reverse, wired_reverse] = LINKS;
     let mut data = vec![link(&setup.forward, seed, "dl").named(forward)];
     let mut acks = vec![link(&setup.reverse, seed, "ul").named(reverse)];

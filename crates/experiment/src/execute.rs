@@ -31,9 +31,25 @@ pub fn execute(
     on_rows: &mut dyn FnMut(Vec<Row>, Progress),
 ) -> bool {
     let fitted = FittedChains::default();
-    execute_with(experiment, known, jobs, shard, cancel, on_rows, &|point, method, seed| {
-        solver(method).run(point, seed, &fitted, cancel)
-    })
+    let make_run = |point: &Point, method, seed| solver(method).run(point, seed, &fitted, cancel);
+    let (together, alone) = experiment.split();
+    let mut before = Progress::default();
+    for (part, jobs) in [(together, jobs), (alone, 1)] {
+        let Some(part) = part else { continue };
+        let mut last = Progress::default();
+        let mut add = |rows, progress: Progress| {
+            last = progress;
+            on_rows(
+                rows,
+                Progress { done: before.done + progress.done, expected: before.expected + progress.expected },
+            );
+        };
+        if !execute_with(&part, known.clone(), jobs, shard, cancel, &mut add, &make_run) {
+            return false;
+        }
+        before = Progress { done: before.done + last.done, expected: before.expected + last.expected };
+    }
+    true
 }
 
 /// Makes the runs of `tasks`, one after the other; `None` once `cancel` is true.

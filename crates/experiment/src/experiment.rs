@@ -81,7 +81,24 @@ impl Experiment {
 
     /// The key of the row of `run` at `point`.
     pub fn row_key(&self, point: &Point, method: Method, run: u64) -> String {
-        if solver(method).is_random() { point.run_key(self.seed, run) } else { point.solution_key(method) }
+        let solver = solver(method);
+        match (solver.is_random(), solver.is_repeatable()) {
+            (false, _) => point.solution_key(method),
+            (true, true) => point.run_key(self.seed, run),
+            // The same run by another method has another row.
+            (true, false) => format!("{}:{}", method.name(), point.run_key(self.seed, run)),
+        }
+    }
+
+    /// The part whose runs may be made beside each other, and the part whose runs take the machine's time as it
+    /// comes: those are made alone.
+    pub(crate) fn split(&self) -> (Option<Self>, Option<Self>) {
+        let part = |is_repeatable| {
+            let mut plan = self.0.clone();
+            plan.methods.retain(|&method| solver(method).is_repeatable() == is_repeatable);
+            (!plan.methods.is_empty()).then_some(Self(plan))
+        };
+        (part(true), part(false))
     }
 
     /// How many runs a method takes at most: what is solved is solved once.

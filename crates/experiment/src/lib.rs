@@ -11,6 +11,8 @@ mod build;
 mod execute;
 mod experiment;
 mod kinds;
+#[cfg(target_os = "linux")]
+pub mod live;
 mod methods;
 mod metrics;
 mod row;

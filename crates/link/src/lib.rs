@@ -3,7 +3,8 @@
 //! Whatever lies between is a [`Link`]: packets ([`Parcel`]) are pushed in and come out later, or do not. A [`Hop`] has a
 //! drop-tail queue and knows a packet's fate at once; a [`QueuedLink`] has any [`QueueDiscipline`]:
 //! [`DropTail`], [`Red`], [`CoDel`], [`FqCoDel`]. [`LinkConfig`] builds either. [`arq`] holds the links that
-//! send packets as frames and repeat lost ones, [`trace`] those whose capacity follows a record or a table.
+//! send packets as frames and repeat lost ones, [`trace`] those whose capacity follows a record or a table. [`Series`] is
+//! links one after the other.
 
 pub mod arq;
 mod config;
@@ -17,6 +18,7 @@ mod parcel;
 mod queue;
 mod queued_link;
 mod report;
+mod series;
 mod statistics;
 #[cfg(test)]
 mod testing;
@@ -36,5 +38,6 @@ pub use queue::{
 };
 pub use queued_link::QueuedLink;
 pub use report::LinkReport;
+pub use series::Series;
 pub use statistics::LinkStatistics;
 pub use transmitter::{Service, Transmitter};

@@ -101,16 +101,13 @@ fn resolve_flows(
     Ok(flows)
 }
 
-const AVAILABLE: &str =
-    "available: analysis, analysis:bounds, analysis:paper-bounds, formula, formula:square-root, simulation";
+const AVAILABLE: &str = "available: analysis, analysis:bounds, analysis:paper-bounds, formula, formula:square-root, simulation, \
+     live";
 
 fn check_methods(scenario: &mut Scenario) -> Result<(), ScenarioError> {
     let methods = scenario.methods.get_or_insert_with(|| vec![Method::Simulation]);
     if methods.is_empty() {
         return Err(ScenarioError::key("methods = []", format!("must name at least one; {AVAILABLE}")));
-    }
-    if let Some(other) = methods.iter().find(|&&method| method == Method::Live) {
-        return Err(ScenarioError::value("methods", &json(other), format!("not available yet; {AVAILABLE}")));
     }
     for method in methods.iter_mut().filter(|method| **method == Method::Analysis) {
         *method = Method::AnalysisExact;

@@ -47,7 +47,7 @@ pub(crate) fn run_checked<O: Observer, C: Capture>(
 }
 
 /// All metrics of a run; 0/0 is none: a run without deliveries has no energy per packet.
-fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
+pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
     let mut metrics = Metrics::new();
     let mut insert = |key: String, value: Option<f64>| {
         if let Some(value) = value.filter(|value| value.is_finite()) {
