@@ -85,6 +85,7 @@ METHODS = [
     "formula",
     "formula:square-root",
     "simulation",
+    "live",
 ]
 METHOD_WORDS = {
     "analysis:paper-bounds": "bounds as printed",
@@ -93,6 +94,7 @@ METHOD_WORDS = {
     "formula": "formula (Padhye)",
     "formula:square-root": "square-root law",
     "simulation": "simulation",
+    "live": "live",
 }
 
 

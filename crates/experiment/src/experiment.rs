@@ -86,7 +86,7 @@ impl Experiment {
             (false, _) => point.solution_key(method),
             (true, true) => point.run_key(self.seed, run),
             // The same run by another method has another row.
-            (true, false) => format!("{}:{}", method.name(), point.run_key(self.seed, run)),
+            (true, false) => point.method_run_key(method, self.seed, run),
         }
     }
 

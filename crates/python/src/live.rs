@@ -75,6 +75,11 @@ impl Live {
         self.0.start().map_err(scenario_error)
     }
 
+    /// How many seconds the scenario lasts; `None` as long as its segments take.
+    fn duration(&self) -> Option<f64> {
+        self.0.duration().map(SimTime::as_secs_f64)
+    }
+
     /// Seconds since it began.
     fn elapsed(&self) -> f64 {
         SimTime::as_secs_f64(self.0.elapsed())

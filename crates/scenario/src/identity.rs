@@ -34,6 +34,11 @@ impl Identity {
         hex(self.0.clone().chain_update(format!("{}]", serde_json::json!(method))))
     }
 
+    /// The key of one row of a method whose rows are its own.
+    pub(crate) fn method_row_key(&self, method: Method, seed: u64, run: u64) -> String {
+        hex(self.0.clone().chain_update(format!("{},{seed},{run}]", serde_json::json!(method))))
+    }
+
     /// The key of one row.
     pub(crate) fn row_key(&self, seed: u64, run: u64) -> String {
         hex(self.0.clone().chain_update(format!("{seed},{run}]")))

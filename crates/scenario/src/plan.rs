@@ -141,6 +141,11 @@ impl Point {
         self.identity.row_key(seed, run)
     }
 
+    /// The key of the row of `run` by a method that is random and finds something else each time.
+    pub fn method_run_key(&self, method: Method, seed: u64, run: u64) -> String {
+        self.identity.method_row_key(method, seed, run)
+    }
+
     /// The key of the row of a method that is not random.
     pub fn solution_key(&self, method: Method) -> String {
         self.identity.solution_key(method)

@@ -7,6 +7,7 @@ use super::watch::Sample;
 use crate::methods::metrics_of;
 use crate::metrics::Metrics;
 use crossfade_core::{RunSeed, SimTime};
+use crossfade_live::TcpSample;
 use crossfade_scenario::{End, FlowSetup, Point, ScenarioError, Setup};
 use crossfade_sim::{FlowStatistics, NetworkStatistics};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -116,6 +117,19 @@ fn metrics(setup: &Setup, ended: &Ended, warm: &Warm) -> Metrics {
     metrics
 }
 
+/// The sum and number of round trips: the smoothed one at each sample counts for the segments that were acknowledged
+/// since the sample before, as if each had measured it.
+fn round_trips<'a>(samples: impl Iterator<Item = &'a Sample>) -> (f64, u64) {
+    let (mut sum_s, mut count, mut before) = (0.0, 0, None);
+    for TcpSample { bytes_acked, srtt_us, mss, .. } in samples.map(|sample| &sample.tcp) {
+        let acked = (bytes_acked - before.unwrap_or(*bytes_acked)) / u64::from((*mss).max(1));
+        before = Some(*bytes_acked);
+        sum_s += f64::from(*srtt_us) / 1e6 * acked as f64;
+        count += acked;
+    }
+    (sum_s, count)
+}
+
 /// The counts of a run in the terms of a simulated one.
 fn statistics(setup: &Setup, ended: &Ended, warm: &Warm) -> NetworkStatistics {
     let mss = |flow: &FlowSetup| u64::from(flow.tcp().map_or(1, |tcp| tcp.mss));
@@ -132,13 +146,10 @@ fn statistics(setup: &Setup, ended: &Ended, warm: &Warm) -> NetworkStatistics {
                 samples.iter().rev().find(own).map(|sample| sample.tcp.clone()).unwrap_or_default()
             };
             let (last, first) = (of(&ended.samples), of(&warm.samples));
-            let measured = ended.samples.iter().filter(|sample| {
-                sample.host == 0
-                    && sample.tcp.port == bulk.port
-                    && sample.tcp.srtt_us > 0
-                    && sample.at >= setup.warmup
-            });
-            let rtts: Vec<f64> = measured.map(|sample| f64::from(sample.tcp.srtt_us) / 1e6).collect();
+            let measured = |sample: &&Sample| {
+                sample.host == 0 && sample.tcp.port == bulk.port && sample.at >= setup.warmup
+            };
+            let (rtt_sum_s, rtt_samples) = round_trips(ended.samples.iter().filter(measured));
             FlowStatistics {
                 segments_delivered: segments,
                 segments_in_order: segments,
@@ -146,8 +157,8 @@ fn statistics(setup: &Setup, ended: &Ended, warm: &Warm) -> NetworkStatistics {
                 segments_sent: u64::from(last.data_segments_out - first.data_segments_out),
                 retransmissions: u64::from(last.retransmissions - first.retransmissions),
                 timeouts: u64::from(last.timeouts - first.timeouts),
-                rtt_sum_s: rtts.iter().sum(),
-                rtt_samples: rtts.len() as u64,
+                rtt_sum_s,
+                rtt_samples,
                 start,
                 last_delivery: bulk.last_delivery,
                 completion_time: bulk.completion_time,

@@ -2,7 +2,7 @@
 
 use super::events::events_csv;
 use super::header::{Header, Source};
-use super::kernel::{KernelTcp, set_route};
+use super::kernel::{KernelTcp, end, set_route};
 use super::network::{LiveNetwork, WatchedLink};
 use super::refused;
 use super::report::LiveReport;
@@ -143,6 +143,11 @@ impl Session {
         };
         self.running = Some(Running { emulation, links, origin, machine, late, bulk, watch });
         Ok(())
+    }
+
+    /// How long the scenario lasts; `None` as long as its segments take.
+    pub fn duration(&self) -> Option<SimTime> {
+        Some(end(&self.point.setup)).filter(|&end| end < SimTime::MAX)
     }
 
     /// How long it has been running.
