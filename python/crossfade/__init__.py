@@ -19,10 +19,13 @@ from crossfade.api import (
     markov_from_rayleigh,
     parse_value,
     pcap,
+    phy,
     plot,
     run,
     schema,
     verify,
+    write_events,
+    write_pcap,
 )
 from crossfade.comparison.best import Best, best
 from crossfade.comparison.compare import Comparison, compare, crossings
@@ -32,6 +35,7 @@ from crossfade.errors import (
     CrossfadeError,
     CrossfadeWarning,
     GoldenError,
+    ImpossibleResult,
     OutputError,
     ResultsError,
     ScenarioError,
@@ -63,6 +67,7 @@ __all__ = [
     "Estimate",
     "GoldenCase",
     "GoldenError",
+    "ImpossibleResult",
     "Interrupted",
     "MarkovFit",
     "OutputError",
@@ -92,6 +97,7 @@ __all__ = [
     "paper",
     "parse_value",
     "pcap",
+    "phy",
     "plot",
     "report",
     "run",
@@ -99,6 +105,8 @@ __all__ = [
     "sweep",
     "threshold",
     "verify",
+    "write_events",
+    "write_pcap",
 ]
 
 

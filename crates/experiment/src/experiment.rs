@@ -1,5 +1,6 @@
 //! A plan together with what the methods say of it.
 
+use crate::memory;
 use crate::methods::solver;
 use crate::metrics::{METRICS, units};
 use crate::warnings;
@@ -45,6 +46,20 @@ impl Experiment {
         Plan::load_with_files(text, name, overrides, read).and_then(Self::new)
     }
 
+    /// The same as long as `goes_on` says so, which is asked now and then: a sweep may have many points.
+    ///
+    /// # Errors
+    /// Anything that is not right, as one line; that it was interrupted.
+    pub fn load_while(
+        text: &str,
+        name: &str,
+        overrides: &Overrides,
+        read: &ReadFile<'_>,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Self, ScenarioError> {
+        Plan::load_while(text, name, overrides, read, goes_on).and_then(Self::new)
+    }
+
     /// The experiment of a plan.
     ///
     /// # Errors
@@ -81,12 +96,10 @@ impl Experiment {
 
     /// The key of the row of `run` at `point`.
     pub fn row_key(&self, point: &Point, method: Method, run: u64) -> String {
-        let solver = solver(method);
-        match (solver.is_random(), solver.is_repeatable()) {
-            (false, _) => point.solution_key(method),
-            (true, true) => point.run_key(self.seed, run),
-            // The same run by another method has another row.
-            (true, false) => point.method_run_key(method, self.seed, run),
+        if solver(method).is_random() {
+            point.run_key(method, self.seed, run)
+        } else {
+            point.solution_key(method)
         }
     }
 
@@ -116,6 +129,12 @@ impl Experiment {
                 (0..self.most_runs(method)).map(move |run| self.row_key(point, method, run))
             })
             .collect()
+    }
+
+    /// Bytes of memory that a run of any point may take, and the most that the scenario allows.
+    pub fn memory(&self) -> (f64, Option<u64>) {
+        let most = self.points.iter().map(|point| memory::of_run(&point.setup)).fold(0.0, f64::max);
+        (most, self.points.first().and_then(|point| point.scenario.run.memory).map(|memory| memory.0))
     }
 
     /// What doubts the scenario itself raises, before anything runs.

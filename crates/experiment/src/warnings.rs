@@ -45,6 +45,7 @@ pub(crate) fn of_setup(setup: &Setup) -> Vec<String> {
     let of_flows = setup.flows.iter().flat_map(of_flow);
     let of_way = |(link, channel, hop)| {
         [
+            coarse_times(setup, link, hop),
             hasty_link(link, hop),
             short_trace(setup, hop),
             short_record(setup, channel, hop),
@@ -56,12 +57,19 @@ pub(crate) fn of_setup(setup: &Setup) -> Vec<String> {
     of_flows.chain([short_queue(setup), in_phase(setup)]).chain(of_ways).flatten().collect()
 }
 
-/// All doubts about the result of a point that stands on simulated `rows`.
-pub(crate) fn of_simulation(stop: &StopRule, point: &Point, rows: &[&Row]) -> Vec<String> {
+/// All doubts about the result of a point that stands on `rows` of a method that is random.
+pub(crate) fn of_runs(stop: &StopRule, point: &Point, method: Method, rows: &[&Row]) -> Vec<String> {
+    if method == Method::Phy {
+        // Its frames know no more of the scenario than the physical layer.
+        return unfinished(stop, rows).into_iter().collect();
+    }
     let mut warnings = of_setup(&point.setup);
-    let Setup { forward, reverse, .. } = &point.setup;
+    let Setup { forward, reverse, wired, .. } = &point.setup;
     let doubts = [
         died(rows),
+        full_queue("link", forward, "queue_drops", rows),
+        full_queue("reverse", reverse, "reverse.queue_drops", rows),
+        wired.as_ref().and_then(|[there, _]| full_queue("wired", there, "wired.queue_drops", rows)),
         without_effect("channel", forward.loss(), "frame_error_rate", rows),
         without_effect("reverse.channel", reverse.loss(), "reverse.frame_error_rate", rows),
         unfinished(stop, rows),
@@ -109,6 +117,33 @@ fn slow_recovery(setup: &Setup, flow: &FlowSetup) -> Option<String> {
         format!(
             "{key} ({shortest}) is at or below the time in which {link}.arq may still repeat a lost frame \
              ({longest} with the round trip): segments may time out that were not lost"
+        )
+    })
+}
+
+/// Packets are so short that whole nanoseconds do not measure them.
+fn coarse_times(setup: &Setup, link: &str, hop: &HopSetup) -> Option<String> {
+    let (what, bytes) =
+        hop.frames().map_or(("packet", setup.packet_size), |frames| ("frame", frames.frame_size));
+    let rate_bps = hop.trace().is_none().then(|| hop.rate_bps()).flatten()?;
+    let (exact, taken) = (f64::from(bytes) * 8e9 / rate_bps, SimTime::to_transmit(bytes, rate_bps));
+    (taken.as_nanos() as f64 > exact * 1.001).then(|| {
+        format!(
+            "{link}.rate: times are whole nanoseconds, and a {what} of {bytes} B takes {exact:.2}: the link carries \
+             {:.4} of its rate at most",
+            exact / taken.as_nanos() as f64
+        )
+    })
+}
+
+/// A queue dropped packets for a limit that nobody asked for; a saturated source is there to fill it.
+fn full_queue(link: &str, hop: &HopSetup, drops: &str, rows: &[&Row]) -> Option<String> {
+    let limit = hop.queue().limit().filter(|_| hop.limit_assumed)?;
+    let dropped: f64 = rows.iter().filter_map(|row| row.metrics.get(drops)).sum();
+    (dropped > 0.0).then(|| {
+        format!(
+            "{link}.queue.limit is not given, and the usual {limit} were full: {dropped} packets were dropped \
+             (\"unlimited\" drops none)"
         )
     })
 }

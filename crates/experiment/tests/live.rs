@@ -5,12 +5,11 @@
 
 use crossfade_core::RunSeed;
 use crossfade_experiment::live::{Options, Session, Source, replay};
-use crossfade_experiment::{Experiment, PointResult, Row, Shard, execute, summarise};
+use crossfade_experiment::{Control, Experiment, PointResult, Row, Shard, execute, summarise};
 use crossfade_scenario::Overrides;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -45,8 +44,10 @@ fn live() -> Option<MutexGuard<'static, ()>> {
 
 fn run(experiment: &Experiment) -> Vec<PointResult> {
     let mut rows: Vec<Row> = Vec::new();
-    let cancel = AtomicBool::new(false);
-    assert!(execute(experiment, Vec::new(), 2, Shard::WHOLE, &cancel, &mut |new, _| rows.extend(new)));
+    let control = Control::default();
+    assert!(
+        execute(experiment, Vec::new(), 2, Shard::WHOLE, &control, &mut |new, _| rows.extend(new)).unwrap()
+    );
     summarise(experiment, &rows)
 }
 

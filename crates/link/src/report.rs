@@ -1,6 +1,7 @@
 //! What a link tells of itself.
 
 use crate::arq::ArqStatistics;
+use crate::node::NodeStatistics;
 use crate::occupancy::Occupancy;
 use crate::statistics::LinkStatistics;
 use crossfade_core::SimTime;
@@ -16,6 +17,8 @@ pub struct LinkReport {
     pub frames: Option<ArqStatistics>,
     /// The same as [`statistics`](Self::statistics) of each user, where several share the link.
     pub users: Vec<LinkStatistics>,
+    /// What its nodes counted, if it has any.
+    pub nodes: Vec<NodeStatistics>,
     /// How long it has been sending.
     pub occupancy: Occupancy,
 }
@@ -23,7 +26,7 @@ pub struct LinkReport {
 impl LinkReport {
     /// A report of packets alone.
     pub fn new(at: SimTime, statistics: LinkStatistics, occupancy: Occupancy) -> Self {
-        Self { at, statistics, frames: None, users: Vec::new(), occupancy }
+        Self { at, statistics, frames: None, users: Vec::new(), nodes: Vec::new(), occupancy }
     }
 
     /// The share of the time from `earlier` on in which the link was sending packets, or frames with a payload;
@@ -33,7 +36,9 @@ impl LinkReport {
         let (taken_bits, seconds) = (taken as f64 * 8.0, duration.as_secs_f64());
         match (&self.occupancy, &earlier.occupancy) {
             (Occupancy::Packets { rate_bps, to_send }, Occupancy::Packets { to_send: before, .. }) => {
-                Some((taken_bits / rate_bps + before.as_secs_f64() - to_send.as_secs_f64()) / seconds)
+                let busy = taken_bits / rate_bps + before.as_secs_f64() - to_send.as_secs_f64();
+                // Times are whole nanoseconds, bits are not.
+                Some(busy.max(0.0) / seconds)
             }
             (Occupancy::Frames(frame_time), _) => {
                 let sent = |report: &Self| report.frames.as_ref().map(|f| f.frames + f.retransmissions);

@@ -20,7 +20,8 @@ pub struct LinkStatistics {
     /// Packets that the queue marked "congestion experienced" (RFC 3168).
     pub ecn_marks: u64,
     /// The sum, in seconds, of the times that packets waited in the queue. Divided by the time passed it is
-    /// the mean number of packets in the queue (Little's law). A real number: the sum can exceed [`SimTime`].
+    /// the mean number of packets in the queue (Little's law). A real number: the sum can exceed [`SimTime`], and of
+    /// n packets it is off by n 1.2e-16 of it at the most.
     pub waiting_s: f64,
     /// How long packets waited in the queue before they were put on the link.
     pub queueing_delay: DelayHistogram,
@@ -46,14 +47,14 @@ impl LinkStatistics {
 
     /// A packet has come out at the far end.
     #[inline]
-    pub(crate) fn on_arrival(&mut self, bytes: u32) {
+    pub fn on_arrival(&mut self, bytes: u32) {
         self.arrivals += 1;
         self.arrived_bytes += u64::from(bytes);
     }
 
     /// A packet is put on the link after it has waited for `queueing_delay`.
     #[inline]
-    pub(crate) fn on_transmission(&mut self, bytes: u32, queueing_delay: SimTime) {
+    pub fn on_transmission(&mut self, bytes: u32, queueing_delay: SimTime) {
         self.transmissions += 1;
         self.transmitted_bytes += u64::from(bytes);
         // Most packets of an unloaded link do not wait: a branch costs less than a division.

@@ -2,6 +2,7 @@
 //!
 //! The stub `python/crossfade/_crossfade.pyi` says what each function takes and gives.
 
+mod antennas;
 mod congestion;
 mod error;
 mod estimates;
@@ -12,7 +13,7 @@ mod live;
 mod plan;
 mod rows;
 
-use crate::error::{GoldenError, ScenarioError, TraceError, scenario_error};
+use crate::error::{GoldenError, ImpossibleResult, ScenarioError, TraceError, scenario_error};
 use crossfade_channel::{ChannelError, RayleighFading, fading_margin_db, p_e_from_fading_margin_db};
 use crossfade_verify::GoldenTrace;
 use pyo3::prelude::*;
@@ -107,6 +108,7 @@ fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SOURCE_HASH", env!("CROSSFADE_SOURCE_HASH"))?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("GoldenError", module.py().get_type::<GoldenError>())?;
+    module.add("ImpossibleResult", module.py().get_type::<ImpossibleResult>())?;
     module.add("TraceError", module.py().get_type::<TraceError>())?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<plan::Schedule>()?;
@@ -119,6 +121,8 @@ fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(methods, module)?)?;
     module.add_function(wrap_pyfunction!(parse_value, module)?)?;
     module.add_function(wrap_pyfunction!(markov_from_rayleigh, module)?)?;
+    module.add_function(wrap_pyfunction!(antennas::antenna_correlations, module)?)?;
+    module.add_function(wrap_pyfunction!(antennas::printed_codes_judged, module)?)?;
     module.add_function(wrap_pyfunction!(verify, module)?)?;
     module.add_function(wrap_pyfunction!(estimates::estimates, module)?)?;
     module.add_function(wrap_pyfunction!(fit::fit_markov, module)?)?;

@@ -57,6 +57,18 @@ text_quantity!(
     |text| units::parse_rate(text).ok().filter(|rate| rate.is_finite())
 );
 text_quantity!(
+    /// Channel uses a second.
+    SymbolRate(f64),
+    "a positive symbol rate such as \"8 kBd\" or \"1 MBd\"",
+    |text| units::parse_symbol_rate(text).ok().filter(|rate| rate.is_finite())
+);
+text_quantity!(
+    /// An angle in radians.
+    Angle(f64),
+    "an angle with its unit such as \"60 deg\" or \"1.05 rad\"",
+    |text| crossfade_channel::parse_angle(text).ok()
+);
+text_quantity!(
     /// A number of bytes.
     Size(u32),
     "a whole number of bytes such as \"40 B\" or \"1400 B\", at most 65535 B",
@@ -68,6 +80,12 @@ text_quantity!(
     Bytes(u32),
     "a whole number of bytes such as \"50 kB\" or \"1 MB\", at least 1 B and less than 4 GiB",
     |text| units::parse_size(text).ok().filter(|&bytes| bytes >= 1)
+);
+text_quantity!(
+    /// Bytes of memory.
+    Memory(u64),
+    "a whole number of bytes such as \"500 MB\" or \"4 GiB\", at least 1 MB",
+    |text| memory(text).filter(|&bytes| bytes >= 1_000_000)
 );
 text_quantity!(
     /// How much a queue holds; `None` is without limit.
@@ -104,6 +122,19 @@ pub enum FrameTime {
     Frames(f64),
     /// A time that does not depend on the frame.
     Span(units::Span),
+}
+
+/// Bytes, also beyond 4 GiB.
+fn memory(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let large = [("GiB", 1024.0 * 1024.0 * 1024.0), ("GB", 1e9)].into_iter();
+    let Some((number, scale)) =
+        large.filter_map(|(unit, scale)| Some((text.strip_suffix(unit)?, scale))).next()
+    else {
+        return units::parse_size(text).ok().map(u64::from);
+    };
+    let bytes = number.trim_end().parse::<f64>().ok()? * scale;
+    (bytes.fract() == 0.0 && (0.0..=1e15).contains(&bytes)).then_some(bytes as u64)
 }
 
 /// The number in front of "frames".
@@ -170,6 +201,18 @@ impl fmt::Display for Rate {
     }
 }
 
+impl fmt::Display for SymbolRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} Bd", self.0)
+    }
+}
+
+impl fmt::Display for Angle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} rad", self.0)
+    }
+}
+
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} B", self.0)
@@ -177,6 +220,12 @@ impl fmt::Display for Size {
 }
 
 impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} B", self.0)
+    }
+}
+
+impl fmt::Display for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} B", self.0)
     }

@@ -5,10 +5,12 @@
 
 use crate::error::ScenarioError;
 use crate::files::Files;
-use crate::quantity::Rate;
+use crate::quantity::{Rate, Size};
 use crate::setup::{HopSetup, Setup};
 use crate::stop::End;
-use crate::tables::{FlowSetup, Gate, LONGEST_SLOT, Method, Scenario, TcpSetup, TrafficSetup, json};
+use crate::tables::{
+    FlowSetup, Gate, LONGEST_SLOT, Method, Packets, Scenario, Tcp, TcpSetup, TrafficSetup, USUAL_LIMIT, json,
+};
 use crossfade_core::SimTime;
 
 /// Fills in the defaults of `scenario` and gives its model objects.
@@ -18,7 +20,8 @@ use crossfade_core::SimTime;
 pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, ScenarioError> {
     check_methods(scenario)?;
     let trace = scenario.link.trace.resolve("link.trace", files)?;
-    let link = &scenario.link;
+    let Scenario { phy, channel, link, .. } = scenario;
+    let radio = phy.resolve(channel, &mut link.rate)?;
     let rate = match (&trace, link.rate) {
         (Some(trace), None) => Rate(trace.mean_rate_bps),
         (Some(trace), Some(_)) => {
@@ -32,11 +35,13 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
     let packet_size = match (link.packet_size, scenario.tcp.packet_size()) {
         (Some(packet_size), _) => packet_size,
         (None, Some(packet_size)) => packet_size?,
+        (None, None) if scenario.is_phy_alone() => scenario.link.frame_size.unwrap_or(Size(1)),
         (None, None) => {
             return Err(ScenarioError::missing("link.packet_size", "a size such as \"1400 B\""));
         }
     };
     scenario.link.packet_size = Some(packet_size);
+    let frames = scenario.run.resolve_frames(radio.is_some())?;
     if packet_size.0 == 0 {
         return Err(ScenarioError::key("link.packet_size = \"0 B\"", "must be at least 1 B"));
     }
@@ -49,10 +54,22 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
         ));
     }
     let mut flows = resolve_flows(scenario, packet_size.0, slot)?;
-    let forward = scenario.link.resolve(&mut scenario.channel, trace, packet_size.0, slot, files)?;
-    let longest_ack = flows.iter().filter_map(FlowSetup::tcp).map(TcpSetup::longest_ack).max().unwrap_or(0);
-    let reverse = scenario.reverse.resolve(longest_ack, packet_size.0, slot, files)?;
-    let wired = scenario.wired.resolve(packet_size.0.max(longest_ack), slot)?;
+    let tcp = || flows.iter().filter_map(FlowSetup::tcp);
+    let (usual, few) = (packet_size.0, windows(&flows).is_some_and(|packets| packets <= USUAL_LIMIT as u64));
+    // Datagrams have no longer headers, either.
+    let headers = tcp().map(|tcp| usual - tcp.mss).min().unwrap_or(USUAL_HEADERS.min(usual));
+    let data = Packets { usual, largest: usual, headers, few };
+    let Scenario { phy, channel, link, .. } = scenario;
+    let radio = radio.map(|config| (phy, config));
+    let forward = link.resolve(channel, radio, trace, data, slot, files)?;
+    let acks = Packets {
+        largest: tcp().map(TcpSetup::longest_ack).max().unwrap_or(0),
+        headers: tcp().map(|tcp| tcp.ack_size).min().unwrap_or(USUAL_HEADERS),
+        ..data
+    };
+    let reverse = scenario.reverse.resolve(acks, slot, files)?;
+    let longest = usual.max(acks.largest);
+    let wired = scenario.wired.resolve(Packets { usual: longest, largest: longest, ..data }, slot)?;
     let hops = [&forward, &reverse].into_iter().chain(wired.iter().flatten());
     let idle_rtt = hops.fold(SimTime::ZERO, |sum, hop| sum.saturating_add(hop.transit(SYN_BYTES)));
     for flow in &mut flows {
@@ -62,15 +79,27 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
     if matches!(end, End::Delivered(_)) {
         refuse_endless(&flows, &forward, &reverse)?;
     }
-    let gate = flows[0].tcp().map_or(Gate::Queue, |tcp| tcp.gate);
-    Ok(Setup { slot, packet_size: packet_size.0, flows, gate, wired, forward, reverse, warmup, end })
+    let gate = flows.first().and_then(FlowSetup::tcp).map_or(Gate::Queue, |tcp| tcp.gate);
+    Ok(Setup { slot, packet_size: packet_size.0, flows, gate, wired, forward, reverse, warmup, end, frames })
 }
+
+/// Bytes of the headers of IP and TCP without options.
+const USUAL_HEADERS: u32 = 40;
 
 /// The segments of a handshake: headers of IP and TCP with all options that are usual.
 const SYN_BYTES: u32 = 60;
 
 /// More flows than this take more memory than a laptop has.
 const MOST_FLOWS: u32 = 100_000;
+
+/// How many packets may be under way at once; `None` where no windows limit them.
+fn windows(flows: &[FlowSetup]) -> Option<u64> {
+    let window = |flow: &FlowSetup| match &flow.traffic {
+        TrafficSetup::Tcp(tcp, _) => Some(u64::from(flow.count) * u64::from(tcp.config.w_max)),
+        _ => None,
+    };
+    flows.iter().map(window).sum()
+}
 
 fn resolve_flows(
     scenario: &mut Scenario,
@@ -81,6 +110,9 @@ fn resolve_flows(
     // A hop of whole packets at a constant rate: a sender can wait for its slots.
     let one_hop = scenario.wired.is_absent() && link.frame_size.is_none() && link.trace.is_absent();
     if scenario.flows.is_empty() {
+        if scenario.is_phy_alone() && scenario.tcp == Tcp::default() {
+            return Ok(Vec::new());
+        }
         let tcp = scenario.tcp.resolve(packet_size, slot, one_hop)?;
         return Ok(vec![FlowSetup::bulk(tcp)]);
     }
@@ -101,7 +133,7 @@ fn resolve_flows(
     Ok(flows)
 }
 
-const AVAILABLE: &str = "available: analysis, analysis:bounds, analysis:paper-bounds, formula, formula:square-root, simulation, \
+const AVAILABLE: &str = "available: analysis, analysis:bounds, analysis:paper-bounds, formula, formula:square-root, phy, simulation, \
      live";
 
 fn check_methods(scenario: &mut Scenario) -> Result<(), ScenarioError> {

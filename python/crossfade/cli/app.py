@@ -23,6 +23,7 @@ from crossfade.cli import (
     export,
     fit,
     paper,
+    phy,
     plot,
     report,
     run,
@@ -76,6 +77,7 @@ for command in (
     compare.compare,
     compare.best,
     paper.paper,
+    phy.phy,
     fit.fit,
     scenarios.check,
     scenarios.explain,
@@ -124,6 +126,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(_without_long_words(error.format_message()))
     except (KeyboardInterrupt, typer.Abort):
         return 130
+    except MemoryError:
+        return _fail("there is not enough memory; fewer points, runs or jobs take less")
 
 
 def _without_long_words(message: str) -> str:

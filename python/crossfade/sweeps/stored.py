@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from functools import cache
 
 import crossfade._crossfade as _crossfade
-from crossfade.plans import Plan, translated_errors
+from crossfade.plans import Plan, check_memory, translated_errors
 from crossfade.results.cache import RowStore
 from crossfade.results.rows import Row
-from crossfade.sweeps.engines import WHOLE, Engine, Shard
+from crossfade.sweeps.engines import WHOLE, Engine, Shard, Threads
 from crossfade.sweeps.progress import ProgressBar
 
 
@@ -38,5 +38,6 @@ class StoredRows:
 
     def make(self, engine: Engine, shard: Shard = WHOLE, *, progress: bool = False) -> bool:
         """Have the missing rows of a shard made; says whether it is complete (not after Ctrl-C)."""
+        check_memory(self.plan, engine.workers if isinstance(engine, Threads) else 1)
         with translated_errors(), ProgressBar(enabled=progress) as bar:
             return engine.execute(self.plan, list(self.by_key.values()), shard, self.add, bar.update)

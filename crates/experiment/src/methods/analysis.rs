@@ -2,7 +2,8 @@
 
 use super::assumptions::changing_link;
 use super::fitted::FittedChains;
-use super::solver::{Outcome, Solver};
+use super::solver::{NoMetrics, Outcome, Solver};
+use crate::control::Control;
 use crate::metrics::{FIT_DISTANCES, LOSS_WINDOW, Metrics, rates};
 use crossfade_analysis::{AnalysisError, Model, Solution, bounds, exact, exact_delayed, paper_bounds};
 use crossfade_channel::{Fidelity, LossConfig, NotMarkov};
@@ -10,7 +11,10 @@ use crossfade_core::{OutOfRange, RunSeed, SimTime};
 use crossfade_scenario::{Gate, Point, Rto, Scenario, ScenarioError, Setup};
 use crossfade_transport::{Flavour, RtoConfig, RtoRule, TcpConfig};
 use serde_json::{Value, json};
-use std::sync::atomic::AtomicBool;
+use std::panic::resume_unwind;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
 
 /// How far an exact throughput may be from the truth: far below any simulation's interval.
 const ACCURACY: f64 = 1e-6;
@@ -31,8 +35,10 @@ impl Solver for Analysis {
         solvable(point).and_then(|solvable| self.check(&solvable)).err()
     }
 
-    fn run(&self, point: &Point, _: RunSeed, fitted: &FittedChains, _: &AtomicBool) -> Option<Outcome> {
-        Some(self.analyse(point, fitted))
+    fn run(&self, point: &Point, _: RunSeed, fitted: &FittedChains, control: &Control) -> Option<Outcome> {
+        let (method, point, fitted) = (*self, point.clone(), fitted.clone());
+        let found = unless_cancelled(control, move || method.analyse(&point, &fitted))?;
+        Some(found.map_err(NoMetrics::from))
     }
 
     fn is_random(&self) -> bool {
@@ -41,6 +47,29 @@ impl Solver for Analysis {
 
     fn is_repeatable(&self) -> bool {
         true
+    }
+}
+
+/// How often a solution that takes long looks whether it is still wanted.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Does `work`, which nothing stops, on a thread of its own, which is left to itself once `control` says so.
+fn unless_cancelled<T: Send + 'static>(
+    control: &Control,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let (sender, result) = channel();
+    let thread = thread::spawn(move || drop(sender.send(work())));
+    loop {
+        match result.recv_timeout(TICK) {
+            Ok(found) => return Some(found),
+            Err(RecvTimeoutError::Timeout) if control.is_cancelled() => return None,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => match thread.join() {
+                Err(panic) => resume_unwind(panic),
+                Ok(()) => unreachable!("it sends before it ends"),
+            },
+        }
     }
 }
 

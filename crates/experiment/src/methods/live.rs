@@ -1,10 +1,10 @@
 //! One run of a point on the kernel's TCP, in real time.
 
 use super::fitted::FittedChains;
-use super::solver::{Outcome, Solver};
+use super::solver::{NoMetrics, Outcome, Solver};
+use crate::control::Control;
 use crossfade_core::RunSeed;
 use crossfade_scenario::{Point, ScenarioError};
-use std::sync::atomic::AtomicBool;
 
 /// Real connections through the links of the scenario.
 pub(super) struct Live;
@@ -21,13 +21,13 @@ impl Solver for Live {
     }
 
     #[cfg(target_os = "linux")]
-    fn run(&self, point: &Point, seed: RunSeed, _: &FittedChains, cancel: &AtomicBool) -> Option<Outcome> {
-        crate::live::run(point, seed, cancel)
+    fn run(&self, point: &Point, seed: RunSeed, _: &FittedChains, control: &Control) -> Option<Outcome> {
+        crate::live::run(point, seed, &control.cancel).map(|run| run.map_err(NoMetrics::from))
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn run(&self, point: &Point, _: RunSeed, _: &FittedChains, _: &AtomicBool) -> Option<Outcome> {
-        self.refusal(point).map(Err)
+    fn run(&self, point: &Point, _: RunSeed, _: &FittedChains, _: &Control) -> Option<Outcome> {
+        self.refusal(point).map(|error| Err(error.into()))
     }
 
     fn is_random(&self) -> bool {

@@ -2,20 +2,23 @@
 
 mod analysis;
 mod assumptions;
+mod closed_forms;
 mod fitted;
 mod formula;
 mod live;
+mod phy;
 mod simulation;
 mod solver;
 
 pub(crate) use fitted::FittedChains;
 pub(crate) use simulation::{metrics as metrics_of, run_checked};
-pub(crate) use solver::{MakeRun, Solver};
+pub(crate) use solver::{MakeRun, NoMetrics, Solver};
 
 use analysis::Analysis;
 use crossfade_scenario::Method;
 use formula::LossFormula;
 use live::Live;
+use phy::Frames;
 use serde::Serialize;
 use simulation::Simulation;
 
@@ -27,6 +30,7 @@ pub(crate) fn solver(method: Method) -> &'static dyn Solver {
         Method::AnalysisPaperBounds => &Analysis::PaperBounds,
         Method::Formula => &LossFormula(crossfade_analysis::Formula::Padhye),
         Method::FormulaSquareRoot => &LossFormula(crossfade_analysis::Formula::SquareRoot),
+        Method::Phy => &Frames,
         Method::Simulation => &Simulation,
         Method::Live => &Live,
     }

@@ -4,15 +4,17 @@ use super::arq::Arq;
 use super::base::{LONGEST_SLOT, absent, json, time};
 use super::channel::{Channel, ChannelModel};
 use super::frames::{FrameKeys, FramedLink, Framing, Headers};
-use super::queue::Queue;
+use super::phy::Phy;
+use super::queue::{Packets, Queue};
 use super::trace::{Trace, TraceSetup};
 use crate::error::{ScenarioError, join};
 use crate::files::Files;
 use crate::quantity::{Rate, Size, Span};
-use crate::setup::{Carrier, HopSetup};
+use crate::setup::{Carrier, FrameErrors, HopSetup};
 use crossfade_channel::LossConfig;
 use crossfade_core::SimTime;
 use crossfade_link::QueueConfig;
+use crossfade_phy::PhyConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -132,8 +134,9 @@ impl Link {
     pub(crate) fn resolve(
         &mut self,
         channel: &mut Channel,
+        radio: Option<(&mut Phy, PhyConfig)>,
         trace: Option<TraceSetup>,
-        packet_size: u32,
+        packets: Packets,
         slot: SimTime,
         files: &Files<'_>,
     ) -> Result<HopSetup, ScenarioError> {
@@ -146,16 +149,16 @@ impl Link {
             queue,
             frames: FrameKeys { frame_size: *frame_size, framing, headers, arq },
             channel,
+            radio,
         };
-        hop.resolve(trace, [packet_size, packet_size], slot, files)
+        hop.resolve(trace, packets, slot, files)
     }
 }
 
 impl Reverse {
     pub(crate) fn resolve(
         &mut self,
-        longest_ack: u32,
-        packet_size: u32,
+        acks: Packets,
         slot: SimTime,
         files: &Files<'_>,
     ) -> Result<HopSetup, ScenarioError> {
@@ -164,7 +167,7 @@ impl Reverse {
             return Err(ScenarioError::contradiction("reverse.rate", &trace.key, "the trace has the rates"));
         }
         if let Some(rate) = self.rate
-            && SimTime::to_transmit(longest_ack, rate.0) > LONGEST_SLOT
+            && SimTime::to_transmit(acks.largest, rate.0) > LONGEST_SLOT
         {
             let problem = "too slow: an acknowledgement would take more than 1 h";
             return Err(ScenarioError::value("reverse.rate", &json(rate), problem));
@@ -179,8 +182,9 @@ impl Reverse {
             queue,
             frames: FrameKeys { frame_size: *frame_size, framing, headers, arq },
             channel,
+            radio: None,
         };
-        hop.resolve(trace, [longest_ack, packet_size], slot, files)
+        hop.resolve(trace, acks, slot, files)
     }
 }
 
@@ -193,15 +197,16 @@ struct HopKeys<'a> {
     queue: &'a mut Queue,
     frames: FrameKeys<'a>,
     channel: &'a mut Channel,
+    /// The physical layer of its frames, where the channel has one.
+    radio: Option<(&'a mut Phy, PhyConfig)>,
 }
 
 impl HopKeys<'_> {
-    /// Fills in the defaults of a link whose queue is to hold packets of `packet_size`, where the largest that
-    /// it carries are of `largest`.
+    /// Fills in the defaults of a link that carries these `packets`.
     fn resolve(
         self,
         trace: Option<TraceSetup>,
-        [largest_packet, packet_size]: [u32; 2],
+        packets: Packets,
         slot: SimTime,
         files: &Files<'_>,
     ) -> Result<HopSetup, ScenarioError> {
@@ -212,9 +217,10 @@ impl HopKeys<'_> {
         }
         let rate_bps = trace.as_ref().map(|trace| trace.mean_rate_bps).or(self.rate.map(|rate| rate.0));
         let delay = time(&key("delay"), *self.delay.get_or_insert(Span::ZERO), slot)?;
-        let framed = FramedLink { table: self.table, rate: self.rate, delay, largest_packet, slot };
+        let framed = FramedLink { table: self.table, rate: self.rate, delay, packets, slot };
         let frames = self.frames.resolve(&framed)?;
-        let queue = self.queue.resolve(&key("queue"), rate_bps, packet_size, slot)?;
+        let limit_assumed = self.queue.limit.is_none();
+        let queue = self.queue.resolve(&key("queue"), rate_bps, packets, slot)?;
         let frame_time = frames.map(|frames| frames.frame_time);
         let carrier = match (trace, frames, queue) {
             (Some(trace), _, queue) => {
@@ -227,9 +233,14 @@ impl HopKeys<'_> {
                 Carrier::Schedule { trace, queue, loss: (!has_losses).then_some(loss) }
             }
             (None, Some(frames), QueueConfig::DropTail(limit)) => {
-                let loss = self.channel.resolve(self.channel_table, slot, frame_time, files)?;
+                let errors = if let Some((phy, config)) = self.radio {
+                    let radio = phy.resolve_radio(config, self.channel, &frames, slot, files)?;
+                    FrameErrors::Radio(Box::new(radio))
+                } else {
+                    FrameErrors::Lost(self.channel.resolve(self.channel_table, slot, frame_time, files)?)
+                };
                 // Frames need a rate: those keys were refused without one.
-                Carrier::Frames { rate_bps: rate_bps.unwrap_or_default(), limit, frames, loss }
+                Carrier::Frames { rate_bps: rate_bps.unwrap_or_default(), limit, frames, errors }
             }
             (None, Some(_), _) => {
                 let reason = "the queue of a link with frames is drop-tail";
@@ -241,7 +252,7 @@ impl HopKeys<'_> {
                 Carrier::Packets { rate_bps, queue, loss }
             }
         };
-        Ok(HopSetup { delay, carrier })
+        Ok(HopSetup { delay, carrier, limit_assumed })
     }
 }
 
@@ -249,14 +260,14 @@ impl Wired {
     /// The segment on the way of the data and on the way back, if there is one.
     pub(crate) fn resolve(
         &mut self,
-        longest_packet: u32,
+        packets: Packets,
         slot: SimTime,
     ) -> Result<Option<[HopSetup; 2]>, ScenarioError> {
         if self.is_absent() {
             return Ok(None);
         }
         if let Some(rate) = self.rate
-            && SimTime::to_transmit(longest_packet, rate.0) > LONGEST_SLOT
+            && SimTime::to_transmit(packets.largest, rate.0) > LONGEST_SLOT
         {
             let problem = "too slow: a packet would take more than 1 h";
             return Err(ScenarioError::value("wired.rate", &json(rate), problem));
@@ -272,11 +283,12 @@ impl Wired {
         // Two ways to say one thing are one run.
         (self.rtt, self.one_way_delay) = (None, Some(Span::exactly(delay)));
         let rate_bps = self.rate.map(|rate| rate.0);
-        let queue = self.queue.resolve("wired.queue", rate_bps, longest_packet, slot)?;
-        let hop = |queue| {
+        let limit_assumed = self.queue.limit.is_none();
+        let queue = self.queue.resolve("wired.queue", rate_bps, packets, slot)?;
+        let hop = |queue, limit_assumed| {
             let carrier = Carrier::Packets { rate_bps, queue, loss: LossConfig::Lossless };
-            HopSetup { delay, carrier }
+            HopSetup { delay, carrier, limit_assumed }
         };
-        Ok(Some([hop(queue), hop(QueueConfig::DropTail(None))]))
+        Ok(Some([hop(queue, limit_assumed), hop(QueueConfig::DropTail(None), false)]))
     }
 }
