@@ -104,6 +104,7 @@ METHODS = [
     "formula:square-root",
     "phy",
     "simulation",
+    "live",
 ]
 METHOD_WORDS = {
     "analysis:paper-bounds": "bounds as printed",
@@ -113,6 +114,7 @@ METHOD_WORDS = {
     "formula:square-root": "square-root law",
     "phy": "frames",
     "simulation": "simulation",
+    "live": "live",
 }
 
 

@@ -4,6 +4,7 @@
 //! drop-tail queue and knows a packet's fate at once; a [`QueuedLink`] has any [`QueueDiscipline`]:
 //! [`DropTail`], [`Red`], [`CoDel`], [`FqCoDel`]. [`LinkConfig`] builds either. [`arq`] holds the links that
 //! send packets as frames and repeat lost ones ([`RadioConfig`] is their physical layer), [`trace`] those whose capacity follows a record or a table.
+//! [`Series`] is links one after the other.
 
 pub mod arq;
 mod config;
@@ -19,6 +20,7 @@ mod queue;
 mod queued_link;
 mod radio;
 mod report;
+mod series;
 mod statistics;
 #[cfg(test)]
 mod testing;
@@ -40,5 +42,6 @@ pub use queue::{
 pub use queued_link::QueuedLink;
 pub use radio::{RadioConfig, SymbolFrames, TableCopies, TableFrames, WholePackets};
 pub use report::LinkReport;
+pub use series::Series;
 pub use statistics::LinkStatistics;
 pub use transmitter::{Service, Transmitter};
