@@ -55,6 +55,7 @@ WORDS = {
     "red": "RED",
     "codel": "CoDel",
     "fq-codel": "FQ-CoDel",
+    "pie": "PIE",
     "iid": "i.i.d.",
     "markov": "Markov",
     "rayleigh": "Rayleigh",
