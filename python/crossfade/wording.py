@@ -52,6 +52,7 @@ WORDS = {
     "newreno": "NewReno",
     "sack": "SACK",
     "cubic": "CUBIC",
+    "highspeed": "HighSpeed",
     "red": "RED",
     "codel": "CoDel",
     "fq-codel": "FQ-CoDel",

@@ -127,6 +127,8 @@ pub enum Congestion {
     Reno,
     /// CUBIC (RFC 9438).
     Cubic,
+    /// HighSpeed TCP (RFC 3649).
+    Highspeed,
 }
 
 impl Congestion {
@@ -134,6 +136,7 @@ impl Congestion {
         match self {
             Self::Reno => WindowRule::Reno,
             Self::Cubic => WindowRule::Cubic,
+            Self::Highspeed => WindowRule::HighSpeed,
         }
     }
 }
