@@ -22,6 +22,7 @@ from crossfade.api import (
     pcap,
     phy,
     plot,
+    reuse,
     run,
     schema,
     verify,
@@ -30,6 +31,7 @@ from crossfade.api import (
 )
 from crossfade.comparison.best import Best, best
 from crossfade.comparison.compare import Comparison, compare, crossings
+from crossfade.comparison.knee import Knee, knee
 from crossfade.comparison.threshold import threshold
 from crossfade.errors import (
     ClusterError,
@@ -70,6 +72,7 @@ __all__ = [
     "GoldenError",
     "ImpossibleResultError",
     "Interrupted",
+    "Knee",
     "MarkovFit",
     "OutputError",
     "Point",
@@ -90,6 +93,7 @@ __all__ = [
     "export",
     "fit",
     "fit_rayleigh",
+    "knee",
     "link_events",
     "load_results",
     "markov_from_rayleigh",
@@ -101,6 +105,7 @@ __all__ = [
     "phy",
     "plot",
     "report",
+    "reuse",
     "run",
     "schema",
     "sweep",

@@ -21,7 +21,7 @@ from crossfade.results.results import Results
 from crossfade.results.rows import Row
 from crossfade.sweeps.engines import WHOLE, Engine, Shard, Threads
 from crossfade.sweeps.pilot import Missing, cpu_seconds, duration, make_pilot, without
-from crossfade.sweeps.stored import StoredRows
+from crossfade.sweeps.stored import StoredRows, repeatable_methods
 
 SIMULATION = "simulation"
 MOST_SHARDS = 1_000_000
@@ -68,6 +68,10 @@ def sweep(
     shard = _checked(shard)
     say = say or (lambda _: None)
     plan = plans.load(scenario, options, partial(_reading, say))
+    if kept_out := [name for name in plan.description["methods"] if name not in repeatable_methods()]:
+        raise ScenarioError(
+            f"methods = {kept_out}: no two runs are equal, and a results file keeps none of them; use crossfade run"
+        )
     path = Path(default_file(plan, shard) if out is None else out)
     began = time.monotonic()
     with ResultsFile.create(path) as file:

@@ -3,8 +3,10 @@
 mod events;
 mod link_events;
 mod pcap;
+mod reuse;
 mod sink;
 
+pub use reuse::{ReuseFacts, reuse};
 pub use sink::Sink;
 
 use crate::build::network;
@@ -93,7 +95,7 @@ pub fn events_with_congestion_control(
     let factory: CongestionFactory = Arc::new(move || make(&config));
     let mut network = network(&point.setup, RunSeed { seed: experiment.seed, run: 0 });
     for flow in &mut network.flows {
-        if let Source::Tcp(tcp) = &mut flow.source {
+        if let Source::Tcp(tcp) | Source::PacedTcp { tcp, .. } = &mut flow.source {
             tcp.congestion = Some(Arc::clone(&factory));
         }
     }
