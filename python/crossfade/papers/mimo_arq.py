@@ -1,7 +1,7 @@
 """Lopez Toledo and Wang, "TCP Performance over Wireless MIMO Channels with ARQ and Packet Combining".
 
-The figures are scenarios in ``scenarios/papers/mimo-arq``; the claims are ``claims.toml`` beside them. The paper
-prints the codes with twice the power and leaves open how receptions are combined: ``--over
+The figures are scenarios in ``scenarios/papers/mimo-arq``; the claims are ``claims.toml`` beside them. The
+paper prints the codes with twice the power and leaves open how receptions are combined: ``--over
 stbc_power=equal,printed`` and ``--over combining_stage=posthoc,joint,stacked`` compare.
 """
 
@@ -180,7 +180,9 @@ _SERIES: dict[str, dict[str, dict[str, Any]]] = {
 def _windows(name: str, options: Options) -> Table:
     """Window and threshold over time, in the first run."""
     if options.over:
-        raise ScenarioError(f"over {next(iter(options.over))}: {name} has no axis; --set changes its scenario")
+        raise ScenarioError(
+            f"over {next(iter(options.over))}: {name} has no axis; --set changes its scenario"
+        )
     records: list[dict[str, Cell]] = []
     for series, keys in _SERIES[name].items():
         asked = {**(options.set or {}), **keys}
