@@ -6,6 +6,7 @@ use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferConfig};
 use crossfade_link::trace::{Schedule, TableLoss, TraceLinkConfig};
 use crossfade_link::{LinkConfig, Queue, QueueConfig, QueueLimit, TableFrames, WholePackets};
+use crossfade_mac::Mesh;
 use crossfade_scenario::{
     Carrier, Distribution, End, FlowSetup, FrameErrors, FrameSetup, Gaps, Gate, HopSetup, Setup, Shape,
     TcpSetup, TrafficSetup,
@@ -17,6 +18,9 @@ use crossfade_sim::{
 
 /// The links of a scenario, as results name them, in the order in which packets take them.
 pub(crate) const LINKS: [&str; 4] = ["wired", "forward", "reverse", "wired_reverse"];
+
+/// What results call the mesh.
+pub(crate) const MESH: &str = "mesh";
 
 /// The network of `setup` in the run of `seed`.
 ///
@@ -40,14 +44,30 @@ pub(crate) fn network(setup: &Setup, seed: RunSeed) -> Network {
         },
         seed,
     };
-    for flow in &setup.flows {
-        add_flow(&mut network, setup, flow);
+    for (number, flow) in setup.flows.iter().enumerate() {
+        // In a mesh every entry has routes of its own.
+        let routes = if setup.mesh.is_some() {
+            [2 * number, 2 * number + 1]
+        } else {
+            [Topology::DATA, Topology::ACKS]
+        };
+        add_flow(&mut network, setup, flow, routes);
     }
     network
 }
 
 /// The links by name, and the ways there and back.
-fn topology(setup: &Setup, seed: RunSeed) -> Topology {
+pub(crate) fn topology(setup: &Setup, seed: RunSeed) -> Topology {
+    if let Some(mesh) = &setup.mesh {
+        let fabric = Mesh::new(mesh.config.clone(), seed).expect("checked");
+        let routes = setup.flows.iter().filter_map(|flow| flow.ends).flat_map(|[from, to]| {
+            [(from, to), (to, from)].map(|(from, to)| vec![Leg { medium: 0, from, to }])
+        });
+        return Topology {
+            media: vec![Medium::Fabric(Box::new(fabric)).named(MESH)],
+            routes: routes.collect(),
+        };
+    }
     let [wired, forward, reverse, wired_reverse] = LINKS;
     let wireless = slotted(setup, seed).unwrap_or_else(|| link(&setup.forward, seed, "dl"));
     let mut data = vec![wireless.named(forward)];
@@ -61,12 +81,14 @@ fn topology(setup: &Setup, seed: RunSeed) -> Topology {
     Topology { media: data, routes: [there, back].map(|media| media.map(Leg::link).collect()).into() }
 }
 
-fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup) {
+fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]: [usize; 2]) {
     let path = |tcp: Option<&TcpSetup>| FlowPath {
         packet_size: setup.packet_size,
         ack_size: tcp.map_or(0, |tcp| tcp.ack_size),
         sack_block_size: tcp.map_or(0, |tcp| tcp.sack_block_size),
         sender_access: flow.access_delay,
+        data,
+        acks,
         ..FlowPath::default()
     };
     let source = match &flow.traffic {
@@ -85,6 +107,9 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup) {
             let mut config = tcp.config;
             config.segments = *segments;
             Source::Tcp(Tcp { config, congestion: None })
+        }
+        TrafficSetup::PacedTcp(tcp, rate_bps) => {
+            Source::PacedTcp { tcp: Tcp { config: tcp.config, congestion: None }, rate_bps: *rate_bps }
         }
         TrafficSetup::Udp { rate_bps, gaps, on_off } => {
             let [on_s, off_s] =

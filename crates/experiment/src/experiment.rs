@@ -1,6 +1,7 @@
 //! A plan together with what the methods say of it.
 
 use crate::memory;
+use crate::mesh::facts;
 use crate::methods::solver;
 use crate::metrics::{METRICS, units};
 use crate::warnings;
@@ -103,6 +104,17 @@ impl Experiment {
         }
     }
 
+    /// The part whose runs may be made beside each other, and the part whose runs take the machine's time as it
+    /// comes: those are made alone.
+    pub(crate) fn split(&self) -> (Option<Self>, Option<Self>) {
+        let part = |is_repeatable| {
+            let mut plan = self.0.clone();
+            plan.methods.retain(|&method| solver(method).is_repeatable() == is_repeatable);
+            (!plan.methods.is_empty()).then_some(Self(plan))
+        };
+        (part(true), part(false))
+    }
+
     /// How many runs a method takes at most: what is solved is solved once.
     pub(crate) fn most_runs(&self, method: Method) -> u64 {
         if solver(method).is_random() { self.stop.most_runs() } else { 1 }
@@ -139,7 +151,7 @@ impl Experiment {
         distinct
     }
 
-    /// The plan as JSON: the first point's scenario, seed, stop rule, axes and their steps, points, units of
+    /// The plan as JSON: the first point's scenario and what can be said of its mesh, seed, stop rule, axes and their steps, points, units of
     /// all metrics and warnings.
     pub fn describe(&self) -> Value {
         let stop = match &self.stop {
@@ -156,7 +168,7 @@ impl Experiment {
         };
         let points: Vec<Value> =
             self.points.iter().map(|point| json!({ "axes": point.axes, "id": point.id })).collect();
-        json!({
+        let mut description = json!({
             "scenario": self.points.first().map(|point| &point.scenario),
             "methods": self.methods,
             "seed": self.seed,
@@ -166,6 +178,10 @@ impl Experiment {
             "points": points,
             "units": units(),
             "warnings": self.warnings(),
-        })
+        });
+        if let Some(mesh) = self.points.first().and_then(|point| facts(&point.setup)) {
+            description["mesh"] = json!(mesh);
+        }
+        description
     }
 }

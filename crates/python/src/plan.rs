@@ -24,6 +24,12 @@ pub(crate) struct Plan(Arc<Experiment>);
 /// A run to be made: the number of its point, its method and its number.
 type GivenTask = (usize, String, u64);
 
+impl Plan {
+    pub(crate) fn experiment(&self) -> &Experiment {
+        &self.0
+    }
+}
+
 #[pymethods]
 impl Plan {
     /// Reads a scenario; `overrides` is JSON. `read` gives the text of a file that the scenario names, or
@@ -180,6 +186,13 @@ impl Plan {
         streamed(py, &failure, work)
     }
 
+    /// How many exchanges of a mesh can be under way at one time at each point, as JSON text.
+    fn reuse(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| {
+            crossfade_experiment::reuse(&self.0).map_err(scenario_error).and_then(|found| to_json(&found))
+        })
+    }
+
     /// Hands what the senders' network interfaces saw in run 0 of the only point to `write`, as a pcap file.
     fn pcap(&self, py: Python<'_>, ipv6: bool, write: Py<PyAny>) -> PyResult<()> {
         let failure = Failure::default();
@@ -275,7 +288,7 @@ fn streamed(
     }
 }
 
-fn from_json<T: serde::de::DeserializeOwned>(what: &str, text: &str) -> PyResult<T> {
+pub(crate) fn from_json<T: serde::de::DeserializeOwned>(what: &str, text: &str) -> PyResult<T> {
     serde_json::from_str(text).map_err(|error| PyValueError::new_err(format!("{what}: {error}")))
 }
 

@@ -26,12 +26,15 @@ from crossfade.cli import (
     phy,
     plot,
     report,
+    reuse,
     run,
     scenarios,
     sweep,
     terminal,
     verify,
 )
+from crossfade.cli.live import command as live
+from crossfade.cli.live import doctor
 from crossfade.errors import CrossfadeError, CrossfadeWarning, shortened, visible
 
 app = typer.Typer(
@@ -77,12 +80,15 @@ for command in (
     paper.paper,
     phy.phy,
     fit.fit,
+    reuse.reuse,
     scenarios.check,
     scenarios.explain,
     scenarios.schema,
     verify.verify,
+    doctor.doctor,
 ):
     app.command()(command)
+app.command(cls=live.LiveCommand)(live.live)
 
 
 @contextmanager

@@ -148,8 +148,10 @@ fn whole_slots(time: SimTime, slot: SimTime) -> Option<u32> {
 /// The connection, if it is alone on its hop.
 fn only_flow<'a>(scenario: &Scenario, setup: &'a Setup) -> Result<&'a TcpConfig, ScenarioError> {
     let problem = |assumed| format!("the analysis assumes {assumed}; use method simulation");
-    if setup.wired.is_some() {
-        return Err(ScenarioError::key("wired", problem("one hop")));
+    for (key, is_there) in [("mesh", setup.mesh.is_some()), ("wired", setup.wired.is_some())] {
+        if is_there {
+            return Err(ScenarioError::key(key, problem("one hop")));
+        }
     }
     setup.only_bulk_tcp().map(|tcp| &tcp.config).ok_or_else(|| {
         let names = scenario.flows.keys().cloned().collect::<Vec<_>>().join(", ");

@@ -6,7 +6,7 @@ use crate::build::network;
 use crate::control::{Control, PartDone};
 use crate::impossible::{Possible, most_of_run};
 use crate::metrics::{DIED, METRICS, Metrics};
-use crate::statistics::{FlowTotals, Scale, flows, links};
+use crate::statistics::{FlowTotals, Scale, flows, links, nodes};
 use crossfade_core::{Observer, RunSeed};
 use crossfade_scenario::{End, Method, Point, ScenarioError, Setup};
 use crossfade_sim::{Capture, Engine, Network, NetworkStatistics, SimulationError, simulate as run};
@@ -75,7 +75,7 @@ const QUOTIENTS: [&str; 2] = ["energy_per_packet", "frame_transmissions_per_fram
 
 /// All metrics of a run; what is per something that there was none of is none: a run without deliveries has no
 /// energy per packet.
-fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
+pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
     let mut metrics = Metrics::new();
     let mut insert = |key: String, value: Option<f64>| {
         let of_nothing = |value: f64| {
@@ -97,6 +97,14 @@ fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
         }
         for (name, link) in &links {
             insert(metric.link_key(name), metric.of_link(link));
+        }
+    }
+    if let Some((nodes, whole)) = nodes(run) {
+        for metric in &METRICS {
+            insert(metric.name.to_owned(), metric.of_nodes(&whole));
+            for (number, node) in nodes.iter().enumerate() {
+                insert(metric.node_key(number), metric.of_nodes(node));
+            }
         }
     }
     insert(DIED.to_owned(), Some(f64::from(u8::from(run.stalled || whole.died))));
