@@ -216,3 +216,25 @@ def test_the_best_scheme_is_drawn(cli: Cli, tmp_path: Path) -> None:
     two = cli("best", "mimo-arq", *asked, "--over", "phy.stbc_power=equal,printed", "--plot", str(figure))
     assert two.code == 2
     assert "needs one numeric axis beside the choices" in two.err
+
+
+def test_curves_are_chosen_by_their_columns(cli: Cli) -> None:
+    short = ["--over", "snr_db=6", "--set", "run.max_frames=400"]
+    found = rows(
+        cli, "paper", "mimo-arq", "combining", "--over", "scheme=stbc-2", "--over", "detector=ml", *short
+    )
+    assert {(row["scheme"], row["combining_stage"]) for row in found} == {("stbc-2", "ml")}
+    found = rows(
+        cli, "paper", "mimo-arq", "fer", "--over", "detector=zf,linear", "--over", "correlation=urban", *short
+    )
+    assert {(row["scheme"], row["detector"]) for row in found} == {
+        ("blast", "zf"),
+        ("stbc-2", "zf"),
+        ("stbc-1", "zf"),
+        ("stbc-half", "linear"),
+        ("siso", "linear"),
+    }
+    for axis in ("scheme=simo", "combining_stage=other"):
+        wrong = cli("paper", "mimo-arq", "combining", "--over", axis)
+        assert wrong.code == 2
+        assert "no curve of combining has that" in wrong.err
