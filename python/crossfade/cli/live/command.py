@@ -59,7 +59,9 @@ def live(
     far: Annotated[
         str | None,
         typer.Option(
-            "--far", metavar="COMMAND", help="A shell command on the far host; COMMAND waits until it listens."
+            "--far",
+            metavar="COMMAND",
+            help="A shell command on the far host; COMMAND waits until it listens.",
         ),
     ] = None,
     serve: Annotated[
@@ -81,7 +83,9 @@ def live(
     ] = None,
     congestion: Annotated[
         str | None,
-        typer.Option("--congestion", metavar="NAME", help="The congestion control of both hosts (bbr, cubic)."),
+        typer.Option(
+            "--congestion", metavar="NAME", help="The congestion control of both hosts (bbr, cubic)."
+        ),
     ] = None,
     mtu: Annotated[
         int | None, typer.Option("--mtu", metavar="BYTES", help="The largest packet (default: 1500).")
@@ -186,7 +190,12 @@ def _config(
     plan = plans.load(source, Options(set=overrides, seed=seed))
     captures = _pair(outputs["pcap"])
     inputs = inputs_of(scenario, overrides)
-    files = [outputs["record"], outputs["events"], outputs["json"], *(map(Path, captures) if captures else [])]
+    files = [
+        outputs["record"],
+        outputs["events"],
+        outputs["json"],
+        *(map(Path, captures) if captures else []),
+    ]
     for file in files:
         if file is not None:
             check_output(file, *inputs)
@@ -224,7 +233,11 @@ def shaped(shape: dict[str, str | None]) -> str:
         way += f"delay = {json_text.dumps(shape['delay'])}\n"
     if shape["rate"]:
         way += f"queue = {{ limit = {json_text.dumps(queue)} }}\n"
-    channel = f"model = 'iid'\np_e = {json_text.dumps(shape['loss'])}\n" if shape["loss"] else "model = 'iid'\np_e = 0\n"
+    channel = (
+        f"model = 'iid'\np_e = {json_text.dumps(shape['loss'])}\n"
+        if shape["loss"]
+        else "model = 'iid'\np_e = 0\n"
+    )
     return (
         'schema = 1\ntcp = { flavour = "rfc", variant = "cubic" }\n'
         f'[channel]\n{channel}[link]\npacket_size = "1500 B"\n{way}[reverse]\n{way}[reverse.channel]\n{channel}'

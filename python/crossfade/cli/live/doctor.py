@@ -14,8 +14,8 @@ from pathlib import Path
 TRIAL = (
     "import crossfade._crossfade as c, json\n"
     "c.gain_privileges()\n"
-    "text = 'schema = 1\\nchannel = {model = \"iid\", p_e = 0}\\nlink = {rate = \"1 Mbit/s\", packet_size = \"1500 B\"}\\n"
-    "tcp = {flavour = \"rfc\", variant = \"sack\"}'\n"
+    'text = \'schema = 1\\nchannel = {model = "iid", p_e = 0}\\nlink = {rate = "1 Mbit/s", packet_size = "1500 B"}\\n'
+    'tcp = {flavour = "rfc", variant = "sack"}\'\n'
     "plan = c.Plan.load(text, 'doctor', '{}')\n"
     "asked = dict(bulk=False, congestion=None, mtu=None, data_only=False, run=0, journal=None, captures=None,\n"
     "             watch=False, source=dict(name='', text='', overrides={}, files={}))\n"
@@ -112,7 +112,9 @@ def _trial() -> Check:
     lines = done.stderr.strip().splitlines()
     found = "two hosts were made" if done.returncode == 0 else lines[-1] if lines else "failed"
     found = found.removeprefix("_crossfade.ScenarioError: ").removeprefix("crossfade.")
-    return Check("namespaces", found, done.returncode == 0, required=True, mend="run it as root, or see above")
+    return Check(
+        "namespaces", found, done.returncode == 0, required=True, mend="run it as root, or see above"
+    )
 
 
 def _congestion_controls() -> Check:
@@ -130,7 +132,9 @@ def _realtime() -> Check:
     most = resource.getrlimit(resource.RLIMIT_RTPRIO)[0]
     is_good = most > 0 or os.geteuid() == 0
     mend = "sudo setcap, or ulimit -r 1 by /etc/security/limits.conf"
-    return Check("real-time priority", "allowed" if is_good else "not allowed (--realtime)", is_good, mend=mend)
+    return Check(
+        "real-time priority", "allowed" if is_good else "not allowed (--realtime)", is_good, mend=mend
+    )
 
 
 def _clock() -> Check:
@@ -150,4 +154,3 @@ def reason_against() -> str | None:
     """Why live emulation cannot work here, as tests say when they are skipped; None where it can."""
     missing = [check for check in checks() if check.required and not check.is_good]
     return "; ".join(f"{check.name}: {check.found}" for check in missing) or None
-

@@ -136,7 +136,9 @@ class _First:
         if folder := self._config["serve"]:
             started.append(self._start(FAR, lambda: _serve(folder, self._server)))
         if far := self._config["far"]:
-            started.append(self._start(FAR, lambda: _execute(["/bin/sh", "-c", far], self._server), silent=True))
+            started.append(
+                self._start(FAR, lambda: _execute(["/bin/sh", "-c", far], self._server), silent=True)
+            )
         until = time.monotonic() + LISTEN_S
         while started and time.monotonic() < until and not all(_listens(pid) for pid in started[:1]):
             time.sleep(0.01)
