@@ -67,7 +67,7 @@ def sweep(
     plan = plans.load(scenario, options)
     if kept_out := [name for name in plan.description["methods"] if name not in repeatable_methods()]:
         raise ScenarioError(
-            f"methods = {kept_out}: no two runs are equal, and a results file keeps none of them; use crossfade run"
+            f"methods = {kept_out}: no two runs are equal, and a results file keeps none; use crossfade run"
         )
     engine = engine or Threads(options.jobs)
     shard = _checked(shard)

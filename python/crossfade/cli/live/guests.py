@@ -1,7 +1,7 @@
 """The processes of a live run: a first one, in a process namespace of its own, and those that it starts.
 
-When the first one ends the kernel kills all others; it is killed itself when the helper ends. So nothing is left,
-whoever of them is killed.
+When the first one ends the kernel kills all others; it is killed itself when the helper ends. So nothing is
+left, whoever of them is killed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import crossfade._crossfade as _crossfade
@@ -136,7 +137,9 @@ class _First:
         if folder := self._config["serve"]:
             started.append(self._start(FAR, lambda: _serve(folder, self._server)))
         if far := self._config["far"]:
-            started.append(self._start(FAR, lambda: _execute(["/bin/sh", "-c", far], self._server), silent=True))
+            started.append(
+                self._start(FAR, lambda: _execute(["/bin/sh", "-c", far], self._server), silent=True)
+            )
         until = time.monotonic() + LISTEN_S
         while started and time.monotonic() < until and not all(_listens(pid) for pid in started[:1]):
             time.sleep(0.01)
@@ -216,7 +219,7 @@ def _listens(pid: int) -> bool:
         return True
     for name, state in (("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")):
         try:
-            lines = open(f"/proc/{pid}/net/{name}").read().splitlines()[1:]
+            lines = Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]
         except OSError:
             continue
         if any(line.split()[3] == state for line in lines):
