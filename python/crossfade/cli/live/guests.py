@@ -38,20 +38,18 @@ class Guests:
     def __init__(self, live: Live, config: dict[str, Any]) -> None:
         orders, self._orders = os.pipe()
         self._reports, reports = os.pipe()
-        _crossfade.new_process_namespace()
         self.pid = os.fork()
         if self.pid == 0:
             try:
                 os.close(self._orders)
                 os.close(self._reports)
-                _First(live, config, orders, reports).run()
+                _make_first(_First(live, config, orders, reports))
             except BaseException as error:  # nobody is there to catch it
                 _say(f"error: {error}")
             finally:
                 os._exit(NOT_STARTED)
         os.close(orders)
         os.close(reports)
-        _crossfade.leave_process_namespace()
 
     def order(self, word: bytes) -> None:
         """Tell it what to do; nothing happens where it is gone."""
@@ -74,6 +72,27 @@ class Guests:
             os.waitpid(self.pid, 0)
 
 
+def _make_first(first: _First) -> None:
+    """Start the first process, and last as long as it does.
+
+    This process is between it and the helper because who has made a process namespace may start no threads
+    any more, and only root gets out of that again.
+    """
+    _ignore_signals()
+    _crossfade.die_with_parent()
+    _crossfade.new_process_namespace()
+    if (pid := os.fork()) == 0:
+        first.run()
+    first.close()
+    os.waitpid(pid, 0)
+    os._exit(0)
+
+
+def _ignore_signals() -> None:
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+
+
 class _First:
     """The first process: starts the others, tells how COMMAND ended, and takes in what has ended."""
 
@@ -81,9 +100,14 @@ class _First:
         self._live, self._config = live, config
         self._orders, self._reports = orders, reports
 
+    def close(self) -> None:
+        """Close what the process itself alone needs."""
+        os.close(self._orders)
+        os.close(self._reports)
+
     def run(self) -> NoReturn:
-        for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
+        """Be that process."""
+        _ignore_signals()
         _crossfade.die_with_parent()
         # A signal wakes the waiting below.
         awake, waker = os.pipe()
@@ -157,8 +181,7 @@ class _First:
             self._live.enter(host)
             _crossfade.become_user()
             _leave_sudo()
-            os.close(self._orders)
-            os.close(self._reports)
+            self.close()
             if silent:
                 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             become()
