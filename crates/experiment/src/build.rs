@@ -95,6 +95,7 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup) {
             Source::Udp(OnOff { rate_bps: *rate_bps, on_s, off_s: on_off.map(|_| off_s), gaps })
         }
         TrafficSetup::Saturated => Source::Udp(saturating(setup)),
+        TrafficSetup::Outside => return,
     };
     for number in 0..flow.count {
         let name = format!("{}.{number}", flow.name);

@@ -280,6 +280,7 @@ fn offered_bps(flow: &FlowSetup) -> f64 {
             f64::from(flow.count) * rate_bps * share
         }
         TrafficSetup::Tcp(..) | TrafficSetup::Arrivals { .. } | TrafficSetup::Saturated => f64::INFINITY,
+        TrafficSetup::Outside => 0.0,
     }
 }
 
