@@ -21,6 +21,7 @@ from crossfade.api import (
     pcap,
     phy,
     plot,
+    reuse,
     run,
     schema,
     verify,
@@ -29,6 +30,7 @@ from crossfade.api import (
 )
 from crossfade.comparison.best import Best, best
 from crossfade.comparison.compare import Comparison, compare, crossings
+from crossfade.comparison.knee import Knee, knee
 from crossfade.comparison.threshold import threshold
 from crossfade.errors import (
     ClusterError,
@@ -69,6 +71,7 @@ __all__ = [
     "GoldenError",
     "ImpossibleResult",
     "Interrupted",
+    "Knee",
     "MarkovFit",
     "OutputError",
     "Point",
@@ -89,6 +92,7 @@ __all__ = [
     "export",
     "fit",
     "fit_rayleigh",
+    "knee",
     "link_events",
     "load_results",
     "markov_from_rayleigh",
@@ -100,6 +104,7 @@ __all__ = [
     "phy",
     "plot",
     "report",
+    "reuse",
     "run",
     "schema",
     "sweep",

@@ -148,7 +148,7 @@ class Plan:
         defaults filled in), method, runs (0 where solved), complete, loss_windows (by exact analysis),
         rows (the keys of those that count, in order of runs), metrics ``{name: {"value", "ci95", "unit"}}``,
         warnings, flows ``[{"name", "count", metric: ...}]`` and links ``[{"name": "forward", metric:
-        ...}, ...]``. A metric that no run defines is absent; ``ci95`` is null from a single run.
+        ...}, ...]``, of a mesh also nodes ``[{"node", metric: ...}]``. A metric that no run defines is absent; ``ci95`` is null from a single run.
         """
 
     def summarise_groups(self, rows: Sequence[Sequence[Row]]) -> str:
@@ -170,6 +170,13 @@ class Plan:
 
         Columns: time_s, link, event (frame, slot, air, queue), user, node, frame, attempt, scheme, snr_db,
         verdict, bin, end_s, nulls, change, packets, bytes. Raises as :meth:`events` does.
+        """
+
+    def reuse(self) -> str:
+        """The largest set of exchanges at one time at each point, over the routes of the flows, as a JSON list.
+
+        Each is ``{"point", "links", "antennas", "exchanges", "is_exact", "set": [[a, b], ...]}``. Raises
+        ScenarioError for a point without a mesh.
         """
 
     def pcap(self, ipv6: bool, write: Callable[[bytes], object]) -> None:
@@ -317,11 +324,12 @@ def mount_proc() -> None:
 def become_user() -> None:
     """Be the user again who called ``gain_privileges``."""
 
-def verify(patterns: str, files: list[tuple[str, str]]) -> str:
-    """Replay golden traces: the text of patterns.json, and name and text of each CSV file.
+def verify(files: list[tuple[str, str]], patterns: str | None = None) -> str:
+    """Repeat golden data: name and text of each file, and of traces the text of patterns.json.
 
-    JSON list of ``{"case": "sends_base_reno.csv/c1_single", "rows": n, "difference": str | null}``; the
-    difference is one line about the first differing row. Raises GoldenError for what cannot be read.
+    JSON list of ``{"case": "sends_base_reno.csv/c1_single", "rows": n, "found": str | null, "difference": str |
+    null}``; the difference is one line about the first that is too large. Raises GoldenError for what cannot be
+    read.
     """
 
 def estimates(

@@ -30,7 +30,7 @@ from crossfade.results.interrupted import Interrupted
 from crossfade.results.results import Results
 from crossfade.sweeps.engines import Threads
 from crossfade.sweeps.stored import StoredRows
-from crossfade.tables import Table, csv_line, label
+from crossfade.tables import Cell, Table, csv_line, label
 
 
 def run(
@@ -110,6 +110,8 @@ class Check:
     warnings: list[str]
     memory: float
     """Bytes that a run may take at most, as it is judged from the scenario."""
+    mesh: dict[str, Any] | None = None
+    """Of a mesh (at the first point of a sweep): how long an exchange lasts, and what a window of one reaches."""
 
 
 def check(
@@ -135,7 +137,48 @@ def check(
         seed=description["seed"],
         warnings=description["warnings"],
         memory=plan.core.memory()[0],
+        mesh=description.get("mesh"),
     )
+
+
+def reuse(
+    scenario: Scenario,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    runs: int | None = None,
+    seed: int | None = None,
+    jobs: int | None = None,
+    cache: bool | Cache = True,
+    progress: bool = False,
+    simulated: bool = True,
+) -> Table:
+    """The largest set of exchanges that a mesh can have under way at one time, beside the simulated mean.
+
+    A row a point: the axes, ``links`` on the routes of the flows, ``antennas`` of a node, ``exchanges`` in the
+    largest set (``exact`` unless the search had to end early), the ``set`` as pairs of nodes, and the simulated
+    ``exchanges_mean`` with its ``ci95`` (left out where not ``simulated``).
+    """
+    options = Options(set, over, runs, None, seed, ["simulation"], jobs, cache, progress)
+    plan = plans.load(scenario, options)
+    with translated_errors():
+        found = json.loads(plan.core.reuse())
+    points = solve(scenario, options).points if simulated else []
+    axes = plan.description["axes"]
+    records = []
+    for item in found:
+        at = plan.description["points"][item["point"]]["axes"]
+        record: dict[str, Cell] = {axis: label(at[axis]) for axis in axes}
+        record |= {"links": item["links"], "antennas": item["antennas"], "exchanges": item["exchanges"]}
+        record |= {"exact": "true" if item["is_exact"] else "false"}
+        record["set"] = " ".join(f"{a}-{b}" for a, b in item["set"])
+        if points and (mean := points[item["point"]].metrics.get("exchanges_mean")):
+            record |= {"exchanges_mean": mean.value, "ci95": mean.ci95}
+        records.append(record)
+    return Table.of([*axes, *REUSE_COLUMNS], records)
+
+
+REUSE_COLUMNS = ["links", "antennas", "exchanges", "exact", "set", "exchanges_mean", "ci95"]
 
 
 def events(
@@ -318,29 +361,42 @@ def markov_from_rayleigh(
 
 @dataclass(frozen=True)
 class GoldenCase:
-    """One golden trace replayed: where it first differs, or None where every row is identical."""
+    """One golden case repeated: where it first differs, or None where it agrees.
+
+    Of a case that is one number, ``found`` has both and how far they may be apart.
+    """
 
     case: str
     rows: int
     difference: str | None
+    found: str | None = None
 
 
 def verify(folder: str | PathLike[str]) -> list[GoldenCase]:
-    """Replay a folder of golden traces: ``patterns.json`` and ``sends_SET_VARIANT.csv`` (or ``.csv.gz``).
+    """Repeat a folder of golden data of another program.
 
-    Raises :class:`GoldenError` where the folder cannot be read as one.
+    It holds traces (``patterns.json`` and ``sends_SET_VARIANT.csv`` or ``.csv.gz``; every row has to be
+    identical), throughputs of chains of 802.11 stations (``equal.csv`` and ``wider.csv``: within 4 and 5 %,
+    0.5 % where the window is one packet; about a minute) or antenna weights (``vectors.json``; 1e-9).
+
+    Raises :class:`GoldenError` where the folder cannot be read as one of these.
     """
     path = Path(folder)
     if not os.path.isdir(path):
         raise errors.GoldenError(f"{errors.shortened(path)}: no such folder")
-    patterns = read_text(path / "patterns.json", errors.GoldenError)
-    names = sorted([*path.glob("sends_*.csv"), *path.glob("sends_*.csv.gz")])
+    names = [path / name for name in ("equal.csv", "wider.csv", "vectors.json") if (path / name).exists()]
+    patterns = None
+    if not names:
+        patterns = read_text(path / "patterns.json", errors.GoldenError)
+        names = sorted([*path.glob("sends_*.csv"), *path.glob("sends_*.csv.gz")])
     files = [(name.name.removesuffix(".gz"), read_text(name, errors.GoldenError)) for name in names]
     with translated_errors():
-        cases = json.loads(_crossfade.verify(patterns, files))
-    return [
-        GoldenCase(case["case"].replace(".csv/", " "), case["rows"], case["difference"]) for case in cases
-    ]
+        cases = json.loads(_crossfade.verify(files, patterns))
+    return [GoldenCase(_case_name(case["case"]), case["rows"], case["difference"], case["found"]) for case in cases]
+
+
+def _case_name(name: str) -> str:
+    return name.replace(".csv/", " ").replace(".json/", " ")
 
 
 def plot(

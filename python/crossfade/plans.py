@@ -265,6 +265,7 @@ def _point(found: dict[str, Any], rows: list[Row]) -> Point:
         parts=parts,
         flows=found["flows"],
         links=found["links"],
+        nodes=found.get("nodes", []),
         warnings=found["warnings"],
         loss_windows=found["loss_windows"],
         rows=rows,

@@ -1,6 +1,7 @@
 //! A plan together with what the methods say of it.
 
 use crate::memory;
+use crate::mesh::facts;
 use crate::methods::solver;
 use crate::metrics::{METRICS, units};
 use crate::warnings;
@@ -150,7 +151,7 @@ impl Experiment {
         distinct
     }
 
-    /// The plan as JSON: the first point's scenario, seed, stop rule, axes and their steps, points, units of
+    /// The plan as JSON: the first point's scenario and what can be said of its mesh, seed, stop rule, axes and their steps, points, units of
     /// all metrics and warnings.
     pub fn describe(&self) -> Value {
         let stop = match &self.stop {
@@ -167,7 +168,7 @@ impl Experiment {
         };
         let points: Vec<Value> =
             self.points.iter().map(|point| json!({ "axes": point.axes, "id": point.id })).collect();
-        json!({
+        let mut description = json!({
             "scenario": self.points.first().map(|point| &point.scenario),
             "methods": self.methods,
             "seed": self.seed,
@@ -177,6 +178,10 @@ impl Experiment {
             "points": points,
             "units": units(),
             "warnings": self.warnings(),
-        })
+        });
+        if let Some(mesh) = self.points.first().and_then(|point| facts(&point.setup)) {
+            description["mesh"] = json!(mesh);
+        }
+        description
     }
 }

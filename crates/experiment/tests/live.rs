@@ -202,8 +202,12 @@ fn simulated_flows_share_the_link_with_what_is_real() {
     assert_eq!(report.directions[0].ring_drops, 0);
     // A simulation has none of it, and a scenario that is nothing else is refused.
     let simulated = &run(&load(&[set.as_slice(), &[("methods", json!(["simulation"]))]].concat()))[0];
-    assert!(simulated.flows.iter().all(|flow| flow.name == "others" || flow.metrics.is_empty()), "{simulated:?}");
+    assert!(
+        simulated.flows.iter().all(|flow| flow.name == "others" || flow.metrics.is_empty()),
+        "{simulated:?}"
+    );
     let nothing_else = vec![("flows".to_owned(), json!({ "me": { "traffic": "outside" } }))];
-    let refused = Experiment::load(TEXT, "test.toml", &Overrides { set: nothing_else, ..Overrides::default() });
+    let refused =
+        Experiment::load(TEXT, "test.toml", &Overrides { set: nothing_else, ..Overrides::default() });
     assert!(refused.unwrap_err().to_string().contains("outside"));
 }

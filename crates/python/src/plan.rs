@@ -186,6 +186,13 @@ impl Plan {
         streamed(py, &failure, work)
     }
 
+    /// How many exchanges of a mesh can be under way at one time at each point, as JSON text.
+    fn reuse(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| {
+            crossfade_experiment::reuse(&self.0).map_err(scenario_error).and_then(|found| to_json(&found))
+        })
+    }
+
     /// Hands what the senders' network interfaces saw in run 0 of the only point to `write`, as a pcap file.
     fn pcap(&self, py: Python<'_>, ipv6: bool, write: Py<PyAny>) -> PyResult<()> {
         let failure = Failure::default();

@@ -211,7 +211,10 @@ pub(crate) fn lookup(key: &str) -> Result<&'static Value, ScenarioError> {
             path = join(&path, name);
             continue;
         }
-        let Some(properties) = schema["properties"].as_object() else {
+        // A key that is a number or a table has the keys of the table.
+        let alternatives = schema["anyOf"].as_array().into_iter().flatten();
+        let mut tables = std::iter::once(schema).chain(alternatives);
+        let Some(properties) = tables.find_map(|schema| schema["properties"].as_object()) else {
             return Err(ScenarioError::key(key, format!("unknown key; {path} is {}", expected(schema))));
         };
         schema =
@@ -399,7 +402,7 @@ mod tests {
     #[test]
     fn the_schema_has_no_nulls_and_closed_tables() {
         let text = schema().to_string();
-        assert!(!text.contains("null") && !text.contains("$ref"));
+        assert!(![":null", "[null", ",null", "\"null\"", "$ref"].iter().any(|mark| text.contains(mark)));
         assert_eq!(
             schema()["properties"]["reverse"]["properties"]["queue"]["additionalProperties"],
             json!(false)

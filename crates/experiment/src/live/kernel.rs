@@ -62,6 +62,7 @@ impl KernelTcp {
         let congestion = match rfc.window_rule {
             WindowRule::Reno => "reno",
             WindowRule::Cubic => "cubic",
+            WindowRule::HighSpeed => "highspeed",
         };
         let rto_min = match rto.rule {
             RtoRule::Estimated { min, .. } => Some((min.as_nanos() / 1_000_000) as u32),

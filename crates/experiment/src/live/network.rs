@@ -1,10 +1,10 @@
 //! The links of a scenario as something between two hosts.
 
-use crate::build::{network, topology};
+use crate::build::{network, routes, topology};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{Departure, Fabric, Link, LinkEvent, LinkReport, Parcel, Port, Push, Series};
 use crossfade_live::{Between, LiveLink};
-use crossfade_scenario::{ScenarioError, Setup, TrafficSetup};
+use crossfade_scenario::{FlowSetup, ScenarioError, Setup, TrafficSetup};
 use crossfade_sim::{
     Engine, LinkSummary, Medium, NamedMedium, Network, Passage, SenderGate, StopRule, Topology,
 };
@@ -46,7 +46,7 @@ impl LiveNetwork {
     /// engine, whole, and so do links that simulated flows share with what comes from outside.
     pub(super) fn new(setup: &Setup, seed: RunSeed) -> Result<Self, ScenarioError> {
         if setup.flows.iter().any(|flow| matches!(flow.traffic, TrafficSetup::Outside)) {
-            return Self::of_engine(network(setup, seed));
+            return Self::of_engine(setup, network(setup, seed));
         }
         let topology = topology(setup, seed);
         let used: Vec<usize> = topology.routes[..2].iter().flatten().map(|leg| leg.medium).collect();
@@ -54,7 +54,7 @@ impl LiveNetwork {
         if is_links && used.iter().collect::<BTreeSet<_>>().len() == used.len() {
             Ok(Self::of_links(topology))
         } else {
-            Self::of_engine(alone(topology, seed))
+            Self::of_engine(setup, alone(topology, seed))
         }
     }
 
@@ -76,12 +76,13 @@ impl LiveNetwork {
         Self { between, links }
     }
 
-    /// The routes of the data and of the acknowledgements are open for what comes from outside.
-    fn of_engine(mut network: Network) -> Result<Self, ScenarioError> {
-        network.passages = vec![
-            Passage { from: 0, to: 1, route: Topology::DATA },
-            Passage { from: 1, to: 0, route: Topology::ACKS },
-        ];
+    /// Packets from outside take the routes of the flow that stands for them, or of the first one.
+    fn of_engine(setup: &Setup, mut network: Network) -> Result<Self, ScenarioError> {
+        let is_outside = |flow: &FlowSetup| matches!(flow.traffic, TrafficSetup::Outside);
+        let number = setup.flows.iter().position(is_outside).unwrap_or(0);
+        let [data, acks] = routes(setup, number);
+        network.passages =
+            vec![Passage { from: 0, to: 1, route: data }, Passage { from: 1, to: 0, route: acks }];
         network.stop = StopRule::At(SimTime::MAX);
         let engine =
             Engine::new(network, (), ()).map_err(|error| ScenarioError::key("live", error.to_string()))?;

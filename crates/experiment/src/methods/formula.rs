@@ -1,9 +1,9 @@
 //! One point by a formula that knows the channel by its loss rate alone.
 
 use super::assumptions::changing_link;
-use super::closed_forms::{error_rates, packet_loss};
 use super::fitted::FittedChains;
 use super::solver::{NoMetrics, Outcome, Solver};
+use crate::closed_forms::{error_rates, packet_loss};
 use crate::control::Control;
 use crate::metrics::{Metrics, rates};
 use crossfade_analysis::{Formula, TcpPath};

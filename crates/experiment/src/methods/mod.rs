@@ -2,7 +2,6 @@
 
 mod analysis;
 mod assumptions;
-mod closed_forms;
 mod fitted;
 mod formula;
 mod live;

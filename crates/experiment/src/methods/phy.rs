@@ -2,6 +2,7 @@
 
 use super::fitted::FittedChains;
 use super::solver::{Outcome, Solver};
+use crate::closed_forms::attempts;
 use crate::control::{Control, PartDone};
 use crate::metrics::{COMBINED_ERRORS, INDEPENDENT, Metrics, NOT_ACCEPTED};
 use crossfade_core::RunSeed;
@@ -12,9 +13,6 @@ use serde_json::json;
 
 /// Frames without a protocol: each is sent until it is accepted, as often as the ARQ of the link would.
 pub(super) struct Frames;
-
-/// Without limit of its own, an ARQ is looked at so far.
-const MOST_ATTEMPTS: u32 = 8;
 
 /// Frames between two looks at `control`.
 const CHUNK: u64 = 50;
@@ -60,17 +58,11 @@ impl Solver for Frames {
 ///
 /// # Errors
 /// There is none.
-pub(super) fn radio(point: &Point) -> Result<&RadioConfig, ScenarioError> {
+fn radio(point: &Point) -> Result<&RadioConfig, ScenarioError> {
     point.setup.forward.radio().ok_or_else(|| {
         let problem = "method phy needs the physical layer of \"block-rayleigh\"";
         ScenarioError::value("channel.model", &json!(point.scenario.channel.model), problem)
     })
-}
-
-/// How often a frame is sent at most.
-pub(super) fn attempts(setup: &Setup) -> u32 {
-    let repetitions = setup.forward.frames().and_then(|frames| frames.protocol.most_repetitions());
-    repetitions.map_or(MOST_ATTEMPTS, |repetitions| repetitions.saturating_add(1)).min(1000)
 }
 
 fn metrics(setup: &Setup, radio: &RadioConfig, counts: &Counts) -> Metrics {

@@ -6,7 +6,7 @@ use crate::build::network;
 use crate::control::{Control, PartDone};
 use crate::impossible::{Possible, most_of_run};
 use crate::metrics::{DIED, METRICS, Metrics};
-use crate::statistics::{FlowTotals, Scale, flows, links};
+use crate::statistics::{FlowTotals, Scale, flows, links, nodes};
 use crossfade_core::{Observer, RunSeed};
 use crossfade_scenario::{End, Method, Point, ScenarioError, Setup};
 use crossfade_sim::{Capture, Engine, Network, NetworkStatistics, SimulationError, simulate as run};
@@ -97,6 +97,14 @@ pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
         }
         for (name, link) in &links {
             insert(metric.link_key(name), metric.of_link(link));
+        }
+    }
+    if let Some((nodes, whole)) = nodes(run) {
+        for metric in &METRICS {
+            insert(metric.name.to_owned(), metric.of_nodes(&whole));
+            for (number, node) in nodes.iter().enumerate() {
+                insert(metric.node_key(number), metric.of_nodes(node));
+            }
         }
     }
     insert(DIED.to_owned(), Some(f64::from(u8::from(run.stalled || whole.died))));

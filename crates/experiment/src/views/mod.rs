@@ -3,6 +3,7 @@
 mod events;
 mod link_events;
 mod pcap;
+mod reuse;
 
 use crate::build::network;
 use crate::experiment::Experiment;
@@ -13,6 +14,8 @@ use crossfade_scenario::{Point, ScenarioError};
 use crossfade_sim::{CongestionFactory, Network, Source};
 use crossfade_transport::TcpConfig;
 use crossfade_transport::congestion::CongestionControl;
+pub use reuse::{ReuseFacts, reuse};
+
 use events::EventsCsv;
 use pcap::Pcap;
 use std::sync::Arc;
@@ -98,7 +101,7 @@ pub fn events_with_congestion_control(
     let factory: CongestionFactory = Arc::new(move || make(&config));
     let mut network = network(&point.setup, RunSeed { seed: experiment.seed, run: 0 });
     for flow in &mut network.flows {
-        if let Source::Tcp(tcp) = &mut flow.source {
+        if let Source::Tcp(tcp) | Source::PacedTcp { tcp, .. } = &mut flow.source {
             tcp.congestion = Some(Arc::clone(&factory));
         }
     }

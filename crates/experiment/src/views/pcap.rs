@@ -37,6 +37,12 @@ impl<'a> Pcap<'a> {
                     }
                     number += flow.count;
                 }
+                TrafficSetup::PacedTcp(tcp, _) => {
+                    for flow in number..number + flow.count {
+                        file.connect(flow, connection(tcp, None)).map_err(refuse)?;
+                    }
+                    number += flow.count;
+                }
                 TrafficSetup::Udp { .. } | TrafficSetup::Saturated => number += flow.count,
                 TrafficSetup::Arrivals { .. } | TrafficSetup::Outside => {}
             }

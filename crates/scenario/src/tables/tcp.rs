@@ -3,9 +3,11 @@
 use super::base::{json, positive_time};
 use super::rfc::{Profile, Rfc};
 use crate::error::ScenarioError;
-use crate::quantity::{Size, Span, Window};
+use crate::quantity::{Size, Span, Window, WindowLimit};
 use crossfade_core::SimTime;
-use crossfade_transport::{self as transport, RfcConfig, RtoConfig, RtoRule, SackBlocks, TcpConfig};
+use crossfade_transport::{
+    self as transport, RfcConfig, RtoConfig, RtoRule, SackBlocks, TcpConfig, WindowRule,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,10 +25,22 @@ pub struct Tcp {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant: Option<Variant>,
 
+    /// How large the congestion window is. Taken by flavour "rfc".
+    #[schemars(extend("x-default" = "reno; cubic for variant \"cubic\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<Congestion>,
+
     /// The receiver's window in segments, or in bytes.
     #[schemars(extend("x-default" = "64 KiB over tcp.mss"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub w_max: Option<Window>,
+
+    /// A limit of the congestion window: a number of segments, or { per_hop = 0.357 } for so many for each hop of
+    /// the way there and back (which a sender learns from its routes as the connection begins; of a mesh), or
+    /// "unlimited".
+    #[schemars(extend("x-default" = "none: tcp.w_max alone"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwnd_limit: Option<WindowLimit>,
 
     /// How many duplicate acknowledgements trigger a fast retransmit (the papers' K).
     #[schemars(range(min = 1, max = 1_000_000), extend("default" = 3))]
@@ -108,8 +122,30 @@ pub enum Variant {
     NewReno,
     /// Recovery driven by selective acknowledgements.
     Sack,
-    /// The same with CUBIC's window (RFC 9438). Taken by flavour "rfc".
+    /// The same with congestion "cubic". Taken by flavour "rfc".
     Cubic,
+}
+
+/// How large a sender's congestion window is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Congestion {
+    /// Additive increase, multiplicative decrease (RFC 5681).
+    Reno,
+    /// CUBIC (RFC 9438).
+    Cubic,
+    /// HighSpeed TCP (RFC 3649).
+    Highspeed,
+}
+
+impl Congestion {
+    fn rule(self) -> WindowRule {
+        match self {
+            Self::Reno => WindowRule::Reno,
+            Self::Cubic => WindowRule::Cubic,
+            Self::Highspeed => WindowRule::HighSpeed,
+        }
+    }
 }
 
 /// How a sender meets its link.
@@ -187,12 +223,14 @@ impl TcpSetup {
 }
 
 impl Tcp {
-    /// Fills in the defaults. `alone` says that the flow has a path of one hop to itself.
+    /// Fills in the defaults. `alone` says that the flow has a path of one hop to itself, `round_trip_hops` how many
+    /// hops of a mesh it has there and back.
     pub(crate) fn resolve(
         &mut self,
         packet_size: u32,
         slot: SimTime,
         alone: bool,
+        round_trip_hops: Option<u32>,
     ) -> Result<TcpSetup, ScenarioError> {
         let flavour = *self.flavour.get_or_insert(Flavour::Paper);
         let variant = self.variant.ok_or_else(|| {
@@ -200,10 +238,12 @@ impl Tcp {
         })?;
         let rfc = self.resolve_rfc(flavour, variant, slot)?;
         let w_max = self.resolve_w_max(flavour, packet_size)?;
+        let w_max = self.limited(w_max, round_trip_hops)?;
         let usual = if flavour == Flavour::Rfc { f64::from(w_max).min(10.0) } else { 1.0 };
         let initial_window = *self.initial_window.get_or_insert(usual);
         if initial_window > f64::from(w_max) {
-            let problem = format!("must be at most tcp.w_max = {w_max}");
+            let key = if self.cwnd_limit.is_some() { "the window" } else { "tcp.w_max" };
+            let problem = format!("must be at most {key} = {w_max}");
             return Err(ScenarioError::value("tcp.initial_window", &json(initial_window), problem));
         }
         let usual = if flavour == Flavour::Paper && alone { Gate::Slot } else { Gate::Queue };
@@ -265,9 +305,14 @@ impl Tcp {
                 Variant::Reno | Variant::NewReno => false,
                 Variant::Sack | Variant::Cubic => true,
             };
-            return self.rfc.resolve(sack, variant == Variant::Cubic, slot);
+            let rule = self.resolve_congestion(variant)?.rule();
+            return self.rfc.resolve(sack, rule, slot);
         }
         let word = json(flavour);
+        if let Some(congestion) = self.congestion {
+            let problem = format!("needs tcp.flavour = \"rfc\", not {word}");
+            return Err(ScenarioError::value("tcp.congestion", &json(congestion), problem));
+        }
         if variant == Variant::Cubic {
             let problem = format!("needs tcp.flavour = \"rfc\", not {word}");
             return Err(ScenarioError::value("tcp.variant", &json(variant), problem));
@@ -277,6 +322,19 @@ impl Tcp {
             return Err(ScenarioError::contradiction("tcp.rfc", "tcp.flavour", reason));
         }
         Ok(RfcConfig::default())
+    }
+
+    /// What is usual stays unsaid: the same sender as without the key has the same results.
+    fn resolve_congestion(&mut self, variant: Variant) -> Result<Congestion, ScenarioError> {
+        let usual = if variant == Variant::Cubic { Congestion::Cubic } else { Congestion::Reno };
+        let congestion = self.congestion.take_if(|given| *given == usual).or(self.congestion);
+        match congestion {
+            Some(other) if variant == Variant::Cubic && other != usual => {
+                let reason = "variant \"cubic\" is SACK with CUBIC's window; give variant \"sack\"";
+                Err(ScenarioError::contradiction("tcp.congestion", "tcp.variant", reason))
+            }
+            congestion => Ok(congestion.unwrap_or(usual)),
+        }
     }
 
     /// The window in segments.
@@ -292,6 +350,24 @@ impl Tcp {
         })?;
         self.w_max = Some(Window::Segments(segments));
         Ok(segments)
+    }
+
+    /// To say that there is no limit is to say nothing.
+    pub(crate) fn forget_unlimited(&mut self) {
+        self.cwnd_limit = self.cwnd_limit.filter(|limit| *limit != WindowLimit::Unlimited);
+    }
+
+    /// The window that the limit of the congestion window leaves of `w_max`.
+    fn limited(&mut self, w_max: u32, round_trip_hops: Option<u32>) -> Result<u32, ScenarioError> {
+        self.forget_unlimited();
+        match (self.cwnd_limit, round_trip_hops) {
+            (None, _) => Ok(w_max),
+            (Some(limit @ WindowLimit::PerHop(_)), None) => {
+                let problem = "needs a mesh, which has hops";
+                Err(ScenarioError::value("tcp.cwnd_limit", &json(limit), problem))
+            }
+            (Some(limit), hops) => Ok(w_max.min(limit.segments(hops.unwrap_or_default()))),
+        }
     }
 
     /// Bytes of a data packet, if the segment size is given.
