@@ -335,10 +335,7 @@ def gain_privileges() -> None:
     """Enter a user namespace in which this process, which has one thread, may make hosts."""
 
 def new_process_namespace() -> None:
-    """The next process that is forked is the first one of a new process namespace."""
-
-def leave_process_namespace() -> None:
-    """Those forked from here on are not."""
+    """The next process that is forked is the first one of a new process namespace; no threads from here on."""
 
 def die_with_parent() -> None:
     """This process is killed when the thread that forked it ends."""

@@ -74,7 +74,7 @@ fn packets(setup: &Setup) -> f64 {
 /// Datagrams, or segments of flows that come, in a second.
 fn packets_per_s(setup: &Setup, flow: &FlowSetup) -> f64 {
     match &flow.traffic {
-        TrafficSetup::Tcp(..) | TrafficSetup::PacedTcp(..) => 0.0,
+        TrafficSetup::Tcp(..) | TrafficSetup::PacedTcp(..) | TrafficSetup::Outside => 0.0,
         TrafficSetup::Udp { rate_bps, on_off, .. } => {
             let on =
                 on_off.as_ref().map_or(1.0, |[on, off]: &[Distribution; 2]| on.mean / (on.mean + off.mean));
