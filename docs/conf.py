@@ -59,7 +59,7 @@ PAGES.mkdir(parents=True, exist_ok=True)
 html_extra_path = [str(PAGES)]
 COMMANDS = [
     *["run", "sweep", "merge", "plot", "report", "export", "compare", "best"],
-    *["paper", "fit", "check", "explain", "schema", "verify"],
+    *["paper", "fit", "check", "explain", "schema", "verify", "reuse"],
 ]
 
 

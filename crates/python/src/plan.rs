@@ -186,6 +186,17 @@ impl Plan {
         }
     }
 
+    /// What a radio would have heard of the mesh in run 0 of the only point, as a pcap file.
+    fn air_pcap<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let cancel = AtomicBool::new(false);
+        let work = || crossfade_experiment::air_pcap(&self.0, &cancel);
+        match interruptible(py, &cancel, work, |_| Ok(())) {
+            (_, Some(error)) => Err(error),
+            (Ok(file), None) => Ok(PyBytes::new(py, &file.unwrap_or_default())),
+            (Err(error), None) => Err(scenario_error(error)),
+        }
+    }
+
     /// The same with a Python object for a congestion control.
     fn events_with_congestion_control(&self, py: Python<'_>, control: Py<PyAny>) -> PyResult<String> {
         let failure = Failure::default();

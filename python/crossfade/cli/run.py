@@ -80,6 +80,15 @@ def run(
             "Wireshark and tshark (a scenario of one point).",
         ),
     ] = None,
+    air_pcap: Annotated[
+        Path | None,
+        typer.Option(
+            "--air-pcap",
+            metavar="FILE",
+            help="Write the frames of a mesh in the first run as a pcap file with radiotap headers (a "
+            "scenario of one point).",
+        ),
+    ] = None,
     ipv6: Annotated[bool, typer.Option("--ipv6", help="Let --pcap write IPv6.")] = False,
     no_cache: NoCacheOption = False,
     quiet: QuietOption = False,
@@ -96,7 +105,7 @@ def run(
     """
     keys, axes = read_assignments("--set", set), read_axes(over)
     outputs = Outputs(csv, plot, json, scenario, keys, axes)
-    for file in (events, link_events, pcap):
+    for file in (events, link_events, pcap, air_pcap):
         if file is not None:
             check_output(file, *outputs.inputs)
     if events is not None:
@@ -105,6 +114,8 @@ def run(
         write_text(link_events, api.link_events(scenario, set=keys, over=axes, seed=seed))
     if pcap is not None:
         write_bytes(pcap, api.pcap(scenario, set=keys, over=axes, seed=seed, ipv6=ipv6))
+    if air_pcap is not None:
+        write_bytes(air_pcap, api.air_pcap(scenario, set=keys, over=axes, seed=seed))
     try:
         results = api.run(
             scenario,

@@ -1,6 +1,7 @@
 //! One point by a formula that knows the channel by its loss rate alone.
 
 use super::assumptions::changing_link;
+use super::bianchi::saturated_star;
 use super::closed_forms::{error_rates, packet_loss};
 use super::fitted::FittedChains;
 use super::solver::{Outcome, Solver};
@@ -8,7 +9,7 @@ use crate::metrics::{Metrics, rates};
 use crossfade_analysis::{Formula, TcpPath};
 use crossfade_channel::LossConfig;
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_scenario::{Point, ScenarioError, Setup};
+use crossfade_scenario::{MeshSetup, Point, ScenarioError, Setup};
 use crossfade_transport::{Flavour, RtoRule, TcpConfig};
 use serde_json::json;
 use std::sync::atomic::AtomicBool;
@@ -18,6 +19,9 @@ pub(super) struct LossFormula(pub(super) Formula);
 
 impl Solver for LossFormula {
     fn refusal(&self, point: &Point) -> Option<ScenarioError> {
+        if let Some(mesh) = self.star(point) {
+            return saturated_star(point, mesh).err();
+        }
         match point.setup.forward.radio() {
             Some(radio) => error_rates(&point.setup, radio).err().filter(|_| path(point).is_err()),
             None => path(point).err(),
@@ -25,6 +29,9 @@ impl Solver for LossFormula {
     }
 
     fn run(&self, point: &Point, _: RunSeed, _: &FittedChains, _: &AtomicBool) -> Option<Outcome> {
+        if let Some(mesh) = self.star(point) {
+            return Some(saturated_star(point, mesh));
+        }
         let Some(radio) = point.setup.forward.radio() else { return Some(formula(point, self.0)) };
         // Of the error rates and what TCP makes of them, what can be said.
         Some(match (error_rates(&point.setup, radio), formula(point, self.0)) {
@@ -43,6 +50,13 @@ impl Solver for LossFormula {
 
     fn is_repeatable(&self) -> bool {
         true
+    }
+}
+
+impl LossFormula {
+    /// The mesh, of which the formula is another.
+    fn star<'a>(&self, point: &'a Point) -> Option<&'a MeshSetup> {
+        point.setup.mesh.as_ref().filter(|_| self.0 == Formula::Padhye)
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod analysis;
 mod assumptions;
+mod bianchi;
 mod closed_forms;
 mod fitted;
 mod formula;
@@ -9,6 +10,7 @@ mod phy;
 mod simulation;
 mod solver;
 
+pub(crate) use bianchi::FORM as BIANCHI;
 pub(crate) use fitted::FittedChains;
 pub(crate) use simulation::run_checked;
 pub(crate) use solver::{MakeRun, Solver};
