@@ -27,6 +27,8 @@ from crossfade.api import (
     run,
     schema,
     verify,
+    write_events,
+    write_pcap,
 )
 from crossfade.comparison.best import Best, best
 from crossfade.comparison.compare import Comparison, compare, crossings
@@ -37,6 +39,7 @@ from crossfade.errors import (
     CrossfadeError,
     CrossfadeWarning,
     GoldenError,
+    ImpossibleResult,
     OutputError,
     ResultsError,
     ScenarioError,
@@ -68,6 +71,7 @@ __all__ = [
     "Estimate",
     "GoldenCase",
     "GoldenError",
+    "ImpossibleResult",
     "Interrupted",
     "Knee",
     "MarkovFit",
@@ -110,6 +114,8 @@ __all__ = [
     "sweep",
     "threshold",
     "verify",
+    "write_events",
+    "write_pcap",
 ]
 
 

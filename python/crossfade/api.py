@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -17,7 +18,7 @@ from crossfade.figures import linkevents, timelines
 from crossfade.figures.meshmap import plot_map
 from crossfade.figures.plot import plot as plot_results
 from crossfade.figures.style import check_plot_file
-from crossfade.files import read_text
+from crossfade.files import read_text, whole_file
 from crossfade.plans import Options, Plan, translated_errors
 from crossfade.plans import Scenario as Scenario
 from crossfade.plans import Values as Values
@@ -107,6 +108,8 @@ class Check:
     stop: dict[str, Any]
     seed: int
     warnings: list[str]
+    memory: float
+    """Bytes that a run may take at most, as it is judged from the scenario."""
     mesh: dict[str, Any] | None = None
     """Of a mesh, at the first point of a sweep: how long an exchange lasts, what a window of one reaches."""
 
@@ -123,6 +126,7 @@ def check(
 ) -> Check:
     """Read a scenario and say what it would run; :class:`ScenarioError` where it is wrong."""
     plan = plans.load(scenario, Options(set, over, runs, precision, seed, methods))
+    plans.check_memory(plan)
     description = plan.description
     return Check(
         title=plan.title,
@@ -132,6 +136,7 @@ def check(
         stop=description["stop"],
         seed=description["seed"],
         warnings=description["warnings"],
+        memory=plan.core.memory()[0],
         mesh=description.get("mesh"),
     )
 
@@ -213,11 +218,11 @@ def events(
     """Every event of run 0 as CSV text (time_s, event, flow, seq, cwnd, ...).
 
     Of a scenario with a sweep, the events of each of its points (20 at the most), one after the other, behind
-    columns for the axes.
+    columns for the axes. :func:`write_events` takes no memory for the text of a long run.
     """
-    plan = plans.load(scenario, Options(set, over, seed=seed))
-    with translated_errors():
-        return _joined(plan, plan.core.events())
+    text = io.StringIO()
+    _write_lines(_viewed(scenario, set, over, seed), "events", text.write)
+    return text.getvalue()
 
 
 def link_events(
@@ -230,23 +235,57 @@ def link_events(
     where it says nothing.
     Of a sweep as in :func:`events`.
     """
+    text = io.StringIO()
+    _write_lines(_viewed(scenario, set, over, seed), "link_events", text.write)
+    return text.getvalue()
+
+
+def write_events(
+    path: str | PathLike[str],
+    scenario: Scenario,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    seed: int | None = None,
+    of_links: bool = False,
+) -> None:
+    """Write what :func:`events` gives, or :func:`link_events`, to a file while the run goes on.
+
+    The file gets its name when it is whole; :class:`OutputError` where it cannot be written.
+    """
+    plan = _viewed(scenario, set, over, seed)
+    with whole_file(Path(path)) as name, open(name, "w", encoding="utf-8", newline="") as file:
+        _write_lines(plan, "link_events" if of_links else "events", file.write)
+
+
+def _viewed(scenario: Scenario, set: Values | None, over: Values | None, seed: int | None) -> Plan:
+    """The plan of which single runs are looked at."""
     plan = plans.load(scenario, Options(set, over, seed=seed))
-    with translated_errors():
-        return _joined(plan, plan.core.link_events())
+    plans.check_memory(plan)
+    return plan
 
 
-def _joined(plan: Plan, texts: Sequence[str]) -> str:
+def _write_lines(plan: Plan, view: str, write: Callable[[str], object]) -> None:
     """The CSV texts of all points as one, behind columns for the axes where there are any."""
-    description = plan.description
-    if not (axes := description["axes"]):
-        return texts[0]
-    rows: list[str] = []
-    for point, text in zip(description["points"], texts, strict=True):
-        header, *lines = text.splitlines(keepends=True)
-        rows = rows or [csv_line(axes) + "," + header]
-        before = csv_line(label(point["axes"][axis]) for axis in axes)
-        rows += [f"{before},{line}" for line in lines]
-    return "".join(rows)
+    axes, points = plan.description["axes"], plan.description["points"]
+    begun = -1
+
+    def take(number: int, text: str) -> None:
+        nonlocal begun
+        if not axes:
+            write(text)
+            return
+        before = csv_line(label(points[number]["axes"][axis]) for axis in axes)
+        lines = text.splitlines(keepends=True)
+        if number != begun:
+            header = lines.pop(0)
+            if begun < 0:
+                write(csv_line(axes) + "," + header)
+            begun = number
+        write("".join(f"{before},{line}" for line in lines))
+
+    with translated_errors():
+        getattr(plan.core, view)(take)
 
 
 def pcap(
@@ -261,10 +300,28 @@ def pcap(
 
     IPv4 (or IPv6) and TCP headers are real, with options and right checksums; the payload is zeros. Flow n
     has port 50000 + n. The handshake is not simulated: it stands at the instant of the flow's first packet.
+    :func:`write_pcap` takes no memory for the packets of a long run.
     """
-    plan = plans.load(scenario, Options(set, over, seed=seed))
+    file = io.BytesIO()
+    plan = _viewed(scenario, set, over, seed)
     with translated_errors():
-        return plan.core.pcap(ipv6)
+        plan.core.pcap(ipv6, file.write)
+    return file.getvalue()
+
+
+def write_pcap(
+    path: str | PathLike[str],
+    scenario: Scenario,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    seed: int | None = None,
+    ipv6: bool = False,
+) -> None:
+    """Write what :func:`pcap` gives to a file while the run goes on; as :func:`write_events` otherwise."""
+    plan = _viewed(scenario, set, over, seed)
+    with whole_file(Path(path)) as name, open(name, "wb") as file, translated_errors():
+        plan.core.pcap(ipv6, file.write)
 
 
 def air_pcap(

@@ -1,5 +1,6 @@
 //! A plan together with what the methods say of it.
 
+use crate::memory;
 use crate::mesh::facts;
 use crate::methods::solver;
 use crate::metrics::{METRICS, units};
@@ -44,6 +45,20 @@ impl Experiment {
         read: &ReadFile<'_>,
     ) -> Result<Self, ScenarioError> {
         Plan::load_with_files(text, name, overrides, read).and_then(Self::new)
+    }
+
+    /// The same as long as `goes_on` says so, which is asked now and then: a sweep may have many points.
+    ///
+    /// # Errors
+    /// Anything that is not right, as one line; that it was interrupted.
+    pub fn load_while(
+        text: &str,
+        name: &str,
+        overrides: &Overrides,
+        read: &ReadFile<'_>,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Self, ScenarioError> {
+        Plan::load_while(text, name, overrides, read, goes_on).and_then(Self::new)
     }
 
     /// The experiment of a plan.
@@ -104,6 +119,12 @@ impl Experiment {
                 (0..self.most_runs(method)).map(move |run| self.row_key(point, method, run))
             })
             .collect()
+    }
+
+    /// Bytes of memory that a run of any point may take, and the most that the scenario allows.
+    pub fn memory(&self) -> (f64, Option<u64>) {
+        let most = self.points.iter().map(|point| memory::of_run(&point.setup)).fold(0.0, f64::max);
+        (most, self.points.first().and_then(|point| point.scenario.run.memory).map(|memory| memory.0))
     }
 
     /// What doubts the scenario itself raises, before anything runs.

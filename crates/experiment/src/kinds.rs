@@ -43,6 +43,12 @@ fn kind_of(metric: &str) -> (MetricKind, &'static str, &'static [&'static str]) 
     (kind, "", &[])
 }
 
+/// Whether a metric is a share of something: 1 at most.
+pub(crate) fn is_share(metric: &str) -> bool {
+    let (kind, _, out_of) = kind_of(metric);
+    matches!(kind, MetricKind::Share) || !out_of.is_empty()
+}
+
 /// The estimate of the metric `key` of a row from the runs of a point, in which `values` finds the values of
 /// a metric: without those of runs in which it is undefined.
 pub fn estimate(key: &str, mut values: impl FnMut(&str) -> Vec<f64>) -> Option<Estimate> {

@@ -8,9 +8,13 @@
 //! Nothing here reads or writes files. A store of rows by key lies with the caller, and is how work is resumed.
 
 mod build;
+mod closed_forms;
+mod control;
 mod execute;
 mod experiment;
+mod impossible;
 mod kinds;
+mod memory;
 mod mesh;
 mod methods;
 mod metrics;
@@ -21,9 +25,11 @@ mod summarise;
 mod views;
 mod warnings;
 
+pub use control::Control;
 pub use crossfade_capture::IpVersion;
 pub use execute::{MOST_JOBS, execute, make};
 pub use experiment::Experiment;
+pub use impossible::ImpossibleResult;
 pub use kinds::estimate;
 pub use mesh::{FlowFacts, MeshFacts};
 pub use methods::{MethodInfo, methods};
@@ -31,4 +37,6 @@ pub use metrics::{METRICS, MetricInfo};
 pub use row::{MetricNames, NameSets, Row, RowMetrics};
 pub use schedule::{Progress, Schedule, Shard, Task};
 pub use summarise::{FlowResult, LinkResult, Metric, NodeResult, PointResult, summarise, summarise_groups};
-pub use views::{ReuseFacts, air_pcap, events, events_with_congestion_control, link_events, pcap, reuse};
+pub use views::{
+    ReuseFacts, Sink, air_pcap, events, events_with_congestion_control, link_events, pcap, reuse,
+};

@@ -83,6 +83,12 @@ text_quantity!(
     |text| units::parse_size(text).ok().filter(|&bytes| bytes >= 1)
 );
 text_quantity!(
+    /// Bytes of memory.
+    Memory(u64),
+    "a whole number of bytes such as \"500 MB\" or \"4 GiB\", at least 1 MB",
+    |text| memory(text).filter(|&bytes| bytes >= 1_000_000)
+);
+text_quantity!(
     /// How much a queue holds; `None` is without limit.
     Limit(Option<QueueLimit>),
     "a number of packets or bytes such as \"50 packets\" or \"750 kB\", or \"unlimited\"",
@@ -129,6 +135,19 @@ pub enum FrameTime {
     Frames(f64),
     /// A time that does not depend on the frame.
     Span(units::Span),
+}
+
+/// Bytes, also beyond 4 GiB.
+fn memory(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let large = [("GiB", 1024.0 * 1024.0 * 1024.0), ("GB", 1e9)].into_iter();
+    let Some((number, scale)) =
+        large.filter_map(|(unit, scale)| Some((text.strip_suffix(unit)?, scale))).next()
+    else {
+        return units::parse_size(text).ok().map(u64::from);
+    };
+    let bytes = number.trim_end().parse::<f64>().ok()? * scale;
+    (bytes.fract() == 0.0 && (0.0..=1e15).contains(&bytes)).then_some(bytes as u64)
 }
 
 /// The number in front of "frames".
@@ -220,6 +239,12 @@ impl fmt::Display for Size {
 }
 
 impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} B", self.0)
+    }
+}
+
+impl fmt::Display for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} B", self.0)
     }

@@ -9,8 +9,8 @@ use crate::quantity::{Rate, Size};
 use crate::setup::{HopSetup, MeshSetup, Setup};
 use crate::stop::End;
 use crate::tables::{
-    Channel, FlowSetup, Gate, LONGEST_SLOT, Link, Method, Phy, Reverse, Scenario, Tcp, TcpSetup,
-    TrafficSetup, json,
+    ArqProtocol, Channel, ChannelModel, FlowSetup, Gate, LONGEST_SLOT, Link, Method, Packets, Phy, Reverse,
+    Scenario, Tcp, TcpSetup, TrafficSetup, USUAL_LIMIT, json,
 };
 use crossfade_core::SimTime;
 use crossfade_mac::MAX_MSDU_BYTES;
@@ -49,12 +49,22 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
         ));
     }
     let mut flows = resolve_flows(scenario, packet_size.0, slot, None)?;
+    let tcp = || flows.iter().filter_map(FlowSetup::tcp);
+    let (usual, few) = (packet_size.0, windows(&flows).is_some_and(|packets| packets <= USUAL_LIMIT as u64));
+    // Datagrams have no longer headers, either.
+    let headers = tcp().map(|tcp| usual - tcp.mss).min().unwrap_or(USUAL_HEADERS.min(usual));
+    let data = Packets { usual, largest: usual, headers, few };
     let Scenario { phy, channel, link, .. } = scenario;
     let radio = radio.map(|config| (phy, config));
-    let forward = link.resolve(channel, radio, trace, packet_size.0, slot, files)?;
-    let longest_ack = flows.iter().filter_map(FlowSetup::tcp).map(TcpSetup::longest_ack).max().unwrap_or(0);
-    let reverse = scenario.reverse.resolve(longest_ack, packet_size.0, slot, files)?;
-    let wired = scenario.wired.resolve(packet_size.0.max(longest_ack), slot)?;
+    let forward = link.resolve(channel, radio, trace, data, slot, files)?;
+    let acks = Packets {
+        largest: tcp().map(TcpSetup::longest_ack).max().unwrap_or(0),
+        headers: tcp().map(|tcp| tcp.ack_size).min().unwrap_or(USUAL_HEADERS),
+        ..data
+    };
+    let reverse = scenario.reverse.resolve(acks, slot, files)?;
+    let longest = usual.max(acks.largest);
+    let wired = scenario.wired.resolve(Packets { usual: longest, largest: longest, ..data }, slot)?;
     let hops = [&forward, &reverse].into_iter().chain(wired.iter().flatten());
     let idle_rtt = hops.fold(SimTime::ZERO, |sum, hop| sum.saturating_add(hop.transit(SYN_BYTES)));
     for flow in &mut flows {
@@ -153,11 +163,23 @@ fn check_frame(key: &str, bytes: u32) -> Result<(), ScenarioError> {
     Err(ScenarioError::value(key, &json(Size(bytes)), problem))
 }
 
+/// Bytes of the headers of IP and TCP without options.
+const USUAL_HEADERS: u32 = 40;
+
 /// The segments of a handshake: headers of IP and TCP with all options that are usual.
 const SYN_BYTES: u32 = 60;
 
 /// More flows than this take more memory than a laptop has.
 const MOST_FLOWS: u32 = 100_000;
+
+/// How many packets may be under way at once; `None` where no windows limit them.
+fn windows(flows: &[FlowSetup]) -> Option<u64> {
+    let window = |flow: &FlowSetup| match &flow.traffic {
+        TrafficSetup::Tcp(tcp, _) => Some(u64::from(flow.count) * u64::from(tcp.config.w_max)),
+        _ => None,
+    };
+    flows.iter().map(window).sum()
+}
 
 fn resolve_flows(
     scenario: &mut Scenario,
@@ -167,8 +189,8 @@ fn resolve_flows(
 ) -> Result<Vec<FlowSetup>, ScenarioError> {
     let link = &scenario.link;
     // A hop of whole packets at a constant rate: a sender can wait for its slots.
-    let one_hop =
-        mesh.is_none() && scenario.wired.is_absent() && link.frame_size.is_none() && link.trace.is_absent();
+    let whole_packets = link.frame_size.is_none() || frames_fill_packets(scenario, packet_size);
+    let one_hop = mesh.is_none() && scenario.wired.is_absent() && whole_packets && link.trace.is_absent();
     if scenario.flows.is_empty() {
         if scenario.is_phy_alone() && scenario.tcp == Tcp::default() {
             return Ok(Vec::new());
@@ -194,6 +216,18 @@ fn resolve_flows(
         return Err(ScenarioError::key("flows", problem));
     }
     Ok(flows)
+}
+
+/// Whether each packet is so many frames of a physical layer, no more and no less, each sent once: then it fares
+/// as a whole packet does.
+fn frames_fill_packets(scenario: &Scenario, packet_size: u32) -> bool {
+    let Scenario { channel, link, .. } = scenario;
+    let Some(frame_size) = link.frame_size else { return false };
+    channel.model == Some(ChannelModel::BlockRayleigh)
+        && matches!(link.arq.protocol, None | Some(ArqProtocol::None))
+        && link.headers.is_absent()
+        && link.framing.payload.is_none_or(|payload| payload == frame_size)
+        && packet_size.is_multiple_of(frame_size.0.max(1))
 }
 
 const AVAILABLE: &str = "available: analysis, analysis:bounds, analysis:paper-bounds, formula, formula:square-root, phy, simulation";

@@ -136,6 +136,8 @@ pub struct HopSetup {
     pub delay: SimTime,
     /// What carries packets.
     pub carrier: Carrier,
+    /// Nothing was said of how much may wait.
+    pub limit_assumed: bool,
 }
 
 /// What carries the packets of a hop.
@@ -186,7 +188,7 @@ impl HopSetup {
     pub(crate) fn ideal() -> Self {
         let queue = QueueConfig::DropTail(None);
         let carrier = Carrier::Packets { rate_bps: None, queue, loss: LossConfig::Lossless };
-        Self { delay: SimTime::ZERO, carrier }
+        Self { delay: SimTime::ZERO, carrier, limit_assumed: false }
     }
 
     /// Bit rate in bit/s, of a trace its mean; `None` takes no time to transmit.

@@ -72,7 +72,8 @@ def check(
     points = f"{found.points} point{'s' if found.points > 1 else ''}"
     stop = ", ".join(f"{name} {value:g}" for name, value in found.stop.items())
     methods = ", ".join(found.methods)
-    what = f"{found.title or scenario}: {points}{axes} ({methods}; {stop}, seed {found.seed})"
+    megabytes = max(1.0, found.memory / 1e6)
+    what = f"{found.title or scenario}: {points}{axes} ({methods}; {stop}, seed {found.seed}; up to {megabytes:,.0f} MB of memory a run)"
     print(one_line(f"ok: {what}"))
     if found.mesh is not None:
         print(one_line(_mesh(found.mesh)))

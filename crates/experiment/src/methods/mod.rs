@@ -3,7 +3,6 @@
 mod analysis;
 mod assumptions;
 mod bianchi;
-mod closed_forms;
 mod fitted;
 mod formula;
 mod phy;
@@ -13,7 +12,7 @@ mod solver;
 pub(crate) use bianchi::FORM as BIANCHI;
 pub(crate) use fitted::FittedChains;
 pub(crate) use simulation::run_checked;
-pub(crate) use solver::{MakeRun, Solver};
+pub(crate) use solver::{MakeRun, NoMetrics, Solver};
 
 use analysis::Analysis;
 use crossfade_scenario::Method;

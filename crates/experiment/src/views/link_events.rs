@@ -1,5 +1,6 @@
 //! What happens inside links: as CSV, and the frames of a mesh as a pcap file.
 
+use super::TextSink;
 use crossfade_capture::{AirConfig, AirFrame, AirKind, air_pcap};
 use crossfade_link::LinkEvent;
 use crossfade_scenario::MeshSetup;
@@ -9,11 +10,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Events of the engine between two looks at what links have kept.
 const PORTION: u32 = 4096;
 
-/// The link events of a run of `network`, in order of time; `None` once `cancel` is true.
-pub(super) fn link_events(network: Network, cancel: &AtomicBool) -> Option<String> {
+/// Hands the link events of a run of `network` to `sink`, in order of time; `None` once `cancel` is true.
+pub(super) fn link_events(network: Network, sink: &mut TextSink<'_>, cancel: &AtomicBool) -> Option<()> {
     let mut csv = LinkEvent::HEADER.to_owned();
-    traced(network, cancel, |link, event| event.write_csv(link, &mut csv))?;
-    Some(csv)
+    let finished = traced(network, cancel, |link, event| {
+        event.write_csv(link, &mut csv);
+        if csv.len() >= super::PORTION_BYTES {
+            sink(&csv);
+            csv.clear();
+        }
+    });
+    sink(&csv);
+    finished
 }
 
 /// The frames of a run of `network`, which is the mesh of `setup`, as a pcap file; `None` once `cancel` is true.

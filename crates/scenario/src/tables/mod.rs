@@ -37,6 +37,7 @@ pub use mesh::{Arrangement, MacWord, Mesh, OverloadWord, ReceptionWord, Retries,
 pub use method::Method;
 pub use phy::{Estimation, Phy, PhyCombining, PhyFidelity};
 pub use queue::{Discipline, Queue};
+pub(crate) use queue::{Packets, USUAL_LIMIT};
 pub use rfc::{Profile, RateReduction, Rfc, Rules};
 pub use run::Run;
 pub use tcp::{Flavour, Gate, Rto, Tcp, TcpSetup, Variant};
