@@ -1,4 +1,4 @@
-"""Meshes from the command line: what is computed without a run, what a run shows, and what other programs say."""
+"""Meshes from the command line: what needs no run, what a run shows, and what other programs say of it."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def test_check_says_what_needs_no_run(cli: Cli, tmp_path: Path) -> None:
     outcome = cli("check", file)
     # 16 exchanges there and back: 38.75 ms by hand from the spans of 802.11b.
     assert outcome.out.splitlines()[1] == (
-        "mesh of 9 nodes: an exchange takes 2.888 ms, 3.248 ms with its wait; a window of one packet reaches at "
-        "most: file (16 hops there and back) 0.4773 Mbit/s, round trip 38.75 ms"
+        "mesh of 9 nodes: an exchange takes 2.888 ms, 3.248 ms with its wait; a window of one packet reaches "
+        "at most: file (16 hops there and back) 0.4773 Mbit/s, round trip 38.75 ms"
     )
     assert cf.check("quickstart").mesh is None
 
@@ -65,7 +65,9 @@ def test_the_largest_sets_are_those_of_an_exhaustive_search(mesh: dict[str, obje
     found = [int(str(cell)) for cell in table.cells("exchanges")]
     # A pattern that repeats fits in whole or is cut: h over a number, within one.
     assert all(abs(count - h / over) < 1.0 for count, h in zip(found, hops, strict=True)), found
-    assert all(len(str(pairs).split()) == count for pairs, count in zip(table.cells("set"), found, strict=True))
+    assert all(
+        len(str(pairs).split()) == count for pairs, count in zip(table.cells("set"), found, strict=True)
+    )
 
 
 def test_reuse_stands_beside_the_simulation(cli: Cli, tmp_path: Path) -> None:
@@ -95,14 +97,18 @@ def test_nodes_have_parts_of_their_own(cli: Cli, tmp_path: Path) -> None:
     assert nodes[4]["packets_delivered"]["value"] >= found["metrics"]["segments_delivered"]["value"]
     assert nodes[0]["packets_delivered"]["value"] > 0.0
     assert nodes[1]["packets_delivered"]["value"] == 0.0
-    shares = [sum(node[name]["value"] for name in ("transmit_share", "receive_share", "busy_share")) for node in nodes]
+    shares = [
+        sum(node[name]["value"] for name in ("transmit_share", "receive_share", "busy_share"))
+        for node in nodes
+    ]
     assert all(0.0 < share < 1.0 for share in shares)
 
 
 def test_shadowing_that_changes_the_routes_is_warned_of() -> None:
     shadowed = {"mesh.reception": "sinr", "mesh.shadowing_db": 4.0}
     (warning,) = [text for text in cf.check(CHAIN, set=shadowed).warnings if "route discovery" in text]
-    assert "packets take 4 hops" in warning and "would find 2 hops" in warning
+    assert "packets take 4 hops" in warning
+    assert "would find 2 hops" in warning
     without = cf.check(CHAIN, set={**shadowed, "mesh.shadowing_db": 0.0}).warnings
     assert not [text for text in without if "route discovery" in text]
 
@@ -125,12 +131,17 @@ def test_a_star_by_formula_and_by_simulation() -> None:
         ({"mesh.spacing": "200 m"}, "mesh.range: Bianchi's model assumes stations that all hear each other"),
         ({"mesh.mac": "nulling"}, "mesh.mac: Bianchi's model assumes 802.11 with one antenna"),
         ({"flows.all.from": 1}, None),
-        ({"flows.all": {"traffic": "udp", "rate": "1 Mbit/s"}}, "flows.all: Bianchi's model assumes saturated"),
+        (
+            {"flows.all": {"traffic": "udp", "rate": "1 Mbit/s"}},
+            "flows.all: Bianchi's model assumes saturated",
+        ),
     ],
 )
 def test_the_formula_says_what_it_assumes(changed: dict[str, object], expected: str | None) -> None:
     if expected is None:
-        assert cf.run(STAR, set=changed, methods=["formula"], cache=False).points[0].value("goodput_bps") > 0.0
+        assert (
+            cf.run(STAR, set=changed, methods=["formula"], cache=False).points[0].value("goodput_bps") > 0.0
+        )
         return
     with pytest.raises(cf.ScenarioError, match=expected.replace("(", r"\(")):
         cf.run(STAR, set=changed, methods=["formula"], cache=False)
@@ -138,17 +149,20 @@ def test_the_formula_says_what_it_assumes(changed: dict[str, object], expected: 
 
 def test_other_methods_have_nothing_to_say_of_a_mesh() -> None:
     for method in ("analysis", "formula:square-root"):
-        with pytest.raises(cf.ScenarioError, match="mesh: .* assumes one"):
+        with pytest.raises(cf.ScenarioError, match=r"mesh: .* assumes one"):
             cf.run(CHAIN, set={"flows.file.rate": None}, methods=[method], cache=False)
 
 
 def test_golden_chains_and_weights_are_read_as_traces_are(cli: Cli, tmp_path: Path) -> None:
     chain = (GOLDEN / "ns2-chain" / "wider.csv").read_text().splitlines()
-    (tmp_path / "wider.csv").write_text("\n".join([chain[0], *(row for row in chain if row.startswith("4,1,"))]))
+    (tmp_path / "wider.csv").write_text(
+        "\n".join([chain[0], *(row for row in chain if row.startswith("4,1,"))])
+    )
     outcome = cli("verify", tmp_path)
     assert outcome.code == 0
     first, last = outcome.out.splitlines()
-    assert first.startswith("ok   wider 4 hops, window 1 0.9") and first.endswith("(0.5 % allowed)")
+    assert first.startswith("ok   wider 4 hops, window 1 0.9")
+    assert first.endswith("(0.5 % allowed)")
     assert last == "1 cases: 1 agree, 0 different"
     (tmp_path / "wider.csv").write_text(f"{chain[0]}\n4,1,0.9,0.001,4\n")
     outcome = cli("verify", tmp_path)
@@ -157,7 +171,8 @@ def test_golden_chains_and_weights_are_read_as_traces_are(cli: Cli, tmp_path: Pa
     shutil.copyfile(GOLDEN / "weights" / "vectors.json", tmp_path / "vectors.json")
     outcome = cli("verify", tmp_path)
     assert outcome.code == 0
-    assert outcome.out.startswith("ok   vectors 0 ") and "(1e-9 allowed)" in outcome.out
+    assert outcome.out.startswith("ok   vectors 0 ")
+    assert "(1e-9 allowed)" in outcome.out
     (tmp_path / "vectors.json").write_text("[]")
     assert cli("verify", tmp_path).code == 1
     (tmp_path / "vectors.json").write_text("{")
@@ -177,12 +192,15 @@ def test_tshark_sees_the_exchanges(cli: Cli, tmp_path: Path) -> None:
         [TSHARK, "-r", str(file), "-T", "fields", *asked], capture_output=True, text=True, check=True
     ).stdout
     frames = [line.split("\t") for line in text.splitlines()]
-    kinds = {kind: [frame for frame in frames if int(frame[0], 0) == kind] for kind in (0x1B, 0x1C, 0x1D, 0x20)}
+    kinds = {
+        kind: [frame for frame in frames if int(frame[0], 0) == kind] for kind in (0x1B, 0x1C, 0x1D, 0x20)
+    }
     assert sum(map(len, kinds.values())) == len(frames)
     # What is on the air as the run ends is counted when it began.
     assert len(kinds[0x1B]) == found["rts_sent"]["value"]
     assert len(kinds[0x20]) == found["data_sent"]["value"]
-    assert {frame[4] for frame in kinds[0x20]} == {"11"} and {frame[4] for frame in kinds[0x1B]} == {"1"}
+    assert {frame[4] for frame in kinds[0x20]} == {"11"}
+    assert {frame[4] for frame in kinds[0x1B]} == {"1"}
     # 2312 or 40 bytes behind 30 of the header and 22 of radiotap.
     assert {frame[5] for frame in kinds[0x20]} == {"2364", "92"}
     assert {frame[3] for frame in kinds[0x20]} == {"314"}
@@ -210,7 +228,9 @@ def test_a_knee_is_the_first_place_that_is_near_the_best() -> None:
     for share in (0.0, 0.02, 0.05, 0.5):
         (knee,) = cf.knee(results, x="tcp.cwnd_limit", metric="ip_goodput_bps", share=share)
         assert knee.x == min(x for x, mean in means.items() if mean >= (1.0 - share) * best)
-        assert knee.low is not None and knee.high is not None and knee.low <= knee.x <= knee.high
+        assert knee.low is not None
+        assert knee.high is not None
+        assert knee.low <= knee.x <= knee.high
     with pytest.raises(cf.ResultsError, match="no axis"):
         cf.knee(results, x="mesh.hops")
     with pytest.raises(cf.ResultsError, match="from 0 to below 1"):

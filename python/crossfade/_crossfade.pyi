@@ -148,8 +148,8 @@ class Plan:
         defaults filled in), method, runs (0 where solved), complete, loss_windows (by exact analysis),
         rows (the keys of those that count, in order of runs), metrics ``{name: {"value", "ci95", "unit"}}``,
         warnings, flows ``[{"name", "count", metric: ...}]`` and links ``[{"name": "forward", metric:
-        ...}, ...]``, of a mesh also nodes ``[{"node", metric: ...}]``. A metric that no run defines is absent;
-        ``ci95`` is null from a single run.
+        ...}, ...]``, of a mesh also nodes ``[{"node", metric: ...}]``. A metric that no run defines is
+        absent; ``ci95`` is null from a single run.
         """
 
     def summarise_groups(self, rows: Sequence[Sequence[Row]]) -> str:

@@ -33,6 +33,13 @@ link = { rate = "20 Mbit/s", packet_size = "1500 B", delay = "5 ms", queue = { l
 reverse = { delay = "5 ms" }
 tcp = { flavour = "rfc", variant = "cubic", w_max = 200, rfc = { profile = "linux" } }
 """
+MESH = """\
+schema = 1
+run = { duration = "2 s", runs = 1 }
+mesh = { topology = "chain", hops = 3, mac = "nulling" }
+link = { packet_size = "1500 B" }
+tcp = { flavour = "rfc", variant = "cubic", w_max = 8, rfc = { profile = "linux" } }
+"""
 
 
 @functools.cache
@@ -155,7 +162,9 @@ def test_a_far_program_sees_the_end_and_nothing_of_it_is_left(tmp_path: Path) ->
     assert got.read_text() == "50000"
 
 
-def test_transfers_of_a_scenario_with_its_congestion_control(scenario: Path, tmp_path: Path, cli: Cli) -> None:
+def test_transfers_of_a_scenario_with_its_congestion_control(
+    scenario: Path, tmp_path: Path, cli: Cli
+) -> None:
     journal, report, events = tmp_path / "rec.cfj", tmp_path / "report.json", tmp_path / "events.csv"
     outputs = ["--record", journal, "--json", report, "--events", events]
     done = live(scenario, "--workload", "bulk", *outputs)
@@ -176,11 +185,23 @@ def test_transfers_of_a_scenario_with_its_congestion_control(scenario: Path, tmp
     expect_one_line(cli("run", "--replay", journal), "rec.cfj", "damaged")
 
 
+def test_a_mesh_between_the_hosts_is_replayed(tmp_path: Path, cli: Cli) -> None:
+    scenario, journal = tmp_path / "mesh.toml", tmp_path / "rec.cfj"
+    scenario.write_text(MESH)
+    done = live(scenario, "--workload", "bulk", "--record", journal)
+    assert done.returncode == 0, done.stderr
+    replayed = cli("run", "--replay", journal)
+    assert (replayed.code, replayed.err) == (0, "")
+    assert re.fullmatch(r"shared: .*: identical\n", replayed.out), replayed.out
+
+
 def test_captures_have_the_delay_and_the_losses_of_the_journal(scenario: Path, tmp_path: Path) -> None:
     if shutil.which("tshark") is None:
         pytest.skip("tshark is not installed")
     near, far, report = tmp_path / "near.pcap", tmp_path / "far.pcap", tmp_path / "report.json"
-    done = live(scenario, "--workload", "bulk", "--duration", "1 s", "--pcap", f"{near},{far}", "--json", report)
+    done = live(
+        scenario, "--workload", "bulk", "--duration", "1 s", "--pcap", f"{near},{far}", "--json", report
+    )
     assert done.returncode == 0, done.stderr
     sent, came = packets(far, "10.77.0.1"), packets(near, "10.77.0.1")
     down = json.loads(report.read_text())["directions"][0]
@@ -219,7 +240,16 @@ def tree() -> Iterator[subprocess.Popen[str]]:
     """A live run whose programs never end, its processes marked."""
     mark = f"CROSSFADE_TEST={os.getpid()}-{time.monotonic_ns()}"
     name, value = mark.split("=")
-    command = ["--rate", "1 Mbit/s", "--far", "sleep 1000 & sleep 1000", "--", "sh", "-c", "sleep 1000 | sleep 1000"]
+    command = [
+        "--rate",
+        "1 Mbit/s",
+        "--far",
+        "sleep 1000 & sleep 1000",
+        "--",
+        "sh",
+        "-c",
+        "sleep 1000 | sleep 1000",
+    ]
     running = subprocess.Popen(
         [sys.executable, "-m", "crossfade", "live", *command],
         env={**os.environ, name: value},
@@ -239,7 +269,11 @@ def test_nothing_is_left_whoever_is_killed(tree: subprocess.Popen[str], victim: 
     before = state()
     mark: str = tree.mark  # type: ignore[attr-defined]
     wait_until(lambda: len(processes(mark)) >= 7)
-    chosen = random.Random(victim).choice(sorted(processes(mark))) if victim > 1 else sorted(processes(mark))[victim]
+    chosen = (
+        random.Random(victim).choice(sorted(processes(mark)))
+        if victim > 1
+        else sorted(processes(mark))[victim]
+    )
     os.kill(chosen, signal.SIGKILL)
     if processes(mark):  # a program at the end of the tree may leave the others running: then Ctrl-C
         time.sleep(0.2)

@@ -27,8 +27,6 @@ def rows(cli: Cli, figure: str, *over: str) -> list[dict[str, str]]:
     return found
 
 
-
-
 def test_figure_4_takes_ranges(cli: Cli) -> None:
     found = rows(cli, "fig4", "mac=plain", "hops=2:4:1", "cwl=1:3:1")
     assert len(found) == 2 * 3 * 3
@@ -45,7 +43,8 @@ def test_the_optimum_has_three_definitions(cli: Cli) -> None:
     assert [row["optimum"] for row in found] == ["argmax", "knee-2", "knee-5"] * 2
     for row in found:
         cwl = int(row["optimal_cwl"])
-        assert row["cwl"] == row["optimal_cwl"] and float(row["k"]) == cwl / 8
+        assert row["cwl"] == row["optimal_cwl"]
+        assert float(row["k"]) == cwl / 8
         assert float(row["optimal_cwl_low"]) <= cwl <= float(row["optimal_cwl_high"])
     assert len(rows(cli, "fig6", *grid, "interference_class=equal", "optimum=knee-5")) == 2
     delays = rows(cli, "fig5", "mac=nulling", "hops=4", "cwl=2,3,unlimited", "optimum=argmax")
@@ -77,7 +76,9 @@ def test_reuse_has_the_largest_sets(cli: Cli) -> None:
     assert sets["nulling", "2", "250.0", "250.0"] == "4"
     assert sets["nulling", "2", "250.0", "450.0"] == "2"
     assert sets["nulling", "3", "450.0", "450.0"] == "4"
-    assert all(float(row["exchanges_mean"]) <= float(row["exchanges"]) for row in found if row["mac"] == "plain")
+    assert all(
+        float(row["exchanges_mean"]) <= float(row["exchanges"]) for row in found if row["mac"] == "plain"
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,4 +93,5 @@ def test_reuse_has_the_largest_sets(cli: Cli) -> None:
 )
 def test_wrong_axes_are_named(cli: Cli, over: str, expected: str) -> None:
     outcome = cli("paper", "mimo-mac", "fig6", "--over", over)
-    assert outcome.code == 2 and expected in outcome.err
+    assert outcome.code == 2
+    assert expected in outcome.err
