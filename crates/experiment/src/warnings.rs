@@ -213,19 +213,20 @@ const PASSES: f64 = 0.1;
 
 /// Shadowing lets frames through beyond the range: a route discovery would find other routes.
 fn shadowed_route(setup: &Setup, flow: &FlowSetup) -> Option<String> {
-    let (mesh, [from, to]) = (setup.mesh.as_ref()?, flow.ends?);
+    let mesh = setup.mesh.as_ref()?;
     if matches!(mesh.config.reception, Reception::Range) {
         return None;
     }
-    let hops = |routes: &Routes| routes.hops(from as usize, to as usize).ok();
-    let (taken, found) = (hops(&mesh.routes)?, hops(&mesh.config.discovered_routes(PASSES))?);
-    (found != taken).then(|| {
-        format!(
+    let discovered = mesh.config.discovered_routes(PASSES);
+    flow.ends.iter().find_map(|&[from, to]| {
+        let hops = |routes: &Routes| routes.hops(from as usize, to as usize).ok();
+        let (taken, found) = (hops(&mesh.routes)?, hops(&discovered)?);
+        (found != taken).then(|| format!(
             "from node {from} to node {to} packets take {taken} hops, but mesh.shadowing_db lets frames through \
              beyond mesh.range: a route discovery that takes a link for usable which passes {} of the frames would \
              find {found} hops",
             percent(PASSES)
-        )
+        ))
     })
 }
 
