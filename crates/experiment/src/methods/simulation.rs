@@ -59,7 +59,7 @@ fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
     for (_, flow) in &flows {
         whole.join(flow);
     }
-    for metric in &METRICS {
+    for metric in METRICS {
         insert(metric.name.to_owned(), metric.of_flows(&whole, &scale));
         for (flow, totals) in flows.iter().filter(|(flow, _)| !flow.name.is_empty()) {
             insert(metric.flow_key(&flow.name), metric.of_flows(totals, &scale));
