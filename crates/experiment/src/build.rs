@@ -4,7 +4,7 @@ use crossfade_channel::{LossConfig, Lossless};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferConfig};
 use crossfade_link::trace::{Schedule, TableLoss, TraceLinkConfig};
-use crossfade_link::{LinkConfig, QueueConfig, QueueLimit};
+use crossfade_link::{LinkConfig, QueueConfig, QueueLimit, TokenBucket};
 use crossfade_scenario::{
     Carrier, Distribution, End, FlowSetup, FrameSetup, Gaps, Gate, HopSetup, Setup, Shape, TcpSetup,
     TrafficSetup,
@@ -139,6 +139,10 @@ fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> Medium {
         Carrier::Packets { rate_bps, queue: waiting, loss } => {
             let (rate_bps, queue, loss) = (*rate_bps, queue(waiting), lost(loss));
             AnyLink::try_from(LinkConfig { rate_bps, delay, queue, loss }).expect("checked").into()
+        }
+        Carrier::Shaped { rate_bps, shaper, queue: waiting, loss } => {
+            let bucket = TokenBucket::new(shaper.rate_bps, shaper.burst, *rate_bps);
+            Medium::Link(queue(waiting).before(bucket, delay, lost(loss)).expect("checked").into())
         }
         Carrier::Frames { rate_bps, limit, frames, loss } => {
             let config = frame_link(frames, *rate_bps, delay, *limit);

@@ -21,6 +21,7 @@ mod report;
 mod statistics;
 #[cfg(test)]
 mod testing;
+mod token_bucket;
 pub mod trace;
 mod transmitter;
 
@@ -40,4 +41,5 @@ pub use queue::{
 pub use queued_link::QueuedLink;
 pub use report::LinkReport;
 pub use statistics::LinkStatistics;
+pub use token_bucket::TokenBucket;
 pub use transmitter::{Service, Transmitter};

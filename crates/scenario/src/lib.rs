@@ -36,6 +36,6 @@ pub use tables::{
     Arq, ArqProtocol, Budget, Channel, ChannelModel, Clock, Delivery, Discipline, Distribution, Feedback,
     FeedbackSetup, Flavour, Flow, FlowSetup, FrameHeader, FrameSetup, Framing, Gaps, Gate, Headers, Link,
     LossFormat, Method, Modcod, NaksPerRound, Packing, Persistence, Profile, Queue, RateReduction, Reading,
-    Reverse, Rfc, Rto, Rules, Run, Scenario, Shape, Tcp, TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup,
-    Traffic, TrafficSetup, Variant, Wired,
+    Reverse, Rfc, Rto, Rules, Run, Scenario, Shape, Shaper, ShaperSetup, Tcp, TcpSetup, TimerCheck,
+    TimerClock, Trace, TraceSetup, Traffic, TrafficSetup, Variant, Wired,
 };

@@ -79,7 +79,8 @@ fn resolve_flows(
 ) -> Result<Vec<FlowSetup>, ScenarioError> {
     let link = &scenario.link;
     // A hop of whole packets at a constant rate: a sender can wait for its slots.
-    let one_hop = scenario.wired.is_absent() && link.frame_size.is_none() && link.trace.is_absent();
+    let is_plain = link.frame_size.is_none() && link.trace.is_absent() && link.shaper.is_absent();
+    let one_hop = scenario.wired.is_absent() && is_plain;
     if scenario.flows.is_empty() {
         let tcp = scenario.tcp.resolve(packet_size, slot, one_hop)?;
         return Ok(vec![FlowSetup::bulk(tcp)]);

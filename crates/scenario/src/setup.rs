@@ -3,6 +3,7 @@
 use crate::stop::End;
 use crate::tables::flow::{FlowSetup, TrafficSetup};
 use crate::tables::frames::FrameSetup;
+use crate::tables::shaper::ShaperSetup;
 use crate::tables::tcp::{Gate, TcpSetup};
 use crate::tables::trace::TraceSetup;
 use crossfade_channel::LossConfig;
@@ -75,6 +76,17 @@ pub enum Carrier {
         /// Which packets are lost.
         loss: LossConfig,
     },
+    /// Whole packets at a constant rate, behind a token bucket.
+    Shaped {
+        /// Bit rate in bit/s of what the bucket lets through; `None` takes no time to transmit.
+        rate_bps: Option<f64>,
+        /// The bucket.
+        shaper: ShaperSetup,
+        /// What waits, and what is dropped.
+        queue: QueueConfig,
+        /// Which packets are lost.
+        loss: LossConfig,
+    },
     /// Packets as frames, which may be repeated. They wait first in, first out.
     Frames {
         /// Bit rate in bit/s.
@@ -98,10 +110,11 @@ pub enum Carrier {
 }
 
 impl HopSetup {
-    /// Bit rate in bit/s, of a trace its mean; `None` takes no time to transmit.
+    /// Bit rate in bit/s in the long run, of a trace its mean; `None` takes no time to transmit.
     pub fn rate_bps(&self) -> Option<f64> {
         match &self.carrier {
             Carrier::Packets { rate_bps, .. } => *rate_bps,
+            Carrier::Shaped { shaper, .. } => Some(shaper.rate_bps),
             Carrier::Frames { rate_bps, .. } => Some(*rate_bps),
             Carrier::Schedule { trace, .. } => Some(trace.mean_rate_bps),
         }
@@ -120,7 +133,9 @@ impl HopSetup {
     /// Which packets, or frames, are lost; `None` where a table says that beside its rates.
     pub fn loss(&self) -> Option<&LossConfig> {
         match &self.carrier {
-            Carrier::Packets { loss, .. } | Carrier::Frames { loss, .. } => Some(loss),
+            Carrier::Packets { loss, .. } | Carrier::Shaped { loss, .. } | Carrier::Frames { loss, .. } => {
+                Some(loss)
+            }
             Carrier::Schedule { loss, .. } => loss.as_ref(),
         }
     }
@@ -128,7 +143,9 @@ impl HopSetup {
     /// What waits, and what is dropped.
     pub fn queue(&self) -> QueueConfig {
         match &self.carrier {
-            Carrier::Packets { queue, .. } | Carrier::Schedule { queue, .. } => queue.clone(),
+            Carrier::Packets { queue, .. }
+            | Carrier::Shaped { queue, .. }
+            | Carrier::Schedule { queue, .. } => queue.clone(),
             Carrier::Frames { limit, .. } => QueueConfig::DropTail(*limit),
         }
     }
@@ -144,7 +161,12 @@ impl HopSetup {
 
     /// How long a packet of `bytes` takes that waits for nothing and loses nothing.
     pub fn transit(&self, bytes: u32) -> SimTime {
-        let transmission = match (self.frames(), self.rate_bps()) {
+        let rate_bps = match self.carrier {
+            // The bucket is full.
+            Carrier::Shaped { rate_bps, .. } => rate_bps,
+            _ => self.rate_bps(),
+        };
+        let transmission = match (self.frames(), rate_bps) {
             (Some(frames), _) => frames.time_for(bytes),
             (None, Some(rate_bps)) => SimTime::to_transmit(bytes, rate_bps),
             (None, None) => SimTime::ZERO,
@@ -156,7 +178,7 @@ impl HopSetup {
     pub fn longest_recovery(&self) -> SimTime {
         match &self.carrier {
             Carrier::Frames { frames, loss, .. } => frames.longest_recovery(loss.rate()),
-            Carrier::Packets { .. } | Carrier::Schedule { .. } => SimTime::ZERO,
+            Carrier::Packets { .. } | Carrier::Shaped { .. } | Carrier::Schedule { .. } => SimTime::ZERO,
         }
     }
 
@@ -165,6 +187,9 @@ impl HopSetup {
         let transmission = |bytes, rate_bps| Some(SimTime::to_transmit(bytes, rate_bps));
         match &self.carrier {
             Carrier::Packets { rate_bps, .. } => rate_bps.and_then(|rate_bps| transmission(bytes, rate_bps)),
+            Carrier::Shaped { rate_bps, shaper, .. } => {
+                transmission(bytes, rate_bps.unwrap_or(shaper.rate_bps))
+            }
             Carrier::Frames { rate_bps, frames, .. } => transmission(frames.on_air_bytes(bytes), *rate_bps),
             Carrier::Schedule { trace, .. } => transmission(bytes, trace.schedule.peak_rate_bps()),
         }

@@ -16,6 +16,7 @@ pub(crate) mod method;
 pub(crate) mod queue;
 pub(crate) mod rfc;
 pub(crate) mod run;
+pub(crate) mod shaper;
 pub(crate) mod tagged;
 pub(crate) mod tcp;
 pub(crate) mod trace;
@@ -33,6 +34,7 @@ pub use method::Method;
 pub use queue::{Discipline, Queue};
 pub use rfc::{Profile, RateReduction, Rfc, Rules};
 pub use run::Run;
+pub use shaper::{Shaper, ShaperSetup};
 pub use tcp::{Flavour, Gate, Rto, Tcp, TcpSetup, Variant};
 pub use trace::{Budget, Modcod, Trace, TraceSetup};
 
