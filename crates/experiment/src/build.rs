@@ -61,7 +61,7 @@ fn topology(setup: &Setup, seed: RunSeed) -> Topology {
 
 fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup) {
     let path = |tcp: Option<&TcpSetup>| FlowPath {
-        packet_size: setup.packet_size,
+        packet_size: flow.packet_size,
         ack_size: tcp.map_or(0, |tcp| tcp.ack_size),
         sack_block_size: tcp.map_or(0, |tcp| tcp.sack_block_size),
         sender_access: flow.access_delay,
@@ -94,7 +94,7 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup) {
             };
             Source::Udp(OnOff { rate_bps: *rate_bps, on_s, off_s: on_off.map(|_| off_s), gaps })
         }
-        TrafficSetup::Saturated => Source::Udp(saturating(setup)),
+        TrafficSetup::Saturated => Source::Udp(saturating(setup, flow)),
     };
     for number in 0..flow.count {
         let name = format!("{}.{number}", flow.name);
@@ -124,9 +124,9 @@ fn draws(Distribution { shape, mean }: Distribution) -> Draws {
 }
 
 /// Packets at twice the rate that the link can carry when it loses nothing.
-fn saturating(setup: &Setup) -> OnOff {
-    let shortest = setup.forward.shortest_transmission(setup.packet_size).unwrap_or(setup.slot);
-    let rate_bps = 2.0 * f64::from(setup.packet_size) * 8.0 / shortest.as_secs_f64();
+fn saturating(setup: &Setup, flow: &FlowSetup) -> OnOff {
+    let shortest = setup.forward.shortest_transmission(flow.packet_size).unwrap_or(setup.slot);
+    let rate_bps = 2.0 * f64::from(flow.packet_size) * 8.0 / shortest.as_secs_f64();
     OnOff { rate_bps, on_s: Draws::Fixed(1.0), off_s: None, gaps: DrawnGaps::Periodic }
 }
 

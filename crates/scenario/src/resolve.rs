@@ -49,10 +49,13 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
         ));
     }
     let mut flows = resolve_flows(scenario, packet_size.0, slot)?;
-    let forward = scenario.link.resolve(&mut scenario.channel, trace, packet_size.0, slot, files)?;
+    let largest = largest_packet(&flows, rate)?;
+    let forward =
+        scenario.link.resolve(&mut scenario.channel, trace, [largest, packet_size.0], slot, files)?;
+    check_queue(&flows, &forward, packet_size.0)?;
     let longest_ack = flows.iter().filter_map(FlowSetup::tcp).map(TcpSetup::longest_ack).max().unwrap_or(0);
     let reverse = scenario.reverse.resolve(longest_ack, packet_size.0, slot, files)?;
-    let wired = scenario.wired.resolve(packet_size.0.max(longest_ack), slot)?;
+    let wired = scenario.wired.resolve(largest.max(longest_ack), slot)?;
     let hops = [&forward, &reverse].into_iter().chain(wired.iter().flatten());
     let idle_rtt = hops.fold(SimTime::ZERO, |sum, hop| sum.saturating_add(hop.transit(SYN_BYTES)));
     for flow in &mut flows {
@@ -64,6 +67,31 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
     }
     let gate = flows[0].tcp().map_or(Gate::Queue, |tcp| tcp.gate);
     Ok(Setup { slot, packet_size: packet_size.0, flows, gate, wired, forward, reverse, warmup, end })
+}
+
+/// Bytes of the largest data packet.
+fn largest_packet(flows: &[FlowSetup], rate: Rate) -> Result<u32, ScenarioError> {
+    let largest = flows.iter().map(|flow| flow.packet_size).max().unwrap_or_default();
+    if SimTime::to_transmit(largest, rate.0) > LONGEST_SLOT {
+        let problem = format!("too slow: a packet of {largest} B would take more than 1 h");
+        return Err(ScenarioError::value("link.rate", &json(rate), problem));
+    }
+    Ok(largest)
+}
+
+/// Refuses flows whose packets the queue never lets in; one for those of the link was checked before.
+fn check_queue(flows: &[FlowSetup], forward: &HopSetup, packet_size: u32) -> Result<(), ScenarioError> {
+    let Some(limit) = forward.queue().limit() else { return Ok(()) };
+    let is_shut_out =
+        |flow: &&FlowSetup| flow.packet_size > packet_size && !limit.admits(0, 0, flow.packet_size);
+    match flows.iter().find(is_shut_out) {
+        None => Ok(()),
+        Some(FlowSetup { name, packet_size, .. }) => {
+            let problem =
+                format!("has packets of {packet_size} B, which link.queue.limit = \"{limit}\" never lets in");
+            Err(ScenarioError::key(format!("flows.{name}"), problem))
+        }
+    }
 }
 
 /// The segments of a handshake: headers of IP and TCP with all options that are usual.
@@ -83,7 +111,7 @@ fn resolve_flows(
     let one_hop = scenario.wired.is_absent() && is_plain;
     if scenario.flows.is_empty() {
         let tcp = scenario.tcp.resolve(packet_size, slot, one_hop)?;
-        return Ok(vec![FlowSetup::bulk(tcp)]);
+        return Ok(vec![FlowSetup::bulk(tcp, packet_size)]);
     }
     let alone = one_hop && scenario.flows.len() == 1;
     let mut flows = Vec::new();

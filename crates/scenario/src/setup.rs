@@ -16,7 +16,7 @@ use crossfade_link::{QueueConfig, QueueLimit};
 pub struct Setup {
     /// The time to transmit a data packet.
     pub slot: SimTime,
-    /// Bytes of a data packet on the wire.
+    /// Bytes of the packet that a slot is of: `link.packet_size`. Flows may have others.
     pub packet_size: u32,
     /// Who sends: at least one.
     pub flows: Vec<FlowSetup>,
@@ -46,11 +46,11 @@ impl Setup {
     /// The round trip of a flow's segment and its acknowledgement that wait for nothing.
     pub fn round_trip(&self, flow: &FlowSetup) -> SimTime {
         let ack_size = flow.tcp().map_or(0, |tcp| tcp.ack_size);
-        let wireless = self.forward.transit(self.packet_size) + self.reverse.transit(ack_size);
+        let wireless = self.forward.transit(flow.packet_size) + self.reverse.transit(ack_size);
         let wired = self
             .wired
             .as_ref()
-            .map_or(SimTime::ZERO, |[there, back]| there.transit(self.packet_size) + back.transit(ack_size));
+            .map_or(SimTime::ZERO, |[there, back]| there.transit(flow.packet_size) + back.transit(ack_size));
         wireless + wired + flow.access_delay * 2
     }
 }

@@ -5,7 +5,7 @@ use super::tagged::{refuse_foreign, tag, taken_by};
 use super::tcp::{Tcp, TcpSetup};
 use crate::document::merge_value;
 use crate::error::{ScenarioError, join};
-use crate::quantity::{Bytes, Rate, Share, Span};
+use crate::quantity::{Bytes, Rate, Share, Size, Span};
 use crossfade_core::SimTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,6 +60,11 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 
+    /// Bytes of a packet of UDP on the wire. Packets of TCP have tcp.mss + tcp.headers, those of the flow where it says so.
+    #[schemars(extend("x-default" = "link.packet_size"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packet_size: Option<Size>,
+
     /// How long a UDP source is on, in the mean. With off; without the two it is always on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<Span>,
@@ -101,12 +106,12 @@ tag! {
         /// TCP connections that arrive at random (arrivals_per_s), each with bytes drawn at random (size, sizes).
         Arrivals [tcp, size, sizes, arrivals_per_s, access_delay],
         /// Packets of UDP at a constant rate, always or on and off.
-        Udp [count, start, stagger, start_within, rate, on, off, times, jitter, access_delay],
+        Udp [count, start, stagger, start_within, rate, packet_size, on, off, times, jitter, access_delay],
         /// Packets of UDP at random times, a Poisson process of the rate, always or on and off.
-        Poisson [count, start, stagger, start_within, rate, on, off, times, access_delay],
+        Poisson [count, start, stagger, start_within, rate, packet_size, on, off, times, access_delay],
         /// Packets of UDP at twice the rate of the link, which always has one to send: what the link can carry.
         /// Give link.queue a limit.
-        Saturated [count, start, stagger, start_within, access_delay],
+        Saturated [count, start, stagger, start_within, packet_size, access_delay],
     }
 }
 
@@ -138,13 +143,15 @@ pub struct FlowSetup {
     pub start_within: SimTime,
     /// One-way delay between the sender and the shared path.
     pub access_delay: SimTime,
+    /// Bytes of a data packet on the wire.
+    pub packet_size: u32,
     /// What it sends.
     pub traffic: TrafficSetup,
 }
 
 impl FlowSetup {
     /// One connection without end, without a name.
-    pub(crate) fn bulk(tcp: TcpSetup) -> Self {
+    pub(crate) fn bulk(tcp: TcpSetup, packet_size: u32) -> Self {
         Self {
             name: String::new(),
             count: 1,
@@ -152,6 +159,7 @@ impl FlowSetup {
             stagger: SimTime::ZERO,
             start_within: SimTime::ZERO,
             access_delay: SimTime::ZERO,
+            packet_size,
             traffic: TrafficSetup::Tcp(tcp, None),
         }
     }
@@ -225,7 +233,7 @@ impl Flow {
         &mut self,
         name: &str,
         tcp: &Tcp,
-        packet_size: u32,
+        link_packet_size: u32,
         slot: SimTime,
         alone: bool,
     ) -> Result<FlowSetup, ScenarioError> {
@@ -242,6 +250,8 @@ impl Flow {
         let access_delay = *self.access_delay.get_or_insert(Span::ZERO);
         let access_delay = span("access_delay", Some(access_delay))?;
         let count = *self.count.get_or_insert(1);
+        let packet_size = self.packet_bytes(&table, tcp, link_packet_size)?;
+        let alone = alone && packet_size == link_packet_size;
         let traffic = match traffic {
             Traffic::Udp | Traffic::Poisson => self.udp(&table, traffic, slot)?,
             Traffic::Saturated => TrafficSetup::Saturated,
@@ -262,10 +272,36 @@ impl Flow {
                 TrafficSetup::Arrivals { tcp, rate_per_s, segments }
             }
         };
-        Ok(FlowSetup { name: name.to_owned(), count, start, stagger, start_within, access_delay, traffic })
+        let name = name.to_owned();
+        Ok(FlowSetup { name, count, start, stagger, start_within, access_delay, packet_size, traffic })
     }
 
     /// The scenario's TCP with what is different here.
+    fn merged(&self, tcp: &Tcp) -> Tcp {
+        let mut merged = json(tcp);
+        merge_value(&mut merged, &json(&self.tcp));
+        // Both parts were read before.
+        serde_json::from_value(merged).expect("a table of tcp")
+    }
+
+    /// Bytes of a data packet on the wire: what the flow says, and otherwise that of the link.
+    fn packet_bytes(&self, table: &str, tcp: &Tcp, usual: u32) -> Result<u32, ScenarioError> {
+        let of_tcp = self.tcp.as_ref().and_then(|_| self.merged(tcp).packet_size());
+        match (self.packet_size, of_tcp) {
+            (Some(Size(0)), _) => Err(ScenarioError::value(
+                join(table, "packet_size"),
+                &json(self.packet_size),
+                "must be at least 1 B",
+            )),
+            (Some(size), _) => Ok(size.0),
+            (None, Some(size)) => size
+                .map(|size| size.0)
+                .map_err(|error| ScenarioError { key: join(table, &error.key), ..error }),
+            (None, None) => Ok(usual),
+        }
+    }
+
+    /// The same, resolved.
     fn resolve_tcp(
         &mut self,
         table: &str,
@@ -274,10 +310,7 @@ impl Flow {
         slot: SimTime,
         alone: bool,
     ) -> Result<TcpSetup, ScenarioError> {
-        let mut merged = json(tcp);
-        merge_value(&mut merged, &json(&self.tcp));
-        // Both parts were read before.
-        let mut merged: Tcp = serde_json::from_value(merged).expect("a table of tcp");
+        let mut merged = self.merged(tcp);
         let setup = merged
             .resolve(packet_size, slot, alone)
             .map_err(|error| ScenarioError { key: join(table, &error.key), ..error })?;

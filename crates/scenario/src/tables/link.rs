@@ -128,12 +128,12 @@ impl Link {
         &mut self,
         channel: &mut Channel,
         trace: Option<TraceSetup>,
-        packet_size: u32,
+        packet_sizes: [u32; 2],
         slot: SimTime,
         files: &Files<'_>,
     ) -> Result<HopSetup, ScenarioError> {
         let hop = Hop { table: "link", channel_table: "channel", keys: self.keys(), channel };
-        hop.resolve(trace, [packet_size, packet_size], slot, files)
+        hop.resolve(trace, packet_sizes, slot, files)
     }
 }
 
