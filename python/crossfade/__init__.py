@@ -19,19 +19,25 @@ from crossfade.api import (
     markov_from_rayleigh,
     parse_value,
     pcap,
+    phy,
     plot,
+    reuse,
     run,
     schema,
     verify,
+    write_events,
+    write_pcap,
 )
 from crossfade.comparison.best import Best, best
 from crossfade.comparison.compare import Comparison, compare, crossings
+from crossfade.comparison.knee import Knee, knee
 from crossfade.comparison.threshold import threshold
 from crossfade.errors import (
     ClusterError,
     CrossfadeError,
     CrossfadeWarning,
     GoldenError,
+    ImpossibleResult,
     OutputError,
     ResultsError,
     ScenarioError,
@@ -63,7 +69,9 @@ __all__ = [
     "Estimate",
     "GoldenCase",
     "GoldenError",
+    "ImpossibleResult",
     "Interrupted",
+    "Knee",
     "MarkovFit",
     "OutputError",
     "Point",
@@ -84,6 +92,7 @@ __all__ = [
     "export",
     "fit",
     "fit_rayleigh",
+    "knee",
     "link_events",
     "load_results",
     "markov_from_rayleigh",
@@ -92,13 +101,17 @@ __all__ = [
     "paper",
     "parse_value",
     "pcap",
+    "phy",
     "plot",
     "report",
+    "reuse",
     "run",
     "schema",
     "sweep",
     "threshold",
     "verify",
+    "write_events",
+    "write_pcap",
 ]
 
 

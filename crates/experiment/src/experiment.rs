@@ -1,5 +1,7 @@
 //! A plan together with what the methods say of it.
 
+use crate::memory;
+use crate::mesh::facts;
 use crate::methods::solver;
 use crate::metrics::{METRICS, units};
 use crate::warnings;
@@ -45,6 +47,20 @@ impl Experiment {
         Plan::load_with_files(text, name, overrides, read).and_then(Self::new)
     }
 
+    /// The same as long as `goes_on` says so, which is asked now and then: a sweep may have many points.
+    ///
+    /// # Errors
+    /// Anything that is not right, as one line; that it was interrupted.
+    pub fn load_while(
+        text: &str,
+        name: &str,
+        overrides: &Overrides,
+        read: &ReadFile<'_>,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Self, ScenarioError> {
+        Plan::load_while(text, name, overrides, read, goes_on).and_then(Self::new)
+    }
+
     /// The experiment of a plan.
     ///
     /// # Errors
@@ -81,7 +97,22 @@ impl Experiment {
 
     /// The key of the row of `run` at `point`.
     pub fn row_key(&self, point: &Point, method: Method, run: u64) -> String {
-        if solver(method).is_random() { point.run_key(self.seed, run) } else { point.solution_key(method) }
+        if solver(method).is_random() {
+            point.run_key(method, self.seed, run)
+        } else {
+            point.solution_key(method)
+        }
+    }
+
+    /// The part whose runs may be made beside each other, and the part whose runs take the machine's time as it
+    /// comes: those are made alone.
+    pub(crate) fn split(&self) -> (Option<Self>, Option<Self>) {
+        let part = |is_repeatable| {
+            let mut plan = self.0.clone();
+            plan.methods.retain(|&method| solver(method).is_repeatable() == is_repeatable);
+            (!plan.methods.is_empty()).then_some(Self(plan))
+        };
+        (part(true), part(false))
     }
 
     /// How many runs a method takes at most: what is solved is solved once.
@@ -101,6 +132,12 @@ impl Experiment {
             .collect()
     }
 
+    /// Bytes of memory that a run of any point may take, and the most that the scenario allows.
+    pub fn memory(&self) -> (f64, Option<u64>) {
+        let most = self.points.iter().map(|point| memory::of_run(&point.setup)).fold(0.0, f64::max);
+        (most, self.points.first().and_then(|point| point.scenario.run.memory).map(|memory| memory.0))
+    }
+
     /// What doubts the scenario itself raises, before anything runs.
     pub fn warnings(&self) -> Vec<String> {
         const MOST: usize = 10;
@@ -114,7 +151,7 @@ impl Experiment {
         distinct
     }
 
-    /// The plan as JSON: the first point's scenario, seed, stop rule, axes and their steps, points, units of
+    /// The plan as JSON: the first point's scenario and what can be said of its mesh, seed, stop rule, axes and their steps, points, units of
     /// all metrics and warnings.
     pub fn describe(&self) -> Value {
         let stop = match &self.stop {
@@ -131,7 +168,7 @@ impl Experiment {
         };
         let points: Vec<Value> =
             self.points.iter().map(|point| json!({ "axes": point.axes, "id": point.id })).collect();
-        json!({
+        let mut description = json!({
             "scenario": self.points.first().map(|point| &point.scenario),
             "methods": self.methods,
             "seed": self.seed,
@@ -141,6 +178,10 @@ impl Experiment {
             "points": points,
             "units": units(),
             "warnings": self.warnings(),
-        })
+        });
+        if let Some(mesh) = self.points.first().and_then(|point| facts(&point.setup)) {
+            description["mesh"] = json!(mesh);
+        }
+        description
     }
 }

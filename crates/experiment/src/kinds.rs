@@ -1,10 +1,12 @@
 //! Of which kind each metric is, and the estimate of its mean that follows from it.
 
+use crate::metrics::INDEPENDENT;
 use crossfade_core::{Estimate, Events, MethodKind, MetricKind};
 
 /// The kind of a metric; for a rate the count of events and those whose sum they are out of, none for slots.
 fn kind_of(metric: &str) -> (MetricKind, &'static str, &'static [&'static str]) {
     let kind = match metric {
+        "bit_error_rate" => return (MetricKind::Rate, "bit_errors", &["bits_sent"]),
         "frame_error_rate" => return (MetricKind::Rate, "frame_errors", &["frame_transmissions"]),
         "residual_frame_error_rate" => {
             return (MetricKind::Rate, "frames_given_up", &["frames_delivered", "frames_given_up"]);
@@ -18,17 +20,33 @@ fn kind_of(metric: &str) -> (MetricKind, &'static str, &'static [&'static str]) 
         | "ecn_reductions"
         | "retransmissions"
         | "frame_errors"
+        | "bit_errors"
         | "frames_given_up"
         | "packets_lost"
         | "queue_drops"
-        | "ecn_marks" => MetricKind::Count,
+        | "ecn_marks"
+        | "rts_losses"
+        | "data_losses"
+        | "rts_drops"
+        | "data_drops"
+        | "interface_drops"
+        | "duplicates"
+        | "deferrals" => MetricKind::Count,
         "timeouts_per_slot" => return (MetricKind::Rate, "timeouts", &[]),
         "fast_retransmits_per_slot" => return (MetricKind::Rate, "fast_retransmits", &[]),
-        "jain_fairness" | "link_utilisation" => MetricKind::Share,
+        "jain_fairness" | "link_utilisation" | "transmit_share" | "receive_share" | "busy_share" => {
+            MetricKind::Share
+        }
         _ if ["_p50_s", "_p95_s", "_p99_s"].iter().any(|end| metric.ends_with(end)) => MetricKind::Quantile,
         _ => MetricKind::Mean,
     };
     (kind, "", &[])
+}
+
+/// Whether a metric is a share of something: 1 at most.
+pub(crate) fn is_share(metric: &str) -> bool {
+    let (kind, _, out_of) = kind_of(metric);
+    matches!(kind, MetricKind::Share) || !out_of.is_empty()
 }
 
 /// The estimate of the metric `key` of a row from the runs of a point, in which `values` finds the values of
@@ -55,7 +73,29 @@ pub fn estimate(key: &str, mut values: impl FnMut(&str) -> Vec<f64>) -> Option<E
         }
         _ => None,
     };
+    let frames_are_trials = matches!(metric, "frame_error_rate" | "residual_frame_error_rate");
+    if let Some(trials) = events
+        && frames_are_trials
+        && !values(INDEPENDENT).is_empty()
+    {
+        return Estimate::of_trials(trials, runs.len() as u64, MethodKind::Simulation);
+    }
     Estimate::of(kind, &runs, events, MethodKind::Simulation)
+}
+
+/// The estimate of the share of frames that `count` counts, from the runs of a point by method phy, in which
+/// `values` finds the values of a metric.
+pub(crate) fn share_of_frames(count: &str, values: impl Fn(&str) -> Vec<f64>) -> Option<Estimate> {
+    let (lost, frames) = (values(count), values("frame_transmissions"));
+    let trials = Events { events: lost.iter().sum(), chances: frames.iter().sum() };
+    let shares: Vec<f64> = lost.iter().zip(&frames).map(|(lost, frames)| lost / frames).collect();
+    if shares.is_empty() {
+        return None;
+    }
+    if values(INDEPENDENT).is_empty() {
+        return Estimate::of(MetricKind::Rate, &shares, Some(trials), MethodKind::Simulation);
+    }
+    Estimate::of_trials(trials, shares.len() as u64, MethodKind::Simulation)
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! The metrics, each in one row: name, unit, words for people, and how it is computed of a run.
 //!
 //! In a row of results a metric of the whole has its own name, that of a link is `LINK.NAME` and that of a flow
-//! `flow:FLOW.NAME`.
+//! `flow:FLOW.NAME`, that of a node `node:NUMBER.NAME`.
 
-use crate::statistics::{FlowTotals, LinkMeasured, Scale, quantile_s};
+use crate::build::MESH;
+use crate::statistics::{FlowTotals, LinkMeasured, NodesMeasured, Scale, quantile_s};
 use crossfade_scenario::Setup;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -34,7 +35,9 @@ enum Of {
     Link(fn(&LinkMeasured<'_>) -> f64),
     /// Of links, and of the whole there is none.
     LinkAlone(fn(&LinkMeasured<'_>) -> f64),
-    /// Of a solution: the analysis gives it.
+    /// Of the nodes of a mesh, alone and all together.
+    Nodes(fn(&NodesMeasured) -> f64),
+    /// Of a solution, or of method phy.
     Solution,
 }
 
@@ -79,7 +82,11 @@ pub static METRICS: &[MetricInfo] = &[
     metric("fast_retransmits_per_slot", "1/slot", "Fast retransmits per slot", "Recoveries that began with duplicate acknowledgements, per slot.", Of::Flows(|flows, scale| count(flows.total.fast_retransmits) / scale.slots)),
     metric("cycle_mean_slots", "slots", "Mean cycle", "By exact analysis: the mean time from a timeout, a completed recovery or Tahoe's fast retransmit to the next of them.", Of::Solution),
     metric("cycle_deviation_slots", "slots", "Cycle, deviation", "By exact analysis: the standard deviation of that time.", Of::Solution),
-    metric("frame_error_rate", "1", "Frame error rate", "The share that the channel lost of the packets put on the link; on links with frames, of the frames with payload.", Of::Link(|link| link.frame_error_rate())),
+    metric("frame_error_rate", "1", "Frame error rate", "The share that the channel lost of the packets put on the link; on links with frames, of the frames with payload; by method phy, of first transmissions.", Of::Link(|link| link.frame_error_rate())),
+    metric("bit_error_rate", "1", "Bit error rate", "By method phy: the share of bits that are decided wrongly, in the first transmission of each frame.", Of::Solution),
+    metric("bit_errors", "1", "Bit errors", "By method phy: how many bits are decided wrongly, in the first transmission of each frame.", Of::Solution),
+    metric("bits_sent", "1", "Bits sent", "By method phy: the bits of the frames: bit_error_rate is bit_errors out of these.", Of::Solution),
+    metric("effective_rate_bps", "bit/s", "Effective rate", "By method phy: the rate of the link times the share of transmissions by which a frame is accepted: what a protocol that never waits and never repeats in vain would carry, overhead of frames left out.", Of::Solution),
     metric("frame_errors", "1", "Frame errors", "How many packets put on the link the channel lost; on links with frames, how many frames with payload.", Of::Link(|link| link.frame_errors())),
     metric("frame_transmissions", "1", "Frame transmissions", "How many packets were put on the link; on links with frames, how many frames with payload, retransmissions included: frame_error_rate is frame_errors out of these.", Of::Link(|link| link.frame_transmissions())),
     metric("residual_frame_error_rate", "1", "Residual frame error rate", "Of the payloads of frames whose fate is known, the share that the link protocol gave up.", Of::Link(|link| link.of_frames(|arq| arq.residual_frame_error_rate()))),
@@ -110,10 +117,30 @@ pub static METRICS: &[MetricInfo] = &[
     metric("link_utilisation", "1", "Link utilisation", "The share of the time in which the link was sending.", Of::Link(|link| link.report.utilisation.unwrap_or(f64::NAN))),
     metric("truncation_error", "packets/slot", "Truncation error", "What an exact solution may be off by.", Of::Solution),
     metric("states", "1", "States of the chain", "How many states an exact solution took.", Of::Solution),
+    metric("lateness_p50_s", "s", "Lateness, median", "Live: how much later than the link said packets were handed to their host; the worse of the two directions.", Of::Solution),
+    metric("lateness_p99_s", "s", "Lateness, 99th percentile", "Live: what 99 % of packets keep of that, in the worse direction.", Of::Solution),
+    metric("late_share", "1", "Share of late packets", "Live: the share of packets that were handed over later than half a slot (and 0.1 ms), in the worse direction.", Of::Solution),
+    metric("ring_drops", "packets", "Packets never seen", "Live: packets that the kernel dropped before the link saw them.", Of::Solution),
     metric("queueing_delay_mean_s", "s", "Mean queueing delay", "How long packets waited for the link, dropped ones left out.", Of::LinkAlone(|link| link.report.counts.waiting_s / count(link.report.counts.transmissions))),
     metric("queueing_delay_p50_s", "s", "Queueing delay, median", "The median of that wait.", Of::LinkAlone(|link| quantile_s(Some(&link.report.counts.queueing_delay), 0.5))),
     metric("queueing_delay_p95_s", "s", "Queueing delay, 95th percentile", "The 95th percentile of that wait.", Of::LinkAlone(|link| quantile_s(Some(&link.report.counts.queueing_delay), 0.95))),
     metric("queueing_delay_p99_s", "s", "Queueing delay, 99th percentile", "The 99th percentile of that wait. It is that of a run, and so depends on the length of a run.", Of::LinkAlone(|link| quantile_s(Some(&link.report.counts.queueing_delay), 0.99))),
+    metric("exchanges_mean", "1", "Mean exchanges at one time", "Of a mesh: how many exchanges that succeeded were under way at one time, in the mean: the spatial reuse. Of a node, those that it called.", Of::Nodes(|nodes| nodes.counts.exchange_time.as_secs_f64() / nodes.seconds)),
+    metric("rts_sent", "frames", "RTS sent", "RTS frames sent.", Of::Nodes(|nodes| count(nodes.counts.rts_sent))),
+    metric("rts_losses", "frames", "RTS lost", "RTS frames without a CTS in answer.", Of::Nodes(|nodes| count(nodes.counts.rts_losses))),
+    metric("data_sent", "frames", "DATA sent", "DATA frames sent.", Of::Nodes(|nodes| count(nodes.counts.data_sent))),
+    metric("data_losses", "frames", "DATA lost", "DATA frames without an ACK in answer.", Of::Nodes(|nodes| count(nodes.counts.data_losses))),
+    metric("packets_forwarded", "packets", "Packets forwarded", "Packets that the next node has acknowledged.", Of::Nodes(|nodes| count(nodes.counts.packets_forwarded))),
+    metric("packets_delivered", "packets", "Packets delivered", "Packets that came out at the node that they were bound for.", Of::Nodes(|nodes| count(nodes.counts.packets_delivered))),
+    metric("duplicates", "frames", "Duplicates", "DATA frames that came a second time.", Of::Nodes(|nodes| count(nodes.counts.duplicates))),
+    metric("rts_drops", "packets", "Packets dropped for RTS", "Packets given up after too many RTS without a CTS.", Of::Nodes(|nodes| count(nodes.counts.rts_drops))),
+    metric("data_drops", "packets", "Packets dropped for DATA", "Packets given up after too many DATA frames without an ACK.", Of::Nodes(|nodes| count(nodes.counts.data_drops))),
+    metric("interface_drops", "packets", "Packets dropped at interfaces", "Packets that found the queue of a node full.", Of::Nodes(|nodes| count(nodes.counts.queue_drops))),
+    metric("nulls_spent", "1", "Nulls spent", "Nulls made, one for each neighbour and exchange.", Of::Nodes(|nodes| count(nodes.counts.nulls_spent))),
+    metric("deferrals", "1", "Deferrals", "How often a call was put off for the sake of an exchange nearby.", Of::Nodes(|nodes| count(nodes.counts.deferrals))),
+    metric("transmit_share", "1", "Time sending", "The share of its time that a node was sending, in the mean.", Of::Nodes(|nodes| nodes.share(nodes.counts.transmit))),
+    metric("receive_share", "1", "Time receiving", "The share of its time that a node was locked on a frame, in the mean.", Of::Nodes(|nodes| nodes.share(nodes.counts.receive))),
+    metric("busy_share", "1", "Time of a busy medium", "The share of its time in which a node neither sent nor received, and something else was on the air, in the mean.", Of::Nodes(|nodes| nodes.share(nodes.counts.busy))),
 ];
 
 impl MetricInfo {
@@ -125,6 +152,21 @@ impl MetricInfo {
     /// Its value for a link.
     pub(crate) fn of_link(&self, link: &LinkMeasured<'_>) -> Option<f64> {
         if let Of::Link(of) | Of::LinkAlone(of) = self.of { Some(of(link)) } else { None }
+    }
+
+    /// Its value for nodes of a mesh.
+    pub(crate) fn of_nodes(&self, nodes: &NodesMeasured) -> Option<f64> {
+        if let Of::Nodes(of) = self.of { Some(of(nodes)) } else { None }
+    }
+
+    /// Whether nodes have it.
+    pub(crate) fn is_of_nodes(&self) -> bool {
+        matches!(self.of, Of::Nodes(_))
+    }
+
+    /// The key of a node's metric in a row.
+    pub(crate) fn node_key(&self, node: usize) -> String {
+        format!("node:{node}.{}", self.name)
     }
 
     /// Whether the whole has it, and not only links.
@@ -139,8 +181,8 @@ impl MetricInfo {
 
     /// The key of a link's metric in a row.
     pub(crate) fn link_key(&self, link: &str) -> String {
-        // The wireless link on the way of the data is described by the metrics of the whole.
-        if link == "forward" && self.is_of_whole() {
+        // The wireless link on the way of the data, or the mesh, is described by the metrics of the whole.
+        if ["forward", MESH].contains(&link) && self.is_of_whole() {
             self.name.to_owned()
         } else {
             format!("{link}.{}", self.name)
@@ -178,6 +220,16 @@ pub(crate) fn rates(setup: &Setup, mss: u32, throughput: f64, transmissions: f64
 
 /// Metrics named with this and a window's floor are the shares of first losses that find that window.
 pub(crate) const LOSS_WINDOW: &str = "loss_window.";
+
+/// Metrics named with this and a number are counts by method phy: the frames that were not accepted after so many
+/// transmissions.
+pub(crate) const NOT_ACCEPTED: &str = "not_accepted.";
+
+/// The same: the frames of which the combination of so many receptions fails, whatever passed before.
+pub(crate) const COMBINED_ERRORS: &str = "combined_errors.";
+
+/// Named so in a row: 1 where its frames are independent trials.
+pub(crate) const INDEPENDENT: &str = "independent_frames";
 
 /// How far run lengths of a fitted chain are from those of the channel: named so in a row.
 pub(crate) const FIT_DISTANCES: [&str; 2] = ["fit.good_runs", "fit.bad_runs"];

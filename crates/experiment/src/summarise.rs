@@ -1,12 +1,13 @@
 //! From rows to results: means over the runs of a point with their intervals.
 
-use crate::build::LINKS;
+use crate::build::{LINKS, MESH};
 use crate::experiment::Experiment;
-use crate::kinds::estimate;
+use crate::kinds::{estimate, share_of_frames};
 use crate::methods::solver;
-use crate::metrics::{FIT_DISTANCES, LOSS_WINDOW, METRICS, MetricInfo};
+use crate::metrics::{COMBINED_ERRORS, FIT_DISTANCES, LOSS_WINDOW, METRICS, MetricInfo, NOT_ACCEPTED};
 use crate::row::Row;
 use crate::warnings;
+use crossfade_core::Estimate;
 use crossfade_scenario::{FlowSetup, Method, Point, Scenario, ScenarioError, StopRule};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -36,8 +37,21 @@ pub struct PointResult {
     pub flows: Vec<FlowResult>,
     /// The same for each link, as far as the metrics describe links.
     pub links: Vec<LinkResult>,
+    /// The same for each node of a mesh.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeResult>,
     /// By an exact analysis: how often the first loss of a cycle finds a window of 1, 2, ... segments.
     pub loss_windows: Vec<f64>,
+    /// rho in dB, where there is a physical layer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snr_db: Option<f64>,
+    /// By method phy and by closed forms: the share of frames that are not accepted after 1, 2, ... transmissions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub residual: Vec<Metric>,
+    /// By method phy: the share of frames of which the combination of 1, 2, ... receptions fails, where they are
+    /// combined.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub combined: Vec<Metric>,
     /// The keys of the rows that count, in order of their runs.
     pub rows: Vec<String>,
 }
@@ -72,8 +86,18 @@ pub struct FlowResult {
 /// The metrics of one link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinkResult {
-    /// `wired`, `forward`, `reverse` or `wired_reverse`.
+    /// `wired`, `forward`, `reverse`, `wired_reverse` or `mesh`.
     pub name: &'static str,
+    /// By name.
+    #[serde(flatten, serialize_with = "as_map")]
+    pub metrics: Vec<(&'static str, Metric)>,
+}
+
+/// The metrics of one node of a mesh.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NodeResult {
+    /// Its number.
+    pub node: usize,
     /// By name.
     #[serde(flatten, serialize_with = "as_map")]
     pub metrics: Vec<(&'static str, Metric)>,
@@ -159,7 +183,14 @@ fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
         warnings,
         flows: vec![FlowResult { name: String::new(), count: 1, metrics: metrics.clone() }],
         links: Vec::new(),
+        nodes: Vec::new(),
         loss_windows,
+        snr_db: point.setup.forward.radio().map(|radio| radio.snr_db),
+        residual: (1..)
+            .map_while(|n| found(&format!("{NOT_ACCEPTED}{n}")))
+            .map(|share| Metric { unit: "1", ..exact(share) })
+            .collect(),
+        combined: Vec::new(),
         rows: row.map(|row| row.key.clone()).into_iter().collect(),
         complete: row.is_some(),
         metrics,
@@ -172,6 +203,18 @@ fn averaged(experiment: &Experiment, point: &Point, method: Method, mut rows: Ve
     let mean = |in_row: &str, unit| {
         let found = estimate(in_row, |name| rows.iter().filter_map(|row| row.metrics.get(name)).collect())?;
         Some(Metric { value: found.value, ci95: found.ci95, low: found.low, high: found.high, unit })
+    };
+    let of_frames = |count: &str| -> Vec<Metric> {
+        let values = |name: &str| rows.iter().filter_map(|row| row.metrics.get(name)).collect();
+        let shares = (1..).map_while(|n| share_of_frames(&format!("{count}{n}"), values));
+        let metric = |found: Estimate| Metric {
+            value: found.value,
+            ci95: found.ci95,
+            low: found.low,
+            high: found.high,
+            unit: "1",
+        };
+        shares.map(metric).collect()
     };
     let all = |of: &dyn Fn(&MetricInfo) -> bool, key: &dyn Fn(&MetricInfo) -> String| -> Vec<_> {
         let metrics = METRICS.iter().filter(|metric| of(metric));
@@ -189,17 +232,28 @@ fn averaged(experiment: &Experiment, point: &Point, method: Method, mut rows: Ve
     };
     let link =
         |name| LinkResult { name, metrics: all(&MetricInfo::is_of_links, &|metric| metric.link_key(name)) };
-    let links = LINKS.into_iter().map(link).filter(|link| !link.metrics.is_empty()).collect();
+    let links = LINKS.into_iter().chain([MESH]).map(link).filter(|link| !link.metrics.is_empty());
+    // Metrics of the whole are those of the link on the way of the data, or of the mesh.
+    let carries = |link: &LinkResult| (link.name == MESH) == point.setup.mesh.is_some();
+    let links = links.filter(carries).collect();
+    let node =
+        |node| NodeResult { node, metrics: all(&MetricInfo::is_of_nodes, &|metric| metric.node_key(node)) };
+    let count = point.setup.mesh.as_ref().map_or(0, |mesh| mesh.config.positions.len());
+    let nodes = (0..count).map(node).filter(|node| !node.metrics.is_empty()).collect();
     PointResult {
         point: point.index,
         axes: point.axes.clone(),
         scenario: point.scenario.clone(),
         method,
         runs: rows.len() as u64,
-        warnings: warnings::of_simulation(&experiment.stop, point, &rows),
+        warnings: warnings::of_runs(&experiment.stop, point, method, &rows),
         flows: point.setup.flows.iter().map(flow).collect(),
         links,
+        nodes,
         loss_windows: Vec::new(),
+        snr_db: point.setup.forward.radio().map(|radio| radio.snr_db),
+        residual: of_frames(NOT_ACCEPTED),
+        combined: of_frames(COMBINED_ERRORS),
         rows: rows.iter().map(|row| row.key.clone()).collect(),
         complete: !rows.is_empty(),
         metrics,

@@ -3,7 +3,8 @@
 //! Whatever lies between is a [`Link`]: packets ([`Parcel`]) are pushed in and come out later, or do not. A [`Hop`] has a
 //! drop-tail queue and knows a packet's fate at once; a [`QueuedLink`] has any [`QueueDiscipline`]:
 //! [`DropTail`], [`Red`], [`CoDel`], [`FqCoDel`], [`Pie`]. [`LinkConfig`] builds either. [`arq`] holds the links that
-//! send packets as frames and repeat lost ones, [`trace`] those whose capacity follows a record or a table.
+//! send packets as frames and repeat lost ones ([`RadioConfig`] is their physical layer), [`trace`] those whose
+//! capacity follows a record or a table. [`Series`] is links one after the other.
 
 pub mod arq;
 mod config;
@@ -17,7 +18,9 @@ mod occupancy;
 mod parcel;
 mod queue;
 mod queued_link;
+mod radio;
 mod report;
+mod series;
 mod statistics;
 #[cfg(test)]
 mod testing;
@@ -39,7 +42,9 @@ pub use queue::{
     Waiting,
 };
 pub use queued_link::QueuedLink;
+pub use radio::{RadioConfig, SymbolFrames, TableCopies, TableFrames, WholePackets};
 pub use report::LinkReport;
+pub use series::Series;
 pub use statistics::LinkStatistics;
 pub use token_bucket::TokenBucket;
 pub use transmitter::{Service, Transmitter};

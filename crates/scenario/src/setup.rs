@@ -1,5 +1,6 @@
 //! A scenario in the terms of the models.
 
+use crate::error::{ScenarioError, join};
 use crate::stop::End;
 use crate::tables::flow::{FlowSetup, TrafficSetup};
 use crate::tables::frames::FrameSetup;
@@ -9,7 +10,9 @@ use crate::tables::trace::TraceSetup;
 use crossfade_channel::LossConfig;
 use crossfade_core::SimTime;
 use crossfade_link::trace::Schedule;
-use crossfade_link::{QueueConfig, QueueLimit};
+use crossfade_link::{QueueConfig, QueueLimit, RadioConfig};
+use crossfade_mac::{MeshConfig, Routes, Timing};
+use serde_json::json;
 
 /// A scenario in the terms of the models. All times are absolute.
 #[derive(Clone, Debug)]
@@ -18,12 +21,14 @@ pub struct Setup {
     pub slot: SimTime,
     /// Bytes of the packet that a slot is of: `link.packet_size`. Flows may have others.
     pub packet_size: u32,
-    /// Who sends: at least one.
+    /// Who sends: at least one, or none where the physical layer is looked at alone.
     pub flows: Vec<FlowSetup>,
     /// How senders meet the first link.
     pub gate: Gate,
     /// The wired segment before the wireless link, and on the way back.
     pub wired: Option<[HopSetup; 2]>,
+    /// The mesh in place of the links; those below then carry nothing.
+    pub mesh: Option<MeshSetup>,
     /// The wireless link, on the way of the data.
     pub forward: HopSetup,
     /// The wireless link, on the way of the acknowledgements.
@@ -32,13 +37,19 @@ pub struct Setup {
     pub warmup: SimTime,
     /// When a run ends.
     pub end: End,
+    /// How many frames a run of method phy has.
+    pub frames: u64,
 }
 
 impl Setup {
-    /// The TCP of the only flow, if that is a connection without end.
+    /// The TCP of the only flow, if that is a connection without end whose packets are a slot long.
     pub fn only_bulk_tcp(&self) -> Option<&TcpSetup> {
         match self.flows.as_slice() {
-            [FlowSetup { count: 1, traffic: TrafficSetup::Tcp(tcp, None), .. }] => Some(tcp),
+            [FlowSetup { count: 1, packet_size, traffic: TrafficSetup::Tcp(tcp, None), .. }]
+                if *packet_size == self.packet_size =>
+            {
+                Some(tcp)
+            }
             _ => None,
         }
     }
@@ -46,12 +57,73 @@ impl Setup {
     /// The round trip of a flow's segment and its acknowledgement that wait for nothing.
     pub fn round_trip(&self, flow: &FlowSetup) -> SimTime {
         let ack_size = flow.tcp().map_or(0, |tcp| tcp.ack_size);
+        if let (Some(mesh), Some(ends)) = (&self.mesh, flow.ends) {
+            return mesh.round_trip(ends, flow.packet_size, ack_size) + flow.access_delay * 2;
+        }
         let wireless = self.forward.transit(flow.packet_size) + self.reverse.transit(ack_size);
         let wired = self
             .wired
             .as_ref()
             .map_or(SimTime::ZERO, |[there, back]| there.transit(flow.packet_size) + back.transit(ack_size));
         wireless + wired + flow.access_delay * 2
+    }
+}
+
+/// Stations that share the air.
+#[derive(Clone, Debug)]
+pub struct MeshSetup {
+    /// Everything about it but its seed.
+    pub config: MeshConfig,
+    /// How long things last.
+    pub timing: Timing,
+    /// The way from node to node.
+    pub routes: Routes,
+}
+
+impl MeshSetup {
+    /// The first and the last node.
+    pub(crate) fn outermost(&self) -> [u32; 2] {
+        [0, self.config.positions.len() as u32 - 1]
+    }
+
+    /// Refuses a flow of `table` between nodes that there are not, or that no route joins.
+    pub(crate) fn check_ends(&self, table: &str, [from, to]: [u32; 2]) -> Result<(), ScenarioError> {
+        let [_, last] = self.outermost();
+        for (key, node) in [("from", from), ("to", to)] {
+            if node > last {
+                let problem = format!("must be at most {last}, the last node of the mesh");
+                return Err(ScenarioError::value(join(table, key), &json!(node), problem));
+            }
+        }
+        if from == to {
+            return Err(ScenarioError::value(
+                join(table, "to"),
+                &json!(to),
+                "must be another node than from",
+            ));
+        }
+        let hops = [(from, to), (to, from)].map(|(from, to)| self.routes.hops(from as usize, to as usize));
+        let error = hops.into_iter().find_map(Result::err);
+        error.map_or(Ok(()), |error| Err(ScenarioError::key(table, error.to_string())))
+    }
+
+    /// How many hops there are there and back.
+    pub fn round_trip_hops(&self, [from, to]: [u32; 2]) -> Option<u32> {
+        let hops = |from: u32, to: u32| self.routes.hops(from as usize, to as usize).ok();
+        Some((hops(from, to)? + hops(to, from)?) as u32)
+    }
+
+    /// The mean round trip of a lone packet of `bytes` whose answer of `answer_bytes` comes back.
+    pub fn round_trip(&self, ends: [u32; 2], bytes: u32, answer_bytes: u32) -> SimTime {
+        let hops = self.round_trip_hops(ends).unwrap_or_default() as usize;
+        let both_ways = self.timing.lone_round_trip_s(&self.config.dcf, hops, bytes, answer_bytes);
+        SimTime::from_secs_f64(both_ways / 2.0)
+    }
+
+    /// An exchange for a packet of `bytes` and the mean wait before it.
+    pub fn slot(&self, bytes: u32) -> SimTime {
+        let exchanges = self.timing.lone_round_trip_s(&self.config.dcf, 1, bytes, bytes);
+        SimTime::from_secs_f64(exchanges / 2.0)
     }
 }
 
@@ -62,6 +134,8 @@ pub struct HopSetup {
     pub delay: SimTime,
     /// What carries packets.
     pub carrier: Carrier,
+    /// Nothing was said of how much may wait.
+    pub limit_assumed: bool,
 }
 
 /// What carries the packets of a hop.
@@ -95,8 +169,8 @@ pub enum Carrier {
         limit: Option<QueueLimit>,
         /// How packets become frames, and who repeats them.
         frames: FrameSetup,
-        /// Which frames are lost.
-        loss: LossConfig,
+        /// What becomes of them.
+        errors: FrameErrors,
     },
     /// Whole packets at a capacity that follows a record or a table.
     Schedule {
@@ -109,7 +183,23 @@ pub enum Carrier {
     },
 }
 
+/// What becomes of frames.
+#[derive(Clone, Debug)]
+pub enum FrameErrors {
+    /// Some are lost.
+    Lost(LossConfig),
+    /// A physical layer receives them, or not.
+    Radio(Box<RadioConfig>),
+}
+
 impl HopSetup {
+    /// A hop that carries everything at once.
+    pub(crate) fn ideal() -> Self {
+        let queue = QueueConfig::DropTail(None);
+        let carrier = Carrier::Packets { rate_bps: None, queue, loss: LossConfig::Lossless };
+        Self { delay: SimTime::ZERO, carrier, limit_assumed: false }
+    }
+
     /// Bit rate in bit/s in the long run, of a trace its mean; `None` takes no time to transmit.
     pub fn rate_bps(&self) -> Option<f64> {
         match &self.carrier {
@@ -125,17 +215,27 @@ impl HopSetup {
         if let Carrier::Frames { frames, .. } = &self.carrier { Some(frames) } else { None }
     }
 
+    /// The physical layer of its frames, if there is one.
+    pub fn radio(&self) -> Option<&RadioConfig> {
+        match &self.carrier {
+            Carrier::Frames { errors: FrameErrors::Radio(radio), .. } => Some(radio),
+            _ => None,
+        }
+    }
+
     /// What its capacity follows, if that changes.
     pub fn trace(&self) -> Option<&TraceSetup> {
         if let Carrier::Schedule { trace, .. } = &self.carrier { Some(trace) } else { None }
     }
 
-    /// Which packets, or frames, are lost; `None` where a table says that beside its rates.
+    /// Which packets, or frames, are lost; `None` where a table says that beside its rates, and under a physical
+    /// layer.
     pub fn loss(&self) -> Option<&LossConfig> {
         match &self.carrier {
-            Carrier::Packets { loss, .. } | Carrier::Shaped { loss, .. } | Carrier::Frames { loss, .. } => {
-                Some(loss)
-            }
+            Carrier::Packets { loss, .. }
+            | Carrier::Shaped { loss, .. }
+            | Carrier::Frames { errors: FrameErrors::Lost(loss), .. } => Some(loss),
+            Carrier::Frames { errors: FrameErrors::Radio(_), .. } => None,
             Carrier::Schedule { loss, .. } => loss.as_ref(),
         }
     }
@@ -177,7 +277,7 @@ impl HopSetup {
     /// For how long frames may be repeated; zero where they are not.
     pub fn longest_recovery(&self) -> SimTime {
         match &self.carrier {
-            Carrier::Frames { frames, loss, .. } => frames.longest_recovery(loss.rate()),
+            Carrier::Frames { frames, .. } => frames.longest_recovery(self.loss().and_then(LossConfig::rate)),
             Carrier::Packets { .. } | Carrier::Shaped { .. } | Carrier::Schedule { .. } => SimTime::ZERO,
         }
     }

@@ -23,14 +23,18 @@ from crossfade.cli import (
     export,
     fit,
     paper,
+    phy,
     plot,
     report,
+    reuse,
     run,
     scenarios,
     sweep,
     terminal,
     verify,
 )
+from crossfade.cli.live import command as live
+from crossfade.cli.live import doctor
 from crossfade.errors import CrossfadeError, CrossfadeWarning, shortened, visible
 
 app = typer.Typer(
@@ -74,13 +78,17 @@ for command in (
     compare.compare,
     compare.best,
     paper.paper,
+    phy.phy,
     fit.fit,
+    reuse.reuse,
     scenarios.check,
     scenarios.explain,
     scenarios.schema,
     verify.verify,
+    doctor.doctor,
 ):
     app.command()(command)
+app.command(cls=live.LiveCommand)(live.live)
 
 
 @contextmanager
@@ -120,6 +128,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(_without_long_words(error.format_message()))
     except (KeyboardInterrupt, typer.Abort):
         return 130
+    except MemoryError:
+        return _fail("there is not enough memory; fewer points, runs or jobs take less")
 
 
 def _without_long_words(message: str) -> str:

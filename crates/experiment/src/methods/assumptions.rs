@@ -3,8 +3,15 @@
 use crossfade_scenario::{Carrier, Scenario, ScenarioError, Setup};
 use serde_json::json;
 
-/// A link with frames, a trace or a shaper: `who` assumes none of them.
+/// A mesh, or a link with frames, a trace or a shaper: `who` assumes none of them.
 pub(crate) fn changing_link(scenario: &Scenario, setup: &Setup, who: &str) -> Option<ScenarioError> {
+    if let Some(mesh) = &setup.mesh {
+        let problem = format!(
+            "{who} assumes one link in place of {} nodes; use method simulation",
+            mesh.config.positions.len()
+        );
+        return Some(ScenarioError::key("mesh", problem));
+    }
     let links = [
         ("link", &setup.forward, scenario.link.frame_size),
         ("reverse", &setup.reverse, scenario.reverse.frame_size),

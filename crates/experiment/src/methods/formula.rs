@@ -2,26 +2,41 @@
 
 use super::assumptions::changing_link;
 use super::fitted::FittedChains;
-use super::solver::{Outcome, Solver};
+use super::solver::{NoMetrics, Outcome, Solver};
+use crate::closed_forms::{error_rates, packet_loss};
+use crate::control::Control;
 use crate::metrics::{Metrics, rates};
 use crossfade_analysis::{Formula, TcpPath};
 use crossfade_channel::LossConfig;
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_scenario::{Point, ScenarioError};
-use crossfade_transport::{Flavour, RtoRule};
+use crossfade_scenario::{Point, ScenarioError, Setup};
+use crossfade_transport::{Flavour, RtoRule, TcpConfig};
 use serde_json::json;
-use std::sync::atomic::AtomicBool;
 
 /// A formula.
 pub(super) struct LossFormula(pub(super) Formula);
 
 impl Solver for LossFormula {
     fn refusal(&self, point: &Point) -> Option<ScenarioError> {
-        path(point).err()
+        match point.setup.forward.radio() {
+            Some(radio) => error_rates(&point.setup, radio).err().filter(|_| path(point).is_err()),
+            None => path(point).err(),
+        }
     }
 
-    fn run(&self, point: &Point, _: RunSeed, _: &FittedChains, _: &AtomicBool) -> Option<Outcome> {
-        Some(formula(point, self.0))
+    fn run(&self, point: &Point, _: RunSeed, _: &FittedChains, _: &Control) -> Option<Outcome> {
+        let Some(radio) = point.setup.forward.radio() else {
+            return Some(formula(point, self.0).map_err(NoMetrics::from));
+        };
+        // Of the error rates and what TCP makes of them, what can be said.
+        Some(match (error_rates(&point.setup, radio), formula(point, self.0)) {
+            (Ok(mut rates), of_tcp) => {
+                rates.extend(of_tcp.unwrap_or_default());
+                Ok(rates)
+            }
+            (Err(_), Ok(of_tcp)) => Ok(of_tcp),
+            (Err(error), Err(_)) => Err(error.into()),
+        })
     }
 
     fn is_random(&self) -> bool {
@@ -44,6 +59,10 @@ fn path(point: &Point) -> Result<TcpPath, ScenarioError> {
         let problem = "a formula assumes one connection without end; use method simulation";
         return Err(ScenarioError::key(format!("flows ({names})"), problem));
     };
+    if let Some(radio) = setup.forward.radio() {
+        let p = packet_loss(setup, radio, "a formula")?;
+        return Ok(tcp_path(setup, &tcp.config, p));
+    }
     if let Some(error) = changing_link(scenario, setup, "a formula") {
         return Err(error);
     }
@@ -51,17 +70,22 @@ fn path(point: &Point) -> Result<TcpPath, ScenarioError> {
         let problem = "a formula assumes a loss rate, and a drop list has none; use method simulation";
         ScenarioError::value("channel.model", &json!(scenario.channel.model), problem)
     })?;
+    Ok(tcp_path(setup, &tcp.config, p))
+}
+
+/// The path of a connection that loses packets with probability `p`.
+fn tcp_path(setup: &Setup, tcp: &TcpConfig, p: f64) -> TcpPath {
     let slots = |time: SimTime| time.as_nanos() as f64 / setup.slot.as_nanos() as f64;
     let rtt = setup.round_trip(&setup.flows[0]);
-    let timeout = match tcp.config.rto.rule {
+    let timeout = match tcp.rto.rule {
         RtoRule::Fixed(timeout) => timeout,
         // An estimate stays near the round trip, and so at its minimum where that is longer.
         RtoRule::Estimated { min, .. } => min.max(rtt),
     };
     // RFC 1122: a delayed acknowledgement answers every second segment.
-    let delayed = tcp.config.flavour == Flavour::Rfc && tcp.config.rfc.delayed_ack.is_some();
+    let delayed = tcp.flavour == Flavour::Rfc && tcp.rfc.delayed_ack.is_some();
     let b = if delayed { 2.0 } else { 1.0 };
-    Ok(TcpPath { p, rtt: slots(rtt), t0: slots(timeout), b, w_max: f64::from(tcp.config.w_max) })
+    TcpPath { p, rtt: slots(rtt), t0: slots(timeout), b, w_max: f64::from(tcp.w_max) }
 }
 
 /// The metrics of a point by a formula. Energy and transmissions are those of a sender that repeats what was

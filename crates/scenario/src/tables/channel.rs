@@ -1,5 +1,6 @@
 //! Which packets a channel loses.
 
+use super::antennas::Antennas;
 use super::base::json;
 use super::tagged::{Tag, foreign, given, refuse_foreign, tag, taken_by};
 use crate::error::{ScenarioError, join};
@@ -76,6 +77,27 @@ pub struct Channel {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<LossFormat>,
 
+    /// The antennas at both ends.
+    #[serde(skip_serializing_if = "Antennas::is_absent")]
+    pub antennas: Antennas,
+
+    /// The signal-to-noise ratio rho in dB: all power that one receive antenna gets from all transmit antennas,
+    /// over that of the noise.
+    #[schemars(range(min = -50, max = 60))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snr_db: Option<f64>,
+
+    /// The same said as Es/N0 in dB: the energy that one receive antenna gets for a symbol of information, over
+    /// N0.
+    #[schemars(range(min = -50, max = 60))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub es_n0_db: Option<f64>,
+
+    /// The same said as Eb/N0 in dB: the energy that one receive antenna gets for a bit, over N0.
+    #[schemars(range(min = -50, max = 60))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eb_n0_db: Option<f64>,
+
     /// What makes a channel with memory step: every slot of time (every frame time on links with frames), or
     /// every transmission. With "transmission" a bad burst waits for the sender, which turns the conclusion
     /// about correlated losses around.
@@ -104,6 +126,11 @@ tag! {
         DropList [drops],
         /// Loses what a record lost: file, and clock.
         Trace [file, format, clock] "file, format and clock",
+        /// Flat Rayleigh fading between antennas, constant during a frame, under the physical layer of the table
+        /// phy: snr_db (or es_n0_db, or eb_n0_db), antennas; with fd_t gains move from frame to frame (Jakes
+        /// spectrum), without it each transmission has gains of its own. Needs link.frame_size.
+        BlockRayleigh [antennas, snr_db, es_n0_db, eb_n0_db, fd_t, clock]
+            "snr_db (or es_n0_db, or eb_n0_db), antennas, and fd_t with clock",
     }
 }
 
@@ -160,7 +187,7 @@ impl Channel {
         let model = self.model.ok_or_else(|| {
             ScenarioError::missing(
                 &join(table, "model"),
-                "one of none, iid, markov, finite-state, rayleigh, drop-list, trace",
+                "one of none, iid, markov, finite-state, rayleigh, drop-list, trace, block-rayleigh",
             )
         })?;
         self.refuse_foreign_keys(table, model)?;
@@ -198,6 +225,11 @@ impl Channel {
                 }
                 DropList::new(drops.clone()).map(LossConfig::DropList).map_err(|error| refuse(table, &error))
             }
+            ChannelModel::BlockRayleigh => {
+                let problem =
+                    "is a channel of frames: it needs link.frame_size, and stands in the table channel";
+                Err(ScenarioError::value(join(table, "model"), &json(model), problem))
+            }
             ChannelModel::Trace => {
                 let Some(FileName(name)) = self.file.clone() else {
                     return Err(self.incomplete(table, model));
@@ -213,7 +245,7 @@ impl Channel {
         }
     }
 
-    fn refuse_foreign_keys(&self, table: &str, model: ChannelModel) -> Result<(), ScenarioError> {
+    pub(super) fn refuse_foreign_keys(&self, table: &str, model: ChannelModel) -> Result<(), ScenarioError> {
         match foreign(self, model) {
             Some(key) if model == ChannelModel::DropList && self.drops.is_some() => {
                 let reason = format!("model {} takes {}", json(model), model.takes());
@@ -223,14 +255,14 @@ impl Channel {
         }
     }
 
-    fn incomplete(&self, table: &str, model: ChannelModel) -> ScenarioError {
+    pub(super) fn incomplete(&self, table: &str, model: ChannelModel) -> ScenarioError {
         let given: Vec<_> = given(self).into_iter().filter(|key| key != "model").collect();
         let given = if given.is_empty() { "nothing".to_owned() } else { given.join(", ") };
         let takes = model.takes();
         ScenarioError::key(table, format!("incomplete; model {} takes {takes}; given: {given}", json(model)))
     }
 
-    fn resolve_clock(
+    pub(super) fn resolve_clock(
         &mut self,
         table: &str,
         slot: SimTime,
@@ -280,7 +312,7 @@ impl Channel {
 }
 
 /// A refusal of the model, with the key that it is about.
-fn refuse(table: &str, error: &ChannelError) -> ScenarioError {
+pub(super) fn refuse(table: &str, error: &ChannelError) -> ScenarioError {
     match error {
         ChannelError::OutOfRange(OutOfRange { parameter, value, allowed }) => {
             let value = value.parse::<f64>().map_or_else(|_| json(value), json);

@@ -4,16 +4,18 @@ use super::arq::Arq;
 use super::base::{LONGEST_SLOT, absent, json, time};
 use super::channel::{Channel, ChannelModel};
 use super::frames::{FrameKeys, FramedLink, Framing, Headers};
-use super::queue::Queue;
+use super::phy::Phy;
+use super::queue::{Packets, Queue};
 use super::shaper::Shaper;
 use super::trace::{Trace, TraceSetup};
 use crate::error::{ScenarioError, join};
 use crate::files::Files;
 use crate::quantity::{Rate, Size, Span};
-use crate::setup::{Carrier, HopSetup};
+use crate::setup::{Carrier, FrameErrors, HopSetup};
 use crossfade_channel::LossConfig;
 use crossfade_core::SimTime;
 use crossfade_link::QueueConfig;
+use crossfade_phy::PhyConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -127,21 +129,21 @@ impl Link {
     pub(crate) fn resolve(
         &mut self,
         channel: &mut Channel,
+        radio: Option<(&mut Phy, PhyConfig)>,
         trace: Option<TraceSetup>,
-        packet_sizes: [u32; 2],
+        packets: Packets,
         slot: SimTime,
         files: &Files<'_>,
     ) -> Result<HopSetup, ScenarioError> {
-        let hop = Hop { table: "link", channel_table: "channel", keys: self.keys(), channel };
-        hop.resolve(trace, packet_sizes, slot, files)
+        let hop = Hop { table: "link", channel_table: "channel", keys: self.keys(), channel, radio };
+        hop.resolve(trace, packets, slot, files)
     }
 }
 
 impl Reverse {
     pub(crate) fn resolve(
         &mut self,
-        longest_ack: u32,
-        packet_size: u32,
+        acks: Packets,
         slot: SimTime,
         files: &Files<'_>,
     ) -> Result<HopSetup, ScenarioError> {
@@ -150,7 +152,7 @@ impl Reverse {
             return Err(ScenarioError::contradiction("reverse.rate", &trace.key, "the trace has the rates"));
         }
         if let Some(rate) = self.rate
-            && SimTime::to_transmit(longest_ack, rate.0) > LONGEST_SLOT
+            && SimTime::to_transmit(acks.largest, rate.0) > LONGEST_SLOT
         {
             let problem = "too slow: an acknowledgement would take more than 1 h";
             return Err(ScenarioError::value("reverse.rate", &json(rate), problem));
@@ -159,8 +161,9 @@ impl Reverse {
         // Both at once: the table lends its keys, and its channel beside them.
         let mut channel = std::mem::take(&mut self.channel);
         let keys = self.keys();
-        let hop = Hop { table: "reverse", channel_table: "reverse.channel", keys, channel: &mut channel };
-        let setup = hop.resolve(trace, [longest_ack, packet_size], slot, files);
+        let channel_table = "reverse.channel";
+        let hop = Hop { table: "reverse", channel_table, keys, channel: &mut channel, radio: None };
+        let setup = hop.resolve(trace, acks, slot, files);
         self.channel = channel;
         setup
     }
@@ -181,19 +184,20 @@ struct Hop<'a> {
     channel_table: &'a str,
     keys: WirelessKeys<'a>,
     channel: &'a mut Channel,
+    /// The physical layer of its frames, where the channel has one.
+    radio: Option<(&'a mut Phy, PhyConfig)>,
 }
 
 impl Hop<'_> {
-    /// Fills in the defaults of a link whose queue is to hold packets of `packet_size`, where the largest that
-    /// it carries are of `largest`.
+    /// Fills in the defaults of a link that carries these `packets`.
     fn resolve(
         self,
         trace: Option<TraceSetup>,
-        [largest_packet, packet_size]: [u32; 2],
+        packets: Packets,
         slot: SimTime,
         files: &Files<'_>,
     ) -> Result<HopSetup, ScenarioError> {
-        let Self { table, channel_table, keys, channel } = self;
+        let Self { table, channel_table, keys, channel, radio } = self;
         let WirelessKeys { rate, delay, queue, frames, shaper } = keys;
         let key = |name: &str| join(table, name);
         if let (Some(trace), true) = (&trace, frames.frame_size.is_some()) {
@@ -202,10 +206,11 @@ impl Hop<'_> {
         }
         let rate_bps = trace.as_ref().map(|trace| trace.mean_rate_bps).or(rate.map(|rate| rate.0));
         let delay = time(&key("delay"), *delay.get_or_insert(Span::ZERO), slot)?;
-        let framed = FramedLink { table, rate, delay, largest_packet, slot };
+        let framed = FramedLink { table, rate, delay, packets, slot };
         let frames = frames.resolve(&framed)?;
-        let queue = queue.resolve(&key("queue"), rate_bps, packet_size, slot)?;
-        let shaper = shaper.resolve(&key("shaper"), rate_bps, largest_packet.max(packet_size))?;
+        let limit_assumed = queue.limit.is_none();
+        let queue = queue.resolve(&key("queue"), rate_bps, packets, slot)?;
+        let shaper = shaper.resolve(&key("shaper"), rate_bps, packets.largest)?;
         let other = if trace.is_some() { "trace" } else { "frame_size" };
         if shaper.is_some() && (trace.is_some() || frames.is_some()) {
             let reason = "a shaped link sends whole packets at a constant rate";
@@ -223,9 +228,14 @@ impl Hop<'_> {
                 Carrier::Schedule { trace, queue, loss: (!has_losses).then_some(loss) }
             }
             (None, Some(frames), QueueConfig::DropTail(limit)) => {
-                let loss = channel.resolve(channel_table, slot, frame_time, files)?;
+                let errors = if let Some((phy, config)) = radio {
+                    let radio = phy.resolve_radio(config, channel, &frames, slot, files)?;
+                    FrameErrors::Radio(Box::new(radio))
+                } else {
+                    FrameErrors::Lost(channel.resolve(channel_table, slot, frame_time, files)?)
+                };
                 // Frames need a rate: those keys were refused without one.
-                Carrier::Frames { rate_bps: rate_bps.unwrap_or_default(), limit, frames, loss }
+                Carrier::Frames { rate_bps: rate_bps.unwrap_or_default(), limit, frames, errors }
             }
             (None, Some(_), _) => {
                 let reason = "the queue of a link with frames is drop-tail";
@@ -240,7 +250,7 @@ impl Hop<'_> {
                 }
             }
         };
-        Ok(HopSetup { delay, carrier })
+        Ok(HopSetup { delay, carrier, limit_assumed })
     }
 }
 
@@ -248,14 +258,14 @@ impl Wired {
     /// The segment on the way of the data and on the way back, if there is one.
     pub(crate) fn resolve(
         &mut self,
-        longest_packet: u32,
+        packets: Packets,
         slot: SimTime,
     ) -> Result<Option<[HopSetup; 2]>, ScenarioError> {
         if self.is_absent() {
             return Ok(None);
         }
         if let Some(rate) = self.rate
-            && SimTime::to_transmit(longest_packet, rate.0) > LONGEST_SLOT
+            && SimTime::to_transmit(packets.largest, rate.0) > LONGEST_SLOT
         {
             let problem = "too slow: a packet would take more than 1 h";
             return Err(ScenarioError::value("wired.rate", &json(rate), problem));
@@ -271,11 +281,12 @@ impl Wired {
         // Two ways to say one thing are one run.
         (self.rtt, self.one_way_delay) = (None, Some(Span::exactly(delay)));
         let rate_bps = self.rate.map(|rate| rate.0);
-        let queue = self.queue.resolve("wired.queue", rate_bps, longest_packet, slot)?;
-        let hop = |queue| {
+        let limit_assumed = self.queue.limit.is_none();
+        let queue = self.queue.resolve("wired.queue", rate_bps, packets, slot)?;
+        let hop = |queue, limit_assumed| {
             let carrier = Carrier::Packets { rate_bps, queue, loss: LossConfig::Lossless };
-            HopSetup { delay, carrier }
+            HopSetup { delay, carrier, limit_assumed }
         };
-        Ok(Some([hop(queue), hop(QueueConfig::DropTail(None))]))
+        Ok(Some([hop(queue, limit_assumed), hop(QueueConfig::DropTail(None), false)]))
     }
 }
