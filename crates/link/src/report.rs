@@ -33,7 +33,8 @@ impl LinkReport {
         let (taken_bits, seconds) = (taken as f64 * 8.0, duration.as_secs_f64());
         match (&self.occupancy, &earlier.occupancy) {
             (Occupancy::Packets { rate_bps, to_send }, Occupancy::Packets { to_send: before, .. }) => {
-                Some((taken_bits / rate_bps + before.as_secs_f64() - to_send.as_secs_f64()) / seconds)
+                // A packet takes whole nanoseconds, its bits perhaps a little more.
+                share(taken_bits / rate_bps + before.as_secs_f64() - to_send.as_secs_f64(), seconds)
             }
             (Occupancy::Frames(frame_time), _) => {
                 let sent = |report: &Self| report.frames.as_ref().map(|f| f.frames + f.retransmissions);

@@ -20,8 +20,8 @@ pub(crate) struct Connection {
     pub(crate) rtt_samples: (f64, u64),
     /// Timeouts of a segment that may be late, not lost.
     pub(crate) doubts: Doubts,
-    /// What the application has to send; `u64::MAX` is without end.
-    pub(crate) segments: u64,
+    /// The last segment that the application has to send; `u64::MAX` is without end.
+    pub(crate) last: u64,
 }
 
 impl Connection {
@@ -37,7 +37,7 @@ impl Connection {
             ack_timer_at: None,
             rtt_samples: (0.0, 0),
             doubts: Doubts::NONE,
-            segments: config.segments.unwrap_or(u64::MAX),
+            last: config.segments.map_or(u64::MAX, |segments| segments.saturating_sub(1)),
         }
     }
 }

@@ -8,7 +8,7 @@ use crossfade_analysis::{Formula, TcpPath};
 use crossfade_channel::LossConfig;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_scenario::{Point, ScenarioError};
-use crossfade_transport::{Flavour, RtoRule};
+use crossfade_transport::{Flavour, RtoRule, WindowRule};
 use serde_json::json;
 use std::sync::atomic::AtomicBool;
 
@@ -17,11 +17,11 @@ pub(super) struct LossFormula(pub(super) Formula);
 
 impl Solver for LossFormula {
     fn refusal(&self, point: &Point) -> Option<ScenarioError> {
-        path(point).err()
+        path(point).and_then(|_| self.rule(point)).err()
     }
 
     fn run(&self, point: &Point, _: RunSeed, _: &FittedChains, _: &AtomicBool) -> Option<Outcome> {
-        Some(formula(point, self.0))
+        Some(self.rule(point).and_then(|rule| formula(point, rule)))
     }
 
     fn is_random(&self) -> bool {
@@ -30,6 +30,25 @@ impl Solver for LossFormula {
 
     fn is_repeatable(&self) -> bool {
         true
+    }
+}
+
+impl LossFormula {
+    /// The formula for the window rule of the point: CUBIC has its own, and no square-root law.
+    fn rule(&self, point: &Point) -> Result<Formula, ScenarioError> {
+        let Point { scenario, setup, .. } = point;
+        let is_cubic = setup.only_bulk_tcp().is_some_and(|tcp| {
+            tcp.config.flavour == Flavour::Rfc && tcp.config.rfc.window_rule == WindowRule::Cubic
+        });
+        match self.0 {
+            Formula::SquareRoot if is_cubic => {
+                let problem =
+                    "the square-root law is Reno's; use method formula, which has CUBIC's response function";
+                Err(ScenarioError::value("tcp.variant", &json!(scenario.tcp.variant), problem))
+            }
+            _ if is_cubic => Ok(Formula::Cubic),
+            other => Ok(other),
+        }
     }
 }
 
@@ -58,10 +77,15 @@ fn path(point: &Point) -> Result<TcpPath, ScenarioError> {
         // An estimate stays near the round trip, and so at its minimum where that is longer.
         RtoRule::Estimated { min, .. } => min.max(rtt),
     };
-    // RFC 1122: a delayed acknowledgement answers every second segment.
-    let delayed = tcp.config.flavour == Flavour::Rfc && tcp.config.rfc.delayed_ack.is_some();
-    let b = if delayed { 2.0 } else { 1.0 };
-    Ok(TcpPath { p, rtt: slots(rtt), t0: slots(timeout), b, w_max: f64::from(tcp.config.w_max) })
+    Ok(TcpPath {
+        p,
+        rtt: slots(rtt),
+        t0: slots(timeout),
+        // Flavour rfc delays acknowledgements and counts what they cover (RFC 3465); the others answer every segment.
+        b: 1.0,
+        w_max: f64::from(tcp.config.w_max),
+        unit_s: setup.slot.as_secs_f64(),
+    })
 }
 
 /// The metrics of a point by a formula. Energy and transmissions are those of a sender that repeats what was

@@ -3,7 +3,7 @@
 use super::fitted::FittedChains;
 use super::solver::{Outcome, Solver};
 use crate::build::network;
-use crate::metrics::{DIED, METRICS, Metrics};
+use crate::metrics::{DIED, METRICS, Metrics, distributions, flow_key};
 use crate::statistics::{FlowTotals, Scale, flows, links};
 use crossfade_core::{Observer, RunSeed};
 use crossfade_scenario::{Point, ScenarioError, Setup};
@@ -54,7 +54,8 @@ fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
             metrics.insert(key, value);
         }
     };
-    let (scale, flows, links) = (Scale::new(setup, run.duration), flows(setup, run), links(setup, run));
+    let (flows, links) = (flows(setup, run), links(setup, run));
+    let scale = Scale::new(setup, run.duration, &links);
     let mut whole = FlowTotals::default();
     for (_, flow) in &flows {
         whole.join(flow);
@@ -66,6 +67,14 @@ fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
         }
         for (name, link) in &links {
             insert(metric.link_key(name), metric.of_link(link));
+        }
+    }
+    for (name, value) in distributions(&whole) {
+        insert(name, Some(value));
+    }
+    for (flow, totals) in flows.iter().filter(|(flow, _)| !flow.name.is_empty()) {
+        for (name, value) in distributions(totals) {
+            insert(flow_key(&flow.name, &name), Some(value));
         }
     }
     insert(DIED.to_owned(), Some(f64::from(u8::from(run.stalled || whole.died))));

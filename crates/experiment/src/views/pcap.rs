@@ -3,11 +3,15 @@
 use crossfade_capture::{Capture as File, CaptureConfig, Connection, IpVersion};
 use crossfade_core::SimTime;
 use crossfade_scenario::{ScenarioError, Setup, TcpSetup, TrafficSetup};
-use crossfade_sim::Capture;
+use crossfade_sim::{Capture, whole_segments};
 use crossfade_transport::{Ack, Flavour, Segment, Variant};
 
 /// The TCP connections of a run as a pcap file.
-pub(crate) struct Pcap(File);
+pub(crate) struct Pcap {
+    file: File,
+    /// What flows that arrive at random are like.
+    arrivals: Connection,
+}
 
 impl Pcap {
     /// An empty capture that knows the connections of `setup`.
@@ -22,14 +26,15 @@ impl Pcap {
         // Flows that arrive at random are numbered after those that are there from the start.
         let arrivals = setup.flows.iter().find(|flow| matches!(flow.traffic, TrafficSetup::Arrivals { .. }));
         let usual = arrivals.and_then(|flow| flow.tcp()).unwrap_or(first);
-        let mut file = File::new(CaptureConfig { ip, ..CaptureConfig::default() }, connection(usual, None))
-            .map_err(refuse)?;
+        let arrivals = connection(usual, None);
+        let mut file =
+            File::new(CaptureConfig { ip, ..CaptureConfig::default() }, arrivals).map_err(refuse)?;
         let mut number = 0;
         for flow in &setup.flows {
             match &flow.traffic {
-                TrafficSetup::Tcp(tcp, segments) => {
+                TrafficSetup::Tcp(tcp, bytes) => {
                     for flow in number..number + flow.count {
-                        file.connect(flow, connection(tcp, *segments)).map_err(refuse)?;
+                        file.connect(flow, connection(tcp, *bytes)).map_err(refuse)?;
                     }
                     number += flow.count;
                 }
@@ -37,15 +42,16 @@ impl Pcap {
                 TrafficSetup::Arrivals { .. } => {}
             }
         }
-        Ok(Self(file))
+        Ok(Self { file, arrivals })
     }
 
     pub(crate) fn into_bytes(self) -> Vec<u8> {
-        self.0.bytes().to_vec()
+        self.file.bytes().to_vec()
     }
 }
 
-fn connection(tcp: &TcpSetup, segments: Option<u64>) -> Connection {
+/// A connection that has `bytes` of data to send.
+fn connection(tcp: &TcpSetup, bytes: Option<u64>) -> Connection {
     let rfc = tcp.config.flavour == Flavour::Rfc;
     Connection {
         mss: tcp.mss,
@@ -53,17 +59,25 @@ fn connection(tcp: &TcpSetup, segments: Option<u64>) -> Connection {
         timestamps: rfc && tcp.config.rfc.timestamps,
         sack: tcp.config.variant == Variant::Sack,
         ecn: rfc && tcp.config.rfc.ecn,
-        bytes: segments.map(|segments| segments * u64::from(tcp.mss)),
+        bytes: bytes.map(|bytes| {
+            let (segments, short_by) = whole_segments(tcp.config.flavour, bytes, tcp.mss);
+            segments * u64::from(tcp.mss) - u64::from(short_by)
+        }),
     }
 }
 
 impl Capture for Pcap {
+    fn arrival(&mut self, flow: u32, bytes: u64) {
+        let connection = Connection { bytes: Some(bytes), ..self.arrivals };
+        self.file.connect(flow, connection).expect("checked, and new");
+    }
+
     fn segment(&mut self, now: SimTime, flow: u32, _bytes: u32, segment: &Segment) {
-        self.0.on_segment_sent(now, flow, segment);
+        self.file.on_segment_sent(now, flow, segment);
     }
 
     fn ack(&mut self, now: SimTime, flow: u32, _bytes: u32, ack: &Ack) {
-        self.0.on_ack_received(now, flow, ack);
+        self.file.on_ack_received(now, flow, ack);
     }
 
     /// The capture is one of TCP.

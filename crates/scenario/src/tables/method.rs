@@ -19,7 +19,7 @@ pub enum Method {
     #[serde(rename = "analysis:paper-bounds")]
     AnalysisPaperBounds,
     /// The formula of Padhye, Firoiu, Towsley and Kurose (2000, eq. 32), which knows the channel by its loss
-    /// rate alone.
+    /// rate alone; of CUBIC its response function (RFC 9438 section 5).
     Formula,
     /// The square-root law (Mathis, Semke, Mahdavi and Ott 1997), the same without timeouts.
     #[serde(rename = "formula:square-root")]
