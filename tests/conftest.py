@@ -136,9 +136,10 @@ def make_row(number: int, value: float = 0.0) -> Row:
 
 
 def reseal(database: sqlite3.Connection) -> None:
-    """Give the rows and plans of a database the checksums of what somebody has made of them."""
-    for plan in database.execute("SELECT id, added, description, warnings FROM plans").fetchall():
-        database.execute("UPDATE plans SET checksum = ? WHERE id = ?", (checksum_of_plan(plan), plan[0]))
+    """Give the rows and plans of a database the checksums of what somebody has made of them; a cache has no plans."""
+    if database.execute("SELECT 1 FROM sqlite_master WHERE name = 'plans'").fetchone():
+        for plan in database.execute("SELECT id, added, description, warnings FROM plans").fetchall():
+            database.execute("UPDATE plans SET checksum = ? WHERE id = ?", (checksum_of_plan(plan), plan[0]))
     sets = dict(database.execute("SELECT id, names FROM metric_sets"))
     for number, *line in database.execute(f"SELECT rowid, {rowtables.COLUMNS} FROM rows").fetchall():
         found = rowtables.checksum(tuple(line), sets[line[5]])

@@ -270,6 +270,12 @@ def estimates(
     Raises IndexError where ``starts``, ``names`` or a column does not fit the values.
     """
 
+def antenna_correlations() -> str:
+    """The correlation of neighbouring antennas, urban and rural, as JSON text: a row an end."""
+
+def printed_codes_judged() -> str:
+    """How the printed matrices of the space-time codes decide without noise, as JSON text: a row a pair."""
+
 def fit_markov(text: str, format: str = "auto", packets: int | None = None) -> str:
     """A two-state Markov chain fitted to a loss trace, as JSON text.
 

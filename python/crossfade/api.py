@@ -23,6 +23,7 @@ from crossfade.plans import Values as Values
 from crossfade.results import datasets
 from crossfade.results.cache import Cache, open_cache
 from crossfade.results.file import is_results_file
+from crossfade.results.frames import frames_table
 from crossfade.results.interrupted import Interrupted
 from crossfade.results.results import Results
 from crossfade.sweeps.engines import Threads
@@ -70,6 +71,28 @@ def solve(scenario: Scenario, options: Options) -> Results:
     if not complete:
         raise Interrupted(results)
     return results
+
+
+def phy(
+    scenario: Scenario,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    runs: int | None = None,
+    seed: int | None = None,
+    methods: Sequence[str] | None = None,
+    jobs: int | None = None,
+    cache: bool | Cache = True,
+    progress: bool = False,
+) -> Table:
+    """Error rates of the frames of a physical layer, without link protocol and transport.
+
+    A row for each point, method (``phy``; ``formula`` gives closed forms) and number of transmissions: bit and
+    frame error rate, the share that is not accepted after so many transmissions, the effective rate. The table
+    of a single scheme, as CSV, is what ``phy.table`` reads. The rest is as in :func:`run`.
+    """
+    asked = ["phy"] if methods is None else methods
+    return frames_table(solve(scenario, Options(set, over, runs, None, seed, asked, jobs, cache, progress)))
 
 
 @dataclass(frozen=True)
@@ -127,8 +150,9 @@ def link_events(
 ) -> str:
     """What happened inside links in run 0 as CSV text: frames with their verdicts, slots, the air, queues.
 
-    Columns: time_s, link, event (``frame``, ``slot``, ``air``, ``queue``), user, node, frame, attempt,
-    scheme, snr_db, verdict, bin, end_s, nulls, change, packets, bytes; a cell is empty where it says nothing.
+    Columns: time_s, link, event (``frame``, ``slot``, ``air``, ``defer``, ``queue``), user, node, frame, attempt,
+    scheme, snr_db, verdict, bin, end_s, nulls, change, packets, bytes, kind, to, nulled; a cell is empty
+    where it says nothing.
     Of a sweep as in :func:`events`.
     """
     plan = plans.load(scenario, Options(set, over, seed=seed))

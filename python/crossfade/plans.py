@@ -238,6 +238,9 @@ def _point(found: dict[str, Any], rows: list[Row]) -> Point:
         warnings=found["warnings"],
         loss_windows=found["loss_windows"],
         rows=rows,
+        snr_db=found.get("snr_db"),
+        residual=[Estimate(n=runs, method=method, **share) for share in found.get("residual", [])],
+        combined=[Estimate(n=runs, method=method, **share) for share in found.get("combined", [])],
     )
 
 

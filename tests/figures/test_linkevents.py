@@ -13,7 +13,7 @@ from tests.conftest import SMALL, Cli, expect_one_line, svg_words
 
 COLUMNS = [
     *("time_s", "link", "event", "user", "node", "frame", "attempt", "scheme", "snr_db", "verdict"),
-    *("bin", "end_s", "nulls", "change", "packets", "bytes"),
+    *("bin", "end_s", "nulls", "change", "packets", "bytes", "kind", "to", "nulled"),
 ]
 ARQ = 'frame_size = "350 B", arq = { protocol = "selective-repeat", window = 32, max_retransmissions = 3 }'
 FRAMES = SMALL.replace('"1400 B" }', f'"1400 B", {ARQ} }}').replace("p_e = 0.01", "p_e = 0.3")
@@ -30,9 +30,9 @@ def frame(time: float, attempt: int, verdict: str, **more: Cell) -> Event:
     return here | {"attempt": attempt, "verdict": verdict} | more
 
 
-def queue(time: float, change: str, packets: int, link: str = "forward") -> Event:
+def queue(time: float, change: str, packets: int, link: str = "forward", **more: Cell) -> Event:
     here: Event = {"time_s": time, "link": link, "event": "queue", "change": change}
-    return here | {"packets": packets, "bytes": 1400 * packets}
+    return here | {"packets": packets, "bytes": 1400 * packets} | more
 
 
 SLOTS: list[Event] = [
@@ -108,7 +108,13 @@ def test_snr_slots_and_the_air(tmp_path: Path) -> None:
     assert "SNR (dB)" in words(table(*snr), tmp_path, y="snr_db")
     assert {"Bin", "user 0", "user 1", "user 2"} <= set(words(table(*SLOTS), tmp_path))
     on_air = words(table(*AIR), tmp_path)
-    assert {"Node", "4", "7", "9", "on the air", "with cancelled transmissions"} <= set(on_air)
+    assert {"Node", "4", "7", "9", "on the air", "nulling others"} <= set(on_air)
+
+
+def test_the_queues_of_nodes_are_curves_of_one_panel(tmp_path: Path) -> None:
+    events = [queue(0.1 * n, "enqueued", n, "mesh", node=n % 2) for n in range(6)]
+    assert {"node 0", "node 1", "Waiting (packets)"} <= set(words(table(*events), tmp_path))
+    assert panels(tmp_path) == 1
 
 
 def test_what_cannot_be_drawn_is_one_line(cli: Cli, tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 //! Loss processes as data: which one, with which parameters. This is the one list of those that there are.
 
 use crate::{
-    ChannelError, Clock, DropList, Iid, LossProcess, LossTrace, Lossless, MarkovFit, MarkovLoss, MarkovView,
-    NotMarkov, ParsedTrace, RayleighLoss, TraceLoss, TwoStateMarkov,
+    ChannelError, Clock, DropList, FiniteStateChannel, FiniteStateLoss, Iid, LossProcess, LossTrace,
+    Lossless, MarkovFit, MarkovLoss, MarkovView, NotMarkov, ParsedTrace, RayleighLoss, TraceLoss,
+    TwoStateMarkov,
 };
 use crossfade_core::Stream;
 use std::sync::Arc;
@@ -21,6 +22,13 @@ pub enum LossConfig {
     Markov {
         /// The chain.
         chain: TwoStateMarkov,
+        /// What makes it step.
+        clock: Clock,
+    },
+    /// Those that a finite-state Markov channel loses.
+    FiniteState {
+        /// The states.
+        channel: FiniteStateChannel,
         /// What makes it step.
         clock: Clock,
     },
@@ -76,6 +84,9 @@ impl LossConfig {
             Self::Lossless => Box::new(Lossless),
             Self::Iid { p_e } => Box::new(Iid::new(*p_e, stream)?),
             Self::Markov { chain, clock } => Box::new(MarkovLoss::new(chain, *clock, stream)),
+            Self::FiniteState { channel, clock } => {
+                Box::new(FiniteStateLoss::new(channel.clone(), *clock, stream))
+            }
             Self::Rayleigh { p_e, fd_t, clock } => Box::new(RayleighLoss::new(*p_e, *fd_t, *clock, stream)?),
             Self::DropList(drops) => Box::new(drops.clone()),
             Self::Trace { losses, clock } => Box::new(TraceLoss::new(Arc::clone(&losses.trace), *clock)),
@@ -88,6 +99,7 @@ impl LossConfig {
             Self::Lossless => Some(0.0),
             Self::Iid { p_e } | Self::Rayleigh { p_e, .. } => Some(*p_e),
             Self::Markov { chain, .. } => Some(chain.p_e()),
+            Self::FiniteState { channel, .. } => Some(channel.p_e()),
             Self::Trace { losses, .. } => Some(losses.trace.losses() as f64 / losses.trace.packets() as f64),
             Self::DropList(_) => None,
         }
@@ -130,6 +142,9 @@ impl LossConfig {
             Self::Rayleigh { p_e, fd_t, clock } => TwoStateMarkov::from_rayleigh(*p_e, *fd_t)
                 .map_err(NotMarkov::from)
                 .and_then(|chain| MarkovView::markov(chain, *clock)),
+            Self::FiniteState { channel, .. } => {
+                Err(NotMarkov::States { states: channel.stationary().len() })
+            }
             Self::DropList(_) => Err(NotMarkov::DropList),
             Self::Trace { clock: Clock::Transmission, .. } => Err(NotMarkov::StepsPerTransmission),
             Self::Trace { losses, .. } => (*losses.view).clone(),
@@ -159,6 +174,11 @@ mod tests {
             LossConfig::Iid { p_e: 0.2 },
             LossConfig::Markov { chain: TwoStateMarkov::new(0.9, 0.6).unwrap(), clock },
             LossConfig::Rayleigh { p_e: 0.2, fd_t: 0.3, clock },
+            LossConfig::FiniteState {
+                channel: FiniteStateChannel::new(vec![vec![0.7, 0.3], vec![0.4, 0.6]], vec![0.1, 0.5])
+                    .unwrap(),
+                clock,
+            },
         ];
         for config in configs {
             let stream = RunSeed { seed: 1, run: 0 }.stream("test");

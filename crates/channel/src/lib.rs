@@ -2,7 +2,7 @@
 //!
 //! [`TwoStateMarkov`] is the channel of the analysis: good and bad steps, described by transition
 //! probabilities, by loss rate and burst length, or by the Rayleigh fading that it stands for
-//! ([`RayleighFading`]). [`MarkovLoss`] runs it. [`SampledRayleigh`] is the fading itself, [`RayleighLoss`]
+//! ([`RayleighFading`]). [`MarkovLoss`] runs it; [`FiniteStateChannel`] has more states. [`SampledRayleigh`] is the fading itself, [`RayleighLoss`]
 //! what is lost below a threshold of it. [`Iid`] has no memory; [`DropList`] loses what one lists, [`TraceLoss`]
 //! what a trace lost.
 //! [`PathLoss`] and [`LogNormalShadowing`] say how much power of a frame arrives where, with ns-2's defaults.
@@ -18,6 +18,7 @@ mod chi_square;
 mod config;
 mod drop_list;
 mod error;
+mod finite_state;
 mod geometric;
 mod iid;
 mod loss;
@@ -44,6 +45,7 @@ pub use chi_square::ChiSquareTest;
 pub use config::{LossConfig, RecordedLosses};
 pub use drop_list::DropList;
 pub use error::ChannelError;
+pub use finite_state::{FiniteStateChannel, FiniteStateLoss};
 pub use geometric::Geometric;
 pub use iid::Iid;
 pub use loss::{Clock, LossProcess, Lossless};

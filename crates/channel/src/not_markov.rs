@@ -10,6 +10,14 @@ pub enum NotMarkov {
     /// It steps with each transmission.
     #[error("assumes a channel that steps every slot, and this one steps once a transmission: simulate it")]
     StepsPerTransmission,
+    /// It has more states than two, or they lose in part.
+    #[error(
+        "assumes a chain of a good and a bad state, and this one is of {states} states that lose in part: simulate it"
+    )]
+    States {
+        /// How many.
+        states: usize,
+    },
     /// It is a list.
     #[error("assumes random losses that go on for ever, and a drop list is fixed and ends: simulate it")]
     DropList,

@@ -1,6 +1,6 @@
 //! What is counted from the start of a run on, and what of it falls after a warm-up.
 
-use crate::DelayHistogram;
+use crate::{DelayHistogram, SimTime};
 
 /// A count, a sum or a distribution that grows during a run.
 ///
@@ -32,6 +32,16 @@ macro_rules! numbers {
 }
 
 numbers!(u64, u128, f64);
+
+impl Counter for SimTime {
+    fn since(&self, earlier: &Self) -> Self {
+        *self - *earlier
+    }
+
+    fn add(&mut self, other: &Self) {
+        *self += *other;
+    }
+}
 
 impl Counter for DelayHistogram {
     fn since(&self, earlier: &Self) -> Self {
@@ -118,7 +128,6 @@ macro_rules! counters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SimTime;
 
     #[test]
     fn what_is_not_counted_is_a_count_of_nothing() {

@@ -14,6 +14,9 @@ pub enum MethodKind {
     Live,
 }
 
+/// The normal quantile at 97.5 %.
+const NORMAL: f64 = 1.959_963_984_540_054;
+
 /// A value with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
@@ -78,6 +81,17 @@ impl Estimate {
         Some(Self { value, ci95, low, high, n: values.len() as u64, method })
     }
 
+    /// The probability of an event in independent trials, with its exact interval; `n` is the number of runs that
+    /// the trials were made in. `ci95` is that of the normal distribution, where events are not rare. `None` of
+    /// no trials.
+    pub fn of_trials(events: Events, n: u64, method: MethodKind) -> Option<Self> {
+        let (low, high) = interval::of_trials(events)?;
+        let value = events.events / events.chances;
+        let is_normal = events.events.min(events.chances - events.events) >= interval::RARE;
+        let ci95 = is_normal.then(|| NORMAL * (value * (1.0 - value) / events.chances).sqrt());
+        Some(Self { value, ci95, low: Some(low), high: Some(high), n, method })
+    }
+
     /// Whether the interval is no wider than `relative` of the value on either side.
     pub fn is_within(&self, relative: f64) -> bool {
         self.ci95.is_some_and(|ci95| ci95 <= relative * self.value.abs())
@@ -101,6 +115,22 @@ pub fn jain_fairness(values: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn trials_have_the_limits_of_clopper_and_pearson() {
+        let of = |events, chances| Estimate::of_trials(Events { events, chances }, 1, MethodKind::Simulation);
+        let close = |found: Option<f64>, expected: f64| (found.unwrap() / expected - 1.0).abs() < 1e-6;
+        // R: binom.test(5, 100), binom.test(400, 1e6), and 1 - 0.05^(1/1000).
+        let rare = of(5.0, 100.0).unwrap();
+        assert!(close(rare.low, 0.016_431_88) && close(rare.high, 0.112_834_9) && rare.ci95.is_none());
+        let many = of(400.0, 1e6).unwrap();
+        assert!(many.low.unwrap() > 3.61e-4 && many.high.unwrap() < 4.42e-4);
+        assert!(close(many.ci95, 3.919_1e-5));
+        let none = of(0.0, 1000.0).unwrap();
+        assert!(none.low == Some(0.0) && close(none.high, 0.002_991_25));
+        assert_eq!(of(7.0, 7.0).unwrap().high, Some(1.0));
+        assert!(of(0.0, 0.0).is_none() && of(2.0, 1.0).is_none());
+    }
 
     #[test]
     fn equal_runs_are_equal_to_the_last_digit() {

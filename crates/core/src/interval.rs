@@ -4,7 +4,7 @@
 //! How often each contains the truth is measured by `bench/coverage.py` and kept in `docs/intervals.md`.
 
 use crate::student::student_quantiles;
-use statrs::distribution::{ChiSquared, ContinuousCDF};
+use statrs::distribution::{Beta, ChiSquared, ContinuousCDF};
 
 /// What the values of a metric are, which decides the interval of their mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +82,21 @@ pub(crate) fn of_events(values: &[f64], events: Events) -> Option<Limits> {
         return Some(scaled_poisson(rate, events));
     }
     Some(hull(of_mean(values)?, scaled_poisson(rate, effective.min(events))))
+}
+
+/// The exact limits of a probability, from independent trials of which `events` had it (Clopper and Pearson,
+/// Biometrika 26, 1934); one-sided where none or all had. `None` of no trials.
+pub(crate) fn of_trials(Events { events, chances }: Events) -> Option<Limits> {
+    if !(chances >= 1.0 && chances.is_finite() && (0.0..=chances).contains(&events)) {
+        return None;
+    }
+    if events == 0.0 || events == chances {
+        let beyond = 0.05_f64.powf(1.0 / chances);
+        return Some(if events == 0.0 { (0.0, 1.0 - beyond) } else { (beyond, 1.0) });
+    }
+    let quantile = |p, a, b| Beta::new(a, b).ok().map(|beta| beta.inverse_cdf(p));
+    let low = quantile(0.025, events, chances - events + 1.0)?;
+    Some((low, quantile(0.975, events + 1.0, chances - events)?))
 }
 
 /// Limits of a share between 0 and 1: as [`of_mean`], and where most runs are at 0 or 1 those of the few that

@@ -104,9 +104,12 @@ mod tests {
         // The mean of the runs' own 99 % is another number: (9 * 0.099 + 9.9) / 10.
         let mean = kept.iter().map(|run| run.quantiles[6]).sum::<f64>() / 10.0;
         assert!((mean - 1.079).abs() < 0.02, "{mean}");
-        // One run of ten is all that there is of the tail: the interval says so.
+        // One run of ten is all that there is of the tail, and the interval says so. Of its 2000 values 27.5 % lie above, of the
+        // others' none: residuals of -450 and nine times 50, so that the share is 0.95 ± t(0.975, 9) sqrt(225000 10/9) / 11000 =
+        // 0.95 ± 0.1028. Below 0.8472 lie all 9000 good ones and 319 of the bad run, up to 1.6 s; above is only the end.
         let found = pooled_quantile(&kept, 0.95).unwrap();
-        assert!(found.low.unwrap() < 0.1 && found.high.unwrap() == 10.0 && found.ci95.is_none(), "{found:?}");
+        assert!((found.low.unwrap() / 1.596 - 1.0).abs() < 0.02, "{found:?}");
+        assert!((found.high.unwrap() / 10.0 - 1.0).abs() < 0.02 && found.ci95.is_none(), "{found:?}");
     }
 
     #[test]

@@ -38,6 +38,7 @@ impl Span {
 const SPAN: &str = "a time such as \"100 ms\", \"2 s\" or \"100 slots\"";
 const TIME: &str = "a time such as \"100 ms\", \"20 us\" or \"2 s\"";
 const RATE: &str = "a positive bit rate such as \"64 kbit/s\" or \"1.5 Mbit/s\"";
+const SYMBOL_RATE: &str = "a positive symbol rate such as \"8 kBd\" or \"1 MBd\"";
 const SIZE: &str = "a whole number of bytes such as \"1400 B\" or \"64 KiB\"";
 const RATIO: &str = "a share such as \"1 %\" or 0.01";
 
@@ -73,6 +74,23 @@ pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
         "kbit/s" => 1e3,
         "Mbit/s" => 1e6,
         "Gbit/s" => 1e9,
+        _ => return Err(error),
+    };
+    if number > 0.0 { Ok(number * scale) } else { Err(error) }
+}
+
+/// Reads a symbol rate in baud (`Bd`, `kBd`, `MBd` or `GBd`); gives symbols (channel uses) a second.
+///
+/// # Errors
+/// Anything else, or not positive.
+pub fn parse_symbol_rate(text: &str) -> Result<f64, UnitError> {
+    let error = UnitError { expected: SYMBOL_RATE };
+    let (number, unit) = split(text).ok_or(error.clone())?;
+    let scale = match unit {
+        "Bd" => 1.0,
+        "kBd" => 1e3,
+        "MBd" => 1e6,
+        "GBd" => 1e9,
         _ => return Err(error),
     };
     if number > 0.0 { Ok(number * scale) } else { Err(error) }

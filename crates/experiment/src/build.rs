@@ -4,10 +4,10 @@ use crossfade_channel::{LossConfig, Lossless};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferConfig};
 use crossfade_link::trace::{Schedule, TableLoss, TraceLinkConfig};
-use crossfade_link::{LinkConfig, QueueConfig, QueueLimit};
+use crossfade_link::{LinkConfig, QueueConfig, QueueLimit, TableFrames};
 use crossfade_scenario::{
-    Carrier, Distribution, End, FlowSetup, FrameSetup, Gaps, Gate, HopSetup, Setup, Shape, TcpSetup,
-    TrafficSetup,
+    Carrier, Distribution, End, FlowSetup, FrameErrors, FrameSetup, Gaps, Gate, HopSetup, Setup, Shape,
+    TcpSetup, TrafficSetup,
 };
 use crossfade_sim::{
     AnyLink, Arrivals, Distribution as Draws, FlowConfig, FlowPath, Gaps as DrawnGaps, Leg, Medium, Network,
@@ -151,11 +151,20 @@ fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> Medium {
             let (rate_bps, queue, loss) = (*rate_bps, queue(waiting), lost(loss));
             AnyLink::try_from(LinkConfig { rate_bps, delay, queue, loss }).expect("checked").into()
         }
-        Carrier::Frames { rate_bps, limit, frames, loss } => {
-            let config = frame_link(frames, *rate_bps, delay, *limit);
-            Medium::Link(
-                config.build(LossyFrames { loss: lost(loss) }, stream("feedback")).expect("checked").into(),
-            )
+        Carrier::Frames { rate_bps, limit, frames, errors } => {
+            let (config, feedback) = (frame_link(frames, *rate_bps, delay, *limit), stream("feedback"));
+            let link = match errors {
+                FrameErrors::Lost(loss) => config.build(LossyFrames { loss: lost(loss) }, feedback),
+                FrameErrors::Radio(radio) => match &radio.table {
+                    None => {
+                        let frames = radio.symbols(stream("channel"), stream("phy"));
+                        config.build(frames.expect("checked"), feedback)
+                    }
+                    Some(table) => config
+                        .build(TableFrames::new(radio, table, stream("phy")).expect("checked"), feedback),
+                },
+            };
+            Medium::Link(link.expect("checked").into())
         }
         Carrier::Schedule { trace, queue: waiting, loss } => {
             let loss = match (loss, &trace.schedule) {

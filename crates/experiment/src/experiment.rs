@@ -81,7 +81,11 @@ impl Experiment {
 
     /// The key of the row of `run` at `point`.
     pub fn row_key(&self, point: &Point, method: Method, run: u64) -> String {
-        if solver(method).is_random() { point.run_key(self.seed, run) } else { point.solution_key(method) }
+        if solver(method).is_random() {
+            point.run_key(method, self.seed, run)
+        } else {
+            point.solution_key(method)
+        }
     }
 
     /// How many runs a method takes at most: what is solved is solved once.

@@ -1,11 +1,12 @@
 //! Of which kind each metric is, and the estimate of its mean that follows from it.
 
-use crate::metrics::{POOLED, run_quantile};
+use crate::metrics::{INDEPENDENT, POOLED, run_quantile};
 use crossfade_core::{Estimate, Events, MethodKind, MetricKind, RunQuantiles, pooled_quantile};
 
 /// The kind of a metric; for a rate the count of events and those whose sum they are out of, none for slots.
 fn kind_of(metric: &str) -> (MetricKind, &'static str, &'static [&'static str]) {
     let kind = match metric {
+        "bit_error_rate" => return (MetricKind::Rate, "bit_errors", &["bits_sent"]),
         "frame_error_rate" => return (MetricKind::Rate, "frame_errors", &["frame_transmissions"]),
         "residual_frame_error_rate" => {
             return (MetricKind::Rate, "frames_given_up", &["frames_delivered", "frames_given_up"]);
@@ -19,6 +20,7 @@ fn kind_of(metric: &str) -> (MetricKind, &'static str, &'static [&'static str]) 
         | "ecn_reductions"
         | "retransmissions"
         | "frame_errors"
+        | "bit_errors"
         | "frames_given_up"
         | "packets_lost"
         | "queue_drops"
@@ -57,6 +59,13 @@ pub fn estimate(key: &str, mut values: impl FnMut(&str) -> Vec<f64>) -> Option<E
         }
         _ => None,
     };
+    let frames_are_trials = matches!(metric, "frame_error_rate" | "residual_frame_error_rate");
+    if let Some(trials) = events
+        && frames_are_trials
+        && !values(INDEPENDENT).is_empty()
+    {
+        return Estimate::of_trials(trials, runs.len() as u64, MethodKind::Simulation);
+    }
     Estimate::of(kind, &runs, events, MethodKind::Simulation)
 }
 
@@ -73,6 +82,21 @@ fn run_quantiles(of: &str, mut values: impl FnMut(&str) -> Vec<f64>) -> Vec<RunQ
         quantiles: std::array::from_fn(|i| columns[i][run]),
     };
     counts.iter().enumerate().map(run).collect()
+}
+
+/// The estimate of the share of frames that `count` counts, from the runs of a point by method phy, in which
+/// `values` finds the values of a metric.
+pub(crate) fn share_of_frames(count: &str, values: impl Fn(&str) -> Vec<f64>) -> Option<Estimate> {
+    let (lost, frames) = (values(count), values("frame_transmissions"));
+    let trials = Events { events: lost.iter().sum(), chances: frames.iter().sum() };
+    let shares: Vec<f64> = lost.iter().zip(&frames).map(|(lost, frames)| lost / frames).collect();
+    if shares.is_empty() {
+        return None;
+    }
+    if values(INDEPENDENT).is_empty() {
+        return Estimate::of(MetricKind::Rate, &shares, Some(trials), MethodKind::Simulation);
+    }
+    Estimate::of_trials(trials, shares.len() as u64, MethodKind::Simulation)
 }
 
 #[cfg(test)]

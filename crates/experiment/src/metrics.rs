@@ -35,7 +35,7 @@ enum Of {
     Link(fn(&LinkMeasured<'_>) -> f64),
     /// Of links, and of the whole there is none.
     LinkAlone(fn(&LinkMeasured<'_>) -> f64),
-    /// Of a solution: the analysis gives it.
+    /// Of a solution, or of method phy.
     Solution,
 }
 
@@ -56,7 +56,7 @@ fn count(count: u64) -> f64 {
 /// The published metrics, in the order of tables.
 #[rustfmt::skip]
 #[expect(clippy::redundant_closure_for_method_calls, reason = "the rows of a table look alike")]
-pub static METRICS: [MetricInfo; 61] = [
+pub static METRICS: [MetricInfo; 65] = [
     metric("goodput_bps", "bit/s", "Goodput", "Application data that reached the receiver for the first time in the measured time, headers left out; what waits there for earlier data counts when it arrives.", Of::Flows(|flows, scale| flows.goodput_bits / scale.seconds)),
     metric("ip_goodput_bps", "bit/s", "IP goodput", "Whole IP packets, headers included, that reached the receiver for the first time.", Of::Flows(|flows, scale| count(flows.total.bytes_delivered) * 8.0 / scale.seconds)),
     metric("link_goodput_bps", "bit/s", "Link goodput", "Whole packets, headers included, that came through the link; retransmissions of TCP count each time.", Of::Link(|link| count(link.report.counts.arrived_bytes) * 8.0 / link.seconds)),
@@ -79,7 +79,11 @@ pub static METRICS: [MetricInfo; 61] = [
     metric("fast_retransmits_per_slot", "1/slot", "Fast retransmits per slot", "Recoveries that began with duplicate acknowledgements, per slot.", Of::Flows(|flows, scale| count(flows.total.fast_retransmits) / scale.slots)),
     metric("cycle_mean_slots", "slots", "Mean cycle", "By exact analysis: the mean time from a timeout, a completed recovery or Tahoe's fast retransmit to the next of them.", Of::Solution),
     metric("cycle_deviation_slots", "slots", "Cycle, deviation", "By exact analysis: the standard deviation of that time.", Of::Solution),
-    metric("frame_error_rate", "1", "Frame error rate", "The share that the channel lost of the packets put on the link; on links with frames, of the frames with payload.", Of::Link(|link| link.frame_error_rate())),
+    metric("frame_error_rate", "1", "Frame error rate", "The share that the channel lost of the packets put on the link; on links with frames, of the frames with payload; by method phy, of first transmissions.", Of::Link(|link| link.frame_error_rate())),
+    metric("bit_error_rate", "1", "Bit error rate", "By method phy: the share of bits that are decided wrongly, in the first transmission of each frame.", Of::Solution),
+    metric("bit_errors", "1", "Bit errors", "By method phy: how many bits are decided wrongly, in the first transmission of each frame.", Of::Solution),
+    metric("bits_sent", "1", "Bits sent", "By method phy: the bits of the frames: bit_error_rate is bit_errors out of these.", Of::Solution),
+    metric("effective_rate_bps", "bit/s", "Effective rate", "By method phy: the rate of the link times the share of transmissions by which a frame is accepted: what a protocol that never waits and never repeats in vain would carry, overhead of frames left out.", Of::Solution),
     metric("frame_errors", "1", "Frame errors", "How many packets put on the link the channel lost; on links with frames, how many frames with payload.", Of::Link(|link| link.frame_errors())),
     metric("frame_transmissions", "1", "Frame transmissions", "How many packets were put on the link; on links with frames, how many frames with payload, retransmissions included: frame_error_rate is frame_errors out of these.", Of::Link(|link| link.frame_transmissions())),
     metric("residual_frame_error_rate", "1", "Residual frame error rate", "Of the payloads of frames whose fate is known, the share that the link protocol gave up.", Of::Link(|link| link.of_frames(|arq| arq.residual_frame_error_rate()))),
@@ -213,6 +217,16 @@ pub(crate) fn distributions(flows: &FlowTotals) -> Vec<(String, f64)> {
     }
     kept
 }
+
+/// Metrics named with this and a number are counts by method phy: the frames that were not accepted after so many
+/// transmissions.
+pub(crate) const NOT_ACCEPTED: &str = "not_accepted.";
+
+/// The same: the frames of which the combination of so many receptions fails, whatever passed before.
+pub(crate) const COMBINED_ERRORS: &str = "combined_errors.";
+
+/// Named so in a row: 1 where its frames are independent trials.
+pub(crate) const INDEPENDENT: &str = "independent_frames";
 
 /// How far run lengths of a fitted chain are from those of the channel: named so in a row.
 pub(crate) const FIT_DISTANCES: [&str; 2] = ["fit.good_runs", "fit.bad_runs"];

@@ -2,11 +2,12 @@
 
 use crate::build::LINKS;
 use crate::experiment::Experiment;
-use crate::kinds::estimate;
+use crate::kinds::{estimate, share_of_frames};
 use crate::methods::solver;
-use crate::metrics::{FIT_DISTANCES, LOSS_WINDOW, METRICS, MetricInfo};
+use crate::metrics::{COMBINED_ERRORS, FIT_DISTANCES, LOSS_WINDOW, METRICS, MetricInfo, NOT_ACCEPTED};
 use crate::row::Row;
 use crate::warnings;
+use crossfade_core::Estimate;
 use crossfade_scenario::{FlowSetup, Method, Point, Scenario, ScenarioError, StopRule};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -38,6 +39,16 @@ pub struct PointResult {
     pub links: Vec<LinkResult>,
     /// By an exact analysis: how often the first loss of a cycle finds a window of 1, 2, ... segments.
     pub loss_windows: Vec<f64>,
+    /// rho in dB, where there is a physical layer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snr_db: Option<f64>,
+    /// By method phy and by closed forms: the share of frames that are not accepted after 1, 2, ... transmissions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub residual: Vec<Metric>,
+    /// By method phy: the share of frames of which the combination of 1, 2, ... receptions fails, where they are
+    /// combined.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub combined: Vec<Metric>,
     /// The keys of the rows that count, in order of their runs.
     pub rows: Vec<String>,
 }
@@ -160,6 +171,12 @@ fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
         flows: vec![FlowResult { name: String::new(), count: 1, metrics: metrics.clone() }],
         links: Vec::new(),
         loss_windows,
+        snr_db: point.setup.forward.radio().map(|radio| radio.snr_db),
+        residual: (1..)
+            .map_while(|n| found(&format!("{NOT_ACCEPTED}{n}")))
+            .map(|share| Metric { unit: "1", ..exact(share) })
+            .collect(),
+        combined: Vec::new(),
         rows: row.map(|row| row.key.clone()).into_iter().collect(),
         complete: row.is_some(),
         metrics,
@@ -172,6 +189,18 @@ fn averaged(experiment: &Experiment, point: &Point, method: Method, mut rows: Ve
     let mean = |in_row: &str, unit| {
         let found = estimate(in_row, |name| rows.iter().filter_map(|row| row.metrics.get(name)).collect())?;
         Some(Metric { value: found.value, ci95: found.ci95, low: found.low, high: found.high, unit })
+    };
+    let of_frames = |count: &str| -> Vec<Metric> {
+        let values = |name: &str| rows.iter().filter_map(|row| row.metrics.get(name)).collect();
+        let shares = (1..).map_while(|n| share_of_frames(&format!("{count}{n}"), values));
+        let metric = |found: Estimate| Metric {
+            value: found.value,
+            ci95: found.ci95,
+            low: found.low,
+            high: found.high,
+            unit: "1",
+        };
+        shares.map(metric).collect()
     };
     let all = |of: &dyn Fn(&MetricInfo) -> bool, key: &dyn Fn(&MetricInfo) -> String| -> Vec<_> {
         let metrics = METRICS.iter().filter(|metric| of(metric));
@@ -196,10 +225,13 @@ fn averaged(experiment: &Experiment, point: &Point, method: Method, mut rows: Ve
         scenario: point.scenario.clone(),
         method,
         runs: rows.len() as u64,
-        warnings: warnings::of_simulation(&experiment.stop, point, &rows),
+        warnings: warnings::of_runs(&experiment.stop, point, method, &rows),
         flows: point.setup.flows.iter().map(flow).collect(),
         links,
         loss_windows: Vec::new(),
+        snr_db: point.setup.forward.radio().map(|radio| radio.snr_db),
+        residual: of_frames(NOT_ACCEPTED),
+        combined: of_frames(COMBINED_ERRORS),
         rows: rows.iter().map(|row| row.key.clone()).collect(),
         complete: !rows.is_empty(),
         metrics,

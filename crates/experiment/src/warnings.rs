@@ -56,8 +56,12 @@ pub(crate) fn of_setup(setup: &Setup) -> Vec<String> {
     of_flows.chain([short_queue(setup), in_phase(setup)]).chain(of_ways).flatten().collect()
 }
 
-/// All doubts about the result of a point that stands on simulated `rows`.
-pub(crate) fn of_simulation(stop: &StopRule, point: &Point, rows: &[&Row]) -> Vec<String> {
+/// All doubts about the result of a point that stands on `rows` of a method that is random.
+pub(crate) fn of_runs(stop: &StopRule, point: &Point, method: Method, rows: &[&Row]) -> Vec<String> {
+    if method == Method::Phy {
+        // Its frames know no more of the scenario than the physical layer.
+        return unfinished(stop, rows).into_iter().collect();
+    }
     let mut warnings = of_setup(&point.setup);
     let Setup { forward, reverse, .. } = &point.setup;
     let doubts = [

@@ -14,20 +14,23 @@ use std::fmt::Write as _;
 /// |---|---|---|
 /// | `time_s` | all | when, in seconds from the start of the run; of `air`, when it began |
 /// | `link` | all | the name of the link or fabric |
-/// | `event` | all | `frame`, `slot`, `air`, `queue` |
+/// | `event` | all | `frame`, `slot`, `air`, `defer`, `queue` |
 /// | `user` | frame, slot | whose, of a link that serves several; 0 elsewhere |
-/// | `node` | air | who is sending |
+/// | `node` | air, defer, queue | who sends, or defers, or has the queue, on a medium with nodes |
 /// | `frame` | frame, air | its number on this link (of `air`, of its sender), counted from 0 |
 /// | `attempt` | frame | how often the same payload was sent before |
 /// | `scheme` | frame | modulation, coding or MIMO scheme, where it varies |
 /// | `snr_db` | frame | signal-to-noise ratio at the receiver in dB, where the channel has one |
 /// | `verdict` | frame | `good`, `combined` (good with earlier copies), `corrupt` (the header was read), `lost` |
 /// | `bin` | slot | what the user sent with in the slot: rate or frequency bin |
-/// | `end_s` | air | when it ended |
-/// | `nulls` | air | other transmissions that the sender or receiver cancelled |
+/// | `end_s` | air, defer | when it ended; until when at least the call is put off |
+/// | `nulls` | air | how many nodes the sender nulled meanwhile |
 /// | `change` | queue | `enqueued`, `dequeued`, `dropped`, `marked` |
 /// | `packets`, `bytes` | queue | what waits afterwards |
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// | `kind` | air | which frame of an exchange: `rts`, `cts`, `data`, `ack` |
+/// | `to` | air, defer | whom the frame is for, whom the node would call |
+/// | `nulled` | air | the nodes that the sender nulled, a space between two |
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum LinkEvent {
     /// A frame was sent; on a link without frames each packet is one.
@@ -66,13 +69,30 @@ pub enum LinkEvent {
         node: u16,
         /// The number of the frame, among those of the node.
         frame: u64,
-        /// Other transmissions that were cancelled.
-        nulls: u16,
+        /// Which frame of an exchange.
+        kind: &'static str,
+        /// For whom.
+        to: u16,
+        /// Whom the node nulls meanwhile.
+        nulls: Vec<u16>,
+    },
+    /// A node learned of an exchange nearby that keeps it from calling the node that its packet is for.
+    Defer {
+        /// When.
+        at: SimTime,
+        /// Who.
+        node: u16,
+        /// Whom it would call.
+        to: u16,
+        /// Until when it waits at least.
+        until: SimTime,
     },
     /// A queue changed.
     Queue {
         /// When.
         at: SimTime,
+        /// Whose it is, on a medium with nodes.
+        node: Option<u16>,
         /// What happened to it.
         change: QueueChange,
         /// Packets that wait afterwards.
@@ -110,11 +130,22 @@ pub enum QueueChange {
 
 impl LinkEvent {
     /// The version of the set and of its columns.
-    pub const VERSION: u32 = 1;
+    pub const VERSION: u32 = 2;
 
     /// The first line of a CSV file.
     pub const HEADER: &str = "time_s,link,event,user,node,frame,attempt,scheme,snr_db,verdict,bin,end_s,\
-                              nulls,change,packets,bytes\n";
+                              nulls,change,packets,bytes,kind,to,nulled\n";
+
+    /// A packet was sent on a link without frames.
+    pub fn packet(at: SimTime, user: u16, transmission: u64, is_lost: bool) -> Self {
+        let verdict = if is_lost { Verdict::Lost } else { Verdict::Good };
+        Self::Frame { at, user, frame: transmission, attempt: 0, scheme: None, snr_db: None, verdict }
+    }
+
+    /// The queue of a link changed.
+    pub fn queue(at: SimTime, change: QueueChange, packets: usize, bytes: u64) -> Self {
+        Self::Queue { at, node: None, change, packets: packets as u32, bytes }
+    }
 
     /// When it happened.
     pub fn at(&self) -> SimTime {
@@ -122,6 +153,7 @@ impl LinkEvent {
             Self::Frame { at, .. }
             | Self::Slot { at, .. }
             | Self::Air { at, .. }
+            | Self::Defer { at, .. }
             | Self::Queue { at, .. } => at,
         }
     }
@@ -140,21 +172,30 @@ impl LinkEvent {
                     Verdict::Corrupt => "corrupt",
                     Verdict::Lost => "lost",
                 };
-                writeln!(csv, "{at},{link},frame,{user},,{frame},{attempt},{scheme},{snr_db},{verdict},,,,,,")
+                writeln!(
+                    csv,
+                    "{at},{link},frame,{user},,{frame},{attempt},{scheme},{snr_db},{verdict},,,,,,,,,"
+                )
             }
-            Self::Slot { user, bin, .. } => writeln!(csv, "{at},{link},slot,{user},,,,,,,{bin},,,,,"),
-            Self::Air { end, node, frame, nulls, .. } => {
-                let end = end.as_secs_f64();
-                writeln!(csv, "{at},{link},air,,{node},{frame},,,,,,{end},{nulls},,,")
+            Self::Slot { user, bin, .. } => writeln!(csv, "{at},{link},slot,{user},,,,,,,{bin},,,,,,,,"),
+            Self::Air { end, node, frame, kind, to, nulls, .. } => {
+                let (end, count) = (end.as_secs_f64(), nulls.len());
+                let nulled = nulls.iter().map(u16::to_string).collect::<Vec<_>>().join(" ");
+                writeln!(csv, "{at},{link},air,,{node},{frame},,,,,,{end},{count},,,,{kind},{to},{nulled}")
             }
-            Self::Queue { change, packets, bytes, .. } => {
+            Self::Defer { node, to, until, .. } => {
+                let until = until.as_secs_f64();
+                writeln!(csv, "{at},{link},defer,,{node},,,,,,,{until},,,,,,{to},")
+            }
+            Self::Queue { node, change, packets, bytes, .. } => {
+                let node = node.map(|node| node.to_string()).unwrap_or_default();
                 let change = match change {
                     QueueChange::Enqueued => "enqueued",
                     QueueChange::Dequeued => "dequeued",
                     QueueChange::Dropped => "dropped",
                     QueueChange::Marked => "marked",
                 };
-                writeln!(csv, "{at},{link},queue,,,,,,,,,,,{change},{packets},{bytes}")
+                writeln!(csv, "{at},{link},queue,,{node},,,,,,,,,{change},{packets},{bytes},,,")
             }
         };
     }
@@ -216,24 +257,30 @@ mod tests {
             snr_db,
             verdict: Verdict::Corrupt,
         };
+        let queue =
+            |node| LinkEvent::Queue { at: MS, node, change: QueueChange::Marked, packets: 5, bytes: 7500 };
         let events = [
             frame(None, None),
             frame(Some("16-QAM"), Some(-1.5)),
             LinkEvent::Slot { at: MS, user: 2, bin: 4 },
-            LinkEvent::Air { at: MS, end: MS * 2, node: 1, frame: 9, nulls: 2 },
-            LinkEvent::Queue { at: MS, change: QueueChange::Marked, packets: 5, bytes: 7500 },
+            LinkEvent::Air { at: MS, end: MS * 2, node: 1, frame: 9, kind: "rts", to: 4, nulls: vec![2, 7] },
+            LinkEvent::Defer { at: MS, node: 1, to: 4, until: MS * 3 },
+            queue(None),
+            queue(Some(3)),
         ];
         let mut csv = LinkEvent::HEADER.to_owned();
         for event in events {
             event.write_csv("forward", &mut csv);
         }
         let lines: Vec<&str> = csv.lines().collect();
-        assert!(lines.iter().all(|line| line.split(',').count() == 16), "{csv}");
-        assert_eq!(lines[1], "0.02,forward,frame,3,,7,1,,,corrupt,,,,,,");
-        assert_eq!(lines[2], "0.02,forward,frame,3,,7,1,16-QAM,-1.5,corrupt,,,,,,");
-        assert_eq!(lines[3], "0.001,forward,slot,2,,,,,,,4,,,,,");
-        assert_eq!(lines[4], "0.001,forward,air,,1,9,,,,,,0.002,2,,,");
-        assert_eq!(lines[5], "0.001,forward,queue,,,,,,,,,,,marked,5,7500");
+        assert!(lines.iter().all(|line| line.split(',').count() == 19), "{csv}");
+        assert_eq!(lines[1], "0.02,forward,frame,3,,7,1,,,corrupt,,,,,,,,,");
+        assert_eq!(lines[2], "0.02,forward,frame,3,,7,1,16-QAM,-1.5,corrupt,,,,,,,,,");
+        assert_eq!(lines[3], "0.001,forward,slot,2,,,,,,,4,,,,,,,,");
+        assert_eq!(lines[4], "0.001,forward,air,,1,9,,,,,,0.002,2,,,,rts,4,2 7");
+        assert_eq!(lines[5], "0.001,forward,defer,,1,,,,,,,0.003,,,,,,4,");
+        assert_eq!(lines[6], "0.001,forward,queue,,,,,,,,,,,marked,5,7500,,,");
+        assert_eq!(lines[7], "0.001,forward,queue,,3,,,,,,,,,marked,5,7500,,,");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One hop: a queue, a rate, a delay and a channel that loses.
 
-use crate::event::{EventLog, LinkEvent, QueueChange, Verdict};
+use crate::event::{EventLog, LinkEvent, QueueChange};
 use crate::limit::QueueLimit;
 use crate::link::{Departure, Link, Push};
 use crate::parcel::Parcel;
@@ -85,8 +85,8 @@ impl Hop {
     }
 
     fn log_queue(&mut self, at: SimTime, change: QueueChange) {
-        let (packets, bytes) = (self.waiting.len() as u32, self.waiting_bytes);
-        self.log.push(|| LinkEvent::Queue { at, change, packets, bytes });
+        let (packets, bytes) = (self.waiting.len(), self.waiting_bytes);
+        self.log.push(|| LinkEvent::queue(at, change, packets, bytes));
     }
 
     /// Whether a drop-tail queue would turn a packet of `bytes` away at `now`.
@@ -126,15 +126,7 @@ impl Link for Hop {
         let transmission = self.statistics.transmissions;
         self.statistics.on_transmission(bytes, start - now);
         let is_lost = self.loss.lost(start, transmission);
-        self.log.push(|| LinkEvent::Frame {
-            at: start,
-            user: parcel.user(),
-            frame: transmission,
-            attempt: 0,
-            scheme: None,
-            snr_db: None,
-            verdict: if is_lost { Verdict::Lost } else { Verdict::Good },
-        });
+        self.log.push(|| LinkEvent::packet(start, parcel.user(), transmission, is_lost));
         if is_lost {
             self.statistics.losses += 1;
             self.lost_at = start;

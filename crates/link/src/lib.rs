@@ -3,7 +3,7 @@
 //! Whatever lies between is a [`Link`]: packets ([`Parcel`]) are pushed in and come out later, or do not. A [`Hop`] has a
 //! drop-tail queue and knows a packet's fate at once; a [`QueuedLink`] has any [`QueueDiscipline`]:
 //! [`DropTail`], [`Red`], [`CoDel`], [`FqCoDel`]. [`LinkConfig`] builds either. [`arq`] holds the links that
-//! send packets as frames and repeat lost ones, [`trace`] those whose capacity follows a record or a table.
+//! send packets as frames and repeat lost ones ([`RadioConfig`] is their physical layer), [`trace`] those whose capacity follows a record or a table.
 
 pub mod arq;
 mod config;
@@ -12,10 +12,12 @@ mod fabric;
 mod hop;
 mod limit;
 mod link;
+mod node;
 mod occupancy;
 mod parcel;
 mod queue;
 mod queued_link;
+mod radio;
 mod report;
 mod statistics;
 #[cfg(test)]
@@ -29,12 +31,14 @@ pub use fabric::{Fabric, PointToPoint, Port};
 pub use hop::{Hop, HopConfig};
 pub use limit::{QueueLimit, QueueLimitError};
 pub use link::{Departure, Link, Push};
+pub use node::{NodeStatistics, mean_exchanges};
 pub use occupancy::{Capacity, Occupancy};
 pub use parcel::{Ecn, Parcel};
 pub use queue::{
     CoDel, CoDelConfig, DropTail, FqCoDel, FqCoDelConfig, QueueDiscipline, Red, RedConfig, Waiting,
 };
 pub use queued_link::QueuedLink;
+pub use radio::{RadioConfig, SymbolFrames, TableCopies, TableFrames};
 pub use report::LinkReport;
 pub use statistics::LinkStatistics;
 pub use transmitter::{Service, Transmitter};

@@ -13,7 +13,7 @@ pub trait Capacity: Debug + Send + Sync {
 /// How long a transmitter was busy with what its link counts.
 #[derive(Clone, Debug)]
 pub enum Occupancy {
-    /// Sending takes no time.
+    /// Sending takes no time, or is done by many at once.
     None,
     /// Each packet takes its bits at one rate.
     Packets {

@@ -1,6 +1,6 @@
 //! A link whose queue decides as packets leave it.
 
-use crate::event::{EventLog, LinkEvent, QueueChange, Verdict};
+use crate::event::{EventLog, LinkEvent, QueueChange};
 use crate::link::{Departure, Link, Push};
 use crate::parcel::Parcel;
 use crate::queue::{QueueDiscipline, Waiting};
@@ -98,15 +98,7 @@ impl<Q: QueueDiscipline, S: Service> QueuedLink<Q, S> {
         let transmission = self.statistics.transmissions;
         self.statistics.on_transmission(bytes, now - since);
         let is_lost = self.loss.lost(now, transmission);
-        self.log.push(|| LinkEvent::Frame {
-            at: now,
-            user: packet.user(),
-            frame: transmission,
-            attempt: 0,
-            scheme: None,
-            snr_db: None,
-            verdict: if is_lost { Verdict::Lost } else { Verdict::Good },
-        });
+        self.log.push(|| LinkEvent::packet(now, packet.user(), transmission, is_lost));
         if is_lost {
             self.statistics.losses += 1;
             self.gone.push_back((now, Departure::Lost(packet)));
@@ -120,12 +112,7 @@ impl<Q: QueueDiscipline, S: Service> QueuedLink<Q, S> {
 
     fn log_queue(&mut self, at: SimTime, change: QueueChange) {
         let queue = &self.queue;
-        self.log.push(|| LinkEvent::Queue {
-            at,
-            change,
-            packets: queue.packets() as u32,
-            bytes: queue.bytes(),
-        });
+        self.log.push(|| LinkEvent::queue(at, change, queue.packets(), queue.bytes()));
     }
 
     /// The queue has done something at time `now`.

@@ -1,6 +1,7 @@
 //! What a link tells of itself.
 
 use crate::arq::ArqStatistics;
+use crate::node::NodeStatistics;
 use crate::occupancy::Occupancy;
 use crate::statistics::LinkStatistics;
 use crossfade_core::SimTime;
@@ -16,6 +17,8 @@ pub struct LinkReport {
     pub frames: Option<ArqStatistics>,
     /// The same as [`statistics`](Self::statistics) of each user, where several share the link.
     pub users: Vec<LinkStatistics>,
+    /// What its nodes counted, if it has any.
+    pub nodes: Vec<NodeStatistics>,
     /// How long it has been sending.
     pub occupancy: Occupancy,
 }
@@ -23,7 +26,7 @@ pub struct LinkReport {
 impl LinkReport {
     /// A report of packets alone.
     pub fn new(at: SimTime, statistics: LinkStatistics, occupancy: Occupancy) -> Self {
-        Self { at, statistics, frames: None, users: Vec::new(), occupancy }
+        Self { at, statistics, frames: None, users: Vec::new(), nodes: Vec::new(), occupancy }
     }
 
     /// The share of the time from `earlier` on in which the link was sending packets, or frames with a payload;

@@ -46,14 +46,14 @@ impl LinkStatistics {
 
     /// A packet has come out at the far end.
     #[inline]
-    pub(crate) fn on_arrival(&mut self, bytes: u32) {
+    pub fn on_arrival(&mut self, bytes: u32) {
         self.arrivals += 1;
         self.arrived_bytes += u64::from(bytes);
     }
 
     /// A packet is put on the link after it has waited for `queueing_delay`.
     #[inline]
-    pub(crate) fn on_transmission(&mut self, bytes: u32, queueing_delay: SimTime) {
+    pub fn on_transmission(&mut self, bytes: u32, queueing_delay: SimTime) {
         self.transmissions += 1;
         self.transmitted_bytes += u64::from(bytes);
         // Most packets of an unloaded link do not wait: a branch costs less than a division.

@@ -33,7 +33,7 @@ fn time(mut work: impl FnMut()) -> f64 {
     (0..5).map(go).fold(f64::INFINITY, f64::min)
 }
 
-fn per_neighbour(name: &str, config: &MeshConfig, flows: &[(usize, usize)], seconds: u64) {
+fn per_neighbour(name: &str, config: &MeshConfig, flows: &[(u32, u32)], seconds: u64) {
     let (duration, mut reached) = (SimTime::from_millis(1000 * seconds), 0);
     let taken = time(|| {
         let report = saturate(config.clone(), flows, 1000, SEED, SimTime::ZERO, duration);
@@ -74,12 +74,12 @@ fn main() {
                 routing: Routing::ShortestPath,
                 ..chain(1, 250.0, mac)
             };
-            let flows: Vec<(usize, usize)> =
-                (0..side).map(|row| (row * side, row * side + side - 1)).collect();
+            let flows: Vec<(u32, u32)> =
+                (0..side as u32).map(|row| (row * side as u32, (row + 1) * side as u32 - 1)).collect();
             per_neighbour(&format!("grid {name}"), &config, &flows, 5);
         }
         for stations in [9, 30, 99] {
-            let flows: Vec<(usize, usize)> = (1..=stations).map(|node| (node, 0)).collect();
+            let flows: Vec<(u32, u32)> = (1..=stations as u32).map(|node| (node, 0)).collect();
             per_neighbour(&format!("star {name}"), &MeshConfig { mac, ..star(stations, true) }, &flows, 10);
         }
     }

@@ -8,6 +8,7 @@ mod common;
 
 use common::{OFFERED_BPS, chain, constant_rate, mean_mbps, nulling, sinr};
 use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::mean_exchanges;
 use crossfade_mac::{DcfConfig, Knowledge, Mac, MeshConfig, NullingConfig, NullingRule, Overload};
 
 fn main() {
@@ -54,7 +55,7 @@ fn main() {
                 constant_rate(chain(12, 250.0, mac), OFFERED_BPS, seed, ms(2000), ms(1000 * seconds));
             mbps +=
                 report.nodes[12].delivered_bytes as f64 * 8e-6 / report.elapsed.as_secs_f64() / runs as f64;
-            exchanges += report.mean_exchanges() / runs as f64;
+            exchanges += mean_exchanges(&report.nodes, report.elapsed) / runs as f64;
         }
         println!("{name},{mbps:.3} with {exchanges:.2} exchanges at a time");
     }

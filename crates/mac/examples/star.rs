@@ -17,7 +17,7 @@ fn main() {
             for stations in [2, 3, 5, 8, 10, 15, 20] {
                 let config = star(stations, rts);
                 let dcf = config.dcf;
-                let flows: Vec<(usize, usize)> = (1..=stations).map(|node| (node, 0)).collect();
+                let flows: Vec<(u32, u32)> = (1..=stations as u32).map(|node| (node, 0)).collect();
                 let (seed, warmup) = (RunSeed { seed: 1, run: 0 }, SimTime::from_millis(1000));
                 let report =
                     saturate(config, &flows, bytes, seed, warmup, SimTime::from_millis(1000 * seconds));

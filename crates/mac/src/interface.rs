@@ -1,6 +1,7 @@
 //! The packets of one node: the one being sent, those that wait, and what came before.
 
-use crate::fabric::{Parcel, Port};
+use crossfade_core::SimTime;
+use crossfade_link::{Parcel, Port};
 use std::collections::VecDeque;
 
 /// A packet on its way.
@@ -8,6 +9,8 @@ use std::collections::VecDeque;
 pub(crate) struct Packet {
     pub(crate) parcel: Parcel,
     pub(crate) to: Port,
+    /// Since when it has been in this queue.
+    pub(crate) since: SimTime,
 }
 
 /// The packet that the station has.

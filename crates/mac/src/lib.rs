@@ -1,10 +1,10 @@
 //! Multihop 802.11: stations of the distributed coordination function over one shared medium, with one antenna or
 //! with arrays that null the neighbours in other exchanges.
 //!
-//! A [`Mesh`] is a fabric: packets go in at any node and come out at any other, data and acknowledgements alike. It is
+//! A [`Mesh`] is a [`Fabric`](crossfade_link::Fabric): packets go in at any node and come out at any other, data and acknowledgements alike. It is
 //! made of a [`MeshConfig`] (where nodes stand: [`Topology`]; how routes are found: [`Routing`]; the 802.11:
 //! [`DcfConfig`]; what becomes of a frame: [`Reception`]; the arrays: [`NullingConfig`]) and a seed. What it does comes
-//! out as [`MeshReport`] and [`LinkEvent`].
+//! out as [`LinkReport`](crossfade_link::LinkReport), node by node, and [`LinkEvent`](crossfade_link::LinkEvent).
 //!
 //! What the sources leave open is decided thus. There is no propagation delay: the slot has room for it, and slots that
 //! end together collide. Every call is preceded by a backoff, also on an idle medium. Who has sent a CTS waits as long as
@@ -20,8 +20,6 @@ mod arrays;
 pub mod bianchi;
 mod config;
 mod error;
-mod event;
-mod fabric;
 pub mod golden;
 mod interface;
 mod mesh;
@@ -30,7 +28,6 @@ mod radio;
 pub mod reuse;
 mod routes;
 mod station;
-mod statistics;
 mod svd;
 mod timers;
 mod timing;
@@ -40,12 +37,8 @@ pub mod weights;
 
 pub use config::{Knowledge, Mac, MeshConfig, NullingConfig, NullingRule, Overload, Reception};
 pub use error::MeshError;
-pub use event::LinkEvent;
-pub use fabric::{Departure, Ecn, Fabric, Parcel, Port, Push};
 pub use mesh::Mesh;
 pub use routes::{Routes, Routing};
-pub use station::FrameKind;
-pub use statistics::{Activity, MeshReport, NodeStatistics};
 pub use svd::Svd;
 pub use timing::{DcfConfig, MAX_MSDU_BYTES, Timing};
 pub use topology::{MAX_NODES, Position, Topology, parse_positions};

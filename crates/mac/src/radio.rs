@@ -1,8 +1,22 @@
 //! What one radio hears: which frames are on the air here, and which of them it is locked on.
 
-use crate::statistics::{Activity, NodeStatistics};
 use crate::vector::Vector;
 use crossfade_core::SimTime;
+use crossfade_link::NodeStatistics;
+
+/// What a node does, as its radio sees it. At any time it is exactly one of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+enum Activity {
+    /// Nothing is on the air that it would not ignore.
+    #[default]
+    Idle,
+    /// Something is on the air, but it has not locked on it.
+    Busy,
+    /// It has locked on a frame, for itself or others.
+    Receive,
+    /// It sends.
+    Transmit,
+}
 
 /// A frame on the air, as it arrives at one node.
 #[derive(Clone, Copy, Debug)]
@@ -125,7 +139,12 @@ impl Radio {
 
     /// Enters the time up to now, without a change.
     pub(crate) fn settle(&mut self, now: SimTime, statistics: &mut NodeStatistics) {
-        statistics.spend(self.activity, now - self.since);
+        *match self.activity {
+            Activity::Idle => &mut statistics.idle,
+            Activity::Busy => &mut statistics.busy,
+            Activity::Receive => &mut statistics.receive,
+            Activity::Transmit => &mut statistics.transmit,
+        } += now - self.since;
         self.since = now;
     }
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// The four frames of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FrameKind {
+pub(crate) enum FrameKind {
     /// Request to send.
     Rts,
     /// Clear to send.
@@ -30,8 +30,8 @@ pub enum FrameKind {
 }
 
 impl FrameKind {
-    /// The name in tables and traces.
-    pub fn name(self) -> &'static str {
+    /// The name in link events.
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Rts => "rts",
             Self::Cts => "cts",

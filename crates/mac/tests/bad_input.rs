@@ -4,9 +4,8 @@ mod common;
 
 use common::{chain, nulling, star};
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_mac::{
-    DcfConfig, Fabric, Mac, Mesh, MeshConfig, NullingConfig, Parcel, Position, Push, Routing,
-};
+use crossfade_link::{Fabric, Parcel, Push};
+use crossfade_mac::{DcfConfig, Mac, Mesh, MeshConfig, NullingConfig, Position, Routing};
 
 fn refused(config: MeshConfig) -> String {
     let error = Mesh::new(config, RunSeed { seed: 1, run: 0 }).err().expect("refused").to_string();

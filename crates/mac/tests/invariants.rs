@@ -4,9 +4,10 @@ mod common;
 
 use common::sinr;
 use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::{Departure, Fabric, LinkEvent, NodeStatistics, Parcel, Port, Push};
 use crossfade_mac::{
-    DcfConfig, Departure, Fabric, FrameKind, Knowledge, LinkEvent, Mac, Mesh, MeshConfig, NullingConfig,
-    NullingRule, Overload, Parcel, Push, Reception, Routing, Topology,
+    DcfConfig, Knowledge, Mac, Mesh, MeshConfig, NullingConfig, NullingRule, Overload, Reception, Routing,
+    Topology,
 };
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -50,9 +51,9 @@ fn any_mesh() -> impl Strategy<Value = MeshConfig> {
 
 #[derive(Clone, Copy, Debug)]
 struct Frame {
-    node: u32,
-    kind: FrameKind,
-    to: u32,
+    node: u16,
+    kind: &'static str,
+    to: u16,
     start: SimTime,
     end: SimTime,
 }
@@ -61,9 +62,7 @@ fn frames(mesh: &mut Mesh) -> Vec<Frame> {
     let next = || mesh.next_trace();
     std::iter::from_fn(next)
         .filter_map(|event| match event {
-            LinkEvent::Air { node, frame, to, start, end, .. } => {
-                Some(Frame { node, kind: frame, to, start, end })
-            }
+            LinkEvent::Air { at, end, node, kind, to, .. } => Some(Frame { node, kind, to, start: at, end }),
             _ => None,
         })
         .collect()
@@ -76,15 +75,15 @@ proptest! {
     fn packets_leave_once_and_time_adds_up(
         config in any_mesh(),
         run: u64,
-        pushes in prop::collection::vec((0u64..300_000, 0usize..14, 0usize..14, 1u32..2313), 1..120),
+        pushes in prop::collection::vec((0u64..300_000, 0u32..14, 0u32..14, 1u32..2313), 1..120),
     ) {
-        let nodes = config.positions.len();
+        let nodes = config.positions.len() as Port;
         let seed = RunSeed { seed: 1, run };
         let mut mesh = Mesh::new(config.clone(), seed).unwrap();
         mesh.trace(true);
         let mut pushes = pushes;
         pushes.sort_unstable();
-        let mut under_way: HashMap<u64, usize> = HashMap::new();
+        let mut under_way: HashMap<u32, Port> = HashMap::new();
         let (mut departures, mut last_now, mut refused, mut unroutable) = (Vec::new(), SimTime::ZERO, 0, 0);
         let mut pushes = (1..).zip(pushes.into_iter()).peekable();
         // Until nothing is to happen any more: a deadlock would leave packets behind.
@@ -94,20 +93,19 @@ proptest! {
             prop_assert!(now >= last_now, "time goes back");
             last_now = now;
             while let Some((port, departure)) = mesh.advance(now) {
-                let (Departure::Arrived(parcel) | Departure::Lost(parcel) | Departure::QueueDrop(parcel)) = departure;
-                prop_assert_eq!(under_way.remove(&parcel.id), Some(port), "{:?} was not under way", departure);
+                prop_assert_eq!(under_way.remove(&departure.parcel().id()), Some(port), "{:?} was not under way", departure);
                 departures.push(departure);
             }
             while let Some((id, (_, from, to, bytes))) =
                 pushes.next_if(|(_, (at, ..))| SimTime::from_micros(*at) <= now)
             {
                 let (from, to) = (from % nodes, to % nodes);
-                match mesh.push(now, from, to, Parcel { id, bytes, ..Parcel::default() }) {
+                match mesh.push(now, from, to, Parcel::new(id, 0, bytes)) {
                     Push::Accepted => prop_assert_eq!(under_way.insert(id, to), None),
                     Push::QueueDrop => refused += 1,
                     Push::Lost => {
                         unroutable += 1;
-                        prop_assert!(from == to || mesh.routes().hops(from, to).is_err());
+                        prop_assert!(from == to || mesh.routes().hops(from as usize, to as usize).is_err());
                     }
                 }
             }
@@ -116,7 +114,7 @@ proptest! {
 
         let end = last_now + SimTime::from_micros(17);
         let report = mesh.report(end);
-        let sum = |count: fn(&crossfade_mac::NodeStatistics) -> u64| report.nodes.iter().map(count).sum::<u64>();
+        let sum = |count: fn(&NodeStatistics) -> u64| report.nodes.iter().map(count).sum::<u64>();
         for node in &report.nodes {
             prop_assert_eq!(node.transmit + node.receive + node.busy + node.idle, end);
         }
@@ -127,13 +125,16 @@ proptest! {
         prop_assert_eq!(arrived, sum(|node| node.packets_delivered));
         prop_assert_eq!(lost, sum(|node| node.rts_drops + node.data_drops - node.forwarded_after_all));
         prop_assert_eq!(dropped + refused, sum(|node| node.queue_drops));
+        let all = &report.statistics;
+        prop_assert_eq!((arrived, lost, dropped + refused), (all.arrivals, all.losses, all.queue_drops));
+        prop_assert!(all.transmissions >= arrived + lost);
         prop_assert!(unroutable + refused + departures.len() as u64 <= 120);
 
         // The trace is what the statistics count.
         let frames = frames(&mut mesh);
         prop_assert!(frames.is_sorted_by_key(|frame| frame.start));
         for (node, statistics) in report.nodes.iter().enumerate() {
-            let own: Vec<&Frame> = frames.iter().filter(|frame| frame.node == node as u32).collect();
+            let own: Vec<&Frame> = frames.iter().filter(|frame| frame.node == node as u16).collect();
             let airtime: SimTime = own.iter().map(|frame| frame.end - frame.start).sum();
             prop_assert_eq!(airtime, statistics.transmit);
             prop_assert!(own.windows(2).all(|pair| pair[0].end <= pair[1].start), "two frames at once");
@@ -142,10 +143,10 @@ proptest! {
         let sifs = DcfConfig::default().sifs;
         for answer in &frames {
             let asked = match answer.kind {
-                FrameKind::Cts => FrameKind::Rts,
-                FrameKind::Data if config.dcf.rts => FrameKind::Cts,
-                FrameKind::Ack => FrameKind::Data,
-                FrameKind::Rts | FrameKind::Data => continue,
+                "cts" => "rts",
+                "data" if config.dcf.rts => "cts",
+                "ack" => "data",
+                _ => continue,
             };
             let question = frames.iter().find(|frame| {
                 (frame.kind, frame.node, frame.to) == (asked, answer.to, answer.node) && frame.end + sifs == answer.start
@@ -164,18 +165,20 @@ proptest! {
         let trace = |run| {
             let mut mesh = Mesh::new(config.clone(), RunSeed { seed: 1, run }).unwrap();
             mesh.trace(true);
-            let nodes = config.positions.len();
-            for (id, from) in (0..nodes).cycle().take(40).enumerate() {
-                mesh.push(SimTime::ZERO, from, (from + 1) % nodes, Parcel { id: id as u64, bytes: 500, ..Parcel::default() });
+            let nodes = config.positions.len() as Port;
+            for (id, from) in (0..).zip((0..nodes).cycle().take(40)) {
+                mesh.push(SimTime::ZERO, from, (from + 1) % nodes, Parcel::new(id, 0, 500));
             }
             while let Some(now) = mesh.next_event() {
                 while mesh.advance(now).is_some() {}
             }
             std::iter::from_fn(|| mesh.next_trace()).collect::<Vec<_>>()
         };
-        let (first, other) = (trace(run), trace(run.wrapping_add(1)));
+        let first = trace(run);
         prop_assert_eq!(&first, &trace(run));
+        // A lone sender of two packets draws two backoffs: one seed in 1024 draws the same.
+        let differs = (1..8).any(|other| first != trace(run.wrapping_add(other)));
         let sends = first.iter().any(|event| matches!(event, LinkEvent::Air { .. }));
-        prop_assert!(!sends || first != other);
+        prop_assert!(!sends || differs);
     }
 }

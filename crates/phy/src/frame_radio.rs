@@ -113,15 +113,16 @@ mod tests {
                 let mut radio = FrameRadio::new(config, fading(), rho, stream("phy.dl")).unwrap();
                 let mut residual = vec![0; attempts as usize];
                 for frame in 0..40 {
-                    let mut kept = None;
+                    let mut kept: Option<SoftFrame> = None;
                     for attempt in 0..attempts {
                         let transmission = frame * u64::from(attempts) + u64::from(attempt);
                         match radio.transmit(SimTime::ZERO, transmission, frame, attempt == 0) {
                             Received::Good => break,
                             Received::Corrupt => unreachable!("frames are combined"),
-                            Received::Soft(copy) => match SoftFrame::combine(kept.take(), copy) {
-                                Ok(()) => break,
-                                Err(rest) => kept = Some(rest),
+                            Received::Soft(copy) => match &mut kept {
+                                None => kept = Some(copy),
+                                Some(kept) if SoftFrame::add(kept, copy) => break,
+                                Some(_) => {}
                             },
                         }
                         residual[attempt as usize] += 1;

@@ -5,7 +5,7 @@ use crate::transceiver::{Reception, Transceiver};
 use std::sync::Arc;
 
 /// What was received of a frame, possibly several times: combined with a new copy by
-/// [`combine`](SoftFrame::combine).
+/// [`add`](SoftFrame::add).
 ///
 /// Its size is bounded: for all stages but `joint` it does not grow with the number of copies.
 #[derive(Clone, Debug)]
@@ -29,24 +29,23 @@ impl SoftFrame {
 
     /// Adds the copy received last to what earlier copies left; whether the frame passes is what
     /// [`Accept`] says. Without combining earlier copies are of no use.
-    ///
-    /// # Errors
-    /// The frame still fails its check: what to keep.
-    pub fn combine(earlier: Option<Self>, mut copy: Self) -> Result<(), Self> {
-        let Some(combining) = copy.transceiver.config().combining else {
-            return if copy.passes_alone { Ok(()) } else { Err(copy) };
+    pub fn add(&mut self, mut copy: Self) -> bool {
+        let transceiver = Arc::clone(&copy.transceiver);
+        let Some(combining) = transceiver.config().combining else {
+            *self = copy;
+            return self.passes_alone;
         };
-        if copy.passes_alone && (earlier.is_none() || combining.accept == Accept::Either) {
-            return Ok(());
+        if copy.passes_alone && combining.accept == Accept::Either {
+            return true;
         }
-        let mut workspace = copy.transceiver.workspace();
-        let others = earlier.is_some();
-        let kept = earlier.and_then(|earlier| earlier.kept);
-        let kept = copy.transceiver.combine(kept, &copy.reception, &mut workspace);
-        if others && copy.transceiver.detect_combined(&kept, &copy.reception, &mut workspace) == 0 {
-            return Ok(());
-        }
+        let mut workspace = transceiver.workspace();
+        let first =
+            |earlier: &Self, workspace: &mut _| transceiver.combine(None, &earlier.reception, workspace);
+        let kept = self.kept.take().unwrap_or_else(|| first(self, &mut workspace));
+        let kept = transceiver.combine(Some(kept), &copy.reception, &mut workspace);
+        let passes = transceiver.detect_combined(&kept, &copy.reception, &mut workspace) == 0;
         copy.kept = Some(kept);
-        Err(copy)
+        *self = copy;
+        passes
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! The stub `python/crossfade/_crossfade.pyi` says what each function takes and gives.
 
+mod antennas;
 mod congestion;
 mod error;
 mod estimates;
@@ -115,6 +116,8 @@ fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(methods, module)?)?;
     module.add_function(wrap_pyfunction!(parse_value, module)?)?;
     module.add_function(wrap_pyfunction!(markov_from_rayleigh, module)?)?;
+    module.add_function(wrap_pyfunction!(antennas::antenna_correlations, module)?)?;
+    module.add_function(wrap_pyfunction!(antennas::printed_codes_judged, module)?)?;
     module.add_function(wrap_pyfunction!(verify, module)?)?;
     module.add_function(wrap_pyfunction!(estimates::estimates, module)?)?;
     module.add_function(wrap_pyfunction!(fit::fit_markov, module)?)?;

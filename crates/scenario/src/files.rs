@@ -4,11 +4,13 @@ use crate::digest::hex;
 use crate::error::ScenarioError;
 use crossfade_channel::{LossTrace, RecordedLosses, TraceFormat};
 use crossfade_link::trace::{AttenuationTable, OpportunityTrace, RateTable};
+use crossfade_phy::FerTable;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::Display;
+use std::sync::Arc;
 
 /// Gives the text of the file of that name, or says in one line why it cannot. Nothing here opens files.
 pub type ReadFile<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
@@ -20,6 +22,7 @@ pub(crate) struct Files<'a> {
     opportunities: Cache<OpportunityTrace>,
     rates: Cache<RateTable>,
     attenuations: Cache<AttenuationTable>,
+    fer_tables: Cache<Arc<FerTable>>,
     /// The format is a part of the name.
     losses: Cache<RecordedLosses>,
 }
@@ -34,6 +37,7 @@ impl<'a> Files<'a> {
             opportunities: RefCell::default(),
             rates: RefCell::default(),
             attenuations: RefCell::default(),
+            fer_tables: RefCell::default(),
             losses: RefCell::default(),
         }
     }
@@ -48,6 +52,11 @@ impl<'a> Files<'a> {
 
     pub(crate) fn attenuation(&self, key: &str, name: &str) -> Result<AttenuationTable, ScenarioError> {
         self.parsed(&self.attenuations, name.to_owned(), key, name, str::parse)
+    }
+
+    pub(crate) fn fer_table(&self, key: &str, name: &str) -> Result<Arc<FerTable>, ScenarioError> {
+        let parse = |text: &str| FerTable::parse(text).map(Arc::new);
+        self.parsed(&self.fer_tables, name.to_owned(), key, name, parse)
     }
 
     pub(crate) fn losses(

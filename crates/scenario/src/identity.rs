@@ -34,7 +34,12 @@ impl Identity {
         hex(self.0.clone().chain_update(format!("{}]", serde_json::json!(method))))
     }
 
-    /// The key of one row.
+    /// The key of a row of a method that is random, beside the simulation.
+    pub(crate) fn row_key_of(&self, method: Method, seed: u64, run: u64) -> String {
+        hex(self.0.clone().chain_update(format!("{seed},{run},{}]", serde_json::json!(method))))
+    }
+
+    /// The key of one row of the simulation.
     pub(crate) fn row_key(&self, seed: u64, run: u64) -> String {
         hex(self.0.clone().chain_update(format!("{seed},{run}]")))
     }

@@ -30,12 +30,13 @@ pub use quantity::{
     Bytes, FileName, FrameSpan, Frames, Limit, Rate, Retransmissions, Share, Size, Span, Window,
 };
 pub use schema::{explain, schema};
-pub use setup::{Carrier, HopSetup, Setup};
+pub use setup::{Carrier, FrameErrors, HopSetup, Setup};
 pub use stop::{End, StopRule};
 pub use tables::{
-    Arq, ArqProtocol, Budget, Channel, ChannelModel, Clock, Delivery, Discipline, Distribution, Feedback,
-    FeedbackSetup, Flavour, Flow, FlowSetup, FrameHeader, FrameSetup, Framing, Gaps, Gate, Headers, Link,
-    LossFormat, Method, Modcod, NaksPerRound, Packing, Persistence, Profile, Queue, RateReduction, Reading,
-    Reverse, Rfc, Rto, Rules, Run, Scenario, Shape, Tcp, TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup,
-    Traffic, TrafficSetup, Variant, Wired,
+    Antennas, Arq, ArqProtocol, Budget, Channel, ChannelModel, Clock, Correlation, Delivery, Discipline,
+    Distribution, Estimation, Feedback, FeedbackSetup, Flavour, Flow, FlowSetup, FrameHeader, FrameSetup,
+    Framing, Gaps, Gate, Headers, Link, LossFormat, Method, Modcod, NaksPerRound, Packing, Persistence, Phy,
+    PhyCombining, PhyFidelity, Profile, Queue, RateReduction, Reading, Reverse, Rfc, Rto, Rules, Run,
+    Scenario, Shape, Spread, Tcp, TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup, Traffic, TrafficSetup,
+    Variant, Wired,
 };

@@ -11,7 +11,7 @@ use crate::stop::StopRule;
 use crate::sweep::{axes, cross, take_methods};
 use crate::tables::{Method, Scenario};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 /// What is asked for on top of the file, each as JSON: strings may be quantities (`"1 %"`).
@@ -137,8 +137,11 @@ impl Plan {
 
 impl Point {
     /// The key of the row of `run` by a method that is random.
-    pub fn run_key(&self, seed: u64, run: u64) -> String {
-        self.identity.row_key(seed, run)
+    pub fn run_key(&self, method: Method, seed: u64, run: u64) -> String {
+        match method {
+            Method::Simulation => self.identity.row_key(seed, run),
+            method => self.identity.row_key_of(method, seed, run),
+        }
     }
 
     /// The key of the row of a method that is not random.
@@ -175,11 +178,18 @@ fn set_key(root: &mut Map<String, Value>, key: &str, value: &Value) -> Result<()
 
 fn apply_stop_rule(root: &mut Map<String, Value>, overrides: &Overrides) -> Result<(), ScenarioError> {
     let replaced: &[&str] = match (&overrides.runs, &overrides.precision) {
-        (Some(_), _) => &["run.precision", "run.count", "run.metric", "run.max_runs"],
+        (Some(_), _) => &[
+            "run.precision",
+            "run.count",
+            "run.metric",
+            "run.max_runs",
+            "run.frame_errors",
+            "run.max_frames",
+        ],
         (None, Some(_)) if root.get("run").is_some_and(|run| run.get("count").is_some()) => {
             &["run.runs", "run.count", "run.metric"]
         }
-        (None, Some(_)) => &["run.runs"],
+        (None, Some(_)) => &["run.runs", "run.frame_errors", "run.max_frames"],
         (None, None) => &[],
     };
     for key in replaced {
@@ -218,9 +228,12 @@ fn apply_methods(
 
 /// Stop rule and seed: the same at every point.
 fn plan_values(root: &Map<String, Value>) -> Result<(StopRule, u64), ScenarioError> {
-    let run = json!({ "run": root.get("run").cloned().unwrap_or_else(|| json!({})) });
-    let mut scenario = read(&run)?;
-    scenario.run.resolve_stop()
+    let mut known = Map::new();
+    for key in ["run", "methods"] {
+        known.extend(root.get(key).map(|value| (key.to_owned(), value.clone())));
+    }
+    let mut scenario = read(&Value::Object(known))?;
+    scenario.resolve_stop()
 }
 
 /// The scenario at one point of the sweep.
@@ -238,7 +251,7 @@ fn point(
         let document = Value::Object(document);
         check(&document)?;
         let mut scenario = read(&document)?;
-        scenario.run.resolve_stop()?;
+        scenario.resolve_stop()?;
         let setup = resolve(&mut scenario, files)?;
         Ok((scenario, setup))
     })();

@@ -57,6 +57,18 @@ text_quantity!(
     |text| units::parse_rate(text).ok().filter(|rate| rate.is_finite())
 );
 text_quantity!(
+    /// Channel uses a second.
+    SymbolRate(f64),
+    "a positive symbol rate such as \"8 kBd\" or \"1 MBd\"",
+    |text| units::parse_symbol_rate(text).ok().filter(|rate| rate.is_finite())
+);
+text_quantity!(
+    /// An angle in radians.
+    Angle(f64),
+    "an angle with its unit such as \"60 deg\" or \"1.05 rad\"",
+    |text| crossfade_channel::parse_angle(text).ok()
+);
+text_quantity!(
     /// A number of bytes.
     Size(u32),
     "a whole number of bytes such as \"40 B\" or \"1400 B\", at most 65535 B",
@@ -167,6 +179,18 @@ impl fmt::Display for Span {
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} bit/s", self.0)
+    }
+}
+
+impl fmt::Display for SymbolRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} Bd", self.0)
+    }
+}
+
+impl fmt::Display for Angle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} rad", self.0)
     }
 }
 

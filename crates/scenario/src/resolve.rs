@@ -5,10 +5,10 @@
 
 use crate::error::ScenarioError;
 use crate::files::Files;
-use crate::quantity::Rate;
+use crate::quantity::{Rate, Size};
 use crate::setup::{HopSetup, Setup};
 use crate::stop::End;
-use crate::tables::{FlowSetup, Gate, LONGEST_SLOT, Method, Scenario, TcpSetup, TrafficSetup, json};
+use crate::tables::{FlowSetup, Gate, LONGEST_SLOT, Method, Scenario, Tcp, TcpSetup, TrafficSetup, json};
 use crossfade_core::SimTime;
 
 /// Fills in the defaults of `scenario` and gives its model objects.
@@ -18,7 +18,8 @@ use crossfade_core::SimTime;
 pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, ScenarioError> {
     check_methods(scenario)?;
     let trace = scenario.link.trace.resolve("link.trace", files)?;
-    let link = &scenario.link;
+    let Scenario { phy, channel, link, .. } = scenario;
+    let radio = phy.resolve(channel, &mut link.rate)?;
     let rate = match (&trace, link.rate) {
         (Some(trace), None) => Rate(trace.mean_rate_bps),
         (Some(trace), Some(_)) => {
@@ -32,11 +33,13 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
     let packet_size = match (link.packet_size, scenario.tcp.packet_size()) {
         (Some(packet_size), _) => packet_size,
         (None, Some(packet_size)) => packet_size?,
+        (None, None) if scenario.is_phy_alone() => scenario.link.frame_size.unwrap_or(Size(1)),
         (None, None) => {
             return Err(ScenarioError::missing("link.packet_size", "a size such as \"1400 B\""));
         }
     };
     scenario.link.packet_size = Some(packet_size);
+    let frames = scenario.run.resolve_frames(radio.is_some())?;
     if packet_size.0 == 0 {
         return Err(ScenarioError::key("link.packet_size = \"0 B\"", "must be at least 1 B"));
     }
@@ -49,7 +52,9 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
         ));
     }
     let mut flows = resolve_flows(scenario, packet_size.0, slot)?;
-    let forward = scenario.link.resolve(&mut scenario.channel, trace, packet_size.0, slot, files)?;
+    let Scenario { phy, channel, link, .. } = scenario;
+    let radio = radio.map(|config| (phy, config));
+    let forward = link.resolve(channel, radio, trace, packet_size.0, slot, files)?;
     let longest_ack = flows.iter().filter_map(FlowSetup::tcp).map(TcpSetup::longest_ack).max().unwrap_or(0);
     let reverse = scenario.reverse.resolve(longest_ack, packet_size.0, slot, files)?;
     let wired = scenario.wired.resolve(packet_size.0.max(longest_ack), slot)?;
@@ -62,8 +67,8 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
     if matches!(end, End::Delivered(_)) {
         refuse_endless(&flows, &forward, &reverse)?;
     }
-    let gate = flows[0].tcp().map_or(Gate::Queue, |tcp| tcp.gate);
-    Ok(Setup { slot, packet_size: packet_size.0, flows, gate, wired, forward, reverse, warmup, end })
+    let gate = flows.first().and_then(FlowSetup::tcp).map_or(Gate::Queue, |tcp| tcp.gate);
+    Ok(Setup { slot, packet_size: packet_size.0, flows, gate, wired, forward, reverse, warmup, end, frames })
 }
 
 /// The segments of a handshake: headers of IP and TCP with all options that are usual.
@@ -81,6 +86,9 @@ fn resolve_flows(
     // A hop of whole packets at a constant rate: a sender can wait for its slots.
     let one_hop = scenario.wired.is_absent() && link.frame_size.is_none() && link.trace.is_absent();
     if scenario.flows.is_empty() {
+        if scenario.is_phy_alone() && scenario.tcp == Tcp::default() {
+            return Ok(Vec::new());
+        }
         let tcp = scenario.tcp.resolve(packet_size, slot, one_hop)?;
         return Ok(vec![FlowSetup::bulk(tcp)]);
     }
@@ -101,8 +109,7 @@ fn resolve_flows(
     Ok(flows)
 }
 
-const AVAILABLE: &str =
-    "available: analysis, analysis:bounds, analysis:paper-bounds, formula, formula:square-root, simulation";
+const AVAILABLE: &str = "available: analysis, analysis:bounds, analysis:paper-bounds, formula, formula:square-root, phy, simulation";
 
 fn check_methods(scenario: &mut Scenario) -> Result<(), ScenarioError> {
     let methods = scenario.methods.get_or_insert_with(|| vec![Method::Simulation]);

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 /// Keys that concern the plan as a whole: no axis can vary them, and they have no part in a run's identity.
-pub(crate) const PLAN_KEYS: [&str; 9] = [
+pub(crate) const PLAN_KEYS: [&str; 11] = [
     "title",
     "methods",
     "sweep",
@@ -20,6 +20,8 @@ pub(crate) const PLAN_KEYS: [&str; 9] = [
     "run.count",
     "run.metric",
     "run.max_runs",
+    "run.frame_errors",
+    "run.max_frames",
     "run.seed",
 ];
 

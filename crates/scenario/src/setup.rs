@@ -8,7 +8,7 @@ use crate::tables::trace::TraceSetup;
 use crossfade_channel::LossConfig;
 use crossfade_core::SimTime;
 use crossfade_link::trace::Schedule;
-use crossfade_link::{QueueConfig, QueueLimit};
+use crossfade_link::{QueueConfig, QueueLimit, RadioConfig};
 
 /// A scenario in the terms of the models. All times are absolute.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct Setup {
     pub slot: SimTime,
     /// Bytes of a data packet on the wire.
     pub packet_size: u32,
-    /// Who sends: at least one.
+    /// Who sends: at least one, or none where the physical layer is looked at alone.
     pub flows: Vec<FlowSetup>,
     /// How senders meet the first link.
     pub gate: Gate,
@@ -31,6 +31,8 @@ pub struct Setup {
     pub warmup: SimTime,
     /// When a run ends.
     pub end: End,
+    /// How many frames a run of method phy has.
+    pub frames: u64,
 }
 
 impl Setup {
@@ -83,8 +85,8 @@ pub enum Carrier {
         limit: Option<QueueLimit>,
         /// How packets become frames, and who repeats them.
         frames: FrameSetup,
-        /// Which frames are lost.
-        loss: LossConfig,
+        /// What becomes of them.
+        errors: FrameErrors,
     },
     /// Whole packets at a capacity that follows a record or a table.
     Schedule {
@@ -95,6 +97,15 @@ pub enum Carrier {
         /// Which packets are lost; `None` says that the table has the losses.
         loss: Option<LossConfig>,
     },
+}
+
+/// What becomes of frames.
+#[derive(Clone, Debug)]
+pub enum FrameErrors {
+    /// Some are lost.
+    Lost(LossConfig),
+    /// A physical layer receives them, or not.
+    Radio(Box<RadioConfig>),
 }
 
 impl HopSetup {
@@ -112,15 +123,27 @@ impl HopSetup {
         if let Carrier::Frames { frames, .. } = &self.carrier { Some(frames) } else { None }
     }
 
+    /// The physical layer of its frames, if there is one.
+    pub fn radio(&self) -> Option<&RadioConfig> {
+        match &self.carrier {
+            Carrier::Frames { errors: FrameErrors::Radio(radio), .. } => Some(radio),
+            _ => None,
+        }
+    }
+
     /// What its capacity follows, if that changes.
     pub fn trace(&self) -> Option<&TraceSetup> {
         if let Carrier::Schedule { trace, .. } = &self.carrier { Some(trace) } else { None }
     }
 
-    /// Which packets, or frames, are lost; `None` where a table says that beside its rates.
+    /// Which packets, or frames, are lost; `None` where a table says that beside its rates, and under a physical
+    /// layer.
     pub fn loss(&self) -> Option<&LossConfig> {
         match &self.carrier {
-            Carrier::Packets { loss, .. } | Carrier::Frames { loss, .. } => Some(loss),
+            Carrier::Packets { loss, .. } | Carrier::Frames { errors: FrameErrors::Lost(loss), .. } => {
+                Some(loss)
+            }
+            Carrier::Frames { errors: FrameErrors::Radio(_), .. } => None,
             Carrier::Schedule { loss, .. } => loss.as_ref(),
         }
     }
@@ -155,7 +178,7 @@ impl HopSetup {
     /// For how long frames may be repeated; zero where they are not.
     pub fn longest_recovery(&self) -> SimTime {
         match &self.carrier {
-            Carrier::Frames { frames, loss, .. } => frames.longest_recovery(loss.rate()),
+            Carrier::Frames { frames, .. } => frames.longest_recovery(self.loss().and_then(LossConfig::rate)),
             Carrier::Packets { .. } | Carrier::Schedule { .. } => SimTime::ZERO,
         }
     }

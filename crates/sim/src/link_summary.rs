@@ -2,7 +2,7 @@
 
 use crossfade_core::SimTime;
 use crossfade_link::arq::ArqStatistics;
-use crossfade_link::{LinkReport, LinkStatistics};
+use crossfade_link::{LinkReport, LinkStatistics, NodeStatistics};
 
 /// What was counted of one link after the warm-up.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +13,8 @@ pub struct LinkSummary {
     pub counts: LinkStatistics,
     /// The same of each user, where several share it.
     pub users: Vec<LinkStatistics>,
+    /// What its nodes counted, if it has any.
+    pub nodes: Vec<NodeStatistics>,
     /// What it counted of its frames, if it sends packets as frames.
     pub arq: Option<ArqStatistics>,
     /// The mean number of packets in the queue (Little's law).
@@ -29,6 +31,7 @@ impl LinkSummary {
         Self {
             name: name.to_owned(),
             users: end.users.iter().zip(&warm.users).map(|(end, warm)| end.since(warm)).collect(),
+            nodes: end.nodes.iter().zip(&warm.nodes).map(|(end, warm)| end.since(warm)).collect(),
             queue_mean_packets: counts.queue_mean_packets(duration),
             utilisation: end.utilisation(warm, duration),
             arq: end.frames.as_ref().zip(warm.frames.as_ref()).map(|(end, warm)| end.since(warm)),

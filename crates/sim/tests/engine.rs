@@ -279,7 +279,15 @@ impl Fabric for HalfDuplex {
         let start = self.free_at.max(now);
         let end = start + SimTime::to_transmit(parcel.bytes(), self.rate_bps);
         let frame = self.statistics.transmissions;
-        self.log.push(|| LinkEvent::Air { at: start, end, node: from as u16, frame, nulls: 0 });
+        self.log.push(|| LinkEvent::Air {
+            at: start,
+            end,
+            node: from as u16,
+            frame,
+            kind: "data",
+            to: to as u16,
+            nulls: Vec::new(),
+        });
         self.free_at = end;
         self.statistics.transmissions += 1;
         self.statistics.transmitted_bytes += u64::from(parcel.bytes());

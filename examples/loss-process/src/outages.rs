@@ -138,7 +138,7 @@ mod tests {
             let stream = RunSeed { seed: 1, run: 0 }.stream("channel.dl");
             Outages::new(length, mean_gap, Clock::Transmission, stream).unwrap_err().to_string()
         };
-        assert_eq!(refused(0, 20.0), "length = 0.0: must be at least 1");
+        assert_eq!(refused(0, 20.0), "length = 0: must be at least 1");
         assert_eq!(refused(5, 0.5), "mean_gap = 0.5: must be finite and at least 1");
         assert_eq!(refused(5, f64::NAN), "mean_gap = NaN: must be finite and at least 1");
     }

@@ -24,7 +24,7 @@ USUAL_METRICS = [
     "throughput_upper",
 ]
 _FIRST_RESULT = re.compile(
-    r"method|runs|ci95|.*_ci95(_low|_high)?|.*throughput_.*|transmissions_.*|.*goodput_bps|burst"
+    r"method|runs|frames|segments|time_s|cwnd|wrong|ci95|.*_ci95(_low|_high)?|.*throughput_.*|transmissions_.*|.*goodput_bps|burst"
 )
 # More curves than this are a tangle: where nobody said what tells them apart, further axes are held.
 MOST_CURVES = 12
@@ -251,7 +251,7 @@ def _replaced(table: Table, name: str, values: Sequence[Cell]) -> Table:
     return Table(table.columns, rows)
 
 
-_ERROR_RATE = re.compile(r"(.*_)?(error_rate|fer|ber|ser|bler|per)(_sim|_exact)?")
+_ERROR_RATE = re.compile(r"(.*_)?(error_rate|fer|ber|ser|bler|per|residual)(_sim|_exact)?")
 
 
 def is_error_rate(y: str, values: Sequence[float]) -> bool:

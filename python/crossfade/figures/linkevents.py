@@ -140,8 +140,16 @@ def _frames(axes: Axes, panel: Panel) -> float:
 
 
 def _queue(axes: Axes, panel: Panel) -> float:
-    """What waits after each change, and what was dropped or marked."""
-    axes.plot(panel.of("time_s"), panel.of(panel.y), drawstyle="steps-post", linewidth=0.7, color=PALETTE[0])
+    """What waits after each change, at each node where there are any, and what was dropped or marked."""
+    queues: dict[Cell, list[dict[str, Cell]]] = {}
+    for event in panel.events:
+        queues.setdefault(event["node"], []).append(event)
+    for index, (node, events) in enumerate(queues.items()):
+        times = [number(event["time_s"]) for event in events]
+        lengths = [number(event[panel.y]) for event in events]
+        label = f"node {number(node):g}" if len(queues) > 1 else None
+        color = _color(index)
+        axes.plot(times, lengths, drawstyle="steps-post", linewidth=0.7, color=color, label=label)
     for change, (color, marker, words) in CHANGES.items():
         xs, ys = panel.of("time_s", change=change), panel.of(panel.y, change=change)
         if xs:
@@ -170,9 +178,9 @@ def _slots(axes: Axes, panel: Panel) -> float:
 
 
 def _air(axes: Axes, panel: Panel) -> float:
-    """Who was on the air from when to when; what others cancelled is paler."""
+    """Who was on the air from when to when; paler where it nulled others."""
     nodes = sorted(set(panel.of("node")))
-    for alpha, words, nulled in ((1.0, "on the air", False), (0.4, "with cancelled transmissions", True)):
+    for alpha, words, nulled in ((1.0, "on the air", False), (0.4, "nulling others", True)):
         for place, node in enumerate(nodes):
             spans = [
                 (number(event["time_s"]), number(event["end_s"]) - number(event["time_s"]))

@@ -50,7 +50,9 @@ class Point:
     ``metrics`` are those of the whole, ``parts`` those of named flows and of links, as ``cubic.goodput_bps``
     or ``reverse.queue_drops``. ``runs`` is 0 where a method has no randomness. ``loss_windows`` are, by exact
     analysis, the shares of first losses that find a window of 1, 2, ... segments. ``rows`` are the runs that
-    count, in order.
+    count, in order. Of a physical layer ``snr_db`` is rho; by method phy ``residual`` are the shares of frames
+    that are not accepted after 1, 2, ... transmissions, ``combined`` those of which the combination of so many
+    receptions fails.
     """
 
     axes: dict[str, Any]
@@ -64,6 +66,9 @@ class Point:
     warnings: list[str]
     loss_windows: list[float]
     rows: list[Row]
+    snr_db: float | None = None
+    residual: list[Estimate] = field(default_factory=list)
+    combined: list[Estimate] = field(default_factory=list)
 
     def value(self, name: str) -> float:
         """A metric's value, NaN where it is undefined or the method does not give it."""
@@ -154,25 +159,22 @@ class Results:
         return objects if self.axes or len(self.methods) > 1 else objects[0]
 
     def _object(self, point: Point) -> dict[str, Any]:
+        def shown(metric: Estimate) -> dict[str, Any]:
+            names = ("value", "ci95", "low", "high", "unit")
+            return {name: getattr(metric, name) for name in names}
+
         return {
             "scenario": point.scenario,
             **({"axes": point.axes} if self.axes else {}),
             "method": point.method,
             "seed": self.seed,
             "runs": point.runs,
-            "metrics": {
-                name: {
-                    "value": metric.value,
-                    "ci95": metric.ci95,
-                    "low": metric.low,
-                    "high": metric.high,
-                    "unit": metric.unit,
-                }
-                for name, metric in point.metrics.items()
-            },
+            "metrics": {name: shown(metric) for name, metric in point.metrics.items()},
             "flows": point.flows,
             "links": point.links,
             **({"loss_windows": point.loss_windows} if point.loss_windows else {}),
+            **({"residual": [shown(share) for share in point.residual]} if point.residual else {}),
+            **({"combined": [shown(share) for share in point.combined]} if point.combined else {}),
             "warnings": point.warnings,
             "provenance": self.provenance,
         }

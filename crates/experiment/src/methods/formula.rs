@@ -1,14 +1,15 @@
 //! One point by a formula that knows the channel by its loss rate alone.
 
 use super::assumptions::changing_link;
+use super::closed_forms::{error_rates, packet_loss};
 use super::fitted::FittedChains;
 use super::solver::{Outcome, Solver};
 use crate::metrics::{Metrics, rates};
 use crossfade_analysis::{Formula, TcpPath};
 use crossfade_channel::LossConfig;
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_scenario::{Point, ScenarioError};
-use crossfade_transport::{Flavour, RtoRule, WindowRule};
+use crossfade_scenario::{Point, ScenarioError, Setup};
+use crossfade_transport::{Flavour, RtoRule, TcpConfig, WindowRule};
 use serde_json::json;
 use std::sync::atomic::AtomicBool;
 
@@ -17,11 +18,23 @@ pub(super) struct LossFormula(pub(super) Formula);
 
 impl Solver for LossFormula {
     fn refusal(&self, point: &Point) -> Option<ScenarioError> {
-        path(point).and_then(|_| self.rule(point)).err()
+        match point.setup.forward.radio() {
+            Some(radio) => error_rates(&point.setup, radio).err().filter(|_| asked(point, self.0).is_err()),
+            None => asked(point, self.0).err(),
+        }
     }
 
     fn run(&self, point: &Point, _: RunSeed, _: &FittedChains, _: &AtomicBool) -> Option<Outcome> {
-        Some(self.rule(point).and_then(|rule| formula(point, rule)))
+        let Some(radio) = point.setup.forward.radio() else { return Some(formula(point, self.0)) };
+        // Of the error rates and what TCP makes of them, what can be said.
+        Some(match (error_rates(&point.setup, radio), formula(point, self.0)) {
+            (Ok(mut rates), of_tcp) => {
+                rates.extend(of_tcp.unwrap_or_default());
+                Ok(rates)
+            }
+            (Err(_), Ok(of_tcp)) => Ok(of_tcp),
+            (Err(error), Err(_)) => Err(error),
+        })
     }
 
     fn is_random(&self) -> bool {
@@ -33,22 +46,25 @@ impl Solver for LossFormula {
     }
 }
 
-impl LossFormula {
-    /// The formula for the window rule of the point: CUBIC has its own, and no square-root law.
-    fn rule(&self, point: &Point) -> Result<Formula, ScenarioError> {
-        let Point { scenario, setup, .. } = point;
-        let is_cubic = setup.only_bulk_tcp().is_some_and(|tcp| {
-            tcp.config.flavour == Flavour::Rfc && tcp.config.rfc.window_rule == WindowRule::Cubic
-        });
-        match self.0 {
-            Formula::SquareRoot if is_cubic => {
-                let problem =
-                    "the square-root law is Reno's; use method formula, which has CUBIC's response function";
-                Err(ScenarioError::value("tcp.variant", &json!(scenario.tcp.variant), problem))
-            }
-            _ if is_cubic => Ok(Formula::Cubic),
-            other => Ok(other),
+/// What is solved: the formula for the window rule of the point, CUBIC having its own and no square-root law, and
+/// what it asks for.
+///
+/// # Errors
+/// See [`path`]; a formula that is Reno's.
+fn asked(point: &Point, which: Formula) -> Result<(Formula, TcpPath), ScenarioError> {
+    let path = path(point)?;
+    let Point { scenario, setup, .. } = point;
+    let is_cubic = setup.only_bulk_tcp().is_some_and(|tcp| {
+        tcp.config.flavour == Flavour::Rfc && tcp.config.rfc.window_rule == WindowRule::Cubic
+    });
+    match which {
+        Formula::SquareRoot if is_cubic => {
+            let problem =
+                "the square-root law is Reno's; use method formula, which has CUBIC's response function";
+            Err(ScenarioError::value("tcp.variant", &json!(scenario.tcp.variant), problem))
         }
+        _ if is_cubic => Ok((Formula::Cubic, path)),
+        other => Ok((other, path)),
     }
 }
 
@@ -63,6 +79,10 @@ fn path(point: &Point) -> Result<TcpPath, ScenarioError> {
         let problem = "a formula assumes one connection without end; use method simulation";
         return Err(ScenarioError::key(format!("flows ({names})"), problem));
     };
+    if let Some(radio) = setup.forward.radio() {
+        let p = packet_loss(setup, radio, "a formula")?;
+        return Ok(tcp_path(setup, &tcp.config, p));
+    }
     if let Some(error) = changing_link(scenario, setup, "a formula") {
         return Err(error);
     }
@@ -70,22 +90,27 @@ fn path(point: &Point) -> Result<TcpPath, ScenarioError> {
         let problem = "a formula assumes a loss rate, and a drop list has none; use method simulation";
         ScenarioError::value("channel.model", &json!(scenario.channel.model), problem)
     })?;
+    Ok(tcp_path(setup, &tcp.config, p))
+}
+
+/// The path of a connection that loses packets with probability `p`.
+fn tcp_path(setup: &Setup, tcp: &TcpConfig, p: f64) -> TcpPath {
     let slots = |time: SimTime| time.as_nanos() as f64 / setup.slot.as_nanos() as f64;
     let rtt = setup.round_trip(&setup.flows[0]);
-    let timeout = match tcp.config.rto.rule {
+    let timeout = match tcp.rto.rule {
         RtoRule::Fixed(timeout) => timeout,
         // An estimate stays near the round trip, and so at its minimum where that is longer.
         RtoRule::Estimated { min, .. } => min.max(rtt),
     };
-    Ok(TcpPath {
+    TcpPath {
         p,
         rtt: slots(rtt),
         t0: slots(timeout),
         // Flavour rfc delays acknowledgements and counts what they cover (RFC 3465); the others answer every segment.
         b: 1.0,
-        w_max: f64::from(tcp.config.w_max),
+        w_max: f64::from(tcp.w_max),
         unit_s: setup.slot.as_secs_f64(),
-    })
+    }
 }
 
 /// The metrics of a point by a formula. Energy and transmissions are those of a sender that repeats what was
@@ -94,7 +119,7 @@ fn path(point: &Point) -> Result<TcpPath, ScenarioError> {
 /// # Errors
 /// See [`path`].
 fn formula(point: &Point, which: Formula) -> Result<Metrics, ScenarioError> {
-    let path = path(point)?;
+    let (which, path) = asked(point, which)?;
     let throughput = crossfade_analysis::formula(which, &path)
         .map_err(|error| ScenarioError::key("formula", error.to_string()))?;
     let mss = point.setup.only_bulk_tcp().map_or(0, |tcp| tcp.mss);

@@ -2,8 +2,10 @@
 
 mod analysis;
 mod assumptions;
+mod closed_forms;
 mod fitted;
 mod formula;
+mod phy;
 mod simulation;
 mod solver;
 
@@ -14,6 +16,7 @@ pub(crate) use solver::{MakeRun, Solver};
 use analysis::Analysis;
 use crossfade_scenario::Method;
 use formula::LossFormula;
+use phy::Frames;
 use serde::Serialize;
 use simulation::Simulation;
 
@@ -25,6 +28,7 @@ pub(crate) fn solver(method: Method) -> &'static dyn Solver {
         Method::AnalysisPaperBounds => &Analysis::PaperBounds,
         Method::Formula => &LossFormula(crossfade_analysis::Formula::Padhye),
         Method::FormulaSquareRoot => &LossFormula(crossfade_analysis::Formula::SquareRoot),
+        Method::Phy => &Frames,
         Method::Simulation => &Simulation,
         Method::Live => unreachable!("refused as the scenario was read"),
     }

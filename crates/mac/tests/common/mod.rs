@@ -5,10 +5,8 @@
 
 use crossfade_channel::{LogNormalShadowing, PathLoss};
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_mac::{
-    DcfConfig, Departure, Fabric, Mac, Mesh, MeshConfig, MeshReport, NullingConfig, Parcel, Push, Reception,
-    Routing, Topology,
-};
+use crossfade_link::{Departure, Fabric, LinkReport, NodeStatistics, Parcel, Port, Push};
+use crossfade_mac::{DcfConfig, Mac, Mesh, MeshConfig, NullingConfig, Reception, Routing, Topology};
 use crossfade_transport::{
     Ack, Flavour, Receiver, RfcConfig, RtoConfig, RtoRule, Segment, Sender, TcpConfig, Variant,
 };
@@ -66,12 +64,26 @@ fn newreno(window: u32) -> TcpConfig {
     }
 }
 
+/// What the nodes of a mesh did in some time.
+pub(crate) struct Report {
+    pub(crate) elapsed: SimTime,
+    pub(crate) nodes: Vec<NodeStatistics>,
+}
+
+impl Report {
+    fn between(warm: Option<&LinkReport>, end: &LinkReport) -> Self {
+        let Some(warm) = warm else { return Self { elapsed: end.at, nodes: end.nodes.clone() } };
+        let nodes = end.nodes.iter().zip(&warm.nodes).map(|(end, warm)| end.since(warm)).collect();
+        Self { elapsed: end.at - warm.at, nodes }
+    }
+}
+
 /// What came of a run after its warm-up.
 pub(crate) struct Outcome {
     /// Packets that arrived for the first time, as bits of whole IP packets, over the time.
     pub(crate) ip_goodput_bps: f64,
     pub(crate) timeouts: u64,
-    pub(crate) report: MeshReport,
+    pub(crate) report: Report,
 }
 
 /// One flow from node 0 to the last.
@@ -82,14 +94,14 @@ pub(crate) fn run(
     warmup: SimTime,
     duration: SimTime,
 ) -> Outcome {
-    let last = config.positions.len() - 1;
+    let last = config.positions.len() as Port - 1;
     let mut mesh = Mesh::new(config, seed).unwrap();
     let tcp = newreno(window);
     let (mut sender, mut receiver) = (Sender::new(&tcp), Receiver::new(&tcp));
     let gap = SimTime::to_transmit(PACKET_BYTES, OFFERED_BPS);
-    let mut segments: HashMap<u64, Segment> = HashMap::new();
-    let mut acks: HashMap<u64, Ack> = HashMap::new();
-    let (mut id, mut delivered, mut next_write) = (0u64, 0u64, SimTime::ZERO);
+    let mut segments: HashMap<u32, Segment> = HashMap::new();
+    let mut acks: HashMap<u32, Ack> = HashMap::new();
+    let (mut id, mut delivered, mut next_write) = (0u32, 0u64, SimTime::ZERO);
     let (mut warm, mut delivered_warm) = (None, 0);
     let end = warmup + duration;
     loop {
@@ -104,18 +116,18 @@ pub(crate) fn run(
         }
         while let Some((_, departure)) = mesh.advance(now) {
             let Departure::Arrived(parcel) = departure else { continue };
-            if parcel.flow == 0 {
-                let segment = segments.remove(&parcel.id).unwrap();
+            if parcel.flow() == 0 {
+                let segment = segments.remove(&parcel.id()).unwrap();
                 let received = receiver.on_segment(now, &segment, false);
                 delivered += u64::from(received.is_new);
                 id += 1;
                 acks.insert(id, received.ack.unwrap());
-                let parcel = Parcel { id, flow: 1, bytes: ACK_BYTES, ..Parcel::default() };
+                let parcel = Parcel::new(id, 1, ACK_BYTES);
                 if mesh.push(now, last, 0, parcel) != Push::Accepted {
                     acks.remove(&id);
                 }
             } else {
-                sender.on_ack(now, &acks.remove(&parcel.id).unwrap());
+                sender.on_ack(now, &acks.remove(&parcel.id()).unwrap());
                 transmit(&mut sender, &mut mesh, &mut segments, &mut id, now, last);
             }
         }
@@ -133,21 +145,21 @@ pub(crate) fn run(
         ip_goodput_bps: (delivered - delivered_warm) as f64 * f64::from(PACKET_BYTES) * 8.0
             / duration.as_secs_f64(),
         timeouts: sender.statistics().timeouts,
-        report: report.since(&warm.unwrap_or_default()),
+        report: Report::between(warm.as_ref(), &report),
     }
 }
 
 fn transmit(
     sender: &mut Sender,
     mesh: &mut Mesh,
-    segments: &mut HashMap<u64, Segment>,
-    id: &mut u64,
+    segments: &mut HashMap<u32, Segment>,
+    id: &mut u32,
     now: SimTime,
-    last: usize,
+    last: Port,
 ) {
     while let Some(segment) = sender.poll_transmit(now) {
         *id += 1;
-        let parcel = Parcel { id: *id, flow: 0, bytes: PACKET_BYTES, ..Parcel::default() };
+        let parcel = Parcel::new(*id, 0, PACKET_BYTES);
         if mesh.push(now, 0, last, parcel) == Push::Accepted {
             segments.insert(*id, segment);
         }
@@ -184,16 +196,16 @@ pub(crate) fn cells(text: &str) -> Vec<(usize, u32, f64, f64)> {
 /// Sources that always have three packets in the mesh. The report after the warm-up.
 pub(crate) fn saturate(
     config: MeshConfig,
-    flows: &[(usize, usize)],
+    flows: &[(Port, Port)],
     bytes: u32,
     seed: RunSeed,
     warmup: SimTime,
     duration: SimTime,
-) -> MeshReport {
+) -> Report {
     let mut mesh = Mesh::new(config, seed).unwrap();
     let push = |mesh: &mut Mesh, now: SimTime, flow: u32| {
         let (from, to) = flows[flow as usize];
-        mesh.push(now, from, to, Parcel { flow, bytes, ..Parcel::default() })
+        mesh.push(now, from, to, Parcel::new(0, flow, bytes))
     };
     for flow in 0..flows.len() as u32 {
         for _ in 0..3 {
@@ -206,12 +218,10 @@ pub(crate) fn saturate(
             warm = Some(mesh.report(warmup));
         }
         while let Some((_, departure)) = mesh.advance(now) {
-            let (Departure::Arrived(parcel) | Departure::Lost(parcel) | Departure::QueueDrop(parcel)) =
-                departure;
-            push(&mut mesh, now, parcel.flow);
+            push(&mut mesh, now, departure.parcel().flow());
         }
     }
-    mesh.report(warmup + duration).since(&warm.unwrap_or_default())
+    Report::between(warm.as_ref(), &mesh.report(warmup + duration))
 }
 
 /// Stations on a circle around node 0, all within range of each other.
@@ -232,8 +242,8 @@ pub(crate) fn constant_rate(
     seed: RunSeed,
     warmup: SimTime,
     duration: SimTime,
-) -> MeshReport {
-    let last = config.positions.len() - 1;
+) -> Report {
+    let last = config.positions.len() as Port - 1;
     let mut mesh = Mesh::new(config, seed).unwrap();
     let (gap, mut next, mut warm) = (SimTime::to_transmit(PACKET_BYTES, rate_bps), SimTime::ZERO, None);
     loop {
@@ -242,11 +252,11 @@ pub(crate) fn constant_rate(
             warm = Some(mesh.report(warmup));
         }
         if now > warmup + duration {
-            return mesh.report(warmup + duration).since(&warm.unwrap_or_default());
+            return Report::between(warm.as_ref(), &mesh.report(warmup + duration));
         }
         while mesh.advance(now).is_some() {}
         if next <= now {
-            mesh.push(now, 0, last, Parcel { bytes: PACKET_BYTES, ..Parcel::default() });
+            mesh.push(now, 0, last, Parcel::new(0, 0, PACKET_BYTES));
             next += gap;
         }
     }

@@ -1,13 +1,14 @@
 //! Which packets a channel loses.
 
+use super::antennas::Antennas;
 use super::base::json;
 use super::tagged::{Tag, foreign, given, refuse_foreign, tag, taken_by};
 use crate::error::{ScenarioError, join};
 use crate::files::Files;
 use crate::quantity::{FileName, Share};
 use crossfade_channel::{
-    self as channel, ChannelError, DropList, LossConfig, RayleighFading, TraceFormat, TwoStateMarkov,
-    p_e_from_fading_margin_db,
+    self as channel, ChannelError, DropList, FiniteStateChannel, LossConfig, RayleighFading, TraceFormat,
+    TwoStateMarkov, p_e_from_fading_margin_db,
 };
 use crossfade_core::{OutOfRange, SimTime};
 use schemars::JsonSchema;
@@ -52,6 +53,14 @@ pub struct Channel {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p_bb: Option<Share>,
 
+    /// The probabilities to go from each state (a row) to each state, in a step of the channel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transitions: Option<Vec<Vec<Share>>>,
+
+    /// The probability to lose what is sent in each of these states.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state_p_e: Option<Vec<Share>>,
+
     /// The transmissions that are lost, counted from 0 with retransmissions, in rising order; of frames on
     /// links with frames, idle ones included.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,6 +76,27 @@ pub struct Channel {
     #[schemars(extend("x-default" = "auto, of trace"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<LossFormat>,
+
+    /// The antennas at both ends.
+    #[serde(skip_serializing_if = "Antennas::is_absent")]
+    pub antennas: Antennas,
+
+    /// The signal-to-noise ratio rho in dB: all power that one receive antenna gets from all transmit antennas,
+    /// over that of the noise.
+    #[schemars(range(min = -50, max = 60))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snr_db: Option<f64>,
+
+    /// The same said as Es/N0 in dB: the energy that one receive antenna gets for a symbol of information, over
+    /// N0.
+    #[schemars(range(min = -50, max = 60))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub es_n0_db: Option<f64>,
+
+    /// The same said as Eb/N0 in dB: the energy that one receive antenna gets for a bit, over N0.
+    #[schemars(range(min = -50, max = 60))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eb_n0_db: Option<f64>,
 
     /// What makes a channel with memory step: every slot of time (every frame time on links with frames), or
     /// every transmission. With "transmission" a bad burst waits for the sender, which turns the conclusion
@@ -87,12 +117,20 @@ tag! {
         /// Two-state Markov chain: {p_e or fading_margin_db, fd_t}, {p_e, mean_burst} or {p_gg, p_bb}.
         Markov [p_e, fading_margin_db, fd_t, mean_burst, p_gg, p_bb, clock]
             "{p_e or fading_margin_db, fd_t}, {p_e, mean_burst} or {p_gg, p_bb}, and clock",
+        /// Finite-state Markov channel (Wang and Moayeri 1995): transitions between states that lose with
+        /// probability state_p_e each.
+        FiniteState [transitions, state_p_e, clock] "transitions, state_p_e and clock",
         /// Sampled Rayleigh fading (Jakes spectrum) with a threshold: {p_e or fading_margin_db, fd_t}.
         Rayleigh [p_e, fading_margin_db, fd_t, clock] "{p_e or fading_margin_db, fd_t}, and clock",
         /// Loses the transmissions listed in drops.
         DropList [drops],
         /// Loses what a record lost: file, and clock.
         Trace [file, format, clock] "file, format and clock",
+        /// Flat Rayleigh fading between antennas, constant during a frame, under the physical layer of the table
+        /// phy: snr_db (or es_n0_db, or eb_n0_db), antennas; with fd_t gains move from frame to frame (Jakes
+        /// spectrum), without it each transmission has gains of its own. Needs link.frame_size.
+        BlockRayleigh [antennas, snr_db, es_n0_db, eb_n0_db, fd_t, clock]
+            "snr_db (or es_n0_db, or eb_n0_db), antennas, and fd_t with clock",
     }
 }
 
@@ -149,7 +187,7 @@ impl Channel {
         let model = self.model.ok_or_else(|| {
             ScenarioError::missing(
                 &join(table, "model"),
-                "one of none, iid, markov, rayleigh, drop-list, trace",
+                "one of none, iid, markov, finite-state, rayleigh, drop-list, trace, block-rayleigh",
             )
         })?;
         self.refuse_foreign_keys(table, model)?;
@@ -162,6 +200,16 @@ impl Channel {
             ChannelModel::Markov => {
                 let chain = self.chain(table)?;
                 Ok(LossConfig::Markov { chain, clock: self.resolve_clock(table, slot, frame_time)? })
+            }
+            ChannelModel::FiniteState => {
+                let (Some(transitions), Some(state_p_e)) = (&self.transitions, &self.state_p_e) else {
+                    return Err(self.incomplete(table, model));
+                };
+                let plain = |shares: &Vec<Share>| shares.iter().map(|share| share.0).collect();
+                let channel =
+                    FiniteStateChannel::new(transitions.iter().map(plain).collect(), plain(state_p_e))
+                        .map_err(|error| refuse(table, &error))?;
+                Ok(LossConfig::FiniteState { channel, clock: self.resolve_clock(table, slot, frame_time)? })
             }
             ChannelModel::Rayleigh => {
                 let (p_e, fd_t) = self.fading(table)?.ok_or_else(|| self.incomplete(table, model))?;
@@ -176,6 +224,11 @@ impl Channel {
                     return Err(ScenarioError::value(join(table, "drops"), &json(drops), problem));
                 }
                 DropList::new(drops.clone()).map(LossConfig::DropList).map_err(|error| refuse(table, &error))
+            }
+            ChannelModel::BlockRayleigh => {
+                let problem =
+                    "is a channel of frames: it needs link.frame_size, and stands in the table channel";
+                Err(ScenarioError::value(join(table, "model"), &json(model), problem))
             }
             ChannelModel::Trace => {
                 let Some(FileName(name)) = self.file.clone() else {
@@ -192,7 +245,7 @@ impl Channel {
         }
     }
 
-    fn refuse_foreign_keys(&self, table: &str, model: ChannelModel) -> Result<(), ScenarioError> {
+    pub(super) fn refuse_foreign_keys(&self, table: &str, model: ChannelModel) -> Result<(), ScenarioError> {
         match foreign(self, model) {
             Some(key) if model == ChannelModel::DropList && self.drops.is_some() => {
                 let reason = format!("model {} takes {}", json(model), model.takes());
@@ -202,14 +255,14 @@ impl Channel {
         }
     }
 
-    fn incomplete(&self, table: &str, model: ChannelModel) -> ScenarioError {
+    pub(super) fn incomplete(&self, table: &str, model: ChannelModel) -> ScenarioError {
         let given: Vec<_> = given(self).into_iter().filter(|key| key != "model").collect();
         let given = if given.is_empty() { "nothing".to_owned() } else { given.join(", ") };
         let takes = model.takes();
         ScenarioError::key(table, format!("incomplete; model {} takes {takes}; given: {given}", json(model)))
     }
 
-    fn resolve_clock(
+    pub(super) fn resolve_clock(
         &mut self,
         table: &str,
         slot: SimTime,
@@ -259,7 +312,7 @@ impl Channel {
 }
 
 /// A refusal of the model, with the key that it is about.
-fn refuse(table: &str, error: &ChannelError) -> ScenarioError {
+pub(super) fn refuse(table: &str, error: &ChannelError) -> ScenarioError {
     match error {
         ChannelError::OutOfRange(OutOfRange { parameter, value, allowed }) => {
             let value = value.parse::<f64>().map_or_else(|_| json(value), json);

@@ -4,15 +4,17 @@ use super::arq::Arq;
 use super::base::{LONGEST_SLOT, absent, json, time};
 use super::channel::{Channel, ChannelModel};
 use super::frames::{FrameKeys, FramedLink, Framing, Headers};
+use super::phy::Phy;
 use super::queue::Queue;
 use super::trace::{Trace, TraceSetup};
 use crate::error::{ScenarioError, join};
 use crate::files::Files;
 use crate::quantity::{Rate, Size, Span};
-use crate::setup::{Carrier, HopSetup};
+use crate::setup::{Carrier, FrameErrors, HopSetup};
 use crossfade_channel::LossConfig;
 use crossfade_core::SimTime;
 use crossfade_link::QueueConfig;
+use crossfade_phy::PhyConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -132,6 +134,7 @@ impl Link {
     pub(crate) fn resolve(
         &mut self,
         channel: &mut Channel,
+        radio: Option<(&mut Phy, PhyConfig)>,
         trace: Option<TraceSetup>,
         packet_size: u32,
         slot: SimTime,
@@ -146,6 +149,7 @@ impl Link {
             queue,
             frames: FrameKeys { frame_size: *frame_size, framing, headers, arq },
             channel,
+            radio,
         };
         hop.resolve(trace, [packet_size, packet_size], slot, files)
     }
@@ -179,6 +183,7 @@ impl Reverse {
             queue,
             frames: FrameKeys { frame_size: *frame_size, framing, headers, arq },
             channel,
+            radio: None,
         };
         hop.resolve(trace, [longest_ack, packet_size], slot, files)
     }
@@ -193,6 +198,8 @@ struct HopKeys<'a> {
     queue: &'a mut Queue,
     frames: FrameKeys<'a>,
     channel: &'a mut Channel,
+    /// The physical layer of its frames, where the channel has one.
+    radio: Option<(&'a mut Phy, PhyConfig)>,
 }
 
 impl HopKeys<'_> {
@@ -227,9 +234,14 @@ impl HopKeys<'_> {
                 Carrier::Schedule { trace, queue, loss: (!has_losses).then_some(loss) }
             }
             (None, Some(frames), QueueConfig::DropTail(limit)) => {
-                let loss = self.channel.resolve(self.channel_table, slot, frame_time, files)?;
+                let errors = if let Some((phy, config)) = self.radio {
+                    let radio = phy.resolve_radio(config, self.channel, &frames, slot, files)?;
+                    FrameErrors::Radio(Box::new(radio))
+                } else {
+                    FrameErrors::Lost(self.channel.resolve(self.channel_table, slot, frame_time, files)?)
+                };
                 // Frames need a rate: those keys were refused without one.
-                Carrier::Frames { rate_bps: rate_bps.unwrap_or_default(), limit, frames, loss }
+                Carrier::Frames { rate_bps: rate_bps.unwrap_or_default(), limit, frames, errors }
             }
             (None, Some(_), _) => {
                 let reason = "the queue of a link with frames is drop-tail";

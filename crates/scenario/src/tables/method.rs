@@ -19,11 +19,15 @@ pub enum Method {
     #[serde(rename = "analysis:paper-bounds")]
     AnalysisPaperBounds,
     /// The formula of Padhye, Firoiu, Towsley and Kurose (2000, eq. 32), which knows the channel by its loss
-    /// rate alone; of CUBIC its response function (RFC 9438 section 5).
+    /// rate alone; of CUBIC its response function (RFC 9438 section 5); of a physical layer the closed forms of its error
+    /// rates, where there are some.
     Formula,
     /// The square-root law (Mathis, Semke, Mahdavi and Ott 1997), the same without timeouts.
     #[serde(rename = "formula:square-root")]
     FormulaSquareRoot,
+    /// Frames of the physical layer alone, without link protocol and transport: error rates, and the effective rate.
+    /// Needs channel.model = "block-rayleigh".
+    Phy,
     /// Estimated from simulated runs.
     #[default]
     Simulation,
@@ -33,12 +37,13 @@ pub enum Method {
 
 impl Method {
     /// The words of methods, each once.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::AnalysisExact,
         Self::AnalysisBounds,
         Self::AnalysisPaperBounds,
         Self::Formula,
         Self::FormulaSquareRoot,
+        Self::Phy,
         Self::Simulation,
         Self::Live,
     ];
@@ -51,6 +56,7 @@ impl Method {
             Self::AnalysisPaperBounds => "analysis:paper-bounds",
             Self::Formula => "formula",
             Self::FormulaSquareRoot => "formula:square-root",
+            Self::Phy => "phy",
             Self::Simulation => "simulation",
             Self::Live => "live",
         }

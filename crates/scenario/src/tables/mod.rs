@@ -6,6 +6,7 @@
 
 #![allow(clippy::doc_markdown, reason = "the comments are printed as they stand")]
 
+pub(crate) mod antennas;
 pub(crate) mod arq;
 pub(crate) mod base;
 pub(crate) mod channel;
@@ -13,6 +14,7 @@ pub(crate) mod flow;
 pub(crate) mod frames;
 pub(crate) mod link;
 pub(crate) mod method;
+pub(crate) mod phy;
 pub(crate) mod queue;
 pub(crate) mod rfc;
 pub(crate) mod run;
@@ -20,6 +22,7 @@ pub(crate) mod tagged;
 pub(crate) mod tcp;
 pub(crate) mod trace;
 
+pub use antennas::{Antennas, Correlation, Spread};
 pub use arq::{
     Arq, ArqProtocol, Delivery, Feedback, FeedbackSetup, NaksPerRound, Persistence, Reading, TimerCheck,
     TimerClock,
@@ -30,16 +33,34 @@ pub use flow::{Distribution, Flow, FlowSetup, Gaps, Shape, Traffic, TrafficSetup
 pub use frames::{FrameHeader, FrameSetup, Framing, Headers, Packing};
 pub use link::{Link, Reverse, Wired};
 pub use method::Method;
+pub use phy::{Estimation, Phy, PhyCombining, PhyFidelity};
 pub use queue::{Discipline, Queue};
 pub use rfc::{Profile, RateReduction, Rfc, Rules};
 pub use run::Run;
 pub use tcp::{Flavour, Gate, Rto, Tcp, TcpSetup, Variant};
 pub use trace::{Budget, Modcod, Trace, TraceSetup};
 
+use crate::error::ScenarioError;
+use crate::stop::StopRule;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+
+impl Scenario {
+    /// Whether method phy is asked for, and no other that simulates: there need be no transport.
+    pub(crate) fn is_phy_alone(&self) -> bool {
+        let methods = self.methods.as_deref().unwrap_or_default();
+        let formulas = [Method::Formula, Method::FormulaSquareRoot];
+        methods.contains(&Method::Phy) && methods.iter().all(|m| *m == Method::Phy || formulas.contains(m))
+    }
+
+    /// Fills in the defaults of the stop rule and the seed.
+    pub(crate) fn resolve_stop(&mut self) -> Result<(StopRule, u64), ScenarioError> {
+        let counts_frames = self.is_phy_alone();
+        self.run.resolve_stop(counts_frames)
+    }
+}
 
 /// One experiment: what is simulated, for how long, and over which values.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -65,6 +86,10 @@ pub struct Scenario {
     /// Which data packets, or frames, the channel loses. Required unless link.trace is a table, which has the
     /// losses.
     pub channel: Channel,
+
+    /// The physical layer of the link, with channel.model = "block-rayleigh".
+    #[serde(skip_serializing_if = "Phy::is_absent")]
+    pub phy: Phy,
 
     /// The link that carries the data packets.
     #[schemars(extend("x-required" = true))]

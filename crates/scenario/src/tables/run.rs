@@ -45,7 +45,24 @@ pub struct Run {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
 
-    /// The metric that run.precision or run.count is about.
+    /// Method phy: run until so many frames have failed in their first transmission (with run.metric =
+    /// "frames_given_up" in all); 400 make a standard error of 5 %.
+    /// Contradicts run.runs, run.precision and run.count.
+    #[schemars(range(min = 1, max = 1_000_000_000), extend("x-default" = "400, where phy is the only method that is random"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame_errors: Option<u64>,
+
+    /// Method phy: the largest number of frames that run.frame_errors may ask for.
+    #[schemars(range(min = 1, max = 1_000_000_000), extend("x-default" = "1000000, with run.frame_errors"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_frames: Option<u64>,
+
+    /// Method phy: how many frames a run has.
+    #[schemars(range(min = 1, max = 1_000_000_000), extend("x-default" = "200, with channel.model = \"block-rayleigh\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frames: Option<u64>,
+
+    /// The metric that run.precision, run.count or run.frame_errors is about.
     #[schemars(extend("x-default" = "goodput_bps, with run.precision; frame_errors, with run.count"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
@@ -61,11 +78,46 @@ pub struct Run {
     pub seed: Option<u64>,
 }
 
+/// Batches of frames: many enough that a row is worth its place, few enough that the first ones make an interval.
+const DEFAULT_FRAMES: u64 = 200;
+
 /// Long enough that the start of a connection does not show, short enough for a first look: milliseconds a
 /// run.
 const DEFAULT_DURATION: Span = Span::slots(100_000.0);
 
 impl Run {
+    /// The stop rule of method phy, if that is the one.
+    fn resolve_frame_errors(&mut self, counts_frames: bool) -> Result<Option<StopRule>, ScenarioError> {
+        let own = [
+            ("run.frame_errors", self.frame_errors.is_some()),
+            ("run.max_frames", self.max_frames.is_some()),
+        ];
+        let own = own.into_iter().find(|(_, given)| *given).map(|(key, _)| key);
+        let others = [
+            ("run.runs", self.runs.is_some()),
+            ("run.precision", self.precision.is_some()),
+            ("run.count", self.count.is_some()),
+        ];
+        let other = others.into_iter().find(|(_, given)| *given).map(|(key, _)| key);
+        match (own, other) {
+            (Some(key), _) if !counts_frames => {
+                let problem = "needs methods = [\"phy\"]; run.count counts the frame errors of a simulation";
+                return Err(ScenarioError::key(key, problem));
+            }
+            (Some(key), Some(other)) => {
+                return Err(ScenarioError::contradiction(key, other, "give one of the two"));
+            }
+            (None, Some(_)) => return Ok(None),
+            (None, None) if !counts_frames => return Ok(None),
+            _ => {}
+        }
+        let count = *self.frame_errors.get_or_insert(400);
+        let most = *self.max_frames.get_or_insert(1_000_000);
+        let max_runs = most.div_ceil(self.frames.unwrap_or(DEFAULT_FRAMES));
+        let metric = self.metric.clone().unwrap_or_else(|| "frame_errors".to_owned());
+        Ok(Some(StopRule::Count { metric, count, max_runs }))
+    }
+
     pub(crate) fn resolve(&mut self, slot: SimTime) -> Result<(SimTime, End), ScenarioError> {
         let warmup = time("run.warmup", *self.warmup.get_or_insert(Span::ZERO), slot)?;
         match (self.duration, self.segments) {
@@ -90,9 +142,24 @@ impl Run {
         }
     }
 
-    /// Fills in the defaults of the stop rule and the seed.
-    pub(crate) fn resolve_stop(&mut self) -> Result<(StopRule, u64), ScenarioError> {
+    /// How many frames a run of method phy has.
+    pub(crate) fn resolve_frames(&mut self, has_radio: bool) -> Result<u64, ScenarioError> {
+        if has_radio {
+            return Ok(*self.frames.get_or_insert(DEFAULT_FRAMES));
+        }
+        match self.frames {
+            None => Ok(0),
+            Some(_) => Err(ScenarioError::key("run.frames", "needs channel.model = \"block-rayleigh\"")),
+        }
+    }
+
+    /// Fills in the defaults of the stop rule and the seed. `counts_frames` says that method phy alone is
+    /// random.
+    pub(crate) fn resolve_stop(&mut self, counts_frames: bool) -> Result<(StopRule, u64), ScenarioError> {
         let seed = *self.seed.get_or_insert(1);
+        if let Some(rule) = self.resolve_frame_errors(counts_frames)? {
+            return Ok((rule, seed));
+        }
         let word = if self.precision.is_some() { "run.precision" } else { "run.count" };
         let (usual, rule) = match (self.precision, self.count) {
             (None, None) => {

@@ -1,0 +1,90 @@
+//! Error rates of a physical layer by closed form, and what they make of packets.
+
+use super::phy::attempts;
+use crate::metrics::{Metrics, NOT_ACCEPTED};
+use crossfade_channel::AntennaCorrelation;
+use crossfade_link::RadioConfig;
+use crossfade_link::arq::ArqProtocol;
+use crossfade_phy::closed_form::Diversity;
+use crossfade_phy::from_db;
+use crossfade_scenario::{ScenarioError, Setup};
+use serde_json::json;
+
+/// The error rates of `radio`: those of a first transmission, and, where transmissions are independent and none are
+/// combined, the residual ones.
+///
+/// # Errors
+/// A scheme whose symbols interfere, correlated antennas, or an estimated channel: there is no closed form.
+pub(super) fn error_rates(setup: &Setup, radio: &RadioConfig) -> Result<Metrics, ScenarioError> {
+    let (diversity, phy) = (diversity(radio)?, radio.phy);
+    let fer = diversity.frame_error(phy.modulation, phy.frame_bits);
+    let mut metrics = Metrics::from([("frame_error_rate".to_owned(), fer)]);
+    metrics.extend(diversity.bit_error(phy.modulation).map(|ber| ("bit_error_rate".to_owned(), ber)));
+    let attempts = attempts(setup);
+    if attempts > 1 && (phy.combining.is_some() || !radio.is_independent()) {
+        metrics.insert(format!("{NOT_ACCEPTED}1"), fer);
+        return Ok(metrics);
+    }
+    let residual = |n: u32| libm::pow(fer, f64::from(n));
+    metrics.extend((1..=attempts).map(|n| (format!("{NOT_ACCEPTED}{n}"), residual(n))));
+    let rate_bps = setup.forward.rate_bps().unwrap_or_default();
+    let sent: f64 = (0..attempts).map(residual).sum();
+    metrics.extend(
+        [
+            ("residual_frame_error_rate", residual(attempts)),
+            ("frame_transmissions_per_frame", sent),
+            ("effective_rate_bps", rate_bps * (1.0 - residual(attempts)) / sent),
+        ]
+        .map(|(name, value)| (name.to_owned(), value)),
+    );
+    Ok(metrics)
+}
+
+fn diversity(radio: &RadioConfig) -> Result<Diversity, ScenarioError> {
+    let refuse = |key: &str, value: serde_json::Value, assumed: &str| {
+        let problem = format!("the closed forms assume {assumed}; use method phy");
+        Err(ScenarioError::value(key, &value, problem))
+    };
+    if radio.correlation != AntennaCorrelation::None {
+        let word = match radio.correlation {
+            AntennaCorrelation::Urban => "urban",
+            AntennaCorrelation::Rural => "rural",
+            _ => "custom",
+        };
+        return refuse("channel.antennas.correlation", json!(word), "antennas that are not correlated");
+    }
+    if radio.phy.nmse > 0.0 {
+        return refuse("phy.estimation.nmse", json!(radio.phy.nmse), "a channel that is known");
+    }
+    match Diversity::of(&radio.phy, from_db(radio.snr_db)) {
+        Ok(diversity) => Ok(diversity),
+        Err(_) => refuse("phy.scheme", json!(radio.phy.scheme.name()), "symbols that do not interfere"),
+    }
+}
+
+/// The frame error rate by closed form.
+fn frame_error(radio: &RadioConfig) -> Result<f64, ScenarioError> {
+    Ok(diversity(radio)?.frame_error(radio.phy.modulation, radio.phy.frame_bits))
+}
+
+/// The probability that a packet is lost: with one transmission of each of its n frames, that meet independent
+/// gains, 1 - (1 - FER)^n. The frame error rate is that of the table, where there is one.
+///
+/// # Errors
+/// Frames that are repeated or that fade together; neither table nor closed form.
+pub(super) fn packet_loss(setup: &Setup, radio: &RadioConfig, who: &str) -> Result<f64, ScenarioError> {
+    let Some(frames) = setup.forward.frames().filter(|frames| frames.protocol == ArqProtocol::None) else {
+        let problem = format!("{who} assumes frames that are sent once; use method simulation");
+        return Err(ScenarioError::key("link.arq.protocol", problem));
+    };
+    if !radio.is_independent() {
+        let problem = format!("{who} assumes frames that fade independently; use method simulation");
+        return Err(ScenarioError::key("channel.fd_t", problem));
+    }
+    let of_table = radio.table.as_ref().map(|table| {
+        table.residual(radio.snr_db, 1).map_err(|error| ScenarioError::key("phy.table", error.to_string()))
+    });
+    let fer = of_table.unwrap_or_else(|| frame_error(radio))?;
+    let n = frames.segmentation.frames(setup.packet_size);
+    Ok(-libm::expm1(f64::from(n) * libm::log1p(-fer)))
+}

@@ -1,0 +1,109 @@
+//! A batch of frames over the physical layer alone.
+
+use super::fitted::FittedChains;
+use super::solver::{Outcome, Solver};
+use crate::metrics::{COMBINED_ERRORS, INDEPENDENT, Metrics, NOT_ACCEPTED};
+use crossfade_core::RunSeed;
+use crossfade_link::RadioConfig;
+use crossfade_phy::Counts;
+use crossfade_scenario::{Point, ScenarioError, Setup};
+use serde_json::json;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Frames without a protocol: each is sent until it is accepted, as often as the ARQ of the link would.
+pub(super) struct Frames;
+
+/// Without limit of its own, an ARQ is looked at so far.
+const MOST_ATTEMPTS: u32 = 8;
+
+/// Frames between two looks at `cancel`.
+const CHUNK: u64 = 50;
+
+impl Solver for Frames {
+    fn refusal(&self, point: &Point) -> Option<ScenarioError> {
+        radio(point).err()
+    }
+
+    fn run(&self, point: &Point, seed: RunSeed, _: &FittedChains, cancel: &AtomicBool) -> Option<Outcome> {
+        let radio = match radio(point) {
+            Ok(radio) => radio,
+            Err(error) => return Some(Err(error)),
+        };
+        let streams = (seed.stream("channel.dl"), seed.stream("phy.dl"));
+        let frames = radio.monte_carlo(attempts(&point.setup), streams.0, streams.1);
+        let mut frames = match frames {
+            Ok(frames) => frames,
+            Err(error) => return Some(Err(ScenarioError::key("phy", error.to_string()))),
+        };
+        let mut counts = Counts::default();
+        for first in (0..point.setup.frames).step_by(CHUNK as usize) {
+            if cancel.load(Ordering::Relaxed) {
+                return None;
+            }
+            counts += &frames.count(first..point.setup.frames.min(first + CHUNK));
+        }
+        Some(Ok(metrics(&point.setup, radio, &counts)))
+    }
+
+    fn is_random(&self) -> bool {
+        true
+    }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+}
+
+/// The physical layer of a point.
+///
+/// # Errors
+/// There is none.
+pub(super) fn radio(point: &Point) -> Result<&RadioConfig, ScenarioError> {
+    point.setup.forward.radio().ok_or_else(|| {
+        let problem = "method phy needs the physical layer of \"block-rayleigh\"";
+        ScenarioError::value("channel.model", &json!(point.scenario.channel.model), problem)
+    })
+}
+
+/// How often a frame is sent at most.
+pub(super) fn attempts(setup: &Setup) -> u32 {
+    let repetitions = setup.forward.frames().and_then(|frames| frames.protocol.most_repetitions());
+    repetitions.map_or(MOST_ATTEMPTS, |repetitions| repetitions.saturating_add(1)).min(1000)
+}
+
+fn metrics(setup: &Setup, radio: &RadioConfig, counts: &Counts) -> Metrics {
+    let first = counts.attempts[0];
+    let bits = counts.frames * u64::from(radio.phy.frame_bits);
+    let (sent, lost) = counts.attempts.iter().fold((0, counts.frames), |(sent, left), attempt| {
+        // What was accepted need not be sent again.
+        (sent + left, attempt.residual)
+    });
+    let accepted = counts.frames - lost;
+    let share = |part: u64, whole: u64| part as f64 / whole as f64;
+    let rate_bps = setup.forward.rate_bps().unwrap_or_default();
+    let mut metrics: Metrics = [
+        ("frame_errors", first.frame_errors as f64),
+        ("frame_transmissions", counts.frames as f64),
+        ("frame_error_rate", share(first.frame_errors, counts.frames)),
+        ("bit_errors", first.bit_errors as f64),
+        ("bits_sent", bits as f64),
+        ("bit_error_rate", share(first.bit_errors, bits)),
+        ("frames_given_up", lost as f64),
+        ("frames_delivered", accepted as f64),
+        ("residual_frame_error_rate", share(lost, counts.frames)),
+        ("frame_transmissions_per_frame", share(sent, counts.frames)),
+        ("effective_rate_bps", rate_bps * share(accepted, sent)),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into();
+    metrics.extend(radio.is_independent().then(|| (INDEPENDENT.to_owned(), 1.0)));
+    if radio.phy.combining.is_some() {
+        let combined = counts.attempts.iter().zip(1..);
+        metrics.extend(
+            combined.map(|(attempt, n)| (format!("{COMBINED_ERRORS}{n}"), attempt.combined_errors as f64)),
+        );
+    }
+    let residual = counts.attempts.iter().zip(1..);
+    metrics.extend(residual.map(|(attempt, n)| (format!("{NOT_ACCEPTED}{n}"), attempt.residual as f64)));
+    metrics
+}

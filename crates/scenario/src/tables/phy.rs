@@ -1,0 +1,449 @@
+//! The physical layer under a link with frames.
+
+use super::base::{absent, json};
+use super::channel::{Channel, ChannelModel, refuse};
+use super::frames::FrameSetup;
+use crate::error::{ScenarioError, join};
+use crate::files::Files;
+use crate::quantity::{FileName, Rate, SymbolRate};
+use crossfade_channel::{Motion, RayleighFading};
+use crossfade_core::SimTime;
+use crossfade_link::RadioConfig;
+use crossfade_link::arq::{ArqProtocol, FrameHeader};
+use crossfade_phy::{self as phy, FerTable, PhyConfig, PhyError, Snr};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// The physical layer of the link, with channel.model = "block-rayleigh": what the antennas send and how it is
+/// received.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Phy {
+    /// The constellation.
+    #[schemars(extend("x-default" = "qpsk"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modulation: Option<Modulation>,
+
+    /// How symbols go to antennas.
+    #[schemars(extend("x-default" = "none: required"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheme: Option<Scheme>,
+
+    /// How symbols that interfere are told apart.
+    #[schemars(extend("x-default" = "linear of siso, simo, alamouti and stbc-half; mmse-osic of the others"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detector: Option<Detector>,
+
+    /// Channel uses a second. link.rate follows from it: symbol_rate x bits of a symbol x symbols a use of the
+    /// scheme. What a frame leaves of its last block is filled up and takes no time.
+    #[schemars(extend("x-default" = "what link.rate makes it; one of the two is required"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub symbol_rate: Option<SymbolRate>,
+
+    /// What the codes with four transmit antennas radiate.
+    #[schemars(extend("x-default" = "equal"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stbc_power: Option<StbcPower>,
+
+    /// How the receptions of a frame that is sent several times are combined. Needs
+    /// link.framing.header = "readable" and a link.arq.protocol that repeats.
+    #[serde(skip_serializing_if = "PhyCombining::is_absent")]
+    pub combining: PhyCombining,
+
+    /// How well the receiver knows the channel.
+    #[serde(skip_serializing_if = "Estimation::is_absent")]
+    pub estimation: Estimation,
+
+    /// Whether every symbol is detected, or frames are drawn from a table.
+    #[schemars(extend("x-default" = "symbol"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fidelity: Option<PhyFidelity>,
+
+    /// The table of fidelity = "table": CSV with the columns snr_db (rho), transmissions (1, 2, ...) and residual
+    /// (the share of frames that still fail after so many, combined where they are), others being left alone.
+    /// crossfade phy --csv writes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table: Option<FileName>,
+}
+
+/// A constellation of unit energy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Modulation {
+    /// 1 bit.
+    #[serde(rename = "bpsk")]
+    Bpsk,
+    /// 2 bits.
+    #[serde(rename = "qpsk")]
+    Qpsk,
+    /// 3 bits on two rings.
+    #[serde(rename = "8-star")]
+    Star8,
+    /// 3 bits on a circle.
+    #[serde(rename = "8-psk")]
+    Psk8,
+    /// 3 bits, 4 x 2 points.
+    #[serde(rename = "8-rect")]
+    Rect8,
+    /// 4 bits.
+    #[serde(rename = "16-qam")]
+    Qam16,
+    /// 5 bits, 6 x 6 points without corners.
+    #[serde(rename = "32-cross")]
+    Cross32,
+    /// 6 bits.
+    #[serde(rename = "64-qam")]
+    Qam64,
+    /// 7 bits, 12 x 12 points without corners.
+    #[serde(rename = "128-cross")]
+    Cross128,
+    /// 8 bits.
+    #[serde(rename = "256-qam")]
+    Qam256,
+}
+
+/// How symbols go to antennas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Scheme {
+    /// One antenna at either end.
+    #[serde(rename = "siso")]
+    Siso,
+    /// One transmit antenna, maximal-ratio combining of up to 8 receive antennas.
+    #[serde(rename = "simo")]
+    Simo,
+    /// The code of Alamouti: two transmit antennas, rate 1.
+    #[serde(rename = "alamouti")]
+    Alamouti,
+    /// The orthogonal code C_8,4: four transmit antennas, rate 1/2.
+    #[serde(rename = "stbc-half")]
+    StbcHalf,
+    /// The quasi-orthogonal code C_4,4: four transmit antennas, rate 1.
+    #[serde(rename = "stbc-1")]
+    Stbc1,
+    /// Two Alamouti codes side by side: four transmit antennas, rate 2.
+    #[serde(rename = "stbc-2")]
+    Stbc2,
+    /// A stream of its own from each of 2 to 8 antennas, received by at least as many.
+    #[serde(rename = "blast")]
+    Blast,
+}
+
+/// How symbols that interfere are told apart. Of schemes whose symbols do not, all are the matched filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Detector {
+    /// Maximum likelihood over all candidates, at most 2^16.
+    Ml,
+    /// Minimum mean square error with ordered successive interference cancellation.
+    MmseOsic,
+    /// Linear minimum mean square error.
+    Mmse,
+    /// Zero forcing.
+    Zf,
+    /// Maximum likelihood by a sphere decoder.
+    Sphere,
+    /// The matched filter, of orthogonal schemes only.
+    Linear,
+}
+
+/// What the codes with four transmit antennas radiate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum StbcPower {
+    /// As much as every other scheme.
+    Equal,
+    /// Twice as much (3 dB more), as equations 12 to 16 of "TCP performance over wireless MIMO channels with ARQ
+    /// and packet combining" print it.
+    Printed,
+}
+
+/// How the receptions of a frame are combined.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(rename = "PhyCombining")]
+pub struct PhyCombining {
+    /// Where they are.
+    #[schemars(extend("x-default" = "none; stacked, where something else of combining is given"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stage: Option<Stage>,
+
+    /// What a reception counts, at the stages posthoc and joint.
+    #[schemars(extend("x-default" = "maximal-ratio, with posthoc and joint"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weights: Option<Weights>,
+
+    /// What makes a frame good.
+    #[schemars(extend("x-default" = "combined, with combining"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accept: Option<Accept>,
+}
+
+/// Where receptions are combined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// Nowhere: each transmission stands by itself.
+    None,
+    /// The estimates of each reception, after it was detected by itself.
+    Posthoc,
+    /// Inside the detection with cancellation: each decision is made on all receptions and cancelled in all.
+    Joint,
+    /// As one system of all equations, which is optimal and has no weights.
+    Stacked,
+}
+
+/// What a reception counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Weights {
+    /// All the same.
+    EqualGain,
+    /// Each by its signal-to-noise ratio.
+    MaximalRatio,
+}
+
+/// What makes a frame good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Accept {
+    /// The combination passes its check.
+    Combined,
+    /// The combination passes, or the last reception by itself.
+    Either,
+}
+
+/// How well the receiver knows the channel.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Estimation {
+    /// The normalised mean square error of the estimated gains; the receiver takes the estimate for the channel.
+    #[schemars(range(min = 0), extend("exclusiveMaximum" = 1, "x-default" = "0, of block-rayleigh: it knows them"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nmse: Option<f64>,
+}
+
+/// What is simulated of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PhyFidelity {
+    /// Every symbol.
+    Symbol,
+    /// Whether it fails, as often as a table says.
+    Table,
+}
+
+absent!(Phy, PhyCombining, Estimation);
+
+/// Between the word of a scenario and the model that has the same.
+fn word<T>(word: impl Serialize, named: fn(&str) -> Result<T, PhyError>) -> Result<T, ScenarioError> {
+    named(json(word).as_str().unwrap_or_default()).map_err(|error| refuse_phy(&error))
+}
+
+impl Phy {
+    /// Fills in the defaults of the physical layer under `channel` and the rate that follows from it; `None`
+    /// where the channel has none. Frames are yet to be known.
+    pub(crate) fn resolve(
+        &mut self,
+        channel: &mut Channel,
+        rate: &mut Option<Rate>,
+    ) -> Result<Option<PhyConfig>, ScenarioError> {
+        if channel.model != Some(ChannelModel::BlockRayleigh) {
+            return if self.is_absent() {
+                Ok(None)
+            } else {
+                Err(ScenarioError::key("phy", "needs channel.model = \"block-rayleigh\""))
+            };
+        }
+        channel.refuse_foreign_keys("channel", ChannelModel::BlockRayleigh)?;
+        let modulation = word(*self.modulation.get_or_insert(Modulation::Qpsk), phy::Modulation::named)?;
+        let scheme = self.scheme.ok_or_else(|| {
+            let words = phy::Scheme::ALL.map(phy::Scheme::name).join(", ");
+            ScenarioError::missing("phy.scheme", &format!("one of {words}"))
+        })?;
+        let scheme = word(scheme, phy::Scheme::named)?;
+        let usual = if scheme.is_orthogonal() { Detector::Linear } else { Detector::MmseOsic };
+        let detector = word(*self.detector.get_or_insert(usual), phy::Detector::named)?;
+        let usual = PhyConfig::new(scheme, detector);
+        let antennas = &mut channel.antennas;
+        let config = PhyConfig {
+            modulation,
+            n_t: *antennas.n_t.get_or_insert(usual.n_t as u32) as usize,
+            n_r: *antennas.n_r.get_or_insert(usual.n_r as u32) as usize,
+            stbc_power: match self.stbc_power.get_or_insert(StbcPower::Equal) {
+                StbcPower::Equal => phy::StbcPower::Equal,
+                StbcPower::Printed => phy::StbcPower::Printed,
+            },
+            nmse: *self.estimation.nmse.get_or_insert(0.0),
+            combining: self.combining.resolve()?,
+            ..usual
+        };
+        config.check().map_err(|error| refuse_phy(&error))?;
+        self.resolve_rate(&config, rate)?;
+        Ok(Some(config))
+    }
+
+    /// The rate of the symbols and that of the link are one.
+    fn resolve_rate(&mut self, config: &PhyConfig, rate: &mut Option<Rate>) -> Result<(), ScenarioError> {
+        let bits = config.bits_per_use();
+        match (self.symbol_rate, *rate) {
+            (Some(SymbolRate(symbols)), None) => *rate = Some(Rate(symbols * bits)),
+            (None, Some(Rate(rate))) => self.symbol_rate = Some(SymbolRate(rate / bits)),
+            (None, None) => {
+                let problem = "missing; a symbol rate such as \"8 kBd\" (or link.rate)";
+                return Err(ScenarioError::key("phy.symbol_rate", problem));
+            }
+            (Some(symbol_rate), Some(given)) => {
+                let follows = symbol_rate.0 * bits;
+                if (given.0 - follows).abs() > 1e-9 * follows {
+                    let problem = format!(
+                        "phy.symbol_rate = \"{symbol_rate}\" makes it {follows} bit/s ({bits} bits a channel use): \
+                         give one of the two"
+                    );
+                    return Err(ScenarioError::value("link.rate", &json(given), problem));
+                }
+                *rate = Some(Rate(follows));
+            }
+        }
+        Ok(())
+    }
+
+    /// The radio under `frames`.
+    pub(super) fn resolve_radio(
+        &mut self,
+        config: PhyConfig,
+        channel: &mut Channel,
+        frames: &FrameSetup,
+        slot: SimTime,
+        files: &Files<'_>,
+    ) -> Result<RadioConfig, ScenarioError> {
+        let phy = PhyConfig { frame_bits: frames.frame_size * 8, ..config };
+        let snr_db = rho_db(&phy, channel)?;
+        let correlation = channel.antennas.resolve_correlation("channel.antennas")?;
+        let motion = match channel.fd_t {
+            None => {
+                if let Some(clock) = channel.clock {
+                    let problem = "needs channel.fd_t: without it nothing moves";
+                    return Err(ScenarioError::value("channel.clock", &json(clock), problem));
+                }
+                Motion::Independent
+            }
+            Some(fd_t) => {
+                RayleighFading::new(fd_t).map_err(|error| refuse("channel", &error))?;
+                Motion::Moving {
+                    fd_t,
+                    clock: channel.resolve_clock("channel", slot, Some(frames.frame_time))?,
+                }
+            }
+        };
+        if phy.combining.is_some() {
+            refuse_combining(frames)?;
+        }
+        let table = self.resolve_table(motion, snr_db, files)?;
+        let radio = RadioConfig { phy, correlation, motion, snr_db, table };
+        radio.check().map_err(|error| refuse_phy(&error))?;
+        Ok(radio)
+    }
+
+    fn resolve_table(
+        &mut self,
+        motion: Motion,
+        snr_db: f64,
+        files: &Files<'_>,
+    ) -> Result<Option<Arc<FerTable>>, ScenarioError> {
+        let fidelity = *self.fidelity.get_or_insert(PhyFidelity::Symbol);
+        let table = match (fidelity, &self.table) {
+            (PhyFidelity::Symbol, None) => return Ok(None),
+            (PhyFidelity::Symbol, Some(_)) => {
+                return Err(ScenarioError::key("phy.table", "needs phy.fidelity = \"table\""));
+            }
+            (PhyFidelity::Table, None) => {
+                return Err(ScenarioError::missing("phy.table", "a file, with phy.fidelity = \"table\""));
+            }
+            (PhyFidelity::Table, Some(FileName(name))) => files.fer_table("phy.table", name)?,
+        };
+        if motion != Motion::Independent {
+            let reason = "a table knows frames that fade independently";
+            return Err(ScenarioError::contradiction("phy.fidelity", "channel.fd_t", reason));
+        }
+        table.residual(snr_db, 1).map_err(|error| ScenarioError::key("phy.table", error.to_string()))?;
+        Ok(Some(table))
+    }
+}
+
+impl PhyCombining {
+    /// Fills in the defaults.
+    fn resolve(&mut self) -> Result<Option<phy::Combining>, ScenarioError> {
+        let usual = if self.is_absent() { Stage::None } else { Stage::Stacked };
+        let stage = *self.stage.get_or_insert(usual);
+        let foreign = |key: &str, takes: &str| {
+            let word = format!("phy.combining.stage = {}", json(stage));
+            Err(ScenarioError::contradiction(&join("phy.combining", key), &word, takes))
+        };
+        let weighs = matches!(stage, Stage::Posthoc | Stage::Joint);
+        if self.weights.is_some() && !weighs {
+            return foreign("weights", "only posthoc and joint weigh receptions");
+        }
+        let stage = match stage {
+            Stage::None if self.accept.is_some() => return foreign("accept", "nothing is combined"),
+            Stage::None => return Ok(None),
+            Stage::Posthoc => phy::Stage::Posthoc,
+            Stage::Joint => phy::Stage::Joint,
+            Stage::Stacked => phy::Stage::Stacked,
+        };
+        if weighs {
+            self.weights.get_or_insert(Weights::MaximalRatio);
+        }
+        let weights = match self.weights {
+            Some(Weights::EqualGain) => phy::Weights::EqualGain,
+            Some(Weights::MaximalRatio) | None => phy::Weights::MaximalRatio,
+        };
+        let accept = match self.accept.get_or_insert(Accept::Combined) {
+            Accept::Combined => phy::Accept::Combined,
+            Accept::Either => phy::Accept::Either,
+        };
+        Ok(Some(phy::Combining { stage, weights, accept }))
+    }
+}
+
+/// The signal-to-noise ratio as rho in dB.
+fn rho_db(config: &PhyConfig, channel: &Channel) -> Result<f64, ScenarioError> {
+    let given = [channel.snr_db, channel.es_n0_db, channel.eb_n0_db];
+    if given == [None; 3] {
+        let problem = "a signal-to-noise ratio in dB (or es_n0_db, or eb_n0_db)";
+        return Err(ScenarioError::missing("channel.snr_db", problem));
+    }
+    let [rho, symbol, bit] = given;
+    let snr = Snr::given(rho, symbol, bit).map_err(|error| refuse_phy(&error))?;
+    Ok(snr.rho_db(config.scheme, config.n_t, config.stbc_power, config.modulation))
+}
+
+/// Receptions cannot be combined on every link.
+fn refuse_combining(frames: &FrameSetup) -> Result<(), ScenarioError> {
+    if frames.header == FrameHeader::Lost {
+        let problem = "must be \"readable\" with phy.combining: the receiver must know which frame a spoiled copy \
+                       belongs to";
+        return Err(ScenarioError::value("link.framing.header", &json("lost"), problem));
+    }
+    if frames.protocol == ArqProtocol::None {
+        let problem = "must be one that repeats frames, with phy.combining: there is one copy of each";
+        return Err(ScenarioError::value("link.arq.protocol", &json("none"), problem));
+    }
+    Ok(())
+}
+
+/// A refusal of the physical layer, with the key that it is about.
+fn refuse_phy(error: &PhyError) -> ScenarioError {
+    let message = error.to_string();
+    let key = match error {
+        PhyError::OutOfRange { parameter: "nmse", .. } => "phy.estimation",
+        PhyError::OutOfRange { parameter: "frame_bits", .. } => "link.frame_size",
+        PhyError::OutOfRange { .. } | PhyError::TwoRatios { .. } => "channel",
+        PhyError::Antennas { .. } => "channel.antennas",
+        PhyError::TooManyCandidates { .. } | PhyError::NotOrthogonal { .. } => "phy.detector",
+        PhyError::Combining { .. } => "phy.combining",
+        PhyError::Channel(crossfade_channel::ChannelError::Simd { .. }) => "environment",
+        PhyError::Channel(error) => return refuse("channel.antennas", error),
+        PhyError::Unknown { .. } => "phy",
+    };
+    ScenarioError::key(key, message)
+}

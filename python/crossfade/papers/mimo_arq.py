@@ -1,0 +1,245 @@
+"""Lopez Toledo and Wang, "TCP Performance over Wireless MIMO Channels with ARQ and Packet Combining".
+
+The figures are scenarios in ``scenarios/papers/mimo-arq``; the claims are ``claims.toml`` beside them. The paper
+prints the codes with twice the power and leaves open how receptions are combined: ``--over
+stbc_power=equal,printed`` and ``--over combining_stage=posthoc,joint,stacked`` compare.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import crossfade._crossfade as _crossfade
+from crossfade import api, plans
+from crossfade.errors import ScenarioError
+from crossfade.files import SCENARIOS
+from crossfade.papers import verdicts
+from crossfade.papers.figure import Along, Figure
+from crossfade.papers.figures import Axis, Figures, find, of_formula
+from crossfade.papers.options import Options
+from crossfade.papers.verdicts import Outcome, Verdict
+from crossfade.results.frames import COLUMNS as FRAME_COLUMNS
+from crossfade.results.frames import frame_records, phy_columns
+from crossfade.results.interrupted import Interrupted
+from crossfade.results.results import Point
+from crossfade.tables import Cell, Table
+
+KEY = "mimo-arq"
+CITATION = (
+    "A. Lopez Toledo and X. Wang, TCP Performance over Wireless MIMO Channels with ARQ and Packet Combining, "
+    "IEEE Trans. Mobile Computing 5(2), 2006"
+)
+
+SNR = Along("snr_db", "dB")
+TIME = Along("time_s")
+_CURVES = {
+    "fig6": "TCP throughput over SNR, without ARQ",
+    "fig7": "TCP throughput over SNR, at most 10 retransmissions",
+    "fig8": "TCP throughput over SNR, at most 3 retransmissions",
+    "fig9": "TCP throughput over SNR, at most 10 retransmissions, combining",
+    "fig10": "TCP throughput over SNR, at most 3 retransmissions, combining",
+    "fig11": "TCP throughput over SNR, without ARQ, urban correlation",
+    "fig12": "TCP throughput over SNR, without ARQ, rural correlation",
+    "fig13": "TCP throughput over SNR, at most 3 retransmissions, urban correlation",
+    "fig14": "TCP throughput over SNR, at most 3 retransmissions, combining, urban correlation",
+    "fig15": "TCP throughput over SNR, at most 10 retransmissions, combining, rural correlation",
+}
+FIGURES = {
+    "fig1": Figure("Congestion window over BLAST at 10 dB, and over a perfect link", TIME, "cwnd"),
+    "fig4": Figure("Congestion window over BLAST at 18 dB, with and without ARQ", TIME, "cwnd"),
+    **{name: Figure(caption, SNR, "goodput_bps") for name, caption in _CURVES.items()},
+    "table1": Figure("Correlation of neighbouring antennas, urban and rural"),
+    "codes": Figure("The printed matrices of the codes, judged by decisions without noise"),
+    "fer": Figure("Frame error rate over SNR, frames of 240 bits", SNR, "fer"),
+    "combining": Figure("Frame error rate of 1 to 4 combined receptions over SNR", SNR, "fer"),
+}
+
+_DETECTORS = {
+    "blast": "mmse-osic",
+    "stbc-2": "ml",
+    "stbc-1": "ml",
+    "stbc-half": "linear",
+    "siso": "linear",
+    "simo": "linear",
+    "alamouti": "linear",
+}
+
+
+def _scheme(value: Any) -> list[str]:
+    """A scheme with its usual detector, or ``blast ml``."""
+    scheme, *detector = str(value).split()
+    if len(detector) > 1:
+        raise ScenarioError(f"over scheme = {value}: must be a scheme, or a scheme and a detector (blast ml)")
+    return [scheme, *(detector or [_DETECTORS.get(scheme, "ml")])]
+
+
+def _stage(value: Any) -> dict[str, str]:
+    """A stage of combining, alone or with weights: ``posthoc equal-gain``."""
+    stage, *weights = str(value).split()
+    if len(weights) > 1:
+        raise ScenarioError(f"over combining_stage = {value}: must be a stage, or a stage and its weights")
+    return {"stage": {"ml": "stacked"}.get(stage, stage)} | ({"weights": weights[0]} if weights else {})
+
+
+def _word(value: Any) -> Cell:
+    return value if isinstance(value, str) else None
+
+
+AXES = {
+    "scheme": Axis("phy.scheme,phy.detector", read=_scheme, cell=_word, shown="phy.scheme"),
+    "detector": Axis("phy.detector"),
+    "correlation": Axis("channel.antennas.correlation"),
+    "stbc_power": Axis("phy.stbc_power"),
+    "max_retransmissions": Axis("link.arq.max_retransmissions"),
+    "combining_stage": Axis("phy.combining", read=_stage, cell=_word, shown="phy.combining.stage"),
+    "snr_db": Axis("channel.snr_db"),
+}
+COLUMNS = [
+    "scheme",
+    "detector",
+    "correlation",
+    "stbc_power",
+    "arq",
+    "max_retransmissions",
+    "combining",
+    "combining_stage",
+    "snr_db",
+    "segments",
+    "goodput_bps",
+    "ci95",
+]
+# A tenth of the paper's runs.
+QUICK = {"run.runs": 10}
+QUICK_FRAMES = {"run.frame_errors": 50, "run.max_frames": 5000}
+
+TABLE1_COLUMNS = ["scenario", "end", "mean_angle_deg", "spread_deg", "spacing_wavelengths", "correlation"]
+
+
+def table(name: str, options: Options) -> Table:
+    """The rows of a figure or table, under the columns that the design fixes."""
+    find(KEY, name, FIGURES)
+    if name in ("fig1", "fig4"):
+        return _windows(name, options)
+    if name in ("fer", "combining"):
+        return _frames(name, options)
+    if name == "table1":
+        return _table1(options)
+    if name == "codes":
+        return _codes(options)
+    return _FIGURES.table(name, options)
+
+
+def claims(options: Options) -> list[Verdict]:
+    """The verdicts on every claim of ``claims.toml``."""
+    return _FIGURES.claims(options)
+
+
+def _values(point: Point) -> dict[str, Cell]:
+    """The columns of a figure of throughputs that are no axes."""
+    arq, goodput = point.scenario["link"]["arq"], point.metrics.get("goodput_bps")
+    segments = point.metrics.get("segments_delivered")
+    phy = phy_columns(point.scenario)
+    return {
+        "arq": arq["protocol"],
+        "max_retransmissions": arq.get("max_retransmissions"),
+        "combining": phy["combining"],
+        "combining_stage": phy["combining_stage"],
+        "segments": segments.value if segments else None,
+        "goodput_bps": goodput.value if goodput else None,
+        "ci95": goodput.ci95 if goodput else None,
+    }
+
+
+def _frames(name: str, options: Options) -> Table:
+    """The frames of a scenario of method phy, a row for each number of transmissions."""
+    quick = QUICK_FRAMES if options.quick else {}
+    asked = replace(options, set={**quick, **(options.set or {})})
+
+    def of(points: list[Point]) -> Table:
+        return Table.of(FRAME_COLUMNS, (record for point in points for record in frame_records(point)))
+
+    try:
+        return of(_FIGURES.results(name, replace(asked, quick=False)).points)
+    except Interrupted as error:
+        raise Interrupted(error.results, of(error.results.points)) from None
+
+
+# What is drawn beside the figure's own scenario.
+_SERIES: dict[str, dict[str, dict[str, Any]]] = {
+    "fig1": {
+        "wireless": {},
+        "perfect": {"channel": {"model": "none", "snr_db": None}, "phy": None, "link.rate": "64 kbit/s"},
+    },
+    "fig4": {"rlp": {}, "no rlp": {"link.arq": {"protocol": "none", "max_retransmissions": None}}},
+}
+
+
+def _windows(name: str, options: Options) -> Table:
+    """Window and threshold over time, in the first run."""
+    if options.over:
+        raise ScenarioError(f"over {next(iter(options.over))}: {name} has no axis; --set changes its scenario")
+    records: list[dict[str, Cell]] = []
+    for series, keys in _SERIES[name].items():
+        asked = {**(options.set or {}), **keys}
+        text = api.events(_FIGURES.folder / f"{name}.toml", set=asked, seed=options.seed)
+        events = Table.from_csv(text)
+        last: tuple[Cell, Cell] = (None, None)
+        for event in events.records():
+            now = (event["cwnd"], event["ssthresh"])
+            if event["cwnd"] is not None and now != last:
+                records.append(
+                    {"time_s": event["time_s"], "cwnd": now[0], "ssthresh": now[1], "series": series}
+                )
+                last = now
+    return Table.of(["time_s", "cwnd", "ssthresh", "series"], records)
+
+
+def _table1(options: Options) -> Table:
+    of_formula("table1", {}, options)
+    return Table.of(TABLE1_COLUMNS, json.loads(_crossfade.antenna_correlations()))
+
+
+def _codes(options: Options) -> Table:
+    of_formula("codes", {}, options)
+    judged = json.loads(_crossfade.printed_codes_judged())
+    return Table.of(["scheme", "sent", "received", "wrong", "symbols", "gram_error"], judged)
+
+
+def _magnitudes(check: Mapping[str, Any], _: Options) -> list[Outcome]:
+    """The correlation of neighbours against what is said of it."""
+    outcomes = []
+    for record in _table1(Options()).records():
+        if record["scenario"] == check["scenario"]:
+            found = float(str(record["correlation"]))
+            slack = found - check["above"] if "above" in check else check["below"] - found
+            where = f"{record['scenario']}, {record['end']}"
+            outcomes.append(Outcome(where, found, None, slack > 0.0, slack))
+    return outcomes
+
+
+def _rates(check: Mapping[str, Any], _: Options) -> list[Outcome]:
+    """The rate of the link of each scheme, in bit/s and in bit a channel use."""
+    outcomes = []
+    for row in check["rows"]:
+        scheme, detector = _scheme(row["scheme"])
+        keys = {"phy.scheme": scheme, "phy.detector": detector, "channel.snr_db": 10}
+        plan = plans.load(_FIGURES.folder / "fig6.toml", Options(set=keys, over={"channel.snr_db": [10]}))
+        found = str(plan.description["scenario"]["link"]["rate"]).removesuffix(" bit/s")
+        outcomes.append(verdicts.printed(scheme, float(found), row["rate_bps"]))
+    return outcomes
+
+
+_FIGURES = Figures(
+    figures=FIGURES,
+    folder=SCENARIOS / "papers" / KEY,
+    axes=AXES,
+    columns=COLUMNS,
+    values=_values,
+    quick=QUICK,
+    metric="goodput_bps",
+    claims_methods=["simulation"],
+    kinds={"magnitudes": _magnitudes, "rates": _rates},
+)

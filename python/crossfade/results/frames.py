@@ -1,0 +1,109 @@
+"""Frames of a physical layer: a row for each number of transmissions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from crossfade.results.results import Estimate, Point, Results
+from crossfade.tables import Cell, Table, label
+
+COLUMNS = [
+    "scheme",
+    "detector",
+    "correlation",
+    "stbc_power",
+    "combining",
+    "combining_stage",
+    "transmissions",
+    "snr_db",
+    "frame_bits",
+    "frames",
+    "frame_errors",
+    "fer",
+    "ci95",
+    "ber",
+    "residual",
+]
+"""What a row says; ``fer`` is of the combination of so many receptions, ``residual`` of all before as well."""
+
+INTERVALS = ["ci95_low", "ci95_high", "ber_ci95", "residual_ci95", "residual_ci95_low", "residual_ci95_high"]
+# Axes that stand in columns of their own.
+_TOLD = {
+    "phy",
+    "phy.scheme",
+    "phy.detector",
+    "phy.stbc_power",
+    "phy.combining",
+    "phy.combining.stage",
+    "phy.combining.weights",
+    "channel.antennas.correlation",
+    "channel.snr_db",
+}
+RATES = ["effective_rate_bps", "effective_rate_ci95"]
+
+
+def frames_table(results: Results) -> Table:
+    """The frames of all points: other axes, then what :data:`COLUMNS` name with ``method``, and intervals."""
+    axes = [axis for axis in results.axes if axis not in _TOLD]
+    results_from = COLUMNS.index("frames")
+    columns = [*axes, *COLUMNS[:results_from], "method", *COLUMNS[results_from:], *INTERVALS, *RATES]
+    return Table.of(
+        columns,
+        (
+            {axis: label(point.axes[axis]) for axis in axes} | {"method": point.method} | record
+            for point in results.points
+            for record in frame_records(point)
+        ),
+    )
+
+
+def frame_records(point: Point) -> Iterator[dict[str, Cell]]:
+    """The rows of a point, one for each number of transmissions."""
+    frames = _total(point, "frame_transmissions")
+    alone = point.metrics.get("frame_error_rate")
+    for index, residual in enumerate(point.residual):
+        fer = point.combined[index] if index and point.combined else alone
+        rate = fer.value if fer is not None else None
+        errors = None if rate is None or frames is None else round(rate * frames)
+        yield {
+            **phy_columns(point.scenario),
+            "transmissions": index + 1,
+            "snr_db": point.snr_db,
+            "frames": frames,
+            "frame_errors": errors,
+            **_cells("fer", fer, "ci95", "ci95_low", "ci95_high"),
+            **_cells("ber", point.metrics.get("bit_error_rate"), "ber_ci95"),
+            **_cells("residual", residual, "residual_ci95", "residual_ci95_low", "residual_ci95_high"),
+            **_cells("effective_rate_bps", point.metrics.get("effective_rate_bps"), "effective_rate_ci95"),
+        }
+
+
+def _cells(name: str, found: Estimate | None, *interval: str) -> dict[str, Cell]:
+    """An estimate under the names of its value, its half-width and its ends."""
+    if found is None:
+        return {}
+    return dict(zip([name, *interval], [found.value, found.ci95, found.low, found.high], strict=False))
+
+
+def _total(point: Point, name: str) -> int | None:
+    """A count over all runs."""
+    mean = point.metrics.get(name)
+    return None if mean is None or mean.value is None else round(mean.value * point.runs)
+
+
+def phy_columns(scenario: Mapping[str, Any]) -> dict[str, Cell]:
+    """What sends and what receives, in the words of the columns."""
+    phy, link = scenario["phy"], scenario["link"]
+    combining = phy.get("combining", {})
+    stage = combining.get("stage", "none")
+    is_ml = stage != "none" and phy["detector"] in ("ml", "sphere")
+    return {
+        "scheme": phy["scheme"],
+        "detector": phy["detector"],
+        "correlation": scenario["channel"]["antennas"]["correlation"],
+        "stbc_power": phy["stbc_power"],
+        "combining": "none" if stage == "none" else combining.get("weights"),
+        "combining_stage": None if stage == "none" else "ml" if is_ml else stage,
+        "frame_bits": 8 * int(str(link["frame_size"]).removesuffix(" B")),
+    }
