@@ -153,3 +153,24 @@ def test_a_loss_is_dated_when_the_packet_is_sent(cli: Cli, tmp_path: Path) -> No
     assert [(float(row[0]), int(row[3])) for row in lost] == [(0.072, 6)]
     times = [float(row[0]) for row in rows[1:]]
     assert times == sorted(times)
+
+
+def test_sources_without_phase_share_a_full_queue_by_what_they_offer() -> None:
+    link = LINK.replace(
+        'rate = "1 Mbit/s", packet_size = "1500 B"',
+        'rate = "10 Mbit/s", packet_size = "1000 B", queue = { limit = "50 packets" }',
+    ).replace('"20 s", runs = 1', '"22 s", warmup = "2 s", runs = 10')
+    offered = {"a": 0.3, "b": 1.0, "c": 4.0, "d": 20.0}
+    sources = "".join(
+        f'[flows.{name}]\ntraffic = "poisson"\nrate = "{rate} Mbit/s"\n' for name, rate in offered.items()
+    )
+    point = cf.run(link + sources).points[0]
+    for name, rate in offered.items():
+        # All but 10 of 25.3 Mbit/s is dropped, of each the same part.
+        found = point.parts[f"{name}.goodput_bps"]
+        assert found.ci95 is not None
+        assert found.value == pytest.approx(rate / 25.3 * 10e6, abs=2.0 * found.ci95)
+    # Exactly periodic ones keep their phase: the first never finds room.
+    point = cf.run(link + sources.replace("poisson", "udp")).points[0]
+    assert any("exactly periodic and in phase" in warning for warning in point.warnings)
+    assert [point.value(f"{name}.goodput_bps") for name in offered] == [0.0, 1e6, 1e6, 8e6]
