@@ -21,18 +21,23 @@ from crossfade.api import (
     pcap,
     phy,
     plot,
+    reuse,
     run,
     schema,
     verify,
+    write_events,
+    write_pcap,
 )
 from crossfade.comparison.best import Best, best
 from crossfade.comparison.compare import Comparison, compare, crossings
+from crossfade.comparison.knee import Knee, knee
 from crossfade.comparison.threshold import threshold
 from crossfade.errors import (
     ClusterError,
     CrossfadeError,
     CrossfadeWarning,
     GoldenError,
+    ImpossibleResult,
     OutputError,
     ResultsError,
     ScenarioError,
@@ -64,7 +69,9 @@ __all__ = [
     "Estimate",
     "GoldenCase",
     "GoldenError",
+    "ImpossibleResult",
     "Interrupted",
+    "Knee",
     "MarkovFit",
     "OutputError",
     "Point",
@@ -85,6 +92,7 @@ __all__ = [
     "export",
     "fit",
     "fit_rayleigh",
+    "knee",
     "link_events",
     "load_results",
     "markov_from_rayleigh",
@@ -96,11 +104,14 @@ __all__ = [
     "phy",
     "plot",
     "report",
+    "reuse",
     "run",
     "schema",
     "sweep",
     "threshold",
     "verify",
+    "write_events",
+    "write_pcap",
 ]
 
 

@@ -28,6 +28,9 @@ class ScenarioError(Exception):
 class GoldenError(Exception):
     """A golden trace cannot be read. The message is one line: file, place, what is wrong."""
 
+class ImpossibleResult(Exception):
+    """A run gave what cannot be: a bug. The message is one line: metric, value, what it must be."""
+
 class TraceError(Exception):
     """A loss trace cannot be read or fitted. One line: place, what is there, what is allowed."""
 
@@ -115,13 +118,13 @@ class Plan:
         jobs: int | None,
         shard: tuple[int, int],
         on_rows: Callable[[list[PackedRow]], object],
-        on_progress: Callable[[int, int], object],
+        on_progress: Callable[[float, int], object],
     ) -> bool:
         """Make the rows that are not among the known ones, on ``jobs`` threads (default: all processors).
 
         ``shard`` (k, n) is the k-th of n parts of the plan; (1, 1) is the whole. Every 50 ms at the most, on
-        the calling thread, ``on_rows`` gets new rows and ``on_progress`` the runs at hand and the runs there
-        will be. With a precision a row comes once it is clear that it counts: which rows come does not depend
+        the calling thread, ``on_rows`` gets new rows and ``on_progress`` the runs at hand (with what is done of
+        those under way) and the runs there will be. With a precision a row comes once it is clear that it counts: which rows come does not depend
         on timing.
 
         Returns whether the plan is complete. On Ctrl-C it stops the runs under way, hands over what is
@@ -130,8 +133,13 @@ class Plan:
         Raises ScenarioError for a shard that there is not.
         """
 
-    def make(self, tasks: Sequence[Task]) -> list[PackedRow]:
-        """Make the rows of tasks, one after the other. Raises KeyboardInterrupt on Ctrl-C."""
+    def make(
+        self, tasks: Sequence[Task], on_progress: Callable[[float], object] | None = None
+    ) -> list[PackedRow]:
+        """Make the rows of tasks, one after the other. Raises KeyboardInterrupt on Ctrl-C.
+
+        ``on_progress`` gets what is done of the run under way, from 0 to 1, every 50 ms.
+        """
 
     def summarise(self, rows: Sequence[Row]) -> str:
         """The results, one a point and method, as a JSON list, from rows in any order.
@@ -140,7 +148,7 @@ class Plan:
         defaults filled in), method, runs (0 where solved), complete, loss_windows (by exact analysis),
         rows (the keys of those that count, in order of runs), metrics ``{name: {"value", "ci95", "unit"}}``,
         warnings, flows ``[{"name", "count", metric: ...}]`` and links ``[{"name": "forward", metric:
-        ...}, ...]``. A metric that no run defines is absent; ``ci95`` is null from a single run.
+        ...}, ...]``, of a mesh also nodes ``[{"node", metric: ...}]``. A metric that no run defines is absent; ``ci95`` is null from a single run.
         """
 
     def summarise_groups(self, rows: Sequence[Sequence[Row]]) -> str:
@@ -150,24 +158,36 @@ class Plan:
         stand in the order of points, and of methods at each. Raises ScenarioError unless there are as many.
         """
 
-    def events(self) -> list[str]:
-        """The events of run 0 of each point, each as CSV text.
+    def events(self, write: Callable[[int, str], object]) -> None:
+        """Hand the events of run 0 of each point to ``write``: the number of a point and lines of its CSV text.
 
+        The header comes first. What ``write`` raises is raised here.
         Raises ScenarioError if there are more than 20 points, KeyboardInterrupt on Ctrl-C.
         """
 
-    def link_events(self) -> list[str]:
-        """What happened inside links in run 0 of each point, each as CSV text.
+    def link_events(self, write: Callable[[int, str], object]) -> None:
+        """The same of what happened inside links.
 
         Columns: time_s, link, event (frame, slot, air, queue), user, node, frame, attempt, scheme, snr_db,
         verdict, bin, end_s, nulls, change, packets, bytes. Raises as :meth:`events` does.
         """
 
-    def pcap(self, ipv6: bool) -> bytes:
-        """What the senders' network interfaces saw in run 0 of the only point, as a pcap file.
+    def reuse(self) -> str:
+        """The largest set of exchanges at one time at each point, over the routes of the flows, as a JSON list.
 
+        Each is ``{"point", "links", "antennas", "exchanges", "is_exact", "set": [[a, b], ...]}``. Raises
+        ScenarioError for a point without a mesh.
+        """
+
+    def pcap(self, ipv6: bool, write: Callable[[bytes], object]) -> None:
+        """Hand what the senders' network interfaces saw in run 0 of the only point to ``write``, as a pcap file.
+
+        What ``write`` raises is raised here.
         Raises ScenarioError if there are several points or no TCP, KeyboardInterrupt on Ctrl-C.
         """
+
+    def memory(self) -> tuple[float, int | None]:
+        """How many bytes of memory a run may take, and the most that the scenario allows (``run.memory``)."""
 
     def events_with_congestion_control(self, control: CongestionControl) -> str:
         """Those of the only point with a Python object for a congestion control, whose exceptions are raised.
@@ -234,11 +254,12 @@ class AckSample:
     def cwnd_limited(self) -> bool:
         """Whether the congestion window, not the application or the receiver, held the sender back."""
 
-def verify(patterns: str, files: list[tuple[str, str]]) -> str:
-    """Replay golden traces: the text of patterns.json, and name and text of each CSV file.
+def verify(files: list[tuple[str, str]], patterns: str | None = None) -> str:
+    """Repeat golden data: name and text of each file, and of traces the text of patterns.json.
 
-    JSON list of ``{"case": "sends_base_reno.csv/c1_single", "rows": n, "difference": str | null}``; the
-    difference is one line about the first differing row. Raises GoldenError for what cannot be read.
+    JSON list of ``{"case": "sends_base_reno.csv/c1_single", "rows": n, "found": str | null, "difference": str |
+    null}``; the difference is one line about the first that is too large. Raises GoldenError for what cannot be
+    read.
     """
 
 def estimates(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -16,7 +17,7 @@ from crossfade import errors, plans
 from crossfade.figures import linkevents, timelines
 from crossfade.figures.plot import plot as plot_results
 from crossfade.figures.style import check_plot_file
-from crossfade.files import read_text
+from crossfade.files import read_text, whole_file
 from crossfade.plans import Options, Plan, translated_errors
 from crossfade.plans import Scenario as Scenario
 from crossfade.plans import Values as Values
@@ -28,7 +29,7 @@ from crossfade.results.interrupted import Interrupted
 from crossfade.results.results import Results
 from crossfade.sweeps.engines import Threads
 from crossfade.sweeps.stored import StoredRows
-from crossfade.tables import Table, csv_line, label
+from crossfade.tables import Cell, Table, csv_line, label
 
 
 def run(
@@ -106,6 +107,10 @@ class Check:
     stop: dict[str, Any]
     seed: int
     warnings: list[str]
+    memory: float
+    """Bytes that a run may take at most, as it is judged from the scenario."""
+    mesh: dict[str, Any] | None = None
+    """Of a mesh (at the first point of a sweep): how long an exchange lasts, and what a window of one reaches."""
 
 
 def check(
@@ -120,6 +125,7 @@ def check(
 ) -> Check:
     """Read a scenario and say what it would run; :class:`ScenarioError` where it is wrong."""
     plan = plans.load(scenario, Options(set, over, runs, precision, seed, methods))
+    plans.check_memory(plan)
     description = plan.description
     return Check(
         title=plan.title,
@@ -129,7 +135,49 @@ def check(
         stop=description["stop"],
         seed=description["seed"],
         warnings=description["warnings"],
+        memory=plan.core.memory()[0],
+        mesh=description.get("mesh"),
     )
+
+
+def reuse(
+    scenario: Scenario,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    runs: int | None = None,
+    seed: int | None = None,
+    jobs: int | None = None,
+    cache: bool | Cache = True,
+    progress: bool = False,
+    simulated: bool = True,
+) -> Table:
+    """The largest set of exchanges that a mesh can have under way at one time, beside the simulated mean.
+
+    A row a point: the axes, ``links`` on the routes of the flows, ``antennas`` of a node, ``exchanges`` in the
+    largest set (``exact`` unless the search had to end early), the ``set`` as pairs of nodes, and the simulated
+    ``exchanges_mean`` with its ``ci95`` (left out where not ``simulated``).
+    """
+    options = Options(set, over, runs, None, seed, ["simulation"], jobs, cache, progress)
+    plan = plans.load(scenario, options)
+    with translated_errors():
+        found = json.loads(plan.core.reuse())
+    points = solve(scenario, options).points if simulated else []
+    axes = plan.description["axes"]
+    records = []
+    for item in found:
+        at = plan.description["points"][item["point"]]["axes"]
+        record: dict[str, Cell] = {axis: label(at[axis]) for axis in axes}
+        record |= {"links": item["links"], "antennas": item["antennas"], "exchanges": item["exchanges"]}
+        record |= {"exact": "true" if item["is_exact"] else "false"}
+        record["set"] = " ".join(f"{a}-{b}" for a, b in item["set"])
+        if points and (mean := points[item["point"]].metrics.get("exchanges_mean")):
+            record |= {"exchanges_mean": mean.value, "ci95": mean.ci95}
+        records.append(record)
+    return Table.of([*axes, *REUSE_COLUMNS], records)
+
+
+REUSE_COLUMNS = ["links", "antennas", "exchanges", "exact", "set", "exchanges_mean", "ci95"]
 
 
 def events(
@@ -138,11 +186,11 @@ def events(
     """Every event of run 0 as CSV text (time_s, event, flow, seq, cwnd, ...).
 
     Of a scenario with a sweep, the events of each of its points (20 at the most), one after the other, behind
-    columns for the axes.
+    columns for the axes. :func:`write_events` takes no memory for the text of a long run.
     """
-    plan = plans.load(scenario, Options(set, over, seed=seed))
-    with translated_errors():
-        return _joined(plan, plan.core.events())
+    text = io.StringIO()
+    _write_lines(_viewed(scenario, set, over, seed), "events", text.write)
+    return text.getvalue()
 
 
 def link_events(
@@ -155,23 +203,57 @@ def link_events(
     where it says nothing.
     Of a sweep as in :func:`events`.
     """
+    text = io.StringIO()
+    _write_lines(_viewed(scenario, set, over, seed), "link_events", text.write)
+    return text.getvalue()
+
+
+def write_events(
+    path: str | PathLike[str],
+    scenario: Scenario,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    seed: int | None = None,
+    of_links: bool = False,
+) -> None:
+    """Write what :func:`events` gives, or :func:`link_events`, to a file while the run goes on.
+
+    The file gets its name when it is whole; :class:`OutputError` where it cannot be written.
+    """
+    plan = _viewed(scenario, set, over, seed)
+    with whole_file(Path(path)) as name, open(name, "w", encoding="utf-8", newline="") as file:
+        _write_lines(plan, "link_events" if of_links else "events", file.write)
+
+
+def _viewed(scenario: Scenario, set: Values | None, over: Values | None, seed: int | None) -> Plan:
+    """The plan of which single runs are looked at."""
     plan = plans.load(scenario, Options(set, over, seed=seed))
-    with translated_errors():
-        return _joined(plan, plan.core.link_events())
+    plans.check_memory(plan)
+    return plan
 
 
-def _joined(plan: Plan, texts: Sequence[str]) -> str:
+def _write_lines(plan: Plan, view: str, write: Callable[[str], object]) -> None:
     """The CSV texts of all points as one, behind columns for the axes where there are any."""
-    description = plan.description
-    if not (axes := description["axes"]):
-        return texts[0]
-    rows: list[str] = []
-    for point, text in zip(description["points"], texts, strict=True):
-        header, *lines = text.splitlines(keepends=True)
-        rows = rows or [csv_line(axes) + "," + header]
-        before = csv_line(label(point["axes"][axis]) for axis in axes)
-        rows += [f"{before},{line}" for line in lines]
-    return "".join(rows)
+    axes, points = plan.description["axes"], plan.description["points"]
+    begun = -1
+
+    def take(number: int, text: str) -> None:
+        nonlocal begun
+        if not axes:
+            write(text)
+            return
+        before = csv_line(label(points[number]["axes"][axis]) for axis in axes)
+        lines = text.splitlines(keepends=True)
+        if number != begun:
+            header = lines.pop(0)
+            if begun < 0:
+                write(csv_line(axes) + "," + header)
+            begun = number
+        write("".join(f"{before},{line}" for line in lines))
+
+    with translated_errors():
+        getattr(plan.core, view)(take)
 
 
 def pcap(
@@ -186,10 +268,28 @@ def pcap(
 
     IPv4 (or IPv6) and TCP headers are real, with options and right checksums; the payload is zeros. Flow n
     has port 50000 + n. The handshake is not simulated: it stands at the instant of the flow's first packet.
+    :func:`write_pcap` takes no memory for the packets of a long run.
     """
-    plan = plans.load(scenario, Options(set, over, seed=seed))
+    file = io.BytesIO()
+    plan = _viewed(scenario, set, over, seed)
     with translated_errors():
-        return plan.core.pcap(ipv6)
+        plan.core.pcap(ipv6, file.write)
+    return file.getvalue()
+
+
+def write_pcap(
+    path: str | PathLike[str],
+    scenario: Scenario,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    seed: int | None = None,
+    ipv6: bool = False,
+) -> None:
+    """Write what :func:`pcap` gives to a file while the run goes on; as :func:`write_events` otherwise."""
+    plan = _viewed(scenario, set, over, seed)
+    with whole_file(Path(path)) as name, open(name, "wb") as file, translated_errors():
+        plan.core.pcap(ipv6, file.write)
 
 
 def schema() -> str:
@@ -225,29 +325,42 @@ def markov_from_rayleigh(
 
 @dataclass(frozen=True)
 class GoldenCase:
-    """One golden trace replayed: where it first differs, or None where every row is identical."""
+    """One golden case repeated: where it first differs, or None where it agrees.
+
+    Of a case that is one number, ``found`` has both and how far they may be apart.
+    """
 
     case: str
     rows: int
     difference: str | None
+    found: str | None = None
 
 
 def verify(folder: str | PathLike[str]) -> list[GoldenCase]:
-    """Replay a folder of golden traces: ``patterns.json`` and ``sends_SET_VARIANT.csv`` (or ``.csv.gz``).
+    """Repeat a folder of golden data of another program.
 
-    Raises :class:`GoldenError` where the folder cannot be read as one.
+    It holds traces (``patterns.json`` and ``sends_SET_VARIANT.csv`` or ``.csv.gz``; every row has to be
+    identical), throughputs of chains of 802.11 stations (``equal.csv`` and ``wider.csv``: within 4 and 5 %,
+    0.5 % where the window is one packet; about a minute) or antenna weights (``vectors.json``; 1e-9).
+
+    Raises :class:`GoldenError` where the folder cannot be read as one of these.
     """
     path = Path(folder)
     if not os.path.isdir(path):
         raise errors.GoldenError(f"{errors.shortened(path)}: no such folder")
-    patterns = read_text(path / "patterns.json", errors.GoldenError)
-    names = sorted([*path.glob("sends_*.csv"), *path.glob("sends_*.csv.gz")])
+    names = [path / name for name in ("equal.csv", "wider.csv", "vectors.json") if (path / name).exists()]
+    patterns = None
+    if not names:
+        patterns = read_text(path / "patterns.json", errors.GoldenError)
+        names = sorted([*path.glob("sends_*.csv"), *path.glob("sends_*.csv.gz")])
     files = [(name.name.removesuffix(".gz"), read_text(name, errors.GoldenError)) for name in names]
     with translated_errors():
-        cases = json.loads(_crossfade.verify(patterns, files))
-    return [
-        GoldenCase(case["case"].replace(".csv/", " "), case["rows"], case["difference"]) for case in cases
-    ]
+        cases = json.loads(_crossfade.verify(files, patterns))
+    return [GoldenCase(_case_name(case["case"]), case["rows"], case["difference"], case["found"]) for case in cases]
+
+
+def _case_name(name: str) -> str:
+    return name.replace(".csv/", " ").replace(".json/", " ")
 
 
 def plot(

@@ -62,6 +62,10 @@ class ClusterError(CrossfadeError):
     """A cluster cannot be reached, or its workers cannot do the work."""
 
 
+class ImpossibleResult(CrossfadeError):
+    """A run gave what cannot be, such as a goodput above the link's rate: a bug, and no result."""
+
+
 class OutputError(CrossfadeError):
     """A file cannot be written."""
 

@@ -40,8 +40,7 @@ def read_text(path: Path, error: type[CrossfadeError]) -> str:
     try:
         data = _read_bytes(path)
         if path.suffix == ".gz":
-            with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-                data = packed.read(LARGEST_FILE + 1)
+            data = _unpacked(data)
     except (gzip.BadGzipFile, EOFError, zlib.error) as reason:
         raise error(f"{name}: a damaged gzip file ({reason})") from None
     except OSError as reason:
@@ -78,6 +77,19 @@ def _read_bytes(path: Path) -> bytes:
         if not stat.S_ISFIFO(kind):
             raise OSError("a folder" if stat.S_ISDIR(kind) else "a device, not a file")
         return _read_pipe(file)
+
+
+def _unpacked(data: bytes) -> bytes:
+    """What a gzip file holds; raises ``OSError`` where that is too much."""
+    # A small file may be packed from a large one: first the size, without keeping anything.
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+        size = 0
+        while size <= LARGEST_FILE and (chunk := packed.read(1 << 20)):
+            size += len(chunk)
+        if size > LARGEST_FILE:
+            raise OSError(f"larger than {LARGEST_FILE // 1024**2} MiB when it is unpacked")
+        packed.seek(0)
+        return packed.read()
 
 
 def _read_pipe(pipe: io.FileIO) -> bytes:

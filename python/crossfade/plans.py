@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import crossfade._crossfade as _crossfade
@@ -174,6 +176,32 @@ def check_jobs(jobs: int | None) -> None:
         raise errors.ScenarioError(f"jobs = {jobs}: must be at least 1 and at most {_crossfade.MOST_JOBS}")
 
 
+def check_memory(plan: Plan, at_once: int = 1) -> None:
+    """:class:`ScenarioError` where runs, so many at once, may take more memory than ``run.memory`` allows."""
+    run, allowed = plan.core.memory()
+    machine = _memory_of_machine()
+    most = allowed if allowed is not None else machine // 2 if machine else None
+    if most is None or "simulation" not in plan.description["methods"] or run * at_once <= most:
+        return
+    whose = f"{most:,} B are allowed" + ("" if allowed else " (half of this machine's)")
+    what = "a run" if at_once == 1 else f"{at_once} runs at once"
+    fewer = f"jobs = {int(most // run)}, " if most >= run else ""
+    raise errors.ScenarioError(
+        f"run.memory: {what} may take {int(run * at_once):,} B of memory, and {whose}; {fewer}shorter queues "
+        "(link.queue.limit), fewer flows or a shorter run take less"
+    )
+
+
+def _memory_of_machine() -> int | None:
+    """Bytes of memory that this process may come to have, None where nobody tells."""
+    found = []
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    with suppress(OSError, ValueError):  # a container's own limit; "max" is none
+        found.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return min(found, default=None)
+
+
 @contextmanager
 def translated_errors() -> Iterator[None]:
     """The extension's errors as this package's own."""
@@ -181,6 +209,8 @@ def translated_errors() -> Iterator[None]:
         yield
     except _crossfade.ScenarioError as error:
         raise errors.ScenarioError(str(error)) from None
+    except _crossfade.ImpossibleResult as error:
+        raise errors.ImpossibleResult(str(error)) from None
     except _crossfade.GoldenError as error:
         raise errors.GoldenError(str(error)) from None
 
@@ -235,6 +265,7 @@ def _point(found: dict[str, Any], rows: list[Row]) -> Point:
         parts=parts,
         flows=found["flows"],
         links=found["links"],
+        nodes=found.get("nodes", []),
         warnings=found["warnings"],
         loss_windows=found["loss_windows"],
         rows=rows,

@@ -231,6 +231,31 @@ def tampered_reads(source: Path, folder: Path, count: int, seed: int = 1) -> Cou
     return found
 
 
+def killed_sweeps(source: Path, folder: Path, count: int, seed: int = 1) -> Counter[str]:
+    """Kill sweeps at any time, each where the one before was: in the end the rows are those of one left alone."""
+    draw, found = random.Random(seed), Counter[str]()
+    scenario, target = source.with_suffix(".toml"), folder / "killed.sqlite"
+    more = ["--set", "run.duration=20000 slots", "--runs", "40", "--jobs", "1", "--quiet"]
+    assert command("sweep", scenario, *more, "--out", folder / "alone.sqlite")[0] == 0
+    for _ in range(count):
+        sweep = [sys.executable, "-m", "crossfade", "sweep", str(scenario), *more, "--out", str(target)]
+        process = subprocess.Popen(sweep, stderr=subprocess.DEVNULL)
+        began = time.monotonic()
+        # What is before the file is there is the start of the interpreter.
+        while process.poll() is None and not target.exists():
+            assert time.monotonic() - began < 60
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(draw.uniform(0.0, 0.5))
+        process.send_signal(signal.SIGKILL)
+        found["finished before" if process.wait() == 0 else "killed"] += 1
+        if target.stat().st_size and (kept := command("check", target))[0] != 0:
+            assert is_one_line(kept[2]), kept[2]
+    assert command("sweep", scenario, *more, "--out", target)[0] == 0
+    read = ("--to", "csv", "--runs", "--out", "-")
+    assert command("export", target, *read)[1] == command("export", folder / "alone.sqlite", *read)[1]
+    return found
+
+
 def killed_merges(source: Path, folder: Path, count: int, seed: int = 1) -> Counter[str]:
     """Kill merges at any time: the sources are as they were, the target is whole or not there."""
     draw, found = random.Random(seed), Counter[str]()

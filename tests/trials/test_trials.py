@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.trials.attacks import flipped_bits, killed_merges, make_results, tampered_reads
+from tests.trials.attacks import flipped_bits, killed_merges, killed_sweeps, make_results, tampered_reads
 
 
 @pytest.fixture
@@ -24,3 +24,7 @@ def test_no_tampered_file_gives_a_traceback(results: Path, tmp_path: Path) -> No
 
 def test_a_killed_merge_leaves_nothing_half(results: Path, tmp_path: Path) -> None:
     assert killed_merges(results, tmp_path, 2).total() == 2
+
+
+def test_a_killed_sweep_goes_on_to_the_same_rows(results: Path, tmp_path: Path) -> None:
+    assert killed_sweeps(results, tmp_path, 1).total() == 1

@@ -64,14 +64,19 @@ impl SimTime {
         Self(self.0.saturating_mul(count))
     }
 
-    /// The time it takes to send `bytes` at `rate_bps` bit/s, rounded to the nearest nanosecond; never zero.
+    /// The time it takes to send `bytes` at `rate_bps` bit/s, in whole nanoseconds: the nearest, or the next where
+    /// that would be faster than the rate by more than 1e-6 of it; never zero.
     ///
     /// ```
     /// use crossfade_core::SimTime;
     /// assert_eq!(SimTime::to_transmit(1000, 10e6), SimTime::from_micros(800));
+    /// assert_eq!(SimTime::to_transmit(120, 700e9), SimTime::from_nanos(2)); // 1.37 ns
     /// ```
     pub fn to_transmit(bytes: u32, rate_bps: f64) -> Self {
-        Self(((f64::from(bytes) * 8e9 / rate_bps).round() as u64).max(1))
+        let exact = f64::from(bytes) * 8e9 / rate_bps;
+        let nearest = exact.round();
+        let too_fast = nearest < exact * (1.0 - 1e-6);
+        Self((if too_fast { exact.ceil() } else { nearest } as u64).max(1))
     }
 }
 
@@ -145,6 +150,10 @@ mod tests {
         assert_eq!(SimTime::to_transmit(1400, 1.5e6), SimTime::from_nanos(7_466_667));
         assert_eq!(SimTime::to_transmit(40, 10e6), SimTime::from_micros(32));
         assert_eq!(SimTime::to_transmit(1, 1e12), SimTime::from_nanos(1));
+        // 1.714 ms and 22.22 us: a third of a nanosecond is nothing to the first.
+        assert_eq!(SimTime::to_transmit(1500, 7e6), SimTime::from_nanos(1_714_286));
+        assert_eq!(SimTime::to_transmit(3001, 11e6), SimTime::from_nanos(2_182_545));
+        assert_eq!(SimTime::to_transmit(150, 54e6), SimTime::from_nanos(22_223));
     }
 
     #[test]

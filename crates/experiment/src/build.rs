@@ -1,10 +1,12 @@
 //! From tables to model objects: the one place that knows all kinds of models.
 
-use crossfade_channel::{LossConfig, Lossless};
+use crate::closed_forms::packet_loss;
+use crossfade_channel::{LossConfig, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferConfig};
 use crossfade_link::trace::{Schedule, TableLoss, TraceLinkConfig};
-use crossfade_link::{LinkConfig, QueueConfig, QueueLimit, TableFrames};
+use crossfade_link::{LinkConfig, Queue, QueueConfig, QueueLimit, TableFrames, WholePackets};
+use crossfade_mac::Mesh;
 use crossfade_scenario::{
     Carrier, Distribution, End, FlowSetup, FrameErrors, FrameSetup, Gaps, Gate, HopSetup, Setup, Shape,
     TcpSetup, TrafficSetup,
@@ -16,6 +18,9 @@ use crossfade_sim::{
 
 /// The links of a scenario, as results name them, in the order in which packets take them.
 pub(crate) const LINKS: [&str; 4] = ["wired", "forward", "reverse", "wired_reverse"];
+
+/// What results call the mesh.
+pub(crate) const MESH: &str = "mesh";
 
 /// The network of `setup` in the run of `seed`.
 ///
@@ -39,16 +44,33 @@ pub(crate) fn network(setup: &Setup, seed: RunSeed) -> Network {
         },
         seed,
     };
-    for flow in &setup.flows {
-        add_flow(&mut network, setup, flow);
+    for (number, flow) in setup.flows.iter().enumerate() {
+        // In a mesh every entry has routes of its own.
+        let routes = if setup.mesh.is_some() {
+            [2 * number, 2 * number + 1]
+        } else {
+            [Topology::DATA, Topology::ACKS]
+        };
+        add_flow(&mut network, setup, flow, routes);
     }
     network
 }
 
 /// The links by name, and the ways there and back.
 fn topology(setup: &Setup, seed: RunSeed) -> Topology {
+    if let Some(mesh) = &setup.mesh {
+        let fabric = Mesh::new(mesh.config.clone(), seed).expect("checked");
+        let routes = setup.flows.iter().filter_map(|flow| flow.ends).flat_map(|[from, to]| {
+            [(from, to), (to, from)].map(|(from, to)| vec![Leg { medium: 0, from, to }])
+        });
+        return Topology {
+            media: vec![Medium::Fabric(Box::new(fabric)).named(MESH)],
+            routes: routes.collect(),
+        };
+    }
     let [wired, forward, reverse, wired_reverse] = LINKS;
-    let mut data = vec![link(&setup.forward, seed, "dl").named(forward)];
+    let wireless = slotted(setup, seed).unwrap_or_else(|| link(&setup.forward, seed, "dl"));
+    let mut data = vec![wireless.named(forward)];
     let mut acks = vec![link(&setup.reverse, seed, "ul").named(reverse)];
     if let Some([there, back]) = &setup.wired {
         data.insert(0, link(there, seed, "wired.dl").named(wired));
@@ -59,12 +81,14 @@ fn topology(setup: &Setup, seed: RunSeed) -> Topology {
     Topology { media: data, routes: [there, back].map(|media| media.map(Leg::link).collect()).into() }
 }
 
-fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup) {
+fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]: [usize; 2]) {
     let path = |tcp: Option<&TcpSetup>| FlowPath {
         packet_size: setup.packet_size,
         ack_size: tcp.map_or(0, |tcp| tcp.ack_size),
         sack_block_size: tcp.map_or(0, |tcp| tcp.sack_block_size),
         sender_access: flow.access_delay,
+        data,
+        acks,
         ..FlowPath::default()
     };
     let mut last_short_by = 0;
@@ -90,6 +114,9 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup) {
             }
             Source::Tcp(Tcp { config, congestion: None })
         }
+        TrafficSetup::PacedTcp(tcp, rate_bps) => {
+            Source::PacedTcp { tcp: Tcp { config: tcp.config, congestion: None }, rate_bps: *rate_bps }
+        }
         TrafficSetup::Udp { rate_bps, gaps, on_off } => {
             let [on_s, off_s] =
                 on_off.map_or([Draws::Fixed(1.0), Draws::Fixed(0.0)], |times| times.map(draws));
@@ -104,11 +131,11 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup) {
     };
     for number in 0..flow.count {
         let name = format!("{}.{number}", flow.name);
-        let mut start = flow.start + flow.stagger * u64::from(number);
+        let mut start = flow.start.saturating_add(flow.stagger.saturating_mul(number.into()));
         if flow.start_within > SimTime::ZERO {
             let later = Draws::Uniform { max: flow.start_within.as_secs_f64() };
             let mut stream = network.seed.stream(&format!("workload.start.{name}"));
-            start += SimTime::from_secs_f64(later.sample(&mut stream));
+            start = start.saturating_add(SimTime::from_secs_f64(later.sample(&mut stream)));
         }
         network.flows.push(FlowConfig {
             name,
@@ -139,6 +166,31 @@ fn saturating(setup: &Setup) -> OnOff {
     let shortest = setup.forward.shortest_transmission(setup.packet_size).unwrap_or(setup.slot);
     let rate_bps = 2.0 * f64::from(setup.packet_size) * 8.0 / shortest.as_secs_f64();
     OnOff { rate_bps, on_s: Draws::Fixed(1.0), off_s: None, gaps: DrawnGaps::Periodic }
+}
+
+/// The wireless link of a sender that is asked every slot, where packets are frames of a physical layer: they fare
+/// as whole packets, and the sender can tell when the link is idle.
+fn slotted(setup: &Setup, seed: RunSeed) -> Option<Medium> {
+    let Carrier::Frames { limit, frames, errors: FrameErrors::Radio(radio), .. } = &setup.forward.carrier
+    else {
+        return None;
+    };
+    if setup.gate != Gate::Slot {
+        return None;
+    }
+    let loss: Box<dyn LossProcess> = if radio.table.is_none() {
+        Box::new(WholePackets {
+            frames: radio.symbols(seed.stream("channel.dl"), seed.stream("phy.dl")).expect("checked"),
+            per_packet: frames.segmentation.frames(setup.packet_size),
+            frame_time: frames.frame_time,
+        })
+    } else {
+        let p_e = packet_loss(setup, radio, "the simulation").expect("checked");
+        LossConfig::Iid { p_e }.build(seed.stream("phy.dl")).expect("checked")
+    };
+    let queue = Queue::DropTail(*limit);
+    let config = LinkConfig { rate_bps: setup.forward.rate_bps(), delay: setup.forward.delay, queue, loss };
+    Some(AnyLink::try_from(config).expect("checked").into())
 }
 
 fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> Medium {

@@ -3,15 +3,16 @@
 //! What a row holds depends on the point, the seed and the number of the run alone, and the stop rule looks
 //! at runs in order: the result is the same for any number of threads.
 
+use crate::control::Control;
 use crate::experiment::Experiment;
-use crate::methods::{FittedChains, MakeRun, solver};
+use crate::impossible::{ImpossibleResult, Possible};
+use crate::methods::{FittedChains, MakeRun, NoMetrics, solver};
 use crate::row::{NameSets, Row, RowMetrics};
 use crate::schedule::{Progress, Schedule, Shard, Task};
 use crossfade_core::RunSeed;
 use crossfade_scenario::Point;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -20,44 +21,74 @@ use std::time::Instant;
 /// Makes the runs of `shard` of `experiment` that are not among the `known` rows, on `jobs` threads, and hands new
 /// rows to `on_rows` on the calling thread as soon as it is clear that they count.
 ///
-/// Once `cancel` is true, it returns as soon as the runs under way have noticed (within milliseconds).
+/// Once `control` says so, it returns as soon as the runs under way have noticed (within milliseconds).
 /// Returns whether the shard is complete.
+///
+/// # Errors
+/// A run gave what cannot be: a bug.
 pub fn execute(
     experiment: &Experiment,
     known: Vec<Row>,
     jobs: usize,
     shard: Shard,
-    cancel: &AtomicBool,
+    control: &Control,
     on_rows: &mut dyn FnMut(Vec<Row>, Progress),
-) -> bool {
+) -> Result<bool, ImpossibleResult> {
     let fitted = FittedChains::default();
-    execute_with(experiment, known, jobs, shard, cancel, on_rows, &|point, method, seed| {
-        solver(method).run(point, seed, &fitted, cancel)
+    execute_with(experiment, known, jobs, shard, control, on_rows, &|point, method, seed| {
+        solver(method).run(point, seed, &fitted, control)
     })
 }
 
-/// Makes the runs of `tasks`, one after the other; `None` once `cancel` is true.
-pub fn make(experiment: &Experiment, tasks: &[Task], cancel: &AtomicBool) -> Option<Vec<Row>> {
+/// Makes the runs of `tasks`, one after the other; `None` once `control` says so.
+///
+/// # Errors
+/// A run gave what cannot be: a bug.
+pub fn make(
+    experiment: &Experiment,
+    tasks: &[Task],
+    control: &Control,
+) -> Result<Option<Vec<Row>>, ImpossibleResult> {
     let fitted = FittedChains::default();
     let mut names = NameSets::default();
-    let make_run = |point: &Point, method, seed| solver(method).run(point, seed, &fitted, cancel);
-    let mut make_row = |task: &Task| {
-        (!cancel.load(Ordering::Relaxed)).then(|| row(experiment, task, &make_run, &mut names))?
+    let make_run = |point: &Point, method, seed| solver(method).run(point, seed, &fitted, control);
+    let mut make_row = |task: &Task| match control.is_cancelled() {
+        true => Ok(None),
+        false => row(experiment, task, &make_run, &mut names),
     };
-    tasks.iter().map(&mut make_row).collect()
+    let mut rows = Vec::new();
+    for task in tasks {
+        let Some(row) = make_row(task)? else { return Ok(None) };
+        rows.push(row);
+    }
+    Ok(Some(rows))
 }
 
 /// The row of `task`; `None` if it was interrupted.
-fn row(experiment: &Experiment, task: &Task, make_run: &MakeRun, names: &mut NameSets) -> Option<Row> {
+fn row(
+    experiment: &Experiment,
+    task: &Task,
+    make_run: &MakeRun,
+    names: &mut NameSets,
+) -> Result<Option<Row>, ImpossibleResult> {
     let point = &experiment.points[task.point];
     let began = Instant::now();
-    let outcome = make_run(point, task.method, RunSeed { seed: experiment.seed, run: task.run })?;
+    let seed = RunSeed { seed: experiment.seed, run: task.run };
+    let outcome = make_run(point, task.method, seed);
     let seconds = began.elapsed().as_secs_f64();
     let (metrics, failure) = match outcome {
-        Ok(metrics) => (metrics, None),
-        Err(error) => (BTreeMap::new(), Some(error.to_string())),
+        None => return Ok(None),
+        Some(Ok(metrics)) => {
+            // A simulation has looked itself: it knows how much can be.
+            if !solver(task.method).is_random() {
+                Possible { method: task.method, seed, most: Vec::new() }.check(&metrics)?;
+            }
+            (metrics, None)
+        }
+        Some(Err(NoMetrics::Refused(error))) => (BTreeMap::new(), Some(error.to_string())),
+        Some(Err(NoMetrics::Impossible(error))) => return Err(error),
     };
-    Some(Row {
+    Ok(Some(Row {
         key: task.key.clone(),
         point: point.id.clone(),
         method: task.method,
@@ -66,7 +97,7 @@ fn row(experiment: &Experiment, task: &Task, make_run: &MakeRun, names: &mut Nam
         metrics: RowMetrics::new(metrics, names),
         failure,
         seconds,
-    })
+    }))
 }
 
 /// More threads than this are a slip of the pen.
@@ -77,25 +108,28 @@ fn execute_with(
     known: Vec<Row>,
     jobs: usize,
     shard: Shard,
-    cancel: &AtomicBool,
+    control: &Control,
     on_rows: &mut dyn FnMut(Vec<Row>, Progress),
     make_run: &MakeRun,
-) -> bool {
+) -> Result<bool, ImpossibleResult> {
     let jobs = jobs.clamp(1, MOST_JOBS);
-    let work = Work { schedule: Schedule::new(experiment, known, jobs, shard), stopped: false };
+    let work = Work { schedule: Schedule::new(experiment, known, jobs, shard), stopped: false, bug: None };
     let dispatcher = Dispatcher { work: Mutex::new(work), changed: Condvar::new() };
     thread::scope(|scope| {
         let (sender, finished) = channel();
         for _ in 0..jobs {
             let (sender, dispatcher) = (sender.clone(), &dispatcher);
-            scope.spawn(move || worker(experiment, dispatcher, cancel, &sender, make_run));
+            scope.spawn(move || worker(experiment, dispatcher, control, &sender, make_run));
         }
         drop(sender);
+        let at_first = dispatcher.lock().schedule.progress();
+        on_rows(Vec::new(), at_first);
         for (rows, progress) in finished {
             on_rows(rows, progress);
         }
     });
-    !dispatcher.lock().stopped
+    let mut work = dispatcher.lock();
+    work.bug.take().map_or(Ok(!work.stopped), Err)
 }
 
 /// Where the workers get their tasks.
@@ -108,6 +142,8 @@ struct Work<'a> {
     schedule: Schedule<&'a Experiment>,
     /// No more tasks: cancelled, or a worker failed.
     stopped: bool,
+    /// What a run gave that cannot be.
+    bug: Option<ImpossibleResult>,
 }
 
 impl<'a> Dispatcher<'a> {
@@ -117,14 +153,14 @@ impl<'a> Dispatcher<'a> {
 
     /// The next task; waits while runs under way may yet make one necessary. `None` when all is done or
     /// stopped.
-    fn next_task(&self, cancel: &AtomicBool) -> Option<Task> {
+    fn next_task(&self, control: &Control) -> Option<Task> {
         let mut work = self.lock();
         loop {
             if work.stopped {
                 return None;
             }
             if let Some(task) = work.schedule.take() {
-                if cancel.load(Ordering::Relaxed) {
+                if control.is_cancelled() {
                     work.stopped = true;
                     self.changed.notify_all();
                     return None;
@@ -156,16 +192,20 @@ impl<'a> Dispatcher<'a> {
 fn worker(
     experiment: &Experiment,
     dispatcher: &Dispatcher,
-    cancel: &AtomicBool,
+    control: &Control,
     finished: &Sender<(Vec<Row>, Progress)>,
     make_run: &MakeRun,
 ) {
     let mut names = NameSets::default();
-    while let Some(task) = dispatcher.next_task(cancel) {
+    while let Some(task) = dispatcher.next_task(control) {
         match catch_unwind(AssertUnwindSafe(|| row(experiment, &task, make_run, &mut names))) {
             // The receiver outlives the workers.
-            Ok(Some(row)) => drop(finished.send(dispatcher.finish(row))),
-            Ok(None) => dispatcher.stop(),
+            Ok(Ok(Some(row))) => drop(finished.send(dispatcher.finish(row))),
+            Ok(Ok(None)) => dispatcher.stop(),
+            Ok(Err(bug)) => {
+                dispatcher.stop();
+                dispatcher.lock().bug.get_or_insert(bug);
+            }
             Err(panic) => {
                 // The others would wait for this run for ever.
                 dispatcher.stop();
@@ -182,7 +222,7 @@ mod tests {
     use crossfade_scenario::Overrides;
     use rand::RngExt;
     use serde_json::{Value, json};
-    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::{AtomicU64, Ordering};
     use std::time::Duration;
 
     /// Three points, two of them equal.
@@ -214,14 +254,17 @@ mod tests {
         let mut rows = Vec::new();
         let mut last = Progress { done: 0, expected: 0 };
         let make_run = |point: &Point, _, seed| Some(Ok(fake(point, seed)));
-        let cancel = AtomicBool::new(false);
+        let cancel = Control::default();
         let mut on_rows = |new: Vec<Row>, progress: Progress| {
             rows.extend(new.into_iter().map(|row| Row { seconds: 0.0, ..row }));
             if progress.done > last.done {
                 last = progress;
             }
         };
-        assert!(execute_with(plan, known.to_vec(), jobs, shard, &cancel, &mut on_rows, &make_run));
+        assert_eq!(
+            execute_with(plan, known.to_vec(), jobs, shard, &cancel, &mut on_rows, &make_run),
+            Ok(true)
+        );
         if !rows.is_empty() {
             assert_eq!(last.done, last.expected, "all is done at the end");
         }
@@ -312,12 +355,12 @@ mod tests {
     #[test]
     fn cancelling_keeps_what_is_finished() {
         let plan = plan(json!({ "runs": 100 }));
-        let (cancel, begun) = (AtomicBool::new(false), AtomicU64::new(0));
+        let (cancel, begun) = (Control::default(), AtomicU64::new(0));
         let make_run = |point: &Point, _, seed| {
             if begun.fetch_add(1, Ordering::Relaxed) == 30 {
-                cancel.store(true, Ordering::Relaxed);
+                cancel.cancel.store(true, Ordering::Relaxed);
             }
-            (!cancel.load(Ordering::Relaxed)).then(|| Ok(fake(point, seed)))
+            (!cancel.cancel.load(Ordering::Relaxed)).then(|| Ok(fake(point, seed)))
         };
         let mut finished = Vec::new();
         let complete = execute_with(
@@ -329,7 +372,7 @@ mod tests {
             &mut |rows, _| finished.extend(rows),
             &make_run,
         );
-        assert!(!complete);
+        assert_eq!(complete, Ok(false));
         assert!((28..=30).contains(&finished.len()), "{}", finished.len());
         let results = summarise(&plan, &finished);
         assert_eq!(results[0].warnings, [format!("interrupted after {} of 100 runs", results[0].runs)]);
@@ -341,8 +384,10 @@ mod tests {
     fn cancelled_beforehand_nothing_is_made() {
         let plan = plan(json!({}));
         let make_run = |_: &Point, _, _| -> Option<Result<_, _>> { unreachable!("no run is to begin") };
-        let cancel = AtomicBool::new(true);
-        assert!(!execute_with(&plan, Vec::new(), 2, Shard::WHOLE, &cancel, &mut |_, _| (), &make_run));
+        let cancel = Control::default();
+        cancel.cancel.store(true, Ordering::Relaxed);
+        let complete = execute_with(&plan, Vec::new(), 2, Shard::WHOLE, &cancel, &mut |_, _| (), &make_run);
+        assert_eq!(complete, Ok(false));
     }
 
     #[test]
@@ -352,7 +397,7 @@ mod tests {
             assert!(seed.run != 9, "on purpose");
             Some(Ok(fake(point, seed)))
         };
-        let cancel = AtomicBool::new(false);
+        let cancel = Control::default();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             execute_with(&plan, Vec::new(), 4, Shard::WHOLE, &cancel, &mut |_, _| (), &make_run)
         }));

@@ -1,5 +1,7 @@
 //! A plan together with what the methods say of it.
 
+use crate::memory;
+use crate::mesh::facts;
 use crate::methods::solver;
 use crate::metrics::{METRICS, units};
 use crate::warnings;
@@ -43,6 +45,20 @@ impl Experiment {
         read: &ReadFile<'_>,
     ) -> Result<Self, ScenarioError> {
         Plan::load_with_files(text, name, overrides, read).and_then(Self::new)
+    }
+
+    /// The same as long as `goes_on` says so, which is asked now and then: a sweep may have many points.
+    ///
+    /// # Errors
+    /// Anything that is not right, as one line; that it was interrupted.
+    pub fn load_while(
+        text: &str,
+        name: &str,
+        overrides: &Overrides,
+        read: &ReadFile<'_>,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Self, ScenarioError> {
+        Plan::load_while(text, name, overrides, read, goes_on).and_then(Self::new)
     }
 
     /// The experiment of a plan.
@@ -105,6 +121,12 @@ impl Experiment {
             .collect()
     }
 
+    /// Bytes of memory that a run of any point may take, and the most that the scenario allows.
+    pub fn memory(&self) -> (f64, Option<u64>) {
+        let most = self.points.iter().map(|point| memory::of_run(&point.setup)).fold(0.0, f64::max);
+        (most, self.points.first().and_then(|point| point.scenario.run.memory).map(|memory| memory.0))
+    }
+
     /// What doubts the scenario itself raises, before anything runs.
     pub fn warnings(&self) -> Vec<String> {
         const MOST: usize = 10;
@@ -118,7 +140,7 @@ impl Experiment {
         distinct
     }
 
-    /// The plan as JSON: the first point's scenario, seed, stop rule, axes and their steps, points, units of
+    /// The plan as JSON: the first point's scenario and what can be said of its mesh, seed, stop rule, axes and their steps, points, units of
     /// all metrics and warnings.
     pub fn describe(&self) -> Value {
         let stop = match &self.stop {
@@ -135,7 +157,7 @@ impl Experiment {
         };
         let points: Vec<Value> =
             self.points.iter().map(|point| json!({ "axes": point.axes, "id": point.id })).collect();
-        json!({
+        let mut description = json!({
             "scenario": self.points.first().map(|point| &point.scenario),
             "methods": self.methods,
             "seed": self.seed,
@@ -145,6 +167,10 @@ impl Experiment {
             "points": points,
             "units": units(),
             "warnings": self.warnings(),
-        })
+        });
+        if let Some(mesh) = self.points.first().and_then(|point| facts(&point.setup)) {
+            description["mesh"] = json!(mesh);
+        }
+        description
     }
 }

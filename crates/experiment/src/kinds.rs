@@ -24,14 +24,29 @@ fn kind_of(metric: &str) -> (MetricKind, &'static str, &'static [&'static str]) 
         | "frames_given_up"
         | "packets_lost"
         | "queue_drops"
-        | "ecn_marks" => MetricKind::Count,
+        | "ecn_marks"
+        | "rts_losses"
+        | "data_losses"
+        | "rts_drops"
+        | "data_drops"
+        | "interface_drops"
+        | "duplicates"
+        | "deferrals" => MetricKind::Count,
         "timeouts_per_slot" => return (MetricKind::Rate, "timeouts", &[]),
         "fast_retransmits_per_slot" => return (MetricKind::Rate, "fast_retransmits", &[]),
-        "jain_fairness" | "link_utilisation" => MetricKind::Share,
+        "jain_fairness" | "link_utilisation" | "transmit_share" | "receive_share" | "busy_share" => {
+            MetricKind::Share
+        }
         _ if ["_p50_s", "_p95_s", "_p99_s"].iter().any(|end| metric.ends_with(end)) => MetricKind::Quantile,
         _ => MetricKind::Mean,
     };
     (kind, "", &[])
+}
+
+/// Whether a metric is a share of something: 1 at most.
+pub(crate) fn is_share(metric: &str) -> bool {
+    let (kind, _, out_of) = kind_of(metric);
+    matches!(kind, MetricKind::Share) || !out_of.is_empty()
 }
 
 /// The estimate of the metric `key` of a row from the runs of a point, in which `values` finds the values of

@@ -8,9 +8,14 @@
 //! Nothing here reads or writes files. A store of rows by key lies with the caller, and is how work is resumed.
 
 mod build;
+mod closed_forms;
+mod control;
 mod execute;
 mod experiment;
+mod impossible;
 mod kinds;
+mod memory;
+mod mesh;
 mod methods;
 mod metrics;
 mod row;
@@ -20,13 +25,16 @@ mod summarise;
 mod views;
 mod warnings;
 
+pub use control::Control;
 pub use crossfade_capture::IpVersion;
 pub use execute::{MOST_JOBS, execute, make};
 pub use experiment::Experiment;
+pub use impossible::ImpossibleResult;
 pub use kinds::estimate;
+pub use mesh::{FlowFacts, MeshFacts};
 pub use methods::{MethodInfo, methods};
 pub use metrics::{METRICS, MetricInfo};
 pub use row::{MetricNames, NameSets, Row, RowMetrics};
 pub use schedule::{Progress, Schedule, Shard, Task};
-pub use summarise::{FlowResult, LinkResult, Metric, PointResult, summarise, summarise_groups};
-pub use views::{events, events_with_congestion_control, link_events, pcap};
+pub use summarise::{FlowResult, LinkResult, Metric, NodeResult, PointResult, summarise, summarise_groups};
+pub use views::{ReuseFacts, Sink, events, events_with_congestion_control, link_events, pcap, reuse};

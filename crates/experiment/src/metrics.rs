@@ -1,9 +1,10 @@
 //! The metrics, each in one row: name, unit, words for people, and how it is computed of a run.
 //!
 //! In a row of results a metric of the whole has its own name, that of a link is `LINK.NAME` and that of a flow
-//! `flow:FLOW.NAME`.
+//! `flow:FLOW.NAME`, that of a node `node:NUMBER.NAME`.
 
-use crate::statistics::{FlowTotals, LinkMeasured, Scale, quantile_s};
+use crate::build::MESH;
+use crate::statistics::{FlowTotals, LinkMeasured, NodesMeasured, Scale, quantile_s};
 use crossfade_core::RunQuantiles;
 use crossfade_scenario::Setup;
 use serde::Serialize;
@@ -35,6 +36,8 @@ enum Of {
     Link(fn(&LinkMeasured<'_>) -> f64),
     /// Of links, and of the whole there is none.
     LinkAlone(fn(&LinkMeasured<'_>) -> f64),
+    /// Of the nodes of a mesh, alone and all together.
+    Nodes(fn(&NodesMeasured) -> f64),
     /// Of a solution, or of method phy.
     Solution,
 }
@@ -56,7 +59,7 @@ fn count(count: u64) -> f64 {
 /// The published metrics, in the order of tables.
 #[rustfmt::skip]
 #[expect(clippy::redundant_closure_for_method_calls, reason = "the rows of a table look alike")]
-pub static METRICS: [MetricInfo; 65] = [
+pub static METRICS: [MetricInfo; 81] = [
     metric("goodput_bps", "bit/s", "Goodput", "Application data that reached the receiver for the first time in the measured time, headers left out; what waits there for earlier data counts when it arrives.", Of::Flows(|flows, scale| flows.goodput_bits / scale.seconds)),
     metric("ip_goodput_bps", "bit/s", "IP goodput", "Whole IP packets, headers included, that reached the receiver for the first time.", Of::Flows(|flows, scale| count(flows.total.bytes_delivered) * 8.0 / scale.seconds)),
     metric("link_goodput_bps", "bit/s", "Link goodput", "Whole packets, headers included, that came through the link; retransmissions of TCP count each time.", Of::Link(|link| count(link.report.counts.arrived_bytes) * 8.0 / link.seconds)),
@@ -122,6 +125,22 @@ pub static METRICS: [MetricInfo; 65] = [
     metric("queueing_delay_p50_s", "s", "Queueing delay, median", "The median of that wait.", Of::LinkAlone(|link| quantile_s(Some(&link.report.counts.queueing_delay), 0.5))),
     metric("queueing_delay_p95_s", "s", "Queueing delay, 95th percentile", "The 95th percentile of that wait.", Of::LinkAlone(|link| quantile_s(Some(&link.report.counts.queueing_delay), 0.95))),
     metric("queueing_delay_p99_s", "s", "Queueing delay, 99th percentile", "The 99th percentile of that wait. It is that of a run, and so depends on the length of a run.", Of::LinkAlone(|link| quantile_s(Some(&link.report.counts.queueing_delay), 0.99))),
+    metric("exchanges_mean", "1", "Mean exchanges at one time", "Of a mesh: how many exchanges that succeeded were under way at one time, in the mean: the spatial reuse. Of a node, those that it called.", Of::Nodes(|nodes| nodes.counts.exchange_time.as_secs_f64() / nodes.seconds)),
+    metric("rts_sent", "frames", "RTS sent", "RTS frames sent.", Of::Nodes(|nodes| count(nodes.counts.rts_sent))),
+    metric("rts_losses", "frames", "RTS lost", "RTS frames without a CTS in answer.", Of::Nodes(|nodes| count(nodes.counts.rts_losses))),
+    metric("data_sent", "frames", "DATA sent", "DATA frames sent.", Of::Nodes(|nodes| count(nodes.counts.data_sent))),
+    metric("data_losses", "frames", "DATA lost", "DATA frames without an ACK in answer.", Of::Nodes(|nodes| count(nodes.counts.data_losses))),
+    metric("packets_forwarded", "packets", "Packets forwarded", "Packets that the next node has acknowledged.", Of::Nodes(|nodes| count(nodes.counts.packets_forwarded))),
+    metric("packets_delivered", "packets", "Packets delivered", "Packets that came out at the node that they were bound for.", Of::Nodes(|nodes| count(nodes.counts.packets_delivered))),
+    metric("duplicates", "frames", "Duplicates", "DATA frames that came a second time.", Of::Nodes(|nodes| count(nodes.counts.duplicates))),
+    metric("rts_drops", "packets", "Packets dropped for RTS", "Packets given up after too many RTS without a CTS.", Of::Nodes(|nodes| count(nodes.counts.rts_drops))),
+    metric("data_drops", "packets", "Packets dropped for DATA", "Packets given up after too many DATA frames without an ACK.", Of::Nodes(|nodes| count(nodes.counts.data_drops))),
+    metric("interface_drops", "packets", "Packets dropped at interfaces", "Packets that found the queue of a node full.", Of::Nodes(|nodes| count(nodes.counts.queue_drops))),
+    metric("nulls_spent", "1", "Nulls spent", "Nulls made, one for each neighbour and exchange.", Of::Nodes(|nodes| count(nodes.counts.nulls_spent))),
+    metric("deferrals", "1", "Deferrals", "How often a call was put off for the sake of an exchange nearby.", Of::Nodes(|nodes| count(nodes.counts.deferrals))),
+    metric("transmit_share", "1", "Time sending", "The share of its time that a node was sending, in the mean.", Of::Nodes(|nodes| nodes.share(nodes.counts.transmit))),
+    metric("receive_share", "1", "Time receiving", "The share of its time that a node was locked on a frame, in the mean.", Of::Nodes(|nodes| nodes.share(nodes.counts.receive))),
+    metric("busy_share", "1", "Time of a busy medium", "The share of its time in which a node neither sent nor received, and something else was on the air, in the mean.", Of::Nodes(|nodes| nodes.share(nodes.counts.busy))),
 ];
 
 impl MetricInfo {
@@ -133,6 +152,21 @@ impl MetricInfo {
     /// Its value for a link.
     pub(crate) fn of_link(&self, link: &LinkMeasured<'_>) -> Option<f64> {
         if let Of::Link(of) | Of::LinkAlone(of) = self.of { Some(of(link)) } else { None }
+    }
+
+    /// Its value for nodes of a mesh.
+    pub(crate) fn of_nodes(&self, nodes: &NodesMeasured) -> Option<f64> {
+        if let Of::Nodes(of) = self.of { Some(of(nodes)) } else { None }
+    }
+
+    /// Whether nodes have it.
+    pub(crate) fn is_of_nodes(&self) -> bool {
+        matches!(self.of, Of::Nodes(_))
+    }
+
+    /// The key of a node's metric in a row.
+    pub(crate) fn node_key(&self, node: usize) -> String {
+        format!("node:{node}.{}", self.name)
     }
 
     /// Whether the whole has it, and not only links.
@@ -147,8 +181,8 @@ impl MetricInfo {
 
     /// The key of a link's metric in a row.
     pub(crate) fn link_key(&self, link: &str) -> String {
-        // The wireless link on the way of the data is described by the metrics of the whole.
-        if link == "forward" && self.is_of_whole() {
+        // The wireless link on the way of the data, or the mesh, is described by the metrics of the whole.
+        if ["forward", MESH].contains(&link) && self.is_of_whole() {
             self.name.to_owned()
         } else {
             format!("{link}.{}", self.name)

@@ -1,7 +1,8 @@
 //! What the flows of a simulated run did, alone and together, and what its links did: metrics are computed of it.
 
-use crate::build::LINKS;
+use crate::build::{LINKS, MESH};
 use crossfade_core::{DelayHistogram, SimTime, jain_fairness};
+use crossfade_link::NodeStatistics;
 use crossfade_link::arq::ArqStatistics;
 use crossfade_scenario::{FlowSetup, HopSetup, Setup, TrafficSetup};
 use crossfade_sim::{FlowStatistics, LinkSummary, NetworkStatistics};
@@ -21,7 +22,7 @@ pub(crate) fn flows<'a>(setup: &'a Setup, run: &NetworkStatistics) -> Vec<(&'a F
         let headers = flow.tcp().map_or(0, |tcp| setup.packet_size - tcp.mss);
         for statistics in flows.by_ref().take(flow.count as usize) {
             totals.add(statistics, headers);
-            if matches!(flow.traffic, TrafficSetup::Tcp(_, None)) {
+            if matches!(flow.traffic, TrafficSetup::Tcp(_, None) | TrafficSetup::PacedTcp(..)) {
                 totals.add_bulk(setup, statistics, headers, run.duration);
             }
             totals.completion_times_s.extend(statistics.completion_time.map(SimTime::as_secs_f64));
@@ -144,6 +145,31 @@ pub(crate) fn links<'a>(setup: &Setup, run: &'a NetworkStatistics) -> Vec<(&'a s
         (report.name.as_str(), LinkMeasured { report, payload, seconds: run.duration.as_secs_f64() })
     };
     run.links.iter().map(measured).collect()
+}
+
+/// What nodes of a mesh did, alone or together.
+pub(crate) struct NodesMeasured {
+    pub(crate) counts: NodeStatistics,
+    /// The time that was measured, in seconds.
+    pub(crate) seconds: f64,
+}
+
+impl NodesMeasured {
+    /// A share of the time of all of them.
+    pub(crate) fn share(&self, of: SimTime) -> f64 {
+        let NodeStatistics { transmit, receive, busy, idle, .. } = self.counts;
+        of.as_secs_f64() / (transmit + receive + busy + idle).as_secs_f64()
+    }
+}
+
+/// The nodes that there are, and all of them together; nothing of a path of links.
+pub(crate) fn nodes(run: &NetworkStatistics) -> Option<(Vec<NodesMeasured>, NodesMeasured)> {
+    let nodes = &run.link(MESH)?.nodes;
+    let seconds = run.duration.as_secs_f64();
+    let mut whole = NodeStatistics::default();
+    nodes.iter().for_each(|node| whole.add(node));
+    let measured = |counts| NodesMeasured { counts, seconds };
+    Some((nodes.iter().copied().map(measured).collect(), measured(whole)))
 }
 
 impl LinkMeasured<'_> {

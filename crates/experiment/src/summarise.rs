@@ -1,6 +1,6 @@
 //! From rows to results: means over the runs of a point with their intervals.
 
-use crate::build::LINKS;
+use crate::build::{LINKS, MESH};
 use crate::experiment::Experiment;
 use crate::kinds::{estimate, share_of_frames};
 use crate::methods::solver;
@@ -37,6 +37,9 @@ pub struct PointResult {
     pub flows: Vec<FlowResult>,
     /// The same for each link, as far as the metrics describe links.
     pub links: Vec<LinkResult>,
+    /// The same for each node of a mesh.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeResult>,
     /// By an exact analysis: how often the first loss of a cycle finds a window of 1, 2, ... segments.
     pub loss_windows: Vec<f64>,
     /// rho in dB, where there is a physical layer.
@@ -83,8 +86,18 @@ pub struct FlowResult {
 /// The metrics of one link.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinkResult {
-    /// `wired`, `forward`, `reverse` or `wired_reverse`.
+    /// `wired`, `forward`, `reverse`, `wired_reverse` or `mesh`.
     pub name: &'static str,
+    /// By name.
+    #[serde(flatten, serialize_with = "as_map")]
+    pub metrics: Vec<(&'static str, Metric)>,
+}
+
+/// The metrics of one node of a mesh.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NodeResult {
+    /// Its number.
+    pub node: usize,
     /// By name.
     #[serde(flatten, serialize_with = "as_map")]
     pub metrics: Vec<(&'static str, Metric)>,
@@ -170,6 +183,7 @@ fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
         warnings,
         flows: vec![FlowResult { name: String::new(), count: 1, metrics: metrics.clone() }],
         links: Vec::new(),
+        nodes: Vec::new(),
         loss_windows,
         snr_db: point.setup.forward.radio().map(|radio| radio.snr_db),
         residual: (1..)
@@ -218,7 +232,14 @@ fn averaged(experiment: &Experiment, point: &Point, method: Method, mut rows: Ve
     };
     let link =
         |name| LinkResult { name, metrics: all(&MetricInfo::is_of_links, &|metric| metric.link_key(name)) };
-    let links = LINKS.into_iter().map(link).filter(|link| !link.metrics.is_empty()).collect();
+    let links = LINKS.into_iter().chain([MESH]).map(link).filter(|link| !link.metrics.is_empty());
+    // Metrics of the whole are those of the link on the way of the data, or of the mesh.
+    let carries = |link: &LinkResult| (link.name == MESH) == point.setup.mesh.is_some();
+    let links = links.filter(carries).collect();
+    let node =
+        |node| NodeResult { node, metrics: all(&MetricInfo::is_of_nodes, &|metric| metric.node_key(node)) };
+    let count = point.setup.mesh.as_ref().map_or(0, |mesh| mesh.config.positions.len());
+    let nodes = (0..count).map(node).filter(|node| !node.metrics.is_empty()).collect();
     PointResult {
         point: point.index,
         axes: point.axes.clone(),
@@ -228,6 +249,7 @@ fn averaged(experiment: &Experiment, point: &Point, method: Method, mut rows: Ve
         warnings: warnings::of_runs(&experiment.stop, point, method, &rows),
         flows: point.setup.flows.iter().map(flow).collect(),
         links,
+        nodes,
         loss_windows: Vec::new(),
         snr_db: point.setup.forward.radio().map(|radio| radio.snr_db),
         residual: of_frames(NOT_ACCEPTED),

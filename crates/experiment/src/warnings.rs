@@ -1,11 +1,13 @@
 //! What makes a result doubtful though nothing is wrong with the scenario.
 
+use crate::closed_forms::best_packet_success;
 use crate::methods::solver;
 use crate::metrics::DIED;
 use crate::row::Row;
 use crossfade_channel::{Clock, LossConfig};
 use crossfade_core::{Estimate, MethodKind, SimTime};
 use crossfade_link::{QueueConfig, QueueLimit};
+use crossfade_mac::{Reception, Routes};
 use crossfade_scenario::{
     End, FlowSetup, Gaps, Gate, HopSetup, Method, Point, Setup, StopRule, TraceSetup, TrafficSetup,
 };
@@ -45,6 +47,7 @@ pub(crate) fn of_setup(setup: &Setup) -> Vec<String> {
     let of_flows = setup.flows.iter().flat_map(of_flow);
     let of_way = |(link, channel, hop)| {
         [
+            coarse_times(setup, link, hop),
             hasty_link(link, hop),
             short_trace(setup, hop),
             short_record(setup, channel, hop),
@@ -53,7 +56,13 @@ pub(crate) fn of_setup(setup: &Setup) -> Vec<String> {
     };
     let ways = [("link", "channel", &setup.forward), ("reverse", "reverse.channel", &setup.reverse)];
     let of_ways = ways.into_iter().flat_map(of_way);
-    of_flows.chain([short_queue(setup), in_phase(setup)]).chain(of_ways).flatten().collect()
+    let of_mesh = setup.flows.iter().map(|flow| shadowed_route(setup, flow));
+    of_flows
+        .chain([short_queue(setup), in_phase(setup), nothing_arrives(setup)])
+        .chain(of_ways)
+        .chain(of_mesh)
+        .flatten()
+        .collect()
 }
 
 /// All doubts about the result of a point that stands on `rows` of a method that is random.
@@ -63,9 +72,12 @@ pub(crate) fn of_runs(stop: &StopRule, point: &Point, method: Method, rows: &[&R
         return unfinished(stop, rows).into_iter().collect();
     }
     let mut warnings = of_setup(&point.setup);
-    let Setup { forward, reverse, .. } = &point.setup;
+    let Setup { forward, reverse, wired, .. } = &point.setup;
     let doubts = [
         died(rows),
+        full_queue("link", forward, "queue_drops", rows),
+        full_queue("reverse", reverse, "reverse.queue_drops", rows),
+        wired.as_ref().and_then(|[there, _]| full_queue("wired", there, "wired.queue_drops", rows)),
         without_effect("channel", forward.loss(), "frame_error_rate", rows),
         without_effect("reverse.channel", reverse.loss(), "reverse.frame_error_rate", rows),
         unfinished(stop, rows),
@@ -113,6 +125,33 @@ fn slow_recovery(setup: &Setup, flow: &FlowSetup) -> Option<String> {
         format!(
             "{key} ({shortest}) is at or below the time in which {link}.arq may still repeat a lost frame \
              ({longest} with the round trip): segments may time out that were not lost"
+        )
+    })
+}
+
+/// Packets are so short that whole nanoseconds do not measure them.
+fn coarse_times(setup: &Setup, link: &str, hop: &HopSetup) -> Option<String> {
+    let (what, bytes) =
+        hop.frames().map_or(("packet", setup.packet_size), |frames| ("frame", frames.frame_size));
+    let rate_bps = hop.trace().is_none().then(|| hop.rate_bps()).flatten()?;
+    let (exact, taken) = (f64::from(bytes) * 8e9 / rate_bps, SimTime::to_transmit(bytes, rate_bps));
+    (taken.as_nanos() as f64 > exact * 1.001).then(|| {
+        format!(
+            "{link}.rate: times are whole nanoseconds, and a {what} of {bytes} B takes {exact:.2}: the link carries \
+             {:.4} of its rate at most",
+            exact / taken.as_nanos() as f64
+        )
+    })
+}
+
+/// A queue dropped packets for a limit that nobody asked for; a saturated source is there to fill it.
+fn full_queue(link: &str, hop: &HopSetup, drops: &str, rows: &[&Row]) -> Option<String> {
+    let limit = hop.queue().limit().filter(|_| hop.limit_assumed)?;
+    let dropped: f64 = rows.iter().filter_map(|row| row.metrics.get(drops)).sum();
+    (dropped > 0.0).then(|| {
+        format!(
+            "{link}.queue.limit is not given, and the usual {limit} were full: {dropped} packets were dropped \
+             (\"unlimited\" drops none)"
         )
     })
 }
@@ -169,6 +208,27 @@ fn open_record(key: &str, hop: &HopSetup) -> Option<String> {
     })
 }
 
+/// A route discovery takes a link for usable that passes one frame in ten.
+const PASSES: f64 = 0.1;
+
+/// Shadowing lets frames through beyond the range: a route discovery would find other routes.
+fn shadowed_route(setup: &Setup, flow: &FlowSetup) -> Option<String> {
+    let (mesh, [from, to]) = (setup.mesh.as_ref()?, flow.ends?);
+    if matches!(mesh.config.reception, Reception::Range) {
+        return None;
+    }
+    let hops = |routes: &Routes| routes.hops(from as usize, to as usize).ok();
+    let (taken, found) = (hops(&mesh.routes)?, hops(&mesh.config.discovered_routes(PASSES))?);
+    (found != taken).then(|| {
+        format!(
+            "from node {from} to node {to} packets take {taken} hops, but mesh.shadowing_db lets frames through \
+             beyond mesh.range: a route discovery that takes a link for usable which passes {} of the frames would \
+             find {found} hops",
+            percent(PASSES)
+        )
+    })
+}
+
 fn short_queue(setup: &Setup) -> Option<String> {
     let queue = setup.forward.queue();
     let drop_tail = matches!(queue, QueueConfig::DropTail(_));
@@ -183,6 +243,20 @@ fn short_queue(setup: &Setup) -> Option<String> {
         format!(
             "link.queue.limit ({limit}) is below half the bandwidth-delay product \
              ({product:.1} packets)"
+        )
+    })
+}
+
+/// An SNR at which no packet comes through: packets in ten thousand, by a receiver better than there can be.
+fn nothing_arrives(setup: &Setup) -> Option<String> {
+    const FEW: f64 = 1e-4;
+    let radio = setup.forward.radio()?;
+    let share = best_packet_success(setup, radio);
+    (share < FEW).then(|| {
+        format!(
+            "channel.snr_db ({:.4}): nothing can arrive: less than {:.1e} of the packets come through, even if their symbols \
+             did not interfere",
+            radio.snr_db, share.max(1e-300)
         )
     })
 }
@@ -248,6 +322,7 @@ fn offered_bps(flow: &FlowSetup) -> f64 {
             let share = on_off.map_or(1.0, |[on, off]| on.mean / (on.mean + off.mean));
             f64::from(flow.count) * rate_bps * share
         }
+        TrafficSetup::PacedTcp(_, rate_bps) => f64::from(flow.count) * rate_bps,
         TrafficSetup::Tcp(..) | TrafficSetup::Arrivals { .. } | TrafficSetup::Saturated => f64::INFINITY,
     }
 }

@@ -1,9 +1,8 @@
 //! A point solved instead of simulated: what comes out, and which assumption fails by name.
 
-use crossfade_experiment::{Experiment, PointResult, Row, Shard, execute, summarise};
+use crossfade_experiment::{Control, Experiment, PointResult, Row, Shard, execute, summarise};
 use crossfade_scenario::{Method, Overrides};
 use serde_json::{Value, json};
-use std::sync::atomic::AtomicBool;
 
 const TEXT: &str = r#"
     schema = 1
@@ -20,7 +19,9 @@ fn load(overrides: Value) -> Result<Experiment, String> {
 
 fn rows(plan: &Experiment, known: Vec<Row>) -> Vec<Row> {
     let mut rows = Vec::new();
-    assert!(execute(plan, known, 2, Shard::WHOLE, &AtomicBool::new(false), &mut |new, _| rows.extend(new)));
+    assert!(
+        execute(plan, known, 2, Shard::WHOLE, &Control::default(), &mut |new, _| rows.extend(new)).unwrap()
+    );
     rows
 }
 

@@ -3,10 +3,9 @@
 mod common;
 
 use common::{metric, plan, result_of, rows};
-use crossfade_experiment::{PointResult, Shard, execute};
+use crossfade_experiment::{Control, PointResult, Shard, execute};
 use crossfade_scenario::Method;
 use serde_json::{Value, json};
-use std::sync::atomic::AtomicBool;
 
 /// The link of Chockalingam and Bao alone: 20 octets in 20 ms at 9600 bit/s.
 const RLP: &str = r#"
@@ -185,7 +184,9 @@ fn rows_do_not_depend_on_the_number_of_threads() {
     assert!(one[0].metrics != one[1].metrics);
     let mut late = Vec::new();
     let known = one[..5].to_vec();
-    assert!(execute(&plan, known, 2, Shard::WHOLE, &AtomicBool::new(false), &mut |new, _| late.extend(new)));
+    assert!(
+        execute(&plan, known, 2, Shard::WHOLE, &Control::default(), &mut |new, _| late.extend(new)).unwrap()
+    );
     assert_eq!(late.len(), 5);
 }
 

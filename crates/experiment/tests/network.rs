@@ -1,9 +1,8 @@
 //! Many flows: their names, their books, and that they do not disturb each other's draws.
 
-use crossfade_experiment::{Experiment, PointResult, Row, Shard, execute, summarise};
+use crossfade_experiment::{Control, Experiment, PointResult, Row, Shard, execute, summarise};
 use crossfade_scenario::Overrides;
 use serde_json::{Value, json};
-use std::sync::atomic::AtomicBool;
 
 const TEXT: &str = r#"
     schema = 1
@@ -32,7 +31,8 @@ fn rows(set: &Value) -> (Experiment, Vec<Row>) {
     let plan = Experiment::load(TEXT, "test.toml", &overrides).unwrap();
     let mut rows = Vec::new();
     assert!(
-        execute(&plan, Vec::new(), 2, Shard::WHOLE, &AtomicBool::new(false), &mut |new, _| rows.extend(new))
+        execute(&plan, Vec::new(), 2, Shard::WHOLE, &Control::default(), &mut |new, _| rows.extend(new))
+            .unwrap()
     );
     rows.sort_by_key(|row| row.run);
     (plan, rows)

@@ -1,10 +1,9 @@
 //! From texts to plans: defaults, identity, overrides, and texts that nobody meant.
 
-use crossfade_experiment::{Experiment, Progress, Schedule, Shard, Task, execute, make, summarise};
+use crossfade_experiment::{Control, Experiment, Progress, Schedule, Shard, Task, execute, make, summarise};
 use crossfade_scenario::{Method, Overrides, StopRule, parse_value, schema};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use std::sync::atomic::AtomicBool;
 
 const PAPER: &str = r#"
     schema = 1
@@ -100,7 +99,10 @@ fn windows_in_bytes_and_packets_by_their_segments() {
 fn a_count_ends_the_runs() {
     let asked = plan(PAPER, json!({ "set": [["run.count", 100]] }));
     let mut rows = Vec::new();
-    assert!(execute(&asked, vec![], 2, Shard::WHOLE, &AtomicBool::new(false), &mut |new, _| rows.extend(new)));
+    assert!(
+        execute(&asked, vec![], 2, Shard::WHOLE, &Control::default(), &mut |new, _| rows.extend(new))
+            .unwrap()
+    );
     rows.sort_by_key(|row| row.run);
     let errors: Vec<f64> = rows.iter().map(|row| row.metrics.get("frame_errors").unwrap()).collect();
     let sum: f64 = errors.iter().sum();
@@ -267,13 +269,13 @@ fn scenarios_that_are_doubtful_raise_warnings() {
 #[test]
 fn tasks_of_a_schedule_made_one_by_one_are_the_run() {
     let plan = plan(PAPER, json!({ "runs": 5 }));
-    let never = AtomicBool::new(false);
+    let never = Control::default();
     let mut rows = Vec::new();
-    execute(&plan, Vec::new(), 2, Shard::WHOLE, &never, &mut |new, _| rows.extend(new));
+    execute(&plan, Vec::new(), 2, Shard::WHOLE, &never, &mut |new, _| rows.extend(new)).unwrap();
     let mut schedule = Schedule::new(&plan, Vec::new(), 3, Shard::WHOLE);
     let tasks: Vec<Task> = std::iter::from_fn(|| schedule.take()).collect();
     assert_eq!((tasks.len(), schedule.under_way()), (5, 5));
-    let made = make(&plan, &tasks, &never).unwrap();
+    let made = make(&plan, &tasks, &never).unwrap().unwrap();
     for row in made.iter().rev() {
         assert_eq!(schedule.finish(row.clone()), std::slice::from_ref(row));
         // A copy that another worker made comes to nothing.

@@ -1,11 +1,10 @@
 //! The physical layer from words to figures: what is refused, what follows from what, and that method phy, closed forms,
 //! tables and frames under ARQ and TCP agree.
 
-use crossfade_experiment::{Experiment, PointResult, Shard, execute, summarise};
+use crossfade_experiment::{Control, Experiment, PointResult, Shard, execute, summarise};
 use crossfade_scenario::{Method, Overrides};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use std::sync::atomic::AtomicBool;
 
 const RADIO: &str = r#"
     schema = 1
@@ -37,8 +36,8 @@ fn with_table(text: &str, set: Value, table: String) -> Result<Experiment, Strin
 }
 
 fn solve(experiment: &Experiment) -> Vec<PointResult> {
-    let (cancel, mut rows) = (AtomicBool::new(false), Vec::new());
-    assert!(execute(experiment, vec![], 2, Shard::WHOLE, &cancel, &mut |new, _| rows.extend(new)));
+    let (control, mut rows) = (Control::default(), Vec::new());
+    assert!(execute(experiment, vec![], 2, Shard::WHOLE, &control, &mut |new, _| rows.extend(new)).unwrap());
     summarise(experiment, &rows)
 }
 
@@ -284,4 +283,58 @@ fn frames_from_a_table_are_those_whose_symbols_are_detected() {
             );
         }
     }
+}
+
+const SLOTTED: &str = r#"
+    schema = 1
+    methods = ["analysis", "simulation", "formula"]
+    run = { duration = "20000 slots", runs = 10 }
+    channel = { model = "block-rayleigh", snr_db = 5 }
+    phy = { scheme = "stbc-half", symbol_rate = "8 kBd" }
+    link = { frame_size = "30 B", packet_size = "600 B" }
+    tcp = { variant = "reno", w_max = 16, rto = { fixed = "50 slots" } }
+"#;
+
+#[test]
+fn without_arq_the_analysis_answers() {
+    // The SNR is chosen so that some 4 % of packets of 20 frames are lost.
+    let results = solve(&load(SLOTTED, json!([])).unwrap());
+    let [analysis, simulation, formula] = results.as_slice() else { panic!("{}", results.len()) };
+    let (fer, ..) = metric(formula, "frame_error_rate");
+    let lost = 1.0 - (1.0 - fer).powi(20);
+    let (measured, low, high) = metric(simulation, "frame_error_rate");
+    assert!((0.01..0.1).contains(&lost) && low < lost && lost < high, "{lost}: {measured} ({low} to {high})");
+    let (exact, ..) = metric(analysis, "throughput_per_slot");
+    let (mean, low, high) = metric(simulation, "throughput_per_slot");
+    assert!((exact - mean).abs() < 0.75 * (high - low), "{exact}: {mean} ({low} to {high})");
+    for (set, expected) in [
+        (
+            json!([["phy.scheme", "blast"]]),
+            "phy.scheme = \"blast\": the closed forms assume symbols that do not interfere; use method phy",
+        ),
+        (
+            json!([["channel.fd_t", 0.01]]),
+            "channel.fd_t: the analysis assumes frames that fade independently; use method simulation",
+        ),
+    ] {
+        let set: Vec<Value> =
+            set.as_array().unwrap().iter().cloned().chain([json!(["methods", ["analysis"]])]).collect();
+        assert_eq!(load(SLOTTED, json!(set)).unwrap_err(), expected);
+    }
+}
+
+#[test]
+fn an_snr_at_which_nothing_can_arrive_is_said() {
+    let warned = |set| {
+        load(RADIO, set).unwrap().warnings().iter().any(|warning| warning.contains("nothing can arrive"))
+    };
+    assert!(warned(json!([["channel.snr_db", -10]])));
+    assert!(warned(json!([["channel.snr_db", 3]])));
+    assert!(!warned(json!([["channel.snr_db", 18]])));
+    assert!(warned(json!([["channel.snr_db", -10], ["phy.combining.stage", "stacked"]])));
+    assert!(!warned(json!([
+        ["channel.snr_db", 2],
+        ["phy.combining.stage", "stacked"],
+        ["phy.scheme", "stbc-2"]
+    ])));
 }

@@ -1,7 +1,7 @@
 //! What comes out of runs, byte for byte: plans and results as the interface hands them on, and row keys. A
 //! change of row keys is a change of the results version.
 
-use crossfade_experiment::{Experiment, PointResult, Shard, execute, summarise};
+use crossfade_experiment::{Control, Experiment, PointResult, Shard, execute, summarise};
 use crossfade_scenario::Overrides;
 use insta::assert_snapshot;
 use serde_json::{Map, Value, json};
@@ -9,14 +9,15 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 /// The plan of a scenario and its results, a line each.
 fn shown(text: &str, overrides: Value, of_result: impl Fn(&PointResult) -> Value) -> String {
     let overrides: Overrides = serde_json::from_value(overrides).unwrap();
     let plan = Experiment::load(text, "file", &overrides).unwrap();
     let mut rows = Vec::new();
-    assert!(execute(&plan, vec![], 2, Shard::WHOLE, &AtomicBool::new(false), &mut |new, _| rows.extend(new)));
+    assert!(
+        execute(&plan, vec![], 2, Shard::WHOLE, &Control::default(), &mut |new, _| rows.extend(new)).unwrap()
+    );
     let mut lines = vec![plan.describe()];
     lines.extend(summarise(&plan, &rows).iter().map(of_result));
     let first = &plan.row_key(&plan.points[0], plan.methods[0], 0);

@@ -1,7 +1,10 @@
 //! Plans that are really simulated, against what needs no program to know.
 
+mod common;
+
+use common::texts;
 use crossfade_experiment::{
-    Experiment, METRICS, PointResult, Row, Shard, events, execute, link_events, summarise,
+    Control, Experiment, METRICS, PointResult, Row, Shard, events, execute, link_events, summarise,
 };
 use crossfade_scenario::Overrides;
 use serde_json::{Value, json};
@@ -22,8 +25,10 @@ fn plan(overrides: Value) -> Experiment {
 
 fn rows(plan: &Experiment, jobs: usize) -> Vec<Row> {
     let mut rows = Vec::new();
-    assert!(execute(plan, Vec::new(), jobs, Shard::WHOLE, &AtomicBool::new(false), &mut |new, _| rows
-        .extend(new)));
+    assert!(
+        execute(plan, Vec::new(), jobs, Shard::WHOLE, &Control::default(), &mut |new, _| rows.extend(new))
+            .unwrap()
+    );
     for row in &mut rows {
         row.seconds = 0.0;
     }
@@ -230,7 +235,7 @@ fn events_show_one_loss_and_its_repair() {
         ["channel", { "model": "drop-list", "drops": [30] }],
         ["run", { "duration": "200 slots", "warmup": null }],
     ]);
-    let csv = &events(&plan(json!({ "set": set })), &AtomicBool::new(false)).unwrap().unwrap()[0];
+    let csv = &texts(&plan(json!({ "set": set })), events)[0];
     let count = |event: &str| csv.lines().filter(|line| line.split(',').nth(1) == Some(event)).count();
     assert!(csv.starts_with(
         "time_s,event,flow,seq,cwnd,ssthresh,dupacks,backoff,flight_size\n0,flow_start,0,0,1,24,"
@@ -242,22 +247,70 @@ fn events_show_one_loss_and_its_repair() {
 #[test]
 fn events_of_a_sweep_are_those_of_its_points() {
     let over = |values: Vec<u32>| plan(json!({ "over": [["tcp.w_max", values]] }));
-    let of = |plan: &Experiment| events(plan, &AtomicBool::new(false)).unwrap().unwrap();
+    let of = |plan: &Experiment| texts(plan, events);
     let both = of(&over(vec![8, 9]));
     assert_eq!(both, [of(&over(vec![8])), of(&over(vec![9]))].concat());
     assert_ne!(both[0], both[1]);
 
-    let error = events(&over((4..25).collect()), &AtomicBool::new(false)).unwrap_err().to_string();
+    let nothing = &mut |_: usize, _: &str| ();
+    let error = events(&over((4..25).collect()), nothing, &AtomicBool::new(false)).unwrap_err().to_string();
     assert_eq!(error, "sweep: events are written of at most 20 points; the plan has 21");
-    assert_eq!(events(&over(vec![8]), &AtomicBool::new(true)).unwrap(), None);
+    assert_eq!(events(&over(vec![8]), nothing, &AtomicBool::new(true)).unwrap(), None);
 }
 
 #[test]
 fn link_events_tell_what_the_channel_lost() {
     let plan = plan(json!({ "set": [["channel", { "model": "drop-list", "p_e": null, "drops": [3, 7] }]] }));
-    let texts = link_events(&plan, &AtomicBool::new(false)).unwrap().unwrap();
+    let texts = texts(&plan, link_events);
     let [csv] = texts.as_slice() else { panic!("a text a point: {}", texts.len()) };
     assert!(csv.starts_with("time_s,link,event,"));
     let lost = csv.lines().filter(|line| line.contains(",forward,frame,") && line.contains(",lost,")).count();
     assert_eq!(lost, 2, "{csv}");
+}
+
+const FLOOD: &str = r#"
+    schema = 1
+    run = { duration = "20000 slots", runs = 1 }
+    channel = { model = "none" }
+    link = { rate = "700 Gbit/s", packet_size = "120 B" }
+    tcp = { variant = "reno", w_max = 24 }
+    flows = { a = { traffic = "udp", rate = "900 Gbit/s" } }
+"#;
+
+#[test]
+fn a_link_never_carries_more_than_its_rate() {
+    // A packet lasts 1.37 ns: with times of 1 ns the utilisation was 1.37.
+    let plan = Experiment::load(FLOOD, "test.toml", &Overrides::default()).unwrap();
+    let rows = rows(&plan, 1);
+    let value = |name: &str| rows[0].metrics.get(name).unwrap();
+    assert!(value("goodput_bps") <= 700e9 && value("link_goodput_bps") > 470e9);
+    assert!((0.6..=1.0).contains(&value("link_utilisation")), "{}", value("link_utilisation"));
+    let said =
+        "link.rate: times are whole nanoseconds, and a packet of 120 B takes 1.37: the link carries 0.6857";
+    let warnings = plan.warnings();
+    assert!(warnings.iter().any(|text| text.contains(said)), "{warnings:?}");
+}
+
+#[test]
+fn a_queue_has_a_limit_where_windows_are_none() {
+    let of = |set: Value| {
+        let mut all = vec![json!(["link.rate", "1 Mbit/s"]), json!(["flows.a.rate", "10 Mbit/s"])];
+        all.extend(set.as_array().unwrap().iter().cloned());
+        let overrides: Overrides = serde_json::from_value(json!({ "set": all })).unwrap();
+        let plan = Experiment::load(FLOOD, "test.toml", &overrides).unwrap();
+        let rows = rows(&plan, 1);
+        let warnings = summarise(&plan, &rows)[0].warnings.join("\n");
+        (rows[0].metrics.get("queue_drops").unwrap(), warnings)
+    };
+    // Of ten packets that come in a slot one is sent; the queue holds 1000.
+    let (drops, warnings) = of(json!([]));
+    assert!((drops - (9.0 * 20_000.0 - 1000.0)).abs() < 10.0, "{drops}");
+    assert!(
+        warnings.contains("link.queue.limit is not given, and the usual 1000 packets were full"),
+        "{warnings}"
+    );
+    let (given, warnings) = of(json!([["link.queue.limit", "1000 packets"]]));
+    assert!(given == drops && !warnings.contains("is not given"), "{warnings}");
+    let (drops, warnings) = of(json!([["link.queue.limit", "unlimited"]]));
+    assert!(drops == 0.0 && !warnings.contains("is not given"), "{warnings}");
 }

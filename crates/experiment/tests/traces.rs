@@ -2,11 +2,10 @@
 
 mod common;
 
-use common::{load, metric, plan_with, result};
+use common::{load, metric, plan_with, result, texts};
 use crossfade_experiment::{Experiment, events};
 use crossfade_scenario::Method;
 use serde_json::{Value, json};
-use std::sync::atomic::AtomicBool;
 
 /// A source faster than any of the links here.
 const UDP: &str = r#"
@@ -19,7 +18,7 @@ const UDP: &str = r#"
 
 /// When packets reached the receiver, in milliseconds.
 fn arrivals_ms(plan: &Experiment) -> Vec<f64> {
-    let csv = events(plan, &AtomicBool::new(false)).unwrap().unwrap().remove(0);
+    let csv = texts(plan, events).remove(0);
     let received = csv.lines().filter(|line| line.contains(",receive,"));
     let time_ms = |line: &str| line.split(',').next().unwrap().parse::<f64>().unwrap() * 1e3;
     // Nanoseconds are the finest there is.
@@ -124,7 +123,7 @@ fn recorded_losses_are_played_back() {
             ["link.rate", "12 Mbit/s"], ["flows.load.rate", rate], ["run.duration", "20 ms"],
         ]);
         let plan = plan_with(UDP, &set, &[("losses.txt", text)]);
-        let csv = events(&plan, &AtomicBool::new(false)).unwrap().unwrap().remove(0);
+        let csv = texts(&plan, events).remove(0);
         let lost = csv.lines().filter(|line| line.contains(",lost,"));
         lost.map(|line| line.split(',').nth(3).unwrap().parse().unwrap()).collect::<Vec<u32>>()
     };

@@ -38,7 +38,7 @@ pub use queue::{
     CoDel, CoDelConfig, DropTail, FqCoDel, FqCoDelConfig, QueueDiscipline, Red, RedConfig, Waiting,
 };
 pub use queued_link::QueuedLink;
-pub use radio::{RadioConfig, SymbolFrames, TableCopies, TableFrames};
+pub use radio::{RadioConfig, SymbolFrames, TableCopies, TableFrames, WholePackets};
 pub use report::LinkReport;
 pub use statistics::LinkStatistics;
 pub use transmitter::{Service, Transmitter};

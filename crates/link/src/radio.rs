@@ -2,8 +2,8 @@
 
 use crate::arq::{Conditions, FrameChannel, Reception, SoftValue, Transmission};
 use crossfade_channel::simd::Simd;
-use crossfade_channel::{AntennaCorrelation, MatrixFading, Motion};
-use crossfade_core::Stream;
+use crossfade_channel::{AntennaCorrelation, LossProcess, MatrixFading, Motion};
+use crossfade_core::{SimTime, Stream};
 use crossfade_phy::{
     FerTable, FrameRadio, MonteCarlo, PhyConfig, PhyError, Received, SoftFrame, TableError, from_db,
 };
@@ -72,6 +72,32 @@ impl RadioConfig {
 pub struct SymbolFrames {
     radio: FrameRadio,
     snr_db: f64,
+}
+
+impl SymbolFrames {
+    /// Whether a frame that is sent once fails.
+    fn fails(&mut self, at: SimTime, number: u64) -> bool {
+        !matches!(self.radio.transmit(at, number, number, true), Received::Good)
+    }
+}
+
+/// Packets of so many frames each, none of which may fail.
+pub struct WholePackets {
+    /// The frames; nothing is combined.
+    pub frames: SymbolFrames,
+    /// How many a packet has.
+    pub per_packet: u32,
+    /// How long each takes.
+    pub frame_time: SimTime,
+}
+
+impl LossProcess for WholePackets {
+    fn lost(&mut self, now: SimTime, transmission: u64) -> bool {
+        let first = transmission * u64::from(self.per_packet);
+        let mut fails =
+            |n: u32| self.frames.fails(now + self.frame_time * u64::from(n), first + u64::from(n));
+        (0..self.per_packet).any(&mut fails)
+    }
 }
 
 /// The payload of frames without one: as many bits as any other.

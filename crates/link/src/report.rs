@@ -36,8 +36,9 @@ impl LinkReport {
         let (taken_bits, seconds) = (taken as f64 * 8.0, duration.as_secs_f64());
         match (&self.occupancy, &earlier.occupancy) {
             (Occupancy::Packets { rate_bps, to_send }, Occupancy::Packets { to_send: before, .. }) => {
-                // A packet takes whole nanoseconds, its bits perhaps a little more.
-                share(taken_bits / rate_bps + before.as_secs_f64() - to_send.as_secs_f64(), seconds)
+                let busy = taken_bits / rate_bps + before.as_secs_f64() - to_send.as_secs_f64();
+                // Times are whole nanoseconds, bits are not.
+                share(busy.max(0.0), seconds)
             }
             (Occupancy::Frames(frame_time), _) => {
                 let sent = |report: &Self| report.frames.as_ref().map(|f| f.frames + f.retransmissions);

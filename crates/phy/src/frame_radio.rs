@@ -121,8 +121,11 @@ mod tests {
                             Received::Corrupt => unreachable!("frames are combined"),
                             Received::Soft(copy) => match &mut kept {
                                 None => kept = Some(copy),
-                                Some(kept) if SoftFrame::add(kept, copy) => break,
-                                Some(_) => {}
+                                Some(kept) => {
+                                    if SoftFrame::add(kept, copy) {
+                                        break;
+                                    }
+                                }
                             },
                         }
                         residual[attempt as usize] += 1;

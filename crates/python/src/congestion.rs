@@ -60,6 +60,15 @@ impl Failure {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
+    /// Does `work` unless something has failed, and keeps its error.
+    pub(crate) fn guard(&self, work: impl FnOnce() -> PyResult<()>) {
+        if !self.cancel.load(Ordering::Relaxed)
+            && let Err(error) = work()
+        {
+            self.set(error);
+        }
+    }
+
     fn set(&self, error: PyErr) {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         self.cancel.store(true, Ordering::Relaxed);

@@ -19,6 +19,18 @@ create_exception!(
     "A loss trace that can't be read or fitted; one line."
 );
 
+create_exception!(
+    crossfade._crossfade,
+    ImpossibleResult,
+    PyException,
+    "A run gave what cannot be: a bug; one line."
+);
+
+/// A bug in Python's terms.
+pub(crate) fn impossible(error: crossfade_experiment::ImpossibleResult) -> PyErr {
+    ImpossibleResult::new_err(error.to_string())
+}
+
 /// The scenario's error in Python's terms.
 pub(crate) fn scenario_error(error: impl std::fmt::Display) -> PyErr {
     ScenarioError::new_err(error.to_string())

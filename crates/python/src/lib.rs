@@ -11,9 +11,9 @@ mod interrupt;
 mod plan;
 mod rows;
 
-use crate::error::{GoldenError, ScenarioError, TraceError, scenario_error};
+use crate::error::{GoldenError, ImpossibleResult, ScenarioError, TraceError, scenario_error};
 use crossfade_channel::{ChannelError, RayleighFading, fading_margin_db, p_e_from_fading_margin_db};
-use crossfade_verify::GoldenTrace;
+use crossfade_verify::{CaseReport, Effort, GoldenChain, GoldenTrace, verify_weights};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
@@ -83,17 +83,25 @@ fn markov_values(fd_t: f64, p_e: f64) -> Result<[(&'static str, f64); 7], Channe
     ])
 }
 
-/// Replays golden traces; JSON list of cases.
+/// Replays golden data of one layout, `patterns` beside traces; JSON list of cases.
 #[pyfunction]
-fn verify(py: Python<'_>, patterns: &str, files: Vec<(String, String)>) -> PyResult<String> {
+#[pyo3(signature = (files, patterns = None))]
+fn verify(py: Python<'_>, files: Vec<(String, String)>, patterns: Option<&str>) -> PyResult<String> {
     py.detach(|| {
         let mut cases = Vec::new();
-        for (name, csv) in &files {
-            for case in GoldenTrace::parse(patterns, name, csv)?.verify() {
-                cases.push(json!({ "case": case.case, "rows": case.rows, "difference": case.difference }));
-            }
+        for (name, text) in &files {
+            cases.extend(match patterns {
+                Some(patterns) => GoldenTrace::parse(patterns, name, text)?.verify(),
+                None if GoldenChain::NAMES.contains(&name.as_str()) => {
+                    GoldenChain::parse(name, text)?.verify(Effort::default())
+                }
+                None => verify_weights(name, text)?,
+            });
         }
-        Ok(Value::Array(cases).to_string())
+        let case = |CaseReport { case, rows, found, difference }| {
+            json!({ "case": case, "rows": rows, "found": found, "difference": difference })
+        };
+        Ok(Value::Array(cases.into_iter().map(case).collect()).to_string())
     })
     .map_err(|error: crossfade_verify::GoldenError| GoldenError::new_err(error.to_string()))
 }
@@ -106,6 +114,7 @@ fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SOURCE_HASH", env!("CROSSFADE_SOURCE_HASH"))?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("GoldenError", module.py().get_type::<GoldenError>())?;
+    module.add("ImpossibleResult", module.py().get_type::<ImpossibleResult>())?;
     module.add("TraceError", module.py().get_type::<TraceError>())?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<plan::Schedule>()?;

@@ -1,11 +1,11 @@
 //! The class `Plan`.
 
 use crate::congestion::{Failure, PythonControl};
-use crate::error::scenario_error;
+use crate::error::{impossible, scenario_error};
 use crate::interrupt::interruptible;
 use crate::rows::{GivenRow, Packer, method_of, unpack};
-use crossfade_experiment::{Experiment, IpVersion, Shard, Task};
-use crossfade_scenario::Overrides;
+use crossfade_experiment::{Control, Experiment, IpVersion, Progress, Shard, Task};
+use crossfade_scenario::{Overrides, ScenarioError};
 use crossfade_transport::TcpConfig;
 use crossfade_transport::congestion::CongestionControl;
 use pyo3::IntoPyObjectExt;
@@ -13,9 +13,8 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::num::NonZeroUsize;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::available_parallelism;
 
 /// What a scenario asks to be run.
@@ -39,19 +38,28 @@ impl Plan {
         read: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let overrides: Overrides = from_json("overrides", overrides)?;
-        let plan = match read {
-            None => py.detach(|| Experiment::load(text, name, &overrides)),
-            Some(read) => {
-                let read = |file: &str| {
-                    Python::attach(|py| {
-                        let text = read.call1(py, (file,)).and_then(|text| text.extract::<String>(py));
-                        text.map_err(|error| error.value(py).to_string())
-                    })
-                };
-                py.detach(|| Experiment::load_with_files(text, name, &overrides, &read))
-            }
+        // Ctrl-C while a file is read, or between two points.
+        let interrupt = Mutex::new(None);
+        let keep = |error: PyErr| *interrupt.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        let read = |file: &str| match &read {
+            None => Err("this scenario was given without files".to_owned()),
+            Some(read) => Python::attach(|py| {
+                let text = read.call1(py, (file,)).and_then(|text| text.extract::<String>(py));
+                text.map_err(|error| {
+                    let said = error.value(py).to_string();
+                    if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+                        keep(error);
+                    }
+                    said
+                })
+            }),
         };
-        plan.map(|plan| Self(Arc::new(plan))).map_err(scenario_error)
+        let goes_on = || Python::attach(|py| py.check_signals().map_err(keep).is_ok());
+        let plan = py.detach(|| Experiment::load_while(text, name, &overrides, &read, &goes_on));
+        match interrupt.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(error) => Err(error),
+            None => plan.map(|plan| Self(Arc::new(plan))).map_err(scenario_error),
+        }
     }
 
     /// The plan as JSON text.
@@ -77,18 +85,19 @@ impl Plan {
         let known = unpack(known)?;
         let shard = Shard::new(shard.0, shard.1).map_err(scenario_error)?;
         let jobs = jobs.or_else(|| available_parallelism().ok().map(NonZeroUsize::get)).unwrap_or(1);
-        let cancel = AtomicBool::new(false);
+        let control = Control::default();
         let (sender, finished) = channel();
         let work = || {
-            crossfade_experiment::execute(&self.0, known, jobs, shard, &cancel, &mut |rows, progress| {
+            crossfade_experiment::execute(&self.0, known, jobs, shard, &control, &mut |rows, progress| {
                 // The receiver outlives the work.
                 let _ = sender.send((rows, progress));
             })
         };
         let mut packer = Packer::default();
+        let mut last: Option<Progress> = None;
+        let under_way = &control;
         let hand_over = move |py: Python<'_>| {
             let mut batch = Vec::new();
-            let mut last = None;
             for (rows, progress) in finished.try_iter() {
                 batch.extend(rows.into_iter().map(|row| packer.pack(py, row)));
                 last = Some(progress);
@@ -96,20 +105,27 @@ impl Plan {
             if !batch.is_empty() {
                 on_rows.call1(py, (batch,))?;
             }
-            if let Some(progress) = last {
-                on_progress.call1(py, (progress.done, progress.expected))?;
+            if let Some(Progress { done, expected }) = last {
+                let done = done as f64 + under_way.under_way();
+                on_progress.call1(py, (done.min(expected as f64), expected))?;
             }
             Ok(())
         };
-        match interruptible(py, &cancel, work, hand_over) {
-            (complete, None) => Ok(complete),
+        match interruptible(py, &control.cancel, work, hand_over) {
+            (complete, None) => complete.map_err(impossible),
             (_, Some(error)) if error.is_instance_of::<PyKeyboardInterrupt>(py) => Ok(false),
             (_, Some(error)) => Err(error),
         }
     }
 
-    /// Makes the rows of tasks, one after the other.
-    fn make<'py>(&self, py: Python<'py>, tasks: Vec<GivenTask>) -> PyResult<Bound<'py, PyAny>> {
+    /// Makes the rows of tasks, one after the other, and tells how much of the one under way is done.
+    #[pyo3(signature = (tasks, on_progress = None))]
+    fn make<'py>(
+        &self,
+        py: Python<'py>,
+        tasks: Vec<GivenTask>,
+        on_progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let task = |(point, method, run): GivenTask| {
             let method = method_of(&method)?;
             let found = self.0.points.get(point);
@@ -118,13 +134,18 @@ impl Plan {
             Ok(Task { point, method, run, key: self.0.row_key(found, method, run) })
         };
         let tasks = tasks.into_iter().map(task).collect::<PyResult<Vec<_>>>()?;
-        let cancel = AtomicBool::new(false);
-        let work = || crossfade_experiment::make(&self.0, &tasks, &cancel);
-        match interruptible(py, &cancel, work, |_| Ok(())) {
+        let control = Control::default();
+        let work = || crossfade_experiment::make(&self.0, &tasks, &control);
+        let tell = |py: Python<'_>| match &on_progress {
+            Some(tell) => tell.call1(py, (control.under_way(),)).map(drop),
+            None => Ok(()),
+        };
+        match interruptible(py, &control.cancel, work, tell) {
             (_, Some(error)) => Err(error),
             (rows, None) => {
                 let mut packer = Packer::default();
-                let rows = rows.unwrap_or_default().into_iter().map(|row| packer.pack(py, row));
+                let rows =
+                    rows.map_err(impossible)?.unwrap_or_default().into_iter().map(|row| packer.pack(py, row));
                 rows.collect::<Vec<_>>().into_bound_py_any(py)
             }
         }
@@ -145,38 +166,42 @@ impl Plan {
         })
     }
 
-    /// The events of run 0 of each point, as CSV texts.
-    fn events(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let cancel = AtomicBool::new(false);
-        let work = || crossfade_experiment::events(&self.0, &cancel);
-        match interruptible(py, &cancel, work, |_| Ok(())) {
-            (_, Some(error)) => Err(error),
-            (Ok(csv), None) => Ok(csv.unwrap_or_default()),
-            (Err(error), None) => Err(scenario_error(error)),
-        }
+    /// Hands the events of run 0 of each point to `write`, as CSV: the number of the point and lines of its text.
+    fn events(&self, py: Python<'_>, write: Py<PyAny>) -> PyResult<()> {
+        let (failure, mut sink) = text_sink(write);
+        let work = || crossfade_experiment::events(&self.0, &mut sink, &failure.cancel);
+        streamed(py, &failure, work)
     }
 
-    /// What happened inside links in run 0 of each point, as CSV texts.
-    fn link_events(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let cancel = AtomicBool::new(false);
-        let work = || crossfade_experiment::link_events(&self.0, &cancel);
-        match interruptible(py, &cancel, work, |_| Ok(())) {
-            (_, Some(error)) => Err(error),
-            (Ok(csv), None) => Ok(csv.unwrap_or_default()),
-            (Err(error), None) => Err(scenario_error(error)),
-        }
+    /// The same of what happened inside links.
+    fn link_events(&self, py: Python<'_>, write: Py<PyAny>) -> PyResult<()> {
+        let (failure, mut sink) = text_sink(write);
+        let work = || crossfade_experiment::link_events(&self.0, &mut sink, &failure.cancel);
+        streamed(py, &failure, work)
     }
 
-    /// What the senders' network interfaces saw in run 0 of the only point, as a pcap file.
-    fn pcap<'py>(&self, py: Python<'py>, ipv6: bool) -> PyResult<Bound<'py, PyBytes>> {
-        let cancel = AtomicBool::new(false);
+    /// How many exchanges of a mesh can be under way at one time at each point, as JSON text.
+    fn reuse(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| {
+            crossfade_experiment::reuse(&self.0).map_err(scenario_error).and_then(|found| to_json(&found))
+        })
+    }
+
+    /// Hands what the senders' network interfaces saw in run 0 of the only point to `write`, as a pcap file.
+    fn pcap(&self, py: Python<'_>, ipv6: bool, write: Py<PyAny>) -> PyResult<()> {
+        let failure = Failure::default();
+        let kept = failure.clone();
         let ip = if ipv6 { IpVersion::V6 } else { IpVersion::V4 };
-        let work = || crossfade_experiment::pcap(&self.0, ip, &cancel);
-        match interruptible(py, &cancel, work, |_| Ok(())) {
-            (_, Some(error)) => Err(error),
-            (Ok(file), None) => Ok(PyBytes::new(py, &file.unwrap_or_default())),
-            (Err(error), None) => Err(scenario_error(error)),
-        }
+        let mut sink = |bytes: &[u8]| {
+            kept.guard(|| Python::attach(|py| write.call1(py, (PyBytes::new(py, bytes),)).map(drop)));
+        };
+        let work = || crossfade_experiment::pcap(&self.0, ip, &mut sink, &failure.cancel);
+        streamed(py, &failure, work)
+    }
+
+    /// Bytes of memory that a run may take, and the most that the scenario allows.
+    fn memory(&self) -> (f64, Option<u64>) {
+        self.0.memory()
     }
 
     /// The same with a Python object for a congestion control.
@@ -231,6 +256,29 @@ impl Schedule {
     fn progress(&self) -> (u64, u64) {
         let progress = self.0.progress();
         (progress.done, progress.expected)
+    }
+}
+
+/// What hands lines of the text of a point to `write`, until that fails.
+fn text_sink(write: Py<PyAny>) -> (Failure, impl FnMut(usize, &str) + Send) {
+    let failure = Failure::default();
+    let kept = failure.clone();
+    let sink = move |point: usize, text: &str| {
+        kept.guard(|| Python::attach(|py| write.call1(py, (point, text)).map(drop)));
+    };
+    (failure, sink)
+}
+
+/// Does `work`, which hands things over until that fails.
+fn streamed(
+    py: Python<'_>,
+    failure: &Failure,
+    work: impl FnOnce() -> Result<Option<()>, ScenarioError> + Send,
+) -> PyResult<()> {
+    let (done, interrupt) = interruptible(py, &failure.cancel, work, |_| Ok(()));
+    match failure.take().or(interrupt) {
+        Some(error) => Err(error),
+        None => done.map(drop).map_err(scenario_error),
     }
 }
 

@@ -4,6 +4,7 @@ use crate::digest::hex;
 use crate::error::ScenarioError;
 use crossfade_channel::{LossTrace, RecordedLosses, TraceFormat};
 use crossfade_link::trace::{AttenuationTable, OpportunityTrace, RateTable};
+use crossfade_mac::{Position, parse_positions};
 use crossfade_phy::FerTable;
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -21,6 +22,7 @@ pub(crate) struct Files<'a> {
     hashes: RefCell<HashMap<String, String>>,
     opportunities: Cache<OpportunityTrace>,
     rates: Cache<RateTable>,
+    positions: Cache<Vec<Position>>,
     attenuations: Cache<AttenuationTable>,
     fer_tables: Cache<Arc<FerTable>>,
     /// The format is a part of the name.
@@ -36,6 +38,7 @@ impl<'a> Files<'a> {
             hashes: RefCell::default(),
             opportunities: RefCell::default(),
             rates: RefCell::default(),
+            positions: RefCell::default(),
             attenuations: RefCell::default(),
             fer_tables: RefCell::default(),
             losses: RefCell::default(),
@@ -48,6 +51,10 @@ impl<'a> Files<'a> {
 
     pub(crate) fn rates(&self, key: &str, name: &str) -> Result<RateTable, ScenarioError> {
         self.parsed(&self.rates, name.to_owned(), key, name, str::parse)
+    }
+
+    pub(crate) fn positions(&self, key: &str, name: &str) -> Result<Vec<Position>, ScenarioError> {
+        self.parsed(&self.positions, name.to_owned(), key, name, parse_positions)
     }
 
     pub(crate) fn attenuation(&self, key: &str, name: &str) -> Result<AttenuationTable, ScenarioError> {

@@ -27,16 +27,17 @@ pub use files::ReadFile;
 pub use identity::RESULTS_VERSION;
 pub use plan::{Overrides, Plan, Point};
 pub use quantity::{
-    Bytes, FileName, FrameSpan, Frames, Limit, Rate, Retransmissions, Share, Size, Span, Window,
+    Bytes, FileName, FrameSpan, Frames, Length, Limit, Rate, Retransmissions, Share, Size, Span, Window,
+    WindowLimit,
 };
 pub use schema::{explain, schema};
-pub use setup::{Carrier, FrameErrors, HopSetup, Setup};
+pub use setup::{Carrier, FrameErrors, HopSetup, MeshSetup, Setup};
 pub use stop::{End, StopRule};
 pub use tables::{
-    Antennas, Arq, ArqProtocol, Budget, Channel, ChannelModel, Clock, Correlation, Delivery, Discipline,
-    Distribution, Estimation, Feedback, FeedbackSetup, Flavour, Flow, FlowSetup, FrameHeader, FrameSetup,
-    Framing, Gaps, Gate, Headers, Link, LossFormat, Method, Modcod, NaksPerRound, Packing, Persistence, Phy,
-    PhyCombining, PhyFidelity, Profile, Queue, RateReduction, Reading, Reverse, Rfc, Rto, Rules, Run,
-    Scenario, Shape, Spread, Tcp, TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup, Traffic, TrafficSetup,
-    Variant, Wired,
+    Antennas, Arq, ArqProtocol, Arrangement, Budget, Channel, ChannelModel, Clock, Correlation, Delivery,
+    Discipline, Distribution, Estimation, Feedback, FeedbackSetup, Flavour, Flow, FlowSetup, FrameHeader,
+    FrameSetup, Framing, Gaps, Gate, Headers, Link, LossFormat, MacWord, Mesh, Method, Modcod, NaksPerRound,
+    OverloadWord, Packing, Persistence, Phy, PhyCombining, PhyFidelity, Profile, Queue, RateReduction,
+    Reading, ReceptionWord, Retries, Reverse, Rfc, RoutingWord, Rto, Rule, Rules, Run, Scenario, Shape,
+    Spread, Tcp, TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup, Traffic, TrafficSetup, Variant, Wired,
 };

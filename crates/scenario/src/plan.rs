@@ -65,6 +65,9 @@ pub struct Plan {
     pub seed: u64,
 }
 
+/// So many points are read before somebody may have pressed Ctrl-C.
+const POINTS_AT_A_TIME: usize = 256;
+
 /// More rows than this fill memories and disks before they tell anything.
 const MOST_ROWS: u64 = 10_000_000;
 
@@ -101,6 +104,20 @@ impl Plan {
         overrides: &Overrides,
         read: &ReadFile<'_>,
     ) -> Result<Self, ScenarioError> {
+        Self::load_while(text, name, overrides, read, &|| true)
+    }
+
+    /// The same as long as `goes_on` says so, which is asked now and then: a sweep may have many points.
+    ///
+    /// # Errors
+    /// Anything that is not right, as one line; that it was interrupted.
+    pub fn load_while(
+        text: &str,
+        name: &str,
+        overrides: &Overrides,
+        read: &ReadFile<'_>,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Self, ScenarioError> {
         let files = Files::new(read);
         let mut root = parse_toml(text, name)?;
         check_version(&root)?;
@@ -115,6 +132,9 @@ impl Plan {
         let (stop, seed) = plan_values(&root)?;
         let mut points = Vec::new();
         for (index, values) in cross(&axes)?.enumerate() {
+            if index % POINTS_AT_A_TIME == 0 && !goes_on() {
+                return Err(ScenarioError::key("sweep", "interrupted"));
+            }
             points.push(point(index, &root, values, &files)?);
         }
         let rows = points.len() as u64 * stop.most_runs();

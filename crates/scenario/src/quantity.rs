@@ -7,6 +7,7 @@ use crossfade_core::{SimTime, units};
 use crossfade_link::QueueLimit;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
+use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
@@ -82,6 +83,12 @@ text_quantity!(
     |text| units::parse_size(text).ok().filter(|&bytes| bytes >= 1)
 );
 text_quantity!(
+    /// Bytes of memory.
+    Memory(u64),
+    "a whole number of bytes such as \"500 MB\" or \"4 GiB\", at least 1 MB",
+    |text| memory(text).filter(|&bytes| bytes >= 1_000_000)
+);
+text_quantity!(
     /// How much a queue holds; `None` is without limit.
     Limit(Option<QueueLimit>),
     "a number of packets or bytes such as \"50 packets\" or \"750 kB\", or \"unlimited\"",
@@ -91,6 +98,18 @@ text_quantity!(
     }
 );
 
+text_quantity!(
+    /// A length in metres.
+    Length(f64),
+    "a length above 0 such as \"200 m\" or \"1.5 km\"",
+    |text| {
+        let text = text.trim();
+        let (number, scale) =
+            text.strip_suffix("km").map(|number| (number, 1e3)).or_else(|| Some((text.strip_suffix('m')?, 1.0)))?;
+        let metres = number.trim_end().parse::<f64>().ok()? * scale;
+        (metres > 0.0 && metres <= 1e9).then_some(metres)
+    }
+);
 text_quantity!(
     /// A number of frames.
     Frames(u32),
@@ -116,6 +135,19 @@ pub enum FrameTime {
     Frames(f64),
     /// A time that does not depend on the frame.
     Span(units::Span),
+}
+
+/// Bytes, also beyond 4 GiB.
+fn memory(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let large = [("GiB", 1024.0 * 1024.0 * 1024.0), ("GB", 1e9)].into_iter();
+    let Some((number, scale)) =
+        large.filter_map(|(unit, scale)| Some((text.strip_suffix(unit)?, scale))).next()
+    else {
+        return units::parse_size(text).ok().map(u64::from);
+    };
+    let bytes = number.trim_end().parse::<f64>().ok()? * scale;
+    (bytes.fract() == 0.0 && (0.0..=1e15).contains(&bytes)).then_some(bytes as u64)
 }
 
 /// The number in front of "frames".
@@ -182,6 +214,12 @@ impl fmt::Display for Rate {
     }
 }
 
+impl fmt::Display for Length {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} m", self.0)
+    }
+}
+
 impl fmt::Display for SymbolRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} Bd", self.0)
@@ -206,6 +244,12 @@ impl fmt::Display for Bytes {
     }
 }
 
+impl fmt::Display for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} B", self.0)
+    }
+}
+
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
@@ -222,6 +266,11 @@ impl Span {
     /// A number of slots.
     pub const fn slots(slots: f64) -> Self {
         Self(units::Span::Slots(slots))
+    }
+
+    /// Whether it is counted in slots.
+    pub const fn is_slots(self) -> bool {
+        matches!(self.0, units::Span::Slots(_))
     }
 
     /// An absolute time.
@@ -407,6 +456,94 @@ impl JsonSchema for Window {
     }
 }
 
+/// A limit of the congestion window: a number of segments, or so many for each hop of the round trip, or none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum WindowLimit {
+    /// So many segments.
+    Segments(u32),
+    /// So many segments for each hop of the way there and back.
+    PerHop(f64),
+    /// No limit.
+    Unlimited,
+}
+
+impl WindowLimit {
+    const EXPECTS: &str = "a whole number, between 1 and 1000000, or { per_hop = NUMBER }, above 0 and at most \
+                           1000, or \"unlimited\"";
+    const MOST: u32 = 1_000_000;
+
+    /// In segments, over a round trip of so many hops; at least 1.
+    pub fn segments(self, round_trip_hops: u32) -> u32 {
+        match self {
+            Self::Segments(segments) => segments,
+            Self::PerHop(per_hop) => (per_hop * f64::from(round_trip_hops)).round().max(1.0) as u32,
+            Self::Unlimited => u32::MAX,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for WindowLimit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(u32),
+            Table { per_hop: f64 },
+            Text(String),
+        }
+        match Written::deserialize(deserializer) {
+            Ok(Written::Number(segments)) if (1..=Self::MOST).contains(&segments) => {
+                Ok(Self::Segments(segments))
+            }
+            Ok(Written::Table { per_hop }) if per_hop > 0.0 && per_hop <= 1000.0 => Ok(Self::PerHop(per_hop)),
+            Ok(Written::Text(text)) if text.trim() == "unlimited" => Ok(Self::Unlimited),
+            _ => Err(D::Error::custom(format_args!("must be {}", Self::EXPECTS))),
+        }
+    }
+}
+
+impl Serialize for WindowLimit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Segments(segments) => serializer.serialize_u32(*segments),
+            Self::Unlimited => serializer.serialize_str("unlimited"),
+            Self::PerHop(per_hop) => {
+                let mut table = serializer.serialize_map(Some(1))?;
+                table.serialize_entry("per_hop", per_hop)?;
+                table.end()
+            }
+        }
+    }
+}
+
+impl JsonSchema for WindowLimit {
+    fn schema_name() -> Cow<'static, str> {
+        "WindowLimit".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [
+                { "type": "integer", "minimum": 1, "maximum": Self::MOST },
+                {
+                    "type": "object",
+                    "properties": {
+                        "per_hop": {
+                            "type": "number",
+                            "exclusiveMinimum": 0,
+                            "maximum": 1000,
+                            "description": "Segments for each hop of the round trip, rounded; at least 1 in all.",
+                        },
+                    },
+                    "required": ["per_hop"],
+                },
+                { "type": "string" },
+            ],
+            "x-expects": Self::EXPECTS,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -430,6 +567,7 @@ mod tests {
         assert_eq!(canonical::<Span>(json!("100 slots")), Ok(json!("100 slots")));
         assert_eq!(canonical::<Rate>(json!("1.5 Mbit/s")), Ok(json!("1500000 bit/s")));
         assert_eq!(canonical::<Size>(json!("1.4 kB")), Ok(json!("1400 B")));
+        assert_eq!(canonical::<Length>(json!("0.2 km")), Ok(json!("200 m")));
         assert_eq!(canonical::<Limit>(json!("1 packet")), Ok(json!("1 packets")));
         assert_eq!(canonical::<Limit>(json!("unlimited")), Ok(json!("unlimited")));
         assert_eq!(canonical::<Share>(json!("1 %")), canonical::<Share>(json!(0.01)));
@@ -445,6 +583,8 @@ mod tests {
             (canonical::<Size>(json!("64 KiB")), "at most 65535 B"),
             (canonical::<Limit>(json!("-1 packets")), "unlimited"),
             (canonical::<Limit>(json!("50")), "50 packets"),
+            (canonical::<Length>(json!("200")), "200 m"),
+            (canonical::<Length>(json!("0 m")), "above 0"),
             (canonical::<Share>(json!("1 dB")), "1 %"),
             (canonical::<Share>(json!("101 %")), "between 0 and 1"),
             (canonical::<Share>(json!(-0.1)), "between 0 and 1"),

@@ -6,10 +6,14 @@
 use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::quantity::{Rate, Size};
-use crate::setup::{HopSetup, Setup};
+use crate::setup::{HopSetup, MeshSetup, Setup};
 use crate::stop::End;
-use crate::tables::{FlowSetup, Gate, LONGEST_SLOT, Method, Scenario, Tcp, TcpSetup, TrafficSetup, json};
+use crate::tables::{
+    ArqProtocol, Channel, ChannelModel, FlowSetup, Gate, LONGEST_SLOT, Link, Method, Packets, Phy, Reverse,
+    Scenario, Tcp, TcpSetup, TrafficSetup, USUAL_LIMIT, json,
+};
 use crossfade_core::SimTime;
+use crossfade_mac::MAX_MSDU_BYTES;
 
 /// Fills in the defaults of `scenario` and gives its model objects.
 ///
@@ -17,6 +21,10 @@ use crossfade_core::SimTime;
 /// What is missing, out of range or contradictory.
 pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, ScenarioError> {
     check_methods(scenario)?;
+    scenario.tcp.forget_unlimited();
+    if !scenario.mesh.is_absent() {
+        return resolve_mesh(scenario, files);
+    }
     let trace = scenario.link.trace.resolve("link.trace", files)?;
     let Scenario { phy, channel, link, .. } = scenario;
     let radio = phy.resolve(channel, &mut link.rate)?;
@@ -30,19 +38,8 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
             return Err(ScenarioError::missing("link.rate", "a bit rate such as \"1.5 Mbit/s\""));
         }
     };
-    let packet_size = match (link.packet_size, scenario.tcp.packet_size()) {
-        (Some(packet_size), _) => packet_size,
-        (None, Some(packet_size)) => packet_size?,
-        (None, None) if scenario.is_phy_alone() => scenario.link.frame_size.unwrap_or(Size(1)),
-        (None, None) => {
-            return Err(ScenarioError::missing("link.packet_size", "a size such as \"1400 B\""));
-        }
-    };
-    scenario.link.packet_size = Some(packet_size);
+    let packet_size = resolve_packet_size(scenario)?;
     let frames = scenario.run.resolve_frames(radio.is_some())?;
-    if packet_size.0 == 0 {
-        return Err(ScenarioError::key("link.packet_size = \"0 B\"", "must be at least 1 B"));
-    }
     let slot = SimTime::to_transmit(packet_size.0, rate.0);
     if slot > LONGEST_SLOT {
         return Err(ScenarioError::value(
@@ -51,13 +48,23 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
             "too slow: a packet would take more than 1 h",
         ));
     }
-    let mut flows = resolve_flows(scenario, packet_size.0, slot)?;
+    let mut flows = resolve_flows(scenario, packet_size.0, slot, None)?;
+    let tcp = || flows.iter().filter_map(FlowSetup::tcp);
+    let (usual, few) = (packet_size.0, windows(&flows).is_some_and(|packets| packets <= USUAL_LIMIT as u64));
+    // Datagrams have no longer headers, either.
+    let headers = tcp().map(|tcp| usual - tcp.mss).min().unwrap_or(USUAL_HEADERS.min(usual));
+    let data = Packets { usual, largest: usual, headers, few };
     let Scenario { phy, channel, link, .. } = scenario;
     let radio = radio.map(|config| (phy, config));
-    let forward = link.resolve(channel, radio, trace, packet_size.0, slot, files)?;
-    let longest_ack = flows.iter().filter_map(FlowSetup::tcp).map(TcpSetup::longest_ack).max().unwrap_or(0);
-    let reverse = scenario.reverse.resolve(longest_ack, packet_size.0, slot, files)?;
-    let wired = scenario.wired.resolve(packet_size.0.max(longest_ack), slot)?;
+    let forward = link.resolve(channel, radio, trace, data, slot, files)?;
+    let acks = Packets {
+        largest: tcp().map(TcpSetup::longest_ack).max().unwrap_or(0),
+        headers: tcp().map(|tcp| tcp.ack_size).min().unwrap_or(USUAL_HEADERS),
+        ..data
+    };
+    let reverse = scenario.reverse.resolve(acks, slot, files)?;
+    let longest = usual.max(acks.largest);
+    let wired = scenario.wired.resolve(Packets { usual: longest, largest: longest, ..data }, slot)?;
     let hops = [&forward, &reverse].into_iter().chain(wired.iter().flatten());
     let idle_rtt = hops.fold(SimTime::ZERO, |sum, hop| sum.saturating_add(hop.transit(SYN_BYTES)));
     for flow in &mut flows {
@@ -68,8 +75,95 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
         refuse_endless(&flows, &forward, &reverse)?;
     }
     let gate = flows.first().and_then(FlowSetup::tcp).map_or(Gate::Queue, |tcp| tcp.gate);
-    Ok(Setup { slot, packet_size: packet_size.0, flows, gate, wired, forward, reverse, warmup, end, frames })
+    let packet_size = packet_size.0;
+    Ok(Setup { slot, packet_size, flows, gate, wired, mesh: None, forward, reverse, warmup, end, frames })
 }
+
+fn resolve_packet_size(scenario: &mut Scenario) -> Result<Size, ScenarioError> {
+    let packet_size = match (scenario.link.packet_size, scenario.tcp.packet_size()) {
+        (Some(packet_size), _) => packet_size,
+        (None, Some(packet_size)) => packet_size?,
+        (None, None) if scenario.is_phy_alone() => scenario.link.frame_size.unwrap_or(Size(1)),
+        (None, None) => {
+            return Err(ScenarioError::missing("link.packet_size", "a size such as \"1400 B\""));
+        }
+    };
+    scenario.link.packet_size = Some(packet_size);
+    if packet_size.0 == 0 {
+        return Err(ScenarioError::key("link.packet_size = \"0 B\"", "must be at least 1 B"));
+    }
+    Ok(packet_size)
+}
+
+/// The same of a mesh, which stands in the place of all links.
+fn resolve_mesh(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, ScenarioError> {
+    let Scenario { phy, channel, link, reverse, wired, .. } = &*scenario;
+    let bare = Link { packet_size: link.packet_size, ..Link::default() };
+    for (key, is_given) in [
+        ("phy", *phy != Phy::default()),
+        ("channel", *channel != Channel::default()),
+        ("link", *link != bare),
+        ("reverse", *reverse != Reverse::default()),
+        ("wired", !wired.is_absent()),
+    ] {
+        if is_given {
+            let reason = "the mesh carries the packets; of link it takes packet_size alone";
+            return Err(ScenarioError::contradiction(key, "mesh", reason));
+        }
+    }
+    let mesh = scenario.mesh.resolve(files)?;
+    let frames = scenario.run.resolve_frames(false)?;
+    let packet_size = resolve_packet_size(scenario)?;
+    check_frame("link.packet_size", packet_size.0)?;
+    let slot = mesh.slot(packet_size.0);
+    if slot > LONGEST_SLOT {
+        let rate = json(scenario.mesh.data_rate);
+        return Err(ScenarioError::value(
+            "mesh.data_rate",
+            &rate,
+            "too slow: a packet would take more than 1 h",
+        ));
+    }
+    let mut flows = resolve_flows(scenario, packet_size.0, slot, Some(&mesh))?;
+    for flow in &mut flows {
+        if let Some(tcp) = flow.tcp() {
+            check_frame("tcp.ack_size", tcp.longest_ack())?;
+        }
+        if let Some(ends) = flow.ends {
+            flow.shake_hands(mesh.round_trip(ends, SYN_BYTES, SYN_BYTES));
+        }
+    }
+    let (warmup, end) = scenario.run.resolve(slot)?;
+    let (forward, reverse) = (HopSetup::ideal(), HopSetup::ideal());
+    if matches!(end, End::Delivered(_)) {
+        refuse_endless(&flows, &forward, &reverse)?;
+    }
+    Ok(Setup {
+        slot,
+        packet_size: packet_size.0,
+        flows,
+        gate: Gate::Queue,
+        wired: None,
+        mesh: Some(mesh),
+        forward,
+        reverse,
+        warmup,
+        end,
+        frames,
+    })
+}
+
+/// Refuses a packet that no frame has room for.
+fn check_frame(key: &str, bytes: u32) -> Result<(), ScenarioError> {
+    if bytes <= MAX_MSDU_BYTES {
+        return Ok(());
+    }
+    let problem = format!("must be at most {MAX_MSDU_BYTES} B, what a frame of 802.11 has room for");
+    Err(ScenarioError::value(key, &json(Size(bytes)), problem))
+}
+
+/// Bytes of the headers of IP and TCP without options.
+const USUAL_HEADERS: u32 = 40;
 
 /// The segments of a handshake: headers of IP and TCP with all options that are usual.
 const SYN_BYTES: u32 = 60;
@@ -77,20 +171,36 @@ const SYN_BYTES: u32 = 60;
 /// More flows than this take more memory than a laptop has.
 const MOST_FLOWS: u32 = 100_000;
 
+/// How many packets may be under way at once; `None` where no windows limit them.
+fn windows(flows: &[FlowSetup]) -> Option<u64> {
+    let window = |flow: &FlowSetup| match &flow.traffic {
+        TrafficSetup::Tcp(tcp, _) => Some(u64::from(flow.count) * u64::from(tcp.config.w_max)),
+        _ => None,
+    };
+    flows.iter().map(window).sum()
+}
+
 fn resolve_flows(
     scenario: &mut Scenario,
     packet_size: u32,
     slot: SimTime,
+    mesh: Option<&MeshSetup>,
 ) -> Result<Vec<FlowSetup>, ScenarioError> {
     let link = &scenario.link;
     // A hop of whole packets at a constant rate: a sender can wait for its slots.
-    let one_hop = scenario.wired.is_absent() && link.frame_size.is_none() && link.trace.is_absent();
+    let whole_packets = link.frame_size.is_none() || frames_fill_packets(scenario, packet_size);
+    let one_hop = mesh.is_none() && scenario.wired.is_absent() && whole_packets && link.trace.is_absent();
     if scenario.flows.is_empty() {
         if scenario.is_phy_alone() && scenario.tcp == Tcp::default() {
             return Ok(Vec::new());
         }
-        let tcp = scenario.tcp.resolve(packet_size, slot, one_hop)?;
-        return Ok(vec![FlowSetup::bulk(tcp)]);
+        let ends = mesh.map(MeshSetup::outermost);
+        if let (Some(mesh), Some(ends)) = (mesh, ends) {
+            mesh.check_ends("mesh", ends)?;
+        }
+        let hops = ends.zip(mesh).and_then(|(ends, mesh)| mesh.round_trip_hops(ends));
+        let tcp = scenario.tcp.resolve(packet_size, slot, one_hop, hops)?;
+        return Ok(vec![FlowSetup::bulk(tcp, ends)]);
     }
     let alone = one_hop && scenario.flows.len() == 1;
     let mut flows = Vec::new();
@@ -99,7 +209,7 @@ fn resolve_flows(
             let problem = "a flow's name has letters, digits, - and _";
             return Err(ScenarioError::key(format!("flows.{name:?}"), problem));
         }
-        flows.push(flow.resolve(name, &scenario.tcp, packet_size, slot, alone)?);
+        flows.push(flow.resolve(name, &scenario.tcp, packet_size, slot, alone, mesh)?);
     }
     let total = flows.iter().fold(0_u32, |sum, flow| sum.saturating_add(flow.count));
     if total > MOST_FLOWS {
@@ -107,6 +217,18 @@ fn resolve_flows(
         return Err(ScenarioError::key("flows", problem));
     }
     Ok(flows)
+}
+
+/// Whether each packet is so many frames of a physical layer, no more and no less, each sent once: then it fares
+/// as a whole packet does.
+fn frames_fill_packets(scenario: &Scenario, packet_size: u32) -> bool {
+    let Scenario { channel, link, .. } = scenario;
+    let Some(frame_size) = link.frame_size else { return false };
+    channel.model == Some(ChannelModel::BlockRayleigh)
+        && matches!(link.arq.protocol, None | Some(ArqProtocol::None))
+        && link.headers.is_absent()
+        && link.framing.payload.is_none_or(|payload| payload == frame_size)
+        && packet_size.is_multiple_of(frame_size.0.max(1))
 }
 
 const AVAILABLE: &str = "available: analysis, analysis:bounds, analysis:paper-bounds, formula, formula:square-root, phy, simulation";
@@ -139,7 +261,9 @@ fn check_methods(scenario: &mut Scenario) -> Result<(), ScenarioError> {
 
 /// A run that waits for segments would never end on a channel that lets none through.
 fn refuse_endless(flows: &[FlowSetup], forward: &HopSetup, reverse: &HopSetup) -> Result<(), ScenarioError> {
-    if !flows.iter().any(|flow| matches!(flow.traffic, TrafficSetup::Tcp(_, None))) {
+    let has_no_end =
+        |flow: &FlowSetup| matches!(flow.traffic, TrafficSetup::Tcp(_, None) | TrafficSetup::PacedTcp(..));
+    if !flows.iter().any(has_no_end) {
         let reason = "without a bulk flow the segments may never come; use run.duration";
         return Err(ScenarioError::contradiction("run.segments", "flows", reason));
     }

@@ -38,7 +38,7 @@ fn frames_and_their_protocols() {
     const FRAMES: &str = r#"
         schema = 1
         channel = { model = "iid", p_e = 0.01 }
-        tcp = { flavour = "ns2", variant = "tahoe", w_max = 4 }
+        tcp = { flavour = "ns2", variant = "tahoe", headers = "40 B", w_max = 4 }
         [link]
         rate = "9600 bit/s"
         packet_size = "576 B"
@@ -87,6 +87,10 @@ fn frames_and_their_protocols() {
         ),
         (json!([["link.framing.size", "24 B"]]), "link.framing.size: unknown key"),
         (json!([["link.headers.tcp_ip", "40 B"]]), "link.headers.tcp_ip: needs link.headers.compressed"),
+        (
+            json!([["link.headers", { "compressed": "3 B", "tcp_ip": "1400 B" }]]),
+            "link.headers.tcp_ip = \"1400 B\": must be at most 40 B, the headers of a packet (tcp.headers)",
+        ),
         (
             json!([["link.headers.compressed", "41 B"]]),
             "link.headers.compressed = \"41 B\": must be at most link.headers.tcp_ip = \"40 B\"",

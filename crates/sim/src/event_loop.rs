@@ -174,6 +174,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
             Kind::Stop => net.is_over = true,
             Kind::Start => net.start(&mut flows[index as usize]),
             Kind::Datagram => net.send_datagram(&mut flows[index as usize]),
+            Kind::Write => net.write(&mut flows[index as usize]),
             Kind::Arrival => self.on_arrival(index),
             Kind::SlotStart => net.on_slot(&mut flows[index as usize]),
         }

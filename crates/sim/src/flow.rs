@@ -6,7 +6,7 @@ use crate::routing::Step;
 use crate::statistics::FlowStatistics;
 use crate::workload::OnOffSource;
 use crossfade_core::{SimTime, Stream, TcpSnapshot};
-use crossfade_transport::{Receiver, Sender};
+use crossfade_transport::{Receiver, Sender, TcpConfig};
 
 /// Both ends of a TCP connection.
 pub(crate) struct Connection {
@@ -22,6 +22,8 @@ pub(crate) struct Connection {
     pub(crate) doubts: Doubts,
     /// The last segment that the application has to send; `u64::MAX` is without end.
     pub(crate) last: u64,
+    /// The time between two segments that the application writes; `None` where it has all of them ready.
+    pub(crate) write_gap: Option<SimTime>,
 }
 
 impl Connection {
@@ -38,7 +40,15 @@ impl Connection {
             rtt_samples: (0.0, 0),
             doubts: Doubts::NONE,
             last: config.segments.map_or(u64::MAX, |segments| segments.saturating_sub(1)),
+            write_gap: None,
         }
+    }
+
+    /// One whose application writes a segment every `gap`.
+    fn paced(tcp: &Tcp, gap: SimTime) -> Self {
+        let config = TcpConfig { segments: Some(0), ..tcp.config };
+        let connection = Self::new(&Tcp { config, congestion: tcp.congestion.clone() });
+        Self { last: u64::MAX, write_gap: Some(gap), ..connection }
     }
 }
 
@@ -108,6 +118,10 @@ impl Flow {
     ) -> Self {
         let endpoints = match &config.source {
             Source::Tcp(tcp) => Endpoints::Tcp(Connection::new(tcp)),
+            Source::PacedTcp { tcp, rate_bps } => {
+                let gap = SimTime::to_transmit(config.path.packet_size, *rate_bps);
+                Endpoints::Tcp(Connection::paced(tcp, gap.max(SimTime::from_nanos(1))))
+            }
             Source::Udp(on_off) => Endpoints::Udp(Datagrams {
                 source: OnOffSource::new(*on_off, config.path.packet_size, stream("on-off"), stream("gaps")),
                 next_seq: 0,

@@ -157,12 +157,22 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     pub(crate) fn start(&mut self, flow: &mut Flow) {
         self.observe(flow, EventKind::FlowStart, 0);
         match &mut flow.endpoints {
+            Endpoints::Tcp(tcp) if tcp.write_gap.is_some() => self.write(flow),
             Endpoints::Tcp(_) => self.resume(flow),
             Endpoints::Udp(udp) => match udp.source.first_after(self.now) {
                 first if first <= self.now => self.send_datagram(flow),
                 first => self.schedule(first, Kind::Datagram, flow.place),
             },
         }
+    }
+
+    /// The application has one segment more.
+    pub(crate) fn write(&mut self, flow: &mut Flow) {
+        let Endpoints::Tcp(tcp) = &mut flow.endpoints else { unreachable!("datagrams are not written") };
+        let Some(gap) = tcp.write_gap else { return };
+        tcp.sender.write(1);
+        self.schedule(self.now.saturating_add(gap), Kind::Write, flow.place);
+        self.resume(flow);
     }
 
     #[inline(never)]

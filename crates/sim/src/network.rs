@@ -51,8 +51,15 @@ impl fmt::Debug for Tcp {
 /// Who sends, and how much.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// A TCP connection.
+    /// A TCP connection whose application has everything ready.
     Tcp(Tcp),
+    /// A TCP connection without end whose application writes a segment at a time, at a constant rate.
+    PacedTcp {
+        /// The connection; its [`TcpConfig::segments`] do not count.
+        tcp: Tcp,
+        /// What the application offers, in bit/s of whole packets.
+        rate_bps: f64,
+    },
     /// Datagrams without feedback.
     Udp(OnOff),
 }
@@ -175,8 +182,13 @@ impl Network {
             return error("flows and arrivals are empty: nobody sends");
         }
         for (i, flow) in self.flows.iter().enumerate() {
-            if let Source::Udp(on_off) = flow.source {
-                on_off.check(&format!("flows[{i}]"))?;
+            match flow.source {
+                Source::Tcp(_) => {}
+                Source::PacedTcp { rate_bps, .. } if rate_bps > 0.0 && rate_bps.is_finite() => {}
+                Source::PacedTcp { rate_bps, .. } => {
+                    return Err(NetworkError(format!("flows[{i}].rate_bps = {rate_bps:?}: must be above 0")));
+                }
+                Source::Udp(on_off) => on_off.check(&format!("flows[{i}]"))?,
             }
         }
         for (i, arrivals) in self.arrivals.iter().enumerate() {

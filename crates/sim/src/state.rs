@@ -40,6 +40,8 @@ pub(crate) enum Kind {
     Start,
     /// A flow sends a datagram.
     Datagram,
+    /// The application of a flow writes a segment.
+    Write,
     /// A flow comes.
     Arrival,
     SlotStart,

@@ -48,7 +48,7 @@ pub struct FlowStatistics {
     pub acks_lost: u64,
     /// Acknowledgements dropped by the queues of the way back.
     pub ack_queue_drops: u64,
-    /// The sum of the round trips that the sender measured, in seconds.
+    /// The sum of the round trips that the sender measured, in seconds; of n it is off by n 1.2e-16 of it at the most.
     pub rtt_sum_s: f64,
     /// The number of round trips that the sender measured.
     pub rtt_samples: u64,

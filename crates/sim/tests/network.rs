@@ -313,6 +313,27 @@ fn datagrams_arrive_at_their_rate_or_are_dropped() {
 }
 
 #[test]
+fn a_paced_application_gets_its_rate_or_that_of_the_link() {
+    let paced = |rate_bps: f64, flavour: Flavour| {
+        let tcp = Tcp { config: tcp(flavour, Variant::NewReno, 200, None), congestion: None };
+        let flow = FlowConfig { source: Source::PacedTcp { tcp, rate_bps }, ..udp_flow(STEADY) };
+        let mut network = network(vec![flow], None, StopRule::At(MS * 60_000));
+        network.warmup = MS * 20_000;
+        run_network(network)
+    };
+    for flavour in [Flavour::Ns2, Flavour::Rfc] {
+        // 375 segments a second, each 0.8 ms and 20 ms on its way: nothing waits.
+        let slow = paced(3e6, flavour);
+        assert!((share(&slow, 0) - 15_000.0).abs() <= 1.0, "{}", share(&slow, 0));
+        let delay = slow.flows[0].one_way_delay_sum_s / slow.flows[0].segments_received as f64;
+        assert!((delay - 0.0208).abs() < 1e-9, "{delay}");
+        // More than the link can carry: the link is full.
+        let fast = paced(30e6, flavour);
+        assert!((share(&fast, 0) - 50_000.0).abs() <= 1.0, "{}", share(&fast, 0));
+    }
+}
+
+#[test]
 fn tcp_takes_what_datagrams_leave() {
     let on_off = OnOff { rate_bps: 5e6, ..STEADY };
     let flow = tcp_flow(tcp(Flavour::Rfc, Variant::Sack, 1000, None), SimTime::ZERO);

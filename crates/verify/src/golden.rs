@@ -1,5 +1,6 @@
 //! Simulates the connection of golden traces and compares, row by row.
 
+use crate::case::CaseReport;
 use crate::parse::{GoldenError, Pattern, Patterns, SendRow, parse_name, parse_patterns, parse_sends};
 use crossfade_channel::{DropList, Lossless};
 use crossfade_core::{EventKind, EventRecord, Observer, SimTime};
@@ -7,17 +8,6 @@ use crossfade_link::HopConfig;
 use crossfade_sim::{OneHop, SenderGate, StopRule, run};
 use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 use std::sync::atomic::AtomicBool;
-
-/// How one pattern of one file came out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CaseReport {
-    /// `FILE/PATTERN`.
-    pub case: String,
-    /// The rows of the golden trace.
-    pub rows: usize,
-    /// The first row that differs, in one line; `None` if all rows are identical.
-    pub difference: Option<String>,
-}
 
 /// Times may differ by so much.
 const TIME_TOLERANCE_US: i64 = 2;
@@ -63,10 +53,10 @@ impl GoldenTrace {
         let case = format!("{}/{}", self.name, pattern.name);
         let Some((_, theirs)) = self.cases.iter().find(|(case, _)| *case == pattern.name) else {
             let difference = Some("the file has no rows of this pattern".to_owned());
-            return CaseReport { case, rows: 0, difference };
+            return CaseReport { case, rows: 0, found: None, difference };
         };
         let ours = self.simulate(pattern);
-        CaseReport { case, rows: theirs.len(), difference: first_difference(theirs, &ours) }
+        CaseReport { case, rows: theirs.len(), found: None, difference: first_difference(theirs, &ours) }
     }
 
     fn simulate(&self, pattern: &Pattern) -> Vec<SendRow> {
@@ -193,7 +183,7 @@ mod tests {
         let reports = GoldenTrace::parse(PATTERNS, NAME, CSV).unwrap().verify();
         assert_eq!(
             reports,
-            [CaseReport { case: "sends_base_reno.csv/clean".into(), rows: 3, difference: None }]
+            [CaseReport { case: "sends_base_reno.csv/clean".into(), rows: 3, found: None, difference: None }]
         );
     }
 

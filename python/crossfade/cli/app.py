@@ -26,6 +26,7 @@ from crossfade.cli import (
     phy,
     plot,
     report,
+    reuse,
     run,
     scenarios,
     sweep,
@@ -77,6 +78,7 @@ for command in (
     paper.paper,
     phy.phy,
     fit.fit,
+    reuse.reuse,
     scenarios.check,
     scenarios.explain,
     scenarios.schema,
@@ -122,6 +124,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(_without_long_words(error.format_message()))
     except (KeyboardInterrupt, typer.Abort):
         return 130
+    except MemoryError:
+        return _fail("there is not enough memory; fewer points, runs or jobs take less")
 
 
 def _without_long_words(message: str) -> str:

@@ -32,7 +32,7 @@ from crossfade.cli.options import (
     read_methods,
     stop,
 )
-from crossfade.files import check_output, write_bytes, write_text
+from crossfade.files import check_output
 from crossfade.results.interrupted import Interrupted
 
 
@@ -100,11 +100,11 @@ def run(
         if file is not None:
             check_output(file, *outputs.inputs)
     if events is not None:
-        write_text(events, api.events(scenario, set=keys, over=axes, seed=seed))
+        api.write_events(events, scenario, set=keys, over=axes, seed=seed)
     if link_events is not None:
-        write_text(link_events, api.link_events(scenario, set=keys, over=axes, seed=seed))
+        api.write_events(link_events, scenario, set=keys, over=axes, seed=seed, of_links=True)
     if pcap is not None:
-        write_bytes(pcap, api.pcap(scenario, set=keys, over=axes, seed=seed, ipv6=ipv6))
+        api.write_pcap(pcap, scenario, set=keys, over=axes, seed=seed, ipv6=ipv6)
     try:
         results = api.run(
             scenario,

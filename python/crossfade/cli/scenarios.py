@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -72,9 +72,25 @@ def check(
     points = f"{found.points} point{'s' if found.points > 1 else ''}"
     stop = ", ".join(f"{name} {value:g}" for name, value in found.stop.items())
     methods = ", ".join(found.methods)
-    what = f"{found.title or scenario}: {points}{axes} ({methods}; {stop}, seed {found.seed})"
+    megabytes = max(1.0, found.memory / 1e6)
+    what = f"{found.title or scenario}: {points}{axes} ({methods}; {stop}, seed {found.seed}; up to {megabytes:,.0f} MB of memory a run)"
     print(one_line(f"ok: {what}"))
+    if found.mesh is not None:
+        print(one_line(_mesh(found.mesh)))
     terminal.print_warnings(found.warnings, terminal.console(stderr=True))
+
+
+def _mesh(mesh: dict[str, Any]) -> str:
+    """What an exchange takes, and what a window of one packet reaches."""
+    bounds = [
+        f"{flow['name'] or 'the flow'} ({flow['round_trip_hops']} hops there and back) "
+        f"{flow['window_1_bps'] / 1e6:.4g} Mbit/s, round trip {flow['round_trip_s'] * 1e3:.4g} ms"
+        for flow in mesh["flows"]
+        if flow["window_1_bps"] is not None
+    ]
+    exchange, slot = mesh["exchange_s"] * 1e3, mesh["slot_s"] * 1e3
+    texts = [f"mesh of {mesh['nodes']} nodes: an exchange takes {exchange:.4g} ms, {slot:.4g} ms with its wait"]
+    return "; a window of one packet reaches at most: ".join([*texts, *([", ".join(bounds)] if bounds else [])])
 
 
 def _check_results(path: Path, repair: bool) -> None:

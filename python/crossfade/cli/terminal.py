@@ -54,6 +54,17 @@ LINK_METRICS = [
     "queueing_delay_p95_s",
     "link_utilisation",
 ]
+NODE_METRICS = [
+    "exchanges_mean",
+    "rts_losses",
+    "data_losses",
+    "rts_drops",
+    "data_drops",
+    "interface_drops",
+    "nulls_spent",
+    "deferrals",
+    "transmit_share",
+]
 # Where there is no terminal to ask, tables are as wide as they need to be (up to this) instead of 80 columns.
 WIDTH_WITHOUT_TERMINAL = 160
 
@@ -130,10 +141,11 @@ def print_some_results(results: Results, to: Console, most: int) -> None:
 
 
 def _print_parts(point: Point, to: Console) -> None:
-    """Flows that have names, and links, a line each."""
+    """Flows that have names, links, and nodes, a line each."""
     for title, parts, metrics in (
         ("flows", point.flows, FLOW_METRICS),
         ("links", point.links, LINK_METRICS),
+        ("nodes", [{"name": str(node["node"]), **node} for node in point.nodes], NODE_METRICS),
     ):
         rows = [part for part in parts if part["name"]]
         shown = [name for name in metrics if any(name in row for row in rows)]

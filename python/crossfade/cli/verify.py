@@ -13,24 +13,30 @@ from crossfade.errors import one_line
 
 def verify(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A folder with patterns.json and sends_*.csv(.gz).")
+        Path, typer.Argument(metavar="DIR", help="Golden data: traces, ns2-chain or weights.")
     ],
 ) -> None:
-    """Replay golden traces and compare every row.
+    """Repeat golden data of other programs and compare: every row of traces, every number of tables.
 
     The exit code is 1 on any difference, and where nothing was compared.
 
     \b
-    crossfade verify golden/ns2
+    crossfade verify golden/ns2           every send of ns-2's TCP agents
+    crossfade verify golden/ns2-chain     ns-2's TCP over chains of 802.11 stations
+    crossfade verify golden/weights       antenna weights
     """
     cases = api.verify(folder)
     failed = 0
     for case in cases:
         if case.difference is None:
-            print(one_line(f"ok   {case.case} {case.rows} rows"))
+            print(one_line(f"ok   {case.case} {case.found or f'{case.rows} rows'}"))
+        elif case.found:
+            failed += 1
+            print(one_line(f"FAIL {case.case} {case.difference}"))
         else:
             failed += 1
             print(one_line(f"FAIL {case.case} {case.rows} rows, first difference: {case.difference}"))
-    print(f"{len(cases)} cases: {len(cases) - failed} identical, {failed} different")
+    agree = "agree" if any(case.found for case in cases) else "identical"
+    print(f"{len(cases)} cases: {len(cases) - failed} {agree}, {failed} different")
     if failed or not cases:
         raise typer.Exit(1)

@@ -224,11 +224,10 @@ def _rates(check: Mapping[str, Any], _: Options) -> list[Outcome]:
     """The rate of the link of each scheme, in bit/s and in bit a channel use."""
     outcomes = []
     for row in check["rows"]:
-        scheme, detector = _scheme(row["scheme"])
-        keys = {"phy.scheme": scheme, "phy.detector": detector, "channel.snr_db": 10}
-        plan = plans.load(_FIGURES.folder / "fig6.toml", Options(set=keys, over={"channel.snr_db": [10]}))
+        over = {"phy.scheme,phy.detector": [_scheme(row["scheme"])], "channel.snr_db": [10]}
+        plan = plans.load(_FIGURES.folder / "fig6.toml", Options(over=over))
         found = str(plan.description["scenario"]["link"]["rate"]).removesuffix(" bit/s")
-        outcomes.append(verdicts.printed(scheme, float(found), row["rate_bps"]))
+        outcomes.append(verdicts.printed(row["scheme"], float(found), row["rate_bps"]))
     return outcomes
 
 

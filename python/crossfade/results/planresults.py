@@ -14,7 +14,9 @@ from crossfade.wording import metric_name
 # How rows tell the metrics of a flow from those of a link.
 FLOW = "flow:"
 # The links of a scenario, in the order in which packets take them.
-LINKS = ["wired", "forward", "reverse", "wired_reverse"]
+LINKS = ["wired", "forward", "reverse", "wired_reverse", "mesh"]
+# Those of the nodes of a mesh are too many for a table: they stand in what a run prints.
+NODE = "node:"
 # By an exact analysis: how often the first loss of a cycle finds a window of 1, 2, ... segments.
 LOSS_WINDOW = "loss_window."
 
@@ -49,7 +51,9 @@ def published(rows: PlanRows) -> list[Metric]:
         return kind, place, part, ranks[last]
 
     found = {}
-    for name in sorted((name for name in rows.names if name.rpartition(".")[2] in units), key=rank):
+    for name in sorted(
+        (name for name in rows.names if name.rpartition(".")[2] in units and not name.startswith(NODE)), key=rank
+    ):
         metric = Metric(name.removeprefix(FLOW), rows.names.index(name), units[name.rpartition(".")[2]])
         found[metric.name] = metric  # a flow may be called as a link is: then the name is the link's
     return list(found.values())

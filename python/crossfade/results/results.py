@@ -48,9 +48,9 @@ class Point:
     """One point of a sweep (the only one where nothing is swept), by one method.
 
     ``metrics`` are those of the whole, ``parts`` those of named flows and of links, as ``cubic.goodput_bps``
-    or ``reverse.queue_drops``. ``runs`` is 0 where a method has no randomness. ``loss_windows`` are, by exact
-    analysis, the shares of first losses that find a window of 1, 2, ... segments. ``rows`` are the runs that
-    count, in order. Of a physical layer ``snr_db`` is rho; by method phy ``residual`` are the shares of frames
+    or ``reverse.queue_drops``, ``nodes`` those of each node of a mesh. ``runs`` is 0 where a method has no
+    randomness. ``loss_windows`` are, by exact analysis, the shares of first losses that find a window of 1, 2,
+    ... segments. ``rows`` are the runs that count, in order. Of a physical layer ``snr_db`` is rho; by method phy ``residual`` are the shares of frames
     that are not accepted after 1, 2, ... transmissions, ``combined`` those of which the combination of so many
     receptions fails.
     """
@@ -66,6 +66,7 @@ class Point:
     warnings: list[str]
     loss_windows: list[float]
     rows: list[Row]
+    nodes: list[dict[str, Any]] = field(default_factory=list)
     snr_db: float | None = None
     residual: list[Estimate] = field(default_factory=list)
     combined: list[Estimate] = field(default_factory=list)
@@ -172,6 +173,7 @@ class Results:
             "metrics": {name: shown(metric) for name, metric in point.metrics.items()},
             "flows": point.flows,
             "links": point.links,
+            **({"nodes": point.nodes} if point.nodes else {}),
             **({"loss_windows": point.loss_windows} if point.loss_windows else {}),
             **({"residual": [shown(share) for share in point.residual]} if point.residual else {}),
             **({"combined": [shown(share) for share in point.combined]} if point.combined else {}),

@@ -97,7 +97,7 @@ class Cluster:
         known: Sequence[Row],
         shard: tuple[int, int],
         on_rows: Callable[[Sequence[Row]], object],
-        on_progress: Callable[[int, int], object],
+        on_progress: Callable[[float, int], object],
     ) -> bool:
         """Make the rows of a shard that are not known; says whether it is complete (not after Ctrl-C).
 

@@ -30,7 +30,7 @@ class Engine(Protocol):
         known: Sequence[Row],
         shard: Shard,
         on_rows: Callable[[Sequence[Row]], object],
-        on_progress: Callable[[int, int], object],
+        on_progress: Callable[[float, int], object],
     ) -> bool:
         """Make the rows of the shard that are not known; says whether it is complete (not after Ctrl-C).
 
@@ -59,7 +59,7 @@ class Threads:
         known: Sequence[Row],
         shard: Shard,
         on_rows: Callable[[Sequence[Row]], object],
-        on_progress: Callable[[int, int], object],
+        on_progress: Callable[[float, int], object],
     ) -> bool:
         def take(batch: Iterable[tuple[Any, ...]]) -> None:
             on_rows([Row(*row) for row in batch])

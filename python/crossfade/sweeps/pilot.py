@@ -6,11 +6,13 @@ import time
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from crossfade.plans import Plan
 from crossfade.results.rows import Row
+from crossfade.sweeps.progress import ProgressBar
 
 if TYPE_CHECKING:
     from crossfade._crossfade import Task
@@ -25,19 +27,26 @@ def make_pilot(
     rows: Mapping[str, Row],
     missing: Sequence[Task],
     keep: Callable[[Sequence[Row]], object],
+    *,
+    progress: bool = False,
 ) -> list[Task]:
     """Make some of the missing runs, where no row at hand tells how long they take; gives which.
 
-    ``keep`` takes their rows.
+    ``keep`` takes their rows. With ``progress`` a run that takes long shows how far it is.
     """
     made: list[Task] = []
     began = time.monotonic()
     for task in _spread(plan, rows, missing):
         first_of_method = all(method != task[1] for _, method, _ in made)
         if first_of_method or time.monotonic() - began < PILOT_S:
-            keep([Row(*row) for row in plan.core.make([task])])
+            with ProgressBar(enabled=progress) as bar:
+                keep([Row(*row) for row in plan.core.make([task], partial(_tell, bar))])
             made.append(task)
     return made
+
+
+def _tell(bar: ProgressBar, done: float) -> None:
+    bar.update(done, 1)
 
 
 def _spread(plan: Plan, rows: Mapping[str, Row], missing: Sequence[Task]) -> list[Task]:

@@ -28,8 +28,8 @@ class ProgressBar:
         if self._bar is not None:
             self._bar.stop()
 
-    def update(self, done: int, total: int) -> None:
-        """Say that ``done`` of ``total`` runs are finished; with a precision, ``total`` may change."""
+    def update(self, done: float, total: int) -> None:
+        """Say that ``done`` of ``total`` runs are finished, and what part of others; ``total`` may change."""
         if not self._enabled or (self._bar is None and time.monotonic() - self._started < PATIENCE_S):
             return
         if self._bar is None:

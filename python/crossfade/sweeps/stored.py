@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from crossfade.plans import Plan, translated_errors
+from crossfade.plans import Plan, check_memory, translated_errors
 from crossfade.results.cache import RowStore
 from crossfade.results.rows import Row
-from crossfade.sweeps.engines import WHOLE, Engine, Shard
+from crossfade.sweeps.engines import WHOLE, Engine, Shard, Threads
 from crossfade.sweeps.progress import ProgressBar
 
 
@@ -29,5 +29,6 @@ class StoredRows:
 
     def make(self, engine: Engine, shard: Shard = WHOLE, *, progress: bool = False) -> bool:
         """Have the missing rows of a shard made; says whether it is complete (not after Ctrl-C)."""
+        check_memory(self.plan, engine.workers if isinstance(engine, Threads) else 1)
         with translated_errors(), ProgressBar(enabled=progress) as bar:
             return engine.execute(self.plan, list(self.by_key.values()), shard, self.add, bar.update)

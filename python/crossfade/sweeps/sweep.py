@@ -177,7 +177,7 @@ def _make(rows: StoredRows, engine: Engine, shard: Shard, left: _Left, progress:
     plan = rows.plan
     try:
         with translated_errors():
-            made = frozenset(make_pilot(plan, rows.by_key, left.tasks, rows.add))
+            made = frozenset(make_pilot(plan, rows.by_key, left.tasks, rows.add, progress=progress))
         rest = [task for task in left.tasks if task not in made]
         seconds = cpu_seconds(plan, rows.by_key, rest) / max(1, min(engine.workers, len(rest)))
         how = "about" if "runs" in plan.description["stop"] else "at least"

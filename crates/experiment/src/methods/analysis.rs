@@ -2,7 +2,9 @@
 
 use super::assumptions::changing_link;
 use super::fitted::FittedChains;
-use super::solver::{Outcome, Solver};
+use super::solver::{NoMetrics, Outcome, Solver};
+use crate::closed_forms::packet_loss;
+use crate::control::Control;
 use crate::metrics::{FIT_DISTANCES, LOSS_WINDOW, Metrics, rates};
 use crossfade_analysis::{AnalysisError, Model, Solution, bounds, exact, exact_delayed, paper_bounds};
 use crossfade_channel::{Fidelity, LossConfig, NotMarkov};
@@ -10,7 +12,10 @@ use crossfade_core::{OutOfRange, RunSeed, SimTime};
 use crossfade_scenario::{Gate, Point, Rto, Scenario, ScenarioError, Setup};
 use crossfade_transport::{Flavour, RtoConfig, RtoRule, TcpConfig};
 use serde_json::{Value, json};
-use std::sync::atomic::AtomicBool;
+use std::panic::resume_unwind;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
 
 /// How far an exact throughput may be from the truth: far below any simulation's interval.
 const ACCURACY: f64 = 1e-6;
@@ -31,8 +36,10 @@ impl Solver for Analysis {
         solvable(point).and_then(|solvable| self.check(&solvable)).err()
     }
 
-    fn run(&self, point: &Point, _: RunSeed, fitted: &FittedChains, _: &AtomicBool) -> Option<Outcome> {
-        Some(self.analyse(point, fitted))
+    fn run(&self, point: &Point, _: RunSeed, fitted: &FittedChains, control: &Control) -> Option<Outcome> {
+        let (method, point, fitted) = (*self, point.clone(), fitted.clone());
+        let found = unless_cancelled(control, move || method.analyse(&point, &fitted))?;
+        Some(found.map_err(NoMetrics::from))
     }
 
     fn is_random(&self) -> bool {
@@ -41,6 +48,29 @@ impl Solver for Analysis {
 
     fn is_repeatable(&self) -> bool {
         true
+    }
+}
+
+/// How often a solution that takes long looks whether it is still wanted.
+const TICK: Duration = Duration::from_millis(50);
+
+/// Does `work`, which nothing stops, on a thread of its own, which is left to itself once `control` says so.
+fn unless_cancelled<T: Send + 'static>(
+    control: &Control,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let (sender, result) = channel();
+    let thread = thread::spawn(move || drop(sender.send(work())));
+    loop {
+        match result.recv_timeout(TICK) {
+            Ok(found) => return Some(found),
+            Err(RecvTimeoutError::Timeout) if control.is_cancelled() => return None,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => match thread.join() {
+                Err(panic) => resume_unwind(panic),
+                Ok(()) => unreachable!("it sends before it ends"),
+            },
+        }
     }
 }
 
@@ -59,7 +89,10 @@ fn solvable(point: &Point) -> Result<Solvable, ScenarioError> {
     if setup.gate != Gate::Slot {
         return Err(unmet("tcp.gate", given.gate, "gate \"slot\", one packet a slot"));
     }
-    if let Some(error) = changing_link(scenario, setup, "the analysis") {
+    let loss = loss(setup)?;
+    if setup.forward.radio().is_none()
+        && let Some(error) = changing_link(scenario, setup, "the analysis")
+    {
         return Err(error);
     }
     if setup.reverse.rate_bps().is_some() {
@@ -90,7 +123,7 @@ fn solvable(point: &Point) -> Result<Solvable, ScenarioError> {
         dupthresh: tcp.dupthresh,
         timeout_slots,
         backoff_max_slots,
-        channel: loss(setup).nearby_view().map_err(|error| not_markov(scenario, &error))?.chain,
+        channel: loss.nearby_view().map_err(|error| not_markov(scenario, &error))?.chain,
     };
     model.check().map_err(|error| refuse(&error))?;
     Ok(Solvable { model, ack_delay_slots })
@@ -115,8 +148,10 @@ fn whole_slots(time: SimTime, slot: SimTime) -> Option<u32> {
 /// The connection, if it is alone on its hop.
 fn only_flow<'a>(scenario: &Scenario, setup: &'a Setup) -> Result<&'a TcpConfig, ScenarioError> {
     let problem = |assumed| format!("the analysis assumes {assumed}; use method simulation");
-    if setup.wired.is_some() {
-        return Err(ScenarioError::key("wired", problem("one hop")));
+    for (key, is_there) in [("mesh", setup.mesh.is_some()), ("wired", setup.wired.is_some())] {
+        if is_there {
+            return Err(ScenarioError::key(key, problem("one hop")));
+        }
     }
     setup.only_bulk_tcp().map(|tcp| &tcp.config).ok_or_else(|| {
         let names = scenario.flows.keys().cloned().collect::<Vec<_>>().join(", ");
@@ -124,9 +159,16 @@ fn only_flow<'a>(scenario: &Scenario, setup: &'a Setup) -> Result<&'a TcpConfig,
     })
 }
 
-/// Which packets are lost: a link whose table has the losses was refused before.
-fn loss(setup: &Setup) -> &LossConfig {
-    setup.forward.loss().unwrap_or(&LossConfig::Lossless)
+/// Which packets are lost: a link whose table has the losses is refused before it matters. Those that are frames
+/// of a physical layer are lost independently.
+///
+/// # Errors
+/// A physical layer of which no packet loss is known.
+fn loss(setup: &Setup) -> Result<LossConfig, ScenarioError> {
+    match setup.forward.radio() {
+        Some(radio) => Ok(LossConfig::Iid { p_e: packet_loss(setup, radio, "the analysis")? }),
+        None => Ok(setup.forward.loss().cloned().unwrap_or(LossConfig::Lossless)),
+    }
 }
 
 fn not_markov(scenario: &Scenario, error: &NotMarkov) -> ScenarioError {
@@ -236,7 +278,7 @@ impl Analysis {
     /// What cannot be solved this way, and what to use instead.
     fn analyse(self, point: &Point, fitted: &FittedChains) -> Result<Metrics, ScenarioError> {
         let Solvable { model, ack_delay_slots } = solvable(point)?;
-        let view = fitted.view(loss(&point.setup)).map_err(|error| not_markov(&point.scenario, &error))?;
+        let view = fitted.view(&loss(&point.setup)?).map_err(|error| not_markov(&point.scenario, &error))?;
         let model = Model { channel: view.chain, ..model };
         let mut metrics = if ack_delay_slots > 0 {
             solve_delayed(&point.setup, &model, ack_delay_slots)?

@@ -3,8 +3,15 @@
 use crossfade_scenario::{Scenario, ScenarioError, Setup};
 use serde_json::json;
 
-/// A link with frames or with a trace: `who` assumes neither.
+/// A mesh, or a link with frames or with a trace: `who` assumes neither.
 pub(crate) fn changing_link(scenario: &Scenario, setup: &Setup, who: &str) -> Option<ScenarioError> {
+    if let Some(mesh) = &setup.mesh {
+        let problem = format!(
+            "{who} assumes one link in place of {} nodes; use method simulation",
+            mesh.config.positions.len()
+        );
+        return Some(ScenarioError::key("mesh", problem));
+    }
     let links = [
         ("link.frame_size", &setup.forward, scenario.link.frame_size),
         ("reverse.frame_size", &setup.reverse, scenario.reverse.frame_size),

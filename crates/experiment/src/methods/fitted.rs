@@ -2,11 +2,11 @@
 
 use crossfade_channel::{LossConfig, MarkovView, NotMarkov};
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Chains fitted to Rayleigh fading, by what they were fitted to: points of a sweep share them.
-#[derive(Default)]
-pub(crate) struct FittedChains(Mutex<HashMap<[u64; 2], Result<MarkovView, NotMarkov>>>);
+#[derive(Clone, Default)]
+pub(crate) struct FittedChains(Arc<Mutex<HashMap<[u64; 2], Result<MarkovView, NotMarkov>>>>);
 
 impl FittedChains {
     /// What the analysis may take a channel for. Takes up to a second for Rayleigh fading.

@@ -1,9 +1,10 @@
 //! One point by a formula that knows the channel by its loss rate alone.
 
 use super::assumptions::changing_link;
-use super::closed_forms::{error_rates, packet_loss};
 use super::fitted::FittedChains;
-use super::solver::{Outcome, Solver};
+use super::solver::{NoMetrics, Outcome, Solver};
+use crate::closed_forms::{error_rates, packet_loss};
+use crate::control::Control;
 use crate::metrics::{Metrics, rates};
 use crossfade_analysis::{Formula, TcpPath};
 use crossfade_channel::LossConfig;
@@ -11,7 +12,6 @@ use crossfade_core::{RunSeed, SimTime};
 use crossfade_scenario::{Point, ScenarioError, Setup};
 use crossfade_transport::{Flavour, RtoRule, TcpConfig, WindowRule};
 use serde_json::json;
-use std::sync::atomic::AtomicBool;
 
 /// A formula.
 pub(super) struct LossFormula(pub(super) Formula);
@@ -24,8 +24,10 @@ impl Solver for LossFormula {
         }
     }
 
-    fn run(&self, point: &Point, _: RunSeed, _: &FittedChains, _: &AtomicBool) -> Option<Outcome> {
-        let Some(radio) = point.setup.forward.radio() else { return Some(formula(point, self.0)) };
+    fn run(&self, point: &Point, _: RunSeed, _: &FittedChains, _: &Control) -> Option<Outcome> {
+        let Some(radio) = point.setup.forward.radio() else {
+            return Some(formula(point, self.0).map_err(NoMetrics::from));
+        };
         // Of the error rates and what TCP makes of them, what can be said.
         Some(match (error_rates(&point.setup, radio), formula(point, self.0)) {
             (Ok(mut rates), of_tcp) => {
@@ -33,7 +35,7 @@ impl Solver for LossFormula {
                 Ok(rates)
             }
             (Err(_), Ok(of_tcp)) => Ok(of_tcp),
-            (Err(error), Err(_)) => Err(error),
+            (Err(error), Err(_)) => Err(error.into()),
         })
     }
 

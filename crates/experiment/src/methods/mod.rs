@@ -2,7 +2,6 @@
 
 mod analysis;
 mod assumptions;
-mod closed_forms;
 mod fitted;
 mod formula;
 mod phy;
@@ -11,7 +10,7 @@ mod solver;
 
 pub(crate) use fitted::FittedChains;
 pub(crate) use simulation::run_checked;
-pub(crate) use solver::{MakeRun, Solver};
+pub(crate) use solver::{MakeRun, NoMetrics, Solver};
 
 use analysis::Analysis;
 use crossfade_scenario::Method;

@@ -2,21 +2,19 @@
 
 use super::fitted::FittedChains;
 use super::solver::{Outcome, Solver};
+use crate::closed_forms::attempts;
+use crate::control::{Control, PartDone};
 use crate::metrics::{COMBINED_ERRORS, INDEPENDENT, Metrics, NOT_ACCEPTED};
 use crossfade_core::RunSeed;
 use crossfade_link::RadioConfig;
 use crossfade_phy::Counts;
 use crossfade_scenario::{Point, ScenarioError, Setup};
 use serde_json::json;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Frames without a protocol: each is sent until it is accepted, as often as the ARQ of the link would.
 pub(super) struct Frames;
 
-/// Without limit of its own, an ARQ is looked at so far.
-const MOST_ATTEMPTS: u32 = 8;
-
-/// Frames between two looks at `cancel`.
+/// Frames between two looks at `control`.
 const CHUNK: u64 = 50;
 
 impl Solver for Frames {
@@ -24,22 +22,24 @@ impl Solver for Frames {
         radio(point).err()
     }
 
-    fn run(&self, point: &Point, seed: RunSeed, _: &FittedChains, cancel: &AtomicBool) -> Option<Outcome> {
+    fn run(&self, point: &Point, seed: RunSeed, _: &FittedChains, control: &Control) -> Option<Outcome> {
         let radio = match radio(point) {
             Ok(radio) => radio,
-            Err(error) => return Some(Err(error)),
+            Err(error) => return Some(Err(error.into())),
         };
         let streams = (seed.stream("channel.dl"), seed.stream("phy.dl"));
         let frames = radio.monte_carlo(attempts(&point.setup), streams.0, streams.1);
         let mut frames = match frames {
             Ok(frames) => frames,
-            Err(error) => return Some(Err(ScenarioError::key("phy", error.to_string()))),
+            Err(error) => return Some(Err(ScenarioError::key("phy", error.to_string()).into())),
         };
         let mut counts = Counts::default();
+        let mut part = PartDone::new(control);
         for first in (0..point.setup.frames).step_by(CHUNK as usize) {
-            if cancel.load(Ordering::Relaxed) {
+            if control.is_cancelled() {
                 return None;
             }
+            part.is(first as f64 / point.setup.frames as f64);
             counts += &frames.count(first..point.setup.frames.min(first + CHUNK));
         }
         Some(Ok(metrics(&point.setup, radio, &counts)))
@@ -58,17 +58,11 @@ impl Solver for Frames {
 ///
 /// # Errors
 /// There is none.
-pub(super) fn radio(point: &Point) -> Result<&RadioConfig, ScenarioError> {
+fn radio(point: &Point) -> Result<&RadioConfig, ScenarioError> {
     point.setup.forward.radio().ok_or_else(|| {
         let problem = "method phy needs the physical layer of \"block-rayleigh\"";
         ScenarioError::value("channel.model", &json!(point.scenario.channel.model), problem)
     })
-}
-
-/// How often a frame is sent at most.
-pub(super) fn attempts(setup: &Setup) -> u32 {
-    let repetitions = setup.forward.frames().and_then(|frames| frames.protocol.most_repetitions());
-    repetitions.map_or(MOST_ATTEMPTS, |repetitions| repetitions.saturating_add(1)).min(1000)
 }
 
 fn metrics(setup: &Setup, radio: &RadioConfig, counts: &Counts) -> Metrics {

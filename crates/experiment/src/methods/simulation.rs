@@ -1,13 +1,15 @@
 //! One run of a point by simulation: from its setup to its metrics.
 
 use super::fitted::FittedChains;
-use super::solver::{Outcome, Solver};
+use super::solver::{NoMetrics, Outcome, Solver};
 use crate::build::network;
+use crate::control::{Control, PartDone};
+use crate::impossible::{Possible, most_of_run};
 use crate::metrics::{DIED, METRICS, Metrics, distributions, flow_key};
-use crate::statistics::{FlowTotals, Scale, flows, links};
+use crate::statistics::{FlowTotals, Scale, flows, links, nodes};
 use crossfade_core::{Observer, RunSeed};
-use crossfade_scenario::{Point, ScenarioError, Setup};
-use crossfade_sim::{Capture, Network, NetworkStatistics, SimulationError, simulate as run};
+use crossfade_scenario::{End, Method, Point, ScenarioError, Setup};
+use crossfade_sim::{Capture, Engine, Network, NetworkStatistics, SimulationError, simulate as run};
 use std::sync::atomic::AtomicBool;
 
 /// Runs of the event engine.
@@ -18,9 +20,12 @@ impl Solver for Simulation {
         None
     }
 
-    fn run(&self, point: &Point, seed: RunSeed, _: &FittedChains, cancel: &AtomicBool) -> Option<Outcome> {
-        let statistics = run_checked(network(&point.setup, seed), (), (), cancel)?;
-        Some(Ok(metrics(&point.setup, &statistics)))
+    fn run(&self, point: &Point, seed: RunSeed, _: &FittedChains, control: &Control) -> Option<Outcome> {
+        let statistics = watched(&point.setup, network(&point.setup, seed), control)?;
+        let metrics = metrics(&point.setup, &statistics);
+        let most = most_of_run(&point.setup, &statistics);
+        let checked = Possible { method: Method::Simulation, seed, most }.check(&metrics);
+        Some(checked.map(|()| metrics).map_err(NoMetrics::from))
     }
 
     fn is_random(&self) -> bool {
@@ -30,6 +35,25 @@ impl Solver for Simulation {
     fn is_repeatable(&self) -> bool {
         true
     }
+}
+
+/// Events between two looks at whether the run is still wanted.
+const PORTION: u32 = 4096;
+
+/// Runs a network that resolving has checked and says how far it is; `None` if it is not wanted any more.
+fn watched(setup: &Setup, network: Network, control: &Control) -> Option<NetworkStatistics> {
+    let mut engine =
+        Engine::new(network, (), ()).unwrap_or_else(|error| unreachable!("a checked network: {error}"));
+    let mut done = PartDone::new(control);
+    while engine.step(PORTION) {
+        if control.is_cancelled() {
+            return None;
+        }
+        if let (End::At(end), Some(now)) = (setup.end, engine.next_event()) {
+            done.is(now.as_nanos() as f64 / end.as_nanos() as f64);
+        }
+    }
+    Some(engine.into_statistics())
 }
 
 /// Runs a network that resolving has checked; `None` if `cancel` became true.
@@ -46,11 +70,18 @@ pub(crate) fn run_checked<O: Observer, C: Capture>(
     }
 }
 
-/// All metrics of a run; 0/0 is none: a run without deliveries has no energy per packet.
+/// Quotients of counts of which the second may be 0 where the first is not.
+const QUOTIENTS: [&str; 2] = ["energy_per_packet", "frame_transmissions_per_frame"];
+
+/// All metrics of a run; what is per something that there was none of is none: a run without deliveries has no
+/// energy per packet.
 fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
     let mut metrics = Metrics::new();
     let mut insert = |key: String, value: Option<f64>| {
-        if let Some(value) = value.filter(|value| value.is_finite()) {
+        let of_nothing = |value: f64| {
+            value.is_nan() || value == f64::INFINITY && QUOTIENTS.iter().any(|name| key.ends_with(name))
+        };
+        if let Some(value) = value.filter(|value| !of_nothing(*value)) {
             metrics.insert(key, value);
         }
     };
@@ -75,6 +106,14 @@ fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
     for (flow, totals) in flows.iter().filter(|(flow, _)| !flow.name.is_empty()) {
         for (name, value) in distributions(totals) {
             insert(flow_key(&flow.name, &name), Some(value));
+        }
+    }
+    if let Some((nodes, whole)) = nodes(run) {
+        for metric in &METRICS {
+            insert(metric.name.to_owned(), metric.of_nodes(&whole));
+            for (number, node) in nodes.iter().enumerate() {
+                insert(metric.node_key(number), metric.of_nodes(node));
+            }
         }
     }
     insert(DIED.to_owned(), Some(f64::from(u8::from(run.stalled || whole.died))));

@@ -1,13 +1,35 @@
 //! What a method is: the trait that each has.
 
 use super::fitted::FittedChains;
+use crate::control::Control;
+use crate::impossible::ImpossibleResult;
 use crate::metrics::Metrics;
 use crossfade_core::RunSeed;
 use crossfade_scenario::{Method, Point, ScenarioError};
-use std::sync::atomic::AtomicBool;
 
 /// Metrics by name, or why there are none.
-pub(crate) type Outcome = Result<Metrics, ScenarioError>;
+pub(crate) type Outcome = Result<Metrics, NoMetrics>;
+
+/// Why a run has no metrics.
+#[derive(Debug)]
+pub(crate) enum NoMetrics {
+    /// The method can say nothing of the point.
+    Refused(ScenarioError),
+    /// What it says cannot be.
+    Impossible(ImpossibleResult),
+}
+
+impl From<ScenarioError> for NoMetrics {
+    fn from(error: ScenarioError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<ImpossibleResult> for NoMetrics {
+    fn from(error: ImpossibleResult) -> Self {
+        Self::Impossible(error)
+    }
+}
 
 /// What makes a run; `None` if it was interrupted.
 pub(crate) type MakeRun<'a> = dyn Fn(&Point, Method, RunSeed) -> Option<Outcome> + Sync + 'a;
@@ -17,14 +39,8 @@ pub(crate) trait Solver: Sync {
     /// Why it can say nothing of a point, if it cannot.
     fn refusal(&self, point: &Point) -> Option<ScenarioError>;
 
-    /// One run of a point, or its solution; `None` once `cancel` is true.
-    fn run(
-        &self,
-        point: &Point,
-        seed: RunSeed,
-        fitted: &FittedChains,
-        cancel: &AtomicBool,
-    ) -> Option<Outcome>;
+    /// One run of a point, or its solution; `None` once `control` says so.
+    fn run(&self, point: &Point, seed: RunSeed, fitted: &FittedChains, control: &Control) -> Option<Outcome>;
 
     /// Whether runs differ, so that several are averaged; what is not random is solved once.
     fn is_random(&self) -> bool;

@@ -1,29 +1,36 @@
 //! The events of a run as CSV.
 
+use super::TextSink;
 use crossfade_core::{EventRecord, Observer};
 use std::fmt::Write as _;
 
 const HEADER: &str = "time_s,event,flow,seq,cwnd,ssthresh,dupacks,backoff,flight_size\n";
 
 /// Writes each event as a line: what happened, and the sender's state right after it.
-pub(crate) struct EventsCsv(String);
+pub(crate) struct EventsCsv<'a> {
+    text: String,
+    sink: &'a mut TextSink<'a>,
+}
 
-impl EventsCsv {
-    pub(crate) fn new() -> Self {
-        Self(HEADER.to_owned())
+impl<'a> EventsCsv<'a> {
+    /// Hands the lines over to `sink`, many at a time.
+    pub(crate) fn new(sink: &'a mut TextSink<'a>) -> Self {
+        Self { text: HEADER.to_owned(), sink }
     }
 
-    pub(crate) fn into_text(self) -> String {
-        self.0
+    /// Hands over the last lines.
+    pub(crate) fn finish(&mut self) {
+        (self.sink)(&self.text);
+        self.text.clear();
     }
 }
 
-impl Observer for EventsCsv {
+impl Observer for EventsCsv<'_> {
     fn record(&mut self, event: &EventRecord) {
         let tcp = &event.tcp;
         // Writing to a string cannot fail.
         let _ = writeln!(
-            self.0,
+            self.text,
             "{},{},{},{},{},{},{},{},{}",
             event.time.as_secs_f64(),
             event.kind.name(),
@@ -35,6 +42,9 @@ impl Observer for EventsCsv {
             tcp.backoff,
             tcp.flight_size
         );
+        if self.text.len() >= super::PORTION_BYTES {
+            self.finish();
+        }
     }
 }
 
@@ -45,11 +55,13 @@ mod tests {
 
     #[test]
     fn numbers_are_written_in_the_shortest_form_that_reads_back() {
-        let mut csv = EventsCsv::new();
+        let mut text = String::new();
+        let mut sink = |lines: &str| text.push_str(lines);
+        let mut csv = EventsCsv::new(&mut sink);
         let tcp = TcpSnapshot { cwnd: 2.5, ssthresh: 24.0, dupacks: 1, backoff: 2, flight_size: 3 };
         let time = SimTime::from_nanos(7_466_667);
         csv.record(&EventRecord { time, kind: EventKind::DuplicateAck, flow: 0, seq: 41, tcp });
-        let text = csv.into_text();
+        csv.finish();
         assert_eq!(text.lines().nth(1), Some("0.007466667,duplicate_ack,0,41,2.5,24,1,2,3"));
     }
 }

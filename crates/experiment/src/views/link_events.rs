@@ -1,5 +1,6 @@
 //! What happens inside links, as CSV.
 
+use super::TextSink;
 use crossfade_link::LinkEvent;
 use crossfade_sim::{Engine, Network};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Events of the engine between two looks at what links have kept.
 const PORTION: u32 = 4096;
 
-/// The link events of a run of `network`, in order of time; `None` once `cancel` is true.
-pub(super) fn link_events(network: Network, cancel: &AtomicBool) -> Option<String> {
+/// Hands the link events of a run of `network` to `sink`, in order of time; `None` once `cancel` is true.
+pub(super) fn link_events(network: Network, sink: &mut TextSink<'_>, cancel: &AtomicBool) -> Option<()> {
     let mut engine =
         Engine::new(network, (), ()).unwrap_or_else(|error| panic!("a checked network: {error}"));
     engine.trace_links(true);
@@ -22,8 +23,12 @@ pub(super) fn link_events(network: Network, cancel: &AtomicBool) -> Option<Strin
         if cancel.load(Ordering::Relaxed) {
             return None;
         }
+        if !goes_on || csv.len() >= super::PORTION_BYTES {
+            sink(&csv);
+            csv.clear();
+        }
         if !goes_on {
-            return Some(csv);
+            return Some(());
         }
     }
 }

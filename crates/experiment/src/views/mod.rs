@@ -3,6 +3,7 @@
 mod events;
 mod link_events;
 mod pcap;
+mod reuse;
 
 use crate::build::network;
 use crate::experiment::Experiment;
@@ -13,6 +14,8 @@ use crossfade_scenario::{Point, ScenarioError};
 use crossfade_sim::{CongestionFactory, Network, Source};
 use crossfade_transport::TcpConfig;
 use crossfade_transport::congestion::CongestionControl;
+pub use reuse::{ReuseFacts, reuse};
+
 use events::EventsCsv;
 use pcap::Pcap;
 use std::sync::Arc;
@@ -21,36 +24,51 @@ use std::sync::atomic::AtomicBool;
 /// A run has some ten thousand events: those of more points would fill a memory, and no figure shows them.
 const MOST_POINTS_WITH_EVENTS: usize = 20;
 
-/// The events of run 0 of each point of `experiment`, in the order of its points, each as CSV; `None` if `cancel`
-/// became true.
+/// Takes a file piece by piece: a run may be long.
+pub type Sink<'a> = dyn FnMut(&[u8]) + Send + 'a;
+
+/// Takes whole lines of a text.
+pub(crate) type TextSink<'a> = dyn FnMut(&str) + Send + 'a;
+
+/// As much as is handed over at a time.
+const PORTION_BYTES: usize = 1 << 16;
+
+/// Hands the events of run 0 of each point of `experiment` to `sink`, in the order of its points, each as CSV: the
+/// number of the point and whole lines of its text, the header first. `None` if `cancel` became true.
 ///
 /// # Errors
 /// The plan has more than 20 points.
-pub fn events(experiment: &Experiment, cancel: &AtomicBool) -> Result<Option<Vec<String>>, ScenarioError> {
-    of_points(experiment, |network| {
-        let mut csv = EventsCsv::new();
+pub fn events(
+    experiment: &Experiment,
+    sink: &mut (dyn FnMut(usize, &str) + Send),
+    cancel: &AtomicBool,
+) -> Result<Option<()>, ScenarioError> {
+    of_points(experiment, sink, |network, sink| {
+        let mut csv = EventsCsv::new(sink);
         run_checked(network, &mut csv, (), cancel)?;
-        Some(csv.into_text())
+        csv.finish();
+        Some(())
     })
 }
 
-/// The link events of run 0 of each point, in the order of points, each as CSV ([`crossfade_link::LinkEvent`]);
-/// `None` if `cancel` became true.
+/// The same of the link events ([`crossfade_link::LinkEvent`]).
 ///
 /// # Errors
 /// The plan has more than 20 points.
 pub fn link_events(
     experiment: &Experiment,
+    sink: &mut (dyn FnMut(usize, &str) + Send),
     cancel: &AtomicBool,
-) -> Result<Option<Vec<String>>, ScenarioError> {
-    of_points(experiment, |network| link_events::link_events(network, cancel))
+) -> Result<Option<()>, ScenarioError> {
+    of_points(experiment, sink, |network, sink| link_events::link_events(network, sink, cancel))
 }
 
 /// A text about run 0 of each point.
 fn of_points(
     experiment: &Experiment,
-    text: impl Fn(Network) -> Option<String>,
-) -> Result<Option<Vec<String>>, ScenarioError> {
+    sink: &mut (dyn FnMut(usize, &str) + Send),
+    write: impl Fn(Network, &mut TextSink<'_>) -> Option<()>,
+) -> Result<Option<()>, ScenarioError> {
     let points = experiment.points.len();
     if points > MOST_POINTS_WITH_EVENTS {
         let problem =
@@ -58,7 +76,9 @@ fn of_points(
         return Err(ScenarioError::key("sweep", problem));
     }
     let seed = RunSeed { seed: experiment.seed, run: 0 };
-    Ok(experiment.points.iter().map(|point| text(network(&point.setup, seed))).collect())
+    let mut of_point =
+        |point: &Point| write(network(&point.setup, seed), &mut |text: &str| sink(point.index, text));
+    Ok(experiment.points.iter().map(&mut of_point).collect())
 }
 
 /// The same with the congestion control that `make` gives for the only connection, in place of its own.
@@ -81,30 +101,36 @@ pub fn events_with_congestion_control(
     let factory: CongestionFactory = Arc::new(move || make(&config));
     let mut network = network(&point.setup, RunSeed { seed: experiment.seed, run: 0 });
     for flow in &mut network.flows {
-        if let Source::Tcp(tcp) = &mut flow.source {
+        if let Source::Tcp(tcp) | Source::PacedTcp { tcp, .. } = &mut flow.source {
             tcp.congestion = Some(Arc::clone(&factory));
         }
     }
-    let mut csv = EventsCsv::new();
+    let mut text = String::new();
+    let mut sink = |lines: &str| text.push_str(lines);
+    let mut csv = EventsCsv::new(&mut sink);
     let finished = run_checked(network, &mut csv, (), cancel);
-    Ok(finished.map(|_| csv.into_text()))
+    csv.finish();
+    Ok(finished.map(|_| text))
 }
 
-/// What the senders' network interfaces saw in run 0 of the only point of `experiment`, as a pcap file; `None` if
-/// `cancel` became true.
+/// Hands what the senders' network interfaces saw in run 0 of the only point of `experiment` to `sink`, as a pcap
+/// file; `None` if `cancel` became true.
 ///
 /// # Errors
 /// The plan has several points; packets or windows that TCP's headers have no room for.
 pub fn pcap(
     experiment: &Experiment,
     ip: IpVersion,
+    sink: &mut Sink<'_>,
     cancel: &AtomicBool,
-) -> Result<Option<Vec<u8>>, ScenarioError> {
+) -> Result<Option<()>, ScenarioError> {
     let point = only_point(experiment, "a capture")?;
-    let mut pcap = Pcap::new(&point.setup, ip)?;
+    let mut sink = |bytes: &[u8]| sink(bytes);
+    let mut pcap = Pcap::new(&point.setup, ip, &mut sink)?;
     let seed = RunSeed { seed: experiment.seed, run: 0 };
     let finished = run_checked(network(&point.setup, seed), (), &mut pcap, cancel);
-    Ok(finished.map(|_| pcap.into_bytes()))
+    pcap.finish();
+    Ok(finished.map(|_| ()))
 }
 
 /// The only point of `experiment`, of which `what` shows one run.

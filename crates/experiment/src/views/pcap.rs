@@ -1,5 +1,6 @@
 //! A capture of what the senders' network interfaces see.
 
+use super::Sink;
 use crossfade_capture::{Capture as File, CaptureConfig, Connection, IpVersion};
 use crossfade_core::SimTime;
 use crossfade_scenario::{ScenarioError, Setup, TcpSetup, TrafficSetup};
@@ -7,18 +8,19 @@ use crossfade_sim::{Capture, whole_segments};
 use crossfade_transport::{Ack, Flavour, Segment, Variant};
 
 /// The TCP connections of a run as a pcap file.
-pub(crate) struct Pcap {
+pub(crate) struct Pcap<'a> {
     file: File,
+    sink: &'a mut Sink<'a>,
     /// What flows that arrive at random are like.
     arrivals: Connection,
 }
 
-impl Pcap {
-    /// An empty capture that knows the connections of `setup`.
+impl<'a> Pcap<'a> {
+    /// An empty capture that knows the connections of `setup` and hands the file over to `sink`, piece by piece.
     ///
     /// # Errors
     /// Segments or windows that TCP's headers have no room for; nothing to capture.
-    pub(crate) fn new(setup: &Setup, ip: IpVersion) -> Result<Self, ScenarioError> {
+    pub(crate) fn new(setup: &Setup, ip: IpVersion, sink: &'a mut Sink<'a>) -> Result<Self, ScenarioError> {
         let refuse = |error: crossfade_capture::CaptureError| ScenarioError::key("pcap", error.to_string());
         let Some(first) = setup.flows.iter().find_map(|flow| flow.tcp()) else {
             return Err(ScenarioError::key("pcap", "there is no TCP to capture: all flows are UDP"));
@@ -38,15 +40,29 @@ impl Pcap {
                     }
                     number += flow.count;
                 }
+                TrafficSetup::PacedTcp(tcp, _) => {
+                    for flow in number..number + flow.count {
+                        file.connect(flow, connection(tcp, None)).map_err(refuse)?;
+                    }
+                    number += flow.count;
+                }
                 TrafficSetup::Udp { .. } | TrafficSetup::Saturated => number += flow.count,
                 TrafficSetup::Arrivals { .. } => {}
             }
         }
-        Ok(Self { file, arrivals })
+        Ok(Self { file, sink, arrivals })
     }
 
-    pub(crate) fn into_bytes(self) -> Vec<u8> {
-        self.file.bytes().to_vec()
+    /// Hands over the last packets.
+    pub(crate) fn finish(&mut self) {
+        (self.sink)(self.file.bytes());
+        self.file.clear();
+    }
+
+    fn hand_over(&mut self) {
+        if self.file.bytes().len() >= super::PORTION_BYTES {
+            self.finish();
+        }
     }
 }
 
@@ -66,7 +82,7 @@ fn connection(tcp: &TcpSetup, bytes: Option<u64>) -> Connection {
     }
 }
 
-impl Capture for Pcap {
+impl Capture for Pcap<'_> {
     fn arrival(&mut self, flow: u32, bytes: u64) {
         let connection = Connection { bytes: Some(bytes), ..self.arrivals };
         self.file.connect(flow, connection).expect("checked, and new");
@@ -74,10 +90,12 @@ impl Capture for Pcap {
 
     fn segment(&mut self, now: SimTime, flow: u32, _bytes: u32, segment: &Segment) {
         self.file.on_segment_sent(now, flow, segment);
+        self.hand_over();
     }
 
     fn ack(&mut self, now: SimTime, flow: u32, _bytes: u32, ack: &Ack) {
         self.file.on_ack_received(now, flow, ack);
+        self.hand_over();
     }
 
     /// The capture is one of TCP.

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses some of it")]
 
-use crossfade_experiment::{Experiment, PointResult, Row, Shard, execute, summarise};
+use crossfade_experiment::{Control, Experiment, PointResult, Row, Shard, execute, summarise};
 use crossfade_scenario::Overrides;
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
@@ -30,10 +30,10 @@ pub(crate) fn load(text: &str, set: &Value, files: &[(&str, &str)]) -> Result<Ex
 /// The rows of a plan, made on so many threads, in order.
 pub(crate) fn rows(plan: &Experiment, jobs: usize) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
-    let done = execute(plan, Vec::new(), jobs, Shard::WHOLE, &AtomicBool::new(false), &mut |new, _| {
+    let done = execute(plan, Vec::new(), jobs, Shard::WHOLE, &Control::default(), &mut |new, _| {
         rows.extend(new);
     });
-    assert!(done);
+    assert_eq!(done, Ok(true));
     // How long a run took is no result.
     for row in &mut rows {
         row.seconds = 0.0;
@@ -58,4 +58,19 @@ pub(crate) fn metric(result: &PointResult, name: &str) -> (f64, f64) {
     let found = result.metrics.iter().find(|(found, _)| *found == name);
     let (_, metric) = found.unwrap_or_else(|| panic!("{name} is not among {:?}", result.metrics));
     (metric.value, metric.ci95.unwrap_or(f64::NAN))
+}
+
+/// What writes a text of each point: [`crossfade_experiment::events`] or `link_events`.
+type Write = fn(
+    &Experiment,
+    &mut (dyn FnMut(usize, &str) + Send),
+    &AtomicBool,
+) -> Result<Option<()>, crossfade_scenario::ScenarioError>;
+
+/// The texts of all points.
+pub(crate) fn texts(plan: &Experiment, write: Write) -> Vec<String> {
+    let mut texts = vec![String::new(); plan.points.len()];
+    let mut sink = |point: usize, lines: &str| texts[point].push_str(lines);
+    write(plan, &mut sink, &AtomicBool::new(false)).unwrap().unwrap();
+    texts
 }

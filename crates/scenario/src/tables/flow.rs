@@ -6,6 +6,7 @@ use super::tcp::{Tcp, TcpSetup};
 use crate::document::merge_value;
 use crate::error::{ScenarioError, join};
 use crate::quantity::{Bytes, Rate, Share, Span};
+use crate::setup::MeshSetup;
 use crossfade_core::SimTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,16 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stagger: Option<Span>,
 
+    /// The node of the mesh that sends.
+    #[schemars(range(min = 0, max = 1023), extend("x-default" = "0, of a mesh"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<u32>,
+
+    /// The node of the mesh that receives.
+    #[schemars(range(min = 0, max = 1023), extend("x-default" = "the last node, of a mesh"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<u32>,
+
     /// One-way delay between the sender and the shared path, the same both ways: flows with different round
     /// trips.
     #[schemars(extend("default" = "0 s"))]
@@ -56,7 +67,8 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrivals_per_s: Option<f64>,
 
-    /// The bit rate of whole packets while a UDP source is on, in the mean. Required for udp and poisson.
+    /// The bit rate of whole packets while a UDP source is on, in the mean; what the application offers to a bulk
+    /// flow, a segment at a time. Required for udp and poisson.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 
@@ -94,19 +106,19 @@ tag! {
     /// What a flow sends.
     #[serde(rename_all = "lowercase")]
     pub enum Traffic: Flow by traffic {
-        /// TCP without end.
-        Bulk [count, start, stagger, start_within, tcp, access_delay],
+        /// TCP without end, with everything ready, or offered at a rate.
+        Bulk [rate, count, start, stagger, start_within, tcp, from, to, access_delay],
         /// TCP with so many bytes (size), once.
-        Transfer [count, start, stagger, start_within, tcp, size, access_delay],
+        Transfer [count, start, stagger, start_within, tcp, size, from, to, access_delay],
         /// TCP connections that arrive at random (arrivals_per_s), each with bytes drawn at random (size, sizes).
-        Arrivals [tcp, size, sizes, arrivals_per_s, access_delay],
+        Arrivals [tcp, size, sizes, arrivals_per_s, from, to, access_delay],
         /// Packets of UDP at a constant rate, always or on and off.
-        Udp [count, start, stagger, start_within, rate, on, off, times, jitter, access_delay],
+        Udp [count, start, stagger, start_within, rate, on, off, times, jitter, from, to, access_delay],
         /// Packets of UDP at random times, a Poisson process of the rate, always or on and off.
-        Poisson [count, start, stagger, start_within, rate, on, off, times, access_delay],
+        Poisson [count, start, stagger, start_within, rate, on, off, times, from, to, access_delay],
         /// Packets of UDP at twice the rate of the link, which always has one to send: what the link can carry.
         /// Give link.queue a limit.
-        Saturated [count, start, stagger, start_within, access_delay],
+        Saturated [count, start, stagger, start_within, from, to, access_delay],
     }
 }
 
@@ -138,13 +150,15 @@ pub struct FlowSetup {
     pub start_within: SimTime,
     /// One-way delay between the sender and the shared path.
     pub access_delay: SimTime,
+    /// The nodes of the mesh that it goes from and to.
+    pub ends: Option<[u32; 2]>,
     /// What it sends.
     pub traffic: TrafficSetup,
 }
 
 impl FlowSetup {
     /// One connection without end, without a name.
-    pub(crate) fn bulk(tcp: TcpSetup) -> Self {
+    pub(crate) fn bulk(tcp: TcpSetup, ends: Option<[u32; 2]>) -> Self {
         Self {
             name: String::new(),
             count: 1,
@@ -152,13 +166,17 @@ impl FlowSetup {
             stagger: SimTime::ZERO,
             start_within: SimTime::ZERO,
             access_delay: SimTime::ZERO,
+            ends,
             traffic: TrafficSetup::Tcp(tcp, None),
         }
     }
 
     /// The handshake over a shared path whose idle round trip is `rtt`.
     pub(crate) fn shake_hands(&mut self, rtt: SimTime) {
-        if let TrafficSetup::Tcp(tcp, _) | TrafficSetup::Arrivals { tcp, .. } = &mut self.traffic {
+        if let TrafficSetup::Tcp(tcp, _)
+        | TrafficSetup::PacedTcp(tcp, _)
+        | TrafficSetup::Arrivals { tcp, .. } = &mut self.traffic
+        {
             tcp.shake_hands(rtt.saturating_add(self.access_delay * 2));
         }
     }
@@ -166,7 +184,9 @@ impl FlowSetup {
     /// Its TCP, if it is one.
     pub fn tcp(&self) -> Option<&TcpSetup> {
         match &self.traffic {
-            TrafficSetup::Tcp(tcp, _) | TrafficSetup::Arrivals { tcp, .. } => Some(tcp),
+            TrafficSetup::Tcp(tcp, _)
+            | TrafficSetup::PacedTcp(tcp, _)
+            | TrafficSetup::Arrivals { tcp, .. } => Some(tcp),
             TrafficSetup::Udp { .. } | TrafficSetup::Saturated => None,
         }
     }
@@ -197,6 +217,8 @@ pub enum Gaps {
 pub enum TrafficSetup {
     /// TCP; `None` has no end, otherwise so many bytes of data.
     Tcp(TcpSetup, Option<u64>),
+    /// TCP without end whose application offers so much, in bit/s of whole packets.
+    PacedTcp(TcpSetup, f64),
     /// TCP connections that arrive at random.
     Arrivals {
         /// Each of them.
@@ -228,10 +250,13 @@ impl Flow {
         packet_size: u32,
         slot: SimTime,
         alone: bool,
+        mesh: Option<&MeshSetup>,
     ) -> Result<FlowSetup, ScenarioError> {
         let table = join("flows", name);
         let traffic = *self.traffic.get_or_insert(Traffic::Bulk);
         refuse_foreign(&table, self, traffic)?;
+        let ends = self.ends(&table, mesh)?;
+        let hops = ends.zip(mesh).and_then(|(ends, mesh)| mesh.round_trip_hops(ends));
         let alone = alone
             && traffic == Traffic::Bulk
             && self.count.is_none_or(|count| count == 1)
@@ -245,15 +270,20 @@ impl Flow {
         let traffic = match traffic {
             Traffic::Udp | Traffic::Poisson => self.udp(&table, traffic, slot)?,
             Traffic::Saturated => TrafficSetup::Saturated,
+            Traffic::Bulk if self.rate.is_some() => {
+                let rate_bps = self.rate.map_or(0.0, |rate| rate.0);
+                let tcp = self.resolve_tcp(&table, tcp, packet_size, slot, false, hops)?;
+                TrafficSetup::PacedTcp(tcp, rate_bps)
+            }
             Traffic::Bulk => {
-                TrafficSetup::Tcp(self.resolve_tcp(&table, tcp, packet_size, slot, alone)?, None)
+                TrafficSetup::Tcp(self.resolve_tcp(&table, tcp, packet_size, slot, alone, hops)?, None)
             }
             Traffic::Transfer => {
-                let tcp = self.resolve_tcp(&table, tcp, packet_size, slot, false)?;
+                let tcp = self.resolve_tcp(&table, tcp, packet_size, slot, false, hops)?;
                 TrafficSetup::Tcp(tcp, Some(u64::from(self.bytes(&table, traffic)?)))
             }
             Traffic::Arrivals => {
-                let tcp = self.resolve_tcp(&table, tcp, packet_size, slot, false)?;
+                let tcp = self.resolve_tcp(&table, tcp, packet_size, slot, false, hops)?;
                 let rate_per_s =
                     self.arrivals_per_s.ok_or_else(|| missing(&table, "arrivals_per_s", traffic))?;
                 let shape = *self.sizes.get_or_insert(Shape::Exponential);
@@ -261,7 +291,30 @@ impl Flow {
                 TrafficSetup::Arrivals { tcp, rate_per_s, sizes }
             }
         };
-        Ok(FlowSetup { name: name.to_owned(), count, start, stagger, start_within, access_delay, traffic })
+        Ok(FlowSetup {
+            name: name.to_owned(),
+            count,
+            start,
+            stagger,
+            start_within,
+            access_delay,
+            ends,
+            traffic,
+        })
+    }
+
+    /// The nodes of the mesh that it goes from and to.
+    fn ends(&mut self, table: &str, mesh: Option<&MeshSetup>) -> Result<Option<[u32; 2]>, ScenarioError> {
+        let Some(mesh) = mesh else {
+            let given = [("from", self.from), ("to", self.to)].into_iter().find(|(_, node)| node.is_some());
+            return given.map_or(Ok(None), |(key, _)| {
+                Err(ScenarioError::key(join(table, key), "needs a mesh, which has nodes"))
+            });
+        };
+        let [first, last] = mesh.outermost();
+        let ends = [*self.from.get_or_insert(first), *self.to.get_or_insert(last)];
+        mesh.check_ends(table, ends)?;
+        Ok(Some(ends))
     }
 
     /// The scenario's TCP with what is different here.
@@ -272,13 +325,14 @@ impl Flow {
         packet_size: u32,
         slot: SimTime,
         alone: bool,
+        round_trip_hops: Option<u32>,
     ) -> Result<TcpSetup, ScenarioError> {
         let mut merged = json(tcp);
         merge_value(&mut merged, &json(&self.tcp));
         // Both parts were read before.
         let mut merged: Tcp = serde_json::from_value(merged).expect("a table of tcp");
         let setup = merged
-            .resolve(packet_size, slot, alone)
+            .resolve(packet_size, slot, alone, round_trip_hops)
             .map_err(|error| ScenarioError { key: join(table, &error.key), ..error })?;
         self.tcp = Some(merged);
         Ok(setup)

@@ -2,6 +2,7 @@
 
 use super::arq::{Arq, FeedbackSetup, FrameTimes};
 use super::base::{LONGEST_SLOT, absent, json};
+use super::queue::Packets;
 use crate::error::{ScenarioError, join};
 use crate::quantity::{Rate, Size};
 use crossfade_core::SimTime;
@@ -140,8 +141,8 @@ pub(crate) struct FramedLink<'a> {
     pub(crate) table: &'a str,
     pub(crate) rate: Option<Rate>,
     pub(crate) delay: SimTime,
-    /// The largest packet that it carries.
-    pub(crate) largest_packet: u32,
+    /// What it carries.
+    pub(crate) packets: Packets,
     pub(crate) slot: SimTime,
 }
 
@@ -175,7 +176,7 @@ impl FrameKeys<'_> {
         };
         let frame_time = SimTime::to_transmit(frame_size.0, rate.0);
         let segmentation = self.segmentation(link, frame_size)?;
-        let whole_packet = u64::from(segmentation.frames(link.largest_packet));
+        let whole_packet = u64::from(segmentation.frames(link.packets.largest));
         if frame_time.saturating_mul(whole_packet) > LONGEST_SLOT {
             let problem = "too slow: the frames of a packet would take more than 1 h";
             return Err(ScenarioError::value(join(link.table, "rate"), &json(rate), problem));
@@ -224,6 +225,13 @@ impl FrameKeys<'_> {
             (Some(compressed), full) => {
                 let full = full.unwrap_or(Size(HeaderCompression::VAN_JACOBSON.header));
                 self.headers.tcp_ip = Some(full);
+                if full.0 > link.packets.headers {
+                    let whose =
+                        if link.table == "link" { "packet (tcp.headers)" } else { "packet (tcp.ack_size)" };
+                    let problem =
+                        format!("must be at most {} B, the headers of a {whose}", link.packets.headers);
+                    return Err(ScenarioError::value(key("tcp_ip"), &json(full), problem));
+                }
                 if compressed.0 > full.0 {
                     let problem = format!("must be at most {} = \"{full}\"", key("tcp_ip"));
                     return Err(ScenarioError::value(key("compressed"), &json(compressed), problem));

@@ -5,7 +5,7 @@ use super::base::{LONGEST_SLOT, absent, json, time};
 use super::channel::{Channel, ChannelModel};
 use super::frames::{FrameKeys, FramedLink, Framing, Headers};
 use super::phy::Phy;
-use super::queue::Queue;
+use super::queue::{Packets, Queue};
 use super::trace::{Trace, TraceSetup};
 use crate::error::{ScenarioError, join};
 use crate::files::Files;
@@ -136,7 +136,7 @@ impl Link {
         channel: &mut Channel,
         radio: Option<(&mut Phy, PhyConfig)>,
         trace: Option<TraceSetup>,
-        packet_size: u32,
+        packets: Packets,
         slot: SimTime,
         files: &Files<'_>,
     ) -> Result<HopSetup, ScenarioError> {
@@ -151,15 +151,14 @@ impl Link {
             channel,
             radio,
         };
-        hop.resolve(trace, [packet_size, packet_size], slot, files)
+        hop.resolve(trace, packets, slot, files)
     }
 }
 
 impl Reverse {
     pub(crate) fn resolve(
         &mut self,
-        longest_ack: u32,
-        packet_size: u32,
+        acks: Packets,
         slot: SimTime,
         files: &Files<'_>,
     ) -> Result<HopSetup, ScenarioError> {
@@ -168,7 +167,7 @@ impl Reverse {
             return Err(ScenarioError::contradiction("reverse.rate", &trace.key, "the trace has the rates"));
         }
         if let Some(rate) = self.rate
-            && SimTime::to_transmit(longest_ack, rate.0) > LONGEST_SLOT
+            && SimTime::to_transmit(acks.largest, rate.0) > LONGEST_SLOT
         {
             let problem = "too slow: an acknowledgement would take more than 1 h";
             return Err(ScenarioError::value("reverse.rate", &json(rate), problem));
@@ -185,7 +184,7 @@ impl Reverse {
             channel,
             radio: None,
         };
-        hop.resolve(trace, [longest_ack, packet_size], slot, files)
+        hop.resolve(trace, acks, slot, files)
     }
 }
 
@@ -203,12 +202,11 @@ struct HopKeys<'a> {
 }
 
 impl HopKeys<'_> {
-    /// Fills in the defaults of a link whose queue is to hold packets of `packet_size`, where the largest that
-    /// it carries are of `largest`.
+    /// Fills in the defaults of a link that carries these `packets`.
     fn resolve(
         self,
         trace: Option<TraceSetup>,
-        [largest_packet, packet_size]: [u32; 2],
+        packets: Packets,
         slot: SimTime,
         files: &Files<'_>,
     ) -> Result<HopSetup, ScenarioError> {
@@ -219,9 +217,10 @@ impl HopKeys<'_> {
         }
         let rate_bps = trace.as_ref().map(|trace| trace.mean_rate_bps).or(self.rate.map(|rate| rate.0));
         let delay = time(&key("delay"), *self.delay.get_or_insert(Span::ZERO), slot)?;
-        let framed = FramedLink { table: self.table, rate: self.rate, delay, largest_packet, slot };
+        let framed = FramedLink { table: self.table, rate: self.rate, delay, packets, slot };
         let frames = self.frames.resolve(&framed)?;
-        let queue = self.queue.resolve(&key("queue"), rate_bps, packet_size, slot)?;
+        let limit_assumed = self.queue.limit.is_none();
+        let queue = self.queue.resolve(&key("queue"), rate_bps, packets, slot)?;
         let frame_time = frames.map(|frames| frames.frame_time);
         let carrier = match (trace, frames, queue) {
             (Some(trace), _, queue) => {
@@ -253,7 +252,7 @@ impl HopKeys<'_> {
                 Carrier::Packets { rate_bps, queue, loss }
             }
         };
-        Ok(HopSetup { delay, carrier })
+        Ok(HopSetup { delay, carrier, limit_assumed })
     }
 }
 
@@ -261,14 +260,14 @@ impl Wired {
     /// The segment on the way of the data and on the way back, if there is one.
     pub(crate) fn resolve(
         &mut self,
-        longest_packet: u32,
+        packets: Packets,
         slot: SimTime,
     ) -> Result<Option<[HopSetup; 2]>, ScenarioError> {
         if self.is_absent() {
             return Ok(None);
         }
         if let Some(rate) = self.rate
-            && SimTime::to_transmit(longest_packet, rate.0) > LONGEST_SLOT
+            && SimTime::to_transmit(packets.largest, rate.0) > LONGEST_SLOT
         {
             let problem = "too slow: a packet would take more than 1 h";
             return Err(ScenarioError::value("wired.rate", &json(rate), problem));
@@ -284,11 +283,12 @@ impl Wired {
         // Two ways to say one thing are one run.
         (self.rtt, self.one_way_delay) = (None, Some(Span::exactly(delay)));
         let rate_bps = self.rate.map(|rate| rate.0);
-        let queue = self.queue.resolve("wired.queue", rate_bps, longest_packet, slot)?;
-        let hop = |queue| {
+        let limit_assumed = self.queue.limit.is_none();
+        let queue = self.queue.resolve("wired.queue", rate_bps, packets, slot)?;
+        let hop = |queue, limit_assumed| {
             let carrier = Carrier::Packets { rate_bps, queue, loss: LossConfig::Lossless };
-            HopSetup { delay, carrier }
+            HopSetup { delay, carrier, limit_assumed }
         };
-        Ok(Some([hop(queue), hop(QueueConfig::DropTail(None))]))
+        Ok(Some([hop(queue, limit_assumed), hop(QueueConfig::DropTail(None), false)]))
     }
 }

@@ -13,6 +13,7 @@ pub(crate) mod channel;
 pub(crate) mod flow;
 pub(crate) mod frames;
 pub(crate) mod link;
+pub(crate) mod mesh;
 pub(crate) mod method;
 pub(crate) mod phy;
 pub(crate) mod queue;
@@ -32,9 +33,11 @@ pub use channel::{Channel, ChannelModel, Clock, LossFormat};
 pub use flow::{Distribution, Flow, FlowSetup, Gaps, Shape, Traffic, TrafficSetup};
 pub use frames::{FrameHeader, FrameSetup, Framing, Headers, Packing};
 pub use link::{Link, Reverse, Wired};
+pub use mesh::{Arrangement, MacWord, Mesh, OverloadWord, ReceptionWord, Retries, RoutingWord, Rule};
 pub use method::Method;
 pub use phy::{Estimation, Phy, PhyCombining, PhyFidelity};
 pub use queue::{Discipline, Queue};
+pub(crate) use queue::{Packets, USUAL_LIMIT};
 pub use rfc::{Profile, RateReduction, Rfc, Rules};
 pub use run::Run;
 pub use tcp::{Flavour, Gate, Rto, Tcp, TcpSetup, Variant};
@@ -101,6 +104,11 @@ pub struct Scenario {
     /// The wired segment between the sender and the wireless link, both ways.
     #[serde(skip_serializing_if = "Wired::is_absent")]
     pub wired: Wired,
+
+    /// Stations of 802.11 that share the air, in place of the link. Contradicts channel, reverse, wired, and what
+    /// else link has than packet_size.
+    #[serde(skip_serializing_if = "Mesh::is_absent")]
+    pub mesh: Mesh,
 
     /// The TCP sender and its receiver; of every flow, where flows say nothing else.
     #[schemars(extend("x-required" = true))]

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 #[schemars(transform = taken_by::<Discipline>)]
 pub struct Queue {
     /// How much may wait beside the packet being sent, in packets or bytes; what comes then is dropped.
-    #[schemars(extend("x-default" = "unlimited; 10240 packets for \"fq-codel\". Required for red and codel"))]
+    #[schemars(extend("x-default" = "1000 packets, or unlimited where the windows of all flows hold no more; 10240 packets for \"fq-codel\". Required for red and codel"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
 
@@ -88,33 +88,53 @@ tag! {
 
 absent!(Queue);
 
+/// So many packets wait at an interface of Linux (its txqueuelen), where nothing else is said.
+pub(crate) const USUAL_LIMIT: usize = 1000;
+
+/// What a link carries.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packets {
+    /// Bytes of those that a queue is made for.
+    pub(crate) usual: u32,
+    /// Bytes of the largest.
+    pub(crate) largest: u32,
+    /// The fewest bytes of headers in any.
+    pub(crate) headers: u32,
+    /// The windows of all senders hold no more of them than the usual limit of a queue.
+    pub(crate) few: bool,
+}
+
 impl Queue {
-    /// Fills in the defaults of the table called `table`, on a link of `rate_bps` with packets of
-    /// `packet_size`.
+    /// Fills in the defaults of the table called `table`, on a link of `rate_bps` that carries these `packets`.
     pub(crate) fn resolve(
         &mut self,
         table: &str,
         rate_bps: Option<f64>,
-        packet_size: u32,
+        packets: Packets,
         slot: SimTime,
     ) -> Result<QueueConfig, ScenarioError> {
+        let packet_size = packets.usual;
+        // Without a rate nothing waits.
+        let is_bounded = packets.few || rate_bps.is_none();
+        let usual = || Limit((!is_bounded).then_some(QueueLimit::Packets(USUAL_LIMIT)));
         let Some(discipline) = self.discipline else {
             // Nothing said is drop-tail; the key stays away, so that it has no part in the run's identity.
             refuse_foreign(table, self, Discipline::DropTail)?;
-            return Ok(QueueConfig::DropTail(self.limit.get_or_insert(Limit(None)).0));
+            return Ok(QueueConfig::DropTail(self.limit.get_or_insert_with(usual).0));
         };
         refuse_foreign(table, self, discipline)?;
         if discipline == Discipline::DropTail {
             // The same queue as without the key has the same results.
             self.discipline = None;
-            return Ok(QueueConfig::DropTail(self.limit.get_or_insert(Limit(None)).0));
+            return Ok(QueueConfig::DropTail(self.limit.get_or_insert_with(usual).0));
         }
         let Some(rate_bps) = rate_bps else {
             let problem = "needs a link with a rate: without one nothing waits";
             return Err(ScenarioError::value(join(table, "discipline"), &json(discipline), problem));
         };
-        let usual = (discipline == Discipline::FqCodel).then_some(Limit(Some(QueueLimit::Packets(10240))));
-        let Some(Limit(Some(limit))) = self.limit.or(usual) else {
+        let of_fq_codel =
+            (discipline == Discipline::FqCodel).then_some(Limit(Some(QueueLimit::Packets(10240))));
+        let Some(Limit(Some(limit))) = self.limit.or(of_fq_codel) else {
             let problem = format!("needs {}, such as \"100 packets\"", join(table, "limit"));
             return Err(ScenarioError::value(join(table, "discipline"), &json(discipline), problem));
         };

@@ -2,7 +2,7 @@
 
 use super::base::{json, time};
 use crate::error::ScenarioError;
-use crate::quantity::{Share, Span};
+use crate::quantity::{Memory, Share, Span};
 use crate::stop::{End, StopRule};
 use crossfade_core::SimTime;
 use schemars::JsonSchema;
@@ -71,6 +71,11 @@ pub struct Run {
     #[schemars(range(min = 20, max = 1_000_000), extend("x-default" = "1000, with run.precision or run.count"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_runs: Option<u64>,
+
+    /// A run that may take more memory than this is refused; so are several at a time that may.
+    #[schemars(extend("x-default" = "half of the machine's"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Memory>,
 
     /// The seed of all random streams. Run number r of a scenario has streams of its own, named in (seed, r).
     #[schemars(extend("default" = 1))]

@@ -3,7 +3,7 @@
 use super::base::{json, positive_time};
 use super::rfc::{Profile, Rfc};
 use crate::error::ScenarioError;
-use crate::quantity::{Size, Span, Window};
+use crate::quantity::{Size, Span, Window, WindowLimit};
 use crossfade_core::SimTime;
 use crossfade_transport::{self as transport, RfcConfig, RtoConfig, RtoRule, SackBlocks, TcpConfig};
 use schemars::JsonSchema;
@@ -27,6 +27,13 @@ pub struct Tcp {
     #[schemars(extend("x-default" = "64 KiB over tcp.mss"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub w_max: Option<Window>,
+
+    /// A limit of the congestion window: a number of segments, or { per_hop = 0.357 } for so many for each hop of
+    /// the way there and back (which a sender learns from its routes as the connection begins; of a mesh), or
+    /// "unlimited".
+    #[schemars(extend("x-default" = "none: tcp.w_max alone"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwnd_limit: Option<WindowLimit>,
 
     /// How many duplicate acknowledgements trigger a fast retransmit (the papers' K).
     #[schemars(range(min = 1, max = 1_000_000), extend("default" = 3))]
@@ -187,12 +194,14 @@ impl TcpSetup {
 }
 
 impl Tcp {
-    /// Fills in the defaults. `alone` says that the flow has a path of one hop to itself.
+    /// Fills in the defaults. `alone` says that the flow has a path of one hop to itself, `round_trip_hops` how many
+    /// hops of a mesh it has there and back.
     pub(crate) fn resolve(
         &mut self,
         packet_size: u32,
         slot: SimTime,
         alone: bool,
+        round_trip_hops: Option<u32>,
     ) -> Result<TcpSetup, ScenarioError> {
         let flavour = *self.flavour.get_or_insert(Flavour::Paper);
         let variant = self.variant.ok_or_else(|| {
@@ -200,10 +209,12 @@ impl Tcp {
         })?;
         let rfc = self.resolve_rfc(flavour, variant, slot)?;
         let w_max = self.resolve_w_max(flavour, packet_size)?;
+        let w_max = self.limited(w_max, round_trip_hops)?;
         let usual = if flavour == Flavour::Rfc { f64::from(w_max).min(10.0) } else { 1.0 };
         let initial_window = *self.initial_window.get_or_insert(usual);
         if initial_window > f64::from(w_max) {
-            let problem = format!("must be at most tcp.w_max = {w_max}");
+            let key = if self.cwnd_limit.is_some() { "the window" } else { "tcp.w_max" };
+            let problem = format!("must be at most {key} = {w_max}");
             return Err(ScenarioError::value("tcp.initial_window", &json(initial_window), problem));
         }
         let usual = if flavour == Flavour::Paper && alone { Gate::Slot } else { Gate::Queue };
@@ -292,6 +303,24 @@ impl Tcp {
         })?;
         self.w_max = Some(Window::Segments(segments));
         Ok(segments)
+    }
+
+    /// To say that there is no limit is to say nothing.
+    pub(crate) fn forget_unlimited(&mut self) {
+        self.cwnd_limit = self.cwnd_limit.filter(|limit| *limit != WindowLimit::Unlimited);
+    }
+
+    /// The window that the limit of the congestion window leaves of `w_max`.
+    fn limited(&mut self, w_max: u32, round_trip_hops: Option<u32>) -> Result<u32, ScenarioError> {
+        self.forget_unlimited();
+        match (self.cwnd_limit, round_trip_hops) {
+            (None, _) => Ok(w_max),
+            (Some(limit @ WindowLimit::PerHop(_)), None) => {
+                let problem = "needs a mesh, which has hops";
+                Err(ScenarioError::value("tcp.cwnd_limit", &json(limit), problem))
+            }
+            (Some(limit), hops) => Ok(w_max.min(limit.segments(hops.unwrap_or_default()))),
+        }
     }
 
     /// Bytes of a data packet, if the segment size is given.

@@ -1,12 +1,11 @@
 //! Error rates of a physical layer by closed form, and what they make of packets.
 
-use super::phy::attempts;
 use crate::metrics::{Metrics, NOT_ACCEPTED};
 use crossfade_channel::AntennaCorrelation;
 use crossfade_link::RadioConfig;
 use crossfade_link::arq::ArqProtocol;
 use crossfade_phy::closed_form::Diversity;
-use crossfade_phy::from_db;
+use crossfade_phy::{Scheme, from_db};
 use crossfade_scenario::{ScenarioError, Setup};
 use serde_json::json;
 
@@ -15,7 +14,7 @@ use serde_json::json;
 ///
 /// # Errors
 /// A scheme whose symbols interfere, correlated antennas, or an estimated channel: there is no closed form.
-pub(super) fn error_rates(setup: &Setup, radio: &RadioConfig) -> Result<Metrics, ScenarioError> {
+pub(crate) fn error_rates(setup: &Setup, radio: &RadioConfig) -> Result<Metrics, ScenarioError> {
     let (diversity, phy) = (diversity(radio)?, radio.phy);
     let fer = diversity.frame_error(phy.modulation, phy.frame_bits);
     let mut metrics = Metrics::from([("frame_error_rate".to_owned(), fer)]);
@@ -67,12 +66,21 @@ fn frame_error(radio: &RadioConfig) -> Result<f64, ScenarioError> {
     Ok(diversity(radio)?.frame_error(radio.phy.modulation, radio.phy.frame_bits))
 }
 
+/// Without limit of its own, an ARQ is looked at so far.
+const MOST_ATTEMPTS: u32 = 8;
+
+/// How often a frame is sent at most.
+pub(crate) fn attempts(setup: &Setup) -> u32 {
+    let repetitions = setup.forward.frames().and_then(|frames| frames.protocol.most_repetitions());
+    repetitions.map_or(MOST_ATTEMPTS, |repetitions| repetitions.saturating_add(1)).min(1000)
+}
+
 /// The probability that a packet is lost: with one transmission of each of its n frames, that meet independent
 /// gains, 1 - (1 - FER)^n. The frame error rate is that of the table, where there is one.
 ///
 /// # Errors
 /// Frames that are repeated or that fade together; neither table nor closed form.
-pub(super) fn packet_loss(setup: &Setup, radio: &RadioConfig, who: &str) -> Result<f64, ScenarioError> {
+pub(crate) fn packet_loss(setup: &Setup, radio: &RadioConfig, who: &str) -> Result<f64, ScenarioError> {
     let Some(frames) = setup.forward.frames().filter(|frames| frames.protocol == ArqProtocol::None) else {
         let problem = format!("{who} assumes frames that are sent once; use method simulation");
         return Err(ScenarioError::key("link.arq.protocol", problem));
@@ -87,4 +95,24 @@ pub(super) fn packet_loss(setup: &Setup, radio: &RadioConfig, who: &str) -> Resu
     let fer = of_table.unwrap_or_else(|| frame_error(radio))?;
     let n = frames.segmentation.frames(setup.packet_size);
     Ok(-libm::expm1(f64::from(n) * libm::log1p(-fer)))
+}
+
+/// More than the share of packets whose frames all arrive can be: each symbol is received as if it were alone and all its
+/// copies were combined, over antennas that are not correlated at all or that are one, whichever is better.
+pub(crate) fn best_packet_success(setup: &Setup, radio: &RadioConfig) -> f64 {
+    let phy = radio.phy;
+    let frames = setup.forward.frames().map_or(1, |frames| frames.segmentation.frames(setup.packet_size));
+    let copies = if phy.combining.is_some() { attempts(setup) } else { 1 };
+    let tries = if phy.combining.is_some() { 1 } else { attempts(setup) };
+    let power = from_db(radio.snr_db) * phy.scheme.power(phy.stbc_power) / phy.scheme.rate(phy.n_t);
+    // The energy of a symbol at all antennas, over as many paths as it takes.
+    let paths = (phy.n_r * if phy.scheme == Scheme::Blast { 1 } else { phy.n_t }) as u32 * copies;
+    let energy = power * phy.n_r as f64 * f64::from(copies);
+    let fails = |diversity: u32| {
+        let scale = energy / f64::from(diversity);
+        Diversity { diversity, scale }.frame_error(phy.modulation, phy.frame_bits)
+    };
+    let fer = fails(paths).min(fails(1));
+    let arrives = 1.0 - libm::pow(fer, f64::from(tries));
+    libm::pow(arrives, f64::from(frames))
 }

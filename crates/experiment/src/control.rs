@@ -1,0 +1,71 @@
+//! What the one who asked for runs can do while they are made: stop them, and see how far they are.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Shares of runs are counted in these.
+const PARTS: f64 = 1e6;
+
+/// Shared by those who make runs and the one who waits for them.
+#[derive(Debug, Default)]
+pub struct Control {
+    /// Once it is true, runs end soon and without a result.
+    pub cancel: AtomicBool,
+    /// What of the runs under way is done, in parts of a run.
+    parts: AtomicU64,
+}
+
+impl Control {
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+
+    /// How much is done of the runs that are not finished: 2.5 of five that are half done.
+    pub fn under_way(&self) -> f64 {
+        self.parts.load(Ordering::Relaxed) as f64 / PARTS
+    }
+}
+
+/// How far one run is; at its end that is forgotten, as it counts whole or not at all.
+pub(crate) struct PartDone<'a> {
+    control: &'a Control,
+    parts: u64,
+}
+
+impl<'a> PartDone<'a> {
+    pub(crate) fn new(control: &'a Control) -> Self {
+        Self { control, parts: 0 }
+    }
+
+    /// Says that `share` of the run is done: never less than before.
+    pub(crate) fn is(&mut self, share: f64) {
+        let parts = ((share.min(1.0) * PARTS) as u64).max(self.parts);
+        self.control.parts.fetch_add(parts - self.parts, Ordering::Relaxed);
+        self.parts = parts;
+    }
+}
+
+impl Drop for PartDone<'_> {
+    fn drop(&mut self) {
+        self.control.parts.fetch_sub(self.parts, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_under_way_add_up_and_leave_nothing() {
+        let control = Control::default();
+        let (mut one, mut two) = (PartDone::new(&control), PartDone::new(&control));
+        one.is(0.5);
+        two.is(0.25);
+        one.is(0.4);
+        assert_eq!(control.under_way(), 0.75);
+        drop(one);
+        two.is(7.0);
+        assert_eq!(control.under_way(), 1.0);
+        drop(two);
+        assert_eq!(control.under_way(), 0.0);
+    }
+}

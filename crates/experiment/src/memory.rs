@@ -1,0 +1,94 @@
+//! How much memory a run may take, judged before it runs: from above, within a small factor.
+
+use crossfade_link::QueueLimit;
+use crossfade_scenario::{Distribution, End, FlowSetup, HopSetup, Setup, TrafficSetup};
+
+/// Bytes of what every run has.
+const RUN: f64 = 1e6;
+/// Bytes of a flow: its endpoints, counters and delay histograms.
+const FLOW: f64 = 16e3;
+/// Bytes of a packet under way, in whatever waits for it: links, scoreboards, reassembly.
+const PACKET: f64 = 200.0;
+/// Bytes of what is kept of a flow that has ended.
+const ENDED: f64 = 24.0;
+/// A queue that is used to this share of a link may be of any length.
+const BUSY: f64 = 0.9;
+
+/// Bytes that a run of `setup` may take.
+pub(crate) fn of_run(setup: &Setup) -> f64 {
+    let flows: f64 = setup.flows.iter().map(|flow| flows(setup, flow)).sum();
+    RUN + flows + packets(setup) * PACKET
+}
+
+/// How long a run lasts, in seconds; by a count of segments it is judged by a link that is rarely used.
+fn seconds(setup: &Setup) -> f64 {
+    match setup.end {
+        End::At(end) => end.as_secs_f64(),
+        End::Delivered(segments) => {
+            setup.warmup.as_secs_f64() + 10.0 * segments as f64 * setup.slot.as_secs_f64()
+        }
+    }
+}
+
+/// Bytes of the flows of an entry.
+fn flows(setup: &Setup, flow: &FlowSetup) -> f64 {
+    let TrafficSetup::Arrivals { tcp, rate_per_s, sizes } = &flow.traffic else {
+        return f64::from(flow.count) * FLOW;
+    };
+    let all = rate_per_s * seconds(setup);
+    let busy = packets_per_s(setup, flow) * setup.slot.as_secs_f64() >= BUSY;
+    // Of flows that come as fast as they go some hundred are there at a time, and those that one round trip brings.
+    let in_round_trip = rate_per_s
+        * setup.round_trip(flow).as_secs_f64()
+        * (2.0 + (sizes.mean / f64::from(tcp.mss)).max(1.0).log2());
+    let at_once = if busy { all } else { all.min(1000.0 + in_round_trip) };
+    at_once * FLOW + all * ENDED
+}
+
+/// Packets that may be under way at once.
+fn packets(setup: &Setup) -> f64 {
+    let wired = setup.wired.iter().flatten();
+    let hops: Vec<&HopSetup> = wired.chain([&setup.forward, &setup.reverse]).collect();
+    // What comes, and is not carried, waits.
+    let offered = |flow: &FlowSetup| packets_per_s(setup, flow).min(1e15);
+    let all: f64 = setup.flows.iter().map(offered).sum();
+    let carried =
+        setup.forward.rate_bps().map_or(f64::INFINITY, |rate| rate / 8.0 / f64::from(setup.packet_size));
+    let too_many = (all - carried).max(if all > BUSY * carried { all * 0.01 } else { 0.0 }) * seconds(setup);
+    let limits = hops.iter().map(|hop| match hop.queue().limit() {
+        None => f64::INFINITY,
+        Some(QueueLimit::Packets(packets)) => packets as f64,
+        Some(QueueLimit::Bytes(bytes)) => bytes as f64 / f64::from(setup.packet_size.min(40)),
+    });
+    let waiting: f64 = limits.map(|limit| too_many.min(limit)).sum();
+    let delays: f64 = hops.iter().map(|hop| hop.delay.as_secs_f64()).sum();
+    let flying = all.min(carried) * delays.min(seconds(setup));
+    // A sender holds no more than its window, and all of them no more than they may send in the time.
+    let windows: f64 = setup.flows.iter().map(window).sum();
+    let sent = carried * seconds(setup) * 2.0 + 100.0 * setup.flows.len() as f64;
+    waiting + flying + windows.min(sent)
+}
+
+/// Datagrams, or segments of flows that come, in a second.
+fn packets_per_s(setup: &Setup, flow: &FlowSetup) -> f64 {
+    match &flow.traffic {
+        TrafficSetup::Tcp(..) | TrafficSetup::PacedTcp(..) => 0.0,
+        TrafficSetup::Udp { rate_bps, on_off, .. } => {
+            let on =
+                on_off.as_ref().map_or(1.0, |[on, off]: &[Distribution; 2]| on.mean / (on.mean + off.mean));
+            f64::from(flow.count) * rate_bps * on / 8.0 / f64::from(setup.packet_size)
+        }
+        TrafficSetup::Saturated => 2.0 * f64::from(flow.count) / setup.slot.as_secs_f64(),
+        TrafficSetup::Arrivals { tcp, rate_per_s, sizes } => rate_per_s * sizes.mean / f64::from(tcp.mss),
+    }
+}
+
+/// The window of a connection that is there from the start.
+fn window(flow: &FlowSetup) -> f64 {
+    match &flow.traffic {
+        TrafficSetup::Tcp(tcp, _) | TrafficSetup::PacedTcp(tcp, _) => {
+            f64::from(flow.count) * f64::from(tcp.config.w_max)
+        }
+        _ => 0.0,
+    }
+}

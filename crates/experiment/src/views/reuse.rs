@@ -1,0 +1,72 @@
+//! How many exchanges of a mesh can be under way at one time.
+
+use crate::experiment::Experiment;
+use crossfade_mac::reuse::{Reuse, ReuseRules, largest};
+use crossfade_mac::{Knowledge, Mac};
+use crossfade_scenario::{MeshSetup, Point, ScenarioError};
+use serde::Serialize;
+
+/// The largest set of exchanges at one time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ReuseFacts {
+    /// The number of the point.
+    pub point: usize,
+    /// Over how many links, those on the routes of the flows.
+    pub links: usize,
+    /// Antennas of a node.
+    pub antennas: usize,
+    /// How many exchanges there are in the set.
+    pub exchanges: usize,
+    /// Whether no larger set exists; else the search has ended early.
+    pub is_exact: bool,
+    /// The nodes at the ends of each.
+    pub set: Vec<(usize, usize)>,
+}
+
+/// The largest set of exchanges at one time over the routes of the flows, at each point.
+///
+/// # Errors
+/// A point without a mesh.
+pub fn reuse(experiment: &Experiment) -> Result<Vec<ReuseFacts>, ScenarioError> {
+    experiment.points.iter().map(of_point).collect()
+}
+
+fn of_point(point: &Point) -> Result<ReuseFacts, ScenarioError> {
+    let Some(mesh) = &point.setup.mesh else {
+        return Err(point.locate(ScenarioError::key("mesh", "missing; spatial reuse is about a mesh")));
+    };
+    let refuse =
+        |error: crossfade_mac::MeshError| point.locate(ScenarioError::key("mesh", error.to_string()));
+    let mut links = Vec::new();
+    for [from, to] in point.setup.flows.iter().filter_map(|flow| flow.ends) {
+        for (from, to) in [(from, to), (to, from)] {
+            links.extend(mesh.routes.links(from as usize, to as usize).map_err(refuse)?);
+        }
+    }
+    links.iter_mut().for_each(|link| *link = (link.0.min(link.1), link.0.max(link.1)));
+    links.sort_unstable();
+    links.dedup();
+    let rules = rules(mesh);
+    let Reuse { exchanges, is_exact } = largest(&mesh.config.positions, &links, &rules).map_err(refuse)?;
+    Ok(ReuseFacts {
+        point: point.index,
+        links: links.len(),
+        antennas: rules.antennas,
+        exchanges: exchanges.len(),
+        is_exact,
+        set: exchanges,
+    })
+}
+
+fn rules(mesh: &MeshSetup) -> ReuseRules {
+    let (antennas, knowledge) = match mesh.config.mac {
+        Mac::Plain => (1, Knowledge::Overheard),
+        Mac::Nulling(nulling) => (nulling.antennas, nulling.knowledge),
+    };
+    ReuseRules {
+        range_m: mesh.config.range_m,
+        interference_m: mesh.config.interference_m,
+        antennas,
+        knowledge,
+    }
+}

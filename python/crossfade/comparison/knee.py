@@ -1,0 +1,126 @@
+"""Where a curve has come near to its best: the smallest window, say, that costs no more than 2 % of the throughput.
+
+What is best is estimated from runs, so the place has an interval: the runs are drawn again, with replacement,
+and the place is looked for anew (percentile bootstrap; Efron and Tibshirani, An Introduction to the Bootstrap,
+1993, chapter 13). A run has the same random numbers at every place, so a draw takes it everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+
+import numpy as np
+
+from crossfade.comparison.paired import COVERAGE, Sample
+from crossfade.errors import ResultsError
+from crossfade.plans import load_results
+from crossfade.results.results import Point, Results
+from crossfade.tables import Cell, label
+
+# How often the runs are drawn again.
+DRAWS = 2000
+# The draws are the same for everybody.
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Knee:
+    """The smallest value of ``x`` at which ``metric`` is within ``share`` of its best (0: the best itself).
+
+    ``low`` and ``high`` are the ends of the 95 % bootstrap interval; None from a single run. ``value`` is the
+    metric there, ``best`` its best over all values of ``x``. ``condition`` are the other axes.
+    """
+
+    condition: dict[str, Cell]
+    x: float
+    low: float | None
+    high: float | None
+    value: float
+    best: float
+
+
+def knee(
+    results: Results | str | PathLike[str],
+    *,
+    x: str,
+    metric: str = "goodput_bps",
+    share: float = 0.02,
+    method: str | None = None,
+) -> list[Knee]:
+    """The knee of each curve of results, or of a results file: one for each combination of the other axes.
+
+    >>> import crossfade as cf
+    >>> results = cf.run("quickstart", set={"tcp.variant": "reno"}, over={"tcp.w_max": [6, 24, 96]}, runs=10)
+    ... # doctest: +SKIP
+    >>> cf.knee(results, x="tcp.w_max", share=0.05)  # doctest: +SKIP
+
+    Raises :class:`ResultsError` for an axis or a metric that there is not.
+    """
+    if not isinstance(results, Results):
+        results = load_results(results)
+    if not 0.0 <= share < 1.0:
+        raise ResultsError(f"share = {share}: must be from 0 to below 1")
+    if x not in results.axes:
+        raise ResultsError(f"x = {x}: no axis (there are: {', '.join(results.axes) or 'none'})")
+    if method is not None:
+        results = results.by_method(method)
+    if metric not in {*results.metrics, *results.parts}:
+        raise ResultsError(f"metric = {metric}: no metric of these results")
+    groups: dict[tuple[Cell, ...], list[Point]] = {}
+    others = [axis for axis in results.axes if axis != x]
+    for point in results.points:
+        key = (*(label(point.axes[axis]) for axis in others), point.method)
+        groups.setdefault(key, []).append(point)
+    found = []
+    for key, points in groups.items():
+        condition = dict(zip([*others, "method"], key, strict=True))
+        if len(results.methods) == 1:
+            del condition["method"]
+        curve = {_number(x, point.axes[x]): Sample.of(point, metric) for point in points}
+        found.append(knee_of(curve, share, condition))
+    return found
+
+
+def knee_of(
+    curve: Mapping[float, Sample], share: float, condition: Mapping[str, Cell] | None = None
+) -> Knee:
+    """The knee of one curve."""
+    places = sorted(curve)
+    means = np.array([curve[place].mean for place in places])
+    at = _first(means, share)
+    low, high = _interval(places, [curve[place] for place in places], share)
+    return Knee(dict(condition or {}), places[at], low, high, float(means[at]), float(means.max()))
+
+
+def _first(means: np.ndarray, share: float) -> int:
+    """The first place that is within a share of the best."""
+    return int(np.argmax(means >= means.max() - share * abs(means.max())))
+
+
+def _interval(
+    places: Sequence[float], samples: Sequence[Sample], share: float
+) -> tuple[float | None, float | None]:
+    runs = sorted(set.intersection(*(set(sample.values) for sample in samples)))
+    if len(runs) < 2 or any(sample.is_exact for sample in samples):
+        return None, None
+    values = np.array([[sample.values[run] for run in runs] for sample in samples])
+    draws = np.random.default_rng(SEED).integers(len(runs), size=(DRAWS, len(runs)))
+    means = values[:, draws].mean(axis=2)
+    best = means.max(axis=0)
+    chosen = np.argmax(means >= best - share * np.abs(best), axis=0)
+    tail = (1.0 - COVERAGE) / 2.0
+    low, high = np.quantile(np.array(places)[chosen], [tail, 1.0 - tail], method="nearest")
+    return float(low), float(high)
+
+
+def _number(x: str, value: object) -> float:
+    try:
+        number = float(str(value))
+    except ValueError:
+        number = math.nan
+    if math.isnan(number):
+        raise ResultsError(f"x = {x}: its values must be numbers, not {value}")
+    return number

@@ -1,0 +1,57 @@
+"""The record of what a release was built with: true, whole, and without a host."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from resolved_versions import crates, differences  # noqa: E402
+
+RECORDED = (ROOT / "resolved.txt").read_text().splitlines()
+
+
+def test_a_line_is_a_name_a_version_and_a_checksum() -> None:
+    assert RECORDED == sorted(RECORDED)
+    for line in RECORDED:
+        assert re.fullmatch(r"(crate|python) [\w.-]+=[\w.+-]+ sha256:[0-9a-f]{64}", line), line
+
+
+def test_what_is_pinned_is_what_is_recorded() -> None:
+    versions = {line.partition(" sha256:")[0] for line in RECORDED}
+    pinned = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["dependencies"]
+    for name, what in pinned.items():
+        version = what if isinstance(what, str) else what.get("version")
+        if version is not None:  # the others are crates of ours
+            assert f"crate {name}={version.removeprefix('=')}" in versions
+    constraints = dict(re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / "constraints.txt").read_text(), re.MULTILINE))
+    dependencies = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    for requirement in dependencies:
+        name = re.match(r"[\w.-]+", requirement)
+        assert name is not None
+        assert f"python {name[0]}={constraints[name[0]]}" in versions
+
+
+def test_no_recorded_checksum_is_another_here() -> None:
+    """A version is one package, whenever it was resolved; other versions may be resolved by now."""
+    if not (ROOT / "Cargo.lock").exists():
+        pytest.skip("nothing is resolved here")
+    found = differences(RECORDED, crates((ROOT / "Cargo.lock").read_text()))
+    assert not [line for line in found if line.endswith("another checksum")]
+
+
+def test_what_differs_is_named() -> None:
+    recorded = ["crate a=1.0.0 sha256:11", "crate b=1.0.0 sha256:22"]
+    here = ["crate a=1.0.0 sha256:12", "crate b=1.0.1 sha256:23", "crate c=1.0.0 sha256:33"]
+    assert differences(recorded, recorded) == []
+    assert differences(recorded, here) == [
+        "crate a=1.0.0: another checksum",
+        "crate b=1.0.1: another version is recorded",
+        "crate c=1.0.0: not recorded",
+    ]
