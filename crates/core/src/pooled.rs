@@ -93,7 +93,9 @@ mod tests {
         let mut runs: Vec<_> = (0..9).map(good).collect();
         runs.push(run((1..=2000).map(|i| f64::from(i) * 5e-3)));
         let mut all = DelayHistogram::default();
-        runs.iter().for_each(|(histogram, _)| all.merge(histogram));
+        for (histogram, _) in &runs {
+            all.merge(histogram);
+        }
         let kept: Vec<RunQuantiles> = runs.iter().map(|(_, kept)| *kept).collect();
         for (p, by_hand) in [(0.95, 7.25), (0.99, 9.45), (0.5, 0.06)] {
             let found = pooled_quantile(&kept, p).unwrap().value;
