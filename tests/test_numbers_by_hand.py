@@ -43,7 +43,11 @@ def test_the_last_segment_has_its_own_length() -> None:
 
 def test_flavours_of_ns2_send_whole_segments() -> None:
     for flavour in ("paper", "ns2"):
-        data = value(TRANSFER, "goodput_bps", set={"tcp.flavour": flavour, "tcp.headers": "40 B", "tcp.rto.fixed": "1 s"})
+        data = value(
+            TRANSFER,
+            "goodput_bps",
+            set={"tcp.flavour": flavour, "tcp.headers": "40 B", "tcp.rto.fixed": "1 s"},
+        )
         assert data == pytest.approx(1460 * 8 / 20)
 
 

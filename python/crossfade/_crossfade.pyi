@@ -254,6 +254,79 @@ class AckSample:
     def cwnd_limited(self) -> bool:
         """Whether the congestion window, not the application or the receiver, held the sender back."""
 
+@final
+class Live:
+    """Two hosts joined by the links of a scenario (Linux).
+
+    The process has one thread again when it is made, and may fork; from ``start`` on it has several.
+    """
+
+    def __new__(cls, plan: Plan, asked: str) -> Live:
+        """The hosts of the plan's only point. ``asked`` is JSON: ``{"bulk": bool, "congestion": str | null,
+        "mtu": n | null, "data_only": bool, "run": n, "journal": path | null, "captures": [far, near] | null,
+        "watch": bool, "source": {"name", "text", "overrides", "files"}}``.
+
+        Raises ScenarioError for what the system refuses, and what the kernel's TCP has not.
+        """
+
+    def addresses(self) -> tuple[str, str]:
+        """The addresses of the far host and of the near one."""
+
+    def enter(self, host: int) -> None:
+        """Move the calling process to the far host (0) or the near one (1), for good."""
+
+    def start(self) -> None:
+        """Begin, with the built-in transfers where they were asked for."""
+
+    def duration(self) -> float | None:
+        """How many seconds the scenario lasts; None as long as its segments take."""
+
+    def elapsed(self) -> float:
+        """Seconds since it began."""
+
+    def inside(self) -> int:
+        """How many packets are between the hosts."""
+
+    def is_running(self) -> bool:
+        """Whether it goes on: no device was taken away, no disk is full."""
+
+    def is_finished(self) -> bool:
+        """Whether all built-in transfers have come to their end."""
+
+    def delivered(self) -> list[int]:
+        """Bytes that each of the built-in transfers has delivered."""
+
+    def stop(self) -> tuple[str, str]:
+        """Stop. Gives the report as JSON, and what was seen of TCP as CSV (empty without ``watch``)."""
+
+def replay(journal: bytes) -> str:
+    """Put the arrivals of a journal through its scenario's links once more; JSON.
+
+    ``{"header": {...}, "lanes": [{"link", "packets", "arrived", "lost", "dropped", "difference": str | null}],
+    "warnings": [...]}``. Raises ScenarioError where the journal is damaged or its scenario cannot be read.
+    """
+
+def journal_events(journal: bytes) -> str:
+    """What was seen of TCP as a journal was recorded, as CSV; raises ScenarioError as ``replay``."""
+
+def gain_privileges() -> None:
+    """Enter a user namespace in which this process, which has one thread, may make hosts."""
+
+def new_process_namespace() -> None:
+    """The next process that is forked is the first one of a new process namespace."""
+
+def leave_process_namespace() -> None:
+    """Those forked from here on are not."""
+
+def die_with_parent() -> None:
+    """This process is killed when the thread that forked it ends."""
+
+def mount_proc() -> None:
+    """A ``/proc`` of the process namespace, for this process and those that it forks."""
+
+def become_user() -> None:
+    """Be the user again who called ``gain_privileges``."""
+
 def verify(files: list[tuple[str, str]], patterns: str | None = None) -> str:
     """Repeat golden data: name and text of each file, and of traces the text of patterns.json.
 

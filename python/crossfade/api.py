@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from crossfade import errors, plans
 from crossfade.figures import linkevents, timelines
 from crossfade.figures.plot import plot as plot_results
 from crossfade.figures.style import check_plot_file
-from crossfade.files import read_text, whole_file
+from crossfade.files import read_bytes, read_text, whole_file
 from crossfade.plans import Options, Plan, translated_errors
 from crossfade.plans import Scenario as Scenario
 from crossfade.plans import Values as Values
@@ -292,6 +293,41 @@ def write_pcap(
         plan.core.pcap(ipv6, file.write)
 
 
+@dataclass(frozen=True)
+class Replayed:
+    """One link of a journal, replayed: where it first differs, or None where all is identical."""
+
+    link: str
+    packets: int
+    arrived: int
+    lost: int
+    dropped: int
+    difference: str | None
+
+
+def replay(journal: str | PathLike[str]) -> list[Replayed]:
+    """Put the arrivals that ``crossfade live --record`` kept through the simulated links, one by one.
+
+    Each packet has the same fate at the same nanosecond, or the first difference is told. Raises
+    :class:`ScenarioError` where the journal is damaged; every byte of it is checked.
+    """
+    found = json.loads(_of_journal(journal, "replay"))
+    for warning in found["warnings"]:
+        warnings.warn(warning, errors.CrossfadeWarning, stacklevel=2)
+    return [Replayed(**lane) for lane in found["lanes"]]
+
+
+def _of_journal(journal: str | PathLike[str], function: str) -> str:
+    if not hasattr(_crossfade, function):
+        raise errors.ScenarioError(f"{journal}: journals of live runs are read on Linux only")
+    data = read_bytes(Path(journal), errors.ScenarioError)
+    try:
+        with translated_errors():
+            return str(getattr(_crossfade, function)(data))
+    except errors.ScenarioError as error:
+        raise errors.ScenarioError(f"{errors.shortened(journal)}: {error}") from None
+
+
 def schema() -> str:
     """The JSON Schema of a scenario, for editors."""
     return json.dumps(json.loads(_crossfade.schema()), indent=2)
@@ -438,6 +474,8 @@ def _read_results(path: str | PathLike[str], plan: int | str | None) -> Results 
         from crossfade.results.planresults import results_of  # here: it needs numpy, which takes a while
 
         return results_of(datasets.read_plan(path, plan))
+    if Path(path).suffix == ".cfj":
+        return Table.from_csv(_of_journal(path, "journal_events"), str(path))
     if plan is not None:
         raise errors.ResultsError(f"{path}: not a results file; a CSV file holds no plans (plan = {plan})")
     return Table.read(path)

@@ -59,6 +59,17 @@ def read_text(path: Path, error: type[CrossfadeError]) -> str:
         raise error(f"{name}: not a text file (byte {reason.start} is not UTF-8)") from None
 
 
+def read_bytes(path: Path, error: type[CrossfadeError]) -> bytes:
+    """The bytes of a file; raises ``error`` with one line."""
+    try:
+        data = _read_bytes(path)
+    except OSError as reason:
+        raise error(f"{shortened(path)}: cannot be read ({reason.strerror or reason})") from None
+    if len(data) > LARGEST_FILE:
+        raise error(f"{shortened(path)}: larger than {LARGEST_FILE // 1024**2} MiB")
+    return data
+
+
 def _read_bytes(path: Path) -> bytes:
     """What is in a file, up to a byte more than the largest that is read."""
     # To open a pipe waits for who writes to it, and to read some files of the system for what happens there.

@@ -57,6 +57,7 @@ WORDS = {
     "newreno": "NewReno",
     "sack": "SACK",
     "cubic": "CUBIC",
+    "highspeed": "HighSpeed",
     "red": "RED",
     "codel": "CoDel",
     "fq-codel": "FQ-CoDel",
@@ -72,6 +73,7 @@ WORDS = {
     "mmse-osic": "MMSE-OSIC",
     "zf": "ZF",
     "linear": "linear",
+    "pie": "PIE",
     "iid": "i.i.d.",
     "markov": "Markov",
     "rayleigh": "Rayleigh",
@@ -104,6 +106,7 @@ METHODS = [
     "formula:square-root",
     "phy",
     "simulation",
+    "live",
 ]
 METHOD_WORDS = {
     "analysis:paper-bounds": "bounds as printed",
@@ -113,6 +116,7 @@ METHOD_WORDS = {
     "formula:square-root": "square-root law",
     "phy": "frames",
     "simulation": "simulation",
+    "live": "live",
 }
 
 

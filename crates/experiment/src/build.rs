@@ -57,7 +57,7 @@ pub(crate) fn network(setup: &Setup, seed: RunSeed) -> Network {
 }
 
 /// The links by name, and the ways there and back.
-fn topology(setup: &Setup, seed: RunSeed) -> Topology {
+pub(crate) fn topology(setup: &Setup, seed: RunSeed) -> Topology {
     if let Some(mesh) = &setup.mesh {
         let fabric = Mesh::new(mesh.config.clone(), seed).expect("checked");
         let routes = setup.flows.iter().filter_map(|flow| flow.ends).flat_map(|[from, to]| {

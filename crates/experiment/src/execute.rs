@@ -35,9 +35,22 @@ pub fn execute(
     on_rows: &mut dyn FnMut(Vec<Row>, Progress),
 ) -> Result<bool, ImpossibleResult> {
     let fitted = FittedChains::default();
-    execute_with(experiment, known, jobs, shard, control, on_rows, &|point, method, seed| {
-        solver(method).run(point, seed, &fitted, control)
-    })
+    let make_run = |point: &Point, method, seed| solver(method).run(point, seed, &fitted, control);
+    let (together, alone) = experiment.split();
+    let mut before = Progress::default();
+    for (part, jobs) in [(together, jobs), (alone, 1)] {
+        let Some(part) = part else { continue };
+        let mut last = Progress::default();
+        let mut add = |rows, progress: Progress| {
+            last = progress;
+            on_rows(rows, before.and(progress));
+        };
+        if !execute_with(&part, known.clone(), jobs, shard, control, &mut add, &make_run)? {
+            return Ok(false);
+        }
+        before = before.and(last);
+    }
+    Ok(true)
 }
 
 /// Makes the runs of `tasks`, one after the other; `None` once `control` says so.

@@ -104,6 +104,17 @@ impl Experiment {
         }
     }
 
+    /// The part whose runs may be made beside each other, and the part whose runs take the machine's time as it
+    /// comes: those are made alone.
+    pub(crate) fn split(&self) -> (Option<Self>, Option<Self>) {
+        let part = |is_repeatable| {
+            let mut plan = self.0.clone();
+            plan.methods.retain(|&method| solver(method).is_repeatable() == is_repeatable);
+            (!plan.methods.is_empty()).then_some(Self(plan))
+        };
+        (part(true), part(false))
+    }
+
     /// How many runs a method takes at most: what is solved is solved once.
     pub(crate) fn most_runs(&self, method: Method) -> u64 {
         if solver(method).is_random() { self.stop.most_runs() } else { 1 }

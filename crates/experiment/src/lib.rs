@@ -14,6 +14,8 @@ mod execute;
 mod experiment;
 mod impossible;
 mod kinds;
+#[cfg(target_os = "linux")]
+pub mod live;
 mod memory;
 mod mesh;
 mod methods;

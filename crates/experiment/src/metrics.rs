@@ -59,7 +59,7 @@ fn count(count: u64) -> f64 {
 /// The published metrics, in the order of tables.
 #[rustfmt::skip]
 #[expect(clippy::redundant_closure_for_method_calls, reason = "the rows of a table look alike")]
-pub static METRICS: [MetricInfo; 81] = [
+pub static METRICS: [MetricInfo; 85] = [
     metric("goodput_bps", "bit/s", "Goodput", "Application data that reached the receiver for the first time in the measured time, headers left out; what waits there for earlier data counts when it arrives.", Of::Flows(|flows, scale| flows.goodput_bits / scale.seconds)),
     metric("ip_goodput_bps", "bit/s", "IP goodput", "Whole IP packets, headers included, that reached the receiver for the first time.", Of::Flows(|flows, scale| count(flows.total.bytes_delivered) * 8.0 / scale.seconds)),
     metric("link_goodput_bps", "bit/s", "Link goodput", "Whole packets, headers included, that came through the link; retransmissions of TCP count each time.", Of::Link(|link| count(link.report.counts.arrived_bytes) * 8.0 / link.seconds)),
@@ -121,6 +121,10 @@ pub static METRICS: [MetricInfo; 81] = [
     metric("link_utilisation", "1", "Link utilisation", "The share of the time in which the link was sending.", Of::Link(|link| link.report.utilisation.unwrap_or(f64::NAN))),
     metric("truncation_error", "packets/slot", "Truncation error", "What an exact solution may be off by.", Of::Solution),
     metric("states", "1", "States of the chain", "How many states an exact solution took.", Of::Solution),
+    metric("lateness_p50_s", "s", "Lateness, median", "Live: how much later than the link said packets were handed to their host; the worse of the two directions.", Of::Solution),
+    metric("lateness_p99_s", "s", "Lateness, 99th percentile", "Live: what 99 % of packets keep of that, in the worse direction.", Of::Solution),
+    metric("late_share", "1", "Share of late packets", "Live: the share of packets that were handed over later than half a slot (and 0.1 ms), in the worse direction.", Of::Solution),
+    metric("ring_drops", "packets", "Packets never seen", "Live: packets that the kernel dropped before the link saw them.", Of::Solution),
     metric("queueing_delay_mean_s", "s", "Mean queueing delay", "How long packets waited for the link, dropped ones left out.", Of::LinkAlone(|link| link.report.counts.waiting_s / count(link.report.counts.transmissions))),
     metric("queueing_delay_p50_s", "s", "Queueing delay, median", "The median of that wait.", Of::LinkAlone(|link| quantile_s(Some(&link.report.counts.queueing_delay), 0.5))),
     metric("queueing_delay_p95_s", "s", "Queueing delay, 95th percentile", "The 95th percentile of that wait.", Of::LinkAlone(|link| quantile_s(Some(&link.report.counts.queueing_delay), 0.95))),

@@ -30,6 +30,13 @@ pub struct Progress {
     pub expected: u64,
 }
 
+impl Progress {
+    /// Of work that is done before other work.
+    pub(crate) fn and(self, later: Self) -> Self {
+        Self { done: self.done + later.done, expected: self.expected + later.expected }
+    }
+}
+
 /// The `number`-th of `of` parts of a plan, counted from 1; the parts of a plan have no run in common.
 ///
 /// With a fixed number of runs every `of`-th run belongs to a part, with a precision every `of`-th point,

@@ -3,7 +3,7 @@
 use crate::hop::{Hop, HopConfig};
 use crate::limit::QueueLimit;
 use crate::link::Link;
-use crate::queue::{CoDel, CoDelConfig, DropTail, FqCoDel, FqCoDelConfig, Red, RedConfig};
+use crate::queue::{CoDel, CoDelConfig, DropTail, FqCoDel, FqCoDelConfig, Pie, PieConfig, Red, RedConfig};
 use crate::queued_link::QueuedLink;
 use crate::transmitter::{Service, Transmitter};
 use crossfade_channel::LossProcess;
@@ -32,6 +32,8 @@ pub enum Queue {
     CoDel(CoDelConfig, QueueLimit),
     /// Fair queueing with controlled delay.
     FqCoDel(FqCoDelConfig),
+    /// Proportional integral controller enhanced, and where its random numbers come from.
+    Pie(PieConfig, Stream),
 }
 
 /// Which queue a link has, as data.
@@ -45,6 +47,8 @@ pub enum QueueConfig {
     CoDel(CoDelConfig, QueueLimit),
     /// Fair queueing with controlled delay.
     FqCoDel(FqCoDelConfig),
+    /// Proportional integral controller enhanced.
+    Pie(PieConfig),
 }
 
 impl QueueConfig {
@@ -55,6 +59,7 @@ impl QueueConfig {
             Self::Red(config) => Queue::Red(config, stream),
             Self::CoDel(config, limit) => Queue::CoDel(config, limit),
             Self::FqCoDel(config) => Queue::FqCoDel(config),
+            Self::Pie(config) => Queue::Pie(config, stream),
         }
     }
 
@@ -64,7 +69,8 @@ impl QueueConfig {
             Self::DropTail(limit) => *limit,
             Self::Red(RedConfig { limit, .. })
             | Self::CoDel(_, limit)
-            | Self::FqCoDel(FqCoDelConfig { limit, .. }) => Some(*limit),
+            | Self::FqCoDel(FqCoDelConfig { limit, .. })
+            | Self::Pie(PieConfig { limit, .. }) => Some(*limit),
         }
     }
 }
@@ -108,6 +114,9 @@ impl Queue {
                 Box::new(QueuedLink::new(CoDel::new(config, limit)?, service, delay, loss))
             }
             Self::FqCoDel(config) => Box::new(QueuedLink::new(FqCoDel::new(config)?, service, delay, loss)),
+            Self::Pie(config, stream) => {
+                Box::new(QueuedLink::new(Pie::new(config, stream)?, service, delay, loss))
+            }
         })
     }
 }

@@ -31,6 +31,8 @@ pub struct Hop {
     delay: SimTime,
     queue_limit: Option<QueueLimit>,
     loss: Box<dyn LossProcess>,
+    /// Packets for which it did not step.
+    spared: u64,
     /// What will come out, and when.
     under_way: VecDeque<(SimTime, Parcel)>,
     /// When the first of it comes out; [`SimTime::MAX`] if nothing does. Asked for much more often than it
@@ -57,6 +59,7 @@ impl Hop {
             delay,
             queue_limit,
             loss,
+            spared: 0,
             under_way: VecDeque::new(),
             next_arrival: SimTime::MAX,
             waiting: VecDeque::new(),
@@ -125,7 +128,12 @@ impl Link for Hop {
         self.idle_at = start + self.transmitter.time_for(bytes);
         let transmission = self.statistics.transmissions;
         self.statistics.on_transmission(bytes, start - now);
-        let is_lost = self.loss.lost(start, transmission);
+        let is_lost = if parcel.is_spared() {
+            self.spared += 1;
+            false
+        } else {
+            self.loss.lost(start, transmission - self.spared)
+        };
         self.log.push(|| LinkEvent::packet(start, parcel.user(), transmission, is_lost));
         if is_lost {
             self.statistics.losses += 1;

@@ -2,8 +2,9 @@
 //!
 //! Whatever lies between is a [`Link`]: packets ([`Parcel`]) are pushed in and come out later, or do not. A [`Hop`] has a
 //! drop-tail queue and knows a packet's fate at once; a [`QueuedLink`] has any [`QueueDiscipline`]:
-//! [`DropTail`], [`Red`], [`CoDel`], [`FqCoDel`]. [`LinkConfig`] builds either. [`arq`] holds the links that
-//! send packets as frames and repeat lost ones ([`RadioConfig`] is their physical layer), [`trace`] those whose capacity follows a record or a table.
+//! [`DropTail`], [`Red`], [`CoDel`], [`FqCoDel`], [`Pie`]. [`LinkConfig`] builds either. [`arq`] holds the links that
+//! send packets as frames and repeat lost ones ([`RadioConfig`] is their physical layer), [`trace`] those whose
+//! capacity follows a record or a table. [`Series`] is links one after the other.
 
 pub mod arq;
 mod config;
@@ -19,6 +20,7 @@ mod queue;
 mod queued_link;
 mod radio;
 mod report;
+mod series;
 mod statistics;
 #[cfg(test)]
 mod testing;
@@ -35,10 +37,12 @@ pub use node::{NodeStatistics, mean_exchanges};
 pub use occupancy::{Capacity, Occupancy};
 pub use parcel::{Ecn, Parcel};
 pub use queue::{
-    CoDel, CoDelConfig, DropTail, FqCoDel, FqCoDelConfig, QueueDiscipline, Red, RedConfig, Waiting,
+    CoDel, CoDelConfig, DropTail, FqCoDel, FqCoDelConfig, Pie, PieConfig, QueueDiscipline, Red, RedConfig,
+    Waiting,
 };
 pub use queued_link::QueuedLink;
 pub use radio::{RadioConfig, SymbolFrames, TableCopies, TableFrames, WholePackets};
 pub use report::LinkReport;
+pub use series::Series;
 pub use statistics::LinkStatistics;
 pub use transmitter::{Service, Transmitter};

@@ -37,13 +37,14 @@ impl Ecn {
 pub struct Parcel {
     /// The flow in the upper half.
     id_and_flow: u64,
-    /// From bit 32 on the user, from bit 48 on the ECN field.
+    /// From bit 32 on the user, from bit 48 on the ECN field, at bit 50 whether it is spared losses.
     bytes_user_ecn: u64,
 }
 
 impl Parcel {
     const ECN_SHIFT: u32 = 48;
     const ECN: u64 = 0b11 << Self::ECN_SHIFT;
+    const SPARED: u64 = 1 << 50;
 
     /// A packet of `bytes` on the wire, of user 0, not ECN-capable.
     #[inline]
@@ -65,6 +66,14 @@ impl Parcel {
     pub const fn with_ecn(self, ecn: Ecn) -> Self {
         let rest = self.bytes_user_ecn & !Self::ECN;
         Self { bytes_user_ecn: rest | (ecn as u64) << Self::ECN_SHIFT, ..self }
+    }
+
+    /// The same, but the loss process of a link of whole packets neither loses it nor steps for it: what a
+    /// simulation does not send, a handshake say, so that the others meet the losses that they meet there.
+    #[inline]
+    #[must_use]
+    pub const fn spared(self) -> Self {
+        Self { bytes_user_ecn: self.bytes_user_ecn | Self::SPARED, ..self }
     }
 
     /// The same under another name, of another flow: what an engine calls it inside.
@@ -116,6 +125,12 @@ impl Parcel {
         self.bytes_user_ecn & Self::ECN == Self::ECN
     }
 
+    /// Whether losses do not concern it.
+    #[inline]
+    pub const fn is_spared(self) -> bool {
+        self.bytes_user_ecn & Self::SPARED != 0
+    }
+
     /// Sets "congestion experienced".
     ///
     /// # Panics
@@ -135,6 +150,7 @@ impl fmt::Debug for Parcel {
             .field("user", &self.user())
             .field("bytes", &self.bytes())
             .field("ecn", &self.ecn())
+            .field("spared", &self.is_spared())
             .finish()
     }
 }
@@ -151,6 +167,8 @@ mod tests {
             for expected in [Ecn::from_bits(ecn), Ecn::Ce] {
                 prop_assert_eq!((parcel.id(), parcel.flow()), (id, flow));
                 prop_assert_eq!((parcel.bytes(), parcel.user(), parcel.ecn()), (bytes, user, expected));
+                prop_assert!(!parcel.is_spared() && parcel.spared().is_spared());
+                prop_assert_eq!((parcel.spared().ecn(), parcel.spared().user()), (expected, user));
                 if !parcel.is_ecn_capable() {
                     break;
                 }

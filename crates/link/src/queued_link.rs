@@ -22,6 +22,8 @@ pub struct QueuedLink<Q, S = Transmitter> {
     service: S,
     delay: SimTime,
     loss: Box<dyn LossProcess>,
+    /// Packets for which it did not step.
+    spared: u64,
     /// When the transmitter takes the next packet.
     starts_at: SimTime,
     /// It has nothing to send and knows it.
@@ -46,6 +48,7 @@ impl<Q: QueueDiscipline, S: Service> QueuedLink<Q, S> {
             service,
             delay,
             loss,
+            spared: 0,
             starts_at: SimTime::ZERO,
             is_idle: true,
             under_way: VecDeque::new(),
@@ -97,7 +100,12 @@ impl<Q: QueueDiscipline, S: Service> QueuedLink<Q, S> {
         self.starts_at = self.service.next_start(end, false);
         let transmission = self.statistics.transmissions;
         self.statistics.on_transmission(bytes, now - since);
-        let is_lost = self.loss.lost(now, transmission);
+        let is_lost = if packet.is_spared() {
+            self.spared += 1;
+            false
+        } else {
+            self.loss.lost(now, transmission - self.spared)
+        };
         self.log.push(|| LinkEvent::packet(now, packet.user(), transmission, is_lost));
         if is_lost {
             self.statistics.losses += 1;

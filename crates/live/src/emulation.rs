@@ -1,12 +1,26 @@
-//! Two hosts, a link each way, and the threads that pass packets.
+//! Two hosts, what lies between them, and the threads that pass packets.
 
 use crate::clock::Clock;
 use crate::error::{LiveError, Trying};
+use crate::header::Kind;
 use crate::host::Host;
-use crate::pump::{LiveLink, Pump, PumpConfig, PumpReport};
+use crate::pump::{LiveFabric, LiveLink, Pump, PumpConfig, PumpReport, Way};
+use crate::recording::Recording;
+use crossfade_core::SimTime;
+use crossfade_link::PointToPoint;
 use std::io::{PipeWriter, pipe};
 use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{Builder, JoinHandle};
+
+/// What lies between two hosts.
+pub enum Between {
+    /// A link in each direction, with a thread each: from the first host to the second, and back.
+    Links([LiveLink; 2]),
+    /// One medium for both directions, driven by one thread.
+    Shared(LiveFabric),
+}
 
 /// What both directions of an emulation did.
 #[derive(Clone, Debug)]
@@ -20,63 +34,132 @@ pub struct EmulationReport {
 /// Packets on their way between two hosts. Time begins with it; it ends with [`stop`](Self::stop), or when it
 /// is dropped.
 #[derive(Debug)]
-pub struct Emulation<'a> {
-    hosts: &'a [Host; 2],
+pub struct Emulation {
+    hosts: [Host; 2],
+    clock: Clock,
     /// Its threads stop when this is closed.
     stop: Option<PipeWriter>,
-    pumps: Vec<JoinHandle<Result<PumpReport, LiveError>>>,
+    pumps: Vec<JoinHandle<Result<Vec<PumpReport>, LiveError>>>,
+    inside: Vec<Arc<AtomicU64>>,
+    recording: Recording,
 }
 
-impl<'a> Emulation<'a> {
+impl Emulation {
     /// Joins two hosts by a link in each direction.
     ///
     /// # Errors
     /// The system has no threads or no file descriptors left.
     pub fn start(
-        hosts: &'a [Host; 2],
+        hosts: &[Host; 2],
         forward: LiveLink,
         reverse: LiveLink,
         config: PumpConfig,
     ) -> Result<Self, LiveError> {
+        Self::start_recorded(hosts, Between::Links([forward, reverse]), config, Recording::default())
+    }
+
+    /// Joins two hosts by what lies between them, and keeps what is asked for.
+    ///
+    /// # Errors
+    /// The system has no threads or no file descriptors left.
+    pub fn start_recorded(
+        hosts: &[Host; 2],
+        between: Between,
+        config: PumpConfig,
+        recording: Recording,
+    ) -> Result<Self, LiveError> {
         let clock = Clock::start();
         let (reader, writer) = pipe().trying_to("open a pipe")?;
-        let mut emulation = Self { hosts, stop: Some(writer), pumps: Vec::new() };
-        let [near, far] = hosts;
-        for (name, from, to, link) in [("forward", near, far, forward), ("reverse", far, near, reverse)] {
+        let mut emulation = Self {
+            hosts: hosts.clone(),
+            clock,
+            stop: Some(writer),
+            pumps: Vec::new(),
+            inside: Vec::new(),
+            recording,
+        };
+        let spared: [&[Kind]; 2] = if config.data_only {
+            [&[Kind::Handshake, Kind::WithoutData], &[Kind::Handshake]]
+        } else {
+            [&[]; 2]
+        };
+        let [first, second] = hosts;
+        let there = |ports| Way::new([first.tun(), second.tun()], ports, spared[0]);
+        let back = |ports| Way::new([second.tun(), first.tun()], ports, spared[1]);
+        let one_way = [PointToPoint::<()>::IN, PointToPoint::<()>::OUT];
+        let pumps: Vec<(&str, LiveFabric, Vec<Way>)> = match between {
+            Between::Links([forward, reverse]) => vec![
+                ("forward", Box::new(PointToPoint(forward)), vec![there(one_way)]),
+                ("reverse", Box::new(PointToPoint(reverse)), vec![back(one_way)]),
+            ],
+            Between::Shared(fabric) => vec![("shared", fabric, vec![there([0, 1]), back([1, 0])])],
+        };
+        let is_shared = pumps.len() == 1;
+        for (lane, (name, medium, ways)) in pumps.into_iter().enumerate() {
             let stop = reader.try_clone().trying_to("open a pipe")?;
-            let pump = Pump::new(config, clock, [from.tun(), to.tun()], from.mtu(), link, stop);
+            let recorder = emulation.recording.recorder(lane as u8, is_shared);
+            let pump = Pump::new(config, clock, medium, ways, first.mtu(), stop, recorder);
+            emulation.inside.push(pump.inside());
             let thread = Builder::new().name(name.to_owned()).spawn(|| pump.run());
             emulation.pumps.push(thread.trying_to("start a thread")?);
         }
         Ok(emulation)
     }
 
+    /// The time since it began.
+    pub fn now(&self) -> SimTime {
+        self.clock.now()
+    }
+
+    /// How many packets are inside what lies between the hosts.
+    pub fn inside(&self) -> u64 {
+        self.inside.iter().map(|inside| inside.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Whether it goes on: somebody may have removed a device.
+    pub fn is_running(&self) -> bool {
+        !self.pumps.iter().any(JoinHandle::is_finished)
+    }
+
     /// Stops, and tells what was counted. Packets inside the links are gone.
     ///
     /// # Errors
-    /// What stopped a direction earlier: somebody has removed its device.
+    /// What stopped a direction earlier: somebody has removed its device, or a record could not be written.
     ///
     /// # Panics
     /// A link has panicked.
-    pub fn stop(mut self) -> Result<EmulationReport, LiveError> {
-        let [near, far] = self.hosts;
-        let mut reports = self.join().into_iter();
-        let mut next = |from: &Host| {
-            let mut report = reports.next().expect("there are two directions")?;
-            report.ring_drops = from.ring_drops()?;
-            Ok(report)
-        };
-        Ok(EmulationReport { forward: next(near)?, reverse: next(far)? })
+    pub fn stop(self) -> Result<EmulationReport, LiveError> {
+        self.stop_with_events("")
     }
 
-    fn join(&mut self) -> Vec<Result<PumpReport, LiveError>> {
+    /// The same, and adds what is known of the hosts, as CSV, to the journal.
+    ///
+    /// # Errors
+    /// As [`stop`](Self::stop).
+    ///
+    /// # Panics
+    /// As [`stop`](Self::stop).
+    pub fn stop_with_events(mut self, events: &str) -> Result<EmulationReport, LiveError> {
+        let mut reports = Vec::new();
+        for outcome in self.join() {
+            reports.extend(outcome?);
+        }
+        self.recording.finish(events)?;
+        for (report, from) in reports.iter_mut().zip(&self.hosts) {
+            report.ring_drops = from.ring_drops()?;
+        }
+        let [forward, reverse] = reports.try_into().expect("there are two directions");
+        Ok(EmulationReport { forward, reverse })
+    }
+
+    fn join(&mut self) -> Vec<Result<Vec<PumpReport>, LiveError>> {
         drop(self.stop.take());
         let join = |thread: JoinHandle<_>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
         self.pumps.drain(..).map(join).collect()
     }
 }
 
-impl Drop for Emulation<'_> {
+impl Drop for Emulation {
     fn drop(&mut self) {
         drop(self.stop.take());
         // A panic of a link has been printed where it happened: a second one, while unwinding, would abort.

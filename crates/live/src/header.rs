@@ -50,6 +50,32 @@ pub(crate) fn parcel(id: u32, packet: &[u8]) -> Parcel {
     Parcel::new(id, flow(packet), packet.len() as u32).with_ecn(ecn(packet))
 }
 
+/// What a packet is to a TCP whose handshake and bare acknowledgements a simulation does not send as data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// It opens a connection.
+    Handshake,
+    /// TCP without data: an acknowledgement, the end of a connection.
+    WithoutData,
+    /// TCP with data, and anything that is not TCP.
+    Data,
+}
+
+/// Which kind of packet these bytes are. (IPv6 with extension headers, and later fragments, are data.)
+pub(crate) fn kind(packet: &[u8]) -> Kind {
+    const TCP: u8 = 6;
+    const SYN: u8 = 0x02;
+    let Some(Flow { protocol: TCP, ports: [_, ..], .. }) = Flow::of(packet) else { return Kind::Data };
+    let ip_header = if packet[0] >> 4 == 4 { usize::from(packet[0] & 0x0f) * 4 } else { 40 };
+    let Some(&[offset, flags]) = packet.get(ip_header + 12..ip_header + 14) else { return Kind::Data };
+    let data = packet.len().saturating_sub(ip_header + usize::from(offset >> 4) * 4);
+    match (flags & SYN, data) {
+        (0, 0) => Kind::WithoutData,
+        (0, _) => Kind::Data,
+        _ => Kind::Handshake,
+    }
+}
+
 /// Its ECN field; of what is not IP, that it may not be marked.
 fn ecn(packet: &[u8]) -> Ecn {
     Ecn::from_bits(ecn_bits(packet).unwrap_or(0))
@@ -145,6 +171,7 @@ mod tests {
             }
             flow(&packet);
             parcel(0, &packet);
+            kind(&packet);
             let length = packet.len();
             mark_ce(&mut packet);
             prop_assert_eq!(packet.len(), length);
@@ -168,6 +195,33 @@ mod tests {
             let unmarked = Ipv4Header { ecn: header.ecn, header_checksum: header.header_checksum, ..marked };
             prop_assert_eq!(unmarked, header);
         }
+    }
+
+    #[test]
+    fn kinds_of_packets() {
+        let packet = |change: fn(&mut etherparse::TcpHeader), data: &[u8], six: bool| {
+            let mut header = etherparse::TcpHeader::new(1000, 80, 1, 1000);
+            (header.ack, header.syn) = (true, false);
+            header.set_options_raw(&[1; 12]).unwrap();
+            change(&mut header);
+            let mut packet = Vec::new();
+            let ip = if six {
+                PacketBuilder::ipv6([1; 16], [2; 16], 64)
+            } else {
+                PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+            };
+            ip.tcp_header(header).write(&mut packet, data).unwrap();
+            kind(&packet)
+        };
+        for six in [false, true] {
+            assert_eq!(packet(|tcp| tcp.syn = true, b"", six), Kind::Handshake);
+            assert_eq!(packet(|_| (), b"", six), Kind::WithoutData);
+            assert_eq!(packet(|tcp| tcp.fin = true, b"", six), Kind::WithoutData);
+            assert_eq!(packet(|tcp| tcp.psh = true, b"x", six), Kind::Data);
+        }
+        let mut udp = Vec::new();
+        PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).udp(1, 2).write(&mut udp, b"").unwrap();
+        assert_eq!((kind(&udp), kind(b"")), (Kind::Data, Kind::Data));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A network namespace with a TUN device in it.
 
-use crate::error::LiveError;
-use crate::interface::{Interface, tx_dropped};
+use crate::error::{LiveError, Trying};
+use crate::interface::{Interface, TcpRoute, tx_dropped};
 use crate::namespace::Namespace;
 use crate::tun::Tun;
 use std::net::Ipv4Addr;
@@ -11,12 +11,17 @@ use std::sync::Arc;
 /// The name of the device in its namespace.
 const DEVICE: &str = "tun0";
 
-/// One end of an emulation: a network namespace whose only way out is a TUN device.
-#[derive(Debug)]
+/// What every host is given: anybody may ping and serve at any port, and connections do not inherit what the
+/// kernel learned from earlier ones. Where a kernel lacks one of these, that is all.
+const USUAL: [(&str, &str); 3] =
+    [("ping_group_range", "0 2147483647"), ("ip_unprivileged_port_start", "0"), ("tcp_no_metrics_save", "1")];
+
+/// One end of an emulation: a network namespace whose only way out is a TUN device. Clones are the same host.
+#[derive(Clone, Debug)]
 pub struct Host {
     // Before the namespace: closed first.
     tun: Arc<Tun>,
-    namespace: Namespace,
+    namespace: Arc<Namespace>,
     address: Ipv4Addr,
     mtu: u32,
 }
@@ -39,9 +44,12 @@ impl Host {
             Interface::new("lo")?.bring_up()?;
             let tun = Tun::open(DEVICE)?;
             Interface::new(DEVICE)?.configure(address, mtu)?;
+            for (name, value) in USUAL {
+                std::fs::write(sysctl(name), value).ok();
+            }
             Ok(tun)
         })??;
-        Ok(Self { tun: Arc::new(tun), namespace, address, mtu })
+        Ok(Self { tun: Arc::new(tun), namespace: Arc::new(namespace), address, mtu })
     }
 
     /// Its address.
@@ -52,6 +60,31 @@ impl Host {
     /// The bytes of its largest packet.
     pub(crate) fn mtu(&self) -> u32 {
         self.mtu
+    }
+
+    /// Sets how its TCP treats connections through the link.
+    ///
+    /// # Errors
+    /// The kernel has no such congestion control.
+    pub fn set_tcp(&self, tcp: &TcpRoute) -> Result<(), LiveError> {
+        self.run(|| Interface::new(DEVICE)?.route(self.address, tcp))?
+    }
+
+    /// Sets `net.ipv4.NAME` on this host alone.
+    ///
+    /// # Errors
+    /// The kernel has no such setting, or not on each host of its own.
+    pub fn set_sysctl(&self, name: &str, value: &str) -> Result<(), LiveError> {
+        self.run(|| std::fs::write(sysctl(name), value).trying_to("set a property of TCP"))?
+    }
+
+    /// Moves the calling thread here, for good: a process with one thread, between its start and the program
+    /// that it becomes.
+    ///
+    /// # Errors
+    /// The process lacks the privilege.
+    pub fn enter(&self) -> Result<(), LiveError> {
+        self.namespace.enter()
     }
 
     /// Its device.
@@ -82,4 +115,8 @@ impl Host {
     pub fn ring_drops(&self) -> Result<u64, LiveError> {
         self.run(|| tx_dropped(DEVICE))?
     }
+}
+
+fn sysctl(name: &str) -> String {
+    format!("/proc/sys/net/ipv4/{name}")
 }

@@ -14,9 +14,11 @@ use std::os::fd::OwnedFd;
 /// linux/rtnetlink.h: types of messages.
 const RTM_NEWLINK: u16 = 16;
 const RTM_NEWADDR: u16 = 20;
+const RTM_NEWROUTE: u16 = 24;
 
 /// linux/netlink.h: please, with an answer; make it.
 const REQUEST_ACK: u16 = 0x0001 | 0x0004;
+const REPLACE: u16 = 0x0100;
 const CREATE: u16 = 0x0400;
 const NLMSG_ERROR: u16 = 2;
 
@@ -25,6 +27,17 @@ const IFLA_MTU: u16 = 4;
 const IFLA_TXQLEN: u16 = 13;
 const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
+
+/// linux/rtnetlink.h: attributes of routes, and the metrics within.
+const RTA_DST: u16 = 1;
+const RTA_OIF: u16 = 4;
+const RTA_PREFSRC: u16 = 7;
+const RTA_METRICS: u16 = 8;
+const RTAX_WINDOW: u16 = 3;
+const RTAX_INITCWND: u16 = 11;
+const RTAX_RTO_MIN: u16 = 13;
+const RTAX_QUICKACK: u16 = 15;
+const RTAX_CC_ALGO: u16 = 16;
 
 /// linux/if.h.
 const IFF_UP: u32 = 1;
@@ -35,6 +48,21 @@ const TX_QUEUE_LEN: u32 = 10_000;
 
 /// The bits of an address that name the network.
 const PREFIX: u8 = 24;
+
+/// How the TCP of a host treats connections through the link (ip-route(8)): what a route can ask for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TcpRoute {
+    /// The congestion control of new connections, by the kernel's name; the host's default without.
+    pub congestion: Option<String>,
+    /// The largest receive window in bytes.
+    pub window: Option<u32>,
+    /// The initial congestion window in segments.
+    pub initial_window: Option<u32>,
+    /// The least retransmission timeout in milliseconds.
+    pub rto_min_ms: Option<u32>,
+    /// Acknowledge every segment at once.
+    pub quick_acks: bool,
+}
 
 /// An interface of the network namespace of the calling thread.
 pub(crate) struct Interface {
@@ -67,6 +95,29 @@ impl Interface {
         let attributes = [(IFLA_MTU, mtu), (IFLA_TXQLEN, TX_QUEUE_LEN)];
         let attributes = attributes.map(|(kind, value)| attribute(kind, value.to_ne_bytes())).concat();
         self.change(&attributes).trying_to("set the MTU and queue length of a network device")
+    }
+
+    /// Replaces the route to the network of `address` by one with these metrics.
+    pub(crate) fn route(&self, address: Ipv4Addr, tcp: &TcpRoute) -> Result<(), LiveError> {
+        // struct rtmsg: family, two prefixes, type of service, table main, protocol static, scope link, unicast.
+        let mut body = vec![AddressFamily::INET.as_raw() as u8, PREFIX, 0, 0, 254, 4, 253, 1, 0, 0, 0, 0];
+        let network = u32::from(address) & (u32::MAX << (32 - PREFIX));
+        body.extend(attribute(RTA_DST, network.to_be_bytes()));
+        body.extend(attribute(RTA_PREFSRC, address.octets()));
+        body.extend(attribute(RTA_OIF, self.index.to_ne_bytes()));
+        let numbers = [
+            (RTAX_WINDOW, tcp.window),
+            (RTAX_INITCWND, tcp.initial_window),
+            (RTAX_RTO_MIN, tcp.rto_min_ms),
+            (RTAX_QUICKACK, tcp.quick_acks.then_some(1)),
+        ];
+        let numbers =
+            numbers.into_iter().filter_map(|(kind, value)| Some((kind, value?.to_ne_bytes().to_vec())));
+        let name = tcp.congestion.iter().map(|name| (RTAX_CC_ALGO, name.bytes().chain([0]).collect()));
+        let metrics: Vec<u8> = numbers.chain(name).flat_map(|(kind, value)| padded(kind, &value)).collect();
+        body.extend(padded(RTA_METRICS, &metrics));
+        self.request(RTM_NEWROUTE, CREATE | REPLACE, &body)
+            .trying_to("set a route with the properties of TCP")
     }
 
     fn change(&self, attributes: &[u8]) -> Result<(), Errno> {
@@ -103,6 +154,14 @@ fn attribute(kind: u16, value: [u8; 4]) -> [u8; 8] {
     let [c, d] = kind.to_ne_bytes();
     let [e, f, g, h] = value;
     [a, b, c, d, e, f, g, h]
+}
+
+/// The same with a value of any length.
+fn padded(kind: u16, value: &[u8]) -> Vec<u8> {
+    let mut bytes = [4 + value.len() as u16, kind].map(u16::to_ne_bytes).concat();
+    bytes.extend(value);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    bytes
 }
 
 /// Packets for the interface `name` of the calling thread's network namespace that the kernel has dropped

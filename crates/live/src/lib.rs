@@ -15,19 +15,34 @@
 
 #![cfg(target_os = "linux")]
 
+mod bulk;
 mod clock;
+mod counters;
 mod emulation;
 mod error;
 mod header;
 mod host;
 mod interface;
+mod machine;
 mod namespace;
+mod processes;
 mod pump;
+mod recording;
+mod sockets;
 mod store;
 mod tun;
 
-pub use emulation::{Emulation, EmulationReport};
+pub use bulk::{Bulk, BulkFlow, BulkReport};
+pub use counters::TcpCounters;
+pub use emulation::{Between, Emulation, EmulationReport};
 pub use error::LiveError;
 pub use host::Host;
+pub use interface::TcpRoute;
+pub use machine::Machine;
 pub use namespace::gain_privileges;
-pub use pump::{LiveLink, PumpConfig, PumpReport};
+pub use processes::{
+    become_user, die_with_parent, leave_process_namespace, mount_proc, new_process_namespace,
+};
+pub use pump::{LiveFabric, LiveLink, PumpConfig, PumpReport};
+pub use recording::{Entry, Fate, Journal, JournalError, Recording};
+pub use sockets::{SocketWatch, TcpSample};

@@ -37,10 +37,18 @@ impl Namespace {
     /// The process lacks the privilege.
     pub(crate) fn run<T: Send>(&self, f: impl FnOnce() -> T + Send) -> Result<T, LiveError> {
         on_a_thread(|| {
-            move_into_link_name_space(self.handle.as_fd(), Some(LinkNameSpaceType::Network))
-                .trying_to("enter a network namespace")?;
+            self.enter()?;
             Ok(f())
         })
+    }
+
+    /// Moves the calling thread inside, for good.
+    ///
+    /// # Errors
+    /// The process lacks the privilege.
+    pub(crate) fn enter(&self) -> Result<(), LiveError> {
+        move_into_link_name_space(self.handle.as_fd(), Some(LinkNameSpaceType::Network))
+            .trying_to("enter a network namespace")
     }
 
     /// Starts a program inside.
@@ -69,15 +77,22 @@ pub fn gain_privileges() -> Result<(), LiveError> {
         return Ok(());
     }
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+    enter_user_namespace([0, 0], [user.as_raw(), group.as_raw()])
+}
+
+/// The calling process, which has one thread, is a user of its own with the ids `inside` (user and group),
+/// which are `outside` where it comes from.
+pub(crate) fn enter_user_namespace(inside: [u32; 2], outside: [u32; 2]) -> Result<(), LiveError> {
     unshare(UnshareFlags::NEWUSER).trying_to("enter a user namespace")?;
     // user_namespaces(7): who has no privilege outside may map only itself, and its group after giving up
     // setgroups.
     write("/proc/self/setgroups", "deny").trying_to("write /proc/self/setgroups")?;
-    write("/proc/self/uid_map", format!("0 {} 1", user.as_raw())).trying_to("write /proc/self/uid_map")?;
-    write("/proc/self/gid_map", format!("0 {} 1", group.as_raw())).trying_to("write /proc/self/gid_map")
+    let map = |i: usize| format!("{} {} 1", inside[i], outside[i]);
+    write("/proc/self/uid_map", map(0)).trying_to("write /proc/self/uid_map")?;
+    write("/proc/self/gid_map", map(1)).trying_to("write /proc/self/gid_map")
 }
 
-fn unshare(namespaces: UnshareFlags) -> Result<(), rustix::io::Errno> {
+pub(crate) fn unshare(namespaces: UnshareFlags) -> Result<(), rustix::io::Errno> {
     // The one flag that can break the rules of Rust.
     assert!(!namespaces.contains(UnshareFlags::FILES));
     // SAFETY: the table of file descriptors stays shared with all threads, since FILES is not set.

@@ -1,19 +1,21 @@
-//! Packets from one TUN device through a link into another, in real time.
+//! Packets from TUN devices through a medium into others, in real time.
 
 use crate::clock::Clock;
 use crate::error::{LiveError, Trying};
-use crate::header;
+use crate::header::{self, Kind};
+use crate::recording::Recorder;
 use crate::store::Store;
 use crate::tun::Tun;
 use crossfade_core::{DelayHistogram, SimTime};
 use crossfade_link::arq::ArqStatistics;
-use crossfade_link::{Departure, Link, LinkStatistics, Parcel, Push};
+use crossfade_link::{Departure, Fabric, Link, LinkStatistics, Parcel, Port, Push};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 use std::io::PipeReader;
 use std::num::NonZeroU64;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// So many packets are read before the pump looks whether it shall stop.
@@ -21,6 +23,9 @@ const BATCH: usize = 32;
 
 /// A link that real packets can go through.
 pub type LiveLink = Box<dyn Link + Send>;
+
+/// A medium that real packets of both directions can go through: port 0 is the first host, port 1 the second.
+pub type LiveFabric = Box<dyn Fabric + Send>;
 
 /// How a pump works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,12 +36,25 @@ pub struct PumpConfig {
     /// For how long before each event of the link the pump stays awake. It then releases packets with an
     /// error of a few microseconds, at the price of a processor that it keeps busy for so long an event.
     pub spin: SimTime,
+    /// A packet that is handed over later than this is counted.
+    pub late: SimTime,
+    /// Links make a report at this time, before what comes after it; none at zero.
+    pub warmup: SimTime,
+    /// Losses concern what a simulation sends: on the way from the first host the TCP segments with data, on
+    /// the way back all but handshakes; see [`Parcel::spared`].
+    pub data_only: bool,
 }
 
 impl Default for PumpConfig {
-    /// 20,000 packets, no staying awake.
+    /// 20,000 packets, no staying awake, late after 1 ms.
     fn default() -> Self {
-        Self { capacity: 20_000, spin: SimTime::ZERO }
+        Self {
+            capacity: 20_000,
+            spin: SimTime::ZERO,
+            late: SimTime::from_millis(1),
+            warmup: SimTime::ZERO,
+            data_only: false,
+        }
     }
 }
 
@@ -57,140 +75,239 @@ pub struct PumpReport {
     pub undeliverable: u64,
     /// Packets that the kernel dropped because the pump did not read them in time: the link never saw them.
     pub ring_drops: u64,
-    /// What the link counted.
+    /// What the link counted; where both directions share a medium, both have the same.
     pub link: LinkStatistics,
     /// What it counted of its frames, where it has frames.
     pub arq: Option<ArqStatistics>,
     /// How much later than the link said packets were handed to the host at the far end.
     pub lateness: DelayHistogram,
+    /// Of these, later than [`PumpConfig::late`].
+    pub late: u64,
+    /// The time from one host to the other of those that arrived after the warm-up.
+    pub transit: DelayHistogram,
+    /// The sum of these times in seconds.
+    pub transit_sum_s: f64,
 }
 
-/// Reads packets from one device, pushes them into a link, and writes what comes out to another device.
-pub(crate) struct Pump {
-    config: PumpConfig,
-    clock: Clock,
+/// One direction through a medium.
+pub(crate) struct Way {
     from: Arc<Tun>,
     to: Arc<Tun>,
-    link: LiveLink,
-    store: Store,
-    /// A packet as it is read.
-    buffer: Vec<u8>,
-    /// Has an end of file when it is time to stop.
-    stop: PipeReader,
+    /// The ports of the medium at which packets enter and leave.
+    ports: [Port; 2],
+    /// Which packets the losses spare.
+    spared: &'static [Kind],
     packets: u64,
     refused: u64,
     undeliverable: u64,
     lateness: DelayHistogram,
+    late: u64,
+    transit: DelayHistogram,
+    transit_sum_s: f64,
+}
+
+impl Way {
+    pub(crate) fn new([from, to]: [Arc<Tun>; 2], ports: [Port; 2], spared: &'static [Kind]) -> Self {
+        Self {
+            from,
+            to,
+            ports,
+            spared,
+            packets: 0,
+            refused: 0,
+            undeliverable: 0,
+            lateness: DelayHistogram::default(),
+            late: 0,
+            transit: DelayHistogram::default(),
+            transit_sum_s: 0.0,
+        }
+    }
+}
+
+/// Reads packets from devices, pushes them into a medium, and writes what comes out to other devices.
+pub(crate) struct Pump {
+    config: PumpConfig,
+    clock: Clock,
+    medium: LiveFabric,
+    /// One or two.
+    ways: Vec<Way>,
+    store: Store,
+    /// When the packets in the store came, by their ids.
+    entered: Vec<SimTime>,
+    /// A packet as it is read.
+    buffer: Vec<u8>,
+    /// Has an end of file when it is time to stop.
+    stop: PipeReader,
+    /// How many packets are inside the medium, for those who wait until there are none.
+    inside: Arc<AtomicU64>,
+    recorder: Recorder,
+    is_warm: bool,
 }
 
 impl Pump {
     pub(crate) fn new(
         config: PumpConfig,
         clock: Clock,
-        [from, to]: [Arc<Tun>; 2],
+        medium: LiveFabric,
+        ways: Vec<Way>,
         mtu: u32,
-        link: LiveLink,
         stop: PipeReader,
+        recorder: Recorder,
     ) -> Self {
         Self {
             config,
             clock,
-            from,
-            to,
-            link,
+            medium,
+            ways,
             store: Store::new(config.capacity),
+            entered: Vec::new(),
             buffer: vec![0; mtu as usize],
             stop,
-            packets: 0,
-            refused: 0,
-            undeliverable: 0,
-            lateness: DelayHistogram::default(),
+            inside: Arc::default(),
+            recorder,
+            is_warm: config.warmup == SimTime::ZERO,
         }
     }
 
-    /// Works until it is told to stop.
-    pub(crate) fn run(mut self) -> Result<PumpReport, LiveError> {
+    /// How many packets are inside.
+    pub(crate) fn inside(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.inside)
+    }
+
+    /// Works until it is told to stop. Gives a report for each way.
+    pub(crate) fn run(mut self) -> Result<Vec<PumpReport>, LiveError> {
         // Timers of ordinary threads may be late by 50 us so that they can be bundled.
         rustix::thread::set_current_timer_slack(NonZeroU64::new(1)).trying_to("set the timer slack")?;
         while self.wait()? {
-            self.read_batch()?;
+            for way in 0..self.ways.len() {
+                self.read_batch(way)?;
+            }
             self.release(self.clock.now());
+            self.inside.store(self.store.len() as u64, Ordering::Relaxed);
         }
         let now = self.clock.now();
-        let report = self.link.report(now);
-        Ok(PumpReport {
+        self.release(now);
+        self.recorder.end(now)?;
+        let report = self.medium.report(now);
+        let (cpu, left) = (thread_cpu_time(), self.store.len() as u64);
+        let of_way = |way: Way| PumpReport {
             duration: now,
-            cpu: thread_cpu_time(),
-            packets: self.packets,
-            refused: self.refused,
-            left: self.store.len() as u64,
-            undeliverable: self.undeliverable,
+            cpu,
+            packets: way.packets,
+            refused: way.refused,
+            left,
+            undeliverable: way.undeliverable,
             ring_drops: 0,
-            link: report.statistics,
-            arq: report.frames,
-            lateness: self.lateness,
-        })
+            link: report.statistics.clone(),
+            arq: report.frames.clone(),
+            lateness: way.lateness,
+            late: way.late,
+            transit: way.transit,
+            transit_sum_s: way.transit_sum_s,
+        };
+        Ok(self.ways.into_iter().map(of_way).collect())
     }
 
-    /// Waits for a packet or an event of the link. Returns whether to go on.
+    /// Waits for a packet or an event of the medium. Returns whether to go on.
     fn wait(&self) -> Result<bool, LiveError> {
         let awake = self.clock.now() + self.config.spin;
-        let timeout = self.link.next_event().map(|at| timespec(at.saturating_sub(awake)));
-        let mut ready = [PollFd::new(&self.from, PollFlags::IN), PollFd::new(&self.stop, PollFlags::IN)];
-        match poll(&mut ready, timeout.as_ref()) {
-            Ok(_) => Ok(ready[1].revents().is_empty()),
+        let timeout = self.next_event().map(|at| timespec(at.saturating_sub(awake)));
+        let mut ready = [
+            PollFd::new(&self.stop, PollFlags::IN),
+            PollFd::new(&self.ways[0].from, PollFlags::IN),
+            PollFd::new(&self.ways[self.ways.len() - 1].from, PollFlags::IN),
+        ];
+        match poll(&mut ready[..=self.ways.len()], timeout.as_ref()) {
+            Ok(_) => Ok(ready[0].revents().is_empty()),
             Err(Errno::INTR) => Ok(true),
             Err(error) => Err(error).trying_to("wait for packets"),
         }
     }
 
-    fn read_batch(&mut self) -> Result<(), LiveError> {
+    fn next_event(&self) -> Option<SimTime> {
+        let warmup = (!self.is_warm).then_some(self.config.warmup);
+        self.medium.next_event().into_iter().chain(warmup).min()
+    }
+
+    fn read_batch(&mut self, way: usize) -> Result<(), LiveError> {
         for _ in 0..BATCH {
-            let Self { from, buffer, store, .. } = self;
-            let Some(packet) = from.read(buffer)? else { break };
-            self.packets += 1;
-            let Some(id) = store.insert(packet) else {
-                self.refused += 1;
+            let Way { from, ports: [enters, leaves], spared, .. } = &self.ways[way];
+            let (enters, leaves, spared) = (*enters, *leaves, *spared);
+            let Some(packet) = from.read(&mut self.buffer)? else { break };
+            let length = packet.len();
+            self.ways[way].packets += 1;
+            let Some(id) = self.store.insert(&self.buffer[..length]) else {
+                self.ways[way].refused += 1;
                 continue;
             };
-            let parcel = header::parcel(id, packet);
+            let packet = &self.buffer[..length];
+            let mut parcel = header::parcel(id, packet);
+            if spared.contains(&header::kind(packet)) {
+                parcel = parcel.spared();
+            }
             let now = self.clock.now();
+            self.entered.resize(self.entered.len().max(id as usize + 1), SimTime::ZERO);
+            self.entered[id as usize] = now;
             // What was to happen before happens before, as in a simulation.
             self.release(now);
-            if self.link.push(now, parcel) != Push::Accepted {
+            let fate = self.medium.push(now, enters, leaves, parcel);
+            self.recorder.arrival(now, enters, parcel, fate, &self.buffer[..length])?;
+            if fate != Push::Accepted {
                 self.store.remove(id, |_| ());
             }
         }
         Ok(())
     }
 
-    /// Takes out of the link what has left it by `now`.
+    /// Takes out of the medium what has left it by `now`.
     ///
-    /// The link goes from event to event at the times of its own, however late the pump is: it does what it
-    /// would do in a simulation that pushes the same packets at the same times.
+    /// It goes from event to event at the times of its own, however late the pump is: it does what it would
+    /// do in a simulation that pushes the same packets at the same times.
     fn release(&mut self, now: SimTime) {
-        while let Some(at) = self.link.next_event().filter(|&at| at <= now) {
-            while let Some(departure) = self.link.advance(at) {
+        if !self.is_warm && self.config.warmup <= now {
+            self.release_events(self.config.warmup);
+            self.medium.report(self.config.warmup);
+            for way in &mut self.ways {
+                (way.transit, way.transit_sum_s) = Default::default();
+            }
+            self.is_warm = true;
+        }
+        self.release_events(now);
+    }
+
+    fn release_events(&mut self, now: SimTime) {
+        while let Some(at) = self.medium.next_event().filter(|&at| at <= now) {
+            while let Some((port, departure)) = self.medium.advance(at) {
                 match departure {
-                    Departure::Arrived(parcel) => self.deliver(at, parcel),
+                    Departure::Arrived(parcel) => self.deliver(at, port, parcel),
                     Departure::Lost(parcel) | Departure::QueueDrop(parcel) => {
                         self.store.remove(parcel.id(), |_| ());
+                        self.recorder.departure(at, at, port, departure, &[]);
                     }
                 }
             }
         }
     }
 
-    /// Hands a packet to the far end that left the link at `at`.
-    fn deliver(&mut self, at: SimTime, parcel: Parcel) {
-        let written = self.store.remove(parcel.id(), |packet| {
+    /// Hands a packet to the end at `port` that left the medium at `at`.
+    fn deliver(&mut self, at: SimTime, port: Port, parcel: Parcel) {
+        let way = self.ways.iter_mut().find(|way| way.ports[1] == port).expect("a port that was bound for");
+        let (clock, recorder) = (self.clock, &mut self.recorder);
+        let now = self.store.remove(parcel.id(), |packet| {
             if parcel.is_ce() {
                 header::mark_ce(packet);
             }
-            self.to.write(packet)
+            way.undeliverable += u64::from(way.to.write(packet).is_err());
+            let now = clock.now();
+            recorder.departure(at, now, port, Departure::Arrived(parcel), packet);
+            now
         });
-        self.undeliverable += u64::from(written.is_err());
-        self.lateness.record(self.clock.now().saturating_sub(at));
+        let transit = now - self.entered[parcel.id() as usize];
+        way.transit.record(transit);
+        way.transit_sum_s += transit.as_secs_f64();
+        let lateness = now.saturating_sub(at);
+        way.lateness.record(lateness);
+        way.late += u64::from(lateness > self.config.late);
     }
 }
 

@@ -8,6 +8,8 @@ mod error;
 mod estimates;
 mod fit;
 mod interrupt;
+#[cfg(target_os = "linux")]
+mod live;
 mod plan;
 mod rows;
 
@@ -119,6 +121,8 @@ fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<plan::Plan>()?;
     module.add_class::<plan::Schedule>()?;
     module.add_class::<congestion::AckSample>()?;
+    #[cfg(target_os = "linux")]
+    live::register(module)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(metrics, module)?)?;

@@ -24,6 +24,12 @@ pub(crate) struct Plan(Arc<Experiment>);
 /// A run to be made: the number of its point, its method and its number.
 type GivenTask = (usize, String, u64);
 
+impl Plan {
+    pub(crate) fn experiment(&self) -> &Experiment {
+        &self.0
+    }
+}
+
 #[pymethods]
 impl Plan {
     /// Reads a scenario; `overrides` is JSON. `read` gives the text of a file that the scenario names, or
@@ -282,7 +288,7 @@ fn streamed(
     }
 }
 
-fn from_json<T: serde::de::DeserializeOwned>(what: &str, text: &str) -> PyResult<T> {
+pub(crate) fn from_json<T: serde::de::DeserializeOwned>(what: &str, text: &str) -> PyResult<T> {
     serde_json::from_str(text).map_err(|error| PyValueError::new_err(format!("{what}: {error}")))
 }
 

@@ -231,15 +231,13 @@ fn frames_fill_packets(scenario: &Scenario, packet_size: u32) -> bool {
         && packet_size.is_multiple_of(frame_size.0.max(1))
 }
 
-const AVAILABLE: &str = "available: analysis, analysis:bounds, analysis:paper-bounds, formula, formula:square-root, phy, simulation";
+const AVAILABLE: &str = "available: analysis, analysis:bounds, analysis:paper-bounds, formula, formula:square-root, phy, simulation, \
+     live";
 
 fn check_methods(scenario: &mut Scenario) -> Result<(), ScenarioError> {
     let methods = scenario.methods.get_or_insert_with(|| vec![Method::Simulation]);
     if methods.is_empty() {
         return Err(ScenarioError::key("methods = []", format!("must name at least one; {AVAILABLE}")));
-    }
-    if let Some(other) = methods.iter().find(|&&method| method == Method::Live) {
-        return Err(ScenarioError::value("methods", &json(other), format!("not available yet; {AVAILABLE}")));
     }
     for method in methods.iter_mut().filter(|method| **method == Method::Analysis) {
         *method = Method::AnalysisExact;

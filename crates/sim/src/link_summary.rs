@@ -26,7 +26,7 @@ pub struct LinkSummary {
 
 impl LinkSummary {
     /// What a link did in `duration` between two reports.
-    pub(crate) fn between(name: &str, warm: &LinkReport, end: &LinkReport, duration: SimTime) -> Self {
+    pub fn between(name: &str, warm: &LinkReport, end: &LinkReport, duration: SimTime) -> Self {
         let counts = end.statistics.since(&warm.statistics);
         Self {
             name: name.to_owned(),

@@ -4,7 +4,7 @@
 //! segments of them a round trip), losses that are noticed and repaired at once.
 
 use crossfade_core::{Estimate, MethodKind, RunSeed, SimTime};
-use crossfade_transport::congestion::{AckCounting, AckSample, CongestionControl, Cubic, Reno};
+use crossfade_transport::congestion::{AckCounting, AckSample, CongestionControl, Cubic, HighSpeed, Reno};
 use rand::RngExt;
 
 /// Drives a rule and measures its window.
@@ -113,6 +113,19 @@ fn reno_follows_the_square_root_law() {
     assert!(estimate.is_within(0.01), "{estimate:?} says too little");
     let deviation = estimate.value - c / p.sqrt();
     assert!(deviation.abs() <= estimate.ci95.unwrap(), "{estimate:?}, expected {}", c / p.sqrt());
+}
+
+/// RFC 3649 section 5: the average window of HighSpeed TCP is 0.12/p^0.835. The RFC takes a(w) and b(w) at the average
+/// window; a sawtooth with losses evenly spaced stays a few per cent off that.
+#[test]
+fn highspeed_has_the_windows_of_its_table() {
+    for (segments, window) in
+        [(10_000, 263.0), (100_000, 1795.0), (1_000_000, 12_279.0), (10_000_000, 83_981.0)]
+    {
+        let mut drive = Drive::new(HighSpeed::new(2.0, 2.0), 0.1, 100.0);
+        drive.average_window(20, || segments);
+        close(&format!("1/p = {segments}"), drive.average_window(20, || segments), window, 0.06);
+    }
 }
 
 /// RFC 9438 figure 5, the average window of CUBIC in its concave region.

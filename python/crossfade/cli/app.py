@@ -33,6 +33,8 @@ from crossfade.cli import (
     terminal,
     verify,
 )
+from crossfade.cli.live import command as live
+from crossfade.cli.live import doctor
 from crossfade.errors import CrossfadeError, CrossfadeWarning, shortened, visible
 
 app = typer.Typer(
@@ -83,8 +85,10 @@ for command in (
     scenarios.explain,
     scenarios.schema,
     verify.verify,
+    doctor.doctor,
 ):
     app.command()(command)
+app.command(cls=live.LiveCommand)(live.live)
 
 
 @contextmanager

@@ -51,7 +51,7 @@ MethodOption = Annotated[
         "--method",
         metavar="LIST",
         help="Methods, separated by commas: analysis (exact), analysis:bounds, analysis:paper-bounds, "
-        "formula (Padhye), formula:square-root, phy, simulation.",
+        "formula (Padhye), formula:square-root, phy, simulation, live (the kernel's TCP).",
     ),
 ]
 RunsOption = Annotated[

@@ -22,7 +22,6 @@ from crossfade.cli.options import (
     PrecisionOption,
     QuietOption,
     RunsOption,
-    ScenarioArgument,
     SeedOption,
     SetOption,
     XOption,
@@ -32,12 +31,18 @@ from crossfade.cli.options import (
     read_methods,
     stop,
 )
+from crossfade.errors import ScenarioError, one_line
 from crossfade.files import check_output
 from crossfade.results.interrupted import Interrupted
 
 
 def run(
-    scenario: ScenarioArgument,
+    scenario: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SCENARIO", help="A scenario file, or the name of one that comes with crossfade."
+        ),
+    ] = None,
     set: SetOption = None,
     over: OverOption = None,
     method: MethodOption = None,
@@ -81,9 +86,18 @@ def run(
         ),
     ] = None,
     ipv6: Annotated[bool, typer.Option("--ipv6", help="Let --pcap write IPv6.")] = False,
+    replay: Annotated[
+        Path | None,
+        typer.Option(
+            "--replay",
+            metavar="FILE",
+            help="In place of a scenario: put the packets of a journal (crossfade live --record) through its "
+            "links once more; the exit code is 1 where one of them fares differently.",
+        ),
+    ] = None,
     no_cache: NoCacheOption = False,
     quiet: QuietOption = False,
-) -> None:
+) -> int:
     """Run a scenario and print each metric with its 95 % interval.
 
     Finished runs are kept in the user's cache: the same run again is instant, and one that was stopped by
@@ -94,6 +108,12 @@ def run(
     crossfade run quickstart --set tcp.w_max=6 --over channel.p_e=log:0.001:0.1:5 --csv -
     crossfade run my.toml --precision 1% --json
     """
+    if replay is not None:
+        if scenario is not None:
+            raise ScenarioError("--replay: the journal has its scenario; give none")
+        return _replay(replay)
+    if scenario is None:
+        raise ScenarioError("SCENARIO: missing (or --replay FILE)")
     keys, axes = read_assignments("--set", set), read_axes(over)
     outputs = Outputs(csv, plot, json, scenario, keys, axes)
     for file in (events, link_events, pcap):
@@ -127,3 +147,14 @@ def run(
         terminal.print_results(results, terminal.console(), y)
     terminal.print_warnings(results.warnings, terminal.console(stderr=True))
     outputs.write(results.table(), x, y, by, results.title, log_y)
+    return 0
+
+
+def _replay(journal: Path) -> int:
+    """One line a link."""
+    found = api.replay(journal)
+    for lane in found:
+        verdict = "identical" if lane.difference is None else f"differs {lane.difference}"
+        counts = f"{lane.packets:,} packets, {lane.arrived:,} arrived, {lane.lost:,} lost, {lane.dropped:,} dropped"
+        print(one_line(f"{lane.link}: {counts}: {verdict}"))
+    return 1 if any(lane.difference for lane in found) else 0

@@ -174,7 +174,7 @@ def _point(results: Results) -> Grid:
     grid = _grid()
     grid.add_column("metric")
     for point in results.points:
-        solved = "value" if point.method != "simulation" else "mean ± 95 %"
+        solved = "value" if not point.runs else "mean ± 95 %"
         grid.add_column(point.method if len(results.points) > 1 else solved, justify="right")
     grid.add_column("unit")
     for name in results.metrics:

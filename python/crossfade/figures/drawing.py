@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from crossfade.figures.axes import Axis
 from crossfade.figures.curves import Curve, Part, drawing_order
-from crossfade.figures.style import DASHES, LINES, MARKERS, PALETTE, Look, has_marks
+from crossfade.figures.style import DASHES, LINES, MARKERS, PALETTE, Look, has_marks, mark_of
 from crossfade.tables import Cell
 from crossfade.wording import METHOD_WORDS, curve_word
 
@@ -74,7 +74,7 @@ def _draw_marks(axes: Axes, part: Part, look: Look, drawing: Drawing, is_alone: 
         part.xs,
         part.ys,
         yerr=reach,
-        fmt=list(MARKERS)[look.mark],
+        fmt=mark_of(part.method, drawing.methods, list(MARKERS)[look.mark]),
         color=color,
         markerfacecolor=color if look.is_filled else "none",
         markeredgewidth=0.8,
@@ -191,7 +191,9 @@ def _method_entries(drawing: Drawing) -> Iterator[tuple[Artist, str]]:
     for method in sorted(drawing.methods, key=drawing_order) if len(drawing.methods) > 1 else []:
         handle: Artist
         if has_marks(method):
-            handle = Line2D([], [], color=color, marker="o", linestyle="none")
+            handle = Line2D(
+                [], [], color=color, marker=mark_of(method, drawing.methods, "o"), linestyle="none"
+            )
         elif method == "analysis:bounds":
             handle = Patch(color=color, alpha=0.25, linewidth=0)
         else:

@@ -51,6 +51,11 @@ def has_marks(method: str) -> bool:
     return not method.startswith(("analysis", "formula"))
 
 
+def mark_of(method: str, methods: Sequence[str], usual: str) -> str:
+    """The mark of a curve by a method; what is measured live stands out where it lies beside what is simulated."""
+    return "x" if method == "live" and len(methods) > 1 else usual
+
+
 STYLE: dict[str, Any] = {
     "figure.dpi": 300,
     "savefig.dpi": 300,

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from functools import cache
 
+import crossfade._crossfade as _crossfade
 from crossfade.plans import Plan, check_memory, translated_errors
 from crossfade.results.cache import RowStore
 from crossfade.results.rows import Row
 from crossfade.sweeps.engines import WHOLE, Engine, Shard, Threads
 from crossfade.sweeps.progress import ProgressBar
+
+
+@cache
+def repeatable_methods() -> frozenset[str]:
+    """The methods whose rows may be kept: the same point and seed give the same row at any time."""
+    return frozenset(method["name"] for method in json.loads(_crossfade.methods()) if method["repeatable"])
 
 
 class StoredRows:
@@ -23,8 +32,8 @@ class StoredRows:
         self._store = store
 
     def add(self, finished: Sequence[Row]) -> None:
-        """Keep rows that are new."""
-        self._store.put(finished)
+        """Keep rows that are new; those of a method that is not repeatable are this call's alone."""
+        self._store.put([row for row in finished if row.method in repeatable_methods()])
         self.by_key.update((row.key, row) for row in finished)
 
     def make(self, engine: Engine, shard: Shard = WHOLE, *, progress: bool = False) -> bool:

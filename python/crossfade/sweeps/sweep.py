@@ -20,7 +20,7 @@ from crossfade.results.results import Results
 from crossfade.results.rows import Row
 from crossfade.sweeps.engines import WHOLE, Engine, Shard, Threads
 from crossfade.sweeps.pilot import cpu_seconds, duration, make_pilot
-from crossfade.sweeps.stored import StoredRows
+from crossfade.sweeps.stored import StoredRows, repeatable_methods
 
 if TYPE_CHECKING:
     from crossfade._crossfade import Task
@@ -65,6 +65,10 @@ def sweep(
     """
     options = Options(set, over, runs, precision, seed, methods, jobs)
     plan = plans.load(scenario, options)
+    if kept_out := [name for name in plan.description["methods"] if name not in repeatable_methods()]:
+        raise ScenarioError(
+            f"methods = {kept_out}: no two runs are equal, and a results file keeps none of them; use crossfade run"
+        )
     engine = engine or Threads(options.jobs)
     shard = _checked(shard)
     say = say or (lambda _: None)

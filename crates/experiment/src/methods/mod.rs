@@ -4,17 +4,19 @@ mod analysis;
 mod assumptions;
 mod fitted;
 mod formula;
+mod live;
 mod phy;
 mod simulation;
 mod solver;
 
 pub(crate) use fitted::FittedChains;
-pub(crate) use simulation::run_checked;
+pub(crate) use simulation::{metrics as metrics_of, run_checked};
 pub(crate) use solver::{MakeRun, NoMetrics, Solver};
 
 use analysis::Analysis;
 use crossfade_scenario::Method;
 use formula::LossFormula;
+use live::Live;
 use phy::Frames;
 use serde::Serialize;
 use simulation::Simulation;
@@ -29,7 +31,7 @@ pub(crate) fn solver(method: Method) -> &'static dyn Solver {
         Method::FormulaSquareRoot => &LossFormula(crossfade_analysis::Formula::SquareRoot),
         Method::Phy => &Frames,
         Method::Simulation => &Simulation,
-        Method::Live => unreachable!("refused as the scenario was read"),
+        Method::Live => &Live,
     }
 }
 
@@ -46,10 +48,9 @@ pub struct MethodInfo {
 
 /// The methods that there are.
 pub fn methods() -> Vec<MethodInfo> {
-    let available = Method::ALL.into_iter().filter(|method| *method != Method::Live);
     let info = |method: Method| {
         let solver = solver(method);
         MethodInfo { name: method.name(), random: solver.is_random(), repeatable: solver.is_repeatable() }
     };
-    available.map(info).collect()
+    Method::ALL.into_iter().map(info).collect()
 }

@@ -75,7 +75,7 @@ const QUOTIENTS: [&str; 2] = ["energy_per_packet", "frame_transmissions_per_fram
 
 /// All metrics of a run; what is per something that there was none of is none: a run without deliveries has no
 /// energy per packet.
-fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
+pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
     let mut metrics = Metrics::new();
     let mut insert = |key: String, value: Option<f64>| {
         let of_nothing = |value: f64| {

@@ -3,6 +3,7 @@
 mod codel;
 mod drop_tail;
 mod fq_codel;
+mod pie;
 mod red;
 #[cfg(test)]
 mod tests;
@@ -10,6 +11,7 @@ mod tests;
 pub use codel::{CoDel, CoDelConfig};
 pub use drop_tail::DropTail;
 pub use fq_codel::{FqCoDel, FqCoDelConfig};
+pub use pie::{Pie, PieConfig};
 pub use red::{Red, RedConfig};
 
 use crate::parcel::Parcel;

@@ -32,12 +32,15 @@ fn disciplines(limit: QueueLimit, ecn: bool) -> Vec<(&'static str, Box<dyn Queue
     // Two queues for six flows.
     let colliding = FqCoDelConfig { queues: 2, perturbation: Some(1), ..fq_codel };
     let red = RedConfig { ecn, w_q: 0.1, min_th: 1.0, max_th: 4.0, ..RedConfig::new(limit, 1000, 8e6) };
-    let stream = RunSeed { seed: 1, run: 0 }.stream("queue.dl");
+    let stream = || RunSeed { seed: 1, run: 0 }.stream("queue.dl");
+    let ms = SimTime::from_millis;
+    let pie = PieConfig { ecn, t_update: ms(5), max_burst: ms(10), ..PieConfig::new(limit, 100) };
     vec![
         ("drop-tail", Box::new(DropTail::new(limit).unwrap())),
-        ("red", Box::new(Red::new(red, stream).unwrap())),
+        ("red", Box::new(Red::new(red, stream()).unwrap())),
         ("codel", Box::new(CoDel::new(codel, limit).unwrap())),
         ("fq-codel", Box::new(FqCoDel::new(fq_codel).unwrap())),
+        ("pie", Box::new(Pie::new(PieConfig { alpha: 100.0, ..pie }, stream()).unwrap())),
         ("fq-codel with collisions", Box::new(FqCoDel::new(colliding).unwrap())),
     ]
 }

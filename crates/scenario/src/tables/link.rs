@@ -18,49 +18,81 @@ use crossfade_phy::PhyConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The link that carries the data packets. A slot is packet_size / rate; with a trace, packet_size over the
-/// mean rate.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Link {
-    /// Bit rate. Required without a trace.
-    #[schemars(extend("x-default" = "none: required without link.trace"))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
+/// A table of a wireless link: the keys that those of both ways have, and its own.
+macro_rules! wireless {
+    ($(#[$attribute:meta])* $table:ident, rate { $(#[$rate:meta])+ } $($own:tt)*) => {
+        $(#[$attribute])*
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(default)]
+        pub struct $table {
+            $(#[$rate])+
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub rate: Option<Rate>,
 
+            /// Propagation delay, one way.
+            #[schemars(extend("default" = "0 s"))]
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub delay: Option<Span>,
+
+            /// The packets that wait for the link.
+            pub queue: Queue,
+
+            /// Bytes of a frame on the air, with its overhead: packets travel as frames of this size.
+            #[schemars(extend("x-default" = "none: packets are not cut"))]
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub frame_size: Option<Size>,
+
+            /// How packets become frames. With frame_size.
+            #[serde(skip_serializing_if = "Framing::is_absent")]
+            pub framing: Framing,
+
+            /// What the headers of packets become on this link. With frame_size.
+            #[serde(skip_serializing_if = "Headers::is_absent")]
+            pub headers: Headers,
+
+            /// Who repeats lost frames. With frame_size.
+            #[serde(skip_serializing_if = "Arq::is_absent")]
+            pub arq: Arq,
+
+            /// What the capacity of the link follows, in place of a rate.
+            #[serde(skip_serializing_if = "Trace::is_absent")]
+            pub trace: Trace,
+
+            $($own)*
+        }
+
+        impl $table {
+            /// What both ways are resolved from, but for the names of its tables and the channel.
+            fn keys(&mut self) -> WirelessKeys<'_> {
+                let Self { rate, delay, queue, frame_size, framing, headers, arq, .. } = self;
+                let frames = FrameKeys { frame_size: *frame_size, framing, headers, arq };
+                WirelessKeys { rate: *rate, delay, queue, frames }
+            }
+        }
+    };
+}
+
+wireless! {
+    /// The link that carries the data packets. A slot is packet_size / rate; with a trace, packet_size over the
+    /// mean rate.
+    Link, rate {
+        /// Bit rate. Required without a trace.
+        #[schemars(extend("x-default" = "none: required without link.trace"))]
+    }
     /// Bytes of a data packet on the wire, headers included.
     #[schemars(extend("x-default" = "tcp.mss + tcp.headers, where tcp.mss is given"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub packet_size: Option<Size>,
+}
 
-    /// Propagation delay, one way.
-    #[schemars(extend("default" = "0 s"))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Span>,
-
-    /// The packets that wait for the link.
-    pub queue: Queue,
-
-    /// Bytes of a frame on the air, with its overhead: packets travel as frames of this size.
-    #[schemars(extend("x-default" = "none: packets are not cut"))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub frame_size: Option<Size>,
-
-    /// How packets become frames. With frame_size.
-    #[serde(skip_serializing_if = "Framing::is_absent")]
-    pub framing: Framing,
-
-    /// What the headers of packets become on this link. With frame_size.
-    #[serde(skip_serializing_if = "Headers::is_absent")]
-    pub headers: Headers,
-
-    /// Who repeats lost frames. With frame_size.
-    #[serde(skip_serializing_if = "Arq::is_absent")]
-    pub arq: Arq,
-
-    /// What the capacity of the link follows, in place of a rate.
-    #[serde(skip_serializing_if = "Trace::is_absent")]
-    pub trace: Trace,
+wireless! {
+    /// The link that carries the acknowledgements.
+    Reverse, rate {
+        /// Bit rate.
+        #[schemars(extend("x-default" = "none: acknowledgements take no time to transmit"))]
+    }
+    /// Which acknowledgements are lost.
+    pub channel: Channel,
 }
 
 /// A wired segment between the sender and the wireless link, the same both ways.
@@ -86,48 +118,6 @@ pub struct Wired {
     pub queue: Queue,
 }
 
-/// The link that carries the acknowledgements.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Reverse {
-    /// Bit rate.
-    #[schemars(extend("x-default" = "none: acknowledgements take no time to transmit"))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
-
-    /// Propagation delay, one way.
-    #[schemars(extend("default" = "0 s"))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub delay: Option<Span>,
-
-    /// The acknowledgements that wait for the link.
-    pub queue: Queue,
-
-    /// Bytes of a frame on the air, with its overhead: acknowledgements travel as frames of this size.
-    #[schemars(extend("x-default" = "none: packets are not cut"))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub frame_size: Option<Size>,
-
-    /// How packets become frames. With frame_size.
-    #[serde(skip_serializing_if = "Framing::is_absent")]
-    pub framing: Framing,
-
-    /// What the headers of packets become on this link. With frame_size.
-    #[serde(skip_serializing_if = "Headers::is_absent")]
-    pub headers: Headers,
-
-    /// Who repeats lost frames. With frame_size.
-    #[serde(skip_serializing_if = "Arq::is_absent")]
-    pub arq: Arq,
-
-    /// What the capacity of the link follows, in place of a rate.
-    #[serde(skip_serializing_if = "Trace::is_absent")]
-    pub trace: Trace,
-
-    /// Which acknowledgements are lost.
-    pub channel: Channel,
-}
-
 absent!(Wired);
 
 impl Link {
@@ -140,17 +130,7 @@ impl Link {
         slot: SimTime,
         files: &Files<'_>,
     ) -> Result<HopSetup, ScenarioError> {
-        let Self { rate, delay, queue, frame_size, framing, headers, arq, .. } = self;
-        let hop = HopKeys {
-            table: "link",
-            channel_table: "channel",
-            rate: *rate,
-            delay,
-            queue,
-            frames: FrameKeys { frame_size: *frame_size, framing, headers, arq },
-            channel,
-            radio,
-        };
+        let hop = Hop { table: "link", channel_table: "channel", keys: self.keys(), channel, radio };
         hop.resolve(trace, packets, slot, files)
     }
 }
@@ -173,35 +153,36 @@ impl Reverse {
             return Err(ScenarioError::value("reverse.rate", &json(rate), problem));
         }
         self.channel.model.get_or_insert(ChannelModel::None);
-        let Self { rate, delay, queue, frame_size, framing, headers, arq, channel, .. } = self;
-        let hop = HopKeys {
-            table: "reverse",
-            channel_table: "reverse.channel",
-            rate: *rate,
-            delay,
-            queue,
-            frames: FrameKeys { frame_size: *frame_size, framing, headers, arq },
-            channel,
-            radio: None,
-        };
-        hop.resolve(trace, acks, slot, files)
+        // Both at once: the table lends its keys, and its channel beside them.
+        let mut channel = std::mem::take(&mut self.channel);
+        let keys = self.keys();
+        let channel_table = "reverse.channel";
+        let hop = Hop { table: "reverse", channel_table, keys, channel: &mut channel, radio: None };
+        let setup = hop.resolve(trace, acks, slot, files);
+        self.channel = channel;
+        setup
     }
 }
 
 /// The keys that the links of both ways have.
-struct HopKeys<'a> {
-    table: &'a str,
-    channel_table: &'a str,
+struct WirelessKeys<'a> {
     rate: Option<Rate>,
     delay: &'a mut Option<Span>,
     queue: &'a mut Queue,
     frames: FrameKeys<'a>,
+}
+
+/// A link of one way, its table and that of its channel.
+struct Hop<'a> {
+    table: &'a str,
+    channel_table: &'a str,
+    keys: WirelessKeys<'a>,
     channel: &'a mut Channel,
     /// The physical layer of its frames, where the channel has one.
     radio: Option<(&'a mut Phy, PhyConfig)>,
 }
 
-impl HopKeys<'_> {
+impl Hop<'_> {
     /// Fills in the defaults of a link that carries these `packets`.
     fn resolve(
         self,
@@ -210,34 +191,36 @@ impl HopKeys<'_> {
         slot: SimTime,
         files: &Files<'_>,
     ) -> Result<HopSetup, ScenarioError> {
-        let key = |name: &str| join(self.table, name);
-        if let (Some(trace), true) = (&trace, self.frames.frame_size.is_some()) {
+        let Self { table, channel_table, keys: WirelessKeys { rate, delay, queue, frames }, channel, radio } =
+            self;
+        let key = |name: &str| join(table, name);
+        if let (Some(trace), true) = (&trace, frames.frame_size.is_some()) {
             let reason = "frames need a constant rate";
             return Err(ScenarioError::contradiction(&key("frame_size"), &trace.key, reason));
         }
-        let rate_bps = trace.as_ref().map(|trace| trace.mean_rate_bps).or(self.rate.map(|rate| rate.0));
-        let delay = time(&key("delay"), *self.delay.get_or_insert(Span::ZERO), slot)?;
-        let framed = FramedLink { table: self.table, rate: self.rate, delay, packets, slot };
-        let frames = self.frames.resolve(&framed)?;
-        let limit_assumed = self.queue.limit.is_none();
-        let queue = self.queue.resolve(&key("queue"), rate_bps, packets, slot)?;
+        let rate_bps = trace.as_ref().map(|trace| trace.mean_rate_bps).or(rate.map(|rate| rate.0));
+        let delay = time(&key("delay"), *delay.get_or_insert(Span::ZERO), slot)?;
+        let framed = FramedLink { table, rate, delay, packets, slot };
+        let frames = frames.resolve(&framed)?;
+        let limit_assumed = queue.limit.is_none();
+        let queue = queue.resolve(&key("queue"), rate_bps, packets, slot)?;
         let frame_time = frames.map(|frames| frames.frame_time);
         let carrier = match (trace, frames, queue) {
             (Some(trace), _, queue) => {
                 let has_losses = trace.table().is_some();
-                if has_losses && *self.channel.model.get_or_insert(ChannelModel::None) != ChannelModel::None {
-                    let (key, trace) = (join(self.channel_table, "model"), key("trace"));
+                if has_losses && *channel.model.get_or_insert(ChannelModel::None) != ChannelModel::None {
+                    let (key, trace) = (join(channel_table, "model"), key("trace"));
                     return Err(ScenarioError::contradiction(&key, &trace, "the table has the losses"));
                 }
-                let loss = self.channel.resolve(self.channel_table, slot, None, files)?;
+                let loss = channel.resolve(channel_table, slot, None, files)?;
                 Carrier::Schedule { trace, queue, loss: (!has_losses).then_some(loss) }
             }
             (None, Some(frames), QueueConfig::DropTail(limit)) => {
-                let errors = if let Some((phy, config)) = self.radio {
-                    let radio = phy.resolve_radio(config, self.channel, &frames, slot, files)?;
+                let errors = if let Some((phy, config)) = radio {
+                    let radio = phy.resolve_radio(config, channel, &frames, slot, files)?;
                     FrameErrors::Radio(Box::new(radio))
                 } else {
-                    FrameErrors::Lost(self.channel.resolve(self.channel_table, slot, frame_time, files)?)
+                    FrameErrors::Lost(channel.resolve(channel_table, slot, frame_time, files)?)
                 };
                 // Frames need a rate: those keys were refused without one.
                 Carrier::Frames { rate_bps: rate_bps.unwrap_or_default(), limit, frames, errors }
@@ -248,7 +231,7 @@ impl HopKeys<'_> {
                 return Err(ScenarioError::contradiction(&discipline, &frame_size, reason));
             }
             (None, None, queue) => {
-                let loss = self.channel.resolve(self.channel_table, slot, None, files)?;
+                let loss = channel.resolve(channel_table, slot, None, files)?;
                 Carrier::Packets { rate_bps, queue, loss }
             }
         };

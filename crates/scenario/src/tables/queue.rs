@@ -5,7 +5,7 @@ use super::tagged::{refuse_foreign, tag, taken_by};
 use crate::error::{ScenarioError, join};
 use crate::quantity::{Limit, Share, Size, Span};
 use crossfade_core::SimTime;
-use crossfade_link::{CoDelConfig, FqCoDelConfig, QueueConfig, QueueLimit, RedConfig};
+use crossfade_link::{CoDelConfig, FqCoDelConfig, PieConfig, QueueConfig, QueueLimit, RedConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 #[schemars(transform = taken_by::<Discipline>)]
 pub struct Queue {
     /// How much may wait beside the packet being sent, in packets or bytes; what comes then is dropped.
-    #[schemars(extend("x-default" = "1000 packets, or unlimited where the windows of all flows hold no more; 10240 packets for \"fq-codel\". Required for red and codel"))]
+    #[schemars(extend("x-default" = "1000 packets, or unlimited where the windows of all flows hold no more; 10240 packets for \"fq-codel\". Required for red, codel and pie"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
 
@@ -25,7 +25,7 @@ pub struct Queue {
     pub discipline: Option<Discipline>,
 
     /// Mark packets that allow it instead of dropping them (RFC 3168).
-    #[schemars(extend("x-default" = "true for red, codel and fq-codel"))]
+    #[schemars(extend("x-default" = "true for red, codel, fq-codel and pie"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
 
@@ -54,8 +54,8 @@ pub struct Queue {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gentle: Option<bool>,
 
-    /// How long a packet may wait in a queue that stands (RFC 8289).
-    #[schemars(extend("x-default" = "5 ms, of codel and fq-codel"))]
+    /// How long a packet may wait in a queue that stands (RFC 8289); the delay that pie comes to (RFC 8033).
+    #[schemars(extend("x-default" = "5 ms, of codel and fq-codel; 15 ms, of pie"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Span>,
 
@@ -64,6 +64,16 @@ pub struct Queue {
     #[schemars(extend("x-default" = "100 ms, of codel and fq-codel"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Span>,
+
+    /// How often PIE computes its probability (RFC 8033).
+    #[schemars(extend("x-default" = "15 ms, of pie"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub t_update: Option<Span>,
+
+    /// How long PIE drops nothing after the queue was short (RFC 8033).
+    #[schemars(extend("x-default" = "150 ms, of pie"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_burst: Option<Span>,
 
     /// How many bytes a flow may send before it is the next one's turn (RFC 8290).
     #[schemars(extend("x-default" = "1514 B, of fq-codel"))]
@@ -83,6 +93,8 @@ tag! {
         Codel [limit, ecn, target, interval],
         /// A queue for each flow under controlled delay, served in turn (RFC 8290).
         FqCodel [limit, ecn, target, interval, quantum],
+        /// Proportional integral controller enhanced (RFC 8033).
+        Pie [limit, ecn, target, t_update, max_burst],
     }
 }
 
@@ -150,6 +162,7 @@ impl Queue {
                 quantum: self.quantum.get_or_insert(Size(1514)).0,
                 ..FqCoDelConfig::default()
             }),
+            Discipline::Pie => QueueConfig::Pie(self.pie(table, limit, ecn, packet_size, slot)?),
         };
         if limit.admits(0, 0, packet_size) {
             return Ok(model);
@@ -191,6 +204,26 @@ impl Queue {
             gentle: *self.gentle.get_or_insert(usual.gentle),
             ecn,
             ..usual
+        })
+    }
+
+    fn pie(
+        &mut self,
+        table: &str,
+        limit: QueueLimit,
+        ecn: bool,
+        packet_size: u32,
+        slot: SimTime,
+    ) -> Result<PieConfig, ScenarioError> {
+        let target = *self.target.get_or_insert(Span::millis(15));
+        let t_update = *self.t_update.get_or_insert(Span::millis(15));
+        let max_burst = *self.max_burst.get_or_insert(Span::millis(150));
+        Ok(PieConfig {
+            target: positive_time(&join(table, "target"), target, slot)?,
+            t_update: positive_time(&join(table, "t_update"), t_update, slot)?,
+            max_burst: time(&join(table, "max_burst"), max_burst, slot)?,
+            ecn,
+            ..PieConfig::new(limit, packet_size)
         })
     }
 

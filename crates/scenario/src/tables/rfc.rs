@@ -89,9 +89,9 @@ pub struct Rfc {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwnd_validation: Option<bool>,
 
-    /// Leave slow start when round trips grow (HyStart++, RFC 9406); with windows "linux" and variant "cubic" HyStart
+    /// Leave slow start when round trips grow (HyStart++, RFC 9406); with windows "linux" and CUBIC HyStart
     /// as Linux has it, which also ends slow start when a round's acknowledgements last half a round trip.
-    #[schemars(extend("x-default" = "true for variant \"cubic\""))]
+    #[schemars(extend("x-default" = "true for CUBIC"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hystart: Option<bool>,
 
@@ -186,11 +186,11 @@ pub enum RateReduction {
 const LONGEST_DELAYED_ACK: SimTime = SimTime::from_millis(500);
 
 impl Rfc {
-    /// Fills in the defaults of a sender with SACK or without, and with CUBIC's window or Reno's.
+    /// Fills in the defaults of a sender with SACK or without, and with this window rule.
     pub(crate) fn resolve(
         &mut self,
         sack: bool,
-        cubic: bool,
+        window_rule: WindowRule,
         slot: SimTime,
     ) -> Result<RfcConfig, ScenarioError> {
         let usual = match self.profile.get_or_insert(Profile::Recommended) {
@@ -209,8 +209,8 @@ impl Rfc {
         let timestamps = *self.timestamps.get_or_insert(usual.timestamps);
         let rack = *self.rack.get_or_insert(usual.rack && sack);
         let config = RfcConfig {
-            window_rule: if cubic { WindowRule::Cubic } else { WindowRule::Reno },
-            hystart: *self.hystart.get_or_insert(cubic),
+            window_rule,
+            hystart: *self.hystart.get_or_insert(window_rule == WindowRule::Cubic),
             windows: rules(&mut self.windows, usual.windows),
             timestamps,
             quick_acks: *self.quick_acks.get_or_insert(usual.quick_acks),

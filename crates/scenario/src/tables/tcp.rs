@@ -5,7 +5,9 @@ use super::rfc::{Profile, Rfc};
 use crate::error::ScenarioError;
 use crate::quantity::{Size, Span, Window, WindowLimit};
 use crossfade_core::SimTime;
-use crossfade_transport::{self as transport, RfcConfig, RtoConfig, RtoRule, SackBlocks, TcpConfig};
+use crossfade_transport::{
+    self as transport, RfcConfig, RtoConfig, RtoRule, SackBlocks, TcpConfig, WindowRule,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +24,11 @@ pub struct Tcp {
     #[schemars(extend("x-required" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant: Option<Variant>,
+
+    /// How large the congestion window is. Taken by flavour "rfc".
+    #[schemars(extend("x-default" = "reno; cubic for variant \"cubic\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<Congestion>,
 
     /// The receiver's window in segments, or in bytes.
     #[schemars(extend("x-default" = "64 KiB over tcp.mss"))]
@@ -115,8 +122,30 @@ pub enum Variant {
     NewReno,
     /// Recovery driven by selective acknowledgements.
     Sack,
-    /// The same with CUBIC's window (RFC 9438). Taken by flavour "rfc".
+    /// The same with congestion "cubic". Taken by flavour "rfc".
     Cubic,
+}
+
+/// How large a sender's congestion window is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Congestion {
+    /// Additive increase, multiplicative decrease (RFC 5681).
+    Reno,
+    /// CUBIC (RFC 9438).
+    Cubic,
+    /// HighSpeed TCP (RFC 3649).
+    Highspeed,
+}
+
+impl Congestion {
+    fn rule(self) -> WindowRule {
+        match self {
+            Self::Reno => WindowRule::Reno,
+            Self::Cubic => WindowRule::Cubic,
+            Self::Highspeed => WindowRule::HighSpeed,
+        }
+    }
 }
 
 /// How a sender meets its link.
@@ -276,9 +305,14 @@ impl Tcp {
                 Variant::Reno | Variant::NewReno => false,
                 Variant::Sack | Variant::Cubic => true,
             };
-            return self.rfc.resolve(sack, variant == Variant::Cubic, slot);
+            let rule = self.resolve_congestion(variant)?.rule();
+            return self.rfc.resolve(sack, rule, slot);
         }
         let word = json(flavour);
+        if let Some(congestion) = self.congestion {
+            let problem = format!("needs tcp.flavour = \"rfc\", not {word}");
+            return Err(ScenarioError::value("tcp.congestion", &json(congestion), problem));
+        }
         if variant == Variant::Cubic {
             let problem = format!("needs tcp.flavour = \"rfc\", not {word}");
             return Err(ScenarioError::value("tcp.variant", &json(variant), problem));
@@ -288,6 +322,19 @@ impl Tcp {
             return Err(ScenarioError::contradiction("tcp.rfc", "tcp.flavour", reason));
         }
         Ok(RfcConfig::default())
+    }
+
+    /// What is usual stays unsaid: the same sender as without the key has the same results.
+    fn resolve_congestion(&mut self, variant: Variant) -> Result<Congestion, ScenarioError> {
+        let usual = if variant == Variant::Cubic { Congestion::Cubic } else { Congestion::Reno };
+        let congestion = self.congestion.take_if(|given| *given == usual).or(self.congestion);
+        match congestion {
+            Some(other) if variant == Variant::Cubic && other != usual => {
+                let reason = "variant \"cubic\" is SACK with CUBIC's window; give variant \"sack\"";
+                Err(ScenarioError::contradiction("tcp.congestion", "tcp.variant", reason))
+            }
+            congestion => Ok(congestion.unwrap_or(usual)),
+        }
     }
 
     /// The window in segments.

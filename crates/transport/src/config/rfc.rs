@@ -30,6 +30,8 @@ pub enum WindowRule {
     Reno,
     /// RFC 9438.
     Cubic,
+    /// RFC 3649, by the RFC also where windows are Linux's.
+    HighSpeed,
 }
 
 /// Whose rules a mechanism follows where Linux differs from the RFC (docs/kernel.md).

@@ -1,6 +1,8 @@
 //! The window rule that a configuration names.
 
-use super::{CongestionControl, Cubic, LinuxCubic, LinuxReno, Reno, RenoRule, Rounding, SlowStart};
+use super::{
+    CongestionControl, Cubic, HighSpeed, LinuxCubic, LinuxReno, Reno, RenoRule, Rounding, SlowStart,
+};
 use crate::config::{Flavour, RfcConfig, Rules, TcpConfig, WindowRule};
 
 /// The window rule that `config` asks for, as the flavour has it.
@@ -19,6 +21,9 @@ pub(crate) fn window_rule(config: &TcpConfig) -> Box<dyn CongestionControl> {
                 }
                 (Rules::Rfc, WindowRule::Cubic) => {
                     Box::new(Cubic::new(cwnd, ssthresh).with_slow_start(slow_start))
+                }
+                (_, WindowRule::HighSpeed) => {
+                    Box::new(HighSpeed::new(cwnd, ssthresh).with_slow_start(slow_start))
                 }
                 (Rules::Linux, WindowRule::Reno) => Box::new(LinuxReno::new(cwnd, ssthresh)),
                 (Rules::Linux, WindowRule::Cubic) => Box::new(LinuxCubic::new(cwnd, ssthresh, hystart)),

@@ -3,6 +3,7 @@
 
 mod choice;
 mod cubic;
+mod highspeed;
 mod hystart;
 mod linux;
 mod linux_hystart;
@@ -12,6 +13,7 @@ mod slow_start;
 
 pub(crate) use choice::window_rule;
 pub use cubic::Cubic;
+pub use highspeed::HighSpeed;
 pub use hystart::HyStart;
 pub use linux::{LinuxCubic, LinuxReno};
 pub use per_ack::{RenoRule, Rounding};

@@ -1,0 +1,86 @@
+//! What was seen of the kernel's TCP, in the columns of a simulation's events.
+
+use super::watch::Sample;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+const HEADER: &str = "time_s,event,flow,seq,cwnd,ssthresh,dupacks,backoff,flight_size,srtt_s,delivery_rate_bps,\
+                      retransmissions,lost,host,port,congestion\n";
+
+/// The kernel's recovery without a timeout (`tcp_ca_state`).
+const RECOVERY: u8 = 3;
+
+/// A line a sample: `timeout` and `fast_retransmit` where one has begun since the sample before, `sample`
+/// elsewhere. `seq` is the first segment that is not acknowledged; flows are counted as they appear, and those
+/// without data of their own are left out.
+pub(super) fn events_csv(samples: &[Sample]) -> String {
+    let mut csv = HEADER.to_owned();
+    let mut flows: BTreeMap<(usize, u16, u16), (usize, u16, u8)> = BTreeMap::new();
+    for Sample { at, host, tcp } in samples {
+        if tcp.data_segments_out == 0 {
+            continue;
+        }
+        let number = flows.len();
+        let place = (*host, tcp.port, tcp.remote_port);
+        let (flow, timeouts, state) = flows.entry(place).or_insert((number, 0, 0));
+        let event = if tcp.timeouts > *timeouts {
+            "timeout"
+        } else if tcp.state == RECOVERY && *state != RECOVERY {
+            "fast_retransmit"
+        } else {
+            "sample"
+        };
+        (*timeouts, *state) = (tcp.timeouts, tcp.state);
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            csv,
+            "{},{event},{flow},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            at.as_secs_f64(),
+            tcp.bytes_acked / u64::from(tcp.mss.max(1)),
+            tcp.cwnd,
+            // The kernel's "none yet" is the largest number there is.
+            if tcp.ssthresh < 0x7fff_ffff { tcp.ssthresh.to_string() } else { String::new() },
+            tcp.sacked,
+            tcp.backoff,
+            tcp.unacked,
+            f64::from(tcp.srtt_us) / 1e6,
+            tcp.delivery_rate * 8,
+            tcp.retransmissions,
+            tcp.lost,
+            ["far", "near"][*host],
+            tcp.port,
+            tcp.congestion,
+        );
+    }
+    csv
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossfade_core::SimTime;
+    use crossfade_live::TcpSample;
+
+    #[test]
+    fn what_happened_between_samples_is_told_once() {
+        let sample = |millis, state, timeouts| Sample {
+            at: SimTime::from_millis(millis),
+            host: 0,
+            tcp: TcpSample {
+                state,
+                timeouts,
+                cwnd: 10,
+                mss: 1000,
+                data_segments_out: 5,
+                ..TcpSample::default()
+            },
+        };
+        let silent = Sample { host: 1, tcp: TcpSample::default(), ..sample(0, 0, 0) };
+        let samples =
+            [silent, sample(0, 0, 0), sample(10, 3, 0), sample(20, 3, 0), sample(30, 4, 1), sample(40, 4, 1)];
+        let csv = events_csv(&samples);
+        let events: Vec<&str> = csv.lines().skip(1).map(|line| line.split(',').nth(1).unwrap()).collect();
+        assert_eq!(events, ["sample", "fast_retransmit", "sample", "timeout", "sample"]);
+        assert!(csv.lines().nth(2).unwrap().starts_with("0.01,fast_retransmit,0,0,10,0,"), "{csv}");
+    }
+}

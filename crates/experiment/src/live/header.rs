@@ -1,0 +1,78 @@
+//! What a journal says of its run: enough to make its links again.
+
+use crate::experiment::Experiment;
+use crossfade_core::RunSeed;
+use crossfade_scenario::{Overrides, Point, RESULTS_VERSION, ScenarioError};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Where a scenario came from, so that it can be read again anywhere.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Source {
+    /// What messages call it.
+    pub name: String,
+    /// The TOML text.
+    pub text: String,
+    /// What was asked for on top of it, as [`Overrides`] read it.
+    pub overrides: Value,
+    /// The files that it names.
+    pub files: BTreeMap<String, String>,
+}
+
+/// What a journal says of its run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Header {
+    /// The scenario.
+    pub scenario: Source,
+    /// The point, the seed and the run, of which the links draw.
+    pub point: usize,
+    /// See `point`.
+    pub seed: u64,
+    /// See `point`.
+    pub run: u64,
+    /// The largest packet in bytes.
+    pub mtu: u32,
+    /// Whether losses concerned data alone.
+    pub data_only: bool,
+    /// The version of Crossfade, and of its results.
+    pub version: String,
+    /// See `version`.
+    pub results_version: u32,
+    /// The operating system's kernel.
+    pub kernel: String,
+}
+
+impl Header {
+    /// Of a run that is about to begin.
+    pub(super) fn new(scenario: Source, point: usize, seed: RunSeed, mtu: u32, data_only: bool) -> Self {
+        let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        Self {
+            scenario,
+            point,
+            seed: seed.seed,
+            run: seed.run,
+            mtu,
+            data_only,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            results_version: RESULTS_VERSION,
+            kernel: kernel.trim().to_owned(),
+        }
+    }
+
+    /// The point that was run.
+    ///
+    /// # Errors
+    /// The scenario is not one any more: another version wrote it.
+    pub(super) fn point(&self) -> Result<Point, ScenarioError> {
+        let Source { name, text, overrides, files } = &self.scenario;
+        let read = |file: &str| files.get(file).cloned().ok_or_else(|| "not in the journal".to_owned());
+        let overrides: Overrides = serde_json::from_value(overrides.clone())
+            .map_err(|error| ScenarioError::key("journal", error.to_string()))?;
+        let mut experiment = (*Experiment::load_with_files(text, name, &overrides, &read)?).clone();
+        if self.point >= experiment.points.len() {
+            return Err(ScenarioError::key("journal", format!("its scenario has no point {}", self.point)));
+        }
+        Ok(experiment.points.swap_remove(self.point))
+    }
+}

@@ -1,0 +1,26 @@
+//! Real packets through the links of a scenario: method `live`, `crossfade live`, and what it has recorded.
+
+mod events;
+mod header;
+mod kernel;
+mod measure;
+mod network;
+mod replay;
+mod report;
+mod session;
+mod watch;
+
+pub use header::{Header, Source};
+pub use replay::{LaneReplay, Replay, replay};
+pub use report::{Direction, LiveReport};
+pub use session::{Options, Session};
+
+pub(crate) use measure::{refusal, run};
+
+use crossfade_live::LiveError;
+use crossfade_scenario::ScenarioError;
+
+/// What the system refuses, as one line.
+fn refused(error: LiveError) -> ScenarioError {
+    ScenarioError::key("live", error.to_string())
+}

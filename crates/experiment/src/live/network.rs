@@ -1,0 +1,155 @@
+//! The links of a scenario as something between two hosts.
+
+use crate::build::topology;
+use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::{Departure, Fabric, Link, LinkEvent, LinkReport, Parcel, Port, Push, Series};
+use crossfade_live::{Between, LiveLink};
+use crossfade_scenario::{ScenarioError, Setup};
+use crossfade_sim::{
+    Engine, LinkSummary, Medium, NamedMedium, Network, Passage, SenderGate, StopRule, Topology,
+};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What lies between the hosts of a scenario, and what its links tell of themselves.
+pub(super) struct LiveNetwork {
+    /// The first host sends the data of the scenario, the second acknowledges it.
+    pub(super) between: Between,
+    pub(super) links: Vec<WatchedLink>,
+}
+
+/// The reports of a link, which others ask it for.
+pub(super) struct WatchedLink {
+    name: String,
+    reports: Arc<Mutex<Vec<LinkReport>>>,
+}
+
+impl LiveNetwork {
+    /// The links of `setup` in the run of `seed`: with the streams that they have in a simulation.
+    ///
+    /// Where the two ways share no link, each is driven for itself; what is more than links goes through the
+    /// engine, whole.
+    pub(super) fn new(setup: &Setup, seed: RunSeed) -> Result<Self, ScenarioError> {
+        let topology = topology(setup, seed);
+        let used: Vec<usize> = topology.routes[..2].iter().flatten().map(|leg| leg.medium).collect();
+        let is_links = used.iter().all(|&at| matches!(topology.media[at].medium, Medium::Link(_)));
+        if is_links && used.iter().collect::<BTreeSet<_>>().len() == used.len() {
+            Ok(Self::of_links(topology))
+        } else {
+            Self::of_engine(topology, seed)
+        }
+    }
+
+    fn of_links(topology: Topology) -> Self {
+        let mut media: Vec<Option<NamedMedium>> = topology.media.into_iter().map(Some).collect();
+        let mut links = Vec::new();
+        let mut way = |route: usize| -> LiveLink {
+            let mut series: Vec<LiveLink> = Vec::new();
+            for leg in &topology.routes[route] {
+                let NamedMedium { name, medium } = media[leg.medium].take().expect("a link of one way");
+                let Medium::Link(link) = medium else { unreachable!("links alone") };
+                let (link, watched) = watched(name, Box::new(link));
+                series.push(link);
+                links.push(watched);
+            }
+            if series.len() == 1 { series.remove(0) } else { Box::new(Series::new(series)) }
+        };
+        let between = Between::Links([way(Topology::DATA), way(Topology::ACKS)]);
+        Self { between, links }
+    }
+
+    fn of_engine(topology: Topology, seed: RunSeed) -> Result<Self, ScenarioError> {
+        let passages = vec![
+            Passage { from: 0, to: 1, route: Topology::DATA },
+            Passage { from: 1, to: 0, route: Topology::ACKS },
+        ];
+        let network = Network {
+            flows: Vec::new(),
+            arrivals: Vec::new(),
+            topology,
+            passages,
+            gate: SenderGate::Queue,
+            measures_delays: false,
+            warmup: SimTime::ZERO,
+            stop: StopRule::At(SimTime::MAX),
+            seed,
+        };
+        let engine =
+            Engine::new(network, (), ()).map_err(|error| ScenarioError::key("live", error.to_string()))?;
+        Ok(Self { between: Between::Shared(Box::new(engine)), links: Vec::new() })
+    }
+
+    /// The same as one medium a pump: what a replay drives.
+    pub(super) fn lanes(self) -> Vec<(&'static str, Box<dyn Fabric + Send>)> {
+        use crossfade_link::PointToPoint;
+        match self.between {
+            Between::Links([forward, reverse]) => {
+                vec![
+                    ("forward", Box::new(PointToPoint(forward))),
+                    ("reverse", Box::new(PointToPoint(reverse))),
+                ]
+            }
+            Between::Shared(fabric) => vec![("shared", fabric)],
+        }
+    }
+}
+
+impl WatchedLink {
+    /// What it did between its first report and its last, or in all where there is one.
+    pub(super) fn summary(&self, warmup: SimTime) -> Option<LinkSummary> {
+        let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
+        match &reports[..] {
+            [warm, .., end] => Some(LinkSummary::between(&self.name, warm, end, end.at - warmup)),
+            _ => None,
+        }
+    }
+}
+
+/// A link whose reports are kept, the first of them of time zero.
+struct Watched {
+    link: LiveLink,
+    reports: Arc<Mutex<Vec<LinkReport>>>,
+}
+
+fn watched(name: String, mut link: LiveLink) -> (LiveLink, WatchedLink) {
+    let reports = Arc::new(Mutex::new(vec![link.report(SimTime::ZERO)]));
+    (Box::new(Watched { link, reports: Arc::clone(&reports) }), WatchedLink { name, reports })
+}
+
+impl Link for Watched {
+    fn push(&mut self, now: SimTime, parcel: Parcel) -> Push {
+        self.link.push(now, parcel)
+    }
+
+    fn next_event(&self) -> Option<SimTime> {
+        self.link.next_event()
+    }
+
+    fn advance(&mut self, now: SimTime) -> Option<Departure> {
+        self.link.advance(now)
+    }
+
+    /// Of three reports, the one of the end of the warm-up and the last are kept.
+    fn report(&mut self, now: SimTime) -> LinkReport {
+        let report = self.link.report(now);
+        let mut reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
+        if reports.len() == 2 {
+            reports.remove(0);
+        }
+        reports.push(report.clone());
+        report
+    }
+
+    fn trace(&mut self, keep: bool) {
+        self.link.trace(keep);
+    }
+
+    fn next_trace(&mut self) -> Option<LinkEvent> {
+        self.link.next_trace()
+    }
+}
+
+/// The port at the other end of a medium between two hosts.
+pub(super) fn opposite(port: Port) -> Port {
+    1 - port
+}

@@ -1,0 +1,152 @@
+//! What a live run says of itself: what passed, and how well time was kept.
+
+use crossfade_core::{DelayHistogram, SimTime};
+use crossfade_live::{EmulationReport, Machine, PumpReport};
+use serde::Serialize;
+
+/// One direction of a live run. Times are in seconds; quantiles are absent where nothing arrived.
+#[derive(Clone, Debug, Serialize)]
+pub struct Direction {
+    /// `forward`, from the far host, which has the data, to the near one; or `reverse`.
+    pub name: &'static str,
+    /// Packets that the host sent.
+    pub packets: u64,
+    /// Those that came out at the other host.
+    pub arrived: u64,
+    /// Their bytes.
+    pub arrived_bytes: u64,
+    /// Lost by the channel.
+    pub lost: u64,
+    /// Dropped by the queue, or because too many were inside.
+    pub dropped: u64,
+    /// Marked "congestion experienced".
+    pub marked: u64,
+    /// Still inside at the end.
+    pub left: u64,
+    /// Never seen: the kernel dropped them before the link.
+    pub ring_drops: u64,
+    /// Came out, and the other host would not take them.
+    pub undeliverable: u64,
+    /// The median time from one host to the other.
+    pub transit_p50_s: Option<f64>,
+    /// How much later than the link said packets were handed over: the median.
+    pub lateness_p50_s: Option<f64>,
+    /// The same, what 99 % of them keep.
+    pub lateness_p99_s: Option<f64>,
+    /// The same, what 99.9 % of them keep.
+    pub lateness_p999_s: Option<f64>,
+    /// The share that was later than [`LiveReport::late_s`].
+    pub late_share: f64,
+    /// The share of a processor that it took.
+    pub cpu_share: f64,
+    /// Of frames with payload, the share that the channel lost; absent without frames.
+    pub frame_error_rate: Option<f64>,
+    /// How often a frame with payload was sent, in the mean; absent without frames.
+    pub frame_transmissions_per_frame: Option<f64>,
+}
+
+/// What a live run says of itself.
+#[derive(Clone, Debug, Serialize)]
+pub struct LiveReport {
+    /// How long it took.
+    pub duration_s: f64,
+    /// Both ways.
+    pub directions: [Direction; 2],
+    /// A packet that is handed over later than this is late: half a slot, and at least 0.1 ms.
+    pub late_s: f64,
+    /// The machine's load average at the end.
+    pub load: f64,
+    /// Its processors.
+    pub processors: usize,
+    /// The share of processor time that the hypervisor gave to others meanwhile.
+    pub stolen: f64,
+    /// What makes the run doubtful, a line each.
+    pub flags: Vec<String>,
+    /// Whose TCP ran: the congestion controls of the sockets that sent data, read back.
+    pub congestion: Vec<String>,
+}
+
+/// A share of late packets that is too many.
+const MOST_LATE: f64 = 0.01;
+/// A share of stolen time that is too much.
+const MOST_STOLEN: f64 = 0.02;
+
+impl LiveReport {
+    pub(super) fn new(
+        report: &EmulationReport,
+        late: SimTime,
+        began: &Machine,
+        congestion: Vec<String>,
+    ) -> Self {
+        let now = Machine::now();
+        let directions = [direction("forward", &report.forward), direction("reverse", &report.reverse)];
+        let late_s = late.as_secs_f64();
+        let mut flags = Vec::new();
+        for way in &directions {
+            if way.late_share > MOST_LATE {
+                let share = 100.0 * way.late_share;
+                let late = late_s * 1e3;
+                flags.push(format!("{}: {share:.1} % of packets were more than {late:.2} ms late", way.name));
+            }
+            if way.ring_drops > 0 {
+                flags.push(format!(
+                    "{}: {} packets were dropped before the link saw them",
+                    way.name, way.ring_drops
+                ));
+            }
+            if way.undeliverable > 0 {
+                flags.push(format!(
+                    "{}: {} packets were not taken by the other host",
+                    way.name, way.undeliverable
+                ));
+            }
+        }
+        let stolen = now.stolen_since(began);
+        if stolen > MOST_STOLEN {
+            flags.push(format!("{:.1} % of processor time was stolen by the hypervisor", 100.0 * stolen));
+        }
+        Self {
+            duration_s: report.forward.duration.as_secs_f64(),
+            directions,
+            late_s,
+            load: now.load,
+            processors: now.processors,
+            stolen,
+            flags,
+            congestion,
+        }
+    }
+
+    /// Whether time was kept and nothing was lost unseen.
+    pub fn is_sound(&self) -> bool {
+        self.flags.is_empty()
+    }
+}
+
+fn direction(name: &'static str, report: &PumpReport) -> Direction {
+    let PumpReport { link, lateness, arq, .. } = report;
+    let quantile = |of: &DelayHistogram, p| of.quantile(p).map(SimTime::as_secs_f64);
+    let delivered = lateness.count();
+    Direction {
+        name,
+        packets: report.packets,
+        arrived: delivered,
+        arrived_bytes: link.arrived_bytes,
+        lost: link.losses,
+        dropped: link.queue_drops + report.refused,
+        marked: link.ecn_marks,
+        left: report.left,
+        ring_drops: report.ring_drops,
+        undeliverable: report.undeliverable,
+        transit_p50_s: quantile(&report.transit, 0.5),
+        lateness_p50_s: quantile(lateness, 0.5),
+        lateness_p99_s: quantile(lateness, 0.99),
+        lateness_p999_s: quantile(lateness, 0.999),
+        late_share: report.late as f64 / delivered.max(1) as f64,
+        cpu_share: report.cpu.as_secs_f64() / report.duration.as_secs_f64().max(1e-9),
+        frame_error_rate: arq.as_ref().map(crossfade_link::arq::ArqStatistics::frame_error_rate),
+        frame_transmissions_per_frame: arq
+            .as_ref()
+            .map(crossfade_link::arq::ArqStatistics::frame_transmissions_per_frame),
+    }
+}

@@ -1,0 +1,250 @@
+//! Two hosts joined by the links of a scenario, for as long as somebody needs them.
+
+use super::events::events_csv;
+use super::header::{Header, Source};
+use super::kernel::{KernelTcp, end, set_route};
+use super::network::{LiveNetwork, WatchedLink};
+use super::refused;
+use super::report::LiveReport;
+use super::watch::{Sample, Watch};
+use crossfade_core::{RunSeed, SimTime};
+use crossfade_live::{
+    Bulk, BulkFlow, BulkReport, Emulation, Host, Machine, PumpConfig, PumpReport, Recording, TcpCounters,
+    TcpRoute,
+};
+use crossfade_scenario::{Point, ScenarioError, Setup, TrafficSetup};
+use std::fs::File;
+use std::time::Instant;
+
+/// What is asked for beside the scenario.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// Transfers as the scenario has them run between the hosts; otherwise what runs is somebody else's.
+    pub bulk: bool,
+    /// The congestion control of both hosts, by the kernel's name; without it the scenario's for built-in
+    /// transfers, and the kernel's default for others.
+    pub congestion: Option<String>,
+    /// The largest packet in bytes, for what is not built in: the scenario's packets may be smaller.
+    pub mtu: Option<u32>,
+    /// Losses concern what a simulation sends.
+    pub data_only: bool,
+    /// Where a journal goes, and what it says of the scenario.
+    pub journal: Option<(File, Source)>,
+    /// Where captures go: of the far host, and of the near one.
+    pub captures: Option<[File; 2]>,
+    /// Look at the kernel's sockets.
+    pub watch: bool,
+}
+
+/// Two hosts, and soon a network between them. The first is the far one: it sends the data of the scenario.
+pub struct Session {
+    hosts: [Host; 2],
+    point: Point,
+    seed: RunSeed,
+    options: Options,
+    /// The congestion control that sockets are to have.
+    congestion: Option<String>,
+    running: Option<Running>,
+}
+
+struct Running {
+    emulation: Emulation,
+    links: Vec<WatchedLink>,
+    origin: Instant,
+    machine: Machine,
+    late: SimTime,
+    bulk: Option<Bulk>,
+    watch: Option<Watch>,
+}
+
+/// What is known at the end.
+pub(super) struct Ended {
+    pub(super) report: LiveReport,
+    pub(super) forward: PumpReport,
+    pub(super) links: Vec<WatchedLink>,
+    pub(super) bulk: Vec<BulkReport>,
+    pub(super) samples: Vec<Sample>,
+    /// Of the far host.
+    pub(super) counters: TcpCounters,
+}
+
+/// What links between hosts take without a word of the scenario.
+const USUAL_MTU: u32 = 1500;
+/// Nothing is late before this.
+const LEAST_LATE: SimTime = SimTime::from_micros(100);
+
+impl Session {
+    /// The hosts of a point. The process has one thread again when it returns.
+    ///
+    /// # Errors
+    /// What the system refuses; what the scenario asks for and the kernel has not.
+    pub fn new(point: Point, seed: RunSeed, options: Options) -> Result<Self, ScenarioError> {
+        let tcp = if options.bulk { Some(KernelTcp::of(&point.setup)?) } else { None };
+        let mtu = match (&tcp, options.mtu) {
+            (Some(_), _) => point.setup.packet_size,
+            (None, Some(mtu)) => mtu,
+            (None, None) => USUAL_MTU,
+        };
+        let hosts = Host::pair(mtu).map_err(refused)?;
+        let mut congestion = options.congestion.clone();
+        if let Some(tcp) = tcp {
+            let tcp = match &options.congestion {
+                Some(name) => tcp.with_congestion(name),
+                None => tcp,
+            };
+            tcp.apply(&hosts)?;
+            congestion = Some(tcp.congestion().to_owned());
+        } else if options.congestion.is_some() {
+            let route = TcpRoute { congestion: options.congestion.clone(), ..TcpRoute::default() };
+            hosts.iter().try_for_each(|host| set_route(host, &route))?;
+        }
+        Ok(Self { hosts, point, seed, options, congestion, running: None })
+    }
+
+    /// The far host, then the near one.
+    pub fn hosts(&self) -> &[Host; 2] {
+        &self.hosts
+    }
+
+    /// Begins: starts threads.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn start(&mut self) -> Result<(), ScenarioError> {
+        let setup = &self.point.setup;
+        let LiveNetwork { between, links } = LiveNetwork::new(setup, self.seed)?;
+        let late = late(setup);
+        let config = PumpConfig {
+            late,
+            warmup: if self.options.bulk { setup.warmup } else { SimTime::ZERO },
+            data_only: self.options.data_only,
+            ..PumpConfig::default()
+        };
+        let mut recording = Recording::default();
+        if let Some((file, source)) = self.options.journal.take() {
+            let mtu = self.options.mtu.unwrap_or(USUAL_MTU);
+            let header = Header::new(source, self.point.index, self.seed, mtu, config.data_only);
+            let header = serde_json::to_string(&header).expect("a header is JSON");
+            recording = recording.with_journal(file, &header).map_err(refused)?;
+        }
+        if let Some(files) = self.options.captures.take() {
+            recording = recording.with_captures(files).map_err(refused)?;
+        }
+        let machine = Machine::now();
+        let emulation =
+            Emulation::start_recorded(&self.hosts, between, config, recording).map_err(refused)?;
+        let origin = Instant::now();
+        let watch = if self.options.watch { Some(Watch::start(&self.hosts, origin)?) } else { None };
+        let bulk = if self.options.bulk {
+            let [far, near] = &self.hosts;
+            Some(Bulk::start(far, near, &flows(setup), origin).map_err(refused)?)
+        } else {
+            None
+        };
+        self.running = Some(Running { emulation, links, origin, machine, late, bulk, watch });
+        Ok(())
+    }
+
+    /// How long the scenario lasts; `None` as long as its segments take.
+    pub fn duration(&self) -> Option<SimTime> {
+        Some(end(&self.point.setup)).filter(|&end| end < SimTime::MAX)
+    }
+
+    /// How long it has been running.
+    pub fn elapsed(&self) -> SimTime {
+        self.running
+            .as_ref()
+            .map_or(SimTime::ZERO, |running| SimTime::from_nanos(running.origin.elapsed().as_nanos() as u64))
+    }
+
+    /// How many packets are between the hosts.
+    pub fn inside(&self) -> u64 {
+        self.running.as_ref().map_or(0, |running| running.emulation.inside())
+    }
+
+    /// Whether it goes on: nobody has taken a device away, and no record's disk is full.
+    pub fn is_running(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| running.emulation.is_running())
+    }
+
+    /// What the built-in transfers have delivered so far, in bytes each.
+    pub fn delivered(&self) -> Vec<u64> {
+        let bulk = self.running.as_ref().and_then(|running| running.bulk.as_ref());
+        bulk.map(Bulk::bytes).unwrap_or_default()
+    }
+
+    /// Whether all built-in transfers have come to their end.
+    pub fn is_finished(&self) -> bool {
+        let bulk = self.running.as_ref().and_then(|running| running.bulk.as_ref());
+        bulk.is_some_and(Bulk::is_finished)
+    }
+
+    /// The sockets as they were last seen.
+    pub(super) fn latest(&self) -> Vec<Sample> {
+        let watch = self.running.as_ref().and_then(|running| running.watch.as_ref());
+        watch.map(Watch::latest).unwrap_or_default()
+    }
+
+    /// Stops. Gives what it was, and what was seen of TCP as CSV (without a watch, empty).
+    ///
+    /// # Errors
+    /// What stopped it earlier; it was never started.
+    pub fn stop(&mut self) -> Result<(LiveReport, String), ScenarioError> {
+        self.end().map(|(ended, events)| (ended.report, events))
+    }
+
+    pub(super) fn end(&mut self) -> Result<(Ended, String), ScenarioError> {
+        let Some(running) = self.running.take() else {
+            return Err(ScenarioError::key("live", "not started"));
+        };
+        let Running { emulation, links, machine, late, bulk, watch, .. } = running;
+        let samples = watch.map(Watch::finish).unwrap_or_default();
+        let counters = TcpCounters::of(&self.hosts[0]).map_err(refused)?;
+        let bulk = bulk.map_or(Ok(Vec::new()), Bulk::stop).map_err(refused)?;
+        let events = if samples.is_empty() { String::new() } else { events_csv(&samples) };
+        let report = emulation.stop_with_events(&events).map_err(refused)?;
+        let mut said = LiveReport::new(&report, late, &machine, congestion(&bulk, &samples));
+        if let Some(asked) = &self.congestion
+            && said.congestion.iter().any(|name| name != asked)
+        {
+            said.flags.push(format!("sockets used {}, not {asked}", said.congestion.join(", ")));
+        }
+        let ended = Ended { report: said, forward: report.forward, links, bulk, samples, counters };
+        Ok((ended, events))
+    }
+
+    pub(super) fn point(&self) -> &Point {
+        &self.point
+    }
+}
+
+/// Half the time to transmit what the link sends as a whole: a frame, or a packet.
+fn late(setup: &Setup) -> SimTime {
+    let slot = setup.forward.frames().map_or(setup.slot, |frames| frames.frame_time);
+    LEAST_LATE.max(SimTime::from_nanos(slot.as_nanos() / 2))
+}
+
+/// The transfers of a scenario, each.
+fn flows(setup: &Setup) -> Vec<BulkFlow> {
+    let of_entry = |flow: &crossfade_scenario::FlowSetup| {
+        let bytes = match &flow.traffic {
+            TrafficSetup::Tcp(tcp, Some(segments)) => Some(segments * u64::from(tcp.mss)),
+            _ => None,
+        };
+        (0..flow.count)
+            .map(|number| BulkFlow { bytes, start: flow.start + flow.stagger * u64::from(number) })
+            .collect::<Vec<_>>()
+    };
+    setup.flows.iter().flat_map(of_entry).collect()
+}
+
+/// Those of sockets that sent data.
+fn congestion(bulk: &[BulkReport], samples: &[Sample]) -> Vec<String> {
+    let of_bulk = bulk.iter().map(|flow| &flow.congestion);
+    let of_samples = samples.iter().filter(|sample| sample.tcp.data_segments_out > 0);
+    let all = of_bulk.chain(of_samples.map(|sample| &sample.tcp.congestion));
+    let mut names: Vec<String> = all.filter(|name| !name.is_empty()).cloned().collect();
+    names.sort();
+    names.dedup();
+    names
+}

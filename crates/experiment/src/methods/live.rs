@@ -1,0 +1,40 @@
+//! One run of a point on the kernel's TCP, in real time.
+
+use super::fitted::FittedChains;
+use super::solver::{NoMetrics, Outcome, Solver};
+use crate::control::Control;
+use crossfade_core::RunSeed;
+use crossfade_scenario::{Point, ScenarioError};
+
+/// Real connections through the links of the scenario.
+pub(super) struct Live;
+
+impl Solver for Live {
+    #[cfg(target_os = "linux")]
+    fn refusal(&self, point: &Point) -> Option<ScenarioError> {
+        crate::live::refusal(point)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn refusal(&self, _: &Point) -> Option<ScenarioError> {
+        Some(ScenarioError::key("methods", "live: Linux only"))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn run(&self, point: &Point, seed: RunSeed, _: &FittedChains, control: &Control) -> Option<Outcome> {
+        crate::live::run(point, seed, &control.cancel).map(|run| run.map_err(NoMetrics::from))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn run(&self, point: &Point, _: RunSeed, _: &FittedChains, _: &Control) -> Option<Outcome> {
+        self.refusal(point).map(|error| Err(error.into()))
+    }
+
+    fn is_random(&self) -> bool {
+        true
+    }
+
+    fn is_repeatable(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,160 @@
+//! Method `live`: the kernel's TCP through the links of a scenario, and the same once more from its journal.
+//!
+//! Where the system allows no namespaces or has no TUN device the tests are skipped, and say why.
+#![cfg(target_os = "linux")]
+
+use crossfade_core::RunSeed;
+use crossfade_experiment::live::{Options, Session, Source, replay};
+use crossfade_experiment::{Control, Experiment, PointResult, Row, Shard, execute, summarise};
+use crossfade_scenario::Overrides;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const TEXT: &str = r#"
+    schema = 1
+    methods = ["simulation", "live"]
+    run = { duration = "3 s", warmup = "500 ms", runs = 1 }
+    channel = { model = "iid", p_e = 0.01 }
+    link = { rate = "10 Mbit/s", packet_size = "1500 B" }
+    reverse = { delay = "20 ms" }
+    wired = { one_way_delay = "10 ms" }
+    tcp = { flavour = "rfc", variant = "sack", w_max = 200, rfc = { profile = "linux", delayed_ack = "0 s" } }
+"#;
+
+fn load(set: &[(&str, Value)]) -> Experiment {
+    let set = set.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+    Experiment::load(TEXT, "test.toml", &Overrides { set, ..Overrides::default() }).unwrap()
+}
+
+/// One live run at a time; `None` where there can be none.
+fn live() -> Option<MutexGuard<'static, ()>> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    match crossfade_live::Host::pair(1500) {
+        Ok(_) => Some(ALONE.lock().unwrap_or_else(PoisonError::into_inner)),
+        Err(reason) => {
+            println!("SKIPPED: live: {reason}");
+            None
+        }
+    }
+}
+
+fn run(experiment: &Experiment) -> Vec<PointResult> {
+    let mut rows: Vec<Row> = Vec::new();
+    let control = Control::default();
+    assert!(
+        execute(experiment, Vec::new(), 2, Shard::WHOLE, &control, &mut |new, _| rows.extend(new)).unwrap()
+    );
+    summarise(experiment, &rows)
+}
+
+fn metric(result: &PointResult, name: &str) -> f64 {
+    let found = result.metrics.iter().find(|(known, _)| *known == name);
+    found.unwrap_or_else(|| panic!("{name}: {:?}", result.warnings)).1.value
+}
+
+#[test]
+fn a_live_run_has_the_metrics_of_a_simulation_and_its_losses() {
+    let Some(_alone) = live() else { return };
+    let results = run(&load(&[]));
+    let [simulated, live] = &results[..] else { panic!("two methods") };
+    for name in [
+        "goodput_bps",
+        "link_goodput_bps",
+        "retransmissions",
+        "rtt_mean_s",
+        "frame_error_rate",
+        "one_way_delay_p50_s",
+    ] {
+        assert!(metric(live, name) > 0.0, "{name}");
+    }
+    assert_eq!(metric(live, "ring_drops"), 0.0);
+    // The same draws at the same transmissions: what differs is how many there were.
+    let errors = |result| metric(result, "frame_errors") / metric(result, "frame_transmissions");
+    assert!((errors(live) / errors(simulated) - 1.0).abs() < 0.5, "{} {}", errors(live), errors(simulated));
+    // Propagation both ways, and the transmission of a packet: the rest is queueing.
+    assert!(metric(live, "rtt_mean_s") > 0.0412);
+    for name in ["goodput_bps", "rtt_mean_s", "one_way_delay_mean_s"] {
+        let ratio = metric(live, name) / metric(simulated, name);
+        println!("{name}: live / simulated = {ratio}");
+        assert!((0.6..1.6).contains(&ratio), "{name}: {ratio}");
+    }
+}
+
+#[test]
+fn rows_of_both_methods_are_told_apart_and_refusals_have_their_key() {
+    let experiment = load(&[]);
+    let keys = experiment.keys();
+    assert_eq!(keys.len(), 2);
+    assert_ne!(keys[0], keys[1]);
+    let refused = |key: &str, value: Value, words: &str| {
+        let set = vec![(key.to_owned(), value)];
+        let overrides = Overrides { set, methods: Some(json!(["live"])), ..Overrides::default() };
+        let error = Experiment::load(TEXT, "test.toml", &overrides).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    };
+    refused("tcp.variant", json!("tahoe"), "tcp.variant");
+    refused("tcp.mss", json!("1000 B"), "tcp.mss");
+    refused("flows.voice", json!({ "traffic": "udp", "rate": "64 kbit/s" }), "flows.voice.traffic");
+}
+
+/// A file of this test, removed when it is.
+struct Scratch(std::path::PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        std::fs::remove_file(&self.0).ok();
+    }
+}
+
+#[test]
+fn a_journal_is_replayed_to_the_nanosecond() {
+    let Some(_alone) = live() else { return };
+    let frames = json!({ "protocol": "selective-repeat", "window": 64, "max_retransmissions": 3 });
+    let cases: [&[(&str, Value)]; 3] = [
+        &[],
+        &[
+            ("link.queue", json!({ "discipline": "codel", "limit": "100 packets" })),
+            ("channel", json!({ "model": "markov", "fd_t": 0.01 })),
+        ],
+        &[("link.frame_size", json!("150 B")), ("link.arq", frames)],
+    ];
+    for (number, set) in cases.into_iter().enumerate() {
+        let experiment = load(set);
+        let path =
+            Scratch(std::env::temp_dir().join(format!("crossfade-{}-{number}.cfj", std::process::id())));
+        let source = Source {
+            name: "test.toml".to_owned(),
+            text: TEXT.to_owned(),
+            overrides: json!({ "set": set }),
+            files: BTreeMap::new(),
+        };
+        let journal = Some((File::create(&path.0).unwrap(), source));
+        let options = Options { bulk: true, data_only: true, watch: true, journal, ..Options::default() };
+        let mut session =
+            Session::new(experiment.points[0].clone(), RunSeed { seed: 1, run: 0 }, options).unwrap();
+        session.start().unwrap();
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_millis(1200) {
+            sleep(Duration::from_millis(10));
+        }
+        let (report, events) = session.stop().unwrap();
+        assert_eq!(report.congestion, ["reno"]);
+        assert!(events.lines().count() > 20, "{events}");
+        let bytes = std::fs::read(&path.0).unwrap();
+        let found = replay(&bytes).unwrap();
+        for (lane, way) in found.lanes.iter().zip(&report.directions) {
+            assert_eq!(lane.difference, None, "{number} {}", lane.link);
+            assert_eq!((lane.packets, lane.arrived), (way.packets, way.arrived));
+            assert_eq!(lane.lost + lane.dropped, way.lost + way.dropped);
+        }
+        assert!(found.lanes[0].packets > 50, "{found:?}");
+        // Another seed has other losses, and that is found.
+        let mut altered = bytes.clone();
+        altered[bytes.len() / 2] ^= 4;
+        assert!(replay(&altered).unwrap_err().to_string().contains("damaged"));
+    }
+}

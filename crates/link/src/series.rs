@@ -1,0 +1,118 @@
+//! Links one after the other.
+
+use crate::event::LinkEvent;
+use crate::link::{Departure, Link, Push};
+use crate::parcel::Parcel;
+use crate::report::LinkReport;
+use crossfade_core::SimTime;
+
+/// Links in series as one link: what comes out of one goes into the next at the same instant.
+pub struct Series {
+    links: Vec<Box<dyn Link + Send>>,
+}
+
+impl Series {
+    /// The links in the order in which packets take them.
+    ///
+    /// # Panics
+    /// There is none.
+    pub fn new(links: Vec<Box<dyn Link + Send>>) -> Self {
+        assert!(!links.is_empty(), "a series has at least one link");
+        Self { links }
+    }
+
+    /// The link that has something to do first, and when; of several the last one, which makes room.
+    fn next(&self) -> Option<(SimTime, usize)> {
+        let events = self.links.iter().enumerate().rev();
+        events.filter_map(|(i, link)| Some((link.next_event()?, i))).min_by_key(|&(at, _)| at)
+    }
+}
+
+impl Link for Series {
+    fn push(&mut self, now: SimTime, parcel: Parcel) -> Push {
+        self.links[0].push(now, parcel)
+    }
+
+    fn next_event(&self) -> Option<SimTime> {
+        self.next().map(|(at, _)| at)
+    }
+
+    fn advance(&mut self, now: SimTime) -> Option<Departure> {
+        while let Some((at, i)) = self.next().filter(|&(at, _)| at <= now) {
+            let Some(departure) = self.links[i].advance(at) else { continue };
+            let (Departure::Arrived(parcel), Some(next)) = (departure, self.links.get_mut(i + 1)) else {
+                return Some(departure);
+            };
+            match next.push(at, parcel) {
+                Push::Accepted => {}
+                Push::Lost => return Some(Departure::Lost(parcel)),
+                Push::QueueDrop => return Some(Departure::QueueDrop(parcel)),
+            }
+        }
+        None
+    }
+
+    /// Every link makes its report. Of the whole: what was put on the first link, came out of the last, and was
+    /// lost, dropped or marked on any; frames and occupancy are those of the last.
+    fn report(&mut self, now: SimTime) -> LinkReport {
+        let mut reports = self.links.iter_mut().map(|link| link.report(now));
+        let first = reports.next().expect("a series has at least one link");
+        reports.fold(first, |whole, mut link| {
+            let (before, this) = (whole.statistics, &mut link.statistics);
+            this.transmissions = before.transmissions;
+            this.transmitted_bytes = before.transmitted_bytes;
+            this.losses += before.losses;
+            this.queue_drops += before.queue_drops;
+            this.ecn_marks += before.ecn_marks;
+            this.waiting_s += before.waiting_s;
+            link
+        })
+    }
+
+    fn trace(&mut self, keep: bool) {
+        self.links.iter_mut().for_each(|link| link.trace(keep));
+    }
+
+    fn next_trace(&mut self) -> Option<LinkEvent> {
+        self.links.iter_mut().find_map(|link| link.next_trace())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{LinkConfig, Queue};
+    use crate::limit::QueueLimit;
+    use crate::testing::{EveryThird, plain};
+    use crossfade_channel::{LossProcess, Lossless};
+
+    const MS: SimTime = SimTime::from_millis(1);
+
+    /// 1000 bytes last `millis`.
+    fn hop(millis: u32, limit: Option<QueueLimit>, loss: Box<dyn LossProcess>) -> Box<dyn Link + Send> {
+        let rate_bps = Some(8e6 / f64::from(millis));
+        LinkConfig { rate_bps, delay: MS, queue: Queue::DropTail(limit), loss }.build().unwrap()
+    }
+
+    #[test]
+    fn packets_take_one_link_after_the_other() {
+        let narrow = Some(QueueLimit::Packets(1));
+        let fast = hop(1, None, Box::new(EveryThird(Vec::new())));
+        let mut series = Series::new(vec![fast, hop(4, narrow, Box::new(Lossless))]);
+        let fates: Vec<_> = (0..7).map(|id| series.push(SimTime::ZERO, plain(id, 1000))).collect();
+        assert_eq!(fates.iter().filter(|&&fate| fate == Push::Lost).count(), 3, "of 0, 3, 6");
+        let mut left = Vec::new();
+        while let Some(at) = series.next_event() {
+            while let Some(departure) = series.advance(at) {
+                left.push((at / MS, departure));
+            }
+        }
+        // Out of the first link at 3, 4, 6, 7 ms; the second sends from 3 to 7 and then from 7 to 11, and one waits.
+        let arrived = |id| Departure::Arrived(plain(id, 1000));
+        let dropped = |id| Departure::QueueDrop(plain(id, 1000));
+        assert_eq!(left, [(6, dropped(4)), (8, arrived(1)), (12, arrived(2)), (16, arrived(5))]);
+        let report = series.report(MS * 20);
+        let found = report.statistics;
+        assert_eq!((found.transmissions, found.losses, found.queue_drops, found.arrivals), (7, 3, 1, 3));
+    }
+}

@@ -1,0 +1,208 @@
+//! Built-in transfers: as much as TCP takes, or a number of bytes, from one host to the other.
+
+use crate::error::{LiveError, Trying};
+use crate::host::Host;
+use crossfade_core::SimTime;
+use rustix::net::sockopt::tcp_congestion;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{JoinHandle, sleep, spawn};
+use std::time::{Duration, Instant};
+
+/// One transfer.
+#[derive(Clone, Copy, Debug)]
+pub struct BulkFlow {
+    /// Bytes to send; `None` is without end.
+    pub bytes: Option<u64>,
+    /// When it begins.
+    pub start: SimTime,
+}
+
+/// What a transfer did.
+#[derive(Clone, Debug, Default)]
+pub struct BulkReport {
+    /// The port of its sender, by which samples are known; 0 if it never had one.
+    pub port: u16,
+    /// The congestion control that its socket used, read back.
+    pub congestion: String,
+    /// Bytes that the receiving program got.
+    pub bytes: u64,
+    /// When the last of them came, if it had an end and reached it, since it began.
+    pub completion_time: Option<SimTime>,
+    /// When bytes last came, since the emulation began.
+    pub last_delivery: SimTime,
+}
+
+/// Transfers under way.
+#[derive(Debug)]
+pub struct Bulk {
+    stop: Arc<AtomicBool>,
+    flows: Vec<Running>,
+}
+
+#[derive(Debug)]
+struct Running {
+    progress: Arc<Progress>,
+    sender: JoinHandle<Result<(u16, String), LiveError>>,
+    receiver: JoinHandle<Option<SimTime>>,
+}
+
+#[derive(Debug, Default)]
+struct Progress {
+    bytes: AtomicU64,
+    /// Nanoseconds since the emulation began.
+    last_delivery: AtomicU64,
+}
+
+/// How often a thread looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(20);
+
+impl Bulk {
+    /// Begins transfers from one host to the other, whose times count from `origin`.
+    ///
+    /// # Errors
+    /// The system does not allow it.
+    pub fn start(from: &Host, to: &Host, flows: &[BulkFlow], origin: Instant) -> Result<Self, LiveError> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut running = Vec::new();
+        for flow in flows {
+            let listener = to.run(|| TcpListener::bind((to.address(), 0)))?.trying_to("listen")?;
+            listener.set_nonblocking(true).trying_to("listen")?;
+            let address = listener.local_addr().trying_to("listen")?;
+            let progress = Arc::new(Progress::default());
+            let receiver = {
+                let (stop, progress, flow) = (Arc::clone(&stop), Arc::clone(&progress), *flow);
+                spawn(move || receive(&listener, flow, origin, &stop, &progress))
+            };
+            let sender = {
+                let (stop, from, flow) = (Arc::clone(&stop), from.clone(), *flow);
+                spawn(move || send(&from, address, flow, origin, &stop))
+            };
+            running.push(Running { progress, sender, receiver });
+        }
+        Ok(Self { stop, flows: running })
+    }
+
+    /// Bytes that the receiving programs have got so far.
+    pub fn bytes(&self) -> Vec<u64> {
+        self.flows.iter().map(|flow| flow.progress.bytes.load(Ordering::Relaxed)).collect()
+    }
+
+    /// Whether all transfers have come to their end.
+    pub fn is_finished(&self) -> bool {
+        self.flows.iter().all(|flow| flow.receiver.is_finished())
+    }
+
+    /// Stops what is under way.
+    ///
+    /// # Errors
+    /// A connection could not be made.
+    ///
+    /// # Panics
+    /// A thread of it has panicked.
+    pub fn stop(self) -> Result<Vec<BulkReport>, LiveError> {
+        self.stop.store(true, Ordering::Relaxed);
+        let report = |flow: Running| {
+            let completion_time = flow.receiver.join().expect("receivers do not panic");
+            let (port, congestion) = flow.sender.join().expect("senders do not panic")?;
+            Ok(BulkReport {
+                port,
+                congestion,
+                bytes: flow.progress.bytes.load(Ordering::Relaxed),
+                completion_time,
+                last_delivery: SimTime::from_nanos(flow.progress.last_delivery.load(Ordering::Relaxed)),
+            })
+        };
+        self.flows.into_iter().map(report).collect()
+    }
+}
+
+/// Sends until all is sent, or it is to stop.
+fn send(
+    host: &Host,
+    address: SocketAddr,
+    flow: BulkFlow,
+    origin: Instant,
+    stop: &AtomicBool,
+) -> Result<(u16, String), LiveError> {
+    let start = Duration::from_nanos(flow.start.as_nanos());
+    while let Some(left) = start.checked_sub(origin.elapsed()).filter(|left| !left.is_zero()) {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(Default::default());
+        }
+        sleep(left.min(LOOK));
+    }
+    let connected = host.run(|| connect(address, stop))?;
+    let Some(mut stream) = connected.trying_to("connect through the link")? else {
+        return Ok(Default::default());
+    };
+    let port = stream.local_addr().trying_to("connect through the link")?.port();
+    let congestion = tcp_congestion(&stream).trying_to("read the congestion control")?;
+    stream.set_write_timeout(Some(LOOK)).trying_to("connect through the link")?;
+    let chunk = vec![0; 1 << 16];
+    let mut left = flow.bytes.unwrap_or(u64::MAX);
+    while left > 0 && !stop.load(Ordering::Relaxed) {
+        match stream.write(&chunk[..chunk.len().min(left as usize)]) {
+            Ok(bytes) => left -= bytes as u64,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            // The other end has stopped.
+            Err(_) => break,
+        }
+    }
+    stream.shutdown(Shutdown::Write).ok();
+    while !stop.load(Ordering::Relaxed) {
+        // What is in the socket leaves it: it stays open, and can be looked at.
+        sleep(LOOK);
+    }
+    Ok((port, congestion))
+}
+
+/// The kernel repeats a lost handshake after a second, and so does this.
+fn connect(address: SocketAddr, stop: &AtomicBool) -> std::io::Result<Option<TcpStream>> {
+    while !stop.load(Ordering::Relaxed) {
+        match TcpStream::connect_timeout(&address, Duration::from_secs(3)) {
+            Err(error) if error.kind() == ErrorKind::TimedOut => {}
+            outcome => return outcome.map(Some),
+        }
+    }
+    Ok(None)
+}
+
+/// Receives until all is there, or it is to stop; says when all was there.
+fn receive(
+    listener: &TcpListener,
+    flow: BulkFlow,
+    origin: Instant,
+    stop: &AtomicBool,
+    progress: &Progress,
+) -> Option<SimTime> {
+    let mut stream = loop {
+        match listener.accept() {
+            Ok((stream, _)) => break stream,
+            Err(_) if stop.load(Ordering::Relaxed) => return None,
+            Err(_) => sleep(Duration::from_millis(1)),
+        }
+    };
+    stream.set_nonblocking(false).and_then(|()| stream.set_read_timeout(Some(LOOK))).ok()?;
+    let mut chunk = vec![0; 1 << 16];
+    let mut all = 0;
+    while !stop.load(Ordering::Relaxed) {
+        match stream.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(bytes) => {
+                let now = origin.elapsed().as_nanos() as u64;
+                all += bytes as u64;
+                progress.bytes.store(all, Ordering::Relaxed);
+                progress.last_delivery.store(now, Ordering::Relaxed);
+                if flow.bytes == Some(all) {
+                    return Some(SimTime::from_nanos(now).saturating_sub(flow.start));
+                }
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            Err(_) => break,
+        }
+    }
+    None
+}

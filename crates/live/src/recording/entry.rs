@@ -1,0 +1,157 @@
+//! What stands in a journal.
+
+use crossfade_core::SimTime;
+use crossfade_link::{Departure, Ecn, Parcel, Push};
+
+/// Bytes of an entry.
+pub(super) const ENTRY: usize = 24;
+
+/// What became of a packet that left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It came out.
+    Arrived,
+    /// The channel lost it.
+    Lost,
+    /// A queue dropped it.
+    QueueDrop,
+}
+
+impl From<Departure> for Fate {
+    fn from(departure: Departure) -> Self {
+        match departure {
+            Departure::Arrived(_) => Self::Arrived,
+            Departure::Lost(_) => Self::Lost,
+            Departure::QueueDrop(_) => Self::QueueDrop,
+        }
+    }
+}
+
+/// Something that passed between a medium and its pump.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Entry {
+    /// A packet was pushed.
+    Arrival {
+        /// When.
+        at: SimTime,
+        /// Where.
+        port: u8,
+        /// What.
+        parcel: Parcel,
+        /// What the medium said.
+        fate: Push,
+    },
+    /// A packet left.
+    Departure {
+        /// When, by the medium.
+        at: SimTime,
+        /// When it was handed to the host; the same as `at` where it was not.
+        handed_over: SimTime,
+        /// Where.
+        port: u8,
+        /// Which: the id of its parcel.
+        id: u32,
+        /// How.
+        fate: Fate,
+        /// Whether it was marked "congestion experienced".
+        is_ce: bool,
+    },
+    /// The pump has stopped.
+    End {
+        /// When.
+        at: SimTime,
+    },
+}
+
+impl Entry {
+    /// When it was, by the medium.
+    pub fn at(&self) -> SimTime {
+        let (Self::Arrival { at, .. } | Self::Departure { at, .. } | Self::End { at }) = *self;
+        at
+    }
+
+    /// Flags, port, lane, a byte of nothing, id, time, then twice 32 or once 64 bits; the least byte first.
+    pub(super) fn encode(self, lane: u8) -> [u8; ENTRY] {
+        let (tag, port, id, at, rest): (u8, u8, u32, SimTime, u64) = match self {
+            Self::Arrival { at, port, parcel, fate } => {
+                let fate = match fate {
+                    Push::Accepted => 0,
+                    Push::Lost => 1,
+                    Push::QueueDrop => 2,
+                };
+                let flags = fate << 2 | (parcel.ecn() as u8) << 4 | u8::from(parcel.is_spared()) << 6;
+                (flags, port, parcel.id(), at, u64::from(parcel.flow()) << 32 | u64::from(parcel.bytes()))
+            }
+            Self::Departure { at, handed_over, port, id, fate, is_ce } => {
+                let flags = 1 | (fate as u8) << 2 | u8::from(is_ce) << 4;
+                (flags, port, id, at, handed_over.as_nanos())
+            }
+            Self::End { at } => (2, 0, 0, at, 0),
+        };
+        let mut bytes = [0; ENTRY];
+        (bytes[0], bytes[1], bytes[2]) = (tag, port, lane);
+        bytes[4..8].copy_from_slice(&id.to_le_bytes());
+        bytes[8..16].copy_from_slice(&at.as_nanos().to_le_bytes());
+        bytes[16..24].copy_from_slice(&rest.to_le_bytes());
+        bytes
+    }
+
+    /// The entry and its lane, if these bytes are one.
+    pub(super) fn decode(bytes: &[u8; ENTRY]) -> Option<(u8, Self)> {
+        let [flags, port, lane, ..] = *bytes;
+        let id = u32::from_le_bytes(bytes[4..8].try_into().ok()?);
+        let at = SimTime::from_nanos(u64::from_le_bytes(bytes[8..16].try_into().ok()?));
+        let rest = u64::from_le_bytes(bytes[16..24].try_into().ok()?);
+        let which = flags >> 2 & 3;
+        let entry = match flags & 3 {
+            0 => {
+                let parcel =
+                    Parcel::new(id, (rest >> 32) as u32, rest as u32).with_ecn(Ecn::from_bits(flags >> 4));
+                let parcel = if flags >> 6 & 1 == 1 { parcel.spared() } else { parcel };
+                let fate = *[Push::Accepted, Push::Lost, Push::QueueDrop].get(usize::from(which))?;
+                Self::Arrival { at, port, parcel, fate }
+            }
+            1 => {
+                let fate = *[Fate::Arrived, Fate::Lost, Fate::QueueDrop].get(usize::from(which))?;
+                let handed_over = SimTime::from_nanos(rest);
+                Self::Departure { at, handed_over, port, id, fate, is_ce: flags >> 4 & 1 == 1 }
+            }
+            2 => Self::End { at },
+            _ => return None,
+        };
+        Some((lane, entry))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn entries_come_back(
+            at: u64, port: u8, id: u32, flow: u32, bytes: u32, which in 0_usize..3, ecn in 0_u8..4, flag: bool,
+            lane: u8, later: u64,
+        ) {
+            let at = SimTime::from_nanos(at);
+            let parcel = Parcel::new(id, flow, bytes).with_ecn(Ecn::from_bits(ecn));
+            let parcel = if flag { parcel.spared() } else { parcel };
+            let fate = [Push::Accepted, Push::Lost, Push::QueueDrop][which];
+            let left = [Fate::Arrived, Fate::Lost, Fate::QueueDrop][which];
+            let handed_over = SimTime::from_nanos(later);
+            for entry in [
+                Entry::Arrival { at, port, parcel, fate },
+                Entry::Departure { at, handed_over, port, id, fate: left, is_ce: flag },
+                Entry::End { at },
+            ] {
+                prop_assert_eq!(Entry::decode(&entry.encode(lane)), Some((lane, entry)));
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_an_entry_or_none(bytes: [u8; ENTRY]) {
+            Entry::decode(&bytes);
+        }
+    }
+}

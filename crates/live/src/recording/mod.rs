@@ -1,0 +1,131 @@
+//! What is kept of a run: a journal, and captures of what both hosts saw.
+
+mod capture;
+mod crc;
+mod entry;
+mod reader;
+mod writer;
+
+pub use entry::{Entry, Fate};
+pub use reader::{Journal, JournalError};
+
+use crate::error::LiveError;
+use capture::Capture;
+use crossfade_core::SimTime;
+use crossfade_link::{Departure, Parcel, Port, Push};
+use std::fs::File;
+use std::sync::Arc;
+use writer::{JournalFile, Lane};
+
+/// What is to be kept of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    journal: Option<Arc<JournalFile>>,
+    /// What the first host saw, and what the second did.
+    captures: Option<[Arc<Capture>; 2]>,
+}
+
+impl Recording {
+    /// With a journal in `file`. `header` is a text that says what the links were made of; it comes back with
+    /// [`Journal::header`].
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn with_journal(mut self, file: File, header: &str) -> Result<Self, LiveError> {
+        self.journal = Some(Arc::new(JournalFile::new(file, header)?));
+        Ok(self)
+    }
+
+    /// With pcap files (nanoseconds, raw IP) of what the first host saw, and what the second did.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn with_captures(mut self, files: [File; 2]) -> Result<Self, LiveError> {
+        let [first, second] = files.map(Capture::new);
+        self.captures = Some([Arc::new(first?), Arc::new(second?)]);
+        Ok(self)
+    }
+
+    /// For the pump number `lane`; a pump that is alone has both hosts.
+    pub(crate) fn recorder(&self, lane: u8, is_shared: bool) -> Recorder {
+        let journal = self.journal.as_ref().map(|journal| Lane::new(Arc::clone(journal), lane));
+        let captures = self.captures.as_ref().map(|[first, second]| {
+            // A shared medium has the ports 0 and 1 of both hosts; a link of the way back enters at the second.
+            let mut files = [Arc::clone(first), Arc::clone(second)];
+            if !is_shared && lane == 1 {
+                files.reverse();
+            }
+            files
+        });
+        Recorder { journal, captures }
+    }
+
+    /// Writes what is still in memory.
+    pub(crate) fn finish(&mut self, events: &str) -> Result<(), LiveError> {
+        if let Some(journal) = self.journal.take() {
+            journal.finish(events)?;
+        }
+        self.captures.take().map_or(Ok(()), |captures| captures.iter().try_for_each(|file| file.flush()))
+    }
+}
+
+/// What one pump keeps.
+pub(crate) struct Recorder {
+    journal: Option<Lane>,
+    /// By port of the medium.
+    captures: Option<[Arc<Capture>; 2]>,
+}
+
+impl Recorder {
+    /// A packet has entered at `port`.
+    pub(crate) fn arrival(
+        &mut self,
+        at: SimTime,
+        port: Port,
+        parcel: Parcel,
+        fate: Push,
+        packet: &[u8],
+    ) -> Result<(), LiveError> {
+        if let Some(journal) = &mut self.journal {
+            journal.add(Entry::Arrival { at, port: port as u8, parcel, fate });
+            journal.flush()?;
+        }
+        if let Some(captures) = &self.captures {
+            captures[port as usize].packet(at, packet);
+        }
+        Ok(())
+    }
+
+    /// A packet has left at `port`, and was handed over at `now`.
+    pub(crate) fn departure(
+        &mut self,
+        at: SimTime,
+        now: SimTime,
+        port: Port,
+        departure: Departure,
+        packet: &[u8],
+    ) {
+        if let Some(journal) = &mut self.journal {
+            let parcel = departure.parcel();
+            let (id, is_ce) = (parcel.id(), parcel.is_ce());
+            journal.add(Entry::Departure {
+                at,
+                handed_over: now,
+                port: port as u8,
+                id,
+                fate: departure.into(),
+                is_ce,
+            });
+        }
+        if let (Some(captures), Departure::Arrived(_)) = (&self.captures, departure) {
+            captures[port as usize].packet(now, packet);
+        }
+    }
+
+    /// Nothing comes after `now`.
+    pub(crate) fn end(&mut self, now: SimTime) -> Result<(), LiveError> {
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        journal.add(Entry::End { at: now });
+        journal.write()
+    }
+}

@@ -1,0 +1,151 @@
+//! Reads a journal.
+
+use super::crc::crc32;
+use super::entry::{ENTRY, Entry};
+use super::writer::{ENTRIES, EVENTS, HEADER, MAGIC, TRAILER};
+use thiserror::Error;
+
+/// What is wrong with a journal.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum JournalError {
+    /// It does not begin as one.
+    #[error("not a journal of crossfade live")]
+    NotAJournal,
+    /// Its bytes are not those that were written.
+    #[error("damaged: the block at byte {0} is not what was written")]
+    Damaged(usize),
+    /// It has no end: the run was killed, or the disk was full.
+    #[error("cut short at byte {0}: the run did not come to its end")]
+    CutShort(usize),
+}
+
+/// What was kept of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Journal {
+    /// What the links were made of, in the words of whoever recorded it.
+    pub header: String,
+    /// What each pump did, in order of time.
+    pub lanes: Vec<Vec<Entry>>,
+    /// What the hosts did, as CSV.
+    pub events: String,
+}
+
+impl Journal {
+    /// Reads the bytes of a journal; every one of them is checked.
+    ///
+    /// # Errors
+    /// They are not a journal, or not all of it, or not what was written.
+    pub fn parse(bytes: &[u8]) -> Result<Self, JournalError> {
+        let mut rest = bytes.strip_prefix(MAGIC).ok_or(JournalError::NotAJournal)?;
+        let text =
+            |content: &[u8], at| String::from_utf8(content.to_vec()).map_err(|_| JournalError::Damaged(at));
+        let (mut header, mut events, mut lanes, mut entries) = (None, String::new(), Vec::new(), 0_u64);
+        loop {
+            let at = bytes.len() - rest.len();
+            let damaged = JournalError::Damaged(at);
+            let (kind, content, after) = block(rest, at)?;
+            rest = after;
+            match kind {
+                HEADER if header.is_none() => header = Some(text(content, at)?),
+                EVENTS => events = text(content, at)?,
+                ENTRIES if header.is_some() => {
+                    let (chunks, []) = content.as_chunks::<ENTRY>() else { return Err(damaged) };
+                    for chunk in chunks {
+                        let (lane, entry) = Entry::decode(chunk).ok_or(JournalError::Damaged(at))?;
+                        let lane = usize::from(lane);
+                        lanes.resize(lanes.len().max(lane + 1), Vec::new());
+                        lanes[lane].push(entry);
+                    }
+                    entries += chunks.len() as u64;
+                }
+                TRAILER if content == entries.to_le_bytes() && rest.is_empty() => {
+                    return header.map(|header| Self { header, lanes, events }).ok_or(damaged);
+                }
+                _ => return Err(damaged),
+            }
+        }
+    }
+}
+
+/// The kind and content of the first block, and what comes after it.
+fn block(rest: &[u8], at: usize) -> Result<(u8, &[u8], &[u8]), JournalError> {
+    let cut_short = JournalError::CutShort(at);
+    let (head, after) = rest.split_first_chunk::<5>().ok_or(cut_short.clone())?;
+    let length = u32::from_le_bytes([head[1], head[2], head[3], head[4]]) as usize;
+    let (content, after) = after.split_at_checked(length).ok_or(cut_short.clone())?;
+    let (checksum, after) = after.split_first_chunk::<4>().ok_or(cut_short)?;
+    if crc32(&[head, content]) != u32::from_le_bytes(*checksum) {
+        return Err(JournalError::Damaged(at));
+    }
+    Ok((head[0], content, after))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Recording;
+    use super::*;
+    use crossfade_core::SimTime;
+    use crossfade_link::{Departure, Parcel, Push};
+    use proptest::prelude::*;
+    use std::fs::File;
+    use std::path::PathBuf;
+
+    /// A file of this test, removed when it is.
+    struct Scratch(PathBuf);
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            std::fs::remove_file(&self.0).ok();
+        }
+    }
+
+    fn written() -> Vec<u8> {
+        let path = Scratch(std::env::temp_dir().join(format!("crossfade-journal-{}", std::process::id())));
+        let file = File::create(&path.0).unwrap();
+        let mut recording = Recording::default().with_journal(file, "a header").unwrap();
+        let mut lanes = [recording.recorder(0, false), recording.recorder(1, false)];
+        for i in 0..5000_u32 {
+            let (lane, at) = (&mut lanes[i as usize % 2], SimTime::from_micros(u64::from(i)));
+            let parcel = Parcel::new(i, 7, 1500);
+            lane.arrival(at, 0, parcel, Push::Accepted, &[]).unwrap();
+            lane.departure(at, at, 1, Departure::Arrived(parcel), &[]);
+        }
+        lanes.iter_mut().for_each(|lane| lane.end(SimTime::from_millis(6)).unwrap());
+        recording.finish("a,b\n").unwrap();
+        std::fs::read(&path.0).unwrap()
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let journal = Journal::parse(&written()).unwrap();
+        assert_eq!((journal.header.as_str(), journal.events.as_str()), ("a header", "a,b\n"));
+        assert_eq!(journal.lanes.iter().map(Vec::len).collect::<Vec<_>>(), [5001, 5001]);
+        assert!(journal.lanes[1].is_sorted_by_key(Entry::at));
+    }
+
+    #[test]
+    fn an_altered_byte_is_found_wherever_it_is() {
+        let bytes = written();
+        // All of the beginning and the end, and many between.
+        let places =
+            (0..200).chain((200..bytes.len() - 200).step_by(997)).chain(bytes.len() - 200..bytes.len());
+        for place in places {
+            for change in [0x01, 0x80] {
+                let mut altered = bytes.clone();
+                altered[place] ^= change;
+                assert!(Journal::parse(&altered).is_err(), "byte {place}");
+            }
+        }
+        for length in (0..bytes.len()).step_by(501) {
+            assert!(Journal::parse(&bytes[..length]).is_err(), "cut at {length}");
+        }
+        assert!(Journal::parse(&[&bytes[..], b"x"].concat()).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            Journal::parse(&[&MAGIC[..], &bytes].concat()).ok();
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Live emulation: hosts that programs run on, and what a forked process needs to get there. Linux only.
+
+use crate::error::scenario_error;
+use crate::plan::{Plan, to_json};
+use crossfade_core::{RunSeed, SimTime};
+use crossfade_experiment::live::{Options, Session, Source};
+use crossfade_live::LiveError;
+use pyo3::prelude::*;
+use serde::Deserialize;
+use std::fs::{File, OpenOptions};
+
+/// What is asked for, as JSON has it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    bulk: bool,
+    congestion: Option<String>,
+    mtu: Option<u32>,
+    data_only: bool,
+    run: u64,
+    journal: Option<String>,
+    captures: Option<[String; 2]>,
+    watch: bool,
+    source: Source,
+}
+
+/// Two hosts joined by the links of a scenario.
+#[pyclass(module = "crossfade._crossfade", unsendable)]
+pub(crate) struct Live(Session);
+
+#[pymethods]
+impl Live {
+    /// The hosts of the only point of a plan.
+    #[new]
+    fn new(plan: &Plan, asked: &str) -> PyResult<Self> {
+        let asked: Asked = crate::plan::from_json("asked", asked)?;
+        let [point] = &plan.experiment().points[..] else {
+            let points = plan.experiment().points.len();
+            return Err(scenario_error(format!(
+                "sweep: a live run has one point; the scenario has {points}"
+            )));
+        };
+        let open = |path: &String| {
+            let opened = OpenOptions::new().write(true).create(true).truncate(true).open(path);
+            opened.map_err(|error| scenario_error(format!("{path}: cannot be written ({error})")))
+        };
+        let captures =
+            asked.captures.as_ref().map(|[far, near]| Ok::<[File; 2], PyErr>([open(far)?, open(near)?]));
+        let journal = asked.journal.as_ref().map(open).transpose()?;
+        let options = Options {
+            bulk: asked.bulk,
+            congestion: asked.congestion,
+            mtu: asked.mtu,
+            data_only: asked.data_only,
+            journal: journal.map(|file| (file, asked.source)),
+            captures: captures.transpose()?,
+            watch: asked.watch,
+        };
+        let seed = RunSeed { seed: plan.experiment().seed, run: asked.run };
+        Session::new(point.clone(), seed, options).map(Self).map_err(scenario_error)
+    }
+
+    /// The addresses of the far host and of the near one.
+    fn addresses(&self) -> [String; 2] {
+        self.0.hosts().each_ref().map(|host| host.address().to_string())
+    }
+
+    /// Moves the calling process, which has one thread, to the far host (0) or the near one (1), for good.
+    fn enter(&self, host: usize) -> PyResult<()> {
+        refused(self.0.hosts()[host].enter())
+    }
+
+    /// Begins.
+    fn start(&mut self) -> PyResult<()> {
+        self.0.start().map_err(scenario_error)
+    }
+
+    /// How many seconds the scenario lasts; `None` as long as its segments take.
+    fn duration(&self) -> Option<f64> {
+        self.0.duration().map(SimTime::as_secs_f64)
+    }
+
+    /// Seconds since it began.
+    fn elapsed(&self) -> f64 {
+        SimTime::as_secs_f64(self.0.elapsed())
+    }
+
+    /// How many packets are between the hosts.
+    fn inside(&self) -> u64 {
+        self.0.inside()
+    }
+
+    /// Whether it goes on.
+    fn is_running(&self) -> bool {
+        self.0.is_running()
+    }
+
+    /// Whether all built-in transfers have come to their end.
+    fn is_finished(&self) -> bool {
+        self.0.is_finished()
+    }
+
+    /// Bytes that each of the built-in transfers has delivered.
+    fn delivered(&self) -> Vec<u64> {
+        self.0.delivered()
+    }
+
+    /// Stops. Gives the report as JSON, and what was seen of TCP as CSV.
+    fn stop(&mut self) -> PyResult<(String, String)> {
+        let (report, events) = self.0.stop().map_err(scenario_error)?;
+        Ok((to_json(&report)?, events))
+    }
+}
+
+/// Replays a journal; what was found as JSON.
+#[pyfunction]
+pub(crate) fn replay(py: Python<'_>, journal: &[u8]) -> PyResult<String> {
+    let found = py.detach(|| crossfade_experiment::live::replay(journal)).map_err(scenario_error)?;
+    to_json(&found)
+}
+
+/// What was seen of TCP as a journal was recorded, as CSV.
+#[pyfunction]
+pub(crate) fn journal_events(journal: &[u8]) -> PyResult<String> {
+    crossfade_live::Journal::parse(journal).map(|journal| journal.events).map_err(scenario_error)
+}
+
+/// Functions for a process with one thread that forks.
+#[pyfunction]
+pub(crate) fn gain_privileges() -> PyResult<()> {
+    refused(crossfade_live::gain_privileges())
+}
+
+#[pyfunction]
+pub(crate) fn new_process_namespace() -> PyResult<()> {
+    refused(crossfade_live::new_process_namespace())
+}
+
+#[pyfunction]
+pub(crate) fn leave_process_namespace() -> PyResult<()> {
+    refused(crossfade_live::leave_process_namespace())
+}
+
+#[pyfunction]
+pub(crate) fn die_with_parent() -> PyResult<()> {
+    refused(crossfade_live::die_with_parent())
+}
+
+#[pyfunction]
+pub(crate) fn mount_proc() -> PyResult<()> {
+    refused(crossfade_live::mount_proc())
+}
+
+#[pyfunction]
+pub(crate) fn become_user() -> PyResult<()> {
+    refused(crossfade_live::become_user())
+}
+
+fn refused(outcome: Result<(), LiveError>) -> PyResult<()> {
+    outcome.map_err(scenario_error)
+}
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Live>()?;
+    module.add_function(wrap_pyfunction!(replay, module)?)?;
+    module.add_function(wrap_pyfunction!(journal_events, module)?)?;
+    module.add_function(wrap_pyfunction!(gain_privileges, module)?)?;
+    module.add_function(wrap_pyfunction!(new_process_namespace, module)?)?;
+    module.add_function(wrap_pyfunction!(leave_process_namespace, module)?)?;
+    module.add_function(wrap_pyfunction!(die_with_parent, module)?)?;
+    module.add_function(wrap_pyfunction!(mount_proc, module)?)?;
+    module.add_function(wrap_pyfunction!(become_user, module)?)
+}

@@ -1,0 +1,187 @@
+//! HighSpeed TCP (RFC 3649): large windows grow faster and are reduced less.
+
+use super::{AckSample, CongestionControl, SlowStart};
+use crossfade_core::SimTime;
+
+/// `Low_Window`: up to here it is Reno (RFC 3649 section 5).
+const LOW_WINDOW: f64 = 38.0;
+/// `High_Window`, at which a loss takes off [`HIGH_DECREASE`].
+const HIGH_WINDOW: f64 = 83_000.0;
+const HIGH_DECREASE: f64 = 0.1;
+
+/// HighSpeed TCP: a(w) segments more a round trip and a share b(w) less at a loss, so that the window is 0.12/p^0.835 at a
+/// loss rate p (RFC 3649). Windows are in segments.
+#[derive(Clone, Debug)]
+pub struct HighSpeed {
+    state: State,
+    /// The state to go back to if the last reduction turns out spurious.
+    before: Option<State>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct State {
+    cwnd: f64,
+    ssthresh: f64,
+    slow_start: SlowStart,
+}
+
+impl HighSpeed {
+    /// A connection that begins, with the initial window and threshold.
+    pub fn new(cwnd: f64, ssthresh: f64) -> Self {
+        Self { state: State { cwnd, ssthresh, slow_start: SlowStart::standard(1.0) }, before: None }
+    }
+
+    /// The same with another slow start.
+    #[must_use]
+    pub fn with_slow_start(mut self, slow_start: SlowStart) -> Self {
+        self.state.slow_start = slow_start;
+        self
+    }
+
+    fn reduce(&mut self, window: f64) {
+        let State { cwnd, ssthresh, .. } = self.state;
+        self.before = Some(State { cwnd, ssthresh: ssthresh.max(window), ..self.state });
+        self.state.ssthresh = (window * (1.0 - decrease(window))).max(2.0);
+    }
+}
+
+/// b(w) of RFC 3649 section 5: linear in the logarithm of the window.
+fn decrease(window: f64) -> f64 {
+    if window <= LOW_WINDOW {
+        return 0.5;
+    }
+    let place = libm::log(window / LOW_WINDOW) / libm::log(HIGH_WINDOW / LOW_WINDOW);
+    (0.5 + (HIGH_DECREASE - 0.5) * place).max(HIGH_DECREASE)
+}
+
+/// a(w) of RFC 3649 section 5, with p(w) = 0.078/w^1.2, to the digits of appendix B.
+fn increase(window: f64) -> f64 {
+    if window <= LOW_WINDOW {
+        return 1.0;
+    }
+    let (p, b) = (1.0 / (12.8 * libm::pow(window, 1.2)), decrease(window));
+    (window * window * p * 2.0 * b / (2.0 - b)).max(1.0)
+}
+
+impl CongestionControl for HighSpeed {
+    fn cwnd(&self) -> f64 {
+        self.state.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.state.ssthresh
+    }
+
+    fn on_ack(&mut self, ack: &AckSample) {
+        let state = &mut self.state;
+        if state.cwnd < state.ssthresh {
+            let (growth, ends) = state.slow_start.on_ack(ack);
+            if ack.cwnd_limited {
+                state.cwnd += growth;
+            }
+            if ends {
+                state.ssthresh = state.cwnd;
+            }
+            return;
+        }
+        state.slow_start.on_end();
+        if ack.cwnd_limited {
+            // Section 5: w <- w + a(w)/w for each segment; no more than a window of them.
+            let acked = (ack.acked as f64).min(state.cwnd);
+            state.cwnd += increase(state.cwnd) / state.cwnd * acked;
+        }
+    }
+
+    fn on_loss(&mut self, _now: SimTime, window: f64) {
+        self.reduce(window);
+        self.state.slow_start.on_congestion();
+        self.state.cwnd = self.state.ssthresh;
+    }
+
+    fn on_timeout(&mut self, _now: SimTime, window: f64) {
+        self.reduce(window);
+        self.state.slow_start.on_timeout();
+        self.state.cwnd = 1.0;
+    }
+
+    fn set_cwnd(&mut self, cwnd: f64) {
+        self.state.cwnd = cwnd;
+    }
+
+    fn on_ecn(&mut self, now: SimTime, window: f64) {
+        self.on_loss(now, window);
+        // A mark is never spurious.
+        self.before = None;
+    }
+
+    fn undo(&mut self) {
+        if let Some(before) = self.before.take()
+            && self.state.cwnd < before.cwnd
+        {
+            self.state = before;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ack(acked: u64) -> AckSample {
+        AckSample { acked, cwnd_limited: true, ..AckSample::default() }
+    }
+
+    /// RFC 3649 appendix B prints each window at which a(w) has grown by more than 1 since the last, and b(w) there.
+    #[test]
+    fn increase_and_decrease_are_those_of_the_table() {
+        let mut table = Vec::new();
+        let mut last = 1.0;
+        for window in 38..2_500 {
+            let a = increase(f64::from(window));
+            if a > last + 1.0 {
+                table.push((window, (100.0 * decrease(f64::from(window))).round()));
+                last = a;
+            }
+        }
+        let first = [
+            (118, 44.0),
+            (221, 41.0),
+            (347, 38.0),
+            (495, 37.0),
+            (663, 35.0),
+            (851, 34.0),
+            (1058, 33.0),
+            (1284, 32.0),
+            (1529, 31.0),
+            (1793, 30.0),
+            (2076, 29.0),
+            (2378, 28.0),
+        ];
+        assert_eq!(table, first);
+        assert_eq!((increase(38.0), decrease(38.0), decrease(1e6)), (1.0, 0.5, 0.1));
+    }
+
+    #[test]
+    fn a_small_window_is_renos() {
+        let mut rule = HighSpeed::new(30.0, 10.0);
+        (0..31).for_each(|_| rule.on_ack(&ack(1)));
+        assert!((rule.cwnd() - 31.0).abs() < 0.03, "{}", rule.cwnd());
+        rule.on_loss(SimTime::ZERO, 20.0);
+        assert_eq!((rule.cwnd(), rule.ssthresh()), (10.0, 10.0));
+        rule.on_loss(SimTime::ZERO, 3.0);
+        assert_eq!(rule.cwnd(), 2.0);
+    }
+
+    #[test]
+    fn a_spurious_reduction_is_undone_once_and_a_mark_never() {
+        let mut rule = HighSpeed::new(1000.0, 100.0);
+        rule.on_loss(SimTime::ZERO, 1000.0);
+        assert!((rule.cwnd() - 1000.0 * (1.0 - decrease(1000.0))).abs() < 1e-9);
+        rule.undo();
+        assert_eq!((rule.cwnd(), rule.ssthresh()), (1000.0, 1000.0));
+        rule.on_ecn(SimTime::ZERO, 1000.0);
+        let reduced = rule.cwnd();
+        rule.undo();
+        assert_eq!(rule.cwnd(), reduced);
+    }
+}

@@ -1,0 +1,260 @@
+"""``crossfade live``: reads what is asked for, and becomes the process that does it (:mod:`helper`)."""
+
+from __future__ import annotations
+
+import json as json_text
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from crossfade import plans
+from crossfade.cli import terminal
+from crossfade.cli.options import QuietOption, SeedOption, SetOption, read_assignments
+from crossfade.errors import CrossfadeError, ScenarioError, one_line, shortened
+from crossfade.files import check_output, inputs_of
+from crossfade.plans import Options
+from crossfade.quantities import in_numbers
+
+OWN_FAILURE = 125
+"""The exit code where COMMAND could not be run; every other one is COMMAND's."""
+
+UNLIMITED = "100 Gbit/s"
+"""What stands for a link that only delays or loses."""
+
+
+class LiveCommand(TyperCommand):
+    """Keeps what follows ``--`` apart: it is COMMAND's, options and all."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """What comes before ``--`` is ours."""
+        place = args.index("--") if "--" in args else len(args)
+        ctx.meta["command"] = args[place + 1 :]
+        return super().parse_args(ctx, args[:place])
+
+
+def live(
+    context: typer.Context,
+    scenario: Annotated[
+        str | None,
+        typer.Argument(metavar="[SCENARIO]", help="A scenario, or none with --rate, --delay or --loss."),
+    ] = None,
+    set: SetOption = None,
+    rate: Annotated[
+        str | None, typer.Option("--rate", metavar="RATE", help="Bit rate each way (--rate '12 Mbit/s').")
+    ] = None,
+    delay: Annotated[
+        str | None, typer.Option("--delay", metavar="TIME", help="Delay each way (--delay '20 ms').")
+    ] = None,
+    loss: Annotated[
+        str | None, typer.Option("--loss", metavar="SHARE", help="Packets lost each way (--loss '1 %').")
+    ] = None,
+    queue: Annotated[
+        str | None,
+        typer.Option("--queue", metavar="LIMIT", help="Queue each way with --rate (default: 1000 packets)."),
+    ] = None,
+    far: Annotated[
+        str | None,
+        typer.Option(
+            "--far", metavar="COMMAND", help="A shell command on the far host; COMMAND waits until it listens."
+        ),
+    ] = None,
+    serve: Annotated[
+        Path | None,
+        typer.Option("--serve", metavar="DIR", help="Serve a folder over HTTP at port 80 of the far host."),
+    ] = None,
+    workload: Annotated[
+        str | None,
+        typer.Option(
+            "--workload",
+            metavar="bulk",
+            help="Run the scenario's transfers from the far host to the near one, with its TCP as the kernel "
+            "has it, for run.duration.",
+        ),
+    ] = None,
+    duration: Annotated[
+        str | None,
+        typer.Option("--duration", metavar="TIME", help="End COMMAND after this time (exit code 124)."),
+    ] = None,
+    congestion: Annotated[
+        str | None,
+        typer.Option("--congestion", metavar="NAME", help="The congestion control of both hosts (bbr, cubic)."),
+    ] = None,
+    mtu: Annotated[
+        int | None, typer.Option("--mtu", metavar="BYTES", help="The largest packet (default: 1500).")
+    ] = None,
+    seed: SeedOption = None,
+    realtime: Annotated[
+        bool, typer.Option("--realtime", help="Real-time priority for what passes packets (root).")
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 1 where the run was outside its limits.")
+    ] = False,
+    data_only: Annotated[
+        bool,
+        typer.Option("--data-only", help="Losses step for TCP segments with data alone, as in a simulation."),
+    ] = False,
+    record: Annotated[
+        Path | None,
+        typer.Option("--record", metavar="FILE", help="Keep a journal for crossfade run --replay (.cfj)."),
+    ] = None,
+    pcap: Annotated[
+        str | None,
+        typer.Option("--pcap", metavar="NEAR,FAR", help="Write what each host saw as a pcap file."),
+    ] = None,
+    events: Annotated[
+        Path | None,
+        typer.Option(
+            "--events", metavar="FILE", help="Write the kernel's cwnd, srtt, ... over time as CSV, for plot."
+        ),
+    ] = None,
+    json: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the closing report as JSON.")
+    ] = None,
+    quiet: QuietOption = False,
+) -> int:
+    """Run COMMAND (or a shell) behind a link: real programs, the kernel's TCP, the links of a scenario. Linux.
+
+    COMMAND runs on the near host, whose only network is the link; $CROSSFADE_SERVER is the address of the far host,
+    from which the scenario's data come. Both hosts are gone when COMMAND ends, however it ends. The exit code
+    is COMMAND's; 125 says that crossfade itself failed. crossfade doctor says what is missing.
+
+    \b
+    crossfade live --rate "12 Mbit/s" --delay "20 ms" --loss "1 %" --serve . -- sh -c 'curl -O $CROSSFADE_SERVER/file'
+    crossfade live wifi-like-arq --far "iperf3 -s -1" -- sh -c 'iperf3 -R -c $CROSSFADE_SERVER'
+    crossfade live my.toml --workload bulk --record rec.cfj
+    """
+    try:
+        config = _config(
+            context.meta["command"],
+            scenario=scenario,
+            set=set,
+            shape={"rate": rate, "delay": delay, "loss": loss, "queue": queue},
+            far=far,
+            serve=serve,
+            workload=workload,
+            duration=duration,
+            congestion=congestion,
+            mtu=mtu,
+            seed=seed,
+            outputs={"record": record, "pcap": pcap, "events": events, "json": json},
+            flags={"realtime": realtime, "strict": strict, "data_only": data_only, "quiet": quiet},
+        )
+    except CrossfadeError as error:
+        terminal.say(f"error: {one_line(str(error))}")
+        return OWN_FAILURE
+    return _become_helper(config)
+
+
+def _config(
+    command: list[str],
+    *,
+    scenario: str | None,
+    set: list[str] | None,
+    shape: dict[str, str | None],
+    far: str | None,
+    serve: Path | None,
+    workload: str | None,
+    duration: str | None,
+    congestion: str | None,
+    mtu: int | None,
+    seed: int | None,
+    outputs: dict[str, Any],
+    flags: dict[str, bool],
+) -> dict[str, Any]:
+    """All that the helper needs, checked as far as it can be without the hosts."""
+    if sys.platform != "linux":
+        raise ScenarioError("live: Linux only")
+    given = [name for name, value in shape.items() if value is not None]
+    if scenario is None and not given:
+        raise ScenarioError("live: give a scenario, or at least one of --rate, --delay, --loss")
+    if scenario is not None and given:
+        raise ScenarioError(f"--{given[0]}: the scenario {shortened(scenario)} has the link; use --set")
+    if workload not in (None, "bulk"):
+        raise ScenarioError(f"--workload {shortened(workload)}: must be bulk")
+    if workload and (command or far or serve):
+        raise ScenarioError("--workload bulk: runs alone, without COMMAND, --far or --serve")
+    if serve is not None and not serve.is_dir():
+        raise ScenarioError(f"--serve {shortened(serve)}: no such folder")
+    if mtu is not None and not 576 <= mtu <= 65535:
+        raise ScenarioError(f"--mtu {mtu}: must be at least 576 and at most 65535")
+    overrides = read_assignments("--set", set)
+    source = shaped(shape) if scenario is None else scenario
+    plan = plans.load(source, Options(set=overrides, seed=seed))
+    captures = _pair(outputs["pcap"])
+    inputs = inputs_of(scenario, overrides)
+    files = [outputs["record"], outputs["events"], outputs["json"], *(map(Path, captures) if captures else [])]
+    for file in files:
+        if file is not None:
+            check_output(file, *inputs)
+    shell = os.environ.get("SHELL") or "/bin/sh"
+    return {
+        "plan": {
+            "name": plan.name,
+            "text": plan.text,
+            "overrides": plan.overrides,
+            "files": plan.files,
+        },
+        "bulk": workload is not None,
+        "command": [] if workload else command or [shell],
+        "is_shell": not command and workload is None,
+        "far": far,
+        "serve": None if serve is None else str(serve.resolve()),
+        "duration_s": seconds("--duration", duration) if duration else None,
+        "congestion": congestion,
+        "mtu": mtu,
+        "record": None if outputs["record"] is None else os.path.abspath(outputs["record"]),
+        "captures": captures,
+        "events": None if outputs["events"] is None else str(outputs["events"]),
+        "json": None if outputs["json"] is None else str(outputs["json"]),
+        **flags,
+        # A transfer is compared with simulated ones, which have no handshake.
+        "data_only": flags["data_only"] or workload is not None,
+    }
+
+
+def shaped(shape: dict[str, str | None]) -> str:
+    """The scenario of a link that is the same both ways."""
+    rate, queue = shape["rate"] or UNLIMITED, shape["queue"] or "1000 packets"
+    way = f"rate = {json_text.dumps(rate)}\n"
+    if shape["delay"]:
+        way += f"delay = {json_text.dumps(shape['delay'])}\n"
+    if shape["rate"]:
+        way += f"queue = {{ limit = {json_text.dumps(queue)} }}\n"
+    channel = f"model = 'iid'\np_e = {json_text.dumps(shape['loss'])}\n" if shape["loss"] else "model = 'iid'\np_e = 0\n"
+    return (
+        'schema = 1\ntcp = { flavour = "rfc", variant = "cubic" }\n'
+        f'[channel]\n{channel}[link]\npacket_size = "1500 B"\n{way}[reverse]\n{way}[reverse.channel]\n{channel}'
+    )
+
+
+def seconds(option: str, text: str) -> float:
+    """A time on the command line in seconds."""
+    found = in_numbers([text, "1 s", "1 ms"])
+    if found is None or found[0][0] <= 0.0:
+        raise ScenarioError(f"{option} {shortened(text)}: must be a time such as 10 s")
+    return found[0][0]
+
+
+def _pair(text: str | None) -> list[str] | None:
+    if text is None:
+        return None
+    near, comma, far = text.partition(",")
+    if not (near and comma and far) or near == far:
+        raise ScenarioError(f"--pcap {shortened(text)}: must be two files, NEAR,FAR")
+    return [os.path.abspath(far), os.path.abspath(near)]
+
+
+def _become_helper(config: dict[str, Any]) -> int:
+    """This process becomes a fresh one, with one thread: only such a process may enter a user namespace."""
+    reader = os.memfd_create("crossfade-live", 0)
+    os.write(reader, json_text.dumps(config).encode())
+    os.lseek(reader, 0, os.SEEK_SET)
+    os.set_inheritable(reader, True)
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "crossfade.cli.live.helper", str(reader)])

@@ -1,0 +1,153 @@
+"""``crossfade doctor``: what live emulation needs, and what this machine has of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+# What a child says of itself: it may enter a user namespace, which a process with threads may not.
+TRIAL = (
+    "import crossfade._crossfade as c, json\n"
+    "c.gain_privileges()\n"
+    "text = 'schema = 1\\nchannel = {model = \"iid\", p_e = 0}\\nlink = {rate = \"1 Mbit/s\", packet_size = \"1500 B\"}\\n"
+    "tcp = {flavour = \"rfc\", variant = \"sack\"}'\n"
+    "plan = c.Plan.load(text, 'doctor', '{}')\n"
+    "asked = dict(bulk=False, congestion=None, mtu=None, data_only=False, run=0, journal=None, captures=None,\n"
+    "             watch=False, source=dict(name='', text='', overrides={}, files={}))\n"
+    "live = c.Live(plan, json.dumps(asked))\n"
+    "c.new_process_namespace()\n"
+)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that live emulation needs (``required``) or would profit from."""
+
+    name: str
+    found: str
+    is_good: bool
+    required: bool = False
+    mend: str = ""
+
+
+def doctor() -> int:
+    """Say what crossfade live needs, one line a check, with the command that mends what is missing.
+
+    The exit code is 1 where crossfade live cannot work.
+
+    \b
+    crossfade doctor
+    """
+    is_able = True
+    for check in checks():
+        word = "ok" if check.is_good else "MISSING" if check.required else "note"
+        mend = f"; mend: {check.mend}" if check.mend and not check.is_good else ""
+        print(f"{word:<8}{check.name}: {check.found}{mend}")
+        is_able &= check.is_good or not check.required
+    print("crossfade live works here" if is_able else "crossfade live cannot work here")
+    return 0 if is_able else 1
+
+
+def checks() -> Iterator[Check]:
+    """All checks; what is needed comes first."""
+    if sys.platform != "linux":
+        yield Check("system", sys.platform, False, required=True, mend="run it on Linux")
+        return
+    is_root = os.geteuid() == 0
+    yield Check("user", "root" if is_root else f"uid {os.geteuid()}, needs user namespaces", True)
+    if not is_root:
+        yield _user_namespaces()
+    yield _tun(is_root)
+    yield _trial()
+    yield _congestion_controls()
+    yield _realtime()
+    yield _clock()
+    load = os.getloadavg()[0]
+    cores = len(os.sched_getaffinity(0))
+    yield Check("load", f"{load:.1f} on {cores} processors", load < cores, mend="wait, or use --realtime")
+    for program, what in (("iperf3", "iperf3"), ("curl", "curl"), ("tshark", "tshark")):
+        path = shutil.which(program)
+        yield Check(program, path or "not installed", path is not None, mend=f"apt install {what}")
+
+
+def _user_namespaces() -> Check:
+    for name, wanted, mend in (
+        ("kernel/unprivileged_userns_clone", "1", "sysctl -w kernel.unprivileged_userns_clone=1"),
+        (
+            "kernel/apparmor_restrict_unprivileged_userns",
+            "0",
+            "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
+        ),
+    ):
+        found = _read(f"/proc/sys/{name}")
+        if found not in ("", wanted):
+            words = f"{name.replace('/', '.')} = {found}"
+            return Check("user namespaces", words, False, required=True, mend=f"sudo {mend}")
+    most = _read("/proc/sys/user/max_user_namespaces")
+    mend = "sudo sysctl -w user.max_user_namespaces=10000"
+    return Check("user namespaces", f"at most {most}", most != "0", required=True, mend=mend)
+
+
+def _tun(is_root: bool) -> Check:
+    node = Path("/dev/net/tun")
+    if not node.exists():
+        return Check("/dev/net/tun", "not there", False, required=True, mend="sudo modprobe tun")
+    try:
+        os.close(os.open(node, os.O_RDWR))
+    except OSError as reason:
+        mend = "sudo modprobe tun" if is_root else "sudo chmod 666 /dev/net/tun"
+        return Check("/dev/net/tun", f"cannot be opened ({reason.strerror})", False, required=True, mend=mend)
+    return Check("/dev/net/tun", "can be opened", True, required=True)
+
+
+def _trial() -> Check:
+    """Makes two hosts, for real."""
+    command = [sys.executable, "-P", "-c", TRIAL]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    lines = done.stderr.strip().splitlines()
+    found = "two hosts were made" if done.returncode == 0 else lines[-1] if lines else "failed"
+    found = found.removeprefix("_crossfade.ScenarioError: ").removeprefix("crossfade.")
+    return Check("namespaces", found, done.returncode == 0, required=True, mend="run it as root, or see above")
+
+
+def _congestion_controls() -> Check:
+    found = _read("/proc/sys/net/ipv4/tcp_available_congestion_control").split()
+    default = _read("/proc/sys/net/ipv4/tcp_congestion_control")
+    missing = [name for name in ("reno", "cubic", "bbr") if name not in found]
+    mend = "; ".join(f"sudo modprobe tcp_{name}" for name in missing)
+    return Check("congestion controls", f"{' '.join(found)} (default {default})", not missing, mend=mend)
+
+
+def _realtime() -> Check:
+    """Whether --realtime would be allowed."""
+    import resource
+
+    most = resource.getrlimit(resource.RLIMIT_RTPRIO)[0]
+    is_good = most > 0 or os.geteuid() == 0
+    mend = "sudo setcap, or ulimit -r 1 by /etc/security/limits.conf"
+    return Check("real-time priority", "allowed" if is_good else "not allowed (--realtime)", is_good, mend=mend)
+
+
+def _clock() -> Check:
+    found = _read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+    is_good = found in ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page")
+    return Check("clock", found or "unknown", is_good, mend="boot with clocksource=tsc")
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return ""
+
+
+def reason_against() -> str | None:
+    """Why live emulation cannot work here, as tests say when they are skipped; None where it can."""
+    missing = [check for check in checks() if check.required and not check.is_good]
+    return "; ".join(f"{check.name}: {check.found}" for check in missing) or None
+

@@ -1,0 +1,229 @@
+"""The processes of a live run: a first one, in a process namespace of its own, and those that it starts.
+
+When the first one ends the kernel kills all others; it is killed itself when the helper ends. So nothing is left,
+whoever of them is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pwd
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import crossfade._crossfade as _crossfade
+
+if TYPE_CHECKING:
+    from crossfade._crossfade import Live
+
+FAR, NEAR = 0, 1
+NOT_STARTED, NOT_FOUND = 126, 127
+# How long COMMAND waits for the far program to listen, and how long that one may take to say goodbye.
+LISTEN_S = 2.0
+GOODBYE_S = 0.5
+# The words of the helper.
+GO, STOP, END = b"g", b"s", b"e"
+
+
+class Guests:
+    """The first process, as its parent sees it."""
+
+    def __init__(self, live: Live, config: dict[str, Any]) -> None:
+        orders, self._orders = os.pipe()
+        self._reports, reports = os.pipe()
+        _crossfade.new_process_namespace()
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                os.close(self._orders)
+                os.close(self._reports)
+                _First(live, config, orders, reports).run()
+            except BaseException as error:  # nobody is there to catch it
+                _say(f"error: {error}")
+            finally:
+                os._exit(NOT_STARTED)
+        os.close(orders)
+        os.close(reports)
+        _crossfade.leave_process_namespace()
+
+    def order(self, word: bytes) -> None:
+        """Tell it what to do; nothing happens where it is gone."""
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self._orders, word)
+
+    def result(self, timeout_s: float) -> int | None:
+        """The exit code of COMMAND if it has ended, or ends in time; raises ``ChildProcessError`` where all
+        are gone without one."""
+        if not select.select([self._reports], [], [], timeout_s)[0]:
+            return None
+        line = os.read(self._reports, 100)
+        if not line:
+            raise ChildProcessError("its processes were killed")
+        return int(json.loads(line))
+
+    def wait(self) -> None:
+        """Until all are gone."""
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+
+
+class _First:
+    """The first process: starts the others, tells how COMMAND ended, and takes in what has ended."""
+
+    def __init__(self, live: Live, config: dict[str, Any], orders: int, reports: int) -> None:
+        self._live, self._config = live, config
+        self._orders, self._reports = orders, reports
+
+    def run(self) -> NoReturn:
+        for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        _crossfade.die_with_parent()
+        # A signal wakes the waiting below.
+        awake, waker = os.pipe()
+        os.set_blocking(waker, False)
+        signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        if os.read(self._orders, 1) != GO:
+            os._exit(0)
+        with contextlib.suppress(_crossfade.ScenarioError):
+            # Without one of its own, /proc is that of the host: programs work with it all the same.
+            _crossfade.mount_proc()
+        far = self._start_far()
+        near = self._start(NEAR, lambda: _execute(self._config["command"], self._server))
+        while True:
+            select.select([self._orders, awake], [], [])
+            with contextlib.suppress(BlockingIOError):
+                os.set_blocking(awake, False)
+                os.read(awake, 4096)
+            for pid, status in _ended():
+                if pid == near:
+                    code = os.waitstatus_to_exitcode(status)
+                    os.write(self._reports, json.dumps(128 - code if code < 0 else code).encode())
+            self._obey(near, far)
+
+    @property
+    def _server(self) -> str:
+        return self._live.addresses()[FAR]
+
+    def _obey(self, near: int, far: list[int]) -> None:
+        if not select.select([self._orders], [], [], 0)[0]:
+            return
+        order = os.read(self._orders, 1)
+        if order == STOP:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(near, signal.SIGTERM)
+        elif order == END:
+            for pid in far:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGTERM)
+            until = time.monotonic() + GOODBYE_S
+            while far and time.monotonic() < until:
+                far = [pid for pid in far if pid not in [ended for ended, _ in _ended()]]
+                time.sleep(0.005)
+            os._exit(0)
+        else:  # the helper is gone
+            os._exit(0)
+
+    def _start_far(self) -> list[int]:
+        """Programs of the far host; it is waited for that they listen."""
+        started = []
+        if folder := self._config["serve"]:
+            started.append(self._start(FAR, lambda: _serve(folder, self._server)))
+        if far := self._config["far"]:
+            started.append(self._start(FAR, lambda: _execute(["/bin/sh", "-c", far], self._server), silent=True))
+        until = time.monotonic() + LISTEN_S
+        while started and time.monotonic() < until and not all(_listens(pid) for pid in started[:1]):
+            time.sleep(0.01)
+        return started
+
+    def _start(self, host: int, become: Callable[[], object], silent: bool = False) -> int:
+        pid = os.fork()
+        if pid != 0:
+            return pid
+        try:
+            signal.set_wakeup_fd(-1)
+            for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
+                signal.signal(number, signal.SIG_DFL)
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+            self._live.enter(host)
+            _crossfade.become_user()
+            _leave_sudo()
+            os.close(self._orders)
+            os.close(self._reports)
+            if silent:
+                os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            become()
+        except BaseException as error:  # this process must not go on as its parent
+            _say(f"error: {error}")
+        finally:
+            os._exit(NOT_STARTED)
+
+
+def _ended() -> list[tuple[int, int]]:
+    """Processes that have ended, and how."""
+    found = []
+    with contextlib.suppress(ChildProcessError):
+        while (one := os.waitpid(-1, os.WNOHANG))[0] != 0:
+            found.append(one)
+    return found
+
+
+def _leave_sudo() -> None:
+    """Under sudo, be the user who called it."""
+    if os.geteuid() == 0 and (name := os.environ.get("SUDO_USER")):
+        with contextlib.suppress(KeyError, PermissionError):
+            user = pwd.getpwnam(name)
+            os.initgroups(name, user.pw_gid)
+            os.setgid(user.pw_gid)
+            os.setuid(user.pw_uid)
+            os.environ.update(HOME=user.pw_dir, USER=name, LOGNAME=name)
+
+
+def _execute(command: list[str], server: str) -> None:
+    """Become a program."""
+    os.environ["CROSSFADE_SERVER"] = server
+    try:
+        os.execvp(command[0], command)
+    except OSError as reason:
+        _say(f"error: {command[0]}: cannot be started ({reason.strerror})")
+        os._exit(NOT_FOUND if isinstance(reason, FileNotFoundError) else NOT_STARTED)
+
+
+def _serve(folder: str, address: str) -> None:
+    """A static web server."""
+    from functools import partial
+    from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            """Nobody reads it."""
+
+    ThreadingHTTPServer((address, 80), partial(Quiet, directory=folder)).serve_forever()
+
+
+def _listens(pid: int) -> bool:
+    """Whether a TCP or UDP socket is open on the host of a process, or it has ended."""
+    try:
+        if os.readlink(f"/proc/{pid}/ns/net") == os.readlink("/proc/self/ns/net"):
+            return False  # it is not there yet
+    except OSError:
+        return True
+    for name, state in (("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")):
+        try:
+            lines = open(f"/proc/{pid}/net/{name}").read().splitlines()[1:]
+        except OSError:
+            continue
+        if any(line.split()[3] == state for line in lines):
+            return True
+    return False
+
+
+def _say(line: str) -> None:
+    with contextlib.suppress(OSError):
+        os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, f"{line}\n".encode())

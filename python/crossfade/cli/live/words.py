@@ -1,0 +1,42 @@
+"""What a live run says of itself when it has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+
+def lines(report: dict[str, Any]) -> Iterator[str]:
+    """The closing report, a few lines."""
+    for way, name in zip(report["directions"], ("from the far host", "to the far host"), strict=True):
+        line = f"live: {name}: {way['packets']:,} packets, {way['arrived']:,} arrived, {way['lost']:,} lost"
+        line += f", {way['dropped']:,} dropped by the queue"
+        if way["marked"]:
+            line += f", {way['marked']:,} marked"
+        if way["transit_p50_s"] is not None:
+            line += f"; {milliseconds(way['transit_p50_s'])} one way (median)"
+        yield line
+        if way["frame_error_rate"] is not None and way["packets"]:
+            yield (
+                f"live: {name}: frame_error_rate {way['frame_error_rate']:.4f}, "
+                f"frame_transmissions_per_frame {way['frame_transmissions_per_frame']:.4f}"
+            )
+    worst = max(report["directions"], key=lambda way: way["lateness_p99_s"] or 0.0)
+    if worst["lateness_p99_s"] is not None:
+        late = [milliseconds(worst[f"lateness_{p}_s"]) for p in ("p50", "p99", "p999")]
+        drops = sum(way["ring_drops"] for way in report["directions"])
+        yield (
+            f"live: late by {late[0]} (median), {late[1]} (99 %), {late[2]} (99.9 %); "
+            f"{100.0 * worst['late_share']:.2g} % later than {milliseconds(report['late_s'])}; "
+            f"{drops:,} packets never seen"
+        )
+    tcp = f"; TCP {', '.join(report['congestion'])} of the kernel" if report["congestion"] else ""
+    yield (
+        f"live: {report['duration_s']:.1f} s at a load of {report['load']:.1f} on {report['processors']} processors, "
+        f"{100.0 * report['stolen']:.1f} % stolen{tcp}"
+    )
+
+
+def milliseconds(seconds: float) -> str:
+    """A time with three digits."""
+    return f"{1e3 * seconds:.3g} ms"
