@@ -392,7 +392,10 @@ def verify(folder: str | PathLike[str]) -> list[GoldenCase]:
     files = [(name.name.removesuffix(".gz"), read_text(name, errors.GoldenError)) for name in names]
     with translated_errors():
         cases = json.loads(_crossfade.verify(files, patterns))
-    return [GoldenCase(_case_name(case["case"]), case["rows"], case["difference"], case["found"]) for case in cases]
+    return [
+        GoldenCase(_case_name(case["case"]), case["rows"], case["difference"], case["found"])
+        for case in cases
+    ]
 
 
 def _case_name(name: str) -> str:

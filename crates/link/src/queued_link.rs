@@ -286,6 +286,28 @@ mod tests {
     }
 
     #[test]
+    fn a_transmission_that_has_not_ended_counts_as_far_as_it_is() {
+        let limit = QueueLimit::Packets(9);
+        let links: [Box<dyn Link>; 2] = [
+            Box::new(queued(DropTail::new(limit).unwrap(), Box::new(Lossless))),
+            Box::new(queued(CoDel::new(CoDelConfig::default(), limit).unwrap(), Box::new(Lossless))),
+        ];
+        for mut link in links {
+            let before = link.report(SimTime::ZERO);
+            // Two packets of 10 ms; the run ends in the second.
+            for id in [0, 1] {
+                assert_eq!(link.push(SimTime::ZERO, plain(id, 10_000)), Push::Accepted);
+            }
+            while link.next_event().is_some_and(|at| at <= MS * 12) {
+                link.advance(MS * 12);
+            }
+            let until = |link: &mut dyn Link, ms| link.report(MS * ms).utilisation(&before, MS * ms).unwrap();
+            assert!((until(&mut *link, 12) - 1.0).abs() < 1e-12);
+            assert!((until(&mut *link, 40) - 0.5).abs() < 1e-12);
+        }
+    }
+
+    #[test]
     fn marks_drops_and_losses_are_told() {
         let codel = CoDelConfig { ecn: true, ..CoDelConfig::default() };
         let queue = CoDel::new(codel, QueueLimit::Packets(1000)).unwrap();

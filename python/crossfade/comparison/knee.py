@@ -84,9 +84,7 @@ def knee(
     return found
 
 
-def knee_of(
-    curve: Mapping[float, Sample], share: float, condition: Mapping[str, Cell] | None = None
-) -> Knee:
+def knee_of(curve: Mapping[float, Sample], share: float, condition: Mapping[str, Cell] | None = None) -> Knee:
     """The knee of one curve."""
     places = sorted(curve)
     means = np.array([curve[place].mean for place in places])

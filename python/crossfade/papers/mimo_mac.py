@@ -139,9 +139,7 @@ def _values(point: Point) -> dict[str, Cell]:
     hops = int(point.scenario["mesh"]["hops"])
     flow = point.scenario["flows"]["file"]
     limit = flow["tcp"].get("cwnd_limit")
-    goodput, delay, rtt = (
-        point.metrics.get(name) for name in (METRIC, "one_way_delay_mean_s", "rtt_mean_s")
-    )
+    goodput, delay, rtt = (point.metrics.get(name) for name in (METRIC, "one_way_delay_mean_s", "rtt_mean_s"))
     return {
         "rthc": 2 * hops,
         "cwl": window(str(_rule(limit)), 2 * hops) if isinstance(limit, Mapping) else limit,
@@ -227,7 +225,10 @@ def _reuse(options: Options) -> Table:
         progress=options.progress,
     )
     records = [
-        {column: record.get(REUSE_AXES[column].key if column in REUSE_AXES else column) for column in REUSE_COLUMNS}
+        {
+            column: record.get(REUSE_AXES[column].key if column in REUSE_AXES else column)
+            for column in REUSE_COLUMNS
+        }
         for record in found.records()
     ]
     for record in records:
@@ -239,7 +240,9 @@ def _reuse(options: Options) -> Table:
 # Checks of claims.
 
 
-def _grid(check: Mapping[str, Any], options: Options, cwl: Iterable[int | str] | None) -> dict[_Chain, dict[int | None, Point]]:
+def _grid(
+    check: Mapping[str, Any], options: Options, cwl: Iterable[int | str] | None
+) -> dict[_Chain, dict[int | None, Point]]:
     """The chains that a check is about, at some limits of the window (None: those of figure 6)."""
     over: dict[str, Any] = {"hops": check["hops"]}
     for column in ("mac", "interference_class"):
@@ -298,10 +301,20 @@ def _pairs(check: Mapping[str, Any], options: Options) -> list[Outcome]:
         divisor = abs(samples[1].mean)
         value, half = difference.mean / divisor, difference.half_width() / divisor
         if "above" in check:
-            inside, outside, slack = value - half > check["above"], value + half <= check["above"], value - half - check["above"]
+            inside, outside, slack = (
+                value - half > check["above"],
+                value + half <= check["above"],
+                value - half - check["above"],
+            )
         else:
-            inside, outside, slack = value + half <= check["below"], value - half > check["below"], check["below"] - value - half
-        outcomes.append(Outcome(f"{hops} hops", value, half, True if inside else False if outside else None, slack))
+            inside, outside, slack = (
+                value + half <= check["below"],
+                value - half > check["below"],
+                check["below"] - value - half,
+            )
+        outcomes.append(
+            Outcome(f"{hops} hops", value, half, True if inside else False if outside else None, slack)
+        )
     return outcomes
 
 
@@ -361,7 +374,15 @@ def _ack_share(check: Mapping[str, Any], _: Options) -> list[Outcome]:
     (flow,) = mesh["flows"]
     share = 1.0 - mesh["slot_s"] / flow["round_trip_s"]
     low, high = check["between"]
-    return [Outcome("a packet and its acknowledgement", share, None, low <= share <= high, min(share - low, high - share))]
+    return [
+        Outcome(
+            "a packet and its acknowledgement",
+            share,
+            None,
+            low <= share <= high,
+            min(share - low, high - share),
+        )
+    ]
 
 
 _FIGURES = Figures(
