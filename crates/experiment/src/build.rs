@@ -45,15 +45,14 @@ pub(crate) fn network(setup: &Setup, seed: RunSeed) -> Network {
         seed,
     };
     for (number, flow) in setup.flows.iter().enumerate() {
-        // In a mesh every entry has routes of its own.
-        let routes = if setup.mesh.is_some() {
-            [2 * number, 2 * number + 1]
-        } else {
-            [Topology::DATA, Topology::ACKS]
-        };
-        add_flow(&mut network, setup, flow, routes);
+        add_flow(&mut network, setup, flow, routes(setup, number));
     }
     network
+}
+
+/// The routes of the data and of the acknowledgements of an entry of the flows: in a mesh each has its own.
+pub(crate) fn routes(setup: &Setup, number: usize) -> [usize; 2] {
+    if setup.mesh.is_some() { [2 * number, 2 * number + 1] } else { [Topology::DATA, Topology::ACKS] }
 }
 
 /// The links by name, and the ways there and back.
@@ -122,6 +121,7 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]
             Source::Udp(OnOff { rate_bps: *rate_bps, on_s, off_s: on_off.map(|_| off_s), gaps })
         }
         TrafficSetup::Saturated => Source::Udp(saturating(setup)),
+        TrafficSetup::Outside => return,
     };
     for number in 0..flow.count {
         let name = format!("{}.{number}", flow.name);

@@ -320,6 +320,7 @@ fn offered_bps(flow: &FlowSetup) -> f64 {
         }
         TrafficSetup::PacedTcp(_, rate_bps) => f64::from(flow.count) * rate_bps,
         TrafficSetup::Tcp(..) | TrafficSetup::Arrivals { .. } | TrafficSetup::Saturated => f64::INFINITY,
+        TrafficSetup::Outside => 0.0,
     }
 }
 

@@ -211,6 +211,10 @@ fn resolve_flows(
         }
         flows.push(flow.resolve(name, &scenario.tcp, packet_size, slot, alone, mesh)?);
     }
+    if flows.iter().all(|flow| matches!(flow.traffic, TrafficSetup::Outside)) {
+        let problem = "traffic \"outside\" has no simulated flow beside it; without flows a program has the links to itself";
+        return Err(ScenarioError::key("flows", problem));
+    }
     let total = flows.iter().fold(0_u32, |sum, flow| sum.saturating_add(flow.count));
     if total > MOST_FLOWS {
         let problem = format!("{total} flows are too many; at most {MOST_FLOWS} are allowed");

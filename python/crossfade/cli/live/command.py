@@ -120,14 +120,14 @@ def live(
     ] = None,
     quiet: QuietOption = False,
 ) -> int:
-    """Run COMMAND (or a shell) behind a link: real programs, the kernel's TCP, the links of a scenario. Linux.
+    """Run COMMAND (or a shell) behind a link: real programs and the kernel's TCP.
 
-    COMMAND runs on the near host, whose only network is the link; $CROSSFADE_SERVER is the address of the far host,
-    from which the scenario's data come. Both hosts are gone when COMMAND ends, however it ends. The exit code
-    is COMMAND's; 125 says that crossfade itself failed. crossfade doctor says what is missing.
+    COMMAND runs on the near host, whose only network is the link; $CROSSFADE_SERVER is the address of the far
+    host, from which the scenario's data come. Linux. Both hosts are gone when COMMAND ends, however it ends. The
+    exit code is COMMAND's; 125 says that crossfade itself failed. crossfade doctor says what is missing.
 
     \b
-    crossfade live --rate "12 Mbit/s" --delay "20 ms" --loss "1 %" --serve . -- sh -c 'curl -O $CROSSFADE_SERVER/file'
+    crossfade live --rate "12 Mbit/s" --loss "1 %" --serve . -- sh -c 'curl -O $CROSSFADE_SERVER/file'
     crossfade live wifi-like-arq --far "iperf3 -s -1" -- sh -c 'iperf3 -R -c $CROSSFADE_SERVER'
     crossfade live my.toml --workload bulk --record rec.cfj
     """
@@ -240,7 +240,8 @@ def shaped(shape: dict[str, str | None]) -> str:
     )
     return (
         'schema = 1\ntcp = { flavour = "rfc", variant = "cubic" }\n'
-        f'[channel]\n{channel}[link]\npacket_size = "1500 B"\n{way}[reverse]\n{way}[reverse.channel]\n{channel}'
+        f'[channel]\n{channel}[link]\npacket_size = "1500 B"\n{way}'
+        f"[reverse]\n{way}[reverse.channel]\n{channel}"
     )
 
 

@@ -11,17 +11,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # What a child says of itself: it may enter a user namespace, which a process with threads may not.
-TRIAL = (
-    "import crossfade._crossfade as c, json\n"
-    "c.gain_privileges()\n"
-    'text = \'schema = 1\\nchannel = {model = "iid", p_e = 0}\\nlink = {rate = "1 Mbit/s", packet_size = "1500 B"}\\n'
-    'tcp = {flavour = "rfc", variant = "sack"}\'\n'
-    "plan = c.Plan.load(text, 'doctor', '{}')\n"
-    "asked = dict(bulk=False, congestion=None, mtu=None, data_only=False, run=0, journal=None, captures=None,\n"
-    "             watch=False, source=dict(name='', text='', overrides={}, files={}))\n"
-    "live = c.Live(plan, json.dumps(asked))\n"
-    "c.new_process_namespace()\n"
-)
+TRIAL = """
+import json
+import crossfade._crossfade as core
+core.gain_privileges()
+text = '''
+schema = 1
+channel = { model = "iid", p_e = 0 }
+link = { rate = "1 Mbit/s", packet_size = "1500 B" }
+tcp = { flavour = "rfc", variant = "sack" }
+'''
+asked = dict(bulk=False, congestion=None, mtu=None, data_only=False, run=0, journal=None, captures=None,
+             watch=False, source=dict(name="", text="", overrides={}, files={}))
+core.Live(core.Plan.load(text, "doctor", "{}"), json.dumps(asked))
+core.new_process_namespace()
+"""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The process of a live run: ``python -m crossfade.cli.live.helper FD``, where FD holds what is asked for as JSON.
+"""The process of a live run: ``python -m crossfade.cli.live.helper FD``; FD holds what is asked for as JSON.
 
 It has one thread until its guests are there, because only such a process may enter a user namespace and fork.
 """
