@@ -1,9 +1,10 @@
 //! One point by a formula that knows the channel by its loss rate alone.
 
 use super::assumptions::changing_link;
+use super::error_rates::error_rates;
 use super::fitted::FittedChains;
 use super::solver::{NoMetrics, Outcome, Solver};
-use crate::closed_forms::{error_rates, packet_loss};
+use crate::closed_forms::packet_loss;
 use crate::control::Control;
 use crate::metrics::{Metrics, rates};
 use crossfade_analysis::{Formula, TcpPath};

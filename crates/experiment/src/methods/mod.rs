@@ -2,6 +2,7 @@
 
 mod analysis;
 mod assumptions;
+mod error_rates;
 mod fitted;
 mod formula;
 mod live;
