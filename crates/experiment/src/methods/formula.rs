@@ -2,9 +2,10 @@
 
 use super::assumptions::changing_link;
 use super::bianchi::saturated_star;
+use super::error_rates::error_rates;
 use super::fitted::FittedChains;
 use super::solver::{NoMetrics, Outcome, Solver};
-use crate::closed_forms::{error_rates, packet_loss};
+use crate::closed_forms::packet_loss;
 use crate::control::Control;
 use crate::metrics::{Metrics, rates};
 use crossfade_analysis::{Formula, TcpPath};
