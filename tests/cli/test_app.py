@@ -176,8 +176,8 @@ def test_warnings_go_to_standard_error(cli: Cli, small: Path) -> None:
 def test_check_says_what_would_run(cli: Cli, sweep: Path) -> None:
     outcome = cli("check", sweep, "--runs", "7")
     assert outcome.out == (
-        "ok: A small scenario: 4 points, tcp.variant: 2, channel.p_e: 2 (simulation; runs 7, seed 1; up to 1 MB of "
-        "memory a run)\n"
+        "ok: A small scenario: 4 points, tcp.variant: 2, channel.p_e: 2 (simulation; runs 7, seed 1; "
+        "up to 1 MB of memory a run)\n"
     )
 
 

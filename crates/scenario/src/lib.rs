@@ -27,8 +27,8 @@ pub use files::ReadFile;
 pub use identity::RESULTS_VERSION;
 pub use plan::{Overrides, Plan, Point};
 pub use quantity::{
-    Bytes, FileName, FrameSpan, Frames, Length, Limit, Rate, Retransmissions, Share, Size, Span, Window,
-    WindowLimit,
+    Bytes, FileName, FrameSpan, Frames, FromNode, Length, Limit, Rate, Retransmissions, Share, Size, Span,
+    Window, WindowLimit,
 };
 pub use schema::{explain, schema};
 pub use setup::{Carrier, FrameErrors, HopSetup, MeshSetup, Setup};

@@ -52,8 +52,9 @@ impl Setup {
     /// The round trip of a flow's segment and its acknowledgement that wait for nothing.
     pub fn round_trip(&self, flow: &FlowSetup) -> SimTime {
         let ack_size = flow.tcp().map_or(0, |tcp| tcp.ack_size);
-        if let (Some(mesh), Some(ends)) = (&self.mesh, flow.ends) {
-            return mesh.round_trip(ends, self.packet_size, ack_size) + flow.access_delay * 2;
+        if let Some(mesh) = &self.mesh {
+            let round_trips = flow.ends.iter().map(|&ends| mesh.round_trip(ends, self.packet_size, ack_size));
+            return round_trips.max().unwrap_or_default() + flow.access_delay * 2;
         }
         let wireless = self.forward.transit(self.packet_size) + self.reverse.transit(ack_size);
         let wired = self
@@ -106,6 +107,12 @@ impl MeshSetup {
     pub fn round_trip_hops(&self, [from, to]: [u32; 2]) -> Option<u32> {
         let hops = |from: u32, to: u32| self.routes.hops(from as usize, to as usize).ok();
         Some((hops(from, to)? + hops(to, from)?) as u32)
+    }
+
+    /// The same of several flows, if they have it in common.
+    pub(crate) fn common_round_trip_hops(&self, ends: &[[u32; 2]]) -> Option<u32> {
+        let first = self.round_trip_hops(*ends.first()?)?;
+        ends.iter().all(|&ends| self.round_trip_hops(ends) == Some(first)).then_some(first)
     }
 
     /// The mean round trip of a lone packet of `bytes` whose answer of `answer_bytes` comes back.

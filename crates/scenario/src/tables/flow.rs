@@ -5,7 +5,7 @@ use super::tagged::{refuse_foreign, tag, taken_by};
 use super::tcp::{Tcp, TcpSetup};
 use crate::document::merge_value;
 use crate::error::{ScenarioError, join};
-use crate::quantity::{Bytes, Rate, Share, Span};
+use crate::quantity::{Bytes, FromNode, Rate, Share, Span};
 use crate::setup::MeshSetup;
 use crossfade_core::SimTime;
 use schemars::JsonSchema;
@@ -36,10 +36,10 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stagger: Option<Span>,
 
-    /// The node of the mesh that sends.
-    #[schemars(range(min = 0, max = 1023), extend("x-default" = "0, of a mesh"))]
+    /// The node of the mesh that sends; "others" is one flow from every node but the one that receives.
+    #[schemars(extend("x-default" = "0, of a mesh"))]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<u32>,
+    pub from: Option<FromNode>,
 
     /// The node of the mesh that receives.
     #[schemars(range(min = 0, max = 1023), extend("x-default" = "the last node, of a mesh"))]
@@ -153,15 +153,15 @@ pub struct FlowSetup {
     pub start_within: SimTime,
     /// One-way delay between the sender and the shared path.
     pub access_delay: SimTime,
-    /// The nodes of the mesh that it goes from and to.
-    pub ends: Option<[u32; 2]>,
+    /// The nodes of the mesh that it goes from and to, of several flows in turn; none of a path of links.
+    pub ends: Vec<[u32; 2]>,
     /// What it sends.
     pub traffic: TrafficSetup,
 }
 
 impl FlowSetup {
     /// One connection without end, without a name.
-    pub(crate) fn bulk(tcp: TcpSetup, ends: Option<[u32; 2]>) -> Self {
+    pub(crate) fn bulk(tcp: TcpSetup, ends: Vec<[u32; 2]>) -> Self {
         Self {
             name: String::new(),
             count: 1,
@@ -175,7 +175,7 @@ impl FlowSetup {
     }
 
     /// What a real program sends: none of the flows that are simulated.
-    fn outside(name: &str, ends: Option<[u32; 2]>) -> Self {
+    fn outside(name: &str, ends: Vec<[u32; 2]>) -> Self {
         Self {
             name: name.to_owned(),
             count: 0,
@@ -275,7 +275,7 @@ impl Flow {
         let traffic = *self.traffic.get_or_insert(Traffic::Bulk);
         refuse_foreign(&table, self, traffic)?;
         let ends = self.ends(&table, mesh)?;
-        let hops = ends.zip(mesh).and_then(|(ends, mesh)| mesh.round_trip_hops(ends));
+        let hops = mesh.and_then(|mesh| mesh.common_round_trip_hops(&ends));
         let alone = alone
             && traffic == Traffic::Bulk
             && self.count.is_none_or(|count| count == 1)
@@ -288,7 +288,11 @@ impl Flow {
         }
         let access_delay = *self.access_delay.get_or_insert(Span::ZERO);
         let access_delay = span("access_delay", Some(access_delay))?;
-        let count = *self.count.get_or_insert(1);
+        let count = *self.count.get_or_insert(1) * ends.len().max(1) as u32;
+        if count > 1 && traffic == Traffic::Arrivals {
+            let problem = "must be one node of traffic arrivals";
+            return Err(ScenarioError::value(join(&table, "from"), &json(self.from), problem));
+        }
         let traffic = match traffic {
             Traffic::Udp | Traffic::Poisson => self.udp(&table, traffic, slot)?,
             Traffic::Saturated => TrafficSetup::Saturated,
@@ -328,17 +332,22 @@ impl Flow {
     }
 
     /// The nodes of the mesh that it goes from and to.
-    fn ends(&mut self, table: &str, mesh: Option<&MeshSetup>) -> Result<Option<[u32; 2]>, ScenarioError> {
+    fn ends(&mut self, table: &str, mesh: Option<&MeshSetup>) -> Result<Vec<[u32; 2]>, ScenarioError> {
         let Some(mesh) = mesh else {
-            let given = [("from", self.from), ("to", self.to)].into_iter().find(|(_, node)| node.is_some());
-            return given.map_or(Ok(None), |(key, _)| {
+            let given = [("from", self.from.is_some()), ("to", self.to.is_some())];
+            let given = given.into_iter().find(|(_, given)| *given);
+            return given.map_or(Ok(Vec::new()), |(key, _)| {
                 Err(ScenarioError::key(join(table, key), "needs a mesh, which has nodes"))
             });
         };
         let [first, last] = mesh.outermost();
-        let ends = [*self.from.get_or_insert(first), *self.to.get_or_insert(last)];
-        mesh.check_ends(table, ends)?;
-        Ok(Some(ends))
+        let (from, to) = (*self.from.get_or_insert(FromNode::Node(first)), *self.to.get_or_insert(last));
+        let ends: Vec<[u32; 2]> = match from {
+            FromNode::Node(from) => vec![[from, to]],
+            FromNode::Others => (first..=last).filter(|&node| node != to).map(|node| [node, to]).collect(),
+        };
+        ends.iter().try_for_each(|&ends| mesh.check_ends(table, ends))?;
+        Ok(ends)
     }
 
     /// The scenario's TCP with what is different here.
