@@ -5,7 +5,7 @@ use crossfade_channel::{LossConfig, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferConfig};
 use crossfade_link::trace::{Schedule, TableLoss, TraceLinkConfig};
-use crossfade_link::{LinkConfig, Queue, QueueConfig, QueueLimit, TableFrames, WholePackets};
+use crossfade_link::{LinkConfig, Queue, QueueConfig, QueueLimit, TableFrames, TokenBucket, WholePackets};
 use crossfade_mac::Mesh;
 use crossfade_scenario::{
     Carrier, Distribution, End, FlowSetup, FrameErrors, FrameSetup, Gaps, Gate, HopSetup, Setup, Shape,
@@ -87,7 +87,7 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, first_route:
     let path = |tcp: Option<&TcpSetup>, number: u32| {
         let data = first_route + 2 * (number as usize % flow.ends.len().max(1));
         FlowPath {
-            packet_size: setup.packet_size,
+            packet_size: flow.packet_size,
             ack_size: tcp.map_or(0, |tcp| tcp.ack_size),
             sack_block_size: tcp.map_or(0, |tcp| tcp.sack_block_size),
             sender_access: flow.access_delay,
@@ -126,7 +126,7 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, first_route:
             };
             Source::Udp(OnOff { rate_bps: *rate_bps, on_s, off_s: on_off.map(|_| off_s), gaps })
         }
-        TrafficSetup::Saturated => Source::Udp(saturating(setup)),
+        TrafficSetup::Saturated => Source::Udp(saturating(setup, flow)),
         TrafficSetup::Outside => return,
     };
     for number in 0..flow.count {
@@ -162,9 +162,9 @@ fn draws(Distribution { shape, mean }: Distribution) -> Draws {
 }
 
 /// Packets at twice the rate that the link can carry when it loses nothing.
-fn saturating(setup: &Setup) -> OnOff {
-    let shortest = setup.forward.shortest_transmission(setup.packet_size).unwrap_or(setup.slot);
-    let rate_bps = 2.0 * f64::from(setup.packet_size) * 8.0 / shortest.as_secs_f64();
+fn saturating(setup: &Setup, flow: &FlowSetup) -> OnOff {
+    let shortest = setup.forward.shortest_transmission(flow.packet_size).unwrap_or(setup.slot);
+    let rate_bps = 2.0 * f64::from(flow.packet_size) * 8.0 / shortest.as_secs_f64();
     OnOff { rate_bps, on_s: Draws::Fixed(1.0), off_s: None, gaps: DrawnGaps::Periodic }
 }
 
@@ -202,6 +202,10 @@ fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> Medium {
         Carrier::Packets { rate_bps, queue: waiting, loss } => {
             let (rate_bps, queue, loss) = (*rate_bps, queue(waiting), lost(loss));
             AnyLink::try_from(LinkConfig { rate_bps, delay, queue, loss }).expect("checked").into()
+        }
+        Carrier::Shaped { rate_bps, shaper, queue: waiting, loss } => {
+            let bucket = TokenBucket::new(shaper.rate_bps, shaper.burst, *rate_bps);
+            Medium::Link(queue(waiting).before(bucket, delay, lost(loss)).expect("checked").into())
         }
         Carrier::Frames { rate_bps, limit, frames, errors } => {
             let (config, feedback) = (frame_link(frames, *rate_bps, delay, *limit), stream("feedback"));

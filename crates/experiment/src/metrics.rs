@@ -58,9 +58,9 @@ fn count(count: u64) -> f64 {
 /// The published metrics, in the order of tables.
 #[rustfmt::skip]
 #[expect(clippy::redundant_closure_for_method_calls, reason = "the rows of a table look alike")]
-pub static METRICS: [MetricInfo; 81] = [
+pub static METRICS: &[MetricInfo] = &[
     metric("goodput_bps", "bit/s", "Goodput", "Application data given to the application once and in order, headers left out.", Of::Flows(|flows, scale| flows.goodput_bits / scale.seconds)),
-    metric("ip_goodput_bps", "bit/s", "IP goodput", "Whole IP packets, headers included, that reached the receiver for the first time.", Of::Flows(|flows, scale| count(flows.total.segments_delivered) * scale.packet_bits / scale.seconds)),
+    metric("ip_goodput_bps", "bit/s", "IP goodput", "Whole IP packets, headers included, that reached the receiver for the first time.", Of::Flows(|flows, scale| flows.ip_bits / scale.seconds)),
     metric("link_goodput_bps", "bit/s", "Link goodput", "Whole packets, headers included, that came through the link; retransmissions of TCP count each time.", Of::Link(|link| count(link.report.counts.arrived_bytes) * 8.0 / link.seconds)),
     metric("throughput_per_slot", "packets/slot", "Throughput", "Segments that reached the receiver for the first time, per slot: the papers' throughput. 1 is a link that is always busy with new packets.", Of::Flows(|flows, scale| count(flows.total.segments_delivered) / scale.slots)),
     metric("throughput_lower", "packets/slot", "Throughput, lower bound", "A lower bound on throughput_per_slot, by analysis.", Of::Solution),
@@ -70,6 +70,7 @@ pub static METRICS: [MetricInfo; 81] = [
     metric("segments_delivered", "segments", "Segments delivered", "Segments that reached the receiver for the first time.", Of::Flows(|flows, _| count(flows.total.segments_delivered))),
     metric("segments_sent", "segments", "Segments sent", "Data segments that left the senders, retransmissions included.", Of::Flows(|flows, _| count(flows.total.segments_sent))),
     metric("retransmissions", "segments", "Retransmissions", "Data segments that were sent again.", Of::Flows(|flows, _| count(flows.total.retransmissions))),
+    metric("segment_loss_rate", "1", "Segment loss rate", "The share of the data segments sent that a channel lost or a queue dropped on the way: the p of the formulas of TCP, of all that was sent.", Of::Flows(|flows, _| count(flows.total.segments_lost + flows.total.queue_drops) / count(flows.total.segments_sent))),
     metric("timeouts", "1", "Timeouts", "Expiries of retransmission timers.", Of::Flows(|flows, _| count(flows.total.timeouts))),
     metric("spurious_timeouts", "1", "Spurious timeouts", "Timeouts whose segment was not lost but late, or only its acknowledgements were lost.", Of::Flows(|flows, _| count(flows.total.spurious_timeouts))),
     metric("spurious_timeouts_detected", "1", "Spurious timeouts detected", "Timeouts that the sender itself found to be spurious (RFC 5682, RFC 3522).", Of::Flows(|flows, _| count(flows.total.spurious_timeouts_detected))),

@@ -14,14 +14,14 @@ pub(crate) fn flows<'a>(setup: &'a Setup, run: &NetworkStatistics) -> Vec<(&'a F
         let mut totals = FlowTotals::default();
         if let TrafficSetup::Arrivals { tcp, .. } = &flow.traffic {
             let group = arrivals.next().expect("one for each entry");
-            totals.add(&group.total, tcp.mss);
+            totals.add(&group.total, tcp.mss, flow.packet_size);
             let times = group.completions.iter().map(|flow| flow.completion_time.as_secs_f64());
             totals.completion_times_s.extend(times);
             return (flow, totals);
         }
-        let mss = flow.tcp().map_or(setup.packet_size, |tcp| tcp.mss);
+        let mss = flow.tcp().map_or(flow.packet_size, |tcp| tcp.mss);
         for statistics in flows.by_ref().take(flow.count as usize) {
-            totals.add(statistics, mss);
+            totals.add(statistics, mss, flow.packet_size);
             if matches!(flow.traffic, TrafficSetup::Tcp(_, None) | TrafficSetup::PacedTcp(..)) {
                 totals.add_bulk(setup, statistics, mss, run.duration);
             }
@@ -38,6 +38,8 @@ pub(crate) struct FlowTotals {
     pub(crate) total: FlowStatistics,
     /// Application data delivered, in bits.
     pub(crate) goodput_bits: f64,
+    /// Whole packets that came for the first time, in bits.
+    pub(crate) ip_bits: f64,
     /// Of each flow that had an end and reached it.
     pub(crate) completion_times_s: Vec<f64>,
     /// Goodputs of the bulk flows that were there all the time.
@@ -47,8 +49,9 @@ pub(crate) struct FlowTotals {
 }
 
 impl FlowTotals {
-    fn add(&mut self, flow: &FlowStatistics, mss: u32) {
+    fn add(&mut self, flow: &FlowStatistics, mss: u32, packet_size: u32) {
         self.total.add(flow);
+        self.ip_bits += flow.segments_delivered as f64 * f64::from(packet_size) * 8.0;
         self.goodput_bits += flow.segments_in_order as f64 * f64::from(mss) * 8.0;
     }
 
@@ -64,6 +67,7 @@ impl FlowTotals {
     pub(crate) fn join(&mut self, other: &Self) {
         self.total.add(&other.total);
         self.goodput_bits += other.goodput_bits;
+        self.ip_bits += other.ip_bits;
         self.completion_times_s.extend(&other.completion_times_s);
         self.shares.extend(&other.shares);
         self.died |= other.died;
@@ -95,8 +99,6 @@ pub(crate) struct Scale {
     pub(crate) seconds: f64,
     /// The same in slots.
     pub(crate) slots: f64,
-    /// Bits of a data packet on the wire.
-    pub(crate) packet_bits: f64,
 }
 
 impl Scale {
@@ -104,7 +106,6 @@ impl Scale {
         Self {
             seconds: duration.as_secs_f64(),
             slots: duration.as_nanos() as f64 / setup.slot.as_nanos() as f64,
-            packet_bits: f64::from(setup.packet_size) * 8.0,
         }
     }
 }

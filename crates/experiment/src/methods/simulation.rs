@@ -90,7 +90,7 @@ pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
     for (_, flow) in &flows {
         whole.join(flow);
     }
-    for metric in &METRICS {
+    for metric in METRICS {
         insert(metric.name.to_owned(), metric.of_flows(&whole, &scale));
         for (flow, totals) in flows.iter().filter(|(flow, _)| !flow.name.is_empty() && flow.count > 0) {
             insert(metric.flow_key(&flow.name), metric.of_flows(totals, &scale));
@@ -100,7 +100,7 @@ pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
         }
     }
     if let Some((nodes, whole)) = nodes(run) {
-        for metric in &METRICS {
+        for metric in METRICS {
             insert(metric.name.to_owned(), metric.of_nodes(&whole));
             for (number, node) in nodes.iter().enumerate() {
                 insert(metric.node_key(number), metric.of_nodes(node));
