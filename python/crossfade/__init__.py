@@ -8,6 +8,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+import crossfade.errors  # noqa: F401  # isort: split  # first of all: it ends quietly while the rest is loaded
 from crossfade._crossfade import RESULTS_VERSION, __version__
 from crossfade.api import (
     Check,
@@ -39,7 +40,7 @@ from crossfade.errors import (
     CrossfadeError,
     CrossfadeWarning,
     GoldenError,
-    ImpossibleResult,
+    ImpossibleResultError,
     OutputError,
     ResultsError,
     ScenarioError,
@@ -71,7 +72,7 @@ __all__ = [
     "Estimate",
     "GoldenCase",
     "GoldenError",
-    "ImpossibleResult",
+    "ImpossibleResultError",
     "Interrupted",
     "Knee",
     "MarkovFit",

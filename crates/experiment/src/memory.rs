@@ -63,7 +63,10 @@ fn packets(setup: &Setup) -> f64 {
     let carried =
         setup.forward.rate_bps().map_or(f64::INFINITY, |rate| rate / 8.0 / f64::from(setup.packet_size));
     let too_many = (all - carried).max(if all > BUSY * carried { all * 0.01 } else { 0.0 }) * seconds(setup);
-    let limits = hops.iter().map(|hop| match hop.queue().limit() {
+    // Without a rate nothing waits, and acknowledgements are no more than windows hold.
+    let on_the_way = setup.wired.iter().map(|[there, _]| there).chain([&setup.forward]);
+    let queues = on_the_way.filter(|hop| hop.rate_bps().is_some());
+    let limits = queues.map(|hop| match hop.queue().limit() {
         None => f64::INFINITY,
         Some(QueueLimit::Packets(packets)) => packets as f64,
         Some(QueueLimit::Bytes(bytes)) => bytes as f64 / f64::from(setup.packet_size.min(40)),
@@ -80,7 +83,7 @@ fn packets(setup: &Setup) -> f64 {
 /// Datagrams, or segments of flows that come, in a second.
 fn packets_per_s(setup: &Setup, flow: &FlowSetup) -> f64 {
     match &flow.traffic {
-        TrafficSetup::Tcp(..) | TrafficSetup::PacedTcp(..) => 0.0,
+        TrafficSetup::Tcp(..) | TrafficSetup::PacedTcp(..) | TrafficSetup::Outside => 0.0,
         TrafficSetup::Udp { rate_bps, on_off, .. } => {
             let on =
                 on_off.as_ref().map_or(1.0, |[on, off]: &[Distribution; 2]| on.mean / (on.mean + off.mean));

@@ -1,6 +1,6 @@
 //! What the flows of a simulated run did, alone and together, and what its links did: metrics are computed of it.
 
-use crate::build::{LINKS, MESH};
+use crate::names::{LINKS, MESH};
 use crossfade_core::{DelayHistogram, SimTime, jain_fairness};
 use crossfade_link::NodeStatistics;
 use crossfade_link::arq::ArqStatistics;

@@ -5,8 +5,9 @@
 
 use crate::error::ScenarioError;
 use crate::files::Files;
+use crate::mesh::MeshSetup;
 use crate::quantity::{Rate, Size};
-use crate::setup::{HopSetup, MeshSetup, Setup};
+use crate::setup::{HopSetup, Setup};
 use crate::stop::End;
 use crate::tables::{
     ArqProtocol, Channel, ChannelModel, FlowSetup, Gate, LONGEST_SLOT, Link, Method, Packets, Phy, Reverse,
@@ -209,6 +210,10 @@ fn resolve_flows(
             return Err(ScenarioError::key(format!("flows.{name:?}"), problem));
         }
         flows.push(flow.resolve(name, &scenario.tcp, packet_size, slot, alone, mesh)?);
+    }
+    if flows.iter().all(|flow| matches!(flow.traffic, TrafficSetup::Outside)) {
+        let problem = "traffic \"outside\" has no simulated flow beside it; without flows a program has the links to itself";
+        return Err(ScenarioError::key("flows", problem));
     }
     let total = flows.iter().fold(0_u32, |sum, flow| sum.saturating_add(flow.count));
     if total > MOST_FLOWS {

@@ -166,6 +166,7 @@ def _replay(journal: Path) -> int:
     found = api.replay(journal)
     for lane in found:
         verdict = "identical" if lane.difference is None else f"differs {lane.difference}"
-        counts = f"{lane.packets:,} packets, {lane.arrived:,} arrived, {lane.lost:,} lost, {lane.dropped:,} dropped"
+        counts = f"{lane.packets:,} packets, {lane.arrived:,} arrived, {lane.lost:,} lost"
+        counts += f", {lane.dropped:,} dropped"
         print(one_line(f"{lane.link}: {counts}: {verdict}"))
     return 1 if any(lane.difference for lane in found) else 0

@@ -70,10 +70,14 @@ def check(
     )
     axes = "".join(f", {name}: {count}" for name, count in found.axes.items())
     points = f"{found.points} point{'s' if found.points > 1 else ''}"
-    stop = ", ".join(f"{name} {value:g}" for name, value in found.stop.items())
+    stop = ", ".join(
+        f"{name} {value if isinstance(value, str) else format(value, 'g')}"
+        for name, value in found.stop.items()
+    )
     methods = ", ".join(found.methods)
     megabytes = max(1.0, found.memory / 1e6)
-    what = f"{found.title or scenario}: {points}{axes} ({methods}; {stop}, seed {found.seed}; up to {megabytes:,.0f} MB of memory a run)"
+    how = f"{methods}; {stop}, seed {found.seed}; up to {megabytes:,.0f} MB of memory a run"
+    what = f"{found.title or scenario}: {points}{axes} ({how})"
     print(one_line(f"ok: {what}"))
     if found.mesh is not None:
         print(one_line(_mesh(found.mesh)))

@@ -1,6 +1,6 @@
 //! What happens inside links: as CSV, and the frames of a mesh as a pcap file.
 
-use super::TextSink;
+use super::sink::{PORTION_BYTES, TextSink};
 use crossfade_capture::{AirConfig, AirFrame, AirKind, air_pcap};
 use crossfade_link::LinkEvent;
 use crossfade_scenario::MeshSetup;
@@ -15,7 +15,7 @@ pub(super) fn link_events(network: Network, sink: &mut TextSink<'_>, cancel: &At
     let mut csv = LinkEvent::HEADER.to_owned();
     let finished = traced(network, cancel, |link, event| {
         event.write_csv(link, &mut csv);
-        if csv.len() >= super::PORTION_BYTES {
+        if csv.len() >= PORTION_BYTES {
             sink(&csv);
             csv.clear();
         }

@@ -5,8 +5,8 @@ use super::tagged::{refuse_foreign, tag, taken_by};
 use super::tcp::{Tcp, TcpSetup};
 use crate::document::merge_value;
 use crate::error::{ScenarioError, join};
+use crate::mesh::MeshSetup;
 use crate::quantity::{Bytes, FromNode, Rate, Share, Span};
-use crate::setup::MeshSetup;
 use crossfade_core::SimTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -119,6 +119,9 @@ tag! {
         /// Packets of UDP at twice the rate of the link, which always has one to send: what the link can carry.
         /// Give link.queue a limit.
         Saturated [count, start, stagger, start_within, from, to, access_delay],
+        /// What a real program sends, in crossfade live: it shares the links with the flows beside it, which are
+        /// simulated. Elsewhere there is nothing of it.
+        Outside [from, to],
     }
 }
 
@@ -140,7 +143,7 @@ pub enum Shape {
 pub struct FlowSetup {
     /// Its name in the results; empty where the scenario names no flows.
     pub name: String,
-    /// How many.
+    /// How many; 0 of what comes from outside.
     pub count: u32,
     /// When the first begins.
     pub start: SimTime,
@@ -171,6 +174,20 @@ impl FlowSetup {
         }
     }
 
+    /// What a real program sends: none of the flows that are simulated.
+    fn outside(name: &str, ends: Vec<[u32; 2]>) -> Self {
+        Self {
+            name: name.to_owned(),
+            count: 0,
+            start: SimTime::ZERO,
+            stagger: SimTime::ZERO,
+            start_within: SimTime::ZERO,
+            access_delay: SimTime::ZERO,
+            ends,
+            traffic: TrafficSetup::Outside,
+        }
+    }
+
     /// The handshake over a shared path whose idle round trip is `rtt`.
     pub(crate) fn shake_hands(&mut self, rtt: SimTime) {
         if let TrafficSetup::Tcp(tcp, _)
@@ -187,7 +204,7 @@ impl FlowSetup {
             TrafficSetup::Tcp(tcp, _)
             | TrafficSetup::PacedTcp(tcp, _)
             | TrafficSetup::Arrivals { tcp, .. } => Some(tcp),
-            TrafficSetup::Udp { .. } | TrafficSetup::Saturated => None,
+            TrafficSetup::Udp { .. } | TrafficSetup::Saturated | TrafficSetup::Outside => None,
         }
     }
 }
@@ -239,6 +256,8 @@ pub enum TrafficSetup {
     },
     /// Datagrams, more than the link can carry.
     Saturated,
+    /// What a real program sends, if there is one: no flow of a simulation.
+    Outside,
 }
 
 impl Flow {
@@ -264,6 +283,9 @@ impl Flow {
         let span = |key: &str, span: Option<Span>| time(&join(&table, key), span.unwrap_or(Span::ZERO), slot);
         let (start, stagger) = (span("start", self.start)?, span("stagger", self.stagger)?);
         let start_within = span("start_within", self.start_within)?;
+        if traffic == Traffic::Outside {
+            return Ok(FlowSetup::outside(name, ends));
+        }
         let access_delay = *self.access_delay.get_or_insert(Span::ZERO);
         let access_delay = span("access_delay", Some(access_delay))?;
         let count = *self.count.get_or_insert(1) * ends.len().max(1) as u32;
@@ -274,6 +296,7 @@ impl Flow {
         let traffic = match traffic {
             Traffic::Udp | Traffic::Poisson => self.udp(&table, traffic, slot)?,
             Traffic::Saturated => TrafficSetup::Saturated,
+            Traffic::Outside => TrafficSetup::Outside,
             Traffic::Bulk if self.rate.is_some() => {
                 let rate_bps = self.rate.map_or(0.0, |rate| rate.0);
                 let tcp = self.resolve_tcp(&table, tcp, packet_size, slot, false, hops)?;
