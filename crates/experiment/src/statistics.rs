@@ -152,7 +152,9 @@ pub(crate) fn nodes(run: &NetworkStatistics) -> Option<(Vec<NodesMeasured>, Node
     let nodes = &run.link(MESH)?.nodes;
     let seconds = run.duration.as_secs_f64();
     let mut whole = NodeStatistics::default();
-    nodes.iter().for_each(|node| whole.add(node));
+    for node in nodes {
+        whole.add(node);
+    }
     let measured = |counts| NodesMeasured { counts, seconds };
     Some((nodes.iter().copied().map(measured).collect(), measured(whole)))
 }
