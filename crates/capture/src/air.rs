@@ -120,7 +120,9 @@ fn radiotap(at: SimTime, rate_bps: f64) -> Vec<u8> {
     bytes.extend(rate);
     // The channel begins at an even place.
     bytes.resize(bytes.len().next_multiple_of(2), 0);
-    CHANNEL.iter().for_each(|half| bytes.extend(half.to_le_bytes()));
+    for half in CHANNEL {
+        bytes.extend(half.to_le_bytes());
+    }
     let length = bytes.len() as u16;
     bytes[2..4].copy_from_slice(&length.to_le_bytes());
     bytes

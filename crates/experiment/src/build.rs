@@ -1,6 +1,7 @@
 //! From tables to model objects: the one place that knows all kinds of models.
 
 use crate::closed_forms::packet_loss;
+use crate::names::{LINKS, MESH};
 use crossfade_channel::{LossConfig, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferConfig};
@@ -15,12 +16,6 @@ use crossfade_sim::{
     AnyLink, Arrivals, Distribution as Draws, FlowConfig, FlowPath, Gaps as DrawnGaps, Leg, Medium, Network,
     OnOff, SenderGate, Source, StopRule, Tcp, Topology, whole_segments,
 };
-
-/// The links of a scenario, as results name them, in the order in which packets take them.
-pub(crate) const LINKS: [&str; 4] = ["wired", "forward", "reverse", "wired_reverse"];
-
-/// What results call the mesh.
-pub(crate) const MESH: &str = "mesh";
 
 /// The network of `setup` in the run of `seed`.
 ///
@@ -45,16 +40,16 @@ pub(crate) fn network(setup: &Setup, seed: RunSeed) -> Network {
         seed,
     };
     for (number, flow) in setup.flows.iter().enumerate() {
-        add_flow(&mut network, setup, flow, routes(setup, number)[0]);
+        add_flow(&mut network, setup, flow, routes(setup, number));
     }
     network
 }
 
-/// The routes of the data and of the acknowledgements of an entry of the flows, of its first pair of nodes in a
-/// mesh: there each pair has routes of its own, there and back.
+/// The routes of the data and of the acknowledgements of the first flow of an entry. In a mesh each pair of nodes has
+/// its own, one pair after the other.
 pub(crate) fn routes(setup: &Setup, number: usize) -> [usize; 2] {
-    let before: usize = setup.flows[..number].iter().map(|flow| flow.ends.len()).sum();
-    [Topology::DATA, Topology::ACKS].map(|route| route + 2 * before)
+    let before: usize = setup.flows[..number].iter().map(|flow| 2 * flow.ends.len()).sum();
+    [Topology::DATA, Topology::ACKS].map(|route| before + route)
 }
 
 /// The links by name, and the ways there and back.
@@ -82,17 +77,17 @@ pub(crate) fn topology(setup: &Setup, seed: RunSeed) -> Topology {
     Topology { media: data, routes: [there, back].map(|media| media.map(Leg::link).collect()).into() }
 }
 
-/// Adds the flows of an entry, whose routes begin with `first_route`: data, acknowledgements, data of the next.
-fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, first_route: usize) {
+/// Adds the flows of an entry, the first of which has the routes `data` and `acks`, and the others those that follow.
+fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]: [usize; 2]) {
     let path = |tcp: Option<&TcpSetup>, number: u32| {
-        let data = first_route + 2 * (number as usize % flow.ends.len().max(1));
+        let later = 2 * (number as usize % flow.ends.len().max(1));
         FlowPath {
             packet_size: flow.packet_size,
             ack_size: tcp.map_or(0, |tcp| tcp.ack_size),
             sack_block_size: tcp.map_or(0, |tcp| tcp.sack_block_size),
             sender_access: flow.access_delay,
-            data,
-            acks: data + 1,
+            data: data + later,
+            acks: acks + later,
             ..FlowPath::default()
         }
     };

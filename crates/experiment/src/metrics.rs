@@ -3,7 +3,7 @@
 //! In a row of results a metric of the whole has its own name, that of a link is `LINK.NAME` and that of a flow
 //! `flow:FLOW.NAME`, that of a node `node:NUMBER.NAME`.
 
-use crate::build::MESH;
+use crate::names::MESH;
 use crate::statistics::{FlowTotals, LinkMeasured, NodesMeasured, Scale, quantile_s};
 use crossfade_core::RunQuantiles;
 use crossfade_scenario::Setup;

@@ -1,6 +1,6 @@
 //! What the flows of a simulated run did, alone and together, and what its links did: metrics are computed of it.
 
-use crate::build::{LINKS, MESH};
+use crate::names::{LINKS, MESH};
 use crossfade_core::{DelayHistogram, SimTime, jain_fairness};
 use crossfade_link::NodeStatistics;
 use crossfade_link::arq::ArqStatistics;
@@ -167,7 +167,9 @@ pub(crate) fn nodes(run: &NetworkStatistics) -> Option<(Vec<NodesMeasured>, Node
     let nodes = &run.link(MESH)?.nodes;
     let seconds = run.duration.as_secs_f64();
     let mut whole = NodeStatistics::default();
-    nodes.iter().for_each(|node| whole.add(node));
+    for node in nodes {
+        whole.add(node);
+    }
     let measured = |counts| NodesMeasured { counts, seconds };
     Some((nodes.iter().copied().map(measured).collect(), measured(whole)))
 }

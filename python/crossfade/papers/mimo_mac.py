@@ -203,9 +203,11 @@ def _fig6(options: Options, optima: Sequence[str]) -> Iterable[dict[str, Cell]]:
 
 def _fig8(options: Options, optima: Sequence[str]) -> Iterable[dict[str, Cell]]:
     """The rules, and the optimum that they come near to."""
-    rules = _FIGURES.results("fig8", options)
-    yield from (_row(point) for point in rules.points)
-    chains = {name: values for name, values in (options.over or {}).items() if name != "k_rule"}
+    over = options.over or {}
+    rules = {name: values for name, values in over.items() if name != "cwl"}
+    found = _FIGURES.results("fig8", replace(options, over=rules))
+    yield from (_row(point) for point in found.points)
+    chains = {name: values for name, values in over.items() if name != "k_rule"}
     asked = replace(options, over={"interference_class": ["equal"], **chains})
     for points in _chains(_FIGURES.results("fig6", asked)).values():
         yield from (_at_optimum(points, optimum) for optimum in optima)
