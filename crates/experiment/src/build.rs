@@ -1,6 +1,7 @@
 //! From tables to model objects: the one place that knows all kinds of models.
 
 use crate::closed_forms::packet_loss;
+use crate::names::{LINKS, MESH};
 use crossfade_channel::{LossConfig, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferConfig};
@@ -15,12 +16,6 @@ use crossfade_sim::{
     AnyLink, Arrivals, Distribution as Draws, FlowConfig, FlowPath, Gaps as DrawnGaps, Leg, Medium, Network,
     OnOff, SenderGate, Source, StopRule, Tcp, Topology,
 };
-
-/// The links of a scenario, as results name them, in the order in which packets take them.
-pub(crate) const LINKS: [&str; 4] = ["wired", "forward", "reverse", "wired_reverse"];
-
-/// What results call the mesh.
-pub(crate) const MESH: &str = "mesh";
 
 /// The network of `setup` in the run of `seed`.
 ///

@@ -20,6 +20,7 @@ mod memory;
 mod mesh;
 mod methods;
 mod metrics;
+mod names;
 mod row;
 mod schedule;
 mod statistics;

@@ -1,6 +1,6 @@
 //! What the flows of a simulated run did, alone and together, and what its links did: metrics are computed of it.
 
-use crate::build::{LINKS, MESH};
+use crate::names::{LINKS, MESH};
 use crossfade_core::{DelayHistogram, SimTime, jain_fairness};
 use crossfade_link::NodeStatistics;
 use crossfade_link::arq::ArqStatistics;
@@ -71,6 +71,12 @@ impl FlowTotals {
         self.completion_times_s.extend(&other.completion_times_s);
         self.shares.extend(&other.shares);
         self.died |= other.died;
+    }
+
+    /// Of the segments whose fate is known, the share that was lost or dropped; NaN of none.
+    pub(crate) fn segment_loss_rate(&self) -> f64 {
+        let lost = self.total.segments_lost + self.total.queue_drops;
+        lost as f64 / (lost + self.total.segments_received) as f64
     }
 
     /// Of the goodputs of several bulk flows that were there all the time; NaN without them.

@@ -1,10 +1,10 @@
 //! From rows to results: means over the runs of a point with their intervals.
 
-use crate::build::{LINKS, MESH};
 use crate::experiment::Experiment;
 use crate::kinds::{estimate, share_of_frames};
 use crate::methods::solver;
 use crate::metrics::{COMBINED_ERRORS, FIT_DISTANCES, LOSS_WINDOW, METRICS, MetricInfo, NOT_ACCEPTED};
+use crate::names::{LINKS, MESH};
 use crate::row::Row;
 use crate::warnings;
 use crossfade_core::Estimate;

@@ -5,8 +5,9 @@
 
 use crate::error::ScenarioError;
 use crate::files::Files;
+use crate::mesh_setup::MeshSetup;
 use crate::quantity::{Rate, Size};
-use crate::setup::{HopSetup, MeshSetup, Setup};
+use crate::setup::{HopSetup, Setup};
 use crate::stop::End;
 use crate::tables::{
     ArqProtocol, Channel, ChannelModel, FlowSetup, Gate, LONGEST_SLOT, Link, Method, Packets, Phy, Reverse,

@@ -1,6 +1,6 @@
 //! The events of a run as CSV.
 
-use super::TextSink;
+use super::sink::{PORTION_BYTES, TextSink};
 use crossfade_core::{EventRecord, Observer};
 use std::fmt::Write as _;
 
@@ -42,7 +42,7 @@ impl Observer for EventsCsv<'_> {
             tcp.backoff,
             tcp.flight_size
         );
-        if self.text.len() >= super::PORTION_BYTES {
+        if self.text.len() >= PORTION_BYTES {
             self.finish();
         }
     }

@@ -1,6 +1,6 @@
 //! What happens inside links, as CSV.
 
-use super::TextSink;
+use super::sink::{PORTION_BYTES, TextSink};
 use crossfade_link::LinkEvent;
 use crossfade_sim::{Engine, Network};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ pub(super) fn link_events(network: Network, sink: &mut TextSink<'_>, cancel: &At
         if cancel.load(Ordering::Relaxed) {
             return None;
         }
-        if !goes_on || csv.len() >= super::PORTION_BYTES {
+        if !goes_on || csv.len() >= PORTION_BYTES {
             sink(&csv);
             csv.clear();
         }

@@ -4,6 +4,7 @@ mod events;
 mod link_events;
 mod pcap;
 mod reuse;
+mod sink;
 
 use crate::build::network;
 use crate::experiment::Experiment;
@@ -18,20 +19,13 @@ pub use reuse::{ReuseFacts, reuse};
 
 use events::EventsCsv;
 use pcap::Pcap;
+pub use sink::Sink;
+use sink::TextSink;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// A run has some ten thousand events: those of more points would fill a memory, and no figure shows them.
 const MOST_POINTS_WITH_EVENTS: usize = 20;
-
-/// Takes a file piece by piece: a run may be long.
-pub type Sink<'a> = dyn FnMut(&[u8]) + Send + 'a;
-
-/// Takes whole lines of a text.
-pub(crate) type TextSink<'a> = dyn FnMut(&str) + Send + 'a;
-
-/// As much as is handed over at a time.
-const PORTION_BYTES: usize = 1 << 16;
 
 /// Hands the events of run 0 of each point of `experiment` to `sink`, in the order of its points, each as CSV: the
 /// number of the point and whole lines of its text, the header first. `None` if `cancel` became true.

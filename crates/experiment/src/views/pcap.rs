@@ -1,6 +1,6 @@
 //! A capture of what the senders' network interfaces see.
 
-use super::Sink;
+use super::sink::{PORTION_BYTES, Sink};
 use crossfade_capture::{Capture as File, CaptureConfig, Connection, IpVersion};
 use crossfade_core::SimTime;
 use crossfade_scenario::{ScenarioError, Setup, TcpSetup, TrafficSetup};
@@ -57,7 +57,7 @@ impl<'a> Pcap<'a> {
     }
 
     fn hand_over(&mut self) {
-        if self.file.bytes().len() >= super::PORTION_BYTES {
+        if self.file.bytes().len() >= PORTION_BYTES {
             self.finish();
         }
     }

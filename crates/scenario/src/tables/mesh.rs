@@ -3,8 +3,8 @@
 use super::base::{absent, json, positive_time};
 use crate::error::ScenarioError;
 use crate::files::Files;
+use crate::mesh_setup::MeshSetup;
 use crate::quantity::{FileName, Length, Limit, Rate, Span};
-use crate::setup::MeshSetup;
 use crossfade_channel::{LogNormalShadowing, PathLoss};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::QueueLimit;

@@ -1,0 +1,10 @@
+//! Where views go.
+
+/// Takes a file piece by piece: a run may be long.
+pub type Sink<'a> = dyn FnMut(&[u8]) + Send + 'a;
+
+/// Takes whole lines of a text.
+pub(crate) type TextSink<'a> = dyn FnMut(&str) + Send + 'a;
+
+/// As much as is handed over at a time.
+pub(super) const PORTION_BYTES: usize = 1 << 16;
