@@ -1,9 +1,10 @@
-"""Every package that a release was built and tested with, in ``resolved.txt``: what a lock file says, but no host.
+"""What a release was built and tested with, in ``resolved.txt``: as a lock file says it, but for the hosts.
 
-``python scripts/resolved_versions.py write`` writes the file of what is resolved and installed here, ``check`` says what is
-another version here, or has another checksum, and exits with 1 then. A line is ``crate NAME=VERSION sha256:CHECKSUM``, with
-the checksum of the package as Cargo.lock has it, or ``python NAME=VERSION sha256:CHECKSUM``, with that of the files as
-they were installed (a digest of the list of their digests, so it depends on the platform).
+``python scripts/resolved_versions.py write`` writes the file of what is resolved and installed here,
+``check`` says what is another version here, or has another checksum, and exits with 1 then. A line is
+``crate NAME=VERSION sha256:CHECKSUM``, with the checksum of the package as Cargo.lock has it, or
+``python NAME=VERSION sha256:CHECKSUM``, with that of the files as they were installed (a digest of the list
+of their digests, so it depends on the platform).
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 RECORD = ROOT / "resolved.txt"
+
+
+# What an installer makes.
+MADE = ("INSTALLER", "REQUESTED", "direct_url.json")
 
 
 def crates(lock: str) -> list[str]:
@@ -59,7 +64,9 @@ def digest(package: metadata.Distribution) -> str:
     files = [
         f"{file} {file.hash.value}"
         for file in package.files or []
-        if file.hash is not None and file.parts[0] != ".." and file.name not in ("INSTALLER", "direct_url.json")
+        if file.hash is not None
+        and file.parts[0] != ".."
+        and file.name not in ("INSTALLER", "direct_url.json")
     ]
     return hashlib.sha256("\n".join(sorted(files)).encode()).hexdigest()
 

@@ -37,7 +37,7 @@ PYTHON = {
     "teaching": [*WORDS, "plans"],
     "sweeps": [*WORDS, "results", "plans"],
     "api": [*WORDS, "figures", "results", "plans", "sweeps"],
-    "comparison": [*WORDS, "results", "plans", "api"],
+    "comparison": [*WORDS, "figures", "results", "plans", "api"],
     "papers": [*WORDS, "results", "plans", "api", "comparison"],
     "reports": [*WORDS, "figures", "results", "plans", "comparison"],
     "__init__": [*WORDS, "results", "plans", "sweeps", "api", "fitting", "comparison", "papers", "reports"],

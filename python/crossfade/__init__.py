@@ -8,10 +8,12 @@
 
 from typing import TYPE_CHECKING, Any
 
+import crossfade.errors  # noqa: F401  # isort: split  # first of all: it ends quietly while the rest is loaded
 from crossfade._crossfade import RESULTS_VERSION, __version__
 from crossfade.api import (
     Check,
     GoldenCase,
+    air_pcap,
     check,
     events,
     explain,
@@ -21,6 +23,7 @@ from crossfade.api import (
     pcap,
     phy,
     plot,
+    plot_mesh,
     reuse,
     run,
     schema,
@@ -37,7 +40,7 @@ from crossfade.errors import (
     CrossfadeError,
     CrossfadeWarning,
     GoldenError,
-    ImpossibleResult,
+    ImpossibleResultError,
     OutputError,
     ResultsError,
     ScenarioError,
@@ -69,7 +72,7 @@ __all__ = [
     "Estimate",
     "GoldenCase",
     "GoldenError",
-    "ImpossibleResult",
+    "ImpossibleResultError",
     "Interrupted",
     "Knee",
     "MarkovFit",
@@ -82,6 +85,7 @@ __all__ = [
     "TraceError",
     "Verdict",
     "__version__",
+    "air_pcap",
     "best",
     "check",
     "claims",
@@ -103,6 +107,7 @@ __all__ = [
     "pcap",
     "phy",
     "plot",
+    "plot_mesh",
     "report",
     "reuse",
     "run",

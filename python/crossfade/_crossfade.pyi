@@ -28,7 +28,7 @@ class ScenarioError(Exception):
 class GoldenError(Exception):
     """A golden trace cannot be read. The message is one line: file, place, what is wrong."""
 
-class ImpossibleResult(Exception):
+class ImpossibleResultError(Exception):
     """A run gave what cannot be: a bug. The message is one line: metric, value, what it must be."""
 
 class TraceError(Exception):
@@ -88,14 +88,21 @@ class Plan:
     """What a scenario asks to be run: points, and when there are enough runs of each."""
 
     @staticmethod
-    def load(text: str, name: str, overrides: str, read: Callable[[str], str] | None = None) -> Plan:
+    def load(
+        text: str,
+        name: str,
+        overrides: str,
+        read: Callable[[str], str] | None = None,
+        on_points: Callable[[int, int], object] | None = None,
+    ) -> Plan:
         """Read a scenario in TOML; ``name`` stands in messages about its syntax.
 
         ``overrides`` is JSON: ``{"set": [[key, value], ...], "over": [[key, values], ...], "runs": n,
         "precision": x, "seed": n, "methods": [...]}``, each may be absent or null. In ``set``, a table is
         merged and null removes; in ``over``, text is ``a,b,c``, ``start:stop:step`` or
         ``log:start:stop:points``. ``read`` gives the text of a file that the scenario names (``link.trace``,
-        ``channel.file``), or raises an exception whose text is one line.
+        ``channel.file``), or raises an exception whose text is one line. ``on_points`` gets how many points
+        were read, and of how many, at first and every 256 points. Ctrl-C ends it in between.
 
         Raises ScenarioError.
         """
@@ -112,6 +119,21 @@ class Plan:
     def keys(self) -> list[str]:
         """The keys of all rows that may be needed, each once; with a precision up to ``max_runs`` a point."""
 
+    def rows(self) -> int:
+        """How many rows may be needed, equal points counted each."""
+
+    def owns(self, rows: Sequence[tuple[str, str, str, int]]) -> list[bool]:
+        """Whether each of these rows (key, point, method, run) is one that this plan may need."""
+
+    def missing(
+        self, known: Sequence[Row], shard: tuple[int, int]
+    ) -> tuple[list[tuple[int, str, int, int, int]], int]:
+        """What is left to do of a shard whatever comes out, and how many runs are at hand.
+
+        For each point and method with something to do: its number, the method, the first and the last run
+        that is missing and how many are. Raises ScenarioError for a shard that there is not.
+        """
+
     def execute(
         self,
         known: Sequence[Row],
@@ -123,9 +145,9 @@ class Plan:
         """Make the rows that are not among the known ones, on ``jobs`` threads (default: all processors).
 
         ``shard`` (k, n) is the k-th of n parts of the plan; (1, 1) is the whole. Every 50 ms at the most, on
-        the calling thread, ``on_rows`` gets new rows and ``on_progress`` the runs at hand (with what is done of
-        those under way) and the runs there will be. With a precision a row comes once it is clear that it counts: which rows come does not depend
-        on timing.
+        the calling thread, ``on_rows`` gets new rows and ``on_progress`` the runs at hand (with what is done
+        of those under way) and the runs there will be. With a precision a row comes once it is clear that it
+        counts: which rows come does not depend on timing.
 
         Returns whether the plan is complete. On Ctrl-C it stops the runs under way, hands over what is
         finished and returns False. An error of a callback stops the runs too, and is raised.
@@ -148,7 +170,8 @@ class Plan:
         defaults filled in), method, runs (0 where solved), complete, loss_windows (by exact analysis),
         rows (the keys of those that count, in order of runs), metrics ``{name: {"value", "ci95", "unit"}}``,
         warnings, flows ``[{"name", "count", metric: ...}]`` and links ``[{"name": "forward", metric:
-        ...}, ...]``, of a mesh also nodes ``[{"node", metric: ...}]``. A metric that no run defines is absent; ``ci95`` is null from a single run.
+        ...}, ...]``, of a mesh also nodes ``[{"node", metric: ...}]``. A metric that no run defines is
+        absent; ``ci95`` is null from a single run.
         """
 
     def summarise_groups(self, rows: Sequence[Sequence[Row]]) -> str:
@@ -159,7 +182,7 @@ class Plan:
         """
 
     def events(self, write: Callable[[int, str], object]) -> None:
-        """Hand the events of run 0 of each point to ``write``: the number of a point and lines of its CSV text.
+        """Hand the events of run 0 of each point to ``write``: the number of a point, and lines of its CSV.
 
         The header comes first. What ``write`` raises is raised here.
         Raises ScenarioError if there are more than 20 points, KeyboardInterrupt on Ctrl-C.
@@ -173,17 +196,23 @@ class Plan:
         """
 
     def reuse(self) -> str:
-        """The largest set of exchanges at one time at each point, over the routes of the flows, as a JSON list.
+        """The largest set of exchanges at one time at each point, over the flows' routes, as a JSON list.
 
         Each is ``{"point", "links", "antennas", "exchanges", "is_exact", "set": [[a, b], ...]}``. Raises
         ScenarioError for a point without a mesh.
         """
 
     def pcap(self, ipv6: bool, write: Callable[[bytes], object]) -> None:
-        """Hand what the senders' network interfaces saw in run 0 of the only point to ``write``, as a pcap file.
+        """Hand what the senders' network interfaces saw in run 0 of the only point to ``write``: a pcap file.
 
         What ``write`` raises is raised here.
         Raises ScenarioError if there are several points or no TCP, KeyboardInterrupt on Ctrl-C.
+        """
+
+    def air_pcap(self) -> bytes:
+        """What a radio that hears everything would have seen of the mesh in run 0 of the only point, as pcap.
+
+        Raises ScenarioError if there are several points or no mesh, KeyboardInterrupt on Ctrl-C.
         """
 
     def memory(self) -> tuple[float, int | None]:
@@ -313,10 +342,7 @@ def gain_privileges() -> None:
     """Enter a user namespace in which this process, which has one thread, may make hosts."""
 
 def new_process_namespace() -> None:
-    """The next process that is forked is the first one of a new process namespace."""
-
-def leave_process_namespace() -> None:
-    """Those forked from here on are not."""
+    """The next process that is forked is the first one of a new process namespace; no threads from here on."""
 
 def die_with_parent() -> None:
     """This process is killed when the thread that forked it ends."""
@@ -330,9 +356,9 @@ def become_user() -> None:
 def verify(files: list[tuple[str, str]], patterns: str | None = None) -> str:
     """Repeat golden data: name and text of each file, and of traces the text of patterns.json.
 
-    JSON list of ``{"case": "sends_base_reno.csv/c1_single", "rows": n, "found": str | null, "difference": str |
-    null}``; the difference is one line about the first that is too large. Raises GoldenError for what cannot be
-    read.
+    JSON list of ``{"case": "sends_base_reno.csv/c1_single", "rows": n, "found": str | null,
+    "difference": str | null}``; the difference is one line about the first that is too large. Raises
+    GoldenError for what cannot be read.
     """
 
 def estimates(

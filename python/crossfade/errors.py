@@ -6,6 +6,9 @@ Every message is one line that names the key (or file), its value and what is al
 from __future__ import annotations
 
 import re
+import signal
+import sys
+from pathlib import Path
 
 MOST_SHOWN = 200
 """So many characters of a text from outside are quoted in a message."""
@@ -62,7 +65,7 @@ class ClusterError(CrossfadeError):
     """A cluster cannot be reached, or its workers cannot do the work."""
 
 
-class ImpossibleResult(CrossfadeError):
+class ImpossibleResultError(CrossfadeError):
     """A run gave what cannot be, such as a goodput above the link's rate: a bug, and no result."""
 
 
@@ -72,3 +75,19 @@ class OutputError(CrossfadeError):
 
 class CrossfadeWarning(UserWarning):
     """Something that does not stop a run but that its user should know."""
+
+
+def _is_command() -> bool:
+    """Whether this is the command ``crossfade`` or ``python -m crossfade``, and no program of a user."""
+    return Path(sys.argv[0]).name == "crossfade" or (sys.argv[0] == "-m" and "crossfade" in sys.orig_argv)
+
+
+def all_is_loaded() -> None:
+    """From here on Ctrl-C is a ``KeyboardInterrupt``, as ever."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# Until then there is nobody who would take one, and nothing that it could spoil.
+if _is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -17,7 +17,7 @@ from crossfade import errors
 from crossfade.errors import shortened
 from crossfade.files import read_scenario
 from crossfade.results import datasets
-from crossfade.results.cache import Cache
+from crossfade.results.cache import Cache, RowStore
 from crossfade.results.file import StoredPlan
 from crossfade.results.results import Estimate, Point, Results
 from crossfade.results.rows import Row
@@ -27,6 +27,13 @@ Scenario = str | PathLike[str]
 
 Values = Mapping[str, Any]
 """Dotted keys and what they are set to, or run over (a list, an array, or a range as text)."""
+
+
+OnPoints = Callable[[int, int], object]
+"""Takes how many points of a plan were read, and of how many, now and then while a plan is read."""
+
+# The keys of more rows than this take longer to make than the rows of a store take to look through.
+MANY_ROWS = 200_000
 
 
 @dataclass(frozen=True)
@@ -82,6 +89,16 @@ class Plan:
         """The scenario's own words, empty where it has none."""
         return self.description["scenario"].get("title") or ""
 
+    def known_in(self, store: RowStore) -> dict[str, Row]:
+        """The rows of a store that are this plan's, by key."""
+        if self.core.rows() <= MANY_ROWS:
+            return self.own(store.get(self.core.keys()))
+
+        def owns(rows: Sequence[Row]) -> list[bool]:
+            return self.core.owns([(row.key, row.point, row.method, row.run) for row in rows])
+
+        return store.matching(owns)
+
     def own(self, rows: Mapping[str, Row]) -> dict[str, Row]:
         """The rows (by key) that can be this plan's: one with a key of its and another method was made up."""
         methods, points = self.description["methods"], {point["id"] for point in self.description["points"]}
@@ -118,13 +135,19 @@ class Plan:
         )
 
 
-def load(scenario: Scenario, options: Options = AS_WRITTEN) -> Plan:
+def load(scenario: Scenario, options: Options = AS_WRITTEN, on_points: OnPoints | None = None) -> Plan:
     """Read a scenario with what is asked for on top of it; :class:`ScenarioError` where it is wrong."""
     name, text, read_file = read_scenario(scenario)
-    return read(name, text, options.overrides(), read_file)
+    return read(name, text, options.overrides(), read_file, on_points)
 
 
-def read(name: str, text: str, overrides: dict[str, Any], read_file: Callable[[str], str]) -> Plan:
+def read(
+    name: str,
+    text: str,
+    overrides: dict[str, Any],
+    read_file: Callable[[str], str],
+    on_points: OnPoints | None = None,
+) -> Plan:
     """The plan of a scenario's text, of :meth:`Options.overrides`, and of files by name."""
     files: dict[str, str] = {}
 
@@ -133,7 +156,7 @@ def read(name: str, text: str, overrides: dict[str, Any], read_file: Callable[[s
         return files[file]
 
     with translated_errors():
-        core = _crossfade.Plan.load(text, name, json.dumps(overrides), kept)
+        core = _crossfade.Plan.load(text, name, json.dumps(overrides), kept, on_points)
     return Plan(name, text, overrides, files, core)
 
 
@@ -209,8 +232,8 @@ def translated_errors() -> Iterator[None]:
         yield
     except _crossfade.ScenarioError as error:
         raise errors.ScenarioError(str(error)) from None
-    except _crossfade.ImpossibleResult as error:
-        raise errors.ImpossibleResult(str(error)) from None
+    except _crossfade.ImpossibleResultError as error:
+        raise errors.ImpossibleResultError(str(error)) from None
     except _crossfade.GoldenError as error:
         raise errors.GoldenError(str(error)) from None
 

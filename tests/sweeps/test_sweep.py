@@ -24,7 +24,7 @@ from crossfade.results import file as resultsfile
 from crossfade.results.file import ResultsFile
 from crossfade.results.rows import Row
 from crossfade.sweeps.engines import Shard
-from crossfade.sweeps.pilot import cpu_seconds, duration, make_pilot
+from crossfade.sweeps.pilot import Missing, cpu_seconds, duration, make_pilot, without
 from tests.conftest import SMALL, SWEEP, Cli, Mount, expect_one_line, reseal
 from tests.results.test_file import integrity, keys_in_now
 
@@ -390,15 +390,15 @@ def test_a_pilot_is_spread_over_the_plan_and_made_once() -> None:
     plan = plans.load(
         SMALL, Options(over={"channel.p_e": "log:0.001:0.3:64"}, methods=["analysis", "simulation"])
     )
-    solutions = [(point, "analysis:exact", 0) for point in range(64)]
-    runs = [(point, "simulation", run) for point in range(64) for run in range(10)]
+    missing = [Missing(*of) for of in plan.core.missing([], (1, 1))[0]]
+    assert sum(of.number for of in missing) == 64 + 640
     ids = [point["id"] for point in plan.description["points"]]
     rows: dict[str, Row] = {}
 
     def keep(made: Sequence[Row]) -> None:
         rows.update((row.key, row) for row in made)
 
-    made = make_pilot(plan, rows, [*solutions, *runs], keep)
+    made = make_pilot(plan, rows, missing, keep)
     assert len(made) == len(rows) == 16
     by_method = {method: sorted(task[0] for task in made if task[1] == method) for _, method, _ in made}
     # The middle points of eight equal parts.
@@ -406,9 +406,14 @@ def test_a_pilot_is_spread_over_the_plan_and_made_once() -> None:
         "analysis:exact": [4, 12, 20, 28, 36, 44, 52, 60],
         "simulation": [4 + 8 * i for i in range(8)],
     }
-    assert {(row.method, row.run) for row in rows.values()} <= {("analysis:exact", 0), ("simulation", 0)}
+    assert {row.run for row in rows.values() if row.method == "analysis:exact"} == {0}
     assert set(rows) <= set(plan.core.keys())
-    rest = [task for task in [*solutions, *runs] if task not in made]
+    rest = without(missing, made)
+    assert rest == [
+        of._replace(number=of.number - ((of.point, of.method) in [task[:2] for task in made]))
+        for of in missing
+        if of.method == "simulation" or (of.point, of.method, 0) not in made
+    ]
     assert make_pilot(plan, rows, rest, keep) == []
     # Where only the first half is timed, the other half is tried.
     half = {key: row for key, row in rows.items() if row.point in ids[:32]}
@@ -423,7 +428,7 @@ def test_the_time_is_that_of_the_nearest_points() -> None:
         return Row(f"{point}{seconds}", ids[point], "simulation", 1, 0, "", b"", None, seconds)
 
     rows = {row.key: row for row in (row(0, 1.0), row(0, 3.0), row(3, 10.0))}
-    tasks = [(point, "simulation", run) for point in (0, 1, 2, 4) for run in (5, 6)]
+    tasks = [Missing(point, "simulation", 5, 6, 2) for point in (0, 1, 2, 4)]
     # Points 0 and 1 as point 0 (2 s a run), points 2 and 4 as point 3.
     assert cpu_seconds(plan, rows, tasks) == 4 * 2.0 + 4 * 10.0
 

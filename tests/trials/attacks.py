@@ -232,7 +232,7 @@ def tampered_reads(source: Path, folder: Path, count: int, seed: int = 1) -> Cou
 
 
 def killed_sweeps(source: Path, folder: Path, count: int, seed: int = 1) -> Counter[str]:
-    """Kill sweeps at any time, each where the one before was: in the end the rows are those of one left alone."""
+    """Kill sweeps at any time, each where the last one was: in the end the rows are those of one alone."""
     draw, found = random.Random(seed), Counter[str]()
     scenario, target = source.with_suffix(".toml"), folder / "killed.sqlite"
     more = ["--set", "run.duration=20000 slots", "--runs", "40", "--jobs", "1", "--quiet"]

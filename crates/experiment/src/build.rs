@@ -40,22 +40,23 @@ pub(crate) fn network(setup: &Setup, seed: RunSeed) -> Network {
         seed,
     };
     for (number, flow) in setup.flows.iter().enumerate() {
-        // In a mesh every entry has routes of its own.
-        let routes = if setup.mesh.is_some() {
-            [2 * number, 2 * number + 1]
-        } else {
-            [Topology::DATA, Topology::ACKS]
-        };
-        add_flow(&mut network, setup, flow, routes);
+        add_flow(&mut network, setup, flow, routes(setup, number)[0]);
     }
     network
+}
+
+/// The routes of the data and of the acknowledgements of an entry of the flows, of its first pair of nodes in a
+/// mesh: there each pair has routes of its own, there and back.
+pub(crate) fn routes(setup: &Setup, number: usize) -> [usize; 2] {
+    let before: usize = setup.flows[..number].iter().map(|flow| flow.ends.len()).sum();
+    [Topology::DATA, Topology::ACKS].map(|route| route + 2 * before)
 }
 
 /// The links by name, and the ways there and back.
 pub(crate) fn topology(setup: &Setup, seed: RunSeed) -> Topology {
     if let Some(mesh) = &setup.mesh {
         let fabric = Mesh::new(mesh.config.clone(), seed).expect("checked");
-        let routes = setup.flows.iter().filter_map(|flow| flow.ends).flat_map(|[from, to]| {
+        let routes = setup.flows.iter().flat_map(|flow| &flow.ends).flat_map(|&[from, to]| {
             [(from, to), (to, from)].map(|(from, to)| vec![Leg { medium: 0, from, to }])
         });
         return Topology {
@@ -76,22 +77,26 @@ pub(crate) fn topology(setup: &Setup, seed: RunSeed) -> Topology {
     Topology { media: data, routes: [there, back].map(|media| media.map(Leg::link).collect()).into() }
 }
 
-fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]: [usize; 2]) {
-    let path = |tcp: Option<&TcpSetup>| FlowPath {
-        packet_size: flow.packet_size,
-        ack_size: tcp.map_or(0, |tcp| tcp.ack_size),
-        sack_block_size: tcp.map_or(0, |tcp| tcp.sack_block_size),
-        sender_access: flow.access_delay,
-        data,
-        acks,
-        ..FlowPath::default()
+/// Adds the flows of an entry, whose routes begin with `first_route`: data, acknowledgements, data of the next.
+fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, first_route: usize) {
+    let path = |tcp: Option<&TcpSetup>, number: u32| {
+        let data = first_route + 2 * (number as usize % flow.ends.len().max(1));
+        FlowPath {
+            packet_size: flow.packet_size,
+            ack_size: tcp.map_or(0, |tcp| tcp.ack_size),
+            sack_block_size: tcp.map_or(0, |tcp| tcp.sack_block_size),
+            sender_access: flow.access_delay,
+            data,
+            acks: data + 1,
+            ..FlowPath::default()
+        }
     };
     let source = match &flow.traffic {
         TrafficSetup::Arrivals { tcp, rate_per_s, segments } => {
             network.arrivals.push(Arrivals {
                 name: flow.name.clone(),
                 tcp: Tcp { config: tcp.config, congestion: None },
-                path: path(Some(tcp)),
+                path: path(Some(tcp), 0),
                 start: SimTime::ZERO,
                 rate_per_s: *rate_per_s,
                 segments: draws(*segments),
@@ -117,6 +122,7 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]
             Source::Udp(OnOff { rate_bps: *rate_bps, on_s, off_s: on_off.map(|_| off_s), gaps })
         }
         TrafficSetup::Saturated => Source::Udp(saturating(setup, flow)),
+        TrafficSetup::Outside => return,
     };
     for number in 0..flow.count {
         let name = format!("{}.{number}", flow.name);
@@ -126,7 +132,12 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]
             let mut stream = network.seed.stream(&format!("workload.start.{name}"));
             start = start.saturating_add(SimTime::from_secs_f64(later.sample(&mut stream)));
         }
-        network.flows.push(FlowConfig { name, source: source.clone(), path: path(flow.tcp()), start });
+        network.flows.push(FlowConfig {
+            name,
+            source: source.clone(),
+            path: path(flow.tcp(), number),
+            start,
+        });
     }
 }
 

@@ -47,7 +47,7 @@ impl Experiment {
         Plan::load_with_files(text, name, overrides, read).and_then(Self::new)
     }
 
-    /// The same as long as `goes_on` says so, which is asked now and then: a sweep may have many points.
+    /// The same as long as `goes_on` says so, which is told now and then how many points were read, of how many.
     ///
     /// # Errors
     /// Anything that is not right, as one line; that it was interrupted.
@@ -56,7 +56,7 @@ impl Experiment {
         name: &str,
         overrides: &Overrides,
         read: &ReadFile<'_>,
-        goes_on: &dyn Fn() -> bool,
+        goes_on: &dyn Fn(usize, usize) -> bool,
     ) -> Result<Self, ScenarioError> {
         Plan::load_while(text, name, overrides, read, goes_on).and_then(Self::new)
     }
@@ -116,7 +116,7 @@ impl Experiment {
     }
 
     /// How many runs a method takes at most: what is solved is solved once.
-    pub(crate) fn most_runs(&self, method: Method) -> u64 {
+    pub fn most_runs(&self, method: Method) -> u64 {
         if solver(method).is_random() { self.stop.most_runs() } else { 1 }
     }
 

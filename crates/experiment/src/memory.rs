@@ -1,7 +1,8 @@
 //! How much memory a run may take, judged before it runs: from above, within a small factor.
 
 use crossfade_link::QueueLimit;
-use crossfade_scenario::{Distribution, End, FlowSetup, HopSetup, Setup, TrafficSetup};
+use crossfade_mac::Mac;
+use crossfade_scenario::{Distribution, End, FlowSetup, HopSetup, MeshSetup, Setup, TrafficSetup};
 
 /// Bytes of what every run has.
 const RUN: f64 = 1e6;
@@ -17,7 +18,15 @@ const BUSY: f64 = 0.9;
 /// Bytes that a run of `setup` may take.
 pub(crate) fn of_run(setup: &Setup) -> f64 {
     let flows: f64 = setup.flows.iter().map(|flow| flows(setup, flow)).sum();
-    RUN + flows + packets(setup) * PACKET
+    RUN + flows + packets(setup) * PACKET + setup.mesh.as_ref().map_or(0.0, mesh)
+}
+
+/// Bytes of the nodes of a mesh, their queues, and what there is between each two of them.
+fn mesh(mesh: &MeshSetup) -> f64 {
+    let config = &mesh.config;
+    let antennas = if let Mac::Nulling(nulling) = config.mac { nulling.antennas as f64 } else { 0.0 };
+    let nodes = config.positions.len() as f64;
+    nodes * (FLOW + config.queue as f64 * PACKET) + nodes * nodes * (PACKET + antennas * antennas * 16.0)
 }
 
 /// How long a run lasts, in seconds; by a count of segments it is judged by a link that is rarely used.
@@ -54,7 +63,10 @@ fn packets(setup: &Setup) -> f64 {
     let carried =
         setup.forward.rate_bps().map_or(f64::INFINITY, |rate| rate / 8.0 / f64::from(setup.packet_size));
     let too_many = (all - carried).max(if all > BUSY * carried { all * 0.01 } else { 0.0 }) * seconds(setup);
-    let limits = hops.iter().map(|hop| match hop.queue().limit() {
+    // Without a rate nothing waits, and acknowledgements are no more than windows hold.
+    let on_the_way = setup.wired.iter().map(|[there, _]| there).chain([&setup.forward]);
+    let queues = on_the_way.filter(|hop| hop.rate_bps().is_some());
+    let limits = queues.map(|hop| match hop.queue().limit() {
         None => f64::INFINITY,
         Some(QueueLimit::Packets(packets)) => packets as f64,
         Some(QueueLimit::Bytes(bytes)) => bytes as f64 / f64::from(setup.packet_size.min(40)),
@@ -71,7 +83,7 @@ fn packets(setup: &Setup) -> f64 {
 /// Datagrams, or segments of flows that come, in a second.
 fn packets_per_s(setup: &Setup, flow: &FlowSetup) -> f64 {
     match &flow.traffic {
-        TrafficSetup::Tcp(..) | TrafficSetup::PacedTcp(..) => 0.0,
+        TrafficSetup::Tcp(..) | TrafficSetup::PacedTcp(..) | TrafficSetup::Outside => 0.0,
         TrafficSetup::Udp { rate_bps, on_off, .. } => {
             let on =
                 on_off.as_ref().map_or(1.0, |[on, off]: &[Distribution; 2]| on.mean / (on.mean + off.mean));

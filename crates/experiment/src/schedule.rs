@@ -5,7 +5,7 @@ use crate::methods::solver;
 use crate::row::Row;
 use crossfade_scenario::{Method, ScenarioError, StopRule};
 use serde_json::json;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Deref;
 
 /// One run to be made.
@@ -19,6 +19,21 @@ pub struct Task {
     pub run: u64,
     /// The key of the row.
     pub key: String,
+}
+
+/// Runs of one point by one method that are to be made in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// The point's number in the plan.
+    pub point: usize,
+    /// How it is solved.
+    pub method: Method,
+    /// The lowest of them.
+    pub first: u64,
+    /// The highest of them.
+    pub last: u64,
+    /// How many there are.
+    pub count: u64,
 }
 
 /// How far the work is.
@@ -206,6 +221,42 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
         }
     }
 
+    /// What is left to do in any case, in the order of the plan, and how many runs are at hand. It takes no more
+    /// memory than there are points, however many runs they have.
+    pub fn missing(mut self) -> (Vec<Missing>, u64) {
+        let mut known: HashMap<(&str, &str), HashSet<u64>> = HashMap::new();
+        for row in self.known.values() {
+            known.entry((&row.point, row.method.name())).or_default().insert(row.run);
+        }
+        let (none, mut there) = (HashSet::new(), 0);
+        let mut missing = BTreeMap::new();
+        for (slot, work) in self.points.iter().enumerate() {
+            let (Some(first), Some(runs)) = (work.first, work.needed) else { continue };
+            let known = known
+                .get(&(self.experiment.points[work.index].id.as_str(), work.method.name()))
+                .unwrap_or(&none);
+            let at_hand =
+                known.iter().filter(|run| **run < runs && self.shard.has(first + **run)).count() as u64;
+            let is_missing = |run: &u64| self.shard.has(first + run) && !known.contains(run);
+            if let (Some(lowest), Some(highest)) = ((0..runs).find(is_missing), (0..runs).rfind(is_missing)) {
+                let (count, point, method) = (work.expected - at_hand, work.index, work.method);
+                missing.insert(slot, Missing { point, method, first: lowest, last: highest, count });
+            }
+            there += at_hand;
+        }
+        for work in self.points.iter_mut().filter(|work| work.first.is_some()) {
+            work.next = work.needed.unwrap_or_default();
+        }
+        // Of the others it is known only by going on as if they were made.
+        while let Some(Task { point, method, run, key }) = self.take() {
+            let slot = self.under_way.get(&key).copied().unwrap_or_default();
+            let of_slot =
+                missing.entry(slot).or_insert(Missing { point, method, first: run, last: run, count: 0 });
+            (of_slot.last, of_slot.count) = (run, of_slot.count + 1);
+        }
+        (missing.into_values().collect(), there + self.done)
+    }
+
     /// How many runs were handed out and are not finished.
     pub fn under_way(&self) -> usize {
         self.under_way.len()
@@ -275,5 +326,67 @@ impl PointWork {
         }
         self.expected = self.needed.unwrap_or_else(|| stop.expected_runs(&self.prefix));
         counting
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::RowMetrics;
+    use crossfade_scenario::Overrides;
+    use serde_json::Value;
+
+    fn experiment(overrides: &Value) -> Experiment {
+        let text = r#"
+            schema = 1
+            methods = ["analysis", "simulation"]
+            run = { duration = "1000 slots" }
+            channel = { model = "iid" }
+            link = { rate = "1.5 Mbit/s", packet_size = "1400 B" }
+            tcp = { variant = "reno", w_max = 24, rto = { fixed = "100 slots" } }
+            sweep = { "channel.p_e" = [0.1, 0.2, "10 %", 0.3] }
+        "#;
+        Experiment::load(text, "test.toml", &serde_json::from_value::<Overrides>(overrides.clone()).unwrap())
+            .unwrap()
+    }
+
+    #[test]
+    fn what_is_missing_is_counted_as_it_is_handed_out() {
+        for (overrides, shards) in [(json!({ "runs": 7 }), 3), (json!({ "precision": "3 %" }), 2)] {
+            let plan = experiment(&overrides);
+            let row = |task: &Task| Row {
+                key: task.key.clone(),
+                point: plan.points[task.point].id.clone(),
+                method: task.method,
+                seed: 1,
+                run: task.run,
+                metrics: RowMetrics::default(),
+                failure: None,
+                seconds: 0.0,
+            };
+            let all = |known: &[Row], shard| -> Vec<Task> {
+                let mut schedule = Schedule::new(&plan, known.to_vec(), 1, shard);
+                std::iter::from_fn(|| schedule.take()).collect()
+            };
+            let everything = all(&[], Shard::WHOLE);
+            for known in [Vec::new(), everything.iter().skip(1).step_by(3).map(row).collect()] {
+                for shard in (1..=shards).map(|number| Shard::new(number, shards).unwrap()) {
+                    let tasks = all(&known, shard);
+                    let (missing, there) = Schedule::new(&plan, known.clone(), 1, shard).missing();
+                    assert_eq!(missing.iter().map(|of| of.count).sum::<u64>(), tasks.len() as u64);
+                    for of in missing {
+                        let same = |task: &&Task| (task.point, task.method) == (of.point, of.method);
+                        let runs: Vec<u64> = tasks.iter().filter(same).map(|task| task.run).collect();
+                        assert_eq!(
+                            (runs.len() as u64, runs[0], *runs.last().unwrap()),
+                            (of.count, of.first, of.last)
+                        );
+                    }
+                    let mut schedule = Schedule::new(&plan, known.clone(), 1, shard);
+                    while schedule.take().is_some() {}
+                    assert_eq!(there, schedule.progress().done);
+                }
+            }
+        }
     }
 }

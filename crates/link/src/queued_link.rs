@@ -2,6 +2,7 @@
 
 use crate::event::{EventLog, LinkEvent, QueueChange};
 use crate::link::{Departure, Link, Push};
+use crate::occupancy::Occupancy;
 use crate::parcel::Parcel;
 use crate::queue::{QueueDiscipline, Waiting};
 use crate::report::LinkReport;
@@ -191,7 +192,14 @@ impl<Q: QueueDiscipline, S: Service> Link for QueuedLink<Q, S> {
     }
 
     fn report(&mut self, now: SimTime) -> LinkReport {
-        LinkReport::new(now, self.statistics.clone(), self.service.occupancy())
+        let occupancy = match self.service.occupancy() {
+            // A packet is counted whole as its transmission starts.
+            Occupancy::Packets { rate_bps, .. } => {
+                Occupancy::Packets { rate_bps, to_send: self.starts_at.saturating_sub(now) }
+            }
+            other => other,
+        };
+        LinkReport::new(now, self.statistics.clone(), occupancy)
     }
 
     fn trace(&mut self, keep: bool) {
@@ -281,6 +289,28 @@ mod tests {
         // One packet waited for 1 ms of the 5.04 ms until the link fell idle.
         assert_eq!(statistics.waiting_s, 0.001);
         assert!((statistics.queue_mean_packets(SimTime::from_micros(5040)) - 1.0 / 5.04).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_transmission_that_has_not_ended_counts_as_far_as_it_is() {
+        let limit = QueueLimit::Packets(9);
+        let links: [Box<dyn Link>; 2] = [
+            Box::new(queued(DropTail::new(limit).unwrap(), Box::new(Lossless))),
+            Box::new(queued(CoDel::new(CoDelConfig::default(), limit).unwrap(), Box::new(Lossless))),
+        ];
+        for mut link in links {
+            let before = link.report(SimTime::ZERO);
+            // Two packets of 10 ms; the run ends in the second.
+            for id in [0, 1] {
+                assert_eq!(link.push(SimTime::ZERO, plain(id, 10_000)), Push::Accepted);
+            }
+            while link.next_event().is_some_and(|at| at <= MS * 12) {
+                link.advance(MS * 12);
+            }
+            let until = |link: &mut dyn Link, ms| link.report(MS * ms).utilisation(&before, MS * ms).unwrap();
+            assert!((until(&mut *link, 12) - 1.0).abs() < 1e-12);
+            assert!((until(&mut *link, 40) - 0.5).abs() < 1e-12);
+        }
     }
 
     #[test]

@@ -21,14 +21,14 @@ create_exception!(
 
 create_exception!(
     crossfade._crossfade,
-    ImpossibleResult,
+    ImpossibleResultError,
     PyException,
     "A run gave what cannot be: a bug; one line."
 );
 
 /// A bug in Python's terms.
 pub(crate) fn impossible(error: crossfade_experiment::ImpossibleResult) -> PyErr {
-    ImpossibleResult::new_err(error.to_string())
+    ImpossibleResultError::new_err(error.to_string())
 }
 
 /// The scenario's error in Python's terms.

@@ -13,7 +13,7 @@ mod live;
 mod plan;
 mod rows;
 
-use crate::error::{GoldenError, ImpossibleResult, ScenarioError, TraceError, scenario_error};
+use crate::error::{GoldenError, ImpossibleResultError, ScenarioError, TraceError, scenario_error};
 use crossfade_channel::{ChannelError, RayleighFading, fading_margin_db, p_e_from_fading_margin_db};
 use crossfade_verify::{CaseReport, Effort, GoldenChain, GoldenTrace, verify_weights};
 use pyo3::prelude::*;
@@ -116,7 +116,7 @@ fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SOURCE_HASH", env!("CROSSFADE_SOURCE_HASH"))?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("GoldenError", module.py().get_type::<GoldenError>())?;
-    module.add("ImpossibleResult", module.py().get_type::<ImpossibleResult>())?;
+    module.add("ImpossibleResultError", module.py().get_type::<ImpossibleResultError>())?;
     module.add("TraceError", module.py().get_type::<TraceError>())?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<plan::Schedule>()?;

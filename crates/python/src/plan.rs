@@ -4,7 +4,7 @@ use crate::congestion::{Failure, PythonControl};
 use crate::error::{impossible, scenario_error};
 use crate::interrupt::interruptible;
 use crate::rows::{GivenRow, Packer, method_of, unpack};
-use crossfade_experiment::{Control, Experiment, IpVersion, Progress, Shard, Task};
+use crossfade_experiment::{Control, Experiment, IpVersion, Missing, Progress, Shard, Task};
 use crossfade_scenario::{Overrides, ScenarioError};
 use crossfade_transport::TcpConfig;
 use crossfade_transport::congestion::CongestionControl;
@@ -12,14 +12,16 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::available_parallelism;
 
 /// What a scenario asks to be run.
 #[pyclass(frozen, module = "crossfade._crossfade")]
-pub(crate) struct Plan(Arc<Experiment>);
+pub(crate) struct Plan(Arc<Experiment>, OnceLock<HashMap<String, usize>>);
 
 /// A run to be made: the number of its point, its method and its number.
 type GivenTask = (usize, String, u64);
@@ -35,13 +37,14 @@ impl Plan {
     /// Reads a scenario; `overrides` is JSON. `read` gives the text of a file that the scenario names, or
     /// raises `ScenarioError`.
     #[staticmethod]
-    #[pyo3(signature = (text, name, overrides, read = None))]
+    #[pyo3(signature = (text, name, overrides, read = None, on_points = None))]
     fn load(
         py: Python<'_>,
         text: &str,
         name: &str,
         overrides: &str,
         read: Option<Py<PyAny>>,
+        on_points: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let overrides: Overrides = from_json("overrides", overrides)?;
         // Ctrl-C while a file is read, or between two points.
@@ -60,11 +63,16 @@ impl Plan {
                 })
             }),
         };
-        let goes_on = || Python::attach(|py| py.check_signals().map_err(keep).is_ok());
+        let goes_on = |done: usize, points: usize| {
+            Python::attach(|py| {
+                let told = on_points.as_ref().map_or(Ok(()), |tell| tell.call1(py, (done, points)).map(drop));
+                py.check_signals().and(told).map_err(keep).is_ok()
+            })
+        };
         let plan = py.detach(|| Experiment::load_while(text, name, &overrides, &read, &goes_on));
         match interrupt.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
-            None => plan.map(|plan| Self(Arc::new(plan))).map_err(scenario_error),
+            None => plan.map(|plan| Self(Arc::new(plan), OnceLock::new())).map_err(scenario_error),
         }
     }
 
@@ -76,6 +84,43 @@ impl Plan {
     /// The keys of all rows that may be needed.
     fn keys(&self, py: Python<'_>) -> Vec<String> {
         py.detach(|| self.0.keys())
+    }
+
+    /// How many rows may be needed.
+    fn rows(&self) -> u64 {
+        let runs = self.0.methods.iter().map(|&method| self.0.most_runs(method)).sum::<u64>();
+        self.0.points.len() as u64 * runs
+    }
+
+    /// Whether each of these rows (key, point, method, run) is one that this plan may need.
+    fn owns(&self, py: Python<'_>, rows: Vec<(String, String, String, u64)>) -> Vec<bool> {
+        let points = self
+            .1
+            .get_or_init(|| self.0.points.iter().map(|point| (point.id.clone(), point.index)).collect());
+        let owned = |(key, point, method, run): &(String, String, String, u64)| {
+            let point = points.get(point).and_then(|&index| self.0.points.get(index));
+            let method = self.0.methods.iter().find(|known| known.name() == method);
+            point.zip(method).is_some_and(|(point, &method)| {
+                *run < self.0.most_runs(method) && *key == self.0.row_key(point, method, *run)
+            })
+        };
+        py.detach(|| rows.iter().map(owned).collect())
+    }
+
+    /// What is left to do of a shard in any case: point, method, first and last run and how many there are; and
+    /// how many runs are at hand.
+    fn missing(
+        &self,
+        py: Python<'_>,
+        known: Vec<GivenRow<'_>>,
+        shard: (u64, u64),
+    ) -> PyResult<(Vec<(usize, &'static str, u64, u64, u64)>, u64)> {
+        let shard = Shard::new(shard.0, shard.1).map_err(scenario_error)?;
+        let known = unpack(known)?;
+        let (missing, there) =
+            py.detach(|| crossfade_experiment::Schedule::new(&*self.0, known, 1, shard).missing());
+        let plain = |of: Missing| (of.point, of.method.name(), of.first, of.last, of.count);
+        Ok((missing.into_iter().map(plain).collect(), there))
     }
 
     /// Makes the rows of a shard that are not known.
@@ -208,6 +253,17 @@ impl Plan {
     /// Bytes of memory that a run may take, and the most that the scenario allows.
     fn memory(&self) -> (f64, Option<u64>) {
         self.0.memory()
+    }
+
+    /// What a radio would have heard of the mesh in run 0 of the only point, as a pcap file.
+    fn air_pcap<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let cancel = AtomicBool::new(false);
+        let work = || crossfade_experiment::air_pcap(&self.0, &cancel);
+        match interruptible(py, &cancel, work, |_| Ok(())) {
+            (_, Some(error)) => Err(error),
+            (Ok(file), None) => Ok(PyBytes::new(py, &file.unwrap_or_default())),
+            (Err(error), None) => Err(scenario_error(error)),
+        }
     }
 
     /// The same with a Python object for a congestion control.

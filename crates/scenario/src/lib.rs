@@ -29,8 +29,8 @@ pub use identity::RESULTS_VERSION;
 pub use mesh_setup::MeshSetup;
 pub use plan::{Overrides, Plan, Point};
 pub use quantity::{
-    Bytes, FileName, FrameSpan, Frames, Length, Limit, Rate, Retransmissions, Share, Size, Span, Window,
-    WindowLimit,
+    Bytes, FileName, FrameSpan, Frames, FromNode, Length, Limit, Rate, Retransmissions, Share, Size, Span,
+    Window, WindowLimit,
 };
 pub use schema::{explain, schema};
 pub use setup::{Carrier, FrameErrors, HopSetup, Setup};

@@ -49,6 +49,12 @@ impl MeshSetup {
         Some((hops(from, to)? + hops(to, from)?) as u32)
     }
 
+    /// The same of several flows, if they have it in common.
+    pub(crate) fn common_round_trip_hops(&self, ends: &[[u32; 2]]) -> Option<u32> {
+        let first = self.round_trip_hops(*ends.first()?)?;
+        ends.iter().all(|&ends| self.round_trip_hops(ends) == Some(first)).then_some(first)
+    }
+
     /// The mean round trip of a lone packet of `bytes` whose answer of `answer_bytes` comes back.
     pub fn round_trip(&self, ends: [u32; 2], bytes: u32, answer_bytes: u32) -> SimTime {
         let hops = self.round_trip_hops(ends).unwrap_or_default() as usize;

@@ -104,10 +104,10 @@ impl Plan {
         overrides: &Overrides,
         read: &ReadFile<'_>,
     ) -> Result<Self, ScenarioError> {
-        Self::load_while(text, name, overrides, read, &|| true)
+        Self::load_while(text, name, overrides, read, &|_, _| true)
     }
 
-    /// The same as long as `goes_on` says so, which is asked now and then: a sweep may have many points.
+    /// The same as long as `goes_on` says so, which is told now and then how many points were read, of how many.
     ///
     /// # Errors
     /// Anything that is not right, as one line; that it was interrupted.
@@ -116,7 +116,7 @@ impl Plan {
         name: &str,
         overrides: &Overrides,
         read: &ReadFile<'_>,
-        goes_on: &dyn Fn() -> bool,
+        goes_on: &dyn Fn(usize, usize) -> bool,
     ) -> Result<Self, ScenarioError> {
         let files = Files::new(read);
         let mut root = parse_toml(text, name)?;
@@ -131,8 +131,9 @@ impl Plan {
         apply_methods(&mut root, take_methods(&mut axes), overrides)?;
         let (stop, seed) = plan_values(&root)?;
         let mut points = Vec::new();
+        let all = axes.iter().map(|axis| axis.steps.len()).product();
         for (index, values) in cross(&axes)?.enumerate() {
-            if index % POINTS_AT_A_TIME == 0 && !goes_on() {
+            if index % POINTS_AT_A_TIME == 0 && !goes_on(index, all) {
                 return Err(ScenarioError::key("sweep", "interrupted"));
             }
             points.push(point(index, &root, values, &files)?);

@@ -158,8 +158,9 @@ fn resolve_mesh(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, Sce
         if let Some(tcp) = flow.tcp() {
             check_frame("tcp.ack_size", tcp.longest_ack())?;
         }
-        if let Some(ends) = flow.ends {
-            flow.shake_hands(mesh.round_trip(ends, SYN_BYTES, SYN_BYTES));
+        let round_trips = flow.ends.iter().map(|&ends| mesh.round_trip(ends, SYN_BYTES, SYN_BYTES));
+        if let Some(longest) = round_trips.max() {
+            flow.shake_hands(longest);
         }
     }
     let (warmup, end) = scenario.run.resolve(slot)?;
@@ -224,11 +225,9 @@ fn resolve_flows(
         if scenario.is_phy_alone() && scenario.tcp == Tcp::default() {
             return Ok(Vec::new());
         }
-        let ends = mesh.map(MeshSetup::outermost);
-        if let (Some(mesh), Some(ends)) = (mesh, ends) {
-            mesh.check_ends("mesh", ends)?;
-        }
-        let hops = ends.zip(mesh).and_then(|(ends, mesh)| mesh.round_trip_hops(ends));
+        let ends: Vec<[u32; 2]> = mesh.map(MeshSetup::outermost).into_iter().collect();
+        ends.iter().try_for_each(|&ends| mesh.map_or(Ok(()), |mesh| mesh.check_ends("mesh", ends)))?;
+        let hops = mesh.and_then(|mesh| mesh.common_round_trip_hops(&ends));
         let tcp = scenario.tcp.resolve(packet_size, slot, one_hop, hops)?;
         return Ok(vec![FlowSetup::bulk(tcp, packet_size, ends)]);
     }
@@ -240,6 +239,10 @@ fn resolve_flows(
             return Err(ScenarioError::key(format!("flows.{name:?}"), problem));
         }
         flows.push(flow.resolve(name, &scenario.tcp, packet_size, slot, alone, mesh)?);
+    }
+    if flows.iter().all(|flow| matches!(flow.traffic, TrafficSetup::Outside)) {
+        let problem = "traffic \"outside\" has no simulated flow beside it; without flows a program has the links to itself";
+        return Err(ScenarioError::key("flows", problem));
     }
     let total = flows.iter().fold(0_u32, |sum, flow| sum.saturating_add(flow.count));
     if total > MOST_FLOWS {

@@ -55,8 +55,9 @@ impl Setup {
     /// The round trip of a flow's segment and its acknowledgement that wait for nothing.
     pub fn round_trip(&self, flow: &FlowSetup) -> SimTime {
         let ack_size = flow.tcp().map_or(0, |tcp| tcp.ack_size);
-        if let (Some(mesh), Some(ends)) = (&self.mesh, flow.ends) {
-            return mesh.round_trip(ends, flow.packet_size, ack_size) + flow.access_delay * 2;
+        if let Some(mesh) = &self.mesh {
+            let round_trips = flow.ends.iter().map(|&ends| mesh.round_trip(ends, flow.packet_size, ack_size));
+            return round_trips.max().unwrap_or_default() + flow.access_delay * 2;
         }
         let wireless = self.forward.transit(flow.packet_size) + self.reverse.transit(ack_size);
         let wired = self

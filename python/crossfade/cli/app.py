@@ -35,7 +35,7 @@ from crossfade.cli import (
 )
 from crossfade.cli.live import command as live
 from crossfade.cli.live import doctor
-from crossfade.errors import CrossfadeError, CrossfadeWarning, shortened, visible
+from crossfade.errors import CrossfadeError, CrossfadeWarning, all_is_loaded, shortened, visible
 
 app = typer.Typer(
     name="crossfade", add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
@@ -144,6 +144,7 @@ def _fail(message: str) -> int:
 
 def entry() -> None:
     """The process ``crossfade``."""
+    all_is_loaded()
     if hasattr(signal, "SIGPIPE"):  # as every command in a pipe: end quietly when the reader has had enough
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     for stream in (sys.stdout, sys.stderr):

@@ -70,10 +70,14 @@ def check(
     )
     axes = "".join(f", {name}: {count}" for name, count in found.axes.items())
     points = f"{found.points} point{'s' if found.points > 1 else ''}"
-    stop = ", ".join(f"{name} {value:g}" for name, value in found.stop.items())
+    stop = ", ".join(
+        f"{name} {value if isinstance(value, str) else format(value, 'g')}"
+        for name, value in found.stop.items()
+    )
     methods = ", ".join(found.methods)
     megabytes = max(1.0, found.memory / 1e6)
-    what = f"{found.title or scenario}: {points}{axes} ({methods}; {stop}, seed {found.seed}; up to {megabytes:,.0f} MB of memory a run)"
+    how = f"{methods}; {stop}, seed {found.seed}; up to {megabytes:,.0f} MB of memory a run"
+    what = f"{found.title or scenario}: {points}{axes} ({how})"
     print(one_line(f"ok: {what}"))
     if found.mesh is not None:
         print(one_line(_mesh(found.mesh)))
@@ -89,8 +93,12 @@ def _mesh(mesh: dict[str, Any]) -> str:
         if flow["window_1_bps"] is not None
     ]
     exchange, slot = mesh["exchange_s"] * 1e3, mesh["slot_s"] * 1e3
-    texts = [f"mesh of {mesh['nodes']} nodes: an exchange takes {exchange:.4g} ms, {slot:.4g} ms with its wait"]
-    return "; a window of one packet reaches at most: ".join([*texts, *([", ".join(bounds)] if bounds else [])])
+    texts = [
+        f"mesh of {mesh['nodes']} nodes: an exchange takes {exchange:.4g} ms, {slot:.4g} ms with its wait"
+    ]
+    return "; a window of one packet reaches at most: ".join(
+        [*texts, *([", ".join(bounds)] if bounds else [])]
+    )
 
 
 def _check_results(path: Path, repair: bool) -> None:

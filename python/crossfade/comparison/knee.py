@@ -1,8 +1,8 @@
-"""Where a curve has come near to its best: the smallest window, say, that costs no more than 2 % of the throughput.
+"""Where a curve has come near to its best: the smallest window that costs no more than 2 % of the throughput.
 
 What is best is estimated from runs, so the place has an interval: the runs are drawn again, with replacement,
-and the place is looked for anew (percentile bootstrap; Efron and Tibshirani, An Introduction to the Bootstrap,
-1993, chapter 13). A run has the same random numbers at every place, so a draw takes it everywhere.
+and the place is looked for anew (percentile bootstrap; Efron and Tibshirani, An Introduction to the
+Bootstrap, 1993, chapter 13). A run has the same random numbers at every place, so a draw takes it everywhere.
 """
 
 from __future__ import annotations
@@ -84,9 +84,7 @@ def knee(
     return found
 
 
-def knee_of(
-    curve: Mapping[float, Sample], share: float, condition: Mapping[str, Cell] | None = None
-) -> Knee:
+def knee_of(curve: Mapping[float, Sample], share: float, condition: Mapping[str, Cell] | None = None) -> Knee:
     """The knee of one curve."""
     places = sorted(curve)
     means = np.array([curve[place].mean for place in places])

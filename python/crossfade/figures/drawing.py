@@ -188,7 +188,9 @@ def _method_entries(drawing: Drawing) -> Iterator[tuple[Artist, str]]:
     for method in sorted(drawing.methods, key=drawing_order) if len(drawing.methods) > 1 else []:
         handle: Artist
         if has_marks(method):
-            handle = Line2D([], [], color=color, marker=mark_of(method, drawing.methods, "o"), linestyle="none")
+            handle = Line2D(
+                [], [], color=color, marker=mark_of(method, drawing.methods, "o"), linestyle="none"
+            )
         elif method == "analysis:bounds":
             handle = Patch(color=color, alpha=0.25, linewidth=0)
         else:

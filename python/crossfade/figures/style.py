@@ -51,7 +51,7 @@ def has_marks(method: str) -> bool:
 
 
 def mark_of(method: str, methods: Sequence[str], usual: str) -> str:
-    """The mark of a curve by a method; what is measured live stands out where it lies beside what is simulated."""
+    """The mark of a curve by a method; what is measured live stands out beside what is simulated."""
     return "x" if method == "live" and len(methods) > 1 else usual
 
 

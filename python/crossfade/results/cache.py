@@ -22,6 +22,9 @@ from crossfade.results.rows import Row
 
 T = TypeVar("T")
 
+Owns = Callable[[Sequence[Row]], Sequence[bool]]
+"""Says of each of some rows whether it is wanted."""
+
 # Of the tables: a cache of other ones is another file.
 FORMAT = 2
 # What can be wrong with a file, whatever somebody has put into it.
@@ -33,6 +36,10 @@ class RowStore(Protocol):
 
     def get(self, keys: Iterable[str]) -> dict[str, Row]:
         """The rows that are there, by key."""
+        ...
+
+    def matching(self, owns: Owns) -> dict[str, Row]:
+        """The rows of which ``owns`` says yes, by key: where there are more keys than rows."""
         ...
 
     def put(self, rows: Sequence[Row]) -> None:
@@ -52,6 +59,9 @@ class MemoryStore:
 
     def get(self, keys: Iterable[str]) -> dict[str, Row]:
         return {key: self._rows[key] for key in keys if key in self._rows}
+
+    def matching(self, owns: Owns) -> dict[str, Row]:
+        return rowtables.owned_rows(iter(self._rows.values()), owns)
 
     def put(self, rows: Sequence[Row]) -> None:
         self._rows.update((row.key, row) for row in rows)
@@ -80,6 +90,9 @@ class SqliteStore:
     def get(self, keys: Iterable[str]) -> dict[str, Row]:
         return rowtables.get_rows(self._database, keys)
 
+    def matching(self, owns: Owns) -> dict[str, Row]:
+        return rowtables.matching_rows(self._database, owns)
+
     def put(self, rows: Sequence[Row]) -> None:
         rowtables.put_rows(self._database, rows)
 
@@ -103,6 +116,10 @@ class Cache:
         """The rows that are there, by key."""
         wanted = list(keys)
         return self._attempt(lambda store: store.get(wanted))
+
+    def matching(self, owns: Owns) -> dict[str, Row]:
+        """The rows of which ``owns`` says yes, by key."""
+        return self._attempt(lambda store: store.matching(owns))
 
     def put(self, rows: Sequence[Row]) -> None:
         """Keep these rows."""

@@ -16,7 +16,7 @@ import threading
 import time
 import warnings
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -166,6 +166,14 @@ class ResultsFile:
         with self._using():
             self._commit()
             rows = rowtables.get_rows(self._database, keys, self.damaged)
+        self.tell_damage()
+        return rows
+
+    def matching(self, owns: Callable[[Sequence[Row]], Sequence[bool]]) -> dict[str, Row]:
+        """The rows of which ``owns`` says yes, by key."""
+        with self._using():
+            self._commit()
+            rows = rowtables.matching_rows(self._database, owns, self.damaged)
         self.tell_damage()
         return rows
 

@@ -12,10 +12,10 @@ import sqlite3
 import struct
 import time
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +215,26 @@ def get_rows(
     """The rows that are there, by key; see :func:`whole_lines`."""
     lines = whole_lines(database, {bytes.fromhex(key) for key in keys}, damaged)
     return {row.key: row for row in (to_row(line, names) for line, names in lines)}
+
+
+def matching_rows(
+    database: sqlite3.Connection,
+    owns: Callable[[Sequence[Row]], Sequence[bool]],
+    damaged: list[Line] | None = None,
+) -> dict[str, Row]:
+    """The rows of which ``owns`` says yes, by key; it is asked of many at a time."""
+    rows = (to_row(line, names) for line, names in whole_lines(database, damaged=damaged))
+    return owned_rows(rows, owns)
+
+
+def owned_rows(
+    rows: Iterator[Row], owns: Callable[[Sequence[Row]], Sequence[bool]], at_a_time: int = 4096
+) -> dict[str, Row]:
+    """Those of the rows of which ``owns`` says yes, by key."""
+    found: dict[str, Row] = {}
+    while batch := list(islice(rows, at_a_time)):
+        found.update((row.key, row) for row, mine in zip(batch, owns(batch), strict=True) if mine)
+    return found
 
 
 def to_row(line: Line, names: str) -> Row:

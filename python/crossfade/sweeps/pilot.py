@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import zip_longest
-from typing import TYPE_CHECKING
+from itertools import accumulate, zip_longest
+from typing import TYPE_CHECKING, NamedTuple
 
 from crossfade.plans import Plan
 from crossfade.results.rows import Row
@@ -22,10 +22,20 @@ PILOT_RUNS = 8
 PILOT_S = 2.0
 
 
+class Missing(NamedTuple):
+    """Runs of a point by a method that are to be made: the first, the last, and how many."""
+
+    point: int
+    method: str
+    first: int
+    last: int
+    number: int
+
+
 def make_pilot(
     plan: Plan,
     rows: Mapping[str, Row],
-    missing: Sequence[Task],
+    missing: Sequence[Missing],
     keep: Callable[[Sequence[Row]], object],
     *,
     progress: bool = False,
@@ -49,19 +59,20 @@ def _tell(bar: ProgressBar, done: float) -> None:
     bar.update(done, 1)
 
 
-def _spread(plan: Plan, rows: Mapping[str, Row], missing: Sequence[Task]) -> list[Task]:
+def _spread(plan: Plan, rows: Mapping[str, Row], missing: Sequence[Missing]) -> list[Task]:
     """Runs by each method, far apart in the plan and in a random-like order; the methods take turns."""
     times = _times(plan, rows)
     reach = len(plan.description["points"]) / PILOT_RUNS
-    by_method: defaultdict[str, list[Task]] = defaultdict(list)
-    for task in missing:
-        by_method[task[1]].append(task)
+    by_method: defaultdict[str, list[Missing]] = defaultdict(list)
+    for of in missing:
+        by_method[of.method].append(of)
     chosen = []
-    for method, tasks in by_method.items():
+    for method, runs in by_method.items():
         timed = sorted(times[method])
         # The middle of each of as many equal parts. Wherever time is up, those made cover the whole plan.
         parts = (4, 0, 6, 2, 5, 1, 7, 3)
-        picked = [tasks[(2 * part + 1) * len(tasks) // (2 * PILOT_RUNS)] for part in parts]
+        ends = list(accumulate(of.number for of in runs))
+        picked = [_nth(runs, ends, (2 * part + 1) * ends[-1] // (2 * PILOT_RUNS)) for part in parts]
         chosen.append(
             [
                 task
@@ -72,17 +83,34 @@ def _spread(plan: Plan, rows: Mapping[str, Row], missing: Sequence[Task]) -> lis
     return [task for turn in zip_longest(*chosen) for task in turn if task is not None]
 
 
-def cpu_seconds(plan: Plan, rows: Mapping[str, Row], tasks: Iterable[Task]) -> float:
+def _nth(runs: Sequence[Missing], ends: Sequence[int], number: int) -> Task:
+    """A run near the place ``number`` of all that are missing; ``ends`` counts them up to each point."""
+    at = bisect_right(ends, number)
+    of = runs[at]
+    into = number - ends[at] + of.number
+    # Where there are gaps it is the first that is missing for sure.
+    run = of.first + into if of.last - of.first + 1 == of.number else of.first
+    return of.point, of.method, run
+
+
+def without(runs: Sequence[Missing], made: Sequence[Task]) -> list[Missing]:
+    """What is left when some of the runs are there. Which of a point's are left it does not say."""
+    fewer = Counter(task[:2] for task in made)
+    left = [of._replace(number=of.number - fewer[of.point, of.method]) for of in runs]
+    return [of for of in left if of.number]
+
+
+def cpu_seconds(plan: Plan, rows: Mapping[str, Row], runs: Iterable[Missing]) -> float:
     """How long runs will take one after the other: each as long as those at hand of the nearest point.
 
-    ``rows`` has some by each method of the ``tasks``.
+    ``rows`` has some by each method of the ``runs``.
     """
     times = _times(plan, rows)
     timed = {method: sorted(known) for method, known in times.items()}
     total = 0.0
-    for (number, method), count in Counter(task[:2] for task in tasks).items():
-        known = times[method][_nearest(timed[method], number)]
-        total += count * sum(known) / len(known)
+    for of in runs:
+        known = times[of.method][_nearest(timed[of.method], of.point)]
+        total += of.number * sum(known) / len(known)
     return total
 
 

@@ -37,5 +37,5 @@ class ProgressBar:
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._bar.start()
             # What was there before must not count as speed.
-            self._task = self._bar.add_task("runs", total=total, completed=done)
+            self._task = self._bar.add_task("runs", total=total, completed=int(done))
         self._bar.update(self._task, completed=done, total=total)

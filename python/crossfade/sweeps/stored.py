@@ -28,7 +28,7 @@ class StoredRows:
 
     def __init__(self, plan: Plan, store: RowStore) -> None:
         self.plan = plan
-        self.by_key = plan.own(store.get(plan.core.keys()))
+        self.by_key = plan.known_in(store)
         self._store = store
 
     def add(self, finished: Sequence[Row]) -> None:

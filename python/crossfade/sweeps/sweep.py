@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import crossfade._crossfade as _crossfade
 from crossfade import plans
@@ -19,14 +20,13 @@ from crossfade.results.interrupted import Interrupted
 from crossfade.results.results import Results
 from crossfade.results.rows import Row
 from crossfade.sweeps.engines import WHOLE, Engine, Shard, Threads
-from crossfade.sweeps.pilot import cpu_seconds, duration, make_pilot
+from crossfade.sweeps.pilot import Missing, cpu_seconds, duration, make_pilot, without
 from crossfade.sweeps.stored import StoredRows, repeatable_methods
-
-if TYPE_CHECKING:
-    from crossfade._crossfade import Task
 
 SIMULATION = "simulation"
 MOST_SHARDS = 1_000_000
+# To read so many takes a second.
+MANY_POINTS = 10_000
 
 Say = Callable[[str], object]
 """Takes one line for the user."""
@@ -64,14 +64,14 @@ def sweep(
     is finished. The same call once more goes on from there.
     """
     options = Options(set, over, runs, precision, seed, methods, jobs)
-    plan = plans.load(scenario, options)
-    if kept_out := [name for name in plan.description["methods"] if name not in repeatable_methods()]:
-        raise ScenarioError(
-            f"methods = {kept_out}: no two runs are equal, and a results file keeps none of them; use crossfade run"
-        )
     engine = engine or Threads(options.jobs)
     shard = _checked(shard)
     say = say or (lambda _: None)
+    plan = plans.load(scenario, options, partial(_reading, say))
+    if kept_out := [name for name in plan.description["methods"] if name not in repeatable_methods()]:
+        raise ScenarioError(
+            f"methods = {kept_out}: no two runs are equal, and a results file keeps none; use crossfade run"
+        )
     path = Path(default_file(plan, shard) if out is None else out)
     began = time.monotonic()
     with ResultsFile.create(path) as file:
@@ -83,7 +83,7 @@ def sweep(
             say(line)
         finished = _make(rows, engine, shard, left, progress, say)
         # A finished shard is part of a plan that may not be.
-        complete = finished and (shard == WHOLE or not _Left.of(plan, rows.by_key, WHOLE).tasks)
+        complete = finished and (shard == WHOLE or not _Left.of(plan, rows.by_key, WHOLE).runs)
         results = plan.results(rows.by_key, complete)
         if complete:
             file.set_warnings(identity, results.warnings)
@@ -151,6 +151,12 @@ def description(plan: Plan) -> dict[str, Any]:
     }
 
 
+def _reading(say: Say, done: int, points: int) -> None:
+    """Tell that a plan is large before it is read."""
+    if done == 0 and points >= MANY_POINTS:
+        say(f"reading {points:,} points")
+
+
 def _checked(shard: Shard | None) -> Shard:
     if shard is None:
         return WHOLE
@@ -164,26 +170,31 @@ def _checked(shard: Shard | None) -> Shard:
 class _Left(NamedTuple):
     """What is left to do of a shard: the runs to be made whatever comes out, and how many are there."""
 
-    tasks: list[Task]
+    runs: list[Missing]
     there: int
 
     @classmethod
     def of(cls, plan: Plan, rows: Mapping[str, Row], shard: Shard) -> _Left:
-        schedule = _crossfade.Schedule(plan.core, list(rows.values()), 1, shard)
-        tasks = schedule.take(10**9)  # all of them
-        return cls(tasks, schedule.progress()[0])
+        missing, there = plan.core.missing(list(rows.values()), shard)
+        return cls([Missing(*of) for of in missing], there)
+
+    @property
+    def missing(self) -> int:
+        """How many runs."""
+        return sum(of.number for of in self.runs)
 
 
 def _make(rows: StoredRows, engine: Engine, shard: Shard, left: _Left, progress: bool, say: Say) -> bool:
     """Make what is left of a shard; gives whether it is complete (not after Ctrl-C)."""
-    if not left.tasks:
+    if not left.runs:
         return True
     plan = rows.plan
     try:
         with translated_errors():
-            made = frozenset(make_pilot(plan, rows.by_key, left.tasks, rows.add, progress=progress))
-        rest = [task for task in left.tasks if task not in made]
-        seconds = cpu_seconds(plan, rows.by_key, rest) / max(1, min(engine.workers, len(rest)))
+            made = make_pilot(plan, rows.by_key, left.runs, rows.add, progress=progress)
+        rest = without(left.runs, made)
+        at_once = max(1, min(engine.workers, sum(of.number for of in rest)))
+        seconds = cpu_seconds(plan, rows.by_key, rest) / at_once
         how = "about" if "runs" in plan.description["stop"] else "at least"
         say(f"{how} {duration(seconds)} to go, {_count(engine.workers, 'run')} at a time")
         return rows.make(engine, shard, progress=progress)
@@ -207,8 +218,8 @@ def _outline(plan: Plan, shard: Shard, left: _Left, path: Path) -> Iterator[str]
         else:
             yield f"{method}: until {goal_of(stop)}, at most {_count(stop['max_runs'], 'run')} a point"
     part = "" if shard == WHOLE else f"shard {shard[0]}/{shard[1]}: "
-    at_least = "at least " if "runs" not in stop and left.tasks else ""
-    missing = f"{at_least}{len(left.tasks):,} missing" if left.tasks else "none missing"
+    at_least = "at least " if "runs" not in stop and left.runs else ""
+    missing = f"{at_least}{left.missing:,} missing" if left.runs else "none missing"
     yield f"{part}{_count(left.there, 'run')} in {path} already, {missing}"
 
 
@@ -236,10 +247,10 @@ def _state(file: ResultsFile, stored: StoredPlan) -> str:
         plan = plans.read(what["name"], what["text"], what["overrides"], attached)
         if plan_id(description(plan)) != stored.id:
             return f"{label}: of crossfade {what['version']}"
-        rows = plan.own(file.get(plan.core.keys()))
+        rows = plan.known_in(file)
         left = _Left.of(plan, rows, WHOLE)
-        if left.tasks:
-            return f"{label}: {_count(left.there, 'run')}, {len(left.tasks):,} or more missing"
+        if left.runs:
+            return f"{label}: {_count(left.there, 'run')}, {left.missing:,} or more missing"
         file.set_warnings(stored.id, plan.results(rows, complete=True).warnings)
     except ScenarioError as error:
         return f"{label}: {error}"

@@ -38,7 +38,9 @@ impl KernelTcp {
                 }
             }
         }
-        let (_, tcp) = first.expect("a scenario has flows");
+        let Some((_, tcp)) = first else {
+            return Err(ScenarioError::key("tcp", "missing: method live has transfers by TCP"));
+        };
         check_sizes(setup, tcp)?;
         let TcpConfig { variant, rfc, rto, w_max, initial_window, .. } = tcp.config;
         let has_sack = match variant {

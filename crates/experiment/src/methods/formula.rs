@@ -1,6 +1,7 @@
 //! One point by a formula that knows the channel by its loss rate alone.
 
 use super::assumptions::changing_link;
+use super::bianchi::saturated_star;
 use super::fitted::FittedChains;
 use super::solver::{NoMetrics, Outcome, Solver};
 use crate::closed_forms::{error_rates, packet_loss};
@@ -9,7 +10,7 @@ use crate::metrics::{Metrics, rates};
 use crossfade_analysis::{Formula, TcpPath};
 use crossfade_channel::LossConfig;
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_scenario::{Point, ScenarioError, Setup};
+use crossfade_scenario::{MeshSetup, Point, ScenarioError, Setup};
 use crossfade_transport::{Flavour, RtoRule, TcpConfig};
 use serde_json::json;
 
@@ -18,6 +19,9 @@ pub(super) struct LossFormula(pub(super) Formula);
 
 impl Solver for LossFormula {
     fn refusal(&self, point: &Point) -> Option<ScenarioError> {
+        if let Some(mesh) = self.star(point) {
+            return saturated_star(point, mesh).err();
+        }
         match point.setup.forward.radio() {
             Some(radio) => error_rates(&point.setup, radio).err().filter(|_| path(point).is_err()),
             None => path(point).err(),
@@ -25,6 +29,9 @@ impl Solver for LossFormula {
     }
 
     fn run(&self, point: &Point, _: RunSeed, _: &FittedChains, _: &Control) -> Option<Outcome> {
+        if let Some(mesh) = self.star(point) {
+            return Some(saturated_star(point, mesh).map_err(NoMetrics::from));
+        }
         let Some(radio) = point.setup.forward.radio() else {
             return Some(formula(point, self.0).map_err(NoMetrics::from));
         };
@@ -45,6 +52,13 @@ impl Solver for LossFormula {
 
     fn is_repeatable(&self) -> bool {
         true
+    }
+}
+
+impl LossFormula {
+    /// The mesh, of which the formula is another.
+    fn star<'a>(&self, point: &'a Point) -> Option<&'a MeshSetup> {
+        point.setup.mesh.as_ref().filter(|_| self.0 == Formula::Padhye)
     }
 }
 

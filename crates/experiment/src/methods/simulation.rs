@@ -92,7 +92,7 @@ pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
     }
     for metric in METRICS {
         insert(metric.name.to_owned(), metric.of_flows(&whole, &scale));
-        for (flow, totals) in flows.iter().filter(|(flow, _)| !flow.name.is_empty()) {
+        for (flow, totals) in flows.iter().filter(|(flow, _)| !flow.name.is_empty() && flow.count > 0) {
             insert(metric.flow_key(&flow.name), metric.of_flows(totals, &scale));
         }
         for (name, link) in &links {

@@ -6,6 +6,9 @@ mod pcap;
 mod reuse;
 mod sink;
 
+pub use reuse::{ReuseFacts, reuse};
+pub use sink::Sink;
+
 use crate::build::network;
 use crate::experiment::Experiment;
 use crate::methods::run_checked;
@@ -15,11 +18,8 @@ use crossfade_scenario::{Point, ScenarioError};
 use crossfade_sim::{CongestionFactory, Network, Source};
 use crossfade_transport::TcpConfig;
 use crossfade_transport::congestion::CongestionControl;
-pub use reuse::{ReuseFacts, reuse};
-
 use events::EventsCsv;
 use pcap::Pcap;
-pub use sink::Sink;
 use sink::TextSink;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -125,6 +125,20 @@ pub fn pcap(
     let finished = run_checked(network(&point.setup, seed), (), &mut pcap, cancel);
     pcap.finish();
     Ok(finished.map(|_| ()))
+}
+
+/// What a radio that hears everything would have seen of the mesh in run 0 of the only point of `experiment`, as a pcap
+/// file; `None` if `cancel` became true.
+///
+/// # Errors
+/// The plan has several points; there is no mesh.
+pub fn air_pcap(experiment: &Experiment, cancel: &AtomicBool) -> Result<Option<Vec<u8>>, ScenarioError> {
+    let point = only_point(experiment, "a capture")?;
+    let Some(mesh) = &point.setup.mesh else {
+        return Err(ScenarioError::key("mesh", "missing; there is no air to capture"));
+    };
+    let seed = RunSeed { seed: experiment.seed, run: 0 };
+    Ok(link_events::air(network(&point.setup, seed), mesh, cancel))
 }
 
 /// The only point of `experiment`, of which `what` shows one run.

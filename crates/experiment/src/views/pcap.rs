@@ -44,7 +44,7 @@ impl<'a> Pcap<'a> {
                     number += flow.count;
                 }
                 TrafficSetup::Udp { .. } | TrafficSetup::Saturated => number += flow.count,
-                TrafficSetup::Arrivals { .. } => {}
+                TrafficSetup::Arrivals { .. } | TrafficSetup::Outside => {}
             }
         }
         Ok(Self { file, sink })

@@ -1,10 +1,10 @@
-//! Where views go.
+//! Where what is seen of a run goes.
 
 /// Takes a file piece by piece: a run may be long.
 pub type Sink<'a> = dyn FnMut(&[u8]) + Send + 'a;
 
 /// Takes whole lines of a text.
-pub(crate) type TextSink<'a> = dyn FnMut(&str) + Send + 'a;
+pub(super) type TextSink<'a> = dyn FnMut(&str) + Send + 'a;
 
 /// As much as is handed over at a time.
 pub(super) const PORTION_BYTES: usize = 1 << 16;

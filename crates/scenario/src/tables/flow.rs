@@ -6,7 +6,7 @@ use super::tcp::{Tcp, TcpSetup};
 use crate::document::merge_value;
 use crate::error::{ScenarioError, join};
 use crate::mesh_setup::MeshSetup;
-use crate::quantity::{Bytes, Rate, Share, Size, Span};
+use crate::quantity::{Bytes, FromNode, Rate, Share, Size, Span};
 use crossfade_core::SimTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,10 +36,10 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stagger: Option<Span>,
 
-    /// The node of the mesh that sends.
-    #[schemars(range(min = 0, max = 1023), extend("x-default" = "0, of a mesh"))]
+    /// The node of the mesh that sends; "others" is one flow from every node but the one that receives.
+    #[schemars(extend("x-default" = "0, of a mesh"))]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<u32>,
+    pub from: Option<FromNode>,
 
     /// The node of the mesh that receives.
     #[schemars(range(min = 0, max = 1023), extend("x-default" = "the last node, of a mesh"))]
@@ -124,6 +124,9 @@ tag! {
         /// Packets of UDP at twice the rate of the link, which always has one to send: what the link can carry.
         /// Give link.queue a limit.
         Saturated [count, start, stagger, start_within, packet_size, from, to, access_delay],
+        /// What a real program sends, in crossfade live: it shares the links with the flows beside it, which are
+        /// simulated. Elsewhere there is nothing of it.
+        Outside [from, to],
     }
 }
 
@@ -145,7 +148,7 @@ pub enum Shape {
 pub struct FlowSetup {
     /// Its name in the results; empty where the scenario names no flows.
     pub name: String,
-    /// How many.
+    /// How many; 0 of what comes from outside.
     pub count: u32,
     /// When the first begins.
     pub start: SimTime,
@@ -157,15 +160,15 @@ pub struct FlowSetup {
     pub access_delay: SimTime,
     /// Bytes of a data packet on the wire.
     pub packet_size: u32,
-    /// The nodes of the mesh that it goes from and to.
-    pub ends: Option<[u32; 2]>,
+    /// The nodes of the mesh that it goes from and to, of several flows in turn; none of a path of links.
+    pub ends: Vec<[u32; 2]>,
     /// What it sends.
     pub traffic: TrafficSetup,
 }
 
 impl FlowSetup {
     /// One connection without end, without a name.
-    pub(crate) fn bulk(tcp: TcpSetup, packet_size: u32, ends: Option<[u32; 2]>) -> Self {
+    pub(crate) fn bulk(tcp: TcpSetup, packet_size: u32, ends: Vec<[u32; 2]>) -> Self {
         Self {
             name: String::new(),
             count: 1,
@@ -176,6 +179,21 @@ impl FlowSetup {
             packet_size,
             ends,
             traffic: TrafficSetup::Tcp(tcp, None),
+        }
+    }
+
+    /// What a real program sends: none of the flows that are simulated.
+    fn outside(name: &str, packet_size: u32, ends: Vec<[u32; 2]>) -> Self {
+        Self {
+            name: name.to_owned(),
+            count: 0,
+            start: SimTime::ZERO,
+            stagger: SimTime::ZERO,
+            start_within: SimTime::ZERO,
+            access_delay: SimTime::ZERO,
+            packet_size,
+            ends,
+            traffic: TrafficSetup::Outside,
         }
     }
 
@@ -195,7 +213,7 @@ impl FlowSetup {
             TrafficSetup::Tcp(tcp, _)
             | TrafficSetup::PacedTcp(tcp, _)
             | TrafficSetup::Arrivals { tcp, .. } => Some(tcp),
-            TrafficSetup::Udp { .. } | TrafficSetup::Saturated => None,
+            TrafficSetup::Udp { .. } | TrafficSetup::Saturated | TrafficSetup::Outside => None,
         }
     }
 }
@@ -247,6 +265,8 @@ pub enum TrafficSetup {
     },
     /// Datagrams, more than the link can carry.
     Saturated,
+    /// What a real program sends, if there is one: no flow of a simulation.
+    Outside,
 }
 
 impl Flow {
@@ -264,7 +284,7 @@ impl Flow {
         let traffic = *self.traffic.get_or_insert(Traffic::Bulk);
         refuse_foreign(&table, self, traffic)?;
         let ends = self.ends(&table, mesh)?;
-        let hops = ends.zip(mesh).and_then(|(ends, mesh)| mesh.round_trip_hops(ends));
+        let hops = mesh.and_then(|mesh| mesh.common_round_trip_hops(&ends));
         let alone = alone
             && traffic == Traffic::Bulk
             && self.count.is_none_or(|count| count == 1)
@@ -272,14 +292,22 @@ impl Flow {
         let span = |key: &str, span: Option<Span>| time(&join(&table, key), span.unwrap_or(Span::ZERO), slot);
         let (start, stagger) = (span("start", self.start)?, span("stagger", self.stagger)?);
         let start_within = span("start_within", self.start_within)?;
+        if traffic == Traffic::Outside {
+            return Ok(FlowSetup::outside(name, link_packet_size, ends));
+        }
         let access_delay = *self.access_delay.get_or_insert(Span::ZERO);
         let access_delay = span("access_delay", Some(access_delay))?;
-        let count = *self.count.get_or_insert(1);
+        let count = *self.count.get_or_insert(1) * ends.len().max(1) as u32;
+        if count > 1 && traffic == Traffic::Arrivals {
+            let problem = "must be one node of traffic arrivals";
+            return Err(ScenarioError::value(join(&table, "from"), &json(self.from), problem));
+        }
         let packet_size = self.packet_bytes(&table, tcp, link_packet_size)?;
         let alone = alone && packet_size == link_packet_size;
         let traffic = match traffic {
             Traffic::Udp | Traffic::Poisson => self.udp(&table, traffic, slot)?,
             Traffic::Saturated => TrafficSetup::Saturated,
+            Traffic::Outside => TrafficSetup::Outside,
             Traffic::Bulk if self.rate.is_some() => {
                 let rate_bps = self.rate.map_or(0.0, |rate| rate.0);
                 let tcp = self.resolve_tcp(&table, tcp, packet_size, slot, false, hops)?;
@@ -316,17 +344,22 @@ impl Flow {
     }
 
     /// The nodes of the mesh that it goes from and to.
-    fn ends(&mut self, table: &str, mesh: Option<&MeshSetup>) -> Result<Option<[u32; 2]>, ScenarioError> {
+    fn ends(&mut self, table: &str, mesh: Option<&MeshSetup>) -> Result<Vec<[u32; 2]>, ScenarioError> {
         let Some(mesh) = mesh else {
-            let given = [("from", self.from), ("to", self.to)].into_iter().find(|(_, node)| node.is_some());
-            return given.map_or(Ok(None), |(key, _)| {
+            let given = [("from", self.from.is_some()), ("to", self.to.is_some())];
+            let given = given.into_iter().find(|(_, given)| *given);
+            return given.map_or(Ok(Vec::new()), |(key, _)| {
                 Err(ScenarioError::key(join(table, key), "needs a mesh, which has nodes"))
             });
         };
         let [first, last] = mesh.outermost();
-        let ends = [*self.from.get_or_insert(first), *self.to.get_or_insert(last)];
-        mesh.check_ends(table, ends)?;
-        Ok(Some(ends))
+        let (from, to) = (*self.from.get_or_insert(FromNode::Node(first)), *self.to.get_or_insert(last));
+        let ends: Vec<[u32; 2]> = match from {
+            FromNode::Node(from) => vec![[from, to]],
+            FromNode::Others => (first..=last).filter(|&node| node != to).map(|node| [node, to]).collect(),
+        };
+        ends.iter().try_for_each(|&ends| mesh.check_ends(table, ends))?;
+        Ok(ends)
     }
 
     /// The scenario's TCP with what is different here.

@@ -1,0 +1,125 @@
+"""What a run may take of the memory: judged, refused above a limit, and constant where a file is written."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import crossfade as cf
+from crossfade import files, plans
+from crossfade.errors import ScenarioError
+from tests.conftest import Cli
+
+FLOOD = """
+schema = 1
+run = { duration = "1000 s", runs = 1 }
+channel = { model = "none" }
+link = { rate = "100 Mbit/s", packet_size = "1000 B", queue = { limit = "unlimited" } }
+tcp = { flavour = "rfc", variant = "sack", w_max = 10 }
+flows = { a = { traffic = "udp", rate = "1 Gbit/s" } }
+"""
+
+
+def test_a_run_that_would_fill_the_memory_is_refused(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "flood.toml").write_text(FLOOD.replace("1000 s", "100000 s"))
+    for command in ("check", "run"):
+        outcome = cli(command, tmp_path / "flood.toml")
+        assert outcome.code == 2
+        assert outcome.err.startswith("error: run.memory: a run may take ") or "runs at once" in outcome.err
+        assert outcome.err.count("\n") == 1
+    # With the queue that there is if nothing is said, it takes next to nothing.
+    assert cf.check(FLOOD, set={"link.queue.limit": None}).memory < 2e6
+
+
+def test_the_limit_is_a_key_and_moves_no_row() -> None:
+    with pytest.raises(ScenarioError, match=r"run.memory: a run may take .* and 2,000,000 B are allowed"):
+        cf.check(FLOOD, set={"run.memory": "2 MB"})
+    assert cf.check(FLOOD, set={"run.memory": "1 TB"} | {"run.memory": "900 GB"}).memory > 1e9
+    with pytest.raises(ScenarioError, match=r'run.memory = "1 kB": must be'):
+        cf.check(FLOOD, set={"run.memory": "1 kB"})
+    small = FLOOD.replace("1000 s", "1 s")
+    keys = [plans.load(small, plans.Options(set=set)).core.keys() for set in ({}, {"run.memory": "4 GiB"})]
+    assert keys[0] == keys[1]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"flows.a": {"traffic": "arrivals", "arrivals_per_s": 1e6, "size": "50 kB", "rate": None}},
+        {"flows.a": {"count": 10_000, "traffic": "bulk", "rate": None}, "tcp.w_max": 1_000_000},
+    ],
+)
+def test_many_flows_are_judged(values: dict[str, object]) -> None:
+    assert cf.check(FLOOD, set={**values, "run.duration": "10 s", "run.memory": "900 GB"}).memory > 1e8
+
+
+def test_a_flood_takes_no_more_than_was_said() -> None:
+    """Ten seconds of ten times the rate into an unlimited queue."""
+    scenario = FLOOD.replace("1000 s", "10 s")
+    program = f"""
+import json, resource
+import crossfade as cf
+def used(): return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+cf.run({scenario!r}, set={{"run.duration": "1 ms"}}, cache=False)
+before = used()
+cf.run({scenario!r}, cache=False, jobs=1)
+print(json.dumps(used() - before))
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    said = cf.check(scenario).memory
+    assert said / 8 < json.loads(found.stdout) < said
+
+
+def test_events_and_captures_take_no_memory_of_their_length(tmp_path: Path) -> None:
+    program = f"""
+import json, resource
+import crossfade as cf
+TCP = {{"flows.a": {{"traffic": "bulk", "rate": None}}, "link.queue.limit": "20 packets"}}
+def used(): return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def write(duration):
+    values = TCP | {{"run.duration": duration}}
+    cf.write_events({str(tmp_path / "e.csv")!r}, {FLOOD!r}, set=values)
+    cf.write_events({str(tmp_path / "l.csv")!r}, {FLOOD!r}, set=values, of_links=True)
+    cf.write_pcap({str(tmp_path / "p.pcap")!r}, {FLOOD!r}, set=values)
+write("0.1 s")
+before = used()
+write("3 s")
+print(json.dumps(used() - before))
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    written = sum((tmp_path / name).stat().st_size for name in ("e.csv", "l.csv", "p.pcap"))
+    assert written > 30e6
+    assert json.loads(found.stdout) < 5e6
+
+
+def test_a_stream_that_cannot_be_written_ends_the_run(tmp_path: Path) -> None:
+    with pytest.raises(cf.OutputError, match=r"cannot be written"):
+        cf.write_events("/dev/full", FLOOD, set={"run.duration": "1 s", "link.queue.limit": None})
+
+
+def test_a_gzip_bomb_is_not_unpacked(tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.csv.gz"
+    with gzip.open(bomb, "wb", compresslevel=9) as file:
+        for _ in range(files.LARGEST_FILE // 2**20 + 1):
+            file.write(bytes(2**20))
+    assert bomb.stat().st_size < 300_000
+    program = f"""
+import resource
+from pathlib import Path
+from crossfade.errors import TraceError
+from crossfade.files import read_text
+try:
+    read_text(Path({str(bomb)!r}), TraceError)
+except TraceError as error:
+    print(error)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    said, megabytes = found.stdout.splitlines()
+    assert said.endswith("cannot be read (larger than 256 MiB when it is unpacked)")
+    assert int(megabytes) < 200
