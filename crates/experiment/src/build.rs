@@ -14,7 +14,7 @@ use crossfade_scenario::{
 };
 use crossfade_sim::{
     AnyLink, Arrivals, Distribution as Draws, FlowConfig, FlowPath, Gaps as DrawnGaps, Leg, Medium, Network,
-    OnOff, SenderGate, Source, StopRule, Tcp, Topology,
+    OnOff, SenderGate, Source, StopRule, Tcp, Topology, whole_segments,
 };
 
 /// The network of `setup` in the run of `seed`.
@@ -91,21 +91,27 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, first_route:
             ..FlowPath::default()
         }
     };
+    let mut last_short_by = 0;
     let source = match &flow.traffic {
-        TrafficSetup::Arrivals { tcp, rate_per_s, segments } => {
+        TrafficSetup::Arrivals { tcp, rate_per_s, sizes } => {
             network.arrivals.push(Arrivals {
                 name: flow.name.clone(),
                 tcp: Tcp { config: tcp.config, congestion: None },
                 path: path(Some(tcp), 0),
                 start: SimTime::ZERO,
                 rate_per_s: *rate_per_s,
-                segments: draws(*segments),
+                sizes: draws(*sizes),
+                mss: tcp.mss,
             });
             return;
         }
-        TrafficSetup::Tcp(tcp, segments) => {
+        TrafficSetup::Tcp(tcp, bytes) => {
             let mut config = tcp.config;
-            config.segments = *segments;
+            if let Some(bytes) = *bytes {
+                let (segments, short_by) = whole_segments(config.flavour, bytes, tcp.mss);
+                config.segments = Some(segments);
+                last_short_by = short_by;
+            }
             Source::Tcp(Tcp { config, congestion: None })
         }
         TrafficSetup::PacedTcp(tcp, rate_bps) => {
@@ -135,7 +141,7 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, first_route:
         network.flows.push(FlowConfig {
             name,
             source: source.clone(),
-            path: path(flow.tcp(), number),
+            path: FlowPath { last_short_by, ..path(flow.tcp(), number) },
             start,
         });
     }

@@ -18,8 +18,9 @@ pub struct TokenBucket {
     fills_in: SimTime,
     /// When the bucket is full, or was.
     full_at: SimTime,
-    /// How long it has been sending.
+    /// How long it takes to send all that has been taken, and the last of it.
     busy: SimTime,
+    last: SimTime,
 }
 
 impl TokenBucket {
@@ -33,6 +34,7 @@ impl TokenBucket {
             fills_in: SimTime::to_transmit(cbs, cir_bps),
             full_at: SimTime::ZERO,
             busy: SimTime::ZERO,
+            last: SimTime::ZERO,
         }
     }
 }
@@ -51,11 +53,13 @@ impl Service for TokenBucket {
         self.full_at = self.full_at.max(sends_at) + cost;
         let time = self.transmitter.time_for(bytes);
         self.busy += time;
+        self.last = time;
         sends_at + time
     }
 
-    fn occupancy(&self) -> Occupancy {
-        if self.has_rate { Occupancy::Time(self.busy) } else { Occupancy::None }
+    fn occupancy(&self, to_send: SimTime) -> Occupancy {
+        // The last packet may wait for its tokens yet, or be under way.
+        if self.has_rate { Occupancy::Time(self.busy - to_send.min(self.last)) } else { Occupancy::None }
     }
 }
 
@@ -131,7 +135,7 @@ mod tests {
             assert!(level > -0.01, "{level} tokens at {idle_at}");
             assert!(idle_at == start || level < 0.01, "waited for {level} tokens at {idle_at}");
         }
-        assert!(matches!(bucket.occupancy(), Occupancy::None));
+        assert!(matches!(bucket.occupancy(SimTime::ZERO), Occupancy::None));
     }
 
     #[test]

@@ -241,7 +241,7 @@ pub enum Gaps {
 /// What a flow sends, with checked parameters.
 #[derive(Clone, Debug)]
 pub enum TrafficSetup {
-    /// TCP; `None` has no end, otherwise so many segments.
+    /// TCP; `None` has no end, otherwise so many bytes of data.
     Tcp(TcpSetup, Option<u64>),
     /// TCP without end whose application offers so much, in bit/s of whole packets.
     PacedTcp(TcpSetup, f64),
@@ -251,8 +251,8 @@ pub enum TrafficSetup {
         tcp: TcpSetup,
         /// The mean number a second.
         rate_per_s: f64,
-        /// How many segments each has.
-        segments: Distribution,
+        /// How many bytes of data each has.
+        sizes: Distribution,
     },
     /// Datagrams without feedback.
     Udp {
@@ -318,16 +318,15 @@ impl Flow {
             }
             Traffic::Transfer => {
                 let tcp = self.resolve_tcp(&table, tcp, packet_size, slot, false, hops)?;
-                let segments = self.segments(&table, traffic, tcp.mss)?.ceil() as u64;
-                TrafficSetup::Tcp(tcp, Some(segments))
+                TrafficSetup::Tcp(tcp, Some(u64::from(self.bytes(&table, traffic)?)))
             }
             Traffic::Arrivals => {
                 let tcp = self.resolve_tcp(&table, tcp, packet_size, slot, false, hops)?;
                 let rate_per_s =
                     self.arrivals_per_s.ok_or_else(|| missing(&table, "arrivals_per_s", traffic))?;
                 let shape = *self.sizes.get_or_insert(Shape::Exponential);
-                let segments = Distribution { shape, mean: self.segments(&table, traffic, tcp.mss)? };
-                TrafficSetup::Arrivals { tcp, rate_per_s, segments }
+                let sizes = Distribution { shape, mean: f64::from(self.bytes(&table, traffic)?) };
+                TrafficSetup::Arrivals { tcp, rate_per_s, sizes }
             }
         };
         Ok(FlowSetup {
@@ -405,10 +404,8 @@ impl Flow {
         Ok(setup)
     }
 
-    /// The size in segments.
-    fn segments(&self, table: &str, traffic: Traffic, mss: u32) -> Result<f64, ScenarioError> {
-        let size = self.size.ok_or_else(|| missing(table, "size", traffic))?;
-        Ok(f64::from(size.0) / f64::from(mss))
+    fn bytes(&self, table: &str, traffic: Traffic) -> Result<u32, ScenarioError> {
+        Ok(self.size.ok_or_else(|| missing(table, "size", traffic))?.0)
     }
 
     fn udp(&mut self, table: &str, traffic: Traffic, slot: SimTime) -> Result<TrafficSetup, ScenarioError> {
