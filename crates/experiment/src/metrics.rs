@@ -71,7 +71,7 @@ pub static METRICS: &[MetricInfo] = &[
     metric("segments_delivered", "segments", "Segments delivered", "Segments that reached the receiver for the first time.", Of::Flows(|flows, _| count(flows.total.segments_delivered))),
     metric("segments_sent", "segments", "Segments sent", "Data segments that left the senders, retransmissions included.", Of::Flows(|flows, _| count(flows.total.segments_sent))),
     metric("retransmissions", "segments", "Retransmissions", "Data segments that were sent again.", Of::Flows(|flows, _| count(flows.total.retransmissions))),
-    metric("segment_loss_rate", "1", "Segment loss rate", "The share of the data segments sent that a channel lost or a queue dropped on the way: the p of the formulas of TCP, of all that was sent.", Of::Flows(|flows, _| count(flows.total.segments_lost + flows.total.queue_drops) / count(flows.total.segments_sent))),
+    metric("segment_loss_rate", "1", "Segment loss rate", "Of the data segments whose fate is known, the share that a channel lost or a queue dropped on the way.", Of::Flows(|flows, _| flows.segment_loss_rate())),
     metric("timeouts", "1", "Timeouts", "Expiries of retransmission timers.", Of::Flows(|flows, _| count(flows.total.timeouts))),
     metric("spurious_timeouts", "1", "Spurious timeouts", "Timeouts whose segment was not lost but late, or only its acknowledgements were lost.", Of::Flows(|flows, _| count(flows.total.spurious_timeouts))),
     metric("spurious_timeouts_detected", "1", "Spurious timeouts detected", "Timeouts that the sender itself found to be spurious (RFC 5682, RFC 3522).", Of::Flows(|flows, _| count(flows.total.spurious_timeouts_detected))),

@@ -70,6 +70,12 @@ impl FlowTotals {
         self.died |= other.died;
     }
 
+    /// Of the segments whose fate is known, the share that was lost or dropped; NaN of none.
+    pub(crate) fn segment_loss_rate(&self) -> f64 {
+        let lost = self.total.segments_lost + self.total.queue_drops;
+        lost as f64 / (lost + self.total.segments_received) as f64
+    }
+
     /// Segments that were put on the link: those that no queue dropped.
     pub(crate) fn transmitted(&self) -> f64 {
         // What the warm-up has sent may be dropped after it.

@@ -1,4 +1,4 @@
-//! Many flows: their names, their books, and that they do not disturb each other's draws.
+//! Many flows: their names, their counts, and that they do not disturb each other's draws.
 
 use crossfade_experiment::{Control, Experiment, PointResult, Row, Shard, execute, summarise};
 use crossfade_scenario::Overrides;

@@ -1,4 +1,4 @@
-//! Many flows over a path of links: against closed forms, against each other, and against their own books.
+//! Many flows over a path of links: against closed forms, against each other, and against what is counted outside.
 
 use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{EventKind, EventRecord, RunSeed, SimTime};
@@ -668,7 +668,7 @@ proptest! {
     /// Whatever is sent is received, lost, dropped or still under way, of every flow and on every link; files
     /// arrive; who watches sees what is counted, and changes nothing; the same network gives the same again.
     #[test]
-    fn the_books_balance(
+    fn what_is_counted_adds_up(
         flows in prop::collection::vec(any_flow(), 1..6),
         forward in prop::collection::vec(any_link(), 1..4),
         reverse in prop::collection::vec(any_link(), 1..3),
