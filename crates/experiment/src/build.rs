@@ -5,7 +5,7 @@ use crossfade_channel::{LossConfig, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferConfig};
 use crossfade_link::trace::{Schedule, TableLoss, TraceLinkConfig};
-use crossfade_link::{LinkConfig, Queue, QueueConfig, QueueLimit, TableFrames, WholePackets};
+use crossfade_link::{LinkConfig, Queue, QueueConfig, QueueLimit, TableFrames, TokenBucket, WholePackets};
 use crossfade_mac::Mesh;
 use crossfade_scenario::{
     Carrier, Distribution, End, FlowSetup, FrameErrors, FrameSetup, Gaps, Gate, HopSetup, Setup, Shape,
@@ -13,7 +13,7 @@ use crossfade_scenario::{
 };
 use crossfade_sim::{
     AnyLink, Arrivals, Distribution as Draws, FlowConfig, FlowPath, Gaps as DrawnGaps, Leg, Medium, Network,
-    OnOff, SenderGate, Source, StopRule, Tcp, Topology,
+    OnOff, SenderGate, Source, StopRule, Tcp, Topology, whole_segments,
 };
 
 /// The links of a scenario, as results name them, in the order in which packets take them.
@@ -45,22 +45,23 @@ pub(crate) fn network(setup: &Setup, seed: RunSeed) -> Network {
         seed,
     };
     for (number, flow) in setup.flows.iter().enumerate() {
-        // In a mesh every entry has routes of its own.
-        let routes = if setup.mesh.is_some() {
-            [2 * number, 2 * number + 1]
-        } else {
-            [Topology::DATA, Topology::ACKS]
-        };
-        add_flow(&mut network, setup, flow, routes);
+        add_flow(&mut network, setup, flow, routes(setup, number)[0]);
     }
     network
+}
+
+/// The routes of the data and of the acknowledgements of an entry of the flows, of its first pair of nodes in a
+/// mesh: there each pair has routes of its own, there and back.
+pub(crate) fn routes(setup: &Setup, number: usize) -> [usize; 2] {
+    let before: usize = setup.flows[..number].iter().map(|flow| flow.ends.len()).sum();
+    [Topology::DATA, Topology::ACKS].map(|route| route + 2 * before)
 }
 
 /// The links by name, and the ways there and back.
 pub(crate) fn topology(setup: &Setup, seed: RunSeed) -> Topology {
     if let Some(mesh) = &setup.mesh {
         let fabric = Mesh::new(mesh.config.clone(), seed).expect("checked");
-        let routes = setup.flows.iter().filter_map(|flow| flow.ends).flat_map(|[from, to]| {
+        let routes = setup.flows.iter().flat_map(|flow| &flow.ends).flat_map(|&[from, to]| {
             [(from, to), (to, from)].map(|(from, to)| vec![Leg { medium: 0, from, to }])
         });
         return Topology {
@@ -81,31 +82,41 @@ pub(crate) fn topology(setup: &Setup, seed: RunSeed) -> Topology {
     Topology { media: data, routes: [there, back].map(|media| media.map(Leg::link).collect()).into() }
 }
 
-fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]: [usize; 2]) {
-    let path = |tcp: Option<&TcpSetup>| FlowPath {
-        packet_size: setup.packet_size,
-        ack_size: tcp.map_or(0, |tcp| tcp.ack_size),
-        sack_block_size: tcp.map_or(0, |tcp| tcp.sack_block_size),
-        sender_access: flow.access_delay,
-        data,
-        acks,
-        ..FlowPath::default()
+/// Adds the flows of an entry, whose routes begin with `first_route`: data, acknowledgements, data of the next.
+fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, first_route: usize) {
+    let path = |tcp: Option<&TcpSetup>, number: u32| {
+        let data = first_route + 2 * (number as usize % flow.ends.len().max(1));
+        FlowPath {
+            packet_size: flow.packet_size,
+            ack_size: tcp.map_or(0, |tcp| tcp.ack_size),
+            sack_block_size: tcp.map_or(0, |tcp| tcp.sack_block_size),
+            sender_access: flow.access_delay,
+            data,
+            acks: data + 1,
+            ..FlowPath::default()
+        }
     };
+    let mut last_short_by = 0;
     let source = match &flow.traffic {
-        TrafficSetup::Arrivals { tcp, rate_per_s, segments } => {
+        TrafficSetup::Arrivals { tcp, rate_per_s, sizes } => {
             network.arrivals.push(Arrivals {
                 name: flow.name.clone(),
                 tcp: Tcp { config: tcp.config, congestion: None },
-                path: path(Some(tcp)),
+                path: path(Some(tcp), 0),
                 start: SimTime::ZERO,
                 rate_per_s: *rate_per_s,
-                segments: draws(*segments),
+                sizes: draws(*sizes),
+                mss: tcp.mss,
             });
             return;
         }
-        TrafficSetup::Tcp(tcp, segments) => {
+        TrafficSetup::Tcp(tcp, bytes) => {
             let mut config = tcp.config;
-            config.segments = *segments;
+            if let Some(bytes) = *bytes {
+                let (segments, short_by) = whole_segments(config.flavour, bytes, tcp.mss);
+                config.segments = Some(segments);
+                last_short_by = short_by;
+            }
             Source::Tcp(Tcp { config, congestion: None })
         }
         TrafficSetup::PacedTcp(tcp, rate_bps) => {
@@ -121,7 +132,8 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]
             };
             Source::Udp(OnOff { rate_bps: *rate_bps, on_s, off_s: on_off.map(|_| off_s), gaps })
         }
-        TrafficSetup::Saturated => Source::Udp(saturating(setup)),
+        TrafficSetup::Saturated => Source::Udp(saturating(setup, flow)),
+        TrafficSetup::Outside => return,
     };
     for number in 0..flow.count {
         let name = format!("{}.{number}", flow.name);
@@ -131,7 +143,12 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]
             let mut stream = network.seed.stream(&format!("workload.start.{name}"));
             start = start.saturating_add(SimTime::from_secs_f64(later.sample(&mut stream)));
         }
-        network.flows.push(FlowConfig { name, source: source.clone(), path: path(flow.tcp()), start });
+        network.flows.push(FlowConfig {
+            name,
+            source: source.clone(),
+            path: FlowPath { last_short_by, ..path(flow.tcp(), number) },
+            start,
+        });
     }
 }
 
@@ -151,9 +168,9 @@ fn draws(Distribution { shape, mean }: Distribution) -> Draws {
 }
 
 /// Packets at twice the rate that the link can carry when it loses nothing.
-fn saturating(setup: &Setup) -> OnOff {
-    let shortest = setup.forward.shortest_transmission(setup.packet_size).unwrap_or(setup.slot);
-    let rate_bps = 2.0 * f64::from(setup.packet_size) * 8.0 / shortest.as_secs_f64();
+fn saturating(setup: &Setup, flow: &FlowSetup) -> OnOff {
+    let shortest = setup.forward.shortest_transmission(flow.packet_size).unwrap_or(setup.slot);
+    let rate_bps = 2.0 * f64::from(flow.packet_size) * 8.0 / shortest.as_secs_f64();
     OnOff { rate_bps, on_s: Draws::Fixed(1.0), off_s: None, gaps: DrawnGaps::Periodic }
 }
 
@@ -191,6 +208,10 @@ fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> Medium {
         Carrier::Packets { rate_bps, queue: waiting, loss } => {
             let (rate_bps, queue, loss) = (*rate_bps, queue(waiting), lost(loss));
             AnyLink::try_from(LinkConfig { rate_bps, delay, queue, loss }).expect("checked").into()
+        }
+        Carrier::Shaped { rate_bps, shaper, queue: waiting, loss } => {
+            let bucket = TokenBucket::new(shaper.rate_bps, shaper.burst, *rate_bps);
+            Medium::Link(queue(waiting).before(bucket, delay, lost(loss)).expect("checked").into())
         }
         Carrier::Frames { rate_bps, limit, frames, errors } => {
             let (config, feedback) = (frame_link(frames, *rate_bps, delay, *limit), stream("feedback"));

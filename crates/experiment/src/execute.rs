@@ -26,6 +26,7 @@ use std::time::Instant;
 ///
 /// # Errors
 /// A run gave what cannot be: a bug.
+#[expect(clippy::needless_pass_by_value, reason = "as the work on one part takes them")]
 pub fn execute(
     experiment: &Experiment,
     known: Vec<Row>,

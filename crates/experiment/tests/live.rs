@@ -10,6 +10,8 @@ use crossfade_scenario::Overrides;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -157,4 +159,61 @@ fn a_journal_is_replayed_to_the_nanosecond() {
         altered[bytes.len() / 2] ^= 4;
         assert!(replay(&altered).unwrap_err().to_string().contains("damaged"));
     }
+}
+
+#[test]
+fn simulated_flows_share_the_link_with_what_is_real() {
+    let Some(_alone) = live() else { return };
+    // UDP that would have 6 of 10 Mbit/s, simulated, and loses some in the queue: 4 and a little more are left.
+    let flows = json!({
+        "me": { "traffic": "outside" },
+        "others": { "traffic": "poisson", "rate": "6 Mbit/s" },
+    });
+    let set = [
+        ("flows", flows),
+        ("methods", json!(["simulation"])),
+        ("channel.p_e", json!(0)),
+        ("link.queue", json!({ "limit": "50 packets" })),
+    ];
+    let experiment = load(&set);
+    let point = &experiment.points[0];
+    let options = Options { congestion: Some("reno".to_owned()), ..Options::default() };
+    let mut session = Session::new(point.clone(), RunSeed { seed: 1, run: 0 }, options).unwrap();
+    session.start().unwrap();
+    let [far, near] = session.hosts().clone();
+    let listener = near.run(|| TcpListener::bind((near.address(), 0))).unwrap().unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut sender = far.run(|| TcpStream::connect(address)).unwrap().unwrap();
+    let (mut receiver, _) = listener.accept().unwrap();
+    sender.set_write_timeout(Some(Duration::from_millis(100))).unwrap();
+    receiver.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    let began = Instant::now();
+    let mut bytes = 0;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while began.elapsed() < Duration::from_secs(4) {
+                sender.write_all(&[0; 4096]).ok();
+            }
+        });
+        let mut chunk = vec![0; 65536];
+        while began.elapsed() < Duration::from_secs(4) {
+            let read = receiver.read(&mut chunk).unwrap_or(0);
+            // The first second is slow start.
+            bytes += if began.elapsed() > Duration::from_secs(1) { read } else { 0 };
+        }
+    });
+    let (report, _) = session.stop().unwrap();
+    let rate = bytes as f64 * 8.0 / 3.0;
+    assert!((1.5e6..5e6).contains(&rate), "{rate} bit/s of 4 Mbit/s; {report:?}");
+    assert_eq!(report.directions[0].ring_drops, 0);
+    // A simulation has none of it, and a scenario that is nothing else is refused.
+    let simulated = &run(&experiment)[0];
+    assert!(
+        simulated.flows.iter().all(|flow| flow.name == "others" || flow.metrics.is_empty()),
+        "{simulated:?}"
+    );
+    let nothing_else = vec![("flows".to_owned(), json!({ "me": { "traffic": "outside" } }))];
+    let refused =
+        Experiment::load(TEXT, "test.toml", &Overrides { set: nothing_else, ..Overrides::default() });
+    assert!(refused.unwrap_err().to_string().contains("outside"));
 }

@@ -40,9 +40,7 @@ pub use host::Host;
 pub use interface::TcpRoute;
 pub use machine::Machine;
 pub use namespace::gain_privileges;
-pub use processes::{
-    become_user, die_with_parent, leave_process_namespace, mount_proc, new_process_namespace,
-};
+pub use processes::{become_user, die_with_parent, mount_proc, new_process_namespace};
 pub use pump::{LiveFabric, LiveLink, PumpConfig, PumpReport};
 pub use recording::{Entry, Fate, Journal, JournalError, Recording};
 pub use sockets::{SocketWatch, TcpSample};

@@ -6,27 +6,16 @@ use crate::error::{LiveError, Trying};
 use crate::namespace::{enter_user_namespace, unshare};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 use rustix::process::{Signal, set_parent_process_death_signal};
-use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
-use std::fs::{File, read_to_string};
-use std::os::fd::AsFd;
+use rustix::thread::UnshareFlags;
+use std::fs::read_to_string;
 
 /// The next process that the calling thread starts is the first one of a new process namespace, and those
-/// after it are beside it. The thread cannot start threads until [`leave_process_namespace`].
+/// after it are beside it. The thread cannot start threads any more.
 ///
 /// # Errors
 /// The process lacks the privilege: see [`gain_privileges`](crate::gain_privileges).
 pub fn new_process_namespace() -> Result<(), LiveError> {
     unshare(UnshareFlags::NEWPID).trying_to("make a process namespace")
-}
-
-/// What the calling thread starts from here on is beside itself again.
-///
-/// # Errors
-/// The system does not allow it.
-pub fn leave_process_namespace() -> Result<(), LiveError> {
-    let own = File::open("/proc/thread-self/ns/pid").trying_to("open a process namespace")?;
-    move_into_link_name_space(own.as_fd(), Some(LinkNameSpaceType::ProcessID))
-        .trying_to("return to a process namespace")
 }
 
 /// The calling process is killed when the thread that started it ends, however it ends.

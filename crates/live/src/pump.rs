@@ -71,6 +71,12 @@ pub struct PumpReport {
     pub refused: u64,
     /// Of these, still inside the link at the end.
     pub left: u64,
+    /// Of these, lost by the channel so far.
+    pub lost: u64,
+    /// Of these, dropped by a queue so far.
+    pub dropped: u64,
+    /// Bytes of those that came out.
+    pub arrived_bytes: u64,
     /// Packets that came out of the link and that the host at the far end would not take.
     pub undeliverable: u64,
     /// Packets that the kernel dropped because the pump did not read them in time: the link never saw them.
@@ -99,6 +105,9 @@ pub(crate) struct Way {
     spared: &'static [Kind],
     packets: u64,
     refused: u64,
+    lost: u64,
+    dropped: u64,
+    arrived_bytes: u64,
     undeliverable: u64,
     lateness: DelayHistogram,
     late: u64,
@@ -115,6 +124,9 @@ impl Way {
             spared,
             packets: 0,
             refused: 0,
+            lost: 0,
+            dropped: 0,
+            arrived_bytes: 0,
             undeliverable: 0,
             lateness: DelayHistogram::default(),
             late: 0,
@@ -196,6 +208,9 @@ impl Pump {
             packets: way.packets,
             refused: way.refused,
             left,
+            lost: way.lost,
+            dropped: way.dropped,
+            arrived_bytes: way.arrived_bytes,
             undeliverable: way.undeliverable,
             ring_drops: 0,
             link: report.statistics.clone(),
@@ -252,9 +267,12 @@ impl Pump {
             self.release(now);
             let fate = self.medium.push(now, enters, leaves, parcel);
             self.recorder.arrival(now, enters, parcel, fate, &self.buffer[..length])?;
-            if fate != Push::Accepted {
-                self.store.remove(id, |_| ());
+            match fate {
+                Push::Accepted => continue,
+                Push::Lost => self.ways[way].lost += 1,
+                Push::QueueDrop => self.ways[way].dropped += 1,
             }
+            self.store.remove(id, |_| ());
         }
         Ok(())
     }
@@ -278,20 +296,27 @@ impl Pump {
     fn release_events(&mut self, now: SimTime) {
         while let Some(at) = self.medium.next_event().filter(|&at| at <= now) {
             while let Some((port, departure)) = self.medium.advance(at) {
+                let place = self.ways.iter().position(|way| way.ports[1] == port);
+                let way = place.expect("a port that packets are bound for");
                 match departure {
-                    Departure::Arrived(parcel) => self.deliver(at, port, parcel),
-                    Departure::Lost(parcel) | Departure::QueueDrop(parcel) => {
-                        self.store.remove(parcel.id(), |_| ());
-                        self.recorder.departure(at, at, port, departure, &[]);
+                    Departure::Arrived(parcel) => {
+                        self.deliver(at, way, parcel);
+                        continue;
                     }
+                    Departure::Lost(_) => self.ways[way].lost += 1,
+                    Departure::QueueDrop(_) => self.ways[way].dropped += 1,
                 }
+                self.store.remove(departure.parcel().id(), |_| ());
+                self.recorder.departure(at, at, port, departure, &[]);
             }
         }
     }
 
-    /// Hands a packet to the end at `port` that left the medium at `at`.
-    fn deliver(&mut self, at: SimTime, port: Port, parcel: Parcel) {
-        let way = self.ways.iter_mut().find(|way| way.ports[1] == port).expect("a port that was bound for");
+    /// Hands a packet to the end of a way that left the medium at `at`.
+    fn deliver(&mut self, at: SimTime, way: usize, parcel: Parcel) {
+        let way = &mut self.ways[way];
+        let port = way.ports[1];
+        way.arrived_bytes += u64::from(parcel.bytes());
         let (clock, recorder) = (self.clock, &mut self.recorder);
         let now = self.store.remove(parcel.id(), |packet| {
             if parcel.is_ce() {

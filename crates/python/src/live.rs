@@ -137,11 +137,6 @@ pub(crate) fn new_process_namespace() -> PyResult<()> {
 }
 
 #[pyfunction]
-pub(crate) fn leave_process_namespace() -> PyResult<()> {
-    refused(crossfade_live::leave_process_namespace())
-}
-
-#[pyfunction]
 pub(crate) fn die_with_parent() -> PyResult<()> {
     refused(crossfade_live::die_with_parent())
 }
@@ -166,7 +161,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(journal_events, module)?)?;
     module.add_function(wrap_pyfunction!(gain_privileges, module)?)?;
     module.add_function(wrap_pyfunction!(new_process_namespace, module)?)?;
-    module.add_function(wrap_pyfunction!(leave_process_namespace, module)?)?;
     module.add_function(wrap_pyfunction!(die_with_parent, module)?)?;
     module.add_function(wrap_pyfunction!(mount_proc, module)?)?;
     module.add_function(wrap_pyfunction!(become_user, module)?)

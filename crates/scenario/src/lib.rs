@@ -27,8 +27,8 @@ pub use files::ReadFile;
 pub use identity::RESULTS_VERSION;
 pub use plan::{Overrides, Plan, Point};
 pub use quantity::{
-    Bytes, FileName, FrameSpan, Frames, Length, Limit, Rate, Retransmissions, Share, Size, Span, Window,
-    WindowLimit,
+    Bytes, FileName, FrameSpan, Frames, FromNode, Length, Limit, Rate, Retransmissions, Share, Size, Span,
+    Window, WindowLimit,
 };
 pub use schema::{explain, schema};
 pub use setup::{Carrier, FrameErrors, HopSetup, MeshSetup, Setup};
@@ -39,5 +39,6 @@ pub use tables::{
     FrameSetup, Framing, Gaps, Gate, Headers, Link, LossFormat, MacWord, Mesh, Method, Modcod, NaksPerRound,
     OverloadWord, Packing, Persistence, Phy, PhyCombining, PhyFidelity, Profile, Queue, RateReduction,
     Reading, ReceptionWord, Retries, Reverse, Rfc, RoutingWord, Rto, Rule, Rules, Run, Scenario, Shape,
-    Spread, Tcp, TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup, Traffic, TrafficSetup, Variant, Wired,
+    Shaper, ShaperSetup, Spread, Tcp, TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup, Traffic,
+    TrafficSetup, Variant, Wired,
 };

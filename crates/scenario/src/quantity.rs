@@ -456,6 +456,58 @@ impl JsonSchema for Window {
     }
 }
 
+/// Where flows of a mesh begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FromNode {
+    /// At this node.
+    Node(u32),
+    /// At every node but the one that they go to.
+    Others,
+}
+
+impl FromNode {
+    const EXPECTS: &str = "the number of a node, or \"others\"";
+    const MOST: u32 = 1023;
+}
+
+impl<'de> Deserialize<'de> for FromNode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(u32),
+            Text(String),
+        }
+        match Written::deserialize(deserializer)? {
+            Written::Number(node) if node <= Self::MOST => Ok(Self::Node(node)),
+            Written::Text(text) if text.trim() == "others" => Ok(Self::Others),
+            _ => Err(D::Error::custom(format_args!("must be {}", Self::EXPECTS))),
+        }
+    }
+}
+
+impl Serialize for FromNode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Node(node) => serializer.serialize_u32(*node),
+            Self::Others => serializer.serialize_str("others"),
+        }
+    }
+}
+
+impl JsonSchema for FromNode {
+    fn schema_name() -> Cow<'static, str> {
+        "FromNode".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [{ "type": "integer", "minimum": 0, "maximum": Self::MOST }, { "type": "string" }],
+            "x-expects": Self::EXPECTS,
+        })
+    }
+}
+
 /// A limit of the congestion window: a number of segments, or so many for each hop of the round trip, or none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WindowLimit {

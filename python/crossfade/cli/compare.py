@@ -14,6 +14,7 @@ from crossfade.cli.options import (
     NoCacheOption,
     Outputs,
     OverOption,
+    PlotOption,
     PrecisionOption,
     QuietOption,
     RunsOption,
@@ -132,6 +133,7 @@ def best(
     jobs: JobsOption = None,
     json: JsonOption = False,
     csv: CsvOption = None,
+    plot: PlotOption = None,
     no_cache: NoCacheOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -144,9 +146,10 @@ def best(
     crossfade best quickstart --choose tcp.variant
     crossfade best classics/bufferbloat --choose link.queue.discipline --subject-to "rtt_p95_s<0.1"
     crossfade best results.sqlite --choose tcp.variant,tcp.w_max --switching --csv switching.csv
+    crossfade best mimo-arq --choose phy.scheme,phy.detector --plot best.png
     """
     options = _run_options(set, over, runs, precision, seed, jobs, no_cache, quiet)
-    outputs = Outputs(csv, None, json, source, options["set"], options["over"])
+    outputs = Outputs(csv, plot, json, source, options["set"], options["over"])
     try:
         found = find_best(
             source,
@@ -166,7 +169,10 @@ def best(
         terminal.print_best(found, terminal.console())
         terminal.print_switching(found, terminal.console())
     terminal.print_warnings(found.warnings, terminal.console(stderr=True))
-    outputs.write(found.switching_table() if switching else found.table(), None, None, None, "")
+    outputs.write_table(found.switching_table() if switching else found.table())
+    if plot is not None:
+        found.plot(plot, title=found.results.title)
+        terminal.say(f"wrote {plot}")
 
 
 def _run_options(

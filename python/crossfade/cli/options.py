@@ -151,14 +151,18 @@ class Outputs:
         log_y: bool | None = None,
     ) -> None:
         """Write the table, and the figure of it."""
+        self.write_table(table)
+        if self._plot is not None:
+            draw(table, str(self._plot), x=x, y=y, by=by, title=title, log_y=log_y)
+            terminal.say(f"wrote {self._plot}")
+
+    def write_table(self, table: Table) -> None:
+        """Write the table alone."""
         if self._csv == "-":
             terminal.write_out(table.to_csv())
         elif self._csv is not None:
             write_text(Path(self._csv), table.to_csv())
             terminal.say(f"wrote {self._csv}")
-        if self._plot is not None:
-            draw(table, str(self._plot), x=x, y=y, by=by, title=title, log_y=log_y)
-            terminal.say(f"wrote {self._plot}")
 
 
 def read_assignments(option: str, texts: Sequence[str] | None) -> dict[str, Any]:

@@ -89,7 +89,9 @@ def _readable(table: Table) -> Table:
         for name in table.columns
         if name in told
         or (
-            name not in unsaid and (name in ("method", *COLUMNS)) and len(dict.fromkeys(table.cells(name))) > 1
+            name not in unsaid
+            and (name in ("method", *COLUMNS))
+            and len(dict.fromkeys(table.cells(name))) > 1
         )
     ]
 

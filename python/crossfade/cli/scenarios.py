@@ -93,8 +93,12 @@ def _mesh(mesh: dict[str, Any]) -> str:
         if flow["window_1_bps"] is not None
     ]
     exchange, slot = mesh["exchange_s"] * 1e3, mesh["slot_s"] * 1e3
-    texts = [f"mesh of {mesh['nodes']} nodes: an exchange takes {exchange:.4g} ms, {slot:.4g} ms with its wait"]
-    return "; a window of one packet reaches at most: ".join([*texts, *([", ".join(bounds)] if bounds else [])])
+    texts = [
+        f"mesh of {mesh['nodes']} nodes: an exchange takes {exchange:.4g} ms, {slot:.4g} ms with its wait"
+    ]
+    return "; a window of one packet reaches at most: ".join(
+        [*texts, *([", ".join(bounds)] if bounds else [])]
+    )
 
 
 def _check_results(path: Path, repair: bool) -> None:

@@ -12,9 +12,7 @@ from crossfade.errors import one_line
 
 
 def verify(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Golden data: traces, ns2-chain or weights.")
-    ],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Golden data: traces, ns2-chain or weights.")],
 ) -> None:
     """Repeat golden data of other programs and compare: every row of traces, every number of tables.
 

@@ -7,8 +7,11 @@ where to change is in :mod:`crossfade.comparison.switching`.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from os import PathLike, fspath
 from typing import Any, Literal, Unpack
 
 from crossfade import api, plans
@@ -26,6 +29,9 @@ from crossfade.comparison.goals import Candidate, Constraint, Goal
 from crossfade.comparison.paired import COVERAGE, Sample, each_of
 from crossfade.comparison.switching import Range
 from crossfade.comparison.switching import ranges as switching_ranges
+from crossfade.errors import ScenarioError
+from crossfade.figures.choice import in_numbers, number
+from crossfade.figures.plot import Envelope, plot
 from crossfade.plans import Options
 from crossfade.results.results import Results
 from crossfade.tables import Cell, Table
@@ -69,6 +75,36 @@ class Best:
     decisions: list[Decision]
     ranges: list[Range]
     warnings: list[str]
+    results: Results
+
+    def plot(self, path: str | PathLike[str], **options: Any) -> None:
+        """Draw the metric of every choice, the best shaded, dotted lines where to change.
+
+        ``options`` are those of :func:`crossfade.plot`. Needs one numeric axis beside the choices.
+        """
+        lines = {json.dumps(found.condition) for found in self.ranges}
+        if len(self.conditions) != 1 or len(lines) != 1:
+            raise ScenarioError(
+                f"plot: needs one numeric axis beside the choices, not {', '.join(self.conditions) or 'none'}"
+            )
+        (axis,) = self.conditions
+        table, _ = in_numbers(self.results.table(), axis)
+        xs: list[float] = []
+        ys: list[float] = []
+        for found in self.ranges:
+            curve = sorted(
+                (number(record[axis]), number(record[self.goal.metric]))
+                for record in table.records()
+                if found.choice is not None and found.choice.items() <= record.items()
+            )
+            within = [x for x, _ in curve if found.start < x < found.end]
+            for x in [found.start, *within, found.end]:
+                xs.append(x)
+                ys.append(_interpolated(curve, x))
+        shaded = Envelope(xs, ys, [found.end for found in self.ranges[:-1]])
+        drawn: dict[str, Any] = {"x": axis, "y": self.goal.metric, "by": self.choose}
+        drawn |= {"envelope": shaded} | options
+        plot(self.results.table(), fspath(path), **drawn)
 
     def table(self) -> Table:
         """A row a condition: the choice, the metric with its interval, and how sure it is."""
@@ -182,6 +218,7 @@ def best(
         method=results.methods[0],
         conditions=choices.conditions,
         warnings=doubts(results),
+        results=results,
         decisions=[
             _decide(choices.named(condition), choices.chosen, under, goal, coverage)
             for condition, under in conditions.items()
@@ -246,6 +283,14 @@ def _decide(
         rivals=[named(choice) for choice in rivals],
         uncertain=uncertain,
     )
+
+
+def _interpolated(curve: Sequence[tuple[float, float]], x: float) -> float:
+    """The value of a curve between two of its points; NaN of no curve."""
+    for (low, start), (high, end) in pairwise(curve):
+        if low <= x <= high:
+            return start + (end - start) * (x - low) / (high - low)
+    return math.nan
 
 
 def _renamed(record: dict[str, Any], **names: str) -> dict[str, Any]:

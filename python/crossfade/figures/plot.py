@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crossfade.errors import CrossfadeWarning, ResultsError, ScenarioError
-from crossfade.figures.axes import places_beside, scaled, x_axis, y_axis
+from crossfade.figures.axes import Axis, places_beside, scaled, x_axis, y_axis
 from crossfade.figures.choice import Choice, choose, held_note, prepared
 from crossfade.figures.choice import where as rows_where
 from crossfade.figures.curves import Curve, curves
@@ -26,6 +27,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.text import Text
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """The best of several curves: its places and values, and where it changes from one curve to another."""
+
+    xs: Sequence[float]
+    ys: Sequence[float]
+    changes: Sequence[float] = ()
+
 
 INTERVALS = ["bars", "bands", "none"]
 # More panels are too small to read.
@@ -46,6 +57,7 @@ def plot(
     log_y: bool | None = None,
     intervals: str = "bars",
     width: str | float = "single",
+    envelope: Envelope | None = None,
 ) -> None:
     """Draw a table; see :func:`crossfade.plot`."""
     file = Path(path)
@@ -81,6 +93,8 @@ def plot(
     )
     with figure(file, _grid(len(groups), width_in_inches(width))[2], width) as drawn:
         _draw(drawn, groups, choice.panels, drawing, title)
+        if envelope is not None:
+            _shade(drawn.axes[0], envelope, across, up)
 
 
 def _draw(
@@ -108,6 +122,17 @@ def _draw(
     _keep_room(figure, below)
     if labels is not None:
         _centre(labels, figure, panels)
+
+
+def _shade(axes: Axes, envelope: Envelope, x: Axis, y: Axis) -> None:
+    """Shade what lies below the envelope, and mark its changes."""
+    xs, ys = (
+        [value / axis.factor for value in values] for values, axis in ((envelope.xs, x), (envelope.ys, y))
+    )
+    bottom = axes.get_ylim()[0]
+    axes.fill_between(xs, ys, bottom, color="0.5", alpha=0.15, linewidth=0.0, zorder=0.5)
+    for change in envelope.changes:
+        axes.axvline(change / x.factor, color="0.35", linewidth=0.8, linestyle=":", zorder=0.6)
 
 
 def _by_panel(table: Table, choice: Choice) -> dict[Cell, list[Curve]]:

@@ -1,15 +1,17 @@
 """Lopez Toledo and Wang, "TCP Performance over Wireless MIMO Channels with ARQ and Packet Combining".
 
-The figures are scenarios in ``scenarios/papers/mimo-arq``; the claims are ``claims.toml`` beside them. The paper
-prints the codes with twice the power and leaves open how receptions are combined: ``--over
+The figures are scenarios in ``scenarios/papers/mimo-arq``; the claims are ``claims.toml`` beside them. The
+paper prints the codes with twice the power and leaves open how receptions are combined: ``--over
 stbc_power=equal,printed`` and ``--over combining_stage=posthoc,joint,stacked`` compare.
 """
 
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import crossfade._crossfade as _crossfade
@@ -18,7 +20,7 @@ from crossfade.errors import ScenarioError
 from crossfade.files import SCENARIOS
 from crossfade.papers import verdicts
 from crossfade.papers.figure import Along, Figure
-from crossfade.papers.figures import Axis, Figures, find, of_formula
+from crossfade.papers.figures import Axis, Figures, find, items, of_formula
 from crossfade.papers.options import Options
 from crossfade.papers.verdicts import Outcome, Verdict
 from crossfade.results.frames import COLUMNS as FRAME_COLUMNS
@@ -129,7 +131,7 @@ def table(name: str, options: Options) -> Table:
         return _table1(options)
     if name == "codes":
         return _codes(options)
-    return _FIGURES.table(name, options)
+    return _FIGURES.table(name, replace(options, over=_paired(name, options.over or {})))
 
 
 def claims(options: Options) -> list[Verdict]:
@@ -161,10 +163,62 @@ def _frames(name: str, options: Options) -> Table:
     def of(points: list[Point]) -> Table:
         return Table.of(FRAME_COLUMNS, (record for point in points for record in frame_records(point)))
 
+    over = options.over or {}
     try:
-        return of(_FIGURES.results(name, replace(asked, quick=False)).points)
+        if name == "combining" and over.keys() & _CURVE_COLUMNS:
+            return of(api.solve(_path(name), replace(asked, over=_chosen_curves(over))).points)
+        asked = replace(asked, quick=False, over=_paired(name, over))
+        return of(_FIGURES.results(name, asked).points)
     except Interrupted as error:
         raise Interrupted(error.results, of(error.results.points)) from None
+
+
+_CURVE_COLUMNS = ["scheme", "detector", "combining_stage"]
+_CURVES_KEY = "phy.scheme,phy.detector,phy.combining"
+
+
+def _path(name: str) -> Path:
+    return _FIGURES.folder / f"{name}.toml"
+
+
+def _swept(name: str) -> dict[str, Any]:
+    """The axes of a figure's scenario."""
+    with open(_path(name), "rb") as file:
+        found: dict[str, Any] = tomllib.load(file)["sweep"]
+    return found
+
+
+def _paired(name: str, over: Mapping[str, Any]) -> dict[str, Any]:
+    """Axes in which ``detector`` is a part of ``scheme``: all schemes with the detectors that fit them."""
+    found = dict(over)
+    if "detector" not in found:
+        return found
+    detectors = [str(detector) for detector in items(found.pop("detector"))]
+    usual = [pair[0] for pair in _swept(name)["phy.scheme,phy.detector"]]
+    schemes = dict.fromkeys(str(scheme).split()[0] for scheme in items(found.get("scheme", usual)))
+    found["scheme"] = [
+        f"{scheme} {detector}"
+        for scheme in schemes
+        for detector in detectors
+        if (detector == "linear") == (_DETECTORS.get(scheme) == "linear")
+    ]
+    if not found["scheme"]:
+        raise ScenarioError(f"over detector = {', '.join(detectors)}: fits no scheme of {name}")
+    return found
+
+
+def _chosen_curves(over: Mapping[str, Any]) -> dict[str, Any]:
+    """Axes of the scenario behind ``combining``, with those of its curves that have the values asked for."""
+    axes = {AXES[column].key: values for column, values in over.items() if column not in _CURVE_COLUMNS}
+    curves = _swept("combining")[_CURVES_KEY]
+    for column in over.keys() & _CURVE_COLUMNS:
+        wanted = {"ml": "stacked"} if column == "combining_stage" else {}
+        asked = [wanted.get(str(value), str(value)) for value in items(over[column])]
+        index = _CURVE_COLUMNS.index(column)
+        curves = [curve for curve in curves if (curve[2]["stage"] if index == 2 else curve[index]) in asked]
+        if not curves:
+            raise ScenarioError(f"over {column} = {', '.join(asked)}: no curve of combining has that")
+    return {**axes, _CURVES_KEY: curves}
 
 
 # What is drawn beside the figure's own scenario.
@@ -180,11 +234,13 @@ _SERIES: dict[str, dict[str, dict[str, Any]]] = {
 def _windows(name: str, options: Options) -> Table:
     """Window and threshold over time, in the first run."""
     if options.over:
-        raise ScenarioError(f"over {next(iter(options.over))}: {name} has no axis; --set changes its scenario")
+        raise ScenarioError(
+            f"over {next(iter(options.over))}: {name} has no axis; --set changes its scenario"
+        )
     records: list[dict[str, Cell]] = []
     for series, keys in _SERIES[name].items():
         asked = {**(options.set or {}), **keys}
-        text = api.events(_FIGURES.folder / f"{name}.toml", set=asked, seed=options.seed)
+        text = api.events(_path(name), set=asked, seed=options.seed)
         events = Table.from_csv(text)
         last: tuple[Cell, Cell] = (None, None)
         for event in events.records():
@@ -225,7 +281,7 @@ def _rates(check: Mapping[str, Any], _: Options) -> list[Outcome]:
     outcomes = []
     for row in check["rows"]:
         over = {"phy.scheme,phy.detector": [_scheme(row["scheme"])], "channel.snr_db": [10]}
-        plan = plans.load(_FIGURES.folder / "fig6.toml", Options(over=over))
+        plan = plans.load(_path("fig6"), Options(over=over))
         found = str(plan.description["scenario"]["link"]["rate"]).removesuffix(" bit/s")
         outcomes.append(verdicts.printed(row["scheme"], float(found), row["rate_bps"]))
     return outcomes

@@ -8,6 +8,7 @@ definitions: ``argmax`` (the best), ``knee-2`` and ``knee-5`` (the smallest with
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -61,14 +62,17 @@ def _interference(value: Any) -> str:
 
 
 def _class(value: Any) -> Cell:
-    return {distance: name for name, distance in CLASSES.items()}.get(value, value)
+    return {distance: name for name, distance in CLASSES.items()}.get(value, str(value))
 
 
 def _per_hop(rule: Any) -> dict[str, float]:
     """``1/2.8`` as the scenario has it."""
     above, _, below = str(rule).partition("/")
     allowed = "a rule such as 1/5"
-    return {"per_hop": real("k_rule", above, allowed) / real("k_rule", below or 1, allowed)}
+    over, under = real("k_rule", above, allowed), real("k_rule", below or 1, allowed)
+    if over <= 0.0 or under <= 0.0:
+        raise ScenarioError(f"over k_rule = {rule}: must be {allowed}")
+    return {"per_hop": over / under}
 
 
 def _rule(value: Any) -> Cell:
@@ -96,8 +100,8 @@ REUSE_AXES = {
 }
 REUSE_COLUMNS = [*REUSE_AXES, "links", "exchanges", "exact", "exchanges_mean", "ci95"]
 
-# Half of the figures' 20 s; the warm-up stays.
-QUICK = {"run.duration": "12 s"}
+# A quarter of the figures' 20 s; the warm-up stays.
+QUICK = {"run.duration": "7 s"}
 
 
 def table(name: str, options: Options) -> Table:
@@ -139,9 +143,7 @@ def _values(point: Point) -> dict[str, Cell]:
     hops = int(point.scenario["mesh"]["hops"])
     flow = point.scenario["flows"]["file"]
     limit = flow["tcp"].get("cwnd_limit")
-    goodput, delay, rtt = (
-        point.metrics.get(name) for name in (METRIC, "one_way_delay_mean_s", "rtt_mean_s")
-    )
+    goodput, delay, rtt = (point.metrics.get(name) for name in (METRIC, "one_way_delay_mean_s", "rtt_mean_s"))
     return {
         "rthc": 2 * hops,
         "cwl": window(str(_rule(limit)), 2 * hops) if isinstance(limit, Mapping) else limit,
@@ -227,7 +229,10 @@ def _reuse(options: Options) -> Table:
         progress=options.progress,
     )
     records = [
-        {column: record.get(REUSE_AXES[column].key if column in REUSE_AXES else column) for column in REUSE_COLUMNS}
+        {
+            column: record.get(REUSE_AXES[column].key if column in REUSE_AXES else column)
+            for column in REUSE_COLUMNS
+        }
         for record in found.records()
     ]
     for record in records:
@@ -239,7 +244,9 @@ def _reuse(options: Options) -> Table:
 # Checks of claims.
 
 
-def _grid(check: Mapping[str, Any], options: Options, cwl: Iterable[int | str] | None) -> dict[_Chain, dict[int | None, Point]]:
+def _grid(
+    check: Mapping[str, Any], options: Options, cwl: Iterable[int | str] | None
+) -> dict[_Chain, dict[int | None, Point]]:
     """The chains that a check is about, at some limits of the window (None: those of figure 6)."""
     over: dict[str, Any] = {"hops": check["hops"]}
     for column in ("mac", "interference_class"):
@@ -264,7 +271,7 @@ def _knees(check: Mapping[str, Any], options: Options) -> list[Outcome]:
         ks.append((f"{mac}, {kind}, {hops} hops", found.x / rthc, ends[0] / rthc, ends[1] / rthc))
     if check.get("mean"):
         count = len(ks)
-        k, least, most = (sum(item[i] for item in ks) / count for i in (1, 2, 3))
+        k, least, most = (math.fsum(part) / count for part in zip(*(item[1:] for item in ks), strict=True))
         ks = [(f"mean over {count} chains: 1/{1 / k:.2f}", k, least, most)]
     outcomes = []
     for where, k, least, most in ks:
@@ -278,8 +285,8 @@ def _knees(check: Mapping[str, Any], options: Options) -> list[Outcome]:
 def _pairs(check: Mapping[str, Any], options: Options) -> list[Outcome]:
     """One way to run TCP against another, as shares of the second: ``above`` or ``below`` a limit.
 
-    A side has ``mac``, ``interference_class`` and ``cwl``: a number, a rule (``1/2.8``), ``best`` (the best of
-    figure 6) or ``unlimited``.
+    A side has ``mac``, ``interference_class`` and ``cwl``: a number, a rule (``1/2.8``), ``best`` (the best
+    of figure 6) or ``unlimited``.
     """
     metric = check.get("metric", METRIC)
     sides = _sides(check)
@@ -298,10 +305,20 @@ def _pairs(check: Mapping[str, Any], options: Options) -> list[Outcome]:
         divisor = abs(samples[1].mean)
         value, half = difference.mean / divisor, difference.half_width() / divisor
         if "above" in check:
-            inside, outside, slack = value - half > check["above"], value + half <= check["above"], value - half - check["above"]
+            inside, outside, slack = (
+                value - half > check["above"],
+                value + half <= check["above"],
+                value - half - check["above"],
+            )
         else:
-            inside, outside, slack = value + half <= check["below"], value - half > check["below"], check["below"] - value - half
-        outcomes.append(Outcome(f"{hops} hops", value, half, True if inside else False if outside else None, slack))
+            inside, outside, slack = (
+                value + half <= check["below"],
+                value - half > check["below"],
+                check["below"] - value - half,
+            )
+        outcomes.append(
+            Outcome(f"{hops} hops", value, half, True if inside else False if outside else None, slack)
+        )
     return outcomes
 
 
@@ -327,7 +344,7 @@ def _largest(check: Mapping[str, Any], options: Options) -> list[Outcome]:
     """The largest set of exchanges of each chain is its hops over a number, rounded up or down."""
     over = {key: [value] for key, value in check["mesh"].items()} | {"mesh.hops": check["hops"]}
     zipped = {key: over.pop(key)[0] for key in check["mesh"]}
-    set = {key: value for key, value in zipped.items()} | {"run.runs": 1}
+    set = dict(zipped) | {"run.runs": 1}
     scenario = (SCENARIOS / "mesh-chain.toml").read_text(encoding="utf-8").partition("[sweep]")[0]
     found = api.reuse(scenario, set=set, over=over, simulated=False, cache=options.cache)
     outcomes = []
@@ -361,7 +378,15 @@ def _ack_share(check: Mapping[str, Any], _: Options) -> list[Outcome]:
     (flow,) = mesh["flows"]
     share = 1.0 - mesh["slot_s"] / flow["round_trip_s"]
     low, high = check["between"]
-    return [Outcome("a packet and its acknowledgement", share, None, low <= share <= high, min(share - low, high - share))]
+    return [
+        Outcome(
+            "a packet and its acknowledgement",
+            share,
+            None,
+            low <= share <= high,
+            min(share - low, high - share),
+        )
+    ]
 
 
 _FIGURES = Figures(

@@ -25,9 +25,10 @@ COLUMNS = [
     "ber",
     "residual",
 ]
-"""What a row says; ``fer`` is of the combination of so many receptions, ``residual`` of all before as well."""
+"""What a row says; ``fer`` is of the combination of so many receptions, ``residual`` of those before, too."""
 
-INTERVALS = ["ci95_low", "ci95_high", "ber_ci95", "residual_ci95", "residual_ci95_low", "residual_ci95_high"]
+INTERVALS = ["ci95_low", "ci95_high", "ber_ci95"]
+INTERVALS += ["residual_ci95", "residual_ci95_low", "residual_ci95_high"]
 # Axes that stand in columns of their own.
 _TOLD = {
     "phy",

@@ -52,7 +52,8 @@ def published(rows: PlanRows) -> list[Metric]:
 
     found = {}
     for name in sorted(
-        (name for name in rows.names if name.rpartition(".")[2] in units and not name.startswith(NODE)), key=rank
+        (name for name in rows.names if name.rpartition(".")[2] in units and not name.startswith(NODE)),
+        key=rank,
     ):
         metric = Metric(name.removeprefix(FLOW), rows.names.index(name), units[name.rpartition(".")[2]])
         found[metric.name] = metric  # a flow may be called as a link is: then the name is the link's

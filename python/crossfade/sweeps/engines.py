@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from crossfade import plans
 from crossfade.plans import Plan
 from crossfade.results.rows import Row
+from crossfade.sweeps import apart
 
 Shard = tuple[int, int]
 """(k, n): the k-th of n parts of a plan that have no run in common."""
@@ -61,6 +62,9 @@ class Threads:
         on_rows: Callable[[Sequence[Row]], object],
         on_progress: Callable[[float, int], object],
     ) -> bool:
+        if apart.is_needed(plan):
+            return apart.execute(plan, known, self._jobs, shard, on_rows, on_progress)
+
         def take(batch: Iterable[tuple[Any, ...]]) -> None:
             on_rows([Row(*row) for row in batch])
 

@@ -70,7 +70,7 @@ def sweep(
     plan = plans.load(scenario, options, partial(_reading, say))
     if kept_out := [name for name in plan.description["methods"] if name not in repeatable_methods()]:
         raise ScenarioError(
-            f"methods = {kept_out}: no two runs are equal, and a results file keeps none of them; use crossfade run"
+            f"methods = {kept_out}: no two runs are equal, and a results file keeps none; use crossfade run"
         )
     path = Path(default_file(plan, shard) if out is None else out)
     began = time.monotonic()

@@ -1,10 +1,10 @@
 //! The links of a scenario as something between two hosts.
 
-use crate::build::topology;
+use crate::build::{network, routes, topology};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{Departure, Fabric, Link, LinkEvent, LinkReport, Parcel, Port, Push, Series};
 use crossfade_live::{Between, LiveLink};
-use crossfade_scenario::{ScenarioError, Setup};
+use crossfade_scenario::{FlowSetup, ScenarioError, Setup, TrafficSetup};
 use crossfade_sim::{
     Engine, LinkSummary, Medium, NamedMedium, Network, Passage, SenderGate, StopRule, Topology,
 };
@@ -18,6 +18,21 @@ pub(super) struct LiveNetwork {
     pub(super) links: Vec<WatchedLink>,
 }
 
+/// A network that nobody uses but from outside.
+fn alone(topology: Topology, seed: RunSeed) -> Network {
+    Network {
+        flows: Vec::new(),
+        arrivals: Vec::new(),
+        topology,
+        passages: Vec::new(),
+        gate: SenderGate::Queue,
+        measures_delays: false,
+        warmup: SimTime::ZERO,
+        stop: StopRule::At(SimTime::MAX),
+        seed,
+    }
+}
+
 /// The reports of a link, which others ask it for.
 pub(super) struct WatchedLink {
     name: String,
@@ -27,16 +42,19 @@ pub(super) struct WatchedLink {
 impl LiveNetwork {
     /// The links of `setup` in the run of `seed`: with the streams that they have in a simulation.
     ///
-    /// Where the two ways share no link, each is driven for itself; what is more than links goes through the
-    /// engine, whole.
+    /// Where the two ways share no link, each is driven for itself. What is more than links goes through the
+    /// engine, whole, and so do links that simulated flows share with what comes from outside.
     pub(super) fn new(setup: &Setup, seed: RunSeed) -> Result<Self, ScenarioError> {
+        if setup.flows.iter().any(|flow| matches!(flow.traffic, TrafficSetup::Outside)) {
+            return Self::of_engine(setup, network(setup, seed));
+        }
         let topology = topology(setup, seed);
         let used: Vec<usize> = topology.routes[..2].iter().flatten().map(|leg| leg.medium).collect();
         let is_links = used.iter().all(|&at| matches!(topology.media[at].medium, Medium::Link(_)));
         if is_links && used.iter().collect::<BTreeSet<_>>().len() == used.len() {
             Ok(Self::of_links(topology))
         } else {
-            Self::of_engine(topology, seed)
+            Self::of_engine(setup, alone(topology, seed))
         }
     }
 
@@ -58,22 +76,14 @@ impl LiveNetwork {
         Self { between, links }
     }
 
-    fn of_engine(topology: Topology, seed: RunSeed) -> Result<Self, ScenarioError> {
-        let passages = vec![
-            Passage { from: 0, to: 1, route: Topology::DATA },
-            Passage { from: 1, to: 0, route: Topology::ACKS },
-        ];
-        let network = Network {
-            flows: Vec::new(),
-            arrivals: Vec::new(),
-            topology,
-            passages,
-            gate: SenderGate::Queue,
-            measures_delays: false,
-            warmup: SimTime::ZERO,
-            stop: StopRule::At(SimTime::MAX),
-            seed,
-        };
+    /// Packets from outside take the routes of the flow that stands for them, or of the first one.
+    fn of_engine(setup: &Setup, mut network: Network) -> Result<Self, ScenarioError> {
+        let is_outside = |flow: &FlowSetup| matches!(flow.traffic, TrafficSetup::Outside);
+        let number = setup.flows.iter().position(is_outside).unwrap_or(0);
+        let [data, acks] = routes(setup, number);
+        network.passages =
+            vec![Passage { from: 0, to: 1, route: data }, Passage { from: 1, to: 0, route: acks }];
+        network.stop = StopRule::At(SimTime::MAX);
         let engine =
             Engine::new(network, (), ()).map_err(|error| ScenarioError::key("live", error.to_string()))?;
         Ok(Self { between: Between::Shared(Box::new(engine)), links: Vec::new() })

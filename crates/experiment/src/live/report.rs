@@ -19,7 +19,7 @@ pub struct Direction {
     pub lost: u64,
     /// Dropped by the queue, or because too many were inside.
     pub dropped: u64,
-    /// Marked "congestion experienced".
+    /// Marked "congestion experienced"; where both directions share a medium, of both.
     pub marked: u64,
     /// Still inside at the end.
     pub left: u64,
@@ -131,9 +131,9 @@ fn direction(name: &'static str, report: &PumpReport) -> Direction {
         name,
         packets: report.packets,
         arrived: delivered,
-        arrived_bytes: link.arrived_bytes,
-        lost: link.losses,
-        dropped: link.queue_drops + report.refused,
+        arrived_bytes: report.arrived_bytes,
+        lost: report.lost,
+        dropped: report.dropped + report.refused,
         marked: link.ecn_marks,
         left: report.left,
         ring_drops: report.ring_drops,

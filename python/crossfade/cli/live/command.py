@@ -59,7 +59,9 @@ def live(
     far: Annotated[
         str | None,
         typer.Option(
-            "--far", metavar="COMMAND", help="A shell command on the far host; COMMAND waits until it listens."
+            "--far",
+            metavar="COMMAND",
+            help="A shell command on the far host; COMMAND waits until it listens.",
         ),
     ] = None,
     serve: Annotated[
@@ -81,7 +83,9 @@ def live(
     ] = None,
     congestion: Annotated[
         str | None,
-        typer.Option("--congestion", metavar="NAME", help="The congestion control of both hosts (bbr, cubic)."),
+        typer.Option(
+            "--congestion", metavar="NAME", help="The congestion control of both hosts (bbr, cubic)."
+        ),
     ] = None,
     mtu: Annotated[
         int | None, typer.Option("--mtu", metavar="BYTES", help="The largest packet (default: 1500).")
@@ -116,14 +120,14 @@ def live(
     ] = None,
     quiet: QuietOption = False,
 ) -> int:
-    """Run COMMAND (or a shell) behind a link: real programs, the kernel's TCP, the links of a scenario. Linux.
+    """Run COMMAND (or a shell) behind a link: real programs and the kernel's TCP.
 
-    COMMAND runs on the near host, whose only network is the link; $CROSSFADE_SERVER is the address of the far host,
-    from which the scenario's data come. Both hosts are gone when COMMAND ends, however it ends. The exit code
-    is COMMAND's; 125 says that crossfade itself failed. crossfade doctor says what is missing.
+    COMMAND runs on the near host, whose only network is the link; $CROSSFADE_SERVER is the address of the far
+    host, from which the scenario's data come. Linux. Both hosts are gone when COMMAND ends, however it ends.
+    The exit code is COMMAND's; 125 says that crossfade itself failed. crossfade doctor says what is missing.
 
     \b
-    crossfade live --rate "12 Mbit/s" --delay "20 ms" --loss "1 %" --serve . -- sh -c 'curl -O $CROSSFADE_SERVER/file'
+    crossfade live --rate "12 Mbit/s" --loss "1 %" --serve . -- sh -c 'curl -O $CROSSFADE_SERVER/file'
     crossfade live wifi-like-arq --far "iperf3 -s -1" -- sh -c 'iperf3 -R -c $CROSSFADE_SERVER'
     crossfade live my.toml --workload bulk --record rec.cfj
     """
@@ -186,7 +190,12 @@ def _config(
     plan = plans.load(source, Options(set=overrides, seed=seed))
     captures = _pair(outputs["pcap"])
     inputs = inputs_of(scenario, overrides)
-    files = [outputs["record"], outputs["events"], outputs["json"], *(map(Path, captures) if captures else [])]
+    files = [
+        outputs["record"],
+        outputs["events"],
+        outputs["json"],
+        *(map(Path, captures) if captures else []),
+    ]
     for file in files:
         if file is not None:
             check_output(file, *inputs)
@@ -224,10 +233,15 @@ def shaped(shape: dict[str, str | None]) -> str:
         way += f"delay = {json_text.dumps(shape['delay'])}\n"
     if shape["rate"]:
         way += f"queue = {{ limit = {json_text.dumps(queue)} }}\n"
-    channel = f"model = 'iid'\np_e = {json_text.dumps(shape['loss'])}\n" if shape["loss"] else "model = 'iid'\np_e = 0\n"
+    channel = (
+        f"model = 'iid'\np_e = {json_text.dumps(shape['loss'])}\n"
+        if shape["loss"]
+        else "model = 'iid'\np_e = 0\n"
+    )
     return (
         'schema = 1\ntcp = { flavour = "rfc", variant = "cubic" }\n'
-        f'[channel]\n{channel}[link]\npacket_size = "1500 B"\n{way}[reverse]\n{way}[reverse.channel]\n{channel}'
+        f'[channel]\n{channel}[link]\npacket_size = "1500 B"\n{way}'
+        f"[reverse]\n{way}[reverse.channel]\n{channel}"
     )
 
 

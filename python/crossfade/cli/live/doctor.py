@@ -11,17 +11,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # What a child says of itself: it may enter a user namespace, which a process with threads may not.
-TRIAL = (
-    "import crossfade._crossfade as c, json\n"
-    "c.gain_privileges()\n"
-    "text = 'schema = 1\\nchannel = {model = \"iid\", p_e = 0}\\nlink = {rate = \"1 Mbit/s\", packet_size = \"1500 B\"}\\n"
-    "tcp = {flavour = \"rfc\", variant = \"sack\"}'\n"
-    "plan = c.Plan.load(text, 'doctor', '{}')\n"
-    "asked = dict(bulk=False, congestion=None, mtu=None, data_only=False, run=0, journal=None, captures=None,\n"
-    "             watch=False, source=dict(name='', text='', overrides={}, files={}))\n"
-    "live = c.Live(plan, json.dumps(asked))\n"
-    "c.new_process_namespace()\n"
-)
+TRIAL = """
+import json
+import crossfade._crossfade as core
+core.gain_privileges()
+text = '''
+schema = 1
+channel = { model = "iid", p_e = 0 }
+link = { rate = "1 Mbit/s", packet_size = "1500 B" }
+tcp = { flavour = "rfc", variant = "sack" }
+'''
+asked = dict(bulk=False, congestion=None, mtu=None, data_only=False, run=0, journal=None, captures=None,
+             watch=False, source=dict(name="", text="", overrides={}, files={}))
+core.Live(core.Plan.load(text, "doctor", "{}"), json.dumps(asked))
+core.new_process_namespace()
+"""
 
 
 @dataclass(frozen=True)
@@ -112,7 +116,9 @@ def _trial() -> Check:
     lines = done.stderr.strip().splitlines()
     found = "two hosts were made" if done.returncode == 0 else lines[-1] if lines else "failed"
     found = found.removeprefix("_crossfade.ScenarioError: ").removeprefix("crossfade.")
-    return Check("namespaces", found, done.returncode == 0, required=True, mend="run it as root, or see above")
+    return Check(
+        "namespaces", found, done.returncode == 0, required=True, mend="run it as root, or see above"
+    )
 
 
 def _congestion_controls() -> Check:
@@ -130,7 +136,9 @@ def _realtime() -> Check:
     most = resource.getrlimit(resource.RLIMIT_RTPRIO)[0]
     is_good = most > 0 or os.geteuid() == 0
     mend = "sudo setcap, or ulimit -r 1 by /etc/security/limits.conf"
-    return Check("real-time priority", "allowed" if is_good else "not allowed (--realtime)", is_good, mend=mend)
+    return Check(
+        "real-time priority", "allowed" if is_good else "not allowed (--realtime)", is_good, mend=mend
+    )
 
 
 def _clock() -> Check:
@@ -150,4 +158,3 @@ def reason_against() -> str | None:
     """Why live emulation cannot work here, as tests say when they are skipped; None where it can."""
     missing = [check for check in checks() if check.required and not check.is_good]
     return "; ".join(f"{check.name}: {check.found}" for check in missing) or None
-

@@ -1,7 +1,7 @@
 """The processes of a live run: a first one, in a process namespace of its own, and those that it starts.
 
-When the first one ends the kernel kills all others; it is killed itself when the helper ends. So nothing is left,
-whoever of them is killed.
+When the first one ends the kernel kills all others; it is killed itself when the helper ends. So nothing is
+left, whoever of them is killed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import crossfade._crossfade as _crossfade
@@ -37,20 +38,18 @@ class Guests:
     def __init__(self, live: Live, config: dict[str, Any]) -> None:
         orders, self._orders = os.pipe()
         self._reports, reports = os.pipe()
-        _crossfade.new_process_namespace()
         self.pid = os.fork()
         if self.pid == 0:
             try:
                 os.close(self._orders)
                 os.close(self._reports)
-                _First(live, config, orders, reports).run()
+                _make_first(_First(live, config, orders, reports))
             except BaseException as error:  # nobody is there to catch it
                 _say(f"error: {error}")
             finally:
                 os._exit(NOT_STARTED)
         os.close(orders)
         os.close(reports)
-        _crossfade.leave_process_namespace()
 
     def order(self, word: bytes) -> None:
         """Tell it what to do; nothing happens where it is gone."""
@@ -73,6 +72,27 @@ class Guests:
             os.waitpid(self.pid, 0)
 
 
+def _make_first(first: _First) -> None:
+    """Start the first process, and last as long as it does.
+
+    This process is between it and the helper because who has made a process namespace may start no threads
+    any more, and only root gets out of that again.
+    """
+    _ignore_signals()
+    _crossfade.die_with_parent()
+    _crossfade.new_process_namespace()
+    if (pid := os.fork()) == 0:
+        first.run()
+    first.close()
+    os.waitpid(pid, 0)
+    os._exit(0)
+
+
+def _ignore_signals() -> None:
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+
+
 class _First:
     """The first process: starts the others, tells how COMMAND ended, and takes in what has ended."""
 
@@ -80,9 +100,14 @@ class _First:
         self._live, self._config = live, config
         self._orders, self._reports = orders, reports
 
+    def close(self) -> None:
+        """Close what the process itself alone needs."""
+        os.close(self._orders)
+        os.close(self._reports)
+
     def run(self) -> NoReturn:
-        for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
+        """Be that process."""
+        _ignore_signals()
         _crossfade.die_with_parent()
         # A signal wakes the waiting below.
         awake, waker = os.pipe()
@@ -136,7 +161,9 @@ class _First:
         if folder := self._config["serve"]:
             started.append(self._start(FAR, lambda: _serve(folder, self._server)))
         if far := self._config["far"]:
-            started.append(self._start(FAR, lambda: _execute(["/bin/sh", "-c", far], self._server), silent=True))
+            started.append(
+                self._start(FAR, lambda: _execute(["/bin/sh", "-c", far], self._server), silent=True)
+            )
         until = time.monotonic() + LISTEN_S
         while started and time.monotonic() < until and not all(_listens(pid) for pid in started[:1]):
             time.sleep(0.01)
@@ -154,8 +181,7 @@ class _First:
             self._live.enter(host)
             _crossfade.become_user()
             _leave_sudo()
-            os.close(self._orders)
-            os.close(self._reports)
+            self.close()
             if silent:
                 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             become()
@@ -216,7 +242,7 @@ def _listens(pid: int) -> bool:
         return True
     for name, state in (("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")):
         try:
-            lines = open(f"/proc/{pid}/net/{name}").read().splitlines()[1:]
+            lines = Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]
         except OSError:
             continue
         if any(line.split()[3] == state for line in lines):

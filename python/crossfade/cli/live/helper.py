@@ -1,4 +1,4 @@
-"""The process of a live run: ``python -m crossfade.cli.live.helper FD``, where FD holds what is asked for as JSON.
+"""The process of a live run: ``python -m crossfade.cli.live.helper FD``; FD holds what is asked for as JSON.
 
 It has one thread until its guests are there, because only such a process may enter a user namespace and fork.
 """
@@ -67,7 +67,9 @@ class _Run:
             try:
                 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
             except OSError as reason:
-                raise CrossfadeError(f"--realtime: not allowed ({reason.strerror}); see crossfade doctor") from None
+                raise CrossfadeError(
+                    f"--realtime: not allowed ({reason.strerror}); see crossfade doctor"
+                ) from None
         self._live.start()
         if self._config["realtime"]:
             os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))

@@ -32,7 +32,8 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
         )
     tcp = f"; TCP {', '.join(report['congestion'])} of the kernel" if report["congestion"] else ""
     yield (
-        f"live: {report['duration_s']:.1f} s at a load of {report['load']:.1f} on {report['processors']} processors, "
+        f"live: {report['duration_s']:.1f} s at a load of {report['load']:.1f} on {report['processors']} "
+        f"processors, "
         f"{100.0 * report['stolen']:.1f} % stolen{tcp}"
     )
 

@@ -1,0 +1,139 @@
+"""The kernel's TCP beside the simulated one over the same links, in pairs with the same losses.
+
+Usage: python bench/live_pairs.py [--quick] [--pairs N] [--most N] [--seconds S] [--out FILE] [CASE ...]
+
+Each pair is a simulated and a live run with one seed: transmission number n of a flow is lost in both or in
+neither. Prints the mean of live over simulated goodput with its 95 % interval, for each case; after --pairs
+(6) pairs a case goes on, up to --most (12), while its interval does not decide whether the mean is
+within 5 %. Rows are kept in --out (live_pairs.csv) as they come: the same command goes on from there. --quick
+is 3 pairs of 4 s of one case. A CASE is the beginning of a name. About 20 s a pair.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import statistics
+import sys
+from pathlib import Path
+from typing import Any
+
+import crossfade as cf
+
+BASE = """\
+schema = 1
+run = { runs = 1 }
+link = { rate = "10 Mbit/s", delay = "20 ms", packet_size = "1500 B" }
+reverse = { delay = "20 ms" }
+channel = { model = "iid", p_e = 0 }
+tcp = { flavour = "rfc", variant = "sack", w_max = 1000, rfc = { profile = "linux" } }
+"""
+# A bandwidth-delay product of 10 Mbit/s and 40 ms.
+BDP_PACKETS = 34
+COLUMNS = ["case", "seed", "seconds", "simulated_bps", "live_bps", "late_share"]
+WITHIN = 0.05
+# The two-sided 95 % quantiles of Student's t with 1, 2, ... degrees of freedom (any table).
+STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201]
+STUDENT += [2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093]
+
+
+def cases() -> dict[str, dict[str, Any]]:
+    """Keys to set, by the name of a case."""
+    found: dict[str, dict[str, Any]] = {}
+    for variant, name in (("sack", "reno"), ("cubic", "cubic")):
+        for loss in (0.001, 0.01, 0.03):
+            found[f"{name}-iid-{loss:g}"] = {"tcp.variant": variant, "channel.p_e": loss}
+            markov = {"model": "markov", "p_e": loss, "burst": 3, "clock": "transmission"}
+            found[f"{name}-markov-{loss:g}"] = {"tcp.variant": variant, "channel": markov}
+        for bdps in (1, 5):
+            limit = f"{bdps * BDP_PACKETS} packets"
+            found[f"{name}-queue-{bdps}"] = {"tcp.variant": variant, "link.queue.limit": limit}
+    found["reno-two-flows"] = {
+        "flows": {"one": {"traffic": "bulk"}, "two": {"traffic": "bulk", "start": "1 s"}},
+        "link.queue.limit": f"{BDP_PACKETS} packets",
+    }
+    found["reno-arq"] = {
+        "link.frame_size": "250 B",
+        "link.arq": {"protocol": "selective-repeat", "window": 1024, "max_retransmissions": 3},
+        "channel": {"model": "iid", "p_e": 0.1},
+    }
+    return found
+
+
+def pair(name: str, keys: dict[str, Any], seed: int, seconds: float) -> dict[str, Any]:
+    """One simulated and one live run."""
+    keys = {"run.duration": f"{seconds:g} s", **keys}
+    simulated, live = cf.run(BASE, set=keys, seed=seed, methods=["simulation", "live"], cache=False).points
+    return {
+        "case": name,
+        "seed": seed,
+        "seconds": seconds,
+        "simulated_bps": simulated.metrics["goodput_bps"].value,
+        "live_bps": live.metrics["goodput_bps"].value,
+        "late_share": live.metrics["late_share"].value,
+    }
+
+
+def interval(ratios: list[float]) -> tuple[float, float]:
+    """The mean and the half-width of its 95 % interval."""
+    if len(ratios) < 2:
+        return ratios[0], math.inf
+    t = STUDENT[min(len(ratios), len(STUDENT)) - 2]
+    return statistics.fmean(ratios), t * statistics.stdev(ratios) / math.sqrt(len(ratios))
+
+
+def verdict(ratios: list[float]) -> str:
+    """Whether live is within 5 % of simulated, as far as that is decided."""
+    mean, half = interval(ratios)
+    if abs(mean - 1.0) + half <= WITHIN:
+        return "within 5 %"
+    return "differs" if abs(mean - 1.0) - half > WITHIN else "open"
+
+
+def main(arguments: list[str]) -> int:
+    """Make what is missing, and print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("cases", nargs="*", metavar="CASE")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--pairs", type=int, default=6)
+    parser.add_argument("--most", type=int, default=12)
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--out", type=Path, default=Path("live_pairs.csv"))
+    asked = parser.parse_args(arguments)
+    if asked.quick:
+        asked.cases, asked.pairs, asked.most, asked.seconds = ["reno-iid-0.01"], 3, 3, 4.0
+    chosen = {
+        name: keys
+        for name, keys in cases().items()
+        if not asked.cases or any(name.startswith(case) for case in asked.cases)
+    }
+    if not chosen:
+        print(f"error: no such case; there are {', '.join(cases())}", file=sys.stderr)
+        return 2
+    rows = list(csv.DictReader(asked.out.open())) if asked.out.exists() else []
+    with asked.out.open("a", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        if not rows:
+            writer.writeheader()
+        print(f"{'case':<20}{'pairs':>6}{'live / simulated':>20}  verdict")
+        for name, keys in chosen.items():
+            ratios = [
+                float(row["live_bps"]) / float(row["simulated_bps"])
+                for row in rows
+                if row["case"] == name and float(row["seconds"]) == asked.seconds
+            ]
+            while len(ratios) < asked.pairs or (len(ratios) < asked.most and verdict(ratios) == "open"):
+                row = pair(name, keys, len(ratios) + 1, asked.seconds)
+                writer.writerow(row)
+                file.flush()
+                ratios.append(row["live_bps"] / row["simulated_bps"])
+            mean, half = interval(ratios)
+            print(f"{name:<20}{len(ratios):>6}{mean:>12.3f} ± {half:.3f}  {verdict(ratios)}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,141 @@
+"""Robustness of crossfade live: processes killed at random, Ctrl-C at any moment, a flood.
+
+Usage: python bench/live_trials.py [kill | interrupt | flood] [N]     N trials (100), or seconds of flood (60)
+
+Prints a line a kind of trial; the exit code is 1 where something was left: processes, network namespaces,
+devices or routes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+
+LIVE = [sys.executable, "-m", "crossfade", "live"]
+MARK = "CROSSFADE_TRIAL"
+PATIENCE_S = 10.0
+
+
+def processes(mark: str) -> list[int]:
+    """Processes that have a mark in their environment."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"{MARK}={mark}".encode() in (entry / "environ").read_bytes():
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+def state() -> tuple[set[str], set[str], str]:
+    """Network namespaces that are in use, devices, routes."""
+    namespaces = set()
+    for entry in Path("/proc").glob("[0-9]*/ns/net"):
+        try:
+            namespaces.add(os.readlink(entry))
+        except OSError:
+            continue
+    return (
+        namespaces,
+        {device.name for device in Path("/sys/class/net").iterdir()},
+        Path("/proc/net/route").read_text(),
+    )
+
+
+def start(mark: str) -> subprocess.Popen[bytes]:
+    """A run with a tree of programs that never end."""
+    command = [*LIVE, "--rate", "5 Mbit/s", "--far", "sleep 1000 & sleep 1000", "--quiet", "--"]
+    command += ["sh", "-c", "ping -q 10.77.0.1 > /dev/null & sleep 1000 | sleep 1000"]
+    env = {**os.environ, MARK: mark}
+    return subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL, start_new_session=True)
+
+
+def trials(kind: str, count: int) -> int:
+    """Kill a process, or press Ctrl-C, and look what is left."""
+    draws, left = random.Random(1), 0
+    before = state()
+    for number in range(count):
+        mark = f"{os.getpid()}-{number}"
+        running = start(mark)
+        time.sleep(draws.uniform(0.0, 2.5))
+        if kind == "kill":
+            if victims := processes(mark):
+                with suppress(ProcessLookupError):
+                    os.kill(draws.choice(victims), signal.SIGKILL)
+            time.sleep(0.1)
+        # A leaf that was killed may leave a pipe that waits: whoever started it presses Ctrl-C.
+        until = time.monotonic() + PATIENCE_S
+        while processes(mark) and time.monotonic() < until:
+            with suppress(ProcessLookupError):
+                os.killpg(running.pid, signal.SIGINT)
+            time.sleep(0.1)
+        left += bool(processes(mark))
+        for pid in processes(mark):
+            os.kill(pid, signal.SIGKILL)
+        running.wait()
+    time.sleep(0.5)
+    after = state()
+    same = after[0] <= before[0] and after[1:] == before[1:]
+    print(f"{kind}: {count} trials, {left} left processes; devices, namespaces and routes as before: {same}")
+    return 1 if left or not same else 0
+
+
+FLOOD = (
+    "import os, socket, time\n"
+    "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+    "until = time.time() + {seconds}\n"
+    "while time.time() < until:\n"
+    "    for _ in range(100): s.sendto(bytes(1400), (os.environ['CROSSFADE_SERVER'], 9))\n"
+    "    time.sleep({pause})\n"
+)
+
+
+def flood(seconds: int) -> int:
+    """UDP at some ten times the rate of a link: what the process takes of memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        client = FLOOD.format(seconds=seconds, pause=100 * 1428 * 8 / 200e6)
+        command = [*LIVE, "--rate", "20 Mbit/s", "--delay", "20 ms", "--quiet", "--json", str(report), "--"]
+        running = subprocess.Popen([*command, sys.executable, "-c", client], stderr=subprocess.DEVNULL)
+        peaks = []
+        while running.poll() is None:
+            try:
+                status = Path(f"/proc/{running.pid}/status").read_text()
+                peaks.append(int(status.split("VmRSS:")[1].split()[0]) / 1024)
+            except (OSError, IndexError):
+                pass
+            time.sleep(0.25)
+        up = json.loads(report.read_text())["directions"][1]
+    middle, last = peaks[len(peaks) // 2], max(peaks)
+    print(
+        f"flood: {up['packets']} packets in {seconds} s, {up['dropped']} dropped by the queue, "
+        f"{up['ring_drops']} never seen; memory {middle:.0f} MiB half-way, {last:.0f} MiB at most; "
+        f"exit code {running.returncode}"
+    )
+    return 1 if running.returncode or last > middle + 50 else 0
+
+
+def main(arguments: list[str]) -> int:
+    """Make the trials asked for, or all."""
+    kind = arguments[0] if arguments else "all"
+    count = int(arguments[1]) if len(arguments) > 1 else 0
+    code = 0
+    if kind in ("kill", "interrupt", "all"):
+        for one in ("kill", "interrupt") if kind == "all" else (kind,):
+            code |= trials(one, count or 100)
+    if kind in ("flood", "all"):
+        code |= flood(count or 60)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

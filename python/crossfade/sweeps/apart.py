@@ -1,0 +1,89 @@
+"""Runs of method live by a user without root: made by a fresh process, which may enter a user namespace.
+
+``python -m crossfade.sweeps.apart`` is that process: it takes what is to be made on standard input, and hands
+over rows on standard output. One that has threads, as this one may have, is not allowed to.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import crossfade._crossfade as _crossfade
+from crossfade import plans
+from crossfade.errors import CrossfadeError, ScenarioError
+from crossfade.plans import Plan
+from crossfade.results.rows import Row
+
+COMMAND = [sys.executable, "-P", "-m", "crossfade.sweeps.apart"]
+
+
+def is_needed(plan: Plan) -> bool:
+    """Whether a plan has live runs, and this process may not make them itself."""
+    return "live" in plan.description["methods"] and hasattr(os, "geteuid") and os.geteuid() != 0
+
+
+def execute(
+    plan: Plan,
+    known: Sequence[Row],
+    jobs: int | None,
+    shard: tuple[int, int],
+    on_rows: Callable[[Sequence[Row]], object],
+    on_progress: Callable[[float, int], object],
+) -> bool:
+    """Make the rows of a shard there; as :meth:`Engine.execute`."""
+    asked = (plan.name, plan.text, plan.overrides, plan.files, [tuple(row) for row in known], jobs, shard)
+    with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            pickle.dump(asked, process.stdin)
+            process.stdin.close()
+            while True:
+                kind, content = pickle.load(process.stdout)
+                if kind == "rows":
+                    on_rows([Row(*row) for row in content])
+                elif kind == "progress":
+                    on_progress(*content)
+                elif kind == "end":
+                    return bool(content)
+                else:
+                    raise ScenarioError(content)
+        except (EOFError, BrokenPipeError):
+            raise ScenarioError("live: the process that made the runs was killed") from None
+        except KeyboardInterrupt:
+            return False
+        finally:
+            process.terminate()
+
+
+def main() -> None:
+    """Make what is asked for."""
+    name, text, overrides, files, known, jobs, shard = pickle.load(sys.stdin.buffer)
+    out = sys.stdout.buffer
+
+    def hand_over(kind: str, content: object) -> None:
+        pickle.dump((kind, content), out)
+        out.flush()
+
+    def rows(batch: Iterable[tuple[Any, ...]]) -> None:
+        hand_over("rows", [tuple(row) for row in batch])
+
+    try:
+        _crossfade.gain_privileges()
+        _crossfade.die_with_parent()
+        plan = plans.read(name, text, overrides, files.__getitem__)
+        complete = plan.core.execute(
+            [Row(*row) for row in known], jobs, shard, rows, lambda *done: hand_over("progress", done)
+        )
+        hand_over("end", complete)
+    except (CrossfadeError, _crossfade.ScenarioError) as error:
+        hand_over("error", str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,240 @@
+"""The paper on TCP over MIMO channels: its figures, tables and claims, and the commands that they rest on."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from pathlib import Path
+
+import pytest
+
+import crossfade as cf
+from tests.conftest import Cli
+
+# A promise to whoever reads these files.
+FIGURE = (
+    "scheme,detector,correlation,stbc_power,arq,max_retransmissions,combining,combining_stage,snr_db,segments,"
+    "goodput_bps,ci95"
+)
+FRAMES = (
+    "scheme,detector,correlation,stbc_power,combining,combining_stage,transmissions,snr_db,frame_bits,frames,"
+    "frame_errors,fer,ci95,ber,residual"
+)
+
+
+def rows(cli: Cli, *arguments: str) -> list[dict[str, str]]:
+    outcome = cli(*arguments, "--csv", "-", "--quiet")
+    assert outcome.code == 0, outcome.err
+    return list(csv.DictReader(io.StringIO(outcome.out)))
+
+
+@pytest.mark.parametrize(
+    ("figure", "arq", "retransmissions", "stage", "correlation"),
+    [
+        ("fig6", "none", "", "", "none"),
+        ("fig7", "rlp-nack", "10", "", "none"),
+        ("fig8", "rlp-nack", "3", "", "none"),
+        ("fig9", "rlp-nack", "10", "stacked", "none"),
+        ("fig10", "rlp-nack", "3", "stacked", "none"),
+        ("fig11", "none", "", "", "urban"),
+        ("fig12", "none", "", "", "rural"),
+        ("fig13", "rlp-nack", "3", "", "urban"),
+        ("fig14", "rlp-nack", "3", "stacked", "urban"),
+        ("fig15", "rlp-nack", "10", "stacked", "rural"),
+    ],
+)
+def test_figures_have_the_curves_of_the_paper(
+    cli: Cli, figure: str, arq: str, retransmissions: str, stage: str, correlation: str
+) -> None:
+    asked = ["--over", "snr_db=30", "--runs", "2", "--set", "run.duration=4 s"]
+    found = rows(cli, "paper", "mimo-arq", figure, *asked)
+    assert ",".join(found[0]) == FIGURE
+    assert [(row["scheme"], row["detector"]) for row in found] == [
+        ("blast", "mmse-osic"),
+        ("blast", "ml"),
+        ("stbc-2", "ml"),
+        ("stbc-1", "ml"),
+        ("stbc-half", "linear"),
+        ("siso", "linear"),
+    ]
+    for row in found:
+        assert (row["arq"], row["max_retransmissions"], row["correlation"]) == (
+            arq,
+            retransmissions,
+            correlation,
+        )
+        is_ml = row["detector"] == "ml" and stage
+        assert row["combining_stage"] == ("ml" if is_ml else stage)
+        assert row["combining"] == ("" if stage else "none")
+
+
+def test_axes_replace_those_of_the_figure(cli: Cli) -> None:
+    axes = ["scheme=blast,stbc-2 mmse-osic", "combining_stage=none,posthoc equal-gain,stacked", "snr_db=16"]
+    axes += ["stbc_power=printed"]
+    asked = [word for axis in axes for word in ("--over", axis)]
+    found = rows(cli, "paper", "mimo-arq", "fig10", *asked, "--runs", "2", "--set", "run.duration=4 s")
+    assert {(row["scheme"], row["combining"], row["combining_stage"]) for row in found} == {
+        (scheme, *combining)
+        for scheme in ("blast", "stbc-2")
+        for combining in (("none", ""), ("equal-gain", "posthoc"), ("", "stacked"))
+    }
+    assert {row["detector"] for row in found} == {"mmse-osic"}
+    assert {row["stbc_power"] for row in found} == {"printed"}
+
+
+def test_frame_error_rates_are_those_of_an_independent_implementation(cli: Cli) -> None:
+    """Rates of 4 x 4 QPSK frames of 240 bits, computed in NumPy by somebody else."""
+    known = {
+        ("blast", "mmse-osic", 16.0): 0.086,
+        ("blast", "mmse-osic", 20.0): 0.0092,
+        ("stbc-1", "ml", 6.0): 0.040,
+    }
+    over = ["--over", "snr_db=6,16,20", "--over", "correlation=none"]
+    found = rows(cli, "paper", "mimo-arq", "fer", *over, "--set", "run.max_frames=100000")
+    assert ",".join(found[0]) == FRAMES
+    seen = 0
+    for row in found:
+        expected = known.get((row["scheme"], row["detector"], float(row["snr_db"])))
+        if expected is not None:
+            # Theirs has a standard error, too: three of ours.
+            assert abs(float(row["fer"]) - expected) < 3.0 / 1.96 * float(row["ci95"]), row
+            seen += 1
+    assert seen == len(known)
+
+
+def test_stages_of_combining_are_ranked_as_they_must_be(cli: Cli) -> None:
+    """L = 2: rate 2 at 6 dB and rate 1 at 2 dB; the rates were computed in NumPy by somebody else."""
+    known = {
+        ("stbc-2", "maximal-ratio", "posthoc"): 0.111,
+        ("stbc-2", "equal-gain", "posthoc"): 0.142,
+        ("stbc-2", "maximal-ratio", "joint"): 0.056,
+        ("stbc-2", "", "stacked"): 0.045,
+        ("stbc-2", "", "ml"): 0.037,
+        ("stbc-1", "maximal-ratio", "posthoc"): 0.104,
+        ("stbc-1", "equal-gain", "posthoc"): 0.117,
+        ("stbc-1", "maximal-ratio", "joint"): 0.092,
+        ("stbc-1", "", "stacked"): 0.083,
+        ("stbc-1", "", "ml"): 0.078,
+    }
+    keys = ["--set", "link.arq.max_retransmissions=1", "--set", "run.frame_errors=1000"]
+    found = rows(cli, "paper", "mimo-arq", "combining", "--over", "snr_db=2,6", *keys)
+    place = {"stbc-2": 6.0, "stbc-1": 2.0}
+    ours = {
+        (row["scheme"], row["combining"], row["combining_stage"]): (float(row["fer"]), float(row["ci95"]))
+        for row in found
+        if row["transmissions"] == "2" and place.get(row["scheme"]) == float(row["snr_db"])
+    }
+    for key, expected in known.items():
+        fer, ci95 = ours[key]
+        assert abs(fer - expected) < 2.0 * ci95, (key, fer, ci95, expected)
+    for code in ("stbc-1", "stbc-2"):
+        ranked = [ours[code, *how][0] for how in (("", "ml"), ("", "stacked"), ("maximal-ratio", "joint"))]
+        ranked += [ours[code, weights, "posthoc"][0] for weights in ("maximal-ratio", "equal-gain")]
+        assert ranked == sorted(ranked)
+
+
+def test_printed_matrices_are_judged_by_decisions(cli: Cli) -> None:
+    found = rows(cli, "paper", "mimo-arq", "codes")
+    wrong = {(row["sent"], row["received"]): int(row["wrong"]) for row in found}
+    assert [pair for pair, count in wrong.items() if count == 0] == [
+        ("equation 4", "corrected"),
+        ("corrected", "corrected"),
+        ("equation 14", "equation 15"),
+    ]
+    # Signs that a Gram matrix does not see.
+    assert all(float(row["gram_error"]) < 1e-12 for row in found)
+    assert wrong["equation 4", "equation 5"] > 30_000
+
+
+def test_neighbours_are_correlated_as_computed_from_table_1(cli: Cli) -> None:
+    found = {
+        (row["scenario"], row["end"]): float(row["correlation"])
+        for row in rows(cli, "paper", "mimo-arq", "table1")
+    }
+    expected = {
+        ("urban", "transmitter"): 0.930,
+        ("urban", "receiver"): 0.946,
+        ("rural", "transmitter"): 0.9941,
+        ("rural", "receiver"): 0.9955,
+    }
+    assert all(math.isclose(found[key], value, abs_tol=6e-4) for key, value in expected.items())
+
+
+def test_windows_over_time(cli: Cli) -> None:
+    found = rows(cli, "paper", "mimo-arq", "fig1")
+    assert list(found[0]) == ["time_s", "cwnd", "ssthresh", "series"]
+    last = {
+        series: max(float(row["cwnd"]) for row in found if row["series"] == series)
+        for series in ("wireless", "perfect")
+    }
+    # At 10 dB not a single segment arrives.
+    assert last["wireless"] == 1.0
+    assert last["perfect"] > 20.0
+
+
+def test_phy_writes_the_table_that_frames_are_drawn_from(cli: Cli, tmp_path: Path) -> None:
+    table = tmp_path / "fer.csv"
+    one = "phy.scheme,phy.detector=[['stbc-2', 'ml']]"
+    outcome = cli(
+        "phy", "mimo-arq", "--over", one, "--over", "channel.snr_db=2,4", "--csv", str(table), "--quiet"
+    )
+    assert outcome.code == 0, outcome.err
+    scenario = tmp_path / "table.toml"
+    text = (Path(cf.__file__).parent / "scenarios" / "mimo-arq.toml").read_text()
+    scenario.write_text(text.replace("symbol_rate =", 'fidelity = "table", table = "fer.csv", symbol_rate ='))
+    asked = {"over": {"phy.scheme,phy.detector": [["stbc-2", "ml"]], "channel.snr_db": [3]}, "runs": 2}
+    drawn = cf.run(str(scenario), **asked).points[0]  # type: ignore[arg-type]
+    assert drawn.snr_db == 3.0
+    assert 0.0 < drawn.value("residual_frame_error_rate") < 1.0
+    outside = cli("run", str(scenario), "--over", one, "--over", "channel.snr_db=5")
+    assert outside.code == 2
+    assert "outside the table, which reaches from 2.0 to 4.0 dB" in outside.err
+
+
+def test_formulas_stand_beside_frames() -> None:
+    table = cf.phy(
+        "mimo-fer",
+        over={"phy.scheme,phy.detector": [["siso", "linear"]], "channel.snr_db": [6, 12]},
+        methods=["phy", "formula"],
+    )
+    records = table.records()
+    assert [record["method"] for record in records] == ["phy", "formula"] * 2
+    for found, known in zip(records[::2], records[1::2], strict=True):
+        low, high = float(str(found["ci95_low"])), float(str(found["ci95_high"]))
+        assert low < float(str(known["fer"])) < high
+        assert known["frames"] is None
+        assert known["ci95"] is None
+
+
+def test_the_best_scheme_is_drawn(cli: Cli, tmp_path: Path) -> None:
+    figure = tmp_path / "best.svg"
+    asked = ["--choose", "phy.scheme,phy.detector", "--over", "channel.snr_db=4,12,20", "--runs", "2"]
+    outcome = cli("best", "mimo-arq", *asked, "--set", "run.duration=10 s", "--plot", str(figure), "--quiet")
+    assert outcome.code == 0, outcome.err
+    assert "FillBetweenPolyCollection" in figure.read_text() or "PolyCollection" in figure.read_text()
+    two = cli("best", "mimo-arq", *asked, "--over", "phy.stbc_power=equal,printed", "--plot", str(figure))
+    assert two.code == 2
+    assert "needs one numeric axis beside the choices" in two.err
+
+
+def test_curves_are_chosen_by_their_columns(cli: Cli) -> None:
+    short = ["--over", "snr_db=6", "--set", "run.max_frames=400"]
+    found = rows(
+        cli, "paper", "mimo-arq", "combining", "--over", "scheme=stbc-2", "--over", "detector=ml", *short
+    )
+    assert {(row["scheme"], row["combining_stage"]) for row in found} == {("stbc-2", "ml")}
+    found = rows(
+        cli, "paper", "mimo-arq", "fer", "--over", "detector=zf,linear", "--over", "correlation=urban", *short
+    )
+    assert {(row["scheme"], row["detector"]) for row in found} == {
+        ("blast", "zf"),
+        ("stbc-2", "zf"),
+        ("stbc-1", "zf"),
+        ("stbc-half", "linear"),
+        ("siso", "linear"),
+    }
+    for axis in ("scheme=simo", "combining_stage=other"):
+        wrong = cli("paper", "mimo-arq", "combining", "--over", axis)
+        assert wrong.code == 2
+        assert "no curve of combining has that" in wrong.err
