@@ -332,7 +332,8 @@ def replay(journal: bytes) -> str:
     """Put the arrivals of a journal through its scenario's links once more; JSON.
 
     ``{"header": {...}, "lanes": [{"link", "packets", "arrived", "lost", "dropped",
-    "difference": str | null}], "warnings": [...]}``. Raises ScenarioError where the journal is damaged or its scenario cannot be read.
+    "difference": str | null}], "warnings": [...]}``. Raises ScenarioError where the journal is damaged or its
+    scenario cannot be read.
     """
 
 def journal_events(journal: bytes) -> str:
