@@ -170,7 +170,8 @@ class Plan:
         defaults filled in), method, runs (0 where solved), complete, loss_windows (by exact analysis),
         rows (the keys of those that count, in order of runs), metrics ``{name: {"value", "ci95", "unit"}}``,
         warnings, flows ``[{"name", "count", metric: ...}]`` and links ``[{"name": "forward", metric:
-        ...}, ...]``, of a mesh also nodes ``[{"node", metric: ...}]``. A metric that no run defines is absent; ``ci95`` is null from a single run.
+        ...}, ...]``, of a mesh also nodes ``[{"node", metric: ...}]``. A metric that no run defines is
+        absent; ``ci95`` is null from a single run.
         """
 
     def summarise_groups(self, rows: Sequence[Sequence[Row]]) -> str:
@@ -195,7 +196,7 @@ class Plan:
         """
 
     def reuse(self) -> str:
-        """The largest set of exchanges at one time at each point, over the routes of the flows, as a JSON list.
+        """The largest set of exchanges at one time at each point, over the flows' routes, as a JSON list.
 
         Each is ``{"point", "links", "antennas", "exchanges", "is_exact", "set": [[a, b], ...]}``. Raises
         ScenarioError for a point without a mesh.
@@ -206,6 +207,12 @@ class Plan:
 
         What ``write`` raises is raised here.
         Raises ScenarioError if there are several points or no TCP, KeyboardInterrupt on Ctrl-C.
+        """
+
+    def air_pcap(self) -> bytes:
+        """What a radio that hears everything would have seen of the mesh in run 0 of the only point, as pcap.
+
+        Raises ScenarioError if there are several points or no mesh, KeyboardInterrupt on Ctrl-C.
         """
 
     def memory(self) -> tuple[float, int | None]:
@@ -324,8 +331,9 @@ class Live:
 def replay(journal: bytes) -> str:
     """Put the arrivals of a journal through its scenario's links once more; JSON.
 
-    ``{"header": {...}, "lanes": [{"link", "packets", "arrived", "lost", "dropped", "difference": str | null}],
-    "warnings": [...]}``. Raises ScenarioError where the journal is damaged or its scenario cannot be read.
+    ``{"header": {...}, "lanes": [{"link", "packets", "arrived", "lost", "dropped",
+    "difference": str | null}], "warnings": [...]}``. Raises ScenarioError where the journal is damaged or its
+    scenario cannot be read.
     """
 
 def journal_events(journal: bytes) -> str:
@@ -335,7 +343,7 @@ def gain_privileges() -> None:
     """Enter a user namespace in which this process, which has one thread, may make hosts."""
 
 def new_process_namespace() -> None:
-    """The next process that is forked is the first one of a new process namespace; no threads from here on."""
+    """The next process that is forked is the first of a new process namespace; no threads from here on."""
 
 def die_with_parent() -> None:
     """This process is killed when the thread that forked it ends."""
@@ -349,9 +357,9 @@ def become_user() -> None:
 def verify(files: list[tuple[str, str]], patterns: str | None = None) -> str:
     """Repeat golden data: name and text of each file, and of traces the text of patterns.json.
 
-    JSON list of ``{"case": "sends_base_reno.csv/c1_single", "rows": n, "found": str | null, "difference": str |
-    null}``; the difference is one line about the first that is too large. Raises GoldenError for what cannot be
-    read.
+    JSON list of ``{"case": "sends_base_reno.csv/c1_single", "rows": n, "found": str | null,
+    "difference": str | null}``; the difference is one line about the first that is too large. Raises
+    GoldenError for what cannot be read.
     """
 
 def estimates(

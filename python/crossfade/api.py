@@ -16,6 +16,7 @@ from typing import Any, cast
 import crossfade._crossfade as _crossfade
 from crossfade import errors, plans
 from crossfade.figures import linkevents, timelines
+from crossfade.figures.meshmap import plot_map
 from crossfade.figures.plot import plot as plot_results
 from crossfade.figures.style import check_plot_file
 from crossfade.files import read_bytes, read_text, whole_file
@@ -111,7 +112,7 @@ class Check:
     memory: float
     """Bytes that a run may take at most, as it is judged from the scenario."""
     mesh: dict[str, Any] | None = None
-    """Of a mesh (at the first point of a sweep): how long an exchange lasts, and what a window of one reaches."""
+    """Of a mesh, at the first point of a sweep: how long an exchange lasts, what a window of one reaches."""
 
 
 def check(
@@ -155,9 +156,9 @@ def reuse(
 ) -> Table:
     """The largest set of exchanges that a mesh can have under way at one time, beside the simulated mean.
 
-    A row a point: the axes, ``links`` on the routes of the flows, ``antennas`` of a node, ``exchanges`` in the
-    largest set (``exact`` unless the search had to end early), the ``set`` as pairs of nodes, and the simulated
-    ``exchanges_mean`` with its ``ci95`` (left out where not ``simulated``).
+    A row a point: the axes, ``links`` on the routes of the flows, ``antennas`` of a node, ``exchanges`` in
+    the largest set (``exact`` unless the search had to end early), the ``set`` as pairs of nodes, and the
+    simulated ``exchanges_mean`` with its ``ci95`` (left out where not ``simulated``).
     """
     options = Options(set, over, runs, None, seed, ["simulation"], jobs, cache, progress)
     plan = plans.load(scenario, options)
@@ -176,6 +177,37 @@ def reuse(
             record |= {"exchanges_mean": mean.value, "ci95": mean.ci95}
         records.append(record)
     return Table.of([*axes, *REUSE_COLUMNS], records)
+
+
+def plot_mesh(
+    scenario: Scenario,
+    path: str | PathLike[str],
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    title: str | None = None,
+    width: str | float = "single",
+) -> None:
+    """Draw where the nodes of a mesh stand, the hops of its routes, and the largest set of exchanges.
+
+    The scenario has one point.
+    """
+    plan = plans.load(scenario, Options(set, over))
+    with translated_errors():
+        found = json.loads(plan.core.reuse())
+    if len(found) > 1:
+        raise errors.ScenarioError(f"a map shows one mesh; the plan has {len(found)} points")
+    mesh = plan.description["mesh"]
+    plot_map(
+        fspath(path),
+        mesh["positions"],
+        mesh["links"],
+        found[0]["set"],
+        range_m=mesh["range_m"],
+        interference_m=mesh["interference_m"],
+        title=plan.title if title is None else title,
+        width=width,
+    )
 
 
 REUSE_COLUMNS = ["links", "antennas", "exchanges", "exact", "set", "exchanges_mean", "ci95"]
@@ -199,9 +231,9 @@ def link_events(
 ) -> str:
     """What happened inside links in run 0 as CSV text: frames with their verdicts, slots, the air, queues.
 
-    Columns: time_s, link, event (``frame``, ``slot``, ``air``, ``defer``, ``queue``), user, node, frame, attempt,
-    scheme, snr_db, verdict, bin, end_s, nulls, change, packets, bytes, kind, to, nulled; a cell is empty
-    where it says nothing.
+    Columns: time_s, link, event (``frame``, ``slot``, ``air``, ``defer``, ``queue``), user, node, frame,
+    attempt, scheme, snr_db, verdict, bin, end_s, nulls, change, packets, bytes, kind, to, nulled; a cell is
+    empty where it says nothing.
     Of a sweep as in :func:`events`.
     """
     text = io.StringIO()
@@ -291,6 +323,19 @@ def write_pcap(
     plan = _viewed(scenario, set, over, seed)
     with whole_file(Path(path)) as name, open(name, "wb") as file, translated_errors():
         plan.core.pcap(ipv6, file.write)
+
+
+def air_pcap(
+    scenario: Scenario, *, set: Values | None = None, over: Values | None = None, seed: int | None = None
+) -> bytes:
+    """What a radio that hears everything would have seen of a mesh in run 0, as the bytes of a pcap file.
+
+    Radiotap and 802.11 headers are real, with the duration fields; node n has the address 02:00:00:00:XX:XX
+    with its number. What the frames carry is zeros.
+    """
+    plan = plans.load(scenario, Options(set, over, seed=seed))
+    with translated_errors():
+        return plan.core.air_pcap()
 
 
 @dataclass(frozen=True)

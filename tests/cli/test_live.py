@@ -33,6 +33,13 @@ link = { rate = "20 Mbit/s", packet_size = "1500 B", delay = "5 ms", queue = { l
 reverse = { delay = "5 ms" }
 tcp = { flavour = "rfc", variant = "cubic", w_max = 200, rfc = { profile = "linux" } }
 """
+MESH = """\
+schema = 1
+run = { duration = "2 s", runs = 1 }
+mesh = { topology = "chain", hops = 3, mac = "nulling" }
+link = { packet_size = "1500 B" }
+tcp = { flavour = "rfc", variant = "cubic", w_max = 8, rfc = { profile = "linux" } }
+"""
 
 
 @functools.cache
@@ -180,6 +187,16 @@ def test_transfers_of_a_scenario_with_its_congestion_control(
     damaged[len(damaged) // 2] ^= 1
     journal.write_bytes(damaged)
     expect_one_line(cli("run", "--replay", journal), "rec.cfj", "damaged")
+
+
+def test_a_mesh_between_the_hosts_is_replayed(tmp_path: Path, cli: Cli) -> None:
+    scenario, journal = tmp_path / "mesh.toml", tmp_path / "rec.cfj"
+    scenario.write_text(MESH)
+    done = live(scenario, "--workload", "bulk", "--record", journal)
+    assert done.returncode == 0, done.stderr
+    replayed = cli("run", "--replay", journal)
+    assert (replayed.code, replayed.err) == (0, "")
+    assert re.fullmatch(r"shared: .*: identical\n", replayed.out), replayed.out
 
 
 def test_captures_have_the_delay_and_the_losses_of_the_journal(scenario: Path, tmp_path: Path) -> None:
@@ -348,3 +365,12 @@ def test_without_root(by_nobody: Callable[..., subprocess.CompletedProcess[str]]
     assert done.returncode == 0, done.stderr
     assert "goodput_bps" in done.stdout
     assert by_nobody("doctor").returncode == 0
+
+
+def test_the_helper_has_one_thread_when_it_forks() -> None:
+    code = (
+        "import os, crossfade.cli.live.helper, crossfade.sweeps.apart; "
+        "print(len(os.listdir('/proc/self/task')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "1\n", "what starts threads (numpy) is loaded where it is used"

@@ -48,9 +48,11 @@ AIR: list[Event] = [
         "node": node,
         "frame": 0,
         "end_s": at + 0.002,
-        "nulls": nulls,
+        "nulls": 0 if nulled is None else 1,
+        "kind": kind,
+        "nulled": nulled,
     }
-    for node, at, nulls in ((4, 0.0, 0), (7, 0.001, 1), (9, 0.003, 0))
+    for node, at, kind, nulled in ((4, 0.0, "rts", None), (7, 0.001, "data", 4), (9, 0.003, None, None))
 ]
 
 
@@ -108,7 +110,9 @@ def test_snr_slots_and_the_air(tmp_path: Path) -> None:
     assert "SNR (dB)" in words(table(*snr), tmp_path, y="snr_db")
     assert {"Bin", "user 0", "user 1", "user 2"} <= set(words(table(*SLOTS), tmp_path))
     on_air = words(table(*AIR), tmp_path)
-    assert {"Node", "4", "7", "9", "on the air", "nulling others"} <= set(on_air)
+    assert {"Node", "4", "7", "9", "on the air", "RTS", "DATA", "nulls"} <= set(on_air)
+    defer = {"time_s": 0.001, "link": "mesh", "event": "defer", "node": 4, "end_s": 0.004, "to": 7}
+    assert "defers" in words(table(*AIR, defer), tmp_path, y="node")
 
 
 def test_the_queues_of_nodes_are_curves_of_one_panel(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 use crate::error::CaptureError;
 use crate::flow::{Connection, Flow};
 use crate::packet::{HEADERS_ONLY, IpVersion};
-use crate::pcap::Pcap;
+use crate::pcap::{LINKTYPE_RAW, Pcap};
 use crossfade_core::SimTime;
 use crossfade_transport::{Ack, Segment};
 use std::collections::HashMap;
@@ -60,7 +60,7 @@ impl Capture {
             return Err(CaptureError::Snaplen { snaplen });
         }
         connection.check()?;
-        Ok(Self { ip, connection, flows: HashMap::new(), pcap: Pcap::new(snaplen) })
+        Ok(Self { ip, connection, flows: HashMap::new(), pcap: Pcap::new(snaplen, LINKTYPE_RAW) })
     }
 
     /// Describes `flow` before its first packet.

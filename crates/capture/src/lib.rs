@@ -1,4 +1,5 @@
-//! What the interface of a TCP sender saw, as a pcap file that Wireshark and tshark read.
+//! What the interface of a TCP sender saw, as a pcap file that Wireshark and tshark read; and what a radio would
+//! have heard of 802.11 stations ([`air_pcap`]).
 //!
 //! The models count segments; a capture shows bytes. This crate gives each segment and acknowledgement the IP
 //! and TCP headers that it would have had on a wire, with options and correct checksums. It does no IO: the
@@ -21,12 +22,14 @@
 //! # Ok::<(), crossfade_capture::CaptureError>(())
 //! ```
 
+mod air;
 mod capture;
 mod error;
 mod flow;
 mod packet;
 mod pcap;
 
+pub use air::{AirConfig, AirFrame, AirKind, air_pcap};
 pub use capture::{Capture, CaptureConfig, WHOLE_PACKETS};
 pub use error::CaptureError;
 pub use flow::Connection;

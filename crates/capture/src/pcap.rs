@@ -7,7 +7,10 @@ const NANOSECOND_MAGIC: u32 = 0xa1b2_3c4d;
 
 /// Packets begin with their IP header. Nothing is simulated below IP, so nothing is invented; readers tell
 /// version 4 from 6 by the first four bits. An Ethernet header would also bring its padding of short packets.
-const LINKTYPE_RAW: u32 = 101;
+pub(crate) const LINKTYPE_RAW: u32 = 101;
+
+/// Packets begin with a radiotap header, before that of 802.11.
+pub(crate) const LINKTYPE_IEEE802_11_RADIOTAP: u32 = 127;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
@@ -20,14 +23,14 @@ pub(crate) struct Pcap {
 
 impl Pcap {
     /// A file without packets, each of which will be cut to `snaplen` bytes.
-    pub(crate) fn new(snaplen: u32) -> Self {
+    pub(crate) fn new(snaplen: u32, link_type: u32) -> Self {
         let mut bytes = Vec::new();
         bytes.extend(NANOSECOND_MAGIC.to_le_bytes());
         bytes.extend(2u16.to_le_bytes()); // Version 2.4.
         bytes.extend(4u16.to_le_bytes());
         bytes.extend([0; 8]); // Two reserved fields, once the time zone and its accuracy.
         bytes.extend(snaplen.to_le_bytes());
-        bytes.extend(LINKTYPE_RAW.to_le_bytes());
+        bytes.extend(link_type.to_le_bytes());
         Self { bytes, snaplen }
     }
 
@@ -51,7 +54,7 @@ mod tests {
 
     #[test]
     fn a_file_is_laid_out_as_the_draft_says() {
-        let mut pcap = Pcap::new(6);
+        let mut pcap = Pcap::new(6, LINKTYPE_RAW);
         pcap.push(SimTime::from_nanos(3_000_000_007), &[0x45, 0x99], 2);
         pcap.push(SimTime::ZERO, &[0x60], 1400);
         #[rustfmt::skip]

@@ -1,11 +1,12 @@
 //! From tables to model objects: the one place that knows all kinds of models.
 
 use crate::closed_forms::packet_loss;
+use crate::names::{LINKS, MESH};
 use crossfade_channel::{LossConfig, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferConfig};
 use crossfade_link::trace::{Schedule, TableLoss, TraceLinkConfig};
-use crossfade_link::{LinkConfig, Queue, QueueConfig, QueueLimit, TableFrames, WholePackets};
+use crossfade_link::{LinkConfig, Queue, QueueConfig, QueueLimit, TableFrames, TokenBucket, WholePackets};
 use crossfade_mac::Mesh;
 use crossfade_scenario::{
     Carrier, Distribution, End, FlowSetup, FrameErrors, FrameSetup, Gaps, Gate, HopSetup, Setup, Shape,
@@ -13,14 +14,8 @@ use crossfade_scenario::{
 };
 use crossfade_sim::{
     AnyLink, Arrivals, Distribution as Draws, FlowConfig, FlowPath, Gaps as DrawnGaps, Leg, Medium, Network,
-    OnOff, SenderGate, Source, StopRule, Tcp, Topology,
+    OnOff, SenderGate, Source, StopRule, Tcp, Topology, whole_segments,
 };
-
-/// The links of a scenario, as results name them, in the order in which packets take them.
-pub(crate) const LINKS: [&str; 4] = ["wired", "forward", "reverse", "wired_reverse"];
-
-/// What results call the mesh.
-pub(crate) const MESH: &str = "mesh";
 
 /// The network of `setup` in the run of `seed`.
 ///
@@ -50,16 +45,18 @@ pub(crate) fn network(setup: &Setup, seed: RunSeed) -> Network {
     network
 }
 
-/// The routes of the data and of the acknowledgements of an entry of the flows: in a mesh each has its own.
+/// The routes of the data and of the acknowledgements of the first flow of an entry. In a mesh each pair of nodes has
+/// its own, one pair after the other.
 pub(crate) fn routes(setup: &Setup, number: usize) -> [usize; 2] {
-    if setup.mesh.is_some() { [2 * number, 2 * number + 1] } else { [Topology::DATA, Topology::ACKS] }
+    let before: usize = setup.flows[..number].iter().map(|flow| 2 * flow.ends.len()).sum();
+    [Topology::DATA, Topology::ACKS].map(|route| before + route)
 }
 
 /// The links by name, and the ways there and back.
 pub(crate) fn topology(setup: &Setup, seed: RunSeed) -> Topology {
     if let Some(mesh) = &setup.mesh {
         let fabric = Mesh::new(mesh.config.clone(), seed).expect("checked");
-        let routes = setup.flows.iter().filter_map(|flow| flow.ends).flat_map(|[from, to]| {
+        let routes = setup.flows.iter().flat_map(|flow| &flow.ends).flat_map(|&[from, to]| {
             [(from, to), (to, from)].map(|(from, to)| vec![Leg { medium: 0, from, to }])
         });
         return Topology {
@@ -80,31 +77,41 @@ pub(crate) fn topology(setup: &Setup, seed: RunSeed) -> Topology {
     Topology { media: data, routes: [there, back].map(|media| media.map(Leg::link).collect()).into() }
 }
 
+/// Adds the flows of an entry, the first of which has the routes `data` and `acks`, and the others those that follow.
 fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]: [usize; 2]) {
-    let path = |tcp: Option<&TcpSetup>| FlowPath {
-        packet_size: setup.packet_size,
-        ack_size: tcp.map_or(0, |tcp| tcp.ack_size),
-        sack_block_size: tcp.map_or(0, |tcp| tcp.sack_block_size),
-        sender_access: flow.access_delay,
-        data,
-        acks,
-        ..FlowPath::default()
+    let path = |tcp: Option<&TcpSetup>, number: u32| {
+        let later = 2 * (number as usize % flow.ends.len().max(1));
+        FlowPath {
+            packet_size: flow.packet_size,
+            ack_size: tcp.map_or(0, |tcp| tcp.ack_size),
+            sack_block_size: tcp.map_or(0, |tcp| tcp.sack_block_size),
+            sender_access: flow.access_delay,
+            data: data + later,
+            acks: acks + later,
+            ..FlowPath::default()
+        }
     };
+    let mut last_short_by = 0;
     let source = match &flow.traffic {
-        TrafficSetup::Arrivals { tcp, rate_per_s, segments } => {
+        TrafficSetup::Arrivals { tcp, rate_per_s, sizes } => {
             network.arrivals.push(Arrivals {
                 name: flow.name.clone(),
                 tcp: Tcp { config: tcp.config, congestion: None },
-                path: path(Some(tcp)),
+                path: path(Some(tcp), 0),
                 start: SimTime::ZERO,
                 rate_per_s: *rate_per_s,
-                segments: draws(*segments),
+                sizes: draws(*sizes),
+                mss: tcp.mss,
             });
             return;
         }
-        TrafficSetup::Tcp(tcp, segments) => {
+        TrafficSetup::Tcp(tcp, bytes) => {
             let mut config = tcp.config;
-            config.segments = *segments;
+            if let Some(bytes) = *bytes {
+                let (segments, short_by) = whole_segments(config.flavour, bytes, tcp.mss);
+                config.segments = Some(segments);
+                last_short_by = short_by;
+            }
             Source::Tcp(Tcp { config, congestion: None })
         }
         TrafficSetup::PacedTcp(tcp, rate_bps) => {
@@ -120,7 +127,7 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]
             };
             Source::Udp(OnOff { rate_bps: *rate_bps, on_s, off_s: on_off.map(|_| off_s), gaps })
         }
-        TrafficSetup::Saturated => Source::Udp(saturating(setup)),
+        TrafficSetup::Saturated => Source::Udp(saturating(setup, flow)),
         TrafficSetup::Outside => return,
     };
     for number in 0..flow.count {
@@ -131,7 +138,12 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]
             let mut stream = network.seed.stream(&format!("workload.start.{name}"));
             start = start.saturating_add(SimTime::from_secs_f64(later.sample(&mut stream)));
         }
-        network.flows.push(FlowConfig { name, source: source.clone(), path: path(flow.tcp()), start });
+        network.flows.push(FlowConfig {
+            name,
+            source: source.clone(),
+            path: FlowPath { last_short_by, ..path(flow.tcp(), number) },
+            start,
+        });
     }
 }
 
@@ -151,9 +163,9 @@ fn draws(Distribution { shape, mean }: Distribution) -> Draws {
 }
 
 /// Packets at twice the rate that the link can carry when it loses nothing.
-fn saturating(setup: &Setup) -> OnOff {
-    let shortest = setup.forward.shortest_transmission(setup.packet_size).unwrap_or(setup.slot);
-    let rate_bps = 2.0 * f64::from(setup.packet_size) * 8.0 / shortest.as_secs_f64();
+fn saturating(setup: &Setup, flow: &FlowSetup) -> OnOff {
+    let shortest = setup.forward.shortest_transmission(flow.packet_size).unwrap_or(setup.slot);
+    let rate_bps = 2.0 * f64::from(flow.packet_size) * 8.0 / shortest.as_secs_f64();
     OnOff { rate_bps, on_s: Draws::Fixed(1.0), off_s: None, gaps: DrawnGaps::Periodic }
 }
 
@@ -191,6 +203,10 @@ fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> Medium {
         Carrier::Packets { rate_bps, queue: waiting, loss } => {
             let (rate_bps, queue, loss) = (*rate_bps, queue(waiting), lost(loss));
             AnyLink::try_from(LinkConfig { rate_bps, delay, queue, loss }).expect("checked").into()
+        }
+        Carrier::Shaped { rate_bps, shaper, queue: waiting, loss } => {
+            let bucket = TokenBucket::new(shaper.rate_bps, shaper.burst, *rate_bps);
+            Medium::Link(queue(waiting).before(bucket, delay, lost(loss)).expect("checked").into())
         }
         Carrier::Frames { rate_bps, limit, frames, errors } => {
             let (config, feedback) = (frame_link(frames, *rate_bps, delay, *limit), stream("feedback"));

@@ -20,6 +20,7 @@ mod memory;
 mod mesh;
 mod methods;
 mod metrics;
+mod names;
 mod row;
 mod schedule;
 mod statistics;
@@ -39,4 +40,6 @@ pub use metrics::{METRICS, MetricInfo};
 pub use row::{MetricNames, NameSets, Row, RowMetrics};
 pub use schedule::{Missing, Progress, Schedule, Shard, Task};
 pub use summarise::{FlowResult, LinkResult, Metric, NodeResult, PointResult, summarise, summarise_groups};
-pub use views::{ReuseFacts, Sink, events, events_with_congestion_control, link_events, pcap, reuse};
+pub use views::{
+    ReuseFacts, Sink, air_pcap, events, events_with_congestion_control, link_events, pcap, reuse,
+};

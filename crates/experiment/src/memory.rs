@@ -1,7 +1,8 @@
 //! How much memory a run may take, judged before it runs: from above, within a small factor.
 
 use crossfade_link::QueueLimit;
-use crossfade_scenario::{Distribution, End, FlowSetup, HopSetup, Setup, TrafficSetup};
+use crossfade_mac::Mac;
+use crossfade_scenario::{Distribution, End, FlowSetup, HopSetup, MeshSetup, Setup, TrafficSetup};
 
 /// Bytes of what every run has.
 const RUN: f64 = 1e6;
@@ -17,7 +18,15 @@ const BUSY: f64 = 0.9;
 /// Bytes that a run of `setup` may take.
 pub(crate) fn of_run(setup: &Setup) -> f64 {
     let flows: f64 = setup.flows.iter().map(|flow| flows(setup, flow)).sum();
-    RUN + flows + packets(setup) * PACKET
+    RUN + flows + packets(setup) * PACKET + setup.mesh.as_ref().map_or(0.0, mesh)
+}
+
+/// Bytes of the nodes of a mesh, their queues, and what there is between each two of them.
+fn mesh(mesh: &MeshSetup) -> f64 {
+    let config = &mesh.config;
+    let antennas = if let Mac::Nulling(nulling) = config.mac { nulling.antennas as f64 } else { 0.0 };
+    let nodes = config.positions.len() as f64;
+    nodes * (FLOW + config.queue as f64 * PACKET) + nodes * nodes * (PACKET + antennas * antennas * 16.0)
 }
 
 /// How long a run lasts, in seconds; by a count of segments it is judged by a link that is rarely used.
@@ -32,14 +41,15 @@ fn seconds(setup: &Setup) -> f64 {
 
 /// Bytes of the flows of an entry.
 fn flows(setup: &Setup, flow: &FlowSetup) -> f64 {
-    let TrafficSetup::Arrivals { rate_per_s, segments, .. } = &flow.traffic else {
+    let TrafficSetup::Arrivals { tcp, rate_per_s, sizes } = &flow.traffic else {
         return f64::from(flow.count) * FLOW;
     };
     let all = rate_per_s * seconds(setup);
     let busy = packets_per_s(setup, flow) * setup.slot.as_secs_f64() >= BUSY;
     // Of flows that come as fast as they go some hundred are there at a time, and those that one round trip brings.
-    let in_round_trip =
-        rate_per_s * setup.round_trip(flow).as_secs_f64() * (2.0 + segments.mean.max(1.0).log2());
+    let in_round_trip = rate_per_s
+        * setup.round_trip(flow).as_secs_f64()
+        * (2.0 + (sizes.mean / f64::from(tcp.mss)).max(1.0).log2());
     let at_once = if busy { all } else { all.min(1000.0 + in_round_trip) };
     at_once * FLOW + all * ENDED
 }
@@ -81,7 +91,7 @@ fn packets_per_s(setup: &Setup, flow: &FlowSetup) -> f64 {
             f64::from(flow.count) * rate_bps * on / 8.0 / f64::from(setup.packet_size)
         }
         TrafficSetup::Saturated => 2.0 * f64::from(flow.count) / setup.slot.as_secs_f64(),
-        TrafficSetup::Arrivals { rate_per_s, segments, .. } => rate_per_s * segments.mean,
+        TrafficSetup::Arrivals { tcp, rate_per_s, sizes } => rate_per_s * sizes.mean / f64::from(tcp.mss),
     }
 }
 

@@ -1,10 +1,10 @@
 //! From rows to results: means over the runs of a point with their intervals.
 
-use crate::build::{LINKS, MESH};
 use crate::experiment::Experiment;
 use crate::kinds::{estimate, share_of_frames};
-use crate::methods::solver;
+use crate::methods::{BIANCHI, solver};
 use crate::metrics::{COMBINED_ERRORS, FIT_DISTANCES, LOSS_WINDOW, METRICS, MetricInfo, NOT_ACCEPTED};
+use crate::names::{LINKS, MESH};
 use crate::row::Row;
 use crate::warnings;
 use crossfade_core::Estimate;
@@ -171,6 +171,9 @@ fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
     let loss_windows = (1..).map_while(|floor| found(&format!("{LOSS_WINDOW}{floor}"))).collect();
     let mut warnings = warnings::of_setup(&point.setup);
     warnings.extend(row.and_then(|row| row.failure.as_deref()).map(|why| warnings::missing(method, why)));
+    if point.setup.mesh.is_some() && !metrics.is_empty() {
+        warnings.push(BIANCHI.to_owned());
+    }
     if let [Some(good_runs), Some(bad_runs)] = FIT_DISTANCES.map(found) {
         warnings.push(warnings::fitted(method, good_runs, bad_runs));
     }

@@ -213,19 +213,20 @@ const PASSES: f64 = 0.1;
 
 /// Shadowing lets frames through beyond the range: a route discovery would find other routes.
 fn shadowed_route(setup: &Setup, flow: &FlowSetup) -> Option<String> {
-    let (mesh, [from, to]) = (setup.mesh.as_ref()?, flow.ends?);
+    let mesh = setup.mesh.as_ref()?;
     if matches!(mesh.config.reception, Reception::Range) {
         return None;
     }
-    let hops = |routes: &Routes| routes.hops(from as usize, to as usize).ok();
-    let (taken, found) = (hops(&mesh.routes)?, hops(&mesh.config.discovered_routes(PASSES))?);
-    (found != taken).then(|| {
-        format!(
+    let discovered = mesh.config.discovered_routes(PASSES);
+    flow.ends.iter().find_map(|&[from, to]| {
+        let hops = |routes: &Routes| routes.hops(from as usize, to as usize).ok();
+        let (taken, found) = (hops(&mesh.routes)?, hops(&discovered)?);
+        (found != taken).then(|| format!(
             "from node {from} to node {to} packets take {taken} hops, but mesh.shadowing_db lets frames through \
              beyond mesh.range: a route discovery that takes a link for usable which passes {} of the frames would \
              find {found} hops",
             percent(PASSES)
-        )
+        ))
     })
 }
 
@@ -269,7 +270,7 @@ fn in_phase(setup: &Setup) -> Option<String> {
     };
     [Some(&setup.forward), wired].into_iter().flatten().find(is_full)?;
     let periodic: Vec<(&FlowSetup, u64)> =
-        setup.flows.iter().filter_map(|flow| Some((flow, period(setup, flow)?))).collect();
+        setup.flows.iter().filter_map(|flow| Some((flow, period(flow)?))).collect();
     let pairs = periodic.iter().enumerate().flat_map(|(i, first)| {
         periodic[i..].iter().filter_map(move |second| {
             let is_same = std::ptr::eq(first.0, second.0);
@@ -300,12 +301,12 @@ fn in_phase(setup: &Setup) -> Option<String> {
 }
 
 /// The time between two packets of a source that is exactly periodic for good, in nanoseconds.
-fn period(setup: &Setup, flow: &FlowSetup) -> Option<u64> {
+fn period(flow: &FlowSetup) -> Option<u64> {
     match &flow.traffic {
         TrafficSetup::Udp { rate_bps, gaps: Gaps::Periodic, on_off: None }
             if flow.start_within == SimTime::ZERO =>
         {
-            Some(SimTime::to_transmit(setup.packet_size, *rate_bps).as_nanos()).filter(|gap| *gap > 0)
+            Some(SimTime::to_transmit(flow.packet_size, *rate_bps).as_nanos()).filter(|gap| *gap > 0)
         }
         _ => None,
     }

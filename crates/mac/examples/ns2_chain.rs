@@ -15,9 +15,9 @@ fn main() {
         |i: usize, default: u64| arguments.get(i).and_then(|text| text.parse().ok()).unwrap_or(default);
     let (runs, seconds) = (number(1, 4), number(2, 60));
     let (text, interference) = if wider {
-        (include_str!("../tests/data/ns2-chain-wider.csv"), 450.0)
+        (include_str!("../../../tests/data/golden/ns2-chain/wider.csv"), 450.0)
     } else {
-        (include_str!("../tests/data/ns2-chain-equal.csv"), 250.0)
+        (include_str!("../../../tests/data/golden/ns2-chain/equal.csv"), 250.0)
     };
     println!("hops,cwl,ns2_mbps,mbps,se,difference_percent");
     for (hops, window, golden, _) in cells(text) {

@@ -1,6 +1,6 @@
 //! TCP over chains against ns-2, and what nulling gains.
 //!
-//! `data/ns2-chain-*.csv` were made by ns-2.35, unpatched: nodes 200 m apart, static routes, reception 250 m, carrier
+//! `tests/data/golden/ns2-chain` was made by ns-2.35, unpatched: nodes 200 m apart, static routes, reception 250 m, carrier
 //! sense 250 m (`equal`) or 450 m (`wider`), 11 and 1 Mbit/s, RTS/CTS always, TCP `NewReno`. Here a few cells; all
 //! of them are in the example `ns2_chain`.
 
@@ -23,13 +23,13 @@ fn check(text: &str, interference_m: f64, tolerance: f64, wanted: &[(usize, u32)
 #[test]
 fn equal_ranges_are_those_of_ns2() {
     let wanted = [(2, 1), (2, 2), (2, 8), (4, 1), (4, 2), (4, 6), (8, 1), (8, 2), (8, 3), (8, 5), (8, 9)];
-    check(include_str!("data/ns2-chain-equal.csv"), 250.0, 0.04, &wanted);
+    check(include_str!("../../../tests/data/golden/ns2-chain/equal.csv"), 250.0, 0.04, &wanted);
 }
 
 #[test]
 fn wider_interference_is_that_of_ns2() {
     let wanted = [(2, 1), (2, 2), (2, 8), (4, 1), (4, 2), (4, 6), (8, 1), (8, 2), (8, 3), (8, 5), (8, 9)];
-    check(include_str!("data/ns2-chain-wider.csv"), 450.0, 0.05, &wanted);
+    check(include_str!("../../../tests/data/golden/ns2-chain/wider.csv"), 450.0, 0.05, &wanted);
 }
 
 /// Mbit/s over 8 hops.

@@ -1,10 +1,10 @@
 //! Antenna weights against golden vectors.
 //!
-//! `data/weights.json` was computed with the SVD of numpy; see `crossfade_mac::golden` for the layout.
+//! `tests/data/golden/weights` was computed with the SVD of numpy; see `crossfade_mac::golden` for the layout.
 
 use crossfade_mac::golden::{Comparison, compare_weights};
 
-const GOLDEN: &str = include_str!("data/weights.json");
+const GOLDEN: &str = include_str!("../../../tests/data/golden/weights/vectors.json");
 
 #[test]
 fn golden_weights_agree_to_1e_9() {

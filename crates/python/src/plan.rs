@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::available_parallelism;
@@ -30,6 +31,9 @@ impl Plan {
         &self.0
     }
 }
+
+/// Point, method, first and last run, and how many.
+type PlainMissing = (usize, &'static str, u64, u64, u64);
 
 #[pymethods]
 impl Plan {
@@ -113,7 +117,7 @@ impl Plan {
         py: Python<'_>,
         known: Vec<GivenRow<'_>>,
         shard: (u64, u64),
-    ) -> PyResult<(Vec<(usize, &'static str, u64, u64, u64)>, u64)> {
+    ) -> PyResult<(Vec<PlainMissing>, u64)> {
         let shard = Shard::new(shard.0, shard.1).map_err(scenario_error)?;
         let known = unpack(known)?;
         let (missing, there) =
@@ -252,6 +256,17 @@ impl Plan {
     /// Bytes of memory that a run may take, and the most that the scenario allows.
     fn memory(&self) -> (f64, Option<u64>) {
         self.0.memory()
+    }
+
+    /// What a radio would have heard of the mesh in run 0 of the only point, as a pcap file.
+    fn air_pcap<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let cancel = AtomicBool::new(false);
+        let work = || crossfade_experiment::air_pcap(&self.0, &cancel);
+        match interruptible(py, &cancel, work, |_| Ok(())) {
+            (_, Some(error)) => Err(error),
+            (Ok(file), None) => Ok(PyBytes::new(py, &file.unwrap_or_default())),
+            (Err(error), None) => Err(scenario_error(error)),
+        }
     }
 
     /// The same with a Python object for a congestion control.

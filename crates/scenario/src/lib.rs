@@ -11,6 +11,7 @@ mod document;
 mod error;
 mod files;
 mod identity;
+mod mesh;
 mod plan;
 mod quantity;
 mod range;
@@ -25,13 +26,14 @@ pub use document::parse_value;
 pub use error::ScenarioError;
 pub use files::ReadFile;
 pub use identity::RESULTS_VERSION;
+pub use mesh::MeshSetup;
 pub use plan::{Overrides, Plan, Point};
 pub use quantity::{
-    Bytes, FileName, FrameSpan, Frames, Length, Limit, Rate, Retransmissions, Share, Size, Span, Window,
-    WindowLimit,
+    Bytes, FileName, FrameSpan, Frames, FromNode, Length, Limit, Rate, Retransmissions, Share, Size, Span,
+    Window, WindowLimit,
 };
 pub use schema::{explain, schema};
-pub use setup::{Carrier, FrameErrors, HopSetup, MeshSetup, Setup};
+pub use setup::{Carrier, FrameErrors, HopSetup, Setup};
 pub use stop::{End, StopRule};
 pub use tables::{
     Antennas, Arq, ArqProtocol, Arrangement, Budget, Channel, ChannelModel, Clock, Correlation, Delivery,
@@ -39,5 +41,6 @@ pub use tables::{
     FrameSetup, Framing, Gaps, Gate, Headers, Link, LossFormat, MacWord, Mesh, Method, Modcod, NaksPerRound,
     OverloadWord, Packing, Persistence, Phy, PhyCombining, PhyFidelity, Profile, Queue, RateReduction,
     Reading, ReceptionWord, Retries, Reverse, Rfc, RoutingWord, Rto, Rule, Rules, Run, Scenario, Shape,
-    Spread, Tcp, TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup, Traffic, TrafficSetup, Variant, Wired,
+    Shaper, ShaperSetup, Spread, Tcp, TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup, Traffic,
+    TrafficSetup, Variant, Wired,
 };

@@ -140,9 +140,9 @@ pub enum FrameTime {
 /// Bytes, also beyond 4 GiB.
 fn memory(text: &str) -> Option<u64> {
     let text = text.trim();
-    let large = [("GiB", 1024.0 * 1024.0 * 1024.0), ("GB", 1e9)].into_iter();
+    let large = [("GiB", 1024.0 * 1024.0 * 1024.0), ("GB", 1e9)];
     let Some((number, scale)) =
-        large.filter_map(|(unit, scale)| Some((text.strip_suffix(unit)?, scale))).next()
+        large.into_iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, scale)))
     else {
         return units::parse_size(text).ok().map(u64::from);
     };
@@ -451,6 +451,58 @@ impl JsonSchema for Window {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "anyOf": [{ "type": "integer", "minimum": 1, "maximum": Self::MOST }, { "type": "string" }],
+            "x-expects": Self::EXPECTS,
+        })
+    }
+}
+
+/// Where flows of a mesh begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FromNode {
+    /// At this node.
+    Node(u32),
+    /// At every node but the one that they go to.
+    Others,
+}
+
+impl FromNode {
+    const EXPECTS: &str = "the number of a node, or \"others\"";
+    const MOST: u32 = 1023;
+}
+
+impl<'de> Deserialize<'de> for FromNode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(u32),
+            Text(String),
+        }
+        match Written::deserialize(deserializer)? {
+            Written::Number(node) if node <= Self::MOST => Ok(Self::Node(node)),
+            Written::Text(text) if text.trim() == "others" => Ok(Self::Others),
+            _ => Err(D::Error::custom(format_args!("must be {}", Self::EXPECTS))),
+        }
+    }
+}
+
+impl Serialize for FromNode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Node(node) => serializer.serialize_u32(*node),
+            Self::Others => serializer.serialize_str("others"),
+        }
+    }
+}
+
+impl JsonSchema for FromNode {
+    fn schema_name() -> Cow<'static, str> {
+        "FromNode".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [{ "type": "integer", "minimum": 0, "maximum": Self::MOST }, { "type": "string" }],
             "x-expects": Self::EXPECTS,
         })
     }

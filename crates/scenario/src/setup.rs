@@ -1,24 +1,23 @@
 //! A scenario in the terms of the models.
 
-use crate::error::{ScenarioError, join};
+use crate::mesh::MeshSetup;
 use crate::stop::End;
 use crate::tables::flow::{FlowSetup, TrafficSetup};
 use crate::tables::frames::FrameSetup;
+use crate::tables::shaper::ShaperSetup;
 use crate::tables::tcp::{Gate, TcpSetup};
 use crate::tables::trace::TraceSetup;
 use crossfade_channel::LossConfig;
 use crossfade_core::SimTime;
 use crossfade_link::trace::Schedule;
 use crossfade_link::{QueueConfig, QueueLimit, RadioConfig};
-use crossfade_mac::{MeshConfig, Routes, Timing};
-use serde_json::json;
 
 /// A scenario in the terms of the models. All times are absolute.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The time to transmit a data packet.
     pub slot: SimTime,
-    /// Bytes of a data packet on the wire.
+    /// Bytes of the packet that a slot is of: `link.packet_size`. Flows may have others.
     pub packet_size: u32,
     /// Who sends: at least one, or none where the physical layer is looked at alone.
     pub flows: Vec<FlowSetup>,
@@ -41,10 +40,14 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// The TCP of the only flow, if that is a connection without end.
+    /// The TCP of the only flow, if that is a connection without end whose packets are a slot long.
     pub fn only_bulk_tcp(&self) -> Option<&TcpSetup> {
         match self.flows.as_slice() {
-            [FlowSetup { count: 1, traffic: TrafficSetup::Tcp(tcp, None), .. }] => Some(tcp),
+            [FlowSetup { count: 1, packet_size, traffic: TrafficSetup::Tcp(tcp, None), .. }]
+                if *packet_size == self.packet_size =>
+            {
+                Some(tcp)
+            }
             _ => None,
         }
     }
@@ -52,73 +55,16 @@ impl Setup {
     /// The round trip of a flow's segment and its acknowledgement that wait for nothing.
     pub fn round_trip(&self, flow: &FlowSetup) -> SimTime {
         let ack_size = flow.tcp().map_or(0, |tcp| tcp.ack_size);
-        if let (Some(mesh), Some(ends)) = (&self.mesh, flow.ends) {
-            return mesh.round_trip(ends, self.packet_size, ack_size) + flow.access_delay * 2;
+        if let Some(mesh) = &self.mesh {
+            let round_trips = flow.ends.iter().map(|&ends| mesh.round_trip(ends, flow.packet_size, ack_size));
+            return round_trips.max().unwrap_or_default() + flow.access_delay * 2;
         }
-        let wireless = self.forward.transit(self.packet_size) + self.reverse.transit(ack_size);
+        let wireless = self.forward.transit(flow.packet_size) + self.reverse.transit(ack_size);
         let wired = self
             .wired
             .as_ref()
-            .map_or(SimTime::ZERO, |[there, back]| there.transit(self.packet_size) + back.transit(ack_size));
+            .map_or(SimTime::ZERO, |[there, back]| there.transit(flow.packet_size) + back.transit(ack_size));
         wireless + wired + flow.access_delay * 2
-    }
-}
-
-/// Stations that share the air.
-#[derive(Clone, Debug)]
-pub struct MeshSetup {
-    /// Everything about it but its seed.
-    pub config: MeshConfig,
-    /// How long things last.
-    pub timing: Timing,
-    /// The way from node to node.
-    pub routes: Routes,
-}
-
-impl MeshSetup {
-    /// The first and the last node.
-    pub(crate) fn outermost(&self) -> [u32; 2] {
-        [0, self.config.positions.len() as u32 - 1]
-    }
-
-    /// Refuses a flow of `table` between nodes that there are not, or that no route joins.
-    pub(crate) fn check_ends(&self, table: &str, [from, to]: [u32; 2]) -> Result<(), ScenarioError> {
-        let [_, last] = self.outermost();
-        for (key, node) in [("from", from), ("to", to)] {
-            if node > last {
-                let problem = format!("must be at most {last}, the last node of the mesh");
-                return Err(ScenarioError::value(join(table, key), &json!(node), problem));
-            }
-        }
-        if from == to {
-            return Err(ScenarioError::value(
-                join(table, "to"),
-                &json!(to),
-                "must be another node than from",
-            ));
-        }
-        let hops = [(from, to), (to, from)].map(|(from, to)| self.routes.hops(from as usize, to as usize));
-        let error = hops.into_iter().find_map(Result::err);
-        error.map_or(Ok(()), |error| Err(ScenarioError::key(table, error.to_string())))
-    }
-
-    /// How many hops there are there and back.
-    pub fn round_trip_hops(&self, [from, to]: [u32; 2]) -> Option<u32> {
-        let hops = |from: u32, to: u32| self.routes.hops(from as usize, to as usize).ok();
-        Some((hops(from, to)? + hops(to, from)?) as u32)
-    }
-
-    /// The mean round trip of a lone packet of `bytes` whose answer of `answer_bytes` comes back.
-    pub fn round_trip(&self, ends: [u32; 2], bytes: u32, answer_bytes: u32) -> SimTime {
-        let hops = self.round_trip_hops(ends).unwrap_or_default() as usize;
-        let both_ways = self.timing.lone_round_trip_s(&self.config.dcf, hops, bytes, answer_bytes);
-        SimTime::from_secs_f64(both_ways / 2.0)
-    }
-
-    /// An exchange for a packet of `bytes` and the mean wait before it.
-    pub fn slot(&self, bytes: u32) -> SimTime {
-        let exchanges = self.timing.lone_round_trip_s(&self.config.dcf, 1, bytes, bytes);
-        SimTime::from_secs_f64(exchanges / 2.0)
     }
 }
 
@@ -140,6 +86,17 @@ pub enum Carrier {
     Packets {
         /// Bit rate in bit/s; `None` takes no time to transmit.
         rate_bps: Option<f64>,
+        /// What waits, and what is dropped.
+        queue: QueueConfig,
+        /// Which packets are lost.
+        loss: LossConfig,
+    },
+    /// Whole packets at a constant rate, behind a token bucket.
+    Shaped {
+        /// Bit rate in bit/s of what the bucket lets through; `None` takes no time to transmit.
+        rate_bps: Option<f64>,
+        /// The bucket.
+        shaper: ShaperSetup,
         /// What waits, and what is dropped.
         queue: QueueConfig,
         /// Which packets are lost.
@@ -184,10 +141,11 @@ impl HopSetup {
         Self { delay: SimTime::ZERO, carrier, limit_assumed: false }
     }
 
-    /// Bit rate in bit/s, of a trace its mean; `None` takes no time to transmit.
+    /// Bit rate in bit/s in the long run, of a trace its mean; `None` takes no time to transmit.
     pub fn rate_bps(&self) -> Option<f64> {
         match &self.carrier {
             Carrier::Packets { rate_bps, .. } => *rate_bps,
+            Carrier::Shaped { shaper, .. } => Some(shaper.rate_bps),
             Carrier::Frames { rate_bps, .. } => Some(*rate_bps),
             Carrier::Schedule { trace, .. } => Some(trace.mean_rate_bps),
         }
@@ -215,9 +173,9 @@ impl HopSetup {
     /// layer.
     pub fn loss(&self) -> Option<&LossConfig> {
         match &self.carrier {
-            Carrier::Packets { loss, .. } | Carrier::Frames { errors: FrameErrors::Lost(loss), .. } => {
-                Some(loss)
-            }
+            Carrier::Packets { loss, .. }
+            | Carrier::Shaped { loss, .. }
+            | Carrier::Frames { errors: FrameErrors::Lost(loss), .. } => Some(loss),
             Carrier::Frames { errors: FrameErrors::Radio(_), .. } => None,
             Carrier::Schedule { loss, .. } => loss.as_ref(),
         }
@@ -226,7 +184,9 @@ impl HopSetup {
     /// What waits, and what is dropped.
     pub fn queue(&self) -> QueueConfig {
         match &self.carrier {
-            Carrier::Packets { queue, .. } | Carrier::Schedule { queue, .. } => queue.clone(),
+            Carrier::Packets { queue, .. }
+            | Carrier::Shaped { queue, .. }
+            | Carrier::Schedule { queue, .. } => queue.clone(),
             Carrier::Frames { limit, .. } => QueueConfig::DropTail(*limit),
         }
     }
@@ -242,7 +202,12 @@ impl HopSetup {
 
     /// How long a packet of `bytes` takes that waits for nothing and loses nothing.
     pub fn transit(&self, bytes: u32) -> SimTime {
-        let transmission = match (self.frames(), self.rate_bps()) {
+        let rate_bps = match self.carrier {
+            // The bucket is full.
+            Carrier::Shaped { rate_bps, .. } => rate_bps,
+            _ => self.rate_bps(),
+        };
+        let transmission = match (self.frames(), rate_bps) {
             (Some(frames), _) => frames.time_for(bytes),
             (None, Some(rate_bps)) => SimTime::to_transmit(bytes, rate_bps),
             (None, None) => SimTime::ZERO,
@@ -254,7 +219,7 @@ impl HopSetup {
     pub fn longest_recovery(&self) -> SimTime {
         match &self.carrier {
             Carrier::Frames { frames, .. } => frames.longest_recovery(self.loss().and_then(LossConfig::rate)),
-            Carrier::Packets { .. } | Carrier::Schedule { .. } => SimTime::ZERO,
+            Carrier::Packets { .. } | Carrier::Shaped { .. } | Carrier::Schedule { .. } => SimTime::ZERO,
         }
     }
 
@@ -263,6 +228,9 @@ impl HopSetup {
         let transmission = |bytes, rate_bps| Some(SimTime::to_transmit(bytes, rate_bps));
         match &self.carrier {
             Carrier::Packets { rate_bps, .. } => rate_bps.and_then(|rate_bps| transmission(bytes, rate_bps)),
+            Carrier::Shaped { rate_bps, shaper, .. } => {
+                transmission(bytes, rate_bps.unwrap_or(shaper.rate_bps))
+            }
             Carrier::Frames { rate_bps, frames, .. } => transmission(frames.on_air_bytes(bytes), *rate_bps),
             Carrier::Schedule { trace, .. } => transmission(bytes, trace.schedule.peak_rate_bps()),
         }

@@ -105,6 +105,18 @@ fn what_cannot_be_is_refused_in_one_line() {
             "mesh.antennas = 1: must be between 2 and 8 for nulling: one antenna has no null to spend",
         ),
         (json!([["mesh.interference", "200 m"]]), "mesh.interference = 200 m: must be at least range, 250 m"),
+        (
+            json!([["mesh", { "topology": "grid", "hops": null, "rows": 32, "columns": 32, "spacing": "10 m", "antennas": 8 }]]),
+            "mesh.antennas = 8: must be fewer where",
+        ),
+        (
+            json!([["flows.file.from", "other"]]),
+            "flows.file.from = \"other\": must be the number of a node, or \"others\"",
+        ),
+        (
+            json!([["flows.file", { "from": "others", "to": 4, "rate": null }], ["mesh.hops", 8]]),
+            "tcp.cwnd_limit = {\"per_hop\":0.357}: needs",
+        ),
         (json!([["mesh.rts", false]]), "mesh.rts = false: must be true for nulling"),
         (json!([["mesh.spacing", "0 m"]]), "mesh.spacing = \"0 m\": must be a length above 0"),
         (
@@ -143,6 +155,18 @@ fn what_cannot_be_is_refused_in_one_line() {
 }
 
 #[test]
+fn others_are_all_but_the_receiver() {
+    let set = json!([
+        ["mesh", { "topology": "star", "hops": null, "stations": 5, "mac": "plain" }],
+        ["tcp.cwnd_limit", 4],
+        ["flows.file", { "from": "others", "to": 0, "traffic": "saturated", "rate": null }],
+    ]);
+    let setup = setup(&set);
+    assert_eq!(setup.flows[0].ends, [[1, 0], [2, 0], [3, 0], [4, 0], [5, 0]]);
+    assert_eq!(setup.flows[0].count, 5);
+}
+
+#[test]
 fn hops_are_of_a_mesh() {
     let link = json!([
         ["mesh", { "topology": null, "hops": null, "mac": null }],
@@ -155,5 +179,5 @@ fn hops_are_of_a_mesh() {
     let line = load(&with_ends).map(|_| ()).unwrap_err();
     assert_eq!(line, "flows.file.from: needs a mesh, which has nodes");
     let line = load(&link).map(|_| ()).unwrap_err();
-    assert!(line.contains("tcp.cwnd_limit = {\"per_hop\":0.357}: needs a mesh, which has hops"), "{line}");
+    assert!(line.contains("tcp.cwnd_limit = {\"per_hop\":0.357}: needs a mesh, and flows"), "{line}");
 }

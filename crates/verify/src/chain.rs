@@ -203,7 +203,7 @@ fn refuse(name: &str, number: usize, line: &str) -> GoldenError {
 mod tests {
     use super::*;
 
-    const EQUAL: &str = include_str!("../../mac/tests/data/ns2-chain-equal.csv");
+    const EQUAL: &str = include_str!("../../../tests/data/golden/ns2-chain/equal.csv");
     const SHORT: Effort = Effort { runs: 2, seconds: 10 };
 
     fn some(rows: &[&str]) -> String {

@@ -33,7 +33,7 @@ fn report(name: &str, number: usize, comparison: &Comparison) -> CaseReport {
 mod tests {
     use super::*;
 
-    const GOLDEN: &str = include_str!("../../mac/tests/data/weights.json");
+    const GOLDEN: &str = include_str!("../../../tests/data/golden/weights/vectors.json");
 
     #[test]
     fn every_case_agrees_and_an_altered_one_is_named() {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -34,6 +35,12 @@ def reuse(
     seed: SeedOption = None,
     jobs: JobsOption = None,
     csv: CsvOption = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            "--plot", metavar="FILE", help="Draw a map with the largest set, of a scenario of one point."
+        ),
+    ] = None,
     no_simulation: Annotated[
         bool, typer.Option("--no-simulation", help="The exact figure alone, without the simulated mean.")
     ] = False,
@@ -47,14 +54,18 @@ def reuse(
 
     \b
     crossfade reuse mesh-chain
+    crossfade reuse mesh-chain --over mesh.mac=nulling --plot map.png
     crossfade reuse mesh-chain --over mesh.mac=plain,nulling --over mesh.hops=4,8,12 --no-simulation
     """
     outputs = Outputs(csv, None, json=False)
+    keys, axes = read_assignments("--set", set), read_axes(over)
+    if plot is not None:
+        api.plot_mesh(scenario, plot, set=keys, over=axes)
     try:
         table = api.reuse(
             scenario,
-            set=read_assignments("--set", set),
-            over=read_axes(over),
+            set=keys,
+            over=axes,
             runs=runs,
             seed=seed,
             jobs=jobs,

@@ -32,7 +32,7 @@ from crossfade.cli.options import (
     stop,
 )
 from crossfade.errors import ScenarioError, one_line
-from crossfade.files import check_output
+from crossfade.files import check_output, write_bytes
 from crossfade.results.interrupted import Interrupted
 
 
@@ -85,6 +85,15 @@ def run(
             "Wireshark and tshark (a scenario of one point).",
         ),
     ] = None,
+    air_pcap: Annotated[
+        Path | None,
+        typer.Option(
+            "--air-pcap",
+            metavar="FILE",
+            help="Write the frames of a mesh in the first run as a pcap file with radiotap headers (a "
+            "scenario of one point).",
+        ),
+    ] = None,
     ipv6: Annotated[bool, typer.Option("--ipv6", help="Let --pcap write IPv6.")] = False,
     replay: Annotated[
         Path | None,
@@ -116,7 +125,7 @@ def run(
         raise ScenarioError("SCENARIO: missing (or --replay FILE)")
     keys, axes = read_assignments("--set", set), read_axes(over)
     outputs = Outputs(csv, plot, json, scenario, keys, axes)
-    for file in (events, link_events, pcap):
+    for file in (events, link_events, pcap, air_pcap):
         if file is not None:
             check_output(file, *outputs.inputs)
     if events is not None:
@@ -125,6 +134,8 @@ def run(
         api.write_events(link_events, scenario, set=keys, over=axes, seed=seed, of_links=True)
     if pcap is not None:
         api.write_pcap(pcap, scenario, set=keys, over=axes, seed=seed, ipv6=ipv6)
+    if air_pcap is not None:
+        write_bytes(air_pcap, api.air_pcap(scenario, set=keys, over=axes, seed=seed))
     try:
         results = api.run(
             scenario,

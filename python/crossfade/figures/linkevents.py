@@ -40,6 +40,14 @@ VERDICTS = {
     "corrupt": (PALETTE[5], "^", "corrupt"),
     "lost": (PALETTE[1], "x", "lost"),
 }
+# The frames of an exchange; None on a medium that has but one kind.
+FRAMES: dict[Cell, tuple[str, str]] = {
+    None: (PALETTE[0], "on the air"),
+    "rts": (PALETTE[3], "RTS"),
+    "cts": (PALETTE[5], "CTS"),
+    "data": (PALETTE[0], "DATA"),
+    "ack": (PALETTE[2], "ACK"),
+}
 CHANGES = {"dropped": (PALETTE[1], "x", "dropped"), "marked": (PALETTE[3], "^", "marked")}
 # More panels are too low to read, and a longer legend is none.
 MOST_PANELS = 6
@@ -112,7 +120,9 @@ def _panels(table: Table, columns: Sequence[str]) -> Iterator[Panel]:
     varying = [name for name in names if len(set(table.cells(name))) > 1]
     groups: dict[tuple[Cell, ...], list[dict[str, Cell]]] = {}
     for record in table.records():
-        key = (*(record[name] for name in names), record["link"], record["event"])
+        # Who defers is seen beside who is on the air.
+        event = "air" if record["event"] == "defer" else record["event"]
+        key = (*(record[name] for name in names), record["link"], event)
         groups.setdefault(key, []).append(record)
     several_links = len(set(table.cells("link"))) > 1
     for key, events in groups.items():
@@ -178,21 +188,44 @@ def _slots(axes: Axes, panel: Panel) -> float:
 
 
 def _air(axes: Axes, panel: Panel) -> float:
-    """Who was on the air from when to when; paler where it nulled others."""
+    """Who was on the air from when to when, whom it nulled meanwhile, and who put off a call until when."""
     nodes = sorted(set(panel.of("node")))
-    for alpha, words, nulled in ((1.0, "on the air", False), (0.4, "nulling others", True)):
-        for place, node in enumerate(nodes):
+    rows = {node: row for row, node in enumerate(nodes)}
+    frames = [event for event in panel.events if event["event"] == "air"]
+    for kind, (color, words) in FRAMES.items():
+        for node, row in rows.items():
             spans = [
-                (number(event["time_s"]), number(event["end_s"]) - number(event["time_s"]))
-                for event in panel.events
-                if number(event["node"]) == node and (number(event["nulls"]) > 0.0) is nulled
+                _span(event)
+                for event in frames
+                if event.get("kind") == kind and number(event["node"]) == node
             ]
-            axes.broken_barh(spans, (place - 0.4, 0.8), color=PALETTE[0], alpha=alpha, linewidth=0.0)
-        if any((nulls > 0.0) is nulled for nulls in panel.of("nulls")):
-            axes.plot([], [], color=PALETTE[0], alpha=alpha, linewidth=4.0, label=words)
+            axes.broken_barh(spans, (row - 0.4, 0.8), color=color, linewidth=0.0)
+        if any(event.get("kind") == kind for event in frames):
+            axes.plot([], [], color=color, linewidth=4.0, label=words)
+    nulls = [
+        (number(event["time_s"]), rows[number(event["node"])], rows[nulled])
+        for event in frames
+        for nulled in map(float, str(event.get("nulled") or "").split())
+        if nulled in rows
+    ]
+    for at, row, nulled_row in nulls:
+        axes.plot([at, at], [row, nulled_row], color="black", linewidth=0.5, marker="_", markevery=[1])
+    if nulls:
+        axes.plot([], [], color="black", linewidth=0.5, marker="_", label="nulls")
+    defers = [event for event in panel.events if event["event"] == "defer"]
+    for node, row in rows.items():
+        spans = [_span(event) for event in defers if number(event["node"]) == node]
+        axes.broken_barh(spans, (row + 0.3, 0.15), color="0.6", linewidth=0.0)
+    if defers:
+        axes.plot([], [], color="0.6", linewidth=1.5, label="defers")
     axes.set_yticks(range(len(nodes)), [f"{node:g}" for node in nodes])
     axes.set_ylim(len(nodes) - 0.5, -0.5)  # the first hop on top
     return max(panel.of("end_s"))
+
+
+def _span(event: Mapping[str, Cell]) -> tuple[float, float]:
+    start = number(event["time_s"])
+    return start, number(event["end_s"]) - start
 
 
 def _color(index: int) -> Any:

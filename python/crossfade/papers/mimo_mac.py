@@ -8,6 +8,7 @@ definitions: ``argmax`` (the best), ``knee-2`` and ``knee-5`` (the smallest with
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -61,14 +62,17 @@ def _interference(value: Any) -> str:
 
 
 def _class(value: Any) -> Cell:
-    return {distance: name for name, distance in CLASSES.items()}.get(value, value)
+    return {distance: name for name, distance in CLASSES.items()}.get(value, str(value))
 
 
 def _per_hop(rule: Any) -> dict[str, float]:
     """``1/2.8`` as the scenario has it."""
     above, _, below = str(rule).partition("/")
     allowed = "a rule such as 1/5"
-    return {"per_hop": real("k_rule", above, allowed) / real("k_rule", below or 1, allowed)}
+    over, under = real("k_rule", above, allowed), real("k_rule", below or 1, allowed)
+    if over <= 0.0 or under <= 0.0:
+        raise ScenarioError(f"over k_rule = {rule}: must be {allowed}")
+    return {"per_hop": over / under}
 
 
 def _rule(value: Any) -> Cell:
@@ -96,8 +100,8 @@ REUSE_AXES = {
 }
 REUSE_COLUMNS = [*REUSE_AXES, "links", "exchanges", "exact", "exchanges_mean", "ci95"]
 
-# Half of the figures' 20 s; the warm-up stays.
-QUICK = {"run.duration": "12 s"}
+# A quarter of the figures' 20 s; the warm-up stays.
+QUICK = {"run.duration": "7 s"}
 
 
 def table(name: str, options: Options) -> Table:
@@ -199,9 +203,11 @@ def _fig6(options: Options, optima: Sequence[str]) -> Iterable[dict[str, Cell]]:
 
 def _fig8(options: Options, optima: Sequence[str]) -> Iterable[dict[str, Cell]]:
     """The rules, and the optimum that they come near to."""
-    rules = _FIGURES.results("fig8", options)
-    yield from (_row(point) for point in rules.points)
-    chains = {name: values for name, values in (options.over or {}).items() if name != "k_rule"}
+    over = options.over or {}
+    rules = {name: values for name, values in over.items() if name != "cwl"}
+    found = _FIGURES.results("fig8", replace(options, over=rules))
+    yield from (_row(point) for point in found.points)
+    chains = {name: values for name, values in over.items() if name != "k_rule"}
     asked = replace(options, over={"interference_class": ["equal"], **chains})
     for points in _chains(_FIGURES.results("fig6", asked)).values():
         yield from (_at_optimum(points, optimum) for optimum in optima)
@@ -267,7 +273,7 @@ def _knees(check: Mapping[str, Any], options: Options) -> list[Outcome]:
         ks.append((f"{mac}, {kind}, {hops} hops", found.x / rthc, ends[0] / rthc, ends[1] / rthc))
     if check.get("mean"):
         count = len(ks)
-        k, least, most = (sum(item[i] for item in ks) / count for i in (1, 2, 3))
+        k, least, most = (math.fsum(part) / count for part in zip(*(item[1:] for item in ks), strict=True))
         ks = [(f"mean over {count} chains: 1/{1 / k:.2f}", k, least, most)]
     outcomes = []
     for where, k, least, most in ks:
@@ -281,8 +287,8 @@ def _knees(check: Mapping[str, Any], options: Options) -> list[Outcome]:
 def _pairs(check: Mapping[str, Any], options: Options) -> list[Outcome]:
     """One way to run TCP against another, as shares of the second: ``above`` or ``below`` a limit.
 
-    A side has ``mac``, ``interference_class`` and ``cwl``: a number, a rule (``1/2.8``), ``best`` (the best of
-    figure 6) or ``unlimited``.
+    A side has ``mac``, ``interference_class`` and ``cwl``: a number, a rule (``1/2.8``), ``best`` (the best
+    of figure 6) or ``unlimited``.
     """
     metric = check.get("metric", METRIC)
     sides = _sides(check)
@@ -340,7 +346,7 @@ def _largest(check: Mapping[str, Any], options: Options) -> list[Outcome]:
     """The largest set of exchanges of each chain is its hops over a number, rounded up or down."""
     over = {key: [value] for key, value in check["mesh"].items()} | {"mesh.hops": check["hops"]}
     zipped = {key: over.pop(key)[0] for key in check["mesh"]}
-    set = {key: value for key, value in zipped.items()} | {"run.runs": 1}
+    set = dict(zipped) | {"run.runs": 1}
     scenario = (SCENARIOS / "mesh-chain.toml").read_text(encoding="utf-8").partition("[sweep]")[0]
     found = api.reuse(scenario, set=set, over=over, simulated=False, cache=options.cache)
     outcomes = []

@@ -49,10 +49,10 @@ class Point:
 
     ``metrics`` are those of the whole, ``parts`` those of named flows and of links, as ``cubic.goodput_bps``
     or ``reverse.queue_drops``, ``nodes`` those of each node of a mesh. ``runs`` is 0 where a method has no
-    randomness. ``loss_windows`` are, by exact analysis, the shares of first losses that find a window of 1, 2,
-    ... segments. ``rows`` are the runs that count, in order. Of a physical layer ``snr_db`` is rho; by method
-    phy ``residual`` are the shares of frames that are not accepted after 1, 2, ... transmissions, ``combined``
-    those of which the combination of so many receptions fails.
+    randomness. ``loss_windows`` are, by exact analysis, the shares of first losses that find a window of 1,
+    2, ... segments. ``rows`` are the runs that count, in order. Of a physical layer ``snr_db`` is rho; by
+    method phy ``residual`` are the shares of frames that are not accepted after 1, 2, ... transmissions,
+    ``combined`` those of which the combination of so many receptions fails.
     """
 
     axes: dict[str, Any]

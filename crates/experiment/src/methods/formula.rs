@@ -1,6 +1,7 @@
 //! One point by a formula that knows the channel by its loss rate alone.
 
 use super::assumptions::changing_link;
+use super::bianchi::saturated_star;
 use super::error_rates::error_rates;
 use super::fitted::FittedChains;
 use super::solver::{NoMetrics, Outcome, Solver};
@@ -10,8 +11,8 @@ use crate::metrics::{Metrics, rates};
 use crossfade_analysis::{Formula, TcpPath};
 use crossfade_channel::LossConfig;
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_scenario::{Point, ScenarioError, Setup};
-use crossfade_transport::{Flavour, RtoRule, TcpConfig};
+use crossfade_scenario::{MeshSetup, Point, ScenarioError, Setup};
+use crossfade_transport::{Flavour, RtoRule, TcpConfig, WindowRule};
 use serde_json::json;
 
 /// A formula.
@@ -19,13 +20,19 @@ pub(super) struct LossFormula(pub(super) Formula);
 
 impl Solver for LossFormula {
     fn refusal(&self, point: &Point) -> Option<ScenarioError> {
+        if let Some(mesh) = self.star(point) {
+            return saturated_star(point, mesh).err();
+        }
         match point.setup.forward.radio() {
-            Some(radio) => error_rates(&point.setup, radio).err().filter(|_| path(point).is_err()),
-            None => path(point).err(),
+            Some(radio) => error_rates(&point.setup, radio).err().filter(|_| asked(point, self.0).is_err()),
+            None => asked(point, self.0).err(),
         }
     }
 
     fn run(&self, point: &Point, _: RunSeed, _: &FittedChains, _: &Control) -> Option<Outcome> {
+        if let Some(mesh) = self.star(point) {
+            return Some(saturated_star(point, mesh).map_err(NoMetrics::from));
+        }
         let Some(radio) = point.setup.forward.radio() else {
             return Some(formula(point, self.0).map_err(NoMetrics::from));
         };
@@ -46,6 +53,38 @@ impl Solver for LossFormula {
 
     fn is_repeatable(&self) -> bool {
         true
+    }
+}
+
+impl LossFormula {
+    /// The mesh, of which the formula is another.
+    fn star<'a>(&self, point: &'a Point) -> Option<&'a MeshSetup> {
+        point.setup.mesh.as_ref().filter(|_| self.0 == Formula::Padhye)
+    }
+}
+
+/// What is solved: the formula for the window rule of the point, CUBIC having its own and no square-root law, and
+/// what it asks for.
+///
+/// # Errors
+/// See [`path`]; a formula that is Reno's.
+fn asked(point: &Point, which: Formula) -> Result<(Formula, TcpPath), ScenarioError> {
+    let path = path(point)?;
+    let Point { scenario, setup, .. } = point;
+    let tcp = setup.only_bulk_tcp().map(|tcp| tcp.config).filter(|tcp| tcp.flavour == Flavour::Rfc);
+    let rule = tcp.map_or(WindowRule::Reno, |tcp| tcp.rfc.window_rule);
+    match (which, rule) {
+        (_, WindowRule::HighSpeed) => {
+            let problem = "the formulas are Reno's and CUBIC's; use method simulation";
+            Err(ScenarioError::value("tcp.congestion", &json!(scenario.tcp.congestion), problem))
+        }
+        (Formula::SquareRoot, WindowRule::Cubic) => {
+            let problem =
+                "the square-root law is Reno's; use method formula, which has CUBIC's response function";
+            Err(ScenarioError::value("tcp.variant", &json!(scenario.tcp.variant), problem))
+        }
+        (_, WindowRule::Cubic) => Ok((Formula::Cubic, path)),
+        (other, WindowRule::Reno) => Ok((other, path)),
     }
 }
 
@@ -83,10 +122,15 @@ fn tcp_path(setup: &Setup, tcp: &TcpConfig, p: f64) -> TcpPath {
         // An estimate stays near the round trip, and so at its minimum where that is longer.
         RtoRule::Estimated { min, .. } => min.max(rtt),
     };
-    // RFC 1122: a delayed acknowledgement answers every second segment.
-    let delayed = tcp.flavour == Flavour::Rfc && tcp.rfc.delayed_ack.is_some();
-    let b = if delayed { 2.0 } else { 1.0 };
-    TcpPath { p, rtt: slots(rtt), t0: slots(timeout), b, w_max: f64::from(tcp.w_max) }
+    TcpPath {
+        p,
+        rtt: slots(rtt),
+        t0: slots(timeout),
+        // Flavour rfc delays acknowledgements and counts what they cover (RFC 3465); the others answer every segment.
+        b: 1.0,
+        w_max: f64::from(tcp.w_max),
+        unit_s: setup.slot.as_secs_f64(),
+    }
 }
 
 /// The metrics of a point by a formula. Energy and transmissions are those of a sender that repeats what was
@@ -95,7 +139,7 @@ fn tcp_path(setup: &Setup, tcp: &TcpConfig, p: f64) -> TcpPath {
 /// # Errors
 /// See [`path`].
 fn formula(point: &Point, which: Formula) -> Result<Metrics, ScenarioError> {
-    let path = path(point)?;
+    let (which, path) = asked(point, which)?;
     let throughput = crossfade_analysis::formula(which, &path)
         .map_err(|error| ScenarioError::key("formula", error.to_string()))?;
     let mss = point.setup.only_bulk_tcp().map_or(0, |tcp| tcp.mss);

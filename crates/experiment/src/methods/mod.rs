@@ -2,6 +2,7 @@
 
 mod analysis;
 mod assumptions;
+mod bianchi;
 mod error_rates;
 mod fitted;
 mod formula;
@@ -10,6 +11,7 @@ mod phy;
 mod simulation;
 mod solver;
 
+pub(crate) use bianchi::FORM as BIANCHI;
 pub(crate) use fitted::FittedChains;
 pub(crate) use simulation::{metrics as metrics_of, run_checked};
 pub(crate) use solver::{MakeRun, NoMetrics, Solver};

@@ -127,6 +127,20 @@ pub fn pcap(
     Ok(finished.map(|_| ()))
 }
 
+/// What a radio that hears everything would have seen of the mesh in run 0 of the only point of `experiment`, as a pcap
+/// file; `None` if `cancel` became true.
+///
+/// # Errors
+/// The plan has several points; there is no mesh.
+pub fn air_pcap(experiment: &Experiment, cancel: &AtomicBool) -> Result<Option<Vec<u8>>, ScenarioError> {
+    let point = only_point(experiment, "a capture")?;
+    let Some(mesh) = &point.setup.mesh else {
+        return Err(ScenarioError::key("mesh", "missing; there is no air to capture"));
+    };
+    let seed = RunSeed { seed: experiment.seed, run: 0 };
+    Ok(link_events::air(network(&point.setup, seed), mesh, cancel))
+}
+
 /// The only point of `experiment`, of which `what` shows one run.
 fn only_point<'a>(experiment: &'a Experiment, what: &str) -> Result<&'a Point, ScenarioError> {
     match experiment.points.as_slice() {

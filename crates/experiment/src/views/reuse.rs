@@ -1,6 +1,7 @@
 //! How many exchanges of a mesh can be under way at one time.
 
 use crate::experiment::Experiment;
+use crate::mesh::links;
 use crossfade_mac::reuse::{Reuse, ReuseRules, largest};
 use crossfade_mac::{Knowledge, Mac};
 use crossfade_scenario::{MeshSetup, Point, ScenarioError};
@@ -37,15 +38,7 @@ fn of_point(point: &Point) -> Result<ReuseFacts, ScenarioError> {
     };
     let refuse =
         |error: crossfade_mac::MeshError| point.locate(ScenarioError::key("mesh", error.to_string()));
-    let mut links = Vec::new();
-    for [from, to] in point.setup.flows.iter().filter_map(|flow| flow.ends) {
-        for (from, to) in [(from, to), (to, from)] {
-            links.extend(mesh.routes.links(from as usize, to as usize).map_err(refuse)?);
-        }
-    }
-    links.iter_mut().for_each(|link| *link = (link.0.min(link.1), link.0.max(link.1)));
-    links.sort_unstable();
-    links.dedup();
+    let links = links(&point.setup, mesh);
     let rules = rules(mesh);
     let Reuse { exchanges, is_exact } = largest(&mesh.config.positions, &links, &rules).map_err(refuse)?;
     Ok(ReuseFacts {

@@ -5,8 +5,8 @@ use super::tagged::{refuse_foreign, tag, taken_by};
 use super::tcp::{Tcp, TcpSetup};
 use crate::document::merge_value;
 use crate::error::{ScenarioError, join};
-use crate::quantity::{Bytes, Rate, Share, Span};
-use crate::setup::MeshSetup;
+use crate::mesh::MeshSetup;
+use crate::quantity::{Bytes, FromNode, Rate, Share, Size, Span};
 use crossfade_core::SimTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,10 +36,10 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stagger: Option<Span>,
 
-    /// The node of the mesh that sends.
-    #[schemars(range(min = 0, max = 1023), extend("x-default" = "0, of a mesh"))]
+    /// The node of the mesh that sends; "others" is one flow from every node but the one that receives.
+    #[schemars(extend("x-default" = "0, of a mesh"))]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<u32>,
+    pub from: Option<FromNode>,
 
     /// The node of the mesh that receives.
     #[schemars(range(min = 0, max = 1023), extend("x-default" = "the last node, of a mesh"))]
@@ -71,6 +71,11 @@ pub struct Flow {
     /// flow, a segment at a time. Required for udp and poisson.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
+
+    /// Bytes of a packet of UDP on the wire. Packets of TCP have tcp.mss + tcp.headers, those of the flow where it says so.
+    #[schemars(extend("x-default" = "link.packet_size"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packet_size: Option<Size>,
 
     /// How long a UDP source is on, in the mean. With off; without the two it is always on.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,12 +118,12 @@ tag! {
         /// TCP connections that arrive at random (arrivals_per_s), each with bytes drawn at random (size, sizes).
         Arrivals [tcp, size, sizes, arrivals_per_s, from, to, access_delay],
         /// Packets of UDP at a constant rate, always or on and off.
-        Udp [count, start, stagger, start_within, rate, on, off, times, jitter, from, to, access_delay],
+        Udp [count, start, stagger, start_within, rate, packet_size, on, off, times, jitter, from, to, access_delay],
         /// Packets of UDP at random times, a Poisson process of the rate, always or on and off.
-        Poisson [count, start, stagger, start_within, rate, on, off, times, from, to, access_delay],
+        Poisson [count, start, stagger, start_within, rate, packet_size, on, off, times, from, to, access_delay],
         /// Packets of UDP at twice the rate of the link, which always has one to send: what the link can carry.
         /// Give link.queue a limit.
-        Saturated [count, start, stagger, start_within, from, to, access_delay],
+        Saturated [count, start, stagger, start_within, packet_size, from, to, access_delay],
         /// What a real program sends, in crossfade live: it shares the links with the flows beside it, which are
         /// simulated. Elsewhere there is nothing of it.
         Outside [from, to],
@@ -153,15 +158,17 @@ pub struct FlowSetup {
     pub start_within: SimTime,
     /// One-way delay between the sender and the shared path.
     pub access_delay: SimTime,
-    /// The nodes of the mesh that it goes from and to.
-    pub ends: Option<[u32; 2]>,
+    /// Bytes of a data packet on the wire.
+    pub packet_size: u32,
+    /// The nodes of the mesh that it goes from and to, of several flows in turn; none of a path of links.
+    pub ends: Vec<[u32; 2]>,
     /// What it sends.
     pub traffic: TrafficSetup,
 }
 
 impl FlowSetup {
     /// One connection without end, without a name.
-    pub(crate) fn bulk(tcp: TcpSetup, ends: Option<[u32; 2]>) -> Self {
+    pub(crate) fn bulk(tcp: TcpSetup, packet_size: u32, ends: Vec<[u32; 2]>) -> Self {
         Self {
             name: String::new(),
             count: 1,
@@ -169,13 +176,14 @@ impl FlowSetup {
             stagger: SimTime::ZERO,
             start_within: SimTime::ZERO,
             access_delay: SimTime::ZERO,
+            packet_size,
             ends,
             traffic: TrafficSetup::Tcp(tcp, None),
         }
     }
 
     /// What a real program sends: none of the flows that are simulated.
-    fn outside(name: &str, ends: Option<[u32; 2]>) -> Self {
+    fn outside(name: &str, packet_size: u32, ends: Vec<[u32; 2]>) -> Self {
         Self {
             name: name.to_owned(),
             count: 0,
@@ -183,6 +191,7 @@ impl FlowSetup {
             stagger: SimTime::ZERO,
             start_within: SimTime::ZERO,
             access_delay: SimTime::ZERO,
+            packet_size,
             ends,
             traffic: TrafficSetup::Outside,
         }
@@ -232,7 +241,7 @@ pub enum Gaps {
 /// What a flow sends, with checked parameters.
 #[derive(Clone, Debug)]
 pub enum TrafficSetup {
-    /// TCP; `None` has no end, otherwise so many segments.
+    /// TCP; `None` has no end, otherwise so many bytes of data.
     Tcp(TcpSetup, Option<u64>),
     /// TCP without end whose application offers so much, in bit/s of whole packets.
     PacedTcp(TcpSetup, f64),
@@ -242,8 +251,8 @@ pub enum TrafficSetup {
         tcp: TcpSetup,
         /// The mean number a second.
         rate_per_s: f64,
-        /// How many segments each has.
-        segments: Distribution,
+        /// How many bytes of data each has.
+        sizes: Distribution,
     },
     /// Datagrams without feedback.
     Udp {
@@ -266,7 +275,7 @@ impl Flow {
         &mut self,
         name: &str,
         tcp: &Tcp,
-        packet_size: u32,
+        link_packet_size: u32,
         slot: SimTime,
         alone: bool,
         mesh: Option<&MeshSetup>,
@@ -275,7 +284,7 @@ impl Flow {
         let traffic = *self.traffic.get_or_insert(Traffic::Bulk);
         refuse_foreign(&table, self, traffic)?;
         let ends = self.ends(&table, mesh)?;
-        let hops = ends.zip(mesh).and_then(|(ends, mesh)| mesh.round_trip_hops(ends));
+        let hops = mesh.and_then(|mesh| mesh.common_round_trip_hops(&ends));
         let alone = alone
             && traffic == Traffic::Bulk
             && self.count.is_none_or(|count| count == 1)
@@ -284,11 +293,17 @@ impl Flow {
         let (start, stagger) = (span("start", self.start)?, span("stagger", self.stagger)?);
         let start_within = span("start_within", self.start_within)?;
         if traffic == Traffic::Outside {
-            return Ok(FlowSetup::outside(name, ends));
+            return Ok(FlowSetup::outside(name, link_packet_size, ends));
         }
         let access_delay = *self.access_delay.get_or_insert(Span::ZERO);
         let access_delay = span("access_delay", Some(access_delay))?;
-        let count = *self.count.get_or_insert(1);
+        let count = *self.count.get_or_insert(1) * ends.len().max(1) as u32;
+        if count > 1 && traffic == Traffic::Arrivals {
+            let problem = "must be one node of traffic arrivals";
+            return Err(ScenarioError::value(join(&table, "from"), &json(self.from), problem));
+        }
+        let packet_size = self.packet_bytes(&table, tcp, link_packet_size)?;
+        let alone = alone && packet_size == link_packet_size;
         let traffic = match traffic {
             Traffic::Udp | Traffic::Poisson => self.udp(&table, traffic, slot)?,
             Traffic::Saturated => TrafficSetup::Saturated,
@@ -303,16 +318,15 @@ impl Flow {
             }
             Traffic::Transfer => {
                 let tcp = self.resolve_tcp(&table, tcp, packet_size, slot, false, hops)?;
-                let segments = self.segments(&table, traffic, tcp.mss)?.ceil() as u64;
-                TrafficSetup::Tcp(tcp, Some(segments))
+                TrafficSetup::Tcp(tcp, Some(u64::from(self.bytes(&table, traffic)?)))
             }
             Traffic::Arrivals => {
                 let tcp = self.resolve_tcp(&table, tcp, packet_size, slot, false, hops)?;
                 let rate_per_s =
                     self.arrivals_per_s.ok_or_else(|| missing(&table, "arrivals_per_s", traffic))?;
                 let shape = *self.sizes.get_or_insert(Shape::Exponential);
-                let segments = Distribution { shape, mean: self.segments(&table, traffic, tcp.mss)? };
-                TrafficSetup::Arrivals { tcp, rate_per_s, segments }
+                let sizes = Distribution { shape, mean: f64::from(self.bytes(&table, traffic)?) };
+                TrafficSetup::Arrivals { tcp, rate_per_s, sizes }
             }
         };
         Ok(FlowSetup {
@@ -322,26 +336,57 @@ impl Flow {
             stagger,
             start_within,
             access_delay,
+            packet_size,
             ends,
             traffic,
         })
     }
 
     /// The nodes of the mesh that it goes from and to.
-    fn ends(&mut self, table: &str, mesh: Option<&MeshSetup>) -> Result<Option<[u32; 2]>, ScenarioError> {
+    fn ends(&mut self, table: &str, mesh: Option<&MeshSetup>) -> Result<Vec<[u32; 2]>, ScenarioError> {
         let Some(mesh) = mesh else {
-            let given = [("from", self.from), ("to", self.to)].into_iter().find(|(_, node)| node.is_some());
-            return given.map_or(Ok(None), |(key, _)| {
+            let given = [("from", self.from.is_some()), ("to", self.to.is_some())];
+            let given = given.into_iter().find(|(_, given)| *given);
+            return given.map_or(Ok(Vec::new()), |(key, _)| {
                 Err(ScenarioError::key(join(table, key), "needs a mesh, which has nodes"))
             });
         };
         let [first, last] = mesh.outermost();
-        let ends = [*self.from.get_or_insert(first), *self.to.get_or_insert(last)];
-        mesh.check_ends(table, ends)?;
-        Ok(Some(ends))
+        let (from, to) = (*self.from.get_or_insert(FromNode::Node(first)), *self.to.get_or_insert(last));
+        let ends: Vec<[u32; 2]> = match from {
+            FromNode::Node(from) => vec![[from, to]],
+            FromNode::Others => (first..=last).filter(|&node| node != to).map(|node| [node, to]).collect(),
+        };
+        ends.iter().try_for_each(|&ends| mesh.check_ends(table, ends))?;
+        Ok(ends)
     }
 
     /// The scenario's TCP with what is different here.
+    fn merged(&self, tcp: &Tcp) -> Tcp {
+        let mut merged = json(tcp);
+        merge_value(&mut merged, &json(&self.tcp));
+        // Both parts were read before.
+        serde_json::from_value(merged).expect("a table of tcp")
+    }
+
+    /// Bytes of a data packet on the wire: what the flow says, and otherwise that of the link.
+    fn packet_bytes(&self, table: &str, tcp: &Tcp, usual: u32) -> Result<u32, ScenarioError> {
+        let of_tcp = self.tcp.as_ref().and_then(|_| self.merged(tcp).packet_size());
+        match (self.packet_size, of_tcp) {
+            (Some(Size(0)), _) => Err(ScenarioError::value(
+                join(table, "packet_size"),
+                &json(self.packet_size),
+                "must be at least 1 B",
+            )),
+            (Some(size), _) => Ok(size.0),
+            (None, Some(size)) => size
+                .map(|size| size.0)
+                .map_err(|error| ScenarioError { key: join(table, &error.key), ..error }),
+            (None, None) => Ok(usual),
+        }
+    }
+
+    /// The same, resolved.
     fn resolve_tcp(
         &mut self,
         table: &str,
@@ -351,10 +396,7 @@ impl Flow {
         alone: bool,
         round_trip_hops: Option<u32>,
     ) -> Result<TcpSetup, ScenarioError> {
-        let mut merged = json(tcp);
-        merge_value(&mut merged, &json(&self.tcp));
-        // Both parts were read before.
-        let mut merged: Tcp = serde_json::from_value(merged).expect("a table of tcp");
+        let mut merged = self.merged(tcp);
         let setup = merged
             .resolve(packet_size, slot, alone, round_trip_hops)
             .map_err(|error| ScenarioError { key: join(table, &error.key), ..error })?;
@@ -362,10 +404,8 @@ impl Flow {
         Ok(setup)
     }
 
-    /// The size in segments.
-    fn segments(&self, table: &str, traffic: Traffic, mss: u32) -> Result<f64, ScenarioError> {
-        let size = self.size.ok_or_else(|| missing(table, "size", traffic))?;
-        Ok(f64::from(size.0) / f64::from(mss))
+    fn bytes(&self, table: &str, traffic: Traffic) -> Result<u32, ScenarioError> {
+        Ok(self.size.ok_or_else(|| missing(table, "size", traffic))?.0)
     }
 
     fn udp(&mut self, table: &str, traffic: Traffic, slot: SimTime) -> Result<TrafficSetup, ScenarioError> {

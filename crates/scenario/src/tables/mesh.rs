@@ -3,14 +3,14 @@
 use super::base::{absent, json, positive_time};
 use crate::error::ScenarioError;
 use crate::files::Files;
+use crate::mesh::MeshSetup;
 use crate::quantity::{FileName, Length, Limit, Rate, Span};
-use crate::setup::MeshSetup;
 use crossfade_channel::{LogNormalShadowing, PathLoss};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::QueueLimit;
 use crossfade_mac::{
-    DcfConfig, Knowledge, Mac, MeshConfig, MeshError, NullingConfig, NullingRule, Overload, Reception,
-    Routes, Routing, Topology,
+    DcfConfig, Knowledge, Mac, Mesh as Fabric, MeshConfig, MeshError, NullingConfig, NullingRule, Overload,
+    Reception, Routing, Topology,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -300,10 +300,9 @@ impl Mesh {
             mac: self.resolve_mac()?,
             queue: self.resolve_queue()?,
         };
-        config.check().map_err(refused)?;
-        let timing = config.dcf.timing().map_err(refused)?;
-        let routes = Routes::new(&config.routing, &config.positions, range_m).map_err(refused)?;
-        Ok(MeshSetup { config, timing, routes })
+        // What it refuses, it refuses whatever the seed.
+        let fabric = Fabric::new(config.clone(), RunSeed { seed: 0, run: 0 }).map_err(refused)?;
+        Ok(MeshSetup { timing: *fabric.timing(), routes: fabric.routes().clone(), config })
     }
 
     fn positions(&mut self, files: &Files<'_>) -> Result<Vec<crossfade_mac::Position>, ScenarioError> {

@@ -363,7 +363,7 @@ impl Tcp {
         match (self.cwnd_limit, round_trip_hops) {
             (None, _) => Ok(w_max),
             (Some(limit @ WindowLimit::PerHop(_)), None) => {
-                let problem = "needs a mesh, which has hops";
+                let problem = "needs a mesh, and flows over as many hops as each other";
                 Err(ScenarioError::value("tcp.cwnd_limit", &json(limit), problem))
             }
             (Some(limit), hops) => Ok(w_max.min(limit.segments(hops.unwrap_or_default()))),
