@@ -85,9 +85,7 @@ def trials(kind: str, count: int) -> int:
     time.sleep(0.5)
     after = state()
     same = after[0] <= before[0] and after[1:] == before[1:]
-    print(
-        f"{kind}: {count} trials, {left} left processes; devices, namespaces and routes as before: {same}"
-    )
+    print(f"{kind}: {count} trials, {left} left processes; devices, namespaces and routes as before: {same}")
     return 1 if left or not same else 0
 
 

@@ -331,8 +331,9 @@ class Live:
 def replay(journal: bytes) -> str:
     """Put the arrivals of a journal through its scenario's links once more; JSON.
 
-    ``{"header": {...}, "lanes": [{"link", "packets", "arrived", "lost", "dropped", "difference": str | null}],
-    "warnings": [...]}``. Raises ScenarioError where the journal is damaged or its scenario cannot be read.
+    ``{"header": {...}, "lanes": [{"link", "packets", "arrived", "lost", "dropped",
+    "difference": str | null}], "warnings": [...]}``. Raises ScenarioError where the journal is damaged or its
+    scenario cannot be read.
     """
 
 def journal_events(journal: bytes) -> str:
@@ -342,7 +343,7 @@ def gain_privileges() -> None:
     """Enter a user namespace in which this process, which has one thread, may make hosts."""
 
 def new_process_namespace() -> None:
-    """The next process that is forked is the first one of a new process namespace; no threads from here on."""
+    """The next process that is forked is the first of a new process namespace; no threads from here on."""
 
 def die_with_parent() -> None:
     """This process is killed when the thread that forked it ends."""

@@ -231,9 +231,9 @@ def link_events(
 ) -> str:
     """What happened inside links in run 0 as CSV text: frames with their verdicts, slots, the air, queues.
 
-    Columns: time_s, link, event (``frame``, ``slot``, ``air``, ``defer``, ``queue``), user, node, frame, attempt,
-    scheme, snr_db, verdict, bin, end_s, nulls, change, packets, bytes, kind, to, nulled; a cell is empty
-    where it says nothing.
+    Columns: time_s, link, event (``frame``, ``slot``, ``air``, ``defer``, ``queue``), user, node, frame,
+    attempt, scheme, snr_db, verdict, bin, end_s, nulls, change, packets, bytes, kind, to, nulled; a cell is
+    empty where it says nothing.
     Of a sweep as in :func:`events`.
     """
     text = io.StringIO()

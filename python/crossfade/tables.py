@@ -135,6 +135,19 @@ LOPSIDED = 1.5
 """An interval that reaches so many times further than Student's on one side is shown by its ends."""
 
 
+def ends_shown(
+    value: float, ci95: float | None, low: float | None, high: float | None
+) -> tuple[float, float] | None:
+    """The ends of the interval that people see, where it is not ``value ± ci95``, otherwise None.
+
+    They are those of rare events, shares at their ceiling and skewed runs.
+    """
+    if low is None or high is None or not low < high:
+        return None
+    lopsided = ci95 is None or max(value - low, high - value) > LOPSIDED * ci95
+    return (low, high) if lopsided or value in (low, high) else None
+
+
 def format_estimate(
     value: float | None, ci95: float | None, low: float | None = None, high: float | None = None
 ) -> str:
@@ -145,15 +158,14 @@ def format_estimate(
     """
     if value is None:
         return "-"
-    if low is not None and high is not None and low < high:
-        if low == value:
-            return f"{value:.6g} (< {high:.2g})"
-        if high == value:
-            return f"{value:.6g} (> {low:.2g})"
-        if ci95 is None or max(value - low, high - value) > LOPSIDED * ci95:
-            digits = max(0, 1 - _exponent(high - low))
-            low_text, high_text = (f"{end:,.{digits}f}" for end in (low, high))
-            return f"{value:,.{digits}f} ({low_text} to {high_text})"
+    if ends := ends_shown(value, ci95, low, high):
+        if ends[0] == value:
+            return f"{value:.6g} (< {ends[1]:.2g})"
+        if ends[1] == value:
+            return f"{value:.6g} (> {ends[0]:.2g})"
+        digits = max(0, 1 - _exponent(ends[1] - ends[0]))
+        low_text, high_text = (f"{end:,.{digits}f}" for end in ends)
+        return f"{value:,.{digits}f} ({low_text} to {high_text})"
     if ci95 is None:
         return f"{value:.6g}"
     if ci95 == 0.0:

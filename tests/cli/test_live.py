@@ -365,3 +365,12 @@ def test_without_root(by_nobody: Callable[..., subprocess.CompletedProcess[str]]
     assert done.returncode == 0, done.stderr
     assert "goodput_bps" in done.stdout
     assert by_nobody("doctor").returncode == 0
+
+
+def test_the_helper_has_one_thread_when_it_forks() -> None:
+    code = (
+        "import os, crossfade.cli.live.helper, crossfade.sweeps.apart; "
+        "print(len(os.listdir('/proc/self/task')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "1\n", "what starts threads (numpy) is loaded where it is used"

@@ -37,12 +37,12 @@ def test_a_curve_has_a_part_for_each_method_in_order_of_drawing() -> None:
     assert key == ()
     assert [part.method for part in parts] == ["analysis:bounds", "analysis:exact", "simulation", "live"]
     bounds, exact, simulation, _ = parts
-    assert (bounds.xs, bounds.ys, bounds.lowers, bounds.halves) == ([0.1], [0.65], [0.55], None)
-    assert (exact.xs, exact.ys, exact.lowers, exact.halves) == ([0.1], [0.6], None, None)
+    assert (bounds.xs, bounds.ys, bounds.lowers, bounds.intervals) == ([0.1], [0.65], [0.55], None)
+    assert (exact.xs, exact.ys, exact.lowers, exact.intervals) == ([0.1], [0.6], None, None)
     assert (simulation.xs, simulation.ys) == ([0.1, 0.2], [0.7, 0.5])
-    assert simulation.halves is not None
-    assert math.isnan(simulation.halves[0])
-    assert simulation.halves[1] == 0.1
+    assert simulation.intervals is not None
+    assert math.isnan(simulation.intervals[0][0])
+    assert simulation.intervals[1] == (0.4, 0.6)
 
 
 def test_a_papers_table_has_a_column_a_method() -> None:
@@ -58,11 +58,11 @@ def test_a_papers_table_has_a_column_a_method() -> None:
     table = Table(columns, [["reno", 0.1, 0.4, 0.6, 0.5, 0.52, 0.03]])
     ((key, parts),) = curves(table, "p_e", "throughput_sim", ["variant"])
     assert key == ("reno",)
-    found = [(part.method, part.ys, part.halves, part.lowers) for part in parts]
+    found = [(part.method, part.ys, part.intervals, part.lowers) for part in parts]
     assert found == [
         ("analysis:bounds", [0.6], None, [0.4]),
         ("analysis:exact", [0.5], None, None),
-        ("simulation", [0.52], [0.03], None),
+        ("simulation", [0.52], [(0.49, 0.55)], None),
     ]
     ((_, parts),) = curves(table, "p_e", "throughput_exact", [])
     assert [part.method for part in parts] == ["analysis:bounds", "analysis:exact"]
@@ -75,13 +75,18 @@ def part(*readings: Reading) -> Part:
 @pytest.mark.parametrize(
     ("name", "readings", "low", "high"),
     [
-        ("throughput_per_slot", [Reading(0.9, 0.3), Reading(0.8, 0.1)], 0.0, 1.03),
+        ("throughput_per_slot", [Reading(0.9, 0.1), Reading(0.8, 0.1)], 0.0, 1.03),
         # From zero where the values are spread, with a little room above the interval.
         ("x", [Reading(1.0, 0.1), Reading(3.0, 0.5)], 0.0, 1.05 * 3.5),
         # Not where zero is far away.
         ("x", [Reading(100.0), Reading(104.0)], 99.8, 104.2),
-        # A wild interval is cut by the frame.
-        ("x", [Reading(1.0, 50.0), Reading(4.0, 0.1)], 0.0, 1.05 * 6.0),
+        # A wild interval is cut by the frame: at three times the largest value: 1 ± 12.
+        ("x", [Reading(1.0, 50.0), Reading(4.0, 0.1)], -11.0 - 0.05 * 24.0, 13.0 + 0.05 * 24.0),
+        # No other is, however close the values: 9.0 to 11.1.
+        ("x", [Reading(10.0, 1.0), Reading(10.1, 1.0)], 9.0 - 0.05 * 2.1, 11.1 + 0.05 * 2.1),
+        # Nor those of rare events, where all values are small.
+        ("x", [Reading(0.0, ends=(0.0, 0.3)), Reading(0.1, ends=(0.0025, 0.56))], 0.0, 1.05 * 0.56),
+        ("throughput_per_slot", [Reading(0.9, 0.3), Reading(0.8, 0.1)], 0.0, 1.05 * 1.2),
         ("goodput_bps", [Reading(1e6), Reading(3e6)], 0.0, 1.05 * 3.0),
         ("x", [Reading(2.0)], None, None),
     ],
@@ -103,7 +108,7 @@ def test_values_are_drawn_in_the_units_of_the_axes() -> None:
     axis = y_axis("goodput_bps", [part(Reading(2.5e6, 5e5))])
     assert (axis.label, axis.factor) == ("Goodput (Mbit/s)", 1e6)
     found = scaled(part(Reading(2.5e6, 5e5)), Axis("x"), axis)
-    assert (found.ys, found.halves) == ([2.5], [0.5])
+    assert (found.ys, found.intervals) == ([2.5], [(2.0, 3.0)])
     gap = scaled(part(Reading(0.1), Reading(0.0)), Axis("x"), Axis("y", is_log=True))
     assert gap.ys[0] == 0.1
     assert math.isnan(gap.ys[1])

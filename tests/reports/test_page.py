@@ -69,7 +69,8 @@ def test_the_page_holds_the_numbers_of_the_results(results_file: Path, tmp_path:
             assert metric["values"][row] == estimate.value
             assert metric["halves"][row] == estimate.ci95
             half = None if estimate.ci95 is None else estimate.ci95 / metric["factor"]
-            assert metric["texts"][row] == format_estimate(estimate.value / metric["factor"], half)
+            ends = [end and end / metric["factor"] for end in (estimate.low, estimate.high)]
+            assert metric["texts"][row] == format_estimate(estimate.value / metric["factor"], half, *ends)
     assert data["runs"] == [point.runs for point in results.points]
     assert data["x"]["values"] == [point.axes["channel.p_e"] for point in results.points]
     # Each row is in one line, by its variant and method, and lines run along x.

@@ -1,6 +1,6 @@
-//! What the formulas without memory say: the square-root law and Padhye's.
+//! What the formulas without memory say: the square-root law, Padhye's, and CUBIC's response function.
 //!
-//! Both know the channel by its loss rate alone. They are here to be drawn beside the analysis, which knows
+//! All know the channel by its loss rate alone. They are here to be drawn beside the analysis, which knows
 //! how losses cluster.
 
 use crate::model::AnalysisError;
@@ -15,6 +15,8 @@ pub enum Formula {
     Padhye,
     /// Its approximation: see [`padhye_approximation`].
     PadhyeApproximation,
+    /// CUBIC's response function: see [`cubic_response`].
+    Cubic,
 }
 
 /// What the formulas ask for. Times have one unit; rates are segments in it.
@@ -31,6 +33,8 @@ pub struct TcpPath {
     pub b: f64,
     /// The receiver's window in segments.
     pub w_max: f64,
+    /// The unit of time in seconds: CUBIC's windows grow with the time, not with the round trips.
+    pub unit_s: f64,
 }
 
 impl TcpPath {
@@ -46,6 +50,7 @@ impl TcpPath {
         check("rtt", self.rtt, "above 0 and finite", positive(self.rtt))?;
         check("t0", self.t0, "above 0 and finite", positive(self.t0))?;
         check("b", self.b, "at least 1 and finite", self.b >= 1.0 && self.b.is_finite())?;
+        check("unit_s", self.unit_s, "above 0 and finite", positive(self.unit_s))?;
         check("w_max", self.w_max, "at least 1 and finite", self.w_max >= 1.0 && self.w_max.is_finite())
     }
 }
@@ -59,12 +64,13 @@ impl TcpPath {
 /// does, and only timeouts cost anything: the square-root law, which has none, is then 1 - p.
 ///
 /// # Errors
-/// `p` outside [0, 1]; `rtt` or `t0` not above 0; `b` or `w_max` below 1; any of them not finite.
+/// `p` outside [0, 1]; `rtt`, `t0` or `unit_s` not above 0; `b` or `w_max` below 1; any of them not finite.
 pub fn formula(formula: Formula, path: &TcpPath) -> Result<f64, AnalysisError> {
     let rate = match formula {
         Formula::SquareRoot => square_root_law(path),
         Formula::Padhye => padhye(path),
         Formula::PadhyeApproximation => padhye_approximation(path),
+        Formula::Cubic => cubic_response(path),
     }?;
     Ok((1.0 - path.p) * rate.min(1.0))
 }
@@ -93,7 +99,7 @@ pub fn square_root_law(path: &TcpPath) -> Result<f64, AnalysisError> {
 /// See [`formula`].
 pub fn padhye(path: &TcpPath) -> Result<f64, AnalysisError> {
     path.check()?;
-    let TcpPath { p, rtt, t0, b, w_max } = *path;
+    let TcpPath { p, rtt, t0, b, w_max, .. } = *path;
     let unlimited = unlimited_window(p, b);
     let window = unlimited.min(w_max);
     // Numerator and denominator are multiplied by p (1 - p): the ends, no loss and nothing but, need no care.
@@ -114,10 +120,26 @@ pub fn padhye(path: &TcpPath) -> Result<f64, AnalysisError> {
 /// See [`formula`].
 pub fn padhye_approximation(path: &TcpPath) -> Result<f64, AnalysisError> {
     path.check()?;
-    let TcpPath { p, rtt, t0, b, w_max } = *path;
+    let TcpPath { p, rtt, t0, b, w_max, .. } = *path;
     let timeouts = (3.0 * (3.0 * b * p / 8.0).sqrt()).min(1.0);
     let time = rtt * (2.0 * b * p / 3.0).sqrt() + t0 * timeouts * p * (1.0 + 32.0 * p * p);
     Ok((w_max / rtt).min(1.0 / time))
+}
+
+/// CUBIC with C = 0.4 and `beta_cubic` = 0.7 under a periodic loss after every 1/p packets: the window of RFC 9438
+/// figure 7 (section 5.2), 1.054 rtt^0.75 / p^0.75 with rtt in seconds, or Reno's sqrt(3 / (2 p)) where that is larger, in
+/// the Reno-friendly region (section 4.3); over `rtt`, and never above `w_max / rtt`. There are no timeouts and no fast
+/// convergence in it; `b` and `t0` play no part.
+///
+/// # Errors
+/// See [`formula`].
+pub fn cubic_response(path: &TcpPath) -> Result<f64, AnalysisError> {
+    path.check()?;
+    let TcpPath { p, rtt, w_max, unit_s, .. } = *path;
+    // Figure 5 (section 5): [C (3 + beta) / (4 (1 - beta))]^0.25.
+    let scale = (0.4_f64 * 3.7 / 1.2).sqrt().sqrt();
+    let cubic = scale * libm::pow(rtt * unit_s / p, 0.75);
+    Ok(cubic.max((1.5 / p).sqrt()).min(w_max) / rtt)
 }
 
 /// E[`W_u`]: the mean window at a loss if no receiver limits it.
@@ -151,7 +173,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn path(p: f64, rtt: f64, t0: f64, b: f64, w_max: f64) -> TcpPath {
-        TcpPath { p, rtt, t0, b, w_max }
+        TcpPath { p, rtt, t0, b, w_max, unit_s: 1.0 }
     }
 
     #[test]
@@ -197,6 +219,28 @@ mod tests {
             assert!((rate * 0.1 * 1e-2 - constant).abs() < 1e-4);
         }
         assert_eq!(square_root_law(&path(1e-4, 0.1, 1.0, 1.0, 24.0)), Ok(240.0));
+    }
+
+    #[test]
+    fn cubic_has_the_windows_of_rfc_9438() {
+        // Tables 1 (RTT 0.1 s) and 2 (0.01 s), column C = 0.4; times here in milliseconds.
+        for (rtt_ms, p, window) in [
+            (100.0, 1e-2, 12.0),
+            (100.0, 1e-3, 39.0),
+            (100.0, 1e-4, 187.0),
+            (100.0, 1e-6, 5_926.0),
+            (10.0, 1e-4, 120.0),
+            (10.0, 1e-6, 1_200.0),
+            (10.0, 1e-7, 5_926.0),
+        ] {
+            let path = TcpPath { unit_s: 1e-3, ..path(p, rtt_ms, 1000.0, 1.0, 1e9) };
+            let got = cubic_response(&path).unwrap() * rtt_ms;
+            assert!((got / window - 1.0).abs() < 0.03, "{path:?}: {got}, {window}");
+        }
+        assert_eq!(cubic_response(&path(0.0, 0.5, 1.0, 1.0, 24.0)), Ok(48.0));
+        // 1.054 (0.1 s)^0.75 / (1e-4)^0.75 = 187.4 segments in 0.1 s.
+        let rate = cubic_response(&path(1e-4, 0.1, 1.0, 1.0, 1e9)).unwrap();
+        assert!((rate - 1874.0).abs() < 1.0, "{rate}");
     }
 
     #[test]

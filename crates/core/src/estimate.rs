@@ -125,7 +125,7 @@ mod tests {
         assert!(close(rare.low, 0.016_431_88) && close(rare.high, 0.112_834_9) && rare.ci95.is_none());
         let many = of(400.0, 1e6).unwrap();
         assert!(many.low.unwrap() > 3.61e-4 && many.high.unwrap() < 4.42e-4);
-        assert!(close(many.ci95, 3.919_1e-5));
+        assert!(close(many.ci95, 3.919_144e-5));
         let none = of(0.0, 1000.0).unwrap();
         assert!(none.low == Some(0.0) && close(none.high, 0.002_991_25));
         assert_eq!(of(7.0, 7.0).unwrap().high, Some(1.0));

@@ -6,7 +6,7 @@ use crossfade_channel::{LossConfig, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferConfig};
 use crossfade_link::trace::{Schedule, TableLoss, TraceLinkConfig};
-use crossfade_link::{LinkConfig, Queue, QueueConfig, QueueLimit, TableFrames, WholePackets};
+use crossfade_link::{LinkConfig, Queue, QueueConfig, QueueLimit, TableFrames, TokenBucket, WholePackets};
 use crossfade_mac::Mesh;
 use crossfade_scenario::{
     Carrier, Distribution, End, FlowSetup, FrameErrors, FrameSetup, Gaps, Gate, HopSetup, Setup, Shape,
@@ -14,7 +14,7 @@ use crossfade_scenario::{
 };
 use crossfade_sim::{
     AnyLink, Arrivals, Distribution as Draws, FlowConfig, FlowPath, Gaps as DrawnGaps, Leg, Medium, Network,
-    OnOff, SenderGate, Source, StopRule, Tcp, Topology,
+    OnOff, SenderGate, Source, StopRule, Tcp, Topology, whole_segments,
 };
 
 /// The network of `setup` in the run of `seed`.
@@ -82,7 +82,7 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]
     let path = |tcp: Option<&TcpSetup>, number: u32| {
         let later = 2 * (number as usize % flow.ends.len().max(1));
         FlowPath {
-            packet_size: setup.packet_size,
+            packet_size: flow.packet_size,
             ack_size: tcp.map_or(0, |tcp| tcp.ack_size),
             sack_block_size: tcp.map_or(0, |tcp| tcp.sack_block_size),
             sender_access: flow.access_delay,
@@ -91,21 +91,27 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]
             ..FlowPath::default()
         }
     };
+    let mut last_short_by = 0;
     let source = match &flow.traffic {
-        TrafficSetup::Arrivals { tcp, rate_per_s, segments } => {
+        TrafficSetup::Arrivals { tcp, rate_per_s, sizes } => {
             network.arrivals.push(Arrivals {
                 name: flow.name.clone(),
                 tcp: Tcp { config: tcp.config, congestion: None },
                 path: path(Some(tcp), 0),
                 start: SimTime::ZERO,
                 rate_per_s: *rate_per_s,
-                segments: draws(*segments),
+                sizes: draws(*sizes),
+                mss: tcp.mss,
             });
             return;
         }
-        TrafficSetup::Tcp(tcp, segments) => {
+        TrafficSetup::Tcp(tcp, bytes) => {
             let mut config = tcp.config;
-            config.segments = *segments;
+            if let Some(bytes) = *bytes {
+                let (segments, short_by) = whole_segments(config.flavour, bytes, tcp.mss);
+                config.segments = Some(segments);
+                last_short_by = short_by;
+            }
             Source::Tcp(Tcp { config, congestion: None })
         }
         TrafficSetup::PacedTcp(tcp, rate_bps) => {
@@ -121,7 +127,7 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]
             };
             Source::Udp(OnOff { rate_bps: *rate_bps, on_s, off_s: on_off.map(|_| off_s), gaps })
         }
-        TrafficSetup::Saturated => Source::Udp(saturating(setup)),
+        TrafficSetup::Saturated => Source::Udp(saturating(setup, flow)),
         TrafficSetup::Outside => return,
     };
     for number in 0..flow.count {
@@ -135,7 +141,7 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]
         network.flows.push(FlowConfig {
             name,
             source: source.clone(),
-            path: path(flow.tcp(), number),
+            path: FlowPath { last_short_by, ..path(flow.tcp(), number) },
             start,
         });
     }
@@ -157,9 +163,9 @@ fn draws(Distribution { shape, mean }: Distribution) -> Draws {
 }
 
 /// Packets at twice the rate that the link can carry when it loses nothing.
-fn saturating(setup: &Setup) -> OnOff {
-    let shortest = setup.forward.shortest_transmission(setup.packet_size).unwrap_or(setup.slot);
-    let rate_bps = 2.0 * f64::from(setup.packet_size) * 8.0 / shortest.as_secs_f64();
+fn saturating(setup: &Setup, flow: &FlowSetup) -> OnOff {
+    let shortest = setup.forward.shortest_transmission(flow.packet_size).unwrap_or(setup.slot);
+    let rate_bps = 2.0 * f64::from(flow.packet_size) * 8.0 / shortest.as_secs_f64();
     OnOff { rate_bps, on_s: Draws::Fixed(1.0), off_s: None, gaps: DrawnGaps::Periodic }
 }
 
@@ -197,6 +203,10 @@ fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> Medium {
         Carrier::Packets { rate_bps, queue: waiting, loss } => {
             let (rate_bps, queue, loss) = (*rate_bps, queue(waiting), lost(loss));
             AnyLink::try_from(LinkConfig { rate_bps, delay, queue, loss }).expect("checked").into()
+        }
+        Carrier::Shaped { rate_bps, shaper, queue: waiting, loss } => {
+            let bucket = TokenBucket::new(shaper.rate_bps, shaper.burst, *rate_bps);
+            Medium::Link(queue(waiting).before(bucket, delay, lost(loss)).expect("checked").into())
         }
         Carrier::Frames { rate_bps, limit, frames, errors } => {
             let (config, feedback) = (frame_link(frames, *rate_bps, delay, *limit), stream("feedback"));

@@ -26,6 +26,7 @@ use std::time::Instant;
 ///
 /// # Errors
 /// A run gave what cannot be: a bug.
+#[expect(clippy::needless_pass_by_value, reason = "as the work on one part takes them")]
 pub fn execute(
     experiment: &Experiment,
     known: Vec<Row>,
@@ -65,9 +66,8 @@ pub fn make(
     let fitted = FittedChains::default();
     let mut names = NameSets::default();
     let make_run = |point: &Point, method, seed| solver(method).run(point, seed, &fitted, control);
-    let mut make_row = |task: &Task| match control.is_cancelled() {
-        true => Ok(None),
-        false => row(experiment, task, &make_run, &mut names),
+    let mut make_row = |task: &Task| {
+        if control.is_cancelled() { Ok(None) } else { row(experiment, task, &make_run, &mut names) }
     };
     let mut rows = Vec::new();
     for task in tasks {

@@ -1,7 +1,7 @@
 //! Of which kind each metric is, and the estimate of its mean that follows from it.
 
-use crate::metrics::INDEPENDENT;
-use crossfade_core::{Estimate, Events, MethodKind, MetricKind};
+use crate::metrics::{INDEPENDENT, POOLED, run_quantile};
+use crossfade_core::{Estimate, Events, MethodKind, MetricKind, RunQuantiles, pooled_quantile};
 
 /// The kind of a metric; for a rate the count of events and those whose sum they are out of, none for slots.
 fn kind_of(metric: &str) -> (MetricKind, &'static str, &'static [&'static str]) {
@@ -34,9 +34,8 @@ fn kind_of(metric: &str) -> (MetricKind, &'static str, &'static [&'static str]) 
         | "deferrals" => MetricKind::Count,
         "timeouts_per_slot" => return (MetricKind::Rate, "timeouts", &[]),
         "fast_retransmits_per_slot" => return (MetricKind::Rate, "fast_retransmits", &[]),
-        "jain_fairness" | "link_utilisation" | "transmit_share" | "receive_share" | "busy_share" => {
-            MetricKind::Share
-        }
+        "jain_fairness" | "link_utilisation" | "segment_loss_rate" | "transmit_share" | "receive_share"
+        | "busy_share" => MetricKind::Share,
         _ if ["_p50_s", "_p95_s", "_p99_s"].iter().any(|end| metric.ends_with(end)) => MetricKind::Quantile,
         _ => MetricKind::Mean,
     };
@@ -52,12 +51,13 @@ pub(crate) fn is_share(metric: &str) -> bool {
 /// The estimate of the metric `key` of a row from the runs of a point, in which `values` finds the values of
 /// a metric: without those of runs in which it is undefined.
 pub fn estimate(key: &str, mut values: impl FnMut(&str) -> Vec<f64>) -> Option<Estimate> {
-    let runs = values(key);
     let (part, metric) = key.rsplit_once('.').map_or(("", key), |(part, metric)| (part, metric));
-    let mut total = |name: &str| -> f64 {
-        let key = if part.is_empty() { name.to_owned() } else { format!("{part}.{name}") };
-        values(&key).iter().sum()
-    };
+    let of_part = |name: &str| if part.is_empty() { name.to_owned() } else { format!("{part}.{name}") };
+    if let Some((_, of, p)) = POOLED.iter().find(|(name, ..)| *name == metric) {
+        return pooled_quantile(&run_quantiles(of, |name| values(&of_part(name))), *p);
+    }
+    let runs = values(key);
+    let mut total = |name: &str| -> f64 { values(&of_part(name)).iter().sum() };
     let (kind, count, out_of) = kind_of(metric);
     let events = match kind {
         MetricKind::Count => Some(Events { events: runs.iter().sum(), chances: runs.len() as f64 }),
@@ -81,6 +81,21 @@ pub fn estimate(key: &str, mut values: impl FnMut(&str) -> Vec<f64>) -> Option<E
         return Estimate::of_trials(trials, runs.len() as u64, MethodKind::Simulation);
     }
     Estimate::of(kind, &runs, events, MethodKind::Simulation)
+}
+
+/// What each run has kept of a distribution; nothing where some run lacks a part of it.
+fn run_quantiles(of: &str, mut values: impl FnMut(&str) -> Vec<f64>) -> Vec<RunQuantiles> {
+    let counts = values(&format!("{of}_samples"));
+    let columns: Vec<Vec<f64>> =
+        (0..RunQuantiles::SHARES.len()).map(|i| values(&run_quantile(of, i))).collect();
+    if columns.iter().any(|column| column.len() != counts.len()) {
+        return Vec::new();
+    }
+    let run = |(run, &count): (usize, &f64)| RunQuantiles {
+        count,
+        quantiles: std::array::from_fn(|i| columns[i][run]),
+    };
+    counts.iter().enumerate().map(run).collect()
 }
 
 /// The estimate of the share of frames that `count` counts, from the runs of a point by method phy, in which

@@ -41,14 +41,15 @@ fn seconds(setup: &Setup) -> f64 {
 
 /// Bytes of the flows of an entry.
 fn flows(setup: &Setup, flow: &FlowSetup) -> f64 {
-    let TrafficSetup::Arrivals { rate_per_s, segments, .. } = &flow.traffic else {
+    let TrafficSetup::Arrivals { tcp, rate_per_s, sizes } = &flow.traffic else {
         return f64::from(flow.count) * FLOW;
     };
     let all = rate_per_s * seconds(setup);
     let busy = packets_per_s(setup, flow) * setup.slot.as_secs_f64() >= BUSY;
     // Of flows that come as fast as they go some hundred are there at a time, and those that one round trip brings.
-    let in_round_trip =
-        rate_per_s * setup.round_trip(flow).as_secs_f64() * (2.0 + segments.mean.max(1.0).log2());
+    let in_round_trip = rate_per_s
+        * setup.round_trip(flow).as_secs_f64()
+        * (2.0 + (sizes.mean / f64::from(tcp.mss)).max(1.0).log2());
     let at_once = if busy { all } else { all.min(1000.0 + in_round_trip) };
     at_once * FLOW + all * ENDED
 }
@@ -90,7 +91,7 @@ fn packets_per_s(setup: &Setup, flow: &FlowSetup) -> f64 {
             f64::from(flow.count) * rate_bps * on / 8.0 / f64::from(setup.packet_size)
         }
         TrafficSetup::Saturated => 2.0 * f64::from(flow.count) / setup.slot.as_secs_f64(),
-        TrafficSetup::Arrivals { rate_per_s, segments, .. } => rate_per_s * segments.mean,
+        TrafficSetup::Arrivals { tcp, rate_per_s, sizes } => rate_per_s * sizes.mean / f64::from(tcp.mss),
     }
 }
 

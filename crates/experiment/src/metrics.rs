@@ -5,6 +5,7 @@
 
 use crate::names::MESH;
 use crate::statistics::{FlowTotals, LinkMeasured, NodesMeasured, Scale, quantile_s};
+use crossfade_core::RunQuantiles;
 use crossfade_scenario::Setup;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -58,18 +59,19 @@ fn count(count: u64) -> f64 {
 /// The published metrics, in the order of tables.
 #[rustfmt::skip]
 #[expect(clippy::redundant_closure_for_method_calls, reason = "the rows of a table look alike")]
-pub static METRICS: [MetricInfo; 81] = [
-    metric("goodput_bps", "bit/s", "Goodput", "Application data given to the application once and in order, headers left out.", Of::Flows(|flows, scale| flows.goodput_bits / scale.seconds)),
-    metric("ip_goodput_bps", "bit/s", "IP goodput", "Whole IP packets, headers included, that reached the receiver for the first time.", Of::Flows(|flows, scale| count(flows.total.segments_delivered) * scale.packet_bits / scale.seconds)),
+pub static METRICS: &[MetricInfo] = &[
+    metric("goodput_bps", "bit/s", "Goodput", "Application data that reached the receiver for the first time in the measured time, headers left out; what waits there for earlier data counts when it arrives.", Of::Flows(|flows, scale| flows.goodput_bits / scale.seconds)),
+    metric("ip_goodput_bps", "bit/s", "IP goodput", "Whole IP packets, headers included, that reached the receiver for the first time.", Of::Flows(|flows, scale| count(flows.total.bytes_delivered) * 8.0 / scale.seconds)),
     metric("link_goodput_bps", "bit/s", "Link goodput", "Whole packets, headers included, that came through the link; retransmissions of TCP count each time.", Of::Link(|link| count(link.report.counts.arrived_bytes) * 8.0 / link.seconds)),
     metric("throughput_per_slot", "packets/slot", "Throughput", "Segments that reached the receiver for the first time, per slot: the papers' throughput. 1 is a link that is always busy with new packets.", Of::Flows(|flows, scale| count(flows.total.segments_delivered) / scale.slots)),
     metric("throughput_lower", "packets/slot", "Throughput, lower bound", "A lower bound on throughput_per_slot, by analysis.", Of::Solution),
     metric("throughput_upper", "packets/slot", "Throughput, upper bound", "An upper bound on throughput_per_slot, by analysis.", Of::Solution),
     metric("transmissions_per_slot", "transmissions/slot", "Transmissions per slot", "Data segments sent, retransmissions included, per slot.", Of::Flows(|flows, scale| count(flows.total.segments_sent) / scale.slots)),
-    metric("energy_per_packet", "transmissions/packet", "Energy", "Transmissions for each segment delivered for the first time: the papers' energy.", Of::Flows(|flows, _| count(flows.total.segments_sent) / count(flows.total.segments_delivered))),
+    metric("energy_per_packet", "transmissions/packet", "Energy", "Transmissions on the wireless link for each segment delivered for the first time: the papers' energy. Packets that a queue dropped were not transmitted; on links with frames a packet counts as often as its frames were sent, in the mean.", Of::Flows(|flows, scale| flows.transmitted() * scale.transmissions_per_packet / count(flows.total.segments_delivered))),
     metric("segments_delivered", "segments", "Segments delivered", "Segments that reached the receiver for the first time.", Of::Flows(|flows, _| count(flows.total.segments_delivered))),
     metric("segments_sent", "segments", "Segments sent", "Data segments that left the senders, retransmissions included.", Of::Flows(|flows, _| count(flows.total.segments_sent))),
     metric("retransmissions", "segments", "Retransmissions", "Data segments that were sent again.", Of::Flows(|flows, _| count(flows.total.retransmissions))),
+    metric("segment_loss_rate", "1", "Segment loss rate", "Of the data segments whose fate is known, the share that a channel lost or a queue dropped on the way.", Of::Flows(|flows, _| flows.segment_loss_rate())),
     metric("timeouts", "1", "Timeouts", "Expiries of retransmission timers.", Of::Flows(|flows, _| count(flows.total.timeouts))),
     metric("spurious_timeouts", "1", "Spurious timeouts", "Timeouts whose segment was not lost but late, or only its acknowledgements were lost.", Of::Flows(|flows, _| count(flows.total.spurious_timeouts))),
     metric("spurious_timeouts_detected", "1", "Spurious timeouts detected", "Timeouts that the sender itself found to be spurious (RFC 5682, RFC 3522).", Of::Flows(|flows, _| count(flows.total.spurious_timeouts_detected))),
@@ -100,12 +102,16 @@ pub static METRICS: [MetricInfo; 81] = [
     metric("packets_lost", "packets", "Packets lost", "Packets of which the link protocol gave up a frame.", Of::Link(|link| link.of_frames(|_| count(link.report.counts.losses)))),
     metric("rtt_mean_s", "s", "Mean round-trip time", "Round trips that the senders measured.", Of::Flows(|flows, _| flows.total.rtt_sum_s / count(flows.total.rtt_samples))),
     metric("rtt_p50_s", "s", "Round-trip time, median", "The median of the round trips that the senders measured.", Of::Flows(|flows, _| quantile_s(flows.total.rtt.as_deref(), 0.5))),
-    metric("rtt_p95_s", "s", "Round-trip time, 95th percentile", "The 95th percentile of the round trips that the senders measured.", Of::Flows(|flows, _| quantile_s(flows.total.rtt.as_deref(), 0.95))),
-    metric("rtt_p99_s", "s", "Round-trip time, 99th percentile", "The 99th percentile of the round trips that the senders measured. It is that of a run, and so depends on the length of a run.", Of::Flows(|flows, _| quantile_s(flows.total.rtt.as_deref(), 0.99))),
+    metric("rtt_p95_s", "s", "Round-trip time, 95th percentile", "The 95th percentile of the round trips that the senders measured. It is that of a run, and so depends on the length of a run; rtt_pooled_p95_s does not.", Of::Flows(|flows, _| quantile_s(flows.total.rtt.as_deref(), 0.95))),
+    metric("rtt_p99_s", "s", "Round-trip time, 99th percentile", "The 99th percentile of the round trips that the senders measured. It is that of a run, and so depends on the length of a run; rtt_pooled_p99_s does not.", Of::Flows(|flows, _| quantile_s(flows.total.rtt.as_deref(), 0.99))),
+    metric("rtt_pooled_p95_s", "s", "Round-trip time, 95th percentile of all runs together", "The 95th percentile of the round trips of all runs together, each counting once: that of one run as long as all of them. From quantiles kept of each run, within 3 %.", Of::Flows(|flows, _| quantile_s(flows.total.rtt.as_deref(), 0.95))),
+    metric("rtt_pooled_p99_s", "s", "Round-trip time, 99th percentile of all runs together", "The 99th percentile of the round trips of all runs together, each counting once: that of one run as long as all of them. From quantiles kept of each run, within 3 %.", Of::Flows(|flows, _| quantile_s(flows.total.rtt.as_deref(), 0.99))),
     metric("one_way_delay_mean_s", "s", "Mean one-way delay", "From the sender's network interface to the receiver, lost packets left out.", Of::Flows(|flows, _| flows.total.one_way_delay_sum_s / count(flows.total.segments_received))),
     metric("one_way_delay_p50_s", "s", "One-way delay, median", "The median of the delays from the sender's network interface to the receiver.", Of::Flows(|flows, _| quantile_s(flows.total.one_way_delay.as_deref(), 0.5))),
-    metric("one_way_delay_p95_s", "s", "One-way delay, 95th percentile", "The 95th percentile of the delays from the sender's network interface to the receiver.", Of::Flows(|flows, _| quantile_s(flows.total.one_way_delay.as_deref(), 0.95))),
-    metric("one_way_delay_p99_s", "s", "One-way delay, 99th percentile", "The 99th percentile of the delays from the sender's network interface to the receiver. It is that of a run, and so depends on the length of a run.", Of::Flows(|flows, _| quantile_s(flows.total.one_way_delay.as_deref(), 0.99))),
+    metric("one_way_delay_p95_s", "s", "One-way delay, 95th percentile", "The 95th percentile of the delays from the sender's network interface to the receiver. It is that of a run, and so depends on the length of a run; one_way_delay_pooled_p95_s does not.", Of::Flows(|flows, _| quantile_s(flows.total.one_way_delay.as_deref(), 0.95))),
+    metric("one_way_delay_p99_s", "s", "One-way delay, 99th percentile", "The 99th percentile of the delays from the sender's network interface to the receiver. It is that of a run, and so depends on the length of a run; one_way_delay_pooled_p99_s does not.", Of::Flows(|flows, _| quantile_s(flows.total.one_way_delay.as_deref(), 0.99))),
+    metric("one_way_delay_pooled_p95_s", "s", "One-way delay, 95th percentile of all runs together", "The 95th percentile of the one-way delays of all runs together, each counting once: that of one run as long as all of them. From quantiles kept of each run, within 3 %.", Of::Flows(|flows, _| quantile_s(flows.total.one_way_delay.as_deref(), 0.95))),
+    metric("one_way_delay_pooled_p99_s", "s", "One-way delay, 99th percentile of all runs together", "The 99th percentile of the one-way delays of all runs together, each counting once: that of one run as long as all of them. From quantiles kept of each run, within 3 %.", Of::Flows(|flows, _| quantile_s(flows.total.one_way_delay.as_deref(), 0.99))),
     metric("completion_time_s", "s", "Completion time", "Of flows that have an end and reached it: the mean time from the start until all is delivered.", Of::Flows(|flows, _| flows.completion_mean_s())),
     metric("completion_time_p95_s", "s", "Completion time, 95th percentile", "The 95th percentile of the completion times.", Of::Flows(|flows, _| flows.completion_quantile_s(0.95))),
     metric("flows_completed", "1", "Flows completed", "How many flows had an end and reached it.", Of::Flows(|flows, _| if flows.completion_times_s.is_empty() { f64::NAN } else { flows.completion_times_s.len() as f64 })),
@@ -190,8 +196,13 @@ impl MetricInfo {
 
     /// The key of a flow's metric in a row.
     pub(crate) fn flow_key(&self, flow: &str) -> String {
-        format!("flow:{flow}.{}", self.name)
+        flow_key(flow, self.name)
     }
+}
+
+/// The key of what a row has of a flow.
+pub(crate) fn flow_key(flow: &str, name: &str) -> String {
+    format!("flow:{flow}.{name}")
 }
 
 /// The unit of every metric.
@@ -219,6 +230,32 @@ pub(crate) fn rates(setup: &Setup, mss: u32, throughput: f64, transmissions: f64
 
 /// Metrics named with this and a window's floor are the shares of first losses that find that window.
 pub(crate) const LOSS_WINDOW: &str = "loss_window.";
+
+/// Metrics that are quantiles of all runs together: of which distribution, and which.
+pub(crate) const POOLED: [(&str, &str, f64); 4] = [
+    ("rtt_pooled_p95_s", "rtt", 0.95),
+    ("rtt_pooled_p99_s", "rtt", 0.99),
+    ("one_way_delay_pooled_p95_s", "one_way_delay", 0.95),
+    ("one_way_delay_pooled_p99_s", "one_way_delay", 0.99),
+];
+
+/// What a row keeps the quantile number `i` of [`RunQuantiles::SHARES`] under, of the run's own distribution `of`.
+pub(crate) fn run_quantile(of: &str, i: usize) -> String {
+    format!("{of}_quantile_{i}")
+}
+
+/// What a row keeps of the distributions of flows, by name: of each how many values there were, and their quantiles.
+pub(crate) fn distributions(flows: &FlowTotals) -> Vec<(String, f64)> {
+    let both = [("rtt", &flows.total.rtt), ("one_way_delay", &flows.total.one_way_delay)];
+    let mut kept = Vec::new();
+    for (of, delays) in both {
+        let Some(delays) = delays.as_deref().filter(|delays| delays.count() > 0) else { continue };
+        kept.push((format!("{of}_samples"), count(delays.count())));
+        let quantiles = RunQuantiles::SHARES.iter().map(|&p| quantile_s(Some(delays), p));
+        kept.extend(quantiles.enumerate().map(|(i, quantile)| (run_quantile(of, i), quantile)));
+    }
+    kept
+}
 
 /// Metrics named with this and a number are counts by method phy: the frames that were not accepted after so many
 /// transmissions.

@@ -14,16 +14,16 @@ pub(crate) fn flows<'a>(setup: &'a Setup, run: &NetworkStatistics) -> Vec<(&'a F
         let mut totals = FlowTotals::default();
         if let TrafficSetup::Arrivals { tcp, .. } = &flow.traffic {
             let group = arrivals.next().expect("one for each entry");
-            totals.add(&group.total, tcp.mss);
+            totals.add(&group.total, flow.packet_size - tcp.mss);
             let times = group.completions.iter().map(|flow| flow.completion_time.as_secs_f64());
             totals.completion_times_s.extend(times);
             return (flow, totals);
         }
-        let mss = flow.tcp().map_or(setup.packet_size, |tcp| tcp.mss);
+        let headers = flow.tcp().map_or(0, |tcp| flow.packet_size - tcp.mss);
         for statistics in flows.by_ref().take(flow.count as usize) {
-            totals.add(statistics, mss);
+            totals.add(statistics, headers);
             if matches!(flow.traffic, TrafficSetup::Tcp(_, None) | TrafficSetup::PacedTcp(..)) {
-                totals.add_bulk(setup, statistics, mss, run.duration);
+                totals.add_bulk(setup, statistics, headers, run.duration);
             }
             totals.completion_times_s.extend(statistics.completion_time.map(SimTime::as_secs_f64));
         }
@@ -36,7 +36,7 @@ pub(crate) fn flows<'a>(setup: &'a Setup, run: &NetworkStatistics) -> Vec<(&'a F
 #[derive(Default)]
 pub(crate) struct FlowTotals {
     pub(crate) total: FlowStatistics,
-    /// Application data delivered, in bits.
+    /// Application data that arrived for the first time, in bits.
     pub(crate) goodput_bits: f64,
     /// Of each flow that had an end and reached it.
     pub(crate) completion_times_s: Vec<f64>,
@@ -47,14 +47,15 @@ pub(crate) struct FlowTotals {
 }
 
 impl FlowTotals {
-    fn add(&mut self, flow: &FlowStatistics, mss: u32) {
+    /// `headers`: bytes of a packet that are no data.
+    fn add(&mut self, flow: &FlowStatistics, headers: u32) {
         self.total.add(flow);
-        self.goodput_bits += flow.segments_in_order as f64 * f64::from(mss) * 8.0;
+        self.goodput_bits += data_bits(flow, headers);
     }
 
-    fn add_bulk(&mut self, setup: &Setup, flow: &FlowStatistics, mss: u32, duration: SimTime) {
+    fn add_bulk(&mut self, setup: &Setup, flow: &FlowStatistics, headers: u32, duration: SimTime) {
         if flow.start <= setup.warmup {
-            self.shares.push(flow.segments_in_order as f64 * f64::from(mss));
+            self.shares.push(data_bits(flow, headers));
         }
         // Nothing came in the last half of the measured time.
         let half = setup.warmup + SimTime::from_nanos(duration.as_nanos() / 2);
@@ -67,6 +68,18 @@ impl FlowTotals {
         self.completion_times_s.extend(&other.completion_times_s);
         self.shares.extend(&other.shares);
         self.died |= other.died;
+    }
+
+    /// Of the segments whose fate is known, the share that was lost or dropped; NaN of none.
+    pub(crate) fn segment_loss_rate(&self) -> f64 {
+        let lost = self.total.segments_lost + self.total.queue_drops;
+        lost as f64 / (lost + self.total.segments_received) as f64
+    }
+
+    /// Segments that were put on the link: those that no queue dropped.
+    pub(crate) fn transmitted(&self) -> f64 {
+        // What the warm-up has sent may be dropped after it.
+        self.total.segments_sent.saturating_sub(self.total.queue_drops) as f64
     }
 
     /// Of the goodputs of several bulk flows that were there all the time; NaN without them.
@@ -89,22 +102,30 @@ impl FlowTotals {
     }
 }
 
+/// Application data that reached the receiver for the first time, in bits.
+fn data_bits(flow: &FlowStatistics, headers: u32) -> f64 {
+    (flow.bytes_delivered - flow.segments_delivered * u64::from(headers)) as f64 * 8.0
+}
+
 /// What makes rates of the counts of flows.
 pub(crate) struct Scale {
     /// The time that was measured.
     pub(crate) seconds: f64,
     /// The same in slots.
     pub(crate) slots: f64,
-    /// Bits of a data packet on the wire.
-    pub(crate) packet_bits: f64,
+    /// How often the wireless link sent a packet, in the mean: 1 without frames.
+    pub(crate) transmissions_per_packet: f64,
 }
 
 impl Scale {
-    pub(crate) fn new(setup: &Setup, duration: SimTime) -> Self {
+    pub(crate) fn new(setup: &Setup, duration: SimTime, links: &[(&str, LinkMeasured<'_>)]) -> Self {
+        let [_, forward, _, _] = LINKS;
+        let wireless = links.iter().find(|(name, _)| *name == forward);
+        let repeated = wireless.map(|(_, link)| link.of_frames(ArqStatistics::frame_transmissions_per_frame));
         Self {
             seconds: duration.as_secs_f64(),
             slots: duration.as_nanos() as f64 / setup.slot.as_nanos() as f64,
-            packet_bits: f64::from(setup.packet_size) * 8.0,
+            transmissions_per_packet: repeated.filter(|times| times.is_finite()).unwrap_or(1.0),
         }
     }
 }

@@ -270,7 +270,7 @@ fn in_phase(setup: &Setup) -> Option<String> {
     };
     [Some(&setup.forward), wired].into_iter().flatten().find(is_full)?;
     let periodic: Vec<(&FlowSetup, u64)> =
-        setup.flows.iter().filter_map(|flow| Some((flow, period(setup, flow)?))).collect();
+        setup.flows.iter().filter_map(|flow| Some((flow, period(flow)?))).collect();
     let pairs = periodic.iter().enumerate().flat_map(|(i, first)| {
         periodic[i..].iter().filter_map(move |second| {
             let is_same = std::ptr::eq(first.0, second.0);
@@ -301,12 +301,12 @@ fn in_phase(setup: &Setup) -> Option<String> {
 }
 
 /// The time between two packets of a source that is exactly periodic for good, in nanoseconds.
-fn period(setup: &Setup, flow: &FlowSetup) -> Option<u64> {
+fn period(flow: &FlowSetup) -> Option<u64> {
     match &flow.traffic {
         TrafficSetup::Udp { rate_bps, gaps: Gaps::Periodic, on_off: None }
             if flow.start_within == SimTime::ZERO =>
         {
-            Some(SimTime::to_transmit(setup.packet_size, *rate_bps).as_nanos()).filter(|gap| *gap > 0)
+            Some(SimTime::to_transmit(flow.packet_size, *rate_bps).as_nanos()).filter(|gap| *gap > 0)
         }
         _ => None,
     }

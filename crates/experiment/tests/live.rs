@@ -192,10 +192,10 @@ fn simulated_flows_share_the_link_with_what_is_real() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while began.elapsed() < Duration::from_secs(4) {
-                sender.write(&[0; 4096]).ok();
+                sender.write_all(&[0; 4096]).ok();
             }
         });
-        let mut chunk = [0; 65536];
+        let mut chunk = vec![0; 65536];
         while began.elapsed() < Duration::from_secs(4) {
             let read = receiver.read(&mut chunk).unwrap_or(0);
             // The first second is slow start.

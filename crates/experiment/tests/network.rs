@@ -1,4 +1,4 @@
-//! Many flows: their names, their books, and that they do not disturb each other's draws.
+//! Many flows: their names, their counts, and that they do not disturb each other's draws.
 
 use crossfade_experiment::{Control, Experiment, PointResult, Row, Shard, execute, summarise};
 use crossfade_scenario::Overrides;
@@ -142,4 +142,31 @@ fn disciplines_do_what_they_are_for() {
     }
     let fair = with("fq-codel", false);
     assert!(flow(&fair, "files", "completion_time_s") < flow(&deep, "files", "completion_time_s") / 2.0);
+}
+
+/// Flows of packets of different sizes share a link byte by byte as their rates say, and what they carry adds up.
+#[test]
+fn packets_of_each_flow_have_their_own_size() {
+    let flows = json!({
+        "small": { "traffic": "udp", "rate": "1 Mbit/s", "packet_size": "125 B" },
+        "large": { "traffic": "udp", "rate": "2 Mbit/s", "packet_size": "2500 B" },
+        "jumbo": { "tcp": { "mss": "8948 B", "w_max": 10 } },
+    });
+    let set = json!({
+        "channel.model": "none", "channel.p_e": null, "flows.bulk": null, "flows.files": null,
+        "flows.voice": null, "flows.small": flows["small"], "flows.large": flows["large"],
+        "flows.jumbo": flows["jumbo"],
+    });
+    let result = result(&set);
+    let per_second = |name: &str| flow(&result, name, "segments_delivered") / 18.0;
+    assert!((per_second("small") - 1000.0).abs() < 1.0, "{}", per_second("small"));
+    assert!((per_second("large") - 100.0).abs() < 1.0, "{}", per_second("large"));
+    // 8948 B and 52 B of headers.
+    let jumbo = flow(&result, "jumbo", "ip_goodput_bps");
+    assert!((jumbo - per_second("jumbo") * 9000.0 * 8.0).abs() < 1.0, "{jumbo}");
+    assert!((flow(&result, "jumbo", "goodput_bps") / jumbo - 8948.0 / 9000.0).abs() < 0.01);
+    let whole: f64 =
+        ["small", "large", "jumbo"].map(|name| flow(&result, name, "ip_goodput_bps")).iter().sum();
+    let carried = link(&result, "forward", "link_goodput_bps");
+    assert!((whole / carried - 1.0).abs() < 0.001, "{whole} of {carried}");
 }

@@ -93,7 +93,10 @@ impl LinkConfig {
 
 impl Queue {
     /// The link of a transmitter behind this queue.
-    pub(crate) fn before<S>(
+    ///
+    /// # Errors
+    /// A parameter of the queue outside its range.
+    pub fn before<S>(
         self,
         service: S,
         delay: SimTime,

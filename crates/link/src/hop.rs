@@ -43,6 +43,7 @@ pub struct Hop {
     waiting: VecDeque<(SimTime, u32)>,
     waiting_bytes: u64,
     idle_at: SimTime,
+    lost_at: SimTime,
     statistics: LinkStatistics,
     /// The queue is looked at: it has a limit, or its length is told.
     is_queue_kept: bool,
@@ -64,6 +65,7 @@ impl Hop {
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             idle_at: SimTime::ZERO,
+            lost_at: SimTime::ZERO,
             statistics: LinkStatistics::default(),
             is_queue_kept: queue_limit.is_some(),
             log: EventLog::default(),
@@ -73,6 +75,11 @@ impl Hop {
     /// When the transmitter has sent everything it holds: `now` or earlier if it is idle.
     pub fn idle_at(&self) -> SimTime {
         self.idle_at
+    }
+
+    /// When the transmission begins, or began, of the packet that was lost last.
+    pub fn lost_at(&self) -> SimTime {
+        self.lost_at
     }
 
     /// What was counted since the hop was made.
@@ -130,6 +137,7 @@ impl Link for Hop {
         self.log.push(|| LinkEvent::packet(start, parcel.user(), transmission, is_lost));
         if is_lost {
             self.statistics.losses += 1;
+            self.lost_at = start;
             return Push::Lost;
         }
         let arrival = self.idle_at + self.delay;

@@ -24,6 +24,7 @@ mod series;
 mod statistics;
 #[cfg(test)]
 mod testing;
+mod token_bucket;
 pub mod trace;
 mod transmitter;
 
@@ -45,4 +46,5 @@ pub use radio::{RadioConfig, SymbolFrames, TableCopies, TableFrames, WholePacket
 pub use report::LinkReport;
 pub use series::Series;
 pub use statistics::LinkStatistics;
+pub use token_bucket::TokenBucket;
 pub use transmitter::{Service, Transmitter};

@@ -2,7 +2,6 @@
 
 use crate::event::{EventLog, LinkEvent, QueueChange};
 use crate::link::{Departure, Link, Push};
-use crate::occupancy::Occupancy;
 use crate::parcel::Parcel;
 use crate::queue::{QueueDiscipline, Waiting};
 use crate::report::LinkReport;
@@ -192,14 +191,9 @@ impl<Q: QueueDiscipline, S: Service> Link for QueuedLink<Q, S> {
     }
 
     fn report(&mut self, now: SimTime) -> LinkReport {
-        let occupancy = match self.service.occupancy() {
-            // A packet is counted whole as its transmission starts.
-            Occupancy::Packets { rate_bps, .. } => {
-                Occupancy::Packets { rate_bps, to_send: self.starts_at.saturating_sub(now) }
-            }
-            other => other,
-        };
-        LinkReport::new(now, self.statistics.clone(), occupancy)
+        // What is being sent was counted as it began.
+        let to_send = self.starts_at.saturating_sub(now);
+        LinkReport::new(now, self.statistics.clone(), self.service.occupancy(to_send))
     }
 
     fn trace(&mut self, keep: bool) {
@@ -348,6 +342,23 @@ mod tests {
         }
         assert!(dropped > 0 && dropped == link.statistics().queue_drops);
         assert!((link.statistics().waiting_s - waited.as_secs_f64()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_link_is_busy_for_no_longer_than_it_has_been() {
+        // Packets of 1 ms each. At 1.5 ms the second is half sent; at 4 ms there has been nothing for 2 ms.
+        let codel = CoDel::new(CoDelConfig::default(), QueueLimit::Packets(1000)).unwrap();
+        let mut link = queued(codel, Box::new(Lossless));
+        let begin = link.report(SimTime::ZERO);
+        for id in 0..2 {
+            link.push(SimTime::ZERO, plain(id, 1000));
+        }
+        let mut share_at = |at| {
+            assert_eq!(link.advance(at), None);
+            link.report(at).utilisation(&begin, at).unwrap()
+        };
+        assert_eq!(share_at(SimTime::from_micros(1500)), 1.0);
+        assert_eq!(share_at(MS * 4), 0.5);
     }
 
     #[test]

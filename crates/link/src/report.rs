@@ -38,7 +38,7 @@ impl LinkReport {
             (Occupancy::Packets { rate_bps, to_send }, Occupancy::Packets { to_send: before, .. }) => {
                 let busy = taken_bits / rate_bps + before.as_secs_f64() - to_send.as_secs_f64();
                 // Times are whole nanoseconds, bits are not.
-                Some(busy.max(0.0) / seconds)
+                share(busy.max(0.0), seconds)
             }
             (Occupancy::Frames(frame_time), _) => {
                 let sent = |report: &Self| report.frames.as_ref().map(|f| f.frames + f.retransmissions);

@@ -74,7 +74,7 @@ impl Link for Series {
     }
 
     fn next_trace(&mut self) -> Option<LinkEvent> {
-        self.links.iter_mut().find_map(|link| link.next_trace())
+        self.links.iter_mut().find_map(Link::next_trace)
     }
 }
 

@@ -17,8 +17,8 @@ pub trait Service: Send {
         SimTime::ZERO
     }
 
-    /// What its packets take of its time.
-    fn occupancy(&self) -> Occupancy;
+    /// What its packets take of its time, when it takes `to_send` to send those that are counted.
+    fn occupancy(&self, to_send: SimTime) -> Occupancy;
 }
 
 /// A transmitter of constant rate.
@@ -59,7 +59,7 @@ impl Service for Transmitter {
         start + self.time_for(bytes)
     }
 
-    fn occupancy(&self) -> Occupancy {
-        Self::occupancy(self, SimTime::ZERO)
+    fn occupancy(&self, to_send: SimTime) -> Occupancy {
+        Self::occupancy(self, to_send)
     }
 }

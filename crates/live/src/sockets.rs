@@ -7,7 +7,7 @@ use rustix::net::netlink::SOCK_DIAG;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
 use std::os::fd::OwnedFd;
 
-/// linux/sock_diag.h, linux/netlink.h.
+/// `linux/sock_diag.h`, linux/netlink.h.
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const REQUEST_DUMP: u16 = 0x0001 | 0x0300;
 const NLMSG_ERROR: u16 = 2;
@@ -17,7 +17,7 @@ const NLMSG_DONE: u16 = 3;
 const INET_DIAG_INFO: u16 = 2;
 const INET_DIAG_CONG: u16 = 4;
 
-/// net/tcp_states.h: with a window, that is established, waiting for the end, or for the end to be acknowledged.
+/// `net/tcp_states.h`: with a window, that is established, waiting for the end, or for the end to be acknowledged.
 const STATES: u32 = 1 << 1 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 9 | 1 << 11;
 
 /// A TCP socket at some time. Windows are in segments, times in microseconds.
@@ -122,7 +122,7 @@ impl SocketWatch {
                 match kind {
                     NLMSG_DONE => return Ok(()),
                     NLMSG_ERROR => {
-                        let code = u32_at(content, 0).unwrap_or(0) as i32;
+                        let code = u32_at(content, 0).unwrap_or(0).cast_signed();
                         return Err(Errno::from_raw_os_error(-code));
                     }
                     _ => samples.extend(TcpSample::parse(content)),

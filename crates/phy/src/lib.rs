@@ -20,6 +20,7 @@
 #![allow(clippy::inline_always, clippy::needless_range_loop)]
 
 pub mod closed_form;
+mod combiner;
 mod combining;
 mod constellation;
 mod detector;
@@ -44,7 +45,8 @@ pub mod symbol_error;
 mod symbols;
 mod transceiver;
 
-pub use combining::{Accept, Combining, Kept, MOST_RECEPTIONS, Stage, Weights};
+pub use combiner::{Kept, MOST_RECEPTIONS};
+pub use combining::{Accept, Combining, Stage, Weights};
 pub use constellation::Modulation;
 pub use detector::Detector;
 pub use error::PhyError;

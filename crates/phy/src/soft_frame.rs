@@ -1,6 +1,7 @@
 //! A copy of a frame as an ARQ receiver keeps it.
 
-use crate::combining::{Accept, Kept};
+use crate::combiner::Kept;
+use crate::combining::Accept;
 use crate::transceiver::{Reception, Transceiver};
 use std::sync::Arc;
 

@@ -32,6 +32,9 @@ impl Plan {
     }
 }
 
+/// Point, method, first and last run, and how many.
+type PlainMissing = (usize, &'static str, u64, u64, u64);
+
 #[pymethods]
 impl Plan {
     /// Reads a scenario; `overrides` is JSON. `read` gives the text of a file that the scenario names, or
@@ -114,7 +117,7 @@ impl Plan {
         py: Python<'_>,
         known: Vec<GivenRow<'_>>,
         shard: (u64, u64),
-    ) -> PyResult<(Vec<(usize, &'static str, u64, u64, u64)>, u64)> {
+    ) -> PyResult<(Vec<PlainMissing>, u64)> {
         let shard = Shard::new(shard.0, shard.1).map_err(scenario_error)?;
         let known = unpack(known)?;
         let (missing, there) =

@@ -41,5 +41,6 @@ pub use tables::{
     FrameSetup, Framing, Gaps, Gate, Headers, Link, LossFormat, MacWord, Mesh, Method, Modcod, NaksPerRound,
     OverloadWord, Packing, Persistence, Phy, PhyCombining, PhyFidelity, Profile, Queue, RateReduction,
     Reading, ReceptionWord, Retries, Reverse, Rfc, RoutingWord, Rto, Rule, Rules, Run, Scenario, Shape,
-    Spread, Tcp, TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup, Traffic, TrafficSetup, Variant, Wired,
+    Shaper, ShaperSetup, Spread, Tcp, TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup, Traffic,
+    TrafficSetup, Variant, Wired,
 };

@@ -140,9 +140,9 @@ pub enum FrameTime {
 /// Bytes, also beyond 4 GiB.
 fn memory(text: &str) -> Option<u64> {
     let text = text.trim();
-    let large = [("GiB", 1024.0 * 1024.0 * 1024.0), ("GB", 1e9)].into_iter();
+    let large = [("GiB", 1024.0 * 1024.0 * 1024.0), ("GB", 1e9)];
     let Some((number, scale)) =
-        large.filter_map(|(unit, scale)| Some((text.strip_suffix(unit)?, scale))).next()
+        large.into_iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, scale)))
     else {
         return units::parse_size(text).ok().map(u64::from);
     };

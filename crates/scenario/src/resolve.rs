@@ -50,11 +50,13 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
         ));
     }
     let mut flows = resolve_flows(scenario, packet_size.0, slot, None)?;
+    let largest = largest_packet(&flows, packet_size.0, rate)?;
     let tcp = || flows.iter().filter_map(FlowSetup::tcp);
     let (usual, few) = (packet_size.0, windows(&flows).is_some_and(|packets| packets <= USUAL_LIMIT as u64));
     // Datagrams have no longer headers, either.
-    let headers = tcp().map(|tcp| usual - tcp.mss).min().unwrap_or(USUAL_HEADERS.min(usual));
-    let data = Packets { usual, largest: usual, headers, few };
+    let of_tcp = flows.iter().filter_map(|flow| Some(flow.packet_size - flow.tcp()?.mss));
+    let headers = of_tcp.min().unwrap_or(USUAL_HEADERS.min(usual));
+    let data = Packets { usual, largest, headers, few };
     let Scenario { phy, channel, link, .. } = scenario;
     let radio = radio.map(|config| (phy, config));
     let forward = link.resolve(channel, radio, trace, data, slot, files)?;
@@ -64,7 +66,8 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
         ..data
     };
     let reverse = scenario.reverse.resolve(acks, slot, files)?;
-    let longest = usual.max(acks.largest);
+    check_queue(&flows, &forward, usual)?;
+    let longest = largest.max(acks.largest);
     let wired = scenario.wired.resolve(Packets { usual: longest, largest: longest, ..data }, slot)?;
     let hops = [&forward, &reverse].into_iter().chain(wired.iter().flatten());
     let idle_rtt = hops.fold(SimTime::ZERO, |sum, hop| sum.saturating_add(hop.transit(SYN_BYTES)));
@@ -78,6 +81,31 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
     let gate = flows.first().and_then(FlowSetup::tcp).map_or(Gate::Queue, |tcp| tcp.gate);
     let packet_size = packet_size.0;
     Ok(Setup { slot, packet_size, flows, gate, wired, mesh: None, forward, reverse, warmup, end, frames })
+}
+
+/// Bytes of the largest data packet.
+fn largest_packet(flows: &[FlowSetup], usual: u32, rate: Rate) -> Result<u32, ScenarioError> {
+    let largest = flows.iter().map(|flow| flow.packet_size).fold(usual, u32::max);
+    if SimTime::to_transmit(largest, rate.0) > LONGEST_SLOT {
+        let problem = format!("too slow: a packet of {largest} B would take more than 1 h");
+        return Err(ScenarioError::value("link.rate", &json(rate), problem));
+    }
+    Ok(largest)
+}
+
+/// Refuses flows whose packets the queue never lets in; one for those of the link was checked before.
+fn check_queue(flows: &[FlowSetup], forward: &HopSetup, packet_size: u32) -> Result<(), ScenarioError> {
+    let Some(limit) = forward.queue().limit() else { return Ok(()) };
+    let is_shut_out =
+        |flow: &&FlowSetup| flow.packet_size > packet_size && !limit.admits(0, 0, flow.packet_size);
+    match flows.iter().find(is_shut_out) {
+        None => Ok(()),
+        Some(FlowSetup { name, packet_size, .. }) => {
+            let problem =
+                format!("has packets of {packet_size} B, which link.queue.limit = \"{limit}\" never lets in");
+            Err(ScenarioError::key(format!("flows.{name}"), problem))
+        }
+    }
 }
 
 fn resolve_packet_size(scenario: &mut Scenario) -> Result<Size, ScenarioError> {
@@ -191,7 +219,8 @@ fn resolve_flows(
     let link = &scenario.link;
     // A hop of whole packets at a constant rate: a sender can wait for its slots.
     let whole_packets = link.frame_size.is_none() || frames_fill_packets(scenario, packet_size);
-    let one_hop = mesh.is_none() && scenario.wired.is_absent() && whole_packets && link.trace.is_absent();
+    let is_plain = whole_packets && link.trace.is_absent() && link.shaper.is_absent();
+    let one_hop = mesh.is_none() && scenario.wired.is_absent() && is_plain;
     if scenario.flows.is_empty() {
         if scenario.is_phy_alone() && scenario.tcp == Tcp::default() {
             return Ok(Vec::new());
@@ -200,7 +229,7 @@ fn resolve_flows(
         ends.iter().try_for_each(|&ends| mesh.map_or(Ok(()), |mesh| mesh.check_ends("mesh", ends)))?;
         let hops = mesh.and_then(|mesh| mesh.common_round_trip_hops(&ends));
         let tcp = scenario.tcp.resolve(packet_size, slot, one_hop, hops)?;
-        return Ok(vec![FlowSetup::bulk(tcp, ends)]);
+        return Ok(vec![FlowSetup::bulk(tcp, packet_size, ends)]);
     }
     let alone = one_hop && scenario.flows.len() == 1;
     let mut flows = Vec::new();

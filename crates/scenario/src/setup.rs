@@ -4,6 +4,7 @@ use crate::mesh::MeshSetup;
 use crate::stop::End;
 use crate::tables::flow::{FlowSetup, TrafficSetup};
 use crate::tables::frames::FrameSetup;
+use crate::tables::shaper::ShaperSetup;
 use crate::tables::tcp::{Gate, TcpSetup};
 use crate::tables::trace::TraceSetup;
 use crossfade_channel::LossConfig;
@@ -16,7 +17,7 @@ use crossfade_link::{QueueConfig, QueueLimit, RadioConfig};
 pub struct Setup {
     /// The time to transmit a data packet.
     pub slot: SimTime,
-    /// Bytes of a data packet on the wire.
+    /// Bytes of the packet that a slot is of: `link.packet_size`. Flows may have others.
     pub packet_size: u32,
     /// Who sends: at least one, or none where the physical layer is looked at alone.
     pub flows: Vec<FlowSetup>,
@@ -39,10 +40,14 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// The TCP of the only flow, if that is a connection without end.
+    /// The TCP of the only flow, if that is a connection without end whose packets are a slot long.
     pub fn only_bulk_tcp(&self) -> Option<&TcpSetup> {
         match self.flows.as_slice() {
-            [FlowSetup { count: 1, traffic: TrafficSetup::Tcp(tcp, None), .. }] => Some(tcp),
+            [FlowSetup { count: 1, packet_size, traffic: TrafficSetup::Tcp(tcp, None), .. }]
+                if *packet_size == self.packet_size =>
+            {
+                Some(tcp)
+            }
             _ => None,
         }
     }
@@ -51,14 +56,14 @@ impl Setup {
     pub fn round_trip(&self, flow: &FlowSetup) -> SimTime {
         let ack_size = flow.tcp().map_or(0, |tcp| tcp.ack_size);
         if let Some(mesh) = &self.mesh {
-            let round_trips = flow.ends.iter().map(|&ends| mesh.round_trip(ends, self.packet_size, ack_size));
+            let round_trips = flow.ends.iter().map(|&ends| mesh.round_trip(ends, flow.packet_size, ack_size));
             return round_trips.max().unwrap_or_default() + flow.access_delay * 2;
         }
-        let wireless = self.forward.transit(self.packet_size) + self.reverse.transit(ack_size);
+        let wireless = self.forward.transit(flow.packet_size) + self.reverse.transit(ack_size);
         let wired = self
             .wired
             .as_ref()
-            .map_or(SimTime::ZERO, |[there, back]| there.transit(self.packet_size) + back.transit(ack_size));
+            .map_or(SimTime::ZERO, |[there, back]| there.transit(flow.packet_size) + back.transit(ack_size));
         wireless + wired + flow.access_delay * 2
     }
 }
@@ -81,6 +86,17 @@ pub enum Carrier {
     Packets {
         /// Bit rate in bit/s; `None` takes no time to transmit.
         rate_bps: Option<f64>,
+        /// What waits, and what is dropped.
+        queue: QueueConfig,
+        /// Which packets are lost.
+        loss: LossConfig,
+    },
+    /// Whole packets at a constant rate, behind a token bucket.
+    Shaped {
+        /// Bit rate in bit/s of what the bucket lets through; `None` takes no time to transmit.
+        rate_bps: Option<f64>,
+        /// The bucket.
+        shaper: ShaperSetup,
         /// What waits, and what is dropped.
         queue: QueueConfig,
         /// Which packets are lost.
@@ -125,10 +141,11 @@ impl HopSetup {
         Self { delay: SimTime::ZERO, carrier, limit_assumed: false }
     }
 
-    /// Bit rate in bit/s, of a trace its mean; `None` takes no time to transmit.
+    /// Bit rate in bit/s in the long run, of a trace its mean; `None` takes no time to transmit.
     pub fn rate_bps(&self) -> Option<f64> {
         match &self.carrier {
             Carrier::Packets { rate_bps, .. } => *rate_bps,
+            Carrier::Shaped { shaper, .. } => Some(shaper.rate_bps),
             Carrier::Frames { rate_bps, .. } => Some(*rate_bps),
             Carrier::Schedule { trace, .. } => Some(trace.mean_rate_bps),
         }
@@ -156,9 +173,9 @@ impl HopSetup {
     /// layer.
     pub fn loss(&self) -> Option<&LossConfig> {
         match &self.carrier {
-            Carrier::Packets { loss, .. } | Carrier::Frames { errors: FrameErrors::Lost(loss), .. } => {
-                Some(loss)
-            }
+            Carrier::Packets { loss, .. }
+            | Carrier::Shaped { loss, .. }
+            | Carrier::Frames { errors: FrameErrors::Lost(loss), .. } => Some(loss),
             Carrier::Frames { errors: FrameErrors::Radio(_), .. } => None,
             Carrier::Schedule { loss, .. } => loss.as_ref(),
         }
@@ -167,7 +184,9 @@ impl HopSetup {
     /// What waits, and what is dropped.
     pub fn queue(&self) -> QueueConfig {
         match &self.carrier {
-            Carrier::Packets { queue, .. } | Carrier::Schedule { queue, .. } => queue.clone(),
+            Carrier::Packets { queue, .. }
+            | Carrier::Shaped { queue, .. }
+            | Carrier::Schedule { queue, .. } => queue.clone(),
             Carrier::Frames { limit, .. } => QueueConfig::DropTail(*limit),
         }
     }
@@ -183,7 +202,12 @@ impl HopSetup {
 
     /// How long a packet of `bytes` takes that waits for nothing and loses nothing.
     pub fn transit(&self, bytes: u32) -> SimTime {
-        let transmission = match (self.frames(), self.rate_bps()) {
+        let rate_bps = match self.carrier {
+            // The bucket is full.
+            Carrier::Shaped { rate_bps, .. } => rate_bps,
+            _ => self.rate_bps(),
+        };
+        let transmission = match (self.frames(), rate_bps) {
             (Some(frames), _) => frames.time_for(bytes),
             (None, Some(rate_bps)) => SimTime::to_transmit(bytes, rate_bps),
             (None, None) => SimTime::ZERO,
@@ -195,7 +219,7 @@ impl HopSetup {
     pub fn longest_recovery(&self) -> SimTime {
         match &self.carrier {
             Carrier::Frames { frames, .. } => frames.longest_recovery(self.loss().and_then(LossConfig::rate)),
-            Carrier::Packets { .. } | Carrier::Schedule { .. } => SimTime::ZERO,
+            Carrier::Packets { .. } | Carrier::Shaped { .. } | Carrier::Schedule { .. } => SimTime::ZERO,
         }
     }
 
@@ -204,6 +228,9 @@ impl HopSetup {
         let transmission = |bytes, rate_bps| Some(SimTime::to_transmit(bytes, rate_bps));
         match &self.carrier {
             Carrier::Packets { rate_bps, .. } => rate_bps.and_then(|rate_bps| transmission(bytes, rate_bps)),
+            Carrier::Shaped { rate_bps, shaper, .. } => {
+                transmission(bytes, rate_bps.unwrap_or(shaper.rate_bps))
+            }
             Carrier::Frames { rate_bps, frames, .. } => transmission(frames.on_air_bytes(bytes), *rate_bps),
             Carrier::Schedule { trace, .. } => transmission(bytes, trace.schedule.peak_rate_bps()),
         }

@@ -72,6 +72,20 @@ fn frames_and_their_protocols() {
         (json!([["reverse.frame_size", "24 B"]]), "reverse.frame_size = \"24 B\": needs reverse.rate"),
         (json!([["reverse.arq.protocol", "go-back-n"]]), "reverse.arq: needs reverse.frame_size"),
         (
+            json!([["link.shaper", { "rate": "1 kbit/s", "burst": "1 kB" }]]),
+            "link.shaper contradicts link.frame_size: a shaped link sends whole packets at a constant rate",
+        ),
+        (json!([["link.shaper.rate", "1 kbit/s"]]), "link.shaper.burst: missing"),
+        (json!([["link.shaper.burst", "1 kB"]]), "link.shaper.rate: missing"),
+        (
+            json!([["link.shaper", { "rate": "1 Mbit/s", "burst": "1 kB" }]]),
+            "link.shaper.rate = \"1000000 bit/s\": must be at most the rate of the link",
+        ),
+        (
+            json!([["link.shaper", { "rate": "1 kbit/s", "burst": "100 B" }]]),
+            "link.shaper.burst = \"100 B\": must hold a packet of \"576 B\"",
+        ),
+        (
             json!([["link.framing.payload", "25 B"]]),
             "link.framing.payload = \"25 B\": must be at least 1 B and at most link.frame_size = \"24 B\"",
         ),

@@ -13,6 +13,9 @@ pub trait Capture {
     /// The sender of `flow` sends `segment` in a packet of `bytes`.
     fn segment(&mut self, now: SimTime, flow: u32, bytes: u32, segment: &Segment);
 
+    /// `flow` has come ([`crate::Arrivals`]), with `bytes` of data to send.
+    fn arrival(&mut self, _flow: u32, _bytes: u64) {}
+
     /// An acknowledgement in a packet of `bytes` reaches the sender of `flow`.
     fn ack(&mut self, now: SimTime, flow: u32, bytes: u32, ack: &Ack);
 
@@ -33,6 +36,10 @@ impl Capture for () {
 
 impl<C: Capture> Capture for &mut C {
     const ENABLED: bool = C::ENABLED;
+
+    fn arrival(&mut self, flow: u32, bytes: u64) {
+        (**self).arrival(flow, bytes);
+    }
 
     fn segment(&mut self, now: SimTime, flow: u32, bytes: u32, segment: &Segment) {
         (**self).segment(now, flow, bytes, segment);

@@ -13,7 +13,7 @@ use crate::path_link::PathFabric;
 use crate::routing::{Place, Routing, Use};
 use crate::state::{Event, Kind, NetworkState};
 use crate::statistics::{ArrivalStatistics, Completion, FlowStatistics, NetworkStatistics};
-use crate::workload::Distribution;
+use crate::workload::{Distribution, whole_segments};
 use crossfade_core::{EventQueue, Observer, SimTime, Stream};
 use crossfade_link::{Departure, LinkEvent, LinkReport, LinkStatistics, Parcel, Port, Push};
 use crossfade_transport::Ack;
@@ -110,6 +110,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
                 enough_segments: u64::MAX,
                 sent_since_delivery: 0,
                 ended: Vec::new(),
+                losses: Vec::new(),
                 is_over: false,
                 observer,
                 capture,
@@ -166,6 +167,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
                 net.on_exit::<Ack>(flows, index);
                 self.release();
             }
+            Kind::LossTold => net.on_loss_told(flows, index),
             Kind::Timer => net.on_timer(&mut flows[index as usize]),
             Kind::DelayedAck => net.on_ack_timer(&mut flows[index as usize]),
             Kind::Warm => self.warm_up(),
@@ -288,17 +290,22 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
     fn on_arrival(&mut self, group: u32) {
         let place = self.free.pop().unwrap_or(self.flows.len() as u32);
         let Group { config, ways, sizes, statistics, .. } = &mut self.groups[group as usize];
-        let mut tcp = config.tcp.clone();
-        tcp.config.segments = Some((config.segments.sample(sizes).ceil() as u64).max(1));
+        let (mut tcp, mss) = (config.tcp.clone(), config.mss);
+        let bytes = (config.sizes.sample(sizes).ceil() as u64).max(1);
+        let (segments, last_short_by) = whole_segments(tcp.config.flavour, bytes, mss);
+        tcp.config.segments = Some(segments);
         let config = FlowConfig {
             name: String::new(),
             source: Source::Tcp(tcp),
-            path: config.path,
+            path: FlowPath { last_short_by, ..config.path },
             start: self.net.now,
         };
         let stream = |_: &str| unreachable!("arrivals are TCP");
         let mut flow = Flow::new(&config, place, *ways, self.measures_delays, stream);
         (flow.id, flow.arrivals) = (self.next_id, Some(group));
+        if C::ENABLED {
+            self.net.capture.arrival(flow.id, segments * u64::from(mss) - u64::from(last_short_by));
+        }
         self.next_id = self.next_id.wrapping_add(1);
         statistics.started += u64::from(self.net.now >= self.warmup);
         if let Some(earlier) = self.warm.as_mut().and_then(|warm| warm.flows.get_mut(place as usize)) {
@@ -412,7 +419,8 @@ mod tests {
                 path: FlowPath::default(),
                 start: SimTime::ZERO,
                 rate_per_s: 100.0,
-                segments: Distribution::Exponential { mean: 3.0 },
+                sizes: Distribution::Exponential { mean: 3.0 },
+                mss: 1,
             }],
             topology: Topology::path(vec![link().into()], vec![link().into()]),
             passages: Vec::new(),

@@ -20,8 +20,8 @@ pub(crate) struct Connection {
     pub(crate) rtt_samples: (f64, u64),
     /// Timeouts of a segment that may be late, not lost.
     pub(crate) doubts: Doubts,
-    /// What the application has to send; `u64::MAX` is without end.
-    pub(crate) segments: u64,
+    /// The last segment that the application has to send; `u64::MAX` is without end.
+    pub(crate) last: u64,
     /// The time between two segments that the application writes; `None` where it has all of them ready.
     pub(crate) write_gap: Option<SimTime>,
 }
@@ -39,7 +39,7 @@ impl Connection {
             ack_timer_at: None,
             rtt_samples: (0.0, 0),
             doubts: Doubts::NONE,
-            segments: config.segments.unwrap_or(u64::MAX),
+            last: config.segments.map_or(u64::MAX, |segments| segments.saturating_sub(1)),
             write_gap: None,
         }
     }
@@ -48,7 +48,7 @@ impl Connection {
     fn paced(tcp: &Tcp, gap: SimTime) -> Self {
         let config = TcpConfig { segments: Some(0), ..tcp.config };
         let connection = Self::new(&Tcp { config, congestion: tcp.congestion.clone() });
-        Self { segments: u64::MAX, write_gap: Some(gap), ..connection }
+        Self { last: u64::MAX, write_gap: Some(gap), ..connection }
     }
 }
 

@@ -13,8 +13,8 @@ use crate::flow::Flow;
 use crate::layout::Layout;
 use crate::packets::{Content, Data};
 use crate::routing::{FabricLeg, Next, Step};
-use crate::state::{Kind, NetworkState};
-use crossfade_core::{EventKind, Observer};
+use crate::state::{Kind, NetworkState, Told};
+use crossfade_core::{EventKind, EventRecord, Observer, SimTime};
 use crossfade_link::{Departure, Parcel, Port, Push};
 use crossfade_transport::Ack;
 
@@ -187,12 +187,14 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         let now = self.now;
         let outcome = D::path(self).links[link as usize].push(now, parcel);
         self.schedule_link::<D>(link);
-        let loss = match outcome {
-            Push::Accepted => return,
-            Push::Lost => Loss::Lost,
-            Push::QueueDrop => Loss::QueueDrop,
-        };
-        self.miss::<D>(flow, parcel, loss);
+        match outcome {
+            Push::Accepted => {}
+            Push::Lost => {
+                let at = D::path(self).links[link as usize].lost_at().filter(|at| *at > now);
+                self.miss_later::<D>(flow, parcel, at);
+            }
+            Push::QueueDrop => self.miss::<D>(flow, parcel, Loss::QueueDrop),
+        }
     }
 
     #[inline(never)]
@@ -227,6 +229,30 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         if let Some(at) = D::path(self).links[link as usize].missing_event() {
             self.schedule(at, D::LINK, link);
         }
+    }
+
+    /// A link will lose a packet when it sends it, at once or `at` a later time. It is counted now; observers are told
+    /// then.
+    #[cold]
+    fn miss_later<D: Direction>(&mut self, flow: &mut Flow, parcel: Parcel, at: Option<SimTime>) {
+        let Some(at) = at.filter(|_| O::ENABLED) else { return self.miss::<D>(flow, parcel, Loss::Lost) };
+        let packets = &mut D::path(self).packets;
+        let seq = packets[parcel].seq();
+        packets.forget(parcel);
+        let (count, kind) = D::missing(&mut flow.counts, Loss::Lost);
+        *count += 1;
+        let index = self.losses.len() as u32;
+        self.losses.push(Told { flow: flow.id, kind, seq });
+        self.schedule(at, Kind::LossTold, index);
+    }
+
+    /// A packet that a link has lost is sent now.
+    #[cold]
+    pub(crate) fn on_loss_told(&mut self, flows: &[Flow], index: u32) {
+        let Told { flow, kind, seq } = self.losses[index as usize];
+        // Of flows that have gone meanwhile nothing is known any more.
+        let tcp = flows.iter().find(|at| at.id == flow).map(Flow::snapshot).unwrap_or_default();
+        self.observer.record(&EventRecord { time: self.now, kind, flow, seq, tcp });
     }
 
     /// A link lost or dropped a packet.

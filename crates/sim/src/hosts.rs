@@ -40,6 +40,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         self.observe(flow, EventKind::Receive, seq);
         if received.is_new {
             flow.counts.segments_delivered += 1;
+            flow.counts.bytes_delivered += u64::from(parcel.bytes());
             flow.counts.segments_in_order += received.delivered;
             flow.counts.last_delivery = self.now;
             self.sent_since_delivery = 0;
@@ -47,7 +48,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         let Endpoints::Tcp(tcp) = &flow.endpoints else { return };
         if received.delivered > 0 {
             self.segments_in_order += received.delivered;
-            if flow.counts.segments_in_order == tcp.segments {
+            if flow.counts.segments_in_order.checked_sub(1) == Some(tcp.last) {
                 flow.counts.completion_time = Some(self.now - flow.counts.start);
                 self.observe(flow, EventKind::FlowEnd, seq);
             }
@@ -220,12 +221,13 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         let Some(segment) = tcp.sender.poll_transmit(self.now) else { return false };
         flow.counts.segments_sent += 1;
         flow.counts.retransmissions += u64::from(segment.retransmission);
+        let bytes = flow.path.packet_size - if segment.seq == tcp.last { flow.path.last_short_by } else { 0 };
         if C::ENABLED {
-            self.capture.segment(self.now, flow.id, flow.path.packet_size, &segment);
+            self.capture.segment(self.now, flow.id, bytes, &segment);
         }
         self.sent_since_delivery += 1;
         self.is_over |= self.has_stalled();
-        self.send(flow, segment);
+        self.send(flow, bytes, segment);
         true
     }
 
@@ -238,18 +240,20 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         if C::ENABLED {
             self.capture.datagram(self.now, flow.id, flow.path.packet_size, segment.seq);
         }
-        self.send(flow, segment);
+        self.send(flow, flow.path.packet_size, segment);
         self.schedule(next, Kind::Datagram, flow.place);
     }
 
     #[inline(always)]
-    fn send(&mut self, flow: &mut Flow, segment: Segment) {
+    fn send(&mut self, flow: &mut Flow, bytes: u32, segment: Segment) {
         self.observe(flow, EventKind::Send, segment.seq);
         let place = self.forward.packets.keep(Data::from(segment));
-        let FlowPath { packet_size: bytes, user, .. } = flow.path;
         let ecn = if segment.ecn_capable { Ecn::Ect0 } else { Ecn::NotEct };
         let name = Content::Data.name(place);
-        self.enter::<Data>(flow, Parcel::new(name, flow.place, bytes).with_user(user).with_ecn(ecn));
+        self.enter::<Data>(
+            flow,
+            Parcel::new(name, flow.place, bytes).with_user(flow.path.user).with_ecn(ecn),
+        );
     }
 
     /// Makes sure that an event comes no later than the sender's deadline. A deadline that only moves away

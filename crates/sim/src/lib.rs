@@ -41,4 +41,4 @@ pub use network::{
 pub use one_hop::{OneHop, RunStatistics, run, run_with_congestion_control};
 pub use statistics::{ArrivalStatistics, Completion, FlowStatistics, NetworkStatistics};
 pub use topology::{Leg, Passage, Route, Topology};
-pub use workload::{Distribution, Gaps, OnOff};
+pub use workload::{Distribution, Gaps, OnOff, whole_segments};

@@ -69,6 +69,9 @@ pub enum Source {
 pub struct FlowPath {
     /// Bytes of a data packet on the wire.
     pub packet_size: u32,
+    /// By how many of these the last packet of a flow that has an end is shorter than the others
+    /// ([`crate::whole_segments`]).
+    pub last_short_by: u32,
     /// Bytes of an acknowledgement on the wire, without SACK blocks.
     pub ack_size: u32,
     /// Bytes that each SACK block adds to an acknowledgement.
@@ -91,6 +94,7 @@ impl Default for FlowPath {
     fn default() -> Self {
         Self {
             packet_size: 1000,
+            last_short_by: 0,
             ack_size: 40,
             sack_block_size: 8,
             sender_access: SimTime::ZERO,
@@ -121,7 +125,7 @@ pub struct FlowConfig {
 pub struct Arrivals {
     /// Names its random streams, `workload.arrivals.NAME` and `workload.segments.NAME`.
     pub name: String,
-    /// What each of them is like; the number of segments is drawn.
+    /// What each of them is like; what it has to send is drawn.
     pub tcp: Tcp,
     /// What their packets are like, and which way they go.
     pub path: FlowPath,
@@ -129,8 +133,10 @@ pub struct Arrivals {
     pub start: SimTime,
     /// The mean number of arrivals a second, of a Poisson process.
     pub rate_per_s: f64,
-    /// How many segments each has to send; rounded up.
-    pub segments: Distribution,
+    /// How many bytes of data each has to send; rounded up.
+    pub sizes: Distribution,
+    /// Bytes of data in a full segment; at least 1.
+    pub mss: u32,
 }
 
 /// The whole experiment: flows over links and fabrics.
@@ -190,7 +196,13 @@ impl Network {
             if !(rate > 0.0 && rate.is_finite()) {
                 return Err(NetworkError(format!("arrivals[{i}].rate_per_s = {rate:?}: must be above 0")));
             }
-            arrivals.segments.check(&format!("arrivals[{i}].segments"))?;
+            arrivals.sizes.check(&format!("arrivals[{i}].sizes"))?;
+            if arrivals.mss == 0 || arrivals.mss > arrivals.path.packet_size {
+                let (mss, packet) = (arrivals.mss, arrivals.path.packet_size);
+                return Err(NetworkError(format!(
+                    "arrivals[{i}].mss = {mss}: must be between 1 and packet_size, {packet}"
+                )));
+            }
         }
         if self.gate == SenderGate::Slot && !self.has_one_sender() {
             return error(

@@ -28,6 +28,8 @@ pub(crate) enum Kind {
     ReverseEntry,
     ReverseLink,
     ReverseExit,
+    /// Observers are told of a loss.
+    LossTold,
     /// Of a flow.
     Timer,
     /// An acknowledgement held back is due: of a flow.
@@ -52,6 +54,14 @@ pub(crate) struct Event {
     pub(crate) index: u32,
 }
 
+/// A loss that observers are told of when the packet is sent.
+#[derive(Clone, Copy)]
+pub(crate) struct Told {
+    pub(crate) flow: u32,
+    pub(crate) kind: EventKind,
+    pub(crate) seq: u64,
+}
+
 /// Everything but the flows.
 pub(crate) struct NetworkState<O, C, L: Layout> {
     pub(crate) forward: Path<Data, L>,
@@ -74,6 +84,8 @@ pub(crate) struct NetworkState<O, C, L: Layout> {
     /// Flows that came and may go: nothing of them is left in the network. (One whose last packet is lost
     /// stays until the end of the run.)
     pub(crate) ended: Vec<u32>,
+    /// What observers are told, or have been, when it is sent: losses that a link knew before.
+    pub(crate) losses: Vec<Told>,
     /// Enough was delivered, or nothing will be any more.
     pub(crate) is_over: bool,
     pub(crate) observer: O,

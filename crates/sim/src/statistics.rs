@@ -8,6 +8,8 @@ use crossfade_core::{DelayHistogram, SimTime, counters, jain_fairness};
 pub struct FlowStatistics {
     /// First arrivals at the receiver, in or out of order.
     pub segments_delivered: u64,
+    /// Bytes on the wire of first arrivals at the receiver.
+    pub bytes_delivered: u64,
     /// Segments given to the application, in order; of UDP, what arrived.
     pub segments_in_order: u64,
     /// All arrivals at the receiver.
@@ -67,6 +69,7 @@ pub struct FlowStatistics {
 // Its times are those of the flow, whatever is subtracted or added.
 counters!(FlowStatistics {
     segments_delivered,
+    bytes_delivered,
     segments_in_order,
     segments_received,
     segments_sent,

@@ -2,6 +2,7 @@
 
 use crate::error::NetworkError;
 use crossfade_core::{SimTime, Stream};
+use crossfade_transport::Flavour;
 use rand::Rng;
 
 /// A distribution of sizes or times.
@@ -87,6 +88,14 @@ impl Distribution {
             }
         }
     }
+}
+
+/// In how many segments of `mss` bytes TCP sends `bytes` of data, and by how much the last is shorter. In flavours `paper`
+/// and `ns2` a segment is always whole, as a packet of ns-2's agents is.
+pub fn whole_segments(flavour: Flavour, bytes: u64, mss: u32) -> (u64, u32) {
+    let segments = bytes.div_ceil(u64::from(mss));
+    let rest = (segments * u64::from(mss) - bytes) as u32;
+    (segments, if flavour == Flavour::Rfc { rest } else { 0 })
 }
 
 /// When packets follow each other while a source is on.

@@ -1,4 +1,4 @@
-//! Many flows over a path of links: against closed forms, against each other, and against their own books.
+//! Many flows over a path of links: against closed forms, against each other, and against what is counted outside.
 
 use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{EventKind, EventRecord, RunSeed, SimTime};
@@ -234,7 +234,8 @@ fn poisson_packets_wait_as_pollaczek_and_khinchine_say() {
             path: path(SimTime::ZERO, SimTime::ZERO),
             start: SimTime::ZERO,
             rate_per_s: load / service,
-            segments: Distribution::Fixed(1.0),
+            sizes: Distribution::Fixed(1.0),
+            mss: 1,
         }];
         network.reverse[0].rate_bps = None;
         let statistics = run_network(network);
@@ -270,7 +271,8 @@ fn sizes_of_files_are_drawn() {
         path: path(MS, MS),
         start: MS * 1000,
         rate_per_s: 50.0,
-        segments: pareto,
+        sizes: pareto,
+        mss: 1,
     }];
     let statistics = run_network(network);
     let arrivals = &statistics.arrivals[0];
@@ -461,7 +463,8 @@ fn what_cannot_be_is_refused_in_one_line() {
         path: path(MS, MS),
         start: SimTime::ZERO,
         rate_per_s: 1.0,
-        segments: Distribution::Fixed(1.0),
+        sizes: Distribution::Fixed(1.0),
+        mss: 1,
     };
     let cases = [
         (Sketch { forward: Vec::new(), ..build() }, "routes[0] is empty: a route has at least one leg"),
@@ -477,10 +480,10 @@ fn what_cannot_be_is_refused_in_one_line() {
         ),
         (
             Sketch {
-                arrivals: vec![Arrivals { segments: Distribution::Exponential { mean: -1.0 }, ..arrivals }],
+                arrivals: vec![Arrivals { sizes: Distribution::Exponential { mean: -1.0 }, ..arrivals }],
                 ..build()
             },
-            "arrivals[0].segments.mean = -1.0: must be above 0",
+            "arrivals[0].sizes.mean = -1.0: must be above 0",
         ),
         (
             Sketch { flows: vec![udp_flow(OnOff { rate_bps: f64::NAN, ..STEADY })], ..build() },
@@ -665,7 +668,7 @@ proptest! {
     /// Whatever is sent is received, lost, dropped or still under way, of every flow and on every link; files
     /// arrive; who watches sees what is counted, and changes nothing; the same network gives the same again.
     #[test]
-    fn the_books_balance(
+    fn what_is_counted_adds_up(
         flows in prop::collection::vec(any_flow(), 1..6),
         forward in prop::collection::vec(any_link(), 1..4),
         reverse in prop::collection::vec(any_link(), 1..3),
@@ -681,7 +684,8 @@ proptest! {
             path: path(MS, MS),
             start: SimTime::ZERO,
             rate_per_s: 1.0,
-            segments: Distribution::Exponential { mean: 4.0 },
+            sizes: Distribution::Exponential { mean: 4.0 },
+            mss: 1,
         };
         // With nothing but files a run can wait until all is quiet.
         let is_finite = !comes && flows.iter().all(|flow| matches!(flow.source, Source::Tcp(_)));

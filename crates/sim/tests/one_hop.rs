@@ -1,4 +1,4 @@
-//! The engine against closed forms and against its own books.
+//! The engine against closed forms and against the counts of an observer.
 
 use crossfade_channel::{Clock, DropList, Iid, LossProcess, Lossless, MarkovLoss, TwoStateMarkov};
 use crossfade_core::{EventKind, EventRecord, Observer, RunSeed, SimTime};
@@ -157,7 +157,7 @@ fn a_cancelled_run_says_so() {
 
 /// Counts events in time order.
 #[derive(Default)]
-struct Books {
+struct Counts {
     last: SimTime,
     sent: u64,
     lost: u64,
@@ -167,7 +167,7 @@ struct Books {
     fast_retransmits: u64,
 }
 
-impl Observer for Books {
+impl Observer for Counts {
     fn record(&mut self, event: &EventRecord) {
         assert!(event.time >= self.last, "events come in order of time");
         assert!(event.tcp.cwnd >= 1.0);
@@ -188,7 +188,7 @@ proptest! {
     /// Whatever is sent is lost, dropped, received or still under way; an observer changes nothing; a finite
     /// transfer over a channel that loses on both ways arrives.
     #[test]
-    fn the_books_balance(
+    fn what_is_counted_adds_up(
         variant in prop::sample::select(vec![Variant::OldTahoe, Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack]),
         paper in any::<bool>(), slot_gate in any::<bool>(), w_max in 1u32..50,
         p_e in 0.0f64..0.4, ack_p_e in 0.0f64..0.4, mean_burst in 1.7f64..8.0,
@@ -215,18 +215,18 @@ proptest! {
         prop_assert!(!statistics.stalled);
         prop_assert_eq!(statistics.flow.segments_in_order, segments);
         prop_assert_eq!(statistics.flow.segments_delivered, segments);
-        let mut books = Books::default();
-        let observed = run(config(), &mut books, &AtomicBool::new(false)).unwrap();
+        let mut counts = Counts::default();
+        let observed = run(config(), &mut counts, &AtomicBool::new(false)).unwrap();
         prop_assert_eq!(&observed, &statistics);
-        prop_assert_eq!(books.sent, statistics.flow.segments_sent);
-        prop_assert_eq!(books.lost, statistics.flow.segments_lost);
-        prop_assert_eq!(books.dropped, statistics.flow.queue_drops);
-        prop_assert_eq!(books.timeouts, statistics.flow.timeouts);
-        prop_assert_eq!(books.fast_retransmits, statistics.flow.fast_retransmits);
-        prop_assert!(statistics.flow.acks_sent == books.received);
+        prop_assert_eq!(counts.sent, statistics.flow.segments_sent);
+        prop_assert_eq!(counts.lost, statistics.flow.segments_lost);
+        prop_assert_eq!(counts.dropped, statistics.flow.queue_drops);
+        prop_assert_eq!(counts.timeouts, statistics.flow.timeouts);
+        prop_assert_eq!(counts.fast_retransmits, statistics.flow.fast_retransmits);
+        prop_assert!(statistics.flow.acks_sent == counts.received);
         prop_assert!(statistics.flow.acks_lost + statistics.flow.ack_queue_drops <= statistics.flow.acks_sent);
-        prop_assert!(books.received + books.lost + books.dropped <= books.sent);
-        prop_assert!(books.received >= segments);
-        prop_assert!(books.sent - statistics.flow.retransmissions >= segments);
+        prop_assert!(counts.received + counts.lost + counts.dropped <= counts.sent);
+        prop_assert!(counts.received >= segments);
+        prop_assert!(counts.sent - statistics.flow.retransmissions >= segments);
     }
 }

@@ -64,14 +64,18 @@ impl GoldenTrace {
         let config = connection(self.variant, self.limited_transmit, self.patterns.npackets, drops);
         let mut sends = Sends::default();
         run(config, &mut sends, &AtomicBool::new(false)).expect("nobody cancels");
-        sends.0
+        sends.rows
     }
 }
+
+/// The link of the golden traces.
+const RATE_BPS: f64 = 10e6;
+const PACKET_SIZE: u32 = 1000;
 
 /// The connection of the golden traces.
 fn connection(variant: Variant, limited_transmit: bool, npackets: u64, drops: DropList) -> OneHop {
     let ms = SimTime::from_millis(1);
-    let hop = |loss| HopConfig { rate_bps: Some(10e6), delay: ms * 20, queue_limit: None, loss };
+    let hop = |loss| HopConfig { rate_bps: Some(RATE_BPS), delay: ms * 20, queue_limit: None, loss };
     OneHop {
         tcp: TcpConfig {
             flavour: Flavour::Ns2,
@@ -89,7 +93,7 @@ fn connection(variant: Variant, limited_transmit: bool, npackets: u64, drops: Dr
             segments: Some(npackets),
             rfc: RfcConfig::default(),
         },
-        packet_size: 1000,
+        packet_size: PACKET_SIZE,
         ack_size: 40,
         sack_block_size: 8,
         gate: SenderGate::Queue,
@@ -103,22 +107,33 @@ fn connection(variant: Variant, limited_transmit: bool, npackets: u64, drops: Dr
 
 /// Keeps the sends.
 #[derive(Default)]
-struct Sends(Vec<SendRow>);
+struct Sends {
+    rows: Vec<SendRow>,
+    /// When the link begins to transmit each of them: a loss is told then.
+    starts: Vec<SimTime>,
+}
 
 impl Observer for Sends {
     fn record(&mut self, event: &EventRecord) {
         match event.kind {
-            EventKind::Send => self.0.push(SendRow {
-                k: self.0.len() as u64,
-                time_us: ((event.time.as_nanos() + 500) / 1000).cast_signed(),
-                seq: event.seq,
-                dropped: false,
-                cwnd_thousandths: as_printed(event.tcp.cwnd),
-                ssthresh: event.tcp.ssthresh as i64,
-                dupacks: u64::from(event.tcp.dupacks),
-                backoff: u64::from(event.tcp.backoff),
-            }),
-            EventKind::Lost => self.0.last_mut().expect("a loss follows its send").dropped = true,
+            EventKind::Send => {
+                let busy = self.starts.last().map(|&last| last + SimTime::to_transmit(PACKET_SIZE, RATE_BPS));
+                self.starts.push(busy.map_or(event.time, |idle_at| idle_at.max(event.time)));
+                self.rows.push(SendRow {
+                    k: self.rows.len() as u64,
+                    time_us: ((event.time.as_nanos() + 500) / 1000).cast_signed(),
+                    seq: event.seq,
+                    dropped: false,
+                    cwnd_thousandths: as_printed(event.tcp.cwnd),
+                    ssthresh: event.tcp.ssthresh as i64,
+                    dupacks: u64::from(event.tcp.dupacks),
+                    backoff: u64::from(event.tcp.backoff),
+                });
+            }
+            EventKind::Lost => {
+                let lost = self.starts.binary_search(&event.time).expect("one transmission begins at a time");
+                self.rows[lost].dropped = true;
+            }
             _ => {}
         }
     }

@@ -11,14 +11,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from crossfade.comparison.paired import COVERAGE, Sample
 from crossfade.errors import ResultsError
 from crossfade.plans import load_results
 from crossfade.results.results import Point, Results
 from crossfade.tables import Cell, label
+
+if TYPE_CHECKING:
+    import numpy as np
 
 # How often the runs are drawn again.
 DRAWS = 2000
@@ -86,6 +88,8 @@ def knee(
 
 def knee_of(curve: Mapping[float, Sample], share: float, condition: Mapping[str, Cell] | None = None) -> Knee:
     """The knee of one curve."""
+    import numpy as np  # here: it takes a while, and starts threads
+
     places = sorted(curve)
     means = np.array([curve[place].mean for place in places])
     at = _first(means, share)
@@ -95,12 +99,14 @@ def knee_of(curve: Mapping[float, Sample], share: float, condition: Mapping[str,
 
 def _first(means: np.ndarray, share: float) -> int:
     """The first place that is within a share of the best."""
-    return int(np.argmax(means >= means.max() - share * abs(means.max())))
+    return int((means >= means.max() - share * abs(means.max())).argmax())
 
 
 def _interval(
     places: Sequence[float], samples: Sequence[Sample], share: float
 ) -> tuple[float | None, float | None]:
+    import numpy as np
+
     runs = sorted(set.intersection(*(set(sample.values) for sample in samples)))
     if len(runs) < 2 or any(sample.is_exact for sample in samples):
         return None, None

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from crossfade.figures.choice import (
     Choice,
     axis_columns,
+    has_values,
     in_numbers,
     in_places,
     is_error_rate,
@@ -46,7 +47,7 @@ def x_axis(table: Table, choice: Choice, is_log: bool | None = None) -> tuple[Ax
         words, unit = metric_name(name)
         unit, factor = readable_unit(unit, [number(cell) for cell in cells])
         return Axis(with_unit(words, unit), bool(is_log), factor=factor), table
-    words, unit = axis_name(name)
+    words, unit = axis_words(table, name)
     if not is_numeric(cells):
         places, said = in_places(table, name)
         return Axis(words, words=said), places
@@ -56,6 +57,16 @@ def x_axis(table: Table, choice: Choice, is_log: bool | None = None) -> tuple[Ax
     return Axis(with_unit(words, own_unit or unit), is_log), table
 
 
+def axis_words(table: Table, key: str) -> tuple[str, str]:
+    """What stands on the axis of a key, and its unit: on links with frames an error is one of a frame."""
+    words, unit = axis_name(key)
+    link = "reverse." if key.startswith("reverse.") else ""
+    frames = f"{link}frame_transmissions_per_frame"
+    if key.rsplit(".", 1)[-1] != "p_e" or frames not in table.columns or not has_values(table, frames):
+        return words, unit
+    return words.replace("Packet", "Frame"), unit
+
+
 def y_axis(y: str, parts: Sequence[Part], is_log: bool | None = None) -> Axis:
     """The axis of a metric, whose values and intervals are those of ``parts``."""
     values = [value for part in parts for value in part.ys + (part.lowers or [])]
@@ -63,40 +74,45 @@ def y_axis(y: str, parts: Sequence[Part], is_log: bool | None = None) -> Axis:
     unit, factor = readable_unit(unit, values)
     if is_log is None:
         is_log = is_error_rate(y, values)
-    ends = [
-        (reading.value - (reading.half or 0.0), reading.value + (reading.half or 0.0))
-        for part in parts
-        for reading in part.readings
-    ]
-    limits = _log_limits(values, ends) if is_log else _limits(y, values, ends)
+    readings = [reading for part in parts for reading in part.readings if reading.interval]
+    limits = _log_limits(values, readings) if is_log else _limits(y, values, readings)
     low, high = (None if limit is None else limit / factor for limit in limits)
     return Axis(with_unit(words, unit), is_log, (low, high), factor)
 
 
-def _limits(y: str, values: Sequence[float], ends: Sequence[tuple[float, float]]) -> Limits:
-    """From zero where that does not flatten the curves; a wild interval is cut by the frame."""
-    if "throughput" in y.rsplit(".", 1)[-1] and max(values, default=0.0) <= 1.0:
-        return 0.0, 1.03
+def _limits(y: str, values: Sequence[float], readings: Sequence[Reading]) -> Limits:
+    """From zero where that does not flatten the curves, with all of every interval.
+
+    Only one of few runs that reaches out by more than three times the largest value is cut by the frame: the
+    curves would be flat.
+    """
     low, high = min(values, default=0.0), max(values, default=0.0)
-    from_zero = 0.0 <= low <= 0.6 * high
-    room = high if from_zero else high - low
-    bottom = 0.0 if from_zero else max(min((end for end, _ in ends), default=low), low - room)
-    top = min(max((end for _, end in ends), default=high), high + 0.5 * room)
-    margin = 0.05 * (top - bottom)
-    if not top > bottom:
+    wild = 3.0 * max(abs(low), abs(high))
+    shown = [
+        reading.ends
+        or (reading.value - min(reading.half or 0.0, wild), reading.value + min(reading.half or 0.0, wild))
+        for reading in readings
+    ]
+    lowest, highest = min([low, *(end for end, _ in shown)]), max([high, *(end for _, end in shown)])
+    is_share = "throughput" in y.rsplit(".", 1)[-1] and high <= 1.0
+    if is_share and lowest >= 0.0 and highest <= 1.03:
+        return 0.0, 1.03
+    bottom = min(lowest, 0.0) if is_share or 0.0 <= low <= 0.6 * high else lowest
+    if not highest > bottom:
         return None, None
-    return (0.0 if from_zero else bottom - margin), top + margin
+    margin = 0.05 * (highest - bottom)
+    return (0.0 if bottom == 0.0 else bottom - margin), highest + margin
 
 
-def _log_limits(values: Sequence[float], ends: Sequence[tuple[float, float]]) -> Limits:
-    """The values with a little room; an interval reaches out by a decade at the most."""
+def _log_limits(values: Sequence[float], readings: Sequence[Reading]) -> Limits:
+    """The values and intervals with a little room; downwards an interval reaches by a decade at the most."""
     positive = [value for value in values if value > 0.0]
     if not positive:
         return None, None
     low, high = min(positive), max(positive)
+    ends = [reading.interval or (low, high) for reading in readings]
     lows = [end for end, _ in ends if end >= 0.1 * low]
-    highs = [end for _, end in ends if end <= 10.0 * high]
-    return min([low, *lows]) / 1.2, max([high, *highs]) * 1.2
+    return min([low, *lows]) / 1.2, max([high, *(end for _, end in ends)]) * 1.2
 
 
 def places_beside(count: int) -> list[float]:
@@ -114,7 +130,12 @@ def scaled(part: Part, x: Axis, y: Axis, beside: float = 0.0) -> Part:
     # What has no place on a logarithmic axis is a gap: not the line to the bottom that matplotlib would draw.
     values = [math.nan if y.is_log and value <= 0.0 else value / y.factor for value in part.ys]
     readings = [
-        Reading(value, of(found.half), of(found.lower))
+        Reading(
+            value,
+            of(found.half),
+            of(found.lower),
+            found.ends and (found.ends[0] / y.factor, found.ends[1] / y.factor),
+        )
         for value, found in zip(values, part.readings, strict=True)
     ]
     return replace(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from crossfade.figures.choice import number
-from crossfade.tables import Cell, Table
+from crossfade.tables import Cell, Table, ends_shown
 from crossfade.wording import METHODS
 
 Record = dict[str, Cell]
@@ -15,11 +15,23 @@ Record = dict[str, Cell]
 
 @dataclass(frozen=True)
 class Reading:
-    """What a row says about a metric: its value, and the half-width of its interval or the lower bound."""
+    """What a row says about a metric: its value, and its interval or the lower bound.
+
+    The interval is ``value ± half``, or from ``ends[0]`` to ``ends[1]`` where it is not like that: those of
+    rare events, shares at their ceiling, skewed runs.
+    """
 
     value: float
     half: float | None = None
     lower: float | None = None
+    ends: tuple[float, float] | None = None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """From where to where the interval reaches, None where there is none."""
+        if self.ends is not None or self.half is None:
+            return self.ends
+        return self.value - self.half, self.value + self.half
 
 
 @dataclass
@@ -42,10 +54,12 @@ class Part:
         return [math.nan if lower is None else lower for lower in found] if any_number(found) else None
 
     @property
-    def halves(self) -> list[float] | None:
-        """The half-widths of the intervals, None where there are none."""
-        found = [reading.half for reading in self.readings]
-        return [math.nan if half is None else half for half in found] if any_number(found) else None
+    def intervals(self) -> list[tuple[float, float]] | None:
+        """The intervals (NaN at points that have none), None where there are none."""
+        found = [reading.interval for reading in self.readings]
+        if not any(found):
+            return None
+        return [(math.nan, math.nan) if ends is None else ends for ends in found]
 
 
 def any_number(cells: Sequence[float | None]) -> bool:
@@ -112,5 +126,11 @@ def _bounds(record: Record) -> Reading:
 def _value(record: Record, y: str) -> Reading:
     # Papers' tables have short names: rlp_ci95 is that of rlp_throughput_bps, ci95 that of the figure's own.
     names = (f"{y}_ci95", f"{y.split('_')[0]}_ci95", "ci95")
-    half = number(next((record[name] for name in names if name in record), None))
-    return Reading(number(record[y]), half=None if math.isnan(half) else half)
+    given = next((record[name] for name in names if name in record), None)
+    value, half = number(record[y]), _finite(given)
+    ends = (_finite(record.get(f"{y}_ci95_{end}")) for end in ("low", "high"))
+    return Reading(value, half, ends=ends_shown(value, half, *ends))
+
+
+def _finite(cell: Cell) -> float | None:
+    return found if math.isfinite(found := number(cell)) else None

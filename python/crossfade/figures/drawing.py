@@ -61,16 +61,19 @@ def _draw_marks(axes: Axes, part: Part, look: Look, drawing: Drawing, is_alone: 
     color = PALETTE[look.color]
     if is_alone and not drawing.x.words:
         axes.plot(part.xs, part.ys, color=color, linewidth=0.5, alpha=0.6)
-    halves = part.halves if drawing.intervals != "none" else None
-    if halves is not None and drawing.intervals == "bands" and not drawing.x.words:
-        lows = [y - half for y, half in zip(part.ys, halves, strict=True)]
-        highs = [y + half for y, half in zip(part.ys, halves, strict=True)]
+    ends = part.intervals if drawing.intervals != "none" else None
+    if ends is not None and drawing.intervals == "bands" and not drawing.x.words:
+        lows, highs = zip(*ends, strict=True)
         axes.fill_between(part.xs, lows, highs, color=color, alpha=0.18, linewidth=0)
-        halves = None
+        ends = None
+    reach = None
+    if ends is not None:
+        both = list(zip(part.ys, ends, strict=True))
+        reach = ([max(y - low, 0.0) for y, (low, _) in both], [max(high - y, 0.0) for y, (_, high) in both])
     axes.errorbar(
         part.xs,
         part.ys,
-        yerr=halves,
+        yerr=reach,
         fmt=mark_of(part.method, drawing.methods, list(MARKERS)[look.mark]),
         color=color,
         markerfacecolor=color if look.is_filled else "none",

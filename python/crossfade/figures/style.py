@@ -16,6 +16,7 @@ from crossfade.tables import Cell
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 # Okabe and Ito's palette ("Color Universal Design", 2008), told apart by colour-blind readers too; its yellow
 # is left out, being too pale for thin lines on white.
@@ -129,6 +130,7 @@ def figure(file: Path, height: float = 1.0, width: str | float = "single") -> It
     with rc_context(rc=STYLE):  # type: ignore[arg-type]  # the stubs want every key spelled as a literal
         drawn = Figure(figsize=(inches, height * height_beside(inches)), layout="constrained")
         yield drawn
+        _fit_texts(drawn)
         kind = file.suffix.lower()
         content = io.BytesIO()
         drawn.savefig(content, format=kind[1:], metadata=METADATA[kind])
@@ -139,6 +141,52 @@ def figure(file: Path, height: float = 1.0, width: str | float = "single") -> It
                 b"font-family: 'DejaVu Sans'", b"font-family: 'DejaVu Sans', Verdana, sans-serif"
             )
         write_bytes(file, data)
+
+
+def _fit_texts(drawn: Figure) -> None:
+    """Keep every label and legend on the figure: smaller where it is too long, moved where it sticks out."""
+    drawn.draw_without_rendering()
+    width, height = drawn.bbox.width, drawn.bbox.height
+    edge = 0.01 * width
+    for legend in [*drawn.legends, *(legend for axes in drawn.axes if (legend := axes.get_legend()))]:
+        if (long := legend.get_window_extent().width) > width - 2 * edge:
+            for text in legend.get_texts():
+                text.set_fontsize(float(text.get_fontsize()) * (width - 2 * edge) / long)
+    for text in _labels(drawn):
+        box = text.get_window_extent()
+        upright = text.get_rotation() == 90.0
+        long, room = (box.height, height - 2 * edge) if upright else (box.width, width - 2 * edge)
+        if long > room:
+            text.set_fontsize(float(text.get_fontsize()) * room / long)
+    drawn.draw_without_rendering()
+    for axes in drawn.axes:
+        _move_inside(axes.xaxis.label, 0, edge, width)
+        _move_inside(axes.yaxis.label, 1, edge, height)
+
+
+def _labels(drawn: Figure) -> Iterator[Text]:
+    """What names the axes and panels, and what the figure says itself."""
+    for axes in drawn.axes:
+        yield from (axes.xaxis.label, axes.yaxis.label)
+    yield from drawn.texts
+
+
+def _move_inside(label: Text, along: int, edge: float, size: float) -> None:
+    """Move a label of an axis along it until it is all on the figure."""
+    if not label.get_text():
+        return
+    box = label.get_window_extent()
+    low, high = (box.x0, box.x1) if along == 0 else (box.y0, box.y1)
+    by = edge - low if low < edge else min(size - edge - high, 0.0)
+    if not by:
+        return
+    place = label.get_transform().transform(label.get_position())
+    place[along] += by
+    moved = label.get_transform().inverted().transform(place)[along]
+    if along == 0:
+        label.set_x(moved)
+    else:
+        label.set_y(moved)
 
 
 def check_plot_file(file: Path, *inputs: Input) -> None:

@@ -116,6 +116,7 @@ def _metric(table: Table, rows: Sequence[Record], name: str) -> dict[str, Any]:
         "factor": axis.factor,
         "values": [_finite(reading.value) for reading in found],
         "halves": [reading.half for reading in found],
+        "ends": [reading.interval for reading in found],
         "lowers": lowers if any_number(lowers) else None,
         "texts": [_text(reading, axis) for reading in found],
     }
@@ -128,7 +129,9 @@ def _text(reading: Reading, axis: Axis) -> str:
         return "–"
     if reading.lower is not None:
         return f"{reading.lower / axis.factor:.6g} to {value:.6g}"
-    return format_estimate(value, None if reading.half is None else reading.half / axis.factor)
+    half = None if reading.half is None else reading.half / axis.factor
+    low, high = (end / axis.factor for end in reading.ends) if reading.ends else (None, None)
+    return format_estimate(value, half, low, high)
 
 
 def _finite(cell: Cell) -> float | None:

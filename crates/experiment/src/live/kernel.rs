@@ -24,7 +24,7 @@ impl KernelTcp {
     pub(super) fn of(setup: &Setup) -> Result<Self, ScenarioError> {
         let mut first = None;
         for flow in &setup.flows {
-            let tcp = check_flow(flow)?;
+            let tcp = check_flow(flow, setup.packet_size)?;
             match first {
                 None => first = Some((flow, tcp)),
                 Some((_, other))
@@ -129,12 +129,16 @@ fn available() -> String {
 }
 
 /// The TCP of a flow that built-in transfers can stand for.
-fn check_flow(flow: &FlowSetup) -> Result<&TcpSetup, ScenarioError> {
+fn check_flow(flow: &FlowSetup, packet_size: u32) -> Result<&TcpSetup, ScenarioError> {
     let key =
         |key: &str| if flow.name.is_empty() { key.to_owned() } else { format!("flows.{}.{key}", flow.name) };
     if flow.access_delay > SimTime::ZERO {
         let problem = "method live: all flows have one path; use several runs";
         return Err(ScenarioError::key(key("access_delay"), problem));
+    }
+    if flow.packet_size != packet_size {
+        let problem = "method live: all flows have the packets of the link, whose size is the MTU";
+        return Err(ScenarioError::key(key("packet_size"), problem));
     }
     match &flow.traffic {
         TrafficSetup::Tcp(tcp, _) => Ok(tcp),

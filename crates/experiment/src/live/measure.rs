@@ -46,10 +46,7 @@ pub(crate) fn run(
         Ok(session) => session,
         Err(error) => return Some(Err(error)),
     };
-    let warm = match session.wait_for_end(cancel) {
-        Some(warm) => warm,
-        None => return None,
-    };
+    let warm = session.wait_for_end(cancel)?;
     Some(session.end().map(|(ended, _)| metrics(&point.setup, &ended, &warm)))
 }
 

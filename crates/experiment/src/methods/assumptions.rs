@@ -1,9 +1,9 @@
 //! What several methods assume of a scenario.
 
-use crossfade_scenario::{Scenario, ScenarioError, Setup};
+use crossfade_scenario::{Carrier, Scenario, ScenarioError, Setup};
 use serde_json::json;
 
-/// A mesh, or a link with frames or with a trace: `who` assumes neither.
+/// A mesh, or a link with frames, a trace or a shaper: `who` assumes none of them.
 pub(crate) fn changing_link(scenario: &Scenario, setup: &Setup, who: &str) -> Option<ScenarioError> {
     if let Some(mesh) = &setup.mesh {
         let problem = format!(
@@ -13,15 +13,19 @@ pub(crate) fn changing_link(scenario: &Scenario, setup: &Setup, who: &str) -> Op
         return Some(ScenarioError::key("mesh", problem));
     }
     let links = [
-        ("link.frame_size", &setup.forward, scenario.link.frame_size),
-        ("reverse.frame_size", &setup.reverse, scenario.reverse.frame_size),
+        ("link", &setup.forward, scenario.link.frame_size),
+        ("reverse", &setup.reverse, scenario.reverse.frame_size),
     ];
-    links.into_iter().find_map(|(key, hop, given)| {
+    links.into_iter().find_map(|(table, hop, given)| {
         if hop.frames().is_some() {
             let problem = format!("{who} assumes a link that loses whole packets; use method simulation");
+            let key = format!("{table}.frame_size");
             return Some(ScenarioError::value(key, &json!(given), problem));
         }
         let problem = format!("{who} assumes a constant rate; use method simulation");
+        if let Carrier::Shaped { .. } = hop.carrier {
+            return Some(ScenarioError::key(format!("{table}.shaper"), problem));
+        }
         hop.trace().map(|trace| ScenarioError::key(&trace.key, problem))
     })
 }

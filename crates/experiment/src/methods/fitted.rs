@@ -6,7 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Chains fitted to Rayleigh fading, by what they were fitted to: points of a sweep share them.
 #[derive(Clone, Default)]
-pub(crate) struct FittedChains(Arc<Mutex<HashMap<[u64; 2], Result<MarkovView, NotMarkov>>>>);
+pub(crate) struct FittedChains(Arc<Mutex<Found>>);
+
+/// What was found for the parameters of a channel.
+type Found = HashMap<[u64; 2], Result<MarkovView, NotMarkov>>;
 
 impl FittedChains {
     /// What the analysis may take a channel for. Takes up to a second for Rayleigh fading.

@@ -2,16 +2,17 @@
 
 use super::assumptions::changing_link;
 use super::bianchi::saturated_star;
+use super::error_rates::error_rates;
 use super::fitted::FittedChains;
 use super::solver::{NoMetrics, Outcome, Solver};
-use crate::closed_forms::{error_rates, packet_loss};
+use crate::closed_forms::packet_loss;
 use crate::control::Control;
 use crate::metrics::{Metrics, rates};
 use crossfade_analysis::{Formula, TcpPath};
 use crossfade_channel::LossConfig;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_scenario::{MeshSetup, Point, ScenarioError, Setup};
-use crossfade_transport::{Flavour, RtoRule, TcpConfig};
+use crossfade_transport::{Flavour, RtoRule, TcpConfig, WindowRule};
 use serde_json::json;
 
 /// A formula.
@@ -23,8 +24,8 @@ impl Solver for LossFormula {
             return saturated_star(point, mesh).err();
         }
         match point.setup.forward.radio() {
-            Some(radio) => error_rates(&point.setup, radio).err().filter(|_| path(point).is_err()),
-            None => path(point).err(),
+            Some(radio) => error_rates(&point.setup, radio).err().filter(|_| asked(point, self.0).is_err()),
+            None => asked(point, self.0).err(),
         }
     }
 
@@ -62,6 +63,31 @@ impl LossFormula {
     }
 }
 
+/// What is solved: the formula for the window rule of the point, CUBIC having its own and no square-root law, and
+/// what it asks for.
+///
+/// # Errors
+/// See [`path`]; a formula that is Reno's.
+fn asked(point: &Point, which: Formula) -> Result<(Formula, TcpPath), ScenarioError> {
+    let path = path(point)?;
+    let Point { scenario, setup, .. } = point;
+    let tcp = setup.only_bulk_tcp().map(|tcp| tcp.config).filter(|tcp| tcp.flavour == Flavour::Rfc);
+    let rule = tcp.map_or(WindowRule::Reno, |tcp| tcp.rfc.window_rule);
+    match (which, rule) {
+        (_, WindowRule::HighSpeed) => {
+            let problem = "the formulas are Reno's and CUBIC's; use method simulation";
+            Err(ScenarioError::value("tcp.congestion", &json!(scenario.tcp.congestion), problem))
+        }
+        (Formula::SquareRoot, WindowRule::Cubic) => {
+            let problem =
+                "the square-root law is Reno's; use method formula, which has CUBIC's response function";
+            Err(ScenarioError::value("tcp.variant", &json!(scenario.tcp.variant), problem))
+        }
+        (_, WindowRule::Cubic) => Ok((Formula::Cubic, path)),
+        (other, WindowRule::Reno) => Ok((other, path)),
+    }
+}
+
 /// What the formulas ask for, with times in slots.
 ///
 /// # Errors
@@ -96,10 +122,15 @@ fn tcp_path(setup: &Setup, tcp: &TcpConfig, p: f64) -> TcpPath {
         // An estimate stays near the round trip, and so at its minimum where that is longer.
         RtoRule::Estimated { min, .. } => min.max(rtt),
     };
-    // RFC 1122: a delayed acknowledgement answers every second segment.
-    let delayed = tcp.flavour == Flavour::Rfc && tcp.rfc.delayed_ack.is_some();
-    let b = if delayed { 2.0 } else { 1.0 };
-    TcpPath { p, rtt: slots(rtt), t0: slots(timeout), b, w_max: f64::from(tcp.w_max) }
+    TcpPath {
+        p,
+        rtt: slots(rtt),
+        t0: slots(timeout),
+        // Flavour rfc delays acknowledgements and counts what they cover (RFC 3465); the others answer every segment.
+        b: 1.0,
+        w_max: f64::from(tcp.w_max),
+        unit_s: setup.slot.as_secs_f64(),
+    }
 }
 
 /// The metrics of a point by a formula. Energy and transmissions are those of a sender that repeats what was
@@ -108,7 +139,7 @@ fn tcp_path(setup: &Setup, tcp: &TcpConfig, p: f64) -> TcpPath {
 /// # Errors
 /// See [`path`].
 fn formula(point: &Point, which: Formula) -> Result<Metrics, ScenarioError> {
-    let path = path(point)?;
+    let (which, path) = asked(point, which)?;
     let throughput = crossfade_analysis::formula(which, &path)
         .map_err(|error| ScenarioError::key("formula", error.to_string()))?;
     let mss = point.setup.only_bulk_tcp().map_or(0, |tcp| tcp.mss);

@@ -3,6 +3,7 @@
 mod analysis;
 mod assumptions;
 mod bianchi;
+mod error_rates;
 mod fitted;
 mod formula;
 mod live;

@@ -5,7 +5,7 @@ use super::solver::{NoMetrics, Outcome, Solver};
 use crate::build::network;
 use crate::control::{Control, PartDone};
 use crate::impossible::{Possible, most_of_run};
-use crate::metrics::{DIED, METRICS, Metrics};
+use crate::metrics::{DIED, METRICS, Metrics, distributions, flow_key};
 use crate::statistics::{FlowTotals, Scale, flows, links, nodes};
 use crossfade_core::{Observer, RunSeed};
 use crossfade_scenario::{End, Method, Point, ScenarioError, Setup};
@@ -85,12 +85,13 @@ pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
             metrics.insert(key, value);
         }
     };
-    let (scale, flows, links) = (Scale::new(setup, run.duration), flows(setup, run), links(setup, run));
+    let (flows, links) = (flows(setup, run), links(setup, run));
+    let scale = Scale::new(setup, run.duration, &links);
     let mut whole = FlowTotals::default();
     for (_, flow) in &flows {
         whole.join(flow);
     }
-    for metric in &METRICS {
+    for metric in METRICS {
         insert(metric.name.to_owned(), metric.of_flows(&whole, &scale));
         for (flow, totals) in flows.iter().filter(|(flow, _)| !flow.name.is_empty() && flow.count > 0) {
             insert(metric.flow_key(&flow.name), metric.of_flows(totals, &scale));
@@ -99,8 +100,16 @@ pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
             insert(metric.link_key(name), metric.of_link(link));
         }
     }
+    for (name, value) in distributions(&whole) {
+        insert(name, Some(value));
+    }
+    for (flow, totals) in flows.iter().filter(|(flow, _)| !flow.name.is_empty()) {
+        for (name, value) in distributions(totals) {
+            insert(flow_key(&flow.name, &name), Some(value));
+        }
+    }
     if let Some((nodes, whole)) = nodes(run) {
-        for metric in &METRICS {
+        for metric in METRICS {
             insert(metric.name.to_owned(), metric.of_nodes(&whole));
             for (number, node) in nodes.iter().enumerate() {
                 insert(metric.node_key(number), metric.of_nodes(node));

@@ -4,13 +4,15 @@ use super::sink::{PORTION_BYTES, Sink};
 use crossfade_capture::{Capture as File, CaptureConfig, Connection, IpVersion};
 use crossfade_core::SimTime;
 use crossfade_scenario::{ScenarioError, Setup, TcpSetup, TrafficSetup};
-use crossfade_sim::Capture;
+use crossfade_sim::{Capture, whole_segments};
 use crossfade_transport::{Ack, Flavour, Segment, Variant};
 
 /// The TCP connections of a run as a pcap file.
 pub(crate) struct Pcap<'a> {
     file: File,
     sink: &'a mut Sink<'a>,
+    /// What flows that arrive at random are like.
+    arrivals: Connection,
 }
 
 impl<'a> Pcap<'a> {
@@ -26,14 +28,15 @@ impl<'a> Pcap<'a> {
         // Flows that arrive at random are numbered after those that are there from the start.
         let arrivals = setup.flows.iter().find(|flow| matches!(flow.traffic, TrafficSetup::Arrivals { .. }));
         let usual = arrivals.and_then(|flow| flow.tcp()).unwrap_or(first);
-        let mut file = File::new(CaptureConfig { ip, ..CaptureConfig::default() }, connection(usual, None))
-            .map_err(refuse)?;
+        let arrivals = connection(usual, None);
+        let mut file =
+            File::new(CaptureConfig { ip, ..CaptureConfig::default() }, arrivals).map_err(refuse)?;
         let mut number = 0;
         for flow in &setup.flows {
             match &flow.traffic {
-                TrafficSetup::Tcp(tcp, segments) => {
+                TrafficSetup::Tcp(tcp, bytes) => {
                     for flow in number..number + flow.count {
-                        file.connect(flow, connection(tcp, *segments)).map_err(refuse)?;
+                        file.connect(flow, connection(tcp, *bytes)).map_err(refuse)?;
                     }
                     number += flow.count;
                 }
@@ -47,7 +50,7 @@ impl<'a> Pcap<'a> {
                 TrafficSetup::Arrivals { .. } | TrafficSetup::Outside => {}
             }
         }
-        Ok(Self { file, sink })
+        Ok(Self { file, sink, arrivals })
     }
 
     /// Hands over the last packets.
@@ -63,7 +66,8 @@ impl<'a> Pcap<'a> {
     }
 }
 
-fn connection(tcp: &TcpSetup, segments: Option<u64>) -> Connection {
+/// A connection that has `bytes` of data to send.
+fn connection(tcp: &TcpSetup, bytes: Option<u64>) -> Connection {
     let rfc = tcp.config.flavour == Flavour::Rfc;
     Connection {
         mss: tcp.mss,
@@ -71,11 +75,19 @@ fn connection(tcp: &TcpSetup, segments: Option<u64>) -> Connection {
         timestamps: rfc && tcp.config.rfc.timestamps,
         sack: tcp.config.variant == Variant::Sack,
         ecn: rfc && tcp.config.rfc.ecn,
-        bytes: segments.map(|segments| segments * u64::from(tcp.mss)),
+        bytes: bytes.map(|bytes| {
+            let (segments, short_by) = whole_segments(tcp.config.flavour, bytes, tcp.mss);
+            segments * u64::from(tcp.mss) - u64::from(short_by)
+        }),
     }
 }
 
 impl Capture for Pcap<'_> {
+    fn arrival(&mut self, flow: u32, bytes: u64) {
+        let connection = Connection { bytes: Some(bytes), ..self.arrivals };
+        self.file.connect(flow, connection).expect("checked, and new");
+    }
+
     fn segment(&mut self, now: SimTime, flow: u32, _bytes: u32, segment: &Segment) {
         self.file.on_segment_sent(now, flow, segment);
         self.hand_over();

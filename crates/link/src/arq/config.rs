@@ -1,13 +1,17 @@
 //! ARQ links as data.
 
-use super::link::{ArqLink, FrameClock};
-use super::protocol::{Protocol, with_protocol};
-use super::{
-    ArqError, ArqProtocol, FrameChannel, FrameHeader, ReverseConfig, SegmentationConfig, SoftBufferConfig,
-};
+use super::{ArqError, ArqProtocol, FrameHeader, ReverseConfig, SegmentationConfig, SoftBufferConfig};
 use crate::limit::QueueLimit;
-use crate::link::Link;
-use crossfade_core::{SimTime, Stream};
+use crossfade_core::SimTime;
+
+/// When frames start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameClock {
+    /// At multiples of the frame time, counted from zero.
+    Slotted,
+    /// When there is something to send and the frame before has ended.
+    OnDemand,
+}
 
 /// A link of constant rate and delay that sends frames and repeats lost ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,7 +64,7 @@ impl ArqLinkConfig {
         self.protocol.may_lose()
     }
 
-    /// For how long a frame may be repeated: see [`Protocol::longest_recovery`].
+    /// For how long a frame may be repeated: see [`Protocol::longest_recovery`](super::Protocol::longest_recovery).
     pub fn longest_recovery(&self, frame_error_rate: Option<f64>) -> SimTime {
         self.protocol.longest_recovery(self.frame_time(), frame_error_rate)
     }
@@ -92,24 +96,5 @@ impl ArqLinkConfig {
         let repeats = self.protocol != ArqProtocol::None;
         let allowed = "one that sends frames again where copies are combined: there is only one copy of each";
         ArqError::unless(repeats, "protocol", "\"none\"", allowed)
-    }
-
-    /// The link over `channel`. `feedback` decides which acknowledgements and requests are lost.
-    ///
-    /// # Errors
-    /// A parameter outside its range, or a channel that combines copies on a link that cannot.
-    pub fn build<C>(self, channel: C, feedback: Stream) -> Result<Box<dyn Link + Send>, ArqError>
-    where
-        C: FrameChannel + 'static,
-        C::Soft: 'static,
-    {
-        self.check()?;
-        if channel.combines() {
-            self.check_combining()?;
-        }
-        Ok(with_protocol!(self.protocol, |protocol| {
-            let (sender, receiver) = protocol.build();
-            Box::new(ArqLink::new(&self, sender, receiver, channel, feedback))
-        }))
     }
 }

@@ -1,13 +1,14 @@
 //! A link that sends packets as frames and repeats lost ones.
 
+use super::choice::with_protocol;
 use super::reassembly::Reassembly;
 use super::reverse::ReverseChannel;
 use super::segmentation::Segmenter;
 use super::soft_buffer::SoftBuffer;
 use super::watch::Watch;
 use super::{
-    ArqLinkConfig, ArqReceiver, ArqSender, ArqStatistics, Content, Delivery, FrameChannel, FrameHeader,
-    LossyFrames, Outcome, Pdu, Reception, SoftValue, Transmission,
+    ArqError, ArqLinkConfig, ArqReceiver, ArqSender, ArqStatistics, Content, Delivery, FrameChannel,
+    FrameClock, FrameHeader, LossyFrames, Outcome, Pdu, Protocol, Reception, SoftValue, Transmission,
 };
 use crate::event::{EventLog, LinkEvent};
 use crate::link::{Departure, Link, Push};
@@ -17,15 +18,6 @@ use crate::report::LinkReport;
 use crate::statistics::LinkStatistics;
 use crossfade_core::{SimTime, Stream};
 use std::collections::VecDeque;
-
-/// When frames start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FrameClock {
-    /// At multiples of the frame time, counted from zero.
-    Slotted,
-    /// When there is something to send and the frame before has ended.
-    OnDemand,
-}
 
 /// The times of the frames of a link.
 #[derive(Clone, Copy)]
@@ -84,6 +76,27 @@ pub struct ArqLink<S, R, C: FrameChannel = LossyFrames> {
     /// Where somebody watches.
     watch: Option<Box<Watch>>,
     log: EventLog,
+}
+
+impl ArqLinkConfig {
+    /// The link over `channel`. `feedback` decides which acknowledgements and requests are lost.
+    ///
+    /// # Errors
+    /// A parameter outside its range, or a channel that combines copies on a link that cannot.
+    pub fn build<C>(self, channel: C, feedback: Stream) -> Result<Box<dyn Link + Send>, ArqError>
+    where
+        C: FrameChannel + 'static,
+        C::Soft: 'static,
+    {
+        self.check()?;
+        if channel.combines() {
+            self.check_combining()?;
+        }
+        Ok(with_protocol!(self.protocol, |protocol| {
+            let (sender, receiver) = protocol.build();
+            Box::new(ArqLink::new(&self, sender, receiver, channel, feedback))
+        }))
+    }
 }
 
 /// What happens next. At equal times the order is this: what is received is seen before anything is sent.

@@ -11,6 +11,7 @@
 //! builds it; [`ArqProtocol`] lists the protocols. Copies of a frame are combined before a receiver hears of
 //! them: protocols know verdicts only.
 
+mod choice;
 mod config;
 mod frame_channel;
 mod go_back_n;
@@ -32,15 +33,16 @@ mod testing;
 mod unacknowledged;
 mod watch;
 
-pub use config::ArqLinkConfig;
+pub use choice::ArqProtocol;
+pub use config::{ArqLinkConfig, FrameClock};
 pub use crossfade_core::OutOfRange as ArqError;
 pub use frame_channel::{
     Conditions, FrameChannel, FrameHeader, Hard, LossyFrames, Reception, SoftValue, Transmission,
 };
 pub use go_back_n::{GoBackNConfig, GoBackNReceiver, GoBackNSender};
 pub use in_order::InOrderReceiver;
-pub use link::{ArqLink, FrameClock};
-pub use protocol::{ArqProtocol, Patience, Protocol};
+pub use link::ArqLink;
+pub use protocol::{Patience, Protocol};
 pub use reverse::ReverseConfig;
 pub use rlp_is99::{
     NaksPerRound, Persistence, Reading, RlpIs99Config, RlpIs99Receiver, RlpIs99Sender, TimerCheck, TimerClock,

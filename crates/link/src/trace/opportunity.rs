@@ -180,7 +180,7 @@ impl Service for OpportunityService {
         }
     }
 
-    fn occupancy(&self) -> Occupancy {
+    fn occupancy(&self, _to_send: SimTime) -> Occupancy {
         Occupancy::Capacity(Arc::new(self.trace.clone()))
     }
 }

@@ -256,7 +256,7 @@ impl Service for RateService {
         if now == SimTime::MAX { SimTime::ZERO } else { self.table.at(now).0.delay }
     }
 
-    fn occupancy(&self) -> Occupancy {
+    fn occupancy(&self, _to_send: SimTime) -> Occupancy {
         Occupancy::Capacity(Arc::new(self.table.table.clone()))
     }
 }

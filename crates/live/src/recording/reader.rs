@@ -110,7 +110,9 @@ mod tests {
             lane.arrival(at, 0, parcel, Push::Accepted, &[]).unwrap();
             lane.departure(at, at, 1, Departure::Arrived(parcel), &[]);
         }
-        lanes.iter_mut().for_each(|lane| lane.end(SimTime::from_millis(6)).unwrap());
+        for lane in &mut lanes {
+            lane.end(SimTime::from_millis(6)).unwrap();
+        }
         recording.finish("a,b\n").unwrap();
         std::fs::read(&path.0).unwrap()
     }

@@ -63,17 +63,17 @@ const WRITE: &str = "write the journal";
 /// What one thread writes.
 pub(super) struct Lane {
     journal: Arc<JournalFile>,
-    lane: u8,
+    number: u8,
     block: Vec<u8>,
 }
 
 impl Lane {
-    pub(super) fn new(journal: Arc<JournalFile>, lane: u8) -> Self {
-        Self { journal, lane, block: Vec::with_capacity(BLOCK + 64 * ENTRY) }
+    pub(super) fn new(journal: Arc<JournalFile>, number: u8) -> Self {
+        Self { journal, number, block: Vec::with_capacity(BLOCK + 64 * ENTRY) }
     }
 
     pub(super) fn add(&mut self, entry: Entry) {
-        self.block.extend(entry.encode(self.lane));
+        self.block.extend(entry.encode(self.number));
     }
 
     /// Writes what there is, if it is much.

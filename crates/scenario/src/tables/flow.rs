@@ -6,7 +6,7 @@ use super::tcp::{Tcp, TcpSetup};
 use crate::document::merge_value;
 use crate::error::{ScenarioError, join};
 use crate::mesh::MeshSetup;
-use crate::quantity::{Bytes, FromNode, Rate, Share, Span};
+use crate::quantity::{Bytes, FromNode, Rate, Share, Size, Span};
 use crossfade_core::SimTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,6 +72,11 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
 
+    /// Bytes of a packet of UDP on the wire. Packets of TCP have tcp.mss + tcp.headers, those of the flow where it says so.
+    #[schemars(extend("x-default" = "link.packet_size"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packet_size: Option<Size>,
+
     /// How long a UDP source is on, in the mean. With off; without the two it is always on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<Span>,
@@ -113,12 +118,12 @@ tag! {
         /// TCP connections that arrive at random (arrivals_per_s), each with bytes drawn at random (size, sizes).
         Arrivals [tcp, size, sizes, arrivals_per_s, from, to, access_delay],
         /// Packets of UDP at a constant rate, always or on and off.
-        Udp [count, start, stagger, start_within, rate, on, off, times, jitter, from, to, access_delay],
+        Udp [count, start, stagger, start_within, rate, packet_size, on, off, times, jitter, from, to, access_delay],
         /// Packets of UDP at random times, a Poisson process of the rate, always or on and off.
-        Poisson [count, start, stagger, start_within, rate, on, off, times, from, to, access_delay],
+        Poisson [count, start, stagger, start_within, rate, packet_size, on, off, times, from, to, access_delay],
         /// Packets of UDP at twice the rate of the link, which always has one to send: what the link can carry.
         /// Give link.queue a limit.
-        Saturated [count, start, stagger, start_within, from, to, access_delay],
+        Saturated [count, start, stagger, start_within, packet_size, from, to, access_delay],
         /// What a real program sends, in crossfade live: it shares the links with the flows beside it, which are
         /// simulated. Elsewhere there is nothing of it.
         Outside [from, to],
@@ -153,6 +158,8 @@ pub struct FlowSetup {
     pub start_within: SimTime,
     /// One-way delay between the sender and the shared path.
     pub access_delay: SimTime,
+    /// Bytes of a data packet on the wire.
+    pub packet_size: u32,
     /// The nodes of the mesh that it goes from and to, of several flows in turn; none of a path of links.
     pub ends: Vec<[u32; 2]>,
     /// What it sends.
@@ -161,7 +168,7 @@ pub struct FlowSetup {
 
 impl FlowSetup {
     /// One connection without end, without a name.
-    pub(crate) fn bulk(tcp: TcpSetup, ends: Vec<[u32; 2]>) -> Self {
+    pub(crate) fn bulk(tcp: TcpSetup, packet_size: u32, ends: Vec<[u32; 2]>) -> Self {
         Self {
             name: String::new(),
             count: 1,
@@ -169,13 +176,14 @@ impl FlowSetup {
             stagger: SimTime::ZERO,
             start_within: SimTime::ZERO,
             access_delay: SimTime::ZERO,
+            packet_size,
             ends,
             traffic: TrafficSetup::Tcp(tcp, None),
         }
     }
 
     /// What a real program sends: none of the flows that are simulated.
-    fn outside(name: &str, ends: Vec<[u32; 2]>) -> Self {
+    fn outside(name: &str, packet_size: u32, ends: Vec<[u32; 2]>) -> Self {
         Self {
             name: name.to_owned(),
             count: 0,
@@ -183,6 +191,7 @@ impl FlowSetup {
             stagger: SimTime::ZERO,
             start_within: SimTime::ZERO,
             access_delay: SimTime::ZERO,
+            packet_size,
             ends,
             traffic: TrafficSetup::Outside,
         }
@@ -232,7 +241,7 @@ pub enum Gaps {
 /// What a flow sends, with checked parameters.
 #[derive(Clone, Debug)]
 pub enum TrafficSetup {
-    /// TCP; `None` has no end, otherwise so many segments.
+    /// TCP; `None` has no end, otherwise so many bytes of data.
     Tcp(TcpSetup, Option<u64>),
     /// TCP without end whose application offers so much, in bit/s of whole packets.
     PacedTcp(TcpSetup, f64),
@@ -242,8 +251,8 @@ pub enum TrafficSetup {
         tcp: TcpSetup,
         /// The mean number a second.
         rate_per_s: f64,
-        /// How many segments each has.
-        segments: Distribution,
+        /// How many bytes of data each has.
+        sizes: Distribution,
     },
     /// Datagrams without feedback.
     Udp {
@@ -266,7 +275,7 @@ impl Flow {
         &mut self,
         name: &str,
         tcp: &Tcp,
-        packet_size: u32,
+        link_packet_size: u32,
         slot: SimTime,
         alone: bool,
         mesh: Option<&MeshSetup>,
@@ -284,7 +293,7 @@ impl Flow {
         let (start, stagger) = (span("start", self.start)?, span("stagger", self.stagger)?);
         let start_within = span("start_within", self.start_within)?;
         if traffic == Traffic::Outside {
-            return Ok(FlowSetup::outside(name, ends));
+            return Ok(FlowSetup::outside(name, link_packet_size, ends));
         }
         let access_delay = *self.access_delay.get_or_insert(Span::ZERO);
         let access_delay = span("access_delay", Some(access_delay))?;
@@ -293,6 +302,8 @@ impl Flow {
             let problem = "must be one node of traffic arrivals";
             return Err(ScenarioError::value(join(&table, "from"), &json(self.from), problem));
         }
+        let packet_size = self.packet_bytes(&table, tcp, link_packet_size)?;
+        let alone = alone && packet_size == link_packet_size;
         let traffic = match traffic {
             Traffic::Udp | Traffic::Poisson => self.udp(&table, traffic, slot)?,
             Traffic::Saturated => TrafficSetup::Saturated,
@@ -307,16 +318,15 @@ impl Flow {
             }
             Traffic::Transfer => {
                 let tcp = self.resolve_tcp(&table, tcp, packet_size, slot, false, hops)?;
-                let segments = self.segments(&table, traffic, tcp.mss)?.ceil() as u64;
-                TrafficSetup::Tcp(tcp, Some(segments))
+                TrafficSetup::Tcp(tcp, Some(u64::from(self.bytes(&table, traffic)?)))
             }
             Traffic::Arrivals => {
                 let tcp = self.resolve_tcp(&table, tcp, packet_size, slot, false, hops)?;
                 let rate_per_s =
                     self.arrivals_per_s.ok_or_else(|| missing(&table, "arrivals_per_s", traffic))?;
                 let shape = *self.sizes.get_or_insert(Shape::Exponential);
-                let segments = Distribution { shape, mean: self.segments(&table, traffic, tcp.mss)? };
-                TrafficSetup::Arrivals { tcp, rate_per_s, segments }
+                let sizes = Distribution { shape, mean: f64::from(self.bytes(&table, traffic)?) };
+                TrafficSetup::Arrivals { tcp, rate_per_s, sizes }
             }
         };
         Ok(FlowSetup {
@@ -326,6 +336,7 @@ impl Flow {
             stagger,
             start_within,
             access_delay,
+            packet_size,
             ends,
             traffic,
         })
@@ -351,6 +362,31 @@ impl Flow {
     }
 
     /// The scenario's TCP with what is different here.
+    fn merged(&self, tcp: &Tcp) -> Tcp {
+        let mut merged = json(tcp);
+        merge_value(&mut merged, &json(&self.tcp));
+        // Both parts were read before.
+        serde_json::from_value(merged).expect("a table of tcp")
+    }
+
+    /// Bytes of a data packet on the wire: what the flow says, and otherwise that of the link.
+    fn packet_bytes(&self, table: &str, tcp: &Tcp, usual: u32) -> Result<u32, ScenarioError> {
+        let of_tcp = self.tcp.as_ref().and_then(|_| self.merged(tcp).packet_size());
+        match (self.packet_size, of_tcp) {
+            (Some(Size(0)), _) => Err(ScenarioError::value(
+                join(table, "packet_size"),
+                &json(self.packet_size),
+                "must be at least 1 B",
+            )),
+            (Some(size), _) => Ok(size.0),
+            (None, Some(size)) => size
+                .map(|size| size.0)
+                .map_err(|error| ScenarioError { key: join(table, &error.key), ..error }),
+            (None, None) => Ok(usual),
+        }
+    }
+
+    /// The same, resolved.
     fn resolve_tcp(
         &mut self,
         table: &str,
@@ -360,10 +396,7 @@ impl Flow {
         alone: bool,
         round_trip_hops: Option<u32>,
     ) -> Result<TcpSetup, ScenarioError> {
-        let mut merged = json(tcp);
-        merge_value(&mut merged, &json(&self.tcp));
-        // Both parts were read before.
-        let mut merged: Tcp = serde_json::from_value(merged).expect("a table of tcp");
+        let mut merged = self.merged(tcp);
         let setup = merged
             .resolve(packet_size, slot, alone, round_trip_hops)
             .map_err(|error| ScenarioError { key: join(table, &error.key), ..error })?;
@@ -371,10 +404,8 @@ impl Flow {
         Ok(setup)
     }
 
-    /// The size in segments.
-    fn segments(&self, table: &str, traffic: Traffic, mss: u32) -> Result<f64, ScenarioError> {
-        let size = self.size.ok_or_else(|| missing(table, "size", traffic))?;
-        Ok(f64::from(size.0) / f64::from(mss))
+    fn bytes(&self, table: &str, traffic: Traffic) -> Result<u32, ScenarioError> {
+        Ok(self.size.ok_or_else(|| missing(table, "size", traffic))?.0)
     }
 
     fn udp(&mut self, table: &str, traffic: Traffic, slot: SimTime) -> Result<TrafficSetup, ScenarioError> {

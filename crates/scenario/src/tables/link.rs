@@ -6,6 +6,7 @@ use super::channel::{Channel, ChannelModel};
 use super::frames::{FrameKeys, FramedLink, Framing, Headers};
 use super::phy::Phy;
 use super::queue::{Packets, Queue};
+use super::shaper::Shaper;
 use super::trace::{Trace, TraceSetup};
 use crate::error::{ScenarioError, join};
 use crate::files::Files;
@@ -58,15 +59,19 @@ macro_rules! wireless {
             #[serde(skip_serializing_if = "Trace::is_absent")]
             pub trace: Trace,
 
+            /// A token bucket in front of the link.
+            #[serde(skip_serializing_if = "Shaper::is_absent")]
+            pub shaper: Shaper,
+
             $($own)*
         }
 
         impl $table {
             /// What both ways are resolved from, but for the names of its tables and the channel.
             fn keys(&mut self) -> WirelessKeys<'_> {
-                let Self { rate, delay, queue, frame_size, framing, headers, arq, .. } = self;
+                let Self { rate, delay, queue, frame_size, framing, headers, arq, shaper, .. } = self;
                 let frames = FrameKeys { frame_size: *frame_size, framing, headers, arq };
-                WirelessKeys { rate: *rate, delay, queue, frames }
+                WirelessKeys { rate: *rate, delay, queue, frames, shaper }
             }
         }
     };
@@ -170,6 +175,7 @@ struct WirelessKeys<'a> {
     delay: &'a mut Option<Span>,
     queue: &'a mut Queue,
     frames: FrameKeys<'a>,
+    shaper: &'a Shaper,
 }
 
 /// A link of one way, its table and that of its channel.
@@ -191,8 +197,8 @@ impl Hop<'_> {
         slot: SimTime,
         files: &Files<'_>,
     ) -> Result<HopSetup, ScenarioError> {
-        let Self { table, channel_table, keys: WirelessKeys { rate, delay, queue, frames }, channel, radio } =
-            self;
+        let Self { table, channel_table, keys, channel, radio } = self;
+        let WirelessKeys { rate, delay, queue, frames, shaper } = keys;
         let key = |name: &str| join(table, name);
         if let (Some(trace), true) = (&trace, frames.frame_size.is_some()) {
             let reason = "frames need a constant rate";
@@ -204,6 +210,12 @@ impl Hop<'_> {
         let frames = frames.resolve(&framed)?;
         let limit_assumed = queue.limit.is_none();
         let queue = queue.resolve(&key("queue"), rate_bps, packets, slot)?;
+        let shaper = shaper.resolve(&key("shaper"), rate_bps, packets.largest)?;
+        let other = if trace.is_some() { "trace" } else { "frame_size" };
+        if shaper.is_some() && (trace.is_some() || frames.is_some()) {
+            let reason = "a shaped link sends whole packets at a constant rate";
+            return Err(ScenarioError::contradiction(&key("shaper"), &key(other), reason));
+        }
         let frame_time = frames.map(|frames| frames.frame_time);
         let carrier = match (trace, frames, queue) {
             (Some(trace), _, queue) => {
@@ -232,7 +244,10 @@ impl Hop<'_> {
             }
             (None, None, queue) => {
                 let loss = channel.resolve(channel_table, slot, None, files)?;
-                Carrier::Packets { rate_bps, queue, loss }
+                match shaper {
+                    Some(shaper) => Carrier::Shaped { rate_bps, shaper, queue, loss },
+                    None => Carrier::Packets { rate_bps, queue, loss },
+                }
             }
         };
         Ok(HopSetup { delay, carrier, limit_assumed })

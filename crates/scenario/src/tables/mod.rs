@@ -19,6 +19,7 @@ pub(crate) mod phy;
 pub(crate) mod queue;
 pub(crate) mod rfc;
 pub(crate) mod run;
+pub(crate) mod shaper;
 pub(crate) mod tagged;
 pub(crate) mod tcp;
 pub(crate) mod trace;
@@ -40,6 +41,7 @@ pub use queue::{Discipline, Queue};
 pub(crate) use queue::{Packets, USUAL_LIMIT};
 pub use rfc::{Profile, RateReduction, Rfc, Rules};
 pub use run::Run;
+pub use shaper::{Shaper, ShaperSetup};
 pub use tcp::{Flavour, Gate, Rto, Tcp, TcpSetup, Variant};
 pub use trace::{Budget, Modcod, Trace, TraceSetup};
 

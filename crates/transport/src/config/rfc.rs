@@ -126,7 +126,7 @@ impl Default for RfcConfig {
             windows: Rules::Rfc,
             hystart: false,
             timestamps: true,
-            // RFC 8985 section 7.2 takes 200 ms for the longest delay that is common.
+            // As long as TLP.max_ack_delay (RFC 8985 section 7.2), which Linux takes to be 200 ms.
             delayed_ack: Some(SimTime::from_millis(200)),
             quick_acks: 0,
             push_acks: false,

@@ -2,7 +2,7 @@
 
 use crossfade_core::SimTime;
 
-/// The longest delay of an acknowledgement that is common (RFC 8985 section 7.2, `TLP.max_ack_delay`).
+/// `TLP.max_ack_delay`, whose value RFC 8985 section 7.2 leaves to the implementation: here that of Linux (`TCP_RTO_MIN`).
 const MAX_ACK_DELAY: SimTime = SimTime::from_millis(200);
 
 /// A probe that was sent and not yet explained.

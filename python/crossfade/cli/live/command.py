@@ -123,8 +123,8 @@ def live(
     """Run COMMAND (or a shell) behind a link: real programs and the kernel's TCP.
 
     COMMAND runs on the near host, whose only network is the link; $CROSSFADE_SERVER is the address of the far
-    host, from which the scenario's data come. Linux. Both hosts are gone when COMMAND ends, however it ends. The
-    exit code is COMMAND's; 125 says that crossfade itself failed. crossfade doctor says what is missing.
+    host, from which the scenario's data come. Linux. Both hosts are gone when COMMAND ends, however it ends.
+    The exit code is COMMAND's; 125 says that crossfade itself failed. crossfade doctor says what is missing.
 
     \b
     crossfade live --rate "12 Mbit/s" --loss "1 %" --serve . -- sh -c 'curl -O $CROSSFADE_SERVER/file'

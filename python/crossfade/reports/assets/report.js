@@ -94,7 +94,9 @@
       const beside = data.x.words ? (line.curve - (data.curves.length - 1) / 2) * Math.min(0.12, 0.7 / data.curves.length) : 0;
       const x = line.rows.map((row) => data.x.values[row] / data.x.factor + beside);
       const y = of(metric.values);
-      const halves = of(metric.halves);
+      const end = (at) => line.rows.map((row) => (metric.ends[row] === null ? null : metric.ends[row][at] / metric.factor));
+      const [low, high] = [end(0), end(1)];
+      const reach = (ends) => ends.map((v, i) => (v === null ? null : Math.max(Math.abs(v - y[i]), 0)));
       const usual = { x, hoverinfo: "skip", showlegend: false };
       const band = (lower, upper, share) => {
         found.push({ ...usual, y: lower, mode: "lines", line: { width: 0 } });
@@ -112,8 +114,8 @@
         trace.mode = joined ? "lines+markers" : "markers";
         trace.line = { color: hue, width: 0.8 };
         trace.marker = { color: hue, symbol: curve.symbol, size: 7, line: { width: 1.4, color: hue } };
-        if (intervals === "bars") trace.error_y = { type: "data", array: halves, color: hue, thickness: 1.2, width: 3 };
-        if (intervals === "bands") band(y.map((v, i) => v - halves[i]), y.map((v, i) => v + halves[i]), 0.18);
+        if (intervals === "bars") trace.error_y = { type: "data", array: reach(high), arrayminus: reach(low), color: hue, thickness: 1.2, width: 3 };
+        if (intervals === "bands") band(low, high, 0.18);
       } else {
         const told = data.methods.length === 1;
         trace.mode = "lines";

@@ -1,6 +1,6 @@
 //! The receiving end.
 
-use super::{NaksPerRound, Persistence, RlpIs99Config, TimerCheck, TimerClock};
+use super::config::{NaksPerRound, Persistence, RlpIs99Config, TimerCheck, TimerClock};
 use crate::arq::resequencer::{Place, Resequencer};
 use crate::arq::{ArqReceiver, Content, Delivery, Feedback, Outcome, Pdu};
 use crossfade_core::SimTime;

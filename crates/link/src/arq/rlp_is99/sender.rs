@@ -1,6 +1,6 @@
 //! The sending end.
 
-use super::RlpIs99Config;
+use super::config::RlpIs99Config;
 use crate::arq::{ArqSender, Content, Feedback, Pdu, Sdu};
 use crossfade_core::SimTime;
 use std::collections::VecDeque;

@@ -1,0 +1,72 @@
+//! The protocols there are.
+
+use super::protocol::{Patience, Protocol};
+use super::{
+    ArqError, GoBackNConfig, RlpIs99Config, RlpNackConfig, SelectiveRepeatConfig, StopAndWaitConfig,
+};
+use crossfade_core::SimTime;
+
+/// Which protocol repeats lost frames. The list of all there are; the macro below it is the other half of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArqProtocol {
+    /// None: each frame is sent once.
+    None,
+    /// One frame at a time.
+    StopAndWait(StopAndWaitConfig),
+    /// A window of frames; after a loss all of it again.
+    GoBackN(GoBackNConfig),
+    /// A window of frames; what was lost again.
+    SelectiveRepeat(SelectiveRepeatConfig),
+    /// The radio link protocol of IS-99.
+    RlpIs99(RlpIs99Config),
+    /// The same with a timeout and periodic acknowledgements.
+    RlpNack(RlpNackConfig),
+}
+
+/// Does the same with whichever protocol it is.
+macro_rules! with_protocol {
+    ($protocol:expr, |$config:ident| $does:expr) => {
+        match $protocol {
+            $crate::arq::ArqProtocol::None => {
+                let $config = $crate::arq::Unacknowledged;
+                $does
+            }
+            $crate::arq::ArqProtocol::StopAndWait($config) => $does,
+            $crate::arq::ArqProtocol::GoBackN($config) => $does,
+            $crate::arq::ArqProtocol::SelectiveRepeat($config) => $does,
+            $crate::arq::ArqProtocol::RlpIs99($config) => $does,
+            $crate::arq::ArqProtocol::RlpNack($config) => $does,
+        }
+    };
+}
+pub(super) use with_protocol;
+
+impl ArqProtocol {
+    /// Refuses what cannot be.
+    ///
+    /// # Errors
+    /// A parameter outside its range.
+    pub fn check(&self) -> Result<(), ArqError> {
+        with_protocol!(*self, |config| config.check())
+    }
+
+    /// See [`Protocol::patience`].
+    pub fn patience(&self, frame_time: SimTime) -> Option<Patience> {
+        with_protocol!(*self, |config| config.patience(frame_time))
+    }
+
+    /// See [`Protocol::most_repetitions`].
+    pub fn most_repetitions(&self) -> Option<u32> {
+        with_protocol!(*self, |config| config.most_repetitions())
+    }
+
+    /// See [`Protocol::may_lose`].
+    pub fn may_lose(&self) -> bool {
+        with_protocol!(*self, |config| config.may_lose())
+    }
+
+    /// See [`Protocol::longest_recovery`].
+    pub fn longest_recovery(&self, frame_time: SimTime, frame_error_rate: Option<f64>) -> SimTime {
+        with_protocol!(*self, |config| config.longest_recovery(frame_time, frame_error_rate))
+    }
+}

@@ -1,0 +1,161 @@
+//! A token-bucket shaper: packets wait until they conform.
+
+use crate::occupancy::Occupancy;
+use crate::transmitter::{Service, Transmitter};
+use crossfade_core::SimTime;
+
+/// A transmitter that sends a packet once a token bucket holds as many tokens as the packet has bytes: so long bursts go at
+/// the transmitter's rate, and in the long run no more than the bucket's. The terms are those of RFC 2697.
+///
+/// The packet that waits for tokens has left the queue: it counts as being sent. A packet longer than the bucket waits for
+/// a full one, and takes the next packets' tokens.
+pub struct TokenBucket {
+    transmitter: Transmitter,
+    has_rate: bool,
+    /// The committed information rate.
+    cir_bps: f64,
+    /// How long an empty bucket takes to be full: the committed burst size over the rate.
+    fills_in: SimTime,
+    /// When the bucket is full, or was.
+    full_at: SimTime,
+    /// How long it takes to send all that has been taken, and the last of it.
+    busy: SimTime,
+    last: SimTime,
+}
+
+impl TokenBucket {
+    /// A full bucket of `cbs` bytes that fills at `cir_bps` bit/s, before a transmitter of `rate_bps` bit/s; `None` takes
+    /// no time to transmit.
+    pub fn new(cir_bps: f64, cbs: u32, rate_bps: Option<f64>) -> Self {
+        Self {
+            transmitter: Transmitter::new(rate_bps),
+            has_rate: rate_bps.is_some(),
+            cir_bps,
+            fills_in: SimTime::to_transmit(cbs, cir_bps),
+            full_at: SimTime::ZERO,
+            busy: SimTime::ZERO,
+            last: SimTime::ZERO,
+        }
+    }
+}
+
+impl Service for TokenBucket {
+    fn next_start(&mut self, ready: SimTime, _was_idle: bool) -> SimTime {
+        ready
+    }
+
+    fn serve(&mut self, start: SimTime, bytes: u32) -> SimTime {
+        // Virtual scheduling (ITU-T I.371): what is missing from the bucket is the time until it is full.
+        let cost = SimTime::to_transmit(bytes, self.cir_bps);
+        // More tokens than the bucket holds there will never be.
+        let needed = cost.min(self.fills_in);
+        let sends_at = (self.full_at + needed).saturating_sub(self.fills_in).max(start);
+        self.full_at = self.full_at.max(sends_at) + cost;
+        let time = self.transmitter.time_for(bytes);
+        self.busy += time;
+        self.last = time;
+        sends_at + time
+    }
+
+    fn occupancy(&self, to_send: SimTime) -> Occupancy {
+        // The last packet may wait for its tokens yet, or be under way.
+        if self.has_rate { Occupancy::Time(self.busy - to_send.min(self.last)) } else { Occupancy::None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::{Departure, Link, Push};
+    use crate::queue::DropTail;
+    use crate::queued_link::QueuedLink;
+    use crate::testing::plain;
+    use crate::{Occupancy, QueueLimit};
+    use crossfade_channel::Lossless;
+
+    /// When packets of these sizes, which come at these microseconds, have left a shaper.
+    fn departures(mut bucket: TokenBucket, packets: &[(u64, u32)]) -> Vec<u64> {
+        let mut idle_at = SimTime::ZERO;
+        let mut leaves = |&(at, bytes): &(u64, u32)| {
+            idle_at = bucket.serve(idle_at.max(SimTime::from_micros(at)), bytes);
+            idle_at.as_nanos() / 1000
+        };
+        packets.iter().map(&mut leaves).collect()
+    }
+
+    /// 1 Mbit/s and 3000 B, behind 8 Mbit/s: 1000 B are 8 ms of tokens and 1 ms on the wire.
+    fn bucket() -> TokenBucket {
+        TokenBucket::new(1e6, 3000, Some(8e6))
+    }
+
+    #[test]
+    fn a_burst_goes_at_the_peak_rate_and_the_rest_at_the_committed_one() {
+        // After three packets at 0, 1 and 2 ms the bucket holds 2 ms of tokens: the fourth needs 6 more.
+        let packets = [(0, 1000); 6];
+        assert_eq!(departures(bucket(), &packets), [1000, 2000, 3000, 9000, 17_000, 25_000]);
+    }
+
+    #[test]
+    fn idle_time_fills_the_bucket_but_never_above_its_size() {
+        let packets = [(0, 1000), (0, 1000), (0, 1000), (16_000, 1000), (16_000, 1000), (16_000, 1000)];
+        // At 16 ms the bucket has 16 ms of its 24: two packets.
+        assert_eq!(departures(bucket(), &packets), [1000, 2000, 3000, 17_000, 18_000, 25_000]);
+        let late = packets.map(|(at, bytes)| if at > 0 { (10_000_000, bytes) } else { (at, bytes) });
+        assert_eq!(departures(bucket(), &late)[3..], [10_001_000, 10_002_000, 10_003_000]);
+    }
+
+    #[test]
+    fn a_packet_longer_than_the_bucket_waits_for_a_full_one() {
+        let packets = [(0, 1000), (0, 4000), (0, 1000)];
+        // Full again at 8 ms; then 32 ms of tokens are owed, of which 24 are a bucket: at 40 - 16 ms the third conforms.
+        assert_eq!(departures(bucket(), &packets), [1000, 12_000, 25_000]);
+    }
+
+    /// The arrival curve of a token bucket: in no interval more than a bucket and what flows in meanwhile.
+    #[test]
+    fn what_leaves_conforms_in_every_interval_and_nothing_waits_for_more() {
+        let mut seed = 7_u64;
+        let mut random = |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % below
+        };
+        let (mut bucket, mut at, mut idle_at) = (TokenBucket::new(1e6, 3000, None), 0, SimTime::ZERO);
+        let mut sent: Vec<(f64, f64)> = Vec::new();
+        for _ in 0..400 {
+            at += random(16_000);
+            let (start, bytes) = (idle_at.max(SimTime::from_micros(at)), 40 + random(1460) as u32);
+            idle_at = bucket.serve(start, bytes);
+            sent.push((idle_at.as_secs_f64(), f64::from(bytes)));
+            // The fluid that is left from any earlier packet on; the least of these is the level of the bucket.
+            let (mut sum, mut level) = (0.0, 3000.0 - f64::from(bytes));
+            for (since, bytes) in sent.iter().rev() {
+                sum += bytes;
+                level = f64::min(level, 3000.0 + (idle_at.as_secs_f64() - since) * 125_000.0 - sum);
+            }
+            assert!(level > -0.01, "{level} tokens at {idle_at}");
+            assert!(idle_at == start || level < 0.01, "waited for {level} tokens at {idle_at}");
+        }
+        assert!(matches!(bucket.occupancy(SimTime::ZERO), Occupancy::None));
+    }
+
+    #[test]
+    fn a_link_behind_a_queue_sends_what_the_fluid_does() {
+        let queue = DropTail::new(QueueLimit::Packets(100)).unwrap();
+        let mut link = QueuedLink::new(queue, bucket(), SimTime::from_millis(5), Box::new(Lossless));
+        for id in 0..50 {
+            assert_eq!(link.push(SimTime::ZERO, plain(id, 1000)), Push::Accepted);
+        }
+        let mut arrivals = Vec::new();
+        while let Some(now) = link.next_event() {
+            while let Some(Departure::Arrived(_)) = link.advance(now) {
+                arrivals.push(now);
+            }
+        }
+        // The n-th (from 3) starts when the tokens of all of them have come: 8 (n + 1) - 24 ms.
+        let starts = |n: u64| if n < 3 { n } else { 8 * (n + 1) - 24 };
+        let expected: Vec<SimTime> = (0..50).map(|n| SimTime::from_millis(starts(n) + 1 + 5)).collect();
+        assert_eq!(arrivals, expected);
+        let report = link.report(SimTime::from_millis(1000));
+        assert!(matches!(report.occupancy, Occupancy::Time(busy) if busy == SimTime::from_millis(50)));
+    }
+}

@@ -1,0 +1,150 @@
+//! What a receiver keeps of receptions, and the detection of all of them.
+
+use crate::combining::{Stage, Weights};
+use crate::joint;
+use crate::layout::{MOST_SYMBOLS, WIDEST, with_capacity};
+use crate::linear::{Filter, Linear};
+use crate::transceiver::{Reception, Transceiver, Workspace};
+use crossfade_channel::Matrix;
+use num_complex::Complex64;
+use std::collections::VecDeque;
+
+/// The joint stage keeps as many receptions; the oldest is dropped for a new one.
+pub const MOST_RECEPTIONS: usize = 32;
+
+/// What is kept of the receptions of a frame.
+#[derive(Clone, Debug)]
+pub struct Kept(What);
+
+#[derive(Clone, Debug)]
+enum What {
+    /// The sums of Gram matrices and outputs.
+    Sum(Box<Matrix>, Vec<f32>),
+    /// The weighted sum of estimates, and the sum of the weights of each symbol.
+    Weighted([f64; MOST_SYMBOLS], Vec<f32>),
+    /// Each.
+    All(VecDeque<(Matrix, Vec<f32>)>),
+}
+
+impl Transceiver {
+    /// Adds a reception to what is kept of earlier ones.
+    ///
+    /// # Panics
+    /// The physical layer combines nothing.
+    pub fn combine(&self, kept: Option<Kept>, reception: &Reception, workspace: &mut Workspace) -> Kept {
+        let combining = self.config().combining.expect("a physical layer that combines");
+        let orthogonal = self.detection.orthogonal;
+        let new = || (reception.gram, reception.statistic.clone());
+        match (combining.stage, combining.weights) {
+            (Stage::Joint, _) if !orthogonal => {
+                let mut all = match kept {
+                    Some(Kept(What::All(all))) => all,
+                    _ => VecDeque::new(),
+                };
+                if all.len() == MOST_RECEPTIONS {
+                    all.pop_front();
+                }
+                all.push_back(new());
+                Kept(What::All(all))
+            }
+            (Stage::Posthoc, _) | (Stage::Joint, Weights::EqualGain) => {
+                let (weights, estimates) = self.estimates(reception, combining.weights, workspace);
+                Kept(match kept {
+                    Some(Kept(What::Weighted(mut sums, mut values))) => {
+                        for k in 0..MOST_SYMBOLS {
+                            sums[k] += weights[k];
+                        }
+                        values.iter_mut().zip(&estimates).for_each(|(value, new)| *value += new);
+                        What::Weighted(sums, values)
+                    }
+                    _ => What::Weighted(weights, estimates),
+                })
+            }
+            _ => {
+                let Some(Kept(What::Sum(mut gram, mut statistic))) = kept else {
+                    let (gram, statistic) = new();
+                    return Kept(What::Sum(Box::new(gram), statistic));
+                };
+                *gram = sum(&gram, &reception.gram);
+                statistic.iter_mut().zip(&reception.statistic).for_each(|(sum, new)| *sum += new);
+                Kept(What::Sum(gram, statistic))
+            }
+        }
+    }
+
+    /// Detects what is kept, which the `sent` reception is part of: how many bits are wrong.
+    pub fn detect_combined(&self, kept: &Kept, sent: &Reception, workspace: &mut Workspace) -> u32 {
+        match &kept.0 {
+            What::Sum(gram, statistic) => {
+                self.detection.prepare(gram, &mut workspace.prepared);
+                self.detect_outputs(statistic, &sent.sent, workspace)
+            }
+            What::Weighted(weights, estimates) => {
+                let symbols = self.detection.packing.symbols;
+                let diagonal = Matrix::from_fn(symbols, symbols, |row, column| {
+                    Complex64::from(if row == column { weights[row] } else { 0.0 })
+                });
+                let filter = Filter::matched(&diagonal);
+                with_capacity!(symbols, K => self.detection.simd.run(Linear::<K> {
+                    symbols: &self.detection.symbols,
+                    packing: self.detection.packing,
+                    filter: &filter,
+                    statistic: estimates,
+                    stride: self.stride,
+                    words: &mut workspace.decided,
+                    estimates: None,
+                }));
+                self.wrong_bits(&sent.sent, &workspace.decided)
+            }
+            What::All(receptions) => {
+                let weights = self.config().combining.map_or(Weights::MaximalRatio, |c| c.weights);
+                joint::detect(&self.detection, receptions, weights, self.stride, &mut workspace.decided);
+                self.wrong_bits(&sent.sent, &workspace.decided)
+            }
+        }
+    }
+
+    /// The weights of a reception, and its weighted estimates.
+    fn estimates(
+        &self,
+        reception: &Reception,
+        weights: Weights,
+        workspace: &mut Workspace,
+    ) -> ([f64; MOST_SYMBOLS], Vec<f32>) {
+        use crate::detector::Prepared;
+        debug_assert!(self.stride.is_multiple_of(WIDEST));
+        self.detection.prepare(&reception.gram, &mut workspace.prepared);
+        let mut by_symbol = [0.0; MOST_SYMBOLS];
+        match &workspace.prepared {
+            Prepared::Filter(filter) => {
+                by_symbol = match weights {
+                    Weights::EqualGain => filter.gain,
+                    Weights::MaximalRatio => filter.sinr,
+                };
+            }
+            Prepared::Stages(stages) => {
+                for i in 0..self.detection.packing.symbols {
+                    by_symbol[stages.order[i]] = match weights {
+                        Weights::EqualGain => stages.gain[i],
+                        Weights::MaximalRatio => stages.sinr[i],
+                    };
+                }
+            }
+            Prepared::Candidates(_) | Prepared::Sphere(_) => {
+                unreachable!("maximum likelihood leaves no estimates: checked when built")
+            }
+        }
+        let Workspace { prepared, decided, estimates } = workspace;
+        self.detection.detect(prepared, &reception.statistic, self.stride, decided, Some(estimates));
+        let rows = estimates.chunks_exact(self.stride).enumerate();
+        let weighted = rows.flat_map(|(row, values)| {
+            let weight = by_symbol[row / 2] as f32;
+            values.iter().map(move |value| weight * value)
+        });
+        (by_symbol, weighted.collect())
+    }
+}
+
+fn sum(a: &Matrix, b: &Matrix) -> Matrix {
+    Matrix::from_fn(a.rows(), a.columns(), |row, column| a[(row, column)] + b[(row, column)])
+}

@@ -1,0 +1,60 @@
+//! Token-bucket shapers.
+
+use super::base::{absent, json};
+use crate::error::{ScenarioError, join};
+use crate::quantity::{Rate, Size};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A token bucket in front of a link (RFC 2697): packets wait until it holds as many tokens as they have bytes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Shaper {
+    /// The committed information rate, at which tokens come. With burst.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+
+    /// The committed burst size: how many tokens the bucket holds. With rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst: Option<Size>,
+}
+
+absent!(Shaper);
+
+/// A token bucket, with checked parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ShaperSetup {
+    /// The committed information rate in bit/s.
+    pub rate_bps: f64,
+    /// The committed burst size in bytes.
+    pub burst: u32,
+}
+
+impl Shaper {
+    /// The bucket of the table called `table`, before a link that sends packets of up to `largest_packet` at `link_bps`.
+    pub(crate) fn resolve(
+        &self,
+        table: &str,
+        link_bps: Option<f64>,
+        largest_packet: u32,
+    ) -> Result<Option<ShaperSetup>, ScenarioError> {
+        let (rate, burst) = match (self.rate, self.burst) {
+            (None, None) => return Ok(None),
+            (Some(rate), Some(burst)) => (rate, burst),
+            (given, _) => {
+                let missing = if given.is_some() { ("burst", "10 kB") } else { ("rate", "1 Mbit/s") };
+                let needs = format!("the size of the bucket and its rate, such as \"{}\"", missing.1);
+                return Err(ScenarioError::missing(&join(table, missing.0), &needs));
+            }
+        };
+        if link_bps.is_some_and(|link_bps| rate.0 > link_bps) {
+            let problem = "must be at most the rate of the link, or the bucket shapes nothing";
+            return Err(ScenarioError::value(join(table, "rate"), &json(rate), problem));
+        }
+        if burst.0 < largest_packet {
+            let problem = format!("must hold a packet of \"{largest_packet} B\"");
+            return Err(ScenarioError::value(join(table, "burst"), &json(burst), problem));
+        }
+        Ok(Some(ShaperSetup { rate_bps: rate.0, burst: burst.0 }))
+    }
+}

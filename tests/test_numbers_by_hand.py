@@ -1,0 +1,180 @@
+"""Numbers that users have checked with a pencil: each value is worked out in the test."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+import crossfade as cf
+from tests.conftest import Cli
+
+# 1448 bytes of data and 52 of headers in 12 ms.
+LINK = """
+schema = 1
+run = { duration = "20 s", runs = 1, seed = 3 }
+channel = { model = "none" }
+link = { rate = "1 Mbit/s", packet_size = "1500 B" }
+tcp = { flavour = "rfc", variant = "sack" }
+"""
+TRANSFER = LINK + '[flows.page]\ntraffic = "transfer"\nsize = "100 B"\n'
+
+
+def value(scenario: str, metric: str, **options: object) -> float:
+    """A metric of the only point."""
+    return cf.run(scenario, **options).points[0].value(metric)  # type: ignore[arg-type]
+
+
+def test_the_last_segment_has_its_own_length() -> None:
+    # 152 bytes on the wire: 1.216 ms; 100 bytes in 20 s.
+    assert value(TRANSFER, "completion_time_s") == pytest.approx(0.001216)
+    assert value(TRANSFER, "goodput_bps") == pytest.approx(40.0)
+    assert value(TRANSFER, "ip_goodput_bps") == value(TRANSFER, "link_goodput_bps") == pytest.approx(60.8)
+    assert value(TRANSFER, "link_utilisation") == pytest.approx(0.001216 / 20)
+    # 3000 bytes: two whole segments and one of 104 bytes, all in the initial window.
+    longer = {"flows.page.size": "3000 B"}
+    assert value(TRANSFER, "completion_time_s", set=longer) == pytest.approx(2 * 0.012 + 156 * 8e-6)
+    assert value(TRANSFER, "goodput_bps", set=longer) == pytest.approx(1200.0)
+    # A whole number of segments is what it was.
+    whole = {"flows.page.size": "2896 B"}
+    assert value(TRANSFER, "completion_time_s", set=whole) == pytest.approx(0.024)
+
+
+def test_flavours_of_ns2_send_whole_segments() -> None:
+    for flavour in ("paper", "ns2"):
+        data = value(
+            TRANSFER,
+            "goodput_bps",
+            set={"tcp.flavour": flavour, "tcp.headers": "40 B", "tcp.rto.fixed": "1 s"},
+        )
+        assert data == pytest.approx(1460 * 8 / 20)
+
+
+def test_arrivals_count_their_own_bytes() -> None:
+    # 2000 bytes each: 2104 on the wire, whatever segments they fill.
+    arrivals = LINK + (
+        '[flows.web]\ntraffic = "arrivals"\nsize = "2 kB"\nsizes = "fixed"\narrivals_per_s = 20\n'
+    )
+    point = cf.run(arrivals).points[0]
+    flows, bits = point.value("segments_delivered") / 2, point.value("goodput_bps") * 20
+    # The last of them may have only its first segment through.
+    assert bits == pytest.approx(flows * 2000 * 8, abs=2000 * 8)
+    assert point.value("link_goodput_bps") * 20 == pytest.approx(flows * 2104 * 8, abs=2104 * 8)
+
+
+def test_a_capture_has_the_bytes_of_the_transfer(cli: Cli, tmp_path: Path) -> None:
+    scenario, capture = tmp_path / "page.toml", tmp_path / "page.pcap"
+    scenario.write_text(TRANSFER)
+    assert cli("run", scenario, "--pcap", capture).code == 0
+    data, at, lengths = capture.read_bytes(), 24, []
+    little = data[0] in (0xD4, 0x4D)
+    while at < len(data):
+        on_wire = int.from_bytes(data[at + 12 : at + 16], "little" if little else "big")
+        captured = int.from_bytes(data[at + 8 : at + 12], "little" if little else "big")
+        lengths.append(on_wire)
+        at += 16 + captured
+    # 100 bytes more than the bare acknowledgement that follows; nothing as long as a full segment.
+    assert max(lengths) - lengths[-1] == 100
+
+
+def test_what_arrived_in_the_warm_up_is_not_counted_after_it() -> None:
+    # Segment 5 is lost; what follows it arrives in the warm-up and is released by its repetition, after it.
+    lossy = LINK.replace('{ model = "none" }', '{ model = "drop-list", drops = [5] }').replace(
+        'duration = "20 s"', 'duration = "0.6 s", warmup = "0.4 s"'
+    )
+    assert "warmup" in lossy
+    slow = {"link.delay": "100 ms", "reverse.delay": "100 ms", "tcp.w_max": 10}
+    point = cf.run(lossy, set=slow).points[0]
+    segments = point.value("segments_delivered")
+    # At 0.42 s the repetition comes, and releases ten segments; nothing else does before the end.
+    assert segments == 1
+    assert point.value("goodput_bps") * 0.2 == pytest.approx(1448 * 8)
+
+
+BULK = LINK.replace('{ model = "none" }', '{ model = "iid", p_e = 0.01 }').replace(
+    '"1 Mbit/s"', '"100 Mbit/s", delay = "20 ms"'
+)
+
+
+def test_the_formula_counts_bytes_where_the_sender_does() -> None:
+    # Mathis et al.: sqrt(3 / (2 p)) segments a round trip, b = 1 though acknowledgements are delayed.
+    rtt = 0.04 + 1500 * 8 / 100e6
+    back = {"reverse.delay": "20 ms", "tcp.w_max": 1000}
+    by_hand = 0.99 * math.sqrt(1.5 / 0.01) / rtt * 1448 * 8
+    found = value(BULK, "goodput_bps", set=back, methods=["formula:square-root"])
+    assert found == pytest.approx(by_hand, rel=1e-3)
+
+
+def test_cubic_has_its_own_formula() -> None:
+    # RFC 9438 figure 7: 1.054 rtt^0.75 / p^0.75 = 14.9 segments at 1 s and 3 %, Reno's sqrt(1.5 / p) is 7.1.
+    cubic = {"tcp.variant": "cubic", "channel.p_e": 0.03, "tcp.w_max": 1000}
+    cubic |= {"link.delay": "0.5 s", "reverse.delay": "0.5 s"}
+    rtt = 1.0 + 1500 * 8 / 100e6
+    by_hand = 0.97 * 1.054 * rtt**0.75 / 0.03**0.75 / rtt * 1448 * 8
+    assert value(BULK, "goodput_bps", set=cubic, methods=["formula"]) == pytest.approx(by_hand, rel=1e-3)
+    with pytest.raises(cf.ScenarioError, match="square-root law is Reno's"):
+        cf.run(BULK, set=cubic, methods=["formula:square-root"])
+
+
+def test_energy_counts_the_frames_and_not_what_the_queue_dropped() -> None:
+    # A source at twice the rate of the link: half is dropped and was never sent.
+    flood = LINK.replace('packet_size = "1500 B"', 'packet_size = "1500 B", queue = { limit = "5 packets" }')
+    flood = flood.replace('duration = "20 s"', 'duration = "25 s", warmup = "5 s"')
+    flood += '[flows.all]\ntraffic = "udp"\nrate = "2 Mbit/s"\n'
+    # Of 1667 packets one may cross the end of the time.
+    assert value(flood, "energy_per_packet") == pytest.approx(1.0, abs=2 / 1666)
+    # Frames are lost with 30 % and repeated for ever: each is sent 1 / 0.7 times.
+    frames = LINK.replace('{ model = "none" }', '{ model = "iid", p_e = 0.3 }').replace(
+        'packet_size = "1500 B"',
+        'packet_size = "1500 B", frame_size = "150 B", arq = { protocol = "selective-repeat", window = 32 }',
+    )
+    point = cf.run(frames, set={"run.duration": "60 s", "tcp.w_max": 20}).points[0]
+    assert point.value("energy_per_packet") == pytest.approx(1 / 0.7, rel=0.03)
+    repeated = point.value("frame_transmissions_per_frame")
+    sent = point.value("segments_sent") / point.value("segments_delivered")
+    assert point.value("energy_per_packet") == pytest.approx(repeated * sent)
+
+
+def test_a_busy_link_is_busy_all_the_time_and_no_more() -> None:
+    for discipline in ("drop-tail", "codel"):
+        flood = LINK.replace(
+            'packet_size = "1500 B"',
+            f'packet_size = "1500 B", queue = {{ limit = "50 packets", discipline = "{discipline}" }}',
+        ).replace('"20 s"', '"3.007 s"')
+        flood += '[flows.all]\ntraffic = "udp"\nrate = "2 Mbit/s"\n'
+        assert value(flood, "link_utilisation") == pytest.approx(1.0, abs=1e-9)
+        assert value(flood, "link_utilisation") <= 1.0
+
+
+def test_a_loss_is_dated_when_the_packet_is_sent(cli: Cli, tmp_path: Path) -> None:
+    # Ten segments of 12 ms leave the sender at 0; the seventh is sent, and lost, at 72 ms.
+    scenario, events = tmp_path / "loss.toml", tmp_path / "events.csv"
+    scenario.write_text(LINK.replace('{ model = "none" }', '{ model = "drop-list", drops = [6] }'))
+    cli("run", scenario, "--events", events)
+    rows = [line.split(",") for line in events.read_text().splitlines()]
+    lost = [row for row in rows[1:] if row[1] == "lost"]
+    assert [(float(row[0]), int(row[3])) for row in lost] == [(0.072, 6)]
+    times = [float(row[0]) for row in rows[1:]]
+    assert times == sorted(times)
+
+
+def test_sources_without_phase_share_a_full_queue_by_what_they_offer() -> None:
+    link = LINK.replace(
+        'rate = "1 Mbit/s", packet_size = "1500 B"',
+        'rate = "10 Mbit/s", packet_size = "1000 B", queue = { limit = "50 packets" }',
+    ).replace('"20 s", runs = 1', '"22 s", warmup = "2 s", runs = 10')
+    offered = {"a": 0.3, "b": 1.0, "c": 4.0, "d": 20.0}
+    sources = "".join(
+        f'[flows.{name}]\ntraffic = "poisson"\nrate = "{rate} Mbit/s"\n' for name, rate in offered.items()
+    )
+    point = cf.run(link + sources).points[0]
+    for name, rate in offered.items():
+        # All but 10 of 25.3 Mbit/s is dropped, of each the same part.
+        found = point.parts[f"{name}.goodput_bps"]
+        assert found.ci95 is not None
+        assert found.value == pytest.approx(rate / 25.3 * 10e6, abs=2.0 * found.ci95)
+    # Exactly periodic ones keep their phase: the first never finds room.
+    point = cf.run(link + sources.replace("poisson", "udp")).points[0]
+    assert any("exactly periodic and in phase" in warning for warning in point.warnings)
+    assert [point.value(f"{name}.goodput_bps") for name in offered] == [0.0, 1e6, 1e6, 8e6]
