@@ -247,12 +247,11 @@ fn trial(count: usize, seed: u64) -> BTreeMap<&'static str, usize> {
         let mut set = Vec::new();
         for _ in 0..draw.random_range(1..4) {
             let (key, old) = &known[draw.random_range(0..known.len())];
-            match near(old, draw).filter(|_| draw.random_bool(0.7)) {
-                Some(value) => set.push((key.clone(), value)),
-                None => {
-                    let (key, words) = &keys[draw.random_range(0..keys.len())];
-                    set.push((key.clone(), value(words, draw)));
-                }
+            if let Some(value) = near(old, draw).filter(|_| draw.random_bool(0.7)) {
+                set.push((key.clone(), value));
+            } else {
+                let (key, words) = &keys[draw.random_range(0..keys.len())];
+                set.push((key.clone(), value(words, draw)));
             }
         }
         let overrides = Overrides { set, runs: Some(json!(1)), ..Overrides::default() };

@@ -135,6 +135,7 @@ fn without_losses_every_slot_carries_a_new_packet() {
     // certainty.
     let unsure = [
         "retransmissions",
+        "segment_loss_rate",
         "timeouts",
         "spurious_timeouts",
         "spurious_timeouts_detected",
