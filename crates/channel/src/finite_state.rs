@@ -78,9 +78,9 @@ fn reaches_all(states: usize, leads: impl Fn(usize, usize) -> bool) -> bool {
     let (mut reached, mut open) = (vec![false; states], vec![0]);
     reached[0] = true;
     while let Some(from) = open.pop() {
-        for to in 0..states {
-            if leads(from, to) && !reached[to] {
-                reached[to] = true;
+        for (to, reached) in reached.iter_mut().enumerate() {
+            if leads(from, to) && !*reached {
+                *reached = true;
                 open.push(to);
             }
         }
@@ -104,7 +104,7 @@ fn stationary(mut p: Vec<Vec<f64>>) -> Vec<f64> {
     }
     let mut shares = vec![1.0];
     for state in 1..states {
-        shares.push((0..state).map(|from| shares[from] * p[from][state]).sum());
+        shares.push(shares.iter().zip(&p).map(|(share, from)| share * from[state]).sum());
     }
     let total: f64 = shares.iter().sum();
     shares.into_iter().map(|share| share / total).collect()
@@ -223,7 +223,7 @@ mod tests {
         let gilbert = FiniteStateChannel::new(transitions, vec![0.0, 1.0]).unwrap();
         assert!((gilbert.p_e() - chain.p_e()).abs() < 1e-15);
         for length in 1..9 {
-            let geometric = chain.p_bb().powi(length as i32 - 1);
+            let geometric = chain.p_bb().powf(length as f64 - 1.0);
             assert!((run_survival(&gilbert, length) - geometric).abs() < 1e-15);
         }
     }
@@ -264,7 +264,7 @@ mod tests {
                     (run, seen_good) = (0, true);
                 }
             }
-            rates.push(losses as f64 / length as f64);
+            rates.push(f64::from(losses) / length as f64);
         }
         let mean = rates.iter().sum::<f64>() / batches as f64;
         let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (batches - 1) as f64;

@@ -152,11 +152,7 @@ fn packets_of_each_flow_have_their_own_size() {
         "large": { "traffic": "udp", "rate": "2 Mbit/s", "packet_size": "2500 B" },
         "jumbo": { "tcp": { "mss": "8948 B", "w_max": 10 } },
     });
-    let set = json!({
-        "channel.model": "none", "channel.p_e": null, "flows.bulk": null, "flows.files": null,
-        "flows.voice": null, "flows.small": flows["small"], "flows.large": flows["large"],
-        "flows.jumbo": flows["jumbo"],
-    });
+    let set = json!([["channel", { "model": "none" }], ["flows", flows]]);
     let result = result(&set);
     let per_second = |name: &str| flow(&result, name, "segments_delivered") / 18.0;
     assert!((per_second("small") - 1000.0).abs() < 1.0, "{}", per_second("small"));

@@ -117,6 +117,11 @@ fn without_losses_every_slot_carries_a_new_packet() {
         "data_sent",
         "data_losses",
         "data_drops",
+        // Of live runs.
+        "lateness_p50_s",
+        "lateness_p99_s",
+        "late_share",
+        "ring_drops",
         // Of links alone.
         "queueing_delay_mean_s",
         "queueing_delay_p50_s",

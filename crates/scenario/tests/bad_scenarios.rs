@@ -483,10 +483,6 @@ fn values_and_contradictions() {
             &["tcp.limited_transmit contradicts tcp.variant"],
         ),
         // Others.
-        (
-            json!([["methods", ["live"]]]),
-            &["methods = \"live\": not available yet; available: analysis, analysis:bounds"],
-        ),
         (json!([["methods", ["analisis"]]]), &["methods[0] = \"analisis\"", "did you mean \"analysis\"?"]),
         (json!([["methods", []]]), &["methods = []", "at least one"]),
         (json!([["methods", "simulation"]]), &["methods = \"simulation\": must be a list"]),
@@ -565,7 +561,6 @@ fn sweeps_and_overrides() {
         (json!({ "precision": "1 dB" }), &["run.precision = \"1 dB\""]),
         (json!({ "runs": 10, "precision": 0.1 }), &["run.runs contradicts run.precision"]),
         (json!({ "seed": 1.5 }), &["run.seed = 1.5: must be a whole number"]),
-        (json!({ "methods": ["live"] }), &["methods = \"live\": not available yet"]),
     ];
     for (overrides, fragments) in cases {
         assert_refused(load(GOOD, overrides.clone()), fragments, &overrides);

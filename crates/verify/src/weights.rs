@@ -40,15 +40,14 @@ mod tests {
         let cases = verify_weights("vectors.json", GOLDEN).unwrap();
         assert!(!cases.is_empty() && cases.iter().all(|case| case.difference.is_none()), "{cases:?}");
         let mut altered: serde_json::Value = serde_json::from_str(GOLDEN).unwrap();
-        let exchange = (0..cases.len()).find(|&case| altered[case]["w_A"].is_array()).unwrap();
-        let weight = &mut altered[exchange]["w_A"][0][0];
+        let weight = &mut altered[0]["w_A"][0][0];
         *weight = (weight.as_f64().unwrap() + 1e-8).into();
         let failed: Vec<CaseReport> = verify_weights("vectors.json", &altered.to_string())
             .unwrap()
             .into_iter()
             .filter(|case| case.difference.is_some())
             .collect();
-        assert!(failed.len() == 1 && failed[0].case == format!("vectors.json/{exchange}"), "{failed:?}");
+        assert!(failed.len() == 1 && failed[0].case == "vectors.json/0", "{failed:?}");
         assert!(failed[0].difference.as_ref().unwrap().contains("1.0e-8 apart"), "{failed:?}");
     }
 

@@ -24,7 +24,7 @@ USUAL_METRICS = [
     "throughput_upper",
 ]
 _FIRST_RESULT = re.compile(
-    r"method|runs|frames|segments|time_s|cwnd|wrong|ci95|.*_ci95(_low|_high)?|.*throughput_.*|transmissions_.*|.*goodput_bps|burst"
+    r"method|runs|frames|segments|wrong|ci95|.*_ci95(_low|_high)?|.*throughput_.*|transmissions_.*|.*goodput_bps|burst"
 )
 # More curves than this are a tangle: where nobody said what tells them apart, further axes are held.
 MOST_CURVES = 12

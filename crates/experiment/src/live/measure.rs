@@ -129,7 +129,7 @@ fn round_trips<'a>(samples: impl Iterator<Item = &'a Sample>) -> (f64, u64) {
 
 /// The counts of a run in the terms of a simulated one.
 fn statistics(setup: &Setup, ended: &Ended, warm: &Warm) -> NetworkStatistics {
-    let mss = |flow: &FlowSetup| u64::from(flow.tcp().map_or(1, |tcp| tcp.mss));
+    let mss = |flow: &FlowSetup| flow.tcp().map_or(1, |tcp| tcp.mss);
     let entries = setup.flows.iter().flat_map(|flow| {
         (0..flow.count).map(move |number| (flow, flow.start + flow.stagger * u64::from(number)))
     });
@@ -137,7 +137,8 @@ fn statistics(setup: &Setup, ended: &Ended, warm: &Warm) -> NetworkStatistics {
         .zip(&ended.bulk)
         .zip(&warm.bytes)
         .map(|(((flow, start), bulk), before)| {
-            let segments = (bulk.bytes - before) / mss(flow);
+            let (bytes, mss) = (bulk.bytes - before, mss(flow));
+            let segments = bytes / u64::from(mss);
             let of = |samples: &[Sample]| {
                 let own = |sample: &&Sample| sample.host == 0 && sample.tcp.port == bulk.port;
                 samples.iter().rev().find(own).map(|sample| sample.tcp.clone()).unwrap_or_default()
@@ -148,6 +149,7 @@ fn statistics(setup: &Setup, ended: &Ended, warm: &Warm) -> NetworkStatistics {
             };
             let (rtt_sum_s, rtt_samples) = round_trips(ended.samples.iter().filter(measured));
             FlowStatistics {
+                bytes_delivered: bytes + segments * u64::from(flow.packet_size.saturating_sub(mss)),
                 segments_delivered: segments,
                 segments_in_order: segments,
                 segments_received: segments,

@@ -68,7 +68,7 @@ pub struct Mesh {
     pub spacing: Option<Length>,
 
     /// Up to here a frame can be understood.
-    #[schemars(extend("default" = "250 m"))]
+    #[schemars(extend("x-default" = "250 m"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<Length>,
 
@@ -87,7 +87,7 @@ pub struct Mesh {
     pub routes: Option<Vec<Vec<u32>>>,
 
     /// What becomes of a frame on its way.
-    #[schemars(extend("default" = "range"))]
+    #[schemars(extend("x-default" = "range"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reception: Option<ReceptionWord>,
 
@@ -103,12 +103,12 @@ pub struct Mesh {
     pub shadowing_db: Option<f64>,
 
     /// A frame is understood if the worst ratio of its power to that of interference and noise is this.
-    #[schemars(range(min = -20, max = 60), extend("default" = 10))]
+    #[schemars(range(min = -20, max = 60), extend("x-default" = "10"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sinr_threshold_db: Option<f64>,
 
     /// Whether nodes null each other.
-    #[schemars(extend("default" = "plain"))]
+    #[schemars(extend("x-default" = "plain"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mac: Option<MacWord>,
 
@@ -144,17 +144,17 @@ pub struct Mesh {
     pub coherence_time: Option<Span>,
 
     /// Bit rate of DATA.
-    #[schemars(extend("default" = "11 Mbit/s"))]
+    #[schemars(extend("x-default" = "11 Mbit/s"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_rate: Option<Rate>,
 
     /// Bit rate of RTS, CTS and ACK.
-    #[schemars(extend("default" = "1 Mbit/s"))]
+    #[schemars(extend("x-default" = "1 Mbit/s"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basic_rate: Option<Rate>,
 
     /// Whether RTS and CTS go before DATA. Nulling learns from them.
-    #[schemars(extend("default" = true))]
+    #[schemars(extend("x-default" = "true"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rts: Option<bool>,
 
@@ -162,37 +162,37 @@ pub struct Mesh {
     pub retries: Retries,
 
     /// Packets that wait at a node at most, besides the one being sent.
-    #[schemars(extend("default" = "25 packets"))]
+    #[schemars(extend("x-default" = "25 packets"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Limit>,
 
     /// The first backoff is drawn from 0 to so many slots of 802.11; each failure doubles the window.
-    #[schemars(range(min = 1, max = 65535), extend("default" = 31))]
+    #[schemars(range(min = 1, max = 65535), extend("x-default" = "31"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cw_min: Option<u32>,
 
     /// The largest window of the backoff.
-    #[schemars(range(min = 1, max = 65535), extend("default" = 1023))]
+    #[schemars(range(min = 1, max = 65535), extend("x-default" = "1023"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cw_max: Option<u32>,
 
     /// The unit of the backoff.
-    #[schemars(extend("default" = "20 us"))]
+    #[schemars(extend("x-default" = "20 us"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backoff_slot: Option<Span>,
 
     /// Between the frames of one exchange.
-    #[schemars(extend("default" = "10 us"))]
+    #[schemars(extend("x-default" = "10 us"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sifs: Option<Span>,
 
     /// Preamble and PLCP header before every frame.
-    #[schemars(extend("default" = "192 us"))]
+    #[schemars(extend("x-default" = "192 us"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preamble: Option<Span>,
 
     /// Whether stations wait for EIFS instead of DIFS after a frame that they did not understand.
-    #[schemars(extend("default" = true))]
+    #[schemars(extend("x-default" = "true"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eifs: Option<bool>,
 }
@@ -202,12 +202,12 @@ pub struct Mesh {
 #[serde(default)]
 pub struct Retries {
     /// Attempts at an RTS, or at DATA sent without one.
-    #[schemars(range(min = 1, max = 255), extend("default" = 7))]
+    #[schemars(range(min = 1, max = 255), extend("x-default" = "7"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub short: Option<u32>,
 
     /// Attempts at DATA after an RTS.
-    #[schemars(range(min = 1, max = 255), extend("default" = 4))]
+    #[schemars(range(min = 1, max = 255), extend("x-default" = "4"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub long: Option<u32>,
 }
