@@ -83,6 +83,7 @@ for command in (
     reuse.reuse,
     scenarios.check,
     scenarios.explain,
+    scenarios.metrics,
     scenarios.schema,
     verify.verify,
     doctor.doctor,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from json import dumps as as_json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -132,11 +134,35 @@ def schema() -> None:
     print(api.schema())
 
 
-def explain(key: Annotated[str, typer.Argument(metavar="KEY", help="A dotted key of a scenario.")]) -> None:
-    """Say what a key of a scenario means, and what is allowed.
+def explain(
+    key: Annotated[
+        str, typer.Argument(metavar="KEY", help="A dotted key of a scenario, or the name of a metric.")
+    ],
+) -> None:
+    """Say what a key of a scenario means and what is allowed, or what a metric counts.
 
     \b
     crossfade explain channel.fd_t
     crossfade explain tcp
+    crossfade explain rtt_p95_s
     """
     print(api.explain(key))
+
+
+def metrics(
+    json: Annotated[
+        bool, typer.Option("--json", help="Print name, unit, words and meaning as JSON instead of a table.")
+    ] = False,
+) -> None:
+    """List all metrics, with their units and what figures call them.
+
+    \b
+    crossfade metrics
+    crossfade metrics --json
+    crossfade explain energy_per_packet    what one of them counts
+    """
+    found = api.metrics()
+    if json:
+        print(as_json([asdict(metric) for metric in found], indent=2, ensure_ascii=False))
+    else:
+        terminal.print_metrics(found, terminal.console())

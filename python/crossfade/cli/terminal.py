@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +15,10 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from crossfade.errors import one_line, visible
+from crossfade.results.metrics import Metric
 from crossfade.results.results import Point, Results
 from crossfade.tables import Cell, Table, format_estimate, label
-from crossfade.wording import between
+from crossfade.wording import between, readable_unit
 
 if TYPE_CHECKING:
     from crossfade.comparison.best import Best
@@ -129,14 +130,18 @@ def print_some_results(results: Results, to: Console, most: int) -> None:
         print_results(results, to)
         return
     grid = _grid()
-    for name in ("metric", "method", "points", "lowest", "highest"):
-        grid.add_column(name, justify="left" if name in ("metric", "method") else "right", no_wrap=True)
+    for name in ("metric", "method", "points", "lowest", "highest", "unit"):
+        is_number = name in ("points", "lowest", "highest")
+        grid.add_column(name, justify="right" if is_number else "left", no_wrap=True)
     for name in MAIN_METRICS:
         for method in results.methods:
             found = [point.metrics.get(name) for point in results.points if point.method == method]
-            values = [estimate.value for estimate in found if estimate and estimate.value is not None]
-            if values:
-                grid.add_row(name, method, str(len(values)), f"{min(values):.4g}", f"{max(values):.4g}")
+            known = [vars(estimate) for estimate in found if estimate and estimate.value is not None]
+            if known:
+                unit, factor = _unit(known)
+                values = [estimate["value"] / factor for estimate in known]
+                ends = (f"{min(values):.4g}", f"{max(values):.4g}")
+                grid.add_row(name, method, str(len(values)), *ends, unit)
     _print(to, _title(results.title, f"{len(results.points)} points"), grid)
 
 
@@ -153,12 +158,12 @@ def _print_parts(point: Point, to: Console) -> None:
             continue
         grid = _grid()
         grid.add_column(title)
+        units = {name: _unit([row[name] for row in rows if name in row]) for name in shown}
         for name in shown:
-            grid.add_column(name, justify="right", no_wrap=True)
+            grid.add_column(_heading(name, units[name][0]), justify="right", no_wrap=True)
         for row in rows:
             count = f" x {row['count']}" if row.get("count", 1) > 1 else ""
-            found = [row.get(name) for name in shown]
-            cells = ["-" if cell is None else format_estimate(*(cell[end] for end in ENDS)) for cell in found]
+            cells = [_scaled(row.get(name), units[name][1]) for name in shown]
             grid.add_row(f"{row['name']}{count}", *cells)
         to.print(grid)
 
@@ -179,9 +184,9 @@ def _point(results: Results) -> Grid:
     grid.add_column("unit")
     for name in results.metrics:
         found = [point.metrics.get(name) for point in results.points]
-        unit = next(estimate.unit for estimate in found if estimate is not None)
-        cells = ["-" if estimate is None else str(estimate) for estimate in found]
-        grid.add_row(name, *cells, "" if unit == "1" else unit)
+        unit, factor = _unit([vars(estimate) for estimate in found if estimate is not None])
+        cells = [_scaled(None if estimate is None else vars(estimate), factor) for estimate in found]
+        grid.add_row(name, *cells, unit)
     return grid
 
 
@@ -190,15 +195,48 @@ def _sweep(results: Results, metrics: Sequence[str]) -> Grid:
     _add_columns(grid, results.axes)
     if several := len(results.methods) > 1:
         grid.add_column("method", no_wrap=True)
-    for name in ("runs", *metrics):
-        grid.add_column(name, justify="right", no_wrap=True)
-    for point in results.points:
+    points = [point.metrics | point.parts for point in results.points]
+    units = {name: _unit([vars(found[name]) for found in points if name in found]) for name in metrics}
+    grid.add_column("runs", justify="right", no_wrap=True)
+    for name in metrics:
+        grid.add_column(_heading(name, units[name][0]), justify="right", no_wrap=True)
+    for point, found in zip(results.points, points, strict=True):
         cells = [_axis_cell(label(point.axes[axis])) for axis in results.axes]
         cells += [point.method] if several else []
-        found = point.metrics | point.parts
-        estimates = [str(found[name]) if name in found else "-" for name in metrics]
+        estimates = [
+            _scaled(vars(found[name]) if name in found else None, units[name][1]) for name in metrics
+        ]
         grid.add_row(*cells, str(point.runs) if point.runs else "-", *estimates)
     return grid
+
+
+def _unit(estimates: Sequence[Mapping[str, Any]]) -> tuple[str, float]:
+    """The unit in which estimates of one metric are short (Mbit/s, ms), and how many of their own it is."""
+    values = [estimate["value"] for estimate in estimates if estimate["value"] is not None]
+    unit, factor = readable_unit(estimates[0]["unit"], values)
+    return {"1": "", "us": "µs"}.get(unit, unit), factor
+
+
+def _heading(name: str, unit: str) -> str:
+    """The head of a column: its metric, and below it the unit that its values are in."""
+    return f"{name}\n{unit}" if unit else name
+
+
+def _scaled(estimate: Mapping[str, Any] | None, factor: float) -> str:
+    """An estimate in another unit."""
+    if estimate is None:
+        return "-"
+    return format_estimate(*(None if estimate[end] is None else estimate[end] / factor for end in ENDS))
+
+
+def print_metrics(metrics: Sequence[Metric], to: Console) -> None:
+    """Each metric with its unit and what figures call it."""
+    grid = _grid()
+    for name in ("metric", "unit", "words"):
+        grid.add_column(name, no_wrap=name == "metric")
+    for metric in metrics:
+        grid.add_row(metric.name, "" if metric.unit == "1" else metric.unit, metric.words)
+    _print(to, "Metrics (crossfade explain NAME says what one counts)", grid)
 
 
 def print_table(table: Table, title: str, to: Console) -> None:
