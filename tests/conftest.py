@@ -136,7 +136,7 @@ def make_row(number: int, value: float = 0.0) -> Row:
 
 
 def reseal(database: sqlite3.Connection) -> None:
-    """Give the rows and plans of a database the checksums of what somebody has made of them; a cache has no plans."""
+    """Give the rows and plans of a database (a cache has no plans) the checksums of what they have become."""
     if database.execute("SELECT 1 FROM sqlite_master WHERE name = 'plans'").fetchone():
         for plan in database.execute("SELECT id, added, description, warnings FROM plans").fetchall():
             database.execute("UPDATE plans SET checksum = ? WHERE id = ?", (checksum_of_plan(plan), plan[0]))

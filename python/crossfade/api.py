@@ -92,9 +92,9 @@ def phy(
 ) -> Table:
     """Error rates of the frames of a physical layer, without link protocol and transport.
 
-    A row for each point, method (``phy``; ``formula`` gives closed forms) and number of transmissions: bit and
-    frame error rate, the share that is not accepted after so many transmissions, the effective rate. The table
-    of a single scheme, as CSV, is what ``phy.table`` reads. The rest is as in :func:`run`.
+    A row for each point, method (``phy``; ``formula`` gives closed forms) and number of transmissions: bit
+    and frame error rate, the share that is not accepted after so many transmissions, the effective rate. The
+    table of a single scheme, as CSV, is what ``phy.table`` reads. The rest is as in :func:`run`.
     """
     asked = ["phy"] if methods is None else methods
     return frames_table(solve(scenario, Options(set, over, runs, None, seed, asked, jobs, cache, progress)))

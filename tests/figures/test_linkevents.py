@@ -111,7 +111,7 @@ def test_snr_slots_and_the_air(tmp_path: Path) -> None:
     assert {"Bin", "user 0", "user 1", "user 2"} <= set(words(table(*SLOTS), tmp_path))
     on_air = words(table(*AIR), tmp_path)
     assert {"Node", "4", "7", "9", "on the air", "RTS", "DATA", "nulls"} <= set(on_air)
-    defer = {"time_s": 0.001, "link": "mesh", "event": "defer", "node": 4, "end_s": 0.004, "to": 7}
+    defer: Event = {"time_s": 0.001, "link": "mesh", "event": "defer", "node": 4, "end_s": 0.004, "to": 7}
     assert "defers" in words(table(*AIR, defer), tmp_path, y="node")
 
 
