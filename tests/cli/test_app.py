@@ -61,7 +61,8 @@ def test_the_examples_of_the_help_are_right(
     for name in ("losses.txt", "lost-numbers.txt"):
         Path(name).write_text("\n".join(str(number) for number in range(0, 3000, 7)))
     # There are no traces and no cluster here; the claims are a minute's work and have a test of their own.
-    skipped = [["verify", "golden/ns2"], ["paper", "tcp-markov"]]
+    skipped = [["verify", f"golden/{name}"] for name in ("ns2", "ns2-chain", "weights")]
+    skipped += [["paper", "tcp-markov"]]
     skipped += [["sweep", "my.toml", "--cluster", "10.0.0.1:8786"]]
     assert all(example in examples for example in skipped)
     assert len(examples) >= 30

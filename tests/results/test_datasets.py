@@ -78,6 +78,12 @@ def test_results_and_dataset_have_the_numbers_of_a_run(
     assert loaded.warnings == results.warnings
     assert loaded.complete
     assert (loaded.title, loaded.seed, loaded.methods) == (results.title, results.seed, results.methods)
+    dataset = cf.open_results(path)
+    assert dataset.attrs["title"] == results.title
+    shared = [name for name in dataset if name not in ("precise", "failure")]
+    xr.testing.assert_identical(
+        results.to_xarray().drop_attrs(deep=False), dataset[shared].drop_attrs(deep=False)
+    )
     assert loaded.provenance == results.provenance
     assert loaded.to_json() == results.to_json()  # scenario, flows, links and warnings too
     dataset = cf.open_results(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,9 @@ from rich.text import Text
 from crossfade.errors import one_line, visible
 from crossfade.results.metrics import Metric
 from crossfade.results.results import Point, Results
+from crossfade.results.shown import MAIN_METRICS, shown, shown_unit
 from crossfade.tables import Cell, Table, format_estimate, label
-from crossfade.wording import between, readable_unit
+from crossfade.wording import between
 
 if TYPE_CHECKING:
     from crossfade.comparison.best import Best
@@ -26,17 +27,6 @@ if TYPE_CHECKING:
     from crossfade.fitting import MarkovFit
     from crossfade.papers import Paper, Verdict
 
-# Of a sweep, a person first wants these; the rest is in --csv and --json.
-MAIN_METRICS = [
-    "throughput_per_slot",
-    "throughput_lower",
-    "throughput_upper",
-    "goodput_bps",
-    "timeouts_per_slot",
-    "fast_retransmits_per_slot",
-]
-# What an estimate of a flow or link is printed from.
-ENDS = ("value", "ci95", "low", "high")
 FLOW_METRICS = [
     "goodput_bps",
     "retransmissions",
@@ -138,7 +128,7 @@ def print_some_results(results: Results, to: Console, most: int) -> None:
             found = [point.metrics.get(name) for point in results.points if point.method == method]
             known = [vars(estimate) for estimate in found if estimate and estimate.value is not None]
             if known:
-                unit, factor = _unit(known)
+                unit, factor = shown_unit(known)
                 values = [estimate["value"] / factor for estimate in known]
                 ends = (f"{min(values):.4g}", f"{max(values):.4g}")
                 grid.add_row(name, method, str(len(values)), *ends, unit)
@@ -153,17 +143,17 @@ def _print_parts(point: Point, to: Console) -> None:
         ("nodes", [{"name": str(node["node"]), **node} for node in point.nodes], NODE_METRICS),
     ):
         rows = [part for part in parts if part["name"]]
-        shown = [name for name in metrics if any(name in row for row in rows)]
-        if not rows or not shown:
+        names = [name for name in metrics if any(name in row for row in rows)]
+        if not rows or not names:
             continue
         grid = _grid()
         grid.add_column(title)
-        units = {name: _unit([row[name] for row in rows if name in row]) for name in shown}
-        for name in shown:
+        units = {name: shown_unit([row[name] for row in rows if name in row]) for name in names}
+        for name in names:
             grid.add_column(_heading(name, units[name][0]), justify="right", no_wrap=True)
         for row in rows:
             count = f" x {row['count']}" if row.get("count", 1) > 1 else ""
-            cells = [_scaled(row.get(name), units[name][1]) for name in shown]
+            cells = [shown(row.get(name), units[name][1]) for name in names]
             grid.add_row(f"{row['name']}{count}", *cells)
         to.print(grid)
 
@@ -184,8 +174,8 @@ def _point(results: Results) -> Grid:
     grid.add_column("unit")
     for name in results.metrics:
         found = [point.metrics.get(name) for point in results.points]
-        unit, factor = _unit([vars(estimate) for estimate in found if estimate is not None])
-        cells = [_scaled(None if estimate is None else vars(estimate), factor) for estimate in found]
+        unit, factor = shown_unit([vars(estimate) for estimate in found if estimate is not None])
+        cells = [shown(None if estimate is None else vars(estimate), factor) for estimate in found]
         grid.add_row(name, *cells, unit)
     return grid
 
@@ -196,37 +186,21 @@ def _sweep(results: Results, metrics: Sequence[str]) -> Grid:
     if several := len(results.methods) > 1:
         grid.add_column("method", no_wrap=True)
     points = [point.metrics | point.parts for point in results.points]
-    units = {name: _unit([vars(found[name]) for found in points if name in found]) for name in metrics}
+    units = {name: shown_unit([vars(found[name]) for found in points if name in found]) for name in metrics}
     grid.add_column("runs", justify="right", no_wrap=True)
     for name in metrics:
         grid.add_column(_heading(name, units[name][0]), justify="right", no_wrap=True)
     for point, found in zip(results.points, points, strict=True):
         cells = [_axis_cell(label(point.axes[axis])) for axis in results.axes]
         cells += [point.method] if several else []
-        estimates = [
-            _scaled(vars(found[name]) if name in found else None, units[name][1]) for name in metrics
-        ]
+        estimates = [shown(vars(found[name]) if name in found else None, units[name][1]) for name in metrics]
         grid.add_row(*cells, str(point.runs) if point.runs else "-", *estimates)
     return grid
-
-
-def _unit(estimates: Sequence[Mapping[str, Any]]) -> tuple[str, float]:
-    """The unit in which estimates of one metric are short (Mbit/s, ms), and how many of their own it is."""
-    values = [estimate["value"] for estimate in estimates if estimate["value"] is not None]
-    unit, factor = readable_unit(estimates[0]["unit"], values)
-    return {"1": "", "us": "µs"}.get(unit, unit), factor
 
 
 def _heading(name: str, unit: str) -> str:
     """The head of a column: its metric, and below it the unit that its values are in."""
     return f"{name}\n{unit}" if unit else name
-
-
-def _scaled(estimate: Mapping[str, Any] | None, factor: float) -> str:
-    """An estimate in another unit."""
-    if estimate is None:
-        return "-"
-    return format_estimate(*(None if estimate[end] is None else estimate[end] / factor for end in ENDS))
 
 
 def print_metrics(metrics: Sequence[Metric], to: Console) -> None:

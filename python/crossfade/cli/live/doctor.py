@@ -40,9 +40,10 @@ class Check:
 
 
 def doctor() -> int:
-    """Say what crossfade live needs, one line a check, with the command that mends what is missing.
+    """Say what crossfade live needs, and how to mend what is missing.
 
-    The exit code is 1 where crossfade live cannot work.
+    There is a line a check, with a command where something is missing. The exit code is 1 where
+    crossfade live cannot work.
 
     \b
     crossfade doctor
