@@ -490,6 +490,7 @@ def plot(
     Of events (:func:`events`), ``y`` is drawn over time: ``cwnd`` (default) with ``ssthresh`` as thin dashes
     and marks for fast retransmits and timeouts, another variable of the sender, or ``seq``, the time-sequence
     plot. The last axis of a sweep, or ``by``, tells curves apart; the other axes have a panel each value.
+    ``where`` also compares: ``{"time_s>=": 1, "time_s<": 2}`` shows that part of the time.
 
     Of link events (:func:`link_events`), each link has a panel for each kind that it has: frames by
     ``attempt`` (or ``snr_db``) with their verdicts, the queue's ``packets`` (or ``bytes``), who had which
