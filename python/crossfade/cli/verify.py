@@ -14,7 +14,9 @@ from crossfade.errors import one_line
 def verify(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Golden data: traces, ns2-chain or weights.")],
 ) -> None:
-    """Repeat golden data of other programs and compare: every row of traces, every number of tables.
+    """Repeat golden data of other programs and compare.
+
+    Every row of traces is compared, and every number of tables.
 
     The exit code is 1 on any difference, and where nothing was compared.
 

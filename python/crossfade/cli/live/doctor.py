@@ -40,7 +40,9 @@ class Check:
 
 
 def doctor() -> int:
-    """Say what crossfade live needs, one line a check, with the command that mends what is missing.
+    """Say what crossfade live needs, and how to mend it.
+
+    One line a check, with the command that mends what is missing.
 
     The exit code is 1 where crossfade live cannot work.
 
