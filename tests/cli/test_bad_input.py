@@ -43,7 +43,7 @@ COMMAND_LINES = [
     (["run", "quickstart", "--over", "channel.p_e=2"], ["channel.p_e", "2"]),
     (["run", "quickstart", "--over", "channel.p_e=[0.1,"], ["channel.p_e"]),
     (["run", "quickstart", "--over", "tcp.w_max=1:1000000:1"], ["tcp.w_max"]),
-    (["run", "quickstart", "--method", "live"], ["live", "not available yet", "analysis", "simulation"]),
+    (["run", "quickstart", "--method", "live"], ["tcp.variant", "method live", "the kernel has newreno"]),
     (["run", "quickstart", "--method", "analysis", "--set", "link.delay=1 ms"], ["link.delay", "assumes"]),
     (
         [
@@ -81,7 +81,7 @@ COMMAND_LINES = [
     (["paper", "tcp-markov", "fig2", "--over", "p_e=2"], ["channel.p_e", "2"]),
     (["paper", "tcp-markov", "fig2", "--over", "channel=wet"], ["channel", "wet", "iid"]),
     (["paper", "tcp-markov", "fig2", "--over", "variant=vegas"], ["vegas"]),
-    (["paper", "tcp-markov", "fig2", "--method", "live"], ["live", "simulation"]),
+    (["paper", "tcp-markov", "fig2", "--method", "live"], ["tcp.variant", "method live"]),
     (["paper", "tcp-markov", "fig2", "--runs", "0"], ["run.runs", "0"]),
     (["paper", "tcp-markov", "table1", "--over", "p_e=x"], ["p_e", "x"]),
     (["paper", "tcp-markov", "table1", "--over", "p_e=1.5"], ["p_e", "1.5"]),

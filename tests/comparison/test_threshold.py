@@ -36,7 +36,7 @@ def test_a_window_of_one_is_stop_and_wait() -> None:
         ({"between": (0.1, 0.5)}, "throughput_per_slot = 0.5: is not reached"),
         ({"metric": "speed"}, 'metric = "speed": no metric of method analysis'),
         ({"method": "simulation"}, "must be one without randomness"),
-        ({"method": "live"}, "not available"),
+        ({"method": "live"}, "method live: the kernel"),
         ({"key": "channel.p"}, "channel.p: unknown key"),
         ({"set": {"tcp.gate": "queue"}}, "the analysis assumes"),
     ],

@@ -55,7 +55,7 @@ def phy(
     \b
     crossfade phy mimo-fer --plot fer.png
     crossfade phy mimo-fer --over channel.snr_db=0:30:1 --csv fer.csv
-    crossfade phy my.toml --method phy,formula --csv -     closed forms beside it, where there are some
+    crossfade phy mimo-fer --method phy,formula --csv -    closed forms beside it, where there are some
     """
     keys, axes = read_assignments("--set", set), read_axes(over)
     outputs = Outputs(csv, plot, False, scenario, keys, axes)

@@ -47,7 +47,9 @@ def reuse(
     no_cache: NoCacheOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Say how many exchanges a mesh can have at one time, and has.
+    """Say how many exchanges of a mesh can go on at once.
+
+    Beside it stands how many do in simulation.
 
     The largest set is searched over the links of the flows' routes: no node of one exchange disturbs a node
     of another, where an array of n antennas nulls n - 1 of those that it can hear.

@@ -14,10 +14,11 @@ from crossfade.errors import one_line
 def verify(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Golden data: traces, ns2-chain or weights.")],
 ) -> None:
-    """Repeat golden data of other programs, and compare every number.
+    """Repeat golden data of other programs and compare.
 
-    That is every row of traces and every cell of tables. The exit code is 1 on any
-    difference, and where nothing was compared.
+    Every row of traces is compared, and every number of tables.
+
+    The exit code is 1 on any difference, and where nothing was compared.
 
     \b
     crossfade verify golden/ns2           every send of ns-2's TCP agents

@@ -41,7 +41,6 @@ impl KernelTcp {
         let Some((_, tcp)) = first else {
             return Err(ScenarioError::key("tcp", "missing: method live has transfers by TCP"));
         };
-        check_sizes(setup, tcp)?;
         let TcpConfig { variant, rfc, rto, w_max, initial_window, .. } = tcp.config;
         let has_sack = match variant {
             Variant::NewReno => false,
@@ -51,6 +50,7 @@ impl KernelTcp {
                 return Err(ScenarioError::key("tcp.variant", problem));
             }
         };
+        check_sizes(setup, tcp)?;
         let switch = |name, on: bool| (name, u8::from(on).to_string());
         let sysctls = vec![
             switch("tcp_sack", has_sack),

@@ -120,7 +120,7 @@ def live(
     ] = None,
     quiet: QuietOption = False,
 ) -> int:
-    """Run COMMAND (or a shell) behind a link, over the kernel's TCP.
+    """Run COMMAND (or a shell) behind a link in real time.
 
     COMMAND runs on the near host, whose only network is the link; $CROSSFADE_SERVER is the address of the far
     host, from which the scenario's data come. Linux. Both hosts are gone when COMMAND ends, however it ends.

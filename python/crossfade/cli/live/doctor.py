@@ -40,10 +40,11 @@ class Check:
 
 
 def doctor() -> int:
-    """Say what crossfade live needs, and how to mend what is missing.
+    """Say what crossfade live needs, and how to mend it.
 
-    There is a line a check, with a command where something is missing. The exit code is 1 where
-    crossfade live cannot work.
+    One line a check, with the command that mends what is missing.
+
+    The exit code is 1 where crossfade live cannot work.
 
     \b
     crossfade doctor
