@@ -295,11 +295,12 @@ def print_comparison(found: Comparison, to: Console) -> None:
     _add_columns(grid, ["first", "second"])
     grid.add_column("difference", justify="right", no_wrap=True)
     grid.add_column("the first is")
+    unit, factor = shown_unit([{"value": pair.difference, "unit": found.unit} for pair in found.pairs])
     for pair in found.pairs:
         cells = [_axis_cell(cell) for cell in pair.condition.values()]
-        difference = format_estimate(pair.difference, pair.ci95)
+        difference = _in_unit(pair.difference, pair.ci95, factor)
         grid.add_row(*cells, pair.first, pair.second, difference, _styled(pair.verdict))
-    _print(to, _title(_metric(found.metric, found.unit), "first less second, paired, mean ± 95 %"), grid)
+    _print(to, _title(_metric(found.metric, unit), "first less second, paired, mean ± 95 %"), grid)
     for axis, crossings in groupby(found.crossings, lambda at: (at.axis, at.unit, tuple(at.condition))):
         grid = _grid()
         _add_columns(grid, [*axis[2], "first", "second", "cross at", "not told apart", "before", "after"])
@@ -319,9 +320,13 @@ def print_best(found: Best, to: Console) -> None:
     for name in (goal.metric, "ahead by", "of"):
         grid.add_column(name, justify="left" if name == "of" else "right", no_wrap=True)
     grid.add_column("verdict")
+    unit, factor = shown_unit([{"value": at.value, "unit": found.unit} for at in found.decisions])
     for at in found.decisions:
         cells = [_axis_cell(cell) for cell in [*at.condition.values(), *_chosen(at.choice, found.choose)]]
-        estimates = [format_estimate(at.value, at.ci95), format_estimate(at.margin, at.margin_ci95)]
+        estimates = [
+            _in_unit(at.value, at.ci95, factor),
+            _in_unit(at.margin, at.margin_ci95, factor),
+        ]
         verdict = _styled(at.verdict)
         doubts = {"too close to call": at.rivals, "constraint uncertain": [*at.uncertain, *at.rivals]}
         if words := "; ".join(doubts.get(at.verdict, at.uncertain)):
@@ -330,7 +335,7 @@ def print_best(found: Best, to: Console) -> None:
     limits = [str(limit) for limit in goal.constraints]
     aim = " subject to ".join(
         [
-            f"{'lowest' if goal.lowest else 'highest'} {_metric(goal.metric, found.unit)}",
+            f"{'lowest' if goal.lowest else 'highest'} {_metric(goal.metric, unit)}",
             *filter(None, [", ".join(limits)]),
         ]
     )
@@ -349,6 +354,11 @@ def print_switching(found: Best, to: Console) -> None:
             chosen = [_axis_cell(cell) for cell in _chosen(at.choice, found.choose)]
             grid.add_row(*cells, *ends, *chosen, change, at.because or "-")
         _print(to, f"Along {_metric(axis[0], axis[1])}", grid)
+
+
+def _in_unit(value: float | None, ci95: float | None, factor: float) -> str:
+    """A value with its half-width, in another unit."""
+    return shown({"value": value, "ci95": ci95, "low": None, "high": None}, factor)
 
 
 def _chosen(choice: dict[str, Cell] | None, keys: Sequence[str]) -> list[Cell]:

@@ -25,6 +25,8 @@ ENDS = ("value", "ci95", "low", "high")
 
 def shown_unit(estimates: Sequence[Mapping[str, Any]]) -> tuple[str, float]:
     """The unit in which estimates of one metric are short (Mbit/s, ms), and how many of their own it is."""
+    if not estimates:
+        return "", 1.0
     values = [estimate["value"] for estimate in estimates if estimate["value"] is not None]
     unit, factor = readable_unit(estimates[0]["unit"], values)
     return {"1": "", "us": "µs"}.get(unit, unit), factor
