@@ -7,6 +7,8 @@ import io
 
 import pytest
 
+from crossfade.papers.mimo_mac import FIGURES
+from crossfade.tables import Cell, Table
 from tests.conftest import Cli
 
 # A promise to whoever reads these files.
@@ -49,6 +51,29 @@ def test_the_optimum_has_three_definitions(cli: Cli) -> None:
     assert len(rows(cli, "fig6", *grid, "interference_class=equal", "optimum=knee-5")) == 2
     delays = rows(cli, "fig5", "mac=nulling", "hops=4", "cwl=2,3,unlimited", "optimum=argmax")
     assert [row["cwl"] == "" for row in delays] == [False, True]
+
+
+def test_curves_of_figure_5_run_along_the_hops_with_their_own_intervals() -> None:
+    row: dict[str, Cell] = {"mac": "plain", "interference_class": "equal", "ip_goodput_bps": 1e6, "ci95": 2e3}
+    made = [
+        row
+        | {"rthc": rthc, "cwl": cwl, "optimum": optimum, "one_way_delay_mean_s": delay, "delay_ci95": 0.001}
+        for rthc, cwl, optimum, delay in [
+            (4, 1, "argmax", 0.006),
+            (4, 2, "knee-2", 0.007),
+            (4, None, None, 0.1),
+            (8, 2, "argmax", 0.015),
+            (8, None, None, 0.14),
+        ]
+    ]
+    drawn = FIGURES["fig5"].to_draw(Table.of(COLUMNS.split(","), made))
+    assert drawn.columns == ["mac", "limit", "rthc", "one_way_delay_mean_s", "one_way_delay_mean_s_ci95"]
+    assert [tuple(line[1:]) for line in drawn.rows] == [
+        ("optimal CWL", 4, 0.006, 0.001),
+        ("no limit", 4, 0.1, 0.001),
+        ("optimal CWL", 8, 0.015, 0.001),
+        ("no limit", 8, 0.14, 0.001),
+    ]
 
 
 def test_rules_are_an_axis(cli: Cli) -> None:

@@ -150,11 +150,12 @@ class Outputs:
         by: str | None,
         title: str,
         log_y: bool | None = None,
+        drawn: Table | None = None,
     ) -> None:
-        """Write the table, and the figure of it."""
+        """Write the table, and the figure of it or of the table ``drawn``."""
         self.write_table(table)
         if self._plot is not None:
-            draw(table, str(self._plot), x=x, y=y, by=by, title=title, log_y=log_y)
+            draw(drawn or table, str(self._plot), x=x, y=y, by=by, title=title, log_y=log_y)
             terminal.say(f"wrote {self._plot}")
 
     def write_table(self, table: Table) -> None:

@@ -95,7 +95,8 @@ def paper(
             figure = chosen.FIGURES[name]
             if not (quiet or outputs.on_stdout):
                 terminal.print_table(table, figure.caption, terminal.console())
-            outputs.write(table, figure.x_of(table), figure.y, None, figure.caption)
+            drawn = figure.to_draw(table) if plot is not None else None
+            outputs.write(table, figure.x_of(table), figure.y, None, figure.caption, drawn=drawn)
     except Interrupted as error:
         terminal.print_table(error.table, "what is finished", terminal.console(stderr=outputs.on_stdout))
         raise stop(error, kept=not no_cache) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,12 +50,18 @@ class Along:
 class Figure:
     """A figure or (without an axis) a table: its caption, its axis, and the column that is drawn.
 
-    Without ``y`` that is the usual metric of the table.
+    Without ``y`` that is the usual metric of the table. ``drawn`` makes the table that is drawn of the table
+    of the figure, where its columns do not tell the curves apart.
     """
 
     caption: str
     along: Along | None = None
     y: str | None = None
+    drawn: Callable[[Table], Table] | None = None
+
+    def to_draw(self, table: Table) -> Table:
+        """The table that is drawn."""
+        return table if self.drawn is None else self.drawn(table)
 
     def x_of(self, table: Table) -> str | None:
         """The column to draw along; None, for the usual one, where it does not vary."""

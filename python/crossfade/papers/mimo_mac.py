@@ -9,7 +9,7 @@ definitions: ``argmax`` (the best), ``knee-2`` and ``knee-5`` (the smallest with
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -32,19 +32,65 @@ CITATION = (
 )
 
 RTHC = Along("rthc")
+# The intervals of what is drawn, where their columns have other names than those of the figure's own.
+ENDS = {
+    "ip_goodput_bps": {"ci95": "ci95"},
+    "one_way_delay_mean_s": {"ci95": "delay_ci95"},
+    "optimal_cwl": {"ci95_low": "optimal_cwl_low", "ci95_high": "optimal_cwl_high"},
+}
+
+
+def _by_limit(y: str) -> Callable[[Table], Table]:
+    """Curves along the hops, told apart by what limits the window; of the optima the first alone."""
+
+    def drawn(table: Table) -> Table:
+        records = table.records()
+        first = next((str(row["optimum"]) for row in records if row["optimum"]), None)
+        kept = [row for row in records if row["optimum"] in (None, first)]
+        told = [
+            "mac",
+            *(["interference_class"] if len({row["interference_class"] for row in kept}) > 1 else []),
+        ]
+
+        def limit(row: Mapping[str, Cell]) -> str:
+            if row["optimum"]:
+                return "optimal CWL"
+            return "no limit" if row["k_rule"] is None else f"CWL by {row['k_rule']}"
+
+        ends = {f"{y}_{end}": column for end, column in ENDS[y].items()}
+        shown = [
+            {name: row[name] for name in (*told, "rthc", y)}
+            | {"limit": limit(row)}
+            | {end: row[column] for end, column in ends.items()}
+            for row in kept
+        ]
+        return Table.of([*told, "limit", "rthc", y, *ends], shown)
+
+    return drawn
+
+
 FIGURES = {
     "fig4": Figure("TCP throughput over the limit of the window (CWL)", Along("cwl"), "ip_goodput_bps"),
     "fig5": Figure(
-        "Packet delay over the round trip hop count, optimal CWL and none", RTHC, "one_way_delay_mean_s"
+        "Packet delay over the round trip hop count, optimal CWL and none",
+        RTHC,
+        "one_way_delay_mean_s",
+        _by_limit("one_way_delay_mean_s"),
     ),
-    "fig6": Figure("Optimal CWL over the round trip hop count", RTHC, "optimal_cwl"),
+    "fig6": Figure(
+        "Optimal CWL over the round trip hop count", RTHC, "optimal_cwl", _by_limit("optimal_cwl")
+    ),
     "fig7": Figure(
         "TCP throughput over the round trip hop count, wider interference, k = 1/3 and 1/5",
         RTHC,
         "ip_goodput_bps",
+        _by_limit("ip_goodput_bps"),
     ),
     "fig8": Figure(
-        "TCP throughput over the round trip hop count, optimal CWL and k = 1/2.8", RTHC, "ip_goodput_bps"
+        "TCP throughput over the round trip hop count, optimal CWL and k = 1/2.8",
+        RTHC,
+        "ip_goodput_bps",
+        _by_limit("ip_goodput_bps"),
     ),
     "reuse": Figure("Exchanges at one time: the largest set, and how many there are", None, "exchanges"),
 }
