@@ -61,7 +61,21 @@ PAGES.mkdir(parents=True, exist_ok=True)
 html_extra_path = [str(PAGES)]
 COMMANDS = [
     *["run", "sweep", "merge", "plot", "report", "export", "compare", "best"],
-    *["paper", "phy", "fit", "check", "explain", "schema", "verify", "reuse", "doctor", "live"],
+    *[
+        "paper",
+        "phy",
+        "fit",
+        "list",
+        "copy",
+        "check",
+        "explain",
+        "metrics",
+        "schema",
+        "verify",
+        "reuse",
+        "doctor",
+        "live",
+    ],
 ]
 
 

@@ -98,3 +98,14 @@ def rounded(value: Any) -> Any:
     if isinstance(value, list):
         return [rounded(item) for item in value]
     return float(f"{value:.9g}") if isinstance(value, float) else value
+
+
+def test_the_page_of_the_metrics() -> None:
+    """docs/metrics.md: what the core says of its metrics, below an introduction that is written there."""
+    page = FOLDER.parents[2] / "docs" / "metrics.md"
+    introduction, mark, _ = page.read_text(encoding="utf-8").partition("| metric |")
+    lines = ["| metric | in figures | unit | what it counts |", "|---|---|---|---|"]
+    lines += [f"| `{m.name}` | {m.words} | {m.unit} | {m.meaning} |" for m in cf.metrics()]
+    assert mark
+    assert not any("|" in m.words + m.meaning for m in cf.metrics())
+    check(str(page), introduction + "\n".join(lines) + "\n")

@@ -20,6 +20,7 @@ from crossfade.api import (
     explain,
     link_events,
     markov_from_rayleigh,
+    metrics,
     parse_value,
     pcap,
     phy,
@@ -55,6 +56,7 @@ from crossfade.reports.page import report
 from crossfade.results.datasets import open_results
 from crossfade.results.export import export
 from crossfade.results.interrupted import Interrupted
+from crossfade.results.metrics import Metric
 from crossfade.results.results import Estimate, Point, Results
 from crossfade.sweeps.sweep import merge, sweep
 from crossfade.tables import Table
@@ -78,6 +80,7 @@ __all__ = [
     "Interrupted",
     "Knee",
     "MarkovFit",
+    "Metric",
     "OutputError",
     "Point",
     "Replayed",
@@ -104,6 +107,7 @@ __all__ = [
     "load_results",
     "markov_from_rayleigh",
     "merge",
+    "metrics",
     "open_results",
     "paper",
     "parse_value",

@@ -28,6 +28,8 @@ from crossfade.results.cache import Cache, open_cache
 from crossfade.results.file import is_results_file
 from crossfade.results.frames import frames_table
 from crossfade.results.interrupted import Interrupted
+from crossfade.results.metrics import metric_of, near_metrics
+from crossfade.results.metrics import metrics as metrics
 from crossfade.results.results import Results
 from crossfade.sweeps.engines import Threads
 from crossfade.sweeps.stored import StoredRows
@@ -379,9 +381,16 @@ def schema() -> str:
 
 
 def explain(key: str) -> str:
-    """What a key of a scenario means: its type, unit, default and what is allowed."""
-    with translated_errors():
-        return _crossfade.explain(key)
+    """What a key of a scenario means (type, unit, default, what is allowed), or what a metric counts."""
+    try:
+        with translated_errors():
+            return _crossfade.explain(key)
+    except errors.ScenarioError:
+        if (metric := metric_of(key)) is not None:
+            return f"{metric}\n"
+        if "." not in key and (meant := near_metrics(key)):
+            raise errors.ScenarioError(f"{errors.shortened(key)}: no key and no metric; {meant}") from None
+        raise
 
 
 def parse_value(text: str) -> Any:
@@ -481,6 +490,7 @@ def plot(
     Of events (:func:`events`), ``y`` is drawn over time: ``cwnd`` (default) with ``ssthresh`` as thin dashes
     and marks for fast retransmits and timeouts, another variable of the sender, or ``seq``, the time-sequence
     plot. The last axis of a sweep, or ``by``, tells curves apart; the other axes have a panel each value.
+    ``where`` also compares: ``{"time_s>=": 1, "time_s<": 2}`` shows that part of the time.
 
     Of link events (:func:`link_events`), each link has a panel for each kind that it has: frames by
     ``attempt`` (or ``snr_db``) with their verdicts, the queue's ``packets`` (or ``bytes``), who had which

@@ -185,6 +185,13 @@ def shipped_scenarios() -> list[str]:
     return sorted(name.as_posix() for name in names if name.name != "claims")
 
 
+def shipped_file(name: str) -> Path:
+    """The file of a shipped scenario; ``ScenarioError`` names the nearest where there is none."""
+    if name not in shipped_scenarios():
+        raise ScenarioError(f"{shortened(name)}: no shipped scenario of that name ({_nearest(name)})")
+    return SCENARIOS / f"{name}.toml"
+
+
 def inputs_of(scenario: object, *options: object) -> list[Input]:
     """The files that a run reads: a scenario (or a results file), and those that it or ``options`` name.
 

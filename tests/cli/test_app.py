@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,8 @@ from tests.conftest import Cli
 
 COMMANDS = [
     *["run", "sweep", "merge", "plot", "report", "export", "compare", "best"],
-    *["paper", "phy", "fit", "reuse", "check", "explain", "schema", "verify", "doctor", "live"],
+    *["paper", "phy", "fit", "reuse", "list", "copy", "check", "explain", "metrics", "schema"],
+    *["verify", "doctor", "live"],
 ]
 
 
@@ -188,6 +190,88 @@ def test_check_says_what_would_run(cli: Cli, sweep: Path) -> None:
 
 def test_the_schema_is_json(cli: Cli) -> None:
     assert json.loads(cli("schema").out)["properties"]["tcp"]
+
+
+def test_tables_have_short_numbers_and_their_units(cli: Cli, small: Path, sweep: Path) -> None:
+    """1.5 Mbit/s carry a little less than 1.46 Mbit/s of data; CSV and JSON stay in bit/s."""
+    lines = [line.split() for line in cli("run", small).out.splitlines()]
+    _, value, *_, unit = next(words for words in lines if words[:1] == ["goodput_bps"])
+    assert 1.0 < float(value) < 1.46
+    assert unit == "Mbit/s"
+    goodput = json.loads(cli("run", small, "--json").out)["metrics"]["goodput_bps"]
+    assert goodput["unit"] == "bit/s"
+    assert value == f"{goodput['value'] / 1e6:.{len(value) - 2}f}"
+    real = [
+        "--set",
+        "tcp={flavour='rfc', w_max=24}",
+        "--set",
+        "link.delay=10 ms",
+        "--over",
+        "tcp.variant=sack",
+    ]
+    names, units, *_ = cli("run", sweep, *real, "--y", "rtt_p95_s/goodput_bps").out.splitlines()[2:]
+    assert names.split()[:2] == ["rtt_p95_s", "goodput_bps"]
+    assert units.split()[-5:-3] == ["ms", "Mbit/s"]
+
+
+def test_a_metric_that_there_is_not_is_refused_before_anything_runs(cli: Cli, sweep: Path) -> None:
+    long = ["--set", "run.duration=100000000 slots", "--no-cache"]
+    outcome = cli("run", sweep, "--y", "cubic.godput_bps", *long)
+    assert outcome.code == 2
+    assert "--y cubic.godput_bps: no metric (did you mean cubic.goodput_bps or" in outcome.err
+    outcome = cli("run", sweep, "--y", "goodput_bps/zzz", *long)
+    assert outcome.err == "error: --y zzz: no metric (crossfade metrics lists all)\n"
+    # An axis or an interval can be drawn as well.
+    assert cli("run", sweep, "--y", "channel.p_e", "--quiet").code == 0
+    assert cli("run", sweep, "--y", "goodput_bps_ci95", "--quiet").code == 0
+
+
+def test_shipped_scenarios_are_listed_with_their_titles(cli: Cli) -> None:
+    lines = cli("list").out.splitlines()
+    assert [line.split()[0] for line in lines] == shipped_scenarios()
+    assert "quickstart                     Three TCPs over a slowly fading link" in lines
+    classics = [line for line in lines if line.startswith("classics/")]
+    assert [line.split() for line in cli("list", "classics").out.splitlines()] == [
+        line.split() for line in classics
+    ]
+    assert cli("list", "quickstrt").err.startswith("error: quickstrt: no shipped scenario")
+
+
+def test_a_shipped_scenario_is_copied_with_the_files_it_reads(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = cli("copy", "satellite-modcod")
+    assert outcome.err == "wrote satellite-modcod.toml\nwrote satellite-rain.csv\n"
+    for name in ("satellite-modcod.toml", "satellite-rain.csv"):
+        assert (tmp_path / name).read_bytes() == (SCENARIOS / name).read_bytes()
+    # It is a scenario there, and its runs are those of the shipped one.
+    assert cli("check", "satellite-modcod.toml").out == cli("check", "satellite-modcod").out
+    Path("satellite-modcod.toml").write_text("mine")
+    outcome = cli("copy", "satellite-modcod")
+    assert outcome.code == 2
+    assert outcome.err == "error: satellite-modcod.toml: is there already; --out gives another name\n"
+    assert Path("satellite-modcod.toml").read_text() == "mine"
+    (tmp_path / "a").mkdir()
+    assert cli("copy", "classics/slow-start", "--out", "a/mine.toml").code == 0
+    assert (tmp_path / "a" / "mine.toml").read_text() == (SCENARIOS / "classics/slow-start.toml").read_text()
+    assert "did you mean classics/slow-start?" in cli("copy", "slow-start").err
+    assert "no shipped scenario" in cli("copy", "satellite-modcod.toml").err
+
+
+def test_metrics_are_listed_and_explained(cli: Cli) -> None:
+    table, listed = cli("metrics").out, json.loads(cli("metrics", "--json").out)
+    assert [line.split()[0] for line in table.splitlines()[4:] if line.strip()] == [m["name"] for m in listed]
+    assert listed[0] == asdict(cf.metrics()[0])
+    explained = cli("explain", "rtt_p95_s").out
+    assert explained.startswith("rtt_p95_s: a metric, in s\n")
+    assert "95th percentile of the round trips" in explained
+    assert cli("explain", "reverse.queue_drops").out == cli("explain", "queue_drops").out
+    assert cli("explain", "goodput").err.startswith(
+        "error: goodput: no key and no metric; did you mean goodput_bps"
+    )
+    # What is a key as well, or is near one, is a key.
+    assert "tcp.w_max" in cli("explain", "tcp.wmax").err
 
 
 def test_explain_says_what_a_key_is(cli: Cli) -> None:

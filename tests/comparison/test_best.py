@@ -297,7 +297,7 @@ def test_tables_hold_what_was_found(cli: Cli, sweep: Path) -> None:
     assert [point["axes"] for point in read["points"]] == [at.condition for at in found.decisions]
     assert read["switching"][0]["choice"] == found.ranges[0].choice
     text = cli(*arguments).out
-    assert "highest goodput_bps in bit/s (simulation, mean ± 95 %)" in text
+    assert "highest goodput_bps in Mbit/s (simulation, mean ± 95 %)" in text
     assert "Along channel.p_e" in text
 
 

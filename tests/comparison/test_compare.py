@@ -205,7 +205,7 @@ def test_what_is_doubtful_is_said(cli: Cli, sweep: Path, tmp_path: Path) -> None
 def test_the_command_prints_pairs_and_crossings(cli: Cli, sweep: Path) -> None:
     outcome = cli("compare", sweep, "--by", "tcp.variant", "--over", "channel.p_e=0.01,0.1,0.3")
     assert outcome.code == 0
-    assert "goodput_bps in bit/s (first less second, paired, mean ± 95 %)" in outcome.out
+    assert "goodput_bps in kbit/s (first less second, paired, mean ± 95 %)" in outcome.out
     assert sum("tahoe" in line and " ± " in line for line in outcome.out.splitlines()) == 3
     read = json.loads(cli("compare", sweep, "--by", "tcp.variant", "--json").out)
     assert len(read["pairs"]) == 2

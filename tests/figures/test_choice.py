@@ -103,6 +103,10 @@ def test_the_metric_is_no_axis() -> None:
         ({"channel.p_e": 0.00231}, 2),  # as the table prints it
         ({"channel.p_e": "0.0023104"}, 2),
         ({"tcp.variant": "reno", "channel.p_e": "0.1"}, 1),
+        ({"channel.p_e<": 0.1}, 2),
+        ({"channel.p_e<=": "0.1"}, 4),
+        ({"channel.p_e>": 0.002, "channel.p_e<": 0.1, "tcp.variant": "reno"}, 1),
+        ({"channel.p_e>=": 0.1}, 2),
         ({}, 4),
     ],
 )
@@ -117,6 +121,10 @@ def test_rows_are_found_by_values(wanted: dict[str, Cell], rows: int) -> None:
         ({"channel.p_e": 0.2}, ["channel.p_e = 0.2", "0.1"]),
         ({"tcp.variant": "vegas"}, ["tcp.variant = vegas", "reno, tahoe"]),
         ({"variant": "reno"}, ["variant", "did you mean tcp.variant?"]),
+        ({"channel.p_e>": 0.3}, ["channel.p_e>0.3: no row", "0.1 to 0.3"]),
+        ({"channel.p_e<": "few"}, ["channel.p_e<few: must be compared with a number"]),
+        ({"tcp.variant<": 1}, ["tcp.variant<1: no row", "no numbers"]),
+        ({"p_e<": 1}, ["did you mean channel.p_e?"]),
     ],
 )
 def test_rows_that_are_not_there_are_said(wanted: dict[str, Cell], words: list[str]) -> None:

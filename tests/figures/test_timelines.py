@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import crossfade as cf
 from crossfade.figures.timelines import is_events
-from tests.conftest import Cli, svg_words
+from tests.conftest import Cli, expect_one_line, svg_words
 
 
 def test_events_of_a_sweep_have_its_axes_in_front(sweep: Path) -> None:
@@ -49,9 +50,9 @@ def test_events_are_recognised_and_drawn(cli: Cli, sweep: Path, tmp_path: Path, 
     assert len(first) > 5000
 
 
-def svg(table: cf.Table, tmp_path: Path, **options: str) -> str:
+def svg(table: cf.Table, tmp_path: Path, **options: Any) -> str:
     file = tmp_path / "drawn.svg"
-    cf.plot(table, file, **options)  # type: ignore[arg-type]
+    cf.plot(table, file, **options)
     return file.read_text()
 
 
@@ -78,7 +79,7 @@ SENT = [(0.0, "send", 0, 0, 4.0, 9.0), (0.1, "send", 0, 1, 4.0, 9.0)]
 MARKS = {"fast_retransmit": "fast retransmit", "timeout": "timeout"}
 
 
-def words(table: cf.Table, tmp_path: Path, **options: str) -> set[str]:
+def words(table: cf.Table, tmp_path: Path, **options: Any) -> set[str]:
     """The words of the figure."""
     svg(table, tmp_path, **options)
     return set(svg_words(tmp_path / "drawn.svg"))
@@ -97,6 +98,39 @@ def test_what_is_sent_again_is_told_from_what_is_new(tmp_path: Path) -> None:
     assert "sent again" not in words(events(*SENT), tmp_path, y="seq")
     again = events(*SENT, (0.15, "lost", 0, 0, 4.0, 9.0), (0.2, "send", 0, 0, 2.0, 2.0))
     assert words(again, tmp_path, y="seq") >= {"sent", "sent again", "lost or dropped"}
+
+
+def test_a_part_of_the_time_is_what_it_is_in_the_whole(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is sent again was sent before the part begins; axes fit the part, marks outside are not named."""
+    table = events(
+        *[(0.1 * n, "send", 0, n, 90.0, 9.0) for n in range(20)],
+        (1.95, "timeout", 0, 0, 90.0, 9.0),
+        *[(0.1 * n, "send", 0, n, 8.0, 9.0) for n in range(20, 40)],
+        (4.05, "send", 0, 35, 8.0, 9.0),
+        (4.5, "send", 0, 36, 8.0, 9.0),
+    )
+    part = {"time_s>=": 4, "time_s<": "4.4"}
+    assert words(table, tmp_path, y="seq", where=part) >= {"sent again", "4.0", "4.4"}
+    seen = words(table, tmp_path, where=part)
+    assert "timeout" in words(table, tmp_path)
+    assert "timeout" not in seen
+    # The window was 90 segments before, and 8 throughout the part.
+    assert {"80", "8"} & seen == {"8"}
+    assert "80" in words(table, tmp_path, where={"time_s<": 1.5})
+    monkeypatch.chdir(tmp_path)
+    Path("events.csv").write_text(table.to_csv())
+    assert (
+        cli("plot", "events.csv", "--where", "time_s>=4", "--where", "time_s <4.4", "--out", "two.svg").code
+        == 0
+    )
+    cf.plot("events.csv", "one.svg", where=part)
+    assert Path("one.svg").read_bytes() == Path("two.svg").read_bytes()
+    expect_one_line(
+        cli("plot", "events.csv", "--where", "time_s>9"), "no event has such a time_s", "0 to 4.5"
+    )
+    expect_one_line(cli("plot", "events.csv", "--where", "time_s<soon"), "time_s<soon", "a number")
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,11 @@ def test_results_and_dataset_have_the_numbers_of_a_run(
     assert loaded.warnings == results.warnings
     assert loaded.complete
     assert (loaded.title, loaded.seed, loaded.methods) == (results.title, results.seed, results.methods)
+    in_memory, dataset = results.to_xarray(), cf.open_results(path)
+    assert in_memory.attrs.items() <= dataset.attrs.items()
+    in_memory.attrs, dataset.attrs = {}, {}
+    shared = [name for name in dataset if name not in ("precise", "failure")]
+    xr.testing.assert_identical(in_memory, dataset[shared])
     assert loaded.provenance == results.provenance
     assert loaded.to_json() == results.to_json()  # scenario, flows, links and warnings too
     dataset = cf.open_results(path)

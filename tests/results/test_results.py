@@ -189,3 +189,41 @@ def test_the_same_seed_gives_the_same_numbers_and_another_one_others() -> None:
     assert cf.run(SMALL, cache=False).to_csv() == first
     assert cf.run(SMALL, cache=False, jobs=1).to_csv() == first
     assert cf.run(SMALL, cache=False, seed=2).to_csv() != first
+
+
+def test_a_notebook_shows_results_in_a_few_words(notebook: Results) -> None:
+    """Two TCPs and two error rates; 1.5 Mbit/s are 1.5 there, and what comes from outside is text."""
+    words = "4 points over tcp.variant, channel.p_e; simulation, analysis:exact; 2 runs"
+    assert repr(notebook) == f"<Results 'A <b>small</b> scenario': {words}>"
+    assert repr(notebook.points[0]) == (
+        "<Point tcp.variant = tahoe, channel.p_e = 0.01: simulation, 2 runs, "
+        f"{len(notebook.points[0].metrics)} metrics>"
+    )
+    shown = notebook._repr_html_()
+    assert f"<caption>A &lt;b&gt;small&lt;/b&gt; scenario ({words})</caption>" in shown
+    assert "<th>goodput_bps<br>Mbit/s</th>" in shown
+    assert shown.count("<tr>") == 1 + len(notebook.points)
+    exact = next(point for point in notebook.points if point.method == "analysis:exact")
+    assert f"<td>{exact.value('goodput_bps') / 1e6:.6g}</td>" in shown
+    alone = cf.run(SMALL, runs=2)
+    assert f"<tr><td>timeouts</td><td>{alone.points[0].metrics['timeouts']}</td><td></td></tr>" in (
+        alone._repr_html_()
+    )
+    many = cf.run(SMALL, over={"channel.p_e": "0.01:0.42:0.01"}, methods=["analysis"])
+    assert many._repr_html_().count("<tr>") == 1 + 40 + 1
+    assert "... 2 more" in many._repr_html_()
+
+
+def test_a_data_frame_has_the_table(notebook: Results) -> None:
+    frame, table = notebook.to_pandas(), notebook.table()
+    assert list(frame.columns) == table.columns
+    for name in table.columns:
+        np.testing.assert_array_equal(frame[name].to_numpy(), table.column(name))
+    assert frame["goodput_bps_ci95"].isna().sum() == 4, "an exact value has no interval"
+    assert frame.groupby("tcp.variant")["goodput_bps"].mean().index.tolist() == ["reno", "tahoe"]
+
+
+@pytest.fixture(scope="module")
+def notebook() -> Results:
+    title = SWEEP.replace("A small", "A <b>small</b>")
+    return cf.run(title, runs=2, methods=["simulation", "analysis"])

@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, TextIO
 
@@ -68,6 +68,8 @@ def crossfade(
         print(context.get_help())
 
 
+# What Python has another meaning for.
+NAMES: dict[Callable[..., object], str] = {scenarios.list_scenarios: "list"}
 for command in (
     run.run,
     sweep.sweep,
@@ -81,13 +83,16 @@ for command in (
     phy.phy,
     fit.fit,
     reuse.reuse,
+    scenarios.list_scenarios,
+    scenarios.copy,
     scenarios.check,
     scenarios.explain,
+    scenarios.metrics,
     scenarios.schema,
     verify.verify,
     doctor.doctor,
 ):
-    app.command()(command)
+    app.command(NAMES.get(command))(command)
 app.command(cls=live.LiveCommand)(live.live)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -188,6 +189,16 @@ def read_pairs(option: str, texts: Sequence[str] | None) -> Iterator[tuple[str, 
             form = "KEY=VALUES with at least one value" if option == "--over" else "KEY=VALUE"
             raise ScenarioError(f"{option} {shortened(text)}: must be {form}")
         yield key.strip(), value
+
+
+def read_conditions(option: str, texts: Sequence[str] | None) -> Iterator[tuple[str, str]]:
+    """``COLUMN=VALUE`` each, or with another comparison, which stays at the end of the column."""
+    for text in texts or ():
+        found = re.fullmatch(r"([^<>=]+)(<=|>=|<|>)([^<>=]+)", text)
+        if found is None:
+            yield from read_pairs(option, [text])
+        else:
+            yield found[1].strip() + found[2], found[3].strip()
 
 
 def read_methods(text: str | None) -> list[str] | None:

@@ -9,7 +9,7 @@ import typer
 
 from crossfade import api
 from crossfade.cli import terminal
-from crossfade.cli.options import ByOption, LogYOption, PlanOption, XOption, YOption, read_pairs
+from crossfade.cli.options import ByOption, LogYOption, PlanOption, XOption, YOption, read_conditions
 
 
 def plot(
@@ -29,7 +29,10 @@ def plot(
     where: Annotated[
         list[str] | None,
         typer.Option(
-            "--where", metavar="COLUMN=VALUE", help="Draw these rows alone. May be given several times."
+            "--where",
+            metavar="COLUMN=VALUE",
+            help="Draw these rows alone; with <, <=, > or >= those on one side (--where 'time_s<5'). May be "
+            "given several times.",
         ),
     ] = None,
     log_x: Annotated[
@@ -72,6 +75,7 @@ def plot(
     crossfade run classics/slow-start --events events.csv
     crossfade plot events.csv              cwnd and ssthresh
     crossfade plot events.csv --y seq      the time-sequence plot
+    crossfade plot events.csv --where "time_s>=1" --where "time_s<2"    a part of it
     crossfade run wifi-like-arq --link-events links.csv --over link.arq.max_retransmissions=3
     crossfade plot links.csv --where link=forward
     """
@@ -84,7 +88,7 @@ def plot(
         y=y,
         by=by,
         panels=panels,
-        where=dict(read_pairs("--where", where)),
+        where=dict(read_conditions("--where", where)),
         title=title,
         log_x=log_x,
         log_y=log_y,

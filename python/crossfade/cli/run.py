@@ -31,9 +31,11 @@ from crossfade.cli.options import (
     read_methods,
     stop,
 )
-from crossfade.errors import ScenarioError, one_line
+from crossfade.errors import ScenarioError, one_line, shortened
 from crossfade.files import check_output, write_bytes
+from crossfade.plans import Values
 from crossfade.results.interrupted import Interrupted
+from crossfade.results.metrics import near_metrics, not_metrics
 
 
 def run(
@@ -125,6 +127,7 @@ def run(
         raise ScenarioError("SCENARIO: missing (or --replay FILE)")
     keys, axes = read_assignments("--set", set), read_axes(over)
     outputs = Outputs(csv, plot, json, scenario, keys, axes)
+    _check_metrics(y, scenario, keys, axes)
     for file in (events, link_events, pcap, air_pcap):
         if file is not None:
             check_output(file, *outputs.inputs)
@@ -159,6 +162,14 @@ def run(
     terminal.print_warnings(results.warnings, terminal.console(stderr=True))
     outputs.write(results.table(), x, y, by, results.title, log_y)
     return 0
+
+
+def _check_metrics(y: str | None, scenario: str, keys: Values, axes: Values) -> None:
+    """Refuse before anything runs what no result has; which flows and links there are is seen later."""
+    for name in not_metrics(y):
+        if name not in ("runs", *api.check(scenario, set=keys, over=axes).axes):
+            hint = near_metrics(name) or "crossfade metrics lists all"
+            raise ScenarioError(f"--y {shortened(name)}: no metric ({hint})")
 
 
 def _replay(journal: Path) -> int:

@@ -1,13 +1,17 @@
-"""What a scenario is: ``crossfade check``, ``schema`` and ``explain``."""
+"""What scenarios there are, and what they mean: ``crossfade list``, ``copy``, ``check``, ``explain``, ..."""
 
 from __future__ import annotations
 
+import os
+import tomllib
+from dataclasses import asdict
+from json import dumps as as_json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from crossfade import api
+from crossfade import api, plans
 from crossfade.cli import terminal
 from crossfade.cli.options import (
     MethodOption,
@@ -21,7 +25,8 @@ from crossfade.cli.options import (
     read_axes,
     read_methods,
 )
-from crossfade.errors import ScenarioError, one_line, shortened
+from crossfade.errors import OutputError, ScenarioError, one_line, shortened
+from crossfade.files import check_output, shipped_file, shipped_scenarios, write_text
 from crossfade.results.file import is_results_file
 
 # So much of what is damaged is named.
@@ -123,6 +128,55 @@ def _check_results(path: Path, repair: bool) -> None:
         terminal.say(f"wrote {path}: {counts}; what it was before is {kept}")
 
 
+def list_scenarios(
+    folder: Annotated[
+        str | None,
+        typer.Argument(metavar="[FOLDER]", help="Those of one folder alone: classics, papers/tcp-markov."),
+    ] = None,
+) -> None:
+    """List the scenarios that come with crossfade, with their titles.
+
+    \b
+    crossfade list
+    crossfade list classics
+    """
+    names = [name for name in shipped_scenarios() if folder is None or f"{name}/".startswith(f"{folder}/")]
+    if not names and folder is not None:
+        shipped_file(folder)  # says what there is
+    width = max(map(len, names))
+    for name in names:
+        title = tomllib.loads(shipped_file(name).read_text(encoding="utf-8")).get("title", "")
+        print(f"{name:{width}}  {title}".rstrip())
+
+
+def copy(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A scenario that comes with crossfade.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="The copy (default: NAME.toml without its folder, here)."),
+    ] = None,
+) -> None:
+    """Copy a scenario that comes with crossfade, to make it your own.
+
+    The files that it reads (a trace) are copied beside it. What is there already is not overwritten.
+
+    \b
+    crossfade copy quickstart
+    crossfade copy classics/bufferbloat --out mine.toml
+    """
+    source = shipped_file(name)
+    target = out or Path(source.name)
+    files = {target: source.read_text(encoding="utf-8")}
+    files |= {target.parent / file: text for file, text in plans.load(source).files.items()}
+    for file in files:
+        if os.path.exists(file):
+            raise OutputError(f"{shortened(file)}: is there already; --out gives another name")
+        check_output(file)
+    for file, text in files.items():
+        write_text(file, text)
+        terminal.say(f"wrote {file}")
+
+
 def schema() -> None:
     """Print the JSON Schema of a scenario, for editors.
 
@@ -132,11 +186,35 @@ def schema() -> None:
     print(api.schema())
 
 
-def explain(key: Annotated[str, typer.Argument(metavar="KEY", help="A dotted key of a scenario.")]) -> None:
-    """Say what a key of a scenario means, and what is allowed.
+def explain(
+    key: Annotated[
+        str, typer.Argument(metavar="KEY", help="A dotted key of a scenario, or the name of a metric.")
+    ],
+) -> None:
+    """Say what a key of a scenario means, or what a metric counts.
 
     \b
     crossfade explain channel.fd_t
     crossfade explain tcp
+    crossfade explain rtt_p95_s
     """
     print(api.explain(key))
+
+
+def metrics(
+    json: Annotated[
+        bool, typer.Option("--json", help="Print name, unit, words and meaning as JSON instead of a table.")
+    ] = False,
+) -> None:
+    """List all metrics, with their units and what figures call them.
+
+    \b
+    crossfade metrics
+    crossfade metrics --json
+    crossfade explain energy_per_packet    what one of them counts
+    """
+    found = api.metrics()
+    if json:
+        print(as_json([asdict(metric) for metric in found], indent=2, ensure_ascii=False))
+    else:
+        terminal.print_metrics(found, terminal.console())

@@ -15,7 +15,9 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from crossfade.errors import one_line, visible
+from crossfade.results.metrics import Metric
 from crossfade.results.results import Point, Results
+from crossfade.results.shown import MAIN_METRICS, shown, shown_unit
 from crossfade.tables import Cell, Table, format_estimate, label
 from crossfade.wording import between
 
@@ -25,17 +27,6 @@ if TYPE_CHECKING:
     from crossfade.fitting import MarkovFit
     from crossfade.papers import Paper, Verdict
 
-# Of a sweep, a person first wants these; the rest is in --csv and --json.
-MAIN_METRICS = [
-    "throughput_per_slot",
-    "throughput_lower",
-    "throughput_upper",
-    "goodput_bps",
-    "timeouts_per_slot",
-    "fast_retransmits_per_slot",
-]
-# What an estimate of a flow or link is printed from.
-ENDS = ("value", "ci95", "low", "high")
 FLOW_METRICS = [
     "goodput_bps",
     "retransmissions",
@@ -129,14 +120,18 @@ def print_some_results(results: Results, to: Console, most: int) -> None:
         print_results(results, to)
         return
     grid = _grid()
-    for name in ("metric", "method", "points", "lowest", "highest"):
-        grid.add_column(name, justify="left" if name in ("metric", "method") else "right", no_wrap=True)
+    for name in ("metric", "method", "points", "lowest", "highest", "unit"):
+        is_number = name in ("points", "lowest", "highest")
+        grid.add_column(name, justify="right" if is_number else "left", no_wrap=True)
     for name in MAIN_METRICS:
         for method in results.methods:
             found = [point.metrics.get(name) for point in results.points if point.method == method]
-            values = [estimate.value for estimate in found if estimate and estimate.value is not None]
-            if values:
-                grid.add_row(name, method, str(len(values)), f"{min(values):.4g}", f"{max(values):.4g}")
+            known = [vars(estimate) for estimate in found if estimate and estimate.value is not None]
+            if known:
+                unit, factor = shown_unit(known)
+                values = [estimate["value"] / factor for estimate in known]
+                ends = (f"{min(values):.4g}", f"{max(values):.4g}")
+                grid.add_row(name, method, str(len(values)), *ends, unit)
     _print(to, _title(results.title, f"{len(results.points)} points"), grid)
 
 
@@ -148,17 +143,17 @@ def _print_parts(point: Point, to: Console) -> None:
         ("nodes", [{"name": str(node["node"]), **node} for node in point.nodes], NODE_METRICS),
     ):
         rows = [part for part in parts if part["name"]]
-        shown = [name for name in metrics if any(name in row for row in rows)]
-        if not rows or not shown:
+        names = [name for name in metrics if any(name in row for row in rows)]
+        if not rows or not names:
             continue
         grid = _grid()
         grid.add_column(title)
-        for name in shown:
-            grid.add_column(name, justify="right", no_wrap=True)
+        units = {name: shown_unit([row[name] for row in rows if name in row]) for name in names}
+        for name in names:
+            grid.add_column(_heading(name, units[name][0]), justify="right", no_wrap=True)
         for row in rows:
             count = f" x {row['count']}" if row.get("count", 1) > 1 else ""
-            found = [row.get(name) for name in shown]
-            cells = ["-" if cell is None else format_estimate(*(cell[end] for end in ENDS)) for cell in found]
+            cells = [shown(row.get(name), units[name][1]) for name in names]
             grid.add_row(f"{row['name']}{count}", *cells)
         to.print(grid)
 
@@ -179,9 +174,9 @@ def _point(results: Results) -> Grid:
     grid.add_column("unit")
     for name in results.metrics:
         found = [point.metrics.get(name) for point in results.points]
-        unit = next(estimate.unit for estimate in found if estimate is not None)
-        cells = ["-" if estimate is None else str(estimate) for estimate in found]
-        grid.add_row(name, *cells, "" if unit == "1" else unit)
+        unit, factor = shown_unit([vars(estimate) for estimate in found if estimate is not None])
+        cells = [shown(None if estimate is None else vars(estimate), factor) for estimate in found]
+        grid.add_row(name, *cells, unit)
     return grid
 
 
@@ -190,15 +185,32 @@ def _sweep(results: Results, metrics: Sequence[str]) -> Grid:
     _add_columns(grid, results.axes)
     if several := len(results.methods) > 1:
         grid.add_column("method", no_wrap=True)
-    for name in ("runs", *metrics):
-        grid.add_column(name, justify="right", no_wrap=True)
-    for point in results.points:
+    points = [point.metrics | point.parts for point in results.points]
+    units = {name: shown_unit([vars(found[name]) for found in points if name in found]) for name in metrics}
+    grid.add_column("runs", justify="right", no_wrap=True)
+    for name in metrics:
+        grid.add_column(_heading(name, units[name][0]), justify="right", no_wrap=True)
+    for point, found in zip(results.points, points, strict=True):
         cells = [_axis_cell(label(point.axes[axis])) for axis in results.axes]
         cells += [point.method] if several else []
-        found = point.metrics | point.parts
-        estimates = [str(found[name]) if name in found else "-" for name in metrics]
+        estimates = [shown(vars(found[name]) if name in found else None, units[name][1]) for name in metrics]
         grid.add_row(*cells, str(point.runs) if point.runs else "-", *estimates)
     return grid
+
+
+def _heading(name: str, unit: str) -> str:
+    """The head of a column: its metric, and below it the unit that its values are in."""
+    return f"{name}\n{unit}" if unit else name
+
+
+def print_metrics(metrics: Sequence[Metric], to: Console) -> None:
+    """Each metric with its unit and what figures call it."""
+    grid = _grid()
+    for name in ("metric", "unit", "words"):
+        grid.add_column(name, no_wrap=name == "metric")
+    for metric in metrics:
+        grid.add_row(metric.name, "" if metric.unit == "1" else metric.unit, metric.words)
+    _print(to, "Metrics (crossfade explain NAME says what one counts)", grid)
 
 
 def print_table(table: Table, title: str, to: Console) -> None:
@@ -283,11 +295,12 @@ def print_comparison(found: Comparison, to: Console) -> None:
     _add_columns(grid, ["first", "second"])
     grid.add_column("difference", justify="right", no_wrap=True)
     grid.add_column("the first is")
+    unit, factor = shown_unit([{"value": pair.difference, "unit": found.unit} for pair in found.pairs])
     for pair in found.pairs:
         cells = [_axis_cell(cell) for cell in pair.condition.values()]
-        difference = format_estimate(pair.difference, pair.ci95)
+        difference = _in_unit(pair.difference, pair.ci95, factor)
         grid.add_row(*cells, pair.first, pair.second, difference, _styled(pair.verdict))
-    _print(to, _title(_metric(found.metric, found.unit), "first less second, paired, mean ± 95 %"), grid)
+    _print(to, _title(_metric(found.metric, unit), "first less second, paired, mean ± 95 %"), grid)
     for axis, crossings in groupby(found.crossings, lambda at: (at.axis, at.unit, tuple(at.condition))):
         grid = _grid()
         _add_columns(grid, [*axis[2], "first", "second", "cross at", "not told apart", "before", "after"])
@@ -307,9 +320,13 @@ def print_best(found: Best, to: Console) -> None:
     for name in (goal.metric, "ahead by", "of"):
         grid.add_column(name, justify="left" if name == "of" else "right", no_wrap=True)
     grid.add_column("verdict")
+    unit, factor = shown_unit([{"value": at.value, "unit": found.unit} for at in found.decisions])
     for at in found.decisions:
         cells = [_axis_cell(cell) for cell in [*at.condition.values(), *_chosen(at.choice, found.choose)]]
-        estimates = [format_estimate(at.value, at.ci95), format_estimate(at.margin, at.margin_ci95)]
+        estimates = [
+            _in_unit(at.value, at.ci95, factor),
+            _in_unit(at.margin, at.margin_ci95, factor),
+        ]
         verdict = _styled(at.verdict)
         doubts = {"too close to call": at.rivals, "constraint uncertain": [*at.uncertain, *at.rivals]}
         if words := "; ".join(doubts.get(at.verdict, at.uncertain)):
@@ -318,7 +335,7 @@ def print_best(found: Best, to: Console) -> None:
     limits = [str(limit) for limit in goal.constraints]
     aim = " subject to ".join(
         [
-            f"{'lowest' if goal.lowest else 'highest'} {_metric(goal.metric, found.unit)}",
+            f"{'lowest' if goal.lowest else 'highest'} {_metric(goal.metric, unit)}",
             *filter(None, [", ".join(limits)]),
         ]
     )
@@ -337,6 +354,11 @@ def print_switching(found: Best, to: Console) -> None:
             chosen = [_axis_cell(cell) for cell in _chosen(at.choice, found.choose)]
             grid.add_row(*cells, *ends, *chosen, change, at.because or "-")
         _print(to, f"Along {_metric(axis[0], axis[1])}", grid)
+
+
+def _in_unit(value: float | None, ci95: float | None, factor: float) -> str:
+    """A value with its half-width, in another unit."""
+    return shown({"value": value, "ci95": ci95, "low": None, "high": None}, factor)
 
 
 def _chosen(choice: dict[str, Cell] | None, keys: Sequence[str]) -> list[Cell]:

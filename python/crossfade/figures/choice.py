@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import ge, gt, le, lt
 from typing import Any
 
 from crossfade import quantities
-from crossfade.errors import ResultsError
+from crossfade.errors import ResultsError, shortened
 from crossfade.tables import Cell, Table, label
 from crossfade.wording import curve_word, readable_unit
 
@@ -26,6 +27,9 @@ USUAL_METRICS = [
 _FIRST_RESULT = re.compile(
     r"method|runs|frames|segments|wrong|ci95|.*_ci95(_low|_high)?|.*throughput_.*|transmissions_.*|.*goodput_bps|burst"
 )
+# Names of --where that compare.
+COMPARISONS: dict[str, Callable[[float, float], bool]] = {"<=": le, ">=": ge, "<": lt, ">": gt}
+COMPARISON = re.compile(r"(.*?)(<=|>=|<|>)")
 # More curves than this are a tangle: where nobody said what tells them apart, further axes are held.
 MOST_CURVES = 12
 
@@ -151,9 +155,13 @@ def _count(table: Table, names: Sequence[str]) -> int:
 def where(table: Table, wanted: Mapping[str, Any]) -> Table:
     """The rows in which columns have these values; ``ResultsError`` names the values where none has.
 
-    A number may be rounded to three digits, as it is printed.
+    A number may be rounded to three digits, as it is printed. A name that ends with a comparison
+    (``time_s<``) keeps the rows whose number is on that side.
     """
     for name, asked in wanted.items():
+        if (found := COMPARISON.fullmatch(name)) is not None:
+            table = _compared(table, found[1].strip(), found[2], asked)
+            continue
         cells, value = table.cells(name), label(asked)
         meant = _meant(value, list(dict.fromkeys(cells)))
         if meant is None:
@@ -164,6 +172,30 @@ def where(table: Table, wanted: Mapping[str, Any]) -> Table:
             table.columns, [row for row, cell in zip(table.rows, cells, strict=True) if cell == meant]
         )
     return table
+
+
+def _compared(table: Table, name: str, sign: str, asked: Any) -> Table:
+    """The rows in which the number of a column is on one side of a limit."""
+    cells, value = table.cells(name), limit(f"{name}{sign}", asked)
+    rows = [
+        row for row, cell in zip(table.rows, cells, strict=True) if COMPARISONS[sign](number(cell), value)
+    ]
+    if not rows:
+        known = [cell for cell in map(number, cells) if not math.isnan(cell)]
+        extent = f"values: {min(known):.6g} to {max(known):.6g}" if known else "it holds no numbers"
+        raise ResultsError(f"{name}{sign}{value:g}: no row has that ({extent})")
+    return Table(table.columns, rows)
+
+
+def limit(condition: str, asked: Any) -> float:
+    """The number that a comparison is with."""
+    try:
+        value = float(asked)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise ResultsError(f"{condition}{shortened(asked)}: must be compared with a number")
+    return value
 
 
 def _meant(value: Cell, known: Sequence[Cell]) -> Cell:

@@ -5,6 +5,7 @@ An events table has the columns of :func:`crossfade.events`; those before ``time
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crossfade.errors import ResultsError
-from crossfade.figures.choice import column_list, number
+from crossfade.figures.choice import COMPARISON, column_list, limit, number
 from crossfade.figures.choice import where as rows_where
 from crossfade.figures.style import PALETTE, check_plot_file, figure
 from crossfade.tables import Cell, Table
@@ -35,6 +36,10 @@ MARKS = {"fast_retransmit": ("v", "fast retransmit"), "timeout": ("X", "timeout"
 # More panels are too low to read, and a longer legend hides the curves.
 MOST_PANELS = 6
 MOST_IN_LEGEND = 10
+
+Window = tuple[float, float]
+"""A part of the time, from when to when."""
+EVER = (-math.inf, math.inf)
 
 
 @dataclass
@@ -84,7 +89,8 @@ def plot(
         raise ResultsError(f"column {x}: events are drawn over time_s")
     if not table.rows:
         raise ResultsError("nothing to draw: the table has no rows")
-    table = rows_where(table, where or {})
+    seen, where = _window(table, where or {})
+    table = rows_where(table, where)
     names, panels = _panels(table, by, alone=y == "seq")
     if len(panels) > MOST_PANELS:
         raise ResultsError(
@@ -95,17 +101,41 @@ def plot(
         grid = drawn.subplots(len(panels), 1, sharex=True, squeeze=False)
         for axes, (key, timelines) in zip(grid[:, 0], panels, strict=True):
             if y == "seq":
-                _draw_sequence(axes, timelines)
+                _draw_sequence(axes, timelines, seen)
             else:
-                _draw_state(axes, timelines, y, [names[index] for index in _differing(timelines)])
+                _draw_state(axes, timelines, y, [names[index] for index in _differing(timelines)], seen)
             if len(panels) > 1:
                 axes.set_title(key, fontsize="medium", loc="left")
         grid[-1, 0].set_xlabel("Time (s)")
-        grid[-1, 0].set_xlim(0.0, max(number(time) for time in table.cells("time_s")) or 1.0)
+        last = max(number(time) for time in table.cells("time_s")) or 1.0
+        grid[-1, 0].set_xlim(max(0.0, seen[0]), min(last, seen[1]))
         drawn.supylabel(NAMES[y], fontsize="medium")
         _legend(list(grid[:, 0]))
         if title:
             drawn.suptitle(typeset(title), fontsize="medium", wrap=True)
+
+
+def _window(table: Table, where: Mapping[str, Any]) -> tuple[Window, dict[str, Any]]:
+    """The part of the time that is shown, and what else is asked of rows.
+
+    What was before belongs to a curve: a window has a size as it begins, and a segment may have been sent.
+    """
+    rest: dict[str, Any] = {}
+    start, end = EVER
+    for name, asked in where.items():
+        found = COMPARISON.fullmatch(name)
+        if found is None or found[1].strip() != "time_s":
+            rest[name] = asked
+        elif found[2].startswith("<"):
+            end = min(end, limit(name, asked))
+        else:
+            start = max(start, limit(name, asked))
+    times = [number(time) for time in table.cells("time_s")]
+    if not any(start <= time <= end for time in times):
+        raise ResultsError(
+            f"nothing to draw: no event has such a time_s (there are {min(times):g} to {max(times):g})"
+        )
+    return (start, end), rest
 
 
 def _panels(
@@ -149,7 +179,9 @@ def _differing(timelines: Sequence[Timeline]) -> list[int]:
     return [i for i in range(len(timelines[0].axes)) if len({line.axes[i] for line in timelines}) > 1]
 
 
-def _draw_state(axes: Axes, timelines: Sequence[Timeline], y: str, told_by: Sequence[str]) -> None:
+def _draw_state(
+    axes: Axes, timelines: Sequence[Timeline], y: str, told_by: Sequence[str], seen: Window
+) -> None:
     several_flows = len({timeline.flow for timeline in timelines}) > 1
     differing = _differing(timelines)
     highest = 0.0
@@ -159,7 +191,7 @@ def _draw_state(axes: Axes, timelines: Sequence[Timeline], y: str, told_by: Sequ
         words += [f"flow {timeline.flow}"] if several_flows else []
         xs, ys = _steps(timeline, y)
         axes.plot(xs, ys, color=color, drawstyle="steps-post", linewidth=0.8, label=", ".join(words) or None)
-        highest = max(highest, *ys)
+        highest = max(highest, *_seen(xs, ys, seen))
         for event, (marker, _) in MARKS.items():
             axes.plot(
                 timeline.times(event),
@@ -193,7 +225,13 @@ def _steps(timeline: Timeline, name: str) -> tuple[list[float], list[float]]:
     return [time for time, _ in kept], [value for _, value in kept]
 
 
-def _draw_sequence(axes: Axes, timelines: Sequence[Timeline]) -> None:
+def _seen(xs: Sequence[float], ys: Sequence[float], seen: Window) -> Iterator[float]:
+    """The values that a curve of steps has in a part of the time, with that as it begins."""
+    ends = [*xs[1:], math.inf]
+    yield from (y for x, end, y in zip(xs, ends, ys, strict=True) if x <= seen[1] and end > seen[0])
+
+
+def _draw_sequence(axes: Axes, timelines: Sequence[Timeline], seen: Window) -> None:
     """What is sent, what is sent again, what goes missing, and what is acknowledged."""
     for index, timeline in enumerate(timelines):
         color = PALETTE[index % len(PALETTE)]
@@ -227,7 +265,12 @@ def _draw_sequence(axes: Axes, timelines: Sequence[Timeline]) -> None:
         )
         timeouts = timeline.times("timeout")
         axes.plot(timeouts, timeline.values("seq", "timeout"), linestyle="none", marker="X", color="#000000")
-    axes.set_ylim(bottom=0.0)
+    bottom, top = 0.0, None
+    if seen != EVER:
+        spans = (zip(line.times(), line.values("seq"), strict=True) for line in timelines)
+        shown = [seq for span in spans for time, seq in span if seen[0] <= time <= seen[1] and seq == seq]
+        bottom, top = (min(shown) - 1.0, max(shown) + 1.0) if shown else (0.0, None)
+    axes.set_ylim(bottom, top)
 
 
 def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
@@ -253,7 +296,12 @@ def _legend(panels: Sequence[Axes]) -> None:
 
 
 def _marks_drawn(panels: Sequence[Axes]) -> Iterator[tuple[str, str]]:
-    lines = [line for axes in panels for line in axes.get_lines()]
-    present = {line.get_marker() for line in lines if len(line.get_xdata()) > 0}  # type: ignore[arg-type]
+    import numpy as np  # it comes with matplotlib, and takes a while to load
+
+    begin, end = panels[-1].get_xlim()
+    times = [
+        (line.get_marker(), np.asarray(line.get_xdata(), float)) for a in panels for line in a.get_lines()
+    ]
+    present = {marker for marker, xs in times if ((begin <= xs) & (xs <= end)).any()}
     meanings = [(".", "sent"), ("s", "sent again"), ("x", "lost or dropped"), *MARKS.values()]
     yield from ((marker, text) for marker, text in meanings if marker in present)

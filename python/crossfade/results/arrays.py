@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from crossfade.results.grids import Grid
 from crossfade.results.planresults import attributes_of, published
 from crossfade.results.planrows import Estimates, PlanRows
-from crossfade.results.results import INTERVAL
-
-INTERVAL_WORDS = ("half-width", "lower end", "upper end")
+from crossfade.results.results import INTERVAL, INTERVAL_WORDS
 
 Variable = tuple[tuple[str, ...], NDArray[Any], dict[str, str]]
 """Dimensions, values and attributes."""

@@ -8,17 +8,24 @@ from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
+from crossfade.errors import visible
 from crossfade.figures.plot import plot
 from crossfade.results.rows import Row
+from crossfade.results.shown import MAIN_METRICS, html_table, shown, shown_unit
 from crossfade.tables import Cell, Table, format_estimate, label
 
 if TYPE_CHECKING:
     import numpy as np
+    import xarray as xr
 
 Metrics = dict[str, "Estimate"]
 
 INTERVAL = ("_ci95", "_ci95_low", "_ci95_high")
 """What is appended to the name of a metric for the columns of its interval."""
+INTERVAL_WORDS = ("half-width", "lower end", "upper end")
+
+# More lines are for a figure.
+MOST_LINES = 40
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,13 @@ class Point:
     residual: list[Estimate] = field(default_factory=list)
     combined: list[Estimate] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        where = ", ".join(f"{axis} = {label(value)}" for axis, value in self.axes.items())
+        runs = f", {self.runs} runs" if self.runs else ""
+        return visible(
+            f"<Point {where + ': ' if where else ''}{self.method}{runs}, {len(self.metrics)} metrics>"
+        )
+
     def value(self, name: str) -> float:
         """A metric's value, NaN where it is undefined or the method does not give it."""
         found = self.metrics.get(name, self.parts.get(name))
@@ -98,6 +112,53 @@ class Results:
     axes: list[str] = field(default_factory=list)
     file_warnings: list[str] = field(default_factory=list)
     """Those of the results file, where the results come from one: its points have none of their own."""
+
+    def __repr__(self) -> str:
+        return visible(f"<Results{f' {self.title!r}' if self.title else ''}: {self._size()}>")
+
+    def _size(self) -> str:
+        """How many points, by which methods, along which axes."""
+        number = len({json.dumps(point.axes) for point in self.points})
+        runs = sorted({point.runs for point in self.points if point.runs})
+        parts = [f"{number} point{'' if number == 1 else 's'}"]
+        parts[0] += f" over {', '.join(self.axes)}" if self.axes else ""
+        parts.append(", ".join(self.methods))
+        parts += (
+            ["1 run" if runs == [1] else f"{' to '.join(map(str, dict.fromkeys((runs[0], runs[-1]))))} runs"]
+            if runs
+            else []
+        )
+        return "; ".join([*parts, *([] if self.complete else ["incomplete"])])
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: of a single point all metrics, of a sweep the main ones (up to 40 lines)."""
+        title = f"{self.title} ({self._size()})" if self.title else self._size()
+        if not self.axes:
+            names = self.metrics
+            rows = [[name, *cells, unit] for name, unit, cells in map(self._shown, names)]
+            return html_table(title, ["metric", *self.methods, "unit"], rows)
+        found = [self._shown(name) for name in MAIN_METRICS if name in self.metrics]
+        found = found or [self._shown(name) for name in self.metrics[:4]]
+        columns = [*self.axes, "method", "runs", *(f"{name}\n{unit}".strip() for name, unit, _ in found)]
+        lines = [
+            [*(str(label(point.axes[axis])) for axis in self.axes), point.method, str(point.runs or "-")]
+            for point in self.points
+        ]
+        rows = [[*line, *(cells[i] for *_, cells in found)] for i, line in enumerate(lines[:MOST_LINES])]
+        if (more := len(lines) - MOST_LINES) > 0:
+            rows.append([f"... {more} more", *[""] * (len(columns) - 1)])
+        return html_table(title, columns, rows)
+
+    def _shown(self, name: str) -> tuple[str, str, list[str]]:
+        """A metric, the unit in which it is short, and its estimate at each point in that."""
+        found = [point.metrics.get(name) for point in self.points]
+        known = [vars(estimate) for estimate in found if estimate is not None]
+        unit, factor = shown_unit(known)
+        return (
+            name,
+            unit,
+            [shown(vars(estimate) if estimate is not None else None, factor) for estimate in found],
+        )
 
     @property
     def warnings(self) -> list[str]:
@@ -140,11 +201,7 @@ class Results:
 
     def _record(self, point: Point) -> dict[str, Cell]:
         record: dict[str, Cell] = {axis: label(point.axes[axis]) for axis in self.axes}
-        record |= {"method": point.method, "runs": point.runs}
-        for name, estimate in (point.metrics | point.parts).items():
-            interval = (estimate.value, estimate.ci95, estimate.low, estimate.high)
-            record |= {f"{name}{end}": cell for end, cell in zip(("", *INTERVAL), interval, strict=True)}
-        return record
+        return record | {"method": point.method, "runs": point.runs} | _cells(point)
 
     def column(self, name: str) -> np.ndarray[Any, Any]:
         """One column of :meth:`table` as a numpy array."""
@@ -154,13 +211,50 @@ class Results:
         """:meth:`table` as CSV text; numbers read back exactly."""
         return self.table().to_csv()
 
+    def to_pandas(self) -> Any:
+        """:meth:`table` as a pandas DataFrame; numbers that there are not are NaN."""
+        import pandas as pd  # comes with xarray, and takes a while to load
+
+        table = self.table()
+        numbers = table.columns[len(self.axes) + 2 :]
+        return pd.DataFrame(table.rows, columns=table.columns).astype(dict.fromkeys(numbers, float))
+
+    def to_xarray(self) -> xr.Dataset:
+        """The results as an xarray dataset: axes are dimensions, metrics variables with their units.
+
+        Names, coordinates and intervals are those of :func:`crossfade.open_results`. Attributes: title, seed;
+        warnings, a line each; ``method`` where there is but one.
+        """
+        from crossfade.results import labelled  # here: numpy and xarray take a while to start
+
+        units = {
+            name: estimate.unit
+            for point in self.points
+            for name, estimate in (point.metrics | point.parts).items()
+        }
+        columns = [
+            labelled.Column(f"{name}{end}", name, units[name], words)
+            for name in [*self.metrics, *self.parts]
+            for end, words in zip(("", *INTERVAL), ("", *INTERVAL_WORDS), strict=True)
+        ]
+        found = [
+            labelled.Solved(point.axes, point.method, point.runs, _cells(point)) for point in self.points
+        ]
+        attributes: dict[str, str | int] = {
+            "title": self.title,
+            **({"method": self.methods[0]} if len(self.methods) == 1 else {}),
+            "seed": self.seed,
+            "warnings": "\n".join(self.warnings),
+        }
+        return labelled.dataset(self.axes, self.methods, found, columns, attributes)
+
     def to_dict(self) -> dict[str, Any] | list[dict[str, Any]]:
         """The object behind ``--json``, a list of them where there are several points or methods."""
         objects = [self._object(point) for point in self.points]
         return objects if self.axes or len(self.methods) > 1 else objects[0]
 
     def _object(self, point: Point) -> dict[str, Any]:
-        def shown(metric: Estimate) -> dict[str, Any]:
+        def ends(metric: Estimate) -> dict[str, Any]:
             names = ("value", "ci95", "low", "high", "unit")
             return {name: getattr(metric, name) for name in names}
 
@@ -170,13 +264,13 @@ class Results:
             "method": point.method,
             "seed": self.seed,
             "runs": point.runs,
-            "metrics": {name: shown(metric) for name, metric in point.metrics.items()},
+            "metrics": {name: ends(metric) for name, metric in point.metrics.items()},
             "flows": point.flows,
             "links": point.links,
             **({"nodes": point.nodes} if point.nodes else {}),
             **({"loss_windows": point.loss_windows} if point.loss_windows else {}),
-            **({"residual": [shown(share) for share in point.residual]} if point.residual else {}),
-            **({"combined": [shown(share) for share in point.combined]} if point.combined else {}),
+            **({"residual": [ends(share) for share in point.residual]} if point.residual else {}),
+            **({"combined": [ends(share) for share in point.combined]} if point.combined else {}),
             "warnings": point.warnings,
             "provenance": self.provenance,
         }
@@ -188,3 +282,14 @@ class Results:
     def plot(self, path: str | PathLike[str], **options: Any) -> None:
         """Draw the results to a file; ``options`` are those of :func:`crossfade.plot`."""
         plot(self.table(), fspath(path), **{"title": self.title, **options})
+
+
+def _cells(point: Point) -> dict[str, float | None]:
+    """The metrics of a point and their intervals, by column."""
+    return {
+        f"{name}{end}": cell
+        for name, estimate in (point.metrics | point.parts).items()
+        for end, cell in zip(
+            ("", *INTERVAL), (estimate.value, estimate.ci95, estimate.low, estimate.high), strict=True
+        )
+    }

@@ -1,0 +1,65 @@
+"""The metrics that there are, from the core's registry: names, units, words, meanings."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+
+import crossfade._crossfade as _crossfade
+from crossfade.results.results import INTERVAL
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric: the name of its column, its unit (``1`` of a pure number), its words in figures, its meaning.
+
+    Its ``str`` is what ``crossfade explain`` prints.
+    """
+
+    name: str
+    unit: str
+    words: str
+    meaning: str
+
+    def __str__(self) -> str:
+        unit = "a number" if self.unit == "1" else f"in {self.unit}"
+        return f"{self.name}: a metric, {unit}\n\n{self.words}. {self.meaning}"
+
+
+@lru_cache(maxsize=1)
+def _registry() -> dict[str, Metric]:
+    return {found["name"]: Metric(**found) for found in json.loads(_crossfade.metrics())}
+
+
+def metrics() -> list[Metric]:
+    """Every metric that a result may have, in the order of tables."""
+    return list(_registry().values())
+
+
+def metric_of(column: str) -> Metric | None:
+    """The metric of a column; that of a flow or link (``reverse.queue_drops``) too."""
+    return _registry().get(column.rpartition(".")[2])
+
+
+def near_metrics(name: str) -> str:
+    """The metrics that may have been meant, as a question; empty where none is near."""
+    part, dot, last = name.rpartition(".")
+    # Half a name (goodput) is as good as one with a slip in it.
+    known = [*_registry()]
+    meant = [metric for metric in known if last and metric.startswith(f"{last}_")]
+    meant = [*meant, *(near for near in get_close_matches(last, known, n=3) if near not in meant)]
+    return f"did you mean {' or '.join(f'{part}{dot}{metric}' for metric in meant[:3])}?" if meant else ""
+
+
+def not_metrics(y: str | None) -> list[str]:
+    """Of a metric (or the ratio of two) that a figure is asked for, what is none; its interval is one too."""
+
+    def metric(column: str) -> str:
+        for end in INTERVAL:
+            column = column.removesuffix(end)
+        return column
+
+    names = [] if y is None else [name.strip() for name in y.split("/")]
+    return [name for name in names if metric_of(metric(name)) is None]

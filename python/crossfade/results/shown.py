@@ -1,0 +1,54 @@
+"""What a person first sees of results, on a terminal or in a notebook: which metrics, in which units."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from crossfade.errors import visible
+from crossfade.tables import format_estimate
+from crossfade.wording import readable_unit
+
+# Of a sweep, a person first wants these; the rest is in tables, CSV and JSON.
+MAIN_METRICS = [
+    "throughput_per_slot",
+    "throughput_lower",
+    "throughput_upper",
+    "goodput_bps",
+    "timeouts_per_slot",
+    "fast_retransmits_per_slot",
+]
+# What an estimate is shown by.
+ENDS = ("value", "ci95", "low", "high")
+
+
+def shown_unit(estimates: Sequence[Mapping[str, Any]]) -> tuple[str, float]:
+    """The unit in which estimates of one metric are short (Mbit/s, ms), and how many of their own it is."""
+    if not estimates:
+        return "", 1.0
+    values = [estimate["value"] for estimate in estimates if estimate["value"] is not None]
+    unit, factor = readable_unit(estimates[0]["unit"], values)
+    return {"1": "", "us": "µs"}.get(unit, unit), factor
+
+
+def shown(estimate: Mapping[str, Any] | None, factor: float) -> str:
+    """An estimate in another unit; a dash where there is none."""
+    if estimate is None:
+        return "-"
+    return format_estimate(*(None if estimate[end] is None else estimate[end] / factor for end in ENDS))
+
+
+def html_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table for a notebook; what comes from outside is text in it."""
+
+    def line(tag: str, cells: Sequence[str]) -> str:
+        return "<tr>" + "".join(f"<{tag}>{_text(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    body = "".join(line("td", row) for row in rows)
+    head = f"<caption>{_text(caption)}</caption><thead>{line('th', columns)}</thead>"
+    return f"<table>{head}<tbody>{body}</tbody></table>"
+
+
+def _text(cell: str) -> str:
+    return escape(visible(cell)).replace("\n", "<br>")
