@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import struct
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 import crossfade as cf
 from crossfade.results.results import Estimate, Point, Results
 from crossfade.tables import Cell, Table, format_estimate, label
-from tests.conftest import SMALL, SWEEP
+from tests.conftest import SMALL, SWEEP, make_row
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 words = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20).map(
@@ -227,3 +229,16 @@ def test_a_data_frame_has_the_table(notebook: Results) -> None:
 def notebook() -> Results:
     title = SWEEP.replace("A small", "A <b>small</b>")
     return cf.run(title, runs=2, methods=["simulation", "analysis"])
+
+
+def test_samples_of_the_whole_are_not_those_of_a_flow() -> None:
+    """A metric that is undefined in every run stays so; a flow's is asked for by its name."""
+    row = replace(
+        make_row(0),
+        names="flow:goodput_bps\nflow:near.goodput_bps\ngoodput_bps",
+        values=struct.pack("<3d", 5, 2, math.nan),
+    )
+    point = Point({}, {}, "simulation", 1, {}, {}, [], [], [], [], [row])
+    assert math.isnan(point.samples("goodput_bps")[0])
+    assert point.samples("near.goodput_bps") == [2.0]
+    assert math.isnan(point.samples("nothing")[0])
