@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import struct
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -233,11 +232,8 @@ def notebook() -> Results:
 
 def test_samples_of_the_whole_are_not_those_of_a_flow() -> None:
     """A metric that is undefined in every run stays so; a flow's is asked for by its name."""
-    row = replace(
-        make_row(0),
-        names="flow:goodput_bps\nflow:near.goodput_bps\ngoodput_bps",
-        values=struct.pack("<3d", 5, 2, math.nan),
-    )
+    names = "flow:goodput_bps\nflow:near.goodput_bps\ngoodput_bps"
+    row = make_row(0)._replace(names=names, values=struct.pack("<3d", 5, 2, math.nan))
     point = Point({}, {}, "simulation", 1, {}, {}, [], [], [], [], [row])
     assert math.isnan(point.samples("goodput_bps")[0])
     assert point.samples("near.goodput_bps") == [2.0]
