@@ -209,6 +209,9 @@ def test_plans_are_found_by_what_they_ask_for(tmp_path: Path) -> None:
         for which in (3, 0, "x", ""):
             with pytest.raises(cf.ResultsError, match=f"plan {which}: .*1: {second[:8]}, 2: {first[:8]}"):
                 file.plan(which)
+        # More digits than Python makes a number of.
+        with pytest.raises(cf.ResultsError, match="plan 9999"):
+            file.plan("9" * 5000)
 
 
 def test_the_id_of_a_plan_is_what_it_asks_for() -> None:

@@ -237,9 +237,11 @@ class ResultsFile:
             raise ResultsError(f"{self.path}: there is no plan in it")
         if which is None:
             return plans[-1]
-        if str(which).isdecimal() and 1 <= int(which) <= len(plans):
-            return plans[int(which) - 1]
         text = str(which)
+        # As text: an id may be any number of digits.
+        numbered = {str(number): plan for number, plan in enumerate(plans, start=1)}
+        if text in numbered:
+            return numbered[text]
         found = [plan for plan in plans if plan.id == text or (len(text) >= 6 and plan.id.startswith(text))]
         if len(found) == 1:
             return found[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,7 +98,7 @@ def results_of(rows: PlanRows) -> Results:
     intervals = [array.tolist() for array in (found.ci95, found.low, found.high)]
     number = {id: i for i, id in enumerate(rows.points)}
     windows = [i for i, name in enumerate(rows.names) if name.startswith(LOSS_WINDOW)]
-    windows = [i for i in windows if rows.names[i].removeprefix(LOSS_WINDOW).isdecimal()]
+    windows = [i for i in windows if re.fullmatch("[0-9]{1,9}", rows.names[i].removeprefix(LOSS_WINDOW))]
     windows.sort(key=lambda i: int(rows.names[i].removeprefix(LOSS_WINDOW)))
 
     def point(axes: dict[str, Any], group: int) -> Point:
