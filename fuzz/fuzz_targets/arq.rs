@@ -3,9 +3,8 @@
 
 use crossfade_core::SimTime;
 use crossfade_link::arq::{
-    ArqReceiver, Content, Delivery, GoBackNReceiver, Outcome, Payload, Pdu, Reading, Release,
-    RlpIs99Receiver, RlpNackConfig, RlpNackReceiver, SelectiveRepeatConfig, SelectiveRepeatReceiver,
-    StopAndWaitReceiver,
+    ArqReceiver, Content, Delivery, GoBackNReceiver, Outcome, Pdu, Reading, Release, RlpIs99Receiver,
+    RlpNackConfig, RlpNackReceiver, SelectiveRepeatConfig, SelectiveRepeatReceiver, StopAndWaitReceiver,
 };
 use libfuzzer_sys::fuzz_target;
 use std::collections::HashSet;
@@ -30,8 +29,8 @@ fn feed(receiver: &mut dyn ArqReceiver, data: &[u8]) {
             now,
             match frame[0] >> 6 {
                 0 => Outcome::Erased,
-                1 => Outcome::Frame(pdu, Payload::Corrupt),
-                _ => Outcome::Frame(pdu, Payload::Good),
+                1 => Outcome::Corrupt(pdu),
+                _ => Outcome::Good(pdu),
             },
         );
         while receiver.poll_feedback(now).is_some() {}
