@@ -187,7 +187,7 @@ def _read_again(stored: StoredPlan) -> Plan | None:
         return None
     try:
         plan = read(what["name"], what["text"], what["overrides"], what["files"].__getitem__)
-    except (errors.ScenarioError, KeyError):
+    except (errors.ScenarioError, KeyError, ValueError):  # the last: overrides of an unknown kind
         return None
     kept = ("axes", "points", "methods", "stop", "seed")
     return plan if all(plan.description[name] == what[name] for name in kept) else None

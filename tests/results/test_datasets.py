@@ -26,7 +26,7 @@ from crossfade.results.file import ResultsFile
 from crossfade.results.grids import Grid
 from crossfade.results.results import INTERVAL
 from crossfade.results.rows import Row
-from tests.conftest import SMALL, SWEEP, Cli, expect_one_line
+from tests.conftest import SMALL, SWEEP, Cli, expect_one_line, reseal
 from tests.results.results_files import Made, add_plan, add_rows, crossed
 
 FLOWS = """\
@@ -601,3 +601,16 @@ def test_a_file_is_read_while_it_is_filled(path: Path) -> None:
         )
         file.get([])  # which commits
         assert cf.open_results(path)["goodput_bps"] == 2.0
+
+
+def test_a_plan_with_overrides_of_an_unknown_kind_still_has_its_rows(tmp_path: Path) -> None:
+    path = tmp_path / "results.sqlite"
+    before = cf.sweep(SMALL, runs=2, out=path)
+    with closing(sqlite3.connect(path)) as database, database:
+        unknown = """json_set(description, '$.overrides', json('{"a": 1}'))"""
+        database.execute(f"UPDATE plans SET description = {unknown}")
+        reseal(database)
+    after = cf.load_results(path)
+    assert [point.metrics.get("goodput_bps") for point in after.points] == [
+        point.metrics.get("goodput_bps") for point in before.points
+    ]
