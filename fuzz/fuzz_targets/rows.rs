@@ -12,7 +12,7 @@ static PLAN: LazyLock<Experiment> = LazyLock::new(|| {
         run = { duration = "1000 slots", precision = "5 %", max_runs = 20 }
         channel = { model = "iid", p_e = 0.01 }
         link = { rate = "1.5 Mbit/s", packet_size = "1400 B", frame_size = "100 B" }
-        tcp = { variant = "reno", w_max = 24 }
+        tcp = { flavour = "rfc", variant = "newreno", w_max = 24 }
         flows = { a = { count = 2 } }
     "#;
     Experiment::load(text, "rows.toml", &Overrides::default()).expect("a scenario")
