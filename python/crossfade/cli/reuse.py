@@ -59,8 +59,8 @@ def reuse(
     crossfade reuse mesh-chain --over mesh.mac=nulling --plot map.png
     crossfade reuse mesh-chain --over mesh.mac=plain,nulling --over mesh.hops=4,8,12 --no-simulation
     """
-    outputs = Outputs(csv, None, json=False)
     keys, axes = read_assignments("--set", set), read_axes(over)
+    outputs = Outputs(csv, plot, False, scenario, keys, axes)
     if plot is not None:
         api.plot_mesh(scenario, plot, set=keys, over=axes)
     try:
@@ -79,4 +79,4 @@ def reuse(
         raise stop(error, kept=not no_cache) from None
     if not (quiet or outputs.on_stdout):
         terminal.print_table(table, "exchanges at one time", terminal.console())
-    outputs.write(table, None, None, None, "")
+    outputs.write_table(table)
