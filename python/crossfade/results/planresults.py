@@ -10,14 +10,11 @@ from typing import Any
 
 from crossfade.results.planrows import Estimates, PlanRows, is_solved
 from crossfade.results.results import Estimate, Point, Results
+from crossfade.results.rows import FLOW, NODE
 from crossfade.wording import metric_name
 
-# How rows tell the metrics of a flow from those of a link.
-FLOW = "flow:"
 # The links of a scenario, in the order in which packets take them.
 LINKS = ["wired", "forward", "reverse", "wired_reverse", "mesh"]
-# Those of the nodes of a mesh are too many for a table: they stand in what a run prints.
-NODE = "node:"
 # By an exact analysis: how often the first loss of a cycle finds a window of 1, 2, ... segments.
 LOSS_WINDOW = "loss_window."
 
@@ -52,6 +49,7 @@ def published(rows: PlanRows) -> list[Metric]:
         return kind, place, part, ranks[last]
 
     found = {}
+    # Those of the nodes of a mesh are too many for a table: they stand in what a run prints.
     for name in sorted(
         (name for name in rows.names if name.rpartition(".")[2] in units and not name.startswith(NODE)),
         key=rank,

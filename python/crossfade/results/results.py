@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from crossfade.errors import visible
 from crossfade.figures.plot import plot
-from crossfade.results.rows import Row, names_of
+from crossfade.results.rows import FLOW, NODE, Row, names_of
 from crossfade.results.shown import MAIN_METRICS, html_table, shown, shown_unit
 from crossfade.tables import Cell, Table, format_estimate, label
 
@@ -48,10 +48,6 @@ class Estimate:
 
     def __str__(self) -> str:
         return format_estimate(self.value, self.ci95, self.low, self.high)
-
-
-# What a row has metrics of, beside the whole and links.
-PARTS = ["flow", "node"]
 
 
 @dataclass(frozen=True)
@@ -101,7 +97,7 @@ class Point:
         """
         held = {known for names in {row.names for row in self.rows} for known in names_of(names)}
         # In a row those of a flow or node (near.goodput_bps) say what it is.
-        spelled = next((key for key in (name, *(f"{of}:{name}" for of in PARTS)) if key in held), name)
+        spelled = next((key for key in (name, FLOW + name, NODE + name) if key in held), name)
         return [row.value(spelled) for row in self.rows]
 
 

@@ -8,6 +8,10 @@ from bisect import bisect_left
 from functools import lru_cache
 from typing import NamedTuple
 
+# How rows tell the metrics of a flow, and those of a node of a mesh, from those of a link.
+FLOW = "flow:"
+NODE = "node:"
+
 
 class Row(NamedTuple):
     """One run of one point, or its solution by a method without randomness (run 0).
