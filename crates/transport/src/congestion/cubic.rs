@@ -191,12 +191,7 @@ impl CongestionControl for Cubic {
         if state.cwnd < state.ssthresh {
             // Section 4.10.
             state.epoch = None;
-            let (growth, ends) = state.slow_start.on_ack(ack);
-            if ack.cwnd_limited {
-                state.cwnd += growth;
-            }
-            if ends {
-                state.ssthresh = state.cwnd;
+            if state.slow_start.grow(ack, &mut state.cwnd, &mut state.ssthresh) {
                 state.cwnd_prior = state.cwnd;
             }
         } else {

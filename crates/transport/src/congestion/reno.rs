@@ -78,13 +78,7 @@ impl CongestionControl for Reno {
     fn on_ack(&mut self, ack: &AckSample) {
         let state = &mut self.state;
         if state.cwnd < state.ssthresh {
-            let (growth, ends) = state.slow_start.on_ack(ack);
-            if ack.cwnd_limited {
-                state.cwnd += growth;
-            }
-            if ends {
-                state.ssthresh = state.cwnd;
-            }
+            state.slow_start.grow(ack, &mut state.cwnd, &mut state.ssthresh);
             return;
         }
         state.slow_start.on_end();

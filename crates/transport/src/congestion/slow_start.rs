@@ -24,8 +24,21 @@ impl SlowStart {
         Self { limit: 8.0, hystart: Some(HyStart::new()), after_timeout: false }
     }
 
-    /// An acknowledgement below `ssthresh`: how far to grow, and whether slow start ends here.
-    pub(super) fn on_ack(&mut self, ack: &AckSample) -> (f64, bool) {
+    /// An acknowledgement below `ssthresh`: grows the window where it was full. Whether slow start ends here, at the
+    /// window that there is now.
+    pub(super) fn grow(&mut self, ack: &AckSample, cwnd: &mut f64, ssthresh: &mut f64) -> bool {
+        let (growth, ends) = self.on_ack(ack);
+        if ack.cwnd_limited {
+            *cwnd += growth;
+        }
+        if ends {
+            *ssthresh = *cwnd;
+        }
+        ends
+    }
+
+    /// How far to grow, and whether slow start ends here.
+    fn on_ack(&mut self, ack: &AckSample) -> (f64, bool) {
         // RFC 3465 section 2.3: L is 1 in the slow start after a timeout.
         let limit = if self.after_timeout { 1.0 } else { self.limit };
         let divisor = self.hystart.as_ref().map_or(1.0, HyStart::growth_divisor);
