@@ -300,19 +300,21 @@ impl JsonSchema for FileName {
     }
 }
 
+/// A number, or a text that stands for one or has a unit.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written<N> {
+    Number(N),
+    Text(String),
+}
+
 /// A probability or a share between 0 and 1: `0.01` or `"1 %"`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share(pub f64);
 
 impl<'de> Deserialize<'de> for Share {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Number(f64),
-            Text(String),
-        }
-        let share = match Written::deserialize(deserializer)? {
+        let share = match Written::<f64>::deserialize(deserializer)? {
             Written::Number(number) => number,
             Written::Text(text) => units::parse_ratio(&text)
                 .map_err(|_| D::Error::custom(format_args!("must be {}", Self::EXPECTS)))?,
@@ -359,13 +361,7 @@ impl Retransmissions {
 
 impl<'de> Deserialize<'de> for Retransmissions {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Number(u64),
-            Text(String),
-        }
-        match Written::deserialize(deserializer)? {
+        match Written::<u64>::deserialize(deserializer)? {
             Written::Number(number) if number <= u64::from(Self::MOST) => Ok(Self(Some(number as u32))),
             Written::Text(text) if text.trim() == "unlimited" => Ok(Self(None)),
             _ => Err(D::Error::custom(format_args!("must be {}", Self::EXPECTS))),
@@ -420,13 +416,7 @@ impl Window {
 
 impl<'de> Deserialize<'de> for Window {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Number(u64),
-            Text(String),
-        }
-        let window = match Written::deserialize(deserializer)? {
+        let window = match Written::<u64>::deserialize(deserializer)? {
             Written::Number(number) => u32::try_from(number).ok().map(Self::Segments),
             Written::Text(text) => units::parse_size(&text).ok().filter(|&bytes| bytes > 0).map(Self::Bytes),
         };
@@ -472,13 +462,7 @@ impl FromNode {
 
 impl<'de> Deserialize<'de> for FromNode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Number(u32),
-            Text(String),
-        }
-        match Written::deserialize(deserializer)? {
+        match Written::<u32>::deserialize(deserializer)? {
             Written::Number(node) if node <= Self::MOST => Ok(Self::Node(node)),
             Written::Text(text) if text.trim() == "others" => Ok(Self::Others),
             _ => Err(D::Error::custom(format_args!("must be {}", Self::EXPECTS))),
