@@ -1,0 +1,40 @@
+//! What tests of whole networks share.
+
+use crossfade_core::{RunSeed, SimTime, Stream};
+use crossfade_sim::{FlowPath, Network, NetworkStatistics, simulate};
+use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
+use std::sync::atomic::AtomicBool;
+
+pub(crate) const MS: SimTime = SimTime::from_millis(1);
+
+pub(crate) fn tcp(flavour: Flavour, variant: Variant, w_max: u32, segments: Option<u64>) -> TcpConfig {
+    TcpConfig {
+        flavour,
+        variant,
+        w_max,
+        initial_window: 1.0,
+        initial_ssthresh: f64::from(w_max),
+        dupthresh: 3,
+        limited_transmit: true,
+        rto: RtoConfig {
+            rule: RtoRule::Estimated { min: MS * 200, initial: MS * 3000, granularity: MS * 10 },
+            backoff: true,
+            max: MS * 60_000,
+        },
+        segments,
+        rfc: RfcConfig { delayed_ack: None, ..RfcConfig::default() },
+    }
+}
+
+/// 1000-byte packets, and this far from the links on either side.
+pub(crate) fn path(sender_access: SimTime, receiver_access: SimTime) -> FlowPath {
+    FlowPath { sender_access, receiver_access, ..FlowPath::default() }
+}
+
+pub(crate) fn run_network(network: impl Into<Network>) -> NetworkStatistics {
+    simulate(network.into(), (), (), &AtomicBool::new(false)).unwrap()
+}
+
+pub(crate) fn stream(name: &str, seed: u64) -> Stream {
+    RunSeed { seed, run: 0 }.stream(name)
+}
