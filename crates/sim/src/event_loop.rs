@@ -111,6 +111,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
                 sent_since_delivery: 0,
                 ended: Vec::new(),
                 losses: Vec::new(),
+                told: Vec::new(),
                 is_over: false,
                 observer,
                 capture,
@@ -362,6 +363,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
 
     /// What was counted since the warm-up.
     pub(crate) fn measured(mut self) -> NetworkStatistics {
+        self.net.tell_the_rest(&self.flows);
         for place in 0..self.flows.len() as u32 {
             self.account(place);
         }

@@ -241,18 +241,43 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         packets.forget(parcel);
         let (count, kind) = D::missing(&mut flow.counts, Loss::Lost);
         *count += 1;
-        let index = self.losses.len() as u32;
-        self.losses.push(Told { flow: flow.id, kind, seq });
+        let told = Some(Told { at, flow: flow.id, kind, seq });
+        let index = match self.told.pop() {
+            Some(index) => {
+                self.losses[index as usize] = told;
+                index
+            }
+            None => {
+                self.losses.push(told);
+                self.losses.len() as u32 - 1
+            }
+        };
         self.schedule(at, Kind::LossTold, index);
     }
 
     /// A packet that a link has lost is sent now.
     #[cold]
     pub(crate) fn on_loss_told(&mut self, flows: &[Flow], index: u32) {
-        let Told { flow, kind, seq } = self.losses[index as usize];
+        if let Some(told) = self.losses[index as usize].take() {
+            self.told.push(index);
+            self.tell(flows, told);
+        }
+    }
+
+    /// The run ends: observers are told of the losses that are counted, and would be sent later.
+    pub(crate) fn tell_the_rest(&mut self, flows: &[Flow]) {
+        let mut rest: Vec<Told> = self.losses.drain(..).flatten().collect();
+        rest.sort_by_key(|told| told.at);
+        for told in rest {
+            self.tell(flows, told);
+        }
+    }
+
+    fn tell(&mut self, flows: &[Flow], told: Told) {
+        let Told { at: time, flow, kind, seq } = told;
         // Of flows that have gone meanwhile nothing is known any more.
         let tcp = flows.iter().find(|at| at.id == flow).map(Flow::snapshot).unwrap_or_default();
-        self.observer.record(&EventRecord { time: self.now, kind, flow, seq, tcp });
+        self.observer.record(&EventRecord { time, kind, flow, seq, tcp });
     }
 
     /// A link lost or dropped a packet.

@@ -57,6 +57,7 @@ pub(crate) struct Event {
 /// A loss that observers are told of when the packet is sent.
 #[derive(Clone, Copy)]
 pub(crate) struct Told {
+    pub(crate) at: SimTime,
     pub(crate) flow: u32,
     pub(crate) kind: EventKind,
     pub(crate) seq: u64,
@@ -84,8 +85,10 @@ pub(crate) struct NetworkState<O, C, L: Layout> {
     /// Flows that came and may go: nothing of them is left in the network. (One whose last packet is lost
     /// stays until the end of the run.)
     pub(crate) ended: Vec<u32>,
-    /// What observers are told, or have been, when it is sent: losses that a link knew before.
-    pub(crate) losses: Vec<Told>,
+    /// What observers are told when it is sent: losses that a link knew before. `None` has been told.
+    pub(crate) losses: Vec<Option<Told>>,
+    /// Places in it that are free again.
+    pub(crate) told: Vec<u32>,
     /// Enough was delivered, or nothing will be any more.
     pub(crate) is_over: bool,
     pub(crate) observer: O,

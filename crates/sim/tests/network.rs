@@ -479,3 +479,22 @@ fn a_link_counts_what_it_sends_not_what_it_holds() {
     assert!((arrived / 8e6 - 1.0).abs() < 2e-3, "{arrived}");
     assert!(link.counts.transmitted_bytes as f64 > 1.9 * link.counts.arrived_bytes as f64);
 }
+
+#[test]
+fn losses_that_are_counted_are_told_though_the_run_ends_before_they_are_sent() {
+    // Two packets a millisecond into a link that sends one, and loses all.
+    let flow = udp_flow(OnOff { rate_bps: 16e6, ..STEADY });
+    let mut network = network(vec![flow], None, StopRule::At(MS * 10));
+    network.forward[0] = LinkConfig {
+        loss: Box::new(Iid::new(1.0, stream("channel.dl", 1)).unwrap()),
+        ..link(Some(8e6), SimTime::ZERO, Queue::DropTail(None))
+    };
+    let mut events: Vec<EventRecord> = Vec::new();
+    let statistics = simulate(network.into(), &mut events, (), &AtomicBool::new(false)).unwrap();
+    let lost: Vec<SimTime> =
+        events.iter().filter(|event| event.kind == EventKind::Lost).map(|event| event.time).collect();
+    assert_eq!(lost.len() as u64, statistics.flows[0].segments_lost);
+    assert_eq!(lost.len() as u64, statistics.links[0].counts.losses);
+    assert_eq!(lost, (0..lost.len() as u64).map(|n| MS * n).collect::<Vec<_>>());
+    assert!(*lost.last().unwrap() > MS * 10);
+}
