@@ -241,17 +241,11 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         packets.forget(parcel);
         let (count, kind) = D::missing(&mut flow.counts, Loss::Lost);
         *count += 1;
-        let told = Some(Told { at, flow: flow.id, kind, seq });
-        let index = match self.told.pop() {
-            Some(index) => {
-                self.losses[index as usize] = told;
-                index
-            }
-            None => {
-                self.losses.push(told);
-                self.losses.len() as u32 - 1
-            }
-        };
+        let index = self.told.pop().unwrap_or_else(|| {
+            self.losses.push(None);
+            self.losses.len() as u32 - 1
+        });
+        self.losses[index as usize] = Some(Told { at, flow: flow.id, kind, seq });
         self.schedule(at, Kind::LossTold, index);
     }
 
