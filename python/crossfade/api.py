@@ -8,7 +8,7 @@ import os
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, cast
@@ -115,6 +115,11 @@ class Check:
     """Bytes that a run may take at most, as it is judged from the scenario."""
     mesh: dict[str, Any] | None = None
     """Of a mesh, at the first point of a sweep: how long an exchange lasts, what a window of one reaches."""
+    path: dict[str, Any] | None = None
+    """Of links, at the first point of a sweep: what each is, the slot, and each flow's round trip and
+    bandwidth-delay product."""
+    scenario: dict[str, Any] = field(default_factory=dict)
+    """The scenario at the first point of a sweep, all defaults filled in."""
 
 
 def check(
@@ -141,6 +146,8 @@ def check(
         warnings=description["warnings"],
         memory=plan.core.memory()[0],
         mesh=description.get("mesh"),
+        path=description.get("path"),
+        scenario=description["scenario"],
     )
 
 

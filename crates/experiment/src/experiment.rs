@@ -1,10 +1,10 @@
 //! A plan together with what the methods say of it.
 
 use crate::memory;
-use crate::mesh::facts;
 use crate::methods::solver;
 use crate::metrics::{METRICS, units};
 use crate::warnings;
+use crate::{mesh, path};
 use crossfade_scenario::{Method, Overrides, Plan, Point, ReadFile, ScenarioError, StopRule};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -142,7 +142,9 @@ impl Experiment {
     pub fn warnings(&self) -> Vec<String> {
         const MOST: usize = 10;
         let mut seen = HashSet::new();
+        let new_flows = self.new_flows.iter().map(|name| warnings::new_flow(name, self.points.first()));
         let all = self.points.iter().flat_map(|point| warnings::of_plan(&self.methods, point));
+        let all = new_flows.chain(all);
         let mut distinct: Vec<String> = all.filter(|warning| seen.insert(warning.clone())).collect();
         if distinct.len() > MOST {
             let left_out = distinct.split_off(MOST).len();
@@ -151,7 +153,7 @@ impl Experiment {
         distinct
     }
 
-    /// The plan as JSON: the first point's scenario and what can be said of its mesh, seed, stop rule, axes and their steps, points, units of
+    /// The plan as JSON: the first point's scenario and what can be said of its mesh or links, seed, stop rule, axes and their steps, points, units of
     /// all metrics and warnings.
     pub fn describe(&self) -> Value {
         let stop = match &self.stop {
@@ -179,8 +181,12 @@ impl Experiment {
             "units": units(),
             "warnings": self.warnings(),
         });
-        if let Some(mesh) = self.points.first().and_then(|point| facts(&point.setup)) {
+        let first = self.points.first().map(|point| &point.setup);
+        if let Some(mesh) = first.and_then(mesh::facts) {
             description["mesh"] = json!(mesh);
+        }
+        if let Some(path) = first.and_then(path::facts) {
+            description["path"] = json!(path);
         }
         description
     }
