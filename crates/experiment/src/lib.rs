@@ -45,5 +45,5 @@ pub use summarise::{
     FlowResult, LinkResult, Metric, NodeResult, PointResult, summarise, summarise_begun, summarise_groups,
 };
 pub use views::{
-    ReuseFacts, Sink, air_pcap, events, events_with_congestion_control, link_events, pcap, reuse,
+    ReuseFacts, Sink, air_pcap, events, events_with_congestion_control, link_events, pcap, reuse, samples,
 };

@@ -92,12 +92,26 @@ fn resolve_links(
         flow.shake_hands(idle_rtt);
     }
     let (warmup, end) = scenario.run.resolve(slot)?;
+    let sample = scenario.run.resolve_sample(slot)?;
     if matches!(end, End::Delivered(_)) {
         refuse_endless(&flows, &forward, &reverse)?;
     }
     let gate = flows.first().and_then(FlowSetup::tcp).map_or(Gate::Queue, |tcp| tcp.gate);
     let packet_size = packet_size.0;
-    Ok(Setup { slot, packet_size, flows, gate, wired, mesh: None, forward, reverse, warmup, end, frames })
+    Ok(Setup {
+        slot,
+        packet_size,
+        flows,
+        gate,
+        wired,
+        mesh: None,
+        forward,
+        reverse,
+        warmup,
+        end,
+        frames,
+        sample,
+    })
 }
 
 /// Bytes of the largest data packet.
@@ -181,6 +195,7 @@ fn resolve_mesh(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, Sce
         }
     }
     let (warmup, end) = scenario.run.resolve(slot)?;
+    let sample = scenario.run.resolve_sample(slot)?;
     let (forward, reverse) = (HopSetup::ideal(), HopSetup::ideal());
     if matches!(end, End::Delivered(_)) {
         refuse_endless(&flows, &forward, &reverse)?;
@@ -197,6 +212,7 @@ fn resolve_mesh(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, Sce
         warmup,
         end,
         frames,
+        sample,
     })
 }
 

@@ -38,6 +38,8 @@ pub struct Setup {
     pub end: End,
     /// How many frames a run of method phy has.
     pub frames: u64,
+    /// How far apart samples are, if there are any.
+    pub sample: Option<SimTime>,
 }
 
 impl Setup {

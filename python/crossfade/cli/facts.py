@@ -18,7 +18,7 @@ def path_lines(path: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str
     lines = [f"{route}; back: {', '.join(_link(links[name], scenario) for name in back)}"]
     lines += [_channel(links[name], scenario) for name in ("forward", "reverse") if name in links]
     slot, bytes_ = path["slot_s"], path["packet_bytes"]
-    lines.append(f"slot {_time(slot)} (a packet of {bytes_} B at the rate of the link)")
+    lines.append(f"slot {time_text(slot)} (a packet of {bytes_} B at the rate of the link)")
     lines += [_flow(flow, bytes_, scenario) for flow in path["flows"]]
     return [line for line in lines if line]
 
@@ -27,12 +27,12 @@ def _link(link: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
     """Its rate, delay, frames and queue."""
     name = TABLES[link["name"]]
     table = scenario.get(name, {})
-    rate = "no rate" if link["rate_bps"] is None else _rate(link["rate_bps"])
-    parts = [rate, _time(link["delay_s"])]
+    rate = "no rate" if link["rate_bps"] is None else rate_text(link["rate_bps"])
+    parts = [rate, time_text(link["delay_s"])]
     if (frame := link["frame_s"]) is not None:
         arq = table.get("arq", {}).get("protocol", "none")
         repeats = "not repeated" if arq == "none" else arq
-        parts.append(f"frames of {table['frame_size']} ({_time(frame)}), {repeats}")
+        parts.append(f"frames of {table['frame_size']} ({time_text(frame)}), {repeats}")
     if link["rate_bps"] is not None and link["name"] != "wired_reverse":
         discipline = table.get("queue", {}).get("discipline", "drop-tail")
         parts.append(f"{discipline}, {link['queue_limit'] or 'unlimited'}")
@@ -79,17 +79,19 @@ def _flow(flow: Mapping[str, Any], packet_bytes: int, scenario: Mapping[str, Any
     fits = ""
     if product is not None:
         fits = f", bandwidth-delay product {_bytes(product)} ({product / packet_bytes:.4g} packets)"
-    return f"{name}: {many}{traffic}{sender}; round trip {_time(flow['round_trip_s'])}{fits}"
+    return f"{name}: {many}{traffic}{sender}; round trip {time_text(flow['round_trip_s'])}{fits}"
 
 
-def _time(seconds: float) -> str:
+def time_text(seconds: float) -> str:
+    """A time in the largest unit of which it is one or more."""
     for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
         if seconds >= scale:
             return f"{seconds / scale:.4g} {unit}"
     return f"{seconds / 1e-9:.4g} ns" if seconds else "0 s"
 
 
-def _rate(bps: float) -> str:
+def rate_text(bps: float) -> str:
+    """A bit rate, the same way."""
     for scale, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
         if bps >= scale:
             return f"{bps / scale:.4g} {unit}"

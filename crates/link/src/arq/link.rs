@@ -390,7 +390,8 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> Link for ArqLink<S, R, C> {
         self.run_until(now);
         let occupancy = Occupancy::Frames(self.timing.frame_time);
         let report = LinkReport::new(now, self.statistics.clone(), occupancy);
-        LinkReport { frames: Some(self.arq_statistics.clone()), ..report }
+        let waiting = Some(self.segmenter.packets());
+        LinkReport { frames: Some(self.arq_statistics.clone()), waiting, ..report }
     }
 
     fn trace(&mut self, keep: bool) {

@@ -102,6 +102,11 @@ impl Segmenter {
         self.left == 0 && self.queue.packets() == 0
     }
 
+    /// How many packets wait to be cut.
+    pub(super) fn packets(&self) -> usize {
+        self.queue.packets()
+    }
+
     /// Takes a packet into the queue, unless it is turned away.
     pub(super) fn push(&mut self, now: SimTime, packet: Parcel) -> bool {
         let is_full = self.limit.is_some_and(|limit| {
