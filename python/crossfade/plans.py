@@ -93,27 +93,29 @@ class Plan:
         """The rows of a store that are this plan's, by key."""
         if self.core.rows() <= MANY_ROWS:
             return self.own(store.get(self.core.keys()))
-
-        def owns(rows: Sequence[Row]) -> list[bool]:
-            return self.core.owns([(row.key, row.point, row.method, row.run) for row in rows])
-
-        return store.matching(owns)
+        return store.matching(self._owns)
 
     def own(self, rows: Mapping[str, Row]) -> dict[str, Row]:
-        """The rows (by key) that can be this plan's: one with a key of its and another method was made up."""
-        methods, points = self.description["methods"], {point["id"] for point in self.description["points"]}
-        return {key: row for key, row in rows.items() if row.method in methods and row.point in points}
+        """The rows (by key) that are this plan's: one with a key of its and another method was made up."""
+        owned = self._owns(list(rows.values()))
+        return {key: row for (key, row), is_own in zip(rows.items(), owned, strict=True) if is_own}
+
+    def _owns(self, rows: Sequence[Row]) -> list[bool]:
+        return self.core.owns([(row.key, row.point, row.method, row.run) for row in rows])
 
     def results(self, rows: Mapping[str, Row], complete: bool) -> Results:
         """The results of rows (by key); where not ``complete``, without the points that have none."""
-        summary = json.loads(self.core.summarise(list(rows.values())))
-        _refuse_methods_without_result(summary)
+        summary: list[dict[str, Any]] = []
+        self.core.summarise(list(rows.values()), complete, lambda text: summary.extend(json.loads(text)))
+        if complete:
+            _refuse_methods_without_result(summary)
         found = [(point, [rows[key] for key in point["rows"]]) for point in summary]
         return self._results(found, complete, _crossfade.__version__)
 
     def results_of_groups(self, groups: Sequence[Sequence[Row]], complete: bool, version: str) -> Results:
         """The same from rows of each point by each method, in order, which ``version`` of crossfade made."""
-        summary = json.loads(self.core.summarise_groups(groups))
+        summary: list[dict[str, Any]] = []
+        self.core.summarise_groups(groups, lambda text: summary.extend(json.loads(text)))
         found = [(point, rows[: len(point["rows"])]) for point, rows in zip(summary, groups, strict=True)]
         return self._results([pair for pair in found if pair[1]], complete, version)
 
