@@ -32,6 +32,9 @@ Values = Mapping[str, Any]
 OnPoints = Callable[[int, int], object]
 """Takes how many points of a plan were read, and of how many, now and then while a plan is read."""
 
+# More in a list than any axis has: the core allows 100,000.
+MOST_VALUES = 1_000_000
+
 # The keys of more rows than this take longer to make than the rows of a store take to look through.
 MANY_ROWS = 200_000
 
@@ -224,6 +227,11 @@ def _memory_of_machine() -> int | None:
         found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     with suppress(OSError, ValueError):  # a container's own limit; "max" is none
         found.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    with suppress(ImportError):  # not on Windows
+        import resource
+
+        limits = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
+        found += [limit for limit in limits if limit != resource.RLIM_INFINITY]
     return min(found, default=None)
 
 
@@ -246,6 +254,11 @@ def _plain(values: Values) -> dict[str, Any]:
 
 
 def _plain_value(key: str, value: Any) -> Any:
+    values = getattr(value, "size", None)
+    if values is None and isinstance(value, list | tuple | range):
+        values = len(value)
+    if isinstance(values, int) and values > MOST_VALUES:
+        raise errors.ScenarioError(f"{shortened(key)}: {values:,} values are too many; at most {MOST_VALUES:,}")
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):

@@ -226,3 +226,55 @@ pub(crate) fn read_checked(document: &Value) -> Result<Scenario, ScenarioError> 
         ScenarioError::value(&key, found.unwrap_or(&Value::Null), error.inner().to_string())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Overrides, Plan};
+    use serde_json::json;
+
+    const TEXT: &str = r#"
+        schema = 1
+        run = { duration = "1000 slots" }
+        channel = { model = "trace", file = "a" }
+        link = { rate = "1.5 Mbit/s", packet_size = "1400 B" }
+        tcp = { variant = "reno", w_max = 24, rto = { fixed = "100 slots" } }
+    "#;
+
+    /// Reads a plan; gives it with its points as they came.
+    fn read(over: Value) -> (Result<Plan, String>, Vec<String>) {
+        let overrides: Overrides = serde_json::from_value(json!({ "over": over })).unwrap();
+        let file = |name: &str| Ok(format!("# packets 100\n{}\n", if name == "a" { 1 } else { 2 }));
+        let mut seen = Vec::new();
+        let plan = Plan::load_while(TEXT, "x.toml", &overrides, &file, &|_, _| true, &mut |point| {
+            seen.push(format!("{point:?}"));
+        });
+        (plan.map_err(|error| error.to_string()), seen)
+    }
+
+    #[test]
+    fn points_that_are_made_again_are_those_that_were_read() {
+        // What reads files is gone by then.
+        let (plan, seen) = read(json!([["tcp.w_max", "1:200:1"], ["channel.file", ["a", "b"]]]));
+        let points = plan.unwrap().points;
+        assert_eq!((points.len(), points.kept.len(), seen.len()), (400, KEPT, 400));
+        for (index, point) in points.iter().enumerate() {
+            assert_eq!(format!("{point:?}"), seen[index]);
+            assert_eq!((point.index, &point.id), (index, &points.id(index)));
+            assert_eq!(point.axes, points.axes(index));
+        }
+        assert_eq!(points.first_of_equals(), (0..400).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_faulty_value_of_an_axis_of_a_large_plan_is_found_before_all_points_are_read() {
+        let mut values: Vec<Value> = (1..100).map(Value::from).collect();
+        values.push(json!("many"));
+        let (plan, seen) = read(json!([["tcp.dupthresh", "1:20:1"], ["tcp.w_max", values]]));
+        assert!(plan.as_ref().is_err_and(|line| line.starts_with("tcp.w_max = \"many\": ")), "{plan:?}");
+        assert_eq!(seen.len(), 0);
+        // In a small one the first point that is faulty is named.
+        let (plan, seen) = read(json!([["tcp.dupthresh", [1, 2]], ["tcp.w_max", [1, "many"]]]));
+        assert!(plan.is_err() && seen.len() == 1);
+    }
+}
