@@ -258,7 +258,9 @@ def _plain_value(key: str, value: Any) -> Any:
     if values is None and isinstance(value, list | tuple | range):
         values = len(value)
     if isinstance(values, int) and values > MOST_VALUES:
-        raise errors.ScenarioError(f"{shortened(key)}: {values:,} values are too many; at most {MOST_VALUES:,}")
+        raise errors.ScenarioError(
+            f"{shortened(key)}: {values:,} values are too many; at most {MOST_VALUES:,}"
+        )
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):
