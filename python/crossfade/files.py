@@ -23,8 +23,8 @@ from crossfade.records import SQLITE_MAGIC, Input, begins, check_not_kept, draft
 # Far above any scenario, trace or results table; it keeps a device or a wrong file from filling the memory.
 LARGEST_FILE = 256 * 1024 * 1024
 
-# A scenario of 100,000 points with several keys each is smaller. To read what is larger would take some hundred
-# times its size.
+# A scenario of 100,000 points with several keys each is smaller. What is larger would take some hundred times
+# its size to read.
 LARGEST_SCENARIO = 8 * 1024 * 1024
 
 # How long a pipe may be silent, and how long it may take in all.
