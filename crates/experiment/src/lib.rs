@@ -26,6 +26,7 @@ mod row;
 mod schedule;
 mod statistics;
 mod summarise;
+mod survey;
 mod views;
 mod warnings;
 
@@ -42,7 +43,8 @@ pub use path::{LinkFacts, PathFacts, PathFlowFacts};
 pub use row::{MetricNames, NameSets, Row, RowMetrics};
 pub use schedule::{Missing, Progress, Schedule, Shard, Task};
 pub use summarise::{
-    FlowResult, LinkResult, Metric, NodeResult, PointResult, summarise, summarise_begun, summarise_groups,
+    FlowResult, Found, LinkResult, Metric, NodeResult, PointResult, results_of_groups, summarise,
+    summarise_groups,
 };
 pub use views::{
     ReuseFacts, Sink, air_pcap, events, events_with_congestion_control, link_events, pcap, reuse, samples,

@@ -17,7 +17,7 @@ const GOOD: &str = r#"
 fn load(set: &Value) -> Result<Point, String> {
     let overrides: Overrides = serde_json::from_value(json!({ "set": set })).unwrap();
     let plan = Plan::load(GOOD, "test.toml", &overrides).map_err(|error| error.to_string())?;
-    Ok(plan.points[0].clone())
+    Ok(Point::clone(&plan.points.at(0)))
 }
 
 fn limit(set: &Value) -> QueueLimit {

@@ -58,7 +58,7 @@ pub fn samples(
     sink: &mut (dyn FnMut(usize, &str) + Send),
     cancel: &AtomicBool,
 ) -> Result<Option<()>, ScenarioError> {
-    if experiment.points.iter().any(|point| point.setup.sample.is_none()) {
+    if experiment.points.at(0).setup.sample.is_none() {
         return Err(ScenarioError::key(
             "run.sample",
             "missing; the time between two samples, such as \"100 ms\"",
@@ -95,7 +95,7 @@ fn of_points(
         return Err(ScenarioError::key("sweep", problem));
     }
     let seed = RunSeed { seed: experiment.seed, run: 0 };
-    let mut of_point = |point: &Point| {
+    let mut of_point = |point: Arc<Point>| {
         write(&point.setup, network(&point.setup, seed), &mut |text: &str| sink(point.index, text))
     };
     Ok(experiment.points.iter().map(&mut of_point).collect())
@@ -168,11 +168,11 @@ pub fn air_pcap(experiment: &Experiment, cancel: &AtomicBool) -> Result<Option<V
 }
 
 /// The only point of `experiment`, of which `what` shows one run.
-fn only_point<'a>(experiment: &'a Experiment, what: &str) -> Result<&'a Point, ScenarioError> {
-    match experiment.points.as_slice() {
-        [point] => Ok(point),
+fn only_point(experiment: &Experiment, what: &str) -> Result<Arc<Point>, ScenarioError> {
+    match experiment.points.len() {
+        1 => Ok(experiment.points.at(0)),
         points => {
-            let problem = format!("{what} shows one run; the plan has {} points", points.len());
+            let problem = format!("{what} shows one run; the plan has {points} points");
             Err(ScenarioError::key("sweep", problem))
         }
     }
