@@ -48,7 +48,14 @@ fn linear_range(start: &str, stop: &str, step: &str) -> Result<Vec<Value>, Strin
     if count > MOST_POINTS as f64 {
         return Err(format!("has {count} values; at most {MOST_POINTS} are allowed"));
     }
-    let values = (0..count as u32).map(|i| rounded(start + f64::from(i) * step, 12));
+    // What is left of two numbers that cancel is rounding: digits count from the larger end.
+    let scale = exponent(start.abs().max(stop.abs()));
+    let value = |i| {
+        let exact = start + f64::from(i) * step;
+        let digits = 12 + exponent(exact) - scale;
+        if digits < 1 { 0.0 } else { rounded(exact, digits as usize) }
+    };
+    let values = std::iter::once(start).chain((1..count as u32).map(value));
     Ok(values.map(|value| with_unit(value, unit)).collect())
 }
 
@@ -77,6 +84,11 @@ fn log_range(text: &str) -> Result<Vec<Value>, String> {
 /// `value` as the nearest decimal of so many significant digits.
 fn rounded(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
+}
+
+/// The power of ten of the first digit; of zero that of one.
+fn exponent(value: f64) -> i32 {
+    if value == 0.0 { 0 } else { libm::floor(libm::log10(value.abs())) as i32 }
 }
 
 /// A number as JSON: whole numbers as integers, which keys of both kinds take.
@@ -167,6 +179,9 @@ mod tests {
         assert_eq!(values("5:5:1"), json!([5]));
         assert_eq!(values("0:20:10 ms"), json!(["0 ms", "10 ms", "20 ms"]));
         assert_eq!(values("1 %:2 %:0.5 %"), json!(["1 %", "1.5 %", "2 %"]));
+        // Zero is zero: 11 * 8.2 is not 90.2.
+        assert_eq!(values("-90.2:0:8.2")[11], json!(0));
+        assert_eq!(values("-100:0.002:0.002")[50_001], json!(0.002));
     }
 
     #[test]
@@ -226,8 +241,8 @@ mod tests {
             let stop = tenth(start + i32::from(n - 1) * step);
             let text = format!("{}:{stop}:{}", tenth(start), tenth(step));
             let values = expand(&text).unwrap();
-            prop_assert_eq!(values.len(), usize::from(n));
-            prop_assert_eq!(values[values.len() - 1].as_f64().unwrap(), stop);
+            let meant = (0..i32::from(n)).map(|i| Some(tenth(start + i * step)));
+            prop_assert_eq!(values.iter().map(Value::as_f64).collect::<Vec<_>>(), meant.collect::<Vec<_>>());
         }
     }
 }
