@@ -5,7 +5,7 @@ use crate::error::ScenarioError;
 use crossfade_channel::{LossTrace, RecordedLosses, TraceFormat};
 use crossfade_link::trace::{AttenuationTable, OpportunityTrace, RateTable};
 use crossfade_mac::{Position, parse_positions};
-use crossfade_phy::FerTable;
+use crossfade_phy::{FerTable, SwitchingTable};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
@@ -25,6 +25,7 @@ pub(crate) struct Files<'a> {
     positions: Cache<Vec<Position>>,
     attenuations: Cache<AttenuationTable>,
     fer_tables: Cache<Arc<FerTable>>,
+    switching: Cache<Arc<SwitchingTable>>,
     /// The format is a part of the name.
     losses: Cache<RecordedLosses>,
 }
@@ -41,6 +42,7 @@ impl<'a> Files<'a> {
             positions: RefCell::default(),
             attenuations: RefCell::default(),
             fer_tables: RefCell::default(),
+            switching: RefCell::default(),
             losses: RefCell::default(),
         }
     }
@@ -64,6 +66,11 @@ impl<'a> Files<'a> {
     pub(crate) fn fer_table(&self, key: &str, name: &str) -> Result<Arc<FerTable>, ScenarioError> {
         let parse = |text: &str| FerTable::parse(text).map(Arc::new);
         self.parsed(&self.fer_tables, name.to_owned(), key, name, parse)
+    }
+
+    pub(crate) fn switching(&self, key: &str, name: &str) -> Result<Arc<SwitchingTable>, ScenarioError> {
+        let parse = |text: &str| SwitchingTable::parse(text).map(Arc::new);
+        self.parsed(&self.switching, name.to_owned(), key, name, parse)
     }
 
     pub(crate) fn losses(
