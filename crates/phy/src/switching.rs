@@ -161,11 +161,11 @@ impl SwitchingTable {
                 }
             }
             table.choices.push(SchemeChoice {
-                scheme: word(&fields, Some(scheme), Scheme::named, &wrong)?.ok_or_else(|| {
+                scheme: word(&fields, Some(scheme), Scheme::named, wrong)?.ok_or_else(|| {
                     wrong(scheme, "a scheme: in this range none keeps to the constraints".into())
                 })?,
-                detector: word(&fields, detector, Detector::named, &wrong)?,
-                modulation: word(&fields, modulation, Modulation::named, &wrong)?,
+                detector: word(&fields, detector, Detector::named, wrong)?,
+                modulation: word(&fields, modulation, Modulation::named, wrong)?,
             });
             before = Some((line, end));
             first.get_or_insert((line, fields));
