@@ -239,7 +239,7 @@ fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> Medium {
 /// The frames of a physical layer whose symbols are all detected.
 fn symbols(radio: &RadioConfig, stream: impl Fn(&str) -> Stream) -> SymbolFrames {
     let [fading, phy, shadowing] = ["channel", "phy", "shadowing"].map(stream);
-    radio.symbols(fading, phy, shadowing).expect("checked")
+    radio.symbols(&fading, &phy, &shadowing).expect("checked")
 }
 
 fn frame_link(

@@ -88,7 +88,12 @@ impl RadioConfig {
     ///
     /// # Errors
     /// What [`check`](RadioConfig::check) refuses.
-    pub fn symbols(&self, fading: Stream, phy: Stream, shadowing: Stream) -> Result<SymbolFrames, PhyError> {
+    pub fn symbols(
+        &self,
+        fading: &Stream,
+        phy: &Stream,
+        shadowing: &Stream,
+    ) -> Result<SymbolFrames, PhyError> {
         let radio = |config: &PhyConfig| {
             FrameRadio::new(*config, self.fading(fading.clone())?, from_db(self.snr_db), phy.clone())
         };
@@ -104,7 +109,7 @@ impl RadioConfig {
             }),
         };
         let which = chooser.as_ref().map_or(0, |chooser| chooser.table.range(self.snr_db));
-        let shadowing = self.shadowing.map(|config| config.process(shadowing));
+        let shadowing = self.shadowing.map(|config| config.process(shadowing.clone()));
         Ok(SymbolFrames { radios, chooser, shadowing, median_db: self.snr_db, snr_db: self.snr_db, which })
     }
 }

@@ -400,13 +400,14 @@ impl Phy {
         files: &Files<'_>,
     ) -> Result<RadioConfig, ScenarioError> {
         let of_frames = |config: &PhyConfig| PhyConfig { frame_bits: frames.frame_size * 8, ..*config };
-        let phy = of_frames(&layers.usual);
-        let policy = layers.policy.as_ref().map(|(table, all)| {
+        let Layers { usual, policy } = layers;
+        let phy = of_frames(&usual);
+        let policy = policy.map(|(table, all)| {
             let layer = |config| {
-                let slower = layers.usual.bits_per_use() / PhyConfig::bits_per_use(config);
+                let slower = usual.bits_per_use() / PhyConfig::bits_per_use(config);
                 (of_frames(config), SimTime::from_secs_f64(frames.frame_time.as_secs_f64() * slower))
             };
-            Policy { table: Arc::clone(table), layers: all.iter().map(layer).collect() }
+            Policy { table, layers: all.iter().map(layer).collect() }
         });
         let shadowing = channel.resolve_shadowing("channel", slot, frames.frame_time)?;
         let snr_db = rho_db(&phy, channel)?;
