@@ -46,7 +46,6 @@ pub(crate) struct EventLoop<O, C, L: Layout> {
     next_id: u32,
     groups: Vec<Group>,
     net: NetworkState<O, C, L>,
-    measures_delays: bool,
     warmup: SimTime,
     /// Once the warm-up has ended.
     warm: Option<WarmUp>,
@@ -104,6 +103,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
                 outside: Guests::new(passages),
                 gate,
                 stop,
+                measures_delays,
                 now: SimTime::ZERO,
                 queue: EventQueue::default(),
                 slot_at: None,
@@ -119,7 +119,6 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
             },
             warmup,
             warm: None,
-            measures_delays,
         }
     }
 
@@ -325,7 +324,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
             start: self.net.now,
         };
         let stream = |_: &str| unreachable!("arrivals are TCP");
-        let mut flow = Flow::new(&config, place, *ways, self.measures_delays, stream);
+        let mut flow = Flow::new(&config, place, *ways, self.net.measures_delays, stream);
         (flow.id, flow.arrivals) = (self.next_id, Some(group));
         if C::ENABLED {
             self.net.capture.arrival(flow.id, segments * u64::from(mss) - u64::from(last_short_by));
