@@ -24,7 +24,6 @@ from crossfade.api import (
     parse_value,
     pcap,
     phy,
-    plot,
     plot_mesh,
     replay,
     reuse,
@@ -51,6 +50,7 @@ from crossfade.errors import (
 )
 from crossfade.fitting import MarkovFit, fit, fit_rayleigh
 from crossfade.papers import Verdict, claims, paper
+from crossfade.pictures import draw, plot
 from crossfade.plans import load_results
 from crossfade.reports.page import report
 from crossfade.results.datasets import open_results
@@ -97,6 +97,7 @@ __all__ = [
     "claims",
     "compare",
     "crossings",
+    "draw",
     "events",
     "explain",
     "export",

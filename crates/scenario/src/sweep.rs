@@ -81,7 +81,7 @@ fn axis(name: &str, values: Value) -> Result<Axis, ScenarioError> {
             if keys.len() > 1 {
                 return Err(ScenarioError::key(place(), "methods cannot be zipped with other keys"));
             }
-        } else if key == "schema" || PLAN_KEYS.contains(&key.as_str()) {
+        } else if key == "schema" || PLAN_KEYS.contains(&key.as_str()) || key.starts_with("figure.") {
             let reason = "it holds for the whole plan";
             return Err(ScenarioError::key(place(), format!("{key} cannot be an axis: {reason}")));
         }

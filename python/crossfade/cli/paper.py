@@ -24,6 +24,7 @@ from crossfade.cli.options import (
     stop,
 )
 from crossfade.errors import ScenarioError
+from crossfade.figures.plot import plot as draw
 from crossfade.papers import PAPERS, claims, find, verdict_table
 from crossfade.papers import paper as paper_table
 from crossfade.results.interrupted import Interrupted
@@ -95,8 +96,16 @@ def paper(
             figure = chosen.FIGURES[name]
             if not (quiet or outputs.on_stdout):
                 terminal.print_table(table, figure.caption, terminal.console())
-            drawn = figure.to_draw(table) if plot is not None else None
-            outputs.write(table, figure.x_of(table), figure.y, None, figure.caption, drawn=drawn)
+            outputs.write_table(table)
+            outputs.draw(
+                lambda file: draw(
+                    figure.to_draw(table),
+                    str(file),
+                    x=figure.x_of(table),
+                    y=figure.y,
+                    title=figure.caption,
+                )
+            )
     except Interrupted as error:
         terminal.print_table(error.table, "what is finished", terminal.console(stderr=outputs.on_stdout))
         raise stop(error, kept=not no_cache) from None

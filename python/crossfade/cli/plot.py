@@ -7,9 +7,19 @@ from typing import Annotated
 
 import typer
 
-from crossfade import api
+from crossfade import pictures
 from crossfade.cli import terminal
-from crossfade.cli.options import ByOption, LogYOption, PlanOption, XOption, YOption, read_conditions
+from crossfade.cli.options import (
+    ByOption,
+    LogYOption,
+    PanelsOption,
+    PlanOption,
+    WhereOption,
+    WidthOption,
+    XOption,
+    YOption,
+    read_conditions,
+)
 
 
 def plot(
@@ -23,18 +33,8 @@ def plot(
     x: XOption = None,
     y: YOption = None,
     by: ByOption = None,
-    panels: Annotated[
-        str | None, typer.Option("--panels", metavar="COLUMN", help="A panel for each value of an axis.")
-    ] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--where",
-            metavar="COLUMN=VALUE",
-            help="Draw these rows alone; with <, <=, > or >= those on one side (--where 'time_s<5'). May be "
-            "given several times.",
-        ),
-    ] = None,
+    panels: PanelsOption = None,
+    where: WhereOption = None,
     log_x: Annotated[
         bool | None,
         typer.Option(
@@ -47,12 +47,7 @@ def plot(
     intervals: Annotated[
         str, typer.Option("--intervals", metavar="HOW", help="95 % intervals as bars, bands or none.")
     ] = "bars",
-    width: Annotated[
-        str,
-        typer.Option(
-            "--width", metavar="WIDTH", help="single (3.5 in) or double (7.16 in) column, or millimetres."
-        ),
-    ] = "single",
+    width: WidthOption = None,
     title: Annotated[
         str | None,
         typer.Option("--title", metavar="TEXT", help="The title (default: the scenario's; '' for none)."),
@@ -80,7 +75,7 @@ def plot(
     crossfade plot links.csv --where link=forward
     """
     file = out or results.with_suffix(".png")
-    api.plot(
+    pictures.plot(
         results,
         file,
         plan=plan,
@@ -88,7 +83,7 @@ def plot(
         y=y,
         by=by,
         panels=panels,
-        where=dict(read_conditions("--where", where)),
+        where=read_conditions("--where", where),
         title=title,
         log_x=log_x,
         log_y=log_y,

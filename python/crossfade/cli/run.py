@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from crossfade import api
+from crossfade import api, pictures
 from crossfade.cli import terminal
 from crossfade.cli.options import (
     ByOption,
@@ -18,20 +18,25 @@ from crossfade.cli.options import (
     NoCacheOption,
     Outputs,
     OverOption,
+    PanelsOption,
     PlotOption,
     PrecisionOption,
     QuietOption,
     RunsOption,
     SeedOption,
     SetOption,
+    WhereOption,
+    WidthOption,
     XOption,
     YOption,
     read_assignments,
     read_axes,
+    read_conditions,
     read_methods,
     stop,
 )
 from crossfade.errors import ScenarioError, one_line, shortened
+from crossfade.figures import linkevents, timelines
 from crossfade.files import check_output, write_bytes
 from crossfade.plans import Values
 from crossfade.results.interrupted import Interrupted
@@ -60,7 +65,10 @@ def run(
     x: XOption = None,
     y: YOption = None,
     by: ByOption = None,
+    panels: PanelsOption = None,
+    where: WhereOption = None,
     log_y: LogYOption = None,
+    width: WidthOption = None,
     events: Annotated[
         Path | None,
         typer.Option(
@@ -126,6 +134,7 @@ def run(
     if scenario is None:
         raise ScenarioError("SCENARIO: missing (or --replay FILE)")
     keys, axes = read_assignments("--set", set), read_axes(over)
+    wanted = read_conditions("--where", where)
     outputs = Outputs(csv, plot, json, scenario, keys, axes)
     _check_metrics(y, scenario, keys, axes)
     for file in (events, link_events, pcap, air_pcap):
@@ -158,16 +167,34 @@ def run(
     if json:
         terminal.write_out(results.to_json() + "\n")
     elif not (quiet or outputs.on_stdout):
-        terminal.print_results(results, terminal.console(), y)
+        terminal.print_results(results, terminal.console(), y or ",".join(results.figure.y or []))
     terminal.print_warnings(results.warnings, terminal.console(stderr=True))
-    outputs.write(results.table(), x, y, by, results.title, log_y)
+    outputs.write_table(results.table())
+    outputs.draw(
+        lambda file: pictures.draw(
+            scenario,
+            file,
+            results=results,
+            set=keys,
+            over=axes,
+            seed=seed,
+            x=x,
+            y=y,
+            by=by,
+            panels=panels,
+            where=wanted,
+            log_y=log_y,
+            width=width,
+        )
+    )
     return 0
 
 
 def _check_metrics(y: str | None, scenario: str, keys: Values, axes: Values) -> None:
     """Refuse before anything runs what no result has; which flows and links there are is seen later."""
+    over_time = (*timelines.CHOICES, *linkevents.DRAWN)
     for name in not_metrics(y):
-        if name not in ("runs", *api.check(scenario, set=keys, over=axes).axes):
+        if name not in ("runs", *over_time, *api.check(scenario, set=keys, over=axes).axes):
             hint = near_metrics(name) or "crossfade metrics lists all"
             raise ScenarioError(f"--y {shortened(name)}: no metric ({hint})")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crossfade.errors import ResultsError
-from crossfade.figures.choice import COMPARISON, column_list, limit, number
+from crossfade.figures.choice import COMPARISON, column_list, limit, number, relabelled
 from crossfade.figures.choice import where as rows_where
 from crossfade.figures.style import PALETTE, check_plot_file, figure
 from crossfade.tables import Cell, Table
@@ -31,6 +31,7 @@ NAMES = {
     "backoff": "Back-off of the timeout",
     "seq": "Sequence number (segments)",
 }
+CHOICES = [*STATE, "seq"]
 # What a curve of a state variable is marked with.
 MARKS = {"fast_retransmit": ("v", "fast retransmit"), "timeout": ("X", "timeout")}
 # More panels are too low to read, and a longer legend hides the curves.
@@ -77,20 +78,22 @@ def plot(
     where: Mapping[str, Any] | None = None,
     title: str = "",
     width: str | float = "single",
+    labels: Mapping[str, str] | None = None,
 ) -> None:
     """Draw an events table; see :func:`crossfade.plot`."""
     file = Path(path)
     check_plot_file(file)
     y = y or "cwnd"
-    choices = [*STATE, "seq"]
-    if y not in choices:
-        raise ResultsError(f"column {y}: no curve over time; an events file has {', '.join(choices)}")
+    if y not in CHOICES:
+        raise ResultsError(f"column {y}: no curve over time; an events file has {', '.join(CHOICES)}")
     if x not in (None, "time_s"):
         raise ResultsError(f"column {x}: events are drawn over time_s")
     if not table.rows:
         raise ResultsError("nothing to draw: the table has no rows")
     seen, where = _window(table, where or {})
     table = rows_where(table, where)
+    axes_of_sweep = table.columns[: table.columns.index("time_s")]
+    table = relabelled(table, [*axes_of_sweep, "flow"], labels or {})
     names, panels = _panels(table, by, alone=y == "seq")
     if len(panels) > MOST_PANELS:
         raise ResultsError(

@@ -19,6 +19,7 @@ from typing import Any
 from crossfade import plans
 from crossfade.errors import OutputError, ResultsError, shortened
 from crossfade.figures.choice import Choice, can_be_drawn, choose, has_values, prepared
+from crossfade.figures.html import plotly_js
 from crossfade.files import check_output, write_text
 from crossfade.reports.charts import figures_data
 from crossfade.reports.tables import comparisons, table_of_metrics, table_of_rows
@@ -75,7 +76,7 @@ def report(
     an axis that would be held at a value there can be chosen here. ``plan`` says which sweep of a results
     file is meant (default: the one asked for last).
 
-    The page is a single file of about 5 MB, most of which is plotly.js, and asks the network for nothing.
+    The page is a single file of about 1.3 MB, most of which is plotly.js, and asks the network for nothing.
     """
     path = Path(out)
     check_output(path, *([] if isinstance(results, Results) else [results]))
@@ -167,7 +168,7 @@ def _interactive(
 {"".join(_figure(data, name) for name in shown)}</div>
 {table_of_rows(table, data)}{compared}""",
         f"""<script type="application/json" id="data">{embedded}</script>
-<script>{_plotly()}</script>
+<script>{plotly_js()}</script>
 <script>
 {_packaged("report.js")}</script>
 """,
@@ -296,10 +297,3 @@ def _stop(stop: Mapping[str, Any], runs: Sequence[int]) -> str:
 
 def _packaged(name: str) -> str:
     return (resources.files("crossfade.reports") / "assets" / name).read_text(encoding="utf-8")
-
-
-def _plotly() -> str:
-    """The source of plotly.js, which comes with the package plotly."""
-    from plotly.offline import get_plotlyjs  # here: only reports need it
-
-    return str(get_plotlyjs()).replace("</script", "<\\/script")

@@ -9,7 +9,8 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from crossfade.errors import visible
-from crossfade.figures.plot import plot
+from crossfade.figures.plot import plot_wanted
+from crossfade.figures.wanted import Wanted
 from crossfade.results.rows import FLOW, NODE, Row, names_of
 from crossfade.results.shown import MAIN_METRICS, html_table, shown, shown_unit
 from crossfade.tables import Cell, Table, format_estimate, label
@@ -114,6 +115,8 @@ class Results:
     axes: list[str] = field(default_factory=list)
     file_warnings: list[str] = field(default_factory=list)
     """Those of the results file, where the results come from one: its points have none of their own."""
+    figure: Wanted = field(default_factory=Wanted)
+    """What the scenario says about its figure."""
 
     def __repr__(self) -> str:
         return visible(f"<Results{f' {self.title!r}' if self.title else ''}: {self._size()}>")
@@ -283,7 +286,7 @@ class Results:
 
     def plot(self, path: str | PathLike[str], **options: Any) -> None:
         """Draw the results to a file; ``options`` are those of :func:`crossfade.plot`."""
-        plot(self.table(), fspath(path), **{"title": self.title, **options})
+        plot_wanted(self.table(), fspath(path), self.figure, **{"title": self.title, **options})
 
 
 def _cells(point: Point) -> dict[str, float | None]:
