@@ -48,6 +48,7 @@ from crossfade.errors import (
     ScenarioError,
     TraceError,
 )
+from crossfade.explorer.server import explore
 from crossfade.fitting import MarkovFit, fit, fit_rayleigh
 from crossfade.papers import Verdict, claims, paper
 from crossfade.pictures import draw, plot
@@ -100,6 +101,7 @@ __all__ = [
     "draw",
     "events",
     "explain",
+    "explore",
     "export",
     "fit",
     "fit_rayleigh",

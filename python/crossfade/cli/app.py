@@ -20,6 +20,7 @@ import typer
 from crossfade._crossfade import __version__
 from crossfade.cli import (
     compare,
+    explore,
     export,
     fit,
     paper,
@@ -62,6 +63,7 @@ def crossfade(
     crossfade run quickstart --plot out.png    the same as a figure
     crossfade sweep quickstart --runs 100      into a file that plot, report, export, compare and best read
     crossfade paper tcp-markov fig2            a figure of a paper, computed anew
+    crossfade explore                          a page with sliders, on this machine alone
     crossfade COMMAND --help                   what a command takes, with examples
     """
     if context.invoked_subcommand is None:
@@ -83,6 +85,7 @@ for command in (
     phy.phy,
     fit.fit,
     reuse.reuse,
+    explore.explore,
     scenarios.list_scenarios,
     scenarios.copy,
     scenarios.check,

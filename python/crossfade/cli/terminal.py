@@ -80,6 +80,12 @@ def say(line: str) -> None:
     print(one_line(line), file=sys.stderr)
 
 
+def say_lines(text: str) -> None:
+    """Tell the user several lines on standard error."""
+    for line in text.splitlines():
+        say(line)
+
+
 def write_out(text: str) -> None:
     """Data on standard output: as it is for a program, without what would steer a terminal on one."""
     sys.stdout.write(visible(text) if sys.stdout.isatty() else text)

@@ -92,3 +92,50 @@ impl JsonSchema for Names {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Overrides, Plan};
+
+    const TEXT: &str = r#"
+        schema = 1
+        run = { duration = "1000 slots" }
+        channel = { model = "iid", p_e = 0.01 }
+        link = { rate = "1.5 Mbit/s", packet_size = "1400 B" }
+        tcp = { variant = "reno", w_max = 24, rto = { fixed = "100 slots" } }
+    "#;
+
+    fn key(text: &str) -> String {
+        let plan = Plan::load(text, "test", &Overrides::default()).unwrap();
+        plan.points[0].run_key(crate::Method::Simulation, 1, 0)
+    }
+
+    #[test]
+    fn what_is_drawn_is_no_part_of_a_run() {
+        let figure = r#"
+            [figure]
+            of = "results"
+            y = ["goodput_bps", "rtt_p95_s"]
+            panels = "tcp.variant"
+            where = "runs>0"
+            labels = { reno = "Reno" }
+        "#;
+        assert_eq!(key(&format!("{TEXT}{figure}")), key(TEXT));
+    }
+
+    #[test]
+    fn what_is_no_figure_is_said() {
+        for (text, problem) in [
+            (
+                "[figure]\nof = \"window\"",
+                "figure.of = \"window\": must be one of results, events, link-events",
+            ),
+            ("[figure]\ny = 3", "figure.y = 3: must be a text or a list of texts"),
+            ("[figure]\nz = \"a\"", "figure.z: unknown key"),
+            ("[sweep]\n\"figure.x\" = [\"a\"]", "figure.x cannot be an axis: it holds for the whole plan"),
+        ] {
+            let error = Plan::load(&format!("{TEXT}{text}"), "test", &Overrides::default()).unwrap_err();
+            assert!(error.to_string().contains(problem), "{error}");
+        }
+    }
+}
