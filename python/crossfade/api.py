@@ -237,6 +237,44 @@ def link_events(
     return text.getvalue()
 
 
+def transfers(
+    scenario: Scenario,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    runs: int | None = None,
+    seed: int | None = None,
+) -> Table:
+    """A row for each transfer that came to its end, in every run of each point (100 runs, 20 points at most).
+
+    Columns: the axes, run, flow, start_s, segments, completion_time_s (from the start to the last delivery).
+    The runs are simulated anew: they are those of :func:`run`, which keeps their means.
+    """
+    return _rows_of(_viewed(scenario, set, over, seed, runs), "transfers")
+
+
+def delays(
+    scenario: Scenario,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    runs: int | None = None,
+    seed: int | None = None,
+) -> Table:
+    """How round trips and one-way delays are distributed, in every run of each point.
+
+    Columns: the axes, run, flow, delay (``rtt_s`` or ``one_way_delay_s``), share, value_s: that part of the
+    delays of the run is no longer than the value (within 1/64 of it). The rest is as in :func:`transfers`.
+    """
+    return _rows_of(_viewed(scenario, set, over, seed, runs), "delays")
+
+
+def _rows_of(plan: Plan, view: str) -> Table:
+    text = io.StringIO()
+    _write_lines(plan, view, text.write)
+    return Table.from_csv(text.getvalue(), view)
+
+
 def write_events(
     path: str | PathLike[str],
     scenario: Scenario,
@@ -255,9 +293,11 @@ def write_events(
         _write_lines(plan, "link_events" if of_links else "events", file.write)
 
 
-def _viewed(scenario: Scenario, set: Values | None, over: Values | None, seed: int | None) -> Plan:
+def _viewed(
+    scenario: Scenario, set: Values | None, over: Values | None, seed: int | None, runs: int | None = None
+) -> Plan:
     """The plan of which single runs are looked at."""
-    plan = plans.load(scenario, Options(set, over, seed=seed))
+    plan = plans.load(scenario, Options(set, over, runs, seed=seed))
     plans.check_memory(plan)
     return plan
 
@@ -292,17 +332,19 @@ def pcap(
     over: Values | None = None,
     seed: int | None = None,
     ipv6: bool = False,
+    snaplen: int | None = None,
 ) -> bytes:
     """What the senders' network interfaces see in run 0 of a single point, as the bytes of a pcap file.
 
     IPv4 (or IPv6) and TCP headers are real, with options and right checksums; the payload is zeros. Flow n
     has port 50000 + n. The handshake is not simulated: it stands at the instant of the flow's first packet.
+    ``snaplen`` bytes of each are kept (default: all; their lengths are told in any case).
     :func:`write_pcap` takes no memory for the packets of a long run.
     """
     file = io.BytesIO()
     plan = _viewed(scenario, set, over, seed)
     with translated_errors():
-        plan.core.pcap(ipv6, file.write)
+        plan.core.pcap(ipv6, _snaplen(snaplen), file.write)
     return file.getvalue()
 
 
@@ -314,11 +356,18 @@ def write_pcap(
     over: Values | None = None,
     seed: int | None = None,
     ipv6: bool = False,
+    snaplen: int | None = None,
 ) -> None:
     """Write what :func:`pcap` gives to a file while the run goes on; as :func:`write_events` otherwise."""
     plan = _viewed(scenario, set, over, seed)
     with whole_file(Path(path)) as name, open(name, "wb") as file, translated_errors():
-        plan.core.pcap(ipv6, file.write)
+        plan.core.pcap(ipv6, _snaplen(snaplen), file.write)
+
+
+def _snaplen(bytes_kept: int | None) -> int | None:
+    if bytes_kept is not None and not 1 <= bytes_kept < 2**32:
+        raise errors.ScenarioError(f"snaplen = {bytes_kept}: must be a number of bytes, 100 or more")
+    return bytes_kept
 
 
 def air_pcap(

@@ -9,7 +9,7 @@ from typing import Any
 
 from crossfade import api, plans
 from crossfade.errors import ResultsError
-from crossfade.figures import linkevents, timelines
+from crossfade.figures import distributions, linkevents, timelines
 from crossfade.figures.choice import column_list
 from crossfade.figures.plot import plot_wanted
 from crossfade.figures.style import check_plot_file
@@ -37,6 +37,7 @@ def plot(
     intervals: str = "bars",
     width: str | float | None = None,
     labels: Mapping[str, str] | None = None,
+    cdf: str | None = None,
 ) -> None:
     """Draw results, a table, a results file or a CSV file as PNG, PDF or SVG by the ending of ``path``.
 
@@ -65,6 +66,10 @@ def plot(
     Of link events (:func:`link_events`), each link has a panel for each kind that it has: frames by
     ``attempt`` (or ``snr_db``) with their verdicts, the queue's ``packets`` (or ``bytes``), who had which
     ``bin`` in which slot, and which ``node`` was on the air; ``y`` draws one of these.
+
+    Of transfers (:func:`transfers`) and delays (:func:`delays`), or any table with a column ``cdf``, the
+    share of values that are no larger is drawn, as the mean over runs with its pointwise 95 % band; with
+    ``log_y`` the share above, where tails are seen.
     """
     if not isinstance(results, Results | Table):
         check_plot_file(Path(path), results)
@@ -76,6 +81,24 @@ def plot(
     else:
         table = results
     file, title = fspath(path), title or ""
+    if cdf is not None or distributions.is_transfers(table) or distributions.is_delays(table):
+        if isinstance(results, Results):
+            raise ResultsError(
+                f"cdf = {cdf}: results hold means; crossfade run --transfers and --delays the rest"
+            )
+        distributions.plot(
+            table,
+            file,
+            of=cdf,
+            by=by,
+            where=where,
+            title=title,
+            log_x=log_x,
+            log_y=log_y,
+            width=width or "single",
+            labels=labels,
+        )
+        return
     if linkevents.is_link_events(table) or timelines.is_events(table):
         _plot_over_time(table, file, x=x, y=y, by=by, where=where, title=title, width=width or "single")
         return

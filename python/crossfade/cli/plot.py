@@ -27,7 +27,8 @@ def plot(
         Path,
         typer.Argument(
             metavar="RESULTS",
-            help="A results file, or a CSV file written by --csv, --events or --link-events.",
+            help="A results file, or a CSV file written by --csv, --events, --link-events, --transfers "
+            "or --delays.",
         ),
     ],
     x: XOption = None,
@@ -35,6 +36,15 @@ def plot(
     by: ByOption = None,
     panels: PanelsOption = None,
     where: WhereOption = None,
+    cdf: Annotated[
+        str | None,
+        typer.Option(
+            "--cdf",
+            metavar="COLUMN",
+            help="Draw how the values of a column are distributed (of --transfers: completion_time_s; of "
+            "--delays: rtt_s, one_way_delay_s), with bands over runs; with --log-y what is above.",
+        ),
+    ] = None,
     log_x: Annotated[
         bool | None,
         typer.Option(
@@ -71,6 +81,8 @@ def plot(
     crossfade plot events.csv              cwnd and ssthresh
     crossfade plot events.csv --y seq      the time-sequence plot
     crossfade plot events.csv --where "time_s>=1" --where "time_s<2"    a part of it
+    crossfade run classics/bufferbloat --over "link.queue.limit=100 packets" --transfers pages.csv
+    crossfade plot pages.csv --by link.queue.discipline    how completion times are distributed
     crossfade run wifi-like-arq --link-events links.csv --over link.arq.max_retransmissions=3
     crossfade plot links.csv --where link=forward
     """
@@ -85,6 +97,7 @@ def plot(
         panels=panels,
         where=read_conditions("--where", where),
         title=title,
+        cdf=cdf,
         log_x=log_x,
         log_y=log_y,
         intervals=intervals,

@@ -34,10 +34,11 @@ from crossfade.cli.options import (
     read_conditions,
     read_methods,
     stop,
+    whole,
 )
 from crossfade.errors import ScenarioError, one_line, shortened
 from crossfade.figures import linkevents, timelines
-from crossfade.files import check_output, write_bytes
+from crossfade.files import check_output, write_bytes, write_text
 from crossfade.plans import Values
 from crossfade.results.interrupted import Interrupted
 from crossfade.results.metrics import near_metrics, not_metrics
@@ -86,6 +87,23 @@ def run(
             "slots, the air (at most 20 points).",
         ),
     ] = None,
+    transfers: Annotated[
+        Path | None,
+        typer.Option(
+            "--transfers",
+            metavar="FILE",
+            help="Write a row for each transfer that came to its end, in every run of each point, as CSV (at "
+            "most 100 runs of 20 points).",
+        ),
+    ] = None,
+    delays: Annotated[
+        Path | None,
+        typer.Option(
+            "--delays",
+            metavar="FILE",
+            help="Write how round trips and one-way delays are distributed in every run as CSV, likewise.",
+        ),
+    ] = None,
     pcap: Annotated[
         Path | None,
         typer.Option(
@@ -105,6 +123,15 @@ def run(
         ),
     ] = None,
     ipv6: Annotated[bool, typer.Option("--ipv6", help="Let --pcap write IPv6.")] = False,
+    snaplen: Annotated[
+        int | None,
+        typer.Option(
+            "--snaplen",
+            metavar="BYTES",
+            parser=whole,
+            help="How many bytes of each packet --pcap keeps (default: all).",
+        ),
+    ] = None,
     replay: Annotated[
         Path | None,
         typer.Option(
@@ -137,15 +164,21 @@ def run(
     wanted = read_conditions("--where", where)
     outputs = Outputs(csv, plot, json, scenario, keys, axes)
     _check_metrics(y, scenario, keys, axes)
-    for file in (events, link_events, pcap, air_pcap):
+    for file in (events, link_events, transfers, delays, pcap, air_pcap):
         if file is not None:
             check_output(file, *outputs.inputs)
     if events is not None:
         api.write_events(events, scenario, set=keys, over=axes, seed=seed)
     if link_events is not None:
         api.write_events(link_events, scenario, set=keys, over=axes, seed=seed, of_links=True)
+    if transfers is not None:
+        found = api.transfers(scenario, set=keys, over=axes, runs=runs, seed=seed)
+        write_text(transfers, found.to_csv())
+    if delays is not None:
+        found = api.delays(scenario, set=keys, over=axes, runs=runs, seed=seed)
+        write_text(delays, found.to_csv())
     if pcap is not None:
-        api.write_pcap(pcap, scenario, set=keys, over=axes, seed=seed, ipv6=ipv6)
+        api.write_pcap(pcap, scenario, set=keys, over=axes, seed=seed, ipv6=ipv6, snaplen=snaplen)
     if air_pcap is not None:
         write_bytes(air_pcap, api.air_pcap(scenario, set=keys, over=axes, seed=seed))
     try:

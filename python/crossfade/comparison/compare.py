@@ -132,6 +132,7 @@ def compare(
     metric: str = "goodput_bps",
     methods: Sequence[str] | None = None,
     together: bool = False,
+    where: Mapping[str, Any] | None = None,
     **options: Unpack[RunOptions],
 ) -> Comparison:
     """Compare the choices that the axes ``by`` offer, in pairs, at every point of the other axes.
@@ -141,6 +142,8 @@ def compare(
     ``"method"``. The difference is that of the runs that both points have, taken run by run, since run r has
     the same random numbers at every point; runs in which either lacks the metric are left out. An exact value
     has no interval: its difference to a simulated one has that of the simulation.
+
+    ``where`` takes a part of the points (:meth:`Results.where`).
 
     Each interval covers its difference in 95 % of experiments; with ``together`` all of them do at once
     (Bonferroni: each at 100 % - 5 % / number of pairs).
@@ -155,6 +158,7 @@ def compare(
     metric.
     """
     results = results_of(source, {"by": by}, [metric], Options(methods=methods, **options))
+    results = results.where(where) if where else results
     choices = Choices.of(results, by)
     found = [
         (condition, first, second, difference)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from importlib import resources
 from os import PathLike
@@ -66,6 +66,7 @@ def report(
     metrics: Sequence[str] | None = None,
     x: str | None = None,
     by: str | Sequence[str] | None = None,
+    where: Mapping[str, Any] | None = None,
 ) -> None:
     """Write results, or those of a results file, as one interactive HTML page.
 
@@ -73,8 +74,9 @@ def report(
     metric), the table of results, the scenario and how it was run, and what to be careful about. ``metrics``
     are those of the figures at first, each one figure (default: throughput or goodput and another), also
     ratios of two (``"a.goodput_bps/b.goodput_bps"``); ``x`` and ``by`` are as in :func:`crossfade.plot`, and
-    an axis that would be held at a value there can be chosen here. ``plan`` says which sweep of a results
-    file is meant (default: the one asked for last).
+    an axis that would be held at a value there can be chosen here. ``where`` takes a part of the points
+    (:meth:`Results.where`), and ``plan`` says which sweep of a results file is meant (default: the one asked
+    for last).
 
     The page is a single file of about 1.3 MB, most of which is plotly.js, and asks the network for nothing.
     """
@@ -82,7 +84,9 @@ def report(
     check_output(path, *([] if isinstance(results, Results) else [results]))
     if path.suffix.lower() not in (".html", ".htm"):
         raise OutputError(f"{path}: cannot be written (a report ends in .html)")
-    write_text(path, page(read_source(results, plan), metrics, x, by))
+    source = read_source(results, plan)
+    source = replace(source, results=source.results.where(where)) if where else source
+    write_text(path, page(source, metrics, x, by))
 
 
 def read_source(results: Results | str | PathLike[str], plan: int | str | None) -> Source:

@@ -32,7 +32,7 @@ pub use arq::{
 };
 pub(crate) use base::{LONGEST_SLOT, json};
 pub use channel::{Channel, ChannelModel, Clock, LossFormat};
-pub use figure::{Drawn, Figure, Names};
+pub(crate) use figure::Figure;
 pub use flow::{Distribution, Flow, FlowSetup, Gaps, Shape, Traffic, TrafficSetup};
 pub use frames::{FrameHeader, FrameSetup, Framing, Headers, Packing};
 pub use link::{Link, Reverse, Wired};
