@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
@@ -14,6 +15,7 @@ from crossfade.figures.choice import column_list
 from crossfade.figures.plot import plot_wanted
 from crossfade.figures.style import check_plot_file
 from crossfade.figures.wanted import Wanted
+from crossfade.files import shipped_scenarios
 from crossfade.plans import Options, Scenario, Values
 from crossfade.results import datasets
 from crossfade.results.file import is_results_file
@@ -209,6 +211,11 @@ def _read_results(path: str | PathLike[str], plan: int | str | None) -> Results 
         return results_of(datasets.read_plan(path, plan))
     if Path(path).suffix == ".cfj":
         return Table.from_csv(api.of_journal(path, "journal_events"), str(path))
+    if not os.path.exists(path) and fspath(path).removesuffix(".toml") in shipped_scenarios():
+        name = fspath(path).removesuffix(".toml")
+        raise ResultsError(
+            f"{name}: a scenario has no results yet; crossfade run {name} --plot FILE draws it"
+        )
     if plan is not None:
         raise ResultsError(f"{path}: not a results file; a CSV file holds no plans (plan = {plan})")
     return Table.read(path)

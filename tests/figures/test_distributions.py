@@ -86,7 +86,7 @@ def test_the_command_draws_them(cli: Cli, tmp_path: Path) -> None:
     choice = ["--cdf", "one_way_delay_s", "--where", "flow=page", "--log-y", "--out", tmp_path / "delays.svg"]
     assert cli("plot", delays, *choice).code == 0
     assert "Share above" in svg_words(tmp_path / "delays.svg")
-    expect_one_line(cli("plot", delays, "--cdf", "jitter_s"), "jitter_s", "rtt_s, one_way_delay_s")
+    expect_one_line(cli("plot", delays, "--cdf", "jitter_s"), "jitter_s", "one_way_delay_s, rtt_s")
     expect_one_line(cli("plot", pages, "--cdf", "size"), "size")
     expect_one_line(
         cli("plot", delays, "--by", "link.queue.limit", "--cdf", "one_way_delay_s"), "flow", "--where"

@@ -296,7 +296,7 @@ def test_a_browser_shows_it_and_asks_the_network_for_nothing(results_file: Path,
     cf.report(results_file, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
     (tmp_path / "steps.html").write_text(text.replace("</body>", STEPS))
-    dom, asked, _ = browse((tmp_path / "steps.html").as_uri(), tmp_path)
+    dom, asked = browse((tmp_path / "steps.html").as_uri(), tmp_path)
     found = re.search(r'data-seen="([^"]*)"', dom)
     assert found is not None, dom[-2000:]
     seen = json.loads(unescape(found[1]))

@@ -20,6 +20,7 @@ from crossfade.errors import ResultsError, ScenarioError
 from crossfade.plans import Options
 from crossfade.quantities import in_numbers, is_log_spaced
 from crossfade.results.file import is_results_file
+from crossfade.results.metrics import near_metrics
 from crossfade.results.results import Point, Results
 from crossfade.tables import Cell, Table, label
 
@@ -27,6 +28,9 @@ METHOD = "method"
 
 Cells = tuple[Cell, ...]
 """The values of some axes, as they stand in tables."""
+
+# Names that a line of an error has room for.
+MOST_NAMED = 12
 
 
 class RunOptions(TypedDict, total=False):
@@ -396,7 +400,8 @@ def _check_keys(
 
 def _unknown_metric(name: str, known: Sequence[str]) -> ResultsError:
     near = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
+    hint = f"did you mean {near[0]}?" if near else near_metrics(name)
+    hint = hint or f"there are: {', '.join(known[:MOST_NAMED])}{', ...' * (len(known) > MOST_NAMED)}"
     return ResultsError(f"metric {name}: not in the results ({hint})")
 
 

@@ -53,6 +53,7 @@ pub struct Figure {
 
     /// What values of axes are called, by the value: sack = "Reno with SACK".
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("additionalProperties" = { "type": "string", "description": "What the value NAME of an axis is called; variant=sack is any table with that item." }))]
     pub labels: BTreeMap<String, String>,
 }
 
