@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -61,10 +62,10 @@ def _asked(folder: Path) -> Asked:
 
 
 def _events(log: Path) -> list[dict[str, Any]]:
-    text = log.read_text()
-    try:
-        found = json.loads(text)
-    except json.JSONDecodeError:  # it ends in the middle where the browser did
-        found = json.loads(text[: text.rindex("},\n") + 1] + "]}")
-    events: list[dict[str, Any]] = found["events"]
-    return events
+    """A line each; the last one ends in its middle where the browser did."""
+    found = []
+    for line in log.read_text().splitlines():
+        with suppress(json.JSONDecodeError):
+            event = json.loads(line.rstrip(","))
+            found += [event] if isinstance(event, dict) else []
+    return found
