@@ -29,11 +29,13 @@ from crossfade.api import (
     replay,
     reuse,
     run,
+    samples,
     schema,
     transfers,
     verify,
     write_events,
     write_pcap,
+    write_samples,
 )
 from crossfade.comparison.best import Best, best
 from crossfade.comparison.compare import Comparison, compare, crossings
@@ -125,6 +127,7 @@ __all__ = [
     "report",
     "reuse",
     "run",
+    "samples",
     "schema",
     "sweep",
     "threshold",
@@ -132,6 +135,7 @@ __all__ = [
     "verify",
     "write_events",
     "write_pcap",
+    "write_samples",
 ]
 
 

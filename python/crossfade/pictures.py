@@ -192,15 +192,11 @@ def _plot_over_time(
     labels: Mapping[str, str] | None = None,
 ) -> None:
     """Events, or those of links."""
-    names: Sequence[str | None] = column_list(y) or [None]
-    if len(names) > 1:
-        raise ResultsError(f"y = {','.join(map(str, names))}: one variable is drawn over time")
+    name = ",".join(column_list(y) or []) or None
     if linkevents.is_link_events(table):
-        linkevents.plot(table, path, x=x, y=names[0], where=where, title=title, width=width)
+        linkevents.plot(table, path, x=x, y=name, where=where, title=title, width=width)
     else:
-        timelines.plot(
-            table, path, x=x, y=names[0], by=by, where=where, title=title, width=width, labels=labels
-        )
+        timelines.plot(table, path, x=x, y=name, by=by, where=where, title=title, width=width, labels=labels)
 
 
 def _read_results(path: str | PathLike[str], plan: int | str | None) -> Results | Table:

@@ -21,10 +21,12 @@ mod mesh;
 mod methods;
 mod metrics;
 mod names;
+mod path;
 mod row;
 mod schedule;
 mod statistics;
 mod summarise;
+mod survey;
 mod views;
 mod warnings;
 
@@ -37,12 +39,14 @@ pub use kinds::estimate;
 pub use mesh::{FlowFacts, MeshFacts};
 pub use methods::{MethodInfo, methods};
 pub use metrics::{METRICS, MetricInfo};
+pub use path::{LinkFacts, PathFacts, PathFlowFacts};
 pub use row::{MetricNames, NameSets, Row, RowMetrics};
 pub use schedule::{Missing, Progress, Schedule, Shard, Task};
 pub use summarise::{
-    FlowResult, LinkResult, Metric, NodeResult, PointResult, summarise, summarise_begun, summarise_groups,
+    FlowResult, Found, LinkResult, Metric, NodeResult, PointResult, results_of_groups, summarise,
+    summarise_groups,
 };
 pub use views::{
     ReuseFacts, Sink, air_pcap, delays, events, events_with_congestion_control, link_events, pcap, reuse,
-    transfers,
+    samples, transfers,
 };

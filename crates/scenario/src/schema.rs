@@ -24,6 +24,7 @@ pub(crate) const PLAN_KEYS: [&str; 13] = [
     "run.frame_errors",
     "run.max_frames",
     "run.memory",
+    "run.sample",
     "run.seed",
 ];
 

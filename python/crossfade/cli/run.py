@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from crossfade import api, pictures
 from crossfade.cli import terminal
+from crossfade.cli.intervals import print_intervals
 from crossfade.cli.options import (
     ByOption,
     CsvOption,
@@ -104,6 +106,24 @@ def run(
             help="Write how round trips and one-way delays are distributed in every run as CSV, likewise.",
         ),
     ] = None,
+    samples: Annotated[
+        Path | None,
+        typer.Option(
+            "--samples",
+            metavar="FILE",
+            help="Write what flows and links did over time in the first run of each point as CSV, every "
+            "run.sample (at most 20 points).",
+        ),
+    ] = None,
+    interval: Annotated[
+        str | None,
+        typer.Option(
+            "--interval",
+            metavar="TIME",
+            help="Print a line for every so many seconds of the first run (1, or '100 ms'); for a scenario "
+            "of one point.",
+        ),
+    ] = None,
     pcap: Annotated[
         Path | None,
         typer.Option(
@@ -153,6 +173,8 @@ def run(
     crossfade run quickstart --plot throughput.png
     crossfade run quickstart --set tcp.w_max=6 --over channel.p_e=log:0.001:0.1:5 --csv -
     crossfade run my.toml --precision 1% --json
+    crossfade run classics/slow-start --interval 0.5
+    crossfade run my.toml --set run.sample="100 ms" --samples samples.csv
     """
     if replay is not None:
         if scenario is not None:
@@ -164,7 +186,7 @@ def run(
     wanted = read_conditions("--where", where)
     outputs = Outputs(csv, plot, json, scenario, keys, axes)
     _check_metrics(y, scenario, keys, axes)
-    for file in (events, link_events, transfers, delays, pcap, air_pcap):
+    for file in (events, link_events, samples, transfers, delays, pcap, air_pcap):
         if file is not None:
             check_output(file, *outputs.inputs)
     if events is not None:
@@ -177,6 +199,10 @@ def run(
     if delays is not None:
         found = api.delays(scenario, set=keys, over=axes, runs=runs, seed=seed)
         write_text(delays, found.to_csv())
+    if samples is not None:
+        api.write_samples(samples, scenario, set=keys, over=axes, seed=seed)
+    if interval is not None:
+        print_intervals(scenario, interval, keys, axes, seed, sys.stderr if outputs.on_stdout else sys.stdout)
     if pcap is not None:
         api.write_pcap(pcap, scenario, set=keys, over=axes, seed=seed, ipv6=ipv6, snaplen=snaplen)
     if air_pcap is not None:

@@ -91,7 +91,7 @@ class State:
         low, high = CURVES_OVER
         return f"""\
 # crossfade explore --at "{self.query}"
-schema = 1
+schema = 2
 title = "Explored: {WORDS[self.variant]}, W_max {self.w_max}, timeout {self.rto} slots"
 methods = ["analysis", "simulation"]
 run = {{ duration = "50000 slots", warmup = "1000 slots", runs = 10, seed = {self.seed} }}
