@@ -16,6 +16,7 @@ from crossfade.api import (
     Replayed,
     air_pcap,
     check,
+    delays,
     events,
     explain,
     link_events,
@@ -24,13 +25,13 @@ from crossfade.api import (
     parse_value,
     pcap,
     phy,
-    plot,
     plot_mesh,
     replay,
     reuse,
     run,
     samples,
     schema,
+    transfers,
     verify,
     write_events,
     write_pcap,
@@ -51,8 +52,10 @@ from crossfade.errors import (
     ScenarioError,
     TraceError,
 )
+from crossfade.explorer.server import explore
 from crossfade.fitting import MarkovFit, fit, fit_rayleigh
 from crossfade.papers import Verdict, claims, paper
+from crossfade.pictures import draw, plot
 from crossfade.plans import load_results
 from crossfade.reports.page import report
 from crossfade.results.datasets import open_results
@@ -99,8 +102,11 @@ __all__ = [
     "claims",
     "compare",
     "crossings",
+    "delays",
+    "draw",
     "events",
     "explain",
+    "explore",
     "export",
     "fit",
     "fit_rayleigh",
@@ -125,6 +131,7 @@ __all__ = [
     "schema",
     "sweep",
     "threshold",
+    "transfers",
     "verify",
     "write_events",
     "write_pcap",

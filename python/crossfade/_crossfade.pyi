@@ -190,6 +190,19 @@ class Plan:
         Raises ScenarioError if there are more than 20 points, KeyboardInterrupt on Ctrl-C.
         """
 
+    def transfers(self, write: Callable[[int, str], object]) -> None:
+        """The same of each transfer that came to its end, in every run of each point (100 at the most).
+
+        Columns: run, flow, start_s, segments, completion_time_s. Raises as :meth:`events` does.
+        """
+
+    def delays(self, write: Callable[[int, str], object]) -> None:
+        """The same of how delays are distributed in every run.
+
+        Columns: run, flow, delay (``rtt_s``, ``one_way_delay_s``), share, value_s: that part of the delays is
+        no longer than the value. Raises as :meth:`events` does.
+        """
+
     def samples(self, write: Callable[[int, str], object]) -> None:
         """The same of samples of flows and links alone, every ``run.sample``.
 
@@ -211,7 +224,7 @@ class Plan:
         ScenarioError for a point without a mesh.
         """
 
-    def pcap(self, ipv6: bool, write: Callable[[bytes], object]) -> None:
+    def pcap(self, ipv6: bool, snaplen: int | None, write: Callable[[bytes], object]) -> None:
         """Hand what the senders' network interfaces saw in run 0 of the only point to ``write``: a pcap file.
 
         What ``write`` raises is raised here.

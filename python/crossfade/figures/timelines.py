@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from crossfade.errors import ResultsError
 from crossfade.figures import samples
-from crossfade.figures.choice import COMPARISON, column_list, limit, number
+from crossfade.figures.choice import COMPARISON, column_list, limit, number, relabelled
 from crossfade.figures.choice import where as rows_where
 from crossfade.figures.style import PALETTE, check_plot_file, figure
 from crossfade.tables import Cell, Table
@@ -32,6 +32,7 @@ NAMES = {
     "backoff": "Back-off of the timeout",
     "seq": "Sequence number (segments)",
 }
+CHOICES = [*STATE, "seq"]
 # What a curve of a state variable is marked with.
 MARKS = {"fast_retransmit": ("v", "fast retransmit"), "timeout": ("X", "timeout")}
 # More panels are too low to read, and a longer legend hides the curves.
@@ -78,6 +79,7 @@ def plot(
     where: Mapping[str, Any] | None = None,
     title: str = "",
     width: str | float = "single",
+    labels: Mapping[str, str] | None = None,
 ) -> None:
     """Draw an events table; see :func:`crossfade.plot`."""
     file = Path(path)
@@ -86,8 +88,8 @@ def plot(
     quantities = list(samples.QUANTITIES) if samples.has_samples(table) else []
     sampled = column_list(y) or []
     is_sampled = set(sampled) <= set(quantities)
-    if y not in (choices := [*STATE, "seq"]) and not is_sampled:
-        there = ", ".join([*choices, *quantities])
+    if y not in CHOICES and not is_sampled:
+        there = ", ".join([*CHOICES, *quantities])
         raise ResultsError(f"column {y}: no curve over time; an events file has {there}")
     if x not in (None, "time_s"):
         raise ResultsError(f"column {x}: events are drawn over time_s")
@@ -95,6 +97,8 @@ def plot(
         raise ResultsError("nothing to draw: the table has no rows")
     seen, where = _window(table, where or {})
     table = rows_where(table, where)
+    axes_of_sweep = table.columns[: table.columns.index("time_s")]
+    table = relabelled(table, [*axes_of_sweep, "flow"], labels or {})
     if is_sampled:
         samples.plot(table, file, sampled, by=by, span=seen, title=title, width=width)
         return
