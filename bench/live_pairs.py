@@ -44,7 +44,7 @@ def cases() -> dict[str, dict[str, Any]]:
     for variant, name in (("sack", "reno"), ("cubic", "cubic")):
         for loss in (0.001, 0.01, 0.03):
             found[f"{name}-iid-{loss:g}"] = {"tcp.variant": variant, "channel.p_e": loss}
-            markov = {"model": "markov", "p_e": loss, "burst": 3, "clock": "transmission"}
+            markov = {"model": "markov", "p_e": loss, "mean_burst": 3, "clock": "transmission"}
             found[f"{name}-markov-{loss:g}"] = {"tcp.variant": variant, "channel": markov}
         for bdps in (1, 5):
             limit = f"{bdps * BDP_PACKETS} packets"

@@ -16,6 +16,7 @@ from typing import Any, cast
 import crossfade._crossfade as _crossfade
 from crossfade import errors, plans
 from crossfade.figures import linkevents, timelines
+from crossfade.figures.choice import number
 from crossfade.figures.meshmap import plot_map
 from crossfade.figures.plot import plot as plot_results
 from crossfade.figures.style import check_plot_file
@@ -364,13 +365,40 @@ def replay(journal: str | PathLike[str]) -> list[Replayed]:
     return [Replayed(**lane) for lane in found["lanes"]]
 
 
+def journal_events(journal: str | PathLike[str]) -> Table:
+    """What the kernel's TCP did in a recorded run, in the columns of :func:`events` and more.
+
+    Where the scenario's own transfers ran, the simulated sender of the same scenario, seed and run stands
+    beside it until the same time: a column ``method`` tells them apart.
+    """
+    table = Table.from_csv(_of_journal(journal, "journal_events"), str(journal))
+    simulated = _of_journal(journal, "journal_simulated")
+    if not simulated or not table.rows:
+        return table
+    beside = Table.from_csv(simulated, str(journal))
+    last = max(map(number, table.cells("time_s")))
+    records = [{"method": "live", **record} for record in table.records()]
+    records += [
+        {"method": "simulation", **record} for record in beside.records() if number(record["time_s"]) <= last
+    ]
+    return Table.of(["method", *table.columns], records)
+
+
+def journal_link_events(journal: str | PathLike[str]) -> str:
+    """What happened inside the links of a recorded run as CSV text, in the columns of :func:`link_events`.
+
+    It comes from the replay, which is that run to the nanosecond.
+    """
+    return _of_journal(journal, "journal_link_events")
+
+
 def _of_journal(journal: str | PathLike[str], function: str) -> str:
     if not hasattr(_crossfade, function):
         raise errors.ScenarioError(f"{journal}: journals of live runs are read on Linux only")
     data = read_bytes(Path(journal), errors.ScenarioError)
     try:
         with translated_errors():
-            return str(getattr(_crossfade, function)(data))
+            return str(getattr(_crossfade, function)(data) or "")
     except errors.ScenarioError as error:
         raise errors.ScenarioError(f"{errors.shortened(journal)}: {error}") from None
 
@@ -533,7 +561,7 @@ def _read_results(path: str | PathLike[str], plan: int | str | None) -> Results 
 
         return results_of(datasets.read_plan(path, plan))
     if Path(path).suffix == ".cfj":
-        return Table.from_csv(_of_journal(path, "journal_events"), str(path))
+        return journal_events(path)
     if plan is not None:
         raise errors.ResultsError(f"{path}: not a results file; a CSV file holds no plans (plan = {plan})")
     return Table.read(path)
