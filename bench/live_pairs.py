@@ -55,7 +55,7 @@ def cases() -> dict[str, dict[str, Any]]:
     }
     found["reno-arq"] = {
         "link.frame_size": "250 B",
-        "link.arq": {"protocol": "selective-repeat", "window": 1024, "max_retransmissions": 3},
+        "link.arq": {"protocol": "selective-repeat", "window": 1024, "max_retransmissions": 10},
         "channel": {"model": "iid", "p_e": 0.1},
     }
     return found

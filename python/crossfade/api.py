@@ -373,7 +373,7 @@ def journal_events(journal: str | PathLike[str]) -> Table:
     """
     table = Table.from_csv(_of_journal(journal, "journal_events"), str(journal))
     simulated = _of_journal(journal, "journal_simulated")
-    if not simulated or not table.rows:
+    if simulated is None or not table.rows:
         return table
     beside = Table.from_csv(simulated, str(journal))
     last = max(map(number, table.cells("time_s")))
@@ -389,16 +389,25 @@ def journal_link_events(journal: str | PathLike[str]) -> str:
 
     It comes from the replay, which is that run to the nanosecond.
     """
-    return _of_journal(journal, "journal_link_events")
+    return str(_of_journal(journal, "journal_link_events"))
 
 
-def _of_journal(journal: str | PathLike[str], function: str) -> str:
+def journal_opportunities(journal: str | PathLike[str]) -> tuple[str, str]:
+    """What came out from the far host, and to it, in a recorded run: the millisecond of each 1500 bytes.
+
+    Of a link that always had something to send this is a trace of it, as ``link.trace`` reads them.
+    """
+    down, up = _of_journal(journal, "journal_opportunities")
+    return down, up
+
+
+def _of_journal(journal: str | PathLike[str], function: str) -> Any:
     if not hasattr(_crossfade, function):
         raise errors.ScenarioError(f"{journal}: journals of live runs are read on Linux only")
     data = read_bytes(Path(journal), errors.ScenarioError)
     try:
         with translated_errors():
-            return str(getattr(_crossfade, function)(data) or "")
+            return getattr(_crossfade, function)(data)
     except errors.ScenarioError as error:
         raise errors.ScenarioError(f"{errors.shortened(journal)}: {error}") from None
 

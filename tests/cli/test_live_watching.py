@@ -15,7 +15,6 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -32,20 +31,21 @@ from tests.conftest import Cli, expect_one_line, svg_words
 PATIENCE_S = 60.0
 
 
-@pytest.fixture
-def recorded(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The journal of a transfer of a second, with its events and link events beside it."""
     need_live()
-    scenario, journal = tmp_path / "link.toml", tmp_path / "rec.cfj"
+    folder = tmp_path_factory.mktemp("recorded")
+    scenario, journal = folder / "link.toml", folder / "rec.cfj"
     scenario.write_text(SCENARIO)
-    outputs: list[str | Path] = ["--events", tmp_path / "events.csv", "--link-events", tmp_path / "links.csv"]
+    outputs: list[str | Path] = ["--events", folder / "events.csv", "--link-events", folder / "links.csv"]
     done = live(scenario, "--workload", "bulk", "--set", "run.duration=1 s", "--record", journal, *outputs)
     assert done.returncode == 0, done.stderr
     return journal
 
 
 def test_sockets_and_links_stand_in_one_record(recorded: Path, cli: Cli) -> None:
-    rows = list(csv.DictReader((recorded.parent / "events.csv").open()))
+    rows = list(csv.DictReader((recorded.parent / "events.csv").read_text().splitlines()))
     assert len(rows) > 20
     for name in ("cwnd", "srtt_s", "delivery_rate_bps"):
         assert max(float(row[name]) for row in rows) > 0.0
@@ -67,7 +67,7 @@ def test_kernel_and_simulation_stand_in_one_figure(recorded: Path, cli: Cli) -> 
     assert set(table.cells("method")) == {"live", "simulation"}
     simulated = [record for record in table.records() if record["method"] == "simulation"]
     text = (recorded.parent / "link.toml").read_text()
-    expected = list(csv.DictReader(StringIO(cf.events(text, set={"run.duration": "1 s"}))))
+    expected = list(csv.DictReader(cf.events(text, set={"run.duration": "1 s"}).splitlines()))
     assert [str(record["event"]) for record in simulated] == [
         row["event"] for row in expected[: len(simulated)]
     ]
@@ -82,7 +82,7 @@ def test_link_events_are_those_of_the_replay(recorded: Path, cli: Cli) -> None:
     again = recorded.parent / "again.csv"
     assert cli("run", "--replay", recorded, "--link-events", again).code == 0
     assert links.read_text() == again.read_text()
-    rows = [row for row in csv.DictReader(links.open()) if row["link"] == "forward"]
+    rows = [row for row in csv.DictReader(links.read_text().splitlines()) if row["link"] == "forward"]
     lost = [row for row in rows if row["verdict"] == "lost"]
     assert len(lost) == api.replay(recorded)[0].lost > 0
     times = [float(row["time_s"]) for row in rows]
@@ -243,6 +243,6 @@ def test_a_browser_draws_the_page_and_asks_nobody_else(page: str, tmp_path: Path
     assert 1 <= int(cells[socket + 1]) <= 1000, "cwnd"
     assert 10.0 < float(cells[socket + 2]) < 1000.0, "srtt in ms"
     origin = page.partition("/?")[0]
-    asked = re.findall(r'"initiator":"(http[^"]*)"[^}]*?"url":"([^"]*)"', log.read_text())
+    asked = re.findall(r'"initiator":"(http[^"]*)".*?"url":"([^"]*)"', log.read_text())
     assert asked, "it asks for frames"
     assert all(url.startswith(origin) for initiator, url in asked if initiator == origin)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from rich.console import Group
 from rich.live import Live as Refreshed
@@ -88,9 +89,10 @@ def _plot(
     drawn = braille.plot(curves, max(10, width - MARGIN - 1), rows, seen, top)
     for row, cells in enumerate(drawn):
         value = f"{top:g}" if row == 0 else "0" if row == rows - 1 else ""
-        line = Text(f"{value:>{MARGIN - 2}} \N{BOX DRAWINGS LIGHT VERTICAL}", "dim")
-        for character, number in cells:
-            line.append(character, "" if number is None else COLORS[number % len(COLORS)])
+        line = Text().append(f"{value:>{MARGIN - 2}} \N{BOX DRAWINGS LIGHT VERTICAL}", "dim")
+        for number, run in groupby(cells, lambda cell: cell[1]):
+            color = None if number is None else COLORS[number % len(COLORS)]
+            line.append("".join(character for character, _ in run), color)
         lines.append(line)
     return lines
 
