@@ -40,7 +40,7 @@ impl Host {
         Ok([Self::new(1, mtu, false)?, Self::new(2, mtu, false)?])
     }
 
-    /// The same with IPv6 beside it, fd77::1 and fd77::2. Their kernels then send a few packets of their own
+    /// The same with IPv6 beside it, `fd77::1` and `fd77::2`. Their kernels then send a few packets of their own
     /// through the link: reports of groups.
     ///
     /// # Errors
