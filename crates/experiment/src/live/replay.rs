@@ -70,7 +70,9 @@ pub fn link_events(bytes: &[u8]) -> Result<String, ScenarioError> {
     }
     events.sort_by_key(|(_, event)| event.at());
     let mut csv = LinkEvent::HEADER.to_owned();
-    events.iter().for_each(|(link, event)| event.write_csv(link, &mut csv));
+    for (link, event) in &events {
+        event.write_csv(link, &mut csv);
+    }
     Ok(csv)
 }
 

@@ -19,6 +19,7 @@ use std::time::Instant;
 
 /// What is asked for beside the scenario.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches of a command")]
 pub struct Options {
     /// Transfers as the scenario has them run between the hosts; otherwise what runs is somebody else's.
     pub bulk: bool,
