@@ -25,6 +25,7 @@ mod row;
 mod schedule;
 mod statistics;
 mod summarise;
+mod survey;
 mod views;
 mod warnings;
 
@@ -40,7 +41,8 @@ pub use metrics::{METRICS, MetricInfo};
 pub use row::{MetricNames, NameSets, Row, RowMetrics};
 pub use schedule::{Missing, Progress, Schedule, Shard, Task};
 pub use summarise::{
-    FlowResult, LinkResult, Metric, NodeResult, PointResult, summarise, summarise_begun, summarise_groups,
+    FlowResult, Found, LinkResult, Metric, NodeResult, PointResult, results_of_groups, summarise,
+    summarise_groups,
 };
 pub use views::{
     ReuseFacts, Sink, air_pcap, events, events_with_congestion_control, link_events, pcap, reuse,

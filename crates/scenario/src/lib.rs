@@ -13,6 +13,7 @@ mod files;
 mod identity;
 mod mesh;
 mod plan;
+mod points;
 mod quantity;
 mod range;
 mod resolve;
@@ -27,7 +28,8 @@ pub use error::ScenarioError;
 pub use files::ReadFile;
 pub use identity::RESULTS_VERSION;
 pub use mesh::MeshSetup;
-pub use plan::{Overrides, Plan, Point};
+pub use plan::{Overrides, Plan};
+pub use points::{Point, Points};
 pub use quantity::{
     Bytes, FileName, FrameSpan, Frames, FromNode, Length, Limit, Rate, Retransmissions, Share, Size, Span,
     Window, WindowLimit,

@@ -87,7 +87,8 @@ pub fn simulated_events(bytes: &[u8]) -> Result<Option<String>, ScenarioError> {
         return Ok(None);
     }
     let seed = RunSeed { seed: header.seed, run: header.run };
-    Ok(views::events_of_run(&header.point()?, seed))
+    let point = header.point()?;
+    Ok(views::events_of_run(&point, seed))
 }
 
 /// A medium, and what it is called.
@@ -96,8 +97,8 @@ pub(super) type Lane = (&'static str, Box<dyn Fabric + Send>);
 /// A journal, what it says of its run, and the media of that.
 pub(super) fn read(bytes: &[u8]) -> Result<(Header, Journal, Vec<Lane>), ScenarioError> {
     let (header, journal) = parse(bytes)?;
-    let setup = header.point()?.setup;
-    let media = LiveNetwork::new(&setup, RunSeed { seed: header.seed, run: header.run })?.lanes();
+    let point = header.point()?;
+    let media = LiveNetwork::new(&point.setup, RunSeed { seed: header.seed, run: header.run })?.lanes();
     if media.len() != journal.lanes.len() {
         return Err(wrong(format!("it has {} links, its scenario {}", journal.lanes.len(), media.len())));
     }

@@ -81,7 +81,7 @@ fn of_points(
     }
     let seed = RunSeed { seed: experiment.seed, run: 0 };
     let mut of_point =
-        |point: &Point| write(network(&point.setup, seed), &mut |text: &str| sink(point.index, text));
+        |point: Arc<Point>| write(network(&point.setup, seed), &mut |text: &str| sink(point.index, text));
     Ok(experiment.points.iter().map(&mut of_point).collect())
 }
 
@@ -152,11 +152,11 @@ pub fn air_pcap(experiment: &Experiment, cancel: &AtomicBool) -> Result<Option<V
 }
 
 /// The only point of `experiment`, of which `what` shows one run.
-fn only_point<'a>(experiment: &'a Experiment, what: &str) -> Result<&'a Point, ScenarioError> {
-    match experiment.points.as_slice() {
-        [point] => Ok(point),
+fn only_point(experiment: &Experiment, what: &str) -> Result<Arc<Point>, ScenarioError> {
+    match experiment.points.len() {
+        1 => Ok(experiment.points.at(0)),
         points => {
-            let problem = format!("{what} shows one run; the plan has {} points", points.len());
+            let problem = format!("{what} shows one run; the plan has {points} points");
             Err(ScenarioError::key("sweep", problem))
         }
     }
