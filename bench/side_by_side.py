@@ -59,7 +59,10 @@ def links(folder: Path) -> dict[str, tuple[list[str], dict[str, Any]]]:
     return {
         "i.i.d., 1 % lost": (["formula"], {"channel": iid(0.01), "link": RATE}),
         "Markov, 1 % lost in bursts of 3": (["formula"], {"channel": MARKOV, "link": RATE}),
-        "RLP at 1 Mbit/s, 20 % of frames lost": ([], {"channel": iid(0.2), "link": {**LINK, **rlp}}),
+        "RLP at 1 Mbit/s, 20 % of frames lost": (
+            [],
+            {"channel": iid(0.2), "link": {**LINK, **rlp, "queue": {"limit": "25 packets"}}},
+        ),
         "trace, 4 to 12 Mbit/s in 2 s": (
             [],
             {"channel": iid(0), "link": {**LINK, "trace": {"opportunities": trace(folder)}}},
