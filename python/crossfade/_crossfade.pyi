@@ -190,6 +190,13 @@ class Plan:
         Raises ScenarioError if there are more than 20 points, KeyboardInterrupt on Ctrl-C.
         """
 
+    def samples(self, write: Callable[[int, str], object]) -> None:
+        """The same of samples of flows and links alone, every ``run.sample``.
+
+        Columns: those of events, then link, goodput_bps, rtt_mean_s, queue_packets, capacity_bps,
+        retransmissions. Raises ScenarioError also without ``run.sample``.
+        """
+
     def link_events(self, write: Callable[[int, str], object]) -> None:
         """The same of what happened inside links.
 

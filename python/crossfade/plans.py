@@ -18,7 +18,7 @@ from crossfade.errors import shortened
 from crossfade.files import read_scenario
 from crossfade.results import datasets
 from crossfade.results.cache import Cache, RowStore
-from crossfade.results.file import StoredPlan
+from crossfade.results.plantable import StoredPlan
 from crossfade.results.results import Estimate, Point, Results
 from crossfade.results.rows import Row
 

@@ -1,9 +1,11 @@
 //! A plan together with what the methods say of it.
 
-use crate::mesh::{MeshFacts, facts};
+use crate::mesh::{self, MeshFacts};
 use crate::methods::solver;
 use crate::metrics::{METRICS, units};
+use crate::path::{self, PathFacts};
 use crate::survey::Survey;
+use crate::warnings;
 use crossfade_scenario::{Method, Overrides, Plan, Point, Points, ReadFile, ScenarioError, StopRule};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
@@ -125,10 +127,11 @@ impl Experiment {
 
     /// What doubts the scenario itself raises, before anything runs.
     pub fn warnings(&self) -> Vec<String> {
-        self.survey.warnings()
+        let new_flows = self.new_flows.iter().map(|name| warnings::new_flow(name, &self.points.at(0)));
+        new_flows.chain(self.survey.warnings()).collect()
     }
 
-    /// The plan as JSON: the first point's scenario and what can be said of its mesh, seed, stop rule, axes and their steps, points, units of
+    /// The plan as JSON: the first point's scenario and what can be said of its mesh or links, seed, stop rule, axes and their steps, points, units of
     /// all metrics and warnings.
     pub fn describe(&self) -> impl Serialize {
         let stop = match &self.stop {
@@ -150,10 +153,11 @@ impl Experiment {
             stop,
             axes: &self.axes,
             steps: self.steps.iter().map(|(name, steps)| (name.clone(), json!(steps))).collect(),
-            points: &self.points,
+            points: Listed(&self.points),
             units: units(),
             warnings: self.warnings(),
-            mesh: facts(&first.setup),
+            mesh: mesh::facts(&first.setup),
+            path: path::facts(&first.setup),
             scenario: first,
         }
     }
@@ -169,19 +173,24 @@ struct Description<'a> {
     stop: Value,
     axes: &'a [String],
     steps: Map<String, Value>,
-    #[serde(serialize_with = "list")]
-    points: &'a Points,
+    points: Listed<'a>,
     units: Map<String, Value>,
     warnings: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     mesh: Option<MeshFacts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<PathFacts>,
 }
 
 fn scenario_of<S: Serializer>(point: &Arc<Point>, serializer: S) -> Result<S::Ok, S::Error> {
     point.scenario.serialize(serializer)
 }
 
-fn list<S: Serializer>(points: &&Points, serializer: S) -> Result<S::Ok, S::Error> {
-    let point = |index| json!({ "axes": points.axes(index), "id": points.id(index) });
-    serializer.collect_seq((0..points.len()).map(point))
+struct Listed<'a>(&'a Points);
+
+impl Serialize for Listed<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let point = |index| json!({ "axes": self.0.axes(index), "id": self.0.id(index) });
+        serializer.collect_seq((0..self.0.len()).map(point))
+    }
 }

@@ -21,6 +21,7 @@ mod mesh;
 mod methods;
 mod metrics;
 mod names;
+mod path;
 mod row;
 mod schedule;
 mod statistics;
@@ -38,6 +39,7 @@ pub use kinds::estimate;
 pub use mesh::{FlowFacts, MeshFacts};
 pub use methods::{MethodInfo, methods};
 pub use metrics::{METRICS, MetricInfo};
+pub use path::{LinkFacts, PathFacts, PathFlowFacts};
 pub use row::{MetricNames, NameSets, Row, RowMetrics};
 pub use schedule::{Missing, Progress, Schedule, Shard, Task};
 pub use summarise::{
@@ -45,5 +47,5 @@ pub use summarise::{
     summarise_groups,
 };
 pub use views::{
-    ReuseFacts, Sink, air_pcap, events, events_with_congestion_control, link_events, pcap, reuse,
+    ReuseFacts, Sink, air_pcap, events, events_with_congestion_control, link_events, pcap, reuse, samples,
 };

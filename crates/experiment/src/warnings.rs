@@ -40,6 +40,14 @@ pub(crate) fn fitted(method: Method, good_runs: f64, bad_runs: f64) -> String {
     )
 }
 
+/// A flow that the scenario's file does not name.
+pub(crate) fn new_flow(name: &str, first: &Point) -> String {
+    let others = first.setup.flows.iter().map(|flow| flow.name.as_str());
+    let others: Vec<&str> = others.filter(|other| *other != name).collect();
+    let beside = if others.is_empty() { "no other flow".to_owned() } else { others.join(", ") };
+    format!("flows.{name} is a new flow: the scenario itself does not name it (beside it there is {beside})")
+}
+
 /// Doubts that the scenario raises before anything runs.
 pub(crate) fn of_setup(setup: &Setup) -> Vec<String> {
     let of_flow =
@@ -251,7 +259,7 @@ fn short_queue(setup: &Setup) -> Option<String> {
 /// An SNR at which no packet comes through, by a receiver better than there can be.
 fn nothing_arrives(setup: &Setup) -> Option<String> {
     const FEW: f64 = 1e-4;
-    let radio = setup.forward.radio()?;
+    let radio = setup.forward.radio().filter(|radio| radio.shadowing.is_none() && radio.policy.is_none())?;
     (best_packet_success(setup, radio) < FEW).then(|| {
         "channel.snr_db: nothing can arrive: less than one packet in 10000 would, even if its symbols did not interfere"
             .to_owned()

@@ -259,6 +259,13 @@ impl Plan {
         streamed(py, &failure, work)
     }
 
+    /// The same of samples of flows and links alone.
+    fn samples(&self, py: Python<'_>, write: Py<PyAny>) -> PyResult<()> {
+        let (failure, mut sink) = text_sink(write);
+        let work = || crossfade_experiment::samples(&self.0, &mut sink, &failure.cancel);
+        streamed(py, &failure, work)
+    }
+
     /// The same of what happened inside links.
     fn link_events(&self, py: Python<'_>, write: Py<PyAny>) -> PyResult<()> {
         let (failure, mut sink) = text_sink(write);

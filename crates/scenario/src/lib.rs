@@ -31,18 +31,18 @@ pub use mesh::MeshSetup;
 pub use plan::{Overrides, Plan};
 pub use points::{Point, Points};
 pub use quantity::{
-    Bytes, FileName, FrameSpan, Frames, FromNode, Length, Limit, Rate, Retransmissions, Share, Size, Span,
-    Window, WindowLimit,
+    Bytes, FileName, FrameSpan, Frames, Frequency, FromNode, Length, Limit, Rate, Retransmissions, Room,
+    Share, Size, Span, Speed, Window, WindowLimit,
 };
 pub use schema::{explain, schema};
 pub use setup::{Carrier, FrameErrors, HopSetup, Setup};
 pub use stop::{End, StopRule};
 pub use tables::{
     Antennas, Arq, ArqProtocol, Arrangement, Budget, Channel, ChannelModel, Clock, Correlation, Delivery,
-    Discipline, Distribution, Estimation, Feedback, FeedbackSetup, Flavour, Flow, FlowSetup, FrameHeader,
-    FrameSetup, Framing, Gaps, Gate, Headers, Link, LossFormat, MacWord, Mesh, Method, Modcod, NaksPerRound,
-    OverloadWord, Packing, Persistence, Phy, PhyCombining, PhyFidelity, Profile, Queue, RateReduction,
-    Reading, ReceptionWord, Retries, Reverse, Rfc, RoutingWord, Rto, Rule, Rules, Run, Scenario, Shape,
-    Shaper, ShaperSetup, Spread, Tcp, TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup, Traffic,
-    TrafficSetup, Variant, Wired,
+    Discipline, Distribution, DopplerSetup, Estimation, Feedback, FeedbackSetup, Flavour, Flow, FlowSetup,
+    FrameHeader, FrameSetup, Framing, Gaps, Gate, Headers, Link, LossFormat, MacWord, Mesh, Method, Modcod,
+    NaksPerRound, OverloadWord, Packing, Persistence, Phy, PhyCombining, PhyFidelity, Profile, Queue,
+    RateReduction, Reading, ReceptionWord, Retries, Reverse, Rfc, RoutingWord, Rto, Rule, Rules, Run,
+    Scenario, Shape, Shaper, ShaperSetup, Spread, Tcp, TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup,
+    Traffic, TrafficSetup, Variant, Wired,
 };

@@ -45,6 +45,8 @@ pub struct Plan {
     pub stop: StopRule,
     /// Run `r` of every point draws from the streams of (seed, r): common random numbers across points.
     pub seed: u64,
+    /// Flows that the file does not name, and something set beside it does: perhaps by mistake.
+    pub new_flows: Vec<String>,
 }
 
 /// More rows than this fill memories and disks before they tell anything.
@@ -101,6 +103,7 @@ impl Plan {
     ) -> Result<Self, ScenarioError> {
         let mut root = parse_toml(text, name)?;
         check_version(&root)?;
+        let new_flows = new_flows(&root, &overrides.set);
         for (key, value) in &overrides.set {
             set_key(&mut root, key, value)?;
         }
@@ -115,7 +118,7 @@ impl Plan {
         let names = axes.iter().flat_map(|axis| axis.keys.clone()).collect();
         let points = Points::read(root, axes, read, goes_on, see)?;
         let methods = points.at(0).scenario.methods.clone().unwrap_or_default();
-        Ok(Self { axes: names, steps, points: Arc::new(points), methods, stop, seed })
+        Ok(Self { axes: names, steps, points: Arc::new(points), methods, stop, seed, new_flows })
     }
 }
 
@@ -139,6 +142,25 @@ fn check_version(root: &Map<String, Value>) -> Result<(), ScenarioError> {
         )),
         Some(_) => Ok(()),
     }
+}
+
+/// The flows that only keys set beside the file name.
+fn new_flows(root: &Map<String, Value>, set: &[(String, Value)]) -> Vec<String> {
+    let is_named = |name: &str| root.get("flows").is_some_and(|flows| flows.get(name).is_some());
+    let mut new = Vec::new();
+    for (key, value) in set.iter().filter(|(_, value)| !value.is_null()) {
+        let names = match (key.strip_prefix("flows."), value) {
+            (Some(rest), _) => rest.split('.').take(1).collect(),
+            (None, Value::Object(flows)) if key == "flows" => flows.keys().map(String::as_str).collect(),
+            _ => Vec::new(),
+        };
+        for name in names {
+            if !is_named(name) && !new.iter().any(|known| known == name) {
+                new.push(name.to_owned());
+            }
+        }
+    }
+    new
 }
 
 fn set_key(root: &mut Map<String, Value>, key: &str, value: &Value) -> Result<(), ScenarioError> {

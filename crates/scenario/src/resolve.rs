@@ -26,9 +26,26 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
     if !scenario.mesh.is_absent() {
         return resolve_mesh(scenario, files);
     }
+    let Scenario { link, reverse, wired, .. } = &*scenario;
+    let in_products = [&link.queue, &reverse.queue, &wired.queue].iter().any(|queue| queue.is_in_products());
+    if !in_products {
+        return resolve_links(scenario, files, None);
+    }
+    // A round trip takes no account of queues.
+    let setup = resolve_links(&mut scenario.clone(), files, None)?;
+    let round_trips = setup.flows.iter().map(|flow| setup.round_trip(flow));
+    resolve_links(scenario, files, round_trips.max())
+}
+
+/// The same of links in a row; `round_trip` is the longest of packets that wait for nothing, if it is known.
+fn resolve_links(
+    scenario: &mut Scenario,
+    files: &Files<'_>,
+    round_trip: Option<SimTime>,
+) -> Result<Setup, ScenarioError> {
     let trace = scenario.link.trace.resolve("link.trace", files)?;
     let Scenario { phy, channel, link, .. } = scenario;
-    let radio = phy.resolve(channel, &mut link.rate)?;
+    let radio = phy.resolve(channel, &mut link.rate, files)?;
     let rate = match (&trace, link.rate) {
         (Some(trace), None) => Rate(trace.mean_rate_bps),
         (Some(trace), Some(_)) => {
@@ -56,9 +73,9 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
     // Datagrams have no longer headers, either.
     let of_tcp = flows.iter().filter_map(|flow| Some(flow.packet_size - flow.tcp()?.mss));
     let headers = of_tcp.min().unwrap_or(USUAL_HEADERS.min(usual));
-    let data = Packets { usual, largest, headers, few };
+    let data = Packets { usual, largest, headers, few, round_trip };
     let Scenario { phy, channel, link, .. } = scenario;
-    let radio = radio.map(|config| (phy, config));
+    let radio = radio.map(|layers| (phy, layers));
     let forward = link.resolve(channel, radio, trace, data, slot, files)?;
     let acks = Packets {
         largest: tcp().map(TcpSetup::longest_ack).max().unwrap_or(0),
@@ -75,12 +92,26 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
         flow.shake_hands(idle_rtt);
     }
     let (warmup, end) = scenario.run.resolve(slot)?;
+    let sample = scenario.run.resolve_sample(slot)?;
     if matches!(end, End::Delivered(_)) {
         refuse_endless(&flows, &forward, &reverse)?;
     }
     let gate = flows.first().and_then(FlowSetup::tcp).map_or(Gate::Queue, |tcp| tcp.gate);
     let packet_size = packet_size.0;
-    Ok(Setup { slot, packet_size, flows, gate, wired, mesh: None, forward, reverse, warmup, end, frames })
+    Ok(Setup {
+        slot,
+        packet_size,
+        flows,
+        gate,
+        wired,
+        mesh: None,
+        forward,
+        reverse,
+        warmup,
+        end,
+        frames,
+        sample,
+    })
 }
 
 /// Bytes of the largest data packet.
@@ -164,6 +195,7 @@ fn resolve_mesh(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, Sce
         }
     }
     let (warmup, end) = scenario.run.resolve(slot)?;
+    let sample = scenario.run.resolve_sample(slot)?;
     let (forward, reverse) = (HopSetup::ideal(), HopSetup::ideal());
     if matches!(end, End::Delivered(_)) {
         refuse_endless(&flows, &forward, &reverse)?;
@@ -180,6 +212,7 @@ fn resolve_mesh(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, Sce
         warmup,
         end,
         frames,
+        sample,
     })
 }
 
@@ -255,9 +288,10 @@ fn resolve_flows(
 /// Whether each packet is so many frames of a physical layer, no more and no less, each sent once: then it fares
 /// as a whole packet does.
 fn frames_fill_packets(scenario: &Scenario, packet_size: u32) -> bool {
-    let Scenario { channel, link, .. } = scenario;
+    let Scenario { phy, channel, link, .. } = scenario;
     let Some(frame_size) = link.frame_size else { return false };
     channel.model == Some(ChannelModel::BlockRayleigh)
+        && phy.policy.is_none()
         && matches!(link.arq.protocol, None | Some(ArqProtocol::None))
         && link.headers.is_absent()
         && link.framing.payload.is_none_or(|payload| payload == frame_size)

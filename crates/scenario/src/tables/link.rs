@@ -4,7 +4,7 @@ use super::arq::Arq;
 use super::base::{LONGEST_SLOT, absent, json, time};
 use super::channel::{Channel, ChannelModel};
 use super::frames::{FrameKeys, FramedLink, Framing, Headers};
-use super::phy::Phy;
+use super::phy::{Layers, Phy};
 use super::queue::{Packets, Queue};
 use super::shaper::Shaper;
 use super::trace::{Trace, TraceSetup};
@@ -15,7 +15,6 @@ use crate::setup::{Carrier, FrameErrors, HopSetup};
 use crossfade_channel::LossConfig;
 use crossfade_core::SimTime;
 use crossfade_link::QueueConfig;
-use crossfade_phy::PhyConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -129,7 +128,7 @@ impl Link {
     pub(crate) fn resolve(
         &mut self,
         channel: &mut Channel,
-        radio: Option<(&mut Phy, PhyConfig)>,
+        radio: Option<(&mut Phy, Layers)>,
         trace: Option<TraceSetup>,
         packets: Packets,
         slot: SimTime,
@@ -185,7 +184,7 @@ struct Hop<'a> {
     keys: WirelessKeys<'a>,
     channel: &'a mut Channel,
     /// The physical layer of its frames, where the channel has one.
-    radio: Option<(&'a mut Phy, PhyConfig)>,
+    radio: Option<(&'a mut Phy, Layers)>,
 }
 
 impl Hop<'_> {
@@ -206,7 +205,8 @@ impl Hop<'_> {
         }
         let rate_bps = trace.as_ref().map(|trace| trace.mean_rate_bps).or(rate.map(|rate| rate.0));
         let delay = time(&key("delay"), *delay.get_or_insert(Span::ZERO), slot)?;
-        let framed = FramedLink { table, rate, delay, packets, slot };
+        let slowest = radio.as_ref().zip(rate).map(|((_, layers), rate)| layers.slowest(rate));
+        let framed = FramedLink { table, rate, slowest: slowest.or(rate), delay, packets, slot };
         let frames = frames.resolve(&framed)?;
         let limit_assumed = queue.limit.is_none();
         let queue = queue.resolve(&key("queue"), rate_bps, packets, slot)?;
@@ -217,6 +217,7 @@ impl Hop<'_> {
             return Err(ScenarioError::contradiction(&key("shaper"), &key(other), reason));
         }
         let frame_time = frames.map(|frames| frames.frame_time);
+        let doppler = channel.settle_speed(channel_table, frame_time.unwrap_or(slot))?;
         let carrier = match (trace, frames, queue) {
             (Some(trace), _, queue) => {
                 let has_losses = trace.table().is_some();
@@ -227,20 +228,15 @@ impl Hop<'_> {
                 let loss = channel.resolve(channel_table, slot, None, files)?;
                 Carrier::Schedule { trace, queue, loss: (!has_losses).then_some(loss) }
             }
-            (None, Some(frames), QueueConfig::DropTail(limit)) => {
-                let errors = if let Some((phy, config)) = radio {
-                    let radio = phy.resolve_radio(config, channel, &frames, slot, files)?;
+            (None, Some(frames), queue) => {
+                let errors = if let Some((phy, layers)) = radio {
+                    let radio = phy.resolve_radio(layers, channel, &frames, slot, files)?;
                     FrameErrors::Radio(Box::new(radio))
                 } else {
                     FrameErrors::Lost(channel.resolve(channel_table, slot, frame_time, files)?)
                 };
                 // Frames need a rate: those keys were refused without one.
-                Carrier::Frames { rate_bps: rate_bps.unwrap_or_default(), limit, frames, errors }
-            }
-            (None, Some(_), _) => {
-                let reason = "the queue of a link with frames is drop-tail";
-                let (discipline, frame_size) = (key("queue.discipline"), key("frame_size"));
-                return Err(ScenarioError::contradiction(&discipline, &frame_size, reason));
+                Carrier::Frames { rate_bps: rate_bps.unwrap_or_default(), queue, frames, errors }
             }
             (None, None, queue) => {
                 let loss = channel.resolve(channel_table, slot, None, files)?;
@@ -250,7 +246,7 @@ impl Hop<'_> {
                 }
             }
         };
-        Ok(HopSetup { delay, carrier, limit_assumed })
+        Ok(HopSetup { delay, carrier, limit_assumed, doppler })
     }
 }
 
@@ -285,7 +281,7 @@ impl Wired {
         let queue = self.queue.resolve("wired.queue", rate_bps, packets, slot)?;
         let hop = |queue, limit_assumed| {
             let carrier = Carrier::Packets { rate_bps, queue, loss: LossConfig::Lossless };
-            HopSetup { delay, carrier, limit_assumed }
+            HopSetup { delay, carrier, limit_assumed, doppler: None }
         };
         Ok(Some([hop(queue, limit_assumed), hop(QueueConfig::DropTail(None), false)]))
     }

@@ -30,7 +30,7 @@ pub use arq::{
     TimerClock,
 };
 pub(crate) use base::{LONGEST_SLOT, json};
-pub use channel::{Channel, ChannelModel, Clock, LossFormat};
+pub use channel::{Channel, ChannelModel, Clock, DopplerSetup, LossFormat};
 pub use flow::{Distribution, Flow, FlowSetup, Gaps, Shape, Traffic, TrafficSetup};
 pub use frames::{FrameHeader, FrameSetup, Framing, Headers, Packing};
 pub use link::{Link, Reverse, Wired};
