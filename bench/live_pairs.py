@@ -22,7 +22,7 @@ from typing import Any
 import crossfade as cf
 
 BASE = """\
-schema = 1
+schema = 2
 run = { runs = 1 }
 link = { rate = "10 Mbit/s", delay = "20 ms", packet_size = "1500 B" }
 reverse = { delay = "20 ms" }

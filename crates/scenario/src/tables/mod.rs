@@ -71,8 +71,8 @@ impl Scenario {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Scenario {
-    /// The version of the scenario format.
-    #[schemars(range(min = 1, max = 1), extend("x-required" = true))]
+    /// The version of the scenario format: 2. A file of version 1 means flavour "paper" where it does not say tcp.flavour.
+    #[schemars(range(min = 1, max = 2), extend("x-required" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<u32>,
 

@@ -308,7 +308,7 @@ def shaped(shape: dict[str, str | None]) -> str:
         else "model = 'iid'\np_e = 0\n"
     )
     return (
-        'schema = 1\ntcp = { flavour = "rfc", variant = "cubic" }\n'
+        'schema = 2\ntcp = { flavour = "rfc", variant = "cubic" }\n'
         f'[channel]\n{channel}[link]\npacket_size = "1500 B"\n{way}'
         f"[reverse]\n{way}[reverse.channel]\n{channel}"
     )

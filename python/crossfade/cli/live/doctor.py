@@ -16,7 +16,7 @@ import json
 import crossfade._crossfade as core
 core.gain_privileges()
 text = '''
-schema = 1
+schema = 2
 channel = { model = "iid", p_e = 0 }
 link = { rate = "1 Mbit/s", packet_size = "1500 B" }
 tcp = { flavour = "rfc", variant = "sack" }
