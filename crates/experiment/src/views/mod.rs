@@ -74,7 +74,7 @@ pub fn samples(
 pub(crate) fn events_of_run(point: &Point, seed: RunSeed) -> Option<String> {
     let mut text = String::new();
     let mut sink = |lines: &str| text.push_str(lines);
-    let mut csv = EventsCsv::new(&mut sink);
+    let mut csv = EventsCsv::new(&mut sink, Lines::Events);
     run_checked(network(&point.setup, seed), &mut csv, (), &AtomicBool::new(false))?;
     csv.finish();
     Some(text)
