@@ -63,6 +63,7 @@ COMMANDS = [
     *["run", "sweep", "merge", "plot", "report", "export", "compare", "best"],
     *[
         "paper",
+        "explore",
         "phy",
         "fit",
         "list",
