@@ -27,6 +27,7 @@ mod testing;
 mod token_bucket;
 pub mod trace;
 mod transmitter;
+mod user;
 
 pub use config::{LinkConfig, Queue, QueueConfig};
 pub use event::{EventLog, LinkEvent, QueueChange, Verdict};
@@ -48,3 +49,4 @@ pub use series::Series;
 pub use statistics::LinkStatistics;
 pub use token_bucket::TokenBucket;
 pub use transmitter::{Service, Transmitter};
+pub use user::{MOST_BITS, UserStatistics};
