@@ -137,28 +137,28 @@ impl DelayProfile {
             Err(OutOfRange::new(parameter, value, allowed).into())
         };
         if delays_s.is_empty() || delays_s.len() > MOST_TAPS {
-            return refuse("delays", format!("{} of them", delays_s.len()), format!("1 to {MOST_TAPS}"));
+            return refuse("delays_ns", format!("{} of them", delays_s.len()), format!("1 to {MOST_TAPS}"));
         }
         if delays_s.len() != powers_db.len() {
             return refuse(
-                "powers",
+                "powers_db",
                 format!("{} of them", powers_db.len()),
-                format!("{}, as delays", delays_s.len()),
+                format!("{}, as delays_ns", delays_s.len()),
             );
         }
         let mut before = 0.0;
         for &delay in delays_s {
             if !(before..=1e-3).contains(&delay) {
                 return refuse(
-                    "delays",
-                    format!("{delay:e} s"),
-                    format!("sorted, here between {before:e} s and 1 ms"),
+                    "delays_ns",
+                    format!("{}", delay * 1e9),
+                    format!("sorted, here between {} and 1e6", before * 1e9),
                 );
             }
             before = delay;
         }
         if let Some(&power) = powers_db.iter().find(|power| !(-100.0..=100.0).contains(*power)) {
-            return Err(out_of_range("powers", power, "between -100 and 100 dB"));
+            return Err(out_of_range("powers_db", power, "between -100 and 100"));
         }
         Ok(Self::normalised(delays_s.iter().copied().zip(powers_db.iter().copied())))
     }
@@ -286,11 +286,11 @@ mod tests {
             |delays: &[f64], powers: &[f64]| DelayProfile::new(delays, powers).unwrap_err().to_string();
         assert_eq!(
             error(&[0.0, 2e-6, 1e-6], &[0.0; 3]),
-            "delays = 1e-6 s: must be sorted, here between 2e-6 s and 1 ms"
+            "delays_ns = 1000: must be sorted, here between 2000 and 1e6"
         );
-        assert_eq!(error(&[0.0, 1e-6], &[0.0]), "powers = 1 of them: must be 2, as delays");
-        assert_eq!(error(&[], &[]), "delays = 0 of them: must be 1 to 32");
-        assert_eq!(error(&[0.0], &[f64::NAN]), "powers = NaN: must be between -100 and 100 dB");
+        assert_eq!(error(&[0.0, 1e-6], &[0.0]), "powers_db = 1 of them: must be 2, as delays_ns");
+        assert_eq!(error(&[], &[]), "delays_ns = 0 of them: must be 1 to 32");
+        assert_eq!(error(&[0.0], &[f64::NAN]), "powers_db = NaN: must be between -100 and 100");
         assert!(DelayProfile::named(NamedProfile::TdlA(1.0)).is_err());
     }
 }

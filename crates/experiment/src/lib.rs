@@ -39,7 +39,9 @@ pub use methods::{MethodInfo, methods};
 pub use metrics::{METRICS, MetricInfo};
 pub use row::{MetricNames, NameSets, Row, RowMetrics};
 pub use schedule::{Missing, Progress, Schedule, Shard, Task};
-pub use summarise::{FlowResult, LinkResult, Metric, NodeResult, PointResult, summarise, summarise_groups};
+pub use summarise::{
+    FlowResult, LinkResult, Metric, NodeResult, PointResult, UserResult, summarise, summarise_groups,
+};
 pub use views::{
     ReuseFacts, Sink, air_pcap, events, events_with_congestion_control, link_events, pcap, reuse,
 };

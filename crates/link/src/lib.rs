@@ -21,6 +21,7 @@ mod queued_link;
 mod radio;
 mod report;
 mod series;
+mod side_by_side;
 mod statistics;
 #[cfg(test)]
 mod testing;
@@ -46,6 +47,7 @@ pub use queued_link::QueuedLink;
 pub use radio::{RadioConfig, SymbolFrames, TableCopies, TableFrames, WholePackets};
 pub use report::LinkReport;
 pub use series::Series;
+pub use side_by_side::SideBySide;
 pub use statistics::LinkStatistics;
 pub use token_bucket::TokenBucket;
 pub use transmitter::{Service, Transmitter};

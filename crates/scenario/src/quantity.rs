@@ -45,6 +45,8 @@ macro_rules! text_quantity {
     };
 }
 
+pub(crate) use text_quantity;
+
 text_quantity!(
     /// A span of time, absolute or in slots.
     Span(units::Span),
