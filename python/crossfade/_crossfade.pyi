@@ -163,8 +163,10 @@ class Plan:
         ``on_progress`` gets what is done of the run under way, from 0 to 1, every 50 ms.
         """
 
-    def summarise(self, rows: Sequence[Row]) -> str:
+    def summarise(self, rows: Sequence[Row], all: bool) -> str:
         """The results, one a point and method, as a JSON list, from rows in any order.
+
+        Points without a row are among them only with ``all``.
 
         With a precision only the first runs that suffice count. A result has point, axes, scenario (all
         defaults filled in), method, runs (0 where solved), complete, loss_windows (by exact analysis),

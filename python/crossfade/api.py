@@ -72,10 +72,9 @@ def solve(scenario: Scenario, options: Options) -> Results:
     with nullcontext(cache) if isinstance(cache, Cache) else open_cache(cache) as store:
         rows = StoredRows(plan, store)
         complete = rows.make(engine, progress=options.progress)
-        results = plan.results(rows.by_key, complete)
     if not complete:
-        raise Interrupted(results)
-    return results
+        raise Interrupted(len(rows.by_key), lambda: plan.results(rows.by_key, complete=False))
+    return plan.results(rows.by_key, complete)
 
 
 def phy(

@@ -106,8 +106,9 @@ class Plan:
 
     def results(self, rows: Mapping[str, Row], complete: bool) -> Results:
         """The results of rows (by key); where not ``complete``, without the points that have none."""
-        summary = json.loads(self.core.summarise(list(rows.values())))
-        _refuse_methods_without_result(summary)
+        summary = json.loads(self.core.summarise(list(rows.values()), complete))
+        if complete:
+            _refuse_methods_without_result(summary)
         found = [(point, [rows[key] for key in point["rows"]]) for point in summary]
         return self._results(found, complete, _crossfade.__version__)
 

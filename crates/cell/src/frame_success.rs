@@ -3,17 +3,21 @@
 use crossfade_link::MOST_BITS;
 use crossfade_phy::Modulation;
 use crossfade_phy::symbol_error::symbol_error;
+use std::sync::OnceLock;
 
 /// The table is over the root of the signal-to-noise ratio, in which all modulations rise alike.
 const STEP: f64 = 0.005;
 /// Up to 39 dB, where 256-QAM has no errors any more.
 const ENTRIES: usize = 18_000;
 
-/// (1 - symbol error rate)^symbols for 1 to 8 bits a symbol, from a table over the ratio: within 1e-5.
+/// (1 - symbol error rate)^symbols for 1 to 8 bits a symbol, from a table over the ratio: within 1e-5. The table is made when
+/// it is needed first.
 #[derive(Clone, Debug)]
 pub struct FrameSuccess {
-    tables: Vec<Vec<f32>>,
+    symbols: u32,
     modulations: [Modulation; MOST_BITS],
+    /// The modulations at a ratio beside each other.
+    table: OnceLock<Vec<[f32; MOST_BITS]>>,
 }
 
 impl FrameSuccess {
@@ -21,11 +25,15 @@ impl FrameSuccess {
     pub fn new(symbols: u32, eight: Modulation) -> Self {
         use Modulation::{Bpsk, Cross32, Cross128, Qam16, Qam64, Qam256, Qpsk};
         let modulations = [Bpsk, Qpsk, eight, Qam16, Cross32, Qam64, Cross128, Qam256];
-        let table = |modulation| {
-            let entry = |i: usize| exact(modulation, (i as f64 * STEP).powi(2), symbols) as f32;
-            (0..ENTRIES).map(entry).collect()
+        Self { symbols, modulations, table: OnceLock::new() }
+    }
+
+    fn table(&self) -> &[[f32; MOST_BITS]] {
+        let entry = |i: usize| {
+            let sinr = (i as f64 * STEP).powi(2);
+            self.modulations.map(|modulation| exact(modulation, sinr, self.symbols) as f32)
         };
-        Self { tables: modulations.into_iter().map(table).collect(), modulations }
+        self.table.get_or_init(|| (0..ENTRIES).map(entry).collect())
     }
 
     /// The constellation of so many bits a symbol, 1 to 8.
@@ -39,8 +47,8 @@ impl FrameSuccess {
         let place = root / STEP;
         let below = (place as usize).min(ENTRIES - 2);
         let part = (place - below as f64).min(1.0);
-        let table = &self.tables[bits as usize - 1];
-        let (lower, upper) = (f64::from(table[below]), f64::from(table[below + 1]));
+        let (table, of) = (self.table(), bits as usize - 1);
+        let (lower, upper) = (f64::from(table[below][of]), f64::from(table[below + 1][of]));
         lower + (upper - lower) * part
     }
 
@@ -71,7 +79,7 @@ mod tests {
                 let (got, exact) = (success.at(bits, sinr), exact(modulation, sinr, 108));
                 assert!((got - exact).abs() < 1e-5, "{modulation:?} {sinr}: {got} {exact}");
             }
-            assert_eq!(success.at(bits, 0.0), f64::from(success.tables[bits as usize - 1][0]));
+            assert_eq!(success.at(bits, 0.0), f64::from(success.table()[0][bits as usize - 1]));
             assert!(success.at(bits, 1e9) > 0.999_99);
         }
     }

@@ -148,47 +148,52 @@ impl Levels {
 
     /// The bits a symbol that the rule uses at G |p|^2 = `x` and G e = `error`; 0 where none meets a target.
     fn allowed(&self, x: f64, error: f64) -> usize {
-        let all = 1..=MOST_BITS as u32;
+        let expected = self.expected(x, error);
+        let all = 0..MOST_BITS;
         match self.rule {
             LevelRule::TargetFer { target, .. } => {
-                all.rev().find(|&k| self.expected(k, x, error) >= 1.0 - target).unwrap_or(0) as usize
+                all.rev().find(|&i| expected[i] >= 1.0 - target).map_or(0, |i| i + 1)
             }
             _ => {
-                let bits = |k: u32| f64::from(k) * self.expected(k, x, error);
-                let better = |best: u32, k: u32| if bits(k) > bits(best) { k } else { best };
-                all.reduce(better).unwrap_or(1) as usize
+                let bits = |i: usize| (i + 1) as f64 * expected[i];
+                let better = |best: usize, i: usize| if bits(i) > bits(best) { i } else { best };
+                all.reduce(better).map_or(1, |i| i + 1)
             }
         }
     }
 
-    /// The probability that a frame of `k` bits a symbol succeeds: the integral over the root u of the ratio, by
-    /// Gauss and Legendre.
-    fn expected(&self, k: u32, x: f64, error: f64) -> f64 {
-        if error == 0.0 {
-            return self.success.at(k, x);
-        }
+    /// The probabilities that frames of 1 to 8 bits a symbol succeed: integrals over the root u of the ratio, by Gauss and
+    /// Legendre.
+    fn expected(&self, x: f64, error: f64) -> [f64; MOST_BITS] {
         const PANELS: u32 = 16;
-        const NODES: [(f64, f64); 2] = [
+        const NODES: [(f64, f64); 4] = [
+            (-0.861_136_311_594_052_6, 0.347_854_845_137_453_85),
+            (-0.339_981_043_584_856_26, 0.652_145_154_862_546_1),
             (0.339_981_043_584_856_26, 0.652_145_154_862_546_1),
             (0.861_136_311_594_052_6, 0.347_854_845_137_453_85),
         ];
+        let at_root = |root: f64| std::array::from_fn(|i| self.success.at_root(i as u32 + 1, root));
+        if error == 0.0 {
+            return at_root(x.sqrt());
+        }
         let (centre, deviation) = (x.sqrt(), (error / 2.0).sqrt());
         let first = (centre - 6.0 * deviation).max(0.0);
         let half = (centre + 6.0 * deviation - first) / f64::from(2 * PANELS);
-        let value = |u: f64| {
-            let density = 2.0 * u / error
-                * libm::exp(-(u - centre).powi(2) / error)
-                * scaled_i0(2.0 * u * centre / error);
-            density * self.success.at_root(k, u)
-        };
-        let panel = |i: u32| -> f64 {
-            let middle = first + half * f64::from(2 * i + 1);
-            NODES
-                .iter()
-                .map(|(at, weight)| weight * (value(middle - half * at) + value(middle + half * at)))
-                .sum()
-        };
-        half * (0..PANELS).map(panel).sum::<f64>()
+        let mut sum = [0.0; MOST_BITS];
+        for panel in 0..PANELS {
+            let middle = first + half * f64::from(2 * panel + 1);
+            for (place, weight) in NODES {
+                let u = middle + half * place;
+                let density = 2.0 * u / error
+                    * libm::exp(-(u - centre).powi(2) / error)
+                    * scaled_i0(2.0 * u * centre / error);
+                let success: [f64; MOST_BITS] = at_root(u);
+                for (sum, success) in sum.iter_mut().zip(success) {
+                    *sum += half * weight * density * success;
+                }
+            }
+        }
+        sum
     }
 }
 
@@ -225,7 +230,7 @@ fn scaled_i0(x: f64) -> f64 {
 
 /// A ratio from decibels.
 pub(crate) fn from_db(db: f64) -> f64 {
-    libm::pow(10.0, db / 10.0)
+    libm::exp(db * (std::f64::consts::LN_10 / 10.0))
 }
 
 #[cfg(test)]
@@ -277,7 +282,7 @@ mod tests {
         );
         for x in [0.0, 0.3, 4.0, 40.0, 1000.0] {
             for error in [0.01, 1.0, 4.0, 20.0] {
-                let total = always.as_ref().unwrap().expected(4, x, error);
+                let total = always.as_ref().unwrap().expected(x, error)[3];
                 assert!((total - 1.0).abs() < 2e-6, "{x} {error}: {total}");
             }
         }

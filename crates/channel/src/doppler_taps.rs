@@ -251,13 +251,17 @@ impl Kernel for Interpolate<'_> {
     type Output = ();
     #[inline(always)]
     fn run<V: Vector>(self) {
-        for (i, out) in self.row.chunks_exact_mut(V::LANES).enumerate() {
-            let from = i * V::LANES;
-            let mut sum = V::load(&self.rows[0][from..]) * V::splat(self.weights[0]);
-            for (row, weight) in self.rows.iter().zip(self.weights).skip(1) {
-                sum = sum + V::load(&row[from..]) * V::splat(*weight);
+        let weights = self.weights.map(V::splat);
+        let mut at = 0;
+        while at < self.row.len() {
+            let mut sum = V::load(&self.rows[0][at..]) * weights[0];
+            let mut i = 1;
+            while i < SPAN {
+                sum = sum + V::load(&self.rows[i][at..]) * weights[i];
+                i += 1;
             }
-            sum.store(out);
+            sum.store(&mut self.row[at..]);
+            at += V::LANES;
         }
     }
 }
@@ -276,23 +280,23 @@ impl Kernel for Transform<'_> {
         let (row, width) = (2 * self.width, self.width);
         let mut size = 1;
         while size < BLOCK {
-            for group in self.rows.chunks_exact_mut(2 * size * row) {
-                let (upper, lower) = group.split_at_mut(size * row);
-                let twiddles = self.twiddles.iter().step_by(HALF / size);
-                for ((upper, lower), &(cos, sin)) in
-                    upper.chunks_exact_mut(row).zip(lower.chunks_exact_mut(row)).zip(twiddles)
-                {
+            for group in (0..BLOCK).step_by(2 * size) {
+                for i in 0..size {
+                    let (cos, sin) = self.twiddles[i * (HALF / size)];
                     let (cos, sin) = (V::splat(cos), V::splat(sin));
-                    let (upper_re, upper_im) = upper.split_at_mut(width);
-                    let (lower_re, lower_im) = lower.split_at_mut(width);
-                    for at in (0..width).step_by(V::LANES) {
-                        let (re, im) = (V::load(&lower_re[at..]), V::load(&lower_im[at..]));
+                    let (before, after) = self.rows.split_at_mut((group + i + size) * row);
+                    let upper = &mut before[(group + i) * row..(group + i + 1) * row];
+                    let lower = &mut after[..row];
+                    let mut at = 0;
+                    while at < width {
+                        let (re, im) = (V::load(&lower[at..]), V::load(&lower[width + at..]));
                         let (turned_re, turned_im) = (re * cos - im * sin, re * sin + im * cos);
-                        let (re, im) = (V::load(&upper_re[at..]), V::load(&upper_im[at..]));
-                        (re + turned_re).store(&mut upper_re[at..]);
-                        (im + turned_im).store(&mut upper_im[at..]);
-                        (re - turned_re).store(&mut lower_re[at..]);
-                        (im - turned_im).store(&mut lower_im[at..]);
+                        let (re, im) = (V::load(&upper[at..]), V::load(&upper[width + at..]));
+                        (re + turned_re).store(&mut upper[at..]);
+                        (im + turned_im).store(&mut upper[width + at..]);
+                        (re - turned_re).store(&mut lower[at..]);
+                        (im - turned_im).store(&mut lower[width + at..]);
+                        at += V::LANES;
                     }
                 }
             }

@@ -72,17 +72,20 @@ impl Kernel for Powers<'_> {
     #[inline(always)]
     fn run<V: Vector>(self) {
         let (padded, half) = (self.powers.len(), self.row.len() / 2);
-        let (gains_re, gains_im) = (&self.row[..self.taps], &self.row[half..half + self.taps]);
-        for (i, out) in self.powers.chunks_exact_mut(V::LANES).enumerate() {
+        let mut at = 0;
+        while at < padded {
             let (mut re, mut im) = (V::splat(0.0), V::splat(0.0));
-            let factors = self.factors.chunks_exact(2 * padded);
-            for ((factors, gain_re), gain_im) in factors.zip(gains_re).zip(gains_im) {
-                let (a, b) = (V::load(&factors[i * V::LANES..]), V::load(&factors[padded + i * V::LANES..]));
-                let (gain_re, gain_im) = (V::splat(*gain_re), V::splat(*gain_im));
+            let mut tap = 0;
+            while tap < self.taps {
+                let factors = &self.factors[2 * padded * tap..];
+                let (a, b) = (V::load(&factors[at..]), V::load(&factors[padded + at..]));
+                let (gain_re, gain_im) = (V::splat(self.row[tap]), V::splat(self.row[half + tap]));
                 re = re + (a * gain_re - b * gain_im);
                 im = im + (a * gain_im + b * gain_re);
+                tap += 1;
             }
-            (re * re + im * im).store(out);
+            (re * re + im * im).store(&mut self.powers[at..]);
+            at += V::LANES;
         }
     }
 }

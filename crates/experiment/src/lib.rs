@@ -40,7 +40,8 @@ pub use metrics::{METRICS, MetricInfo};
 pub use row::{MetricNames, NameSets, Row, RowMetrics};
 pub use schedule::{Missing, Progress, Schedule, Shard, Task};
 pub use summarise::{
-    FlowResult, LinkResult, Metric, NodeResult, PointResult, UserResult, summarise, summarise_groups,
+    FlowResult, LinkResult, Metric, NodeResult, PointResult, UserResult, summarise, summarise_begun,
+    summarise_groups,
 };
 pub use views::{
     ReuseFacts, Sink, air_pcap, events, events_with_congestion_control, link_events, pcap, reuse,

@@ -11,7 +11,7 @@ use crossfade_core::Estimate;
 use crossfade_scenario::{FlowSetup, Method, Point, Scenario, ScenarioError, StopRule};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The result of one point by one method.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -124,6 +124,20 @@ fn as_map<S: Serializer>(metrics: &[(&'static str, Metric)], serializer: S) -> R
 /// asks for are ignored, and so are runs that were made ahead and turned out not to be needed: the values do not
 /// depend on timing.
 pub fn summarise(experiment: &Experiment, rows: &[Row]) -> Vec<PointResult> {
+    summarise_points(experiment, rows, &|_| true)
+}
+
+/// The same of the points that have a row; what is not begun costs nothing.
+pub fn summarise_begun(experiment: &Experiment, rows: &[Row]) -> Vec<PointResult> {
+    let begun: HashSet<&str> = rows.iter().map(|row| row.point.as_str()).collect();
+    summarise_points(experiment, rows, &|point| begun.contains(point.id.as_str()))
+}
+
+fn summarise_points(
+    experiment: &Experiment,
+    rows: &[Row],
+    counts: &dyn Fn(&Point) -> bool,
+) -> Vec<PointResult> {
     let by_key: HashMap<&str, &Row> = rows.iter().map(|row| (row.key.as_str(), row)).collect();
     let found = |point: &Point, method| {
         let runs = (0..experiment.most_runs(method))
@@ -134,7 +148,7 @@ pub fn summarise(experiment: &Experiment, rows: &[Row]) -> Vec<PointResult> {
             StopRule::Precision { .. } | StopRule::Count { .. } => runs.map_while(|row| row).collect(),
         }
     };
-    let asked = asked(experiment);
+    let asked = asked(experiment).filter(|(point, _)| counts(point));
     asked.map(|(point, method)| result(experiment, point, method, found(point, method))).collect()
 }
 

@@ -5,6 +5,7 @@ mod common;
 use common::texts;
 use crossfade_experiment::{
     Control, Experiment, METRICS, PointResult, Row, Shard, events, execute, link_events, summarise,
+    summarise_begun,
 };
 use crossfade_scenario::Overrides;
 use serde_json::{Value, json};
@@ -218,6 +219,18 @@ fn doubtful_results_say_so() {
     let plan = plan(json!({}));
     let some: Vec<Row> = rows(&plan, 2).into_iter().filter(|row| row.run != 1).collect();
     assert_eq!(summarise(&plan, &some)[0].warnings, ["interrupted after 3 of 4 runs"]);
+}
+
+#[test]
+fn what_is_begun_is_summarised_alone() {
+    let plan = plan(json!({ "over": [["tcp.w_max", [6, 12, 24]]] }));
+    let of = |point: usize| {
+        let of_point = rows(&plan, 2).into_iter().filter(|row| row.point == plan.points[point].id);
+        of_point.collect::<Vec<_>>()
+    };
+    assert_eq!(summarise_begun(&plan, &of(1)), summarise(&plan, &of(1))[1..2]);
+    assert_eq!(summarise_begun(&plan, &rows(&plan, 2)), summarise(&plan, &rows(&plan, 2)));
+    assert_eq!(summarise_begun(&plan, &[]), []);
 }
 
 #[test]

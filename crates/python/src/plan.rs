@@ -205,10 +205,12 @@ impl Plan {
         }
     }
 
-    /// The results of rows, as JSON text.
-    fn summarise(&self, py: Python<'_>, rows: Vec<GivenRow<'_>>) -> PyResult<String> {
+    /// The results of rows, as JSON text; points without a row are among them only with `all`.
+    fn summarise(&self, py: Python<'_>, rows: Vec<GivenRow<'_>>, all: bool) -> PyResult<String> {
         let rows = unpack(rows)?;
-        py.detach(|| to_json(&crossfade_experiment::summarise(&self.0, &rows)))
+        let summarise =
+            if all { crossfade_experiment::summarise } else { crossfade_experiment::summarise_begun };
+        py.detach(|| to_json(&summarise(&self.0, &rows)))
     }
 
     /// The same from rows in groups: those of each point by each method, in the order of their runs.

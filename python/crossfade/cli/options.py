@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -206,9 +206,18 @@ def read_methods(text: str | None) -> list[str] | None:
     return None if text is None else [method.strip() for method in text.split(",")]
 
 
-def stop(error: Interrupted, kept: bool) -> typer.Exit:
-    """Say what a Ctrl-C left, and give what ends the command with code 130."""
-    terminal.print_warnings(error.results.warnings, terminal.console(stderr=True))
+# Results of more rows than this take longer to print than whoever presses Ctrl-C wants to wait.
+MOST_ROWS_SHOWN = 1000
+
+
+def stop(error: Interrupted, kept: bool, show: Callable[[Interrupted], None] | None = None) -> typer.Exit:
+    """Say what a Ctrl-C left, and give what ends the command with code 130; what is not much is shown."""
+    if error.rows > MOST_ROWS_SHOWN:
+        terminal.say(f"{error.rows:,} runs and solutions are finished")
+    else:
+        if show is not None:
+            show(error)
+        terminal.print_warnings(error.results.warnings, terminal.console(stderr=True))
     rest = (
         "finished runs are kept: the same command goes on from there"
         if kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -98,5 +99,6 @@ def paper(
             drawn = figure.to_draw(table) if plot is not None else None
             outputs.write(table, figure.x_of(table), figure.y, None, figure.caption, drawn=drawn)
     except Interrupted as error:
-        terminal.print_table(error.table, "what is finished", terminal.console(stderr=outputs.on_stdout))
-        raise stop(error, kept=not no_cache) from None
+        console = terminal.console(stderr=outputs.on_stdout)
+        show = partial(terminal.print_table, title="what is finished", to=console)
+        raise stop(error, not no_cache, lambda left: show(left.table)) from None

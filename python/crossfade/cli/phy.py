@@ -72,8 +72,8 @@ def phy(
             progress=not quiet,
         )
     except Interrupted as error:
-        terminal.print_results(error.results, terminal.console(stderr=outputs.on_stdout))
-        raise stop(error, kept=not no_cache) from None
+        console = terminal.console(stderr=outputs.on_stdout)
+        raise stop(error, not no_cache, lambda left: terminal.print_results(left.results, console)) from None
     if not (quiet or outputs.on_stdout):
         terminal.print_table(_readable(table), "", terminal.console())
     outputs.write(table, x, y or "residual", by, "")

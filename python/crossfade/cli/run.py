@@ -153,8 +153,8 @@ def run(
             progress=not quiet,
         )
     except Interrupted as error:
-        terminal.print_results(error.results, terminal.console(stderr=outputs.on_stdout))
-        raise stop(error, kept=not no_cache) from None
+        console = terminal.console(stderr=outputs.on_stdout)
+        raise stop(error, not no_cache, lambda left: terminal.print_results(left.results, console)) from None
     if json:
         terminal.write_out(results.to_json() + "\n")
     elif not (quiet or outputs.on_stdout):

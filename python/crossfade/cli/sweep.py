@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -124,8 +125,8 @@ def sweep(
                 say=None if quiet else _say,
             )
     except Interrupted as error:
-        terminal.print_some_results(error.results, console, MOST_LINES)
-        raise stop(error, kept=True) from None
+        show = partial(terminal.print_some_results, to=console, most=MOST_LINES)
+        raise stop(error, True, lambda left: show(left.results)) from None
     if not results.complete:
         return  # a shard: its results are not those of the plan
     if not quiet:

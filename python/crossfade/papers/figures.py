@@ -60,7 +60,7 @@ class Figures:
         try:
             return self._rows(self.results(name, options))
         except Interrupted as error:
-            raise Interrupted(error.results, self._rows(error.results)) from None
+            raise error.with_table(self._rows) from None
 
     def results(self, name: str, options: Options) -> Results:
         """The results of a figure's scenario."""

@@ -170,7 +170,7 @@ def _frames(name: str, options: Options) -> Table:
         asked = replace(asked, quick=False, over=_paired(name, over))
         return of(_FIGURES.results(name, asked).points)
     except Interrupted as error:
-        raise Interrupted(error.results, of(error.results.points)) from None
+        raise error.with_table(lambda results: of(results.points)) from None
 
 
 _CURVE_COLUMNS = ["scheme", "detector", "combining_stage"]

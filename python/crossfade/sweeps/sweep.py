@@ -82,13 +82,13 @@ def sweep(
         for line in _outline(plan, shard, left, path):
             say(line)
         finished = _make(rows, engine, shard, left, progress, say)
+        if not finished:
+            raise Interrupted(len(rows.by_key), lambda: plan.results(rows.by_key, complete=False))
         # A finished shard is part of a plan that may not be.
-        complete = finished and (shard == WHOLE or not _Left.of(plan, rows.by_key, WHOLE).runs)
+        complete = shard == WHOLE or not _Left.of(plan, rows.by_key, WHOLE).runs
         results = plan.results(rows.by_key, complete)
         if complete:
             file.set_warnings(identity, results.warnings)
-        if not finished:
-            raise Interrupted(results)
     if made := len(rows.by_key) - known:
         say(f"wrote {path}: {_count(made, 'run')} in {duration(time.monotonic() - began)}")
     if complete:
