@@ -114,6 +114,8 @@ class Check:
     """Bytes that a run may take at most, as it is judged from the scenario."""
     mesh: dict[str, Any] | None = None
     """Of a mesh, at the first point of a sweep: how long an exchange lasts, what a window of one reaches."""
+    cell: dict[str, Any] | None = None
+    """Of a cell, at the first point of a sweep: its slot and bins, its users and their switch levels."""
 
 
 def check(
@@ -140,6 +142,7 @@ def check(
         warnings=description["warnings"],
         memory=plan.core.memory()[0],
         mesh=description.get("mesh"),
+        cell=description.get("cell"),
     )
 
 

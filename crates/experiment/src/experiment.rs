@@ -1,10 +1,10 @@
 //! A plan together with what the methods say of it.
 
 use crate::memory;
-use crate::mesh::facts;
 use crate::methods::solver;
 use crate::metrics::{METRICS, units};
 use crate::warnings;
+use crate::{cell, mesh};
 use crossfade_scenario::{Method, Overrides, Plan, Point, ReadFile, ScenarioError, StopRule};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
@@ -151,7 +151,7 @@ impl Experiment {
         distinct
     }
 
-    /// The plan as JSON: the first point's scenario and what can be said of its mesh, seed, stop rule, axes and their steps, points, units of
+    /// The plan as JSON: the first point's scenario and what can be said of its mesh or cell, seed, stop rule, axes and their steps, points, units of
     /// all metrics and warnings.
     pub fn describe(&self) -> Value {
         let stop = match &self.stop {
@@ -179,8 +179,12 @@ impl Experiment {
             "units": units(),
             "warnings": self.warnings(),
         });
-        if let Some(mesh) = self.points.first().and_then(|point| facts(&point.setup)) {
+        let first = self.points.first().map(|point| &point.setup);
+        if let Some(mesh) = first.and_then(mesh::facts) {
             description["mesh"] = json!(mesh);
+        }
+        if let Some(cell) = first.and_then(cell::facts) {
+            description["cell"] = json!(cell);
         }
         description
     }

@@ -8,6 +8,7 @@
 //! Nothing here reads or writes files. A store of rows by key lies with the caller, and is how work is resumed.
 
 mod build;
+mod cell;
 mod closed_forms;
 mod control;
 mod execute;
@@ -28,6 +29,7 @@ mod summarise;
 mod views;
 mod warnings;
 
+pub use cell::{CellFacts, UserFacts};
 pub use control::Control;
 pub use crossfade_capture::IpVersion;
 pub use execute::{MOST_JOBS, execute, make};
