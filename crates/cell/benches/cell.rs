@@ -27,9 +27,17 @@ fn config(users: usize, allocation: Allocation, nmse: f64, target_nmse: f64) -> 
         bin_width_hz: 200e3,
         profile: DelayProfile::named(NamedProfile::TypicalUrban).unwrap(),
         shadowing: Some(ShadowingConfig { std_db: 4.0, pole: 0.74, spacing_m: 2.0, hold: false }),
-        users: vec![UserConfig { mean_snr_db: 16.0, speed_mps: 75.0 / 3.6, fd_t: 0.0926, nmse }; users],
+        users: vec![
+            UserConfig {
+                mean_snr_db: 16.0,
+                speed_mps: 75.0 / 3.6,
+                fd_t: 0.0926,
+                nmse,
+                levels: Arc::new(levels)
+            };
+            users
+        ],
         allocation,
-        levels: Arc::new(levels),
         arq: ArqConfig::default(),
         queue: None,
     }

@@ -190,7 +190,7 @@ impl Cell {
         self.used += 1;
         self.in_air.push(Flight { user, slot, piece, is_good });
         self.log.push(|| LinkEvent::Slot { at: now, user: user as u16, bin: bin as u32 });
-        let levels = &self.config.levels;
+        let levels = &self.config.users[user].levels;
         self.log.push(|| LinkEvent::Frame {
             at: now,
             user: user as u16,

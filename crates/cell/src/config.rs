@@ -33,8 +33,6 @@ pub struct CellConfig {
     pub users: Vec<UserConfig>,
     /// Who gets which bin.
     pub allocation: Allocation,
-    /// Which modulation is used when.
-    pub levels: Arc<Levels>,
     /// How frames are repeated.
     pub arq: ArqConfig,
     /// How much waits for each user, beside what has been sent in part; `None` is without limit.
@@ -42,7 +40,7 @@ pub struct CellConfig {
 }
 
 /// A user.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct UserConfig {
     /// The mean signal-to-interference-and-noise ratio in dB, with shadowing at its median.
     pub mean_snr_db: f64,
@@ -52,6 +50,8 @@ pub struct UserConfig {
     pub fd_t: f64,
     /// The normalised mean square error of its predictions.
     pub nmse: f64,
+    /// Which modulation is used when.
+    pub levels: Arc<Levels>,
 }
 
 impl CellConfig {

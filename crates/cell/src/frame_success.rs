@@ -3,21 +3,21 @@
 use crossfade_link::MOST_BITS;
 use crossfade_phy::Modulation;
 use crossfade_phy::symbol_error::symbol_error;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// The table is over the root of the signal-to-noise ratio, in which all modulations rise alike.
 const STEP: f64 = 0.005;
 /// Up to 39 dB, where 256-QAM has no errors any more.
 const ENTRIES: usize = 18_000;
 
-/// (1 - symbol error rate)^symbols for 1 to 8 bits a symbol, from a table over the ratio: within 1e-5. The table is made when
-/// it is needed first.
+/// (1 - symbol error rate)^symbols for 1 to 8 bits a symbol, from a table over the ratio: within 1.23e-5, what
+/// straight lines over the steps of the table miss of a curvature up to 3.92. The table is made when it is needed first.
 #[derive(Clone, Debug)]
 pub struct FrameSuccess {
     symbols: u32,
     modulations: [Modulation; MOST_BITS],
-    /// The modulations at a ratio beside each other.
-    table: OnceLock<Vec<[f32; MOST_BITS]>>,
+    /// The modulations at a ratio beside each other; those who have it from each other share it.
+    table: Arc<OnceLock<Vec<[f32; MOST_BITS]>>>,
 }
 
 impl FrameSuccess {
@@ -25,7 +25,7 @@ impl FrameSuccess {
     pub fn new(symbols: u32, eight: Modulation) -> Self {
         use Modulation::{Bpsk, Cross32, Cross128, Qam16, Qam64, Qam256, Qpsk};
         let modulations = [Bpsk, Qpsk, eight, Qam16, Cross32, Qam64, Cross128, Qam256];
-        Self { symbols, modulations, table: OnceLock::new() }
+        Self { symbols, modulations, table: Arc::default() }
     }
 
     fn table(&self) -> &[[f32; MOST_BITS]] {
@@ -77,7 +77,7 @@ mod tests {
             for i in 0..4000 {
                 let sinr = libm::pow(10.0, -1.0 + f64::from(i) * 0.00123);
                 let (got, exact) = (success.at(bits, sinr), exact(modulation, sinr, 108));
-                assert!((got - exact).abs() < 1e-5, "{modulation:?} {sinr}: {got} {exact}");
+                assert!((got - exact).abs() < 1.23e-5, "{modulation:?} {sinr}: {got} {exact}");
             }
             assert_eq!(success.at(bits, 0.0), f64::from(success.table()[0][bits as usize - 1]));
             assert!(success.at(bits, 1e9) > 0.999_99);

@@ -35,7 +35,6 @@ pub(crate) struct User {
     shadowing: Option<TravelledShadowing>,
     /// Decides which frames fail, a draw each.
     errors: Stream,
-    levels: Arc<Levels>,
     metres_a_slot: f64,
     /// The slot that the following are of.
     slot: Option<u64>,
@@ -60,18 +59,16 @@ impl User {
         seed: RunSeed,
         simd: Simd,
     ) -> Result<Self, CellError> {
-        let config = cell.users[number];
+        let config = cell.users[number].clone();
         let stream = |of: &str| seed.stream(&format!("{of}.cell.{number}"));
         let streams = [stream("channel"), stream("prediction")];
         let response = Arc::clone(response);
         let powers = vec![0.0; response.padded()];
         let shadowing = cell.shadowing.map(|config| TravelledShadowing::new(config, stream("shadowing")));
         Ok(Self {
-            config,
             fading: PredictedFading::new(&cell.profile, response, config.fd_t, config.nmse, streams, simd)?,
             shadowing: shadowing.transpose()?,
             errors: stream("error"),
-            levels: Arc::clone(&cell.levels),
             metres_a_slot: config.speed_mps * cell.slot.as_secs_f64(),
             slot: None,
             mean: 0.0,
@@ -82,6 +79,7 @@ impl User {
             packets: VecDeque::new(),
             waiting: (0, 0),
             statistics: UserStatistics::default(),
+            config,
         })
     }
 
@@ -128,17 +126,17 @@ impl User {
 
     /// Sends something in `bin` of the slot that it is at, at `now`.
     pub(crate) fn transmit(&mut self, now: SimTime, slot: u64, bin: usize) -> Option<Transmission> {
-        let predicted = match self.levels.kind() {
+        let predicted = match self.config.levels.kind() {
             PredictedSinr::Unbiased => self.fading.prediction(bin).norm_sqr() + self.config.nmse,
             PredictedSinr::Raw => self.fading.prediction(bin).norm_sqr(),
         };
-        let (bits, is_below) = Levels::choose(self.levels.at(self.mean_db), self.mean * predicted);
+        let (bits, is_below) = Levels::choose(self.config.levels.at(self.mean_db), self.mean * predicted);
         let sent = self.sender.take(slot, bits)?;
         if sent.is_new {
             self.leave_queue(now);
         }
         let sinr = self.mean * self.fading.gain(bin).norm_sqr();
-        let is_good = self.errors.random::<f64>() < self.levels.success().at(sent.piece.bits, sinr);
+        let is_good = self.errors.random::<f64>() < self.config.levels.success().at(sent.piece.bits, sinr);
         let statistics = &mut self.statistics;
         *(if sent.is_new { &mut statistics.frames } else { &mut statistics.retransmissions }) += 1;
         statistics.splits += u64::from(sent.is_split);

@@ -15,7 +15,14 @@ const SLOT: SimTime = SimTime::from_nanos(666_667);
 fn config(means_db: &[f64], allocation: Allocation) -> CellConfig {
     let success = FrameSuccess::new(108, Modulation::Star8);
     let rule = LevelRule::Optimal { target_nmse: 0.1 };
-    let user = |&mean_snr_db: &f64| UserConfig { mean_snr_db, speed_mps: 20.8, fd_t: 0.0926, nmse: 0.1 };
+    let levels = Arc::new(Levels::new(rule, PredictedSinr::Unbiased, success).unwrap());
+    let user = |&mean_snr_db: &f64| UserConfig {
+        mean_snr_db,
+        speed_mps: 20.8,
+        fd_t: 0.0926,
+        nmse: 0.1,
+        levels: Arc::clone(&levels),
+    };
     CellConfig {
         slot: SLOT,
         symbols: 108,
@@ -25,7 +32,6 @@ fn config(means_db: &[f64], allocation: Allocation) -> CellConfig {
         shadowing: Some(ShadowingConfig { std_db: 4.0, pole: 0.74, spacing_m: 2.0, hold: false }),
         users: means_db.iter().map(user).collect(),
         allocation,
-        levels: Arc::new(Levels::new(rule, PredictedSinr::Unbiased, success).unwrap()),
         arq: ArqConfig::default(),
         queue: None,
     }
@@ -131,7 +137,9 @@ fn a_lone_packet_takes_the_slots_of_its_bits() {
 
 #[test]
 fn queues_are_the_users_own_and_given_up_bits_lose_their_packets() {
-    let mut config = config(&[-20.0, 30.0], Allocation::Static);
+    let mut config = config(&[-20.0, 60.0], Allocation::Static);
+    // The second never fails.
+    (config.shadowing, config.users[1].nmse) = (None, 0.0);
     config.queue = Some(QueueLimit::Packets(2));
     config.arq.max_retransmissions = Some(0);
     let mut cell = Cell::new(config, RunSeed { seed: 1, run: 0 }).unwrap();
@@ -190,7 +198,7 @@ fn cells_that_cannot_be_are_refused() {
     assert_eq!(error(|config| config.users[0].nmse = 1.0), "nmse = 1: must be at least 0 and below 1");
     assert_eq!(error(|config| config.users[0].fd_t = 0.5), "fd_t = 0.5: must be 0 or between 5e-5 and 0.5");
     assert_eq!(
-        error(|config| config.users = vec![config.users[0]; 26]),
+        error(|config| config.users = vec![config.users[0].clone(); 26]),
         "bins = 25: must be at least 26, one for each user of allocation static"
     );
     assert_eq!(

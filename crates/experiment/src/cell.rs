@@ -40,9 +40,10 @@ pub struct UserFacts {
 pub(crate) fn facts(setup: &Setup) -> Option<CellFacts> {
     let CellSetup { config, .. } = setup.cell.as_ref()?;
     let coherence = config.profile.coherence_bandwidth_hz();
-    let user = |&UserConfig { mean_snr_db, speed_mps, fd_t, nmse }: &UserConfig| {
+    let user = |user: &UserConfig| {
+        let UserConfig { mean_snr_db, speed_mps, fd_t, nmse, .. } = *user;
         let level = |&ratio: &f64| (ratio > 0.0).then(|| 10.0 * ratio.log10());
-        let levels_db = config.levels.at(mean_snr_db).each_ref().map(level);
+        let levels_db = user.levels.at(mean_snr_db).each_ref().map(level);
         UserFacts { mean_snr_db, speed_mps, fd_t, nmse, levels_db }
     };
     Some(CellFacts {

@@ -157,7 +157,7 @@ pub struct Shadowing {
 #[serde(default)]
 pub struct LevelKeys {
     /// The normalised mean square error of predictions that the levels are made for.
-    #[schemars(range(min = 0, max = 1), extend("x-default" = "cell.prediction.nmse; 0.1 without"))]
+    #[schemars(range(min = 0, max = 1), extend("x-default" = "the error of the predictions"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_nmse: Option<f64>,
 
@@ -360,6 +360,8 @@ impl Cell {
             self.prediction.nmse.get_or_insert(0.0);
         }
         let carrier_hz = self.carrier.map_or(0.0, |carrier| carrier.0);
+        let symbols = self.symbols.unwrap_or_default();
+        let mut levels = self.resolve_levels(symbols)?;
         let mut users = Vec::new();
         for (table, radio, count) in radios {
             let mean_snr_db =
@@ -377,10 +379,10 @@ impl Cell {
                 let nmse = self.prediction.nmse.unwrap_or_else(|| {
                     wiener_nmse(fd_t, horizon_slots.unwrap_or(0.0), snr, OBSERVATIONS).min(0.999)
                 });
-                users.push(UserConfig { mean_snr_db, speed_mps, fd_t, nmse });
+                let levels = levels.of(nmse)?;
+                users.push(UserConfig { mean_snr_db, speed_mps, fd_t, nmse, levels });
             }
         }
-        let symbols = self.symbols.unwrap_or_default();
         let config = CellConfig {
             slot,
             symbols,
@@ -390,7 +392,6 @@ impl Cell {
             shadowing,
             users,
             allocation,
-            levels: self.resolve_levels(symbols)?,
             arq: self.arq.resolve(slot)?,
             queue,
         };
@@ -481,24 +482,19 @@ impl Cell {
         })
     }
 
-    fn resolve_levels(&mut self, symbols: u32) -> Result<Arc<Levels>, ScenarioError> {
-        let usual = self.prediction.nmse.unwrap_or(0.1);
+    fn resolve_levels(&mut self, symbols: u32) -> Result<LevelsByError, ScenarioError> {
+        let usual = self.prediction.nmse;
         let LevelKeys { target_nmse, target_fer, custom_db, eight } = &mut self.levels;
-        let rule = match (custom_db, target_fer) {
-            (Some(_), Some(_)) => {
-                let (one, other) = ("cell.levels.target_fer", "cell.levels.custom_db");
-                return Err(ScenarioError::contradiction(one, other, "the levels are given"));
-            }
-            (Some(_), None) if target_nmse.is_some() => {
-                let (one, other) = ("cell.levels.target_nmse", "cell.levels.custom_db");
-                return Err(ScenarioError::contradiction(one, other, "the levels are given"));
-            }
-            (Some(levels), None) => LevelRule::Custom(levels.clone()),
-            (None, Some(target)) => {
-                LevelRule::TargetFer { target: target.0, target_nmse: *target_nmse.get_or_insert(usual) }
-            }
-            (None, None) => LevelRule::Optimal { target_nmse: *target_nmse.get_or_insert(usual) },
+        let refuse = |key: &str| {
+            let (one, other) = (join("cell.levels", key), "cell.levels.custom_db");
+            Err(ScenarioError::contradiction(&one, other, "the levels are given"))
         };
+        match custom_db {
+            Some(_) if target_fer.is_some() => return refuse("target_fer"),
+            Some(_) if target_nmse.is_some() => return refuse("target_nmse"),
+            Some(_) => {}
+            None => *target_nmse = target_nmse.or(usual),
+        }
         let eight = match *eight.get_or_insert(Eight::Star) {
             Eight::Star => Modulation::Star8,
             Eight::Rectangular => Modulation::Rect8,
@@ -507,9 +503,35 @@ impl Cell {
             SinrWord::Unbiased => PredictedSinr::Unbiased,
             SinrWord::Raw => PredictedSinr::Raw,
         };
-        Levels::new(rule, kind, FrameSuccess::new(symbols, eight))
-            .map(Arc::new)
-            .map_err(|error| named("cell", &error))
+        let (keys, success) = (self.levels.clone(), FrameSuccess::new(symbols, eight));
+        Ok(LevelsByError { keys, kind, success, made: Vec::new() })
+    }
+}
+
+/// The levels of users: where nothing else is said, made for the error of their own predictions.
+struct LevelsByError {
+    keys: LevelKeys,
+    kind: PredictedSinr,
+    success: FrameSuccess,
+    made: Vec<(f64, Arc<Levels>)>,
+}
+
+impl LevelsByError {
+    fn of(&mut self, nmse: f64) -> Result<Arc<Levels>, ScenarioError> {
+        let LevelKeys { target_nmse, target_fer, custom_db, .. } = &self.keys;
+        let target_nmse = target_nmse.unwrap_or(nmse);
+        if let Some((_, levels)) = self.made.iter().find(|(made_for, _)| *made_for == target_nmse) {
+            return Ok(Arc::clone(levels));
+        }
+        let rule = match (custom_db, target_fer) {
+            (Some(levels), _) => LevelRule::Custom(levels.clone()),
+            (None, Some(target)) => LevelRule::TargetFer { target: target.0, target_nmse },
+            (None, None) => LevelRule::Optimal { target_nmse },
+        };
+        let levels = Levels::new(rule, self.kind, self.success.clone()).map(Arc::new);
+        let levels = levels.map_err(|error| named("cell", &error))?;
+        self.made.push((target_nmse, Arc::clone(&levels)));
+        Ok(levels)
     }
 }
 
