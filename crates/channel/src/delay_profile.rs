@@ -146,13 +146,15 @@ impl DelayProfile {
                 format!("{}, as delays_ns", delays_s.len()),
             );
         }
+        // Rounded: a nanosecond is no binary fraction.
+        let nanos = |seconds: f64| ((seconds * 1e15).round() / 1e6).to_string();
         let mut before = 0.0;
         for &delay in delays_s {
             if !(before..=1e-3).contains(&delay) {
                 return refuse(
                     "delays_ns",
-                    format!("{}", delay * 1e9),
-                    format!("sorted, here between {} and 1e6", before * 1e9),
+                    nanos(delay),
+                    format!("sorted, here between {} and 1e6", nanos(before)),
                 );
             }
             before = delay;

@@ -68,7 +68,8 @@ fn a_horizon_makes_the_error_of_each_user() {
         "slow": { "radio": { "speed": "3 km/h" } },
         "fast": { "radio": { "speed": "120 km/h" } },
     });
-    let set = json!([["flows", flows], ["cell.prediction.nmse", null], ["cell.prediction.horizon", "3 slots"]]);
+    let set =
+        json!([["flows", flows], ["cell.prediction.nmse", null], ["cell.prediction.horizon", "3 slots"]]);
     let users = setup(&set).cell.unwrap().config.users;
     // In the order of the names.
     assert!(users[0].nmse > 0.05 && users[1].nmse < 0.01, "{} {}", users[0].nmse, users[1].nmse);
@@ -82,14 +83,8 @@ fn what_cannot_be_is_said_in_a_line() {
             json!([["cell.prediction.nmse", 1.0]]),
             "cell.prediction.nmse = 1.0: must be at least 0 and below 1",
         ),
-        (
-            json!([["cell.prediction.nmse", -0.1]]),
-            "cell.prediction.nmse = -0.1: must be between 0 and 1",
-        ),
-        (
-            json!([["flows", { "a": { "count": 0 } }]]),
-            "flows.a.count = 0: must be between 1 and",
-        ),
+        (json!([["cell.prediction.nmse", -0.1]]), "cell.prediction.nmse = -0.1: must be between 0 and 1"),
+        (json!([["flows", { "a": { "count": 0 } }]]), "flows.a.count = 0: must be between 1 and"),
         (
             json!([["cell.delays_ns", [0, 2000, 1000]], ["cell.powers_db", [0, 0, 0]]]),
             "cell.delays_ns = 1000: must be sorted, here between 2000 and 1e6",

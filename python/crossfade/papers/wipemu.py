@@ -124,7 +124,7 @@ def claims(options: Options) -> list[Verdict]:
 
 def _table1(options: Options) -> Table:
     of_formula("table1", {}, options)
-    check = api.check(FOLDER / "fig2.toml", over={"cell.prediction.nmse": [0.1]}, set={"flows.file": SIZES["bulk"]})
+    check = api.check(FOLDER / "fig6.toml")
     assert check.cell is not None
     cell, (user,) = check.cell, check.cell["users"]
     rows = [
@@ -147,8 +147,11 @@ def _table1(options: Options) -> Table:
 
 def levels_at(target_nmse: float, sinr: str, options: Options) -> list[float | None]:
     """The levels of 1 to 8 bits a symbol in dB; None has no limit."""
-    sets = {"cell.levels.target_nmse": target_nmse, "cell.prediction.sinr": sinr}
-    found = api.check(FOLDER / "fig6.toml", set={**(options.set or {}), **sets}, over={"cell.levels.target_nmse": [target_nmse]})
+    found = api.check(
+        FOLDER / "fig6.toml",
+        set={**(options.set or {}), "cell.prediction.sinr": sinr},
+        over={"cell.levels.target_nmse": [target_nmse]},
+    )
     assert found.cell is not None
     levels: list[float | None] = found.cell["users"][0]["levels_db"]
     return levels
@@ -160,7 +163,9 @@ def _levels(options: Options) -> Table:
     asked = over.pop("target_nmse", LEVEL_AXES["target_nmse"])
     targets = [real("target_nmse", value) for value in items(asked)]
     if over:
-        raise ScenarioError(f"over {next(iter(over))}: no axis of levels (its axes are target_nmse, prediction_sinr)")
+        raise ScenarioError(
+            f"over {next(iter(over))}: no axis of levels (its axes are target_nmse, prediction_sinr)"
+        )
     records = []
     for target, kind in product(targets, kinds):
         if target == 0.0 and kind == "raw" and "unbiased" in kinds:
@@ -203,7 +208,10 @@ def _shares(name: str, options: Options) -> Table:
         axes = _FIGURES.axes_of(point)
         for bits in ALL_BITS:
             share = point.metrics.get(f"modulation_share_{bits}")
-            values: dict[str, Cell] = {"share": share.value if share else None, "ci95": share.ci95 if share else None}
+            values: dict[str, Cell] = {
+                "share": share.value if share else None,
+                "ci95": share.ci95 if share else None,
+            }
             records.append(axes | values | {"bits_per_symbol": bits, "method": point.method})
     return Table.of(SHARE_COLUMNS, records)
 
@@ -227,16 +235,25 @@ def _share_of(check: Mapping[str, Any], options: Options) -> list[Outcome]:
         if "share" in row:
             off = abs(share.value - row["share"])
             holds = (
-                True if off + half <= check["tolerance"] else False if off - half > check["tolerance"] else None
+                True
+                if off + half <= check["tolerance"]
+                else False
+                if off - half > check["tolerance"]
+                else None
             )
             where = f"{where}, {row['bits']} bits (said: {row['share']:g})"
             outcomes.append(Outcome(where, share.value, share.ci95, holds, check["tolerance"] - off - half))
             continue
-        rival = max((other for bits, other in shares.items() if bits != row["bits"]), key=lambda other: other.value or 0.0)
+        rival = max(
+            (other for bits, other in shares.items() if bits != row["bits"]),
+            key=lambda other: other.value or 0.0,
+        )
         lead = share.value - (rival.value or 0.0)
         width = half + (rival.ci95 or 0.0)
         holds = True if lead > width else False if lead < -width else None
-        outcomes.append(Outcome(f"{where}, {row['bits']} bits over the others", lead, width, holds, lead - width))
+        outcomes.append(
+            Outcome(f"{where}, {row['bits']} bits over the others", lead, width, holds, lead - width)
+        )
     return outcomes
 
 
@@ -252,7 +269,11 @@ def _along(check: Mapping[str, Any], options: Options) -> list[Outcome]:
     outcomes = []
     for curve, points in curves.items():
         places = sorted(points)
-        pairs = [(check["first"], x) for x in places if x != check["first"]] if "first" in check else pairwise(places)
+        pairs = (
+            [(check["first"], x) for x in places if x != check["first"]]
+            if "first" in check
+            else pairwise(places)
+        )
         for one, other in pairs:
             first, second = (Sample.of(points[x], metric) for x in (one, other))
             difference = first - second
