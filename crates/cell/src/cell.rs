@@ -94,7 +94,8 @@ impl Cell {
         for flight in std::mem::take(&mut self.in_air) {
             let departures = &mut self.departures;
             let port = flight.user as Port + 1;
-            self.users[flight.user].land(&flight, |departure| departures.push_back((port, departure)));
+            let now = self.now;
+            self.users[flight.user].land(now, &flight, |departure| departures.push_back((port, departure)));
         }
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.active.clear();
@@ -258,6 +259,8 @@ impl Fabric for Cell {
             frames.frame_errors += user.frame_errors;
             frames.frames_delivered += user.frames_delivered;
             frames.frames_lost += user.frames_lost;
+            frames.head_of_line_delay.merge(&user.head_of_line_delay);
+            frames.head_of_line_delay_s += user.head_of_line_delay_s;
         }
         let usable = self.config.allocation.usable(self.config.bins, self.users.len()) as f64;
         let busy = SimTime::from_secs_f64(self.config.slot.as_secs_f64() * self.used as f64 / usable);

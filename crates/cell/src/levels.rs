@@ -7,7 +7,7 @@
 //! f(g | x) = 1 / (G e) exp(-(g + x) / (G e)) I0(2 sqrt(g x) / (G e))
 //! ```
 //!
-//! and chooses the k bits a symbol that maximise k times the integral of (1 - P_k(g))^N f(g | x), the expected bits of
+//! and chooses the k bits a symbol that maximise k times the integral of `(1 - P_k(g))^N f(g | x)`, the expected bits of
 //! a frame of N symbols that arrive (Sternad and Falahati 2004). Switch levels are where the choice changes.
 
 use crate::error::{CellError, out_of_range};
@@ -150,16 +150,12 @@ impl Levels {
     fn allowed(&self, x: f64, error: f64) -> usize {
         let expected = self.expected(x, error);
         let all = 0..MOST_BITS;
-        match self.rule {
-            LevelRule::TargetFer { target, .. } => {
-                all.rev().find(|&i| expected[i] >= 1.0 - target).map_or(0, |i| i + 1)
-            }
-            _ => {
-                let bits = |i: usize| (i + 1) as f64 * expected[i];
-                let better = |best: usize, i: usize| if bits(i) > bits(best) { i } else { best };
-                all.reduce(better).map_or(1, |i| i + 1)
-            }
+        if let LevelRule::TargetFer { target, .. } = self.rule {
+            return all.rev().find(|&i| expected[i] >= 1.0 - target).map_or(0, |i| i + 1);
         }
+        let bits = |i: usize| (i + 1) as f64 * expected[i];
+        let better = |best: usize, i: usize| if bits(i) > bits(best) { i } else { best };
+        all.reduce(better).map_or(1, |i| i + 1)
     }
 
     /// The probabilities that frames of 1 to 8 bits a symbol succeed: integrals over the root u of the ratio, by Gauss and

@@ -45,6 +45,8 @@ pub(crate) struct User {
     pub(crate) sender: Sender,
     receiver: Receiver,
     packets: VecDeque<Packet>,
+    /// Bits that have arrived and wait for earlier ones: up to where, since when.
+    waits: Vec<(u64, SimTime)>,
     /// Packets of which nothing was sent, and their bytes.
     waiting: (usize, u64),
     pub(crate) statistics: UserStatistics,
@@ -77,6 +79,7 @@ impl User {
             sender: Sender::new(cell.arq, cell.symbols),
             receiver: Receiver::default(),
             packets: VecDeque::new(),
+            waits: Vec::new(),
             waiting: (0, 0),
             statistics: UserStatistics::default(),
             config,
@@ -161,7 +164,7 @@ impl User {
     }
 
     /// A frame has arrived, or not; the packets that leave are handed to `leave`.
-    pub(crate) fn land(&mut self, flight: &Flight, mut leave: impl FnMut(Departure)) {
+    pub(crate) fn land(&mut self, now: SimTime, flight: &Flight, mut leave: impl FnMut(Departure)) {
         let piece = flight.piece;
         if flight.is_good {
             self.statistics.frames_delivered += 1;
@@ -174,6 +177,19 @@ impl User {
             lose(&mut self.packets, piece.start, piece.end);
         }
         self.receiver.settle(piece.start, piece.end);
+        if flight.is_good {
+            self.waits.push((piece.end, now));
+        }
+        let until = self.receiver.until();
+        let statistics = &mut self.statistics;
+        self.waits.retain(|&(end, since)| {
+            let waits = end > until;
+            if !waits {
+                statistics.head_of_line_delay.record(now - since);
+                statistics.head_of_line_delay_s += (now - since).as_secs_f64();
+            }
+            waits
+        });
         while let Some(packet) = self.packets.front().filter(|packet| packet.end <= self.receiver.until()) {
             if packet.is_lost {
                 self.statistics.packets.losses += 1;

@@ -5,7 +5,7 @@ use crossfade_cell::{
 };
 use crossfade_channel::{DelayProfile, NamedProfile, ShadowingConfig};
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::{Departure, Fabric, LinkEvent, LinkReport, Parcel, Push, QueueLimit};
+use crossfade_link::{Departure, Fabric, LinkEvent, LinkReport, Parcel, Push, QueueLimit, UserStatistics};
 use crossfade_phy::Modulation;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -78,7 +78,7 @@ fn packets_leave_once_and_in_order() {
         }
         let arrivals: usize = left.iter().map(Vec::len).sum();
         assert_eq!(report.statistics.arrivals, arrivals as u64);
-        let sent: u64 = report.users.iter().map(|user| user.sent()).sum();
+        let sent: u64 = report.users.iter().map(UserStatistics::sent).sum();
         let by_bits: u64 = report.users.iter().flat_map(|user| user.frames_by_bits).sum();
         assert_eq!(sent, by_bits);
     }
@@ -110,10 +110,14 @@ fn scheduling_and_levels_pay_as_in_the_paper() {
         let user = &report.users[0];
         (bits / (SLOT * slots).as_secs_f64() / 1e3, user.frame_errors as f64 / user.frames as f64)
     };
-    let (kbps, failures) = of(Allocation::Static);
-    assert!((kbps / 330.0 - 1.0).abs() < 0.06 && (failures - 0.318).abs() < 0.05, "{kbps} {failures}");
-    let (kbps, failures) = of(Allocation::BestBin { candidates: 25 });
-    assert!((kbps / 609.0 - 1.0).abs() < 0.06 && (failures - 0.088).abs() < 0.02, "{kbps} {failures}");
+    for (allocation, expected) in
+        [(Allocation::Static, [330.0, 31.8]), (Allocation::BestBin { candidates: 25 }, [609.0, 8.8])]
+    {
+        let (kbps, failures) = of(allocation);
+        let percent = 100.0 * failures;
+        assert!((kbps / expected[0] - 1.0).abs() < 0.06, "{allocation:?}: {kbps} kbit/s");
+        assert!((percent / expected[1] - 1.0).abs() < 0.15, "{allocation:?}: {percent} failures of 100");
+    }
 }
 
 #[test]

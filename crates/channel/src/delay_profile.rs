@@ -79,6 +79,7 @@ const TDL_B: Tdl = &[
 ];
 
 /// 3GPP TR 38.901, table 7.7.2-3.
+#[expect(clippy::approx_constant, reason = "0.6366 is a delay")]
 const TDL_C: Tdl = &[
     (0.0, -4.4),
     (0.2099, -1.2),

@@ -46,7 +46,7 @@ impl FrequencyResponse {
 
     /// |H|^2 of all bins, where the paths have the gains of `row` ([`DopplerTaps::at`](crate::DopplerTaps::at)).
     pub fn powers(&self, row: &[f32], powers: &mut [f32]) {
-        self.simd.run(Powers { factors: &self.factors, row, taps: self.taps, powers });
+        self.simd.run(Powers { factors: &self.factors, row, taps: self.taps, out: powers });
     }
 
     /// H of one bin.
@@ -64,14 +64,14 @@ struct Powers<'a> {
     factors: &'a [f32],
     row: &'a [f32],
     taps: usize,
-    powers: &'a mut [f32],
+    out: &'a mut [f32],
 }
 
 impl Kernel for Powers<'_> {
     type Output = ();
     #[inline(always)]
     fn run<V: Vector>(self) {
-        let (padded, half) = (self.powers.len(), self.row.len() / 2);
+        let (padded, half) = (self.out.len(), self.row.len() / 2);
         let mut at = 0;
         while at < padded {
             let (mut re, mut im) = (V::splat(0.0), V::splat(0.0));
@@ -84,7 +84,7 @@ impl Kernel for Powers<'_> {
                 im = im + (a * gain_im + b * gain_re);
                 tap += 1;
             }
-            (re * re + im * im).store(&mut self.powers[at..]);
+            (re * re + im * im).store(&mut self.out[at..]);
             at += V::LANES;
         }
     }

@@ -9,6 +9,7 @@
 
 mod build;
 mod cell;
+mod cell_warnings;
 mod closed_forms;
 mod control;
 mod execute;

@@ -1,7 +1,6 @@
 //! What makes a result doubtful though nothing is wrong with the scenario.
 
-mod cell;
-
+use crate::cell_warnings as cell;
 use crate::closed_forms::best_packet_success;
 use crate::methods::solver;
 use crate::metrics::DIED;
@@ -236,6 +235,10 @@ fn shadowed_route(setup: &Setup, flow: &FlowSetup) -> Option<String> {
 }
 
 fn short_queue(setup: &Setup) -> Option<String> {
+    if setup.cell.is_some() {
+        // Its slots are no packet times: how fast it is for a user, the run says.
+        return None;
+    }
     let queue = setup.forward.queue();
     let drop_tail = matches!(queue, QueueConfig::DropTail(_));
     let limit = queue.limit().filter(|_| !drop_tail || setup.gate == Gate::Queue)?;

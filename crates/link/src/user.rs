@@ -1,7 +1,7 @@
 //! What is counted of the users of a cell.
 
 use crate::statistics::LinkStatistics;
-use crossfade_core::counters;
+use crossfade_core::{DelayHistogram, counters};
 
 /// Modulations are counted up to so many bits a symbol.
 pub const MOST_BITS: usize = 8;
@@ -27,6 +27,10 @@ pub struct UserStatistics {
     pub frames_lost: u64,
     /// Frames for which a channel below the lowest switch level was predicted.
     pub below_levels: u64,
+    /// How long bits that had arrived waited for earlier ones (head-of-line blocking), a value a frame.
+    pub head_of_line_delay: DelayHistogram,
+    /// The sum of it, in seconds.
+    pub head_of_line_delay_s: f64,
     /// Frames by the bits of a symbol, from 1 on.
     pub frames_by_bits: [u64; MOST_BITS],
 }
@@ -41,6 +45,8 @@ counters!(UserStatistics {
     failures_before,
     frames_lost,
     below_levels,
+    head_of_line_delay,
+    head_of_line_delay_s,
     frames_by_bits
 });
 

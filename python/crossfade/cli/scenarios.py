@@ -116,8 +116,9 @@ def _cell(cell: dict[str, Any]) -> str:
     fastest = max(user["fd_t"] for user in users)
     return (
         f"cell of {len(users)} user{'s' if len(users) > 1 else ''}: {cell['bins']} bins of "
-        f"{cell['bin_width_hz'] / 1e3:g} kHz, slots of {cell['slot_s'] * 1e3:.4g} ms, {cell['symbols']} symbols, f_d T "
-        f"up to {fastest:.3g}; 1 to 8 bits from {limits} dB on at a mean of {users[0]['mean_snr_db']:g} dB"
+        f"{cell['bin_width_hz'] / 1e3:g} kHz, slots of {cell['slot_s'] * 1e3:.4g} ms, "
+        f"{cell['symbols']} symbols, f_d T up to {fastest:.3g}; 1 to 8 bits from {limits} dB on "
+        f"at a mean of {users[0]['mean_snr_db']:g} dB"
     )
 
 

@@ -34,7 +34,9 @@ class Paper(Protocol):
         ...
 
 
-PAPERS: dict[str, Paper] = {module.KEY: module for module in (tcp_markov, wipemu, mimo_mac, tcp_rlp, mimo_arq)}
+PAPERS: dict[str, Paper] = {
+    module.KEY: module for module in (tcp_markov, wipemu, mimo_mac, tcp_rlp, mimo_arq)
+}
 
 
 def find(key: str) -> Paper:

@@ -1,8 +1,8 @@
 """Alfredsson, Brunstrom and Sternad, "Cross-layer analysis of TCP performance in a 4G system".
 
 Table I, the switch levels, and figures 2 to 6 as scenarios in ``scenarios/papers/wipemu``; the claims are
-``claims.toml`` beside them. What the paper leaves open, and which of its figures does not come out (the fifth), is
-in the documentation.
+``claims.toml`` beside them. What the paper leaves open, and which figure does not come out (the fifth), is in
+the documentation.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def _rtt(value: Any) -> Cell:
     return 2.0 * float(number) * {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}[unit]
 
 
-# "3 Mb" of table I can be megabits or megabytes; beside them TCP without end, and more datagrams than the link carries.
+# "3 Mb" of table I can be megabits or megabytes; beside them TCP without end, and more datagrams than
+# the link carries.
 SIZES: dict[str, dict[str, Any]] = {
     "bulk": {"traffic": "bulk"},
     "3 Mbit": {"traffic": "transfer", "size": "375 kB"},
@@ -220,7 +221,7 @@ def _shares(name: str, options: Options) -> Table:
 
 
 def _share_of(check: Mapping[str, Any], options: Options) -> list[Outcome]:
-    """The share of frames with so many bits a symbol: about what is said, or the largest of all (``spike``)."""
+    """The share of frames with so many bits a symbol: about what is said, or the largest of all."""
     outcomes = []
     for row in check["rows"]:
         over = {"allocation": [row["allocation"]], "target_nmse": [row["target_nmse"]]}

@@ -49,9 +49,13 @@ def published(rows: PlanRows) -> list[Metric]:
         return kind, place, part, ranks[last]
 
     found = {}
-    # Those of the nodes of a mesh and the users of a cell are too many for a table: they stand in what a run prints.
+    # Those of nodes and users are too many for a table: they stand in what a run prints.
     for name in sorted(
-        (name for name in rows.names if name.rpartition(".")[2] in units and not name.startswith((NODE, USER))),
+        (
+            name
+            for name in rows.names
+            if name.rpartition(".")[2] in units and not name.startswith((NODE, USER))
+        ),
         key=rank,
     ):
         metric = Metric(name.removeprefix(FLOW), rows.names.index(name), units[name.rpartition(".")[2]])

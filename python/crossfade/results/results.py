@@ -55,11 +55,12 @@ class Point:
     """One point of a sweep (the only one where nothing is swept), by one method.
 
     ``metrics`` are those of the whole, ``parts`` those of named flows and of links, as ``cubic.goodput_bps``
-    or ``reverse.queue_drops``, ``nodes`` those of each node of a mesh, ``users`` those of each user of a cell. ``runs`` is 0 where a method has no
-    randomness. ``loss_windows`` are, by exact analysis, the shares of first losses that find a window of 1,
-    2, ... segments. ``rows`` are the runs that count, in order. Of a physical layer ``snr_db`` is rho; by
-    method phy ``residual`` are the shares of frames that are not accepted after 1, 2, ... transmissions,
-    ``combined`` those of which the combination of so many receptions fails.
+    or ``reverse.queue_drops``, ``nodes`` those of each node of a mesh, ``users`` those of each user of a
+    cell. ``runs`` is 0 where a method has no randomness. ``loss_windows`` are, by exact analysis, the shares
+    of first losses that find a window of 1, 2, ... segments. ``rows`` are the runs that count, in order. Of a
+    physical layer ``snr_db`` is rho; by method phy ``residual`` are the shares of frames that are not
+    accepted after 1, 2, ... transmissions, ``combined`` those of which the combination of so many receptions
+    fails.
     """
 
     axes: dict[str, Any]

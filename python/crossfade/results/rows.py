@@ -8,7 +8,7 @@ from bisect import bisect_left
 from functools import lru_cache
 from typing import NamedTuple
 
-# How rows tell the metrics of a flow, those of a node of a mesh and of a user of a cell, from those of a link.
+# How rows tell the metrics of flows, of nodes of a mesh and of users of a cell from those of links.
 FLOW = "flow:"
 NODE = "node:"
 USER = "user:"

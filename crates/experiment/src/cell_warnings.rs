@@ -10,7 +10,7 @@ const FAST: f64 = 0.25;
 const OBSERVATIONS: usize = 32;
 
 /// Doubts that a cell raises before anything runs.
-pub(super) fn of_setup(cell: &CellSetup) -> Vec<String> {
+pub(crate) fn of_setup(cell: &CellSetup) -> Vec<String> {
     [fast_users(cell), selective_bins(cell), bold_prediction(cell)].into_iter().flatten().collect()
 }
 
@@ -52,7 +52,7 @@ fn bold_prediction(cell: &CellSetup) -> Option<String> {
 }
 
 /// Some user with something to send never had a bin.
-pub(super) fn starved(setup: &Setup, rows: &[&Row]) -> Option<String> {
+pub(crate) fn starved(setup: &Setup, rows: &[&Row]) -> Option<String> {
     setup.cell.as_ref()?;
     let is_simulated =
         |traffic: &TrafficSetup| !matches!(traffic, TrafficSetup::Outside | TrafficSetup::Arrivals { .. });
