@@ -16,8 +16,7 @@ import pytest
 from hypothesis import settings
 
 from crossfade.cli.app import main
-from crossfade.results import rowtables
-from crossfade.results.file import checksum_of_plan
+from crossfade.results import plantable, rowtables
 from crossfade.results.rows import Row
 
 # Speed is measured in benchmarks, never in tests.
@@ -139,7 +138,9 @@ def reseal(database: sqlite3.Connection) -> None:
     """Give the rows and plans of a database (a cache has no plans) the checksums of what they have become."""
     if database.execute("SELECT 1 FROM sqlite_master WHERE name = 'plans'").fetchone():
         for plan in database.execute("SELECT id, added, description, warnings FROM plans").fetchall():
-            database.execute("UPDATE plans SET checksum = ? WHERE id = ?", (checksum_of_plan(plan), plan[0]))
+            database.execute(
+                "UPDATE plans SET checksum = ? WHERE id = ?", (plantable.checksum(plan), plan[0])
+            )
     sets = dict(database.execute("SELECT id, names FROM metric_sets"))
     for number, *line in database.execute(f"SELECT rowid, {rowtables.COLUMNS} FROM rows").fetchall():
         found = rowtables.checksum(tuple(line), sets[line[5]])

@@ -56,7 +56,7 @@ def test_users_have_results_of_their_own(tmp_path: Path) -> None:
     assert len(point.samples("user:3.bins_per_slot")) == 2
     # Runs are the same on one thread and on two.
     again = cf.run(CELL, cache=False, jobs=2)
-    assert json.dumps(again.to_dict()["metrics"]) == json.dumps(whole)
+    assert json.dumps(json.loads(again.to_json())["metrics"]) == json.dumps(whole)
 
 
 def test_link_events_say_who_had_which_bin(cli: Cli, tmp_path: Path) -> None:

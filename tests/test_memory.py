@@ -47,6 +47,49 @@ def test_a_run_that_would_fill_the_memory_is_refused(cli: Cli, tmp_path: Path) -
     assert cf.check(FLOOD, set={"link.queue.limit": None}).memory < 2e6
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of address space are Linux's")
+def test_memory_that_is_not_there_ends_the_command_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "flood.toml").write_text(FLOOD)
+    program = """
+import resource, sys
+from crossfade import plans
+from crossfade.cli.app import main
+with open("/proc/self/statm") as statm:
+    used = int(statm.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 300_000_000,) * 2)
+sys.exit(main(["run", sys.argv[1], "--no-cache", "--jobs", "1", "--set", "run.memory=900 GB"]))
+"""
+    command = [sys.executable, "-c", program, str(tmp_path / "flood.toml")]
+    found = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert (found.returncode, found.stdout) == (2, "")
+    assert found.stderr.startswith("error: there is not enough memory")
+    assert found.stderr.count("\n") == 1
+
+
+def test_what_a_process_may_not_have_is_not_counted_on() -> None:
+    program = """
+import resource
+from crossfade import plans
+resource.setrlimit(resource.RLIMIT_AS, (3_000_000_000,) * 2)
+print(plans._memory_of_machine() <= 3_000_000_000)
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout == "True\n"
+
+
+def test_an_axis_of_25_million_values_is_refused_at_once(tmp_path: Path) -> None:
+    text = f'{FLOOD}[sweep]\n"tcp.w_max" = [{"1," * 25_000_000}]\n'
+    with pytest.raises(ScenarioError, match=r"^scenario: larger than 8 MiB, which no scenario is$"):
+        cf.check(text)
+    (tmp_path / "x.toml").write_text(text)
+    with pytest.raises(ScenarioError, match=r"x.toml: larger than 8 MiB"):
+        cf.check(tmp_path / "x.toml")
+    with pytest.raises(ScenarioError, match=r"^tcp.w_max: 25,000,000 values are too many"):
+        cf.check(FLOOD, over={"tcp.w_max": range(25_000_000)})
+    with pytest.raises(ScenarioError, match=r'^sweep."tcp.w_max" = "1:25000000:1": has 25000000 values'):
+        cf.check(FLOOD, over={"tcp.w_max": "1:25000000:1"})
+
+
 def test_the_limit_is_a_key_and_moves_no_row() -> None:
     with pytest.raises(ScenarioError, match=r"run.memory: a run may take .* and 2,000,000 B are allowed"):
         cf.check(FLOOD, set={"run.memory": "2 MB"})

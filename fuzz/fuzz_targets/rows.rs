@@ -19,10 +19,10 @@ static PLAN: LazyLock<Experiment> = LazyLock::new(|| {
 });
 
 fuzz_target!(|rows: Vec<(String, Vec<f64>)>| {
-    let (point, method, mut sets) = (&PLAN.points[0], PLAN.methods[0], NameSets::default());
+    let (point, method, mut sets) = (PLAN.points.at(0), PLAN.methods[0], NameSets::default());
     let row = |(run, (names, values)): (u64, (String, Vec<f64>))| {
         let metrics = RowMetrics::from_parts(&names, values, &mut sets)?;
-        let key = PLAN.row_key(point, method, run);
+        let key = PLAN.row_key(point.index, method, run);
         let seed = PLAN.seed;
         Some(Row { key, point: point.id.clone(), method, seed, run, metrics, failure: None, seconds: 0.0 })
     };

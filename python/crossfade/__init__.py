@@ -29,10 +29,12 @@ from crossfade.api import (
     replay,
     reuse,
     run,
+    samples,
     schema,
     verify,
     write_events,
     write_pcap,
+    write_samples,
 )
 from crossfade.comparison.best import Best, best
 from crossfade.comparison.compare import Comparison, compare, crossings
@@ -119,12 +121,14 @@ __all__ = [
     "report",
     "reuse",
     "run",
+    "samples",
     "schema",
     "sweep",
     "threshold",
     "verify",
     "write_events",
     "write_pcap",
+    "write_samples",
 ]
 
 

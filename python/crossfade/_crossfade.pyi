@@ -163,10 +163,10 @@ class Plan:
         ``on_progress`` gets what is done of the run under way, from 0 to 1, every 50 ms.
         """
 
-    def summarise(self, rows: Sequence[Row], all: bool) -> str:
-        """The results, one a point and method, as a JSON list, from rows in any order.
+    def summarise(self, rows: Sequence[Row], all: bool, take: Callable[[str], object]) -> None:
+        """Hand the results, one a point and method, to ``take`` as JSON lists of some points each.
 
-        Points without a row are among them only with ``all``.
+        They are made from rows in any order: of all points, or of those that have rows. Ctrl-C ends it.
 
         With a precision only the first runs that suffice count. A result has point, axes, scenario (all
         defaults filled in), method, runs (0 where solved), complete, loss_windows (by exact analysis),
@@ -176,8 +176,8 @@ class Plan:
         absent; ``ci95`` is null from a single run.
         """
 
-    def summarise_groups(self, rows: Sequence[Sequence[Row]]) -> str:
-        """The same from rows that are known to belong together, whatever their keys.
+    def summarise_groups(self, rows: Sequence[Sequence[Row]], take: Callable[[str], object]) -> None:
+        """The same of all points from rows that are known to belong together, whatever their keys.
 
         A group has the rows of a point by a method, in the order of their runs and without a gap; groups
         stand in the order of points, and of methods at each. Raises ScenarioError unless there are as many.
@@ -188,6 +188,13 @@ class Plan:
 
         The header comes first. What ``write`` raises is raised here.
         Raises ScenarioError if there are more than 20 points, KeyboardInterrupt on Ctrl-C.
+        """
+
+    def samples(self, write: Callable[[int, str], object]) -> None:
+        """The same of samples of flows and links alone, every ``run.sample``.
+
+        Columns: those of events, then link, goodput_bps, rtt_mean_s, queue_packets, capacity_bps,
+        retransmissions. Raises ScenarioError also without ``run.sample``.
         """
 
     def link_events(self, write: Callable[[int, str], object]) -> None:

@@ -8,7 +8,7 @@ import os
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, cast
@@ -116,6 +116,11 @@ class Check:
     """Of a mesh, at the first point of a sweep: how long an exchange lasts, what a window of one reaches."""
     cell: dict[str, Any] | None = None
     """Of a cell, at the first point of a sweep: its slot and bins, its users and their switch levels."""
+    path: dict[str, Any] | None = None
+    """Of links, at the first point of a sweep: what each is, the slot, and each flow's round trip and
+    bandwidth-delay product."""
+    scenario: dict[str, Any] = field(default_factory=dict)
+    """The scenario at the first point of a sweep, all defaults filled in."""
 
 
 def check(
@@ -143,6 +148,8 @@ def check(
         memory=plan.core.memory()[0],
         mesh=description.get("mesh"),
         cell=description.get("cell"),
+        path=description.get("path"),
+        scenario=description["scenario"],
     )
 
 
@@ -223,11 +230,61 @@ def events(
     """Every event of run 0 as CSV text (time_s, event, flow, seq, cwnd, ...).
 
     Of a scenario with a sweep, the events of each of its points (20 at the most), one after the other, behind
-    columns for the axes. :func:`write_events` takes no memory for the text of a long run.
+    columns for the axes. :func:`write_events` takes no memory for the text of a long run. With ``run.sample``
+    there are samples between the events, in the columns of :func:`samples`.
     """
     text = io.StringIO()
     _write_lines(_viewed(scenario, set, over, seed), "events", text.write)
     return text.getvalue()
+
+
+def samples(
+    scenario: Scenario,
+    every: str | None = None,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    seed: int | None = None,
+) -> str:
+    """What each flow and link did over time in run 0 as CSV text: a line each, every so often (``"100 ms"``).
+
+    Without ``every`` the scenario says it (``run.sample``). Columns are those of :func:`events` (a flow's
+    state as it is then), and link, goodput_bps, rtt_mean_s, queue_packets, capacity_bps, retransmissions: of
+    the time since the line before, but for the queue, which is as it is then. Of a link goodput_bps is all
+    that came out of it, retransmissions are frames. Flows that arrive and go have no lines. Of a sweep as in
+    :func:`events`.
+    """
+    text = io.StringIO()
+    stream_samples(text.write, scenario, every, set=set, over=over, seed=seed)
+    return text.getvalue()
+
+
+def write_samples(
+    path: str | PathLike[str],
+    scenario: Scenario,
+    every: str | None = None,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    seed: int | None = None,
+) -> None:
+    """Write what :func:`samples` gives to a file while the run goes on, as :func:`write_events` does."""
+    with whole_file(Path(path)) as name, open(name, "w", encoding="utf-8", newline="") as file:
+        stream_samples(file.write, scenario, every, set=set, over=over, seed=seed)
+
+
+def stream_samples(
+    write: Callable[[str], object],
+    scenario: Scenario,
+    every: str | None = None,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    seed: int | None = None,
+) -> None:
+    """Hand the text of :func:`samples` to ``write``, piece by piece, while the run goes on."""
+    asked = {**(set or {}), **({} if every is None else {"run.sample": every})}
+    _write_lines(_viewed(scenario, asked, over, seed), "samples", write)
 
 
 def link_events(

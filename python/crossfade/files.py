@@ -23,6 +23,10 @@ from crossfade.records import SQLITE_MAGIC, Input, begins, check_not_kept, draft
 # Far above any scenario, trace or results table; it keeps a device or a wrong file from filling the memory.
 LARGEST_FILE = 256 * 1024 * 1024
 
+# A scenario of 100,000 points with several keys each is smaller. What is larger would take some hundred times
+# its size to read.
+LARGEST_SCENARIO = 8 * 1024 * 1024
+
 # How long a pipe may be silent, and how long it may take in all.
 PIPE_WAITS_S = 10.0
 PIPE_TAKES_S = 60.0
@@ -204,7 +208,8 @@ def inputs_of(scenario: object, *options: object) -> list[Input]:
     # Whatever is wrong with a scenario is said by what reads it in earnest. A pipe can be read but once.
     with suppress(CrossfadeError, ValueError):
         if os.path.isfile(file) and begins(file, len(SQLITE_MAGIC)) != SQLITE_MAGIC:
-            values.append(tomllib.loads(read_text(file, ScenarioError)))
+            text = _checked_size(file.name, read_text(file, ScenarioError))
+            values.append(tomllib.loads(text))
     # A list on the command line is one text.
     names = [name.strip() for value in values for text in _texts(value) for name in (text, *text.split(","))]
     return [file, *(folder / name for name in names for folder in (file.parent, Path()))]
@@ -226,7 +231,7 @@ def read_scenario(scenario: str | os.PathLike[str]) -> tuple[str, str, Callable[
     names: in its folder, or else in the working directory.
     """
     if isinstance(scenario, str) and "\n" in scenario:
-        return "scenario", scenario, _reader(Path())
+        return "scenario", _checked_size("scenario", scenario), _reader(Path())
     path = Path(scenario)
     name = path.as_posix().removesuffix(".toml")
     if shipped := _shipped(path):
@@ -235,7 +240,15 @@ def read_scenario(scenario: str | os.PathLike[str]) -> tuple[str, str, Callable[
         raise ScenarioError(
             f"{shortened(path)}: no such file, and no shipped scenario of that name ({_nearest(name)})"
         )
-    return str(path), read_text(path, ScenarioError), _reader(path.parent)
+    text = _checked_size(shortened(path), read_text(path, ScenarioError))
+    return str(path), text, _reader(path.parent)
+
+
+def _checked_size(name: str, text: str) -> str:
+    """A scenario's text, if it can be one; ``ScenarioError`` for too much of it."""
+    if len(text) > LARGEST_SCENARIO:
+        raise ScenarioError(f"{name}: larger than {LARGEST_SCENARIO // 1024**2} MiB, which no scenario is")
+    return text
 
 
 def _shipped(path: Path) -> Path | None:

@@ -18,7 +18,7 @@ from crossfade.errors import shortened
 from crossfade.files import read_scenario
 from crossfade.results import datasets
 from crossfade.results.cache import Cache, RowStore
-from crossfade.results.file import StoredPlan
+from crossfade.results.plantable import StoredPlan
 from crossfade.results.results import Estimate, Point, Results
 from crossfade.results.rows import Row
 
@@ -31,6 +31,9 @@ Values = Mapping[str, Any]
 
 OnPoints = Callable[[int, int], object]
 """Takes how many points of a plan were read, and of how many, now and then while a plan is read."""
+
+# More in a list than any axis has: the core allows 100,000.
+MOST_VALUES = 1_000_000
 
 # The keys of more rows than this take longer to make than the rows of a store take to look through.
 MANY_ROWS = 200_000
@@ -93,20 +96,20 @@ class Plan:
         """The rows of a store that are this plan's, by key."""
         if self.core.rows() <= MANY_ROWS:
             return self.own(store.get(self.core.keys()))
-
-        def owns(rows: Sequence[Row]) -> list[bool]:
-            return self.core.owns([(row.key, row.point, row.method, row.run) for row in rows])
-
-        return store.matching(owns)
+        return store.matching(self._owns)
 
     def own(self, rows: Mapping[str, Row]) -> dict[str, Row]:
-        """The rows (by key) that can be this plan's: one with a key of its and another method was made up."""
-        methods, points = self.description["methods"], {point["id"] for point in self.description["points"]}
-        return {key: row for key, row in rows.items() if row.method in methods and row.point in points}
+        """The rows (by key) that are this plan's: one with a key of its and another method was made up."""
+        owned = self._owns(list(rows.values()))
+        return {key: row for (key, row), is_own in zip(rows.items(), owned, strict=True) if is_own}
+
+    def _owns(self, rows: Sequence[Row]) -> list[bool]:
+        return self.core.owns([(row.key, row.point, row.method, row.run) for row in rows])
 
     def results(self, rows: Mapping[str, Row], complete: bool) -> Results:
         """The results of rows (by key); where not ``complete``, without the points that have none."""
-        summary = json.loads(self.core.summarise(list(rows.values()), complete))
+        summary: list[dict[str, Any]] = []
+        self.core.summarise(list(rows.values()), complete, lambda text: summary.extend(json.loads(text)))
         if complete:
             _refuse_methods_without_result(summary)
         found = [(point, [rows[key] for key in point["rows"]]) for point in summary]
@@ -114,7 +117,8 @@ class Plan:
 
     def results_of_groups(self, groups: Sequence[Sequence[Row]], complete: bool, version: str) -> Results:
         """The same from rows of each point by each method, in order, which ``version`` of crossfade made."""
-        summary = json.loads(self.core.summarise_groups(groups))
+        summary: list[dict[str, Any]] = []
+        self.core.summarise_groups(groups, lambda text: summary.extend(json.loads(text)))
         found = [(point, rows[: len(point["rows"])]) for point, rows in zip(summary, groups, strict=True)]
         return self._results([pair for pair in found if pair[1]], complete, version)
 
@@ -223,6 +227,11 @@ def _memory_of_machine() -> int | None:
         found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     with suppress(OSError, ValueError):  # a container's own limit; "max" is none
         found.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    with suppress(ImportError):  # not on Windows
+        import resource
+
+        limits = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
+        found += [limit for limit in limits if limit != resource.RLIM_INFINITY]
     return min(found, default=None)
 
 
@@ -245,6 +254,13 @@ def _plain(values: Values) -> dict[str, Any]:
 
 
 def _plain_value(key: str, value: Any) -> Any:
+    values = getattr(value, "size", None)
+    if values is None and isinstance(value, list | tuple | range):
+        values = len(value)
+    if isinstance(values, int) and values > MOST_VALUES:
+        raise errors.ScenarioError(
+            f"{shortened(key)}: {values:,} values are too many; at most {MOST_VALUES:,}"
+        )
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):

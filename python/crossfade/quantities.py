@@ -18,6 +18,9 @@ UNITS: dict[str, tuple[str, Fraction]] = {
         "slots": {"slot": "1", "slots": "1"},
         "packets": {"packet": "1", "packets": "1"},
         "B": {"B": "1", "kB": "1e3", "MB": "1e6", "KiB": "1024", "MiB": "1048576"},
+        "bdp": {"bdp": "1"},
+        "m/s": {"m/s": "1", "km/h": "5/18"},
+        "Hz": {"Hz": "1", "kHz": "1e3", "MHz": "1e6", "GHz": "1e9"},
         "1": {"": "1", "%": "0.01"},
     }.items()
     for unit, factor in units.items()

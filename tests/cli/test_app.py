@@ -182,10 +182,29 @@ def test_warnings_go_to_standard_error(cli: Cli, small: Path) -> None:
 
 def test_check_says_what_would_run(cli: Cli, sweep: Path) -> None:
     outcome = cli("check", sweep, "--runs", "7")
-    assert outcome.out == (
+    first, *lines = outcome.out.splitlines()
+    assert first == (
         "ok: A small scenario: 4 points, tcp.variant: 2, channel.p_e: 2 (simulation; runs 7, seed 1; "
-        "up to 1 MB of memory a run)\n"
+        "up to 1 MB of memory a run)"
     )
+    # 1400 B at 1.5 Mbit/s.
+    assert lines[0].startswith("sender > link (1.5 Mbit/s; 0 s; drop-tail, unlimited) > receiver; back: ")
+    assert "slot 7.467 ms (a packet of 1400 B at the rate of the link)" in lines
+    assert lines[-1].endswith("round trip 7.467 ms, bandwidth-delay product 1.4 kB (1 packets)")
+
+
+def test_check_says_where_the_figures_of_a_fading_link_come_from(cli: Cli) -> None:
+    """3 km/h at 2 GHz: v f / c = 5.5594 Hz, in frames of 0.2 ms f_d T = 0.0011119."""
+    out = cli("check", "fading-queues").out
+    assert "f_d T = 0.001112, 5.559 Hz: 3 km/h at 2 GHz" in out
+    # 20 Mbit/s for 200 ms, and for three frames of 0.2 ms and 40 ms there and back.
+    assert "selective-repeat; drop-tail, 500000 B" in out
+    assert "bandwidth-delay product 101.5 kB (67.67 packets)" in out
+    named = cli("check", "fading-queues", "--set", "flows.bulkk.count=2")
+    assert "flow bulkk: 2 x bulk, TCP cubic (rfc, linux)" in named.out
+    assert "warning: flows.bulkk is a new flow: the scenario itself does not name it" in named.err
+    for limit, bytes_ in (("1 bdp", "101500 B"), ("750 kB", "750000 B")):
+        assert bytes_ in cli("check", "fading-queues", "--set", f"link.queue.limit={limit}").out
 
 
 def test_the_schema_is_json(cli: Cli) -> None:

@@ -56,7 +56,7 @@ def test_ctrl_c_ends_it(doing: str, tmp_path: Path) -> None:
         assert process.poll() is None
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
-        assert process.returncode == 130
+        assert process.returncode in (130, -signal.SIGINT)  # the latter while a slow machine loads it
         assert b"Traceback" not in err
     finally:
         os.close(writer)

@@ -93,7 +93,7 @@ def _is_there(link: Path) -> bool:
     return True
 
 
-def wait_until(condition: object, timeout_s: float = 10.0) -> None:
+def wait_until(condition: object, timeout_s: float = 60.0) -> None:
     until = time.monotonic() + timeout_s
     while not condition():  # type: ignore[operator]
         assert time.monotonic() < until

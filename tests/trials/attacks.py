@@ -24,7 +24,8 @@ from typing import Any
 
 import crossfade as cf
 from crossfade.cli.app import main
-from crossfade.results.file import ResultsFile, checksum_of_plan
+from crossfade.results import plantable
+from crossfade.results.file import ResultsFile
 from tests.conftest import SWEEP, reseal
 
 RUNS = 6
@@ -176,7 +177,7 @@ def tamper(path: Path, draw: random.Random) -> str:
 
 def set_plan(database: sqlite3.Connection, line: tuple[Any, ...]) -> None:
     database.execute("DELETE FROM plans")
-    database.execute("INSERT INTO plans VALUES (?, ?, ?, ?, ?)", (*line, checksum_of_plan(line)))
+    database.execute("INSERT INTO plans VALUES (?, ?, ?, ?, ?)", (*line, plantable.checksum(line)))
     database.commit()
 
 

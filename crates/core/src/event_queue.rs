@@ -135,6 +135,9 @@ impl<E: Copy> Default for EventQueue<E> {
 impl<E: Copy> EventQueue<E> {
     /// Schedules `event` for time `at`; among events of equal time the lowest `rank` leaves first.
     pub fn schedule(&mut self, at: SimTime, rank: u8, event: E) {
+        if self.today.len() == self.today.capacity() {
+            return self.schedule_after_growth(at, rank, event);
+        }
         let order = u64::from(rank) << RANK_SHIFT | self.scheduled;
         self.scheduled += 1;
         self.len += 1;
@@ -142,6 +145,14 @@ impl<E: Copy> EventQueue<E> {
         if self.today.len() >= CROWDED {
             self.divide_today();
         }
+    }
+
+    /// Apart, so that the usual case calls nothing and has no registers to save.
+    #[cold]
+    #[inline(never)]
+    fn schedule_after_growth(&mut self, at: SimTime, rank: u8, event: E) {
+        self.today.reserve(CROWDED);
+        self.schedule(at, rank, event);
     }
 
     /// Removes and returns the next event.

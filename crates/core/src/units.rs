@@ -38,6 +38,8 @@ impl Span {
 const SPAN: &str = "a time such as \"100 ms\", \"2 s\" or \"100 slots\"";
 const TIME: &str = "a time such as \"100 ms\", \"20 us\" or \"2 s\"";
 const RATE: &str = "a positive bit rate such as \"64 kbit/s\" or \"1.5 Mbit/s\"";
+const SPEED: &str = "a speed above 0 such as \"3 km/h\" or \"1.5 m/s\"";
+const FREQUENCY: &str = "a frequency above 0 such as \"2 GHz\" or \"900 MHz\"";
 const SYMBOL_RATE: &str = "a positive symbol rate such as \"8 kBd\" or \"1 MBd\"";
 const SIZE: &str = "a whole number of bytes such as \"1400 B\" or \"64 KiB\"";
 const RATIO: &str = "a share such as \"1 %\" or 0.01";
@@ -77,6 +79,31 @@ pub fn parse_rate(text: &str) -> Result<f64, UnitError> {
         _ => return Err(error),
     };
     if number > 0.0 { Ok(number * scale) } else { Err(error) }
+}
+
+/// Reads a speed in m/s or km/h; gives m/s.
+///
+/// # Errors
+/// Anything else, or not positive.
+pub fn parse_speed(text: &str) -> Result<f64, UnitError> {
+    positive(text, SPEED, &[("m/s", 1.0), ("km/h", 1.0 / 3.6)])
+}
+
+/// Reads a frequency in Hz, kHz, MHz or GHz; gives Hz.
+///
+/// # Errors
+/// Anything else, or not positive.
+pub fn parse_frequency(text: &str) -> Result<f64, UnitError> {
+    positive(text, FREQUENCY, &[("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)])
+}
+
+/// A number above 0 in one of these units.
+fn positive(text: &str, expected: &'static str, units: &[(&str, f64)]) -> Result<f64, UnitError> {
+    let error = UnitError { expected };
+    let (number, unit) = split(text).ok_or(error.clone())?;
+    let (_, scale) = units.iter().find(|(name, _)| *name == unit).ok_or(error.clone())?;
+    let value = number * scale;
+    if value > 0.0 && value.is_finite() { Ok(value) } else { Err(error) }
 }
 
 /// Reads a symbol rate in baud (`Bd`, `kBd`, `MBd` or `GBd`); gives symbols (channel uses) a second.
@@ -173,6 +200,9 @@ mod tests {
         assert_eq!(parse_time("0 s"), Ok(SimTime::ZERO));
         assert_eq!(parse_span("100 slots"), Ok(Span::Slots(100.0)));
         assert_eq!(parse_span("2 min"), Ok(Span::Time(SimTime::from_millis(120_000))));
+        assert_eq!(parse_speed("3 km/h").map(|speed| (speed * 3.6).round()), Ok(3.0));
+        assert_eq!(parse_speed("13.5 m/s"), Ok(13.5));
+        assert_eq!(parse_frequency("2 GHz"), Ok(2e9));
         assert_eq!(parse_size("30 B"), Ok(30));
         assert_eq!(parse_size("1.5 kB"), Ok(1500));
         assert_eq!(parse_ratio("1 %"), Ok(0.01));
@@ -187,6 +217,8 @@ mod tests {
         for text in ["5", "-1 ms", "5 slots", "1e30 s", "1 m s"] {
             assert!(parse_time(text).is_err(), "{text}");
         }
+        assert!(["3", "0 km/h", "3 kmh"].iter().all(|text| parse_speed(text).is_err()));
+        assert!(["2", "0 Hz", "2 Ghz"].iter().all(|text| parse_frequency(text).is_err()));
         for text in ["1.5 B", "-1 B", "5 GB", "1 b"] {
             assert!(parse_size(text).is_err(), "{text}");
         }

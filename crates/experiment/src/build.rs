@@ -7,9 +7,7 @@ use crossfade_channel::{LossConfig, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferConfig};
 use crossfade_link::trace::{Schedule, TableLoss, TraceLinkConfig};
-use crossfade_link::{
-    LinkConfig, Queue, QueueConfig, QueueLimit, SideBySide, TableFrames, TokenBucket, WholePackets,
-};
+use crossfade_link::{LinkConfig, QueueConfig, SideBySide, TableFrames, TokenBucket, WholePackets};
 use crossfade_mac::Mesh;
 use crossfade_scenario::{
     Carrier, Distribution, End, FlowSetup, FrameErrors, FrameSetup, Gaps, Gate, HopSetup, Setup, Shape,
@@ -206,7 +204,7 @@ fn saturating(setup: &Setup, flow: &FlowSetup) -> OnOff {
 /// The wireless link of a sender that is asked every slot, where packets are frames of a physical layer: they fare
 /// as whole packets, and the sender can tell when the link is idle.
 fn slotted(setup: &Setup, seed: RunSeed) -> Option<Medium> {
-    let Carrier::Frames { limit, frames, errors: FrameErrors::Radio(radio), .. } = &setup.forward.carrier
+    let Carrier::Frames { queue, frames, errors: FrameErrors::Radio(radio), .. } = &setup.forward.carrier
     else {
         return None;
     };
@@ -223,7 +221,7 @@ fn slotted(setup: &Setup, seed: RunSeed) -> Option<Medium> {
         let p_e = packet_loss(setup, radio, "the simulation").expect("checked");
         LossConfig::Iid { p_e }.build(seed.stream("phy.dl")).expect("checked")
     };
-    let queue = Queue::DropTail(*limit);
+    let queue = queue.build(seed.stream("queue.dl"));
     let config = LinkConfig { rate_bps: setup.forward.rate_bps(), delay: setup.forward.delay, queue, loss };
     Some(AnyLink::try_from(config).expect("checked").into())
 }
@@ -242,17 +240,21 @@ fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> Medium {
             let bucket = TokenBucket::new(shaper.rate_bps, shaper.burst, *rate_bps);
             Medium::Link(queue(waiting).before(bucket, delay, lost(loss)).expect("checked").into())
         }
-        Carrier::Frames { rate_bps, limit, frames, errors } => {
-            let (config, feedback) = (frame_link(frames, *rate_bps, delay, *limit), stream("feedback"));
+        Carrier::Frames { rate_bps, queue: waiting, frames, errors } => {
+            let (config, feedback) = (frame_link(frames, *rate_bps, delay), stream("feedback"));
+            let queue = queue(waiting);
             let link = match errors {
-                FrameErrors::Lost(loss) => config.build(LossyFrames { loss: lost(loss) }, feedback),
+                FrameErrors::Lost(loss) => config.build(queue, LossyFrames { loss: lost(loss) }, feedback),
                 FrameErrors::Radio(radio) => match &radio.table {
                     None => {
                         let frames = radio.symbols(stream("channel"), stream("phy"));
-                        config.build(frames.expect("checked"), feedback)
+                        config.build(queue, frames.expect("checked"), feedback)
                     }
-                    Some(table) => config
-                        .build(TableFrames::new(radio, table, stream("phy")).expect("checked"), feedback),
+                    Some(table) => config.build(
+                        queue,
+                        TableFrames::new(radio, table, stream("phy")).expect("checked"),
+                        feedback,
+                    ),
                 },
             };
             Medium::Link(link.expect("checked").into())
@@ -270,12 +272,7 @@ fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> Medium {
     }
 }
 
-fn frame_link(
-    setup: &FrameSetup,
-    rate_bps: f64,
-    delay: SimTime,
-    queue_limit: Option<QueueLimit>,
-) -> ArqLinkConfig {
+fn frame_link(setup: &FrameSetup, rate_bps: f64, delay: SimTime) -> ArqLinkConfig {
     let FrameSetup { frame_size, frame_time: _, clock, segmentation, header, protocol, feedback } = *setup;
     ArqLinkConfig {
         rate_bps,
@@ -283,7 +280,6 @@ fn frame_link(
         clock,
         delay,
         segmentation,
-        queue_limit,
         header,
         soft_buffer: SoftBufferConfig::default(),
         reverse: ReverseConfig {

@@ -14,7 +14,7 @@ use crossfade_scenario::Point;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Instant;
 
@@ -64,11 +64,9 @@ pub fn make(
     control: &Control,
 ) -> Result<Option<Vec<Row>>, ImpossibleResult> {
     let fitted = FittedChains::default();
-    let mut names = NameSets::default();
     let make_run = |point: &Point, method, seed| solver(method).run(point, seed, &fitted, control);
-    let mut make_row = |task: &Task| {
-        if control.is_cancelled() { Ok(None) } else { row(experiment, task, &make_run, &mut names) }
-    };
+    let mut maker = Maker::new(experiment, &make_run);
+    let mut make_row = |task: &Task| if control.is_cancelled() { Ok(None) } else { maker.row(task) };
     let mut rows = Vec::new();
     for task in tasks {
         let Some(row) = make_row(task)? else { return Ok(None) };
@@ -77,40 +75,57 @@ pub fn make(
     Ok(Some(rows))
 }
 
-/// The row of `task`; `None` if it was interrupted.
-fn row(
-    experiment: &Experiment,
-    task: &Task,
-    make_run: &MakeRun,
-    names: &mut NameSets,
-) -> Result<Option<Row>, ImpossibleResult> {
-    let point = &experiment.points[task.point];
-    let began = Instant::now();
-    let seed = RunSeed { seed: experiment.seed, run: task.run };
-    let outcome = make_run(point, task.method, seed);
-    let seconds = began.elapsed().as_secs_f64();
-    let (metrics, failure) = match outcome {
-        None => return Ok(None),
-        Some(Ok(metrics)) => {
-            // A simulation has looked itself: it knows how much can be.
-            if !solver(task.method).is_random() {
-                Possible { method: task.method, seed, most: Vec::new() }.check(&metrics)?;
-            }
-            (metrics, None)
+/// What makes rows, one after the other.
+struct Maker<'a> {
+    experiment: &'a Experiment,
+    make_run: &'a MakeRun<'a>,
+    names: NameSets,
+    /// The point of the last row: mostly that of the next.
+    last: Option<Arc<Point>>,
+}
+
+impl<'a> Maker<'a> {
+    fn new(experiment: &'a Experiment, make_run: &'a MakeRun<'a>) -> Self {
+        Self { experiment, make_run, names: NameSets::default(), last: None }
+    }
+
+    fn point(&mut self, index: usize) -> Arc<Point> {
+        match self.last.take().filter(|last| last.index == index) {
+            Some(last) => Arc::clone(self.last.insert(last)),
+            None => Arc::clone(self.last.insert(self.experiment.points.at(index))),
         }
-        Some(Err(NoMetrics::Refused(error))) => (BTreeMap::new(), Some(error.to_string())),
-        Some(Err(NoMetrics::Impossible(error))) => return Err(error),
-    };
-    Ok(Some(Row {
-        key: task.key.clone(),
-        point: point.id.clone(),
-        method: task.method,
-        seed: experiment.seed,
-        run: task.run,
-        metrics: RowMetrics::new(metrics, names),
-        failure,
-        seconds,
-    }))
+    }
+
+    /// The row of `task`; `None` if it was interrupted.
+    fn row(&mut self, task: &Task) -> Result<Option<Row>, ImpossibleResult> {
+        let point = self.point(task.point);
+        let began = Instant::now();
+        let seed = RunSeed { seed: self.experiment.seed, run: task.run };
+        let outcome = (self.make_run)(&point, task.method, seed);
+        let seconds = began.elapsed().as_secs_f64();
+        let (metrics, failure) = match outcome {
+            None => return Ok(None),
+            Some(Ok(metrics)) => {
+                // A simulation has looked itself: it knows how much can be.
+                if !solver(task.method).is_random() {
+                    Possible { method: task.method, seed, most: Vec::new() }.check(&metrics)?;
+                }
+                (metrics, None)
+            }
+            Some(Err(NoMetrics::Refused(error))) => (BTreeMap::new(), Some(error.to_string())),
+            Some(Err(NoMetrics::Impossible(error))) => return Err(error),
+        };
+        Ok(Some(Row {
+            key: task.key.clone(),
+            point: point.id.clone(),
+            method: task.method,
+            seed: self.experiment.seed,
+            run: task.run,
+            metrics: RowMetrics::new(metrics, &mut self.names),
+            failure,
+            seconds,
+        }))
+    }
 }
 
 /// More threads than this are a slip of the pen.
@@ -209,9 +224,9 @@ fn worker(
     finished: &Sender<(Vec<Row>, Progress)>,
     make_run: &MakeRun,
 ) {
-    let mut names = NameSets::default();
+    let mut maker = Maker::new(experiment, make_run);
     while let Some(task) = dispatcher.next_task(control) {
-        match catch_unwind(AssertUnwindSafe(|| row(experiment, &task, make_run, &mut names))) {
+        match catch_unwind(AssertUnwindSafe(|| maker.row(&task))) {
             // The receiver outlives the workers.
             Ok(Ok(Some(row))) => drop(finished.send(dispatcher.finish(row))),
             Ok(Ok(None)) => dispatcher.stop(),
@@ -303,9 +318,9 @@ mod tests {
         let plan = plan(json!({ "precision": "1 %" }));
         let results = summarise(&plan, &rows(&plan, &[], 1));
         assert!(results.iter().all(|result| result.runs > 20 && result.runs < 1000), "{results:?}");
-        for (result, point) in results.iter().zip(&plan.points) {
+        for (result, point) in results.iter().zip(plan.points.iter()) {
             // By hand: the first number of runs, from 20, whose interval is narrow enough.
-            let value = |run| fake(point, RunSeed { seed: 1, run })["goodput_bps"];
+            let value = |run| fake(&point, RunSeed { seed: 1, run })["goodput_bps"];
             let enough = (20..1000).find(|&n| {
                 let values: Vec<f64> = (0..n).map(value).collect();
                 let mean = values.iter().sum::<f64>() / n as f64;

@@ -1,27 +1,33 @@
 //! A plan together with what the methods say of it.
 
-use crate::memory;
+use crate::cell::{self, CellFacts};
+use crate::mesh::{self, MeshFacts};
 use crate::methods::solver;
 use crate::metrics::{METRICS, units};
+use crate::path::{self, PathFacts};
+use crate::survey::Survey;
 use crate::warnings;
-use crate::{cell, mesh};
-use crossfade_scenario::{Method, Overrides, Plan, Point, ReadFile, ScenarioError, StopRule};
+use crossfade_scenario::{Method, Overrides, Plan, Point, Points, ReadFile, ScenarioError, StopRule};
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
-use std::collections::HashSet;
 use std::ops::Deref;
+use std::sync::Arc;
 
 /// What a precision is about if nothing else is said, also in results files.
 const USUAL_METRIC: &str = "goodput_bps";
 
 /// A plan of which each method can say something.
 #[derive(Clone, Debug)]
-pub struct Experiment(Plan);
+pub struct Experiment {
+    plan: Plan,
+    survey: Arc<Survey>,
+}
 
 impl Deref for Experiment {
     type Target = Plan;
 
     fn deref(&self) -> &Plan {
-        &self.0
+        &self.plan
     }
 }
 
@@ -29,28 +35,29 @@ impl Experiment {
     /// Reads a scenario in TOML; `name` stands in messages about its syntax.
     ///
     /// # Errors
-    /// Anything that is not right, as one line; see [`Self::new`].
+    /// Anything that is not right, as one line; a method that can say nothing at any point.
     pub fn load(text: &str, name: &str, overrides: &Overrides) -> Result<Self, ScenarioError> {
-        Plan::load(text, name, overrides).and_then(Self::new)
+        let no_files = |_: &str| Err("this scenario was given without files".to_owned());
+        Self::load_with_files(text, name, overrides, &no_files)
     }
 
     /// The same of a scenario that names files: `read` gives the text of each.
     ///
     /// # Errors
-    /// Anything that is not right, as one line; see [`Self::new`].
+    /// As [`Self::load`].
     pub fn load_with_files(
         text: &str,
         name: &str,
         overrides: &Overrides,
         read: &ReadFile<'_>,
     ) -> Result<Self, ScenarioError> {
-        Plan::load_with_files(text, name, overrides, read).and_then(Self::new)
+        Self::load_while(text, name, overrides, read, &|_, _| true)
     }
 
     /// The same as long as `goes_on` says so, which is told now and then how many points were read, of how many.
     ///
     /// # Errors
-    /// Anything that is not right, as one line; that it was interrupted.
+    /// As [`Self::load`]; that it was interrupted.
     pub fn load_while(
         text: &str,
         name: &str,
@@ -58,17 +65,11 @@ impl Experiment {
         read: &ReadFile<'_>,
         goes_on: &dyn Fn(usize, usize) -> bool,
     ) -> Result<Self, ScenarioError> {
-        Plan::load_while(text, name, overrides, read, goes_on).and_then(Self::new)
-    }
-
-    /// The experiment of a plan.
-    ///
-    /// # Errors
-    /// A method that can say nothing at any point: it was asked for by mistake.
-    pub fn new(plan: Plan) -> Result<Self, ScenarioError> {
-        let experiment = Self(plan);
+        let mut survey = Survey::default();
+        let plan = Plan::load_while(text, name, overrides, read, goes_on, &mut |point| survey.see(point))?;
+        let experiment = Self { plan, survey: Arc::new(survey) };
         experiment.refuse_unknown_metric()?;
-        experiment.refuse_hopeless_methods()?;
+        experiment.survey.refuse_hopeless()?;
         Ok(experiment)
     }
 
@@ -83,24 +84,12 @@ impl Experiment {
         }
     }
 
-    fn refuse_hopeless_methods(&self) -> Result<(), ScenarioError> {
-        for method in &self.methods {
-            let mut refusals = self.points.iter().map(|point| (point, solver(*method).refusal(point)));
-            if let Some((point, Some(first))) = refusals.next()
-                && refusals.all(|(_, refusal)| refusal.is_some())
-            {
-                return Err(point.locate(first));
-            }
-        }
-        Ok(())
-    }
-
-    /// The key of the row of `run` at `point`.
-    pub fn row_key(&self, point: &Point, method: Method, run: u64) -> String {
+    /// The key of the row of `run` at the point of that number.
+    pub fn row_key(&self, point: usize, method: Method, run: u64) -> String {
         if solver(method).is_random() {
-            point.run_key(method, self.seed, run)
+            self.points.run_key(point, method, self.seed, run)
         } else {
-            point.solution_key(method)
+            self.points.solution_key(point, method)
         }
     }
 
@@ -108,9 +97,9 @@ impl Experiment {
     /// comes: those are made alone.
     pub(crate) fn split(&self) -> (Option<Self>, Option<Self>) {
         let part = |is_repeatable| {
-            let mut plan = self.0.clone();
+            let mut plan = self.plan.clone();
             plan.methods.retain(|&method| solver(method).is_repeatable() == is_repeatable);
-            (!plan.methods.is_empty()).then_some(Self(plan))
+            (!plan.methods.is_empty()).then(|| Self { plan, survey: Arc::clone(&self.survey) })
         };
         (part(true), part(false))
     }
@@ -122,38 +111,30 @@ impl Experiment {
 
     /// The keys of all rows that may be needed, each once.
     pub fn keys(&self) -> Vec<String> {
-        let firsts = self.first_of_equals();
-        let distinct = self.points.iter().filter(|point| firsts[point.index] == point.index);
+        let firsts = self.points.first_of_equals();
+        let distinct = (0..firsts.len()).filter(|&index| firsts[index] == index);
         distinct
-            .flat_map(|point| self.methods.iter().map(move |&method| (point, method)))
-            .flat_map(|(point, method)| {
-                (0..self.most_runs(method)).map(move |run| self.row_key(point, method, run))
+            .flat_map(|index| self.methods.iter().map(move |&method| (index, method)))
+            .flat_map(|(index, method)| {
+                (0..self.most_runs(method)).map(move |run| self.row_key(index, method, run))
             })
             .collect()
     }
 
     /// Bytes of memory that a run of any point may take, and the most that the scenario allows.
     pub fn memory(&self) -> (f64, Option<u64>) {
-        let most = self.points.iter().map(|point| memory::of_run(&point.setup)).fold(0.0, f64::max);
-        (most, self.points.first().and_then(|point| point.scenario.run.memory).map(|memory| memory.0))
+        (self.survey.memory, self.points.at(0).scenario.run.memory.map(|memory| memory.0))
     }
 
     /// What doubts the scenario itself raises, before anything runs.
     pub fn warnings(&self) -> Vec<String> {
-        const MOST: usize = 10;
-        let mut seen = HashSet::new();
-        let all = self.points.iter().flat_map(|point| warnings::of_plan(&self.methods, point));
-        let mut distinct: Vec<String> = all.filter(|warning| seen.insert(warning.clone())).collect();
-        if distinct.len() > MOST {
-            let left_out = distinct.split_off(MOST).len();
-            distinct.push(format!("and {left_out} more warnings at points of the sweep"));
-        }
-        distinct
+        let new_flows = self.new_flows.iter().map(|name| warnings::new_flow(name, &self.points.at(0)));
+        new_flows.chain(self.survey.warnings()).collect()
     }
 
-    /// The plan as JSON: the first point's scenario and what can be said of its mesh or cell, seed, stop rule, axes and their steps, points, units of
+    /// The plan as JSON: the first point's scenario and what can be said of its mesh, cell or links, seed, stop rule, axes and their steps, points, units of
     /// all metrics and warnings.
-    pub fn describe(&self) -> Value {
+    pub fn describe(&self) -> impl Serialize {
         let stop = match &self.stop {
             StopRule::Runs(runs) => json!({ "runs": runs }),
             StopRule::Precision { metric, relative, max_runs } if metric == USUAL_METRIC => {
@@ -166,26 +147,51 @@ impl Experiment {
                 json!({ "count": count, "max_runs": max_runs, "metric": metric })
             }
         };
-        let points: Vec<Value> =
-            self.points.iter().map(|point| json!({ "axes": point.axes, "id": point.id })).collect();
-        let mut description = json!({
-            "scenario": self.points.first().map(|point| &point.scenario),
-            "methods": self.methods,
-            "seed": self.seed,
-            "stop": stop,
-            "axes": self.axes,
-            "steps": self.steps.iter().map(|(name, steps)| (name.clone(), json!(steps))).collect::<Map<_, _>>(),
-            "points": points,
-            "units": units(),
-            "warnings": self.warnings(),
-        });
-        let first = self.points.first().map(|point| &point.setup);
-        if let Some(mesh) = first.and_then(mesh::facts) {
-            description["mesh"] = json!(mesh);
+        let first = self.points.at(0);
+        Description {
+            methods: &self.methods,
+            seed: self.seed,
+            stop,
+            axes: &self.axes,
+            steps: self.steps.iter().map(|(name, steps)| (name.clone(), json!(steps))).collect(),
+            points: &self.points,
+            units: units(),
+            warnings: self.warnings(),
+            mesh: mesh::facts(&first.setup),
+            cell: cell::facts(&first.setup),
+            path: path::facts(&first.setup),
+            scenario: first,
         }
-        if let Some(cell) = first.and_then(cell::facts) {
-            description["cell"] = json!(cell);
-        }
-        description
     }
+}
+
+/// What [`Experiment::describe`] says. The points are written one by one.
+#[derive(Serialize)]
+struct Description<'a> {
+    #[serde(serialize_with = "scenario_of")]
+    scenario: Arc<Point>,
+    methods: &'a [Method],
+    seed: u64,
+    stop: Value,
+    axes: &'a [String],
+    steps: Map<String, Value>,
+    #[serde(serialize_with = "list")]
+    points: &'a Points,
+    units: Map<String, Value>,
+    warnings: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mesh: Option<MeshFacts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cell: Option<CellFacts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<PathFacts>,
+}
+
+fn scenario_of<S: Serializer>(point: &Arc<Point>, serializer: S) -> Result<S::Ok, S::Error> {
+    point.scenario.serialize(serializer)
+}
+
+fn list<S: Serializer>(points: &&Points, serializer: S) -> Result<S::Ok, S::Error> {
+    let point = |index| json!({ "axes": points.axes(index), "id": points.id(index) });
+    serializer.collect_seq((0..points.len()).map(point))
 }

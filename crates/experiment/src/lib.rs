@@ -23,10 +23,12 @@ mod mesh;
 mod methods;
 mod metrics;
 mod names;
+mod path;
 mod row;
 mod schedule;
 mod statistics;
 mod summarise;
+mod survey;
 mod views;
 mod warnings;
 
@@ -40,12 +42,13 @@ pub use kinds::estimate;
 pub use mesh::{FlowFacts, MeshFacts};
 pub use methods::{MethodInfo, methods};
 pub use metrics::{METRICS, MetricInfo};
+pub use path::{LinkFacts, PathFacts, PathFlowFacts};
 pub use row::{MetricNames, NameSets, Row, RowMetrics};
 pub use schedule::{Missing, Progress, Schedule, Shard, Task};
 pub use summarise::{
-    FlowResult, LinkResult, Metric, NodeResult, PointResult, UserResult, summarise, summarise_begun,
+    FlowResult, Found, LinkResult, Metric, NodeResult, PointResult, UserResult, results_of_groups, summarise,
     summarise_groups,
 };
 pub use views::{
-    ReuseFacts, Sink, air_pcap, events, events_with_congestion_control, link_events, pcap, reuse,
+    ReuseFacts, Sink, air_pcap, events, events_with_congestion_control, link_events, pcap, reuse, samples,
 };

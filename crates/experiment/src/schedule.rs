@@ -133,8 +133,8 @@ enum Finished {
 impl<P: Deref<Target = Experiment>> Schedule<P> {
     /// The work on `shard` of `experiment` that is left where these rows are `known`, for so many workers.
     pub fn new(experiment: P, known: Vec<Row>, jobs: usize, shard: Shard) -> Self {
-        let firsts = experiment.first_of_equals();
-        let distinct = (0..experiment.points.len()).filter(|&index| firsts[index] == index);
+        let firsts = experiment.points.first_of_equals();
+        let distinct = (0..firsts.len()).filter(|&index| firsts[index] == index);
         let all = distinct.flat_map(|index| experiment.methods.iter().map(move |&method| (index, method)));
         let (mut points, mut fixed_runs, mut open_points) = (Vec::new(), 0, 0);
         for (index, method) in all {
@@ -201,7 +201,7 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
             if work.first.is_some_and(|first| !self.shard.has(first + run)) {
                 continue;
             }
-            let key = self.experiment.row_key(&self.experiment.points[point], method, run);
+            let key = self.experiment.row_key(point, method, run);
             if let Some(row) = self.known.remove(&key) {
                 let value = row.of_stop(&self.experiment.stop);
                 self.record(slot, run, Finished::Known(value));
@@ -232,9 +232,8 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
         let mut missing = BTreeMap::new();
         for (slot, work) in self.points.iter().enumerate() {
             let (Some(first), Some(runs)) = (work.first, work.needed) else { continue };
-            let known = known
-                .get(&(self.experiment.points[work.index].id.as_str(), work.method.name()))
-                .unwrap_or(&none);
+            let id = self.experiment.points.id(work.index);
+            let known = known.get(&(id.as_str(), work.method.name())).unwrap_or(&none);
             let at_hand =
                 known.iter().filter(|run| **run < runs && self.shard.has(first + **run)).count() as u64;
             let is_missing = |run: &u64| self.shard.has(first + run) && !known.contains(run);
@@ -356,7 +355,7 @@ mod tests {
             let plan = experiment(&overrides);
             let row = |task: &Task| Row {
                 key: task.key.clone(),
-                point: plan.points[task.point].id.clone(),
+                point: plan.points.id(task.point),
                 method: task.method,
                 seed: 1,
                 run: task.run,

@@ -11,7 +11,7 @@ use crossfade_core::Estimate;
 use crossfade_scenario::{FlowSetup, Method, Point, Scenario, ScenarioError, StopRule};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// The result of one point by one method.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -124,32 +124,55 @@ fn as_map<S: Serializer>(metrics: &[(&'static str, Metric)], serializer: S) -> R
 /// asks for are ignored, and so are runs that were made ahead and turned out not to be needed: the values do not
 /// depend on timing.
 pub fn summarise(experiment: &Experiment, rows: &[Row]) -> Vec<PointResult> {
-    summarise_points(experiment, rows, &|_| true)
+    let found = Found::new(rows);
+    (0..experiment.points.len()).flat_map(|point| found.results(experiment, point)).collect()
 }
 
-/// The same of the points that have a row; what is not begun costs nothing.
-pub fn summarise_begun(experiment: &Experiment, rows: &[Row]) -> Vec<PointResult> {
-    let begun: HashSet<&str> = rows.iter().map(|row| row.point.as_str()).collect();
-    summarise_points(experiment, rows, &|point| begun.contains(point.id.as_str()))
-}
+/// Rows by the points that they belong to, from which results follow point by point.
+pub struct Found<'a>(HashMap<&'a str, Vec<&'a Row>>);
 
-fn summarise_points(
-    experiment: &Experiment,
-    rows: &[Row],
-    counts: &dyn Fn(&Point) -> bool,
-) -> Vec<PointResult> {
-    let by_key: HashMap<&str, &Row> = rows.iter().map(|row| (row.key.as_str(), row)).collect();
-    let found = |point: &Point, method| {
-        let runs = (0..experiment.most_runs(method))
-            .map(|run| by_key.get(experiment.row_key(point, method, run).as_str()).copied());
-        match experiment.stop {
-            StopRule::Runs(_) => runs.flatten().collect(),
-            // A stop rule sees no run that has a gap before it.
-            StopRule::Precision { .. } | StopRule::Count { .. } => runs.map_while(|row| row).collect(),
+impl<'a> Found<'a> {
+    /// Looks through rows in any order.
+    pub fn new(rows: &'a [Row]) -> Self {
+        let mut of_points: HashMap<&str, Vec<&Row>> = HashMap::new();
+        for row in rows {
+            of_points.entry(&row.point).or_default().push(row);
         }
-    };
-    let asked = asked(experiment).filter(|(point, _)| counts(point));
-    asked.map(|(point, method)| result(experiment, point, method, found(point, method))).collect()
+        for rows in of_points.values_mut() {
+            rows.sort_by_key(|row| row.run);
+        }
+        Self(of_points)
+    }
+
+    /// The points of `experiment` that have rows.
+    pub fn points(&self, experiment: &Experiment) -> Vec<usize> {
+        (0..experiment.points.len())
+            .filter(|&point| self.0.contains_key(&*experiment.points.id(point)))
+            .collect()
+    }
+
+    /// The results of a point by each method; see [`summarise`].
+    pub fn results(&self, experiment: &Experiment, index: usize) -> Vec<PointResult> {
+        let point = experiment.points.at(index);
+        let of_point = self.0.get(&*point.id).map(Vec::as_slice).unwrap_or_default();
+        let by = |&method: &Method| {
+            let asked = |row: &&Row| {
+                row.method == method
+                    && row.run < experiment.most_runs(method)
+                    && row.key == experiment.row_key(index, method, row.run)
+            };
+            let runs = of_point.iter().copied().filter(asked);
+            let runs = match experiment.stop {
+                StopRule::Runs(_) => runs.collect(),
+                // A stop rule sees no run that has a gap before it.
+                StopRule::Precision { .. } | StopRule::Count { .. } => {
+                    runs.zip(0..).take_while(|(row, run)| row.run == *run).map(|(row, _)| row).collect()
+                }
+            };
+            result(experiment, &point, method, runs)
+        };
+        experiment.methods.iter().map(by).collect()
+    }
 }
 
 /// The same from rows that are known to belong to a point and a method, whatever their keys: `rows` has those of
@@ -161,20 +184,21 @@ pub fn summarise_groups(
     experiment: &Experiment,
     rows: &[Vec<Row>],
 ) -> Result<Vec<PointResult>, ScenarioError> {
-    let groups = asked(experiment).count();
+    let groups = experiment.points.len() * experiment.methods.len();
     if rows.len() != groups {
         let problem = format!("the plan has {groups} groups of rows, not {}", rows.len());
         return Err(ScenarioError::key("rows", problem));
     }
-    let of = |((point, method), rows): ((_, _), &Vec<Row>)| {
-        result(experiment, point, method, rows.iter().collect())
-    };
-    Ok(asked(experiment).zip(rows).map(of).collect())
+    let of_points = rows.chunks(experiment.methods.len()).enumerate();
+    Ok(of_points.flat_map(|(index, rows)| results_of_groups(experiment, index, rows)).collect())
 }
 
-/// Each point with each method.
-fn asked(experiment: &Experiment) -> impl Iterator<Item = (&Point, Method)> {
-    experiment.points.iter().flat_map(|point| experiment.methods.iter().map(move |&method| (point, method)))
+/// The results of the point of that number, from a group of rows for each method; see [`summarise_groups`].
+pub fn results_of_groups(experiment: &Experiment, index: usize, rows: &[Vec<Row>]) -> Vec<PointResult> {
+    let point = experiment.points.at(index);
+    let by =
+        |(&method, rows): (&Method, &Vec<Row>)| result(experiment, &point, method, rows.iter().collect());
+    experiment.methods.iter().zip(rows).map(by).collect()
 }
 
 /// The result of a point by a method, from its rows in the order of their runs.

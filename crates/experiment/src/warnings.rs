@@ -41,6 +41,14 @@ pub(crate) fn fitted(method: Method, good_runs: f64, bad_runs: f64) -> String {
     )
 }
 
+/// A flow that the scenario's file does not name.
+pub(crate) fn new_flow(name: &str, first: &Point) -> String {
+    let others = first.setup.flows.iter().map(|flow| flow.name.as_str());
+    let others: Vec<&str> = others.filter(|other| *other != name).collect();
+    let beside = if others.is_empty() { "no other flow".to_owned() } else { others.join(", ") };
+    format!("flows.{name} is a new flow: the scenario itself does not name it (beside it there is {beside})")
+}
+
 /// Doubts that the scenario raises before anything runs.
 pub(crate) fn of_setup(setup: &Setup) -> Vec<String> {
     let of_flow =

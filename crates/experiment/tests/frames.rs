@@ -216,7 +216,7 @@ fn a_packet_that_fits_a_frame_makes_a_link_of_packets() {
 
 #[test]
 fn what_a_reading_decides_is_written_out_and_can_be_changed() {
-    let arq = |set: Value| plan(TCP, &set).describe()["scenario"]["link"]["arq"].clone();
+    let arq = |set: Value| json!(plan(TCP, &set).describe())["scenario"]["link"]["arq"].clone();
     let default = arq(json!([]));
     assert_eq!(default["reading"], "f");
     assert_eq!(default["persistence"], "retransmissions");
@@ -226,7 +226,7 @@ fn what_a_reading_decides_is_written_out_and_can_be_changed() {
     // Said again it is the same run, and reading e with the choice of f is f under another name.
     let key = |set: Value| {
         let plan = plan(TCP, &set);
-        plan.row_key(&plan.points[0], Method::Simulation, 0)
+        plan.row_key(0, Method::Simulation, 0)
     };
     assert_eq!(key(json!([["link.arq", default]])), key(json!([])));
     let renamed = json!([["link.arq", { "reading": "e", "persistence": "retransmissions" }]]);

@@ -137,7 +137,7 @@ fn a_journal_is_replayed_to_the_nanosecond() {
         let journal = Some((File::create(&path.0).unwrap(), source));
         let options = Options { bulk: true, data_only: true, watch: true, journal, ..Options::default() };
         let mut session =
-            Session::new(experiment.points[0].clone(), RunSeed { seed: 1, run: 0 }, options).unwrap();
+            Session::new(experiment.points.at(0), RunSeed { seed: 1, run: 0 }, options).unwrap();
         session.start().unwrap();
         let began = Instant::now();
         while began.elapsed() < Duration::from_millis(1200) {
@@ -176,7 +176,7 @@ fn simulated_flows_share_the_link_with_what_is_real() {
         ("link.queue", json!({ "limit": "50 packets" })),
     ];
     let experiment = load(&set);
-    let point = &experiment.points[0];
+    let point = &experiment.points.at(0);
     let options = Options { congestion: Some("reno".to_owned()), ..Options::default() };
     let mut session = Session::new(point.clone(), RunSeed { seed: 1, run: 0 }, options).unwrap();
     session.start().unwrap();

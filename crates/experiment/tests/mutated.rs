@@ -71,6 +71,9 @@ const BASES: [&str; 6] = [
 
 /// A run is given up, and counted so, after this time.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What goes on so long after that does not end, however busy the machine is.
+const HANGS: Duration = Duration::from_secs(60);
 /// A run that may take more than this is not begun.
 const MOST_MEMORY: f64 = 500e6;
 
@@ -192,7 +195,7 @@ fn outcome(text: &str, overrides: &Overrides) -> &'static str {
             return "refused in one line";
         }
     };
-    assert!(!experiment.describe().to_string().is_empty());
+    assert!(json!(experiment.describe()).is_object());
     if experiment.memory().0 > MOST_MEMORY {
         return "too large for the memory";
     }
@@ -207,7 +210,7 @@ fn outcome(text: &str, overrides: &Overrides) -> &'static str {
             if began.elapsed() > PATIENCE {
                 control.cancel.store(true, Ordering::Relaxed);
             }
-            assert!(began.elapsed() < PATIENCE * 3, "it does not end");
+            assert!(began.elapsed() < PATIENCE + HANGS, "it does not end");
             thread::sleep(Duration::from_micros(200));
         }
         run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -230,7 +233,7 @@ fn outcome(text: &str, overrides: &Overrides) -> &'static str {
 fn written(text: &str) -> Vec<(String, Value)> {
     let plan = Experiment::load(text, "base.toml", &Overrides::default()).expect("it is right");
     let mut found = Vec::new();
-    leaves("", &json!(plan.points[0].scenario), &mut found);
+    leaves("", &json!(plan.points.at(0).scenario), &mut found);
     found.retain(|(key, _)| !matches!(key.as_str(), "schema" | "run.runs"));
     found
 }

@@ -144,7 +144,7 @@ fn what_does_not_fit_is_refused_by_name() {
 fn two_ways_to_say_one_thing_are_one_run() {
     let key = |set| {
         let plan = load(RADIO, &set).unwrap();
-        plan.row_key(&plan.points[0], Method::Simulation, 0)
+        plan.row_key(0, Method::Simulation, 0)
     };
     let plain = key(json!([]));
     let antennas = json!({ "n_t": 4, "n_r": 4, "correlation": "none" });
@@ -158,10 +158,10 @@ fn two_ways_to_say_one_thing_are_one_run() {
     }
     assert_ne!(key(json!([["phy.combining.stage", "stacked"]])), plain);
     let plan = load(RADIO, &json!([["phy.scheme", "stbc-half"]])).unwrap();
-    assert_eq!(plan.points[0].setup.forward.rate_bps(), Some(8000.0));
+    assert_eq!(plan.points.at(0).setup.forward.rate_bps(), Some(8000.0));
     // rho = Eb/N0 + 10 log10(8 bits a use), of BLAST with QPSK.
     let plan = load(RADIO, &json!([["channel", { "snr_db": null, "eb_n0_db": 3 }]])).unwrap();
-    let rho = plan.points[0].setup.forward.radio().unwrap().snr_db;
+    let rho = plan.points.at(0).setup.forward.radio().unwrap().snr_db;
     assert!((rho - (3.0 + 10.0 * 8_f64.log10())).abs() < 1e-12, "{rho}");
 }
 

@@ -18,9 +18,9 @@ fn shown(text: &str, overrides: Value, of_result: impl Fn(&PointResult) -> Value
     assert!(
         execute(&plan, vec![], 2, Shard::WHOLE, &Control::default(), &mut |new, _| rows.extend(new)).unwrap()
     );
-    let mut lines = vec![plan.describe()];
+    let mut lines = vec![json!(plan.describe())];
     lines.extend(summarise(&plan, &rows).iter().map(of_result));
-    let first = &plan.row_key(&plan.points[0], plan.methods[0], 0);
+    let first = &plan.row_key(0, plan.methods[0], 0);
     let row = rows.iter().find(|row| row.key == *first).unwrap();
     let names = row.metrics.names().joined().split('\n').map(str::to_owned);
     lines

@@ -4,8 +4,7 @@ mod common;
 
 use common::texts;
 use crossfade_experiment::{
-    Control, Experiment, METRICS, PointResult, Row, Shard, events, execute, link_events, summarise,
-    summarise_begun,
+    Control, Experiment, Found, METRICS, PointResult, Row, Shard, events, execute, link_events, summarise,
 };
 use crossfade_scenario::Overrides;
 use serde_json::{Value, json};
@@ -225,12 +224,16 @@ fn doubtful_results_say_so() {
 fn what_is_begun_is_summarised_alone() {
     let plan = plan(json!({ "over": [["tcp.w_max", [6, 12, 24]]] }));
     let of = |point: usize| {
-        let of_point = rows(&plan, 2).into_iter().filter(|row| row.point == plan.points[point].id);
+        let of_point = rows(&plan, 2).into_iter().filter(|row| row.point == plan.points.id(point));
         of_point.collect::<Vec<_>>()
     };
-    assert_eq!(summarise_begun(&plan, &of(1)), summarise(&plan, &of(1))[1..2]);
-    assert_eq!(summarise_begun(&plan, &rows(&plan, 2)), summarise(&plan, &rows(&plan, 2)));
-    assert_eq!(summarise_begun(&plan, &[]), []);
+    let begun = |rows: &[Row]| -> Vec<PointResult> {
+        let found = Found::new(rows);
+        found.points(&plan).into_iter().flat_map(|point| found.results(&plan, point)).collect()
+    };
+    assert_eq!(begun(&of(1)), summarise(&plan, &of(1))[1..2]);
+    assert_eq!(begun(&rows(&plan, 2)), summarise(&plan, &rows(&plan, 2)));
+    assert_eq!(begun(&[]), []);
 }
 
 #[test]

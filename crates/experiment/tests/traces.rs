@@ -52,7 +52,7 @@ fn packets_leave_at_the_opportunities_of_a_trace_to_the_millisecond() {
 #[test]
 fn a_trace_names_the_mean_rate_of_its_slots_and_is_used_up() {
     let plan = opportunities("3\n5\n5\n9\n17\n40\n41\n41\n41\n100\n");
-    assert_eq!(plan.points[0].setup.slot.as_nanos(), 10_000_000);
+    assert_eq!(plan.points.at(0).setup.slot.as_nanos(), 10_000_000);
     let result = result(&plan);
     assert_eq!(metric(&result, "link_goodput_bps").0, 1.2e6);
     assert_eq!(metric(&result, "link_utilisation").0, 1.0);
@@ -90,7 +90,7 @@ fn a_table_has_rates_delays_and_losses() {
     ]);
     let repeating = plan_with(UDP, &repeating, &[("path.csv", table)]);
     // 4 Mbit and 1 Mbit in a second.
-    assert_eq!(repeating.points[0].setup.forward.rate_bps(), Some(5e6));
+    assert_eq!(repeating.points.at(0).setup.forward.rate_bps(), Some(5e6));
     let goodput = metric(&common::result(&repeating), "link_goodput_bps").0;
     assert!((goodput / (4e6 + 0.75e6) - 1.0).abs() < 0.02, "{goodput}");
 }
@@ -110,7 +110,7 @@ fn rain_slows_a_satellite_down() {
     let plan = plan_with(UDP, &set, &[("rain.csv", "time_s attenuation_db\n0 0\n10 5\n20 11\n")]);
     let goodput = metric(&result(&plan), "link_goodput_bps").0;
     assert!((goodput / ((2.228124e6 + 1.188304e6) / 3.0) - 1.0).abs() < 5e-3, "{goodput}");
-    let scenario = &plan.describe()["scenario"]["link"]["trace"];
+    let scenario = &json!(plan.describe())["scenario"]["link"]["trace"];
     assert_eq!((&scenario["modcod"], &scenario["budget"]["margin_db"]), (&json!("dvb-s2"), &json!(0.0)));
 }
 
@@ -194,7 +194,7 @@ fn short_and_open_records_are_warned_of() {
 fn what_is_in_a_file_decides_not_its_name() {
     let key = |name: &str, text: &str| {
         let plan = plan_with(PAPER, &json!([["channel.file", name]]), &[(name, text)]);
-        plan.row_key(&plan.points[0], Method::Simulation, 0)
+        plan.row_key(0, Method::Simulation, 0)
     };
     assert_eq!(key("a.txt", "0110"), key("elsewhere/b.txt", "0110"));
     assert_ne!(key("a.txt", "0110"), key("a.txt", "0111"));
@@ -202,7 +202,7 @@ fn what_is_in_a_file_decides_not_its_name() {
     let read = |name: &str| Ok(if name == "a" { "0110".to_owned() } else { "0111".to_owned() });
     let overrides = serde_json::from_value(sweep).unwrap();
     let plan = Experiment::load_with_files(PAPER, "test.toml", &overrides, &read).unwrap();
-    assert_ne!(plan.points[0].id, plan.points[1].id);
+    assert_ne!(plan.points.id(0), plan.points.id(1));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crossfade_link::arq::{
     Packing, Release, ReverseConfig, RlpIs99Config, RlpNackConfig, SegmentationConfig, SelectiveRepeatConfig,
     SoftBufferConfig, StopAndWaitConfig,
 };
-use crossfade_link::{Departure, Link, Parcel};
+use crossfade_link::{Departure, Link, Parcel, Queue};
 use rustix::time::{ClockId, clock_gettime};
 
 const SLOT: SimTime = SimTime::from_millis(20);
@@ -31,13 +31,12 @@ fn build(protocol: ArqProtocol, p_e: f64) -> Box<dyn Link + Send> {
             framing: 4,
             header_compression: Some(HeaderCompression::VAN_JACOBSON),
         },
-        queue_limit: None,
         header: FrameHeader::Lost,
         soft_buffer: SoftBufferConfig::default(),
         reverse: ReverseConfig::ideal(SLOT),
         protocol,
     }
-    .build(LossyFrames { loss }, seed.stream("feedback.dl"))
+    .build(Queue::DropTail(None), LossyFrames { loss }, seed.stream("feedback.dl"))
     .expect("good parameters")
 }
 

@@ -3,7 +3,9 @@
 use crate::hop::{Hop, HopConfig};
 use crate::limit::QueueLimit;
 use crate::link::Link;
-use crate::queue::{CoDel, CoDelConfig, DropTail, FqCoDel, FqCoDelConfig, Pie, PieConfig, Red, RedConfig};
+use crate::queue::{
+    CoDel, CoDelConfig, DropTail, FqCoDel, FqCoDelConfig, Pie, PieConfig, QueueDiscipline, Red, RedConfig,
+};
 use crate::queued_link::QueuedLink;
 use crate::transmitter::{Service, Transmitter};
 use crossfade_channel::LossProcess;
@@ -51,6 +53,8 @@ pub enum QueueConfig {
     Pie(PieConfig),
 }
 
+const UNLIMITED: QueueLimit = QueueLimit::Packets(usize::MAX);
+
 impl QueueConfig {
     /// The queue, which draws from `stream` if it draws at all.
     pub fn build(&self, stream: Stream) -> Queue {
@@ -92,6 +96,20 @@ impl LinkConfig {
 }
 
 impl Queue {
+    /// The queue alone, empty.
+    ///
+    /// # Errors
+    /// A parameter outside its range.
+    pub fn discipline(self) -> Result<Box<dyn QueueDiscipline + Send>, OutOfRange> {
+        Ok(match self {
+            Self::DropTail(limit) => Box::new(DropTail::new(limit.unwrap_or(UNLIMITED))?),
+            Self::Red(config, stream) => Box::new(Red::new(config, stream)?),
+            Self::CoDel(config, limit) => Box::new(CoDel::new(config, limit)?),
+            Self::FqCoDel(config) => Box::new(FqCoDel::new(config)?),
+            Self::Pie(config, stream) => Box::new(Pie::new(config, stream)?),
+        })
+    }
+
     /// The link of a transmitter behind this queue.
     ///
     /// # Errors
@@ -107,7 +125,7 @@ impl Queue {
     {
         Ok(match self {
             Self::DropTail(limit) => {
-                let queue = DropTail::new(limit.unwrap_or(QueueLimit::Packets(usize::MAX)))?;
+                let queue = DropTail::new(limit.unwrap_or(UNLIMITED))?;
                 Box::new(QueuedLink::new(queue, service, delay, loss))
             }
             Self::Red(config, stream) => {

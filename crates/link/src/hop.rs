@@ -165,7 +165,11 @@ impl Link for Hop {
     fn report(&mut self, now: SimTime) -> LinkReport {
         let to_send = self.idle_at.saturating_sub(now);
         let occupancy = self.transmitter.occupancy(to_send);
-        LinkReport::new(now, self.statistics.clone(), occupancy)
+        let waiting = || self.waiting.len() - self.waiting.partition_point(|(start, _)| *start <= now);
+        LinkReport {
+            waiting: self.is_queue_kept.then(waiting),
+            ..LinkReport::new(now, self.statistics.clone(), occupancy)
+        }
     }
 
     fn trace(&mut self, keep: bool) {

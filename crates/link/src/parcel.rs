@@ -83,6 +83,20 @@ impl Parcel {
         Self { id_and_flow: (flow as u64) << 32 | id as u64, ..self }
     }
 
+    /// The same under another name.
+    #[inline]
+    #[must_use]
+    pub const fn named(self, id: u32) -> Self {
+        Self { id_and_flow: self.id_and_flow >> 32 << 32 | id as u64, ..self }
+    }
+
+    /// The same with another length.
+    #[inline]
+    #[must_use]
+    pub const fn sized(self, bytes: u32) -> Self {
+        Self { bytes_user_ecn: self.bytes_user_ecn >> 32 << 32 | bytes as u64, ..self }
+    }
+
     /// What whoever pushed it calls it.
     #[inline]
     pub const fn id(self) -> u32 {
@@ -178,6 +192,9 @@ mod tests {
             let renamed = parcel.renamed(!id, !flow);
             prop_assert_eq!((renamed.id(), renamed.flow(), renamed.bytes()), (!id, !flow, bytes));
             prop_assert_eq!(renamed.renamed(id, flow).with_user(!user).with_user(user), parcel);
+            let changed = parcel.named(!id).sized(!bytes);
+            prop_assert_eq!((changed.id(), changed.flow(), changed.bytes()), (!id, flow, !bytes));
+            prop_assert_eq!(changed.named(id).sized(bytes), parcel);
         }
     }
 }

@@ -193,7 +193,8 @@ impl<Q: QueueDiscipline, S: Service> Link for QueuedLink<Q, S> {
     fn report(&mut self, now: SimTime) -> LinkReport {
         // What is being sent was counted as it began.
         let to_send = self.starts_at.saturating_sub(now);
-        LinkReport::new(now, self.statistics.clone(), self.service.occupancy(to_send))
+        let report = LinkReport::new(now, self.statistics.clone(), self.service.occupancy(to_send));
+        LinkReport { waiting: Some(self.queue.packets()), ..report }
     }
 
     fn trace(&mut self, keep: bool) {

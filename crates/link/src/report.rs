@@ -22,12 +22,14 @@ pub struct LinkReport {
     pub nodes: Vec<NodeStatistics>,
     /// How long it has been sending.
     pub occupancy: Occupancy,
+    /// How many packets wait in its queue, where it is one queue whose length is looked at.
+    pub waiting: Option<usize>,
 }
 
 impl LinkReport {
     /// A report of packets alone.
     pub fn new(at: SimTime, statistics: LinkStatistics, occupancy: Occupancy) -> Self {
-        Self { at, statistics, frames: None, users: Vec::new(), nodes: Vec::new(), occupancy }
+        Self { at, statistics, frames: None, users: Vec::new(), nodes: Vec::new(), occupancy, waiting: None }
     }
 
     /// The share of the time from `earlier` on in which the link was sending packets, or frames with a payload;

@@ -65,6 +65,7 @@ impl Link for Series {
             this.queue_drops += before.queue_drops;
             this.ecn_marks += before.ecn_marks;
             this.waiting_s += before.waiting_s;
+            link.waiting = whole.waiting.zip(link.waiting).map(|(before, this)| before + this);
             link
         })
     }

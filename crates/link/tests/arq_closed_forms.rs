@@ -10,7 +10,7 @@ use crossfade_link::arq::{
     Reading, Release, ReverseConfig, RlpNackConfig, SegmentationConfig, SelectiveRepeatConfig,
     SoftBufferConfig, StopAndWaitConfig,
 };
-use crossfade_link::{Departure, Link, Parcel};
+use crossfade_link::{Departure, Link, Parcel, Queue};
 
 const SLOT: SimTime = SimTime::from_millis(20);
 const RUNS: u64 = 10;
@@ -30,13 +30,12 @@ fn link(protocol: ArqProtocol, p_e: f64, delay: SimTime, run: u64) -> Box<dyn Li
             framing: 0,
             header_compression: None,
         },
-        queue_limit: None,
         header: FrameHeader::Lost,
         soft_buffer: SoftBufferConfig::default(),
         reverse: ReverseConfig::ideal(delay),
         protocol,
     }
-    .build(channel, seed.stream("feedback.dl"))
+    .build(Queue::DropTail(None), channel, seed.stream("feedback.dl"))
     .unwrap()
 }
 

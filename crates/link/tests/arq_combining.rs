@@ -14,7 +14,7 @@ use crossfade_link::arq::{
     SelectiveRepeatConfig, SoftBufferConfig, SoftValue, StopAndWaitConfig, StopAndWaitReceiver,
     StopAndWaitSender, Transmission,
 };
-use crossfade_link::{Departure, Link, LinkEvent, Parcel, Verdict};
+use crossfade_link::{Departure, Link, LinkEvent, Parcel, Queue, Verdict};
 use rayleigh::{Copies, RayleighFrames, residual};
 
 const SLOT: SimTime = SimTime::from_millis(20);
@@ -33,7 +33,6 @@ fn config(protocol: ArqProtocol, delay: SimTime) -> ArqLinkConfig {
             framing: 0,
             header_compression: None,
         },
-        queue_limit: None,
         header: FrameHeader::Readable,
         soft_buffer: SoftBufferConfig { frames: 1024, copies: 16 },
         reverse: ReverseConfig::ideal(delay),
@@ -61,7 +60,7 @@ where
     C: FrameChannel<Soft: 'static> + 'static,
 {
     let feedback = RunSeed { seed: 7, run: 0 }.stream("feedback.dl");
-    let mut link: Box<dyn Link + Send> = config.build(channel, feedback).unwrap();
+    let mut link: Box<dyn Link + Send> = config.build(Queue::DropTail(None), channel, feedback).unwrap();
     for _ in 0..600 {
         link.push(SimTime::ZERO, Parcel::new(0, 0, 20));
     }
@@ -193,7 +192,10 @@ fn what_cannot_be_combined_is_refused() {
     let readable = config(stop_and_wait, SimTime::ZERO);
     let feedback = || RunSeed { seed: 7, run: 0 }.stream("feedback.dl");
     let error = |config: ArqLinkConfig, is_combining| {
-        config.build(channel(0.0, is_combining, 0), feedback()).err().map(|error| error.to_string())
+        config
+            .build(Queue::DropTail(None), channel(0.0, is_combining, 0), feedback())
+            .err()
+            .map(|error| error.to_string())
     };
     assert_eq!(error(readable, true), None);
     let lost = ArqLinkConfig { header: FrameHeader::Lost, ..readable };
@@ -240,7 +242,8 @@ fn frames_are_told_as_they_are_counted() {
     let link = || {
         let machines = (StopAndWaitSender::new(&stop_and_wait), StopAndWaitReceiver::new());
         let feedback = RunSeed { seed: 7, run: 0 }.stream("feedback.dl");
-        let mut link = ArqLink::new(&config, machines.0, machines.1, channel(1.0, true, 0), feedback);
+        let mut link =
+            ArqLink::new(&config, Queue::DropTail(None), machines, channel(1.0, true, 0), feedback).unwrap();
         for _ in 0..300 {
             link.push(SimTime::ZERO, Parcel::new(0, 0, 20));
         }

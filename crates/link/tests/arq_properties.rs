@@ -12,7 +12,7 @@ use crossfade_link::arq::{
     ReverseConfig, RlpIs99Config, RlpIs99Receiver, RlpNackConfig, RlpNackReceiver, SegmentationConfig,
     SelectiveRepeatConfig, SelectiveRepeatReceiver, SoftBufferConfig, StopAndWaitConfig, StopAndWaitReceiver,
 };
-use crossfade_link::{Departure, Link, LinkStatistics, Parcel, Push, QueueLimit};
+use crossfade_link::{Departure, Link, LinkStatistics, Parcel, Push, Queue, QueueLimit};
 use proptest::prelude::*;
 use rayleigh::RayleighFrames;
 
@@ -134,7 +134,6 @@ fn build(protocol: ArqProtocol, of: Circumstances) -> Box<dyn Link + Send> {
             framing: 4,
             header_compression: of.compressed.then_some(HeaderCompression::VAN_JACOBSON),
         },
-        queue_limit: of.limit.map(QueueLimit::Packets),
         header: of.header,
         soft_buffer: of.soft_buffer,
         reverse: ReverseConfig {
@@ -145,9 +144,10 @@ fn build(protocol: ArqProtocol, of: Circumstances) -> Box<dyn Link + Send> {
         },
         protocol,
     };
+    let queue = Queue::DropTail(of.limit.map(QueueLimit::Packets));
     let feedback = seed.stream("channel.ul");
     match of.snr_db {
-        None => config.build(LossyFrames { loss }, feedback),
+        None => config.build(queue, LossyFrames { loss }, feedback),
         Some(snr_db) => {
             let channel = RayleighFrames {
                 snr_db,
@@ -158,7 +158,7 @@ fn build(protocol: ArqProtocol, of: Circumstances) -> Box<dyn Link + Send> {
                 payload: seed.stream("payload.dl"),
                 last_snr: 0.0,
             };
-            config.build(channel, feedback)
+            config.build(queue, channel, feedback)
         }
     }
     .unwrap()

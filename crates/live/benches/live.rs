@@ -156,13 +156,13 @@ mod linux {
                     framing: 0,
                     header_compression: None,
                 },
-                queue_limit: Some(QueueLimit::Packets(1000)),
                 header: FrameHeader::Lost,
                 soft_buffer: SoftBufferConfig::default(),
                 reverse: ReverseConfig::ideal(MS * 10),
                 protocol,
             };
-            let link = config.build(LossyFrames { loss }, seed.stream("feedback.dl"));
+            let queue = Queue::DropTail(Some(QueueLimit::Packets(1000)));
+            let link = config.build(queue, LossyFrames { loss }, seed.stream("feedback.dl"));
             let links = [link.expect("good parameters"), hop(None, MS * 10)];
             let (goodput, report) = emulate(links, spin, |[near, far]| flood(near, far, 5.0));
             print("arq-10-mbit", spin, &format!("{:.2} Mbit/s; ", goodput / 1e6), &report);

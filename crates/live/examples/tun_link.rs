@@ -188,7 +188,6 @@ The way from COMMAND to the other host has the same rate and delay, and no loss.
                     framing: 0,
                     header_compression: None,
                 },
-                queue_limit: Some(QueueLimit::Packets(self.queue)),
                 header: FrameHeader::Lost,
                 soft_buffer: SoftBufferConfig::default(),
                 reverse,
@@ -196,7 +195,7 @@ The way from COMMAND to the other host has the same rate and delay, and no loss.
             };
             let channel = LossyFrames { loss: self.loss(frame_time)? };
             let feedback = RunSeed { seed: self.seed, run: 0 }.stream("feedback.dl");
-            Ok(config.build(channel, feedback)?)
+            Ok(config.build(self.queue(), channel, feedback)?)
         }
     }
 

@@ -10,6 +10,8 @@ mod fit;
 mod interrupt;
 #[cfg(target_os = "linux")]
 mod live;
+#[cfg(unix)]
+mod memory;
 mod plan;
 mod rows;
 

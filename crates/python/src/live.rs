@@ -34,12 +34,11 @@ impl Live {
     #[new]
     fn new(plan: &Plan, asked: &str) -> PyResult<Self> {
         let asked: Asked = crate::plan::from_json("asked", asked)?;
-        let [point] = &plan.experiment().points[..] else {
-            let points = plan.experiment().points.len();
-            return Err(scenario_error(format!(
-                "sweep: a live run has one point; the scenario has {points}"
-            )));
-        };
+        let points = &plan.experiment().points;
+        if points.len() > 1 {
+            let many = points.len();
+            return Err(scenario_error(format!("sweep: a live run has one point; the scenario has {many}")));
+        }
         let open = |path: &String| {
             let opened = OpenOptions::new().write(true).create(true).truncate(true).open(path);
             opened.map_err(|error| scenario_error(format!("{path}: cannot be written ({error})")))
@@ -57,7 +56,7 @@ impl Live {
             watch: asked.watch,
         };
         let seed = RunSeed { seed: plan.experiment().seed, run: asked.run };
-        Session::new(point.clone(), seed, options).map(Self).map_err(scenario_error)
+        Session::new(points.at(0), seed, options).map(Self).map_err(scenario_error)
     }
 
     /// The addresses of the far host and of the near one.

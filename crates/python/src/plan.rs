@@ -4,7 +4,9 @@ use crate::congestion::{Failure, PythonControl};
 use crate::error::{impossible, scenario_error};
 use crate::interrupt::interruptible;
 use crate::rows::{GivenRow, Packer, method_of, unpack};
-use crossfade_experiment::{Control, Experiment, IpVersion, Missing, Progress, Shard, Task};
+use crossfade_experiment::{
+    Control, Experiment, Found, IpVersion, Missing, Progress, Shard, Task, results_of_groups,
+};
 use crossfade_scenario::{Overrides, ScenarioError};
 use crossfade_transport::TcpConfig;
 use crossfade_transport::congestion::CongestionControl;
@@ -22,6 +24,9 @@ use std::thread::available_parallelism;
 /// What a scenario asks to be run.
 #[pyclass(frozen, module = "crossfade._crossfade")]
 pub(crate) struct Plan(Arc<Experiment>, OnceLock<HashMap<String, usize>>);
+
+/// The results of so many points are made before somebody may have pressed Ctrl-C.
+const POINTS_AT_A_TIME: usize = 64;
 
 /// A run to be made: the number of its point, its method and its number.
 type GivenTask = (usize, String, u64);
@@ -80,8 +85,8 @@ impl Plan {
     }
 
     /// The plan as JSON text.
-    fn describe(&self, py: Python<'_>) -> String {
-        py.detach(|| self.0.describe().to_string())
+    fn describe(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| to_json(&self.0.describe()))
     }
 
     /// The keys of all rows that may be needed.
@@ -99,11 +104,10 @@ impl Plan {
     fn owns(&self, py: Python<'_>, rows: Vec<(String, String, String, u64)>) -> Vec<bool> {
         let points = self
             .1
-            .get_or_init(|| self.0.points.iter().map(|point| (point.id.clone(), point.index)).collect());
+            .get_or_init(|| (0..self.0.points.len()).map(|index| (self.0.points.id(index), index)).collect());
         let owned = |(key, point, method, run): &(String, String, String, u64)| {
-            let point = points.get(point).and_then(|&index| self.0.points.get(index));
             let method = self.0.methods.iter().find(|known| known.name() == method);
-            point.zip(method).is_some_and(|(point, &method)| {
+            points.get(point).zip(method).is_some_and(|(&point, &method)| {
                 *run < self.0.most_runs(method) && *key == self.0.row_key(point, method, *run)
             })
         };
@@ -182,10 +186,10 @@ impl Plan {
     ) -> PyResult<Bound<'py, PyAny>> {
         let task = |(point, method, run): GivenTask| {
             let method = method_of(&method)?;
-            let found = self.0.points.get(point);
-            let found =
-                found.ok_or_else(|| PyValueError::new_err(format!("point {point}: not in the plan")))?;
-            Ok(Task { point, method, run, key: self.0.row_key(found, method, run) })
+            if point >= self.0.points.len() {
+                return Err(PyValueError::new_err(format!("point {point}: not in the plan")));
+            }
+            Ok(Task { point, method, run, key: self.0.row_key(point, method, run) })
         };
         let tasks = tasks.into_iter().map(task).collect::<PyResult<Vec<_>>>()?;
         let control = Control::default();
@@ -205,27 +209,60 @@ impl Plan {
         }
     }
 
-    /// The results of rows, as JSON text; points without a row are among them only with `all`.
-    fn summarise(&self, py: Python<'_>, rows: Vec<GivenRow<'_>>, all: bool) -> PyResult<String> {
+    /// Hands the results of rows to `take`, as JSON texts of some points each: of all points, or of those that
+    /// have rows. Ctrl-C ends it in between.
+    fn summarise(
+        &self,
+        py: Python<'_>,
+        rows: Vec<GivenRow<'_>>,
+        all: bool,
+        take: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
         let rows = unpack(rows)?;
-        let summarise =
-            if all { crossfade_experiment::summarise } else { crossfade_experiment::summarise_begun };
-        py.detach(|| to_json(&summarise(&self.0, &rows)))
+        let found = py.detach(|| Found::new(&rows));
+        let points =
+            if all { (0..self.0.points.len()).collect() } else { py.detach(|| found.points(&self.0)) };
+        for some in points.chunks(POINTS_AT_A_TIME) {
+            py.check_signals()?;
+            let results = || some.iter().flat_map(|&point| found.results(&self.0, point));
+            take.call1((py.detach(|| to_json(&results().collect::<Vec<_>>()))?,))?;
+        }
+        Ok(())
     }
 
-    /// The same from rows in groups: those of each point by each method, in the order of their runs.
-    fn summarise_groups(&self, py: Python<'_>, rows: Vec<Vec<GivenRow<'_>>>) -> PyResult<String> {
+    /// The same of all points from rows in groups: those of each point by each method, in the order of their runs.
+    fn summarise_groups(
+        &self,
+        py: Python<'_>,
+        rows: Vec<Vec<GivenRow<'_>>>,
+        take: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let (methods, groups) = (self.0.methods.len(), rows.len());
+        if groups != self.0.points.len() * methods {
+            let asked = self.0.points.len() * methods;
+            return Err(scenario_error(format!("rows: the plan has {asked} groups of rows, not {groups}")));
+        }
         let rows = rows.into_iter().map(unpack).collect::<PyResult<Vec<_>>>()?;
-        py.detach(|| {
-            let results = crossfade_experiment::summarise_groups(&self.0, &rows).map_err(scenario_error)?;
-            to_json(&results)
-        })
+        for (number, some) in rows.chunks(POINTS_AT_A_TIME * methods).enumerate() {
+            py.check_signals()?;
+            let of_points = some.chunks(methods).zip(number * POINTS_AT_A_TIME..);
+            let results = || of_points.flat_map(|(rows, point)| results_of_groups(&self.0, point, rows));
+            take.call1((py.detach(|| to_json(&results().collect::<Vec<_>>()))?,))?;
+        }
+        Ok(())
     }
 
     /// Hands the events of run 0 of each point to `write`, as CSV: the number of the point and lines of its text.
     fn events(&self, py: Python<'_>, write: Py<PyAny>) -> PyResult<()> {
         let (failure, mut sink) = text_sink(write);
         let work = || crossfade_experiment::events(&self.0, &mut sink, &failure.cancel);
+        streamed(py, &failure, work)
+    }
+
+    /// The same of samples of flows and links alone.
+    fn samples(&self, py: Python<'_>, write: Py<PyAny>) -> PyResult<()> {
+        let (failure, mut sink) = text_sink(write);
+        let work = || crossfade_experiment::samples(&self.0, &mut sink, &failure.cancel);
         streamed(py, &failure, work)
     }
 

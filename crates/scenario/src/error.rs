@@ -89,9 +89,10 @@ pub(crate) fn nearest<'a>(word: &str, candidates: &[&'a str]) -> Option<&'a str>
 }
 
 /// Between 0 and 1. One measure likes words that begin alike, the other forgives a letter left out or
-/// swapped.
+/// swapped. A letter more or less that only joins words counts for nothing.
 fn likeness(a: &str, b: &str) -> f64 {
-    strsim::jaro_winkler(a, b).max(strsim::normalized_damerau_levenshtein(a, b))
+    let [a, b] = [a, b].map(|word| word.replace(['_', '-'], ""));
+    strsim::jaro_winkler(&a, &b).max(strsim::normalized_damerau_levenshtein(&a, &b))
 }
 
 /// Long values are cut: the line has to stay readable.

@@ -8,18 +8,23 @@ use crossfade_mac::{Position, parse_positions};
 use crossfade_phy::FerTable;
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::Display;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Gives the text of the file of that name, or says in one line why it cannot. Nothing here opens files.
 pub type ReadFile<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 
-/// What was understood of the files of a plan, by name.
+/// The files that a scenario names, as they are asked for.
 pub(crate) struct Files<'a> {
     read: &'a ReadFile<'a>,
-    hashes: RefCell<HashMap<String, String>>,
+    parsed: &'a Parsed,
+}
+
+/// What was understood of the files of a plan, by name.
+#[derive(Debug, Default)]
+pub(crate) struct Parsed {
+    hashes: Cache<String>,
     opportunities: Cache<OpportunityTrace>,
     rates: Cache<RateTable>,
     positions: Cache<Vec<Position>>,
@@ -29,41 +34,38 @@ pub(crate) struct Files<'a> {
     losses: Cache<RecordedLosses>,
 }
 
-type Cache<T> = RefCell<HashMap<String, T>>;
+type Cache<T> = Mutex<HashMap<String, T>>;
+
+/// Nothing that fails is done while a cache is locked.
+fn lock<T>(cache: &Cache<T>) -> MutexGuard<'_, HashMap<String, T>> {
+    cache.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 impl<'a> Files<'a> {
-    pub(crate) fn new(read: &'a ReadFile<'a>) -> Self {
-        Self {
-            read,
-            hashes: RefCell::default(),
-            opportunities: RefCell::default(),
-            rates: RefCell::default(),
-            positions: RefCell::default(),
-            attenuations: RefCell::default(),
-            fer_tables: RefCell::default(),
-            losses: RefCell::default(),
-        }
+    /// Files that `read` gives, and what is `parsed` of them already, for which nothing is read.
+    pub(crate) fn new(read: &'a ReadFile<'a>, parsed: &'a Parsed) -> Self {
+        Self { read, parsed }
     }
 
     pub(crate) fn opportunities(&self, key: &str, name: &str) -> Result<OpportunityTrace, ScenarioError> {
-        self.parsed(&self.opportunities, name.to_owned(), key, name, str::parse)
+        self.of(&self.parsed.opportunities, name.to_owned(), key, name, str::parse)
     }
 
     pub(crate) fn rates(&self, key: &str, name: &str) -> Result<RateTable, ScenarioError> {
-        self.parsed(&self.rates, name.to_owned(), key, name, str::parse)
+        self.of(&self.parsed.rates, name.to_owned(), key, name, str::parse)
     }
 
     pub(crate) fn positions(&self, key: &str, name: &str) -> Result<Vec<Position>, ScenarioError> {
-        self.parsed(&self.positions, name.to_owned(), key, name, parse_positions)
+        self.of(&self.parsed.positions, name.to_owned(), key, name, parse_positions)
     }
 
     pub(crate) fn attenuation(&self, key: &str, name: &str) -> Result<AttenuationTable, ScenarioError> {
-        self.parsed(&self.attenuations, name.to_owned(), key, name, str::parse)
+        self.of(&self.parsed.attenuations, name.to_owned(), key, name, str::parse)
     }
 
     pub(crate) fn fer_table(&self, key: &str, name: &str) -> Result<Arc<FerTable>, ScenarioError> {
         let parse = |text: &str| FerTable::parse(text).map(Arc::new);
-        self.parsed(&self.fer_tables, name.to_owned(), key, name, parse)
+        self.of(&self.parsed.fer_tables, name.to_owned(), key, name, parse)
     }
 
     pub(crate) fn losses(
@@ -74,15 +76,15 @@ impl<'a> Files<'a> {
     ) -> Result<RecordedLosses, ScenarioError> {
         let in_cache = format!("{} {name}", format.name());
         let parse = |text: &str| LossTrace::parse(text, format, None).map(RecordedLosses::from);
-        self.parsed(&self.losses, in_cache, key, name, parse)
+        self.of(&self.parsed.losses, in_cache, key, name, parse)
     }
 
     /// The hash of what the file holds, if it was read: another name for it.
     pub(crate) fn hash(&self, name: &str) -> Option<String> {
-        self.hashes.borrow().get(name).cloned()
+        lock(&self.parsed.hashes).get(name).cloned()
     }
 
-    fn parsed<T: Clone, E: Display>(
+    fn of<T: Clone, E: Display>(
         &self,
         cache: &Cache<T>,
         in_cache: String,
@@ -90,15 +92,15 @@ impl<'a> Files<'a> {
         name: &str,
         parse: impl Fn(&str) -> Result<T, E>,
     ) -> Result<T, ScenarioError> {
-        if let Some(found) = cache.borrow().get(&in_cache) {
+        if let Some(found) = lock(cache).get(&in_cache) {
             return Ok(found.clone());
         }
         let refuse = |problem: String| ScenarioError::value(key, &json!(name), problem);
         let text = (self.read)(name).map_err(refuse)?;
         let found = parse(&text).map_err(|error| refuse(error.to_string()))?;
         let hash = format!("sha256:{}", hex(Sha256::new_with_prefix(&text)));
-        self.hashes.borrow_mut().insert(name.to_owned(), hash);
-        cache.borrow_mut().insert(in_cache, found.clone());
+        lock(&self.parsed.hashes).insert(name.to_owned(), hash);
+        lock(cache).insert(in_cache, found.clone());
         Ok(found)
     }
 }

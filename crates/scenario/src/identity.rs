@@ -68,14 +68,15 @@ fn remove(value: &mut Value, key: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::no_files;
+    use crate::files::{Parsed, no_files};
 
     #[test]
     fn keys_are_hashes_of_the_canonical_text() {
         let mut scenario = Scenario { schema: Some(1), title: Some("x".into()), ..Scenario::default() };
         scenario.run.seed = Some(7);
         scenario.tcp.w_max = Some(crate::quantity::Window::Segments(24));
-        let files = Files::new(&no_files);
+        let parsed = Parsed::default();
+        let files = Files::new(&no_files, &parsed);
         let text = canonical(&scenario, &files);
         assert_eq!(
             text,

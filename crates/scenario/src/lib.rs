@@ -13,9 +13,10 @@ mod error;
 mod files;
 mod identity;
 mod mesh;
+mod per_user;
 mod plan;
+mod points;
 mod quantity;
-mod radio_quantity;
 mod range;
 mod resolve;
 mod schema;
@@ -30,22 +31,23 @@ pub use error::ScenarioError;
 pub use files::ReadFile;
 pub use identity::RESULTS_VERSION;
 pub use mesh::MeshSetup;
-pub use plan::{Overrides, Plan, Point};
+pub use per_user::{PerUser, PerUserExpects};
+pub use plan::{Overrides, Plan};
+pub use points::{Point, Points};
 pub use quantity::{
-    Bytes, FileName, FrameSpan, Frames, FromNode, Length, Limit, Rate, Retransmissions, Share, Size, Span,
-    Window, WindowLimit,
+    Bytes, FileName, FrameSpan, Frames, Frequency, FromNode, Length, Limit, Rate, Retransmissions, Room,
+    Share, Size, Span, Speed, Window, WindowLimit,
 };
-pub use radio_quantity::{Frequency, PerUser, PerUserExpects, Speed};
 pub use schema::{explain, schema};
 pub use setup::{Carrier, FrameErrors, HopSetup, Setup};
 pub use stop::{End, StopRule};
 pub use tables::{
     AllocationWord, Antennas, Arq, ArqProtocol, Arrangement, Budget, Cell, CellArq, Channel, ChannelModel,
-    Clock, Correlation, Delivery, Discipline, Distribution, Eight, Estimation, Feedback, FeedbackSetup,
-    Flavour, Flow, FlowSetup, FrameHeader, FrameSetup, Framing, Gaps, Gate, Headers, Interpolation,
-    LevelKeys, Link, LossFormat, MacWord, Mesh, Method, Modcod, NaksPerRound, OverloadWord, Packing,
-    Persistence, Phy, PhyCombining, PhyFidelity, Prediction, Preset, Profile, ProfileWord, Queue, Radio,
-    RateReduction, Reading, ReceptionWord, Retries, Reverse, Rfc, RoutingWord, Rto, Rule, Rules, Run,
+    Clock, Correlation, Delivery, Discipline, Distribution, DopplerSetup, Eight, Estimation, Feedback,
+    FeedbackSetup, Flavour, Flow, FlowSetup, FrameHeader, FrameSetup, Framing, Gaps, Gate, Headers,
+    Interpolation, LevelKeys, Link, LossFormat, MacWord, Mesh, Method, Modcod, NaksPerRound, OverloadWord,
+    Packing, Persistence, Phy, PhyCombining, PhyFidelity, Prediction, Preset, Profile, ProfileWord, Queue,
+    Radio, RateReduction, Reading, ReceptionWord, Retries, Reverse, Rfc, RoutingWord, Rto, Rule, Rules, Run,
     Scenario, SchedulerWord, Shadowing, Shape, Shaper, ShaperSetup, SinrWord, Spread, Tcp, TcpSetup,
     TimerCheck, TimerClock, Trace, TraceSetup, Traffic, TrafficSetup, Variant, Wired,
 };

@@ -1,18 +1,16 @@
-//! From a scenario file to a plan: points to be simulated, and when there are enough runs of each.
+//! From a scenario file to a plan: its points, and when there are enough runs of each.
 
 use crate::document::{parse_toml, set};
 use crate::error::ScenarioError;
-use crate::files::{Files, ReadFile, no_files};
-use crate::identity::Identity;
-use crate::resolve::resolve;
+use crate::files::{ReadFile, no_files};
+use crate::points::{Point, Points, read_checked};
 use crate::schema::check;
-use crate::setup::Setup;
 use crate::stop::StopRule;
-use crate::sweep::{axes, cross, take_methods};
-use crate::tables::{Method, Scenario};
+use crate::sweep::{axes, count, take_methods};
+use crate::tables::Method;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::sync::Arc;
 
 /// What is asked for on top of the file, each as JSON: strings may be quantities (`"1 %"`).
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -32,22 +30,6 @@ pub struct Overrides {
     pub methods: Option<Value>,
 }
 
-/// One point of a plan: a scenario without choice.
-#[derive(Clone, Debug)]
-pub struct Point {
-    /// Its number in the plan.
-    pub index: usize,
-    /// The values of the axes, by dotted key, as they were written.
-    pub axes: Map<String, Value>,
-    /// The scenario, all defaults filled in.
-    pub scenario: Scenario,
-    /// The same in the terms of the models.
-    pub setup: Setup,
-    /// Equal for equal points of any plan with the same results version.
-    pub id: String,
-    identity: Identity,
-}
-
 /// What is to be run.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -55,18 +37,17 @@ pub struct Plan {
     pub axes: Vec<String>,
     /// How many steps each axis has; keys that vary together are joined by commas.
     pub steps: Vec<(String, usize)>,
-    /// The points; the first axis varies slowest.
-    pub points: Vec<Point>,
+    /// The points.
+    pub points: Arc<Points>,
     /// How each point is solved, in order.
     pub methods: Vec<Method>,
     /// When there are enough runs of a point.
     pub stop: StopRule,
     /// Run `r` of every point draws from the streams of (seed, r): common random numbers across points.
     pub seed: u64,
+    /// Flows that the file does not name, and something set beside it does: perhaps by mistake.
+    pub new_flows: Vec<String>,
 }
-
-/// So many points are read before somebody may have pressed Ctrl-C.
-const POINTS_AT_A_TIME: usize = 256;
 
 /// More rows than this fill memories and disks before they tell anything.
 const MOST_ROWS: u64 = 10_000_000;
@@ -88,7 +69,7 @@ impl Plan {
     ///     sweep = { "channel.p_e" = "log:0.001:0.1:3" }
     /// "#;
     /// let plan = Plan::load(text, "example.toml", &Overrides::default()).unwrap();
-    /// assert_eq!(plan.points[1].axes["channel.p_e"], 0.01);
+    /// assert_eq!(plan.points.at(1).axes["channel.p_e"], 0.01);
     /// ```
     pub fn load(text: &str, name: &str, overrides: &Overrides) -> Result<Self, ScenarioError> {
         Self::load_with_files(text, name, overrides, &no_files)
@@ -104,10 +85,11 @@ impl Plan {
         overrides: &Overrides,
         read: &ReadFile<'_>,
     ) -> Result<Self, ScenarioError> {
-        Self::load_while(text, name, overrides, read, &|_, _| true)
+        Self::load_while(text, name, overrides, read, &|_, _| true, &mut |_| ())
     }
 
-    /// The same as long as `goes_on` says so, which is told now and then how many points were read, of how many.
+    /// The same as long as `goes_on` says so, which is told now and then how many points were read, of how many; `see`
+    /// is shown each point.
     ///
     /// # Errors
     /// Anything that is not right, as one line; that it was interrupted.
@@ -117,10 +99,11 @@ impl Plan {
         overrides: &Overrides,
         read: &ReadFile<'_>,
         goes_on: &dyn Fn(usize, usize) -> bool,
+        see: &mut dyn FnMut(&Point),
     ) -> Result<Self, ScenarioError> {
-        let files = Files::new(read);
         let mut root = parse_toml(text, name)?;
         check_version(&root)?;
+        let new_flows = new_flows(&root, &overrides.set);
         for (key, value) in &overrides.set {
             set_key(&mut root, key, value)?;
         }
@@ -130,50 +113,22 @@ impl Plan {
         let mut axes = axes(sweep, &overrides.over, &overrides.set)?;
         apply_methods(&mut root, take_methods(&mut axes), overrides)?;
         let (stop, seed) = plan_values(&root)?;
-        let mut points = Vec::new();
-        let all = axes.iter().map(|axis| axis.steps.len()).product();
-        for (index, values) in cross(&axes)?.enumerate() {
-            if index % POINTS_AT_A_TIME == 0 && !goes_on(index, all) {
-                return Err(ScenarioError::key("sweep", "interrupted"));
-            }
-            points.push(point(index, &root, values, &files)?);
-        }
-        let rows = points.len() as u64 * stop.most_runs();
-        if rows > MOST_ROWS {
-            let problem = format!("{} points x {} runs are too many rows", points.len(), stop.most_runs());
-            return Err(ScenarioError::key("sweep", format!("{problem}; at most {MOST_ROWS} are allowed")));
-        }
+        refuse_rows(count(&axes)?, stop.most_runs())?;
         let steps = axes.iter().map(|axis| (axis.name(), axis.steps.len())).collect();
-        let axes = axes.into_iter().flat_map(|axis| axis.keys).collect();
-        let methods = points.first().and_then(|point| point.scenario.methods.clone()).unwrap_or_default();
-        Ok(Self { axes, steps, points, methods, stop, seed })
-    }
-
-    /// For each point the first one that is equal to it: equal points share their rows.
-    pub fn first_of_equals(&self) -> Vec<usize> {
-        let mut seen = HashMap::new();
-        self.points.iter().map(|point| *seen.entry(point.id.as_str()).or_insert(point.index)).collect()
+        let names = axes.iter().flat_map(|axis| axis.keys.clone()).collect();
+        let points = Points::read(root, axes, read, goes_on, see)?;
+        let methods = points.at(0).scenario.methods.clone().unwrap_or_default();
+        Ok(Self { axes: names, steps, points: Arc::new(points), methods, stop, seed, new_flows })
     }
 }
 
-impl Point {
-    /// The key of the row of `run` by a method that is random.
-    pub fn run_key(&self, method: Method, seed: u64, run: u64) -> String {
-        match method {
-            Method::Simulation => self.identity.row_key(seed, run),
-            method => self.identity.row_key_of(method, seed, run),
-        }
+/// Refuses a plan of too many rows.
+fn refuse_rows(points: usize, runs: u64) -> Result<(), ScenarioError> {
+    if points as u64 * runs <= MOST_ROWS {
+        return Ok(());
     }
-
-    /// The key of the row of a method that is not random.
-    pub fn solution_key(&self, method: Method) -> String {
-        self.identity.solution_key(method)
-    }
-
-    /// Says that an error lies at this point of the sweep, unless its key is the axis.
-    pub fn locate(&self, error: ScenarioError) -> ScenarioError {
-        locate(error, &self.axes)
-    }
+    let problem = format!("{points} points x {runs} runs are too many rows; at most {MOST_ROWS} are allowed");
+    Err(ScenarioError::key("sweep", problem))
 }
 
 /// A file of another version has other keys: say that before anything else.
@@ -187,6 +142,25 @@ fn check_version(root: &Map<String, Value>) -> Result<(), ScenarioError> {
         )),
         Some(_) => Ok(()),
     }
+}
+
+/// The flows that only keys set beside the file name.
+fn new_flows(root: &Map<String, Value>, set: &[(String, Value)]) -> Vec<String> {
+    let is_named = |name: &str| root.get("flows").is_some_and(|flows| flows.get(name).is_some());
+    let mut new = Vec::new();
+    for (key, value) in set.iter().filter(|(_, value)| !value.is_null()) {
+        let names = match (key.strip_prefix("flows."), value) {
+            (Some(rest), _) => rest.split('.').take(1).collect(),
+            (None, Value::Object(flows)) if key == "flows" => flows.keys().map(String::as_str).collect(),
+            _ => Vec::new(),
+        };
+        for name in names {
+            if !is_named(name) && !new.iter().any(|known| known == name) {
+                new.push(name.to_owned());
+            }
+        }
+    }
+    new
 }
 
 fn set_key(root: &mut Map<String, Value>, key: &str, value: &Value) -> Result<(), ScenarioError> {
@@ -253,48 +227,6 @@ fn plan_values(root: &Map<String, Value>) -> Result<(StopRule, u64), ScenarioErr
     for key in ["run", "methods"] {
         known.extend(root.get(key).map(|value| (key.to_owned(), value.clone())));
     }
-    let mut scenario = read(&Value::Object(known))?;
+    let mut scenario = read_checked(&Value::Object(known))?;
     scenario.resolve_stop()
-}
-
-/// The scenario at one point of the sweep.
-fn point(
-    index: usize,
-    root: &Map<String, Value>,
-    axes: Map<String, Value>,
-    files: &Files<'_>,
-) -> Result<Point, ScenarioError> {
-    let mut document = root.clone();
-    let resolved = (|| {
-        for (key, value) in &axes {
-            set(&mut document, key, value)?;
-        }
-        let document = Value::Object(document);
-        check(&document)?;
-        let mut scenario = read(&document)?;
-        scenario.resolve_stop()?;
-        let setup = resolve(&mut scenario, files)?;
-        Ok((scenario, setup))
-    })();
-    let (scenario, setup) = resolved.map_err(|error: ScenarioError| locate(error, &axes))?;
-    let identity = Identity::of(&scenario, files);
-    Ok(Point { index, axes, id: identity.id(), scenario, setup, identity })
-}
-
-/// Says at which point of the sweep an error lies, unless its key is the axis.
-fn locate(mut error: ScenarioError, axes: &Map<String, Value>) -> ScenarioError {
-    if !axes.is_empty() && !axes.contains_key(&error.key) {
-        let values = axes.iter().map(|(key, value)| format!("{key} = {value}"));
-        error.at = Some(values.collect::<Vec<_>>().join(", "));
-    }
-    error
-}
-
-/// Reads a checked document. What can still be wrong is a quantity.
-fn read(document: &Value) -> Result<Scenario, ScenarioError> {
-    serde_path_to_error::deserialize(document).map_err(|error| {
-        let key = error.path().to_string();
-        let found = key.split('.').try_fold(document, |value, name| value.get(name));
-        ScenarioError::value(&key, found.unwrap_or(&Value::Null), error.inner().to_string())
-    })
 }

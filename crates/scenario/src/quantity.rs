@@ -45,8 +45,6 @@ macro_rules! text_quantity {
     };
 }
 
-pub(crate) use text_quantity;
-
 text_quantity!(
     /// A span of time, absolute or in slots.
     Span(units::Span),
@@ -64,6 +62,18 @@ text_quantity!(
     SymbolRate(f64),
     "a positive symbol rate such as \"8 kBd\" or \"1 MBd\"",
     |text| units::parse_symbol_rate(text).ok().filter(|rate| rate.is_finite())
+);
+text_quantity!(
+    /// A speed in m/s.
+    Speed(f64),
+    "a speed above 0 such as \"3 km/h\" or \"1.5 m/s\"",
+    |text| units::parse_speed(text).ok()
+);
+text_quantity!(
+    /// A frequency in Hz.
+    Frequency(f64),
+    "a frequency above 0 such as \"2 GHz\" or \"900 MHz\"",
+    |text| units::parse_frequency(text).ok()
 );
 text_quantity!(
     /// An angle in radians.
@@ -91,14 +101,44 @@ text_quantity!(
     |text| memory(text).filter(|&bytes| bytes >= 1_000_000)
 );
 text_quantity!(
-    /// How much a queue holds; `None` is without limit.
-    Limit(Option<QueueLimit>),
-    "a number of packets or bytes such as \"50 packets\" or \"750 kB\", or \"unlimited\"",
+    /// How much a queue holds.
+    Limit(Room),
+    "a number of packets or bytes such as \"50 packets\" or \"750 kB\", a time such as \"200 ms\", a number of \
+     bandwidth-delay products such as \"1 bdp\", or \"unlimited\"",
     |text| match text.trim() {
-        "unlimited" => Some(None),
-        text => text.parse().ok().map(Some),
+        "unlimited" => Some(Room::Unlimited),
+        text => Room::parse(text),
     }
 );
+
+/// What a [`Limit`] holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Room {
+    /// Any number.
+    Unlimited,
+    /// So many packets or bytes.
+    Of(QueueLimit),
+    /// What the link sends in this time.
+    Time(SimTime),
+    /// So many bandwidth-delay products.
+    Products(f64),
+}
+
+impl Room {
+    /// The number of packets or bytes, if it is one.
+    pub(crate) fn limit(self) -> Option<QueueLimit> {
+        if let Self::Of(limit) = self { Some(limit) } else { None }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        if let Some(number) = text.strip_suffix("bdp") {
+            let products = number.trim_end().parse().ok()?;
+            return (products > 0.0 && products <= 1e6).then_some(Self::Products(products));
+        }
+        let of = text.parse().ok().map(Self::Of);
+        of.or_else(|| units::parse_time(text).ok().filter(|time| *time > SimTime::ZERO).map(Self::Time))
+    }
+}
 
 text_quantity!(
     /// A length in metres.
@@ -216,6 +256,18 @@ impl fmt::Display for Rate {
     }
 }
 
+impl fmt::Display for Speed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} m/s", self.0)
+    }
+}
+
+impl fmt::Display for Frequency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} Hz", self.0)
+    }
+}
+
 impl fmt::Display for Length {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} m", self.0)
@@ -255,8 +307,10 @@ impl fmt::Display for Memory {
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Some(limit) => limit.fmt(f),
-            None => f.write_str("unlimited"),
+            Room::Unlimited => f.write_str("unlimited"),
+            Room::Of(limit) => limit.fmt(f),
+            Room::Time(time) => Span::exactly(time).fmt(f),
+            Room::Products(products) => write!(f, "{products} bdp"),
         }
     }
 }

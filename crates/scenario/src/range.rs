@@ -48,7 +48,7 @@ fn linear_range(start: &str, stop: &str, step: &str) -> Result<Vec<Value>, Strin
     if count > MOST_POINTS as f64 {
         return Err(format!("has {count} values; at most {MOST_POINTS} are allowed"));
     }
-    let values = (0..count as u32).map(|i| rounded(start + f64::from(i) * step, 12));
+    let values = (0..count as u32).map(|i| sum(start, f64::from(i) * step));
     Ok(values.map(|value| with_unit(value, unit)).collect())
 }
 
@@ -72,6 +72,18 @@ fn log_range(text: &str) -> Result<Vec<Value>, String> {
     let all_differ = |values: &Vec<f64>| values.windows(2).all(|pair| pair[0] != pair[1]);
     let values = (6..=17).map(readable).find(all_differ).ok_or("has more points than there are numbers")?;
     Ok(values.into_iter().map(|value| with_unit(value, unit)).collect())
+}
+
+/// The decimal that the sum of two decimals was meant to be: as exact as the larger of them is with 12 digits, so that
+/// what is left of two that cancel is 0.
+fn sum(a: f64, b: f64) -> f64 {
+    let value = a + b;
+    let decimals = 11.0 - a.abs().max(b.abs()).max(value.abs()).log10().floor();
+    if !(0.0..=300.0).contains(&decimals) {
+        return rounded(value, 12);
+    }
+    // There is no "-0".
+    format!("{value:.0$}", decimals as usize).parse().map_or(value, |decimal: f64| decimal + 0.0)
 }
 
 /// `value` as the nearest decimal of so many significant digits.
@@ -165,8 +177,15 @@ mod tests {
         assert_eq!(values("0:10:4"), json!([0, 4, 8]));
         assert_eq!(values("3:1:-1"), json!([3, 2, 1]));
         assert_eq!(values("5:5:1"), json!([5]));
+        assert_eq!(values("-0.3:0.3:0.1"), json!([-0.3, -0.2, -0.1, 0, 0.1, 0.2, 0.3]));
+        assert_eq!(values("-68.4:0:7.6")[9], json!(0));
+        assert_eq!(values("-684:0:0.1")[6839], json!(-0.1));
+        assert_eq!(values("-2:0:2 ms"), json!(["-2 ms", "0 ms"]));
         assert_eq!(values("0:20:10 ms"), json!(["0 ms", "10 ms", "20 ms"]));
         assert_eq!(values("1 %:2 %:0.5 %"), json!(["1 %", "1.5 %", "2 %"]));
+        // Zero is zero: 11 * 8.2 is not 90.2.
+        assert_eq!(values("-90.2:0:8.2")[11], json!(0));
+        assert_eq!(values("-100:0.002:0.002")[50_001], json!(0.002));
     }
 
     #[test]
@@ -226,8 +245,8 @@ mod tests {
             let stop = tenth(start + i32::from(n - 1) * step);
             let text = format!("{}:{stop}:{}", tenth(start), tenth(step));
             let values = expand(&text).unwrap();
-            prop_assert_eq!(values.len(), usize::from(n));
-            prop_assert_eq!(values[values.len() - 1].as_f64().unwrap(), stop);
+            let meant = (0..i32::from(n)).map(|i| Some(tenth(start + i * step)));
+            prop_assert_eq!(values.iter().map(Value::as_f64).collect::<Vec<_>>(), meant.collect::<Vec<_>>());
         }
     }
 }

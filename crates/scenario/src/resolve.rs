@@ -6,7 +6,7 @@
 use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::mesh::MeshSetup;
-use crate::quantity::{Limit, Rate, Size};
+use crate::quantity::{Limit, Rate, Room, Size};
 use crate::setup::{HopSetup, Setup};
 use crate::stop::End;
 use crate::tables::{
@@ -33,6 +33,23 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
     if let Some((name, _)) = scenario.flows.iter().find(|(_, flow)| !flow.radio.is_absent()) {
         return Err(ScenarioError::key(format!("flows.{name}.radio"), "needs a cell, which has radios"));
     }
+    let Scenario { link, reverse, wired, .. } = &*scenario;
+    let in_products = [&link.queue, &reverse.queue, &wired.queue].iter().any(|queue| queue.is_in_products());
+    if !in_products {
+        return resolve_links(scenario, files, None);
+    }
+    // A round trip takes no account of queues.
+    let setup = resolve_links(&mut scenario.clone(), files, None)?;
+    let round_trips = setup.flows.iter().map(|flow| setup.round_trip(flow));
+    resolve_links(scenario, files, round_trips.max())
+}
+
+/// The same of links in a row; `round_trip` is the longest of packets that wait for nothing, if it is known.
+fn resolve_links(
+    scenario: &mut Scenario,
+    files: &Files<'_>,
+    round_trip: Option<SimTime>,
+) -> Result<Setup, ScenarioError> {
     let trace = scenario.link.trace.resolve("link.trace", files)?;
     let Scenario { phy, channel, link, .. } = scenario;
     let radio = phy.resolve(channel, &mut link.rate)?;
@@ -63,7 +80,7 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
     // Datagrams have no longer headers, either.
     let of_tcp = flows.iter().filter_map(|flow| Some(flow.packet_size - flow.tcp()?.mss));
     let headers = of_tcp.min().unwrap_or(USUAL_HEADERS.min(usual));
-    let data = Packets { usual, largest, headers, few };
+    let data = Packets { usual, largest, headers, few, round_trip };
     let Scenario { phy, channel, link, .. } = scenario;
     let radio = radio.map(|config| (phy, config));
     let forward = link.resolve(channel, radio, trace, data, slot, files)?;
@@ -82,6 +99,7 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
         flow.shake_hands(idle_rtt);
     }
     let (warmup, end) = scenario.run.resolve(slot)?;
+    let sample = scenario.run.resolve_sample(slot)?;
     if matches!(end, End::Delivered(_)) {
         refuse_endless(&flows, &forward, &reverse)?;
     }
@@ -100,6 +118,7 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
         warmup,
         end,
         frames,
+        sample,
     })
 }
 
@@ -185,6 +204,7 @@ fn resolve_mesh(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, Sce
         }
     }
     let (warmup, end) = scenario.run.resolve(slot)?;
+    let sample = scenario.run.resolve_sample(slot)?;
     let (forward, reverse) = (HopSetup::ideal(), HopSetup::ideal());
     if matches!(end, End::Delivered(_)) {
         refuse_endless(&flows, &forward, &reverse)?;
@@ -202,6 +222,7 @@ fn resolve_mesh(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, Sce
         warmup,
         end,
         frames,
+        sample,
     })
 }
 
@@ -229,11 +250,17 @@ fn resolve_cell(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, Sce
         flow.ends = (users..users + flow.count.max(1)).map(|user| [0, user + 1]).collect();
         users += flow.count.max(1);
     }
-    let limit = scenario.link.queue.limit.get_or_insert(Limit(Some(QueueLimit::Packets(USUAL_LIMIT)))).0;
+    let usual_room = Limit(Room::Of(QueueLimit::Packets(USUAL_LIMIT)));
+    let room = *scenario.link.queue.limit.get_or_insert(usual_room);
+    if matches!(room.0, Room::Time(_) | Room::Products(_)) {
+        let problem = "must be packets, bytes or \"unlimited\": a cell has no rate of its own";
+        return Err(ScenarioError::value("link.queue.limit", &json(room), problem));
+    }
+    let limit = room.0.limit();
     let largest = flows.iter().map(|flow| flow.packet_size).fold(usual, u32::max);
-    if let Some(limit) = limit.filter(|limit| !limit.admits(0, 0, largest)) {
+    if limit.is_some_and(|limit| !limit.admits(0, 0, largest)) {
         let problem = format!("must let in a packet of {largest} B");
-        return Err(ScenarioError::value("link.queue.limit", &json(Limit(Some(limit))), problem));
+        return Err(ScenarioError::value("link.queue.limit", &json(room), problem));
     }
     let mut alone = Radio::default();
     let named = scenario.flows.iter_mut().zip(&flows);
@@ -247,7 +274,7 @@ fn resolve_cell(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, Sce
     // What the flows say stands with them.
     scenario.cell.radio = if scenario.flows.is_empty() { alone } else { Radio::default() };
     let tcp = || flows.iter().filter_map(FlowSetup::tcp);
-    let data = Packets { usual, largest, headers: USUAL_HEADERS.min(usual), few: true };
+    let data = Packets { usual, largest, headers: USUAL_HEADERS.min(usual), few: true, round_trip: None };
     let acks = Packets {
         largest: tcp().map(TcpSetup::longest_ack).max().unwrap_or(0),
         headers: tcp().map(|tcp| tcp.ack_size).min().unwrap_or(USUAL_HEADERS),
@@ -263,6 +290,7 @@ fn resolve_cell(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, Sce
         flow.shake_hands(idle_rtt);
     }
     let (warmup, end) = scenario.run.resolve(slot)?;
+    let sample = scenario.run.resolve_sample(slot)?;
     if matches!(end, End::Delivered(_)) {
         refuse_endless(&flows, &forward, &reverse)?;
     }
@@ -279,6 +307,7 @@ fn resolve_cell(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, Sce
         warmup,
         end,
         frames,
+        sample,
     })
 }
 

@@ -3,6 +3,7 @@
 use crate::cell::CellSetup;
 use crate::mesh::MeshSetup;
 use crate::stop::End;
+use crate::tables::channel::DopplerSetup;
 use crate::tables::flow::{FlowSetup, TrafficSetup};
 use crate::tables::frames::FrameSetup;
 use crate::tables::shaper::ShaperSetup;
@@ -41,6 +42,8 @@ pub struct Setup {
     pub end: End,
     /// How many frames a run of method phy has.
     pub frames: u64,
+    /// How far apart samples are, if there are any.
+    pub sample: Option<SimTime>,
 }
 
 impl Setup {
@@ -81,6 +84,8 @@ pub struct HopSetup {
     pub carrier: Carrier,
     /// Nothing was said of how much may wait.
     pub limit_assumed: bool,
+    /// How fast its channel changes, where it fades.
+    pub doppler: Option<DopplerSetup>,
 }
 
 /// What carries the packets of a hop.
@@ -106,12 +111,12 @@ pub enum Carrier {
         /// Which packets are lost.
         loss: LossConfig,
     },
-    /// Packets as frames, which may be repeated. They wait first in, first out.
+    /// Packets as frames, which may be repeated.
     Frames {
         /// Bit rate in bit/s.
         rate_bps: f64,
-        /// How many packets may wait; `None` is without limit.
-        limit: Option<QueueLimit>,
+        /// What waits, and what is dropped.
+        queue: QueueConfig,
         /// How packets become frames, and who repeats them.
         frames: FrameSetup,
         /// What becomes of them.
@@ -142,14 +147,14 @@ impl HopSetup {
     pub(crate) fn ideal() -> Self {
         let queue = QueueConfig::DropTail(None);
         let carrier = Carrier::Packets { rate_bps: None, queue, loss: LossConfig::Lossless };
-        Self { delay: SimTime::ZERO, carrier, limit_assumed: false }
+        Self { delay: SimTime::ZERO, carrier, limit_assumed: false, doppler: None }
     }
 
     /// The way of the data in a cell: as good as a slot's wait and a slot, and a queue.
     pub(crate) fn of_cell(slot: SimTime, limit: Option<QueueLimit>) -> Self {
         let queue = QueueConfig::DropTail(limit);
         let carrier = Carrier::Packets { rate_bps: None, queue, loss: LossConfig::Lossless };
-        Self { delay: slot * 2, carrier, limit_assumed: false }
+        Self { delay: slot * 2, carrier, limit_assumed: false, doppler: None }
     }
 
     /// Bit rate in bit/s in the long run, of a trace its mean; `None` takes no time to transmit.
@@ -193,12 +198,12 @@ impl HopSetup {
     }
 
     /// What waits, and what is dropped.
-    pub fn queue(&self) -> QueueConfig {
+    pub fn queue(&self) -> &QueueConfig {
         match &self.carrier {
             Carrier::Packets { queue, .. }
             | Carrier::Shaped { queue, .. }
-            | Carrier::Schedule { queue, .. } => queue.clone(),
-            Carrier::Frames { limit, .. } => QueueConfig::DropTail(*limit),
+            | Carrier::Frames { queue, .. }
+            | Carrier::Schedule { queue, .. } => queue,
         }
     }
 

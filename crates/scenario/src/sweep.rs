@@ -147,27 +147,29 @@ pub(crate) fn take_methods(axes: &mut Vec<Axis>) -> Option<Value> {
     Some(axes.remove(at).steps.into_iter().flatten().collect())
 }
 
-/// Every combination of the axes' steps: for each the keys and values to set. The first axis varies slowest.
+/// How many combinations of the axes' steps there are.
 ///
 /// # Errors
 /// More than 100,000 combinations.
-pub(crate) fn cross(axes: &[Axis]) -> Result<impl Iterator<Item = Map<String, Value>>, ScenarioError> {
+pub(crate) fn count(axes: &[Axis]) -> Result<usize, ScenarioError> {
     let total = axes.iter().try_fold(1_usize, |total, axis| total.checked_mul(axis.steps.len()));
-    let Some(total) = total.filter(|&total| total <= MOST_POINTS) else {
+    total.filter(|&total| total <= MOST_POINTS).ok_or_else(|| {
         let sizes: Vec<String> = axes.iter().map(|axis| axis.steps.len().to_string()).collect();
         let problem = format!("{} points are too many; at most {MOST_POINTS} are allowed", sizes.join(" x "));
-        return Err(ScenarioError::key("sweep", problem));
-    };
-    Ok((0..total).map(|index| {
-        let mut rest = index;
-        let mut chosen: Vec<(&Axis, &Vec<Value>)> = Vec::with_capacity(axes.len());
-        for axis in axes.iter().rev() {
-            chosen.push((axis, &axis.steps[rest % axis.steps.len()]));
-            rest /= axis.steps.len();
-        }
-        let pairs = chosen.into_iter().rev().flat_map(|(axis, step)| axis.keys.iter().zip(step));
-        pairs.map(|(key, value)| (key.clone(), value.clone())).collect()
-    }))
+        ScenarioError::key("sweep", problem)
+    })
+}
+
+/// The keys and values to set in a combination of the axes' steps. The first axis varies slowest.
+pub(crate) fn values_at(axes: &[Axis], index: usize) -> Map<String, Value> {
+    let mut rest = index;
+    let mut chosen: Vec<(&Axis, &Vec<Value>)> = Vec::with_capacity(axes.len());
+    for axis in axes.iter().rev() {
+        chosen.push((axis, &axis.steps[rest % axis.steps.len()]));
+        rest /= axis.steps.len();
+    }
+    let pairs = chosen.into_iter().rev().flat_map(|(axis, step)| axis.keys.iter().zip(step));
+    pairs.map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
 #[cfg(test)]
@@ -177,7 +179,7 @@ mod tests {
 
     fn points(sweep: Value, over: &[(String, Value)]) -> Value {
         let axes = axes(Some(sweep), over, &[]).unwrap();
-        cross(&axes).unwrap().map(Value::Object).collect()
+        (0..count(&axes).unwrap()).map(|index| Value::Object(values_at(&axes, index))).collect()
     }
 
     fn error(sweep: Value, over: &[(&str, Value)], fixed: &[(&str, Value)]) -> String {
@@ -185,7 +187,7 @@ mod tests {
             pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect()
         };
         let axes = axes(Some(sweep), &owned(over), &owned(fixed));
-        axes.and_then(|axes| cross(&axes).map(|_| ())).unwrap_err().to_string()
+        axes.and_then(|axes| count(&axes)).unwrap_err().to_string()
     }
 
     #[test]

@@ -110,8 +110,17 @@ fn frames_and_their_protocols() {
             "link.headers.compressed = \"41 B\": must be at most link.headers.tcp_ip = \"40 B\"",
         ),
         (
-            json!([["link.queue", { "discipline": "codel", "limit": "50 packets" }]]),
-            "link.queue.discipline contradicts link.frame_size: the queue of a link with frames is drop-tail",
+            json!([["link.queue", { "discipline": "codel" }]]),
+            "link.queue.discipline = \"codel\": needs link.queue.limit, such as \"100 packets\"",
+        ),
+        (
+            json!([["reverse.queue.limit", "20 ms"]]),
+            "reverse.queue.limit = \"20 ms\": needs a link with a rate: without one nothing waits",
+        ),
+        (
+            json!([["link.queue.limit", "0 bdp"]]),
+            "link.queue.limit = \"0 bdp\": must be a number of packets or bytes such as \"50 packets\" or \"750 kB\", a \
+             time such as \"200 ms\", a number of bandwidth-delay products such as \"1 bdp\", or \"unlimited\"",
         ),
         (
             json!([["channel", { "model": "markov", "fd_t": 0.1, "clock": "slot" }]]),

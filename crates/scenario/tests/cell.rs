@@ -20,7 +20,7 @@ fn load(set: &Value) -> Result<Plan, String> {
 }
 
 fn setup(set: &Value) -> Setup {
-    load(set).unwrap().points.remove(0).setup
+    load(set).unwrap().points.at(0).setup.clone()
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn presets_and_defaults() {
     let lte = cell(json!([["cell.preset", "lte"], ["cell.bins", 50], ["cell.arq.delay", "8 ms"]]));
     assert_eq!((lte.bins, lte.arq.delay_slots), (50, 8));
     // What a word does not take is forgotten: sweeps have it in all of their points.
-    let id = |set: Value| load(&set).unwrap().points.remove(0).id;
+    let id = |set: Value| load(&set).unwrap().points.at(0).id.clone();
     assert_eq!(
         id(json!([["cell.allocation", "static"], ["cell.candidates", 2]])),
         id(json!([["cell.allocation", "static"]]))
@@ -51,7 +51,7 @@ fn each_flow_has_a_user_and_ranges_go_evenly() {
     let flows = json!({
         "far": { "count": 3, "radio": { "mean_snr_db": { "from": 0, "to": 10 }, "speed": "3 km/h" } },
         "me": { "traffic": "outside", "radio": { "mean_snr_db": 20 } },
-        "near": { "count": 2, "radio": { "speed": { "from": "0 km/h", "to": "36 km/h" } } },
+        "near": { "count": 2, "radio": { "speed": { "from": "18 km/h", "to": "36 km/h" } } },
     });
     let setup = setup(&json!([["flows", flows], ["cell.radio.mean_snr_db", 25]]));
     let ends: Vec<_> = setup.flows.iter().map(|flow| flow.ends.clone()).collect();
@@ -59,7 +59,7 @@ fn each_flow_has_a_user_and_ranges_go_evenly() {
     let users = setup.cell.unwrap().config.users;
     let means: Vec<f64> = users.iter().map(|user| user.mean_snr_db).collect();
     assert_eq!(means, [0.0, 5.0, 10.0, 20.0, 25.0, 25.0]);
-    assert_eq!((users[4].fd_t, users[5].speed_mps), (0.0, 10.0));
+    assert_eq!((users[4].speed_mps, users[5].speed_mps), (5.0, 10.0));
 }
 
 #[test]

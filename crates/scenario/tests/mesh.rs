@@ -26,7 +26,7 @@ fn load(set: &Value) -> Result<Plan, String> {
 }
 
 fn setup(set: &Value) -> Setup {
-    load(set).unwrap().points.remove(0).setup
+    load(set).unwrap().points.at(0).setup.clone()
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn the_window_follows_the_hops_of_the_round_trip() {
     assert_eq!(w_max(json!([["tcp.cwnd_limit", 12], ["tcp.w_max", 4]])), 4);
     // 64 KiB of 2312 bytes.
     assert_eq!(w_max(json!([["tcp.cwnd_limit", null]])), 28);
-    let id = |limit: Value| load(&json!([["tcp.cwnd_limit", limit]])).unwrap().points.remove(0).id;
+    let id = |limit: Value| load(&json!([["tcp.cwnd_limit", limit]])).unwrap().points.at(0).id.clone();
     assert_eq!(id(json!("unlimited")), id(json!(null)));
     let config = setup(&json!([])).flows[0].tcp().unwrap().config;
     assert_eq!((config.initial_window, config.initial_ssthresh), (1.0, 6.0));
@@ -66,7 +66,7 @@ fn words_become_models() {
     assert_eq!(mac("plain"), Mac::Plain);
     // Plain has no use for antennas: its points are the same whatever they are.
     let id = |antennas: u32| {
-        load(&json!([["mesh.mac", "plain"], ["mesh.antennas", antennas]])).unwrap().points.remove(0).id
+        load(&json!([["mesh.mac", "plain"], ["mesh.antennas", antennas]])).unwrap().points.at(0).id.clone()
     };
     assert_eq!(id(1), id(4));
     let hops = |set: Value| setup(&set).mesh.unwrap().round_trip_hops([0, 8]);

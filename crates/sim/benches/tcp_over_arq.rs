@@ -6,12 +6,12 @@
 
 use crossfade_channel::{Clock, Lossless, MarkovLoss, TwoStateMarkov};
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::HopConfig;
 use crossfade_link::arq::{
     ArqLinkConfig, ArqProtocol, FrameClock, FrameHeader, GoBackNConfig, LossyFrames, Packing, Reading,
     Release, ReverseConfig, RlpNackConfig, SegmentationConfig, SelectiveRepeatConfig, SoftBufferConfig,
     StopAndWaitConfig,
 };
+use crossfade_link::{HopConfig, Queue};
 use crossfade_sim::{FlowConfig, FlowPath, Network, SenderGate, Source, StopRule, Tcp, Topology, simulate};
 use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 use rustix::time::{ClockId, clock_gettime};
@@ -35,7 +35,6 @@ fn network(protocol: ArqProtocol, p_e: f64, frames: u64) -> Network {
             framing: 0,
             header_compression: None,
         },
-        queue_limit: None,
         header: FrameHeader::Lost,
         soft_buffer: SoftBufferConfig::default(),
         reverse: ReverseConfig::ideal(SLOT),
@@ -64,7 +63,7 @@ fn network(protocol: ArqProtocol, p_e: f64, frames: u64) -> Network {
         topology: Topology::path(
             vec![
                 forward
-                    .build(LossyFrames { loss }, seed.stream("feedback.dl"))
+                    .build(Queue::DropTail(None), LossyFrames { loss }, seed.stream("feedback.dl"))
                     .expect("good parameters")
                     .into(),
             ],

@@ -5,6 +5,7 @@ use crate::error::{Interrupted, NetworkError, SimulationError};
 use crate::event_loop::EventLoop;
 use crate::layout::{Many, Single};
 use crate::network::Network;
+use crate::snapshot::Snapshot;
 use crate::statistics::NetworkStatistics;
 use crossfade_core::{Observer, SimTime};
 use crossfade_link::{Departure, Fabric, LinkEvent, LinkReport, Occupancy, Parcel, Port, Push};
@@ -101,6 +102,27 @@ impl<O: Observer, C: Capture> Engine<O, C> {
     /// Lets everything happen that happens by `now`.
     pub fn advance(&mut self, now: SimTime) {
         either!(mut self, event_loop => while event_loop.run(now, u32::MAX) {});
+    }
+
+    /// The same, so many events at most. Returns whether there may be more by `now`.
+    pub fn advance_some(&mut self, now: SimTime, events: u32) -> bool {
+        either!(mut self, event_loop => event_loop.run(now, events))
+    }
+
+    /// What was counted by `now`, after everything that happens by then. To look changes nothing.
+    pub fn snapshot(&mut self, now: SimTime) -> Snapshot {
+        self.advance(now);
+        either!(mut self, event_loop => event_loop.snapshot(now))
+    }
+
+    /// Who watches.
+    pub fn observer(&mut self) -> &mut O {
+        either!(mut self, event_loop => event_loop.observer())
+    }
+
+    /// When something last happened.
+    pub fn now(&self) -> SimTime {
+        either!(ref self, event_loop => event_loop.now())
     }
 
     /// A packet enters at `now` by the outer port `from`, bound for the outer port `to`, after everything else

@@ -11,6 +11,7 @@ use crate::packets::Data;
 use crate::path::Path;
 use crate::path_link::PathFabric;
 use crate::routing::{Place, Routing, Use};
+use crate::snapshot::{FlowSnapshot, Snapshot};
 use crate::state::{Event, Kind, NetworkState};
 use crate::statistics::{ArrivalStatistics, Completion, FlowStatistics, NetworkStatistics};
 use crate::workload::{Distribution, whole_segments};
@@ -45,7 +46,6 @@ pub(crate) struct EventLoop<O, C, L: Layout> {
     next_id: u32,
     groups: Vec<Group>,
     net: NetworkState<O, C, L>,
-    measures_delays: bool,
     warmup: SimTime,
     /// Once the warm-up has ended.
     warm: Option<WarmUp>,
@@ -103,6 +103,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
                 outside: Guests::new(passages),
                 gate,
                 stop,
+                measures_delays,
                 now: SimTime::ZERO,
                 queue: EventQueue::default(),
                 slot_at: None,
@@ -118,7 +119,6 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
             },
             warmup,
             warm: None,
-            measures_delays,
         }
     }
 
@@ -236,13 +236,35 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         &self.net.routing.names
     }
 
+    /// What was counted since the start; everything has happened that happens by `now`.
+    pub(crate) fn snapshot(&mut self, now: SimTime) -> Snapshot {
+        let flows = self.flows.iter().take(self.permanent);
+        let flows = flows.map(|flow| FlowSnapshot { counts: flow.totals(), tcp: flow.snapshot() }).collect();
+        Snapshot { flows, links: self.reports_by(now) }
+    }
+
+    /// Who watches.
+    pub(crate) fn observer(&mut self) -> &mut O {
+        &mut self.net.observer
+    }
+
+    /// When something last happened.
+    pub(crate) fn now(&self) -> SimTime {
+        self.net.now
+    }
+
     /// What each link and fabric has counted by now.
     fn reports(&mut self) -> Vec<LinkReport> {
+        self.reports_by(self.net.now)
+    }
+
+    /// The same by `now`; everything has happened that happens by then.
+    fn reports_by(&mut self, now: SimTime) -> Vec<LinkReport> {
         let net = &mut self.net;
         let report = |place: &Place| match *place {
-            Place::Forward(link) => net.forward.links[link as usize].report(net.now),
-            Place::Reverse(link) => net.reverse.links[link as usize].report(net.now),
-            Place::Fabric(fabric) => net.fabrics[fabric as usize].report(net.now),
+            Place::Forward(link) => net.forward.links[link as usize].report(now),
+            Place::Reverse(link) => net.reverse.links[link as usize].report(now),
+            Place::Fabric(fabric) => net.fabrics[fabric as usize].report(now),
         };
         net.routing.places.iter().map(report).collect()
     }
@@ -302,7 +324,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
             start: self.net.now,
         };
         let stream = |_: &str| unreachable!("arrivals are TCP");
-        let mut flow = Flow::new(&config, place, *ways, self.measures_delays, stream);
+        let mut flow = Flow::new(&config, place, *ways, self.net.measures_delays, stream);
         (flow.id, flow.arrivals) = (self.next_id, Some(group));
         if C::ENABLED {
             self.net.capture.arrival(flow.id, segments * u64::from(mss) - u64::from(last_short_by));

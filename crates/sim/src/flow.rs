@@ -1,11 +1,12 @@
 //! The two hosts of a flow, and what the engine keeps about them.
 
 use crate::doubts::Doubts;
-use crate::network::{FlowConfig, FlowPath, Source, Tcp};
+use crate::network::{FlowConfig, Source, Tcp};
 use crate::routing::Step;
 use crate::statistics::FlowStatistics;
 use crate::workload::OnOffSource;
 use crossfade_core::{SimTime, Stream, TcpSnapshot};
+use crossfade_link::Parcel;
 use crossfade_transport::{Receiver, Sender, TcpConfig};
 
 /// Both ends of a TCP connection.
@@ -16,12 +17,12 @@ pub(crate) struct Connection {
     pub(crate) timer_at: Option<SimTime>,
     /// The same for an acknowledgement held back.
     pub(crate) ack_timer_at: Option<SimTime>,
-    /// The sum and the number of the round trips that the sender had measured when it was last asked.
-    pub(crate) rtt_samples: (f64, u64),
-    /// Timeouts of a segment that may be late, not lost.
-    pub(crate) doubts: Doubts,
     /// The last segment that the application has to send; `u64::MAX` is without end.
     pub(crate) last: u64,
+    /// Timeouts of a segment that may be late, not lost.
+    pub(crate) doubts: Doubts,
+    /// The sum and the number of the round trips that the sender had measured when it was last asked.
+    pub(crate) rtt_samples: (f64, u64),
     /// The time between two segments that the application writes; `None` where it has all of them ready.
     pub(crate) write_gap: Option<SimTime>,
 }
@@ -90,7 +91,12 @@ pub(crate) struct FlowWays {
 /// A flow of the engine's table.
 pub(crate) struct Flow {
     pub(crate) endpoints: Endpoints,
-    pub(crate) path: FlowPath,
+    /// What all its data packets are like, and all its acknowledgements without SACK blocks.
+    pub(crate) packet: Parcel,
+    pub(crate) acknowledgement: Parcel,
+    /// By how many bytes the last packet is shorter.
+    pub(crate) last_short_by: u32,
+    pub(crate) sack_block_size: u32,
     pub(crate) lines: AccessLines,
     pub(crate) data: FlowRoute,
     pub(crate) acks: FlowRoute,
@@ -129,9 +135,13 @@ impl Flow {
         };
         let histogram = || measures_delays.then(Box::default);
         let (rtt, one_way_delay) = (histogram(), histogram());
+        let parcel = |bytes| Parcel::new(0, place, bytes).with_user(config.path.user);
         Self {
             endpoints,
-            path: config.path,
+            packet: parcel(config.path.packet_size),
+            acknowledgement: parcel(config.path.ack_size),
+            last_short_by: config.path.last_short_by,
+            sack_block_size: config.path.sack_block_size,
             lines: ways.lines,
             data: ways.data,
             acks: ways.acks,

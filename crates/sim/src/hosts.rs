@@ -8,7 +8,7 @@
 use crate::capture::Capture;
 use crate::flow::{Endpoints, Flow};
 use crate::layout::Layout;
-use crate::network::{FlowPath, SenderGate};
+use crate::network::SenderGate;
 use crate::packets::{Content, Data};
 use crate::routing::Step;
 use crate::state::{Kind, NetworkState};
@@ -24,7 +24,9 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         let (seq, one_way_delay) = (segment.seq, self.now - segment.timestamp);
         flow.counts.segments_received += 1;
         flow.one_way_delay_sum_ns += u128::from(one_way_delay.as_nanos());
-        if let Some(histogram) = &mut flow.counts.one_way_delay {
+        if self.measures_delays
+            && let Some(histogram) = &mut flow.counts.one_way_delay
+        {
             histogram.record(one_way_delay);
         }
         let received = match &mut flow.endpoints {
@@ -62,13 +64,13 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
 
     #[inline(always)]
     fn send_ack(&mut self, flow: &mut Flow, ack: Ack) {
-        let FlowPath { ack_size, sack_block_size, user, .. } = flow.path;
-        let bytes = ack_size + ack.sack.as_slice().len() as u32 * sack_block_size;
+        let blocks = ack.sack.as_slice().len() as u32;
         flow.counts.acks_sent += 1;
         let Ack { next_expected, sack, timestamp_echo, ece } = ack;
         let place = self.reverse.packets.keep(Ack { next_expected, sack, timestamp_echo, ece });
-        let name = Content::Ack.name(place);
-        self.enter::<Ack>(flow, Parcel::new(name, flow.place, bytes).with_user(user));
+        let parcel = flow.acknowledgement.named(Content::Ack.name(place));
+        let bytes = parcel.bytes() + blocks * flow.sack_block_size;
+        self.enter::<Ack>(flow, parcel.sized(bytes));
     }
 
     pub(crate) fn on_ack_timer(&mut self, flow: &mut Flow) {
@@ -108,8 +110,12 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
         let outcome = tcp.sender.on_ack(self.now, ack);
         self.reverse.packets.forget(parcel);
-        flow.counts.fast_retransmits += u64::from(outcome == AckOutcome::FastRetransmit);
-        if let Some(histogram) = &mut flow.counts.rtt {
+        if outcome == AckOutcome::FastRetransmit {
+            flow.counts.fast_retransmits += 1;
+        }
+        if self.measures_delays
+            && let Some(histogram) = &mut flow.counts.rtt
+        {
             let (sum_s, samples) = tcp.sender.rtt_samples();
             let (seen_s, seen) = tcp.rtt_samples;
             if samples > seen {
@@ -220,14 +226,19 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         let Endpoints::Tcp(tcp) = &mut flow.endpoints else { return false };
         let Some(segment) = tcp.sender.poll_transmit(self.now) else { return false };
         flow.counts.segments_sent += 1;
-        flow.counts.retransmissions += u64::from(segment.retransmission);
-        let bytes = flow.path.packet_size - if segment.seq == tcp.last { flow.path.last_short_by } else { 0 };
+        if segment.retransmission {
+            flow.counts.retransmissions += 1;
+        }
+        let mut parcel = flow.packet;
+        if segment.seq == tcp.last {
+            parcel = parcel.sized(parcel.bytes() - flow.last_short_by);
+        }
         if C::ENABLED {
-            self.capture.segment(self.now, flow.id, bytes, &segment);
+            self.capture.segment(self.now, flow.id, parcel.bytes(), &segment);
         }
         self.sent_since_delivery += 1;
         self.is_over |= self.has_stalled();
-        self.send(flow, bytes, segment);
+        self.send(flow, parcel, segment);
         true
     }
 
@@ -238,22 +249,19 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         let next = udp.source.next_after(self.now);
         flow.counts.segments_sent += 1;
         if C::ENABLED {
-            self.capture.datagram(self.now, flow.id, flow.path.packet_size, segment.seq);
+            self.capture.datagram(self.now, flow.id, flow.packet.bytes(), segment.seq);
         }
-        self.send(flow, flow.path.packet_size, segment);
+        self.send(flow, flow.packet, segment);
         self.schedule(next, Kind::Datagram, flow.place);
     }
 
     #[inline(always)]
-    fn send(&mut self, flow: &mut Flow, bytes: u32, segment: Segment) {
+    fn send(&mut self, flow: &mut Flow, parcel: Parcel, segment: Segment) {
         self.observe(flow, EventKind::Send, segment.seq);
         let place = self.forward.packets.keep(Data::from(segment));
-        let ecn = if segment.ecn_capable { Ecn::Ect0 } else { Ecn::NotEct };
-        let name = Content::Data.name(place);
-        self.enter::<Data>(
-            flow,
-            Parcel::new(name, flow.place, bytes).with_user(flow.path.user).with_ecn(ecn),
-        );
+        let parcel = parcel.named(Content::Data.name(place));
+        let parcel = if segment.ecn_capable { parcel.with_ecn(Ecn::Ect0) } else { parcel };
+        self.enter::<Data>(flow, parcel);
     }
 
     /// Makes sure that an event comes no later than the sender's deadline. A deadline that only moves away

@@ -25,6 +25,7 @@ mod packets;
 mod path;
 mod path_link;
 mod routing;
+mod snapshot;
 mod state;
 mod statistics;
 mod topology;
@@ -39,6 +40,7 @@ pub use network::{
     Arrivals, CongestionFactory, FlowConfig, FlowPath, Network, STALL, SenderGate, Source, StopRule, Tcp,
 };
 pub use one_hop::{OneHop, RunStatistics, run, run_with_congestion_control};
+pub use snapshot::{FlowSnapshot, Snapshot};
 pub use statistics::{ArrivalStatistics, Completion, FlowStatistics, NetworkStatistics};
 pub use topology::{Leg, Passage, Route, Topology};
 pub use workload::{Distribution, Gaps, OnOff, whole_segments};

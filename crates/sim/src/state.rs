@@ -73,6 +73,8 @@ pub(crate) struct NetworkState<O, C, L: Layout> {
     pub(crate) outside: Guests,
     pub(crate) gate: SenderGate,
     pub(crate) stop: StopRule,
+    /// Flows have histograms of their delays.
+    pub(crate) measures_delays: bool,
     pub(crate) now: SimTime,
     pub(crate) queue: EventQueue<Event>,
     /// When the next slot of a gated sender starts, if it is scheduled.

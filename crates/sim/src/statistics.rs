@@ -4,6 +4,8 @@ use crate::link_summary::LinkSummary;
 use crossfade_core::{DelayHistogram, SimTime, counters, jain_fairness};
 
 /// What was counted of one flow, or of several together, after the warm-up.
+///
+/// First stands what every packet touches: with a thousand flows that is memory, not cache.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct FlowStatistics {
     /// First arrivals at the receiver, in or out of order.
@@ -16,6 +18,12 @@ pub struct FlowStatistics {
     pub segments_received: u64,
     /// Transmissions, retransmissions included.
     pub segments_sent: u64,
+    /// Acknowledgements sent.
+    pub acks_sent: u64,
+    /// Acknowledgements that reached the sender.
+    pub acks_received: u64,
+    /// When a segment last reached the receiver for the first time, counted from the start of the run.
+    pub last_delivery: SimTime,
     /// Transmissions of segments sent before.
     pub retransmissions: u64,
     /// Transmissions lost by the channels of the path.
@@ -40,10 +48,6 @@ pub struct FlowStatistics {
     pub tail_loss_probes: u64,
     /// Reductions of the window that answered a congestion mark.
     pub ecn_reductions: u64,
-    /// Acknowledgements sent.
-    pub acks_sent: u64,
-    /// Acknowledgements that reached the sender.
-    pub acks_received: u64,
     /// Acknowledgements lost by the channels of the way back.
     pub acks_lost: u64,
     /// Acknowledgements dropped by the queues of the way back.
@@ -60,8 +64,6 @@ pub struct FlowStatistics {
     pub one_way_delay: Option<Box<DelayHistogram>>,
     /// When the flow began, counted from the start of the run.
     pub start: SimTime,
-    /// When a segment last reached the receiver for the first time, counted from the start of the run.
-    pub last_delivery: SimTime,
     /// The time from its start until all that the flow had to send was delivered; `None` if it never was.
     pub completion_time: Option<SimTime>,
 }

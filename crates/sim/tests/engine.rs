@@ -449,14 +449,14 @@ fn a_link_with_frames_tells_of_each() {
             framing: 0,
             header_compression: None,
         },
-        queue_limit: Some(QueueLimit::Packets(20)),
         header: FrameHeader::Lost,
         soft_buffer: SoftBufferConfig::default(),
         reverse: ReverseConfig::ideal(MS * 2),
         protocol: ArqProtocol::RlpNack(RlpNackConfig::new(3, MS)),
     };
     let feedback = RunSeed { seed: 1, run: 0 }.stream("feedback.dl");
-    let link = config.build(LossyFrames { loss: iid(0.1, "channel.dl") }, feedback).unwrap();
+    let queue = Queue::DropTail(Some(QueueLimit::Packets(20)));
+    let link = config.build(queue, LossyFrames { loss: iid(0.1, "channel.dl") }, feedback).unwrap();
     let topology = Topology::path(vec![link.into()], vec![hop(None, MS * 2)]);
     let stop = StopRule::At(MS * 5_000);
     let network = network(topology, vec![flow(tcp(None), FlowPath::default())], stop);

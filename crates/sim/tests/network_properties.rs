@@ -97,13 +97,12 @@ impl Draft {
                         framing: 4,
                         header_compression: None,
                     },
-                    queue_limit: if let Queue::DropTail(limit) = queue { limit } else { None },
                     header: FrameHeader::Lost,
                     soft_buffer: SoftBufferConfig::default(),
                     reverse: ReverseConfig::ideal(delay),
                     protocol,
                 };
-                config.build(LossyFrames { loss }, stream(name, seed)).unwrap().into()
+                config.build(queue, LossyFrames { loss }, stream(name, seed)).unwrap().into()
             }
         }
     }

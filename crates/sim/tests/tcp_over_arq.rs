@@ -6,11 +6,11 @@
 
 use crossfade_channel::{Clock, Iid, LossProcess, Lossless, MarkovLoss, TwoStateMarkov};
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::HopConfig;
 use crossfade_link::arq::{
     ArqLinkConfig, ArqProtocol, FrameClock, FrameHeader, HeaderCompression, LossyFrames, Packing, Reading,
     ReverseConfig, SegmentationConfig, SoftBufferConfig,
 };
+use crossfade_link::{HopConfig, Queue};
 use crossfade_sim::{
     AnyLink, FlowConfig, FlowPath, Network, SenderGate, Source, StopRule, Tcp, Topology, simulate,
 };
@@ -44,13 +44,12 @@ fn link(reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>, run: u64) -> AnyL
             framing: 4,
             header_compression: Some(HeaderCompression::VAN_JACOBSON),
         },
-        queue_limit: None,
         header: FrameHeader::Lost,
         soft_buffer: SoftBufferConfig::default(),
         reverse: ReverseConfig::ideal(SLOT),
         protocol: ArqProtocol::RlpIs99(reading.config(n)),
     };
-    config.build(LossyFrames { loss }, seed.stream("feedback.dl")).unwrap().into()
+    config.build(Queue::DropTail(None), LossyFrames { loss }, seed.stream("feedback.dl")).unwrap().into()
 }
 
 /// TCP throughput in bit/s of Tahoe with a window of four segments of 536 bytes, and of the link;

@@ -53,23 +53,35 @@ impl Receiver {
         let (before, had_holes) = (self.rcv_nxt, !self.held.is_empty());
         let is_new = self.place(segment.seq);
         let delivered = self.rcv_nxt - before;
-        let in_order = delivered == 1 && !had_holes;
-        let place = Place { is_new, in_order, has_holes: !self.held.is_empty(), rcv_nxt: self.rcv_nxt };
-        if self.answers.as_mut().is_some_and(|answers| answers.on_segment(now, segment, ce, &place)) {
-            return Received { ack: None, is_new, delivered };
+        if let Some(answers) = &mut self.answers {
+            // A copy: what the caller has in registers goes to memory only here.
+            let segment = *segment;
+            let in_order = delivered == 1 && !had_holes;
+            let place = Place { is_new, in_order, has_holes: !self.held.is_empty(), rcv_nxt: self.rcv_nxt };
+            if answers.on_segment(now, &segment, ce, &place) {
+                return Received { ack: None, is_new, delivered };
+            }
         }
         Received { ack: Some(self.ack()), is_new, delivered }
     }
 
     /// Puts segment `seq` where it belongs; false if it was there.
+    #[inline]
     fn place(&mut self, seq: u64) -> bool {
+        if seq != self.rcv_nxt || !self.held.is_empty() {
+            return self.place_among_holes(seq);
+        }
+        self.rcv_nxt += 1;
+        true
+    }
+
+    #[inline(never)]
+    fn place_among_holes(&mut self, seq: u64) -> bool {
         if seq != self.rcv_nxt {
             return seq > self.rcv_nxt && self.hold(seq);
         }
         self.rcv_nxt += 1;
-        if !self.held.is_empty() {
-            self.release();
-        }
+        self.release();
         true
     }
 

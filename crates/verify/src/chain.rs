@@ -159,14 +159,14 @@ impl GoldenChain {
     }
 }
 
-/// TCP of the golden data: the window limit is the slow-start threshold too.
+/// TCP of the golden data: the window limit is the slow-start threshold too, `windowInit_` has its default.
 fn newreno(window: u32) -> TcpConfig {
     let ms = SimTime::from_millis;
     TcpConfig {
         flavour: Flavour::Ns2,
         variant: Variant::NewReno,
         w_max: window,
-        initial_window: 1.0,
+        initial_window: 2.0,
         initial_ssthresh: f64::from(window),
         dupthresh: 3,
         limited_transmit: false,

@@ -8,7 +8,7 @@ use crossfade_link::arq::{
     ArqLinkConfig, ArqProtocol, ArqStatistics, FrameClock, FrameHeader, Packing, Release, ReverseConfig,
     RlpNackConfig, SegmentationConfig, SelectiveRepeatConfig, SoftBufferConfig,
 };
-use crossfade_link::{Departure, Link, Parcel};
+use crossfade_link::{Departure, Link, Parcel, Queue};
 use rayleigh::{RayleighFrames, residual};
 use std::error::Error;
 
@@ -34,7 +34,6 @@ fn simulate(protocol: ArqProtocol, is_combining: bool, run: u64) -> Result<ArqSt
             framing: 0,
             header_compression: None,
         },
-        queue_limit: None,
         // Without it no receiver knows which copies belong together.
         header: FrameHeader::Readable,
         soft_buffer: SoftBufferConfig::default(),
@@ -51,7 +50,7 @@ fn simulate(protocol: ArqProtocol, is_combining: bool, run: u64) -> Result<ArqSt
         payload: seed.stream("payload.dl"),
         last_snr: 0.0,
     };
-    let mut link: Box<dyn Link + Send> = config.build(channel, seed.stream("feedback.dl"))?;
+    let mut link: Box<dyn Link + Send> = config.build(Queue::DropTail(None), channel, seed.stream("feedback.dl"))?;
     for _ in 0..200 {
         // A packet of one frame.
         link.push(SimTime::ZERO, Parcel::new(0, 0, 30));

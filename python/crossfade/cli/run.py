@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from crossfade import api
 from crossfade.cli import terminal
+from crossfade.cli.intervals import print_intervals
 from crossfade.cli.options import (
     ByOption,
     CsvOption,
@@ -78,6 +80,24 @@ def run(
             "slots, the air (at most 20 points).",
         ),
     ] = None,
+    samples: Annotated[
+        Path | None,
+        typer.Option(
+            "--samples",
+            metavar="FILE",
+            help="Write what flows and links did over time in the first run of each point as CSV, every "
+            "run.sample (at most 20 points).",
+        ),
+    ] = None,
+    interval: Annotated[
+        str | None,
+        typer.Option(
+            "--interval",
+            metavar="TIME",
+            help="Print a line for every so many seconds of the first run (1, or '100 ms'); for a scenario "
+            "of one point.",
+        ),
+    ] = None,
     pcap: Annotated[
         Path | None,
         typer.Option(
@@ -118,6 +138,8 @@ def run(
     crossfade run quickstart --plot throughput.png
     crossfade run quickstart --set tcp.w_max=6 --over channel.p_e=log:0.001:0.1:5 --csv -
     crossfade run my.toml --precision 1% --json
+    crossfade run classics/slow-start --interval 0.5
+    crossfade run my.toml --set run.sample="100 ms" --samples samples.csv
     """
     if replay is not None:
         if scenario is not None:
@@ -128,13 +150,17 @@ def run(
     keys, axes = read_assignments("--set", set), read_axes(over)
     outputs = Outputs(csv, plot, json, scenario, keys, axes)
     _check_metrics(y, scenario, keys, axes)
-    for file in (events, link_events, pcap, air_pcap):
+    for file in (events, link_events, samples, pcap, air_pcap):
         if file is not None:
             check_output(file, *outputs.inputs)
     if events is not None:
         api.write_events(events, scenario, set=keys, over=axes, seed=seed)
     if link_events is not None:
         api.write_events(link_events, scenario, set=keys, over=axes, seed=seed, of_links=True)
+    if samples is not None:
+        api.write_samples(samples, scenario, set=keys, over=axes, seed=seed)
+    if interval is not None:
+        print_intervals(scenario, interval, keys, axes, seed, sys.stderr if outputs.on_stdout else sys.stdout)
     if pcap is not None:
         api.write_pcap(pcap, scenario, set=keys, over=axes, seed=seed, ipv6=ipv6)
     if air_pcap is not None:

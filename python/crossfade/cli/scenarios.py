@@ -13,6 +13,7 @@ import typer
 
 from crossfade import api, plans
 from crossfade.cli import terminal
+from crossfade.cli.facts import path_lines
 from crossfade.cli.options import (
     MethodOption,
     OverOption,
@@ -88,6 +89,9 @@ def check(
         print(one_line(_mesh(found.mesh)))
     if found.cell is not None:
         print(one_line(_cell(found.cell)))
+    if found.path is not None:
+        for line in path_lines(found.path, found.scenario):
+            print(one_line(line))
     terminal.print_warnings(found.warnings, terminal.console(stderr=True))
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crossfade.errors import ResultsError
+from crossfade.figures import samples
 from crossfade.figures.choice import COMPARISON, column_list, limit, number
 from crossfade.figures.choice import where as rows_where
 from crossfade.figures.style import PALETTE, check_plot_file, figure
@@ -82,15 +83,23 @@ def plot(
     file = Path(path)
     check_plot_file(file)
     y = y or "cwnd"
-    choices = [*STATE, "seq"]
-    if y not in choices:
-        raise ResultsError(f"column {y}: no curve over time; an events file has {', '.join(choices)}")
+    quantities = list(samples.QUANTITIES) if samples.has_samples(table) else []
+    sampled = column_list(y) or []
+    is_sampled = set(sampled) <= set(quantities)
+    if y not in (choices := [*STATE, "seq"]) and not is_sampled:
+        there = ", ".join([*choices, *quantities])
+        raise ResultsError(f"column {y}: no curve over time; an events file has {there}")
     if x not in (None, "time_s"):
         raise ResultsError(f"column {x}: events are drawn over time_s")
     if not table.rows:
         raise ResultsError("nothing to draw: the table has no rows")
     seen, where = _window(table, where or {})
     table = rows_where(table, where)
+    if is_sampled:
+        samples.plot(table, file, sampled, by=by, span=seen, title=title, width=width)
+        return
+    if quantities:
+        table = samples.without_links(table)
     names, panels = _panels(table, by, alone=y == "seq")
     if len(panels) > MOST_PANELS:
         raise ResultsError(

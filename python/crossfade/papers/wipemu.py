@@ -167,7 +167,7 @@ def _levels(options: Options) -> Table:
         raise ScenarioError(
             f"over {next(iter(over))}: no axis of levels (its axes are target_nmse, prediction_sinr)"
         )
-    records = []
+    records: list[dict[str, Cell]] = []
     for target, kind in product(targets, kinds):
         if target == 0.0 and kind == "raw" and "unbiased" in kinds:
             continue  # without an error they are the same

@@ -3,22 +3,19 @@
 It holds plans (what was asked for) and rows (what is finished). The same rows serve all plans that ask for
 them. Its format is described in docs/sweeps.md; a change that older readers cannot read raises
 :data:`FORMAT_VERSION`. Nothing in a file is believed before it was looked at, here and in
-:mod:`crossfade.results.rowtables` (rows) and :mod:`crossfade.results.description` (plans).
+:mod:`crossfade.results.rowtables` (rows) and :mod:`crossfade.results.plantable` (plans).
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import sqlite3
 import threading
 import time
 import warnings
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from os import PathLike
 from pathlib import Path
@@ -27,8 +24,8 @@ from typing import Any
 from crossfade.errors import CrossfadeWarning, OutputError, ResultsError, shortened
 from crossfade.files import check_writable
 from crossfade.records import APPLICATION_ID, SQLITE_MAGIC, begins
-from crossfade.results import rowtables
-from crossfade.results.description import read_description, read_warnings
+from crossfade.results import plantable, rowtables
+from crossfade.results.plantable import StoredPlan, plan_id
 from crossfade.results.rows import Row
 
 # Format 1 had no checksums.
@@ -38,14 +35,6 @@ SUFFIX = ".sqlite"
 # Rows wait this long at the most until they are on the disk: a commit takes as long for one as for thousands.
 COMMIT_EVERY_S = 1.0
 
-PLANS = """CREATE TABLE IF NOT EXISTS plans (
-    id TEXT PRIMARY KEY,
-    added REAL NOT NULL,
-    description TEXT NOT NULL,
-    warnings TEXT NOT NULL DEFAULT '[]',
-    checksum INTEGER NOT NULL
-)"""
-
 # What a file holds, all of it: the columns of its tables with their types.
 SCHEMA = {
     "plans": "id TEXT, added REAL, description TEXT, warnings TEXT",
@@ -54,8 +43,6 @@ SCHEMA = {
     "failure TEXT, results_version INTEGER, version TEXT, seconds REAL",
 }
 SEALED = ("plans", "rows")
-# Times from here on (the year 9999) are none.
-LATEST = 253_402_300_800.0
 # How SQLite says that it can make no log: no permission, no room.
 NO_ROOM = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_FULL", "SQLITE_IOERR")
 
@@ -65,21 +52,6 @@ REPAIR = "crossfade check FILE --repair drops what is damaged"
 STEPS = 20_000_000
 STEPS_PER_BYTE = 5
 STEPS_AT_ONCE = 1_000_000
-
-
-@dataclass(frozen=True)
-class StoredPlan:
-    """A plan as a results file keeps it.
-
-    ``description`` has name, title, text (the scenario file), overrides, scenario (that of the first point),
-    axes, points ``[{"axes": {key: value}, "id"}]``, methods, stop, seed, units, version, results_version.
-    """
-
-    id: str
-    added: float
-    """When it was last asked for, in seconds since 1970."""
-    description: dict[str, Any]
-    warnings: list[str]
 
 
 class ResultsFile:
@@ -121,8 +93,8 @@ class ResultsFile:
             try:
                 with rowtables.transaction(database):
                     rowtables.create_tables(database)
-                    database.execute(PLANS)
-                    _seal_plans(database)
+                    database.execute(plantable.TABLE)
+                    plantable.seal_plans(database)
                     database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                     database.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
             except BaseException:
@@ -189,11 +161,11 @@ class ResultsFile:
             (latest,) = database.execute(
                 "SELECT coalesce(max(added), 0) FROM plans WHERE id <> ?", (identity,)
             ).fetchone()
-            there = _plan_of_id(database, identity)
+            there = plantable.plan_of_id(database, identity)
             told = list(warnings) if there is None else there.warnings
             # A clock that was set to where time ends is not followed.
-            latest = latest if isinstance(latest, float | int) and 0 <= latest < LATEST else 0.0
-            _put_plan(
+            latest = latest if isinstance(latest, float | int) and 0 <= latest < plantable.LATEST else 0.0
+            plantable.put_plan(
                 database, StoredPlan(identity, max(time.time(), latest + 1e-6), dict(description), told)
             )
         return identity
@@ -201,9 +173,9 @@ class ResultsFile:
     def set_warnings(self, plan: str, warnings: Sequence[str]) -> None:
         """Keep what to be careful about in the results of a plan (its id)."""
         with self._using() as database, rowtables.transaction(database):
-            there = _plan_of_id(database, plan)
+            there = plantable.plan_of_id(database, plan)
             if there is not None:
-                _put_plan(database, replace(there, warnings=list(warnings)))
+                plantable.put_plan(database, replace(there, warnings=list(warnings)))
 
     def plans(self) -> list[StoredPlan]:
         """The plans, the one that was asked for last at the end. Of one that is damaged a warning tells."""
@@ -218,7 +190,7 @@ class ResultsFile:
         with self._using() as database:
             for line in database.execute("SELECT * FROM plans ORDER BY added, rowid"):
                 try:
-                    sound.append(read_plan_line(line))
+                    sound.append(plantable.read_line(line))
                 except ValueError as error:
                     damaged.append((str(line[0]), str(error)))
         return sound, damaged
@@ -260,7 +232,7 @@ class ResultsFile:
                     if not self.path.samefile(path):
                         new += _merge_rows(self._database, other)
                         for plan in other.plans():
-                            _merge_plan(self._database, plan)
+                            plantable.merge_plan(self._database, plan)
                         other.tell_damage()
         return new
 
@@ -295,7 +267,7 @@ class ResultsFile:
         """Keep plans of another file as they are."""
         with self._using() as database, rowtables.transaction(database):
             for plan in plans:
-                _merge_plan(database, plan)
+                plantable.merge_plan(database, plan)
 
     @contextmanager
     def unbounded(self) -> Iterator[sqlite3.Connection]:
@@ -369,18 +341,6 @@ class ResultsFile:
 def is_results_file(path: str | PathLike[str]) -> bool:
     """Whether a file is to be opened as a results file: whether it begins as an SQLite database does."""
     return begins(Path(path), len(SQLITE_MAGIC)) == SQLITE_MAGIC
-
-
-def plan_id(description: Mapping[str, Any]) -> str:
-    """The id of a plan: a hash of what is asked for, whatever the words of the scenario file."""
-    asked = {
-        "axes": description["axes"],
-        "points": [point["id"] for point in description["points"]],
-        "methods": description["methods"],
-        "stop": description["stop"],
-        "seed": description["seed"],
-    }
-    return hashlib.sha256(json.dumps(asked, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def _connect_to_read(path: Path) -> sqlite3.Connection:
@@ -502,57 +462,6 @@ def _refuse_differences(database: sqlite3.Connection, rows: list[rowtables.Line]
             raise ResultsError(f"{path}: {what} differs from the one with that key that is there already")
 
 
-def _merge_plan(database: sqlite3.Connection, plan: StoredPlan) -> None:
-    there = _plan_of_id(database, plan.id)
-    _put_plan(database, plan if there is None else replace(there, added=max(there.added, plan.added)))
-
-
-def _put_plan(database: sqlite3.Connection, plan: StoredPlan) -> None:
-    line = (plan.id, float(plan.added), _json(plan.description), _json(plan.warnings))
-    database.execute(
-        "INSERT INTO plans VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET added = excluded.added, "
-        "description = excluded.description, warnings = excluded.warnings, checksum = excluded.checksum",
-        (*line, checksum_of_plan(line)),
-    )
-
-
-def _plan_of_id(database: sqlite3.Connection, identity: str) -> StoredPlan | None:
-    """A plan that is there and sound."""
-    for line in database.execute("SELECT * FROM plans WHERE id = ?", (identity,)).fetchall():
-        with suppress(ValueError):
-            return read_plan_line(line)
-    return None
-
-
-def read_plan_line(line: tuple[Any, ...]) -> StoredPlan:
-    """A line of the table of plans; ``ValueError`` where it is not what was written."""
-    identity, added, description, warnings, *sums = line
-    if [type(cell) for cell in line] != [str, float, str, str, *[int] * len(sums)]:
-        raise ValueError("wrong types")
-    if sums and sums[0] != checksum_of_plan(line[:4]):
-        raise ValueError("its checksum is another")
-    if not -LATEST < added < LATEST:
-        raise ValueError(f"added: {added}")
-    return StoredPlan(identity, added, read_description(description), read_warnings(warnings))
-
-
-def checksum_of_plan(line: tuple[str, float, str, str]) -> int:
-    """CRC-32 of what a plan says."""
-    identity, added, description, warnings = line
-    return zlib.crc32("\0".join((identity, repr(added), description, warnings)).encode())
-
-
-def _seal_plans(database: sqlite3.Connection) -> None:
-    """Give the plans of an older file their checksums."""
-    if any(column == "checksum" for _, column, *_ in database.execute("PRAGMA table_info(plans)")):
-        return
-    database.execute("ALTER TABLE plans ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0")
-    for line in database.execute("SELECT id, added, description, warnings FROM plans").fetchall():
-        with suppress(ValueError):
-            read_plan_line(line)
-            database.execute("UPDATE plans SET checksum = ? WHERE id = ?", (checksum_of_plan(line), line[0]))
-
-
 def name_of(line: rowtables.Line) -> str:
     """What a damaged line is called: its key, and what it says that it is."""
     key = line[0].hex() if isinstance(line[0], bytes) else str(line[0])
@@ -561,10 +470,6 @@ def name_of(line: rowtables.Line) -> str:
 
 def _warn(text: str) -> None:
     warnings.warn(text, CrossfadeWarning, stacklevel=4)
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 @contextmanager

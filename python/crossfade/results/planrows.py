@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import crossfade._crossfade as _crossfade
-from crossfade.results.file import ResultsFile, StoredPlan
+from crossfade.results.file import ResultsFile
+from crossfade.results.plantable import StoredPlan
 from crossfade.results.rows import Row, names_of
 from crossfade.results.rowtables import LARGEST_VALUE, Line, to_signed
 

@@ -17,8 +17,9 @@ from typing import Any
 
 from crossfade.errors import OutputError, ResultsError
 from crossfade.records import PARTS, draft, publish
-from crossfade.results import rowtables
-from crossfade.results.file import ResultsFile, StoredPlan, name_of, read_plan_line
+from crossfade.results import plantable, rowtables
+from crossfade.results.file import ResultsFile, name_of
+from crossfade.results.plantable import StoredPlan
 
 ROWS_AT_ONCE = 1_000
 # A row of any table takes so many bytes at the least: there are no more rows than fit into the file.
@@ -113,7 +114,7 @@ def _sound_rows(database: sqlite3.Connection, damage: list[str]) -> Iterator[tup
 def _sound_plans(database: sqlite3.Connection, damage: list[str]) -> Iterator[StoredPlan]:
     for _, *line in _readable(database, "plans", "*", damage):
         try:
-            yield read_plan_line(tuple(line))
+            yield plantable.read_line(tuple(line))
         except ValueError as error:
             damage.append(f"plan {str(line[0])[:8]} ({error})")
 

@@ -15,8 +15,9 @@ from crossfade.errors import ScenarioError
 from crossfade.files import check_writable
 from crossfade.plans import Options, Plan, Scenario, Values, translated_errors
 from crossfade.records import draft, publish
-from crossfade.results.file import SUFFIX, ResultsFile, StoredPlan, plan_id
+from crossfade.results.file import SUFFIX, ResultsFile
 from crossfade.results.interrupted import Interrupted
+from crossfade.results.plantable import StoredPlan, plan_id
 from crossfade.results.results import Results
 from crossfade.results.rows import Row
 from crossfade.sweeps.engines import WHOLE, Engine, Shard, Threads

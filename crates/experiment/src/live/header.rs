@@ -6,6 +6,7 @@ use crossfade_scenario::{Overrides, Point, RESULTS_VERSION, ScenarioError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Where a scenario came from, so that it can be read again anywhere.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -64,15 +65,15 @@ impl Header {
     ///
     /// # Errors
     /// The scenario is not one any more: another version wrote it.
-    pub(super) fn point(&self) -> Result<Point, ScenarioError> {
+    pub(super) fn point(&self) -> Result<Arc<Point>, ScenarioError> {
         let Source { name, text, overrides, files } = &self.scenario;
         let read = |file: &str| files.get(file).cloned().ok_or_else(|| "not in the journal".to_owned());
         let overrides: Overrides = serde_json::from_value(overrides.clone())
             .map_err(|error| ScenarioError::key("journal", error.to_string()))?;
-        let mut experiment = (*Experiment::load_with_files(text, name, &overrides, &read)?).clone();
+        let experiment = Experiment::load_with_files(text, name, &overrides, &read)?;
         if self.point >= experiment.points.len() {
             return Err(ScenarioError::key("journal", format!("its scenario has no point {}", self.point)));
         }
-        Ok(experiment.points.swap_remove(self.point))
+        Ok(experiment.points.at(self.point))
     }
 }

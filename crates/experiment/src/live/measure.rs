@@ -10,6 +10,7 @@ use crossfade_core::{RunSeed, SimTime};
 use crossfade_live::TcpSample;
 use crossfade_scenario::{End, FlowSetup, Point, ScenarioError, Setup};
 use crossfade_sim::{FlowStatistics, NetworkStatistics};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
@@ -40,8 +41,8 @@ pub(crate) fn run(
     cancel: &AtomicBool,
 ) -> Option<Result<Metrics, ScenarioError>> {
     let options = Options { bulk: true, data_only: true, watch: true, ..Options::default() };
-    let session =
-        Session::new(point.clone(), seed, options).and_then(|mut session| session.start().map(|()| session));
+    let session = Session::new(Arc::new(point.clone()), seed, options)
+        .and_then(|mut session| session.start().map(|()| session));
     let mut session = match session {
         Ok(session) => session,
         Err(error) => return Some(Err(error)),

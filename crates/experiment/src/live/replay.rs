@@ -45,8 +45,8 @@ pub fn replay(bytes: &[u8]) -> Result<Replay, ScenarioError> {
     let wrong = |problem: String| ScenarioError::key("journal", problem);
     let journal = Journal::parse(bytes).map_err(|error| wrong(error.to_string()))?;
     let header: Header = serde_json::from_str(&journal.header).map_err(|error| wrong(error.to_string()))?;
-    let setup = header.point()?.setup;
-    let network = LiveNetwork::new(&setup, RunSeed { seed: header.seed, run: header.run })?;
+    let point = header.point()?;
+    let network = LiveNetwork::new(&point.setup, RunSeed { seed: header.seed, run: header.run })?;
     let media = network.lanes();
     if media.len() != journal.lanes.len() {
         return Err(wrong(format!("it has {} links, its scenario {}", journal.lanes.len(), media.len())));

@@ -14,6 +14,7 @@ use crossfade_live::{
 };
 use crossfade_scenario::{Point, ScenarioError, Setup, TrafficSetup};
 use std::fs::File;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// What is asked for beside the scenario.
@@ -39,7 +40,7 @@ pub struct Options {
 /// Two hosts, and soon a network between them. The first is the far one: it sends the data of the scenario.
 pub struct Session {
     hosts: [Host; 2],
-    point: Point,
+    point: Arc<Point>,
     seed: RunSeed,
     options: Options,
     /// The congestion control that sockets are to have.
@@ -78,7 +79,7 @@ impl Session {
     ///
     /// # Errors
     /// What the system refuses; what the scenario asks for and the kernel has not.
-    pub fn new(point: Point, seed: RunSeed, options: Options) -> Result<Self, ScenarioError> {
+    pub fn new(point: Arc<Point>, seed: RunSeed, options: Options) -> Result<Self, ScenarioError> {
         let tcp = if options.bulk { Some(KernelTcp::of(&point.setup)?) } else { None };
         let mtu = match (&tcp, options.mtu) {
             (Some(_), _) => point.setup.packet_size,

@@ -1,21 +1,51 @@
-//! The events of a run as CSV.
+//! The events of a run as CSV, with samples of flows and links between them.
 
 use super::sink::{PORTION_BYTES, TextSink};
-use crossfade_core::{EventRecord, Observer};
+use crossfade_core::{EventRecord, Observer, TcpSnapshot};
 use std::fmt::Write as _;
 
-const HEADER: &str = "time_s,event,flow,seq,cwnd,ssthresh,dupacks,backoff,flight_size\n";
+const HEADER: &str = "time_s,event,flow,seq,cwnd,ssthresh,dupacks,backoff,flight_size";
+/// The columns of samples, which events leave empty.
+const SAMPLE_COLUMNS: &str = ",link,goodput_bps,rtt_mean_s,queue_packets,capacity_bps,retransmissions";
+
+/// Which lines there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lines {
+    /// Of events.
+    Events,
+    /// Of samples.
+    Samples,
+    /// Of both, in order of time.
+    Both,
+}
+
+/// What a flow or a link did since the sample before; nothing is an empty cell.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sample<'a> {
+    pub(crate) time_s: f64,
+    /// Of a flow: its number and its sender's state.
+    pub(crate) flow: Option<(usize, TcpSnapshot)>,
+    /// Of a link: its name.
+    pub(crate) link: Option<&'a str>,
+    pub(crate) goodput_bps: Option<f64>,
+    pub(crate) rtt_mean_s: Option<f64>,
+    pub(crate) queue_packets: Option<usize>,
+    pub(crate) capacity_bps: Option<f64>,
+    pub(crate) retransmissions: Option<u64>,
+}
 
 /// Writes each event as a line: what happened, and the sender's state right after it.
 pub(crate) struct EventsCsv<'a> {
     text: String,
     sink: &'a mut TextSink<'a>,
+    lines: Lines,
 }
 
 impl<'a> EventsCsv<'a> {
     /// Hands the lines over to `sink`, many at a time.
-    pub(crate) fn new(sink: &'a mut TextSink<'a>) -> Self {
-        Self { text: HEADER.to_owned(), sink }
+    pub(crate) fn new(sink: &'a mut TextSink<'a>, lines: Lines) -> Self {
+        let samples = if lines == Lines::Events { "" } else { SAMPLE_COLUMNS };
+        Self { text: format!("{HEADER}{samples}\n"), sink, lines }
     }
 
     /// Hands over the last lines.
@@ -23,15 +53,50 @@ impl<'a> EventsCsv<'a> {
         (self.sink)(&self.text);
         self.text.clear();
     }
+
+    /// Writes a sample.
+    pub(crate) fn sample(&mut self, sample: &Sample<'_>) {
+        let (flow, state) = sample.flow.map_or((String::new(), ",,,,".to_owned()), |(flow, tcp)| {
+            let TcpSnapshot { cwnd, ssthresh, dupacks, backoff, flight_size } = tcp;
+            (flow.to_string(), format!("{cwnd},{ssthresh},{dupacks},{backoff},{flight_size}"))
+        });
+        let _ = writeln!(
+            self.text,
+            "{},sample,{flow},,{state},{},{},{},{},{},{}",
+            sample.time_s,
+            sample.link.unwrap_or_default(),
+            cell(sample.goodput_bps),
+            cell(sample.rtt_mean_s),
+            cell(sample.queue_packets),
+            cell(sample.capacity_bps),
+            cell(sample.retransmissions)
+        );
+        self.hand_over();
+    }
+
+    fn hand_over(&mut self) {
+        if self.text.len() >= PORTION_BYTES {
+            self.finish();
+        }
+    }
+}
+
+fn cell(value: Option<impl ToString>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
 }
 
 impl Observer for EventsCsv<'_> {
     fn record(&mut self, event: &EventRecord) {
+        let rest = match self.lines {
+            Lines::Events => "",
+            Lines::Both => ",,,,,,",
+            Lines::Samples => return,
+        };
         let tcp = &event.tcp;
         // Writing to a string cannot fail.
         let _ = writeln!(
             self.text,
-            "{},{},{},{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{},{},{}{rest}",
             event.time.as_secs_f64(),
             event.kind.name(),
             event.flow,
@@ -42,26 +107,39 @@ impl Observer for EventsCsv<'_> {
             tcp.backoff,
             tcp.flight_size
         );
-        if self.text.len() >= PORTION_BYTES {
-            self.finish();
-        }
+        self.hand_over();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crossfade_core::{EventKind, SimTime, TcpSnapshot};
+    use crossfade_core::{EventKind, SimTime};
 
     #[test]
     fn numbers_are_written_in_the_shortest_form_that_reads_back() {
         let mut text = String::new();
         let mut sink = |lines: &str| text.push_str(lines);
-        let mut csv = EventsCsv::new(&mut sink);
+        let mut csv = EventsCsv::new(&mut sink, Lines::Events);
         let tcp = TcpSnapshot { cwnd: 2.5, ssthresh: 24.0, dupacks: 1, backoff: 2, flight_size: 3 };
         let time = SimTime::from_nanos(7_466_667);
         csv.record(&EventRecord { time, kind: EventKind::DuplicateAck, flow: 0, seq: 41, tcp });
         csv.finish();
         assert_eq!(text.lines().nth(1), Some("0.007466667,duplicate_ack,0,41,2.5,24,1,2,3"));
+    }
+
+    #[test]
+    fn every_line_has_all_cells() {
+        let mut text = String::new();
+        let mut sink = |lines: &str| text.push_str(lines);
+        let mut csv = EventsCsv::new(&mut sink, Lines::Both);
+        let (time, kind, tcp) = (SimTime::ZERO, EventKind::Send, TcpSnapshot::default());
+        csv.record(&EventRecord { time, kind, flow: 0, seq: 41, tcp });
+        csv.sample(&Sample { flow: Some((0, tcp)), goodput_bps: Some(1e6), ..Sample::default() });
+        csv.sample(&Sample { link: Some("forward"), queue_packets: Some(3), ..Sample::default() });
+        csv.finish();
+        let cells: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
+        assert_eq!(cells, [15; 4]);
+        assert_eq!(text.lines().last(), Some("0,sample,,,,,,,,forward,,,3,,"));
     }
 }

@@ -4,6 +4,7 @@ mod events;
 mod link_events;
 mod pcap;
 mod reuse;
+mod samples;
 mod sink;
 
 pub use reuse::{ReuseFacts, reuse};
@@ -14,11 +15,11 @@ use crate::experiment::Experiment;
 use crate::methods::run_checked;
 use crossfade_capture::IpVersion;
 use crossfade_core::RunSeed;
-use crossfade_scenario::{Point, ScenarioError};
+use crossfade_scenario::{Point, ScenarioError, Setup};
 use crossfade_sim::{CongestionFactory, Network, Source};
 use crossfade_transport::TcpConfig;
 use crossfade_transport::congestion::CongestionControl;
-use events::EventsCsv;
+use events::{EventsCsv, Lines};
 use pcap::Pcap;
 use sink::TextSink;
 use std::sync::Arc;
@@ -37,11 +38,35 @@ pub fn events(
     sink: &mut (dyn FnMut(usize, &str) + Send),
     cancel: &AtomicBool,
 ) -> Result<Option<()>, ScenarioError> {
-    of_points(experiment, sink, |network, sink| {
-        let mut csv = EventsCsv::new(sink);
-        run_checked(network, &mut csv, (), cancel)?;
-        csv.finish();
-        Some(())
+    of_points(experiment, sink, |setup, network, sink| match setup.sample {
+        None => {
+            let mut csv = EventsCsv::new(sink, Lines::Events);
+            run_checked(network, &mut csv, (), cancel)?;
+            csv.finish();
+            Some(())
+        }
+        Some(every) => samples::sampled(setup, network, every, EventsCsv::new(sink, Lines::Both), cancel),
+    })
+}
+
+/// The same of samples alone, every `run.sample` of each flow and link.
+///
+/// # Errors
+/// The plan has more than 20 points, or no `run.sample`.
+pub fn samples(
+    experiment: &Experiment,
+    sink: &mut (dyn FnMut(usize, &str) + Send),
+    cancel: &AtomicBool,
+) -> Result<Option<()>, ScenarioError> {
+    if experiment.points.at(0).setup.sample.is_none() {
+        return Err(ScenarioError::key(
+            "run.sample",
+            "missing; the time between two samples, such as \"100 ms\"",
+        ));
+    }
+    of_points(experiment, sink, |setup, network, sink| {
+        let every = setup.sample?;
+        samples::sampled(setup, network, every, EventsCsv::new(sink, Lines::Samples), cancel)
     })
 }
 
@@ -54,14 +79,14 @@ pub fn link_events(
     sink: &mut (dyn FnMut(usize, &str) + Send),
     cancel: &AtomicBool,
 ) -> Result<Option<()>, ScenarioError> {
-    of_points(experiment, sink, |network, sink| link_events::link_events(network, sink, cancel))
+    of_points(experiment, sink, |_, network, sink| link_events::link_events(network, sink, cancel))
 }
 
 /// A text about run 0 of each point.
 fn of_points(
     experiment: &Experiment,
     sink: &mut (dyn FnMut(usize, &str) + Send),
-    write: impl Fn(Network, &mut TextSink<'_>) -> Option<()>,
+    write: impl Fn(&Setup, Network, &mut TextSink<'_>) -> Option<()>,
 ) -> Result<Option<()>, ScenarioError> {
     let points = experiment.points.len();
     if points > MOST_POINTS_WITH_EVENTS {
@@ -70,8 +95,9 @@ fn of_points(
         return Err(ScenarioError::key("sweep", problem));
     }
     let seed = RunSeed { seed: experiment.seed, run: 0 };
-    let mut of_point =
-        |point: &Point| write(network(&point.setup, seed), &mut |text: &str| sink(point.index, text));
+    let mut of_point = |point: Arc<Point>| {
+        write(&point.setup, network(&point.setup, seed), &mut |text: &str| sink(point.index, text))
+    };
     Ok(experiment.points.iter().map(&mut of_point).collect())
 }
 
@@ -101,7 +127,7 @@ pub fn events_with_congestion_control(
     }
     let mut text = String::new();
     let mut sink = |lines: &str| text.push_str(lines);
-    let mut csv = EventsCsv::new(&mut sink);
+    let mut csv = EventsCsv::new(&mut sink, Lines::Events);
     let finished = run_checked(network, &mut csv, (), cancel);
     csv.finish();
     Ok(finished.map(|_| text))
@@ -142,11 +168,11 @@ pub fn air_pcap(experiment: &Experiment, cancel: &AtomicBool) -> Result<Option<V
 }
 
 /// The only point of `experiment`, of which `what` shows one run.
-fn only_point<'a>(experiment: &'a Experiment, what: &str) -> Result<&'a Point, ScenarioError> {
-    match experiment.points.as_slice() {
-        [point] => Ok(point),
+fn only_point(experiment: &Experiment, what: &str) -> Result<Arc<Point>, ScenarioError> {
+    match experiment.points.len() {
+        1 => Ok(experiment.points.at(0)),
         points => {
-            let problem = format!("{what} shows one run; the plan has {} points", points.len());
+            let problem = format!("{what} shows one run; the plan has {points} points");
             Err(ScenarioError::key("sweep", problem))
         }
     }

@@ -29,7 +29,7 @@ pub struct ReuseFacts {
 /// # Errors
 /// A point without a mesh.
 pub fn reuse(experiment: &Experiment) -> Result<Vec<ReuseFacts>, ScenarioError> {
-    experiment.points.iter().map(of_point).collect()
+    experiment.points.iter().map(|point| of_point(&point)).collect()
 }
 
 fn of_point(point: &Point) -> Result<ReuseFacts, ScenarioError> {

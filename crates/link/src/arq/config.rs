@@ -1,7 +1,6 @@
 //! ARQ links as data.
 
 use super::{ArqError, ArqProtocol, FrameHeader, ReverseConfig, SegmentationConfig, SoftBufferConfig};
-use crate::limit::QueueLimit;
 use crossfade_core::SimTime;
 
 /// When frames start.
@@ -26,8 +25,6 @@ pub struct ArqLinkConfig {
     pub delay: SimTime,
     /// How packets become frames.
     pub segmentation: SegmentationConfig,
-    /// What the drop-tail queue holds beside the packet that is being sent; `None` is without limit.
-    pub queue_limit: Option<QueueLimit>,
     /// What is left of a frame that is spoiled.
     pub header: FrameHeader,
     /// What the receiver keeps of spoiled frames, where the channel lets it combine copies.

@@ -10,10 +10,12 @@ use super::{
     ArqError, ArqLinkConfig, ArqReceiver, ArqSender, ArqStatistics, Content, Delivery, FrameChannel,
     FrameClock, FrameHeader, LossyFrames, Outcome, Pdu, Protocol, Reception, SoftValue, Transmission,
 };
+use crate::config::Queue;
 use crate::event::{EventLog, LinkEvent};
 use crate::link::{Departure, Link, Push};
 use crate::occupancy::Occupancy;
 use crate::parcel::Parcel;
+use crate::queue::Waiting;
 use crate::report::LinkReport;
 use crate::statistics::LinkStatistics;
 use crossfade_core::{SimTime, Stream};
@@ -42,7 +44,7 @@ impl FrameTiming {
     }
 }
 
-/// Drop-tail queue, segmentation, an ARQ protocol over a frame channel, reassembly.
+/// A queue, segmentation, an ARQ protocol over a frame channel, reassembly.
 ///
 /// A packet arrives when its last frame is passed up; it is lost when one of its frames is, which is told
 /// when the last is accounted for.
@@ -79,11 +81,16 @@ pub struct ArqLink<S, R, C: FrameChannel = LossyFrames> {
 }
 
 impl ArqLinkConfig {
-    /// The link over `channel`. `feedback` decides which acknowledgements and requests are lost.
+    /// The link over `channel`, behind `queue`. `feedback` decides which acknowledgements and requests are lost.
     ///
     /// # Errors
     /// A parameter outside its range, or a channel that combines copies on a link that cannot.
-    pub fn build<C>(self, channel: C, feedback: Stream) -> Result<Box<dyn Link + Send>, ArqError>
+    pub fn build<C>(
+        self,
+        queue: Queue,
+        channel: C,
+        feedback: Stream,
+    ) -> Result<Box<dyn Link + Send>, ArqError>
     where
         C: FrameChannel + 'static,
         C::Soft: 'static,
@@ -94,7 +101,7 @@ impl ArqLinkConfig {
         }
         Ok(with_protocol!(self.protocol, |protocol| {
             let (sender, receiver) = protocol.build();
-            Box::new(ArqLink::new(&self, sender, receiver, channel, feedback))
+            Box::new(ArqLink::new(&self, queue, (sender, receiver), channel, feedback)?)
         }))
     }
 }
@@ -110,12 +117,20 @@ enum Step {
 
 impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
     /// An idle link between a sender and a receiver, those of the protocol of `config` or others.
-    pub fn new(config: &ArqLinkConfig, sender: S, receiver: R, channel: C, feedback: Stream) -> Self {
-        let ArqLinkConfig { clock, delay, segmentation, queue_limit, header, soft_buffer, reverse, .. } =
-            *config;
-        Self {
+    ///
+    /// # Errors
+    /// A parameter of the queue outside its range.
+    pub fn new(
+        config: &ArqLinkConfig,
+        queue: Queue,
+        (sender, receiver): (S, R),
+        channel: C,
+        feedback: Stream,
+    ) -> Result<Self, ArqError> {
+        let ArqLinkConfig { clock, delay, segmentation, header, soft_buffer, reverse, .. } = *config;
+        Ok(Self {
             timing: FrameTiming { frame_time: config.frame_time(), clock, delay },
-            segmenter: Segmenter::new(segmentation, queue_limit),
+            segmenter: Segmenter::new(segmentation, queue)?,
             reassembly: Reassembly::new(receiver.releases_in_order()),
             sender,
             receiver,
@@ -132,7 +147,7 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
             arq_statistics: ArqStatistics::default(),
             watch: None,
             log: EventLog::default(),
-        }
+        })
     }
 
     #[inline]
@@ -196,10 +211,18 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
     /// The sender is asked for a frame.
     #[inline]
     fn transmit(&mut self, now: SimTime) {
-        if !self.segmenter.is_empty() && self.sender.wants_sdu(now) {
+        if self.segmenter.is_empty() {
+            self.segmenter.rest(now);
+        } else if self.sender.wants_sdu(now) {
             let sdu = self.reassembly.next_sdu();
-            self.segmenter.fill(now, &mut self.reassembly, &mut self.statistics);
-            self.sender.on_sdu(now, sdu);
+            let asks_queue = self.segmenter.asks_queue();
+            let is_made = self.segmenter.fill(now, &mut self.reassembly, &mut self.statistics);
+            if asks_queue {
+                self.note_drops(now);
+            }
+            if is_made {
+                self.sender.on_sdu(now, sdu);
+            }
         }
         self.asks_at = SimTime::MAX;
         let Some(pdu) = self.sender.poll_transmit(now) else {
@@ -235,6 +258,17 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
             watch.on_transmission(transmission, pdu.seq, self.channel.conditions(), !is_error);
         }
         self.on_the_air.push_back((received_at, pdu, reception));
+    }
+
+    /// The queue has done something at time `now`.
+    fn note_drops(&mut self, now: SimTime) {
+        let Self { segmenter, statistics, departures, .. } = self;
+        statistics.ecn_marks = segmenter.ecn_marks();
+        for Waiting { since, packet } in segmenter.dropped() {
+            statistics.queue_drops += 1;
+            statistics.waiting_s += (now - since).as_secs_f64();
+            departures.push_back((now, Departure::QueueDrop(packet)));
+        }
     }
 
     /// What the receiver makes of a frame, with what it has kept of earlier copies.
@@ -300,12 +334,20 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         let before = frame_time.saturating_mul(u64::from(frames.saturating_sub(1)));
         next.max(self.free_at).saturating_add(before).saturating_add(last_frame)
     }
+
+    /// No packet can be dropped before that has been taken.
+    fn earliest_drop(&self, next: SimTime) -> SimTime {
+        let Some(frames) = self.segmenter.frames_before_drops() else { return SimTime::MAX };
+        next.max(self.free_at).saturating_add(self.timing.frame_time.saturating_mul(frames.into()))
+    }
 }
 
 impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> Link for ArqLink<S, R, C> {
     fn push(&mut self, now: SimTime, packet: Parcel) -> Push {
         self.run_until(now);
-        if !self.segmenter.push(now, packet) {
+        let is_taken = self.segmenter.push(now, packet);
+        self.note_drops(now);
+        if !is_taken {
             self.statistics.queue_drops += 1;
             return Push::QueueDrop;
         }
@@ -322,7 +364,7 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> Link for ArqLink<S, R, C> {
             return None;
         }
         if self.receiver.is_in_sequence() {
-            next = next.max(self.earliest_departure(next));
+            next = next.max(self.earliest_departure(next).min(self.earliest_drop(next)));
         }
         Some(next)
     }
@@ -348,7 +390,8 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> Link for ArqLink<S, R, C> {
         self.run_until(now);
         let occupancy = Occupancy::Frames(self.timing.frame_time);
         let report = LinkReport::new(now, self.statistics.clone(), occupancy);
-        LinkReport { frames: Some(self.arq_statistics.clone()), ..report }
+        let waiting = Some(self.segmenter.packets());
+        LinkReport { frames: Some(self.arq_statistics.clone()), waiting, ..report }
     }
 
     fn trace(&mut self, keep: bool) {

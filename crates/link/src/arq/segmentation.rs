@@ -2,11 +2,12 @@
 
 use super::ArqError;
 use super::reassembly::Reassembly;
+use crate::config::Queue;
 use crate::limit::QueueLimit;
 use crate::parcel::Parcel;
+use crate::queue::{QueueDiscipline, Waiting};
 use crate::statistics::LinkStatistics;
 use crossfade_core::SimTime;
-use std::collections::VecDeque;
 
 /// How the packets of a queue share frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,56 +79,96 @@ impl SegmentationConfig {
 /// The queue of packets, and the one that is being cut into frames.
 pub(super) struct Segmenter {
     config: SegmentationConfig,
+    /// Of a drop-tail queue, which takes what finds the link idle whatever its limit.
     limit: Option<QueueLimit>,
-    queue: VecDeque<(SimTime, Parcel)>,
-    queued_bytes: u64,
+    queue: Box<dyn QueueDiscipline + Send>,
     /// What is left of the packet that is being cut.
     left: u32,
+    /// What the queue dropped of what it had taken.
+    dropped: Vec<Waiting>,
 }
 
 impl Segmenter {
-    pub(super) fn new(config: SegmentationConfig, limit: Option<QueueLimit>) -> Self {
-        Self { config, limit, queue: VecDeque::new(), queued_bytes: 0, left: 0 }
+    pub(super) fn new(config: SegmentationConfig, queue: Queue) -> Result<Self, ArqError> {
+        let (limit, queue) = match queue {
+            Queue::DropTail(limit) => (limit, Queue::DropTail(None)),
+            queue => (None, queue),
+        };
+        Ok(Self { config, limit, queue: queue.discipline()?, left: 0, dropped: Vec::new() })
     }
 
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.left == 0 && self.queue.is_empty()
+        self.left == 0 && self.queue.packets() == 0
     }
 
-    /// Takes a packet into the queue, unless a drop-tail queue would turn it away.
+    /// How many packets wait to be cut.
+    pub(super) fn packets(&self) -> usize {
+        self.queue.packets()
+    }
+
+    /// Takes a packet into the queue, unless it is turned away.
     pub(super) fn push(&mut self, now: SimTime, packet: Parcel) -> bool {
-        let bytes = packet.bytes();
         let is_full = self.limit.is_some_and(|limit| {
-            !self.is_empty() && !limit.admits(self.queue.len(), self.queued_bytes, bytes)
+            !self.is_empty() && !limit.admits(self.queue.packets(), self.queue.bytes(), packet.bytes())
         });
-        if !is_full {
-            self.queued_bytes += u64::from(bytes);
-            self.queue.push_back((now, packet));
-        }
-        !is_full
+        !is_full && self.queue.enqueue(now, packet, &mut self.dropped).is_ok()
     }
 
-    /// Makes the next frame, to be sent at `now`.
+    /// Nothing is left to send at `now`: the queue learns that the link is idle.
+    pub(super) fn rest(&mut self, now: SimTime) {
+        let nothing = self.queue.dequeue(now, &mut self.dropped);
+        debug_assert_eq!(nothing, None, "it is empty");
+    }
+
+    /// What the queue has dropped since the last call, of what it had taken.
+    pub(super) fn dropped(&mut self) -> impl Iterator<Item = Waiting> {
+        self.dropped.drain(..)
+    }
+
+    /// How many packets were marked "congestion experienced" so far.
+    pub(super) fn ecn_marks(&self) -> u64 {
+        self.queue.ecn_marks()
+    }
+
+    /// Whether the next frame is more than what is left of the packet that is being cut.
     #[inline]
-    pub(super) fn fill(&mut self, now: SimTime, packets: &mut Reassembly, statistics: &mut LinkStatistics) {
-        if self.left < self.config.payload {
+    pub(super) fn asks_queue(&self) -> bool {
+        self.left < self.config.payload
+    }
+
+    /// Makes the next frame, to be sent at `now`; `false` if the queue has dropped all that it could be made of.
+    #[inline]
+    pub(super) fn fill(
+        &mut self,
+        now: SimTime,
+        packets: &mut Reassembly,
+        statistics: &mut LinkStatistics,
+    ) -> bool {
+        if self.asks_queue() {
             return self.fill_from_queue(now, packets, statistics);
         }
         // Most frames are full of one packet.
         self.left -= self.config.payload;
         packets.add_frame(now, self.left == 0);
         packets.end_frame();
+        true
     }
 
     /// Makes a frame that holds the end of a packet, or the beginning of another.
-    fn fill_from_queue(&mut self, now: SimTime, packets: &mut Reassembly, statistics: &mut LinkStatistics) {
+    fn fill_from_queue(
+        &mut self,
+        now: SimTime,
+        packets: &mut Reassembly,
+        statistics: &mut LinkStatistics,
+    ) -> bool {
         let mut room = self.config.payload;
         loop {
             if self.left == 0 {
-                let Some((since, packet)) = self.queue.pop_front() else { break };
+                let Some(Waiting { since, packet }) = self.queue.dequeue(now, &mut self.dropped) else {
+                    break;
+                };
                 let bytes = packet.bytes();
-                self.queued_bytes -= u64::from(bytes);
                 statistics.on_transmission(bytes, now - since);
                 self.left = self.config.link_bytes(bytes);
                 packets.begin(packet);
@@ -140,14 +181,26 @@ impl Segmenter {
                 break;
             }
         }
+        if room == self.config.payload {
+            return false;
+        }
         packets.end_frame();
+        true
     }
 
-    /// How many frames still have to be made before the packet is cut that is being cut, or else the next.
+    /// How many frames still have to be made, at least, before the packet is cut that is being cut, or else the next.
     pub(super) fn frames_left(&self) -> Option<u32> {
         if self.left > 0 {
             return Some(self.left.div_ceil(self.config.payload));
         }
-        self.queue.front().map(|(_, packet)| self.config.frames(packet.bytes()))
+        let next = || self.queue.next_bytes().map_or(1, |bytes| self.config.frames(bytes));
+        (self.queue.packets() > 0).then(next)
+    }
+
+    /// How many frames are made before the queue is asked for a packet, and may drop others; `None` if it drops none
+    /// then.
+    pub(super) fn frames_before_drops(&self) -> Option<u32> {
+        let may_drop = self.queue.packets() > 0 && self.queue.next_bytes().is_none();
+        may_drop.then_some(self.left / self.config.payload)
     }
 }

@@ -45,4 +45,8 @@ impl QueueDiscipline for DropTail {
     fn bytes(&self) -> u64 {
         self.backlog.bytes
     }
+
+    fn next_bytes(&self) -> Option<u32> {
+        self.backlog.next_bytes()
+    }
 }

@@ -49,6 +49,12 @@ pub trait QueueDiscipline {
     /// How many bytes wait.
     fn bytes(&self) -> u64;
 
+    /// Bytes of the packet that [`dequeue`](QueueDiscipline::dequeue) returns next, from a queue that drops
+    /// nothing then; `None` of a queue that may, and of an empty one.
+    fn next_bytes(&self) -> Option<u32> {
+        None
+    }
+
     /// How many packets were marked "congestion experienced" so far.
     fn ecn_marks(&self) -> u64 {
         0
@@ -76,6 +82,10 @@ impl Backlog {
 
     fn packets(&self) -> usize {
         self.waiting.len()
+    }
+
+    fn next_bytes(&self) -> Option<u32> {
+        self.waiting.front().map(|head| head.packet.bytes())
     }
 }
 

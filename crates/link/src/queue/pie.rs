@@ -201,6 +201,10 @@ impl QueueDiscipline for Pie {
         self.backlog.bytes
     }
 
+    fn next_bytes(&self) -> Option<u32> {
+        self.backlog.next_bytes()
+    }
+
     fn ecn_marks(&self) -> u64 {
         self.ecn_marks
     }

@@ -206,6 +206,10 @@ impl QueueDiscipline for Red {
         self.backlog.bytes
     }
 
+    fn next_bytes(&self) -> Option<u32> {
+        self.backlog.next_bytes()
+    }
+
     fn ecn_marks(&self) -> u64 {
         self.ecn_marks
     }

@@ -87,14 +87,13 @@ fn arq(rate_bps: f64, loss: Box<dyn LossProcess>, protocol: ArqProtocol) -> Live
             framing: 0,
             header_compression: None,
         },
-        queue_limit: None,
         header: FrameHeader::Lost,
         soft_buffer: SoftBufferConfig::default(),
         reverse: ReverseConfig::ideal(MS * 5),
         protocol,
     };
     let feedback = RunSeed { seed: 1, run: 0 }.stream("feedback.dl");
-    config.build(LossyFrames { loss }, feedback).unwrap()
+    config.build(Queue::DropTail(None), LossyFrames { loss }, feedback).unwrap()
 }
 
 /// 8 Mbit/s: a frame takes 0.125 ms, a full packet 1.5 ms.

@@ -3,8 +3,8 @@
 use super::base::{absent, json, positive_time};
 use crate::cell::CellSetup;
 use crate::error::{ScenarioError, join};
-use crate::quantity::{Length, Retransmissions, Share, Span};
-use crate::radio_quantity::{Frequency, PerUser, Speed};
+use crate::per_user::PerUser;
+use crate::quantity::{Frequency, Length, Retransmissions, Share, Span, Speed};
 use crossfade_cell::{
     Allocation, ArqConfig, CellConfig, FrameSuccess, LevelRule, Levels, PredictedSinr, UserConfig,
 };

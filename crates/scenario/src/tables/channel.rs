@@ -5,7 +5,7 @@ use super::base::json;
 use super::tagged::{Tag, foreign, given, refuse_foreign, tag, taken_by};
 use crate::error::{ScenarioError, join};
 use crate::files::Files;
-use crate::quantity::{FileName, Share};
+use crate::quantity::{FileName, Frequency, Share, Speed};
 use crossfade_channel::{
     self as channel, ChannelError, DropList, FiniteStateChannel, LossConfig, RayleighFading, TraceFormat,
     TwoStateMarkov, p_e_from_fading_margin_db,
@@ -39,6 +39,15 @@ pub struct Channel {
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 100))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fd_t: Option<f64>,
+
+    /// How fast the receiver moves, such as "3 km/h"; with carrier another way to give fd_t, over the time of a step:
+    /// f_d = speed * carrier / c.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speed: Option<Speed>,
+
+    /// The carrier frequency, such as "2 GHz". With speed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub carrier: Option<Frequency>,
 
     /// The mean length of a burst of losses, in steps of the channel; with p_e.
     #[schemars(range(min = 1, max = 1e12))]
@@ -115,13 +124,14 @@ tag! {
         /// Loses each packet with probability p_e, independently.
         Iid [p_e],
         /// Two-state Markov chain: {p_e or fading_margin_db, fd_t}, {p_e, mean_burst} or {p_gg, p_bb}.
-        Markov [p_e, fading_margin_db, fd_t, mean_burst, p_gg, p_bb, clock]
-            "{p_e or fading_margin_db, fd_t}, {p_e, mean_burst} or {p_gg, p_bb}, and clock",
+        Markov [p_e, fading_margin_db, fd_t, speed, carrier, mean_burst, p_gg, p_bb, clock]
+            "{p_e or fading_margin_db, fd_t or speed and carrier}, {p_e, mean_burst} or {p_gg, p_bb}, and clock",
         /// Finite-state Markov channel (Wang and Moayeri 1995): transitions between states that lose with
         /// probability state_p_e each.
         FiniteState [transitions, state_p_e, clock] "transitions, state_p_e and clock",
         /// Sampled Rayleigh fading (Jakes spectrum) with a threshold: {p_e or fading_margin_db, fd_t}.
-        Rayleigh [p_e, fading_margin_db, fd_t, clock] "{p_e or fading_margin_db, fd_t}, and clock",
+        Rayleigh [p_e, fading_margin_db, fd_t, speed, carrier, clock]
+            "{p_e or fading_margin_db, fd_t or speed and carrier}, and clock",
         /// Loses the transmissions listed in drops.
         DropList [drops],
         /// Loses what a record lost: file, and clock.
@@ -129,8 +139,8 @@ tag! {
         /// Flat Rayleigh fading between antennas, constant during a frame, under the physical layer of the table
         /// phy: snr_db (or es_n0_db, or eb_n0_db), antennas; with fd_t gains move from frame to frame (Jakes
         /// spectrum), without it each transmission has gains of its own. Needs link.frame_size.
-        BlockRayleigh [antennas, snr_db, es_n0_db, eb_n0_db, fd_t, clock]
-            "snr_db (or es_n0_db, or eb_n0_db), antennas, and fd_t with clock",
+        BlockRayleigh [antennas, snr_db, es_n0_db, eb_n0_db, fd_t, speed, carrier, clock]
+            "snr_db (or es_n0_db, or eb_n0_db), antennas, and fd_t (or speed and carrier) with clock",
     }
 }
 
@@ -159,7 +169,7 @@ pub enum Clock {
 }
 
 /// Keys of which a Markov or Rayleigh channel takes one.
-const EXCLUSIVE: [(&str, &str); 11] = [
+const EXCLUSIVE: [(&str, &str); 14] = [
     ("fading_margin_db", "p_e"),
     ("mean_burst", "fd_t"),
     ("mean_burst", "fading_margin_db"),
@@ -171,7 +181,27 @@ const EXCLUSIVE: [(&str, &str); 11] = [
     ("p_bb", "fading_margin_db"),
     ("p_bb", "fd_t"),
     ("p_bb", "mean_burst"),
+    ("mean_burst", "speed"),
+    ("p_gg", "speed"),
+    ("p_bb", "speed"),
 ];
+
+/// The speed of light in a vacuum, in m/s.
+const LIGHT: f64 = 299_792_458.0;
+
+/// A speed and a Doppler frequency that differ by no more than this part say the same, rounded.
+const ROUNDED: f64 = 1e-3;
+
+/// How fast the gains of a channel change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DopplerSetup {
+    /// The normalised Doppler frequency.
+    pub fd_t: f64,
+    /// The Doppler frequency in Hz, over the time of a step.
+    pub frequency_hz: f64,
+    /// The speed in m/s and the carrier in Hz that it follows from, where these are given.
+    pub speed_and_carrier: Option<(f64, f64)>,
+}
 
 impl Channel {
     /// Fills in the defaults of the table called `table`.
@@ -245,6 +275,63 @@ impl Channel {
         }
     }
 
+    /// Puts `fd_t` in the place of speed and carrier, as the two say one thing, on a channel with steps of this time;
+    /// how fast its gains change, if they do.
+    pub(super) fn settle_speed(
+        &mut self,
+        table: &str,
+        step: SimTime,
+    ) -> Result<Option<DopplerSetup>, ScenarioError> {
+        let moves = [ChannelModel::Markov, ChannelModel::Rayleigh, ChannelModel::BlockRayleigh];
+        let Some(model) = self.model.filter(|model| moves.contains(model)) else { return Ok(None) };
+        self.refuse_foreign_keys(table, model)?;
+        self.refuse_exclusive(table)?;
+        let step_s = step.as_secs_f64();
+        let speed_and_carrier = match (self.speed, self.carrier) {
+            (None, None) => None,
+            (Some(Speed(speed)), Some(Frequency(carrier))) => Some((speed, carrier)),
+            (Some(speed), None) => {
+                let problem = format!("needs {}, such as \"2 GHz\"", join(table, "carrier"));
+                return Err(ScenarioError::value(join(table, "speed"), &json(speed), problem));
+            }
+            (None, Some(carrier)) => {
+                let problem = format!("needs {}, such as \"3 km/h\"", join(table, "speed"));
+                return Err(ScenarioError::value(join(table, "carrier"), &json(carrier), problem));
+            }
+        };
+        if let Some((speed, carrier)) = speed_and_carrier {
+            let follows = speed * carrier / LIGHT * step_s;
+            if let Some(fd_t) = self.fd_t.filter(|fd_t| (fd_t - follows).abs() > ROUNDED * follows) {
+                let problem = format!(
+                    "but {} and {} say {follows:.4e}, in steps of {step}: give one of the two",
+                    join(table, "speed"),
+                    join(table, "carrier")
+                );
+                return Err(ScenarioError::value(join(table, "fd_t"), &json(fd_t), problem));
+            }
+            if follows > 100.0 {
+                let problem = format!("too fast: fd_t would be {follows:.4e}, and must be at most 100");
+                return Err(ScenarioError::value(join(table, "speed"), &json(self.speed), problem));
+            }
+            self.fd_t.get_or_insert(follows);
+            (self.speed, self.carrier) = (None, None);
+        }
+        let doppler = |fd_t| DopplerSetup { fd_t, frequency_hz: fd_t / step_s, speed_and_carrier };
+        Ok(self.fd_t.map(doppler))
+    }
+
+    fn refuse_exclusive(&self, table: &str) -> Result<(), ScenarioError> {
+        let given = given(self);
+        let given = |key: &str| given.iter().any(|given| given == key);
+        match EXCLUSIVE.into_iter().find(|(a, b)| given(a) && given(b)) {
+            None => Ok(()),
+            Some((a, b)) => {
+                let reason = format!("a channel takes {}", ChannelModel::Markov.takes());
+                Err(ScenarioError::contradiction(&join(table, a), &join(table, b), reason))
+            }
+        }
+    }
+
     pub(super) fn refuse_foreign_keys(&self, table: &str, model: ChannelModel) -> Result<(), ScenarioError> {
         match foreign(self, model) {
             Some(key) if model == ChannelModel::DropList && self.drops.is_some() => {
@@ -287,12 +374,7 @@ impl Channel {
 
     /// `p_e` and `fd_t` of a fading channel, if that is how it is given.
     fn fading(&self, table: &str) -> Result<Option<(f64, f64)>, ScenarioError> {
-        let given = given(self);
-        let given = |key: &str| given.iter().any(|given| given == key);
-        if let Some((a, b)) = EXCLUSIVE.into_iter().find(|(a, b)| given(a) && given(b)) {
-            let reason = format!("a channel takes {}", ChannelModel::Markov.takes());
-            return Err(ScenarioError::contradiction(&join(table, a), &join(table, b), reason));
-        }
+        self.refuse_exclusive(table)?;
         let p_e = match self.fading_margin_db {
             Some(margin) => Some(p_e_from_fading_margin_db(margin).map_err(|error| refuse(table, &error))?),
             None => self.p_e.map(|share| share.0),

@@ -217,6 +217,7 @@ impl Hop<'_> {
             return Err(ScenarioError::contradiction(&key("shaper"), &key(other), reason));
         }
         let frame_time = frames.map(|frames| frames.frame_time);
+        let doppler = channel.settle_speed(channel_table, frame_time.unwrap_or(slot))?;
         let carrier = match (trace, frames, queue) {
             (Some(trace), _, queue) => {
                 let has_losses = trace.table().is_some();
@@ -227,7 +228,7 @@ impl Hop<'_> {
                 let loss = channel.resolve(channel_table, slot, None, files)?;
                 Carrier::Schedule { trace, queue, loss: (!has_losses).then_some(loss) }
             }
-            (None, Some(frames), QueueConfig::DropTail(limit)) => {
+            (None, Some(frames), queue) => {
                 let errors = if let Some((phy, config)) = radio {
                     let radio = phy.resolve_radio(config, channel, &frames, slot, files)?;
                     FrameErrors::Radio(Box::new(radio))
@@ -235,12 +236,7 @@ impl Hop<'_> {
                     FrameErrors::Lost(channel.resolve(channel_table, slot, frame_time, files)?)
                 };
                 // Frames need a rate: those keys were refused without one.
-                Carrier::Frames { rate_bps: rate_bps.unwrap_or_default(), limit, frames, errors }
-            }
-            (None, Some(_), _) => {
-                let reason = "the queue of a link with frames is drop-tail";
-                let (discipline, frame_size) = (key("queue.discipline"), key("frame_size"));
-                return Err(ScenarioError::contradiction(&discipline, &frame_size, reason));
+                Carrier::Frames { rate_bps: rate_bps.unwrap_or_default(), queue, frames, errors }
             }
             (None, None, queue) => {
                 let loss = channel.resolve(channel_table, slot, None, files)?;
@@ -250,7 +246,7 @@ impl Hop<'_> {
                 }
             }
         };
-        Ok(HopSetup { delay, carrier, limit_assumed })
+        Ok(HopSetup { delay, carrier, limit_assumed, doppler })
     }
 }
 
@@ -285,7 +281,7 @@ impl Wired {
         let queue = self.queue.resolve("wired.queue", rate_bps, packets, slot)?;
         let hop = |queue, limit_assumed| {
             let carrier = Carrier::Packets { rate_bps, queue, loss: LossConfig::Lossless };
-            HopSetup { delay, carrier, limit_assumed }
+            HopSetup { delay, carrier, limit_assumed, doppler: None }
         };
         Ok(Some([hop(queue, limit_assumed), hop(QueueConfig::DropTail(None), false)]))
     }

@@ -4,7 +4,7 @@ use super::base::{absent, json, positive_time};
 use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::mesh::MeshSetup;
-use crate::quantity::{FileName, Length, Limit, Rate, Span};
+use crate::quantity::{FileName, Length, Limit, Rate, Room, Span};
 use crossfade_channel::{LogNormalShadowing, PathLoss};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::QueueLimit;
@@ -473,9 +473,9 @@ impl Mesh {
     }
 
     fn resolve_queue(&mut self) -> Result<usize, ScenarioError> {
-        let queue = *self.queue.get_or_insert(Limit(Some(QueueLimit::Packets(25))));
+        let queue = *self.queue.get_or_insert(Limit(Room::Of(QueueLimit::Packets(25))));
         match queue.0 {
-            Some(QueueLimit::Packets(packets)) => Ok(packets),
+            Room::Of(QueueLimit::Packets(packets)) => Ok(packets),
             _ => Err(ScenarioError::value(
                 "mesh.queue",
                 &json(queue),

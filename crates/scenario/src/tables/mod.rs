@@ -35,7 +35,7 @@ pub use cell::{
     AllocationWord, Cell, CellArq, Eight, Interpolation, LevelKeys, Prediction, Preset, ProfileWord, Radio,
     SchedulerWord, Shadowing, SinrWord,
 };
-pub use channel::{Channel, ChannelModel, Clock, LossFormat};
+pub use channel::{Channel, ChannelModel, Clock, DopplerSetup, LossFormat};
 pub use flow::{Distribution, Flow, FlowSetup, Gaps, Shape, Traffic, TrafficSetup};
 pub use frames::{FrameHeader, FrameSetup, Framing, Headers, Packing};
 pub use link::{Link, Reverse, Wired};

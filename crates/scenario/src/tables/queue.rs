@@ -3,7 +3,7 @@
 use super::base::{absent, json, positive_time, time};
 use super::tagged::{refuse_foreign, tag, taken_by};
 use crate::error::{ScenarioError, join};
-use crate::quantity::{Limit, Share, Size, Span};
+use crate::quantity::{Limit, Room, Share, Size, Span};
 use crossfade_core::SimTime;
 use crossfade_link::{CoDelConfig, FqCoDelConfig, PieConfig, QueueConfig, QueueLimit, RedConfig};
 use schemars::JsonSchema;
@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 #[schemars(transform = taken_by::<Discipline>)]
 pub struct Queue {
-    /// How much may wait beside the packet being sent, in packets or bytes; what comes then is dropped.
+    /// How much may wait beside the packet being sent, in packets or bytes; what comes then is dropped. A time
+    /// ("200 ms") is what the link sends in it at its rate, "1 bdp" what it sends in the longest round trip of a
+    /// packet that waits for nothing (the bandwidth-delay product); both are bytes, at least a packet.
     #[schemars(extend("x-default" = "1000 packets, or unlimited where the windows of all flows hold no more; 10240 packets for \"fq-codel\". Required for red, codel and pie"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
@@ -114,6 +116,8 @@ pub(crate) struct Packets {
     pub(crate) headers: u32,
     /// The windows of all senders hold no more of them than the usual limit of a queue.
     pub(crate) few: bool,
+    /// The longest round trip of those that wait for nothing, as soon as it is known.
+    pub(crate) round_trip: Option<SimTime>,
 }
 
 impl Queue {
@@ -128,29 +132,26 @@ impl Queue {
         let packet_size = packets.usual;
         // Without a rate nothing waits.
         let is_bounded = packets.few || rate_bps.is_none();
-        let usual = || Limit((!is_bounded).then_some(QueueLimit::Packets(USUAL_LIMIT)));
-        let Some(discipline) = self.discipline else {
-            // Nothing said is drop-tail; the key stays away, so that it has no part in the run's identity.
-            refuse_foreign(table, self, Discipline::DropTail)?;
-            return Ok(QueueConfig::DropTail(self.limit.get_or_insert_with(usual).0));
-        };
+        let usual = if is_bounded { Room::Unlimited } else { Room::Of(QueueLimit::Packets(USUAL_LIMIT)) };
+        self.settle(table, rate_bps, packets)?;
+        let discipline = self.discipline.unwrap_or(Discipline::DropTail);
         refuse_foreign(table, self, discipline)?;
         if discipline == Discipline::DropTail {
-            // The same queue as without the key has the same results.
+            // The same queue as without the key has the same results: the key has no part in the run's identity.
             self.discipline = None;
-            return Ok(QueueConfig::DropTail(self.limit.get_or_insert_with(usual).0));
+            return Ok(QueueConfig::DropTail(self.limit.get_or_insert(Limit(usual)).0.limit()));
         }
         let Some(rate_bps) = rate_bps else {
             let problem = "needs a link with a rate: without one nothing waits";
             return Err(ScenarioError::value(join(table, "discipline"), &json(discipline), problem));
         };
-        let of_fq_codel =
-            (discipline == Discipline::FqCodel).then_some(Limit(Some(QueueLimit::Packets(10240))));
-        let Some(Limit(Some(limit))) = self.limit.or(of_fq_codel) else {
+        let of_fq_codel = (discipline == Discipline::FqCodel).then_some(QueueLimit::Packets(10240));
+        let given = self.limit.and_then(|limit| limit.0.limit());
+        let Some(limit) = given.or(of_fq_codel.filter(|_| self.limit.is_none())) else {
             let problem = format!("needs {}, such as \"100 packets\"", join(table, "limit"));
             return Err(ScenarioError::value(join(table, "discipline"), &json(discipline), problem));
         };
-        self.limit = Some(Limit(Some(limit)));
+        self.limit = Some(Limit(Room::Of(limit)));
         let ecn = *self.ecn.get_or_insert(true);
         let model = match discipline {
             Discipline::DropTail => unreachable!("returned above"),
@@ -169,6 +170,29 @@ impl Queue {
         }
         let problem = format!("must let in a packet of link.packet_size = \"{packet_size} B\"");
         Err(ScenarioError::value(join(table, "limit"), &json(self.limit), problem))
+    }
+
+    /// Whether its limit is a number of bandwidth-delay products.
+    pub(crate) fn is_in_products(&self) -> bool {
+        matches!(self.limit, Some(Limit(Room::Products(_))))
+    }
+
+    /// A limit that depends on the link becomes one in bytes: two ways to say one thing are one run.
+    fn settle(&mut self, table: &str, rate_bps: Option<f64>, packets: Packets) -> Result<(), ScenarioError> {
+        let seconds = match self.limit {
+            Some(Limit(Room::Time(time))) => time.as_secs_f64(),
+            Some(Limit(Room::Products(products))) => {
+                packets.round_trip.map_or(0.0, |round_trip| products * round_trip.as_secs_f64())
+            }
+            _ => return Ok(()),
+        };
+        let Some(rate_bps) = rate_bps else {
+            let problem = "needs a link with a rate: without one nothing waits";
+            return Err(ScenarioError::value(join(table, "limit"), &json(self.limit), problem));
+        };
+        let bytes = ((rate_bps * seconds / 8.0) as u64).max(packets.largest.into());
+        self.limit = Some(Limit(Room::Of(QueueLimit::Bytes(bytes))));
+        Ok(())
     }
 
     fn red(

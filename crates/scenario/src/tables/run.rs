@@ -1,6 +1,6 @@
 //! How long a run lasts and how many there are.
 
-use super::base::{json, time};
+use super::base::{json, positive_time, time};
 use crate::error::ScenarioError;
 use crate::quantity::{Memory, Share, Span};
 use crate::stop::{End, StopRule};
@@ -77,6 +77,12 @@ pub struct Run {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
 
+    /// So far apart are the samples of flows and links over time that --events and --samples write. No result
+    /// depends on it.
+    #[schemars(extend("x-default" = "none: no samples"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample: Option<Span>,
+
     /// The seed of all random streams. Run number r of a scenario has streams of its own, named in (seed, r).
     #[schemars(extend("default" = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,6 +151,11 @@ impl Run {
                 Ok((warmup, End::At(end)))
             }
         }
+    }
+
+    /// How far apart samples are, if there are any.
+    pub(crate) fn resolve_sample(&self, slot: SimTime) -> Result<Option<SimTime>, ScenarioError> {
+        self.sample.map(|sample| positive_time("run.sample", sample, slot)).transpose()
     }
 
     /// How many frames a run of method phy has.

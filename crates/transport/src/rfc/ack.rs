@@ -91,7 +91,8 @@ impl RfcSender {
         let timestamp_echo = ack.timestamp_echo.filter(|_| self.config.rfc.timestamps);
         let min_rtt = self.rack.as_ref().and_then(super::rack::Rack::min_rtt);
         let trusts_sack = self.config.rfc.rack_rules == Rules::Linux;
-        let evidence = Evidence { now, timestamp_echo, min_rtt, trusts_sack };
+        let evidence =
+            Evidence { now, timestamp_echo, min_rtt, trusts_sack, wants_times: self.fixed.wants_times };
         self.flight.on_ack(ack.next_expected, &sack, &evidence)
     }
 

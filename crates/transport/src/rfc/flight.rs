@@ -212,7 +212,15 @@ impl Flight {
     }
 
     /// Marks what RFC 6675's `IsLost` finds: not reported, with `dupthresh` segments above it that were.
+    #[inline]
     pub(super) fn mark_lost_by_dupthresh(&mut self, dupthresh: u64) {
+        if self.sacked_above >= dupthresh {
+            self.mark_lost_below_reports(dupthresh);
+        }
+    }
+
+    #[inline(never)]
+    fn mark_lost_below_reports(&mut self, dupthresh: u64) {
         while let Some(record) = self.record(self.lost_below) {
             let (seq, fate) = (self.lost_below, record.fate);
             let above = self.sacked_above - u64::from(fate == Fate::Sacked);
@@ -335,7 +343,13 @@ impl Flight {
     }
 
     /// The lowest segment that is lost and not yet repeated.
+    #[inline]
     pub(super) fn next_lost(&mut self) -> Option<u64> {
+        if self.lost.is_empty() { None } else { self.next_listed_as_lost() }
+    }
+
+    #[inline(never)]
+    fn next_listed_as_lost(&mut self) -> Option<u64> {
         while let Some(&Reverse(seq)) = self.lost.peek() {
             if self.fate(seq) == Some(Fate::Lost) {
                 return Some(seq);
@@ -398,7 +412,7 @@ mod tests {
     }
 
     fn ack(flight: &mut Flight, next_expected: u64, ranges: &[(u64, u64)]) -> News {
-        flight.on_ack(next_expected, &blocks(ranges), &Evidence::default())
+        flight.on_ack(next_expected, &blocks(ranges), &Evidence { wants_times: true, ..Evidence::default() })
     }
 
     #[test]

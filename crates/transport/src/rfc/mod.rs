@@ -37,7 +37,7 @@ mod window_use;
 
 pub(crate) use answers::{Answers, Options, Place};
 
-use crate::config::{TcpConfig, Variant};
+use crate::config::{RateReduction, Rules, TcpConfig, Variant};
 use crate::congestion::CongestionControl;
 use crate::outcome::SenderStatistics;
 use crossfade_core::{SimTime, TcpSnapshot};
@@ -63,8 +63,32 @@ enum Phase {
     Loss,
 }
 
+/// What follows from the configuration and is asked for with every segment.
+#[derive(Clone, Copy, Debug)]
+struct Fixed {
+    uses_sack: bool,
+    counts_duplicates: bool,
+    /// RACK, or Linux's rules of time, ask when what has arrived was sent.
+    wants_times: bool,
+}
+
+impl Fixed {
+    fn new(config: &TcpConfig) -> Self {
+        let TcpConfig { variant, rfc, .. } = config;
+        Self {
+            uses_sack: *variant == Variant::Sack,
+            counts_duplicates: *variant == Variant::NewReno
+                && rfc.prr_without_sack
+                && rfc.rate_reduction != RateReduction::Immediate,
+            wants_times: (rfc.rack && *variant == Variant::Sack)
+                || [rfc.rtt_estimator, rfc.timer_rules].contains(&Rules::Linux),
+        }
+    }
+}
+
 pub(crate) struct RfcSender {
     config: TcpConfig,
+    fixed: Fixed,
     /// How many segments the application has written.
     available: u64,
     flight: Flight,
@@ -120,6 +144,7 @@ impl RfcSender {
         }
         Self {
             config: *config,
+            fixed: Fixed::new(config),
             available: config.segments.unwrap_or(u64::MAX),
             flight: Flight::new(uses_rack),
             congestion,
@@ -152,7 +177,12 @@ impl RfcSender {
     }
 
     fn uses_sack(&self) -> bool {
-        self.config.variant == Variant::Sack
+        self.fixed.uses_sack
+    }
+
+    /// Whether duplicates are taken for reports, so that recovery is the same as with SACK.
+    fn counts_duplicates(&self) -> bool {
+        self.fixed.counts_duplicates
     }
 
     pub(crate) fn write(&mut self, segments: u64) {

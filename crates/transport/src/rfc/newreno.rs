@@ -2,7 +2,7 @@
 
 use super::news::News;
 use super::{Phase, RfcSender};
-use crate::config::{RateReduction, Variant};
+use crate::config::Variant;
 use crate::outcome::AckOutcome;
 use crossfade_core::SimTime;
 
@@ -13,14 +13,6 @@ impl RfcSender {
         // the duplicates answer repetitions of what had arrived.
         self.dupacks == self.config.dupthresh
             && self.recover.is_none_or(|recover| self.flight.snd_una() > recover)
-    }
-
-    /// Whether duplicates are taken for reports, so that recovery is the same as with SACK.
-    pub(super) fn counts_duplicates(&self) -> bool {
-        let rfc = &self.config.rfc;
-        self.config.variant == Variant::NewReno
-            && rfc.prr_without_sack
-            && rfc.rate_reduction != RateReduction::Immediate
     }
 
     /// Each duplicate says that a segment beyond the oldest has arrived, an acknowledgement of new segments that one

@@ -19,6 +19,8 @@ pub(super) struct Evidence {
     /// A repetition that is reported has arrived, whatever timestamp is echoed (Linux): the echo is that of the last
     /// segment in order, which is always older.
     pub(super) trusts_sack: bool,
+    /// Somebody asks when what has arrived was sent: RACK, or Linux's rules of time.
+    pub(super) wants_times: bool,
 }
 
 impl Evidence {
@@ -41,7 +43,8 @@ pub(super) struct News {
     pub(super) delivered: u64,
     /// One of these was never repeated.
     pub(super) original_arrived: bool,
-    /// Of these, the lowest that was never repeated.
+    /// Of these, the lowest that was never repeated. This and what follows down to `sacked_sent` only where
+    /// [`Evidence::wants_times`].
     pub(super) lowest_original: Option<u64>,
     /// Of these, the highest.
     pub(super) highest: Option<u64>,
@@ -65,10 +68,16 @@ impl News {
     pub(super) fn add(&mut self, seq: u64, sent_at: SimTime, ever_repeated: bool, evidence: &Evidence) {
         self.delivered += 1;
         self.highest = self.highest.max(Some(seq));
+        self.original_arrived |= !ever_repeated;
+        if evidence.wants_times {
+            self.add_times(seq, sent_at, ever_repeated, evidence);
+        }
+    }
+
+    fn add_times(&mut self, seq: u64, sent_at: SimTime, ever_repeated: bool, evidence: &Evidence) {
         if !ever_repeated {
             let sent = if self.sacked > 0 { &mut self.sacked_sent } else { &mut self.acked_sent };
             *sent = Some(sent.map_or((sent_at, sent_at), |(first, _)| (first, sent_at)));
-            self.original_arrived = true;
             self.lowest_original = Some(self.lowest_original.map_or(seq, |lowest| lowest.min(seq)));
         } else if !evidence.fits(sent_at, self.sacked > 0) {
             return;

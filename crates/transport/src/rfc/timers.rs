@@ -14,7 +14,9 @@ use crossfade_core::SimTime;
 
 impl RfcSender {
     pub(crate) fn next_timeout(&self) -> Option<SimTime> {
-        let reordering = self.rack.as_ref().and_then(|rack| rack.deadline);
+        // Asked for with every segment; probes come with RACK only.
+        let Some(rack) = &self.rack else { return self.rto.deadline };
+        let reordering = rack.deadline;
         [self.rto.deadline, reordering, self.tlp.deadline].into_iter().flatten().min()
     }
 

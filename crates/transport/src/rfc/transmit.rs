@@ -5,6 +5,11 @@ use crate::config::Rules;
 use crate::segment::Segment;
 use crossfade_core::SimTime;
 
+/// The whole segments of a window. (What does not fit into a signed number is no window either, and costs a third less.)
+fn whole(cwnd: f64) -> u64 {
+    u64::try_from(cwnd as i64).unwrap_or(0)
+}
+
 impl RfcSender {
     pub(crate) fn poll_transmit(&mut self, now: SimTime) -> Option<Segment> {
         self.restart_after_idle(now);
@@ -76,16 +81,9 @@ impl RfcSender {
 
     /// The segment that the window allows next.
     fn choose(&mut self) -> Option<u64> {
-        let cwnd = self.congestion.cwnd() as u64;
-        let is_closed = self.config.rfc.windows == Rules::Linux && self.pipe() >= cwnd;
-        if let Some(budget) = self.frto.budget() {
-            // Linux also asks the window.
-            if is_closed {
-                return None;
-            }
-            // RFC 5682 section 2.1 step 2b: up to two new segments, and no repetition.
-            *budget = budget.checked_sub(1)?;
-            return self.next_new();
+        let cwnd = whole(self.congestion.cwnd());
+        if self.frto.budget().is_some() {
+            return self.choose_as_proof(cwnd);
         }
         let size = self.flight.size();
         let limited_transmit = self.config.limited_transmit;
@@ -118,6 +116,19 @@ impl RfcSender {
             Phase::FastRecovery if !self.uses_sack() => self.next_new(),
             Phase::FastRecovery | Phase::Loss => self.next_segment_with_sack(),
         }
+    }
+
+    /// After a timeout that may be spurious.
+    #[cold]
+    fn choose_as_proof(&mut self, cwnd: u64) -> Option<u64> {
+        // Linux also asks the window.
+        if self.config.rfc.windows == Rules::Linux && self.pipe() >= cwnd {
+            return None;
+        }
+        // RFC 5682 section 2.1 step 2b: up to two new segments, and no repetition.
+        let budget = self.frto.budget()?;
+        *budget = budget.checked_sub(1)?;
+        self.next_new()
     }
 
     /// A segment not sent before, if the application and the receiver allow one.

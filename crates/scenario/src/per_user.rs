@@ -1,50 +1,10 @@
-//! Quantities of a radio: frequencies, speeds, and values that differ from user to user.
+//! Values that differ from user to user of a flow.
 
-use crate::quantity::text_quantity;
+use crate::quantity::Speed;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
-use std::fmt;
-
-text_quantity!(
-    /// A frequency in Hz.
-    Frequency(f64),
-    "a frequency above 0 such as \"2 GHz\" or \"200 kHz\"",
-    |text| scaled(text, &[("GHz", 1e9), ("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0)])
-        .filter(|hz| *hz > 0.0 && *hz <= 1e12)
-);
-text_quantity!(
-    /// A speed in metres a second.
-    Speed(f64),
-    "a speed such as \"75 km/h\" or \"1.5 m/s\"",
-    |text| scaled(text, &[("km/h", 1.0 / 3.6), ("m/s", 1.0)]).filter(|speed| (0.0..=1000.0).contains(speed))
-);
-
-/// A number with one of these units.
-fn scaled(text: &str, units: &[(&str, f64)]) -> Option<f64> {
-    let text = text.trim();
-    let (number, scale) = units.iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, scale)))?;
-    Some(number.trim_end().parse::<f64>().ok()? * scale)
-}
-
-impl fmt::Display for Frequency {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            hz if hz >= 1e9 => write!(f, "{} GHz", hz / 1e9),
-            hz if hz >= 1e6 => write!(f, "{} MHz", hz / 1e6),
-            hz if hz >= 1e3 => write!(f, "{} kHz", hz / 1e3),
-            hz => write!(f, "{hz} Hz"),
-        }
-    }
-}
-
-impl fmt::Display for Speed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Rounded to where km/h and m/s read the same.
-        write!(f, "{} km/h", (self.0 * 3.6e9).round() / 1e9)
-    }
-}
 
 /// A value of all users of a flow, or one that goes evenly from the first of them to the last.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -148,18 +108,6 @@ impl<T: JsonSchema + PerUserExpects> JsonSchema for PerUser<T> {
 mod tests {
     use super::*;
     use serde_json::{from_value, json, to_value};
-
-    #[test]
-    fn quantities_are_written_in_one_way() {
-        let frequency = |text: &str| from_value::<Frequency>(json!(text)).map(|f| to_value(f).unwrap());
-        assert_eq!(frequency("2000 MHz").unwrap(), "2 GHz");
-        assert_eq!(frequency("0.2MHz").unwrap(), "200 kHz");
-        assert!(frequency("2").is_err() && frequency("-1 Hz").is_err() && frequency("0 Hz").is_err());
-        let speed = |text: &str| from_value::<Speed>(json!(text)).map(|f| to_value(f).unwrap());
-        assert_eq!(speed("75 km/h").unwrap(), "75 km/h");
-        assert_eq!(speed("1 m/s").unwrap(), "3.6 km/h");
-        assert!(speed("75").is_err() && speed("-3 km/h").is_err() && speed("NaN m/s").is_err());
-    }
 
     #[test]
     fn values_are_spread_evenly() {

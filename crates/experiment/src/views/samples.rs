@@ -1,0 +1,136 @@
+//! A run looked at every so often: what each flow and link did in between.
+
+use super::events::{EventsCsv, Sample};
+use crate::names::LINKS;
+use crossfade_core::SimTime;
+use crossfade_link::{LinkReport, Occupancy};
+use crossfade_scenario::{HopSetup, Setup, TrafficSetup};
+use crossfade_sim::{Engine, FlowStatistics, Network, Snapshot};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Events of the engine between two looks at whether the run is still wanted.
+const PORTION: u32 = 4096;
+
+/// Writes the events of a run of `network`, which is that of `setup`, and samples every `every`, from the start on and
+/// in order of time; `None` once `cancel` is true. Flows that arrive and go are in the samples of the links alone.
+pub(super) fn sampled(
+    setup: &Setup,
+    network: Network,
+    every: SimTime,
+    mut csv: EventsCsv<'_>,
+    cancel: &AtomicBool,
+) -> Option<()> {
+    let mut engine =
+        Engine::new(network, &mut csv, ()).unwrap_or_else(|error| unreachable!("a checked network: {error}"));
+    // A queue without limit is counted only where it is watched.
+    engine.trace_links(true);
+    let names = engine.link_names().to_vec();
+    let of = Sampled { headers: headers(setup), hops: names.iter().map(|name| hop(setup, name)).collect() };
+    let (mut before, mut from) = (engine.snapshot(SimTime::ZERO), SimTime::ZERO);
+    loop {
+        let to = from.saturating_add(every);
+        while engine.advance_some(to, PORTION) {
+            engine.link_events();
+            if cancel.load(Ordering::Relaxed) {
+                return None;
+            }
+        }
+        let is_over = engine.next_event().is_none();
+        if is_over && engine.now() < to {
+            break;
+        }
+        let now = engine.snapshot(to);
+        engine.link_events();
+        of.write(&names, (from, &before), (to, &now), engine.observer());
+        if is_over || to == SimTime::MAX {
+            break;
+        }
+        (before, from) = (now, to);
+    }
+    // What is lost on the way is told to observers.
+    engine.into_statistics();
+    csv.finish();
+    Some(())
+}
+
+/// What makes rates of counts.
+struct Sampled<'a> {
+    /// Bytes of a packet of each flow that are no data.
+    headers: Vec<u32>,
+    /// Of each link.
+    hops: Vec<Option<&'a HopSetup>>,
+}
+
+/// A time, and what was counted by then.
+type At<'a> = (SimTime, &'a Snapshot);
+
+impl Sampled<'_> {
+    fn write(&self, names: &[String], (from, before): At<'_>, (to, now): At<'_>, csv: &mut EventsCsv<'_>) {
+        let (time_s, seconds) = (to.as_secs_f64(), (to - from).as_secs_f64());
+        for (number, (flow, earlier)) in now.flows.iter().zip(&before.flows).enumerate() {
+            let counts = flow.counts.since(&earlier.counts);
+            let rtt_mean_s = counts.rtt_sum_s / counts.rtt_samples as f64;
+            csv.sample(&Sample {
+                time_s,
+                flow: Some((number, flow.tcp)),
+                goodput_bps: Some(self.data_bits(number, &counts) / seconds),
+                rtt_mean_s: Some(rtt_mean_s).filter(|mean| mean.is_finite()),
+                retransmissions: Some(counts.retransmissions),
+                ..Sample::default()
+            });
+        }
+        for (number, (link, earlier)) in now.links.iter().zip(&before.links).enumerate() {
+            let counts = link.statistics.since(&earlier.statistics);
+            let again = |report: &LinkReport| report.frames.as_ref().map(|frames| frames.retransmissions);
+            csv.sample(&Sample {
+                time_s,
+                link: Some(&names[number]),
+                goodput_bps: Some(counts.arrived_bytes as f64 * 8.0 / seconds),
+                queue_packets: link.waiting,
+                capacity_bps: self.capacity_bps(number, link, earlier),
+                retransmissions: again(link).zip(again(earlier)).map(|(now, before)| now - before),
+                ..Sample::default()
+            });
+        }
+    }
+
+    /// Data that arrived for the first time.
+    fn data_bits(&self, flow: usize, counts: &FlowStatistics) -> f64 {
+        let headers = self.headers.get(flow).copied().unwrap_or_default();
+        (counts.bytes_delivered - counts.segments_delivered * u64::from(headers)) as f64 * 8.0
+    }
+
+    /// What the link could have sent, with the overhead of its frames.
+    fn capacity_bps(&self, link: usize, now: &LinkReport, before: &LinkReport) -> Option<f64> {
+        match &now.occupancy {
+            Occupancy::Capacity(capacity) => {
+                let seconds = (now.at - before.at).as_secs_f64();
+                Some(capacity.capacity_bits(before.at, now.at) / seconds)
+            }
+            _ => self.hops[link].and_then(HopSetup::rate_bps),
+        }
+    }
+}
+
+/// The bytes of headers of each flow that is there from the start.
+fn headers(setup: &Setup) -> Vec<u32> {
+    let lasting = setup.flows.iter().filter(|flow| !matches!(flow.traffic, TrafficSetup::Arrivals { .. }));
+    let each = |flow: &crossfade_scenario::FlowSetup| {
+        let headers = flow.tcp().map_or(0, |tcp| flow.packet_size - tcp.mss);
+        std::iter::repeat_n(headers, flow.count as usize)
+    };
+    lasting.flat_map(each).collect()
+}
+
+/// The link called so.
+fn hop<'a>(setup: &'a Setup, name: &str) -> Option<&'a HopSetup> {
+    let [wired, forward, reverse, wired_reverse] = LINKS;
+    let both = setup.wired.as_ref();
+    match name {
+        name if name == forward => Some(&setup.forward),
+        name if name == reverse => Some(&setup.reverse),
+        name if name == wired => both.map(|[there, _]| there),
+        name if name == wired_reverse => both.map(|[_, back]| back),
+        _ => None,
+    }
+}

@@ -1,0 +1,75 @@
+"""A line for every second of a run, as people know them from iperf3: ``crossfade run --interval``."""
+
+from __future__ import annotations
+
+import math
+from typing import TextIO
+
+from crossfade import api
+from crossfade.cli.facts import rate_text, time_text
+from crossfade.errors import ScenarioError, one_line, shortened
+from crossfade.plans import Values
+
+
+def print_intervals(
+    scenario: str, every: str, keys: Values, axes: Values, seed: int | None, out: TextIO
+) -> None:
+    """Print what each flow and link did, sample by sample, as the run goes on."""
+    points = api.check(scenario, set=keys, over=axes, seed=seed).points
+    if points > 1:
+        raise ScenarioError(
+            f"--interval: shows one run; the plan has {points} points (--set an axis fixes it)"
+        )
+    lines = _Lines(out)
+    api.stream_samples(lines.take, scenario, _quantity(every), set=keys, over=axes, seed=seed)
+
+
+def _quantity(every: str) -> str:
+    """Plain numbers are seconds."""
+    try:
+        number = float(every)
+    except ValueError:
+        return every
+    if not (math.isfinite(number) and number > 0.0):
+        raise ScenarioError(f'--interval {shortened(every)}: must be a time above 0 such as 1 or "100 ms"')
+    return f"{number} s"
+
+
+class _Lines:
+    """Lines of CSV as lines for people."""
+
+    def __init__(self, out: TextIO) -> None:
+        self.out = out
+        self.columns: list[str] | None = None
+
+    def take(self, text: str) -> None:
+        for line in text.splitlines():
+            cells = line.split(",")
+            if self.columns is None:
+                self.columns = cells
+                continue
+            sample = dict(zip(self.columns, cells, strict=True))
+            # Where nothing limits the rate nothing is to be seen.
+            if sample["flow"] or sample["capacity_bps"] or sample["queue_packets"] != "0":
+                print(one_line(_line(sample)), file=self.out)
+        self.out.flush()
+
+
+def _line(sample: dict[str, str]) -> str:
+    """Of a flow: goodput, round trip, window, what was sent again. Of a link: what came out, its queue."""
+    time = f"{float(sample['time_s']):9.2f} s"
+    rate = rate_text(float(sample["goodput_bps"]))
+    if sample["flow"]:
+        rtt = sample["rtt_mean_s"]
+        trip = f"round trip {time_text(float(rtt))}" if rtt else "no round trip"
+        again = f"{sample['retransmissions']} sent again"
+        window = f"window {float(sample['cwnd']):.4g}"
+        return f"{time}  flow {sample['flow']:<9} {rate:>13}  {trip}, {window}, {again}"
+    parts = []
+    if capacity := sample["capacity_bps"]:
+        parts.append(f"of {rate_text(float(capacity))}")
+    if queue := sample["queue_packets"]:
+        parts.append(f"{queue} packets wait")
+    if again := sample["retransmissions"]:
+        parts.append(f"{again} frames sent again")
+    return f"{time}  {sample['link']:<14} {rate:>13}  {', '.join(parts)}".rstrip()
