@@ -172,7 +172,12 @@ def _levels(options: Options) -> Table:
         if target == 0.0 and kind == "raw" and "unbiased" in kinds:
             continue  # without an error they are the same
         for bits, level in zip(ALL_BITS, levels_at(target, kind, options), strict=True):
-            row = {"target_nmse": target, "prediction_sinr": kind, "bits_per_symbol": bits, "level_db": level}
+            row: dict[str, Cell] = {
+                "target_nmse": target,
+                "prediction_sinr": kind,
+                "bits_per_symbol": bits,
+                "level_db": level,
+            }
             records.append(row)
     return Table.of(LEVEL_COLUMNS, records)
 

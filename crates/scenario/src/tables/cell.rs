@@ -572,7 +572,8 @@ fn check_user(table: &str, mean_snr_db: f64, speed: Speed, fd_t: f64) -> Result<
             "too fast: f_d T = {fd_t:.3}, the Doppler shift times the slot, must be below 0.5; a gain a slot says nothing \
              of what lies between"
         );
-        return Err(ScenarioError::value(join(table, "speed"), &json(speed), problem));
+        let km_per_h = format!("{} km/h", (speed.0 * 3.6e6).round() / 1e6);
+        return Err(ScenarioError::value(join(table, "speed"), &json(km_per_h), problem));
     }
     Ok(())
 }
