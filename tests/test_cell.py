@@ -90,7 +90,7 @@ def test_link_events_say_who_had_which_bin(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "warning"),
     [
-        ({"cell.radio.speed": "220 km/h", "flows.far.radio": {}}, "f_d T = 0.27 for the fastest user"),
+        ({"flows.far.radio.speed": "220 km/h"}, "f_d T = 0.27 for the fastest user"),
         ({"cell.profile": "ETU", "cell.bin_width": "300 kHz"}, "the coherence bandwidth (202 kHz"),
         ({"cell.prediction.horizon": "10 slots"}, "better than a linear predictor can be for some user"),
     ],

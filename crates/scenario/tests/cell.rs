@@ -128,7 +128,7 @@ fn what_cannot_be_is_said_in_a_line() {
         (json!([["mesh.topology", "chain"], ["mesh.hops", 2]]), "contradicts mesh"),
         (
             json!([["link.queue.limit", "1 kB"]]),
-            "link.queue.limit = \"1 kB\": must let in a packet of 1500 B",
+            "link.queue.limit = \"1000 B\": must let in a packet of 1500 B",
         ),
     ] {
         let line = load(&set).map(|_| ()).expect_err(&set.to_string());
