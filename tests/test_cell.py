@@ -13,7 +13,7 @@ import crossfade as cf
 from tests.conftest import Cli
 
 CELL = """\
-schema = 1
+schema = 2
 run = { duration = "3 s", warmup = "1 s", runs = 2 }
 cell = { prediction = { nmse = 0.1 } }
 link = { packet_size = "1500 B", queue = { limit = "50 packets" } }

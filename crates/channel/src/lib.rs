@@ -19,6 +19,7 @@
 mod antenna_correlation;
 mod chi_square;
 mod config;
+mod correlated_shadowing;
 mod delay_profile;
 mod doppler_taps;
 mod drop_list;
@@ -51,6 +52,7 @@ mod travelled_shadowing;
 pub use antenna_correlation::{AngularSpread, AntennaCorrelation, parse_angle};
 pub use chi_square::ChiSquareTest;
 pub use config::{LossConfig, RecordedLosses};
+pub use correlated_shadowing::{CorrelatedShadowing, ShadowingProcess};
 pub use delay_profile::{DelayProfile, MOST_TAPS, NamedProfile, Tap};
 pub use doppler_taps::DopplerTaps;
 pub use drop_list::DropList;

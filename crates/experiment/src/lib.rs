@@ -34,7 +34,7 @@ mod warnings;
 
 pub use cell::{CellFacts, UserFacts};
 pub use control::Control;
-pub use crossfade_capture::IpVersion;
+pub use crossfade_capture::{CaptureConfig, IpVersion};
 pub use execute::{MOST_JOBS, execute, make};
 pub use experiment::Experiment;
 pub use impossible::ImpossibleResult;
@@ -50,5 +50,6 @@ pub use summarise::{
     summarise_groups,
 };
 pub use views::{
-    ReuseFacts, Sink, air_pcap, events, events_with_congestion_control, link_events, pcap, reuse, samples,
+    ReuseFacts, Sink, air_pcap, delays, events, events_with_congestion_control, link_events, pcap, reuse,
+    samples, transfers,
 };

@@ -206,12 +206,12 @@ impl UsersMeasured {
 
     /// Frames that failed for each one of bits that were not sent before.
     pub(crate) fn retransmissions_per_frame(&self) -> f64 {
-        self.counts.frame_errors as f64 / self.counts.frames as f64
+        of_some(self.counts.frame_errors, self.counts.frames)
     }
 
     /// How often the bits of a delivered frame, or part of one, had failed before, in the mean.
     pub(crate) fn retransmissions_per_piece(&self) -> f64 {
-        self.counts.failures_before as f64 / self.counts.frames_delivered as f64
+        of_some(self.counts.failures_before, self.counts.frames_delivered)
     }
 
     /// Of the frames sent, the share with so many bits a symbol.
@@ -228,6 +228,11 @@ impl UsersMeasured {
     pub(crate) fn bins_per_slot(&self) -> f64 {
         self.counts.sent() as f64 / self.slots / self.goodputs_bps.len() as f64
     }
+}
+
+/// A quotient of counts; NaN of nothing.
+fn of_some(count: u64, of: u64) -> f64 {
+    if of == 0 { f64::NAN } else { count as f64 / of as f64 }
 }
 
 /// The users that there are, and all of them together; nothing without a cell.

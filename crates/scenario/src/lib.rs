@@ -13,6 +13,7 @@ mod error;
 mod files;
 mod identity;
 mod mesh;
+mod migrate;
 mod per_user;
 mod plan;
 mod points;

@@ -6,7 +6,7 @@ use crossfade_scenario::{Overrides, Plan, Setup};
 use serde_json::{Value, json};
 
 const CELL: &str = r#"
-    schema = 1
+    schema = 2
     cell = { prediction = { nmse = 0.1 } }
     link = { packet_size = "1500 B" }
     reverse = { rate = "20 kbit/s", delay = "2 ms" }
@@ -135,7 +135,7 @@ fn what_cannot_be_is_said_in_a_line() {
         assert!(line.contains(said) && !line.contains('\n'), "{set}: {line}");
     }
     let overrides: Overrides = serde_json::from_value(json!({})).unwrap();
-    let text = "schema = 1\nchannel = { model = \"none\" }\nlink = { rate = \"1 Mbit/s\", packet_size = \"1500 B\" }\n\
+    let text = "schema = 2\nchannel = { model = \"none\" }\nlink = { rate = \"1 Mbit/s\", packet_size = \"1500 B\" }\n\
                 tcp = { flavour = \"rfc\", variant = \"sack\" }\nflows.a.radio.speed = \"3 km/h\"";
     let line = Plan::load(text, "x.toml", &overrides).map(|_| ()).unwrap_err().to_string();
     assert_eq!(line, "flows.a.radio: needs a cell, which has radios");

@@ -64,8 +64,8 @@ def _rtt(value: Any) -> Cell:
 # the link carries.
 SIZES: dict[str, dict[str, Any]] = {
     "bulk": {"traffic": "bulk"},
-    "3 Mbit": {"traffic": "transfer", "size": "375 kB"},
-    "3 MByte": {"traffic": "transfer", "size": "3 MB"},
+    "3 Mbit": {"traffic": "transfer", "size": "375000 B"},
+    "3 MByte": {"traffic": "transfer", "size": "3000000 B"},
     "saturated": {"traffic": "saturated"},
 }
 
