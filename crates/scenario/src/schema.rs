@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 /// Keys that concern the plan as a whole: no axis can vary them, and they have no part in a run's identity.
-pub(crate) const PLAN_KEYS: [&str; 13] = [
+pub(crate) const PLAN_KEYS: [&str; 14] = [
     "title",
     "methods",
     "sweep",

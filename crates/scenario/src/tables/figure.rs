@@ -108,7 +108,7 @@ mod tests {
 
     fn key(text: &str) -> String {
         let plan = Plan::load(text, "test", &Overrides::default()).unwrap();
-        plan.points[0].run_key(crate::Method::Simulation, 1, 0)
+        plan.points.run_key(0, crate::Method::Simulation, 1, 0)
     }
 
     #[test]
