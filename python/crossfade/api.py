@@ -15,6 +15,7 @@ from typing import Any, cast
 
 import crossfade._crossfade as _crossfade
 from crossfade import errors, plans
+from crossfade.figures.choice import number
 from crossfade.figures.meshmap import plot_map
 from crossfade.files import read_bytes, read_text, whole_file
 from crossfade.plans import Options, Plan, translated_errors
@@ -464,14 +465,50 @@ def replay(journal: str | PathLike[str]) -> list[Replayed]:
     return [Replayed(**lane) for lane in found["lanes"]]
 
 
-def of_journal(journal: str | PathLike[str], function: str) -> str:
+def journal_events(journal: str | PathLike[str]) -> Table:
+    """What the kernel's TCP did in a recorded run, in the columns of :func:`events` and more.
+
+    Where the scenario's own transfers ran, the simulated sender of the same scenario, seed and run stands
+    beside it until the same time: a column ``method`` tells them apart.
+    """
+    table = Table.from_csv(of_journal(journal, "journal_events"), str(journal))
+    simulated = of_journal(journal, "journal_simulated")
+    if simulated is None or not table.rows:
+        return table
+    beside = Table.from_csv(simulated, str(journal))
+    last = max(map(number, table.cells("time_s")))
+    records = [{"method": "live", **record} for record in table.records()]
+    records += [
+        {"method": "simulation", **record} for record in beside.records() if number(record["time_s"]) <= last
+    ]
+    return Table.of(["method", *table.columns], records)
+
+
+def journal_link_events(journal: str | PathLike[str]) -> str:
+    """What happened inside the links of a recorded run as CSV text, in the columns of :func:`link_events`.
+
+    It comes from the replay, which is that run to the nanosecond.
+    """
+    return str(of_journal(journal, "journal_link_events"))
+
+
+def journal_opportunities(journal: str | PathLike[str]) -> tuple[str, str]:
+    """What came out from the far host, and to it, in a recorded run: the millisecond of each 1500 bytes.
+
+    Of a link that always had something to send this is a trace of it, as ``link.trace`` reads them.
+    """
+    down, up = of_journal(journal, "journal_opportunities")
+    return down, up
+
+
+def of_journal(journal: str | PathLike[str], function: str) -> Any:
     """What the core makes of a journal."""
     if not hasattr(_crossfade, function):
         raise errors.ScenarioError(f"{journal}: journals of live runs are read on Linux only")
     data = read_bytes(Path(journal), errors.ScenarioError)
     try:
         with translated_errors():
-            return str(getattr(_crossfade, function)(data))
+            return getattr(_crossfade, function)(data)
     except errors.ScenarioError as error:
         raise errors.ScenarioError(f"{errors.shortened(journal)}: {error}") from None
 

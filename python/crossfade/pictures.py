@@ -206,7 +206,7 @@ def _read_results(path: str | PathLike[str], plan: int | str | None) -> Results 
 
         return results_of(datasets.read_plan(path, plan))
     if Path(path).suffix == ".cfj":
-        return Table.from_csv(api.of_journal(path, "journal_events"), str(path))
+        return api.journal_events(path)
     if not os.path.exists(path) and fspath(path).removesuffix(".toml") in shipped_scenarios():
         name = fspath(path).removesuffix(".toml")
         raise ResultsError(

@@ -371,7 +371,7 @@ mod tests {
             "tcp.variant = \"rino\": must be one of old-tahoe, tahoe, reno, newreno, sack, cubic; \
              did you mean \"reno\"?"
         );
-        assert_eq!(error(&json!({ "schema": 2 })), "schema = 2: must be 1");
+        assert_eq!(error(&json!({ "schema": 3 })), "schema = 3: must be between 1 and 2");
         assert_eq!(
             error(&json!({ "channel": { "fd_t": 0 } })),
             "channel.fd_t = 0: must be above 0 and at most 100"

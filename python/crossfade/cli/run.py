@@ -158,7 +158,8 @@ def run(
             "--replay",
             metavar="FILE",
             help="In place of a scenario: put the packets of a journal (crossfade live --record) through its "
-            "links once more; the exit code is 1 where one of them fares differently.",
+            "links once more; the exit code is 1 where one of them fares differently. --events and "
+            "--link-events write what the kernel's TCP and the links did in that run.",
         ),
     ] = None,
     no_cache: NoCacheOption = False,
@@ -179,7 +180,7 @@ def run(
     if replay is not None:
         if scenario is not None:
             raise ScenarioError("--replay: the journal has its scenario; give none")
-        return _replay(replay)
+        return _replay(replay, events, link_events)
     if scenario is None:
         raise ScenarioError("SCENARIO: missing (or --replay FILE)")
     keys, axes = read_assignments("--set", set), read_axes(over)
@@ -258,9 +259,16 @@ def _check_metrics(y: str | None, scenario: str, keys: Values, axes: Values) -> 
             raise ScenarioError(f"--y {shortened(name)}: no metric ({hint})")
 
 
-def _replay(journal: Path) -> int:
+def _replay(journal: Path, events: Path | None, link_events: Path | None) -> int:
     """One line a link."""
+    for file in (events, link_events):
+        if file is not None:
+            check_output(file, journal)
     found = api.replay(journal)
+    if events is not None:
+        write_text(events, api.journal_events(journal).to_csv())
+    if link_events is not None:
+        write_text(link_events, api.journal_link_events(journal))
     for lane in found:
         verdict = "identical" if lane.difference is None else f"differs {lane.difference}"
         counts = f"{lane.packets:,} packets, {lane.arrived:,} arrived, {lane.lost:,} lost"

@@ -71,6 +71,16 @@ pub fn samples(
     })
 }
 
+/// The events of one run of `point` as CSV, the header first.
+pub(crate) fn events_of_run(point: &Point, seed: RunSeed) -> Option<String> {
+    let mut text = String::new();
+    let mut sink = |lines: &str| text.push_str(lines);
+    let mut csv = EventsCsv::new(&mut sink, Lines::Events);
+    run_checked(network(&point.setup, seed), &mut csv, (), &AtomicBool::new(false))?;
+    csv.finish();
+    Some(text)
+}
+
 /// The same of the link events ([`crossfade_link::LinkEvent`]).
 ///
 /// # Errors

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 pub struct Tcp {
     /// Whose rules the sender follows: those of the RFCs, of the idealised sender of the papers, of ns-2.
-    #[schemars(extend("default" = "rfc"))]
+    #[schemars(extend("x-default" = "rfc; paper in a file of schema = 1"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flavour: Option<Flavour>,
 
