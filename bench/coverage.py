@@ -24,11 +24,11 @@ from crossfade.comparison.paired import Sample
 
 METRIC = "goodput_bps"
 LINK = """
-schema = 1
+schema = 2
 run = { duration = "5000 slots", warmup = "1000 slots", runs = 10 }
 channel = { model = "iid", p_e = 0.03 }
 link = { rate = "1.5 Mbit/s", packet_size = "1400 B" }
-tcp = { variant = "reno", w_max = 12, rto = { fixed = "100 slots" } }
+tcp = { flavour = "paper", variant = "reno", w_max = 12, rto = { fixed = "100 slots" } }
 
 [sweep]
 "tcp.variant,tcp.dupthresh" = [["reno", 1], ["newreno", 3]]

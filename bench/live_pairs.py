@@ -22,7 +22,7 @@ from typing import Any
 import crossfade as cf
 
 BASE = """\
-schema = 1
+schema = 2
 run = { runs = 1 }
 link = { rate = "10 Mbit/s", delay = "20 ms", packet_size = "1500 B" }
 reverse = { delay = "20 ms" }
@@ -44,7 +44,7 @@ def cases() -> dict[str, dict[str, Any]]:
     for variant, name in (("sack", "reno"), ("cubic", "cubic")):
         for loss in (0.001, 0.01, 0.03):
             found[f"{name}-iid-{loss:g}"] = {"tcp.variant": variant, "channel.p_e": loss}
-            markov = {"model": "markov", "p_e": loss, "burst": 3, "clock": "transmission"}
+            markov = {"model": "markov", "p_e": loss, "mean_burst": 3, "clock": "transmission"}
             found[f"{name}-markov-{loss:g}"] = {"tcp.variant": variant, "channel": markov}
         for bdps in (1, 5):
             limit = f"{bdps * BDP_PACKETS} packets"
@@ -55,7 +55,7 @@ def cases() -> dict[str, dict[str, Any]]:
     }
     found["reno-arq"] = {
         "link.frame_size": "250 B",
-        "link.arq": {"protocol": "selective-repeat", "window": 1024, "max_retransmissions": 3},
+        "link.arq": {"protocol": "selective-repeat", "window": 1024, "max_retransmissions": 10},
         "channel": {"model": "iid", "p_e": 0.1},
     }
     return found

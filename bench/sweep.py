@@ -24,11 +24,11 @@ from crossfade import plans
 from crossfade.sweeps import chunks, engines
 
 SCENARIO = """
-schema = 1
+schema = 2
 run = {{ duration = "{slots} slots", runs = {runs} }}
 channel = {{ model = "markov", fd_t = 0.01 }}
 link = {{ rate = "1.5 Mbit/s", packet_size = "1400 B" }}
-tcp = {{ variant = "newreno", w_max = 24, rto = {{ fixed = "100 slots" }} }}
+tcp = {{ flavour = "paper", variant = "newreno", w_max = 24, rto = {{ fixed = "100 slots" }} }}
 [sweep]
 "channel.p_e" = "log:0.001:0.3:50"
 """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,29 +10,21 @@ from typing import Any
 import crossfade as cf
 from crossfade.cli.app import main
 
-# What is drawn of each: options of `crossfade run --plot`, or None for its events over time.
-CLASSICS: dict[str, list[str] | None] = {
-    "slow-start": None,
-    "one-two-three-losses": None,
-    "bufferbloat": ["--y", "page.completion_time_s", "--log-y"],
-    "fairness": None,
-    "rtt-unfairness": ["--y", "near.goodput_bps/far.goodput_bps"],
-    "cubic-against-reno": ["--y", "goodput_bps", "--log-y"],
-    "ack-path": ["--y", "goodput_bps"],
-}
+CLASSICS = [
+    "slow-start",
+    "one-two-three-losses",
+    "bufferbloat",
+    "fairness",
+    "rtt-unfairness",
+    "cubic-against-reno",
+    "ack-path",
+]
 
 
 def make_classics(gallery: Path) -> None:
     """Draw the figure and compute the table of every page."""
-    for name, options in CLASSICS.items():
-        scenario, figure = f"classics/{name}", str(gallery / f"classics-{name}.png")
-        if options is not None:
-            _do("run", scenario, "--quiet", "--plot", figure, *options)
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            events = str(Path(folder) / "events.csv")
-            _do("run", scenario, "--quiet", "--events", events)
-            _do("plot", events, "--out", figure)
+    for name in CLASSICS:
+        _do("run", f"classics/{name}", "--quiet", "--plot", str(gallery / f"classics-{name}.png"))
     for name, make in TABLES.items():
         records = make()
         (gallery / f"classics-{name}.csv").write_text(cf.Table.of(list(records[0]), records).to_csv())

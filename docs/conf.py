@@ -63,6 +63,7 @@ COMMANDS = [
     *["run", "sweep", "merge", "plot", "report", "export", "compare", "best"],
     *[
         "paper",
+        "explore",
         "phy",
         "fit",
         "list",
@@ -165,10 +166,10 @@ def make_sweep() -> None:
 
 
 ENERGY = """
-schema = 1
+schema = 2
 channel = { model = "markov", fading_margin_db = 20, fd_t = 0.01 }
 link = { rate = "1.5 Mbit/s", packet_size = "1400 B" }
-tcp = { variant = "tahoe", w_max = 24, rto = { fixed = "100 slots" } }
+tcp = { flavour = "paper", variant = "tahoe", w_max = 24, rto = { fixed = "100 slots" } }
 """
 
 

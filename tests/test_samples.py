@@ -77,7 +77,9 @@ def test_to_look_changes_nothing(two_flows: Path) -> None:
 
 def test_the_capacity_of_a_trace_is_what_it_has_in_the_time(tmp_path: Path) -> None:
     """10 Mbit/s for a second, then 4: 7 in the mean of the second between 0.5 and 1.5 s."""
-    (tmp_path / "rates.csv").write_text("time_s,rate_bps,delay_s,loss\n0,10e6,0,0\n1,4e6,0,0\n", encoding="utf-8")
+    (tmp_path / "rates.csv").write_text(
+        "time_s,rate_bps,delay_s,loss\n0,10e6,0,0\n1,4e6,0,0\n", encoding="utf-8"
+    )
     scenario = tmp_path / "trace.toml"
     scenario.write_text(
         """

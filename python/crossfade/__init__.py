@@ -16,21 +16,25 @@ from crossfade.api import (
     Replayed,
     air_pcap,
     check,
+    delays,
     events,
     explain,
+    journal_events,
+    journal_link_events,
+    journal_opportunities,
     link_events,
     markov_from_rayleigh,
     metrics,
     parse_value,
     pcap,
     phy,
-    plot,
     plot_mesh,
     replay,
     reuse,
     run,
     samples,
     schema,
+    transfers,
     verify,
     write_events,
     write_pcap,
@@ -51,8 +55,10 @@ from crossfade.errors import (
     ScenarioError,
     TraceError,
 )
+from crossfade.explorer.server import explore
 from crossfade.fitting import MarkovFit, fit, fit_rayleigh
 from crossfade.papers import Verdict, claims, paper
+from crossfade.pictures import draw, plot
 from crossfade.plans import load_results
 from crossfade.reports.page import report
 from crossfade.results.datasets import open_results
@@ -99,11 +105,17 @@ __all__ = [
     "claims",
     "compare",
     "crossings",
+    "delays",
+    "draw",
     "events",
     "explain",
+    "explore",
     "export",
     "fit",
     "fit_rayleigh",
+    "journal_events",
+    "journal_link_events",
+    "journal_opportunities",
     "knee",
     "link_events",
     "load_results",
@@ -125,6 +137,7 @@ __all__ = [
     "schema",
     "sweep",
     "threshold",
+    "transfers",
     "verify",
     "write_events",
     "write_pcap",

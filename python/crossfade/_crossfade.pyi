@@ -190,6 +190,19 @@ class Plan:
         Raises ScenarioError if there are more than 20 points, KeyboardInterrupt on Ctrl-C.
         """
 
+    def transfers(self, write: Callable[[int, str], object]) -> None:
+        """The same of each transfer that came to its end, in every run of each point (100 at the most).
+
+        Columns: run, flow, start_s, segments, completion_time_s. Raises as :meth:`events` does.
+        """
+
+    def delays(self, write: Callable[[int, str], object]) -> None:
+        """The same of how delays are distributed in every run.
+
+        Columns: run, flow, delay (``rtt_s``, ``one_way_delay_s``), share, value_s: that part of the delays is
+        no longer than the value. Raises as :meth:`events` does.
+        """
+
     def samples(self, write: Callable[[int, str], object]) -> None:
         """The same of samples of flows and links alone, every ``run.sample``.
 
@@ -211,7 +224,7 @@ class Plan:
         ScenarioError for a point without a mesh.
         """
 
-    def pcap(self, ipv6: bool, write: Callable[[bytes], object]) -> None:
+    def pcap(self, ipv6: bool, snaplen: int | None, write: Callable[[bytes], object]) -> None:
         """Hand what the senders' network interfaces saw in run 0 of the only point to ``write``: a pcap file.
 
         What ``write`` raises is raised here.
@@ -301,8 +314,8 @@ class Live:
 
     def __new__(cls, plan: Plan, asked: str) -> Live:
         """The hosts of the plan's only point. ``asked`` is JSON: ``{"bulk": bool, "congestion": str | null,
-        "mtu": n | null, "data_only": bool, "run": n, "journal": path | null, "captures": [far, near] | null,
-        "watch": bool, "source": {"name", "text", "overrides", "files"}}``.
+        "mtu": n | null, "ipv6": bool, "data_only": bool, "run": n, "journal": path | null,
+        "captures": [far, near] | null, "watch": bool, "source": {"name", "text", "overrides", "files"}}``.
 
         Raises ScenarioError for what the system refuses, and what the kernel's TCP has not.
         """
@@ -312,6 +325,12 @@ class Live:
 
     def enter(self, host: int) -> None:
         """Move the calling process to the far host (0) or the near one (1), for good."""
+
+    def far_namespace(self) -> str:
+        """A path at which other processes find the network namespace of the far host."""
+
+    def lead_on(self, device: str) -> None:
+        """Let the near host reach what is beyond a device that somebody has put on the far one."""
 
     def start(self) -> None:
         """Begin, with the built-in transfers where they were asked for."""
@@ -334,6 +353,14 @@ class Live:
     def delivered(self) -> list[int]:
         """Bytes that each of the built-in transfers has delivered."""
 
+    def seen(self, since: tuple[int, int]) -> str:
+        """What ``watch`` has seen of sockets and links since so many samples of each, as JSON.
+
+        ``{"sockets": [{"time_s", "host", "port", "remote_port", "congestion", "cwnd", "srtt_s",
+        "delivery_rate_bps", "retransmissions"}], "links": [{"time_s", "arrived_bytes": [there, back], "lost",
+        "dropped", "inside"}], "next": [n, n]}``.
+        """
+
     def stop(self) -> tuple[str, str]:
         """Stop. Gives the report as JSON, and what was seen of TCP as CSV (empty without ``watch``)."""
 
@@ -348,6 +375,18 @@ def replay(journal: bytes) -> str:
 def journal_events(journal: bytes) -> str:
     """What was seen of TCP as a journal was recorded, as CSV; raises ScenarioError as ``replay``."""
 
+def journal_link_events(journal: bytes) -> str:
+    """What happened inside the links of a journal, as CSV; raises ScenarioError as ``replay``."""
+
+def journal_opportunities(journal: bytes) -> list[str]:
+    """What came out from the far host and to it, as delivery opportunities; raises as ``replay``."""
+
+def journal_simulated(journal: bytes) -> str | None:
+    """The events of the simulation of a journal's scenario, seed and run as CSV.
+
+    None where it was not the scenario's transfers that ran. Raises ScenarioError as ``replay``.
+    """
+
 def gain_privileges() -> None:
     """Enter a user namespace in which this process, which has one thread, may make hosts."""
 
@@ -356,6 +395,12 @@ def new_process_namespace() -> None:
 
 def die_with_parent() -> None:
     """This process is killed when the thread that forked it ends."""
+
+def new_mount_namespace() -> None:
+    """What is mounted from here on, this process and those that it forks see alone."""
+
+def cover(path: str, by: str) -> None:
+    """Put one file in the place of another, in the process's mount namespace."""
 
 def mount_proc() -> None:
     """A ``/proc`` of the process namespace, for this process and those that it forks."""

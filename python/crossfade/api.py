@@ -15,17 +15,13 @@ from typing import Any, cast
 
 import crossfade._crossfade as _crossfade
 from crossfade import errors, plans
-from crossfade.figures import linkevents, timelines
+from crossfade.figures.choice import number
 from crossfade.figures.meshmap import plot_map
-from crossfade.figures.plot import plot as plot_results
-from crossfade.figures.style import check_plot_file
 from crossfade.files import read_bytes, read_text, whole_file
 from crossfade.plans import Options, Plan, translated_errors
 from crossfade.plans import Scenario as Scenario
 from crossfade.plans import Values as Values
-from crossfade.results import datasets
 from crossfade.results.cache import Cache, open_cache
-from crossfade.results.file import is_results_file
 from crossfade.results.frames import frames_table
 from crossfade.results.interrupted import Interrupted
 from crossfade.results.metrics import metric_of, near_metrics
@@ -299,6 +295,44 @@ def link_events(
     return text.getvalue()
 
 
+def transfers(
+    scenario: Scenario,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    runs: int | None = None,
+    seed: int | None = None,
+) -> Table:
+    """A row for each transfer that came to its end, in every run of each point (100 runs, 20 points at most).
+
+    Columns: the axes, run, flow, start_s, segments, completion_time_s (from the start to the last delivery).
+    The runs are simulated anew: they are those of :func:`run`, which keeps their means.
+    """
+    return _rows_of(_viewed(scenario, set, over, seed, runs), "transfers")
+
+
+def delays(
+    scenario: Scenario,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    runs: int | None = None,
+    seed: int | None = None,
+) -> Table:
+    """How round trips and one-way delays are distributed, in every run of each point.
+
+    Columns: the axes, run, flow, delay (``rtt_s`` or ``one_way_delay_s``), share, value_s: that part of the
+    delays of the run is no longer than the value (within 1/64 of it). The rest is as in :func:`transfers`.
+    """
+    return _rows_of(_viewed(scenario, set, over, seed, runs), "delays")
+
+
+def _rows_of(plan: Plan, view: str) -> Table:
+    text = io.StringIO()
+    _write_lines(plan, view, text.write)
+    return Table.from_csv(text.getvalue(), view)
+
+
 def write_events(
     path: str | PathLike[str],
     scenario: Scenario,
@@ -317,9 +351,11 @@ def write_events(
         _write_lines(plan, "link_events" if of_links else "events", file.write)
 
 
-def _viewed(scenario: Scenario, set: Values | None, over: Values | None, seed: int | None) -> Plan:
+def _viewed(
+    scenario: Scenario, set: Values | None, over: Values | None, seed: int | None, runs: int | None = None
+) -> Plan:
     """The plan of which single runs are looked at."""
-    plan = plans.load(scenario, Options(set, over, seed=seed))
+    plan = plans.load(scenario, Options(set, over, runs, seed=seed))
     plans.check_memory(plan)
     return plan
 
@@ -354,17 +390,19 @@ def pcap(
     over: Values | None = None,
     seed: int | None = None,
     ipv6: bool = False,
+    snaplen: int | None = None,
 ) -> bytes:
     """What the senders' network interfaces see in run 0 of a single point, as the bytes of a pcap file.
 
     IPv4 (or IPv6) and TCP headers are real, with options and right checksums; the payload is zeros. Flow n
     has port 50000 + n. The handshake is not simulated: it stands at the instant of the flow's first packet.
+    ``snaplen`` bytes of each are kept (default: all; their lengths are told in any case).
     :func:`write_pcap` takes no memory for the packets of a long run.
     """
     file = io.BytesIO()
     plan = _viewed(scenario, set, over, seed)
     with translated_errors():
-        plan.core.pcap(ipv6, file.write)
+        plan.core.pcap(ipv6, _snaplen(snaplen), file.write)
     return file.getvalue()
 
 
@@ -376,11 +414,18 @@ def write_pcap(
     over: Values | None = None,
     seed: int | None = None,
     ipv6: bool = False,
+    snaplen: int | None = None,
 ) -> None:
     """Write what :func:`pcap` gives to a file while the run goes on; as :func:`write_events` otherwise."""
     plan = _viewed(scenario, set, over, seed)
     with whole_file(Path(path)) as name, open(name, "wb") as file, translated_errors():
-        plan.core.pcap(ipv6, file.write)
+        plan.core.pcap(ipv6, _snaplen(snaplen), file.write)
+
+
+def _snaplen(bytes_kept: int | None) -> int | None:
+    if bytes_kept is not None and not 1 <= bytes_kept < 2**32:
+        raise errors.ScenarioError(f"snaplen = {bytes_kept}: must be a number of bytes, 100 or more")
+    return bytes_kept
 
 
 def air_pcap(
@@ -414,19 +459,56 @@ def replay(journal: str | PathLike[str]) -> list[Replayed]:
     Each packet has the same fate at the same nanosecond, or the first difference is told. Raises
     :class:`ScenarioError` where the journal is damaged; every byte of it is checked.
     """
-    found = json.loads(_of_journal(journal, "replay"))
+    found = json.loads(of_journal(journal, "replay"))
     for warning in found["warnings"]:
         warnings.warn(warning, errors.CrossfadeWarning, stacklevel=2)
     return [Replayed(**lane) for lane in found["lanes"]]
 
 
-def _of_journal(journal: str | PathLike[str], function: str) -> str:
+def journal_events(journal: str | PathLike[str]) -> Table:
+    """What the kernel's TCP did in a recorded run, in the columns of :func:`events` and more.
+
+    Where the scenario's own transfers ran, the simulated sender of the same scenario, seed and run stands
+    beside it until the same time: a column ``method`` tells them apart.
+    """
+    table = Table.from_csv(of_journal(journal, "journal_events"), str(journal))
+    simulated = of_journal(journal, "journal_simulated")
+    if simulated is None or not table.rows:
+        return table
+    beside = Table.from_csv(simulated, str(journal))
+    last = max(map(number, table.cells("time_s")))
+    records = [{"method": "live", **record} for record in table.records()]
+    records += [
+        {"method": "simulation", **record} for record in beside.records() if number(record["time_s"]) <= last
+    ]
+    return Table.of(["method", *table.columns], records)
+
+
+def journal_link_events(journal: str | PathLike[str]) -> str:
+    """What happened inside the links of a recorded run as CSV text, in the columns of :func:`link_events`.
+
+    It comes from the replay, which is that run to the nanosecond.
+    """
+    return str(of_journal(journal, "journal_link_events"))
+
+
+def journal_opportunities(journal: str | PathLike[str]) -> tuple[str, str]:
+    """What came out from the far host, and to it, in a recorded run: the millisecond of each 1500 bytes.
+
+    Of a link that always had something to send this is a trace of it, as ``link.trace`` reads them.
+    """
+    down, up = of_journal(journal, "journal_opportunities")
+    return down, up
+
+
+def of_journal(journal: str | PathLike[str], function: str) -> Any:
+    """What the core makes of a journal."""
     if not hasattr(_crossfade, function):
         raise errors.ScenarioError(f"{journal}: journals of live runs are read on Linux only")
     data = read_bytes(Path(journal), errors.ScenarioError)
     try:
         with translated_errors():
-            return str(getattr(_crossfade, function)(data))
+            return getattr(_crossfade, function)(data)
     except errors.ScenarioError as error:
         raise errors.ScenarioError(f"{errors.shortened(journal)}: {error}") from None
 
@@ -510,86 +592,3 @@ def verify(folder: str | PathLike[str]) -> list[GoldenCase]:
 
 def _case_name(name: str) -> str:
     return name.replace(".csv/", " ").replace(".json/", " ")
-
-
-def plot(
-    results: Results | Table | str | PathLike[str],
-    path: str | PathLike[str],
-    *,
-    plan: int | str | None = None,
-    x: str | None = None,
-    y: str | None = None,
-    by: str | Sequence[str] | None = None,
-    panels: str | None = None,
-    where: Values | None = None,
-    title: str | None = None,
-    log_x: bool | None = None,
-    log_y: bool | None = None,
-    intervals: str = "bars",
-    width: str | float = "single",
-) -> None:
-    """Draw results, a table, a results file or a CSV file as PNG, PDF or SVG by the ending of ``path``.
-
-    ``x`` is the column across (default: SNR, fading margin or packet error probability where that is swept,
-    else the numeric axis with most values), ``y`` the metric (default: throughput or goodput) or the ratio of
-    two (``"a.goodput_bps/b.goodput_bps"``), ``by`` the columns that tell the curves apart (default: the other
-    axes, as far as that makes no more than a dozen curves), ``panels`` an axis with a panel for each value.
-    ``where`` draws the rows alone that have these values (``{"tcp.variant": "reno"}``); an axis that is
-    nowhere is held at its first value, and a :class:`CrossfadeWarning` says so. ``plan`` says which sweep of
-    a results file is meant (default: the one added last).
-
-    Simulation is drawn as marks with their 95 % intervals (``intervals``: ``"bars"``, ``"bands"`` or
-    ``"none"``), exact analysis as lines, bounds as bands, a formula as dashes. ``width`` is that of a
-    journal's ``"single"`` (3.5 in) or ``"double"`` (7.16 in) column, or a number of millimetres. ``log_x``
-    and ``log_y`` stand above what the values suggest: x as they are spaced, y for error rates over decades.
-
-    Of events (:func:`events`), ``y`` is drawn over time: ``cwnd`` (default) with ``ssthresh`` as thin dashes
-    and marks for fast retransmits and timeouts, another variable of the sender, or ``seq``, the time-sequence
-    plot. The last axis of a sweep, or ``by``, tells curves apart; the other axes have a panel each value.
-    ``where`` also compares: ``{"time_s>=": 1, "time_s<": 2}`` shows that part of the time.
-
-    Of link events (:func:`link_events`), each link has a panel for each kind that it has: frames by
-    ``attempt`` (or ``snr_db``) with their verdicts, the queue's ``packets`` (or ``bytes``), who had which
-    ``bin`` in which slot, and which ``node`` was on the air; ``y`` draws one of these.
-    """
-    if not isinstance(results, Results | Table):
-        check_plot_file(Path(path), results)
-        results = _read_results(results, plan)
-    if isinstance(results, Results):
-        table, title = results.table(), results.title if title is None else title
-    else:
-        table = results
-    file, title = fspath(path), title or ""
-    if linkevents.is_link_events(table):
-        linkevents.plot(table, file, x=x, y=y, where=where, title=title, width=width)
-        return
-    if timelines.is_events(table):
-        timelines.plot(table, file, x=x, y=y, by=by, where=where, title=title, width=width)
-        return
-    plot_results(
-        table,
-        file,
-        x=x,
-        y=y,
-        by=by,
-        panels=panels,
-        where=where,
-        title=title,
-        log_x=log_x,
-        log_y=log_y,
-        intervals=intervals,
-        width=width,
-    )
-
-
-def _read_results(path: str | PathLike[str], plan: int | str | None) -> Results | Table:
-    """A results file, or the table of a CSV file."""
-    if is_results_file(path):
-        from crossfade.results.planresults import results_of  # here: it needs numpy, which takes a while
-
-        return results_of(datasets.read_plan(path, plan))
-    if Path(path).suffix == ".cfj":
-        return Table.from_csv(_of_journal(path, "journal_events"), str(path))
-    if plan is not None:
-        raise errors.ResultsError(f"{path}: not a results file; a CSV file holds no plans (plan = {plan})")
-    return Table.read(path)

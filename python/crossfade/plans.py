@@ -15,9 +15,11 @@ from typing import Any
 import crossfade._crossfade as _crossfade
 from crossfade import errors
 from crossfade.errors import shortened
+from crossfade.figures.wanted import OVER_TIME, Wanted
 from crossfade.files import read_scenario
 from crossfade.results import datasets
 from crossfade.results.cache import Cache, RowStore
+from crossfade.results.metrics import near_metrics, not_metrics
 from crossfade.results.plantable import StoredPlan
 from crossfade.results.results import Estimate, Point, Results
 from crossfade.results.rows import Row
@@ -92,6 +94,11 @@ class Plan:
         """The scenario's own words, empty where it has none."""
         return self.description["scenario"].get("title") or ""
 
+    @cached_property
+    def figure(self) -> Wanted:
+        """What it says about its figure."""
+        return Wanted.read(self.description["scenario"])
+
     def known_in(self, store: RowStore) -> dict[str, Row]:
         """The rows of a store that are this plan's, by key."""
         if self.core.rows() <= MANY_ROWS:
@@ -137,13 +144,33 @@ class Plan:
             },
             complete=complete,
             axes=self.description["axes"],
+            figure=self.figure,
         )
 
 
 def load(scenario: Scenario, options: Options = AS_WRITTEN, on_points: OnPoints | None = None) -> Plan:
     """Read a scenario with what is asked for on top of it; :class:`ScenarioError` where it is wrong."""
     name, text, read_file = read_scenario(scenario)
-    return read(name, text, options.overrides(), read_file, on_points)
+    plan = read(name, text, options.overrides(), read_file, on_points)
+    _check_figure(plan)
+    return plan
+
+
+def _check_figure(plan: Plan) -> None:
+    """:class:`ScenarioError` for what no figure can show; an axis that was taken out of the sweep is none."""
+    figure = plan.figure
+    if figure.of in OVER_TIME:
+        return
+    for name in not_metrics(",".join(figure.y)) if figure.y else []:
+        hint = near_metrics(name) or "crossfade metrics lists all"
+        raise errors.ScenarioError(f"figure.y = {shortened(name)}: no metric ({hint})")
+    for name in figure.columns:
+        if name in (*plan.description["axes"], "method", "runs") or not not_metrics(name):
+            continue
+        try:
+            _crossfade.explain(name)
+        except _crossfade.ScenarioError as error:
+            raise errors.ScenarioError(f"figure: no axis and no metric: {error}") from None
 
 
 def read(

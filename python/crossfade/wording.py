@@ -39,6 +39,8 @@ NAMES = {
     "dupthresh": ("Fast retransmit threshold $K$", ""),
     "variant": ("TCP", ""),
     "tcp.variant": ("TCP", ""),
+    "mac": ("MAC", ""),
+    "margin_db": ("Margin", "dB"),
     "access_delay": ("Access delay, one way", ""),
     "link.queue.limit": ("Queue limit", ""),
     "link.rate": ("Rate of the link", ""),
@@ -184,8 +186,16 @@ def readable_unit(unit: str, values: Sequence[float]) -> tuple[str, float]:
     return unit, 1.0
 
 
+class Label(str):
+    """What somebody called a value: it stands as it is, without the symbol of its column."""
+
+    __slots__ = ()
+
+
 def curve_word(column: str, value: Cell) -> str:
     """What a curve is called in the legend, by one column and its value."""
+    if isinstance(value, Label):
+        return plain(value)
     last = column.rsplit(".", 1)[-1]
     symbol = SYMBOLS.get(last, last.replace("_", " "))
     if isinstance(value, str) and not value[:1].isdigit():

@@ -103,7 +103,7 @@ def test_command_lines(
 
 SCENARIOS = [
     ("", ["schema"]),
-    ("schema = 2\n", ["schema", "2"]),
+    ("schema = 3\n", ["schema", "3"]),
     ("schema = 1\n[link\n", ["bad.toml:2"]),
     ("schema = 1\n", ["link.rate", "missing"]),
     (SMALL.replace("1.5 Mbit/s", "1.5 Mfoo/s"), ["link.rate", "1.5 Mfoo/s"]),

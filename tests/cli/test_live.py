@@ -22,17 +22,9 @@ from pathlib import Path
 import pytest
 
 import crossfade as cf
-from crossfade.cli.live import doctor
+from tests.cli.live_runs import SCENARIO, live, need, need_live
 from tests.conftest import Cli, expect_one_line
 
-SCENARIO = """\
-schema = 1
-run = { duration = "2 s", runs = 1 }
-channel = { model = "iid", p_e = 0.02 }
-link = { rate = "20 Mbit/s", packet_size = "1500 B", delay = "5 ms", queue = { limit = "100 packets" } }
-reverse = { delay = "5 ms" }
-tcp = { flavour = "rfc", variant = "cubic", w_max = 200, rfc = { profile = "linux" } }
-"""
 MESH = """\
 schema = 1
 run = { duration = "2 s", runs = 1 }
@@ -42,16 +34,11 @@ tcp = { flavour = "rfc", variant = "cubic", w_max = 8, rfc = { profile = "linux"
 """
 
 
-@functools.cache
-def reason_against() -> str | None:
-    return doctor.reason_against()
-
-
 @pytest.fixture(autouse=True)
 def possible(request: pytest.FixtureRequest) -> None:
     portable = ("wrong_is_one_line", "needs_a_journal")
-    if not any(name in request.node.name for name in portable) and (reason := reason_against()):
-        pytest.skip(f"crossfade live: {reason}")
+    if not any(name in request.node.name for name in portable):
+        need_live()
 
 
 @pytest.fixture
@@ -59,11 +46,6 @@ def scenario(tmp_path: Path) -> Path:
     path = tmp_path / "link.toml"
     path.write_text(SCENARIO)
     return path
-
-
-def live(*arguments: str | Path, timeout: float = 60.0) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "crossfade", "live", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
 
 
 def processes(mark: str) -> list[int]:
@@ -101,8 +83,7 @@ def wait_until(condition: object, timeout_s: float = 60.0) -> None:
 
 
 def test_a_download_arrives_whole_and_what_happened_is_told(tmp_path: Path) -> None:
-    if shutil.which("curl") is None:
-        pytest.skip("curl is not installed")
+    need("curl")
     data = random.Random(1).randbytes(3_000_000)
     (tmp_path / "file").write_bytes(data)
     got, report = tmp_path / "got", tmp_path / "report.json"
@@ -200,8 +181,7 @@ def test_a_mesh_between_the_hosts_is_replayed(tmp_path: Path, cli: Cli) -> None:
 
 
 def test_captures_have_the_delay_and_the_losses_of_the_journal(scenario: Path, tmp_path: Path) -> None:
-    if shutil.which("tshark") is None:
-        pytest.skip("tshark is not installed")
+    need("tshark")
     near, far, report = tmp_path / "near.pcap", tmp_path / "far.pcap", tmp_path / "report.json"
     done = live(
         scenario, "--workload", "bulk", "--duration", "1 s", "--pcap", f"{near},{far}", "--json", report

@@ -69,7 +69,7 @@ def test_curves_that_would_be_a_tangle_are_held_and_it_is_said() -> None:
     # What is asked for is drawn; panels take an axis away.
     assert choose(table, by=["tcp.variant", "tcp.w_max"]).held == {}
     choice = choose(table, panels="tcp.w_max")
-    assert (choice.by, choice.panels, choice.held) == (["tcp.variant"], "tcp.w_max", {})
+    assert (choice.by, choice.panels, choice.held) == (["tcp.variant"], ["tcp.w_max"], {})
     # An axis that is neither on x nor in --by would mix its points into one curve.
     assert choose(table, by="tcp.w_max").held == {"tcp.variant": "reno"}
 

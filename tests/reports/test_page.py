@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,6 +16,7 @@ import crossfade as cf
 from crossfade.reports.page import POLICY
 from crossfade.results.file import ResultsFile
 from crossfade.tables import format_estimate
+from tests.browser import browse
 from tests.conftest import SMALL, SWEEP, Cli
 
 METHODS = ["simulation", "analysis"]
@@ -292,35 +292,11 @@ document.body.dataset.seen = JSON.stringify(seen);
 </script></body>"""
 
 
-def browse(page: Path, folder: Path) -> tuple[str, set[str]]:
-    """The elements of a page in the end, and who asked for something (a page that does is "null")."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("no chromium: what a browser makes of a report is not tested")
-    log = folder / "net.json"
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000"]
-    options += ["--host-resolver-rules=MAP * ~NOTFOUND", f"--user-data-dir={folder / 'profile'}"]
-    command = [program, *options, f"--log-net-log={log}", "--dump-dom", page.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
-    asked = [event["params"]["initiator"] for event in _events(log) if "initiator" in event.get("params", {})]
-    return done.stdout, set(asked) - {"not an origin"}  # that is the browser itself
-
-
-def _events(log: Path) -> list[dict[str, Any]]:
-    text = log.read_text()
-    try:
-        found = json.loads(text)
-    except json.JSONDecodeError:  # it ends in the middle where the browser did
-        found = json.loads(text[: text.rindex("},\n") + 1] + "]}")
-    events: list[dict[str, Any]] = found["events"]
-    return events
-
-
 def test_a_browser_shows_it_and_asks_the_network_for_nothing(results_file: Path, tmp_path: Path) -> None:
     cf.report(results_file, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
     (tmp_path / "steps.html").write_text(text.replace("</body>", STEPS))
-    dom, asked = browse(tmp_path / "steps.html", tmp_path)
+    dom, asked = browse((tmp_path / "steps.html").as_uri(), tmp_path)
     found = re.search(r'data-seen="([^"]*)"', dom)
     assert found is not None, dom[-2000:]
     seen = json.loads(unescape(found[1]))
@@ -346,4 +322,4 @@ def test_a_browser_shows_it_and_asks_the_network_for_nothing(results_file: Path,
 def test_a_request_would_be_seen(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text('<!DOCTYPE html><title>x</title><img src="http://example.invalid/x.png">')
-    assert browse(page, tmp_path)[1] == {"null"}
+    assert browse(page.as_uri(), tmp_path)[1] == {"null"}

@@ -98,16 +98,18 @@ def who_answers(address: str, security: Any, within_s: float = 60.0) -> str:
             gc.collect()
 
 
-def test_only_who_has_the_certificate_gets_an_answer(two_workers: cf.Cluster) -> None:
+def strangers(address: str) -> list[tuple[str, Any]]:
+    """How those who have not the certificate of a cluster may ask: without any, and with one of their own."""
     from distributed import Security
 
+    return [(address.replace("tls://", "tcp://"), Security()), (address, Security.temporary())]
+
+
+def test_only_who_has_the_certificate_gets_an_answer(two_workers: cf.Cluster) -> None:
     for address in addresses(two_workers):
         assert address.startswith("tls://127.0.0.1:")
         assert who_answers(address, certificate_of(two_workers)) in ("Scheduler", "Worker")
-        for other, security in (
-            (address.replace("tls://", "tcp://"), Security()),
-            (address, Security.temporary()),
-        ):
+        for other, security in strangers(address):
             with pytest.raises(OSError):  # noqa: PT011  # what Dask raises has that in common
                 who_answers(other, security, within_s=2.0)
 
@@ -159,6 +161,20 @@ def connects(namespace: str, host: str, port: int) -> bool:
     program = f"import socket; socket.create_connection(({host!r}, {port}), 3)"
     command = ["ip", "netns", "exec", namespace, sys.executable, "-c", program]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def open_ports(namespace: str, host: str) -> set[int]:
+    """The ports of ours to which a second namespace can connect, all of them tried."""
+    program = (
+        "import socket\n"
+        "for port in range(1, 65536):\n"
+        "    with socket.socket() as end:\n"
+        "        end.settimeout(3)\n"
+        f"        if end.connect_ex(({host!r}, port)) == 0: print(port)\n"
+    )
+    command = ["ip", "netns", "exec", namespace, sys.executable, "-c", program]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    return set(map(int, found.stdout.split()))
 
 
 def test_another_machine_cannot_connect(two_workers: cf.Cluster) -> None:

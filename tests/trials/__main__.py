@@ -6,7 +6,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.trials.attacks import flipped_bits, killed_merges, killed_sweeps, make_results, tampered_reads
+from tests.trials.attacks import (
+    cluster_ports,
+    flipped_bits,
+    killed_merges,
+    killed_sweeps,
+    make_results,
+    tampered_reads,
+)
 
 ROOT = Path(__file__).parents[2]
 # What is not done in this process: their own output tells what they did.
@@ -15,7 +22,7 @@ PROGRAMS = {
         *("cargo", "test", "--profile", "checked", "-p", "crossfade-experiment", "--test", "mutated"),
         *("--", "--ignored", "--nocapture"),
     ),
-    "attacks on a cluster, also from a second network namespace": (
+    "attacks on a cluster by one who knows its ports": (
         *(sys.executable, "-m", "pytest", "-q", "tests/sweeps/test_cluster_security.py"),
     ),
 }
@@ -30,6 +37,11 @@ with tempfile.TemporaryDirectory() as name:
         print(f"{trial.__name__}: {count} in {time.monotonic() - began:.0f} s, none failed", flush=True)
         for outcome, times in sorted(found.items()):
             print(f"  {times:5} {outcome}", flush=True)
+began = time.monotonic()
+found = cluster_ports()
+print(f"cluster_ports: {found.total()} in {time.monotonic() - began:.0f} s, nobody got in", flush=True)
+for outcome, times in sorted(found.items()):
+    print(f"  {times:5} {outcome}", flush=True)
 for what, program in PROGRAMS.items():
     began = time.monotonic()
     print(f"{what}:", flush=True)

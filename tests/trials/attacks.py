@@ -27,6 +27,13 @@ from crossfade.cli.app import main
 from crossfade.results import plantable
 from crossfade.results.file import ResultsFile
 from tests.conftest import SWEEP, reseal
+from tests.sweeps.test_cluster_security import (
+    addresses,
+    open_ports,
+    second_namespace,
+    strangers,
+    who_answers,
+)
 
 RUNS = 6
 
@@ -254,6 +261,25 @@ def killed_sweeps(source: Path, folder: Path, count: int, seed: int = 1) -> Coun
     assert command("sweep", scenario, *more, "--out", target)[0] == 0
     read = ("--to", "csv", "--runs", "--out", "-")
     assert command("export", target, *read)[1] == command("export", folder / "alone.sqlite", *read)[1]
+    return found
+
+
+def cluster_ports() -> Counter[str]:
+    """Try every port from a second network namespace, before there is a local cluster and while there is."""
+    found = Counter[str]()
+    with second_namespace() as (namespace, host):
+        before = open_ports(namespace, host)
+        with cf.Cluster("local", 2) as cluster:
+            while cluster.workers < 2:
+                time.sleep(0.05)
+            opened = open_ports(namespace, host) - before
+            assert not opened, f"open to another machine: {opened}"
+            found["ports tried from another machine: the cluster opens none"] = 65_535
+            for address in addresses(cluster):
+                for other, security in strangers(address):
+                    with suppress(OSError):
+                        raise AssertionError(f"{who_answers(other, security, within_s=2.0)} answers")
+                    found["addresses tried from here without the certificate: no answer"] += 1
     return found
 
 

@@ -16,6 +16,7 @@
 mod antenna_correlation;
 mod chi_square;
 mod config;
+mod correlated_shadowing;
 mod drop_list;
 mod error;
 mod finite_state;
@@ -43,6 +44,7 @@ mod trace_loss;
 pub use antenna_correlation::{AngularSpread, AntennaCorrelation, parse_angle};
 pub use chi_square::ChiSquareTest;
 pub use config::{LossConfig, RecordedLosses};
+pub use correlated_shadowing::{CorrelatedShadowing, ShadowingProcess};
 pub use drop_list::DropList;
 pub use error::ChannelError;
 pub use finite_state::{FiniteStateChannel, FiniteStateLoss};

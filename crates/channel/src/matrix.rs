@@ -62,6 +62,12 @@ impl Matrix {
         })
     }
 
+    /// The mean of the powers of the entries.
+    pub fn mean_power(&self) -> f64 {
+        let entries = (0..self.rows()).flat_map(|row| (0..self.columns()).map(move |column| (row, column)));
+        entries.map(|entry| self[entry].norm_sqr()).sum::<f64>() / (self.rows() * self.columns()) as f64
+    }
+
     /// The conjugate transpose.
     #[must_use]
     pub fn adjoint(&self) -> Self {

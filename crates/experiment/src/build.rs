@@ -3,10 +3,12 @@
 use crate::closed_forms::packet_loss;
 use crate::names::{LINKS, MESH};
 use crossfade_channel::{LossConfig, LossProcess, Lossless};
-use crossfade_core::{RunSeed, SimTime};
+use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferConfig};
 use crossfade_link::trace::{Schedule, TableLoss, TraceLinkConfig};
-use crossfade_link::{LinkConfig, QueueConfig, TableFrames, TokenBucket, WholePackets};
+use crossfade_link::{
+    LinkConfig, QueueConfig, RadioConfig, SymbolFrames, TableFrames, TokenBucket, WholePackets,
+};
 use crossfade_mac::Mesh;
 use crossfade_scenario::{
     Carrier, Distribution, End, FlowSetup, FrameErrors, FrameSetup, Gaps, Gate, HopSetup, Setup, Shape,
@@ -181,7 +183,7 @@ fn slotted(setup: &Setup, seed: RunSeed) -> Option<Medium> {
     }
     let loss: Box<dyn LossProcess> = if radio.table.is_none() {
         Box::new(WholePackets {
-            frames: radio.symbols(seed.stream("channel.dl"), seed.stream("phy.dl")).expect("checked"),
+            frames: symbols(radio, |of| seed.stream(&format!("{of}.dl"))),
             per_packet: frames.segmentation.frames(setup.packet_size),
             frame_time: frames.frame_time,
         })
@@ -214,10 +216,7 @@ fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> Medium {
             let link = match errors {
                 FrameErrors::Lost(loss) => config.build(queue, LossyFrames { loss: lost(loss) }, feedback),
                 FrameErrors::Radio(radio) => match &radio.table {
-                    None => {
-                        let frames = radio.symbols(stream("channel"), stream("phy"));
-                        config.build(queue, frames.expect("checked"), feedback)
-                    }
+                    None => config.build(queue, symbols(radio, stream), feedback),
                     Some(table) => config.build(
                         queue,
                         TableFrames::new(radio, table, stream("phy")).expect("checked"),
@@ -238,6 +237,12 @@ fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> Medium {
             Medium::Link(config.build().expect("checked").into())
         }
     }
+}
+
+/// The frames of a physical layer whose symbols are all detected.
+fn symbols(radio: &RadioConfig, stream: impl Fn(&str) -> Stream) -> SymbolFrames {
+    let [fading, phy, shadowing] = ["channel", "phy", "shadowing"].map(stream);
+    radio.symbols(&fading, &phy, &shadowing).expect("checked")
 }
 
 fn frame_link(setup: &FrameSetup, rate_bps: f64, delay: SimTime) -> ArqLinkConfig {

@@ -8,11 +8,28 @@ use crossfade_phy::{Scheme, from_db};
 use crossfade_scenario::{ScenarioError, Setup};
 use serde_json::json;
 
+/// Refuses, for `who`, a scheme or a signal-to-noise ratio that changes from frame to frame.
+///
+/// # Errors
+/// It does.
+pub(crate) fn refuse_changing(radio: &RadioConfig, who: &str) -> Result<(), ScenarioError> {
+    for (key, changes, assumed) in [
+        ("phy.policy", radio.policy.is_some(), "one scheme"),
+        ("channel.shadowing_db", radio.shadowing.is_some(), "one signal-to-noise ratio"),
+    ] {
+        if changes {
+            return Err(ScenarioError::key(key, format!("{who} assumes {assumed}; use method simulation")));
+        }
+    }
+    Ok(())
+}
+
 /// How the ratio at the decision is distributed.
 ///
 /// # Errors
 /// A scheme whose symbols interfere, correlated antennas, or an estimated channel: there is no closed form.
 pub(crate) fn diversity(radio: &RadioConfig) -> Result<Diversity, ScenarioError> {
+    refuse_changing(radio, "a closed form")?;
     let refuse = |key: &str, value: serde_json::Value, assumed: &str| {
         let problem = format!("the closed forms assume {assumed}; use method phy");
         Err(ScenarioError::value(key, &value, problem))
@@ -58,6 +75,7 @@ pub(crate) fn packet_loss(setup: &Setup, radio: &RadioConfig, who: &str) -> Resu
         let problem = format!("{who} assumes frames that are sent once; use method simulation");
         return Err(ScenarioError::key("link.arq.protocol", problem));
     };
+    refuse_changing(radio, who)?;
     if !radio.is_independent() {
         let problem = format!("{who} assumes frames that fade independently; use method simulation");
         return Err(ScenarioError::key("channel.fd_t", problem));

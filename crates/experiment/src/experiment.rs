@@ -153,7 +153,7 @@ impl Experiment {
             stop,
             axes: &self.axes,
             steps: self.steps.iter().map(|(name, steps)| (name.clone(), json!(steps))).collect(),
-            points: &self.points,
+            points: Listed(&self.points),
             units: units(),
             warnings: self.warnings(),
             mesh: mesh::facts(&first.setup),
@@ -173,8 +173,7 @@ struct Description<'a> {
     stop: Value,
     axes: &'a [String],
     steps: Map<String, Value>,
-    #[serde(serialize_with = "list")]
-    points: &'a Points,
+    points: Listed<'a>,
     units: Map<String, Value>,
     warnings: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -187,7 +186,11 @@ fn scenario_of<S: Serializer>(point: &Arc<Point>, serializer: S) -> Result<S::Ok
     point.scenario.serialize(serializer)
 }
 
-fn list<S: Serializer>(points: &&Points, serializer: S) -> Result<S::Ok, S::Error> {
-    let point = |index| json!({ "axes": points.axes(index), "id": points.id(index) });
-    serializer.collect_seq((0..points.len()).map(point))
+struct Listed<'a>(&'a Points);
+
+impl Serialize for Listed<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let point = |index| json!({ "axes": self.0.axes(index), "id": self.0.id(index) });
+        serializer.collect_seq((0..self.0.len()).map(point))
+    }
 }

@@ -31,7 +31,7 @@ mod views;
 mod warnings;
 
 pub use control::Control;
-pub use crossfade_capture::IpVersion;
+pub use crossfade_capture::{CaptureConfig, IpVersion};
 pub use execute::{MOST_JOBS, execute, make};
 pub use experiment::Experiment;
 pub use impossible::ImpossibleResult;
@@ -47,5 +47,6 @@ pub use summarise::{
     summarise_groups,
 };
 pub use views::{
-    ReuseFacts, Sink, air_pcap, events, events_with_congestion_control, link_events, pcap, reuse, samples,
+    ReuseFacts, Sink, air_pcap, delays, events, events_with_congestion_control, link_events, pcap, reuse,
+    samples, transfers,
 };

@@ -148,14 +148,13 @@ impl<'a> Found<'a> {
                     && row.run < experiment.most_runs(method)
                     && row.key == experiment.row_key(index, method, row.run)
             };
-            let runs = of_point.iter().copied().filter(asked);
-            let runs = match experiment.stop {
-                StopRule::Runs(_) => runs.collect(),
+            let mut runs: Vec<&Row> = of_point.iter().copied().filter(asked).collect();
+            runs.dedup_by_key(|row| row.run);
+            if !matches!(experiment.stop, StopRule::Runs(_)) {
                 // A stop rule sees no run that has a gap before it.
-                StopRule::Precision { .. } | StopRule::Count { .. } => {
-                    runs.zip(0..).take_while(|(row, run)| row.run == *run).map(|(row, _)| row).collect()
-                }
-            };
+                let without_gap = runs.iter().zip(0..).take_while(|(row, run)| row.run == *run).count();
+                runs.truncate(without_gap);
+            }
             result(experiment, &point, method, runs)
         };
         experiment.methods.iter().map(by).collect()

@@ -259,7 +259,7 @@ fn short_queue(setup: &Setup) -> Option<String> {
 /// An SNR at which no packet comes through, by a receiver better than there can be.
 fn nothing_arrives(setup: &Setup) -> Option<String> {
     const FEW: f64 = 1e-4;
-    let radio = setup.forward.radio()?;
+    let radio = setup.forward.radio().filter(|radio| radio.shadowing.is_none() && radio.policy.is_none())?;
     (best_packet_success(setup, radio) < FEW).then(|| {
         "channel.snr_db: nothing can arrive: less than one packet in 10000 would, even if its symbols did not interfere"
             .to_owned()

@@ -42,7 +42,7 @@ pub use queue::{
     Waiting,
 };
 pub use queued_link::QueuedLink;
-pub use radio::{RadioConfig, SymbolFrames, TableCopies, TableFrames, WholePackets};
+pub use radio::{Policy, RadioConfig, SymbolFrames, TableCopies, TableFrames, WholePackets};
 pub use report::LinkReport;
 pub use series::Series;
 pub use statistics::LinkStatistics;

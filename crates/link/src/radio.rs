@@ -2,10 +2,13 @@
 
 use crate::arq::{Conditions, FrameChannel, Reception, SoftValue, Transmission};
 use crossfade_channel::simd::Simd;
-use crossfade_channel::{AntennaCorrelation, LossProcess, MatrixFading, Motion};
+use crossfade_channel::{
+    AntennaCorrelation, CorrelatedShadowing, LossProcess, MatrixFading, Motion, ShadowingProcess,
+};
 use crossfade_core::{SimTime, Stream};
 use crossfade_phy::{
-    FerTable, FrameRadio, MonteCarlo, PhyConfig, PhyError, Received, SoftFrame, TableError, from_db,
+    FerTable, FrameRadio, MonteCarlo, PhyConfig, PhyError, Received, SoftFrame, SwitchingTable, TableError,
+    from_db, to_db,
 };
 use rand::RngExt;
 use std::sync::Arc;
@@ -13,16 +16,30 @@ use std::sync::Arc;
 /// A physical layer over fading antennas, as data.
 #[derive(Clone, Debug)]
 pub struct RadioConfig {
-    /// What is sent and how it is received.
+    /// What is sent and how it is received; with a policy the fastest of what that may choose.
     pub phy: PhyConfig,
+    /// What chooses in its place, frame by frame.
+    pub policy: Option<Policy>,
     /// How the antennas are correlated.
     pub correlation: AntennaCorrelation,
     /// How gains change from frame to frame.
     pub motion: Motion,
-    /// The signal-to-noise ratio rho in dB, per receive antenna.
+    /// The signal-to-noise ratio rho in dB, per receive antenna; with shadowing its median.
     pub snr_db: f64,
+    /// How that moves.
+    pub shadowing: Option<CorrelatedShadowing>,
     /// The rates that stand for symbols; `None` detects every symbol.
     pub table: Option<Arc<FerTable>>,
+}
+
+/// A scheme for each signal-to-noise ratio, which the sender knows at the start of each frame: the mean one of the moment,
+/// or with gains that move that of the frame itself, rho ||H||^2 / (`n_T` `n_R`).
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// Which of the layers is used when.
+    pub table: Arc<SwitchingTable>,
+    /// The physical layer of each range of the table, and how long it takes to send a frame.
+    pub layers: Vec<(PhyConfig, SimTime)>,
 }
 
 impl RadioConfig {
@@ -31,15 +48,24 @@ impl RadioConfig {
     /// # Errors
     /// What does not fit together; an impossible `CROSSFADE_SIMD`.
     pub fn check(&self) -> Result<(), PhyError> {
-        self.phy.check()?;
+        for phy in self.layers() {
+            phy.check()?;
+        }
         self.correlation.roots(self.phy.n_t, self.phy.n_r)?;
         Simd::chosen()?;
         Ok(())
     }
 
-    /// Whether each transmission meets gains of its own.
+    /// All that may be sent.
+    fn layers(&self) -> impl Iterator<Item = &PhyConfig> {
+        let chosen = self.policy.iter().flat_map(|policy| &policy.layers);
+        let fixed = self.policy.is_none().then_some(&self.phy);
+        fixed.into_iter().chain(chosen.map(|(phy, _)| phy))
+    }
+
+    /// Whether each transmission meets gains of its own, and nothing else changes from one to the next.
     pub fn is_independent(&self) -> bool {
-        self.motion == Motion::Independent
+        self.motion == Motion::Independent && self.shadowing.is_none() && self.policy.is_none()
     }
 
     fn fading(&self, stream: Stream) -> Result<MatrixFading, PhyError> {
@@ -58,26 +84,84 @@ impl RadioConfig {
         MonteCarlo::new(self.phy, self.fading(fading)?, rho, attempts, until_accepted, phy)
     }
 
-    /// The channel that detects every symbol.
+    /// The channel that detects every symbol, at a ratio that moves as `shadowing` says.
     ///
     /// # Errors
     /// What [`check`](RadioConfig::check) refuses.
-    pub fn symbols(&self, fading: Stream, phy: Stream) -> Result<SymbolFrames, PhyError> {
-        let radio = FrameRadio::new(self.phy, self.fading(fading)?, from_db(self.snr_db), phy)?;
-        Ok(SymbolFrames { radio, snr_db: self.snr_db })
+    pub fn symbols(
+        &self,
+        fading: &Stream,
+        phy: &Stream,
+        shadowing: &Stream,
+    ) -> Result<SymbolFrames, PhyError> {
+        let radio = |config: &PhyConfig| {
+            FrameRadio::new(*config, self.fading(fading.clone())?, from_db(self.snr_db), phy.clone())
+        };
+        let radios = self.layers().map(radio).collect::<Result<Vec<_>, _>>()?;
+        // Where gains do not move, those of a frame cannot be known before it is sent.
+        let moves = self.motion != Motion::Independent;
+        let chooser = match &self.policy {
+            None => None,
+            Some(policy) => Some(Chooser {
+                table: Arc::clone(&policy.table),
+                frame_times: policy.layers.iter().map(|(_, frame_time)| *frame_time).collect(),
+                fading: moves.then(|| self.fading(fading.clone())).transpose()?,
+            }),
+        };
+        let which = chooser.as_ref().map_or(0, |chooser| chooser.table.range(self.snr_db));
+        let shadowing = self.shadowing.map(|config| config.process(shadowing.clone()));
+        Ok(SymbolFrames { radios, chooser, shadowing, median_db: self.snr_db, snr_db: self.snr_db, which })
     }
 }
 
 /// Frames whose symbols are all detected.
 pub struct SymbolFrames {
-    radio: FrameRadio,
+    /// One, or one for each range of the chooser.
+    radios: Vec<FrameRadio>,
+    chooser: Option<Chooser>,
+    shadowing: Option<ShadowingProcess>,
+    median_db: f64,
+    /// The ratio of the last frame, and which radio sent it.
     snr_db: f64,
+    which: usize,
+}
+
+/// What carries a policy out.
+struct Chooser {
+    table: Arc<SwitchingTable>,
+    frame_times: Vec<SimTime>,
+    /// The gains, where they move.
+    fading: Option<MatrixFading>,
+}
+
+impl Chooser {
+    /// Which radio sends the frame, at a mean ratio of `snr_db`.
+    fn choose(&mut self, at: SimTime, number: u64, snr_db: f64) -> usize {
+        let of_gains =
+            self.fading.as_mut().map_or(0.0, |fading| to_db(fading.gains(at, number).mean_power()));
+        self.table.range(snr_db + of_gains)
+    }
 }
 
 impl SymbolFrames {
     /// Whether a frame that is sent once fails.
     fn fails(&mut self, at: SimTime, number: u64) -> bool {
-        !matches!(self.radio.transmit(at, number, number, true), Received::Good)
+        !matches!(self.send(at, number, number, true), Received::Good)
+    }
+
+    #[inline]
+    fn send(&mut self, at: SimTime, number: u64, sdu: u64, first: bool) -> Received {
+        if let Some(shadowing) = &mut self.shadowing {
+            self.snr_db = self.median_db + shadowing.db_at(at);
+        }
+        if let Some(chooser) = &mut self.chooser {
+            self.which = chooser.choose(at, number, self.snr_db);
+        }
+        let radio = &mut self.radios[self.which];
+        if self.shadowing.is_some() {
+            radio.set_rho(from_db(self.snr_db));
+        }
+        radio.transmit(at, number, sdu, first)
     }
 }
 
@@ -111,7 +195,7 @@ impl FrameChannel for SymbolFrames {
         let Transmission { number, at, sdu, attempt } = transmission;
         // What has no payload is combined with nothing.
         let first = attempt == 0 || sdu.is_none();
-        match self.radio.transmit(at, number, sdu.unwrap_or(NO_PAYLOAD), first) {
+        match self.send(at, number, sdu.unwrap_or(NO_PAYLOAD), first) {
             Received::Good => Reception::Good,
             Received::Corrupt => Reception::Corrupt,
             Received::Soft(copy) => Reception::Soft(copy),
@@ -119,11 +203,15 @@ impl FrameChannel for SymbolFrames {
     }
 
     fn combines(&self) -> bool {
-        self.radio.transceiver().config().combining.is_some()
+        self.radios.iter().any(|radio| radio.transceiver().config().combining.is_some())
+    }
+
+    fn frame_time(&self) -> Option<SimTime> {
+        self.chooser.as_ref().map(|chooser| chooser.frame_times[self.which])
     }
 
     fn conditions(&self) -> Conditions {
-        let scheme = self.radio.transceiver().config().scheme.name();
+        let scheme = self.radios[self.which].transceiver().config().scheme.name();
         Conditions { snr_db: Some(self.snr_db), scheme: Some(scheme) }
     }
 }

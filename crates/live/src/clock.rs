@@ -15,6 +15,10 @@ impl Clock {
         Self { origin: Instant::now() }
     }
 
+    pub(crate) fn origin(self) -> Instant {
+        self.origin
+    }
+
     pub(crate) fn now(self) -> SimTime {
         SimTime::from_nanos(self.origin.elapsed().as_nanos() as u64)
     }

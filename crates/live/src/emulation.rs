@@ -4,15 +4,15 @@ use crate::clock::Clock;
 use crate::error::{LiveError, Trying};
 use crate::header::Kind;
 use crate::host::Host;
+use crate::meter::Meter;
 use crate::pump::{LiveFabric, LiveLink, Pump, PumpConfig, PumpReport, Way};
 use crate::recording::Recording;
 use crossfade_core::SimTime;
 use crossfade_link::PointToPoint;
 use std::io::{PipeWriter, pipe};
 use std::panic::resume_unwind;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{Builder, JoinHandle};
+use std::time::Instant;
 
 /// What lies between two hosts.
 pub enum Between {
@@ -40,7 +40,7 @@ pub struct Emulation {
     /// Its threads stop when this is closed.
     stop: Option<PipeWriter>,
     pumps: Vec<JoinHandle<Result<Vec<PumpReport>, LiveError>>>,
-    inside: Vec<Arc<AtomicU64>>,
+    meters: [Meter; 2],
     recording: Recording,
 }
 
@@ -75,7 +75,7 @@ impl Emulation {
             clock,
             stop: Some(writer),
             pumps: Vec::new(),
-            inside: Vec::new(),
+            meters: Default::default(),
             recording,
         };
         let spared: [&[Kind]; 2] = if config.data_only {
@@ -84,8 +84,9 @@ impl Emulation {
             [&[]; 2]
         };
         let [first, second] = hosts;
-        let there = |ports| Way::new([first.tun(), second.tun()], ports, spared[0]);
-        let back = |ports| Way::new([second.tun(), first.tun()], ports, spared[1]);
+        let [on_way, on_way_back] = emulation.meters.clone();
+        let there = |ports| Way::new([first.tun(), second.tun()], ports, spared[0], on_way);
+        let back = |ports| Way::new([second.tun(), first.tun()], ports, spared[1], on_way_back);
         let one_way = [PointToPoint::<()>::IN, PointToPoint::<()>::OUT];
         let pumps: Vec<(&str, LiveFabric, Vec<Way>)> = match between {
             Between::Links([forward, reverse]) => vec![
@@ -99,11 +100,20 @@ impl Emulation {
             let stop = reader.try_clone().trying_to("open a pipe")?;
             let recorder = emulation.recording.recorder(lane as u8, is_shared);
             let pump = Pump::new(config, clock, medium, ways, first.mtu(), stop, recorder);
-            emulation.inside.push(pump.inside());
             let thread = Builder::new().name(name.to_owned()).spawn(|| pump.run());
             emulation.pumps.push(thread.trying_to("start a thread")?);
         }
         Ok(emulation)
+    }
+
+    /// What shows what has passed, there and back.
+    pub fn meters(&self) -> [Meter; 2] {
+        self.meters.clone()
+    }
+
+    /// When it began.
+    pub fn origin(&self) -> Instant {
+        self.clock.origin()
     }
 
     /// The time since it began.
@@ -113,7 +123,7 @@ impl Emulation {
 
     /// How many packets are inside what lies between the hosts.
     pub fn inside(&self) -> u64 {
-        self.inside.iter().map(|inside| inside.load(Ordering::Relaxed)).sum()
+        self.meters.iter().map(|meter| meter.read().inside()).sum()
     }
 
     /// Whether it goes on: somebody may have removed a device.

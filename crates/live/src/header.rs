@@ -46,13 +46,13 @@ pub(crate) fn flow(packet: &[u8]) -> u32 {
 
 /// What a link is given of the IP packet with these bytes: its length and where it belongs. The bytes stay with
 /// whoever pushes it, under `id`.
-pub(crate) fn parcel(id: u32, packet: &[u8]) -> Parcel {
+pub fn parcel(id: u32, packet: &[u8]) -> Parcel {
     Parcel::new(id, flow(packet), packet.len() as u32).with_ecn(ecn(packet))
 }
 
 /// What a packet is to a TCP whose handshake and bare acknowledgements a simulation does not send as data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// It opens a connection.
     Handshake,
     /// TCP without data: an acknowledgement, the end of a connection.
@@ -62,7 +62,7 @@ pub(crate) enum Kind {
 }
 
 /// Which kind of packet these bytes are. (IPv6 with extension headers, and later fragments, are data.)
-pub(crate) fn kind(packet: &[u8]) -> Kind {
+pub fn kind(packet: &[u8]) -> Kind {
     const TCP: u8 = 6;
     const SYN: u8 = 0x02;
     let Some(Flow { protocol: TCP, ports: [_, ..], .. }) = Flow::of(packet) else { return Kind::Data };
@@ -91,7 +91,7 @@ fn ecn_bits(packet: &[u8]) -> Option<u8> {
 }
 
 /// Writes "congestion experienced" into an IP header.
-pub(crate) fn mark_ce(packet: &mut [u8]) {
+pub fn mark_ce(packet: &mut [u8]) {
     match packet.first().map(|first| first >> 4) {
         Some(4) if packet.len() >= 20 => {
             let old = u16::from_be_bytes([packet[0], packet[1]]);

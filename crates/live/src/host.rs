@@ -4,7 +4,7 @@ use crate::error::{LiveError, Trying};
 use crate::interface::{Interface, TcpRoute, tx_dropped};
 use crate::namespace::Namespace;
 use crate::tun::Tun;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::process::{Child, Command};
 use std::sync::Arc;
 
@@ -15,6 +15,11 @@ const DEVICE: &str = "tun0";
 /// kernel learned from earlier ones. Where a kernel lacks one of these, that is all.
 const USUAL: [(&str, &str); 3] =
     [("ping_group_range", "0 2147483647"), ("ip_unprivileged_port_start", "0"), ("tcp_no_metrics_save", "1")];
+
+/// No addresses but those that it is given, and no asking for routers.
+const SILENT_IPV6: &[(&str, &str)] =
+    &[("addr_gen_mode", "1"), ("router_solicitations", "0"), ("accept_ra", "0")];
+const NO_IPV6: &[(&str, &str)] = &[("disable_ipv6", "1")];
 
 /// One end of an emulation: a network namespace whose only way out is a TUN device. Clones are the same host.
 #[derive(Clone, Debug)]
@@ -32,18 +37,35 @@ impl Host {
     /// # Errors
     /// What the operating system refuses: network namespaces, `/dev/net/tun`, or the MTU (68 to 65535 bytes).
     pub fn pair(mtu: u32) -> Result<[Self; 2], LiveError> {
-        Ok([Self::new(Ipv4Addr::new(10, 77, 0, 1), mtu)?, Self::new(Ipv4Addr::new(10, 77, 0, 2), mtu)?])
+        Ok([Self::new(1, mtu, false)?, Self::new(2, mtu, false)?])
     }
 
-    fn new(address: Ipv4Addr, mtu: u32) -> Result<Self, LiveError> {
+    /// The same with IPv6 beside it, `fd77::1` and `fd77::2`. Their kernels then send a few packets of their own
+    /// through the link: reports of groups.
+    ///
+    /// # Errors
+    /// As [`pair`](Self::pair); the MTU is less than 1280 bytes, or the kernel has no IPv6.
+    pub fn pair_with_ipv6(mtu: u32) -> Result<[Self; 2], LiveError> {
+        Ok([Self::new(1, mtu, true)?, Self::new(2, mtu, true)?])
+    }
+
+    fn new(number: u8, mtu: u32, has_ipv6: bool) -> Result<Self, LiveError> {
+        let address = Ipv4Addr::new(10, 77, 0, number);
         let namespace = Namespace::new()?;
         let tun = namespace.run(|| {
-            // Otherwise each host sends router solicitations and group reports of its own through the link.
-            // Where it is not allowed or there is no IPv6, that is all.
-            std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").ok();
+            // Otherwise each host sends router solicitations and group reports of its own through the link, or with
+            // IPv6 the latter alone. Where it is not allowed or there is no IPv6, that is all.
+            let quiet = if has_ipv6 { SILENT_IPV6 } else { NO_IPV6 };
+            for (name, value) in quiet {
+                std::fs::write(format!("/proc/sys/net/ipv6/conf/default/{name}"), value).ok();
+            }
             Interface::new("lo")?.bring_up()?;
             let tun = Tun::open(DEVICE)?;
             Interface::new(DEVICE)?.configure(address, mtu)?;
+            if has_ipv6 {
+                let address = Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, u16::from(number));
+                Interface::new(DEVICE)?.add_ipv6(address)?;
+            }
             for (name, value) in USUAL {
                 std::fs::write(sysctl(name), value).ok();
             }
@@ -68,6 +90,29 @@ impl Host {
     /// The kernel has no such congestion control.
     pub fn set_tcp(&self, tcp: &TcpRoute) -> Result<(), LiveError> {
         self.run(|| Interface::new(DEVICE)?.route(self.address, tcp))?
+    }
+
+    /// What is for none of the two hosts goes to `gateway`, the other one.
+    ///
+    /// # Errors
+    /// The kernel has no such congestion control.
+    pub fn set_gateway(&self, gateway: &Self, tcp: &TcpRoute) -> Result<(), LiveError> {
+        self.run(|| Interface::new(DEVICE)?.default_route(gateway.address, tcp))?
+    }
+
+    /// Passes on what is for others, to and from `device`, which was put here by somebody else: who asks there
+    /// for the other host is told that it is this one.
+    ///
+    /// # Errors
+    /// There is no such device.
+    pub fn forward(&self, device: &str) -> Result<(), LiveError> {
+        self.set_sysctl("ip_forward", "1")?;
+        self.set_sysctl(&format!("conf/{device}/proxy_arp"), "1")
+    }
+
+    /// A path at which another process finds its network namespace.
+    pub fn path(&self) -> String {
+        self.namespace.path()
     }
 
     /// Sets `net.ipv4.NAME` on this host alone.

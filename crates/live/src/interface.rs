@@ -8,7 +8,7 @@ use rustix::net::netdevice::name_to_index;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
 use std::fs::read_to_string;
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::OwnedFd;
 
 /// linux/rtnetlink.h: types of messages.
@@ -31,6 +31,7 @@ const IFA_LOCAL: u16 = 2;
 /// linux/rtnetlink.h: attributes of routes, and the metrics within.
 const RTA_DST: u16 = 1;
 const RTA_OIF: u16 = 4;
+const RTA_GATEWAY: u16 = 5;
 const RTA_PREFSRC: u16 = 7;
 const RTA_METRICS: u16 = 8;
 const RTAX_WINDOW: u16 = 3;
@@ -38,6 +39,10 @@ const RTAX_INITCWND: u16 = 11;
 const RTAX_RTO_MIN: u16 = 13;
 const RTAX_QUICKACK: u16 = 15;
 const RTAX_CC_ALGO: u16 = 16;
+
+/// linux/rtnetlink.h: how far the destination of a route is.
+const SCOPE_UNIVERSE: u8 = 0;
+const SCOPE_LINK: u8 = 253;
 
 /// linux/if.h.
 const IFF_UP: u32 = 1;
@@ -48,6 +53,10 @@ const TX_QUEUE_LEN: u32 = 10_000;
 
 /// The bits of an address that name the network.
 const PREFIX: u8 = 24;
+const PREFIX_IPV6: u8 = 64;
+
+/// `linux/if_addr.h`: do not ask whether somebody else has the address.
+const IFA_F_NODAD: u8 = 0x02;
 
 /// How the TCP of a host treats connections through the link (ip-route(8)): what a route can ask for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -97,13 +106,32 @@ impl Interface {
         self.change(&attributes).trying_to("set the MTU and queue length of a network device")
     }
 
+    /// Gives it an address of IPv6, at once: there is nobody who could have the same.
+    pub(crate) fn add_ipv6(&self, address: Ipv6Addr) -> Result<(), LiveError> {
+        // struct ifaddrmsg: family, prefix, flags, scope, index.
+        let mut body = vec![AddressFamily::INET6.as_raw() as u8, PREFIX_IPV6, IFA_F_NODAD, 0];
+        body.extend(self.index.to_ne_bytes());
+        body.extend(padded(IFA_LOCAL, &address.octets()));
+        body.extend(padded(IFA_ADDRESS, &address.octets()));
+        self.request(RTM_NEWADDR, CREATE, &body).trying_to("set the IPv6 address of a network device")
+    }
+
     /// Replaces the route to the network of `address` by one with these metrics.
     pub(crate) fn route(&self, address: Ipv4Addr, tcp: &TcpRoute) -> Result<(), LiveError> {
-        // struct rtmsg: family, two prefixes, type of service, table main, protocol static, scope link, unicast.
-        let mut body = vec![AddressFamily::INET.as_raw() as u8, PREFIX, 0, 0, 254, 4, 253, 1, 0, 0, 0, 0];
         let network = u32::from(address) & (u32::MAX << (32 - PREFIX));
-        body.extend(attribute(RTA_DST, network.to_be_bytes()));
-        body.extend(attribute(RTA_PREFSRC, address.octets()));
+        let way = [attribute(RTA_DST, network.to_be_bytes()), attribute(RTA_PREFSRC, address.octets())];
+        self.new_route(PREFIX, SCOPE_LINK, &way.concat(), tcp)
+    }
+
+    /// What goes anywhere else goes to `gateway` first, with these metrics.
+    pub(crate) fn default_route(&self, gateway: Ipv4Addr, tcp: &TcpRoute) -> Result<(), LiveError> {
+        self.new_route(0, SCOPE_UNIVERSE, &attribute(RTA_GATEWAY, gateway.octets()), tcp)
+    }
+
+    fn new_route(&self, prefix: u8, scope: u8, way: &[u8], tcp: &TcpRoute) -> Result<(), LiveError> {
+        // struct rtmsg: family, two prefixes, type of service, table main, protocol static, scope, unicast.
+        let mut body = vec![AddressFamily::INET.as_raw() as u8, prefix, 0, 0, 254, 4, scope, 1, 0, 0, 0, 0];
+        body.extend(way);
         body.extend(attribute(RTA_OIF, self.index.to_ne_bytes()));
         let numbers = [
             (RTAX_WINDOW, tcp.window),

@@ -24,6 +24,7 @@ mod header;
 mod host;
 mod interface;
 mod machine;
+mod meter;
 mod namespace;
 mod processes;
 mod pump;
@@ -36,11 +37,15 @@ pub use bulk::{Bulk, BulkFlow, BulkReport};
 pub use counters::TcpCounters;
 pub use emulation::{Between, Emulation, EmulationReport};
 pub use error::LiveError;
+pub use header::{Kind, kind, mark_ce, parcel};
 pub use host::Host;
 pub use interface::TcpRoute;
 pub use machine::Machine;
+pub use meter::{Meter, Passed};
 pub use namespace::gain_privileges;
-pub use processes::{become_user, die_with_parent, mount_proc, new_process_namespace};
+pub use processes::{
+    become_user, cover, die_with_parent, mount_proc, new_mount_namespace, new_process_namespace,
+};
 pub use pump::{LiveFabric, LiveLink, PumpConfig, PumpReport};
 pub use recording::{Entry, Fate, Journal, JournalError, Recording};
 pub use sockets::{SocketWatch, TcpSample};

@@ -5,7 +5,7 @@ use rustix::thread::{
     CapabilitySet, LinkNameSpaceType, UnshareFlags, capabilities, move_into_link_name_space, unshare_unsafe,
 };
 use std::fs::{File, write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::panic::resume_unwind;
 use std::process::{Child, Command};
 use std::thread::scope;
@@ -49,6 +49,11 @@ impl Namespace {
     pub(crate) fn enter(&self) -> Result<(), LiveError> {
         move_into_link_name_space(self.handle.as_fd(), Some(LinkNameSpaceType::Network))
             .trying_to("enter a network namespace")
+    }
+
+    /// Where another process finds it, as long as this one lasts.
+    pub(crate) fn path(&self) -> String {
+        format!("/proc/{}/fd/{}", std::process::id(), self.handle.as_raw_fd())
     }
 
     /// Starts a program inside.

@@ -4,7 +4,7 @@
 
 use crate::error::{LiveError, Trying};
 use crate::namespace::{enter_user_namespace, unshare};
-use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_change};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use rustix::thread::UnshareFlags;
 use std::fs::read_to_string;
@@ -26,15 +26,29 @@ pub fn die_with_parent() -> Result<(), LiveError> {
     set_parent_process_death_signal(Some(Signal::KILL)).trying_to("die with the parent")
 }
 
-/// Gives the calling process a `/proc` of its process namespace, in a mount namespace of its own.
+/// What the calling process mounts from here on, it and those that it starts see alone.
+///
+/// # Errors
+/// The system does not allow it.
+pub fn new_mount_namespace() -> Result<(), LiveError> {
+    unshare(UnshareFlags::NEWNS).trying_to("make a mount namespace")?;
+    let private = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
+    mount_change("/", private).trying_to("keep mounts private")
+}
+
+/// Puts one file in the place of another: in a mount namespace of one's own, or all of the system sees it.
+///
+/// # Errors
+/// The system does not allow it; there is no such file.
+pub fn cover(path: &str, by: &str) -> Result<(), LiveError> {
+    mount_bind(by, path).trying_to("put a file in the place of another")
+}
+
+/// Gives the calling process a `/proc` of its process namespace; it has a mount namespace of its own.
 ///
 /// # Errors
 /// The system does not allow it: in a container whose own `/proc` has parts hidden.
 pub fn mount_proc() -> Result<(), LiveError> {
-    unshare(UnshareFlags::NEWNS).trying_to("make a mount namespace")?;
-    // What is mounted here stays here.
-    let private = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
-    mount_change("/", private).trying_to("keep mounts private")?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("proc", "/proc", "proc", flags, None).trying_to("mount /proc")
 }

@@ -3,6 +3,7 @@
 use crate::clock::Clock;
 use crate::error::{LiveError, Trying};
 use crate::header::{self, Kind};
+use crate::meter::{Meter, Passed};
 use crate::recording::Recorder;
 use crate::store::Store;
 use crate::tun::Tun;
@@ -15,7 +16,6 @@ use rustix::time::{ClockId, clock_gettime};
 use std::io::PipeReader;
 use std::num::NonZeroU64;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// So many packets are read before the pump looks whether it shall stop.
@@ -103,11 +103,10 @@ pub(crate) struct Way {
     ports: [Port; 2],
     /// Which packets the losses spare.
     spared: &'static [Kind],
-    packets: u64,
+    meter: Meter,
+    /// What the meter shows next; of what was dropped, `refused` did not get as far as the link.
+    passed: Passed,
     refused: u64,
-    lost: u64,
-    dropped: u64,
-    arrived_bytes: u64,
     undeliverable: u64,
     lateness: DelayHistogram,
     late: u64,
@@ -116,17 +115,20 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    pub(crate) fn new([from, to]: [Arc<Tun>; 2], ports: [Port; 2], spared: &'static [Kind]) -> Self {
+    pub(crate) fn new(
+        [from, to]: [Arc<Tun>; 2],
+        ports: [Port; 2],
+        spared: &'static [Kind],
+        meter: Meter,
+    ) -> Self {
         Self {
             from,
             to,
             ports,
             spared,
-            packets: 0,
+            meter,
+            passed: Passed::default(),
             refused: 0,
-            lost: 0,
-            dropped: 0,
-            arrived_bytes: 0,
             undeliverable: 0,
             lateness: DelayHistogram::default(),
             late: 0,
@@ -150,8 +152,6 @@ pub(crate) struct Pump {
     buffer: Vec<u8>,
     /// Has an end of file when it is time to stop.
     stop: PipeReader,
-    /// How many packets are inside the medium, for those who wait until there are none.
-    inside: Arc<AtomicU64>,
     recorder: Recorder,
     is_warm: bool,
 }
@@ -175,15 +175,9 @@ impl Pump {
             entered: Vec::new(),
             buffer: vec![0; mtu as usize],
             stop,
-            inside: Arc::default(),
             recorder,
             is_warm: config.warmup == SimTime::ZERO,
         }
-    }
-
-    /// How many packets are inside.
-    pub(crate) fn inside(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.inside)
     }
 
     /// Works until it is told to stop. Gives a report for each way.
@@ -195,7 +189,7 @@ impl Pump {
                 self.read_batch(way)?;
             }
             self.release(self.clock.now());
-            self.inside.store(self.store.len() as u64, Ordering::Relaxed);
+            self.ways.iter().for_each(|way| way.meter.write(&way.passed));
         }
         let now = self.clock.now();
         self.release(now);
@@ -205,12 +199,12 @@ impl Pump {
         let of_way = |way: Way| PumpReport {
             duration: now,
             cpu,
-            packets: way.packets,
+            packets: way.passed.packets,
             refused: way.refused,
             left,
-            lost: way.lost,
-            dropped: way.dropped,
-            arrived_bytes: way.arrived_bytes,
+            lost: way.passed.lost,
+            dropped: way.passed.dropped - way.refused,
+            arrived_bytes: way.passed.arrived_bytes,
             undeliverable: way.undeliverable,
             ring_drops: 0,
             link: report.statistics.clone(),
@@ -250,9 +244,10 @@ impl Pump {
             let (enters, leaves, spared) = (*enters, *leaves, *spared);
             let Some(packet) = from.read(&mut self.buffer)? else { break };
             let length = packet.len();
-            self.ways[way].packets += 1;
+            self.ways[way].passed.packets += 1;
             let Some(id) = self.store.insert(&self.buffer[..length]) else {
                 self.ways[way].refused += 1;
+                self.ways[way].passed.dropped += 1;
                 continue;
             };
             let packet = &self.buffer[..length];
@@ -269,8 +264,8 @@ impl Pump {
             self.recorder.arrival(now, enters, parcel, fate, &self.buffer[..length])?;
             match fate {
                 Push::Accepted => continue,
-                Push::Lost => self.ways[way].lost += 1,
-                Push::QueueDrop => self.ways[way].dropped += 1,
+                Push::Lost => self.ways[way].passed.lost += 1,
+                Push::QueueDrop => self.ways[way].passed.dropped += 1,
             }
             self.store.remove(id, |_| ());
         }
@@ -303,8 +298,8 @@ impl Pump {
                         self.deliver(at, way, parcel);
                         continue;
                     }
-                    Departure::Lost(_) => self.ways[way].lost += 1,
-                    Departure::QueueDrop(_) => self.ways[way].dropped += 1,
+                    Departure::Lost(_) => self.ways[way].passed.lost += 1,
+                    Departure::QueueDrop(_) => self.ways[way].passed.dropped += 1,
                 }
                 self.store.remove(departure.parcel().id(), |_| ());
                 self.recorder.departure(at, at, port, departure, &[]);
@@ -316,7 +311,8 @@ impl Pump {
     fn deliver(&mut self, at: SimTime, way: usize, parcel: Parcel) {
         let way = &mut self.ways[way];
         let port = way.ports[1];
-        way.arrived_bytes += u64::from(parcel.bytes());
+        way.passed.arrived += 1;
+        way.passed.arrived_bytes += u64::from(parcel.bytes());
         let (clock, recorder) = (self.clock, &mut self.recorder);
         let now = self.store.remove(parcel.id(), |packet| {
             if parcel.is_ce() {

@@ -5,6 +5,7 @@
 //! still fail after so many transmissions, all combined that are. Other columns (`scheme`, `frames`, ...) are
 //! left alone. Empty lines and lines from `#` on are skipped. Any simulator or measurement can write it.
 
+use crate::table_lines::table_lines;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use thiserror::Error;
@@ -123,14 +124,8 @@ impl FerTable {
     /// # Errors
     /// What is wrong, and on which line.
     pub fn parse(text: &str) -> Result<Self, TableError> {
-        let mut lines = text
-            .trim_start_matches('\u{feff}')
-            .lines()
-            .enumerate()
-            .map(|(index, line)| (index + 1, line.trim()))
-            .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+        let mut lines = table_lines(text);
         let (line, header) = lines.next().ok_or(TableError::Empty)?;
-        let header: Vec<&str> = header.split(',').map(str::trim).collect();
         let mut places = [0; 3];
         for (place, column) in places.iter_mut().zip(COLUMNS) {
             let mut found = header.iter().enumerate().filter(|(_, name)| **name == column);
@@ -140,8 +135,7 @@ impl FerTable {
             }
         }
         let mut points: BTreeMap<(Ordered, u32), (usize, f64)> = BTreeMap::new();
-        for (line, text) in lines {
-            let fields: Vec<&str> = text.split(',').map(str::trim).collect();
+        for (line, fields) in lines {
             if fields.len() != header.len() {
                 return Err(TableError::Fields { line, found: fields.len(), columns: header.len() });
             }

@@ -8,7 +8,8 @@
 //! [`FrameRadio`] does this for single frames, addressed by the numbers of payload and transmission ([`Transceiver`]
 //! is the part without the channel); an ARQ receiver keeps a [`SoftFrame`] of those that fail. [`MonteCarlo`] counts
 //! errors over many. [`Combining`] says how receptions of the same frame are combined.
-//! [`closed_form`] and [`symbol_error`] are what theory knows, [`FerTable`] what somebody measured.
+//! [`closed_form`] and [`symbol_error`] are what theory knows, [`FerTable`] what somebody measured, [`SwitchingTable`]
+//! which scheme is best at which ratio.
 //!
 //! Nothing here knows a protocol. Results are the same bit for bit whatever the processor.
 //!
@@ -41,8 +42,10 @@ mod snr;
 mod soft_frame;
 pub mod soft_output;
 mod sphere;
+mod switching;
 pub mod symbol_error;
 mod symbols;
+mod table_lines;
 mod transceiver;
 
 pub use combiner::{Kept, MOST_RECEPTIONS};
@@ -54,6 +57,7 @@ pub use fer_table::{FerTable, TableError};
 pub use frame_radio::{FrameRadio, Received};
 pub use monte_carlo::{AttemptCounts, Counts, MonteCarlo};
 pub use scheme::{Scheme, StbcPower};
-pub use snr::{Snr, from_db};
+pub use snr::{Snr, from_db, to_db};
 pub use soft_frame::SoftFrame;
+pub use switching::{SchemeChoice, SwitchingError, SwitchingTable};
 pub use transceiver::{PhyConfig, Reception, Transceiver, Workspace};

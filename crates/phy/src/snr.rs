@@ -83,6 +83,11 @@ pub fn from_db(db: f64) -> f64 {
     libm::pow(10.0, db / 10.0)
 }
 
+/// A ratio in decibels.
+pub fn to_db(ratio: f64) -> f64 {
+    10.0 * libm::log10(ratio)
+}
+
 fn symbol_gain_db(scheme: Scheme, n_t: usize, power: StbcPower) -> f64 {
     10.0 * libm::log10(scheme.power(power) / scheme.rate(n_t))
 }

@@ -29,10 +29,12 @@ impl SoftFrame {
     }
 
     /// Adds the copy received last to what earlier copies left; whether the frame passes is what
-    /// [`Accept`] says. Without combining earlier copies are of no use.
+    /// [`Accept`] says. Without combining earlier copies are of no use, and so are those of another scheme or
+    /// detector.
     pub fn add(&mut self, mut copy: Self) -> bool {
         let transceiver = Arc::clone(&copy.transceiver);
-        let Some(combining) = transceiver.config().combining else {
+        let is_alike = transceiver.config() == self.transceiver.config();
+        let Some(combining) = transceiver.config().combining.filter(|_| is_alike) else {
             *self = copy;
             return self.passes_alone;
         };

@@ -102,22 +102,23 @@ fn frame_error_rates_are_those_of_an_independent_implementation() {
     }
 }
 
-/// Combinations of two receptions that fail, from the same implementation.
+/// Combinations of two receptions that fail: means over 400,000 frames of bench/combining.py; those of the
+/// half-rate code by somebody else.
 #[test]
 fn combining_has_the_residual_errors_of_an_independent_implementation() {
     use Stage::{Joint, Posthoc, Stacked};
     use Weights::{EqualGain, MaximalRatio};
     let cases = [
-        (Scheme::Stbc2, Detector::MmseOsic, Posthoc, MaximalRatio, 6.0, 0.111),
-        (Scheme::Stbc2, Detector::MmseOsic, Posthoc, EqualGain, 6.0, 0.142),
-        (Scheme::Stbc2, Detector::MmseOsic, Joint, MaximalRatio, 6.0, 0.056),
-        (Scheme::Stbc2, Detector::MmseOsic, Stacked, MaximalRatio, 6.0, 0.045),
-        (Scheme::Stbc2, Detector::Ml, Stacked, MaximalRatio, 6.0, 0.037),
-        (Scheme::Stbc1, Detector::MmseOsic, Posthoc, MaximalRatio, 2.0, 0.104),
-        (Scheme::Stbc1, Detector::MmseOsic, Posthoc, EqualGain, 2.0, 0.117),
-        (Scheme::Stbc1, Detector::MmseOsic, Joint, MaximalRatio, 2.0, 0.092),
-        (Scheme::Stbc1, Detector::MmseOsic, Stacked, MaximalRatio, 2.0, 0.083),
-        (Scheme::Stbc1, Detector::Ml, Stacked, MaximalRatio, 2.0, 0.078),
+        (Scheme::Stbc2, Detector::MmseOsic, Posthoc, MaximalRatio, 6.0, 0.1139),
+        (Scheme::Stbc2, Detector::MmseOsic, Posthoc, EqualGain, 6.0, 0.1404),
+        (Scheme::Stbc2, Detector::MmseOsic, Joint, MaximalRatio, 6.0, 0.0608),
+        (Scheme::Stbc2, Detector::MmseOsic, Stacked, MaximalRatio, 6.0, 0.0477),
+        (Scheme::Stbc2, Detector::Ml, Stacked, MaximalRatio, 6.0, 0.0405),
+        (Scheme::Stbc1, Detector::MmseOsic, Posthoc, MaximalRatio, 2.0, 0.0995),
+        (Scheme::Stbc1, Detector::MmseOsic, Posthoc, EqualGain, 2.0, 0.1119),
+        (Scheme::Stbc1, Detector::MmseOsic, Joint, MaximalRatio, 2.0, 0.0890),
+        (Scheme::Stbc1, Detector::MmseOsic, Stacked, MaximalRatio, 2.0, 0.0829),
+        (Scheme::Stbc1, Detector::Ml, Stacked, MaximalRatio, 2.0, 0.0765),
         (Scheme::StbcHalf, Detector::Linear, Posthoc, MaximalRatio, 0.0, 0.0203),
         (Scheme::StbcHalf, Detector::Linear, Posthoc, EqualGain, 0.0, 0.0250),
     ];
@@ -131,11 +132,8 @@ fn combining_has_the_residual_errors_of_an_independent_implementation() {
         eprintln!(
             "{scheme:?} {detector:?} {stage:?} {weights:?} {snr_db} dB: {fer} (residual {residual}), expected {expected}"
         );
-        let spread = 4.0 * (expected * (1.0 - expected) / frames as f64).sqrt();
-        assert!(
-            (fer - expected).abs() < spread + 0.04 * expected,
-            "{scheme:?} {detector:?} {stage:?} {weights:?}: {fer}"
-        );
+        let spread = 4.0 * (expected * (1.0 - expected) * (1.0 / frames as f64 + 1.0 / 400_000.0)).sqrt();
+        assert!((fer - expected).abs() < spread, "{scheme:?} {detector:?} {stage:?} {weights:?}: {fer}");
     }
 }
 

@@ -16,6 +16,7 @@ struct Asked {
     bulk: bool,
     congestion: Option<String>,
     mtu: Option<u32>,
+    ipv6: bool,
     data_only: bool,
     run: u64,
     journal: Option<String>,
@@ -50,6 +51,7 @@ impl Live {
             bulk: asked.bulk,
             congestion: asked.congestion,
             mtu: asked.mtu,
+            ipv6: asked.ipv6,
             data_only: asked.data_only,
             journal: journal.map(|file| (file, asked.source)),
             captures: captures.transpose()?,
@@ -67,6 +69,16 @@ impl Live {
     /// Moves the calling process, which has one thread, to the far host (0) or the near one (1), for good.
     fn enter(&self, host: usize) -> PyResult<()> {
         refused(self.0.hosts()[host].enter())
+    }
+
+    /// Where other processes find the network namespace of the far host.
+    fn far_namespace(&self) -> String {
+        self.0.hosts()[0].path()
+    }
+
+    /// Lets the near host reach what is beyond a device of the far one.
+    fn lead_on(&self, device: &str) -> PyResult<()> {
+        self.0.lead_on(device).map_err(scenario_error)
     }
 
     /// Begins.
@@ -104,6 +116,11 @@ impl Live {
         self.0.delivered()
     }
 
+    /// What was seen of sockets and links since so many samples of each, as JSON.
+    fn seen(&self, since: [usize; 2]) -> PyResult<String> {
+        to_json(&self.0.seen(since))
+    }
+
     /// Stops. Gives the report as JSON, and what was seen of TCP as CSV.
     fn stop(&mut self) -> PyResult<(String, String)> {
         let (report, events) = self.0.stop().map_err(scenario_error)?;
@@ -124,6 +141,25 @@ pub(crate) fn journal_events(journal: &[u8]) -> PyResult<String> {
     crossfade_live::Journal::parse(journal).map(|journal| journal.events).map_err(scenario_error)
 }
 
+/// What happened inside the links of a journal, as CSV.
+#[pyfunction]
+pub(crate) fn journal_link_events(py: Python<'_>, journal: &[u8]) -> PyResult<String> {
+    py.detach(|| crossfade_experiment::live::link_events(journal)).map_err(scenario_error)
+}
+
+/// What each direction of a journal delivered, as traces of delivery opportunities.
+#[pyfunction]
+pub(crate) fn journal_opportunities(py: Python<'_>, journal: &[u8]) -> PyResult<[String; 2]> {
+    py.detach(|| crossfade_experiment::live::opportunities(journal)).map_err(scenario_error)
+}
+
+/// What a simulation of the scenario of a journal does at the same times as its transfers, as CSV; `None` where
+/// something else than the scenario's transfers ran.
+#[pyfunction]
+pub(crate) fn journal_simulated(py: Python<'_>, journal: &[u8]) -> PyResult<Option<String>> {
+    py.detach(|| crossfade_experiment::live::simulated_events(journal)).map_err(scenario_error)
+}
+
 /// Functions for a process with one thread that forks.
 #[pyfunction]
 pub(crate) fn gain_privileges() -> PyResult<()> {
@@ -141,8 +177,18 @@ pub(crate) fn die_with_parent() -> PyResult<()> {
 }
 
 #[pyfunction]
+pub(crate) fn new_mount_namespace() -> PyResult<()> {
+    refused(crossfade_live::new_mount_namespace())
+}
+
+#[pyfunction]
 pub(crate) fn mount_proc() -> PyResult<()> {
     refused(crossfade_live::mount_proc())
+}
+
+#[pyfunction]
+pub(crate) fn cover(path: &str, by: &str) -> PyResult<()> {
+    refused(crossfade_live::cover(path, by))
 }
 
 #[pyfunction]
@@ -158,9 +204,14 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Live>()?;
     module.add_function(wrap_pyfunction!(replay, module)?)?;
     module.add_function(wrap_pyfunction!(journal_events, module)?)?;
+    module.add_function(wrap_pyfunction!(journal_link_events, module)?)?;
+    module.add_function(wrap_pyfunction!(journal_opportunities, module)?)?;
+    module.add_function(wrap_pyfunction!(journal_simulated, module)?)?;
     module.add_function(wrap_pyfunction!(gain_privileges, module)?)?;
     module.add_function(wrap_pyfunction!(new_process_namespace, module)?)?;
     module.add_function(wrap_pyfunction!(die_with_parent, module)?)?;
+    module.add_function(wrap_pyfunction!(new_mount_namespace, module)?)?;
     module.add_function(wrap_pyfunction!(mount_proc, module)?)?;
+    module.add_function(wrap_pyfunction!(cover, module)?)?;
     module.add_function(wrap_pyfunction!(become_user, module)?)
 }

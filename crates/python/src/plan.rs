@@ -5,7 +5,7 @@ use crate::error::{impossible, scenario_error};
 use crate::interrupt::interruptible;
 use crate::rows::{GivenRow, Packer, method_of, unpack};
 use crossfade_experiment::{
-    Control, Experiment, Found, IpVersion, Missing, Progress, Shard, Task, results_of_groups,
+    CaptureConfig, Control, Experiment, Found, IpVersion, Missing, Progress, Shard, Task, results_of_groups,
 };
 use crossfade_scenario::{Overrides, ScenarioError};
 use crossfade_transport::TcpConfig;
@@ -273,6 +273,20 @@ impl Plan {
         streamed(py, &failure, work)
     }
 
+    /// The same of each transfer that came to its end, in every run.
+    fn transfers(&self, py: Python<'_>, write: Py<PyAny>) -> PyResult<()> {
+        let (failure, mut sink) = text_sink(write);
+        let work = || crossfade_experiment::transfers(&self.0, &mut sink, &failure.cancel);
+        streamed(py, &failure, work)
+    }
+
+    /// The same of how delays are distributed, in every run.
+    fn delays(&self, py: Python<'_>, write: Py<PyAny>) -> PyResult<()> {
+        let (failure, mut sink) = text_sink(write);
+        let work = || crossfade_experiment::delays(&self.0, &mut sink, &failure.cancel);
+        streamed(py, &failure, work)
+    }
+
     /// How many exchanges of a mesh can be under way at one time at each point, as JSON text.
     fn reuse(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| {
@@ -281,14 +295,16 @@ impl Plan {
     }
 
     /// Hands what the senders' network interfaces saw in run 0 of the only point to `write`, as a pcap file.
-    fn pcap(&self, py: Python<'_>, ipv6: bool, write: Py<PyAny>) -> PyResult<()> {
+    fn pcap(&self, py: Python<'_>, ipv6: bool, snaplen: Option<u32>, write: Py<PyAny>) -> PyResult<()> {
         let failure = Failure::default();
         let kept = failure.clone();
         let ip = if ipv6 { IpVersion::V6 } else { IpVersion::V4 };
+        let snaplen = snaplen.unwrap_or(CaptureConfig::default().snaplen);
+        let config = CaptureConfig { ip, snaplen };
         let mut sink = |bytes: &[u8]| {
             kept.guard(|| Python::attach(|py| write.call1(py, (PyBytes::new(py, bytes),)).map(drop)));
         };
-        let work = || crossfade_experiment::pcap(&self.0, ip, &mut sink, &failure.cancel);
+        let work = || crossfade_experiment::pcap(&self.0, config, &mut sink, &failure.cancel);
         streamed(py, &failure, work)
     }
 

@@ -5,7 +5,7 @@ use crate::error::ScenarioError;
 use crossfade_channel::{LossTrace, RecordedLosses, TraceFormat};
 use crossfade_link::trace::{AttenuationTable, OpportunityTrace, RateTable};
 use crossfade_mac::{Position, parse_positions};
-use crossfade_phy::FerTable;
+use crossfade_phy::{FerTable, SwitchingTable};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -30,6 +30,7 @@ pub(crate) struct Parsed {
     positions: Cache<Vec<Position>>,
     attenuations: Cache<AttenuationTable>,
     fer_tables: Cache<Arc<FerTable>>,
+    switching: Cache<Arc<SwitchingTable>>,
     /// The format is a part of the name.
     losses: Cache<RecordedLosses>,
 }
@@ -66,6 +67,11 @@ impl<'a> Files<'a> {
     pub(crate) fn fer_table(&self, key: &str, name: &str) -> Result<Arc<FerTable>, ScenarioError> {
         let parse = |text: &str| FerTable::parse(text).map(Arc::new);
         self.of(&self.parsed.fer_tables, name.to_owned(), key, name, parse)
+    }
+
+    pub(crate) fn switching(&self, key: &str, name: &str) -> Result<Arc<SwitchingTable>, ScenarioError> {
+        let parse = |text: &str| SwitchingTable::parse(text).map(Arc::new);
+        self.of(&self.parsed.switching, name.to_owned(), key, name, parse)
     }
 
     pub(crate) fn losses(

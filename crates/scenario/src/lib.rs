@@ -12,6 +12,7 @@ mod error;
 mod files;
 mod identity;
 mod mesh;
+mod migrate;
 mod plan;
 mod points;
 mod quantity;

@@ -3,6 +3,7 @@
 use crate::document::{parse_toml, set};
 use crate::error::ScenarioError;
 use crate::files::{ReadFile, no_files};
+use crate::migrate::migrate;
 use crate::points::{Point, Points, read_checked};
 use crate::schema::check;
 use crate::stop::StopRule;
@@ -61,11 +62,11 @@ impl Plan {
     /// ```
     /// use crossfade_scenario::{Overrides, Plan};
     /// let text = r#"
-    ///     schema = 1
+    ///     schema = 2
     ///     run = { duration = "1000 slots" }
     ///     channel = { model = "iid", p_e = 0.01 }
     ///     link = { rate = "1.5 Mbit/s", packet_size = "1400 B" }
-    ///     tcp = { variant = "reno", w_max = 24, rto = { fixed = "100 slots" } }
+    ///     tcp = { flavour = "paper", variant = "reno", w_max = 24, rto = { fixed = "100 slots" } }
     ///     sweep = { "channel.p_e" = "log:0.001:0.1:3" }
     /// "#;
     /// let plan = Plan::load(text, "example.toml", &Overrides::default()).unwrap();
@@ -102,7 +103,7 @@ impl Plan {
         see: &mut dyn FnMut(&Point),
     ) -> Result<Self, ScenarioError> {
         let mut root = parse_toml(text, name)?;
-        check_version(&root)?;
+        migrate(&mut root)?;
         let new_flows = new_flows(&root, &overrides.set);
         for (key, value) in &overrides.set {
             set_key(&mut root, key, value)?;
@@ -129,19 +130,6 @@ fn refuse_rows(points: usize, runs: u64) -> Result<(), ScenarioError> {
     }
     let problem = format!("{points} points x {runs} runs are too many rows; at most {MOST_ROWS} are allowed");
     Err(ScenarioError::key("sweep", problem))
-}
-
-/// A file of another version has other keys: say that before anything else.
-fn check_version(root: &Map<String, Value>) -> Result<(), ScenarioError> {
-    match root.get("schema") {
-        None => Err(ScenarioError::missing("schema", "write schema = 1")),
-        Some(version) if *version != 1 => Err(ScenarioError::value(
-            "schema",
-            version,
-            "must be 1, the version of the format that is read here",
-        )),
-        Some(_) => Ok(()),
-    }
 }
 
 /// The flows that only keys set beside the file name.

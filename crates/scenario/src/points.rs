@@ -242,7 +242,7 @@ mod tests {
     "#;
 
     /// Reads a plan; gives it with its points as they came.
-    fn read(over: Value) -> (Result<Plan, String>, Vec<String>) {
+    fn read(over: &Value) -> (Result<Plan, String>, Vec<String>) {
         let overrides: Overrides = serde_json::from_value(json!({ "over": over })).unwrap();
         let file = |name: &str| Ok(format!("# packets 100\n{}\n", if name == "a" { 1 } else { 2 }));
         let mut seen = Vec::new();
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn points_that_are_made_again_are_those_that_were_read() {
         // What reads files is gone by then.
-        let (plan, seen) = read(json!([["tcp.w_max", "1:200:1"], ["channel.file", ["a", "b"]]]));
+        let (plan, seen) = read(&json!([["tcp.w_max", "1:200:1"], ["channel.file", ["a", "b"]]]));
         let points = plan.unwrap().points;
         assert_eq!((points.len(), points.kept.len(), seen.len()), (400, KEPT, 400));
         for (index, point) in points.iter().enumerate() {
@@ -270,11 +270,11 @@ mod tests {
     fn a_faulty_value_of_an_axis_of_a_large_plan_is_found_before_all_points_are_read() {
         let mut values: Vec<Value> = (1..100).map(Value::from).collect();
         values.push(json!("many"));
-        let (plan, seen) = read(json!([["tcp.dupthresh", "1:20:1"], ["tcp.w_max", values]]));
+        let (plan, seen) = read(&json!([["tcp.dupthresh", "1:20:1"], ["tcp.w_max", values]]));
         assert!(plan.as_ref().is_err_and(|line| line.starts_with("tcp.w_max = \"many\": ")), "{plan:?}");
         assert_eq!(seen.len(), 0);
         // In a small one the first point that is faulty is named.
-        let (plan, seen) = read(json!([["tcp.dupthresh", [1, 2]], ["tcp.w_max", [1, "many"]]]));
+        let (plan, seen) = read(&json!([["tcp.dupthresh", [1, 2]], ["tcp.w_max", [1, "many"]]]));
         assert!(plan.is_err() && seen.len() == 1);
     }
 }

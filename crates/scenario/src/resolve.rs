@@ -45,7 +45,7 @@ fn resolve_links(
 ) -> Result<Setup, ScenarioError> {
     let trace = scenario.link.trace.resolve("link.trace", files)?;
     let Scenario { phy, channel, link, .. } = scenario;
-    let radio = phy.resolve(channel, &mut link.rate)?;
+    let radio = phy.resolve(channel, &mut link.rate, files)?;
     let rate = match (&trace, link.rate) {
         (Some(trace), None) => Rate(trace.mean_rate_bps),
         (Some(trace), Some(_)) => {
@@ -75,7 +75,7 @@ fn resolve_links(
     let headers = of_tcp.min().unwrap_or(USUAL_HEADERS.min(usual));
     let data = Packets { usual, largest, headers, few, round_trip };
     let Scenario { phy, channel, link, .. } = scenario;
-    let radio = radio.map(|config| (phy, config));
+    let radio = radio.map(|layers| (phy, layers));
     let forward = link.resolve(channel, radio, trace, data, slot, files)?;
     let acks = Packets {
         largest: tcp().map(TcpSetup::longest_ack).max().unwrap_or(0),
@@ -288,9 +288,10 @@ fn resolve_flows(
 /// Whether each packet is so many frames of a physical layer, no more and no less, each sent once: then it fares
 /// as a whole packet does.
 fn frames_fill_packets(scenario: &Scenario, packet_size: u32) -> bool {
-    let Scenario { channel, link, .. } = scenario;
+    let Scenario { phy, channel, link, .. } = scenario;
     let Some(frame_size) = link.frame_size else { return false };
     channel.model == Some(ChannelModel::BlockRayleigh)
+        && phy.policy.is_none()
         && matches!(link.arq.protocol, None | Some(ArqProtocol::None))
         && link.headers.is_absent()
         && link.framing.payload.is_none_or(|payload| payload == frame_size)

@@ -11,10 +11,11 @@ use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 /// Keys that concern the plan as a whole: no axis can vary them, and they have no part in a run's identity.
-pub(crate) const PLAN_KEYS: [&str; 13] = [
+pub(crate) const PLAN_KEYS: [&str; 14] = [
     "title",
     "methods",
     "sweep",
+    "figure",
     "run.runs",
     "run.precision",
     "run.count",
@@ -106,6 +107,14 @@ fn check_part(schema: &Value, value: &Value, key: &str) -> Result<(), ScenarioEr
                 Err(ScenarioError::value(key, value, problem))
             }
         };
+    }
+    if let (Some(properties), false) = (schema["properties"].as_object(), value.is_object()) {
+        let keys: Vec<String> = names(properties).iter().map(|name| join(key, name)).collect();
+        return Err(ScenarioError::value(
+            key,
+            value,
+            format!("must be a table; its keys: {}", keys.join(", ")),
+        ));
     }
     if !has_type(schema, value) {
         return refuse();
@@ -333,7 +342,16 @@ mod tests {
         assert!(error(&json!({ "chanel": {} })).contains("did you mean channel?"));
         let flow = error(&json!({ "flows": { "web": { "cuont": 3 } } }));
         assert!(flow.contains("flows.web.cuont: unknown key; did you mean flows.web.count?"), "{flow}");
-        assert_eq!(error(&json!({ "flows": { "web": 3 } })), "flows.web = 3: must be a table");
+        let error_of_rto = error(&json!({ "tcp": { "rto": "100 ms" } }));
+        assert!(
+            error_of_rto
+                .starts_with("tcp.rto = \"100 ms\": must be a table; its keys: tcp.rto.backoff, tcp."),
+            "{error_of_rto}"
+        );
+        assert!(
+            error(&json!({ "flows": { "web": 3 } }))
+                .starts_with("flows.web = 3: must be a table; its keys: flows.web.")
+        );
         let tcp = error(&json!({ "flows": { "web": { "tcp": { "w_max": 0 } } } }));
         assert!(tcp.starts_with("flows.web.tcp.w_max = 0: must be"), "{tcp}");
     }
@@ -353,12 +371,12 @@ mod tests {
             "tcp.variant = \"rino\": must be one of old-tahoe, tahoe, reno, newreno, sack, cubic; \
              did you mean \"reno\"?"
         );
-        assert_eq!(error(&json!({ "schema": 2 })), "schema = 2: must be 1");
+        assert_eq!(error(&json!({ "schema": 3 })), "schema = 3: must be between 1 and 2");
         assert_eq!(
             error(&json!({ "channel": { "fd_t": 0 } })),
             "channel.fd_t = 0: must be above 0 and at most 100"
         );
-        assert_eq!(error(&json!({ "link": [] })), "link = []: must be a table");
+        assert!(error(&json!({ "link": [] })).starts_with("link = []: must be a table; its keys: link."));
         assert_eq!(
             error(&json!({ "channel": { "drops": [1, -1] } })),
             "channel.drops[1] = -1: must be at least 0"

@@ -30,11 +30,11 @@ impl Axis {
     }
 }
 
-/// The axes of `sweep`, the table of the file, with those of `over` in place of the file's or behind them.
+/// The axes of `sweep`, the table of the file, with those of `over` in place of the file's or behind them. An axis of
+/// the file of which `fixed` (those given by `set`) has all keys is none any more.
 ///
 /// # Errors
-/// An axis that is no axis; two axes that touch one key; an axis that touches a key in `fixed` (those given
-/// by `set`).
+/// An axis that is no axis; two axes that touch one key; another axis that touches a key in `fixed`.
 pub(crate) fn axes(
     sweep: Option<Value>,
     over: &[(String, Value)],
@@ -48,6 +48,7 @@ pub(crate) fn axes(
         for (name, values) in flatten("", table) {
             axes.push(axis(&name, values)?);
         }
+        axes.retain(|axis| !axis.keys.iter().all(|key| fixed.iter().any(|(set, _)| set.trim() == key)));
     }
     for (name, values) in over {
         let axis = axis(name, values.clone())?;
@@ -81,7 +82,7 @@ fn axis(name: &str, values: Value) -> Result<Axis, ScenarioError> {
             if keys.len() > 1 {
                 return Err(ScenarioError::key(place(), "methods cannot be zipped with other keys"));
             }
-        } else if key == "schema" || PLAN_KEYS.contains(&key.as_str()) {
+        } else if key == "schema" || PLAN_KEYS.contains(&key.as_str()) || key.starts_with("figure.") {
             let reason = "it holds for the whole plan";
             return Err(ScenarioError::key(place(), format!("{key} cannot be an axis: {reason}")));
         }
@@ -236,13 +237,30 @@ mod tests {
         assert_eq!(take_methods(&mut axes), None);
         let zipped = error(json!({ "methods,tcp.w_max": [["analysis", 6]] }), &[], &[]);
         assert!(zipped.contains("methods cannot be zipped"), "{zipped}");
-        let set = error(json!({ "methods": ["analysis"] }), &[], &[("methods", json!(["simulation"]))]);
+        let asked = [("methods", json!(["analysis"]))];
+        let set = error(json!({}), &asked, &[("methods", json!(["simulation"]))]);
         assert!(set.starts_with("methods (set) contradicts axis \"methods\": "), "{set}");
     }
 
     #[test]
+    fn what_is_set_is_no_axis_of_the_file_any_more() {
+        let sweep = json!({ "channel.p_e": [0.1, 0.2], "tcp.w_max,tcp.dupthresh": [[6, 1], [24, 3]] });
+        let left = |fixed: &[&str]| {
+            let fixed: Vec<_> = fixed.iter().map(|key| ((*key).to_owned(), json!(4))).collect();
+            let axes = axes(Some(sweep.clone()), &[], &fixed);
+            axes.map(|axes| axes.iter().map(Axis::name).collect::<Vec<_>>())
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(left(&["channel.p_e"]).unwrap(), ["tcp.w_max,tcp.dupthresh"]);
+        assert_eq!(left(&["tcp.w_max", "tcp.dupthresh"]).unwrap(), ["channel.p_e"]);
+        // What varies together is set together.
+        assert!(left(&["tcp.w_max"]).unwrap_err().contains("tcp.w_max (set) contradicts axis"));
+    }
+
+    #[test]
     fn one_key_has_one_source() {
-        let both = error(json!({ "channel.p_e": [0.1] }), &[], &[("channel.p_e", json!(0.2))]);
+        let asked = [("channel.p_e", json!([0.1]))];
+        let both = error(json!({}), &asked, &[("channel.p_e", json!(0.2))]);
         assert!(both.starts_with("channel.p_e (set) contradicts axis \"channel.p_e\": "), "{both}");
         let tables = json!({ "channel": [{ "model": "iid" }, { "model": "markov", "p_e": 0.1 }] });
         assert!(

@@ -497,7 +497,7 @@ fn values_and_contradictions() {
         (json!([["methods", "simulation"]]), &["methods = \"simulation\": must be a list"]),
         (json!([["title", "two\nlines"]]), &["title = \"two\\nlines\": must be one line"]),
         (json!([["title", 1]]), &["title = 1: must be a string"]),
-        (json!([["schema", 2]]), &["schema = 2: must be 1"]),
+        (json!([["schema", 3]]), &["schema = 3: must be between 1 and 2"]),
         (json!([["sweep", {}]]), &["sweep: an axis is not set"]),
         (json!([["channel.p_e.x", 1]]), &["channel.p_e.x: unknown key; channel.p_e is a number"]),
     ];

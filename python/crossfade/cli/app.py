@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import signal
 import sys
 import warnings
@@ -20,6 +21,7 @@ import typer
 from crossfade._crossfade import __version__
 from crossfade.cli import (
     compare,
+    explore,
     export,
     fit,
     paper,
@@ -36,6 +38,7 @@ from crossfade.cli import (
 from crossfade.cli.live import command as live
 from crossfade.cli.live import doctor
 from crossfade.errors import CrossfadeError, CrossfadeWarning, all_is_loaded, shortened, visible
+from crossfade.files import shipped_scenarios
 
 app = typer.Typer(
     name="crossfade", add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
@@ -62,6 +65,7 @@ def crossfade(
     crossfade run quickstart --plot out.png    the same as a figure
     crossfade sweep quickstart --runs 100      into a file that plot, report, export, compare and best read
     crossfade paper tcp-markov fig2            a figure of a paper, computed anew
+    crossfade explore                          a page with sliders, on this machine alone
     crossfade COMMAND --help                   what a command takes, with examples
     """
     if context.invoked_subcommand is None:
@@ -83,6 +87,7 @@ for command in (
     phy.phy,
     fit.fit,
     reuse.reuse,
+    explore.explore,
     scenarios.list_scenarios,
     scenarios.copy,
     scenarios.check,
@@ -130,11 +135,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CrossfadeError as error:
         return _fail(str(error))
     except typer.TyperException as error:  # an unknown command or option, a value of the wrong kind
-        return _fail(_without_long_words(error.format_message()))
+        return _fail(_without_long_words(error.format_message()) + _meant(error))
     except (KeyboardInterrupt, typer.Abort):
         return 130
     except MemoryError:
         return _fail("there is not enough memory; fewer points, runs or jobs take less")
+
+
+def _meant(error: typer.TyperException) -> str:
+    """What somebody wanted who gave a scenario for a command."""
+    found = re.fullmatch(r"No such command '(.*)'\.", error.format_message())
+    if found is None:
+        return ""
+    is_scenario = found[1].removesuffix(".toml") in shipped_scenarios() or os.path.isfile(found[1])
+    return f" It is a scenario: crossfade run {shortened(found[1])}" if is_scenario else ""
 
 
 def _without_long_words(message: str) -> str:

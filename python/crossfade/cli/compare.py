@@ -20,8 +20,10 @@ from crossfade.cli.options import (
     RunsOption,
     SeedOption,
     SetOption,
+    WhereOption,
     read_assignments,
     read_axes,
+    read_conditions,
     read_methods,
     stop,
 )
@@ -58,6 +60,7 @@ def compare(
     ],
     metric: MetricOption = "goodput_bps",
     together: TogetherOption = False,
+    where: WhereOption = None,
     set: SetOption = None,
     over: OverOption = None,
     method: MethodOption = None,
@@ -79,12 +82,19 @@ def compare(
     crossfade compare quickstart --by tcp.variant
     crossfade compare quickstart --by method --method analysis,simulation --metric throughput_per_slot
     crossfade compare results.sqlite --by tcp.variant --together --csv -
+    crossfade compare results.sqlite --by tcp.variant --where "channel.p_e<0.05"
     """
     options = _run_options(set, over, runs, precision, seed, jobs, no_cache, quiet)
     outputs = Outputs(csv, None, json, source, options["set"], options["over"])
     try:
         found = compare_pairs(
-            source, by, metric=metric, methods=read_methods(method), together=together, **options
+            source,
+            by,
+            metric=metric,
+            methods=read_methods(method),
+            together=together,
+            where=read_conditions("--where", where),
+            **options,
         )
     except Interrupted as error:
         raise stop(error, kept=not no_cache) from None
@@ -119,6 +129,7 @@ def best(
         typer.Option("--switching", help="Let --csv write the ranges of each axis with the choice to use."),
     ] = False,
     together: TogetherOption = False,
+    where: WhereOption = None,
     set: SetOption = None,
     over: OverOption = None,
     method: Annotated[
@@ -159,6 +170,7 @@ def best(
             subject_to=subject_to or [],
             method=method,
             together=together,
+            where=read_conditions("--where", where),
             **options,
         )
     except Interrupted as error:

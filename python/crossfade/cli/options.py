@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +13,7 @@ from crossfade.cli import terminal
 from crossfade.errors import ScenarioError, shortened
 from crossfade.figures.plot import plot as draw
 from crossfade.figures.style import check_plot_file
+from crossfade.figures.wanted import condition
 from crossfade.files import check_output, inputs_of, write_text
 from crossfade.results.interrupted import Interrupted
 from crossfade.tables import Table
@@ -105,7 +105,10 @@ XOption = Annotated[
 YOption = Annotated[
     str | None,
     typer.Option(
-        "--y", metavar="COLUMN", help="The metric on the figure's y axis, or the ratio of two (A/B)."
+        "--y",
+        metavar="COLUMN",
+        help="The metric on the figure's y axis, or the ratio of two (A/B); several, by commas, each with "
+        "panels of its own.",
     ),
 ]
 LogYOption = Annotated[
@@ -119,6 +122,31 @@ LogYOption = Annotated[
 ByOption = Annotated[
     str | None,
     typer.Option("--by", metavar="COLUMNS", help="What tells the figure's curves apart, by commas."),
+]
+PanelsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--panels",
+        metavar="COLUMNS",
+        help="A panel for each value of an axis; of two, by a comma, the first across, the second down.",
+    ),
+]
+WhereOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        metavar="COLUMN=VALUE",
+        help="These rows alone; with <, <=, > or >= those on one side (--where 'time_s<5'). May be given "
+        "several times.",
+    ),
+]
+WidthOption = Annotated[
+    str | None,
+    typer.Option(
+        "--width",
+        metavar="WIDTH",
+        help="single (3.5 in) or double (7.16 in) column, or millimetres (default: as the panels need).",
+    ),
 ]
 
 
@@ -142,20 +170,15 @@ class Outputs:
         self._plot = plot
         self.on_stdout = json or csv == "-"
 
-    def write(
-        self,
-        table: Table,
-        x: str | None,
-        y: str | None,
-        by: str | None,
-        title: str,
-        log_y: bool | None = None,
-        drawn: Table | None = None,
-    ) -> None:
-        """Write the table, and the figure of it or of the table ``drawn``."""
+    def write(self, table: Table, x: str | None, y: str | None, by: str | None, title: str) -> None:
+        """Write the table, and a figure of it."""
         self.write_table(table)
+        self.draw(lambda file: draw(table, str(file), x=x, y=y, by=by, title=title))
+
+    def draw(self, how: Callable[[Path], None]) -> None:
+        """Draw the figure that is asked for."""
         if self._plot is not None:
-            draw(drawn or table, str(self._plot), x=x, y=y, by=by, title=title, log_y=log_y)
+            how(self._plot)
             terminal.say(f"wrote {self._plot}")
 
     def write_table(self, table: Table) -> None:
@@ -191,14 +214,9 @@ def read_pairs(option: str, texts: Sequence[str] | None) -> Iterator[tuple[str, 
         yield key.strip(), value
 
 
-def read_conditions(option: str, texts: Sequence[str] | None) -> Iterator[tuple[str, str]]:
-    """``COLUMN=VALUE`` each, or with another comparison, which stays at the end of the column."""
-    for text in texts or ():
-        found = re.fullmatch(r"([^<>=]+)(<=|>=|<|>)([^<>=]+)", text)
-        if found is None:
-            yield from read_pairs(option, [text])
-        else:
-            yield found[1].strip() + found[2], found[3].strip()
+def read_conditions(option: str, texts: Sequence[str] | None) -> dict[str, str]:
+    """``KEY=VALUE`` each, or with another comparison, which stays at the end of the column."""
+    return dict(condition(option, text) for text in texts or ())
 
 
 def read_methods(text: str | None) -> list[str] | None:

@@ -25,6 +25,7 @@ from crossfade.cli.options import (
     stop,
 )
 from crossfade.errors import ScenarioError
+from crossfade.figures.plot import plot as draw
 from crossfade.papers import PAPERS, claims, find, verdict_table
 from crossfade.papers import paper as paper_table
 from crossfade.results.interrupted import Interrupted
@@ -96,8 +97,16 @@ def paper(
             figure = chosen.FIGURES[name]
             if not (quiet or outputs.on_stdout):
                 terminal.print_table(table, figure.caption, terminal.console())
-            drawn = figure.to_draw(table) if plot is not None else None
-            outputs.write(table, figure.x_of(table), figure.y, None, figure.caption, drawn=drawn)
+            outputs.write_table(table)
+            outputs.draw(
+                lambda file: draw(
+                    figure.to_draw(table),
+                    str(file),
+                    x=figure.x_of(table),
+                    y=figure.y,
+                    title=figure.caption,
+                )
+            )
     except Interrupted as error:
         console = terminal.console(stderr=outputs.on_stdout)
         show = partial(terminal.print_table, title="what is finished", to=console)

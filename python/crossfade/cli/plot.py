@@ -7,9 +7,19 @@ from typing import Annotated
 
 import typer
 
-from crossfade import api
+from crossfade import pictures
 from crossfade.cli import terminal
-from crossfade.cli.options import ByOption, LogYOption, PlanOption, XOption, YOption, read_conditions
+from crossfade.cli.options import (
+    ByOption,
+    LogYOption,
+    PanelsOption,
+    PlanOption,
+    WhereOption,
+    WidthOption,
+    XOption,
+    YOption,
+    read_conditions,
+)
 
 
 def plot(
@@ -17,22 +27,22 @@ def plot(
         Path,
         typer.Argument(
             metavar="RESULTS",
-            help="A results file, or a CSV file written by --csv, --events or --link-events.",
+            help="A results file, or a CSV file written by --csv, --events, --link-events, --transfers "
+            "or --delays.",
         ),
     ],
     x: XOption = None,
     y: YOption = None,
     by: ByOption = None,
-    panels: Annotated[
-        str | None, typer.Option("--panels", metavar="COLUMN", help="A panel for each value of an axis.")
-    ] = None,
-    where: Annotated[
-        list[str] | None,
+    panels: PanelsOption = None,
+    where: WhereOption = None,
+    cdf: Annotated[
+        str | None,
         typer.Option(
-            "--where",
-            metavar="COLUMN=VALUE",
-            help="Draw these rows alone; with <, <=, > or >= those on one side (--where 'time_s<5'). May be "
-            "given several times.",
+            "--cdf",
+            metavar="COLUMN",
+            help="Draw how the values of a column are distributed (of --transfers: completion_time_s; of "
+            "--delays: rtt_s, one_way_delay_s), with bands over runs; with --log-y what is above.",
         ),
     ] = None,
     log_x: Annotated[
@@ -47,12 +57,7 @@ def plot(
     intervals: Annotated[
         str, typer.Option("--intervals", metavar="HOW", help="95 % intervals as bars, bands or none.")
     ] = "bars",
-    width: Annotated[
-        str,
-        typer.Option(
-            "--width", metavar="WIDTH", help="single (3.5 in) or double (7.16 in) column, or millimetres."
-        ),
-    ] = "single",
+    width: WidthOption = None,
     title: Annotated[
         str | None,
         typer.Option("--title", metavar="TEXT", help="The title (default: the scenario's; '' for none)."),
@@ -76,11 +81,13 @@ def plot(
     crossfade plot events.csv              cwnd and ssthresh
     crossfade plot events.csv --y seq      the time-sequence plot
     crossfade plot events.csv --where "time_s>=1" --where "time_s<2"    a part of it
+    crossfade run classics/bufferbloat --over "link.queue.limit=100 packets" --transfers pages.csv
+    crossfade plot pages.csv --by link.queue.discipline    how completion times are distributed
     crossfade run wifi-like-arq --link-events links.csv --over link.arq.max_retransmissions=3
     crossfade plot links.csv --where link=forward
     """
     file = out or results.with_suffix(".png")
-    api.plot(
+    pictures.plot(
         results,
         file,
         plan=plan,
@@ -88,8 +95,9 @@ def plot(
         y=y,
         by=by,
         panels=panels,
-        where=dict(read_conditions("--where", where)),
+        where=read_conditions("--where", where),
         title=title,
+        cdf=cdf,
         log_x=log_x,
         log_y=log_y,
         intervals=intervals,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from crossfade.cli import terminal
-from crossfade.cli.options import ByOption, PlanOption, XOption
+from crossfade.cli.options import ByOption, PlanOption, WhereOption, XOption, read_conditions
 from crossfade.reports import page
 
 
@@ -29,6 +29,7 @@ def report(
     ] = None,
     x: XOption = None,
     by: ByOption = None,
+    where: WhereOption = None,
     plan: PlanOption = None,
 ) -> None:
     """Write results as one interactive HTML page.
@@ -42,5 +43,7 @@ def report(
     crossfade report results.sqlite --y goodput_bps --y timeouts --out report.html
     """
     file = out or results.with_suffix(".html")
-    page.report(results, file, plan=plan, metrics=y or None, x=x, by=by)
+    page.report(
+        results, file, plan=plan, metrics=y or None, x=x, by=by, where=read_conditions("--where", where)
+    )
     terminal.say(f"wrote {file}")

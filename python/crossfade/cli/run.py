@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from crossfade import api
+from crossfade import api, pictures
 from crossfade.cli import terminal
 from crossfade.cli.intervals import print_intervals
 from crossfade.cli.options import (
@@ -20,21 +20,27 @@ from crossfade.cli.options import (
     NoCacheOption,
     Outputs,
     OverOption,
+    PanelsOption,
     PlotOption,
     PrecisionOption,
     QuietOption,
     RunsOption,
     SeedOption,
     SetOption,
+    WhereOption,
+    WidthOption,
     XOption,
     YOption,
     read_assignments,
     read_axes,
+    read_conditions,
     read_methods,
     stop,
+    whole,
 )
 from crossfade.errors import ScenarioError, one_line, shortened
-from crossfade.files import check_output, write_bytes
+from crossfade.figures import linkevents, timelines
+from crossfade.files import check_output, write_bytes, write_text
 from crossfade.plans import Values
 from crossfade.results.interrupted import Interrupted
 from crossfade.results.metrics import near_metrics, not_metrics
@@ -62,7 +68,10 @@ def run(
     x: XOption = None,
     y: YOption = None,
     by: ByOption = None,
+    panels: PanelsOption = None,
+    where: WhereOption = None,
     log_y: LogYOption = None,
+    width: WidthOption = None,
     events: Annotated[
         Path | None,
         typer.Option(
@@ -78,6 +87,23 @@ def run(
             metavar="FILE",
             help="Write what happened inside links in the first run of each point as CSV: frames, queues, "
             "slots, the air (at most 20 points).",
+        ),
+    ] = None,
+    transfers: Annotated[
+        Path | None,
+        typer.Option(
+            "--transfers",
+            metavar="FILE",
+            help="Write a row for each transfer that came to its end, in every run of each point, as CSV (at "
+            "most 100 runs of 20 points).",
+        ),
+    ] = None,
+    delays: Annotated[
+        Path | None,
+        typer.Option(
+            "--delays",
+            metavar="FILE",
+            help="Write how round trips and one-way delays are distributed in every run as CSV, likewise.",
         ),
     ] = None,
     samples: Annotated[
@@ -117,13 +143,23 @@ def run(
         ),
     ] = None,
     ipv6: Annotated[bool, typer.Option("--ipv6", help="Let --pcap write IPv6.")] = False,
+    snaplen: Annotated[
+        int | None,
+        typer.Option(
+            "--snaplen",
+            metavar="BYTES",
+            parser=whole,
+            help="How many bytes of each packet --pcap keeps (default: all).",
+        ),
+    ] = None,
     replay: Annotated[
         Path | None,
         typer.Option(
             "--replay",
             metavar="FILE",
             help="In place of a scenario: put the packets of a journal (crossfade live --record) through its "
-            "links once more; the exit code is 1 where one of them fares differently.",
+            "links once more; the exit code is 1 where one of them fares differently. --events and "
+            "--link-events write what the kernel's TCP and the links did in that run.",
         ),
     ] = None,
     no_cache: NoCacheOption = False,
@@ -144,25 +180,32 @@ def run(
     if replay is not None:
         if scenario is not None:
             raise ScenarioError("--replay: the journal has its scenario; give none")
-        return _replay(replay)
+        return _replay(replay, events, link_events)
     if scenario is None:
         raise ScenarioError("SCENARIO: missing (or --replay FILE)")
     keys, axes = read_assignments("--set", set), read_axes(over)
+    wanted = read_conditions("--where", where)
     outputs = Outputs(csv, plot, json, scenario, keys, axes)
     _check_metrics(y, scenario, keys, axes)
-    for file in (events, link_events, samples, pcap, air_pcap):
+    for file in (events, link_events, samples, transfers, delays, pcap, air_pcap):
         if file is not None:
             check_output(file, *outputs.inputs)
     if events is not None:
         api.write_events(events, scenario, set=keys, over=axes, seed=seed)
     if link_events is not None:
         api.write_events(link_events, scenario, set=keys, over=axes, seed=seed, of_links=True)
+    if transfers is not None:
+        found = api.transfers(scenario, set=keys, over=axes, runs=runs, seed=seed)
+        write_text(transfers, found.to_csv())
+    if delays is not None:
+        found = api.delays(scenario, set=keys, over=axes, runs=runs, seed=seed)
+        write_text(delays, found.to_csv())
     if samples is not None:
         api.write_samples(samples, scenario, set=keys, over=axes, seed=seed)
     if interval is not None:
         print_intervals(scenario, interval, keys, axes, seed, sys.stderr if outputs.on_stdout else sys.stdout)
     if pcap is not None:
-        api.write_pcap(pcap, scenario, set=keys, over=axes, seed=seed, ipv6=ipv6)
+        api.write_pcap(pcap, scenario, set=keys, over=axes, seed=seed, ipv6=ipv6, snaplen=snaplen)
     if air_pcap is not None:
         write_bytes(air_pcap, api.air_pcap(scenario, set=keys, over=axes, seed=seed))
     try:
@@ -184,23 +227,48 @@ def run(
     if json:
         terminal.write_out(results.to_json() + "\n")
     elif not (quiet or outputs.on_stdout):
-        terminal.print_results(results, terminal.console(), y)
+        terminal.print_results(results, terminal.console(), y or ",".join(results.figure.y or []))
     terminal.print_warnings(results.warnings, terminal.console(stderr=True))
-    outputs.write(results.table(), x, y, by, results.title, log_y)
+    outputs.write_table(results.table())
+    outputs.draw(
+        lambda file: pictures.draw(
+            scenario,
+            file,
+            results=results,
+            set=keys,
+            over=axes,
+            seed=seed,
+            x=x,
+            y=y,
+            by=by,
+            panels=panels,
+            where=wanted,
+            log_y=log_y,
+            width=width,
+        )
+    )
     return 0
 
 
 def _check_metrics(y: str | None, scenario: str, keys: Values, axes: Values) -> None:
     """Refuse before anything runs what no result has; which flows and links there are is seen later."""
+    over_time = (*timelines.CHOICES, *linkevents.DRAWN)
     for name in not_metrics(y):
-        if name not in ("runs", *api.check(scenario, set=keys, over=axes).axes):
+        if name not in ("runs", *over_time, *api.check(scenario, set=keys, over=axes).axes):
             hint = near_metrics(name) or "crossfade metrics lists all"
             raise ScenarioError(f"--y {shortened(name)}: no metric ({hint})")
 
 
-def _replay(journal: Path) -> int:
+def _replay(journal: Path, events: Path | None, link_events: Path | None) -> int:
     """One line a link."""
+    for file in (events, link_events):
+        if file is not None:
+            check_output(file, journal)
     found = api.replay(journal)
+    if events is not None:
+        write_text(events, api.journal_events(journal).to_csv())
+    if link_events is not None:
+        write_text(link_events, api.journal_link_events(journal))
     for lane in found:
         verdict = "identical" if lane.difference is None else f"differs {lane.difference}"
         counts = f"{lane.packets:,} packets, {lane.arrived:,} arrived, {lane.lost:,} lost"

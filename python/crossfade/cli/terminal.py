@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -79,6 +80,12 @@ def say(line: str) -> None:
     print(one_line(line), file=sys.stderr)
 
 
+def say_lines(text: str) -> None:
+    """Tell the user several lines on standard error."""
+    for line in text.splitlines():
+        say(line)
+
+
 def write_out(text: str) -> None:
     """Data on standard output: as it is for a program, without what would steer a terminal on one."""
     sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
@@ -95,7 +102,7 @@ def console(stderr: bool = False) -> Console:
 def print_results(results: Results, to: Console, drawn: str | None = None) -> None:
     """All metrics of a single point; of a sweep as many of the main ones as there is room for.
 
-    ``drawn`` is the metric of the figure, or the ratio of two: they come first.
+    ``drawn`` are the metrics of the figure, or ratios of two: they come first.
     """
     if not results.points:
         return
@@ -104,7 +111,7 @@ def print_results(results: Results, to: Console, drawn: str | None = None) -> No
         for point in results.points:
             _print_parts(point, to)
         return
-    wanted = [*(name.strip() for name in (drawn or "").split("/")), *MAIN_METRICS]
+    wanted = [*(name.strip() for name in re.split("[,/]", drawn or "")), *MAIN_METRICS]
     known = {*results.metrics, *results.parts}
     metrics = [name for name in dict.fromkeys(wanted) if name in known]
     grid = _sweep(results, metrics)

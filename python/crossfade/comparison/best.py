@@ -173,6 +173,7 @@ def best(
     subject_to: Sequence[str] = (),
     method: str | None = None,
     together: bool = False,
+    where: Mapping[str, Any] | None = None,
     **options: Unpack[RunOptions],
 ) -> Best:
     """Find the choice with the highest (or ``lowest``) metric at every point of the other axes.
@@ -181,6 +182,8 @@ def best(
     results file. ``choose`` are the axes of the choices (``"tcp.variant,tcp.w_max"``: every pair of values).
     ``subject_to`` are constraints on means (``["rtt_p95_s<0.8"]``). Of several methods ``method`` is the one
     that decides; the simulation, where it is not given and there is one.
+
+    ``where`` takes a part of the points (:meth:`Results.where`).
 
     A decision compares the best mean with each other choice, run by run, at 95 % each; with ``together`` all
     statements hold at once with 95 % (Bonferroni). See :class:`Decision` for the verdicts, and
@@ -204,6 +207,7 @@ def best(
         known = plans.load(source, asked).description["methods"]
     method = method or ("simulation" if "simulation" in known else known[0])
     results = results_of(source, {"choose": choose}, metrics, replace(asked, methods=[method]))
+    results = results.where(where) if where else results
     choices = Choices.of(results, choose)
     conditions = {condition: goal.candidates(points) for condition, points in choices.points.items()}
     statements = sum(

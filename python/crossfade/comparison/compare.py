@@ -20,6 +20,7 @@ from crossfade.errors import ResultsError, ScenarioError
 from crossfade.plans import Options
 from crossfade.quantities import in_numbers, is_log_spaced
 from crossfade.results.file import is_results_file
+from crossfade.results.metrics import near_metrics
 from crossfade.results.results import Point, Results
 from crossfade.tables import Cell, Table, label
 
@@ -27,6 +28,9 @@ METHOD = "method"
 
 Cells = tuple[Cell, ...]
 """The values of some axes, as they stand in tables."""
+
+# Names that a line of an error has room for.
+MOST_NAMED = 12
 
 
 class RunOptions(TypedDict, total=False):
@@ -132,6 +136,7 @@ def compare(
     metric: str = "goodput_bps",
     methods: Sequence[str] | None = None,
     together: bool = False,
+    where: Mapping[str, Any] | None = None,
     **options: Unpack[RunOptions],
 ) -> Comparison:
     """Compare the choices that the axes ``by`` offer, in pairs, at every point of the other axes.
@@ -141,6 +146,8 @@ def compare(
     ``"method"``. The difference is that of the runs that both points have, taken run by run, since run r has
     the same random numbers at every point; runs in which either lacks the metric are left out. An exact value
     has no interval: its difference to a simulated one has that of the simulation.
+
+    ``where`` takes a part of the points (:meth:`Results.where`).
 
     Each interval covers its difference in 95 % of experiments; with ``together`` all of them do at once
     (Bonferroni: each at 100 % - 5 % / number of pairs).
@@ -155,6 +162,7 @@ def compare(
     metric.
     """
     results = results_of(source, {"by": by}, [metric], Options(methods=methods, **options))
+    results = results.where(where) if where else results
     choices = Choices.of(results, by)
     found = [
         (condition, first, second, difference)
@@ -392,7 +400,8 @@ def _check_keys(
 
 def _unknown_metric(name: str, known: Sequence[str]) -> ResultsError:
     near = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
+    hint = f"did you mean {near[0]}?" if near else near_metrics(name)
+    hint = hint or f"there are: {', '.join(known[:MOST_NAMED])}{', ...' * (len(known) > MOST_NAMED)}"
     return ResultsError(f"metric {name}: not in the results ({hint})")
 
 

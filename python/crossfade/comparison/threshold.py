@@ -27,10 +27,10 @@ def threshold(
 
     >>> import crossfade as cf
     >>> link = '''
-    ... schema = 1
+    ... schema = 2
     ... channel = { model = "markov", fading_margin_db = 20, fd_t = 0.01 }
     ... link = { rate = "1.5 Mbit/s", packet_size = "1400 B" }
-    ... tcp = { variant = "tahoe", w_max = 24, rto = { fixed = "100 slots" } }
+    ... tcp = { flavour = "paper", variant = "tahoe", w_max = 24, rto = { fixed = "100 slots" } }
     ... '''
     >>> margin, point = cf.threshold(
     ...     link, metric="throughput_per_slot", level=0.9, key="channel.fading_margin_db", between=(0, 40)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from crossfade.figures.choice import (
@@ -15,6 +15,7 @@ from crossfade.figures.choice import (
     is_error_rate,
     is_numeric,
     number,
+    relabelled,
 )
 from crossfade.figures.curves import Part, Reading
 from crossfade.quantities import is_log_spaced
@@ -39,7 +40,9 @@ class Axis:
     words: Sequence[str] = ()
 
 
-def x_axis(table: Table, choice: Choice, is_log: bool | None = None) -> tuple[Axis, Table]:
+def x_axis(
+    table: Table, choice: Choice, is_log: bool | None = None, labels: Mapping[str, str] | None = None
+) -> tuple[Axis, Table]:
     """The axis across, and the table with numbers in its column: quantities in one unit, words as places."""
     name = choice.x
     cells = table.cells(name)
@@ -49,7 +52,7 @@ def x_axis(table: Table, choice: Choice, is_log: bool | None = None) -> tuple[Ax
         return Axis(with_unit(words, unit), bool(is_log), factor=factor), table
     words, unit = axis_words(table, name)
     if not is_numeric(cells):
-        places, said = in_places(table, name)
+        places, said = in_places(relabelled(table, [name], labels or {}), name)
         return Axis(words, words=said), places
     table, own_unit = in_numbers(table, name)
     values = [number(cell) for cell in table.cells(name) if cell is not None]

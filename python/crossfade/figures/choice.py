@@ -12,7 +12,7 @@ from typing import Any
 from crossfade import quantities
 from crossfade.errors import ResultsError, shortened
 from crossfade.tables import Cell, Table, label
-from crossfade.wording import curve_word, readable_unit
+from crossfade.wording import Label, curve_word, readable_unit
 
 # What the field draws along, in this order, where a sweep has it at three values or more.
 USUAL_X = ["snr_db", "mean_snr_db", "fading_margin_db", "p_e", "fd_t"]
@@ -45,7 +45,7 @@ class Choice:
     x: str
     y: str
     by: list[str]
-    panels: str | None
+    panels: list[str]
     along: str
     held: dict[str, Cell] = field(default_factory=dict)
 
@@ -55,7 +55,7 @@ def choose(
     x: str | None = None,
     y: str | None = None,
     by: str | Sequence[str] | None = None,
-    panels: str | None = None,
+    panels: str | Sequence[str] | None = None,
 ) -> Choice:
     """The columns to draw: those asked for, and for the others the usual ones of the table.
 
@@ -65,16 +65,17 @@ def choose(
     """
     if not table.rows:
         raise ResultsError("nothing to draw: the table has no rows")
-    for name in (x, y, panels):
+    curves_by, apart = column_list(by), column_list(panels) or []
+    for name in (x, y, *apart, *(curves_by or [])):
         if name is not None:
             table.cells(name)
     axes = [name for name in axis_columns(table) if name != y]
-    curves_by = column_list(by)
-    for name in curves_by or []:
-        table.cells(name)
-    if panels is not None and panels in (x, y, *(curves_by or [])):
-        raise ResultsError(f"column {panels}: cannot tell panels apart and be drawn in them")
-    told = [panels, *(curves_by or [])]
+    for name in apart:
+        if name in (x, y, *(curves_by or [])):
+            raise ResultsError(f"column {name}: cannot tell panels apart and be drawn in them")
+    if len(apart) > 2:
+        raise ResultsError(f"panels = {','.join(apart)}: one axis across and one down, no more")
+    told = [*apart, *(curves_by or [])]
     along = x if x in axes else usual_x(table, [name for name in axes if name not in told])
     x = x or along
     if y is None:
@@ -84,11 +85,11 @@ def choose(
     for name in (x, y):
         if name not in axes and not is_numeric(table.cells(name)):
             raise ResultsError(f"column {name}: holds words, and can only tell curves apart (--by)")
-    taken = [along] + ([panels] if panels is not None else [])
+    taken = [along, *apart]
     others = [name for name in axes if name not in taken and len(set(table.cells(name))) > 1]
     if curves_by is None:
         curves_by = _usual_curves(table, others, taken)
-    return Choice(x, y, curves_by, panels, along, _held(table, others, [*taken, *curves_by]))
+    return Choice(x, y, curves_by, apart, along, _held(table, others, [*taken, *curves_by]))
 
 
 def can_be_drawn(table: Table, name: str) -> bool:
@@ -252,6 +253,22 @@ def with_ratio(table: Table, y: str | None) -> Table:
         width = abs(ratio) * (width_a / a + width_b / b) if a and b else math.nan
         rows.append([*row, *(None if math.isnan(cell) else cell for cell in (ratio, width))])
     return Table([*table.columns, y, f"{y}_ci95"], rows)
+
+
+def relabelled(table: Table, columns: Sequence[str], labels: Mapping[str, str]) -> Table:
+    """The table with values of these columns as somebody called them.
+
+    A table of keys is known by any of its items: ``variant=sack``.
+    """
+
+    def called(cell: Cell) -> Cell:
+        items = re.split(r" (?=[\w.-]+=)", cell) if isinstance(cell, str) else []
+        known = next((labels[text] for text in (str(cell), *items) if text in labels), None)
+        return cell if known is None else Label(known)
+
+    for name in columns if labels else []:
+        table = _replaced(table, name, [called(cell) for cell in table.cells(name)])
+    return table
 
 
 def in_numbers(table: Table, name: str) -> tuple[Table, str]:

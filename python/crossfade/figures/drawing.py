@@ -100,7 +100,8 @@ def _line(method: str, look: Look, drawing: Drawing, is_alone: bool) -> dict[str
 
 def _set_axis(axes: Axes, axis: Axis, which: str) -> None:
     if axis.words:
-        turned = sum(len(word) for word in axis.words) > 36
+        lengths = [len(word) for word in axis.words]
+        turned = sum(lengths) > 36 or len(lengths) * max(lengths) > 60
         axes.set_xticks(
             range(len(axis.words)),
             labels=list(axis.words),

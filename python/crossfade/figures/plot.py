@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, Literal
 
 from crossfade.errors import CrossfadeWarning, ResultsError, ScenarioError
 from crossfade.figures.axes import Axis, places_beside, scaled, x_axis, y_axis
-from crossfade.figures.choice import Choice, choose, held_note, prepared
+from crossfade.figures.choice import Choice, choose, column_list, held_note, prepared, relabelled
 from crossfade.figures.choice import where as rows_where
-from crossfade.figures.curves import Curve, curves
+from crossfade.figures.curves import Curve, Part, curves
 from crossfade.figures.drawing import Drawing, draw_curves, draw_legend
 from crossfade.figures.style import check_plot_file, figure, height_beside, looks, width_in_inches
+from crossfade.figures.wanted import OVER_TIME, Wanted
 from crossfade.tables import Cell, Table
 from crossfade.wording import curve_word, typeset
 
@@ -41,6 +44,8 @@ class Envelope:
 INTERVALS = ["bars", "bands", "none"]
 # More panels are too small to read.
 MOST_PANELS = 12
+# The height that a letter of a label takes where it stands upright, in inches.
+LETTER_IN = 0.065
 
 
 def plot(
@@ -48,15 +53,16 @@ def plot(
     path: str,
     *,
     x: str | None = None,
-    y: str | None = None,
+    y: str | Sequence[str] | None = None,
     by: str | Sequence[str] | None = None,
-    panels: str | None = None,
+    panels: str | Sequence[str] | None = None,
     where: Mapping[str, Any] | None = None,
     title: str = "",
     log_x: bool | None = None,
     log_y: bool | None = None,
     intervals: str = "bars",
-    width: str | float = "single",
+    width: str | float | None = None,
+    labels: Mapping[str, str] | None = None,
     envelope: Envelope | None = None,
 ) -> None:
     """Draw a table; see :func:`crossfade.plot`."""
@@ -64,64 +70,188 @@ def plot(
     check_plot_file(file)
     if intervals not in INTERVALS:
         raise ScenarioError(f"intervals = {intervals}: must be one of {', '.join(INTERVALS)}")
-    table = rows_where(prepared(table, y), where or {})
-    choice = choose(table, x, y, by, panels)
+    metrics: Sequence[str | None] = column_list(y) or [None]
+    for metric in metrics:
+        table = prepared(table, metric)
+    table = rows_where(table, where or {})
+    choice = choose(table, x, metrics[0], by, panels)
     if choice.held:
         warnings.warn(held_note(table, choice.held), CrossfadeWarning, stacklevel=2)
         table = rows_where(table, choice.held)
-    across, table = x_axis(table, choice, log_x)
-    groups = _by_panel(table, choice)
-    parts = [part for group in groups.values() for _, found in group for part in found]
-    if not parts:
-        raise ResultsError(f"nothing to draw: {choice.y} has no value in these rows")
-    up = y_axis(choice.y, parts, log_y)
-    if up.is_log:
-        _warn_of_zeros([value for part in parts for value in part.ys])
-    keys = list(dict.fromkeys(key for group in groups.values() for key, _ in group))
+    across, table = x_axis(table, choice, log_x, labels or {})
+    table = relabelled(table, [*choice.by, *choice.panels], labels or {})
+    rows = [_row(table, replace(choice, y=metric or choice.y), log_y) for metric in metrics]
+    keys = list(dict.fromkeys(key for row in rows for found in row.panels.values() for key, _ in found))
     beside = dict(zip(keys, places_beside(len(keys)), strict=True))
-    groups = {
-        value: [(key, [scaled(part, across, up, beside[key]) for part in found]) for key, found in group]
-        for value, group in groups.items()
-    }
-    drawing = Drawing(
-        across,
-        up,
-        choice.by,
-        dict(zip(keys, looks(keys), strict=True)),
-        list(dict.fromkeys(part.method for part in parts)),
-        intervals,
-    )
-    with figure(file, _grid(len(groups), width_in_inches(width))[2], width) as drawn:
-        _draw(drawn, groups, choice.panels, drawing, title)
+    look_of = dict(zip(keys, looks(keys), strict=True))
+    methods = list(dict.fromkeys(part.method for row in rows for part in row.parts()))
+    shown = [
+        Panel(
+            value,
+            [(key, [scaled(part, across, row.axis, beside[key]) for part in parts]) for key, parts in found],
+            Drawing(across, row.axis, choice.by, look_of, methods, intervals),
+        )
+        for row in rows
+        for value, found in row.panels.items()
+    ]
+    grid = Grid.of(choice.panels, shown, len(metrics), width)
+    with figure(file, grid.height, grid.width) as drawn:
+        _draw(drawn, shown, choice.panels, grid, title)
         if envelope is not None:
-            _shade(drawn.axes[0], envelope, across, up)
+            _shade(drawn.axes[0], envelope, across, rows[0].axis)
 
 
-def _draw(
-    figure: Figure,
-    groups: Mapping[Cell, Sequence[Curve]],
-    panels_by: str | None,
-    drawing: Drawing,
-    title: str,
+def plot_wanted(
+    table: Table,
+    path: str,
+    wanted: Wanted,
+    *,
+    x: str | None = None,
+    y: str | Sequence[str] | None = None,
+    by: str | Sequence[str] | None = None,
+    panels: str | Sequence[str] | None = None,
+    where: Mapping[str, Any] | None = None,
+    log_x: bool | None = None,
+    log_y: bool | None = None,
+    labels: Mapping[str, str] | None = None,
+    **options: Any,
 ) -> None:
+    """Draw a table as its scenario says, where nothing else is asked for."""
+    # What is drawn over time says nothing about a figure of results.
+    wanted = (Wanted() if wanted.of in OVER_TIME else wanted).over(table, x, y, by, panels, where)
+    plot(
+        table,
+        path,
+        x=wanted.x,
+        y=wanted.y,
+        by=wanted.by,
+        panels=wanted.panels,
+        where=wanted.where,
+        log_x=wanted.log_x if log_x is None and x is None else log_x,
+        log_y=wanted.log_y if log_y is None and y is None else log_y,
+        labels=wanted.labels | dict(labels or {}),
+        **options,
+    )
+
+
+@dataclass(frozen=True)
+class Row:
+    """A metric: its axis, and its curves in each panel, by the values of what tells panels apart."""
+
+    axis: Axis
+    panels: dict[tuple[Cell, ...], list[Curve]]
+
+    def parts(self) -> list[Part]:
+        """All parts of all curves."""
+        return [part for found in self.panels.values() for _, parts in found for part in parts]
+
+
+def _row(table: Table, choice: Choice, log_y: bool | None) -> Row:
+    """The curves of a metric; :class:`ResultsError` where it has no value."""
+    values = [[v for v in dict.fromkeys(table.cells(name)) if v is not None] for name in choice.panels]
+    found: dict[tuple[Cell, ...], list[Curve]] = {
+        key: curves(_rows_of(table, choice.panels, key), choice.x, choice.y, choice.by, choice.along)
+        for key in product(*values)
+    }
+    row = Row(Axis(""), found)
+    if not row.parts():
+        raise ResultsError(f"nothing to draw: {choice.y} has no value in these rows")
+    axis = y_axis(choice.y, row.parts(), log_y)
+    if axis.is_log:
+        _warn_of_zeros([value for part in row.parts() for value in part.ys])
+    return replace(row, axis=axis)
+
+
+def _rows_of(table: Table, names: Sequence[str], values: Sequence[Cell]) -> Table:
+    """The rows of a panel."""
+    places = [table.columns.index(name) for name in names]
+    wanted = list(values)
+    return Table(table.columns, [row for row in table.rows if [row[place] for place in places] == wanted])
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A part of a figure with axes of its own: the values it stands for, its curves, and how they look."""
+
+    values: tuple[Cell, ...]
+    curves: list[Curve]
+    drawing: Drawing
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Where panels stand, and how large the figure is (``height`` times as high as usual)."""
+
+    rows: int
+    columns: int
+    metrics: int
+    width: str | float
+    height: float
+
+    @staticmethod
+    def of(
+        panels_by: Sequence[str], panels: Sequence[Panel], metrics: int, width: str | float | None
+    ) -> Grid:
+        """Panels of one metric along one axis: as many beside each other as there is room for.
+
+        Otherwise the first axis runs across, the second and metrics down.
+        """
+        if len(panels) > MOST_PANELS:
+            raise ResultsError(
+                f"nothing to draw: {len(panels)} panels are too many (at most {MOST_PANELS}); "
+                f"hold an axis (--where) or tell curves apart by it (--by)"
+            )
+        across = len(dict.fromkeys(panel.values[:1] for panel in panels))
+        is_strict = metrics > 1 or len(panels_by) > 1
+        if width is None:
+            width = "double" if is_strict and across > 1 else "single"
+        inches = width_in_inches(width)
+        if len(panels) == 1:
+            return Grid(1, 1, 1, width, 1.0)
+        if is_strict:
+            rows = len(panels) // across
+        else:
+            most = max(round(inches / 2.4), 1 if len(panels) <= 4 else 2)
+            rows = -(-len(panels) // most)
+            across = -(-len(panels) // rows)
+        each = max(0.55 * inches / across, 1.4)
+        return Grid(rows, across, metrics, width, (rows * each + 0.4) / height_beside(inches))
+
+    def in_order(self, panels: Sequence[Panel]) -> list[Panel]:
+        """Line by line: of two axes that tell panels apart the first runs across."""
+        if len(panels[0].values) < 2:
+            return list(panels)
+        down = len(panels) // (self.metrics * self.columns)
+        return [
+            panels[(metric * self.columns + column) * down + row]
+            for metric in range(self.metrics)
+            for row in range(down)
+            for column in range(self.columns)
+        ]
+
+
+def _draw(figure: Figure, panels: Sequence[Panel], panels_by: Sequence[str], grid: Grid, title: str) -> None:
     """The panels, what they have in common, and below them the legend."""
-    rows, columns, _ = _grid(len(groups), figure.get_figwidth())
-    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat
-    panels, unused = list(grid)[: len(groups)], list(grid)[len(groups) :]
-    for axes, (value, group) in zip(panels, groups.items(), strict=True):
-        draw_curves(axes, group, drawing)
-        if panels_by is not None:
-            axes.set_title(curve_word(panels_by, value), fontsize="medium", loc="left")
-    for index, axes in enumerate(unused, start=len(groups)):
+    shared: Literal["all", "row"] = "all" if grid.metrics == 1 else "row"
+    panels = grid.in_order(panels)
+    places = list(figure.subplots(grid.rows, grid.columns, sharex=True, sharey=shared, squeeze=False).flat)
+    used, unused = places[: len(panels)], places[len(panels) :]
+    for axes, panel in zip(used, panels, strict=True):
+        draw_curves(axes, panel.curves, panel.drawing)
+        if panels_by:
+            words = [curve_word(name, value) for name, value in zip(panels_by, panel.values, strict=True)]
+            axes.set_title(", ".join(words), fontsize="medium", loc="left")
+    for index, axes in enumerate(unused, start=len(panels)):
         axes.remove()
-        panels[index - columns].tick_params(labelbottom=True)
-    labels = _label(figure, panels, drawing, title)
-    below = draw_legend(figure, panels, [curve for group in groups.values() for curve in group], drawing)
+        used[index - grid.columns].tick_params(labelbottom=True)
+    labels = _label(figure, used, panels, grid, title)
+    every = [curve for panel in panels for curve in panel.curves]
+    below = draw_legend(figure, used, every, panels[0].drawing)
     if labels is not None:
         below += 1.5 * labels[0].get_window_extent().height
     _keep_room(figure, below)
     if labels is not None:
-        _centre(labels, figure, panels)
+        _centre(labels, figure, used)
 
 
 def _shade(axes: Axes, envelope: Envelope, x: Axis, y: Axis) -> None:
@@ -135,46 +265,31 @@ def _shade(axes: Axes, envelope: Envelope, x: Axis, y: Axis) -> None:
         axes.axvline(change / x.factor, color="0.35", linewidth=0.8, linestyle=":", zorder=0.6)
 
 
-def _by_panel(table: Table, choice: Choice) -> dict[Cell, list[Curve]]:
-    """The curves of each panel; without panels, of the only one."""
-    tables: dict[Cell, Table] = {None: table}
-    if choice.panels is not None:
-        values = [cell for cell in dict.fromkeys(table.cells(choice.panels)) if cell is not None]
-        tables = {value: rows_where(table, {choice.panels: value}) for value in values}
-    if len(tables) > MOST_PANELS:
-        raise ResultsError(
-            f"nothing to draw: {choice.panels} has {len(tables)} values, too many for panels "
-            f"(at most {MOST_PANELS})"
-        )
-    return {
-        value: curves(found, choice.x, choice.y, choice.by, choice.along) for value, found in tables.items()
-    }
+def _label(
+    figure: Figure, places: Sequence[Axes], panels: Sequence[Panel], grid: Grid, title: str
+) -> tuple[Text, Text | None] | None:
+    """Name the axes and the figure: of several panels once for all, by the texts that are given back.
 
-
-def _grid(panels: int, width: float) -> tuple[int, int, float]:
-    """Rows and columns of panels, and how many times as high as usual the figure is."""
-    if panels == 1:
-        return 1, 1, 1.0
-    most = max(round(width / 2.4), 1 if panels <= 4 else 2)
-    rows = -(-panels // most)
-    columns = -(-panels // rows)
-    height = max(0.55 * width / columns, 1.4)
-    return rows, columns, (rows * height + 0.4) / height_beside(width)
-
-
-def _label(figure: Figure, panels: Sequence[Axes], drawing: Drawing, title: str) -> tuple[Text, Text] | None:
-    """Name the axes and the figure: of several panels once for all, by the texts that are given back."""
-    if len(panels) == 1:
-        panels[0].set_xlabel(drawing.x.label)
-        panels[0].set_ylabel(drawing.y.label)
+    Several metrics are named beside their panels.
+    """
+    drawing = panels[0].drawing
+    if len(places) == 1:
+        places[0].set_xlabel(drawing.x.label)
+        places[0].set_ylabel(drawing.y.label)
         if title:
-            panels[0].set_title(typeset(title), fontsize="medium", wrap=True)
+            places[0].set_title(typeset(title), fontsize="medium", wrap=True)
         return None
     if title:
         figure.suptitle(typeset(title), fontsize="medium", wrap=True)
     # Not a supxlabel: that would stand at the bottom of the figure, where the legend is.
     across = figure.text(0.5, 0.5, drawing.x.label, fontsize="medium", va="top", ha="center")
-    return across, figure.supylabel(drawing.y.label, fontsize="medium")
+    if grid.metrics == 1:
+        return across, figure.supylabel(drawing.y.label, fontsize="medium")
+    room = round(figure.get_figheight() / grid.rows / LETTER_IN)
+    for axes, panel in list(zip(places, panels, strict=True))[:: grid.columns]:
+        axes.set_ylabel(fill(panel.drawing.y.label, room))
+    figure.align_ylabels()
+    return across, None
 
 
 def _keep_room(figure: Figure, height: float) -> None:
@@ -189,7 +304,7 @@ def _keep_room(figure: Figure, height: float) -> None:
         engine.set(rect=(0.0, share, 1.0, 1.0 - share))
 
 
-def _centre(labels: tuple[Text, Text], figure: Figure, panels: Sequence[Axes]) -> None:
+def _centre(labels: tuple[Text, Text | None], figure: Figure, panels: Sequence[Axes]) -> None:
     """Put common labels beside the middle of the panels: the figure has a title and a legend too."""
     from matplotlib.transforms import Bbox
 
@@ -198,7 +313,8 @@ def _centre(labels: tuple[Text, Text], figure: Figure, panels: Sequence[Axes]) -
     lowest = min(box.y0 for axes in panels if (box := axes.get_tightbbox()) is not None)
     across, up = labels
     across.set_position((0.5 * (around.x0 + around.x1), (lowest - 0.03 * figure.dpi) / figure.bbox.height))
-    up.set_y(0.5 * (around.y0 + around.y1))
+    if up is not None:
+        up.set_y(0.5 * (around.y0 + around.y1))
 
 
 def _warn_of_zeros(values: Sequence[float]) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from crossfade.errors import ResultsError
 from crossfade.figures import samples
-from crossfade.figures.choice import COMPARISON, column_list, limit, number
+from crossfade.figures.choice import COMPARISON, column_list, limit, number, relabelled
 from crossfade.figures.choice import where as rows_where
 from crossfade.figures.style import PALETTE, check_plot_file, figure
 from crossfade.tables import Cell, Table
@@ -24,6 +24,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 STATE = ["cwnd", "ssthresh", "flight_size", "dupacks", "backoff"]
+# What is known of a kernel's sockets, and of the link at the same instants.
+LIVE = [
+    "srtt_s",
+    "delivery_rate_bps",
+    "retransmissions",
+    "lost",
+    "link_inside",
+    "link_arrived",
+    "link_lost",
+    "link_dropped",
+]
 NAMES = {
     "cwnd": "Congestion window (segments)",
     "ssthresh": "Slow-start threshold (segments)",
@@ -31,7 +42,16 @@ NAMES = {
     "dupacks": "Duplicate acknowledgements",
     "backoff": "Back-off of the timeout",
     "seq": "Sequence number (segments)",
+    "srtt_s": "Smoothed round trip (s)",
+    "delivery_rate_bps": "Delivery rate (bit/s)",
+    "retransmissions": "Sent again (segments)",
+    "lost": "Taken for lost (segments)",
+    "link_inside": "Inside the link (packets)",
+    "link_arrived": "Come out of the link (packets)",
+    "link_lost": "Lost by the channel (packets)",
+    "link_dropped": "Dropped by the queue (packets)",
 }
+CHOICES = [*STATE, "seq"]
 # What a curve of a state variable is marked with.
 MARKS = {"fast_retransmit": ("v", "fast retransmit"), "timeout": ("X", "timeout")}
 # More panels are too low to read, and a longer legend hides the curves.
@@ -78,6 +98,7 @@ def plot(
     where: Mapping[str, Any] | None = None,
     title: str = "",
     width: str | float = "single",
+    labels: Mapping[str, str] | None = None,
 ) -> None:
     """Draw an events table; see :func:`crossfade.plot`."""
     file = Path(path)
@@ -86,15 +107,21 @@ def plot(
     quantities = list(samples.QUANTITIES) if samples.has_samples(table) else []
     sampled = column_list(y) or []
     is_sampled = set(sampled) <= set(quantities)
-    if y not in (choices := [*STATE, "seq"]) and not is_sampled:
+    choices = [*CHOICES, *(name for name in LIVE if name in table.columns)]
+    if y not in choices and not is_sampled:
         there = ", ".join([*choices, *quantities])
         raise ResultsError(f"column {y}: no curve over time; an events file has {there}")
     if x not in (None, "time_s"):
         raise ResultsError(f"column {x}: events are drawn over time_s")
     if not table.rows:
         raise ResultsError("nothing to draw: the table has no rows")
+    if y in LIVE:
+        of = table.columns.index(y)
+        table = Table(table.columns, [row for row in table.rows if row[of] is not None])
     seen, where = _window(table, where or {})
     table = rows_where(table, where)
+    axes_of_sweep = table.columns[: table.columns.index("time_s")]
+    table = relabelled(table, [*axes_of_sweep, "flow"], labels or {})
     if is_sampled:
         samples.plot(table, file, sampled, by=by, span=seen, title=title, width=width)
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -54,12 +55,12 @@ def near_metrics(name: str) -> str:
 
 
 def not_metrics(y: str | None) -> list[str]:
-    """Of a metric (or the ratio of two) that a figure is asked for, what is none; its interval is one too."""
+    """Of the metrics (or ratios of two) that a figure is asked for, what is none; an interval is one too."""
 
     def metric(column: str) -> str:
         for end in INTERVAL:
             column = column.removesuffix(end)
         return column
 
-    names = [] if y is None else [name.strip() for name in y.split("/")]
+    names = [] if y is None else [name.strip() for name in re.split("[,/]", y)]
     return [name for name in names if metric_of(metric(name)) is None]

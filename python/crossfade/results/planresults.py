@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from crossfade.figures.wanted import Wanted
 from crossfade.results.planrows import Estimates, PlanRows, is_solved
 from crossfade.results.results import Estimate, Point, Results
 from crossfade.results.rows import FLOW, NODE
@@ -140,4 +141,5 @@ def results_of(rows: PlanRows) -> Results:
         complete=bool(found.finished.all()),
         axes=description["axes"],
         file_warnings=warnings_of(rows, found),
+        figure=Wanted.read(description["scenario"]),
     )

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from crossfade.errors import visible
-from crossfade.figures.plot import plot
+from crossfade.figures.choice import where as rows_where
+from crossfade.figures.plot import plot_wanted
+from crossfade.figures.wanted import Wanted
 from crossfade.results.rows import FLOW, NODE, Row, names_of
 from crossfade.results.shown import MAIN_METRICS, html_table, shown, shown_unit
 from crossfade.tables import Cell, Table, format_estimate, label
@@ -24,6 +27,8 @@ INTERVAL = ("_ci95", "_ci95_low", "_ci95_high")
 """What is appended to the name of a metric for the columns of its interval."""
 INTERVAL_WORDS = ("half-width", "lower end", "upper end")
 
+# The number of a row, beside its columns.
+PLACE = " "
 # More lines are for a figure.
 MOST_LINES = 40
 
@@ -114,6 +119,8 @@ class Results:
     axes: list[str] = field(default_factory=list)
     file_warnings: list[str] = field(default_factory=list)
     """Those of the results file, where the results come from one: its points have none of their own."""
+    figure: Wanted = field(default_factory=Wanted)
+    """What the scenario says about its figure."""
 
     def __repr__(self) -> str:
         return visible(f"<Results{f' {self.title!r}' if self.title else ''}: {self._size()}>")
@@ -180,6 +187,17 @@ class Results:
         """The points of one method alone."""
         points = [point for point in self.points if point.method == method]
         return replace(self, methods=[method], points=points)
+
+    def where(self, conditions: Mapping[str, Any]) -> Results:
+        """The points whose row of :meth:`table` has these values (``{"tcp.variant": "reno", "runs>=": 10}``).
+
+        A name that ends with ``<``, ``<=``, ``>`` or ``>=`` compares. ``ResultsError`` names the values where
+        no point is left.
+        """
+        table = self.table()
+        numbered = Table([*table.columns, PLACE], [[*row, place] for place, row in enumerate(table.rows)])
+        places = rows_where(numbered, conditions).cells(PLACE)
+        return replace(self, points=[self.points[int(place or 0)] for place in places])
 
     @property
     def metrics(self) -> list[str]:
@@ -283,7 +301,7 @@ class Results:
 
     def plot(self, path: str | PathLike[str], **options: Any) -> None:
         """Draw the results to a file; ``options`` are those of :func:`crossfade.plot`."""
-        plot(self.table(), fspath(path), **{"title": self.title, **options})
+        plot_wanted(self.table(), fspath(path), self.figure, **{"title": self.title, **options})
 
 
 def _cells(point: Point) -> dict[str, float | None]:

@@ -1,25 +1,34 @@
 //! What was seen of the kernel's TCP, in the columns of a simulation's events.
 
-use super::watch::Sample;
+use super::view::HOSTS;
+use super::watch::{LinkSample, Sample};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 const HEADER: &str = "time_s,event,flow,seq,cwnd,ssthresh,dupacks,backoff,flight_size,srtt_s,delivery_rate_bps,\
-                      retransmissions,lost,host,port,congestion\n";
+                      retransmissions,lost,host,port,congestion,link_inside,link_arrived,\
+                      link_lost,link_dropped\n";
 
 /// The kernel's recovery without a timeout (`tcp_ca_state`).
 const RECOVERY: u8 = 3;
 
 /// A line a sample: `timeout` and `fast_retransmit` where one has begun since the sample before, `sample`
 /// elsewhere. `seq` is the first segment that is not acknowledged; flows are counted as they appear, and those
-/// without data of their own are left out.
-pub(super) fn events_csv(samples: &[Sample]) -> String {
+/// without data of their own are left out. The columns of the link are of the way that the flow's data take, at
+/// the same instant: packets inside, and those that came out, were lost and were dropped since the beginning.
+pub(super) fn events_csv(samples: &[Sample], links: &[LinkSample]) -> String {
     let mut csv = HEADER.to_owned();
+    let mut links = links.iter().peekable();
+    let mut link = LinkSample::default();
     let mut flows: BTreeMap<(usize, u16, u16), (usize, u16, u8)> = BTreeMap::new();
     for Sample { at, host, tcp } in samples {
         if tcp.data_segments_out == 0 {
             continue;
         }
+        while let Some(next) = links.next_if(|next| next.at <= *at) {
+            link = *next;
+        }
+        let way = link.ways[*host];
         let number = flows.len();
         let place = (*host, tcp.port, tcp.remote_port);
         let (flow, timeouts, state) = flows.entry(place).or_insert((number, 0, 0));
@@ -34,7 +43,7 @@ pub(super) fn events_csv(samples: &[Sample]) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(
             csv,
-            "{},{event},{flow},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            "{},{event},{flow},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
             at.as_secs_f64(),
             tcp.bytes_acked / u64::from(tcp.mss.max(1)),
             tcp.cwnd,
@@ -47,9 +56,13 @@ pub(super) fn events_csv(samples: &[Sample]) -> String {
             tcp.delivery_rate * 8,
             tcp.retransmissions,
             tcp.lost,
-            ["far", "near"][*host],
+            HOSTS[*host],
             tcp.port,
             tcp.congestion,
+            way.inside(),
+            way.arrived,
+            way.lost,
+            way.dropped,
         );
     }
     csv
@@ -59,7 +72,7 @@ pub(super) fn events_csv(samples: &[Sample]) -> String {
 mod tests {
     use super::*;
     use crossfade_core::SimTime;
-    use crossfade_live::TcpSample;
+    use crossfade_live::{Passed, TcpSample};
 
     #[test]
     fn what_happened_between_samples_is_told_once() {
@@ -78,9 +91,16 @@ mod tests {
         let silent = Sample { host: 1, tcp: TcpSample::default(), ..sample(0, 0, 0) };
         let samples =
             [silent, sample(0, 0, 0), sample(10, 3, 0), sample(20, 3, 0), sample(30, 4, 1), sample(40, 4, 1)];
-        let csv = events_csv(&samples);
+        let passed = |packets| Passed { packets, arrived: 7, lost: 2, ..Passed::default() };
+        let links = [(0, 10), (10, 12), (30, 20)].map(|(millis, packets)| LinkSample {
+            at: SimTime::from_millis(millis),
+            ways: [passed(packets), Passed::default()],
+        });
+        let csv = events_csv(&samples, &links);
         let events: Vec<&str> = csv.lines().skip(1).map(|line| line.split(',').nth(1).unwrap()).collect();
         assert_eq!(events, ["sample", "fast_retransmit", "sample", "timeout", "sample"]);
+        let inside: Vec<&str> = csv.lines().skip(1).map(|line| line.rsplit(',').nth(3).unwrap()).collect();
+        assert_eq!(inside, ["1", "3", "3", "11", "11"], "of the last look at the link");
         assert!(csv.lines().nth(2).unwrap().starts_with("0.01,fast_retransmit,0,0,10,0,"), "{csv}");
     }
 }

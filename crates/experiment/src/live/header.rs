@@ -36,6 +36,9 @@ pub struct Header {
     pub mtu: u32,
     /// Whether losses concerned data alone.
     pub data_only: bool,
+    /// Whether the scenario's transfers ran, and not somebody's program.
+    #[serde(default)]
+    pub bulk: bool,
     /// The version of Crossfade, and of its results.
     pub version: String,
     /// See `version`.
@@ -46,7 +49,13 @@ pub struct Header {
 
 impl Header {
     /// Of a run that is about to begin.
-    pub(super) fn new(scenario: Source, point: usize, seed: RunSeed, mtu: u32, data_only: bool) -> Self {
+    pub(super) fn new(
+        scenario: Source,
+        point: usize,
+        seed: RunSeed,
+        mtu: u32,
+        [data_only, bulk]: [bool; 2],
+    ) -> Self {
         let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         Self {
             scenario,
@@ -55,6 +64,7 @@ impl Header {
             run: seed.run,
             mtu,
             data_only,
+            bulk,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             results_version: RESULTS_VERSION,
             kernel: kernel.trim().to_owned(),

@@ -5,15 +5,19 @@ mod header;
 mod kernel;
 mod measure;
 mod network;
+mod opportunities;
 mod replay;
 mod report;
 mod session;
+mod view;
 mod watch;
 
 pub use header::{Header, Source};
-pub use replay::{LaneReplay, Replay, replay};
+pub use opportunities::opportunities;
+pub use replay::{LaneReplay, Replay, link_events, replay, simulated_events};
 pub use report::{Direction, LiveReport};
 pub use session::{Options, Session};
+pub use view::View;
 
 pub(crate) use measure::{refusal, run};
 

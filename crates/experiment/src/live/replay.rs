@@ -2,8 +2,9 @@
 
 use super::header::Header;
 use super::network::{LiveNetwork, opposite};
+use crate::views;
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::{Fabric, PointToPoint};
+use crossfade_link::{Fabric, LinkEvent, PointToPoint};
 use crossfade_live::{Entry, Fate, Journal};
 use crossfade_scenario::{RESULTS_VERSION, ScenarioError};
 use serde::Serialize;
@@ -42,16 +43,9 @@ pub struct LaneReplay {
 /// # Errors
 /// The journal is damaged, or its scenario is not one any more.
 pub fn replay(bytes: &[u8]) -> Result<Replay, ScenarioError> {
-    let wrong = |problem: String| ScenarioError::key("journal", problem);
-    let journal = Journal::parse(bytes).map_err(|error| wrong(error.to_string()))?;
-    let header: Header = serde_json::from_str(&journal.header).map_err(|error| wrong(error.to_string()))?;
-    let point = header.point()?;
-    let network = LiveNetwork::new(&point.setup, RunSeed { seed: header.seed, run: header.run })?;
-    let media = network.lanes();
-    if media.len() != journal.lanes.len() {
-        return Err(wrong(format!("it has {} links, its scenario {}", journal.lanes.len(), media.len())));
-    }
-    let of_lane = |((link, medium), entries): ((_, _), &Vec<Entry>)| lane(link, medium, entries);
+    let (header, journal, media) = read(bytes)?;
+    let of_lane =
+        |((link, mut medium), entries): (Lane, &Vec<Entry>)| lane(link, medium.as_mut(), entries, |_| ());
     let lanes = media.into_iter().zip(&journal.lanes).map(of_lane).collect();
     let other = header.results_version;
     let warnings = (other != RESULTS_VERSION).then(|| {
@@ -60,14 +54,81 @@ pub fn replay(bytes: &[u8]) -> Result<Replay, ScenarioError> {
     Ok(Replay { header, lanes, warnings: warnings.into_iter().collect() })
 }
 
+/// What happened inside the links of a recorded run, as CSV in the columns of a simulation's link events: the
+/// replay is that run, to the nanosecond, and looking at it then costs the run nothing.
+///
+/// # Errors
+/// As [`replay`].
+pub fn link_events(bytes: &[u8]) -> Result<String, ScenarioError> {
+    let (_, journal, media) = read(bytes)?;
+    let mut events: Vec<(&str, LinkEvent)> = Vec::new();
+    for ((link, mut medium), entries) in media.into_iter().zip(&journal.lanes) {
+        medium.trace(true);
+        lane(link, medium.as_mut(), entries, |medium| {
+            events.extend(std::iter::from_fn(|| medium.next_trace()).map(|event| (link, event)));
+        });
+    }
+    events.sort_by_key(|(_, event)| event.at());
+    let mut csv = LinkEvent::HEADER.to_owned();
+    for (link, event) in &events {
+        event.write_csv(link, &mut csv);
+    }
+    Ok(csv)
+}
+
+/// The events of the simulation that has the scenario, seed and run of a journal, to be drawn beside what the
+/// kernel did: as CSV, the header first. `None` where it was not the scenario's transfers that ran.
+///
+/// # Errors
+/// As [`replay`].
+pub fn simulated_events(bytes: &[u8]) -> Result<Option<String>, ScenarioError> {
+    let (header, _) = parse(bytes)?;
+    if !header.bulk {
+        return Ok(None);
+    }
+    let seed = RunSeed { seed: header.seed, run: header.run };
+    let point = header.point()?;
+    Ok(views::events_of_run(&point, seed))
+}
+
+/// A medium, and what it is called.
+pub(super) type Lane = (&'static str, Box<dyn Fabric + Send>);
+
+/// A journal, what it says of its run, and the media of that.
+pub(super) fn read(bytes: &[u8]) -> Result<(Header, Journal, Vec<Lane>), ScenarioError> {
+    let (header, journal) = parse(bytes)?;
+    let point = header.point()?;
+    let media = LiveNetwork::new(&point.setup, RunSeed { seed: header.seed, run: header.run })?.lanes();
+    if media.len() != journal.lanes.len() {
+        return Err(wrong(format!("it has {} links, its scenario {}", journal.lanes.len(), media.len())));
+    }
+    Ok((header, journal, media))
+}
+
+fn parse(bytes: &[u8]) -> Result<(Header, Journal), ScenarioError> {
+    let journal = Journal::parse(bytes).map_err(|error| wrong(error.to_string()))?;
+    let header = serde_json::from_str(&journal.header).map_err(|error| wrong(error.to_string()))?;
+    Ok((header, journal))
+}
+
+fn wrong(problem: String) -> ScenarioError {
+    ScenarioError::key("journal", problem)
+}
+
 /// What has left a medium: when, where, which packet, and how.
 type Left = (SimTime, u32, u32, Fate, bool);
 
-fn lane(link: &'static str, mut medium: Box<dyn Fabric + Send>, entries: &[Entry]) -> LaneReplay {
+/// `look` is called after each entry.
+fn lane(
+    link: &'static str,
+    medium: &mut (dyn Fabric + Send),
+    entries: &[Entry],
+    mut look: impl FnMut(&mut (dyn Fabric + Send)),
+) -> LaneReplay {
     let mut found = LaneReplay { link, packets: 0, arrived: 0, lost: 0, dropped: 0, difference: None };
     let mut left: VecDeque<Left> = VecDeque::new();
     for entry in entries {
-        run_until(medium.as_mut(), entry.at(), &mut left);
+        run_until(medium, entry.at(), &mut left);
         let difference = match *entry {
             Entry::Arrival { at, port, parcel, fate } => {
                 found.packets += 1;
@@ -90,6 +151,7 @@ fn lane(link: &'static str, mut medium: Box<dyn Fabric + Send>, entries: &[Entry
                 left.pop_front().map(|ours| format!("live nothing more, simulated {}", words(Some(ours))))
             }
         };
+        look(medium);
         if let Some(difference) = difference {
             let number = found.packets;
             found.difference = Some(format!("after packet {number}, at {}: {difference}", entry.at()));

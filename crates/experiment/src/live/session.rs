@@ -6,7 +6,8 @@ use super::kernel::{KernelTcp, end, set_route};
 use super::network::{LiveNetwork, WatchedLink};
 use super::refused;
 use super::report::LiveReport;
-use super::watch::{Sample, Watch};
+use super::view::View;
+use super::watch::{Sample, Seen, Watch};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_live::{
     Bulk, BulkFlow, BulkReport, Emulation, Host, Machine, PumpConfig, PumpReport, Recording, TcpCounters,
@@ -19,6 +20,7 @@ use std::time::Instant;
 
 /// What is asked for beside the scenario.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches of a command")]
 pub struct Options {
     /// Transfers as the scenario has them run between the hosts; otherwise what runs is somebody else's.
     pub bulk: bool,
@@ -27,6 +29,8 @@ pub struct Options {
     pub congestion: Option<String>,
     /// The largest packet in bytes, for what is not built in: the scenario's packets may be smaller.
     pub mtu: Option<u32>,
+    /// The hosts have IPv6 too.
+    pub ipv6: bool,
     /// Losses concern what a simulation sends.
     pub data_only: bool,
     /// Where a journal goes, and what it says of the scenario.
@@ -86,7 +90,8 @@ impl Session {
             (None, Some(mtu)) => mtu,
             (None, None) => USUAL_MTU,
         };
-        let hosts = Host::pair(mtu).map_err(refused)?;
+        let pair = if options.ipv6 { Host::pair_with_ipv6(mtu) } else { Host::pair(mtu) };
+        let hosts = pair.map_err(refused)?;
         let mut congestion = options.congestion.clone();
         if let Some(tcp) = tcp {
             let tcp = match &options.congestion {
@@ -107,6 +112,17 @@ impl Session {
         &self.hosts
     }
 
+    /// Lets the near host reach what is beyond `device`, which somebody has put on the far host.
+    ///
+    /// # Errors
+    /// There is no such device.
+    pub fn lead_on(&self, device: &str) -> Result<(), ScenarioError> {
+        let [far, near] = &self.hosts;
+        far.forward(device).map_err(refused)?;
+        let route = TcpRoute { congestion: self.congestion.clone(), ..TcpRoute::default() };
+        near.set_gateway(far, &route).map_err(refused)
+    }
+
     /// Begins: starts threads.
     ///
     /// # Errors
@@ -124,7 +140,8 @@ impl Session {
         let mut recording = Recording::default();
         if let Some((file, source)) = self.options.journal.take() {
             let mtu = self.options.mtu.unwrap_or(USUAL_MTU);
-            let header = Header::new(source, self.point.index, self.seed, mtu, config.data_only);
+            let header =
+                Header::new(source, self.point.index, self.seed, mtu, [config.data_only, self.options.bulk]);
             let header = serde_json::to_string(&header).expect("a header is JSON");
             recording = recording.with_journal(file, &header).map_err(refused)?;
         }
@@ -134,8 +151,8 @@ impl Session {
         let machine = Machine::now();
         let emulation =
             Emulation::start_recorded(&self.hosts, between, config, recording).map_err(refused)?;
-        let origin = Instant::now();
-        let watch = if self.options.watch { Some(Watch::start(&self.hosts, origin)?) } else { None };
+        let origin = emulation.origin();
+        let watch = if self.options.watch { Some(Watch::start(&self.hosts, &emulation)?) } else { None };
         let bulk = if self.options.bulk {
             let [far, near] = &self.hosts;
             Some(Bulk::start(far, near, &flows(setup), origin).map_err(refused)?)
@@ -186,6 +203,13 @@ impl Session {
         watch.map(Watch::latest).unwrap_or_default()
     }
 
+    /// What a watch has seen since it had seen so much of sockets and links; nothing without a watch.
+    pub fn seen(&self, since: [usize; 2]) -> View {
+        let watch = self.running.as_ref().and_then(|running| running.watch.as_ref());
+        let seen = watch.map(|watch| watch.since(since)).unwrap_or_default();
+        View::new(&seen, since)
+    }
+
     /// Stops. Gives what it was, and what was seen of TCP as CSV (without a watch, empty).
     ///
     /// # Errors
@@ -199,10 +223,10 @@ impl Session {
             return Err(ScenarioError::key("live", "not started"));
         };
         let Running { emulation, links, machine, late, bulk, watch, .. } = running;
-        let samples = watch.map(Watch::finish).unwrap_or_default();
+        let Seen { samples, links: passed } = watch.map(Watch::finish).unwrap_or_default();
         let counters = TcpCounters::of(&self.hosts[0]).map_err(refused)?;
         let bulk = bulk.map_or(Ok(Vec::new()), Bulk::stop).map_err(refused)?;
-        let events = if samples.is_empty() { String::new() } else { events_csv(&samples) };
+        let events = if samples.is_empty() { String::new() } else { events_csv(&samples, &passed) };
         let report = emulation.stop_with_events(&events).map_err(refused)?;
         let mut said = LiveReport::new(&report, late, &machine, congestion(&bulk, &samples));
         if let Some(asked) = &self.congestion

@@ -1,13 +1,13 @@
-//! Looks at the TCP of both hosts again and again.
+//! Looks at the TCP of both hosts, and at the links between them, again and again.
 
 use super::refused;
 use crossfade_core::SimTime;
-use crossfade_live::{Host, SocketWatch, TcpSample};
+use crossfade_live::{Emulation, Host, Passed, SocketWatch, TcpSample};
 use crossfade_scenario::ScenarioError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{JoinHandle, sleep, spawn};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How often.
 const PERIOD: Duration = Duration::from_millis(10);
@@ -24,47 +24,76 @@ pub(super) struct Sample {
     pub(super) tcp: TcpSample,
 }
 
+/// What had passed, there and back, at some time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LinkSample {
+    pub(super) at: SimTime,
+    pub(super) ways: [Passed; 2],
+}
+
+/// What has been seen, in order of time: sockets and links at the same instants.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen {
+    pub(super) samples: Vec<Sample>,
+    pub(super) links: Vec<LinkSample>,
+}
+
 /// A thread that looks.
 pub(super) struct Watch {
     stop: Arc<AtomicBool>,
-    samples: Arc<Mutex<Vec<Sample>>>,
+    seen: Arc<Mutex<Seen>>,
     thread: JoinHandle<()>,
 }
 
 impl Watch {
-    /// At the sockets of `hosts`, in times since `origin`.
-    pub(super) fn start(hosts: &[Host; 2], origin: Instant) -> Result<Self, ScenarioError> {
+    /// At the sockets of `hosts` and what is between them.
+    pub(super) fn start(hosts: &[Host; 2], emulation: &Emulation) -> Result<Self, ScenarioError> {
         let watch = |host| SocketWatch::new(host).map_err(refused);
         let mut sockets = [watch(&hosts[0])?, watch(&hosts[1])?];
-        let (stop, samples) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Vec::new())));
-        let (stopped, kept) = (Arc::clone(&stop), Arc::clone(&samples));
+        let (origin, meters) = (emulation.origin(), emulation.meters());
+        let (stop, seen) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Seen::default())));
+        let (stopped, kept) = (Arc::clone(&stop), Arc::clone(&seen));
         let thread = spawn(move || {
             while !stopped.load(Ordering::Relaxed) {
                 let at = SimTime::from_nanos(origin.elapsed().as_nanos() as u64);
-                for (host, sockets) in sockets.iter_mut().enumerate() {
-                    // What cannot be looked at now may be later.
-                    let found = sockets.sample().unwrap_or_default();
-                    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                    let room = MOST_SAMPLES - kept.len();
-                    kept.extend(found.into_iter().take(room).map(|tcp| Sample { at, host, tcp }));
+                let ways = meters.each_ref().map(crossfade_live::Meter::read);
+                // What cannot be looked at now may be later.
+                let found = sockets.each_mut().map(|sockets| sockets.sample().unwrap_or_default());
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                if kept.links.len() < MOST_SAMPLES {
+                    kept.links.push(LinkSample { at, ways });
                 }
+                for (host, found) in found.into_iter().enumerate() {
+                    let room = MOST_SAMPLES - kept.samples.len();
+                    kept.samples.extend(found.into_iter().take(room).map(|tcp| Sample { at, host, tcp }));
+                }
+                drop(kept);
                 sleep(PERIOD);
             }
         });
-        Ok(Self { stop, samples, thread })
+        Ok(Self { stop, seen, thread })
     }
 
     /// The last sample of each socket.
     pub(super) fn latest(&self) -> Vec<Sample> {
-        let samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(last) = samples.last() else { return Vec::new() };
-        samples.iter().rev().take_while(|sample| sample.at == last.at).cloned().collect()
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(last) = seen.samples.last() else { return Vec::new() };
+        seen.samples.iter().rev().take_while(|sample| sample.at == last.at).cloned().collect()
     }
 
-    /// All samples, in order of time.
-    pub(super) fn finish(self) -> Vec<Sample> {
+    /// What came after so many samples of sockets and so many of links.
+    pub(super) fn since(&self, [sockets, links]: [usize; 2]) -> Seen {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        Seen {
+            samples: seen.samples.get(sockets..).unwrap_or_default().to_vec(),
+            links: seen.links.get(links..).unwrap_or_default().to_vec(),
+        }
+    }
+
+    /// All samples.
+    pub(super) fn finish(self) -> Seen {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().expect("looking does not panic");
-        std::mem::take(&mut self.samples.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

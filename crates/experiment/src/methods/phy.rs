@@ -2,7 +2,7 @@
 
 use super::fitted::FittedChains;
 use super::solver::{Outcome, Solver};
-use crate::closed_forms::attempts;
+use crate::closed_forms::{attempts, refuse_changing};
 use crate::control::{Control, PartDone};
 use crate::metrics::{COMBINED_ERRORS, INDEPENDENT, Metrics, NOT_ACCEPTED};
 use crossfade_core::RunSeed;
@@ -57,12 +57,14 @@ impl Solver for Frames {
 /// The physical layer of a point.
 ///
 /// # Errors
-/// There is none.
+/// There is none, or one that changes with time: there is none here.
 fn radio(point: &Point) -> Result<&RadioConfig, ScenarioError> {
-    point.setup.forward.radio().ok_or_else(|| {
+    let radio = point.setup.forward.radio().ok_or_else(|| {
         let problem = "method phy needs the physical layer of \"block-rayleigh\"";
         ScenarioError::value("channel.model", &json!(point.scenario.channel.model), problem)
-    })
+    })?;
+    refuse_changing(radio, "method phy")?;
+    Ok(radio)
 }
 
 fn metrics(setup: &Setup, radio: &RadioConfig, counts: &Counts) -> Metrics {

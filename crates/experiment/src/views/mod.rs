@@ -1,5 +1,6 @@
-//! What is seen of single runs: their events, and captures of their packets.
+//! What is seen of single runs: their events, captures of their packets, distributions behind their means.
 
+mod distributions;
 mod events;
 mod link_events;
 mod pcap;
@@ -13,7 +14,7 @@ pub use sink::Sink;
 use crate::build::network;
 use crate::experiment::Experiment;
 use crate::methods::run_checked;
-use crossfade_capture::IpVersion;
+use crossfade_capture::CaptureConfig;
 use crossfade_core::RunSeed;
 use crossfade_scenario::{Point, ScenarioError, Setup};
 use crossfade_sim::{CongestionFactory, Network, Source};
@@ -70,6 +71,16 @@ pub fn samples(
     })
 }
 
+/// The events of one run of `point` as CSV, the header first.
+pub(crate) fn events_of_run(point: &Point, seed: RunSeed) -> Option<String> {
+    let mut text = String::new();
+    let mut sink = |lines: &str| text.push_str(lines);
+    let mut csv = EventsCsv::new(&mut sink, Lines::Events);
+    run_checked(network(&point.setup, seed), &mut csv, (), &AtomicBool::new(false))?;
+    csv.finish();
+    Some(text)
+}
+
 /// The same of the link events ([`crossfade_link::LinkEvent`]).
 ///
 /// # Errors
@@ -82,11 +93,51 @@ pub fn link_events(
     of_points(experiment, sink, |_, network, sink| link_events::link_events(network, sink, cancel))
 }
 
+/// Hands each transfer that came to its end to `sink`, of every run of each point (100 at the most), as CSV; otherwise as
+/// [`events`].
+///
+/// # Errors
+/// The plan has more than 20 points.
+pub fn transfers(
+    experiment: &Experiment,
+    sink: &mut (dyn FnMut(usize, &str) + Send),
+    cancel: &AtomicBool,
+) -> Result<Option<()>, ScenarioError> {
+    of_all_points(experiment, sink, |point, sink| {
+        let header = distributions::TRANSFERS;
+        distributions::of_runs(experiment, point, sink, header, distributions::transfers, cancel)
+    })
+}
+
+/// The same of how round trips and one-way delays are distributed in each run.
+///
+/// # Errors
+/// The plan has more than 20 points.
+pub fn delays(
+    experiment: &Experiment,
+    sink: &mut (dyn FnMut(usize, &str) + Send),
+    cancel: &AtomicBool,
+) -> Result<Option<()>, ScenarioError> {
+    of_all_points(experiment, sink, |point, sink| {
+        distributions::of_runs(experiment, point, sink, distributions::DELAYS, distributions::delays, cancel)
+    })
+}
+
 /// A text about run 0 of each point.
 fn of_points(
     experiment: &Experiment,
     sink: &mut (dyn FnMut(usize, &str) + Send),
     write: impl Fn(&Setup, Network, &mut TextSink<'_>) -> Option<()>,
+) -> Result<Option<()>, ScenarioError> {
+    let seed = RunSeed { seed: experiment.seed, run: 0 };
+    of_all_points(experiment, sink, |point, sink| write(&point.setup, network(&point.setup, seed), sink))
+}
+
+/// A text about each point.
+fn of_all_points(
+    experiment: &Experiment,
+    sink: &mut (dyn FnMut(usize, &str) + Send),
+    write: impl Fn(&Point, &mut TextSink<'_>) -> Option<()>,
 ) -> Result<Option<()>, ScenarioError> {
     let points = experiment.points.len();
     if points > MOST_POINTS_WITH_EVENTS {
@@ -94,10 +145,7 @@ fn of_points(
             format!("events are written of at most {MOST_POINTS_WITH_EVENTS} points; the plan has {points}");
         return Err(ScenarioError::key("sweep", problem));
     }
-    let seed = RunSeed { seed: experiment.seed, run: 0 };
-    let mut of_point = |point: Arc<Point>| {
-        write(&point.setup, network(&point.setup, seed), &mut |text: &str| sink(point.index, text))
-    };
+    let mut of_point = |point: Arc<Point>| write(&point, &mut |text: &str| sink(point.index, text));
     Ok(experiment.points.iter().map(&mut of_point).collect())
 }
 
@@ -140,13 +188,13 @@ pub fn events_with_congestion_control(
 /// The plan has several points; packets or windows that TCP's headers have no room for.
 pub fn pcap(
     experiment: &Experiment,
-    ip: IpVersion,
+    config: CaptureConfig,
     sink: &mut Sink<'_>,
     cancel: &AtomicBool,
 ) -> Result<Option<()>, ScenarioError> {
     let point = only_point(experiment, "a capture")?;
     let mut sink = |bytes: &[u8]| sink(bytes);
-    let mut pcap = Pcap::new(&point.setup, ip, &mut sink)?;
+    let mut pcap = Pcap::new(&point.setup, config, &mut sink)?;
     let seed = RunSeed { seed: experiment.seed, run: 0 };
     let finished = run_checked(network(&point.setup, seed), (), &mut pcap, cancel);
     pcap.finish();

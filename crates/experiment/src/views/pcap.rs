@@ -1,7 +1,7 @@
 //! A capture of what the senders' network interfaces see.
 
 use super::sink::{PORTION_BYTES, Sink};
-use crossfade_capture::{Capture as File, CaptureConfig, Connection, IpVersion};
+use crossfade_capture::{Capture as File, CaptureConfig, Connection};
 use crossfade_core::SimTime;
 use crossfade_scenario::{ScenarioError, Setup, TcpSetup, TrafficSetup};
 use crossfade_sim::{Capture, whole_segments};
@@ -20,7 +20,11 @@ impl<'a> Pcap<'a> {
     ///
     /// # Errors
     /// Segments or windows that TCP's headers have no room for; nothing to capture.
-    pub(crate) fn new(setup: &Setup, ip: IpVersion, sink: &'a mut Sink<'a>) -> Result<Self, ScenarioError> {
+    pub(crate) fn new(
+        setup: &Setup,
+        config: CaptureConfig,
+        sink: &'a mut Sink<'a>,
+    ) -> Result<Self, ScenarioError> {
         let refuse = |error: crossfade_capture::CaptureError| ScenarioError::key("pcap", error.to_string());
         let Some(first) = setup.flows.iter().find_map(|flow| flow.tcp()) else {
             return Err(ScenarioError::key("pcap", "there is no TCP to capture: all flows are UDP"));
@@ -29,8 +33,7 @@ impl<'a> Pcap<'a> {
         let arrivals = setup.flows.iter().find(|flow| matches!(flow.traffic, TrafficSetup::Arrivals { .. }));
         let usual = arrivals.and_then(|flow| flow.tcp()).unwrap_or(first);
         let arrivals = connection(usual, None);
-        let mut file =
-            File::new(CaptureConfig { ip, ..CaptureConfig::default() }, arrivals).map_err(refuse)?;
+        let mut file = File::new(config, arrivals).map_err(refuse)?;
         let mut number = 0;
         for flow in &setup.flows {
             match &flow.traffic {

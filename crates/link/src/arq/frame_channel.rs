@@ -46,6 +46,11 @@ pub trait FrameChannel: Send {
     /// frames again.
     fn combines(&self) -> bool;
 
+    /// How long the last frame took, or will if there was none, where that varies; `None` is as long as any other.
+    fn frame_time(&self) -> Option<SimTime> {
+        None
+    }
+
     /// The conditions of the transmission that was last asked about, for those who watch the link.
     fn conditions(&self) -> Conditions;
 }

@@ -24,7 +24,7 @@ use std::collections::VecDeque;
 /// The times of the frames of a link.
 #[derive(Clone, Copy)]
 struct FrameTiming {
-    /// How long a frame takes, full or not.
+    /// How long a frame takes, full or not; where that varies, the shortest time.
     frame_time: SimTime,
     clock: FrameClock,
     delay: SimTime,
@@ -71,6 +71,8 @@ pub struct ArqLink<S, R, C: FrameChannel = LossyFrames> {
     /// When the sender is next asked for a frame; [`SimTime::MAX`] until something happens.
     asks_at: SimTime,
     transmissions: u64,
+    /// How long frames with payload have been sent, where their times vary.
+    busy: Option<SimTime>,
     /// What has left, and when.
     departures: VecDeque<(SimTime, Departure)>,
     statistics: LinkStatistics,
@@ -128,6 +130,7 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         feedback: Stream,
     ) -> Result<Self, ArqError> {
         let ArqLinkConfig { clock, delay, segmentation, header, soft_buffer, reverse, .. } = *config;
+        let busy = channel.frame_time().map(|_| SimTime::ZERO);
         Ok(Self {
             timing: FrameTiming { frame_time: config.frame_time(), clock, delay },
             segmenter: Segmenter::new(segmentation, queue)?,
@@ -142,6 +145,7 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
             free_at: SimTime::ZERO,
             asks_at: SimTime::MAX,
             transmissions: 0,
+            busy,
             departures: VecDeque::new(),
             statistics: LinkStatistics::default(),
             arq_statistics: ArqStatistics::default(),
@@ -237,8 +241,6 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
             Content::Data(_) if pdu.attempt == 0 => self.arq_statistics.frames += 1,
             Content::Data(_) => self.arq_statistics.retransmissions += 1,
         }
-        self.free_at = now + self.timing.frame_time;
-        self.asks_at = self.free_at;
         let sdu = match pdu.content {
             Content::Data(sdu) => Some(sdu),
             Content::Idle | Content::Skip => None,
@@ -247,6 +249,12 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> ArqLink<S, R, C> {
         self.transmissions += 1;
         let transmission = Transmission { number, at: now, sdu, attempt: pdu.attempt };
         let reception = self.channel.transmit(transmission);
+        let frame_time = self.channel.frame_time().unwrap_or(self.timing.frame_time);
+        self.free_at = now + frame_time;
+        self.asks_at = self.free_at;
+        if let (Some(busy), true) = (&mut self.busy, sdu.is_some()) {
+            *busy += frame_time;
+        }
         let is_error = match &reception {
             Reception::Good => false,
             Reception::Corrupt => true,
@@ -388,7 +396,7 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> Link for ArqLink<S, R, C> {
 
     fn report(&mut self, now: SimTime) -> LinkReport {
         self.run_until(now);
-        let occupancy = Occupancy::Frames(self.timing.frame_time);
+        let occupancy = self.busy.map_or(Occupancy::Frames(self.timing.frame_time), Occupancy::Time);
         let report = LinkReport::new(now, self.statistics.clone(), occupancy);
         let waiting = Some(self.segmenter.packets());
         LinkReport { frames: Some(self.arq_statistics.clone()), waiting, ..report }

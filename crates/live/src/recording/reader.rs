@@ -54,6 +54,10 @@ impl Journal {
                         let (lane, entry) = Entry::decode(chunk).ok_or(JournalError::Damaged(at))?;
                         let lane = usize::from(lane);
                         lanes.resize(lanes.len().max(lane + 1), Vec::new());
+                        // Links need not expect that time runs backwards.
+                        if lanes[lane].last().is_some_and(|before: &Entry| before.at() > entry.at()) {
+                            return Err(damaged);
+                        }
                         lanes[lane].push(entry);
                     }
                     entries += chunks.len() as u64;

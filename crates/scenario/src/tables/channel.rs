@@ -1,14 +1,14 @@
 //! Which packets a channel loses.
 
 use super::antennas::Antennas;
-use super::base::json;
+use super::base::{json, time};
 use super::tagged::{Tag, foreign, given, refuse_foreign, tag, taken_by};
 use crate::error::{ScenarioError, join};
 use crate::files::Files;
-use crate::quantity::{FileName, Frequency, Share, Speed};
+use crate::quantity::{FileName, Frequency, Share, Span, Speed};
 use crossfade_channel::{
-    self as channel, ChannelError, DropList, FiniteStateChannel, LossConfig, RayleighFading, TraceFormat,
-    TwoStateMarkov, p_e_from_fading_margin_db,
+    self as channel, ChannelError, CorrelatedShadowing, DropList, FiniteStateChannel, LossConfig,
+    RayleighFading, TraceFormat, TwoStateMarkov, p_e_from_fading_margin_db,
 };
 use crossfade_core::{OutOfRange, SimTime};
 use schemars::JsonSchema;
@@ -107,6 +107,17 @@ pub struct Channel {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eb_n0_db: Option<f64>,
 
+    /// The standard deviation, in dB, of log-normal shadowing around that ratio, which is then the median. With
+    /// decorrelation.
+    #[schemars(range(min = 0, max = 40), extend("x-default" = "none, of block-rayleigh"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shadowing_db: Option<f64>,
+
+    /// The time in which the correlation of shadowing falls to 1/e: exp(-t / decorrelation) (Gudmundson 1991).
+    #[schemars(extend("x-default" = "none: required with shadowing_db"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decorrelation: Option<Span>,
+
     /// What makes a channel with memory step: every slot of time (every frame time on links with frames), or
     /// every transmission. With "transmission" a bad burst waits for the sender, which turns the conclusion
     /// about correlated losses around.
@@ -138,9 +149,10 @@ tag! {
         Trace [file, format, clock] "file, format and clock",
         /// Flat Rayleigh fading between antennas, constant during a frame, under the physical layer of the table
         /// phy: snr_db (or es_n0_db, or eb_n0_db), antennas; with fd_t gains move from frame to frame (Jakes
-        /// spectrum), without it each transmission has gains of its own. Needs link.frame_size.
-        BlockRayleigh [antennas, snr_db, es_n0_db, eb_n0_db, fd_t, speed, carrier, clock]
-            "snr_db (or es_n0_db, or eb_n0_db), antennas, and fd_t (or speed and carrier) with clock",
+        /// spectrum), without it each transmission has gains of its own; shadowing_db and decorrelation move the
+        /// ratio itself. Needs link.frame_size.
+        BlockRayleigh [antennas, snr_db, es_n0_db, eb_n0_db, shadowing_db, decorrelation, fd_t, speed, carrier, clock]
+            "snr_db (or es_n0_db, or eb_n0_db), antennas, shadowing_db with decorrelation, and fd_t (or speed and carrier) with clock",
     }
 }
 
@@ -368,6 +380,28 @@ impl Channel {
             }
             (Clock::Frame, None) => {
                 refuse(Clock::Frame, "must be slot or transmission on a link without frame_size")
+            }
+        }
+    }
+
+    /// How the signal-to-noise ratio moves from frame to frame, if it does.
+    pub(super) fn resolve_shadowing(
+        &self,
+        table: &str,
+        slot: SimTime,
+        frame_time: SimTime,
+    ) -> Result<Option<CorrelatedShadowing>, ScenarioError> {
+        let needs = |key: &str, other: &str| {
+            ScenarioError::key(join(table, key), format!("needs {}", join(table, other)))
+        };
+        match (self.shadowing_db, self.decorrelation) {
+            (None, None) => Ok(None),
+            (Some(_), None) => Err(needs("shadowing_db", "decorrelation, such as \"5 s\"")),
+            (None, Some(_)) => Err(needs("decorrelation", "shadowing_db")),
+            (Some(std_db), Some(span)) => {
+                let decorrelation = time(&join(table, "decorrelation"), span, slot)?;
+                let shadowing = CorrelatedShadowing::new(std_db, decorrelation, frame_time);
+                shadowing.map(Some).map_err(|error| refuse(table, &error))
             }
         }
     }

@@ -140,6 +140,8 @@ pub(crate) struct FramedLink<'a> {
     /// Its table.
     pub(crate) table: &'a str,
     pub(crate) rate: Option<Rate>,
+    /// What the rate may fall to.
+    pub(crate) slowest: Option<Rate>,
     pub(crate) delay: SimTime,
     /// What it carries.
     pub(crate) packets: Packets,
@@ -175,9 +177,11 @@ impl FrameKeys<'_> {
             ));
         };
         let frame_time = SimTime::to_transmit(frame_size.0, rate.0);
+        // Nobody may lose patience with a frame that is sent slowly.
+        let longest = SimTime::to_transmit(frame_size.0, link.slowest.unwrap_or(rate).0);
         let segmentation = self.segmentation(link, frame_size)?;
         let whole_packet = u64::from(segmentation.frames(link.packets.largest));
-        if frame_time.saturating_mul(whole_packet) > LONGEST_SLOT {
+        if longest.saturating_mul(whole_packet) > LONGEST_SLOT {
             let problem = "too slow: the frames of a packet would take more than 1 h";
             return Err(ScenarioError::value(join(link.table, "rate"), &json(rate), problem));
         }
@@ -186,7 +190,7 @@ impl FrameKeys<'_> {
             FrameHeader::Lost => arq::FrameHeader::Lost,
             FrameHeader::Readable => arq::FrameHeader::Readable,
         };
-        let times = FrameTimes { frame_time, delay: link.delay, slot: link.slot };
+        let times = FrameTimes { frame_time: longest, delay: link.delay, slot: link.slot };
         let (protocol, feedback) = self.arq.resolve(&join(link.table, "arq"), times)?;
         Ok(Some(FrameSetup {
             frame_size: frame_size.0,

@@ -4,7 +4,7 @@ use super::arq::Arq;
 use super::base::{LONGEST_SLOT, absent, json, time};
 use super::channel::{Channel, ChannelModel};
 use super::frames::{FrameKeys, FramedLink, Framing, Headers};
-use super::phy::Phy;
+use super::phy::{Layers, Phy};
 use super::queue::{Packets, Queue};
 use super::shaper::Shaper;
 use super::trace::{Trace, TraceSetup};
@@ -15,7 +15,6 @@ use crate::setup::{Carrier, FrameErrors, HopSetup};
 use crossfade_channel::LossConfig;
 use crossfade_core::SimTime;
 use crossfade_link::QueueConfig;
-use crossfade_phy::PhyConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -129,7 +128,7 @@ impl Link {
     pub(crate) fn resolve(
         &mut self,
         channel: &mut Channel,
-        radio: Option<(&mut Phy, PhyConfig)>,
+        radio: Option<(&mut Phy, Layers)>,
         trace: Option<TraceSetup>,
         packets: Packets,
         slot: SimTime,
@@ -185,7 +184,7 @@ struct Hop<'a> {
     keys: WirelessKeys<'a>,
     channel: &'a mut Channel,
     /// The physical layer of its frames, where the channel has one.
-    radio: Option<(&'a mut Phy, PhyConfig)>,
+    radio: Option<(&'a mut Phy, Layers)>,
 }
 
 impl Hop<'_> {
@@ -206,7 +205,8 @@ impl Hop<'_> {
         }
         let rate_bps = trace.as_ref().map(|trace| trace.mean_rate_bps).or(rate.map(|rate| rate.0));
         let delay = time(&key("delay"), *delay.get_or_insert(Span::ZERO), slot)?;
-        let framed = FramedLink { table, rate, delay, packets, slot };
+        let slowest = radio.as_ref().zip(rate).map(|((_, layers), rate)| layers.slowest(rate));
+        let framed = FramedLink { table, rate, slowest: slowest.or(rate), delay, packets, slot };
         let frames = frames.resolve(&framed)?;
         let limit_assumed = queue.limit.is_none();
         let queue = queue.resolve(&key("queue"), rate_bps, packets, slot)?;
@@ -229,8 +229,8 @@ impl Hop<'_> {
                 Carrier::Schedule { trace, queue, loss: (!has_losses).then_some(loss) }
             }
             (None, Some(frames), queue) => {
-                let errors = if let Some((phy, config)) = radio {
-                    let radio = phy.resolve_radio(config, channel, &frames, slot, files)?;
+                let errors = if let Some((phy, layers)) = radio {
+                    let radio = phy.resolve_radio(layers, channel, &frames, slot, files)?;
                     FrameErrors::Radio(Box::new(radio))
                 } else {
                     FrameErrors::Lost(channel.resolve(channel_table, slot, frame_time, files)?)

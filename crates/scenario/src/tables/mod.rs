@@ -10,6 +10,7 @@ pub(crate) mod antennas;
 pub(crate) mod arq;
 pub(crate) mod base;
 pub(crate) mod channel;
+pub(crate) mod figure;
 pub(crate) mod flow;
 pub(crate) mod frames;
 pub(crate) mod link;
@@ -31,6 +32,7 @@ pub use arq::{
 };
 pub(crate) use base::{LONGEST_SLOT, json};
 pub use channel::{Channel, ChannelModel, Clock, DopplerSetup, LossFormat};
+pub(crate) use figure::Figure;
 pub use flow::{Distribution, Flow, FlowSetup, Gaps, Shape, Traffic, TrafficSetup};
 pub use frames::{FrameHeader, FrameSetup, Framing, Headers, Packing};
 pub use link::{Link, Reverse, Wired};
@@ -71,8 +73,8 @@ impl Scenario {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Scenario {
-    /// The version of the scenario format.
-    #[schemars(range(min = 1, max = 1), extend("x-required" = true))]
+    /// The version of the scenario format: 2. A file of version 1 means flavour "paper" where it does not say tcp.flavour.
+    #[schemars(range(min = 1, max = 2), extend("x-required" = true))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<u32>,
 
@@ -126,4 +128,8 @@ pub struct Scenario {
     /// Axes are crossed; the first varies slowest. A table as a value is merged into the table of that name.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub sweep: Map<String, Value>,
+
+    /// What is drawn of the results, where nothing else is asked for. Has no influence on them.
+    #[serde(skip_serializing_if = "Figure::is_absent")]
+    pub figure: Figure,
 }

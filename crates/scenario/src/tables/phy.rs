@@ -8,9 +8,9 @@ use crate::files::Files;
 use crate::quantity::{FileName, Rate, SymbolRate};
 use crossfade_channel::{Motion, RayleighFading};
 use crossfade_core::SimTime;
-use crossfade_link::RadioConfig;
 use crossfade_link::arq::{ArqProtocol, FrameHeader};
-use crossfade_phy::{self as phy, FerTable, PhyConfig, PhyError, Snr};
+use crossfade_link::{Policy, RadioConfig};
+use crossfade_phy::{self as phy, FerTable, PhyConfig, PhyError, SchemeChoice, Snr, SwitchingTable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub struct Phy {
     pub modulation: Option<Modulation>,
 
     /// How symbols go to antennas.
-    #[schemars(extend("x-default" = "none: required"))]
+    #[schemars(extend("x-default" = "none: required without phy.policy"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheme: Option<Scheme>,
 
@@ -54,6 +54,14 @@ pub struct Phy {
     /// How well the receiver knows the channel.
     #[serde(skip_serializing_if = "Estimation::is_absent")]
     pub estimation: Estimation,
+
+    /// Chooses scheme, detector and modulation of each frame by the signal-to-noise ratio at its start, which the sender
+    /// knows: a file with the columns axis (channel.snr_db), from, to, phy.scheme, and perhaps phy.detector and
+    /// phy.modulation, as crossfade best --switching --csv writes it. link.rate is that of the fastest. Copies of a
+    /// frame are combined where they were sent by the same.
+    #[schemars(extend("x-default" = "none: phy.scheme is used throughout"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<FileName>,
 
     /// Whether every symbol is detected, or frames are drawn from a table.
     #[schemars(extend("x-default" = "symbol"))]
@@ -234,6 +242,23 @@ pub enum PhyFidelity {
 
 absent!(Phy, PhyCombining, Estimation);
 
+/// The physical layers of a link.
+pub(crate) struct Layers {
+    /// The only one, or the fastest.
+    pub(crate) usual: PhyConfig,
+    /// A policy, and the layer of each of its ranges.
+    policy: Option<(Arc<SwitchingTable>, Vec<PhyConfig>)>,
+}
+
+impl Layers {
+    /// The rate of the slowest, where `rate` is that of the fastest.
+    pub(super) fn slowest(&self, rate: Rate) -> Rate {
+        let chosen = self.policy.iter().flat_map(|(_, layers)| layers);
+        let bits = chosen.map(PhyConfig::bits_per_use).fold(self.usual.bits_per_use(), f64::min);
+        Rate(rate.0 * bits / self.usual.bits_per_use())
+    }
+}
+
 /// Between the word of a scenario and the model that has the same.
 fn word<T>(word: impl Serialize, named: fn(&str) -> Result<T, PhyError>) -> Result<T, ScenarioError> {
     named(json(word).as_str().unwrap_or_default()).map_err(|error| refuse_phy(&error))
@@ -246,7 +271,8 @@ impl Phy {
         &mut self,
         channel: &mut Channel,
         rate: &mut Option<Rate>,
-    ) -> Result<Option<PhyConfig>, ScenarioError> {
+        files: &Files<'_>,
+    ) -> Result<Option<Layers>, ScenarioError> {
         if channel.model != Some(ChannelModel::BlockRayleigh) {
             return if self.is_absent() {
                 Ok(None)
@@ -256,14 +282,72 @@ impl Phy {
         }
         channel.refuse_foreign_keys("channel", ChannelModel::BlockRayleigh)?;
         let modulation = word(*self.modulation.get_or_insert(Modulation::Qpsk), phy::Modulation::named)?;
-        let scheme = self.scheme.ok_or_else(|| {
-            let words = phy::Scheme::ALL.map(phy::Scheme::name).join(", ");
-            ScenarioError::missing("phy.scheme", &format!("one of {words}"))
-        })?;
-        let scheme = word(scheme, phy::Scheme::named)?;
-        let usual = if scheme.is_orthogonal() { Detector::Linear } else { Detector::MmseOsic };
-        let detector = word(*self.detector.get_or_insert(usual), phy::Detector::named)?;
-        let usual = PhyConfig::new(scheme, detector);
+        let combining = self.combining.resolve()?;
+        let layers = if let Some(FileName(name)) = self.policy.clone() {
+            self.refuse_beside_policy(channel)?;
+            let table = files.switching("phy.policy", &name)?;
+            let mut layer = |choice: &SchemeChoice| {
+                let modulation = choice.modulation.unwrap_or(modulation);
+                self.layer(channel, choice.scheme, choice.detector, modulation, combining)
+            };
+            let layers = table.choices().iter().map(&mut layer).collect::<Result<Vec<_>, _>>()?;
+            let fastest = layers
+                .iter()
+                .copied()
+                .reduce(|one, other| if other.bits_per_use() > one.bits_per_use() { other } else { one });
+            let usual = fastest.ok_or_else(|| ScenarioError::key("phy.policy", "has no lines"))?;
+            Layers { usual, policy: Some((table, layers)) }
+        } else {
+            let scheme = self.scheme.ok_or_else(|| {
+                let words = phy::Scheme::ALL.map(phy::Scheme::name).join(", ");
+                ScenarioError::missing("phy.scheme", &format!("one of {words}"))
+            })?;
+            let scheme = word(scheme, phy::Scheme::named)?;
+            let usual = if scheme.is_orthogonal() { Detector::Linear } else { Detector::MmseOsic };
+            let detector = word(*self.detector.get_or_insert(usual), phy::Detector::named)?;
+            Layers {
+                usual: self.layer(channel, scheme, Some(detector), modulation, combining)?,
+                policy: None,
+            }
+        };
+        self.resolve_rate(&layers.usual, rate)?;
+        Ok(Some(layers))
+    }
+
+    /// Refuses what a policy decides, or what differs from scheme to scheme.
+    fn refuse_beside_policy(&self, channel: &Channel) -> Result<(), ScenarioError> {
+        for (key, is_given, reason) in [
+            ("phy.scheme", self.scheme.is_some(), "the policy chooses it"),
+            ("phy.detector", self.detector.is_some(), "the policy chooses it"),
+            (
+                "channel.es_n0_db",
+                channel.es_n0_db.is_some(),
+                "it differs from scheme to scheme; use channel.snr_db",
+            ),
+            (
+                "channel.eb_n0_db",
+                channel.eb_n0_db.is_some(),
+                "it differs from scheme to scheme; use channel.snr_db",
+            ),
+        ] {
+            if is_given {
+                return Err(ScenarioError::contradiction(key, "phy.policy", reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// The physical layer of a scheme.
+    fn layer(
+        &mut self,
+        channel: &mut Channel,
+        scheme: phy::Scheme,
+        detector: Option<phy::Detector>,
+        modulation: phy::Modulation,
+        combining: Option<phy::Combining>,
+    ) -> Result<PhyConfig, ScenarioError> {
+        let usual = if scheme.is_orthogonal() { phy::Detector::Linear } else { phy::Detector::MmseOsic };
+        let usual = PhyConfig::new(scheme, detector.unwrap_or(usual));
         let antennas = &mut channel.antennas;
         let config = PhyConfig {
             modulation,
@@ -274,12 +358,11 @@ impl Phy {
                 StbcPower::Printed => phy::StbcPower::Printed,
             },
             nmse: *self.estimation.nmse.get_or_insert(0.0),
-            combining: self.combining.resolve()?,
+            combining,
             ..usual
         };
         config.check().map_err(|error| refuse_phy(&error))?;
-        self.resolve_rate(&config, rate)?;
-        Ok(Some(config))
+        Ok(config)
     }
 
     /// The rate of the symbols and that of the link are one.
@@ -310,13 +393,23 @@ impl Phy {
     /// The radio under `frames`.
     pub(super) fn resolve_radio(
         &mut self,
-        config: PhyConfig,
+        layers: Layers,
         channel: &mut Channel,
         frames: &FrameSetup,
         slot: SimTime,
         files: &Files<'_>,
     ) -> Result<RadioConfig, ScenarioError> {
-        let phy = PhyConfig { frame_bits: frames.frame_size * 8, ..config };
+        let of_frames = |config: &PhyConfig| PhyConfig { frame_bits: frames.frame_size * 8, ..*config };
+        let Layers { usual, policy } = layers;
+        let phy = of_frames(&usual);
+        let policy = policy.map(|(table, all)| {
+            let layer = |config| {
+                let slower = usual.bits_per_use() / PhyConfig::bits_per_use(config);
+                (of_frames(config), SimTime::from_secs_f64(frames.frame_time.as_secs_f64() * slower))
+            };
+            Policy { table, layers: all.iter().map(layer).collect() }
+        });
+        let shadowing = channel.resolve_shadowing("channel", slot, frames.frame_time)?;
         let snr_db = rho_db(&phy, channel)?;
         let correlation = channel.antennas.resolve_correlation("channel.antennas")?;
         let motion = match channel.fd_t {
@@ -338,8 +431,8 @@ impl Phy {
         if phy.combining.is_some() {
             refuse_combining(frames)?;
         }
-        let table = self.resolve_table(motion, snr_db, files)?;
-        let radio = RadioConfig { phy, correlation, motion, snr_db, table };
+        let table = self.resolve_table(motion, shadowing.is_some(), snr_db, files)?;
+        let radio = RadioConfig { phy, policy, correlation, motion, snr_db, shadowing, table };
         radio.check().map_err(|error| refuse_phy(&error))?;
         Ok(radio)
     }
@@ -347,6 +440,7 @@ impl Phy {
     fn resolve_table(
         &mut self,
         motion: Motion,
+        is_shadowed: bool,
         snr_db: f64,
         files: &Files<'_>,
     ) -> Result<Option<Arc<FerTable>>, ScenarioError> {
@@ -361,9 +455,17 @@ impl Phy {
             }
             (PhyFidelity::Table, Some(FileName(name))) => files.fer_table("phy.table", name)?,
         };
-        if motion != Motion::Independent {
-            let reason = "a table knows frames that fade independently";
-            return Err(ScenarioError::contradiction("phy.fidelity", "channel.fd_t", reason));
+        for (key, is_given) in
+            [("channel.fd_t", motion != Motion::Independent), ("channel.shadowing_db", is_shadowed)]
+        {
+            if is_given {
+                let reason = "a table knows frames that fade independently";
+                return Err(ScenarioError::contradiction("phy.fidelity", key, reason));
+            }
+        }
+        if self.policy.is_some() {
+            let reason = "a table is of one scheme";
+            return Err(ScenarioError::contradiction("phy.fidelity", "phy.policy", reason));
         }
         table.residual(snr_db, 1).map_err(|error| ScenarioError::key("phy.table", error.to_string()))?;
         Ok(Some(table))

@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Tcp {
-    /// Whose rules the sender follows.
-    #[schemars(extend("default" = "paper"))]
+    /// Whose rules the sender follows: those of the RFCs, of the idealised sender of the papers, of ns-2.
+    #[schemars(extend("x-default" = "rfc; paper in a file of schema = 1"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flavour: Option<Flavour>,
 
@@ -25,7 +25,9 @@ pub struct Tcp {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant: Option<Variant>,
 
-    /// How large the congestion window is. Taken by flavour "rfc".
+    /// How large the congestion window is. Taken by flavour "rfc". Reno adds a segment each round trip and halves the
+    /// window on a loss; CUBIC, the default of Linux, grows it with the cube of the time since the last loss, whatever
+    /// the round trip, and gives back 30 %.
     #[schemars(extend("x-default" = "reno; cubic for variant \"cubic\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<Congestion>,
@@ -122,7 +124,8 @@ pub enum Variant {
     NewReno,
     /// Recovery driven by selective acknowledgements.
     Sack,
-    /// The same with congestion "cubic". Taken by flavour "rfc".
+    /// The same with congestion "cubic", as Linux sends by default; reno, newreno and sack grow their window as Reno
+    /// does. Taken by flavour "rfc".
     Cubic,
 }
 
@@ -232,7 +235,7 @@ impl Tcp {
         alone: bool,
         round_trip_hops: Option<u32>,
     ) -> Result<TcpSetup, ScenarioError> {
-        let flavour = *self.flavour.get_or_insert(Flavour::Paper);
+        let flavour = *self.flavour.get_or_insert(Flavour::Rfc);
         let variant = self.variant.ok_or_else(|| {
             ScenarioError::missing("tcp.variant", "one of old-tahoe, tahoe, reno, newreno, sack, cubic")
         })?;
@@ -373,7 +376,7 @@ impl Tcp {
     /// Bytes of a data packet, if the segment size is given.
     pub(crate) fn packet_size(&self) -> Option<Result<Size, ScenarioError>> {
         let mss = self.mss?;
-        let headers = self.headers.unwrap_or(self.usual_headers(self.flavour.unwrap_or(Flavour::Paper)));
+        let headers = self.headers.unwrap_or(self.usual_headers(self.flavour.unwrap_or(Flavour::Rfc)));
         let packet = mss.0 + headers.0;
         Some(if packet <= 65535 {
             Ok(Size(packet))

@@ -77,6 +77,13 @@ def live(
             "has it, for run.duration.",
         ),
     ] = None,
+    internet: Annotated[
+        bool,
+        typer.Option(
+            "--internet",
+            help="Let COMMAND reach this machine's network through the link, by slirp4netns on the far host.",
+        ),
+    ] = False,
     duration: Annotated[
         str | None,
         typer.Option("--duration", metavar="TIME", help="End COMMAND after this time (exit code 124)."),
@@ -90,6 +97,9 @@ def live(
     mtu: Annotated[
         int | None, typer.Option("--mtu", metavar="BYTES", help="The largest packet (default: 1500).")
     ] = None,
+    ipv6: Annotated[
+        bool, typer.Option("--ipv6", help="The hosts have IPv6 too: $CROSSFADE_SERVER6 is the far one.")
+    ] = False,
     seed: SeedOption = None,
     realtime: Annotated[
         bool, typer.Option("--realtime", help="Real-time priority for what passes packets (root).")
@@ -113,6 +123,35 @@ def live(
         Path | None,
         typer.Option(
             "--events", metavar="FILE", help="Write the kernel's cwnd, srtt, ... over time as CSV, for plot."
+        ),
+    ] = None,
+    link_events: Annotated[
+        Path | None,
+        typer.Option(
+            "--link-events", metavar="FILE", help="Write what happened inside the links as CSV, for plot."
+        ),
+    ] = None,
+    opportunities: Annotated[
+        str | None,
+        typer.Option(
+            "--opportunities",
+            metavar="DOWN,UP",
+            help="Write what each way delivered as a trace: the millisecond of each 1500 bytes.",
+        ),
+    ] = None,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch", help="Moving plots in the terminal; what COMMAND prints comes when it has ended."
+        ),
+    ] = False,
+    page: Annotated[
+        int | None,
+        typer.Option(
+            "--page",
+            metavar="PORT",
+            help="The same in a browser: a page on 127.0.0.1 (0: any free port) whose address, with a "
+            "token, is told.",
         ),
     ] = None,
     json: Annotated[
@@ -144,8 +183,24 @@ def live(
             congestion=congestion,
             mtu=mtu,
             seed=seed,
-            outputs={"record": record, "pcap": pcap, "events": events, "json": json},
-            flags={"realtime": realtime, "strict": strict, "data_only": data_only, "quiet": quiet},
+            page=page,
+            outputs={
+                "record": record,
+                "pcap": pcap,
+                "events": events,
+                "link_events": link_events,
+                "opportunities": opportunities,
+                "json": json,
+            },
+            flags={
+                "realtime": realtime,
+                "strict": strict,
+                "data_only": data_only,
+                "internet": internet,
+                "ipv6": ipv6,
+                "watch": watch,
+                "quiet": quiet,
+            },
         )
     except CrossfadeError as error:
         terminal.say(f"error: {one_line(str(error))}")
@@ -166,6 +221,7 @@ def _config(
     congestion: str | None,
     mtu: int | None,
     seed: int | None,
+    page: int | None,
     outputs: dict[str, Any],
     flags: dict[str, bool],
 ) -> dict[str, Any]:
@@ -181,20 +237,32 @@ def _config(
         raise ScenarioError(f"--workload {shortened(workload)}: must be bulk")
     if workload and (command or far or serve):
         raise ScenarioError("--workload bulk: runs alone, without COMMAND, --far or --serve")
+    if workload and flags["internet"]:
+        raise ScenarioError("--workload bulk: runs between the two hosts, without --internet")
     if serve is not None and not serve.is_dir():
         raise ScenarioError(f"--serve {shortened(serve)}: no such folder")
     if mtu is not None and not 576 <= mtu <= 65535:
         raise ScenarioError(f"--mtu {mtu}: must be at least 576 and at most 65535")
+    if page is not None and not 0 <= page <= 65535:
+        raise ScenarioError(f"--page {page}: must be a port, at most 65535, or 0 for any that is free")
+    if flags["watch"] and not (command or workload):
+        raise ScenarioError("--watch: a shell needs the terminal itself; give COMMAND, or use --page 0")
+    if flags["watch"] and not (sys.stderr and sys.stderr.isatty()):
+        raise ScenarioError("--watch: standard error is no terminal; use --page 0")
+    if flags["ipv6"] and mtu is not None and mtu < 1280:
+        raise ScenarioError(f"--mtu {mtu}: must be at least 1280 with --ipv6 (RFC 8200 section 5)")
     overrides = read_assignments("--set", set)
     source = shaped(shape) if scenario is None else scenario
     plan = plans.load(source, Options(set=overrides, seed=seed))
-    captures = _pair(outputs["pcap"])
+    captures = _pair("--pcap", "NEAR,FAR", outputs["pcap"])
+    opportunities = _pair("--opportunities", "DOWN,UP", outputs["opportunities"])
     inputs = inputs_of(scenario, overrides)
     files = [
         outputs["record"],
         outputs["events"],
+        outputs["link_events"],
         outputs["json"],
-        *(map(Path, captures) if captures else []),
+        *map(Path, [*(captures or []), *(opportunities or [])]),
     ]
     for file in files:
         if file is not None:
@@ -216,9 +284,10 @@ def _config(
         "congestion": congestion,
         "mtu": mtu,
         "record": None if outputs["record"] is None else os.path.abspath(outputs["record"]),
-        "captures": captures,
-        "events": None if outputs["events"] is None else str(outputs["events"]),
-        "json": None if outputs["json"] is None else str(outputs["json"]),
+        "captures": captures and captures[::-1],
+        "opportunities": opportunities,
+        "page": page,
+        **{name: outputs[name] and str(outputs[name]) for name in ("events", "link_events", "json")},
         **flags,
         # A transfer is compared with simulated ones, which have no handshake.
         "data_only": flags["data_only"] or workload is not None,
@@ -239,7 +308,7 @@ def shaped(shape: dict[str, str | None]) -> str:
         else "model = 'iid'\np_e = 0\n"
     )
     return (
-        'schema = 1\ntcp = { flavour = "rfc", variant = "cubic" }\n'
+        'schema = 2\ntcp = { flavour = "rfc", variant = "cubic" }\n'
         f'[channel]\n{channel}[link]\npacket_size = "1500 B"\n{way}'
         f"[reverse]\n{way}[reverse.channel]\n{channel}"
     )
@@ -253,13 +322,13 @@ def seconds(option: str, text: str) -> float:
     return found[0][0]
 
 
-def _pair(text: str | None) -> list[str] | None:
+def _pair(option: str, names: str, text: str | None) -> list[str] | None:
     if text is None:
         return None
-    near, comma, far = text.partition(",")
-    if not (near and comma and far) or near == far:
-        raise ScenarioError(f"--pcap {shortened(text)}: must be two files, NEAR,FAR")
-    return [os.path.abspath(far), os.path.abspath(near)]
+    first, comma, second = text.partition(",")
+    if not (first and comma and second) or first == second:
+        raise ScenarioError(f"{option} {shortened(text)}: must be two files, {names}")
+    return [os.path.abspath(first), os.path.abspath(second)]
 
 
 def _become_helper(config: dict[str, Any]) -> int:

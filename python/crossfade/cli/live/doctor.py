@@ -16,13 +16,13 @@ import json
 import crossfade._crossfade as core
 core.gain_privileges()
 text = '''
-schema = 1
+schema = 2
 channel = { model = "iid", p_e = 0 }
 link = { rate = "1 Mbit/s", packet_size = "1500 B" }
 tcp = { flavour = "rfc", variant = "sack" }
 '''
-asked = dict(bulk=False, congestion=None, mtu=None, data_only=False, run=0, journal=None, captures=None,
-             watch=False, source=dict(name="", text="", overrides={}, files={}))
+asked = dict(bulk=False, congestion=None, mtu=None, ipv6=False, data_only=False, run=0, journal=None,
+             captures=None, watch=False, source=dict(name="", text="", overrides={}, files={}))
 core.Live(core.Plan.load(text, "doctor", "{}"), json.dumps(asked))
 core.new_process_namespace()
 """
@@ -76,9 +76,15 @@ def checks() -> Iterator[Check]:
     load = os.getloadavg()[0]
     cores = len(os.sched_getaffinity(0))
     yield Check("load", f"{load:.1f} on {cores} processors", load < cores, mend="wait, or use --realtime")
-    for program, what in (("iperf3", "iperf3"), ("curl", "curl"), ("tshark", "tshark")):
+    for program, use in (
+        ("slirp4netns", " (--internet)"),
+        ("iperf3", ""),
+        ("curl", ""),
+        ("tshark", ""),
+    ):
         path = shutil.which(program)
-        yield Check(program, path or "not installed", path is not None, mend=f"apt install {what}")
+        found = path or f"not installed{use}"
+        yield Check(program, found, path is not None, mend=f"apt install {program}")
 
 
 def _user_namespaces() -> Check:

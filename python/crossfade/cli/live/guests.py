@@ -13,17 +13,20 @@ import pwd
 import select
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import crossfade._crossfade as _crossfade
+from crossfade.cli.live.internet import NAME_SERVER
 
 if TYPE_CHECKING:
     from crossfade._crossfade import Live
 
 FAR, NEAR = 0, 1
+FAR_IPV6 = "fd77::1"  # as crates/live/src/host.rs has it
 NOT_STARTED, NOT_FOUND = 126, 127
 # How long COMMAND waits for the far program to listen, and how long that one may take to say goodbye.
 LISTEN_S = 2.0
@@ -35,7 +38,8 @@ GO, STOP, END = b"g", b"s", b"e"
 class Guests:
     """The first process, as its parent sees it."""
 
-    def __init__(self, live: Live, config: dict[str, Any]) -> None:
+    def __init__(self, live: Live, config: dict[str, Any], printed: int | None = None) -> None:
+        """``printed`` takes what programs would print on a terminal."""
         orders, self._orders = os.pipe()
         self._reports, reports = os.pipe()
         self.pid = os.fork()
@@ -43,7 +47,7 @@ class Guests:
             try:
                 os.close(self._orders)
                 os.close(self._reports)
-                _make_first(_First(live, config, orders, reports))
+                _make_first(_First(live, config, orders, reports, printed))
             except BaseException as error:  # nobody is there to catch it
                 _say(f"error: {error}")
             finally:
@@ -96,9 +100,11 @@ def _ignore_signals() -> None:
 class _First:
     """The first process: starts the others, tells how COMMAND ended, and takes in what has ended."""
 
-    def __init__(self, live: Live, config: dict[str, Any], orders: int, reports: int) -> None:
+    def __init__(
+        self, live: Live, config: dict[str, Any], orders: int, reports: int, printed: int | None
+    ) -> None:
         self._live, self._config = live, config
-        self._orders, self._reports = orders, reports
+        self._orders, self._reports, self._printed = orders, reports, printed
 
     def close(self) -> None:
         """Close what the process itself alone needs."""
@@ -118,7 +124,12 @@ class _First:
             os._exit(0)
         with contextlib.suppress(_crossfade.ScenarioError):
             # Without one of its own, /proc is that of the host: programs work with it all the same.
+            _crossfade.new_mount_namespace()
+            if self._config["internet"]:
+                _use_name_server(NAME_SERVER)
             _crossfade.mount_proc()
+        if self._config["ipv6"]:
+            os.environ["CROSSFADE_SERVER6"] = FAR_IPV6
         far = self._start_far()
         near = self._start(NEAR, lambda: _execute(self._config["command"], self._server))
         while True:
@@ -182,13 +193,25 @@ class _First:
             _crossfade.become_user()
             _leave_sudo()
             self.close()
-            if silent:
+            if silent or (self._printed is not None and os.isatty(0)):
                 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            if self._printed is not None:
+                for stream in (stream for stream in (1, 2) if os.isatty(stream)):
+                    os.dup2(self._printed, stream)
             become()
         except BaseException as error:  # this process must not go on as its parent
             _say(f"error: {error}")
         finally:
             os._exit(NOT_STARTED)
+
+
+def _use_name_server(address: str) -> None:
+    """Names are asked for at an address, by this process and those that it starts."""
+    with tempfile.NamedTemporaryFile("w") as file, contextlib.suppress(_crossfade.ScenarioError):
+        file.write(f"nameserver {address}\n")
+        file.flush()
+        os.chmod(file.name, 0o644)
+        _crossfade.cover("/etc/resolv.conf", file.name)
 
 
 def _ended() -> list[tuple[int, int]]:

@@ -9,10 +9,11 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import crossfade._crossfade as _crossfade
 from crossfade import plans
@@ -20,6 +21,10 @@ from crossfade.cli import terminal
 from crossfade.cli.live import words
 from crossfade.cli.live.command import OWN_FAILURE
 from crossfade.cli.live.guests import END, GO, STOP, Guests
+from crossfade.cli.live.internet import WARNING, WayOut
+from crossfade.cli.live.page import Page
+from crossfade.cli.live.screen import Screen
+from crossfade.cli.live.watching import PERIOD_S, Seen, Viewer
 from crossfade.errors import CrossfadeError, one_line
 from crossfade.files import write_text
 
@@ -30,6 +35,7 @@ INTERRUPTED = 130
 LINGER_S = 2.0
 QUIET_S = 0.1
 LOOK_S = 0.02
+USUAL_MTU = 1500
 
 
 class _Run:
@@ -40,22 +46,40 @@ class _Run:
         self._stopped = False
         given = config["plan"]
         self._plan = plans.read(given["name"], given["text"], given["overrides"], given["files"].__getitem__)
-        asked = {name: config[name] for name in ("bulk", "congestion", "mtu", "data_only", "captures")}
-        watch = config["events"] is not None or config["record"] is not None or config["bulk"]
-        asked |= {"journal": config["record"], "watch": watch, "run": 0, "source": given}
+        asked = {
+            name: config[name] for name in ("bulk", "congestion", "mtu", "ipv6", "data_only", "captures")
+        }
+        is_shown = config["watch"] or config["page"] is not None
+        watch = is_shown or config["bulk"] or config["events"] is not None or config["record"] is not None
+        # Link events and opportunities come from the journal; one that nobody asked for has no name.
+        is_read = config["link_events"] is not None or config["opportunities"] is not None
+        self._journal = _nameless() if is_read and config["record"] is None else None
+        journal = f"/proc/self/fd/{self._journal.fileno()}" if self._journal else config["record"]
+        asked |= {"journal": journal, "watch": watch, "run": 0, "source": given}
         self._live = _crossfade.Live(self._plan.core, json.dumps(asked))
-        self._guests = None if config["bulk"] else Guests(self._live, config)
+        # With plots on the terminal, what programs print there waits until it is free again.
+        self._printed = _nameless() if config["watch"] else None
+        waits = None if self._printed is None else self._printed.fileno()
+        self._way_out = WayOut(self._live, config["mtu"] or USUAL_MTU) if config["internet"] else None
+        self._guests = None if config["bulk"] else Guests(self._live, config, waits)
+        self._seen, self._looked_s = Seen(), 0.0
+        self._viewers: list[Viewer] = []
 
     def carry_out(self) -> int:
         """Start, wait, stop, tell. Gives the exit code."""
         for number in (signal.SIGTERM, signal.SIGHUP, *((signal.SIGINT,) if self._guests is None else ())):
             signal.signal(number, self._stop)
         self._start()
-        code = self._wait()
+        try:
+            code = self._wait()
+        finally:
+            self._close_viewers()
         report, events = self._live.stop()
         if self._guests is not None:
             self._guests.order(END)
             self._guests.wait()
+        if self._way_out is not None:
+            self._way_out.close()
         return self._tell(json.loads(report), events, code)
 
     def _stop(self, *_: object) -> None:
@@ -82,6 +106,29 @@ class _Run:
                 terminal.say(f"live: a shell on {near}; the far host is $CROSSFADE_SERVER; exit ends it")
             self._guests.order(GO)
 
+        if self._way_out is not None:
+            terminal.say(WARNING)
+        if self._config["page"] is not None:
+            self._viewers.append(Page(self._config["page"]))
+        if self._config["watch"]:
+            self._viewers.append(Screen())
+
+    def _look(self) -> None:
+        """Show what has been seen, if anybody looks."""
+        if self._viewers and (now := time.monotonic()) >= self._looked_s + PERIOD_S:
+            self._looked_s = now
+            if self._seen.look(self._live):
+                for viewer in self._viewers:
+                    viewer.show(self._seen)
+
+    def _close_viewers(self) -> None:
+        for viewer in self._viewers:
+            viewer.close()
+        if self._printed is not None:
+            self._printed.seek(0)
+            while block := self._printed.read(1 << 16):
+                os.write(2, block)
+
     def _wait(self) -> int:
         return self._wait_for_transfers() if self._guests is None else self._wait_for_command(self._guests)
 
@@ -92,12 +139,14 @@ class _Run:
                 return INTERRUPTED
             if limit_s is not None and self._live.elapsed() >= limit_s:
                 break
+            self._look()
             time.sleep(LOOK_S)
         return 0
 
     def _wait_for_command(self, guests: Guests) -> int:
         limit_s, told = self._config["duration_s"], False
         while (code := guests.result(LOOK_S)) is None:
+            self._look()
             if not self._live.is_running():
                 return OWN_FAILURE
             is_over = limit_s is not None and self._live.elapsed() >= limit_s
@@ -122,11 +171,27 @@ class _Run:
         for name, text in (("events", events), ("json", json.dumps(report, indent=2) + "\n")):
             if self._config[name] is not None:
                 write_text(Path(self._config[name]), text)
+        if (file := self._config["link_events"]) is not None:
+            write_text(Path(file), _crossfade.journal_link_events(self._recorded()))
+        if (files := self._config["opportunities"]) is not None:
+            for name, text in zip(files, _crossfade.journal_opportunities(self._recorded()), strict=True):
+                write_text(Path(name), text)
         if not self._config["quiet"]:
             for line in words.lines(report):
                 terminal.say(line)
         terminal.print_warnings(report["flags"], terminal.console(stderr=True))
         return 1 if code == 0 and self._config["strict"] and report["flags"] else code
+
+    def _recorded(self) -> bytes:
+        if self._journal is None:
+            return Path(self._config["record"]).read_bytes()
+        self._journal.seek(0)
+        return self._journal.read()
+
+
+def _nameless() -> BinaryIO:
+    """A file that is gone when nobody has it open any more."""
+    return cast(BinaryIO, tempfile.TemporaryFile())
 
 
 def main() -> int:

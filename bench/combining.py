@@ -1,0 +1,182 @@
+"""Frame error rates of two combined receptions, computed a second time in NumPy. combining.py [FRAMES]
+
+Rates 2 (two Alamouti codes side by side) and 1 (the quasi-orthogonal code), 4 x 4 antennas, QPSK, frames of
+240 bits, gains independent in every reception and known, equal power. Nothing is shared with the Rust code:
+here all antennas in all slots receive their noise, detectors work on the received vectors and invert matrices
+anew at each stage, where Rust works on matched filter outputs with Gram matrices. Beside them the rates of
+method phy, and how many standard errors lie between: normal with mean 0 and variance 1 if both compute the
+same.
+
+``fails`` is the combination of both receptions alone, ``lost`` if the first reception fails, too.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import numpy as np
+
+import crossfade as cf
+
+CODES = {"stbc-2": 6.0, "stbc-1": 2.0}
+BLOCKS, BATCH = 30, 200
+LABELS = np.array([[(i >> 2 * k) & 3 for k in range(4)] for i in range(256)])
+POINTS = np.array([(1 - 2 * (label & 1)) + 1j * (1 - 2 * (label >> 1)) for label in range(4)]) / math.sqrt(2)
+CANDIDATES = POINTS[LABELS]
+
+
+def code_matrix(code: str, s: list[complex]) -> np.ndarray:
+    """What each antenna (columns) sends in each slot (rows)."""
+    first = [s[0], s[1], s[2], s[3]]
+    second = [-np.conj(s[1]), np.conj(s[0]), -np.conj(s[3]), np.conj(s[2])]
+    if code == "stbc-2":
+        return np.array([first, second])
+    third = [-np.conj(s[2]), -np.conj(s[3]), np.conj(s[0]), np.conj(s[1])]
+    return np.array([first, second, third, [s[3], -s[2], -s[1], s[0]]])
+
+
+def linear_maps(code: str) -> tuple[np.ndarray, np.ndarray]:
+    """What the code sends for the real and for the imaginary part of each symbol."""
+    units = np.eye(4)
+    return tuple(np.array([code_matrix(code, list(unit * e)) for e in units]) for unit in (1, 1j))
+
+
+def noise(rng: np.random.Generator, *shape: int) -> np.ndarray:
+    """Complex Gaussians of variance 1."""
+    return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)) * math.sqrt(0.5)
+
+
+def sliced(x: np.ndarray) -> np.ndarray:
+    """The labels of the nearest points."""
+    return (x.real < 0) + 2 * (x.imag < 0)
+
+
+def inverses(channel: np.ndarray, left: np.ndarray) -> np.ndarray:
+    """(H^H H + I)^-1 of the symbols that are left."""
+    h = channel * left[:, None, :]
+    return np.linalg.inv(np.einsum("fmk,fml->fkl", h.conj(), h) + np.eye(4))
+
+
+def maximum_likelihood(channel: np.ndarray, received: np.ndarray) -> np.ndarray:
+    """Labels by comparison of all candidates (equation 2)."""
+    matched = np.einsum("fmk,fum->fuk", channel.conj(), received)
+    gram = np.einsum("fmk,fml->fkl", channel.conj(), channel)
+    energy = np.einsum("ik,fkl,il->fi", CANDIDATES.conj(), gram, CANDIDATES, optimize=True).real
+    metric = energy[:, None, :] - 2 * (matched @ CANDIDATES.conj().T).real
+    return LABELS[metric.argmin(-1)]
+
+
+def cancellation(channels: list[np.ndarray], received: list[np.ndarray]) -> tuple[np.ndarray, ...]:
+    """Labels by MMSE-OSIC that decides on the maximal-ratio combination and cancels in each reception.
+
+    With one reception also its outputs of line 7 and their 1 / Omega_kk, by symbol.
+    """
+    received = [y.copy() for y in received]
+    frames = np.arange(len(channels[0]))
+    left = np.ones((len(frames), 4), bool)
+    labels = np.zeros((len(frames), BLOCKS, 4), int)
+    outputs, weights = np.zeros(labels.shape, complex), np.zeros((len(frames), 4))
+    for _ in range(4):
+        omegas = [inverses(h, left) for h in channels]
+        own = [np.einsum("fkk->fk", omega).real for omega in omegas]
+        ratio = sum(1 / omega - 1 for omega in own)
+        k = np.where(left, ratio, -1).argmax(1)
+        z = np.zeros((len(frames), BLOCKS), complex)
+        for h, omega, y, diagonal in zip(channels, omegas, received, own, strict=True):
+            row = np.einsum("fmk,fk->fm", h * left[:, None, :], omega[frames, :, k])
+            weight = 1 / diagonal[frames, k]
+            output = np.einsum("fm,fum->fu", row.conj(), y)
+            outputs[frames, :, k], weights[frames, k] = output, weight
+            z += weight[:, None] * output
+        decided = sliced(z)
+        labels[frames, :, k] = decided
+        for h, y in zip(channels, received, strict=True):
+            y -= POINTS[decided][:, :, None] * h[frames, :, k][:, None, :]
+        left[frames, k] = False
+    return labels, outputs, weights
+
+
+def batch(code: str, rho: float, rng: np.random.Generator) -> dict[tuple[str, str], np.ndarray]:
+    """Which frames fail, and which are lost, by combining and stage."""
+    real, imaginary = linear_maps(code)
+    sent = rng.integers(0, 4, (BATCH, BLOCKS, 4))
+    symbols = POINTS[sent]
+    transmitted = np.einsum("fuk,ktn->futn", symbols.real, real)
+    transmitted = transmitted + np.einsum("fuk,ktn->futn", symbols.imag, imaginary)
+    # In these slots the symbols are sent conjugated, and so is what is received taken.
+    conjugated = np.abs(imaginary - 1j * real).sum((0, 2)) > 1e-9
+    channels, received = [], []
+    for _ in range(2):
+        gains = noise(rng, BATCH, 4, 4)
+        y = math.sqrt(rho / 4) * np.einsum("futn,frn->futr", transmitted, gains)
+        y += noise(rng, *y.shape)
+        y[:, :, conjugated] = y[:, :, conjugated].conj()
+        h = math.sqrt(rho / 4) * np.einsum("ktn,frn->ftrk", real, gains)
+        h[:, conjugated] = h[:, conjugated].conj()
+        channels.append(h.reshape(BATCH, -1, 4))
+        received.append(y.reshape(BATCH, BLOCKS, -1))
+    both, both_received = np.concatenate(channels, 1), np.concatenate(received, 2)
+    alone = [cancellation([h], [y]) for h, y in zip(channels, received, strict=True)]
+
+    def fails(labels: np.ndarray) -> np.ndarray:
+        return np.asarray((labels != sent).any((1, 2)))
+
+    first, first_ml = fails(alone[0][0]), fails(maximum_likelihood(channels[0], received[0]))
+    equal = sliced(np.sum([outputs for _, outputs, _ in alone], 0))
+    maximal = sliced(np.sum([outputs * weights[:, None, :] for _, outputs, weights in alone], 0))
+    combined = {
+        ("equal-gain", "posthoc"): fails(equal),
+        ("maximal-ratio", "posthoc"): fails(maximal),
+        ("maximal-ratio", "joint"): fails(cancellation(channels, received)[0]),
+        ("", "stacked"): fails(cancellation([both], [both_received])[0]),
+        ("", "ml"): fails(maximum_likelihood(both, both_received)),
+    }
+    return {
+        how: np.array([failed, failed & (first_ml if how[1] == "ml" else first)])
+        for how, failed in combined.items()
+    }
+
+
+def ours(code: str, snr_db: float, frames: int) -> dict[tuple[str, str], tuple[float, float]]:
+    """The same by method phy."""
+    stages: list[tuple[str, dict[str, str]]] = [
+        ("mmse-osic", {"stage": "posthoc", "weights": "equal-gain"}),
+        ("mmse-osic", {"stage": "posthoc", "weights": "maximal-ratio"}),
+        ("mmse-osic", {"stage": "joint", "weights": "maximal-ratio"}),
+        ("mmse-osic", {"stage": "stacked"}),
+        ("ml", {"stage": "stacked"}),
+    ]
+    keys = {"link.arq.max_retransmissions": 1, "run.frames": math.ceil(frames / 20)}
+    found = {}
+    for detector, combining in stages:
+        over = {"phy.scheme,phy.detector": [[code, detector]], "channel.snr_db": [snr_db]}
+        asked: dict[str, object] = {**keys, "phy.combining": combining}
+        rows = cf.phy("mimo-arq", set=asked, over=over, runs=20, cache=False).records()
+        last = next(row for row in rows if row["transmissions"] == 2)
+        stage = "ml" if detector == "ml" else combining["stage"]
+        found[combining.get("weights", ""), stage] = (float(str(last["fer"])), float(str(last["residual"])))
+    return found
+
+
+def main() -> None:
+    """Print a line for each code and way of combining."""
+    frames = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
+    rng = np.random.default_rng(1)
+    print("code,combined,snr_db,fails NumPy,fails,standard errors,lost NumPy,lost,standard errors")
+    for code, snr_db in CODES.items():
+        rates: dict[tuple[str, str], np.ndarray] = {}
+        batches = math.ceil(frames / BATCH)
+        for _ in range(batches):
+            for how, flags in batch(code, 10 ** (snr_db / 10), rng).items():
+                rates[how] = rates.get(how, 0) + flags.mean(1) / batches
+        for how, rust in ours(code, snr_db, frames).items():
+            cells = []
+            for theirs, our in zip(rates[how], rust, strict=True):
+                error = math.sqrt((theirs * (1 - theirs) + our * (1 - our)) / frames)
+                cells += [f"{theirs:.4f}", f"{our:.4f}", f"{(our - theirs) / error:+.2f}"]
+            print(",".join([code, " ".join(how[::-1]).strip(), str(snr_db), *cells]), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+/* The least that passes packets between two hosts: two network namespaces with a TUN device each, a thread a way
+ * that reads a packet and writes it. What crossfade live is compared with.
+ *
+ * forward FAR NEAR: runs the shell command FAR at 10.77.0.1 and NEAR at 10.77.0.2, and ends with NEAR. Root.
+ * cc -O2 -pthread -o forward forward.c
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/if.h>
+#include <linux/if_tun.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int tun[2], space[2];
+
+static void fail(const char *what) {
+    perror(what);
+    exit(125);
+}
+
+static void make_host(int number) {
+    struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI};
+    char command[256];
+    if (unshare(CLONE_NEWNET)) fail("unshare");
+    if ((space[number] = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC)) < 0) fail("namespace");
+    if ((tun[number] = open("/dev/net/tun", O_RDWR | O_CLOEXEC)) < 0) fail("/dev/net/tun");
+    strcpy(request.ifr_name, "tun0");
+    if (ioctl(tun[number], TUNSETIFF, &request)) fail("TUNSETIFF");
+    snprintf(command, sizeof command,
+             "ip link set lo up && ip addr add 10.77.0.%d/24 dev tun0 && ip link set tun0 txqueuelen 10000 up",
+             number + 1);
+    if (system(command)) fail("ip");
+}
+
+static void *pass(void *from) {
+    int way = *(int *)from;
+    char packet[65536];
+    ssize_t bytes;
+    while ((bytes = read(tun[way], packet, sizeof packet)) > 0)
+        if (write(tun[1 - way], packet, bytes) < 0) continue; /* a host that will not have it */
+    return NULL;
+}
+
+static pid_t start(int host, const char *command) {
+    pid_t child = fork();
+    if (child == 0) {
+        setpgid(0, 0);
+        if (setns(space[host], CLONE_NEWNET)) fail("setns");
+        execl("/bin/sh", "sh", "-c", command, NULL);
+        fail("sh");
+    }
+    return child;
+}
+
+int main(int count, char **words) {
+    static int ways[2] = {0, 1};
+    pthread_t threads[2];
+    int status;
+    if (count != 3) return 2;
+    make_host(0);
+    make_host(1);
+    for (int way = 0; way < 2; way++)
+        if (pthread_create(&threads[way], NULL, pass, &ways[way])) fail("thread");
+    pid_t far = start(0, words[1]);
+    usleep(300000); /* it listens by then */
+    pid_t near = start(1, words[2]);
+    waitpid(near, &status, 0);
+    kill(-far, SIGTERM);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 125;
+}

@@ -1,0 +1,264 @@
+"""What crossfade live reaches on this machine, beside the least that passes packets: bench/forward.c.
+
+Usage: python bench/live_figures.py [--seconds S] [CASE ...]
+
+Each case lasts S seconds (4); all take some two minutes. Root, iperf3, ping, cc and ip are needed, and a
+machine that does nothing else. Prints a line a figure: what was found, what is wanted, and whether it is so;
+the exit code is 1 where one is not. A CASE is the beginning of a name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+LIVE = [sys.executable, "-m", "crossfade", "live", "--quiet"]
+SERVER = "iperf3 -s -1"
+# Turns of the forwarder and of crossfade live, one after the other; the medians are compared.
+TURNS = 3
+LOAD = 7
+
+ARQ = """\
+schema = 1
+channel = { model = "iid", p_e = 0.1 }
+link = { rate = "10 Mbit/s", packet_size = "1500 B", frame_size = "125 B", queue = { limit = "100 packets" } }
+reverse = { rate = "10 Mbit/s", delay = "1 ms" }
+tcp = { flavour = "rfc", variant = "cubic" }
+[link.arq]
+protocol = "selective-repeat"
+window = 1024
+max_retransmissions = 10
+"""
+
+SLOTS = """\
+import os, socket, sys, time
+out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+begin, number = time.monotonic(), 0
+while (now := time.monotonic() - begin) < float(sys.argv[1]):
+    while number < now * 1500:
+        out.sendto(bytes(1000), (os.environ["CROSSFADE_SERVER"], 9))
+        number += 1
+    time.sleep(1 / 1500)
+"""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Something that was measured; it is good at or above ``least``, or at or below ``most``."""
+
+    name: str
+    value: float
+    unit: str
+    least: float | None = None
+    most: float | None = None
+
+    @property
+    def is_good(self) -> bool:
+        is_enough = self.least is None or self.value >= self.least
+        return is_enough and (self.most is None or self.value <= self.most)
+
+    def __str__(self) -> str:
+        wanted = f">= {self.least:g}" if self.most is None else f"<= {self.most:g}"
+        if self.least is None and self.most is None:
+            wanted = "-"
+        verdict = "" if wanted == "-" else "  ok" if self.is_good else "  NOT REACHED"
+        return f"{self.name:<64}{self.value:>10.4g} {self.unit:<7}{wanted:>10}{verdict}"
+
+
+class Bench:
+    """Runs things; keeps how many packets the kernel dropped unseen."""
+
+    def __init__(self, seconds: float, folder: Path) -> None:
+        self.seconds, self.folder, self.ring_drops = seconds, folder, 0
+        self._forwarder = folder / "forward"
+        source = Path(__file__).with_name("forward.c")
+        subprocess.run(["cc", "-O2", "-pthread", "-o", self._forwarder, source], check=True)
+        (folder / "arq.toml").write_text(ARQ)
+        (folder / "slots.py").write_text(SLOTS)
+
+    @property
+    def client(self) -> str:
+        return f"iperf3 -R -J -t {self.seconds:g} -c 10.77.0.1"
+
+    def forwarder(self) -> float:
+        """Goodput of one TCP flow through the forwarder, in Gbit/s."""
+        done = subprocess.run(
+            [self._forwarder, f"{SERVER} > /dev/null", self.client],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return goodput(done.stdout)
+
+    def live(self, *options: str, command: list[str]) -> tuple[str, dict[str, Any], float]:
+        """What COMMAND prints, the report, and the share of a processor that the emulator took."""
+        report = self.folder / "report.json"
+        running = subprocess.Popen(
+            [*LIVE, *options, "--json", str(report), "--", *command],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        began, used = time.monotonic(), 0.0
+        assert running.stdout is not None
+        os.set_blocking(running.stdout.fileno(), False)
+        printed = ""
+        first: tuple[float, float] | None = None
+        last = (0.0, 0.0)
+        while running.poll() is None:
+            printed += running.stdout.read() or ""
+            now = (time.monotonic(), cpu_seconds(running.pid))
+            # Starting takes a second of processor time, which is not the emulation's.
+            if now[0] - began > 1.5:
+                first, last = first or now, now if now[1] else last
+            time.sleep(0.05)
+        printed += running.stdout.read() or ""
+        if first is not None and last[0] > first[0]:
+            used = (last[1] - first[1]) / (last[0] - first[0])
+        if running.returncode:
+            raise SystemExit(f"{' '.join(options)}: crossfade live ended with {running.returncode}")
+        found = json.loads(report.read_text())
+        self.ring_drops += sum(way["ring_drops"] for way in found["directions"])
+        return printed, found, used
+
+    def flow(self, *options: str) -> tuple[float, dict[str, Any]]:
+        """Goodput of one TCP flow in Gbit/s, and the report."""
+        printed, found, _ = self.live(*options, "--far", f"{SERVER} > /dev/null", command=self.client.split())
+        return goodput(printed), found
+
+    def ping(self, *options: str) -> float:
+        """The median round trip in microseconds."""
+        count = max(50, int(self.seconds / 0.01))
+        command = ["ping", "-i", "0.005", "-c", str(count), "10.77.0.1"]
+        printed, _, _ = self.live(*options, command=command)
+        times = [float(line.split("time=")[1].split()[0]) for line in printed.splitlines() if "time=" in line]
+        return 1e3 * statistics.median(times)
+
+
+def goodput(text: str) -> float:
+    """What the receiver of iperf3 says, in Gbit/s."""
+    return float(json.loads(text)["end"]["sum_received"]["bits_per_second"]) / 1e9
+
+
+def cpu_seconds(pid: int) -> float:
+    """Processor time of a process; 0 where it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def busy(count: int) -> Iterator[None]:
+    """So many programs that only compute."""
+    programs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
+
+
+def lateness_us(report: dict[str, Any]) -> float:
+    """How late 99 % of the packets were at most, in the way of the data."""
+    return 1e6 * float(report["directions"][0]["lateness_p99_s"] or 0.0)
+
+
+def pass_through(bench: Bench) -> Iterator[Figure]:
+    ours, bare = [], []
+    for _ in range(TURNS):
+        bare.append(bench.forwarder())
+        ours.append(bench.flow("--delay", "0 ms")[0])
+    yield Figure("bare C forwarder, one TCP flow, packets of 1500 B", statistics.median(bare), "Gbit/s")
+    yield Figure("crossfade live, the same", statistics.median(ours), "Gbit/s")
+    yield Figure("ratio", statistics.median(ours) / statistics.median(bare), "", least=0.9)
+
+
+def large_segments(bench: Bench) -> Iterator[Figure]:
+    rate = bench.flow("--delay", "1 ms", "--mtu", "65535")[0]
+    yield Figure("a link that only delays (1 ms), packets of 65,535 B", rate, "Gbit/s", least=20.0)
+
+
+def round_trip(bench: Bench) -> Iterator[Figure]:
+    yield Figure("round trip through two links, median", bench.ping("--delay", "0 ms"), "us", most=15.0)
+
+
+def delays(bench: Bench) -> Iterator[Figure]:
+    for asked_ms in (2, 40):
+        found_us = bench.ping("--delay", f"{asked_ms} ms") - 2e3 * asked_ms
+        yield Figure(
+            f"delay of {asked_ms} ms each way, error of the median round trip", found_us, "us", most=100.0
+        )
+
+
+def lateness(bench: Bench) -> Iterator[Figure]:
+    rate = ["--rate", "100 Mbit/s", "--delay", "5 ms"]
+    yield Figure("lateness at 100 Mbit/s of TCP, p99", lateness_us(bench.flow(*rate)[1]), "us", most=30.0)
+    arq = lateness_us(bench.flow(str(bench.folder / "arq.toml"))[1])
+    yield Figure("lateness over ARQ, 10,000 frames/s, p99", arq, "us", most=120.0)
+    with busy(LOAD):
+        late = lateness_us(bench.flow(*rate, "--realtime")[1])
+    yield Figure(
+        f"lateness at 100 Mbit/s beside {LOAD} busy programs, --realtime, p99", late, "us", most=200.0
+    )
+
+
+def processor(bench: Bench) -> Iterator[Figure]:
+    slots = [sys.executable, str(bench.folder / "slots.py"), f"{bench.seconds + 2:g}"]
+    used = bench.live("--rate", "20 Mbit/s", command=slots)[2]
+    yield Figure("1500 packets/s, share of a processor", 100.0 * used, "%", most=15.0)
+    used = bench.live("--rate", "20 Mbit/s", command=["sleep", f"{bench.seconds + 2:g}"])[2]
+    yield Figure("nothing is sent, share of a processor", 100.0 * used, "%", most=1.0)
+
+
+CASES: dict[str, Callable[[Bench], Iterator[Figure]]] = {
+    "pass-through": pass_through,
+    "large-segments": large_segments,
+    "round-trip": round_trip,
+    "delays": delays,
+    "lateness": lateness,
+    "processor": processor,
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Measure, and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
+    parser.add_argument("--seconds", type=float, default=4.0)
+    asked = parser.parse_args(arguments)
+    chosen = [
+        case
+        for name, case in CASES.items()
+        if not asked.cases or any(name.startswith(c) for c in asked.cases)
+    ]
+    print(f"load {os.getloadavg()[0]:.1f} on {len(os.sched_getaffinity(0))} processors")
+    is_good = True
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(asked.seconds, Path(folder))
+        for case in chosen:
+            for figure in case(bench):
+                print(figure, flush=True)
+                is_good &= figure.is_good
+        drops = Figure("packets dropped unseen, in all", bench.ring_drops, "", most=0.0)
+        print(drops)
+    return 0 if is_good and drops.is_good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,133 @@
+//! Shadowing that moves: a mean power that changes slowly.
+
+use crate::error::ChannelError;
+use crate::normal::complex_normal;
+use crate::shadowing::LogNormalShadowing;
+use crossfade_core::{OutOfRange, SimTime, Stream};
+use std::f64::consts::SQRT_2;
+
+/// How a mean power changes: in decibels a stationary Gaussian process with autocorrelation exp(-t / T).
+///
+/// Source: Gudmundson, "Correlation model for shadow fading in mobile radio systems", Electronics Letters 27(23),
+/// 1991, for a terminal of constant speed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CorrelatedShadowing {
+    std_db: f64,
+    decorrelation: SimTime,
+    step: SimTime,
+}
+
+impl CorrelatedShadowing {
+    /// Shadowing of standard deviation `std_db`, whose correlation falls to 1/e in the time `decorrelation`;
+    /// it is constant for a `step`.
+    ///
+    /// # Errors
+    /// `std_db` outside [0, 40]; a time of zero.
+    pub fn new(std_db: f64, decorrelation: SimTime, step: SimTime) -> Result<Self, ChannelError> {
+        LogNormalShadowing::new(std_db)?;
+        for (parameter, time) in [("decorrelation", decorrelation), ("step", step)] {
+            OutOfRange::unless(time > SimTime::ZERO, parameter, format!("{time:?}"), "above 0")?;
+        }
+        Ok(Self { std_db, decorrelation, step })
+    }
+
+    /// A realisation of it, drawn from `stream`.
+    pub fn process(self, stream: Stream) -> ShadowingProcess {
+        let correlation = libm::exp(-self.step.as_secs_f64() / self.decorrelation.as_secs_f64());
+        let mut process = ShadowingProcess {
+            shadowing: self,
+            correlation,
+            innovation: (1.0 - correlation * correlation).sqrt(),
+            start: stream.clone(),
+            stream,
+            step: 0,
+            value: 0.0,
+        };
+        process.value = process.draw();
+        process
+    }
+}
+
+/// The power over its median, in decibels. A function of stream and time alone; going back in time costs all steps
+/// from the start.
+#[derive(Clone, Debug)]
+pub struct ShadowingProcess {
+    shadowing: CorrelatedShadowing,
+    /// Between neighbouring steps, and what is new in a step.
+    correlation: f64,
+    innovation: f64,
+    start: Stream,
+    stream: Stream,
+    step: u64,
+    /// At that step, of standard deviation 1.
+    value: f64,
+}
+
+impl ShadowingProcess {
+    /// At `now`.
+    pub fn db_at(&mut self, now: SimTime) -> f64 {
+        let step = now / self.shadowing.step;
+        if step < self.step {
+            (self.stream, self.step) = (self.start.clone(), 0);
+            self.value = self.draw();
+        }
+        while self.step < step {
+            self.value = self.correlation * self.value + self.innovation * self.draw();
+            self.step += 1;
+        }
+        self.shadowing.std_db * self.value
+    }
+
+    fn draw(&mut self) -> f64 {
+        complex_normal(&mut self.stream).re * SQRT_2
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossfade_core::RunSeed;
+
+    fn process(run: u64) -> ShadowingProcess {
+        let stream = RunSeed { seed: 1, run }.stream("shadowing.dl");
+        let (decorrelation, step) = (SimTime::from_secs_f64(1.0), SimTime::from_secs_f64(0.01));
+        CorrelatedShadowing::new(6.0, decorrelation, step).unwrap().process(stream)
+    }
+
+    #[test]
+    fn it_has_the_deviation_and_autocorrelation_of_the_model() {
+        let runs = 4000;
+        for lag in [0.0, 0.5, 1.0, 3.0] {
+            let products = (0..runs).map(|run| {
+                let mut process = process(run);
+                process.db_at(SimTime::from_secs_f64(2.0)) * process.db_at(SimTime::from_secs_f64(2.0 + lag))
+            });
+            let got = products.sum::<f64>() / runs as f64 / 36.0;
+            let expected = f64::exp(-lag);
+            // Four standard errors: the variance of x y is 1 + rho^2.
+            let error = 4.0 * ((1.0 + expected * expected) / runs as f64).sqrt();
+            assert!((got - expected).abs() < error, "{lag}: {got}, {expected}");
+        }
+    }
+
+    #[test]
+    fn any_order_gives_the_same() {
+        let at = |ms: u64| SimTime::from_nanos(ms * 1_000_000);
+        let mut process = process(0);
+        let forward: Vec<f64> = (0..200).map(|k| process.db_at(at(7 * k))).collect();
+        let backward: Vec<f64> = (0..200).rev().map(|k| process.db_at(at(7 * k))).collect();
+        assert!(forward.iter().eq(backward.iter().rev()));
+        // Within a step nothing moves.
+        assert_eq!(process.db_at(at(20)), process.db_at(at(29)));
+        assert_ne!(process.db_at(at(20)), process.db_at(at(30)));
+    }
+
+    #[test]
+    fn bad_parameters_are_refused() {
+        let second = SimTime::from_secs_f64(1.0);
+        let error = CorrelatedShadowing::new(41.0, second, second).unwrap_err();
+        assert_eq!(error.to_string(), "shadowing_db = 41.0: must be between 0 and 40");
+        let error = CorrelatedShadowing::new(6.0, SimTime::ZERO, second).unwrap_err();
+        assert!(error.to_string().starts_with("decorrelation = "), "{error}");
+    }
+}

@@ -1,0 +1,95 @@
+//! What is shown of a run while it goes on.
+
+use super::watch::{LinkSample, Sample, Seen};
+use serde::Serialize;
+
+/// A socket with data of its own at some time.
+#[derive(Clone, Debug, Serialize)]
+pub struct SocketView {
+    /// Seconds since the run began.
+    pub time_s: f64,
+    /// `far` or `near`.
+    pub host: &'static str,
+    /// Its port, and that at the other end.
+    pub port: u16,
+    /// See `port`.
+    pub remote_port: u16,
+    /// Its congestion control.
+    pub congestion: String,
+    /// The congestion window in segments.
+    pub cwnd: u32,
+    /// The smoothed round trip in seconds.
+    pub srtt_s: f64,
+    /// The delivery rate in bit/s, as the kernel estimates it.
+    pub delivery_rate_bps: u64,
+    /// Segments sent again since it was opened.
+    pub retransmissions: u32,
+}
+
+/// What had passed, from the far host and back, at some time.
+#[derive(Clone, Debug, Serialize)]
+pub struct LinkView {
+    /// Seconds since the run began.
+    pub time_s: f64,
+    /// Bytes that came out, each way; so too what follows.
+    pub arrived_bytes: [u64; 2],
+    /// Packets lost by the channel.
+    pub lost: [u64; 2],
+    /// Packets dropped by the queue.
+    pub dropped: [u64; 2],
+    /// Packets between the hosts.
+    pub inside: [u64; 2],
+}
+
+/// What a watch has seen since somebody looked.
+#[derive(Clone, Debug, Serialize)]
+pub struct View {
+    /// The sockets that have sent data.
+    pub sockets: Vec<SocketView>,
+    /// What passed between the hosts.
+    pub links: Vec<LinkView>,
+    /// How much there is in all, for who looks again.
+    pub next: [usize; 2],
+}
+
+impl View {
+    pub(super) fn new(seen: &Seen, since: [usize; 2]) -> Self {
+        let sends = |sample: &&Sample| sample.tcp.data_segments_out > 0;
+        Self {
+            sockets: seen.samples.iter().filter(sends).map(SocketView::new).collect(),
+            links: seen.links.iter().map(LinkView::new).collect(),
+            next: [since[0] + seen.samples.len(), since[1] + seen.links.len()],
+        }
+    }
+}
+
+/// What hosts are called.
+pub(super) const HOSTS: [&str; 2] = ["far", "near"];
+
+impl SocketView {
+    fn new(Sample { at, host, tcp }: &Sample) -> Self {
+        Self {
+            time_s: at.as_secs_f64(),
+            host: HOSTS[*host],
+            port: tcp.port,
+            remote_port: tcp.remote_port,
+            congestion: tcp.congestion.clone(),
+            cwnd: tcp.cwnd,
+            srtt_s: f64::from(tcp.srtt_us) / 1e6,
+            delivery_rate_bps: tcp.delivery_rate * 8,
+            retransmissions: tcp.retransmissions,
+        }
+    }
+}
+
+impl LinkView {
+    fn new(LinkSample { at, ways }: &LinkSample) -> Self {
+        Self {
+            time_s: at.as_secs_f64(),
+            arrived_bytes: ways.map(|way| way.arrived_bytes),
+            lost: ways.map(|way| way.lost),
+            dropped: ways.map(|way| way.dropped),
+            inside: ways.map(|way| way.inside()),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What a mean hides, as CSV: each transfer that came to its end, and how delays are distributed.
+
+use super::sink::TextSink;
+use crate::build::network;
+use crate::experiment::Experiment;
+use crate::methods::run_checked;
+use crate::statistics::flows;
+use crossfade_core::{DelayHistogram, RunSeed, SimTime};
+use crossfade_scenario::{FlowSetup, Method, Point, Setup, TrafficSetup};
+use crossfade_sim::NetworkStatistics;
+use std::fmt::Write as _;
+use std::sync::atomic::AtomicBool;
+
+/// A line a transfer, in the order of flows in the scenario, and of ends within one that arrives.
+pub(super) const TRANSFERS: &str = "run,flow,start_s,segments,completion_time_s\n";
+/// A line a share: that part of the delays of the run is no longer than the value.
+pub(super) const DELAYS: &str = "run,flow,delay,share,value_s\n";
+
+/// Runs of a point that are repeated for their distributions.
+const MOST_RUNS: u64 = 100;
+
+/// In how many steps a distribution is written; beyond them its tail, where people look.
+const STEPS: u32 = 100;
+const TAIL: [f64; 3] = [0.995, 0.999, 1.0];
+
+/// Writes `lines` of each run of a point that a plan asks for, behind the number of the run; `None` if `cancel` became
+/// true.
+pub(super) fn of_runs(
+    experiment: &Experiment,
+    point: &Point,
+    sink: &mut TextSink<'_>,
+    header: &str,
+    lines: impl Fn(&Setup, &NetworkStatistics, &mut dyn FnMut(&str)),
+    cancel: &AtomicBool,
+) -> Option<()> {
+    sink(header);
+    for run in 0..experiment.most_runs(Method::Simulation).min(MOST_RUNS) {
+        let seed = RunSeed { seed: experiment.seed, run };
+        let found = run_checked(network(&point.setup, seed), (), (), cancel)?;
+        let mut text = String::new();
+        lines(&point.setup, &found, &mut |line| {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{run},{line}");
+        });
+        sink(&text);
+    }
+    Some(())
+}
+
+/// Each transfer of a run that came to its end.
+pub(super) fn transfers(setup: &Setup, run: &NetworkStatistics, write: &mut dyn FnMut(&str)) {
+    let mut line = |flow: &FlowSetup, start: SimTime, segments: u64, time: SimTime| {
+        write(&format!("{},{},{segments},{}", flow.name, start.as_secs_f64(), time.as_secs_f64()));
+    };
+    let (mut flows, mut arrivals) = (run.flows.iter(), run.arrivals.iter());
+    for flow in &setup.flows {
+        if matches!(flow.traffic, TrafficSetup::Arrivals { .. }) {
+            for one in arrivals.next().into_iter().flat_map(|group| &group.completions) {
+                line(flow, one.start, one.segments, one.completion_time);
+            }
+            continue;
+        }
+        for one in flows.by_ref().take(flow.count as usize) {
+            if let Some(time) = one.completion_time {
+                line(flow, one.start, one.segments_delivered, time);
+            }
+        }
+    }
+}
+
+/// How the delays of a run are distributed, of each entry of the scenario.
+pub(super) fn delays(setup: &Setup, run: &NetworkStatistics, write: &mut dyn FnMut(&str)) {
+    for (flow, found) in flows(setup, run) {
+        let kept = [("rtt_s", &found.total.rtt), ("one_way_delay_s", &found.total.one_way_delay)];
+        for (name, delays) in kept {
+            let Some(delays) = delays.as_deref().filter(|delays| delays.count() > 0) else { continue };
+            for share in shares() {
+                write(&format!("{},{name},{share},{}", flow.name, value_s(delays, share)));
+            }
+        }
+    }
+}
+
+fn shares() -> impl Iterator<Item = f64> {
+    (0..STEPS).map(|step| f64::from(step) / f64::from(STEPS)).chain(TAIL)
+}
+
+fn value_s(delays: &DelayHistogram, share: f64) -> f64 {
+    delays.quantile(share).map_or(f64::NAN, SimTime::as_secs_f64)
+}

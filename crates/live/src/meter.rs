@@ -1,0 +1,46 @@
+//! What has passed so far, for those who look while it goes on.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The packets of one direction up to some time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Passed {
+    /// Read from the device.
+    pub packets: u64,
+    /// Of these, come out of the link.
+    pub arrived: u64,
+    /// The bytes of those that came out.
+    pub arrived_bytes: u64,
+    /// Of these, lost by the channel.
+    pub lost: u64,
+    /// Of these, dropped by a queue, or turned away because too many were inside.
+    pub dropped: u64,
+}
+
+impl Passed {
+    /// How many are between the hosts.
+    pub fn inside(&self) -> u64 {
+        self.packets.saturating_sub(self.arrived + self.lost + self.dropped)
+    }
+}
+
+/// Written by the pump of a direction, read by anybody. Clones are the same meter.
+#[derive(Clone, Debug, Default)]
+pub struct Meter(Arc<[AtomicU64; 5]>);
+
+impl Meter {
+    /// What has passed. While packets pass, a figure may be a moment older than the one before it.
+    pub fn read(&self) -> Passed {
+        let [packets, arrived, arrived_bytes, lost, dropped] =
+            self.0.each_ref().map(|figure| figure.load(Relaxed));
+        Passed { packets, arrived, arrived_bytes, lost, dropped }
+    }
+
+    pub(crate) fn write(&self, passed: &Passed) {
+        let Passed { packets, arrived, arrived_bytes, lost, dropped } = *passed;
+        for (figure, value) in self.0.iter().zip([packets, arrived, arrived_bytes, lost, dropped]) {
+            figure.store(value, Relaxed);
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The lines of tables in CSV.
+
+/// The lines of a CSV table that say something, with their numbers, counted from 1, and their fields.
+pub(crate) fn table_lines(text: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {
+    let lines = text.trim_start_matches('\u{feff}').lines().enumerate();
+    lines
+        .map(|(index, line)| (index + 1, line.trim()))
+        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+        .map(|(line, text)| (line, text.split(',').map(str::trim).collect()))
+}

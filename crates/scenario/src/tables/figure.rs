@@ -1,0 +1,142 @@
+//! What is drawn of a scenario, where nobody asks for anything else.
+
+use super::base::absent;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// What crossfade run --plot draws, where the command says nothing else. Has no influence on results.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Figure {
+    /// What is drawn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "results"))]
+    pub of: Option<Drawn>,
+
+    /// What runs along x: an axis, or a metric.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "SNR, fading margin or error probability where that is swept, else the axis with most values"))]
+    pub x: Option<String>,
+
+    /// The metric drawn, or the ratio of two ("a.goodput_bps/b.goodput_bps"); of several each has a row of panels. Of
+    /// events a variable of the sender, such as cwnd, or seq.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "throughput or goodput; cwnd of events"))]
+    pub y: Option<Names>,
+
+    /// What tells curves apart: axes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "the other axes, as far as that makes no more than a dozen curves"))]
+    pub by: Option<Names>,
+
+    /// An axis with a panel for each value; of two the first runs across, the second down.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "none"))]
+    pub panels: Option<Names>,
+
+    /// Whether x is logarithmic.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "as its values are spaced"))]
+    pub log_x: Option<bool>,
+
+    /// Whether y is logarithmic.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "true for error rates over decades"))]
+    pub log_y: Option<bool>,
+
+    /// The part that is drawn: columns with a value, as "--where" takes them ("time_s<5", "tcp.variant=reno").
+    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "all"))]
+    pub conditions: Option<Names>,
+
+    /// What values of axes are called, by the value: sack = "Reno with SACK".
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("additionalProperties" = { "type": "string", "description": "What the value NAME of an axis is called; variant=sack is any table with that item." }))]
+    pub labels: BTreeMap<String, String>,
+}
+
+absent!(Figure);
+
+/// What a figure is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Drawn {
+    /// Metrics of all points, with their intervals.
+    Results,
+    /// The senders of the first run of each point, over time.
+    Events,
+    /// What happened inside links in the first run of each point, over time.
+    LinkEvents,
+}
+
+/// One name, or a list of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Names {
+    /// One.
+    One(String),
+    /// Several.
+    Several(Vec<String>),
+}
+
+impl JsonSchema for Names {
+    fn schema_name() -> Cow<'static, str> {
+        "Names".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }],
+            "x-expects": "a text or a list of texts",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Overrides, Plan};
+
+    const TEXT: &str = r#"
+        schema = 1
+        run = { duration = "1000 slots" }
+        channel = { model = "iid", p_e = 0.01 }
+        link = { rate = "1.5 Mbit/s", packet_size = "1400 B" }
+        tcp = { variant = "reno", w_max = 24, rto = { fixed = "100 slots" } }
+    "#;
+
+    fn key(text: &str) -> String {
+        let plan = Plan::load(text, "test", &Overrides::default()).unwrap();
+        plan.points.run_key(0, crate::Method::Simulation, 1, 0)
+    }
+
+    #[test]
+    fn what_is_drawn_is_no_part_of_a_run() {
+        let figure = r#"
+            [figure]
+            of = "results"
+            y = ["goodput_bps", "rtt_p95_s"]
+            panels = "tcp.variant"
+            where = "runs>0"
+            labels = { reno = "Reno" }
+        "#;
+        assert_eq!(key(&format!("{TEXT}{figure}")), key(TEXT));
+    }
+
+    #[test]
+    fn what_is_no_figure_is_said() {
+        for (text, problem) in [
+            (
+                "[figure]\nof = \"window\"",
+                "figure.of = \"window\": must be one of results, events, link-events",
+            ),
+            ("[figure]\ny = 3", "figure.y = 3: must be a text or a list of texts"),
+            ("[figure]\nz = \"a\"", "figure.z: unknown key"),
+            ("[sweep]\n\"figure.x\" = [\"a\"]", "figure.x cannot be an axis: it holds for the whole plan"),
+        ] {
+            let error = Plan::load(&format!("{TEXT}{text}"), "test", &Overrides::default()).unwrap_err();
+            assert!(error.to_string().contains(problem), "{error}");
+        }
+    }
+}

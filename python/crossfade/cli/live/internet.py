@@ -1,0 +1,62 @@
+"""``--internet``: a way out of the far host, by slirp4netns, which needs no right and leaves nothing behind.
+
+It takes the packets that reach a device of the far host apart, and opens sockets of this machine, as the user
+who called, for what is in them. It ends when its pipe does, and with it all that it had.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+from crossfade.errors import CrossfadeError
+
+if TYPE_CHECKING:
+    from crossfade._crossfade import Live
+
+PROGRAM = "slirp4netns"
+MISSING = f"{PROGRAM} is not installed"
+DEVICE = "tap0"
+# Its network on the far host. Its third address answers for the name servers of this machine.
+NETWORK, NAME_SERVER = "10.78.0.0/24", "10.78.0.3"
+READY_S = 10.0
+
+WARNING = (
+    "live: --internet: COMMAND reaches the network of this machine (not its loopback) as you, through the "
+    f"link; connections end at {PROGRAM} on the far host, whose TCP is its own"
+)
+
+
+class WayOut:
+    """The program, as long as a run lasts."""
+
+    def __init__(self, live: Live, mtu: int) -> None:
+        if shutil.which(PROGRAM) is None:
+            raise CrossfadeError(f"--internet: {MISSING}; see crossfade doctor")
+        ending, self._end = os.pipe()
+        ready, told = os.pipe()
+        command = [PROGRAM, "--configure", f"--mtu={mtu}", f"--cidr={NETWORK}", "--disable-host-loopback"]
+        command += [f"--exit-fd={ending}", f"--ready-fd={told}", "--netns-type=path"]
+        self._process = subprocess.Popen(
+            [*command, live.far_namespace(), DEVICE],
+            pass_fds=(ending, told),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is COMMAND's
+        )
+        os.close(ending)
+        os.close(told)
+        # An end of file says that it has ended instead.
+        if not select.select([ready], [], [], READY_S)[0] or not os.read(ready, 1):
+            raise CrossfadeError(f"--internet: {PROGRAM} could not join the far host")
+        os.close(ready)
+        live.lead_on(DEVICE)
+
+    def close(self) -> None:
+        """End it, and wait until it has."""
+        os.close(self._end)
+        self._process.wait()

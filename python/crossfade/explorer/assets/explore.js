@@ -1,0 +1,181 @@
+// The controls, what they ask the server for, and the three figures. At most one question of a kind is under way; what
+// was asked for last is asked next.
+"use strict";
+(() => {
+  const told = JSON.parse(document.getElementById("data").textContent);
+  const form = document.getElementById("controls");
+  const problem = document.getElementById("problem");
+  const colours = Object.fromEntries(Object.keys(told.variants).map((name, i) => [name, `--c${[3, 0, 1, 2][i]}`]));
+  const hue = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const STEPS = 400;
+  const integers = ["w_max", "rto", "slots", "seed"];
+
+  // The state: what stands in the address behind the #.
+  const state = { ...told.usual };
+  const shown = new Set(["tahoe", "reno", "newreno"]);
+  for (const [name, text] of new URLSearchParams(location.hash.slice(1))) {
+    if (name in told.ranges && Number.isFinite(Number(text))) {
+      const { low, high } = told.ranges[name];
+      state[name] = Math.min(high, Math.max(low, Number(text)));
+    } else if (name === "variant" && text in told.variants) state.variant = text;
+    else if (name === "channel" && ["markov", "iid"].includes(text)) state.channel = text;
+  }
+  shown.add(state.variant);
+  const query = () => new URLSearchParams(state).toString();
+
+  // Sliders: places 0 to STEPS along a range.
+  const placeOf = (range, value) => range.log ? Math.log(value / range.low) / Math.log(range.high / range.low) : (value - range.low) / (range.high - range.low);
+  const valueAt = (range, share) => range.log ? range.low * (range.high / range.low) ** share : range.low + share * (range.high - range.low);
+  const words = (name) => integers.includes(name) ? `${state[name]} ${told.ranges[name].unit}`.trim() : state[name].toPrecision(3);
+  const sliders = {};
+  function slider(name) {
+    const range = told.ranges[name];
+    const label = document.createElement("label");
+    label.className = "slider";
+    label.innerHTML = "<span></span><output></output><input type='range' min='0'>";
+    const [text, output, input] = label.children;
+    text.textContent = range.words;
+    input.max = integers.includes(name) ? range.high - range.low : STEPS;
+    input.name = name;
+    const read = () => {
+      const value = valueAt(range, input.value / input.max);
+      state[name] = integers.includes(name) ? Math.round(value) : Number(value.toPrecision(4));
+      output.textContent = words(name);
+    };
+    sliders[name] = () => {
+      input.value = Math.round(placeOf(range, state[name]) * input.max);
+      output.textContent = words(name);
+    };
+    input.addEventListener("input", () => { read(); changed(false); });
+    input.addEventListener("change", () => changed(true));
+    sliders[name]();
+    return label;
+  }
+  function choice(legend, name, options, type) {
+    const set = document.createElement("fieldset");
+    set.append(Object.assign(document.createElement("legend"), { textContent: legend }));
+    for (const [value, text] of Object.entries(options)) {
+      const label = document.createElement("label");
+      const input = Object.assign(document.createElement("input"), { type, name, value });
+      input.checked = type === "radio" ? state[name] === value : shown.has(value);
+      input.addEventListener("change", () => {
+        if (type === "radio") state[name] = value;
+        else if (input.checked) shown.add(value);
+        else shown.delete(value);
+        changed(true);
+      });
+      label.append(input, text);
+      set.append(label);
+    }
+    return set;
+  }
+  function button(text, act) {
+    const made = Object.assign(document.createElement("button"), { type: "button", textContent: text });
+    made.addEventListener("click", () => act(made));
+    return made;
+  }
+  const tools = Object.assign(document.createElement("div"), { className: "tools" });
+  tools.append(
+    button("Another run", () => { state.seed = (state.seed + 1) % told.ranges.seed.high; changed(true); }),
+    button("Scenario file", async () => {
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([await (await fetch(`scenario.toml?${query()}`)).text()], { type: "application/toml" }));
+      link.download = "explored.toml";
+      link.click();
+      URL.revokeObjectURL(link.href);
+    }),
+    button("Copy link", async (made) => {
+      await navigator.clipboard.writeText(location.href);
+      made.textContent = "Copied";
+      setTimeout(() => { made.textContent = "Copy link"; }, 1500);
+    }),
+  );
+  form.append(
+    choice("Channel", "channel", { markov: "fading", iid: "independent losses" }, "radio"),
+    slider("p_e"), slider("fd_t"), slider("w_max"), slider("rto"),
+    choice("Connection", "variant", told.variants, "radio"), slider("slots"),
+    choice("Curves", "shown", told.variants, "checkbox"), tools,
+  );
+
+  // Questions to the server.
+  const waiting = {}, busy = {};
+  async function ask(what, text, draw) {
+    waiting[what] = text;
+    if (busy[what]) return;
+    busy[what] = true;
+    while (waiting[what] !== null) {
+      const asked = waiting[what];
+      waiting[what] = null;
+      try {
+        const found = await (await fetch(`${what}?${asked}`)).json();
+        problem.hidden = !found.error;
+        problem.textContent = found.error ?? "";
+        if (!found.error) draw(found);
+      } catch {
+        problem.hidden = false;
+        problem.textContent = "crossfade explore has ended: start it again";
+      }
+    }
+    busy[what] = false;
+  }
+
+  let last = "";
+  function changed(isFinal) {
+    history.replaceState(null, "", `#${query()}`);
+    form.elements.fd_t.disabled = state.channel === "iid";
+    // The curves do not depend on where the slider of their x axis stands. OldTahoe takes longest, and waits for the end of a drag.
+    const variants = [...shown].filter((name) => isFinal || name !== "old-tahoe").sort();
+    const key = [state.channel, state.fd_t, state.w_max, state.rto, variants, isFinal].join();
+    if (key !== last && variants.length) {
+      last = key;
+      ask("curves", `${query()}&variants=${variants}&detail=${isFinal ? "fine" : "coarse"}`, (found) => { exact = found; drawCurves(); });
+    } else drawCurves();
+    ask("connection", query(), drawConnection);
+  }
+
+  // Figures.
+  let exact = {}, run = null, redraws = 0;
+  const axis = (title, more) => ({ title: { text: title, standoff: 6 }, gridcolor: hue("--grid"), zeroline: false, automargin: true, ...more });
+  const layout = (x, y, more) => ({
+    xaxis: x, yaxis: y, margin: { l: 50, r: 16, t: 8, b: 40 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+    font: { color: hue("--text"), size: 13 }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, ...more,
+  });
+  const draw = (id, traces, plan) => Plotly.react(document.querySelector(`#${id} .drawing`), traces, plan, { displayModeBar: false });
+  const points = ([x, y], name, color, symbol, size = 6, more) => ({ x, y, name, mode: "markers", type: "scatter", marker: { color, symbol, size }, ...more });
+
+  function drawCurves() {
+    const traces = Object.keys(told.variants).filter((name) => shown.has(name) && exact[name]).map((name) => ({
+      x: exact[name][0], y: exact[name][1], name: told.variants[name], mode: "lines", type: "scatter",
+      line: { color: hue(colours[name]), width: name === state.variant ? 3 : 1.6, shape: "spline", smoothing: 0.6 },
+    }));
+    if (run) traces.push(points([[state.p_e], [run.throughput]], "this run", hue(colours[state.variant]), "circle-open", 11, { marker: { color: hue(colours[state.variant]), symbol: "circle-open", size: 11, line: { width: 2.5 } } }));
+    const line = { type: "line", x0: state.p_e, x1: state.p_e, y0: 0, y1: 1, yref: "paper", line: { color: hue("--faint"), dash: "dot", width: 1.5 } };
+    const { low, high } = told.ranges.p_e;
+    const x = axis("Packet error probability", { type: "log", range: [Math.log10(low), Math.log10(high)], dtick: 1 });
+    draw("curves", traces, layout(x, axis("Throughput (packets per slot)", { range: [0, 1.03] }), { shapes: [line] }));
+    document.body.dataset.redraws = String(++redraws);
+  }
+  function drawConnection(found) {
+    run = found;
+    const color = hue(colours[state.variant]), text = hue("--text");
+    const [time, cwnd, threshold] = run.window;
+    const x = axis("Time (slots)", { range: [0, state.slots] });
+    const step = (y, name, more) => ({ x: time, y, name, mode: "lines", type: "scatter", line: { shape: "hv", color, width: 1.5, ...more } });
+    draw("window", [
+      step(cwnd, "window"), step(threshold, "threshold", { dash: "dash", width: 1 }),
+      points(run.marks.fast_retransmit, "fast retransmit", text, "triangle-down", 8),
+      points(run.marks.timeout, "timeout", text, "x", 7),
+    ], layout(x, axis("Window (packets)", { range: [0, 1.08 * Math.max(state.w_max, ...cwnd)] })));
+    draw("segments", [
+      { x: run.segments.acknowledged[0], y: run.segments.acknowledged[1], name: "acknowledged", mode: "lines", type: "scatter", line: { shape: "hv", color, width: 1 } },
+      points(run.segments.sent, "sent", color, "circle", 3), points(run.segments.again, "sent again", text, "square", 5),
+      points(run.segments.lost, "lost", "#c4003c", "x-thin-open", 7),
+    ], layout(x, axis("Segment")));
+    drawCurves();
+  }
+  const observer = new ResizeObserver((entries) => entries.forEach(({ target }) => target.data && Plotly.Plots.resize(target)));
+  document.querySelectorAll(".drawing").forEach((place) => observer.observe(place));
+  window.addEventListener("hashchange", () => location.reload());
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { if (run) drawConnection(run); });
+  changed(true);
+})();

@@ -1,0 +1,192 @@
+"""Figures of a distribution: the share of values that are no larger, with a band over runs.
+
+The table has a row a value (:func:`crossfade.transfers`, or any other with a column of numbers), or a row
+a share (:func:`crossfade.delays`). Where it has a column ``run``, the curve is the mean of those of the runs,
+and the band its pointwise 95 % Student interval.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crossfade.errors import CrossfadeWarning, ResultsError
+from crossfade.figures.choice import MOST_CURVES, column_list, number, relabelled
+from crossfade.figures.choice import where as rows_where
+from crossfade.figures.style import DASHES, PALETTE, check_plot_file, figure
+from crossfade.intervals import student_quantile
+from crossfade.tables import Cell, Table
+from crossfade.wording import axis_name, curve_word, metric_name, readable_unit, typeset, with_unit
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+# Where a distribution is looked at.
+PLACES = 400
+TRANSFERS = {"run", "flow", "start_s", "completion_time_s"}
+DELAYS = {"run", "flow", "delay", "share", "value_s"}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A distribution: its name, and the values of each run with the share that each stands for.
+
+    ``shares`` are None where all values count alike.
+    """
+
+    name: str
+    runs: list[tuple[Floats, Floats | None]]
+
+
+def is_transfers(table: Table) -> bool:
+    """Whether a table has a row a transfer."""
+    return set(table.columns) >= TRANSFERS
+
+
+def is_delays(table: Table) -> bool:
+    """Whether a table has a row a share of delays."""
+    return set(table.columns) >= DELAYS
+
+
+def plot(
+    table: Table,
+    path: str,
+    *,
+    of: str | None = None,
+    by: str | Sequence[str] | None = None,
+    where: Mapping[str, Any] | None = None,
+    title: str = "",
+    log_x: bool | None = None,
+    log_y: bool | None = None,
+    width: str | float = "single",
+    labels: Mapping[str, str] | None = None,
+) -> None:
+    """Draw the distribution of a column; on a logarithmic y axis what is above it, where tails are seen."""
+    file = Path(path)
+    check_plot_file(file)
+    table = rows_where(table, where or {})
+    if is_delays(table):
+        known = [str(cell) for cell in dict.fromkeys(table.cells("delay"))]
+        of = of or next(iter(known), "rtt_s")
+        if of not in known:
+            raise ResultsError(f"column {of}: no such delay (there are {', '.join(known) or 'none'})")
+        table = rows_where(table, {"delay": of})
+    of = of or "completion_time_s"
+    curves = _curves(table, of, column_list(by), labels or {})
+    words, unit = axis_name(of) if metric_name(of)[0] == of else metric_name(of)
+    every = [
+        float(value) for curve in curves for values, _ in curve.runs for value in (values[0], values[-1])
+    ]
+    unit, factor = readable_unit(unit, every)
+    with figure(file, width=width) as drawn:
+        axes = drawn.subplots()
+        for index, curve in enumerate(curves):
+            places, mean, half = _mean(curve, log_x is True)
+            up, low, high = mean, mean - half, mean + half
+            if log_y:
+                up, low, high = 1.0 - mean, 1.0 - high, 1.0 - low
+            color = PALETTE[index % len(PALETTE)]
+            dash = list(DASHES)[index // len(PALETTE) % len(DASHES)]
+            axes.plot(places / factor, up, color=color, linestyle=dash, label=curve.name or None)
+            if half.any():
+                axes.fill_between(
+                    places / factor,
+                    low.clip(0.0, 1.0),
+                    high.clip(0.0, 1.0),
+                    color=color,
+                    alpha=0.18,
+                    linewidth=0,
+                )
+        axes.set_xlabel(with_unit(words, unit))
+        axes.set_ylabel("Share above" if log_y else "Share (cumulative)")
+        if log_x:
+            axes.set_xscale("log")
+        if log_y:
+            axes.set_yscale("log")
+            axes.set_ylim(None, 1.0)
+        else:
+            axes.set_ylim(0.0, 1.02)
+        if len(curves) > 1:
+            axes.legend()
+        if title:
+            axes.set_title(typeset(title), fontsize="medium", wrap=True)
+
+
+def _curves(table: Table, of: str, by: list[str] | None, labels: Mapping[str, str]) -> list[Curve]:
+    """The curves of a table, told apart by its axes (and flows), where nobody says by what."""
+    import numpy as np  # it comes with matplotlib, and takes a while to load
+
+    column = "value_s" if is_delays(table) else of
+    cells = [number(cell) for cell in table.cells(column)]
+    first = table.columns.index("run") if "run" in table.columns else 0
+    axes = [*table.columns[:first], *(["flow"] if "flow" in table.columns else [])]
+    for name in by or []:
+        table.cells(name)
+    varying = [name for name in axes if len(set(table.cells(name))) > 1]
+    told = varying if by is None else by
+    mixed = [name for name in varying if name not in told]
+    if mixed and is_delays(table):
+        raise ResultsError(
+            f"nothing to draw: shares of several {', '.join(mixed)} are no distribution; --by tells them "
+            "apart, --where takes one"
+        )
+    if mixed:
+        warnings.warn(
+            f"each curve holds all values of {', '.join(mixed)}; --by tells them apart, --where takes one",
+            CrossfadeWarning,
+            stacklevel=3,
+        )
+    table = relabelled(table, told, labels)
+    keys = list(zip(*(table.cells(name) for name in told), strict=True)) if told else [()] * len(cells)
+    runs: Sequence[Cell] = table.cells("run") if "run" in table.columns else [0] * len(cells)
+    shares = [number(cell) for cell in table.cells("share")] if is_delays(table) else None
+    found: dict[tuple[Cell, ...], dict[Cell, list[tuple[float, float]]]] = {}
+    for index, value in enumerate(cells):
+        if value == value:
+            pair = (value, 0.0 if shares is None else shares[index])
+            found.setdefault(keys[index], {}).setdefault(runs[index], []).append(pair)
+    if not found:
+        raise ResultsError(f"nothing to draw: {of} has no value in these rows")
+    if len(found) > MOST_CURVES:
+        raise ResultsError(
+            f"nothing to draw: {len(found)} curves are too many (at most {MOST_CURVES}); "
+            f"--where takes a part, --by says what tells curves apart ({', '.join(told)})"
+        )
+    curves = []
+    for key, of_runs in found.items():
+        name = ", ".join(
+            str(value) if column == "flow" else curve_word(column, value)
+            for column, value in zip(told, key, strict=True)
+        )
+        pairs = [np.array(sorted(values)) for values in of_runs.values()]
+        curves.append(Curve(name, [(p[:, 0], None if shares is None else p[:, 1]) for p in pairs]))
+    return curves
+
+
+def _mean(curve: Curve, is_log: bool) -> tuple[Floats, Floats, Floats]:
+    """The places, the mean over runs of the share at or below each, and the half-width of its interval."""
+    import numpy as np
+
+    low = min(float(values[0]) for values, _ in curve.runs)
+    high = max(float(values[-1]) for values, _ in curve.runs)
+    is_log = is_log and low > 0.0
+    places = np.geomspace(low, high, PLACES) if is_log else np.linspace(low, high, PLACES)
+    places[-1] = high  # rounded, it might be below the largest value
+    each = np.array(
+        [
+            np.searchsorted(values, places, side="right") / len(values)
+            if shares is None
+            else np.interp(places, values, shares, left=0.0, right=1.0)
+            for values, shares in curve.runs
+        ]
+    )
+    runs = len(each)
+    half = np.zeros(PLACES)
+    if runs > 1:
+        half = student_quantile(runs - 1) * each.std(axis=0, ddof=1) / np.sqrt(runs)
+    return places, each.mean(axis=0), half

@@ -1,0 +1,217 @@
+"""What is drawn of results, of runs over time, and of a scenario as it says itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from crossfade import api, plans
+from crossfade.errors import ResultsError
+from crossfade.figures import distributions, linkevents, timelines
+from crossfade.figures.choice import column_list
+from crossfade.figures.plot import plot_wanted
+from crossfade.figures.style import check_plot_file
+from crossfade.figures.wanted import Wanted
+from crossfade.files import shipped_scenarios
+from crossfade.plans import Options, Scenario, Values
+from crossfade.results import datasets
+from crossfade.results.file import is_results_file
+from crossfade.results.results import Results
+from crossfade.tables import Table
+
+
+def plot(
+    results: Results | Table | str | PathLike[str],
+    path: str | PathLike[str],
+    *,
+    plan: int | str | None = None,
+    x: str | None = None,
+    y: str | Sequence[str] | None = None,
+    by: str | Sequence[str] | None = None,
+    panels: str | Sequence[str] | None = None,
+    where: Values | None = None,
+    title: str | None = None,
+    log_x: bool | None = None,
+    log_y: bool | None = None,
+    intervals: str = "bars",
+    width: str | float | None = None,
+    labels: Mapping[str, str] | None = None,
+    cdf: str | None = None,
+) -> None:
+    """Draw results, a table, a results file or a CSV file as PNG, PDF or SVG by the ending of ``path``.
+
+    ``x`` is the column across (default: SNR, fading margin or packet error probability where that is swept,
+    else the numeric axis with most values), ``y`` the metric (default: throughput or goodput) or the ratio of
+    two (``"a.goodput_bps/b.goodput_bps"``), ``by`` the columns that tell the curves apart (default: the other
+    axes, as far as that makes no more than a dozen curves), ``panels`` an axis with a panel for each value;
+    of two axes the first runs across, the second down, and of several metrics each has a row. ``labels`` are
+    what values are called (``{"sack": "Reno with SACK"}``). What a scenario says in its table ``figure``
+    stands before these defaults.
+    ``where`` draws the rows alone that have these values (``{"tcp.variant": "reno"}``); an axis that is
+    nowhere is held at its first value, and a :class:`CrossfadeWarning` says so. ``plan`` says which sweep of
+    a results file is meant (default: the one added last).
+
+    Simulation is drawn as marks with their 95 % intervals (``intervals``: ``"bars"``, ``"bands"`` or
+    ``"none"``), exact analysis as lines, bounds as bands, a formula as dashes. ``width`` is that of a
+    journal's ``"single"`` (3.5 in) or ``"double"`` (7.16 in) column (default: that of a grid of panels), or a
+    number of millimetres. ``log_x``
+    and ``log_y`` stand above what the values suggest: x as they are spaced, y for error rates over decades.
+
+    Of events (:func:`events`), ``y`` is drawn over time: ``cwnd`` (default) with ``ssthresh`` as thin dashes
+    and marks for fast retransmits and timeouts, another variable of the sender, or ``seq``, the time-sequence
+    plot. The last axis of a sweep, or ``by``, tells curves apart; the other axes have a panel each value.
+    ``where`` also compares: ``{"time_s>=": 1, "time_s<": 2}`` shows that part of the time.
+
+    Of link events (:func:`link_events`), each link has a panel for each kind that it has: frames by
+    ``attempt`` (or ``snr_db``) with their verdicts, the queue's ``packets`` (or ``bytes``), who had which
+    ``bin`` in which slot, and which ``node`` was on the air; ``y`` draws one of these.
+
+    Of transfers (:func:`transfers`) and delays (:func:`delays`), or any table with a column ``cdf``, the
+    share of values that are no larger is drawn, as the mean over runs with its pointwise 95 % band; with
+    ``log_y`` the share above, where tails are seen.
+    """
+    if not isinstance(results, Results | Table):
+        check_plot_file(Path(path), results)
+        results = _read_results(results, plan)
+    wanted = Wanted()
+    if isinstance(results, Results):
+        table, title = results.table(), results.title if title is None else title
+        wanted = results.figure
+    else:
+        table = results
+    file, title = fspath(path), title or ""
+    if cdf is not None or distributions.is_transfers(table) or distributions.is_delays(table):
+        if isinstance(results, Results):
+            raise ResultsError(
+                f"cdf = {cdf}: results hold means; crossfade run --transfers and --delays the rest"
+            )
+        distributions.plot(
+            table,
+            file,
+            of=cdf,
+            by=by,
+            where=where,
+            title=title,
+            log_x=log_x,
+            log_y=log_y,
+            width=width or "single",
+            labels=labels,
+        )
+        return
+    if linkevents.is_link_events(table) or timelines.is_events(table):
+        _plot_over_time(table, file, x=x, y=y, by=by, where=where, title=title, width=width or "single")
+        return
+    plot_wanted(
+        table,
+        file,
+        wanted,
+        x=x,
+        y=y,
+        by=by,
+        panels=panels,
+        where=where,
+        title=title,
+        log_x=log_x,
+        log_y=log_y,
+        intervals=intervals,
+        width=width,
+        labels=labels,
+    )
+
+
+def draw(
+    scenario: Scenario,
+    path: str | PathLike[str],
+    *,
+    results: Results | None = None,
+    set: Values | None = None,
+    over: Values | None = None,
+    seed: int | None = None,
+    x: str | None = None,
+    y: str | Sequence[str] | None = None,
+    by: str | Sequence[str] | None = None,
+    panels: str | Sequence[str] | None = None,
+    where: Values | None = None,
+    title: str | None = None,
+    **options: Any,
+) -> None:
+    """Draw the figure of a scenario, as its table ``figure`` says: of results, or of single runs over time.
+
+    ``results`` are those of :func:`run` (default: it is run, with ``set``, ``over`` and ``seed``); where
+    windows, sequence numbers or links are drawn over time, the first run of each point is repeated for it
+    (at most 20 points). The rest is as in :func:`plot`, and stands above what the scenario says.
+    """
+    check_plot_file(Path(path))
+    plan = plans.load(scenario, Options(set, over, seed=seed))
+    wanted = plan.figure
+    kind = _kind(wanted, column_list(y))
+    chosen: dict[str, Any] = {"x": x, "y": y, "by": by, "panels": panels, "where": where, "title": title}
+    if kind == "results":
+        if results is None:
+            results = api.run(scenario, set=set, over=over, seed=seed)
+        plot(results, path, **chosen, **options)
+        return
+    view = api.events if kind == "events" else api.link_events
+    table = Table.from_csv(view(scenario, set=set, over=over, seed=seed), "events")
+    wanted = wanted.over(table, x, y, by, panels, where) if wanted.of == kind else Wanted()
+    _plot_over_time(
+        table,
+        fspath(path),
+        x=x,
+        y=y or wanted.y,
+        by=by or wanted.by,
+        where=where or wanted.where,
+        title=plan.title if title is None else title,
+        width=options.get("width") or "single",
+        labels=wanted.labels,
+    )
+
+
+def _kind(wanted: Wanted, y: Sequence[str] | None) -> str:
+    """What a figure of ``y`` is of: a variable of a sender or a link is drawn over time."""
+    if not y:
+        return wanted.of
+    if all(name in timelines.CHOICES for name in y):
+        return "events"
+    return "link-events" if all(name in linkevents.DRAWN for name in y) else "results"
+
+
+def _plot_over_time(
+    table: Table,
+    path: str,
+    *,
+    x: str | None,
+    y: str | Sequence[str] | None,
+    by: str | Sequence[str] | None,
+    where: Mapping[str, Any] | None,
+    title: str,
+    width: str | float,
+    labels: Mapping[str, str] | None = None,
+) -> None:
+    """Events, or those of links."""
+    name = ",".join(column_list(y) or []) or None
+    if linkevents.is_link_events(table):
+        linkevents.plot(table, path, x=x, y=name, where=where, title=title, width=width)
+    else:
+        timelines.plot(table, path, x=x, y=name, by=by, where=where, title=title, width=width, labels=labels)
+
+
+def _read_results(path: str | PathLike[str], plan: int | str | None) -> Results | Table:
+    """A results file, or the table of a CSV file."""
+    if is_results_file(path):
+        from crossfade.results.planresults import results_of  # here: it needs numpy, which takes a while
+
+        return results_of(datasets.read_plan(path, plan))
+    if Path(path).suffix == ".cfj":
+        return api.journal_events(path)
+    if not os.path.exists(path) and fspath(path).removesuffix(".toml") in shipped_scenarios():
+        name = fspath(path).removesuffix(".toml")
+        raise ResultsError(
+            f"{name}: a scenario has no results yet; crossfade run {name} --plot FILE draws it"
+        )
+    if plan is not None:
+        raise ResultsError(f"{path}: not a results file; a CSV file holds no plans (plan = {plan})")
+    return Table.read(path)

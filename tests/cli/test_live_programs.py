@@ -1,0 +1,185 @@
+"""Real programs through a link with frames that are lost and repeated; what is missing is skipped aloud."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.cli.live_runs import live, need, need_live
+
+# 10 % of frames are lost, and repeated until they arrive.
+ARQ = """\
+schema = 1
+channel = { model = "iid", p_e = 0.1 }
+[link]
+rate = "40 Mbit/s"
+delay = "5 ms"
+packet_size = "1500 B"
+frame_size = "500 B"
+arq = { protocol = "selective-repeat", window = 512, max_retransmissions = 10 }
+queue = { limit = "100 packets" }
+[reverse]
+rate = "40 Mbit/s"
+delay = "5 ms"
+[tcp]
+flavour = "rfc"
+variant = "cubic"
+"""
+
+
+@pytest.fixture
+def lossy(tmp_path: Path) -> Path:
+    need_live()
+    path = tmp_path / "arq.toml"
+    path.write_text(ARQ)
+    return path
+
+
+def test_curl_of_ten_megabytes(lossy: Path, tmp_path: Path) -> None:
+    need("curl")
+    data = random.Random(1).randbytes(10_000_000)
+    (tmp_path / "file").write_bytes(data)
+    got, report = tmp_path / "got", tmp_path / "report.json"
+    command = f"curl -sf -o {got} $CROSSFADE_SERVER/file"
+    done = live(lossy, "--serve", tmp_path, "--json", report, "--", "sh", "-c", command)
+    assert done.returncode == 0, done.stderr
+    assert hashlib.sha256(got.read_bytes()).digest() == hashlib.sha256(data).digest()
+    down = json.loads(report.read_text())["directions"][0]
+    # 10,000,000 bytes are some 21,000 frames of 500 bytes: 0.1 within six standard deviations.
+    assert abs(down["frame_error_rate"] - 0.1) < 0.0125
+    assert down["lost"] == down["ring_drops"] == 0
+
+
+@dataclass
+class Connection:
+    """What a host got over a TCP connection or a flow of datagrams, in the order of its first packet."""
+
+    port: int
+    """At the near host."""
+    packets: list[tuple[float, int, int]]
+    """Time, place and bytes of data, of those that have data."""
+
+    def size(self, until: float = float("inf")) -> int:
+        """Bytes of data, those that came again once."""
+        return sum({place: size for at, place, size in self.packets if at <= until}.values())
+
+
+def connections(capture: Path, to_near: bool) -> list[Connection]:
+    """What came to the host of a capture, by connections, as tshark reads it."""
+    names = ["tcp.srcport", "tcp.dstport", "udp.srcport", "udp.dstport", "tcp.len", "udp.length", "tcp.seq"]
+    fields = [word for name in (*names, "frame.time_epoch") for word in ("-e", name)]
+    select = ["-Y", f"ip.src == 10.77.0.{1 if to_near else 2} && (tcp.len > 0 || udp.length > 8)"]
+    command = ["tshark", "-r", str(capture), *select, "-T", "fields", *fields]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    found: dict[int, Connection] = {}
+    for number, line in enumerate(lines):
+        cells = line.split("\t")
+        is_udp = not cells[0]
+        port = int(cells[2 * is_udp + to_near])
+        size = int(cells[5]) - 8 if is_udp else int(cells[4])
+        place = number if is_udp else int(cells[6])
+        found.setdefault(port, Connection(port, [])).packets.append((float(cells[7]), place, size))
+    return list(found.values())
+
+
+def test_what_iperf3_reports_is_what_the_record_has(lossy: Path, tmp_path: Path) -> None:
+    need("iperf3", "tshark")
+    known = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text().split()
+    controls = [control for control in ("reno", "cubic", "bbr") if control in known]
+    # So many bytes, not so many seconds: a loaded machine then takes longer, and has as many.
+    calls = [(control, way) for control in controls for way in ("", "-R")]
+    options = [f"-n {'3M' if way else '8M'} -C {control} {way}" for control, way in calls]
+    options.append("-u -b 10M -t 1 -l 1200")
+    # Between two calls the server is not there for a moment, and an error ends with 0.
+    script = [
+        f"until iperf3 -J -c $CROSSFADE_SERVER {option} > {tmp_path}/{number}.json && "
+        f"! grep -q '\"error\"' {tmp_path}/{number}.json; do sleep 0.1; done"
+        for number, option in enumerate(options)
+    ]
+    near, far = tmp_path / "near.pcap", tmp_path / "far.pcap"
+    outputs = ["--pcap", f"{near},{far}"]
+    done = live(lossy, "--far", "iperf3 -s", *outputs, "--", "sh", "-c", " && ".join(script))
+    assert done.returncode == 0, done.stderr
+    # Each call has a connection for words, of a byte each, and one for its data, the last over UDP.
+    up, down = connections(far, to_near=False), connections(near, to_near=True)
+    words = [one for one in up if any(size == 1 for _, _, size in one.packets)]
+    data = [[one for one in way if one.size() > 100_000] for way in (up, down)]
+    for number, (control, way) in enumerate(calls):
+        said = json.loads((tmp_path / f"{number}.json").read_text())["end"]
+        assert said["sender_tcp_congestion"] == control
+        flow = data[way == "-R"].pop(0)
+        # The server stops counting when it is told that the client has handed over everything.
+        told = next(at for at, _, size in words[number].packets if size == 1)
+        size = flow.size() if way else flow.size(until=told)
+        assert abs(said["sum_received"]["bytes"] / size - 1.0) < 0.01, (control, way)
+    said = json.loads((tmp_path / f"{len(calls)}.json").read_text())["end"]["sum"]
+    arrived = (said["packets"] - said["lost_packets"]) * 1200
+    assert abs(arrived / data[0].pop().size() - 1.0) < 0.01
+    assert said["packets"] > 900
+
+
+def test_quic(lossy: Path, tmp_path: Path) -> None:
+    pytest.importorskip("aioquic", reason="aioquic is not installed")
+    from tests.cli.quic_peer import content
+
+    certificate, key = make_certificate(tmp_path)
+    peer, got, report = Path(__file__).with_name("quic_peer.py"), tmp_path / "got", tmp_path / "report.json"
+    far = f"{sys.executable} {peer} serve 10.77.0.1 {certificate} {key}"
+    client = [sys.executable, str(peer), "fetch", "10.77.0.1", "500000", str(got)]
+    done = live(lossy, "--far", far, "--json", report, "--", *client)
+    assert done.returncode == 0, done.stderr
+    assert got.read_bytes() == content(500_000)
+    down = json.loads(report.read_text())["directions"][0]
+    assert down["arrived_bytes"] > 500_000
+    assert 0.05 < down["frame_error_rate"] < 0.15
+
+
+def make_certificate(folder: Path) -> tuple[Path, Path]:
+    """A certificate that its own key has signed."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "far")])
+    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    now = datetime(2020, 1, 1)
+    builder = builder.serial_number(1).not_valid_before(now).not_valid_after(now + timedelta(days=36500))
+    certificate = builder.sign(key, hashes.SHA256())
+    files = folder / "certificate.pem", folder / "key.pem"
+    files[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    files[1].write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    return files
+
+
+def test_a_browser_loads_a_page(lossy: Path, tmp_path: Path) -> None:
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no chromium: no browser loads a page through a link")
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "words.js").write_text(f"document.title = 'loaded'; // {'x' * 400_000}\n")
+    (site / "index.html").write_text("<!doctype html><title>not yet</title><script src=words.js></script>")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    command = [program, *options, "--dump-dom", "http://10.77.0.1/"]
+    report = tmp_path / "report.json"
+    done = live(lossy, "--serve", site, "--json", report, "--", *command, timeout=300.0)
+    assert done.returncode == 0, done.stderr
+    assert re.search("<title>loaded</title>", done.stdout)
+    assert json.loads(report.read_text())["directions"][0]["arrived_bytes"] > 400_000

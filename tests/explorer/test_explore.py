@@ -1,0 +1,165 @@
+"""The explorer: its numbers are those of a run, its server answers nobody else, and a browser redraws."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from pathlib import Path
+from threading import Event
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+import crossfade as cf
+from crossfade.explorer.server import ADDRESS, ANSWERS, Server, page, serving
+from crossfade.explorer.states import State, connection, curves
+from tests.browser import visit
+from tests.conftest import Cli, expect_one_line
+
+SHORT = State(w_max=4, slots=300)
+
+
+def ask(server: Server, path: str, host: str | None = None) -> tuple[int, str, dict[str, str]]:
+    """Status, text and headers of what stands at a path."""
+    link = http.client.HTTPConnection(ADDRESS, server.server_port, timeout=60)
+    try:
+        link.request("GET", path, headers={} if host is None else {"Host": host})
+        answer = link.getresponse()
+        return answer.status, answer.read().decode(), {k.lower(): v for k, v in answer.getheaders()}
+    finally:
+        link.close()
+
+
+def test_curves_are_those_of_the_analysis() -> None:
+    found = curves(SHORT, 3, ["reno"])
+    expected = cf.run(
+        SHORT.scenario(),
+        methods=["analysis"],
+        over={"tcp.variant": ["reno"], "channel.p_e": "log:0.001:0.3:3"},
+        cache=False,
+    )
+    assert found["reno"][0] == [point.axes["channel.p_e"] for point in expected.points]
+    assert found["reno"][1] == [point.value("throughput_per_slot") for point in expected.points]
+
+
+def test_a_connection_is_what_its_events_say() -> None:
+    found = connection(SHORT)
+    [times, windows, _] = found["window"]
+    assert (times[0], times[-1], windows[0]) == (0.0, 300.0, 1.0)
+    assert max(windows) == 4.0
+    sent, again = (found["segments"][name][1] for name in ("sent", "again"))
+    assert sent == [float(number) for number in range(len(sent))]  # each segment for the first time, in order
+    assert set(again) <= set(sent)
+    assert found["throughput"] == max(found["segments"]["acknowledged"][1]) / 300
+    assert connection(State(w_max=4, slots=300, seed=2)) != found
+
+
+def test_a_state_is_a_link_and_a_scenario() -> None:
+    state = State(channel="iid", p_e=0.05, variant="tahoe", w_max=8, seed=7)
+    assert State.of(state.query) == state
+    read = cf.check(state.scenario())
+    assert (read.methods, read.seed) == (["analysis:exact", "simulation"], 7)
+    assert state.query in state.scenario()
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("p_e=2", ["p_e = 2", "from 0.001 to 0.3"]),
+        ("w_max=x", ["w_max = x", "from 2 to 24"]),
+        ("seed=nan", ["seed = nan"]),
+        ("variant=bbr", ["variant = bbr", "newreno"]),
+        ("colour=red", ["colour", "w_max"]),
+    ],
+)
+def test_what_is_no_state_is_said(cli: Cli, query: str, words: list[str]) -> None:
+    expect_one_line(cli("explore", "--no-browser", "--at", query), *words)
+
+
+def test_who_does_not_know_the_token_learns_nothing() -> None:
+    with serving(text="<title>the page</title>") as server:
+        token = f"/{server.token}/"
+        status, text, headers = ask(server, token)
+        assert (status, text) == (200, "<title>the page</title>")
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert headers["referrer-policy"] == "no-referrer"
+        assert "Python" not in headers["server"]
+        for path in ("/", "/curves", "/x/", f"{token}../", f"{token}states.py", "//", token[:-2] + "/"):
+            assert ask(server, path)[:2] == (404, "not found\n"), path
+        # A name of somebody else's that leads to this machine is not this address.
+        assert ask(server, token, host=f"attacker.example:{server.server_port}")[0] == 404
+        assert ask(server, f"{token}scenario.toml?{'p_e=0.1&' * 200}")[0] == 404
+        assert server.server_address[0] == "127.0.0.1"
+
+
+def test_answers_and_errors() -> None:
+    with serving(text="") as server:
+        status, text, _ = ask(server, f"/{server.token}/curves?{SHORT.query}&variants=tahoe&detail=coarse")
+        assert (status, list(json.loads(text))) == (200, ["tahoe"])
+        status, text, _ = ask(server, f"/{server.token}/connection?w_max=99")
+        assert (status, json.loads(text)["error"]) == (400, "w_max = 99: must be from 2 to 24")
+        assert ask(server, f"/{server.token}/scenario.toml?w_max=6")[1] == State(w_max=6).scenario()
+
+
+def test_a_port_that_is_taken_is_said(cli: Cli) -> None:
+    with serving(text="") as server:
+        port = str(server.server_port)
+        expect_one_line(cli("explore", "--no-browser", "--port", port), f"port = {port}")
+
+
+# What somebody does on the page: drags a slider over three places, and lets go.
+STEPS = """<script>
+(async () => {
+const pause = () => new Promise((done) => setTimeout(done, 100));
+const until = async (test) => { while (!test()) await pause(); };
+const drawn = (id) => document.querySelector(`#${id} .drawing`);
+const line = () => JSON.stringify(drawn("curves").data?.find((trace) => trace.name === "Tahoe")?.y);
+const seen = { during: [] };
+await until(() => line() && drawn("segments").data);
+seen.first = JSON.parse(line());
+seen.window = drawn("window").data[0].y.length;
+const slider = document.querySelector("[name=fd_t]");
+for (const place of [300, 350, 400]) {
+  const before = line();
+  slider.value = place;
+  slider.dispatchEvent(new Event("input"));
+  await until(() => line() !== before);
+  seen.during.push(JSON.parse(line()));
+}
+slider.dispatchEvent(new Event("change"));
+await until(() => JSON.parse(line()).length === 15);
+seen.last = JSON.parse(line());
+seen.hash = location.hash;
+seen.problem = document.getElementById("problem").hidden;
+await fetch(`seen?${JSON.stringify(seen)}`);
+})();
+</script></body>"""
+
+
+def test_a_drag_redraws_and_no_request_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    done = Event()
+
+    def note(query: str) -> tuple[str, str]:
+        told.append(unquote(query))
+        done.set()
+        return "text/plain", ""
+
+    monkeypatch.setitem(ANSWERS, "seen", note)
+    monkeypatch.setattr("crossfade.explorer.server.LONGEST_QUERY", 10_000)
+    with serving(text=page().replace("</body>", STEPS)) as server:
+        asked_by, asked = visit(f"{server.url}#{SHORT.query}", tmp_path, done)
+    seen: dict[str, Any] = json.loads(told[0])
+    assert seen["window"] > 4
+    assert seen["problem"] is True
+    # Fewer points while the slider moves, each place with curves of its own; all of them when it is let go.
+    assert [len(ys) for ys in (seen["first"], *seen["during"], seen["last"])] == [15, 7, 7, 7, 15]
+    end = State.of(seen["hash"].removeprefix("#"))
+    assert end.fd_t == pytest.approx(0.5)
+    assert seen["during"][-1] == pytest.approx(curves(end, 7, ["tahoe"])["tahoe"][1], rel=1e-12)
+    assert seen["last"] == pytest.approx(curves(end, 15, ["tahoe"])["tahoe"][1], rel=1e-12)
+    origin = server.url.removesuffix(f"/{server.token}/")
+    assert asked_by == {origin}
+    paths = {address.split("?")[0].removeprefix(server.url) for address in asked}
+    assert paths == {"curves", "connection", "seen"}

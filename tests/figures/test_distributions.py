@@ -1,0 +1,93 @@
+"""Transfers and delays one by one, and figures of how they are distributed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import crossfade as cf
+from crossfade.figures.distributions import _curves, _mean
+from crossfade.tables import Table
+from tests.conftest import Cli, expect_one_line, svg_words
+
+PAGES = """\
+schema = 1
+run = { duration = "40 s", runs = 3 }
+channel = { model = "none" }
+link = { rate = "2 Mbit/s", packet_size = "1500 B", queue = { limit = "20 packets" } }
+wired = { rtt = "40 ms" }
+tcp = { flavour = "rfc", variant = "sack", w_max = 64 }
+
+[flows]
+page = { traffic = "arrivals", arrivals_per_s = 1, size = "20 kB", sizes = "fixed" }
+noise = { traffic = "udp", rate = "200 kbit/s" }
+"""
+
+
+@pytest.fixture(scope="module")
+def transfers() -> Table:
+    return cf.transfers(PAGES)
+
+
+def test_transfers_are_what_the_means_are_of(transfers: Table) -> None:
+    results = cf.run(PAGES, cache=False)
+    records = transfers.records()
+    for run, mean in enumerate(results.points[0].samples("page.completion_time_s")):
+        times = [float(record["completion_time_s"] or 0) for record in records if record["run"] == run]
+        assert sum(times) / len(times) == pytest.approx(mean, rel=1e-9)
+        counted = results.points[0].samples("page.flows_completed")[run]
+        assert len(times) == counted
+    # 20 kB are 14 segments of 1448 B.
+    assert {record["segments"] for record in records} == {14}
+    assert {record["flow"] for record in records} == {"page"}
+
+
+def test_delays_are_those_of_the_quantiles() -> None:
+    found = cf.delays(PAGES, runs=2).records()
+    results = cf.run(PAGES, runs=2, cache=False)
+    for run, p95 in enumerate(results.points[0].samples("page.rtt_p95_s")):
+        [cell] = [
+            record["value_s"]
+            for record in found
+            if (record["run"], record["flow"], record["delay"], record["share"])
+            == (run, "page", "rtt_s", 0.95)
+        ]
+        assert cell == p95
+    assert {record["delay"] for record in found if record["flow"] == "noise"} == {"one_way_delay_s"}
+
+
+def test_the_band_is_students_over_runs() -> None:
+    """Two runs with half and all of their values at or below 1: 0.75 +- 12.706 sd / sqrt(2)."""
+    table = Table(
+        ["run", "flow", "start_s", "completion_time_s"],
+        [[0, "a", 0, 1.0], [0, "a", 0, 3.0], [1, "a", 0, 0.5], [1, "a", 0, 1.0]],
+    )
+    [curve] = _curves(table, "completion_time_s", None, {})
+    places, mean, half = _mean(curve, False)
+    at_one = int(abs(places - 1.001).argmin())
+    assert mean[at_one] == pytest.approx(0.75)
+    assert half[at_one] == pytest.approx(12.706 * (0.25 * 2**0.5) / 2**0.5, rel=1e-4)
+    assert (mean[-1], half[-1]) == (1.0, 0.0)
+
+
+def test_the_command_draws_them(cli: Cli, tmp_path: Path) -> None:
+    scenario = tmp_path / "pages.toml"
+    scenario.write_text(PAGES)
+    pages, delays = tmp_path / "pages.csv", tmp_path / "delays.csv"
+    over = ["--over", "link.queue.limit=5 packets,50 packets"]
+    outcome = cli("run", scenario, *over, "--quiet", "--transfers", pages, "--delays", delays)
+    assert outcome.code == 0, outcome.err
+    assert cli("plot", pages, "--out", tmp_path / "pages.svg").code == 0
+    words = svg_words(tmp_path / "pages.svg")
+    assert {"Share (cumulative)", "Completion time (s)"} <= set(words)
+    assert sum("packets" in word for word in words) == 2
+    assert "FillBetween" in (tmp_path / "pages.svg").read_text()
+    choice = ["--cdf", "one_way_delay_s", "--where", "flow=page", "--log-y", "--out", tmp_path / "delays.svg"]
+    assert cli("plot", delays, *choice).code == 0
+    assert "Share above" in svg_words(tmp_path / "delays.svg")
+    expect_one_line(cli("plot", delays, "--cdf", "jitter_s"), "jitter_s", "one_way_delay_s, rtt_s")
+    expect_one_line(cli("plot", pages, "--cdf", "size"), "size")
+    expect_one_line(
+        cli("plot", delays, "--by", "link.queue.limit", "--cdf", "one_way_delay_s"), "flow", "--where"
+    )
