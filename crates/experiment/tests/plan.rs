@@ -48,7 +48,8 @@ fn a_default_that_is_written_out_changes_nothing() {
     let defaults = defaults(&schema, "");
     assert!(defaults.len() >= 9, "{defaults:?}");
     let resolved = json!(plan(PAPER, json!({})).describe())["scenario"].clone();
-    for (name, default) in &defaults {
+    // What a file of version 1 does not say of the flavour is no default any more, but written out.
+    for (name, default) in defaults.iter().filter(|(name, _)| name != "tcp.flavour") {
         let found = name.split('.').try_fold(&resolved, |value, part| value.get(part));
         assert_eq!(found, Some(default), "{name}: the schema says otherwise");
         assert_eq!(key(PAPER, json!({ "set": [[name, default]] })), key(PAPER, json!({})), "{name}");
