@@ -37,7 +37,7 @@ COMMAND_LINES = [
     (["run", "quickstart", "--set", "tcp.wmax=3"], ["tcp.wmax", "tcp.w_max"]),
     (["run", "quickstart", "--set", "tcp.w_max=0"], ["tcp.w_max", "0"]),
     (["run", "quickstart", "--set", "tcp.w_max=lots"], ["tcp.w_max", "lots"]),
-    (["run", "quickstart", "--set", "channel.p_e=0.1"], ["channel.p_e"]),
+    (["run", "quickstart", "--set", "tcp=3"], ["tcp = 3", "must be a table"]),
     (["run", "quickstart", "--over", "channel.p_e"], ["--over", "KEY=VALUE"]),
     (["run", "quickstart", "--over", "channel.p_e=0:1"], ["channel.p_e"]),
     (["run", "quickstart", "--over", "channel.p_e=2"], ["channel.p_e", "2"]),
