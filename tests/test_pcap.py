@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import crossfade as cf
-from tests.conftest import Cli
+from tests.conftest import Cli, expect_one_line
 
 # 20 ms each way and 10 Mbit/s; 2 % of the data and 1 % of the acknowledgements are lost.
 LINK = """
@@ -107,3 +107,21 @@ def test_what_has_no_capture_is_one_line(cli: Cli, tmp_path: Path) -> None:
     udp = LINK + '[flows.voice]\ntraffic = "udp"\nrate = "64 kbit/s"\n'
     with pytest.raises(cf.ScenarioError, match="there is no TCP to capture"):
         cf.pcap(udp)
+
+
+def test_as_many_bytes_are_kept_as_are_asked_for(cli: Cli, tmp_path: Path) -> None:
+    scenario, file = tmp_path / "link.toml", tmp_path / "short.pcap"
+    scenario.write_text(LINK)
+    options = ["--set", "run.duration=2 s", "--quiet", "--pcap", file]
+    assert cli("run", scenario, *options, "--snaplen", "120").code == 0
+    data = file.read_bytes()
+    assert struct.unpack("<I", data[16:20]) == (120,)
+    place, lengths = 24, set()
+    while place < len(data):
+        kept, length = struct.unpack("<II", data[place + 8 : place + 16])
+        assert kept == min(length, 120)
+        lengths.add(length)
+        place += 16 + kept
+    assert max(lengths) == 1500
+    expect_one_line(cli("run", scenario, *options, "--snaplen", "20"), "at least 100 bytes", "20")
+    expect_one_line(cli("run", scenario, *options, "--snaplen", "-1"), "snaplen = -1")

@@ -99,9 +99,10 @@ tcp = { flavour = "rfc", variant = "sack", w_max = 100 }
 
 
 def test_of_a_link_everything_counts_that_came_out_of_it() -> None:
-    asked = {"channel.p_e": 0.1, "link.arq.max_retransmissions": 7, "run.warmup": "0 s", "run.runs": 1}
-    found = rows(cf.samples("wifi-like-arq", "1 s", set=asked))
-    whole = cf.run("wifi-like-arq", set=asked, cache=False).points[0]
+    over = {"channel.p_e": [0.1], "link.arq.max_retransmissions": [7]}
+    asked = {"run.warmup": "0 s", "run.runs": 1}
+    found = rows(cf.samples("wifi-like-arq", "1 s", set=asked, over=over))
+    whole = cf.run("wifi-like-arq", set=asked, over=over, cache=False).points[0]
     bits = sum(of(found, "goodput_bps", link="forward"))
     assert bits == pytest.approx(20.0 * whole.value("link_goodput_bps"), rel=1e-12)
     # A tenth of all frames is lost, and nearly all of these are sent again: 1000 frames a second.

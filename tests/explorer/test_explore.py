@@ -132,7 +132,7 @@ await until(() => JSON.parse(line()).length === 15);
 seen.last = JSON.parse(line());
 seen.hash = location.hash;
 seen.problem = document.getElementById("problem").hidden;
-await fetch(`seen?${JSON.stringify(seen)}`);
+await fetch(`seen?${encodeURIComponent(JSON.stringify(seen))}`);
 })();
 </script></body>"""
 

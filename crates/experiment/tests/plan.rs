@@ -48,7 +48,9 @@ fn a_default_that_is_written_out_changes_nothing() {
     let defaults = defaults(&schema, "");
     assert!(defaults.len() >= 9, "{defaults:?}");
     let resolved = json!(plan(PAPER, json!({})).describe())["scenario"].clone();
-    for (name, default) in &defaults {
+    // A file of version 1 that says no flavour has one written out, and a figure is there only where one is asked for.
+    let is_asked = |name: &str| name != "tcp.flavour" && !name.starts_with("figure.");
+    for (name, default) in defaults.iter().filter(|(name, _)| is_asked(name)) {
         let found = name.split('.').try_fold(&resolved, |value, part| value.get(part));
         assert_eq!(found, Some(default), "{name}: the schema says otherwise");
         assert_eq!(key(PAPER, json!({ "set": [[name, default]] })), key(PAPER, json!({})), "{name}");

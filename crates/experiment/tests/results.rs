@@ -116,7 +116,7 @@ fn row_keys_of_the_shipped_scenarios() {
     let mut lines = String::new();
     for path in &files {
         let text = fs::read_to_string(path).unwrap();
-        if !text.contains("schema = 1") {
+        if !text.contains("schema = 2") {
             // The figures of a paper.
             continue;
         }

@@ -510,7 +510,7 @@ fn values_and_contradictions() {
 #[test]
 fn files() {
     let cases: &[(&str, &[&str])] = &[
-        ("", &["schema: missing; write schema = 1"]),
+        ("", &["schema: missing; write schema = 2"]),
         ("schema = 1", &["link.rate: missing"]),
         ("schema = 1\nlink = { rate = }", &["bad.toml:2:17: "]),
         ("schema = 1\nschema = 1", &["bad.toml:2:1: duplicate key"]),

@@ -21,11 +21,11 @@ fn flavours(version: u32, rest: &str) -> Vec<Value> {
 
 #[test]
 fn without_a_flavour_version_1_is_the_papers_and_version_2_the_rfcs() {
-    let tcp = "tcp = { variant = \"reno\", w_max = 24 }";
+    let tcp = "tcp = { variant = \"reno\", w_max = 24, rto = { fixed = \"100 slots\" } }";
     assert_eq!((flavours(1, tcp), flavours(2, tcp)), (vec![json!("paper")], vec![json!("rfc")]));
-    let swept = "sweep.tcp = [{ variant = \"reno\", w_max = 24 }, { variant = \"sack\", flavour = \"rfc\", w_max = 24 }]";
+    let swept = "sweep.tcp = [{ variant = \"reno\", w_max = 24, rto = { fixed = \"100 slots\" } }, { variant = \"sack\", flavour = \"rfc\", w_max = 24, rto = { fixed = \"100 slots\" } }]";
     assert_eq!(flavours(1, swept), [json!("paper"), json!("rfc")]);
-    let of_flow = "flows.a.tcp = { variant = \"reno\", w_max = 24 }";
+    let of_flow = "flows.a.tcp = { variant = \"reno\", w_max = 24, rto = { fixed = \"100 slots\" } }";
     for (version, flavour) in [(1, "paper"), (2, "rfc")] {
         let plan = load(version, of_flow, &json!([]));
         assert_eq!(json!(plan.points.at(0).scenario)["flows"]["a"]["tcp"]["flavour"], json!(flavour));
@@ -34,14 +34,16 @@ fn without_a_flavour_version_1_is_the_papers_and_version_2_the_rfcs() {
 
 #[test]
 fn what_means_the_same_is_the_same_run() {
-    let implicit = load(1, "tcp = { variant = \"reno\", w_max = 24 }", &json!([]));
-    let explicit = "tcp = { flavour = \"paper\", variant = \"reno\", w_max = 24 }";
+    let implicit =
+        load(1, "tcp = { variant = \"reno\", w_max = 24, rto = { fixed = \"100 slots\" } }", &json!([]));
+    let explicit =
+        "tcp = { flavour = \"paper\", variant = \"reno\", w_max = 24, rto = { fixed = \"100 slots\" } }";
     for version in [1, 2] {
         assert_eq!(load(version, explicit, &json!([])).points.id(0), implicit.points.id(0));
     }
     // What is set on top of a file of version 1 goes on from what it means.
     let over = json!([["tcp.variant", ["tahoe"]]]);
-    let over = load(1, "tcp = { variant = \"reno\", w_max = 24 }", &over);
+    let over = load(1, "tcp = { variant = \"reno\", w_max = 24, rto = { fixed = \"100 slots\" } }", &over);
     assert_eq!(json!(over.points.at(0).scenario)["tcp"]["flavour"], json!("paper"));
 }
 

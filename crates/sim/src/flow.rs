@@ -9,7 +9,8 @@ use crossfade_core::{SimTime, Stream, TcpSnapshot};
 use crossfade_link::Parcel;
 use crossfade_transport::{Receiver, Sender, TcpConfig};
 
-/// Both ends of a TCP connection.
+/// Both ends of a TCP connection; first what every packet touches.
+#[repr(C)]
 pub(crate) struct Connection {
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
@@ -89,28 +90,31 @@ pub(crate) struct FlowWays {
 }
 
 /// A flow of the engine's table.
+///
+/// A thousand flows are memory, not cache: what every packet touches stands together, in whole lines of it.
+#[repr(C, align(64))]
 pub(crate) struct Flow {
-    pub(crate) endpoints: Endpoints,
     /// What all its data packets are like, and all its acknowledgements without SACK blocks.
     pub(crate) packet: Parcel,
     pub(crate) acknowledgement: Parcel,
-    /// By how many bytes the last packet is shorter.
-    pub(crate) last_short_by: u32,
-    pub(crate) sack_block_size: u32,
     pub(crate) lines: AccessLines,
     pub(crate) data: FlowRoute,
     pub(crate) acks: FlowRoute,
-    /// Its place in the engine's table of flows.
-    pub(crate) place: u32,
-    /// What observers call it. Places in the table are used again, these numbers are not.
-    pub(crate) id: u32,
-    /// The arrivals that it belongs to, if it came and will go.
-    pub(crate) arrivals: Option<u32>,
-    /// Since its start. What the sender counts itself is filled in when it is asked for.
-    pub(crate) counts: FlowStatistics,
+    pub(crate) endpoints: Endpoints,
     /// The sum over all arrivals at the receiver of the time since they were sent, in nanoseconds: 64 bits
     /// would do for 600 years of it, which is little of a million packets in a queue.
     pub(crate) one_way_delay_sum_ns: u128,
+    /// Its place in the engine's table of flows.
+    pub(crate) place: u32,
+    /// The arrivals that it belongs to, if it came and will go.
+    pub(crate) arrivals: Option<u32>,
+    /// What observers call it. Places in the table are used again, these numbers are not.
+    pub(crate) id: u32,
+    /// By how many bytes the last packet is shorter.
+    pub(crate) last_short_by: u32,
+    pub(crate) sack_block_size: u32,
+    /// Since its start. What the sender counts itself is filled in when it is asked for.
+    pub(crate) counts: FlowStatistics,
 }
 
 impl Flow {

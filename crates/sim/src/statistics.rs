@@ -7,6 +7,7 @@ use crossfade_core::{DelayHistogram, SimTime, counters, jain_fairness};
 ///
 /// First stands what every packet touches: with a thousand flows that is memory, not cache.
 #[derive(Clone, Debug, PartialEq, Default)]
+#[repr(C)]
 pub struct FlowStatistics {
     /// First arrivals at the receiver, in or out of order.
     pub segments_delivered: u64,
