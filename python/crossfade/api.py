@@ -110,6 +110,8 @@ class Check:
     """Bytes that a run may take at most, as it is judged from the scenario."""
     mesh: dict[str, Any] | None = None
     """Of a mesh, at the first point of a sweep: how long an exchange lasts, what a window of one reaches."""
+    cell: dict[str, Any] | None = None
+    """Of a cell, at the first point of a sweep: its slot and bins, its users and their switch levels."""
     path: dict[str, Any] | None = None
     """Of links, at the first point of a sweep: what each is, the slot, and each flow's round trip and
     bandwidth-delay product."""
@@ -141,6 +143,7 @@ def check(
         warnings=description["warnings"],
         memory=plan.core.memory()[0],
         mesh=description.get("mesh"),
+        cell=description.get("cell"),
         path=description.get("path"),
         scenario=description["scenario"],
     )

@@ -333,6 +333,7 @@ def _point(found: dict[str, Any], rows: list[Row]) -> Point:
         flows=found["flows"],
         links=found["links"],
         nodes=found.get("nodes", []),
+        users=found.get("users", []),
         warnings=found["warnings"],
         loss_windows=found["loss_windows"],
         rows=rows,

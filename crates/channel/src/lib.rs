@@ -8,6 +8,9 @@
 //! [`PathLoss`] and [`LogNormalShadowing`] say how much power of a frame arrives where, with ns-2's defaults.
 //! [`MatrixFading`] is fading between several antennas, which [`AntennaCorrelation`] may tie together;
 //! [`NoiseSource`] draws Gaussian noise by index, in kernels that run on vectors of any width ([`simd`]).
+//! [`DopplerTaps`] is fading of several paths, one value a slot; with a [`DelayProfile`] it becomes the gains of frequency bins
+//! ([`FrequencyResponse`]), and [`PredictedFading`] what a transmitter expects of them. [`TravelledShadowing`] is shadowing of
+//! who moves.
 //! A process of your own (docs/own-model.md) can draw the time that it stays in a state from [`Geometric`].
 //!
 //! [`MarkovFit`] goes the other way: from recorded losses ([`LossTrace`]) to the chain that describes them, and
@@ -17,9 +20,12 @@ mod antenna_correlation;
 mod chi_square;
 mod config;
 mod correlated_shadowing;
+mod delay_profile;
+mod doppler_taps;
 mod drop_list;
 mod error;
 mod finite_state;
+mod frequency_response;
 mod geometric;
 mod iid;
 mod loss;
@@ -33,6 +39,7 @@ mod noise;
 mod normal;
 mod not_markov;
 mod path_loss;
+mod predicted_fading;
 mod rayleigh;
 mod rayleigh_fit;
 mod run_lengths;
@@ -40,14 +47,18 @@ mod sampled_rayleigh;
 mod shadowing;
 pub mod simd;
 mod trace_loss;
+mod travelled_shadowing;
 
 pub use antenna_correlation::{AngularSpread, AntennaCorrelation, parse_angle};
 pub use chi_square::ChiSquareTest;
 pub use config::{LossConfig, RecordedLosses};
 pub use correlated_shadowing::{CorrelatedShadowing, ShadowingProcess};
+pub use delay_profile::{DelayProfile, MOST_TAPS, NamedProfile, Tap};
+pub use doppler_taps::DopplerTaps;
 pub use drop_list::DropList;
 pub use error::ChannelError;
 pub use finite_state::{FiniteStateChannel, FiniteStateLoss};
+pub use frequency_response::FrequencyResponse;
 pub use geometric::Geometric;
 pub use iid::Iid;
 pub use loss::{Clock, LossProcess, Lossless};
@@ -61,9 +72,11 @@ pub use noise::{Complex, NoiseSource, Use, positions};
 pub use normal::complex_normal;
 pub use not_markov::NotMarkov;
 pub use path_loss::PathLoss;
+pub use predicted_fading::{PredictedFading, wiener_nmse};
 pub use rayleigh::{RayleighFading, fading_margin_db, p_e_from_fading_margin_db};
 pub use rayleigh_fit::RayleighFit;
 pub use run_lengths::{RunDistance, RunLengths};
 pub use sampled_rayleigh::{RayleighLoss, SampledRayleigh};
 pub use shadowing::LogNormalShadowing;
 pub use trace_loss::TraceLoss;
+pub use travelled_shadowing::{ShadowingConfig, TravelledShadowing};

@@ -33,6 +33,18 @@ macro_rules! numbers {
 
 numbers!(u64, u128, f64);
 
+impl<C: Counter, const N: usize> Counter for [C; N] {
+    fn since(&self, earlier: &Self) -> Self {
+        std::array::from_fn(|i| self[i].since(&earlier[i]))
+    }
+
+    fn add(&mut self, other: &Self) {
+        for (count, other) in self.iter_mut().zip(other) {
+            count.add(other);
+        }
+    }
+}
+
 impl Counter for SimTime {
     fn since(&self, earlier: &Self) -> Self {
         *self - *earlier

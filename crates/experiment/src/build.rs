@@ -2,12 +2,13 @@
 
 use crate::closed_forms::packet_loss;
 use crate::names::{LINKS, MESH};
+use crossfade_cell::Cell;
 use crossfade_channel::{LossConfig, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferConfig};
 use crossfade_link::trace::{Schedule, TableLoss, TraceLinkConfig};
 use crossfade_link::{
-    LinkConfig, QueueConfig, RadioConfig, SymbolFrames, TableFrames, TokenBucket, WholePackets,
+    LinkConfig, QueueConfig, RadioConfig, SideBySide, SymbolFrames, TableFrames, TokenBucket, WholePackets,
 };
 use crossfade_mac::Mesh;
 use crossfade_scenario::{
@@ -48,7 +49,7 @@ pub(crate) fn network(setup: &Setup, seed: RunSeed) -> Network {
 }
 
 /// The routes of the data and of the acknowledgements of the first flow of an entry. In a mesh each pair of nodes has
-/// its own, one pair after the other.
+/// its own, in a cell each user, one after the other.
 pub(crate) fn routes(setup: &Setup, number: usize) -> [usize; 2] {
     let before: usize = setup.flows[..number].iter().map(|flow| 2 * flow.ends.len()).sum();
     [Topology::DATA, Topology::ACKS].map(|route| before + route)
@@ -66,6 +67,9 @@ pub(crate) fn topology(setup: &Setup, seed: RunSeed) -> Topology {
             routes: routes.collect(),
         };
     }
+    if let Some(cell) = &setup.cell {
+        return around(Cell::new(cell.config.clone(), seed).expect("checked"), setup, seed);
+    }
     let [wired, forward, reverse, wired_reverse] = LINKS;
     let wireless = slotted(setup, seed).unwrap_or_else(|| link(&setup.forward, seed, "dl"));
     let mut data = vec![wireless.named(forward)];
@@ -77,6 +81,34 @@ pub(crate) fn topology(setup: &Setup, seed: RunSeed) -> Topology {
     let [there, back] = [0..data.len(), data.len()..data.len() + acks.len()];
     data.append(&mut acks);
     Topology { media: data, routes: [there, back].map(|media| media.map(Leg::link).collect()).into() }
+}
+
+/// A cell, the links on the way back of its users, and the wired segment that they share.
+fn around(cell: Cell, setup: &Setup, seed: RunSeed) -> Topology {
+    let [wired, forward, reverse, wired_reverse] = LINKS;
+    let users = setup.cell.as_ref().map_or(0, |cell| cell.config.users.len() as u32);
+    let back = |user: u32| match link(&setup.reverse, seed, &format!("ul.{user}")) {
+        Medium::Link(link) => link,
+        Medium::Fabric(_) => unreachable!("a hop is a link"),
+    };
+    let uplinks = SideBySide::new((0..users).map(back).collect());
+    let mut media =
+        vec![Medium::Fabric(Box::new(cell)).named(forward), Medium::Fabric(Box::new(uplinks)).named(reverse)];
+    if let Some([there, back]) = &setup.wired {
+        media.insert(0, link(there, seed, "wired.dl").named(wired));
+        media.push(link(back, seed, "wired.ul").named(wired_reverse));
+    }
+    let first = usize::from(setup.wired.is_some());
+    let both_ways = |user: u32| {
+        let mut data = vec![Leg { medium: first, from: 0, to: user + 1 }];
+        let mut acks = vec![Leg { medium: first + 1, from: user, to: users + user }];
+        if setup.wired.is_some() {
+            data.insert(0, Leg::link(0));
+            acks.push(Leg::link(3));
+        }
+        [data, acks]
+    };
+    Topology { media, routes: (0..users).flat_map(both_ways).collect() }
 }
 
 /// Adds the flows of an entry, the first of which has the routes `data` and `acks`, and the others those that follow.

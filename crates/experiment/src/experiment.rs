@@ -1,5 +1,6 @@
 //! A plan together with what the methods say of it.
 
+use crate::cell::{self, CellFacts};
 use crate::mesh::{self, MeshFacts};
 use crate::methods::solver;
 use crate::metrics::{METRICS, units};
@@ -131,7 +132,7 @@ impl Experiment {
         new_flows.chain(self.survey.warnings()).collect()
     }
 
-    /// The plan as JSON: the first point's scenario and what can be said of its mesh or links, seed, stop rule, axes and their steps, points, units of
+    /// The plan as JSON: the first point's scenario and what can be said of its mesh, cell or links, seed, stop rule, axes and their steps, points, units of
     /// all metrics and warnings.
     pub fn describe(&self) -> impl Serialize {
         let stop = match &self.stop {
@@ -157,6 +158,7 @@ impl Experiment {
             units: units(),
             warnings: self.warnings(),
             mesh: mesh::facts(&first.setup),
+            cell: cell::facts(&first.setup),
             path: path::facts(&first.setup),
             scenario: first,
         }
@@ -178,6 +180,8 @@ struct Description<'a> {
     warnings: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     mesh: Option<MeshFacts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cell: Option<CellFacts>,
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<PathFacts>,
 }

@@ -35,7 +35,8 @@ fn kind_of(metric: &str) -> (MetricKind, &'static str, &'static [&'static str]) 
         "timeouts_per_slot" => return (MetricKind::Rate, "timeouts", &[]),
         "fast_retransmits_per_slot" => return (MetricKind::Rate, "fast_retransmits", &[]),
         "jain_fairness" | "link_utilisation" | "segment_loss_rate" | "transmit_share" | "receive_share"
-        | "busy_share" => MetricKind::Share,
+        | "busy_share" | "below_levels_share" => MetricKind::Share,
+        _ if metric.starts_with("modulation_share_") => MetricKind::Share,
         _ if ["_p50_s", "_p95_s", "_p99_s"].iter().any(|end| metric.ends_with(end)) => MetricKind::Quantile,
         _ => MetricKind::Mean,
     };

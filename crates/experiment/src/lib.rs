@@ -8,6 +8,8 @@
 //! Nothing here reads or writes files. A store of rows by key lies with the caller, and is how work is resumed.
 
 mod build;
+mod cell;
+mod cell_warnings;
 mod closed_forms;
 mod control;
 mod execute;
@@ -30,6 +32,7 @@ mod survey;
 mod views;
 mod warnings;
 
+pub use cell::{CellFacts, UserFacts};
 pub use control::Control;
 pub use crossfade_capture::{CaptureConfig, IpVersion};
 pub use execute::{MOST_JOBS, execute, make};
@@ -43,7 +46,7 @@ pub use path::{LinkFacts, PathFacts, PathFlowFacts};
 pub use row::{MetricNames, NameSets, Row, RowMetrics};
 pub use schedule::{Missing, Progress, Schedule, Shard, Task};
 pub use summarise::{
-    FlowResult, Found, LinkResult, Metric, NodeResult, PointResult, results_of_groups, summarise,
+    FlowResult, Found, LinkResult, Metric, NodeResult, PointResult, UserResult, results_of_groups, summarise,
     summarise_groups,
 };
 pub use views::{

@@ -2,7 +2,7 @@
 
 use crossfade_link::QueueLimit;
 use crossfade_mac::Mac;
-use crossfade_scenario::{Distribution, End, FlowSetup, HopSetup, MeshSetup, Setup, TrafficSetup};
+use crossfade_scenario::{CellSetup, Distribution, End, FlowSetup, HopSetup, MeshSetup, Setup, TrafficSetup};
 
 /// Bytes of what every run has.
 const RUN: f64 = 1e6;
@@ -18,7 +18,20 @@ const BUSY: f64 = 0.9;
 /// Bytes that a run of `setup` may take.
 pub(crate) fn of_run(setup: &Setup) -> f64 {
     let flows: f64 = setup.flows.iter().map(|flow| flows(setup, flow)).sum();
-    RUN + flows + packets(setup) * PACKET + setup.mesh.as_ref().map_or(0.0, mesh)
+    RUN + flows
+        + packets(setup) * PACKET
+        + setup.mesh.as_ref().map_or(0.0, mesh)
+        + setup.cell.as_ref().map_or(0.0, cell)
+}
+
+/// Bytes of the users of a cell: blocks of two fading processes, and a queue.
+fn cell(cell: &CellSetup) -> f64 {
+    let queue = match cell.config.queue {
+        None => 0.0,
+        Some(QueueLimit::Packets(packets)) => packets as f64 * PACKET,
+        Some(QueueLimit::Bytes(bytes)) => bytes as f64 / 40.0 * PACKET,
+    };
+    cell.config.users.len() as f64 * (2e6 + queue)
 }
 
 /// Bytes of the nodes of a mesh, their queues, and what there is between each two of them.

@@ -1,10 +1,10 @@
 //! The metrics, each in one row: name, unit, words for people, and how it is computed of a run.
 //!
 //! In a row of results a metric of the whole has its own name, that of a link is `LINK.NAME` and that of a flow
-//! `flow:FLOW.NAME`, that of a node `node:NUMBER.NAME`.
+//! `flow:FLOW.NAME`, that of a node `node:NUMBER.NAME`, that of a user of a cell `user:NUMBER.NAME`.
 
 use crate::names::MESH;
-use crate::statistics::{FlowTotals, LinkMeasured, NodesMeasured, Scale, quantile_s};
+use crate::statistics::{FlowTotals, LinkMeasured, NodesMeasured, Scale, UsersMeasured, quantile_s};
 use crossfade_core::RunQuantiles;
 use crossfade_scenario::Setup;
 use serde::Serialize;
@@ -38,6 +38,10 @@ enum Of {
     LinkAlone(fn(&LinkMeasured<'_>) -> f64),
     /// Of the nodes of a mesh, alone and all together.
     Nodes(fn(&NodesMeasured) -> f64),
+    /// Of the users of a cell, alone and all together.
+    Users(fn(&UsersMeasured) -> f64),
+    /// Of all users of a cell together.
+    AllUsers(fn(&UsersMeasured) -> f64),
     /// Of a solution, or of method phy.
     Solution,
 }
@@ -146,6 +150,20 @@ pub static METRICS: &[MetricInfo] = &[
     metric("transmit_share", "1", "Time sending", "The share of its time that a node was sending, in the mean.", Of::Nodes(|nodes| nodes.share(nodes.counts.transmit))),
     metric("receive_share", "1", "Time receiving", "The share of its time that a node was locked on a frame, in the mean.", Of::Nodes(|nodes| nodes.share(nodes.counts.receive))),
     metric("busy_share", "1", "Time of a busy medium", "The share of its time in which a node neither sent nor received, and something else was on the air, in the mean.", Of::Nodes(|nodes| nodes.share(nodes.counts.busy))),
+    metric("user_goodput_bps", "bit/s", "Goodput of a user", "Whole packets, headers included, that came through the cell to a user; of the whole the mean over users.", Of::Users(|users| users.goodput_bps())),
+    metric("user_goodput_p05_bps", "bit/s", "Goodput, 5th percentile of users", "The goodput of a user that 5 % of the users do not exceed.", Of::AllUsers(|users| users.goodput_quantile_bps(0.05))),
+    metric("bins_per_slot", "1", "Bins per slot", "Bins that a user of a cell had in a slot, in the mean.", Of::Users(|users| users.bins_per_slot())),
+    metric("retransmissions_per_frame", "1", "Retransmissions per frame", "Frames of a cell that failed, for each frame of bits that were not sent before.", Of::Users(|users| users.retransmissions_per_frame())),
+    metric("retransmissions_per_piece", "1", "Retransmissions per piece", "How often the bits of a frame that arrives, or of a part of one that was split, had failed before, in the mean.", Of::Users(|users| users.retransmissions_per_piece())),
+    metric("below_levels_share", "1", "Frames below the lowest level", "Of the frames of a cell, the share for which a channel below the lowest switch level was predicted.", Of::Users(|users| users.below_levels_share())),
+    metric("modulation_share_1", "1", "Frames of 1 bit a symbol", "Of the frames of a cell, the share sent with 1 bit a symbol.", Of::Users(|users| users.modulation_share(1))),
+    metric("modulation_share_2", "1", "Frames of 2 bits a symbol", "Of the frames of a cell, the share sent with 2 bits a symbol.", Of::Users(|users| users.modulation_share(2))),
+    metric("modulation_share_3", "1", "Frames of 3 bits a symbol", "Of the frames of a cell, the share sent with 3 bits a symbol.", Of::Users(|users| users.modulation_share(3))),
+    metric("modulation_share_4", "1", "Frames of 4 bits a symbol", "Of the frames of a cell, the share sent with 4 bits a symbol.", Of::Users(|users| users.modulation_share(4))),
+    metric("modulation_share_5", "1", "Frames of 5 bits a symbol", "Of the frames of a cell, the share sent with 5 bits a symbol.", Of::Users(|users| users.modulation_share(5))),
+    metric("modulation_share_6", "1", "Frames of 6 bits a symbol", "Of the frames of a cell, the share sent with 6 bits a symbol.", Of::Users(|users| users.modulation_share(6))),
+    metric("modulation_share_7", "1", "Frames of 7 bits a symbol", "Of the frames of a cell, the share sent with 7 bits a symbol.", Of::Users(|users| users.modulation_share(7))),
+    metric("modulation_share_8", "1", "Frames of 8 bits a symbol", "Of the frames of a cell, the share sent with 8 bits a symbol.", Of::Users(|users| users.modulation_share(8))),
 ];
 
 impl MetricInfo {
@@ -167,6 +185,21 @@ impl MetricInfo {
     /// Whether nodes have it.
     pub(crate) fn is_of_nodes(&self) -> bool {
         matches!(self.of, Of::Nodes(_))
+    }
+
+    /// Its value for users of a cell.
+    pub(crate) fn of_users(&self, users: &UsersMeasured) -> Option<f64> {
+        if let Of::Users(of) | Of::AllUsers(of) = self.of { Some(of(users)) } else { None }
+    }
+
+    /// Whether each user has it.
+    pub(crate) fn is_of_each_user(&self) -> bool {
+        matches!(self.of, Of::Users(_))
+    }
+
+    /// The key of a user's metric in a row.
+    pub(crate) fn user_key(&self, user: usize) -> String {
+        format!("user:{user}.{}", self.name)
     }
 
     /// The key of a node's metric in a row.

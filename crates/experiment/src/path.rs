@@ -58,7 +58,7 @@ pub struct PathFlowFacts {
 
 /// What can be said of the links of `setup`, if that is what it has.
 pub(crate) fn facts(setup: &Setup) -> Option<PathFacts> {
-    if setup.mesh.is_some() {
+    if setup.mesh.is_some() || setup.cell.is_some() {
         return None;
     }
     let [wired, forward, reverse, wired_reverse] = LINKS;

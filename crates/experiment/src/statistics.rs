@@ -2,8 +2,8 @@
 
 use crate::names::{LINKS, MESH};
 use crossfade_core::{DelayHistogram, SimTime, jain_fairness};
-use crossfade_link::NodeStatistics;
 use crossfade_link::arq::ArqStatistics;
+use crossfade_link::{NodeStatistics, UserStatistics};
 use crossfade_scenario::{FlowSetup, HopSetup, Setup, TrafficSetup};
 use crossfade_sim::{FlowStatistics, LinkSummary, NetworkStatistics};
 
@@ -133,7 +133,7 @@ impl Scale {
 /// What a link did.
 pub(crate) struct LinkMeasured<'a> {
     pub(crate) report: &'a LinkSummary,
-    /// Bytes of packets in a frame, if it sends packets as frames.
+    /// Bytes of packets in a frame, if it sends packets as frames of one size.
     payload: Option<u32>,
     pub(crate) seconds: f64,
 }
@@ -180,10 +180,86 @@ pub(crate) fn nodes(run: &NetworkStatistics) -> Option<(Vec<NodesMeasured>, Node
     Some((nodes.iter().copied().map(measured).collect(), measured(whole)))
 }
 
+/// What users of a cell did, alone or together.
+pub(crate) struct UsersMeasured {
+    pub(crate) counts: UserStatistics,
+    /// Of each of them, the bit/s of packets that came through.
+    goodputs_bps: Vec<f64>,
+    /// The time that was measured, in slots.
+    slots: f64,
+}
+
+impl UsersMeasured {
+    /// The mean goodput of a user.
+    pub(crate) fn goodput_bps(&self) -> f64 {
+        self.goodputs_bps.iter().sum::<f64>() / self.goodputs_bps.len() as f64
+    }
+
+    /// The goodput that a share `p` of the users does not exceed, between users as if they were evenly spread.
+    pub(crate) fn goodput_quantile_bps(&self, p: f64) -> f64 {
+        let mut sorted = self.goodputs_bps.clone();
+        sorted.sort_by(f64::total_cmp);
+        let place = p * (sorted.len() - 1) as f64;
+        let (lower, upper) = (sorted[place as usize], sorted[(place as usize + 1).min(sorted.len() - 1)]);
+        lower + (upper - lower) * place.fract()
+    }
+
+    /// Frames that failed for each one of bits that were not sent before.
+    pub(crate) fn retransmissions_per_frame(&self) -> f64 {
+        of_some(self.counts.frame_errors, self.counts.frames)
+    }
+
+    /// How often the bits of a delivered frame, or part of one, had failed before, in the mean.
+    pub(crate) fn retransmissions_per_piece(&self) -> f64 {
+        of_some(self.counts.failures_before, self.counts.frames_delivered)
+    }
+
+    /// Of the frames sent, the share with so many bits a symbol.
+    pub(crate) fn modulation_share(&self, bits: usize) -> f64 {
+        self.counts.frames_by_bits[bits - 1] as f64 / self.counts.sent() as f64
+    }
+
+    /// Of the frames sent, the share for which less than the lowest level was predicted.
+    pub(crate) fn below_levels_share(&self) -> f64 {
+        self.counts.below_levels as f64 / self.counts.sent() as f64
+    }
+
+    /// Bins that a user had in a slot, in the mean.
+    pub(crate) fn bins_per_slot(&self) -> f64 {
+        self.counts.sent() as f64 / self.slots / self.goodputs_bps.len() as f64
+    }
+}
+
+/// A quotient of counts; NaN of nothing.
+fn of_some(count: u64, of: u64) -> f64 {
+    if of == 0 { f64::NAN } else { count as f64 / of as f64 }
+}
+
+/// The users that there are, and all of them together; nothing without a cell.
+pub(crate) fn users(setup: &Setup, run: &NetworkStatistics) -> Option<(Vec<UsersMeasured>, UsersMeasured)> {
+    let [_, forward, _, _] = LINKS;
+    setup.cell.as_ref()?;
+    let users = &run.link(forward)?.users;
+    let slots = run.duration.as_nanos() as f64 / setup.slot.as_nanos() as f64;
+    let goodput =
+        |user: &UserStatistics| user.packets.arrived_bytes as f64 * 8.0 / run.duration.as_secs_f64();
+    let mut counts = UserStatistics::default();
+    for user in users {
+        counts.add(user);
+    }
+    let one = |user: &UserStatistics| UsersMeasured {
+        counts: user.clone(),
+        goodputs_bps: vec![goodput(user)],
+        slots,
+    };
+    let whole = UsersMeasured { counts, goodputs_bps: users.iter().map(goodput).collect(), slots };
+    Some((users.iter().map(one).collect(), whole))
+}
+
 impl LinkMeasured<'_> {
     /// Something of its frames; NaN without frames.
     pub(crate) fn of_frames(&self, of: impl Fn(&ArqStatistics) -> f64) -> f64 {
-        self.payload.and(self.report.arq.as_ref()).map_or(f64::NAN, of)
+        self.report.arq.as_ref().map_or(f64::NAN, of)
     }
 
     /// Of frames where there are any, otherwise of packets.
@@ -207,7 +283,8 @@ impl LinkMeasured<'_> {
 
     /// The payload of frames that were passed up.
     pub(crate) fn payload_bits(&self) -> f64 {
-        self.of_frames(|arq| arq.frames_delivered as f64 * f64::from(self.payload.unwrap_or(0)) * 8.0)
+        let bits = self.payload.map_or(f64::NAN, |bytes| f64::from(bytes) * 8.0);
+        self.of_frames(|arq| arq.frames_delivered as f64 * bits)
     }
 
     pub(crate) fn head_of_line_delay_s(&self, p: f64) -> f64 {

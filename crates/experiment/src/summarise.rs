@@ -40,6 +40,9 @@ pub struct PointResult {
     /// The same for each node of a mesh.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeResult>,
+    /// The same for each user of a cell.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub users: Vec<UserResult>,
     /// By an exact analysis: how often the first loss of a cycle finds a window of 1, 2, ... segments.
     pub loss_windows: Vec<f64>,
     /// rho in dB, where there is a physical layer.
@@ -98,6 +101,16 @@ pub struct LinkResult {
 pub struct NodeResult {
     /// Its number.
     pub node: usize,
+    /// By name.
+    #[serde(flatten, serialize_with = "as_map")]
+    pub metrics: Vec<(&'static str, Metric)>,
+}
+
+/// The metrics of one user of a cell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UserResult {
+    /// Its number, in the order of the flows.
+    pub user: usize,
     /// By name.
     #[serde(flatten, serialize_with = "as_map")]
     pub metrics: Vec<(&'static str, Metric)>,
@@ -224,6 +237,7 @@ fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
         flows: vec![FlowResult { name: String::new(), count: 1, metrics: metrics.clone() }],
         links: Vec::new(),
         nodes: Vec::new(),
+        users: Vec::new(),
         loss_windows,
         snr_db: point.setup.forward.radio().map(|radio| radio.snr_db),
         residual: (1..)
@@ -280,6 +294,12 @@ fn averaged(experiment: &Experiment, point: &Point, method: Method, mut rows: Ve
         |node| NodeResult { node, metrics: all(&MetricInfo::is_of_nodes, &|metric| metric.node_key(node)) };
     let count = point.setup.mesh.as_ref().map_or(0, |mesh| mesh.config.positions.len());
     let nodes = (0..count).map(node).filter(|node| !node.metrics.is_empty()).collect();
+    let user = |user| UserResult {
+        user,
+        metrics: all(&MetricInfo::is_of_each_user, &|metric| metric.user_key(user)),
+    };
+    let count = point.setup.cell.as_ref().map_or(0, |cell| cell.config.users.len());
+    let users = (0..count).map(user).filter(|user| !user.metrics.is_empty()).collect();
     PointResult {
         point: point.index,
         axes: point.axes.clone(),
@@ -290,6 +310,7 @@ fn averaged(experiment: &Experiment, point: &Point, method: Method, mut rows: Ve
         flows: point.setup.flows.iter().map(flow).collect(),
         links,
         nodes,
+        users,
         loss_windows: Vec::new(),
         snr_db: point.setup.forward.radio().map(|radio| radio.snr_db),
         residual: of_frames(NOT_ACCEPTED),

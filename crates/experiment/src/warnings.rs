@@ -1,5 +1,6 @@
 //! What makes a result doubtful though nothing is wrong with the scenario.
 
+use crate::cell_warnings as cell;
 use crate::closed_forms::best_packet_success;
 use crate::methods::solver;
 use crate::metrics::DIED;
@@ -64,12 +65,14 @@ pub(crate) fn of_setup(setup: &Setup) -> Vec<String> {
     };
     let ways = [("link", "channel", &setup.forward), ("reverse", "reverse.channel", &setup.reverse)];
     let of_ways = ways.into_iter().flat_map(of_way);
+    let of_cell = setup.cell.iter().flat_map(cell::of_setup);
     let of_mesh = setup.flows.iter().map(|flow| shadowed_route(setup, flow));
     of_flows
         .chain([short_queue(setup), in_phase(setup), nothing_arrives(setup)])
         .chain(of_ways)
         .chain(of_mesh)
         .flatten()
+        .chain(of_cell)
         .collect()
 }
 
@@ -83,6 +86,7 @@ pub(crate) fn of_runs(stop: &StopRule, point: &Point, method: Method, rows: &[&R
     let Setup { forward, reverse, wired, .. } = &point.setup;
     let doubts = [
         died(rows),
+        cell::starved(&point.setup, rows),
         full_queue("link", forward, "queue_drops", rows),
         full_queue("reverse", reverse, "reverse.queue_drops", rows),
         wired.as_ref().and_then(|[there, _]| full_queue("wired", there, "wired.queue_drops", rows)),
@@ -239,6 +243,10 @@ fn shadowed_route(setup: &Setup, flow: &FlowSetup) -> Option<String> {
 }
 
 fn short_queue(setup: &Setup) -> Option<String> {
+    if setup.cell.is_some() {
+        // Its slots are no packet times: how fast it is for a user, the run says.
+        return None;
+    }
     let queue = setup.forward.queue();
     let drop_tail = matches!(queue, QueueConfig::DropTail(_));
     let limit = queue.limit().filter(|_| !drop_tail || setup.gate == Gate::Queue)?;

@@ -21,12 +21,14 @@ mod queued_link;
 mod radio;
 mod report;
 mod series;
+mod side_by_side;
 mod statistics;
 #[cfg(test)]
 mod testing;
 mod token_bucket;
 pub mod trace;
 mod transmitter;
+mod user;
 
 pub use config::{LinkConfig, Queue, QueueConfig};
 pub use event::{EventLog, LinkEvent, QueueChange, Verdict};
@@ -45,6 +47,8 @@ pub use queued_link::QueuedLink;
 pub use radio::{Policy, RadioConfig, SymbolFrames, TableCopies, TableFrames, WholePackets};
 pub use report::LinkReport;
 pub use series::Series;
+pub use side_by_side::SideBySide;
 pub use statistics::LinkStatistics;
 pub use token_bucket::TokenBucket;
 pub use transmitter::{Service, Transmitter};
+pub use user::{MOST_BITS, UserStatistics};

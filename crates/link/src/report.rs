@@ -4,6 +4,7 @@ use crate::arq::ArqStatistics;
 use crate::node::NodeStatistics;
 use crate::occupancy::Occupancy;
 use crate::statistics::LinkStatistics;
+use crate::user::UserStatistics;
 use crossfade_core::SimTime;
 
 /// What a link has counted by some time, since it was made.
@@ -15,8 +16,8 @@ pub struct LinkReport {
     pub statistics: LinkStatistics,
     /// What it counted of frames, if it sends packets as frames.
     pub frames: Option<ArqStatistics>,
-    /// The same as [`statistics`](Self::statistics) of each user, where several share the link.
-    pub users: Vec<LinkStatistics>,
+    /// What it counted of each user, where several share the link.
+    pub users: Vec<UserStatistics>,
     /// What its nodes counted, if it has any.
     pub nodes: Vec<NodeStatistics>,
     /// How long it has been sending.

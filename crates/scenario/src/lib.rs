@@ -6,6 +6,7 @@
 //!
 //! Nothing here runs, and nothing reads or writes files: those that a scenario names are read by the caller.
 
+mod cell;
 mod digest;
 mod document;
 mod error;
@@ -13,6 +14,7 @@ mod files;
 mod identity;
 mod mesh;
 mod migrate;
+mod per_user;
 mod plan;
 mod points;
 mod quantity;
@@ -24,11 +26,13 @@ mod stop;
 mod sweep;
 mod tables;
 
+pub use cell::CellSetup;
 pub use document::parse_value;
 pub use error::ScenarioError;
 pub use files::ReadFile;
 pub use identity::RESULTS_VERSION;
 pub use mesh::MeshSetup;
+pub use per_user::{PerUser, PerUserExpects};
 pub use plan::{Overrides, Plan};
 pub use points::{Point, Points};
 pub use quantity::{
@@ -39,11 +43,12 @@ pub use schema::{explain, schema};
 pub use setup::{Carrier, FrameErrors, HopSetup, Setup};
 pub use stop::{End, StopRule};
 pub use tables::{
-    Antennas, Arq, ArqProtocol, Arrangement, Budget, Channel, ChannelModel, Clock, Correlation, Delivery,
-    Discipline, Distribution, DopplerSetup, Estimation, Feedback, FeedbackSetup, Flavour, Flow, FlowSetup,
-    FrameHeader, FrameSetup, Framing, Gaps, Gate, Headers, Link, LossFormat, MacWord, Mesh, Method, Modcod,
-    NaksPerRound, OverloadWord, Packing, Persistence, Phy, PhyCombining, PhyFidelity, Profile, Queue,
-    RateReduction, Reading, ReceptionWord, Retries, Reverse, Rfc, RoutingWord, Rto, Rule, Rules, Run,
-    Scenario, Shape, Shaper, ShaperSetup, Spread, Tcp, TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup,
-    Traffic, TrafficSetup, Variant, Wired,
+    AllocationWord, Antennas, Arq, ArqProtocol, Arrangement, Budget, Cell, CellArq, Channel, ChannelModel,
+    Clock, Correlation, Delivery, Discipline, Distribution, DopplerSetup, Eight, Estimation, Feedback,
+    FeedbackSetup, Flavour, Flow, FlowSetup, FrameHeader, FrameSetup, Framing, Gaps, Gate, Headers,
+    Interpolation, LevelKeys, Link, LossFormat, MacWord, Mesh, Method, Modcod, NaksPerRound, OverloadWord,
+    Packing, Persistence, Phy, PhyCombining, PhyFidelity, Prediction, Preset, Profile, ProfileWord, Queue,
+    Radio, RateReduction, Reading, ReceptionWord, Retries, Reverse, Rfc, RoutingWord, Rto, Rule, Rules, Run,
+    Scenario, SchedulerWord, Shadowing, Shape, Shaper, ShaperSetup, SinrWord, Spread, Tcp, TcpSetup,
+    TimerCheck, TimerClock, Trace, TraceSetup, Traffic, TrafficSetup, Variant, Wired,
 };

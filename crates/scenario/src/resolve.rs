@@ -6,14 +6,15 @@
 use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::mesh::MeshSetup;
-use crate::quantity::{Rate, Size};
+use crate::quantity::{Limit, Rate, Room, Size};
 use crate::setup::{HopSetup, Setup};
 use crate::stop::End;
 use crate::tables::{
-    ArqProtocol, Channel, ChannelModel, FlowSetup, Gate, LONGEST_SLOT, Link, Method, Packets, Phy, Reverse,
-    Scenario, Tcp, TcpSetup, TrafficSetup, USUAL_LIMIT, json,
+    ArqProtocol, Channel, ChannelModel, FlowSetup, Gate, LONGEST_SLOT, Link, Method, Packets, Phy, Queue,
+    Radio, Reverse, Scenario, Tcp, TcpSetup, TrafficSetup, USUAL_LIMIT, json,
 };
 use crossfade_core::SimTime;
+use crossfade_link::QueueLimit;
 use crossfade_mac::MAX_MSDU_BYTES;
 
 /// Fills in the defaults of `scenario` and gives its model objects.
@@ -25,6 +26,12 @@ pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setu
     scenario.tcp.forget_unlimited();
     if !scenario.mesh.is_absent() {
         return resolve_mesh(scenario, files);
+    }
+    if !scenario.cell.is_absent() {
+        return resolve_cell(scenario, files);
+    }
+    if let Some((name, _)) = scenario.flows.iter().find(|(_, flow)| !flow.radio.is_absent()) {
+        return Err(ScenarioError::key(format!("flows.{name}.radio"), "needs a cell, which has radios"));
     }
     let Scenario { link, reverse, wired, .. } = &*scenario;
     let in_products = [&link.queue, &reverse.queue, &wired.queue].iter().any(|queue| queue.is_in_products());
@@ -105,6 +112,7 @@ fn resolve_links(
         gate,
         wired,
         mesh: None,
+        cell: None,
         forward,
         reverse,
         warmup,
@@ -157,9 +165,10 @@ fn resolve_packet_size(scenario: &mut Scenario) -> Result<Size, ScenarioError> {
 
 /// The same of a mesh, which stands in the place of all links.
 fn resolve_mesh(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, ScenarioError> {
-    let Scenario { phy, channel, link, reverse, wired, .. } = &*scenario;
+    let Scenario { phy, channel, link, reverse, wired, cell, .. } = &*scenario;
     let bare = Link { packet_size: link.packet_size, ..Link::default() };
     for (key, is_given) in [
+        ("cell", !cell.is_absent()),
         ("phy", *phy != Phy::default()),
         ("channel", *channel != Channel::default()),
         ("link", *link != bare),
@@ -207,6 +216,92 @@ fn resolve_mesh(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, Sce
         gate: Gate::Queue,
         wired: None,
         mesh: Some(mesh),
+        cell: None,
+        forward,
+        reverse,
+        warmup,
+        end,
+        frames,
+        sample,
+    })
+}
+
+/// The same of a cell, which stands in the place of the link.
+fn resolve_cell(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, ScenarioError> {
+    let Scenario { phy, channel, link, .. } = &*scenario;
+    let queue = Queue { limit: link.queue.limit, ..Queue::default() };
+    let bare = Link { packet_size: link.packet_size, queue, ..Link::default() };
+    for (key, is_given) in [
+        ("phy", *phy != Phy::default()),
+        ("channel", *channel != Channel::default()),
+        ("link", *link != bare),
+    ] {
+        if is_given {
+            let reason = "the cell carries the data; of link it takes packet_size and queue.limit alone";
+            return Err(ScenarioError::contradiction(key, "cell", reason));
+        }
+    }
+    let slot = scenario.cell.resolve_slot()?;
+    let frames = scenario.run.resolve_frames(false)?;
+    let usual = resolve_packet_size(scenario)?.0;
+    let mut flows = resolve_flows(scenario, usual, slot, None)?;
+    let mut users = 0;
+    for flow in &mut flows {
+        flow.ends = (users..users + flow.count.max(1)).map(|user| [0, user + 1]).collect();
+        users += flow.count.max(1);
+    }
+    let usual_room = Limit(Room::Of(QueueLimit::Packets(USUAL_LIMIT)));
+    let room = *scenario.link.queue.limit.get_or_insert(usual_room);
+    if matches!(room.0, Room::Time(_) | Room::Products(_)) {
+        let problem = "must be packets, bytes or \"unlimited\": a cell has no rate of its own";
+        return Err(ScenarioError::value("link.queue.limit", &json(room), problem));
+    }
+    let limit = room.0.limit();
+    let largest = flows.iter().map(|flow| flow.packet_size).fold(usual, u32::max);
+    if limit.is_some_and(|limit| !limit.admits(0, 0, largest)) {
+        let problem = format!("must let in a packet of {largest} B");
+        return Err(ScenarioError::value("link.queue.limit", &json(room), problem));
+    }
+    let mut alone = Radio::default();
+    let named = scenario.flows.iter_mut().zip(&flows);
+    let mut radios: Vec<(String, &mut Radio, usize)> = named
+        .map(|((name, flow), setup)| (format!("flows.{name}.radio"), &mut flow.radio, setup.ends.len()))
+        .collect();
+    if radios.is_empty() {
+        radios.push(("cell.radio".to_owned(), &mut alone, 1));
+    }
+    let cell = scenario.cell.resolve(slot, &mut radios, limit)?;
+    // What the flows say stands with them.
+    scenario.cell.radio = if scenario.flows.is_empty() { alone } else { Radio::default() };
+    let tcp = || flows.iter().filter_map(FlowSetup::tcp);
+    let data = Packets { usual, largest, headers: USUAL_HEADERS.min(usual), few: true, round_trip: None };
+    let acks = Packets {
+        largest: tcp().map(TcpSetup::longest_ack).max().unwrap_or(0),
+        headers: tcp().map(|tcp| tcp.ack_size).min().unwrap_or(USUAL_HEADERS),
+        ..data
+    };
+    let reverse = scenario.reverse.resolve(acks, slot, files)?;
+    let longest = largest.max(acks.largest);
+    let wired = scenario.wired.resolve(Packets { usual: longest, largest: longest, ..data }, slot)?;
+    let forward = HopSetup::of_cell(slot, limit);
+    let hops = [&forward, &reverse].into_iter().chain(wired.iter().flatten());
+    let idle_rtt = hops.fold(SimTime::ZERO, |sum, hop| sum.saturating_add(hop.transit(SYN_BYTES)));
+    for flow in &mut flows {
+        flow.shake_hands(idle_rtt);
+    }
+    let (warmup, end) = scenario.run.resolve(slot)?;
+    let sample = scenario.run.resolve_sample(slot)?;
+    if matches!(end, End::Delivered(_)) {
+        refuse_endless(&flows, &forward, &reverse)?;
+    }
+    Ok(Setup {
+        slot,
+        packet_size: usual,
+        flows,
+        gate: Gate::Queue,
+        wired,
+        mesh: None,
+        cell: Some(cell),
         forward,
         reverse,
         warmup,
@@ -253,7 +348,7 @@ fn resolve_flows(
     // A hop of whole packets at a constant rate: a sender can wait for its slots.
     let whole_packets = link.frame_size.is_none() || frames_fill_packets(scenario, packet_size);
     let is_plain = whole_packets && link.trace.is_absent() && link.shaper.is_absent();
-    let one_hop = mesh.is_none() && scenario.wired.is_absent() && is_plain;
+    let one_hop = mesh.is_none() && scenario.cell.is_absent() && scenario.wired.is_absent() && is_plain;
     if scenario.flows.is_empty() {
         if scenario.is_phy_alone() && scenario.tcp == Tcp::default() {
             return Ok(Vec::new());

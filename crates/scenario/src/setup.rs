@@ -1,5 +1,6 @@
 //! A scenario in the terms of the models.
 
+use crate::cell::CellSetup;
 use crate::mesh::MeshSetup;
 use crate::stop::End;
 use crate::tables::channel::DopplerSetup;
@@ -11,7 +12,7 @@ use crate::tables::trace::TraceSetup;
 use crossfade_channel::LossConfig;
 use crossfade_core::SimTime;
 use crossfade_link::trace::Schedule;
-use crossfade_link::{QueueConfig, RadioConfig};
+use crossfade_link::{QueueConfig, QueueLimit, RadioConfig};
 
 /// A scenario in the terms of the models. All times are absolute.
 #[derive(Clone, Debug)]
@@ -28,6 +29,9 @@ pub struct Setup {
     pub wired: Option<[HopSetup; 2]>,
     /// The mesh in place of the links; those below then carry nothing.
     pub mesh: Option<MeshSetup>,
+    /// The cell in place of the link on the way of the data, of which that then has the queue alone. Each user has a link
+    /// of its own on the way back.
+    pub cell: Option<CellSetup>,
     /// The wireless link, on the way of the data.
     pub forward: HopSetup,
     /// The wireless link, on the way of the acknowledgements.
@@ -144,6 +148,13 @@ impl HopSetup {
         let queue = QueueConfig::DropTail(None);
         let carrier = Carrier::Packets { rate_bps: None, queue, loss: LossConfig::Lossless };
         Self { delay: SimTime::ZERO, carrier, limit_assumed: false, doppler: None }
+    }
+
+    /// The way of the data in a cell: as good as a slot's wait and a slot, and a queue.
+    pub(crate) fn of_cell(slot: SimTime, limit: Option<QueueLimit>) -> Self {
+        let queue = QueueConfig::DropTail(limit);
+        let carrier = Carrier::Packets { rate_bps: None, queue, loss: LossConfig::Lossless };
+        Self { delay: slot * 2, carrier, limit_assumed: false, doppler: None }
     }
 
     /// Bit rate in bit/s in the long run, of a trace its mean; `None` takes no time to transmit.

@@ -2,7 +2,7 @@
 
 use crossfade_core::SimTime;
 use crossfade_link::arq::ArqStatistics;
-use crossfade_link::{LinkReport, LinkStatistics, NodeStatistics};
+use crossfade_link::{LinkReport, LinkStatistics, NodeStatistics, UserStatistics};
 
 /// What was counted of one link after the warm-up.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,8 +11,8 @@ pub struct LinkSummary {
     pub name: String,
     /// What the link counted.
     pub counts: LinkStatistics,
-    /// The same of each user, where several share it.
-    pub users: Vec<LinkStatistics>,
+    /// What it counted of each user, where several share it.
+    pub users: Vec<UserStatistics>,
     /// What its nodes counted, if it has any.
     pub nodes: Vec<NodeStatistics>,
     /// What it counted of its frames, if it sends packets as frames.

@@ -87,6 +87,8 @@ def check(
     print(one_line(f"ok: {what}"))
     if found.mesh is not None:
         print(one_line(_mesh(found.mesh)))
+    if found.cell is not None:
+        print(one_line(_cell(found.cell)))
     if found.path is not None:
         for line in path_lines(found.path, found.scenario):
             print(one_line(line))
@@ -107,6 +109,20 @@ def _mesh(mesh: dict[str, Any]) -> str:
     ]
     return "; a window of one packet reaches at most: ".join(
         [*texts, *([", ".join(bounds)] if bounds else [])]
+    )
+
+
+def _cell(cell: dict[str, Any]) -> str:
+    """Its size, and the switch levels of its first user."""
+    users = cell["users"]
+    levels = users[0]["levels_db"]
+    limits = " ".join("-" if level is None else f"{level:.2f}" for level in levels)
+    fastest = max(user["fd_t"] for user in users)
+    return (
+        f"cell of {len(users)} user{'s' if len(users) > 1 else ''}: {cell['bins']} bins of "
+        f"{cell['bin_width_hz'] / 1e3:g} kHz, slots of {cell['slot_s'] * 1e3:.4g} ms, "
+        f"{cell['symbols']} symbols, f_d T up to {fastest:.3g}; 1 to 8 bits from {limits} dB on "
+        f"at a mean of {users[0]['mean_snr_db']:g} dB"
     )
 
 

@@ -46,6 +46,7 @@ LINK_METRICS = [
     "queueing_delay_p95_s",
     "link_utilisation",
 ]
+USER_METRICS = ["user_goodput_bps", "bins_per_slot", "retransmissions_per_frame", "below_levels_share"]
 NODE_METRICS = [
     "exchanges_mean",
     "rts_losses",
@@ -143,11 +144,12 @@ def print_some_results(results: Results, to: Console, most: int) -> None:
 
 
 def _print_parts(point: Point, to: Console) -> None:
-    """Flows that have names, links, and nodes, a line each."""
+    """Flows that have names, links, nodes and users, a line each."""
     for title, parts, metrics in (
         ("flows", point.flows, FLOW_METRICS),
         ("links", point.links, LINK_METRICS),
         ("nodes", [{"name": str(node["node"]), **node} for node in point.nodes], NODE_METRICS),
+        ("users", [{"name": str(user["user"]), **user} for user in point.users], USER_METRICS),
     ):
         rows = [part for part in parts if part["name"]]
         names = [name for name in metrics if any(name in row for row in rows)]

@@ -11,7 +11,7 @@ from typing import Any
 from crossfade.figures.wanted import Wanted
 from crossfade.results.planrows import Estimates, PlanRows, is_solved
 from crossfade.results.results import Estimate, Point, Results
-from crossfade.results.rows import FLOW, NODE
+from crossfade.results.rows import FLOW, NODE, USER
 from crossfade.wording import metric_name
 
 # The links of a scenario, in the order in which packets take them.
@@ -50,9 +50,13 @@ def published(rows: PlanRows) -> list[Metric]:
         return kind, place, part, ranks[last]
 
     found = {}
-    # Those of the nodes of a mesh are too many for a table: they stand in what a run prints.
+    # Those of nodes and users are too many for a table: they stand in what a run prints.
     for name in sorted(
-        (name for name in rows.names if name.rpartition(".")[2] in units and not name.startswith(NODE)),
+        (
+            name
+            for name in rows.names
+            if name.rpartition(".")[2] in units and not name.startswith((NODE, USER))
+        ),
         key=rank,
     ):
         metric = Metric(name.removeprefix(FLOW), rows.names.index(name), units[name.rpartition(".")[2]])

@@ -13,7 +13,7 @@ from crossfade.errors import visible
 from crossfade.figures.choice import where as rows_where
 from crossfade.figures.plot import plot_wanted
 from crossfade.figures.wanted import Wanted
-from crossfade.results.rows import FLOW, NODE, Row, names_of
+from crossfade.results.rows import FLOW, NODE, USER, Row, names_of
 from crossfade.results.shown import MAIN_METRICS, html_table, shown, shown_unit
 from crossfade.tables import Cell, Table, format_estimate, label
 
@@ -60,11 +60,12 @@ class Point:
     """One point of a sweep (the only one where nothing is swept), by one method.
 
     ``metrics`` are those of the whole, ``parts`` those of named flows and of links, as ``cubic.goodput_bps``
-    or ``reverse.queue_drops``, ``nodes`` those of each node of a mesh. ``runs`` is 0 where a method has no
-    randomness. ``loss_windows`` are, by exact analysis, the shares of first losses that find a window of 1,
-    2, ... segments. ``rows`` are the runs that count, in order. Of a physical layer ``snr_db`` is rho; by
-    method phy ``residual`` are the shares of frames that are not accepted after 1, 2, ... transmissions,
-    ``combined`` those of which the combination of so many receptions fails.
+    or ``reverse.queue_drops``, ``nodes`` those of each node of a mesh, ``users`` those of each user of a
+    cell. ``runs`` is 0 where a method has no randomness. ``loss_windows`` are, by exact analysis, the shares
+    of first losses that find a window of 1, 2, ... segments. ``rows`` are the runs that count, in order. Of a
+    physical layer ``snr_db`` is rho; by method phy ``residual`` are the shares of frames that are not
+    accepted after 1, 2, ... transmissions, ``combined`` those of which the combination of so many receptions
+    fails.
     """
 
     axes: dict[str, Any]
@@ -79,6 +80,7 @@ class Point:
     loss_windows: list[float]
     rows: list[Row]
     nodes: list[dict[str, Any]] = field(default_factory=list)
+    users: list[dict[str, Any]] = field(default_factory=list)
     snr_db: float | None = None
     residual: list[Estimate] = field(default_factory=list)
     combined: list[Estimate] = field(default_factory=list)
@@ -101,8 +103,8 @@ class Point:
         Run r of every point draws the same random numbers: compare two points run by run.
         """
         held = {known for names in {row.names for row in self.rows} for known in names_of(names)}
-        # In a row those of a flow or node (near.goodput_bps) say what it is.
-        spelled = next((key for key in (name, FLOW + name, NODE + name) if key in held), name)
+        # In a row those of a flow, node or user (near.goodput_bps) say what it is.
+        spelled = next((key for key in (name, FLOW + name, NODE + name, USER + name) if key in held), name)
         return [row.value(spelled) for row in self.rows]
 
 
@@ -288,6 +290,7 @@ class Results:
             "flows": point.flows,
             "links": point.links,
             **({"nodes": point.nodes} if point.nodes else {}),
+            **({"users": point.users} if point.users else {}),
             **({"loss_windows": point.loss_windows} if point.loss_windows else {}),
             **({"residual": [ends(share) for share in point.residual]} if point.residual else {}),
             **({"combined": [ends(share) for share in point.combined]} if point.combined else {}),

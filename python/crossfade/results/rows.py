@@ -8,9 +8,10 @@ from bisect import bisect_left
 from functools import lru_cache
 from typing import NamedTuple
 
-# How rows tell the metrics of a flow, and those of a node of a mesh, from those of a link.
+# How rows tell the metrics of flows, of nodes of a mesh and of users of a cell from those of links.
 FLOW = "flow:"
 NODE = "node:"
+USER = "user:"
 
 
 class Row(NamedTuple):

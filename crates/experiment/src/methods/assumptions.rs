@@ -12,6 +12,10 @@ pub(crate) fn changing_link(scenario: &Scenario, setup: &Setup, who: &str) -> Op
         );
         return Some(ScenarioError::key("mesh", problem));
     }
+    if setup.cell.is_some() {
+        let problem = format!("{who} assumes a link of constant rate; use method simulation");
+        return Some(ScenarioError::key("cell", problem));
+    }
     let links = [
         ("link", &setup.forward, scenario.link.frame_size),
         ("reverse", &setup.reverse, scenario.reverse.frame_size),

@@ -6,7 +6,7 @@ use crate::build::network;
 use crate::control::{Control, PartDone};
 use crate::impossible::{Possible, most_of_run};
 use crate::metrics::{DIED, METRICS, Metrics, distributions, flow_key};
-use crate::statistics::{FlowTotals, Scale, flows, links, nodes};
+use crate::statistics::{FlowTotals, Scale, flows, links, nodes, users};
 use crossfade_core::{Observer, RunSeed};
 use crossfade_scenario::{End, Method, Point, ScenarioError, Setup};
 use crossfade_sim::{Capture, Engine, Network, NetworkStatistics, SimulationError, simulate as run};
@@ -113,6 +113,14 @@ pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
             insert(metric.name.to_owned(), metric.of_nodes(&whole));
             for (number, node) in nodes.iter().enumerate() {
                 insert(metric.node_key(number), metric.of_nodes(node));
+            }
+        }
+    }
+    if let Some((users, whole)) = users(setup, run) {
+        for metric in METRICS {
+            insert(metric.name.to_owned(), metric.of_users(&whole));
+            for (number, user) in users.iter().enumerate().filter(|_| metric.is_of_each_user()) {
+                insert(metric.user_key(number), metric.of_users(user));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Who sends, and how much.
 
 use super::base::{json, positive_time, time};
+use super::cell::Radio;
 use super::tagged::{refuse_foreign, tag, taken_by};
 use super::tcp::{Tcp, TcpSetup};
 use crate::document::merge_value;
@@ -101,6 +102,10 @@ pub struct Flow {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times: Option<Shape>,
 
+    /// The radio of its users in a cell: each flow is of a user of its own.
+    #[serde(skip_serializing_if = "Radio::is_absent")]
+    pub radio: Radio,
+
     /// What is different from the scenario's tcp.
     #[schemars(extend("x-default" = "the scenario's tcp"))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -112,21 +117,21 @@ tag! {
     #[serde(rename_all = "lowercase")]
     pub enum Traffic: Flow by traffic {
         /// TCP without end, with everything ready, or offered at a rate.
-        Bulk [rate, count, start, stagger, start_within, tcp, from, to, access_delay],
+        Bulk [rate, count, start, stagger, start_within, tcp, from, to, access_delay, radio],
         /// TCP with so many bytes (size), once.
-        Transfer [count, start, stagger, start_within, tcp, size, from, to, access_delay],
+        Transfer [count, start, stagger, start_within, tcp, size, from, to, access_delay, radio],
         /// TCP connections that arrive at random (arrivals_per_s), each with bytes drawn at random (size, sizes).
-        Arrivals [tcp, size, sizes, arrivals_per_s, from, to, access_delay],
+        Arrivals [tcp, size, sizes, arrivals_per_s, from, to, access_delay, radio],
         /// Packets of UDP at a constant rate, always or on and off.
-        Udp [count, start, stagger, start_within, rate, packet_size, on, off, times, jitter, from, to, access_delay],
+        Udp [count, start, stagger, start_within, rate, packet_size, on, off, times, jitter, from, to, access_delay, radio],
         /// Packets of UDP at random times, a Poisson process of the rate, always or on and off.
-        Poisson [count, start, stagger, start_within, rate, packet_size, on, off, times, from, to, access_delay],
+        Poisson [count, start, stagger, start_within, rate, packet_size, on, off, times, from, to, access_delay, radio],
         /// Packets of UDP at twice the rate of the link, which always has one to send: what the link can carry.
         /// Give link.queue a limit.
-        Saturated [count, start, stagger, start_within, packet_size, from, to, access_delay],
+        Saturated [count, start, stagger, start_within, packet_size, from, to, access_delay, radio],
         /// What a real program sends, in crossfade live: it shares the links with the flows beside it, which are
         /// simulated. Elsewhere there is nothing of it.
-        Outside [from, to],
+        Outside [from, to, radio],
     }
 }
 
@@ -160,7 +165,8 @@ pub struct FlowSetup {
     pub access_delay: SimTime,
     /// Bytes of a data packet on the wire.
     pub packet_size: u32,
-    /// The nodes of the mesh that it goes from and to, of several flows in turn; none of a path of links.
+    /// The nodes of the mesh, or the ports of the cell, that it goes from and to, of several flows in turn; none of a path of
+    /// links.
     pub ends: Vec<[u32; 2]>,
     /// What it sends.
     pub traffic: TrafficSetup,

@@ -9,6 +9,7 @@
 pub(crate) mod antennas;
 pub(crate) mod arq;
 pub(crate) mod base;
+pub(crate) mod cell;
 pub(crate) mod channel;
 pub(crate) mod figure;
 pub(crate) mod flow;
@@ -31,6 +32,10 @@ pub use arq::{
     TimerClock,
 };
 pub(crate) use base::{LONGEST_SLOT, json};
+pub use cell::{
+    AllocationWord, Cell, CellArq, Eight, Interpolation, LevelKeys, Prediction, Preset, ProfileWord, Radio,
+    SchedulerWord, Shadowing, SinrWord,
+};
 pub use channel::{Channel, ChannelModel, Clock, DopplerSetup, LossFormat};
 pub(crate) use figure::Figure;
 pub use flow::{Distribution, Flow, FlowSetup, Gaps, Shape, Traffic, TrafficSetup};
@@ -113,6 +118,11 @@ pub struct Scenario {
     /// else link has than packet_size.
     #[serde(skip_serializing_if = "Mesh::is_absent")]
     pub mesh: Mesh,
+
+    /// A slotted downlink with many users in place of the link; acknowledgements come over the reverse link, one for each
+    /// user. Contradicts channel, phy, mesh, and what else link has than packet_size and queue.limit.
+    #[serde(skip_serializing_if = "Cell::is_absent")]
+    pub cell: Cell,
 
     /// The TCP sender and its receiver; of every flow, where flows say nothing else.
     #[schemars(extend("x-required" = true))]

@@ -1,0 +1,121 @@
+//! What a cell is made of.
+
+use crate::error::{CellError, out_of_range};
+use crate::levels::Levels;
+use crate::scheduler::Allocation;
+use crate::sender::ArqConfig;
+use crossfade_channel::{DelayProfile, ShadowingConfig};
+use crossfade_core::SimTime;
+use crossfade_link::QueueLimit;
+use std::sync::Arc;
+
+/// More users than this a cell cannot have.
+pub const MOST_USERS: usize = 1000;
+/// More bins than this it cannot have.
+pub const MOST_BINS: usize = 1024;
+
+/// Everything about a cell but its seed.
+#[derive(Clone, Debug)]
+pub struct CellConfig {
+    /// How long a slot is.
+    pub slot: SimTime,
+    /// Symbols of a bin and slot that carry payload: a frame.
+    pub symbols: u32,
+    /// How many bins there are.
+    pub bins: usize,
+    /// How wide each is, in Hz.
+    pub bin_width_hz: f64,
+    /// The paths of the channels of all users.
+    pub profile: DelayProfile,
+    /// Their shadowing; `None` has none.
+    pub shadowing: Option<ShadowingConfig>,
+    /// Who is there.
+    pub users: Vec<UserConfig>,
+    /// Who gets which bin.
+    pub allocation: Allocation,
+    /// How frames are repeated.
+    pub arq: ArqConfig,
+    /// How much waits for each user, beside what has been sent in part; `None` is without limit.
+    pub queue: Option<QueueLimit>,
+}
+
+/// A user.
+#[derive(Clone, Debug)]
+pub struct UserConfig {
+    /// The mean signal-to-interference-and-noise ratio in dB, with shadowing at its median.
+    pub mean_snr_db: f64,
+    /// Metres a second.
+    pub speed_mps: f64,
+    /// The maximum Doppler shift in cycles a slot.
+    pub fd_t: f64,
+    /// The normalised mean square error of its predictions.
+    pub nmse: f64,
+    /// Which modulation is used when.
+    pub levels: Arc<Levels>,
+}
+
+impl CellConfig {
+    /// Refuses what cannot be.
+    ///
+    /// # Errors
+    /// Numbers outside their ranges, no users, more users with a bin of their own than bins.
+    pub fn check(&self) -> Result<(), CellError> {
+        if !(SimTime::from_micros(10)..=SimTime::from_millis(100)).contains(&self.slot) {
+            return out_of_range("slot", self.slot, "between 10 us and 100 ms");
+        }
+        if !(1..=100_000).contains(&self.symbols) {
+            return out_of_range("symbols", self.symbols, "between 1 and 100000");
+        }
+        if !(1..=MOST_BINS).contains(&self.bins) {
+            return out_of_range("bins", self.bins, format!("between 1 and {MOST_BINS}"));
+        }
+        if !(1.0..=1e9).contains(&self.bin_width_hz) {
+            return out_of_range("bin_width", format!("{} Hz", self.bin_width_hz), "between 1 Hz and 1 GHz");
+        }
+        if !(1..=MOST_USERS).contains(&self.users.len()) {
+            return out_of_range("users", self.users.len(), format!("between 1 and {MOST_USERS}"));
+        }
+        for user in &self.users {
+            if !(-30.0..=60.0).contains(&user.mean_snr_db) {
+                return out_of_range("mean_snr_db", user.mean_snr_db, "between -30 and 60");
+            }
+            if !(0.0..=1000.0).contains(&user.speed_mps) {
+                return out_of_range("speed", format!("{} m/s", user.speed_mps), "between 0 and 1000 m/s");
+            }
+            if !(user.fd_t == 0.0 || (5e-5..0.5).contains(&user.fd_t)) {
+                return out_of_range("fd_t", user.fd_t, "0 or between 5e-5 and 0.5");
+            }
+            if !(0.0..1.0).contains(&user.nmse) {
+                return out_of_range("nmse", user.nmse, "at least 0 and below 1");
+            }
+        }
+        if let Some(shadowing) = &self.shadowing {
+            shadowing.check()?;
+        }
+        match self.allocation {
+            Allocation::Static if self.users.len() > self.bins => {
+                let allowed =
+                    format!("at least {}, one for each user of allocation static", self.users.len());
+                return out_of_range("bins", self.bins, allowed);
+            }
+            Allocation::BestBin { candidates } if !(1..=self.bins).contains(&candidates) => {
+                return out_of_range(
+                    "candidates",
+                    candidates,
+                    format!("between 1 and {}, the bins", self.bins),
+                );
+            }
+            Allocation::ProportionalFair { window_slots } if !(1.0..=1e9).contains(&window_slots) => {
+                return out_of_range("window", window_slots, "between 1 and 1e9 slots");
+            }
+            _ => {}
+        }
+        if !(1..=1000).contains(&self.arq.delay_slots) {
+            return out_of_range("arq.delay", self.arq.delay_slots, "between 1 and 1000 slots");
+        }
+        if self.queue.is_some_and(|limit| !limit.admits(0, 0, 1)) {
+            return out_of_range("queue", "0", "at least one packet");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,25 @@
+//! What a cell refuses.
+
+use crossfade_channel::ChannelError;
+use crossfade_core::OutOfRange;
+use thiserror::Error;
+
+/// A cell that cannot be. The message is one line: what was given, its value, and what is allowed.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum CellError {
+    /// A number outside its range. Parameters are named as in scenarios: `users`, `bins`, `levels`, ...
+    #[error(transparent)]
+    OutOfRange(#[from] OutOfRange),
+    /// A channel that cannot be.
+    #[error(transparent)]
+    Channel(#[from] ChannelError),
+}
+
+/// An error of `parameter`.
+pub(crate) fn out_of_range<T>(
+    parameter: &'static str,
+    value: impl std::fmt::Display,
+    allowed: impl Into<std::borrow::Cow<'static, str>>,
+) -> Result<T, CellError> {
+    Err(OutOfRange::new(parameter, value, allowed).into())
+}

@@ -1,0 +1,313 @@
+//! Link adaptation: from which predicted signal-to-noise ratio on which modulation is used.
+//!
+//! A transmitter that knows the prediction p of a gain h with error power e knows that the ratio g is that of a
+//! complex Gaussian around p: with G the local mean and x = G |p|^2,
+//!
+//! ```text
+//! f(g | x) = 1 / (G e) exp(-(g + x) / (G e)) I0(2 sqrt(g x) / (G e))
+//! ```
+//!
+//! and chooses the k bits a symbol that maximise k times the integral of `(1 - P_k(g))^N f(g | x)`, the expected bits of
+//! a frame of N symbols that arrive (Sternad and Falahati 2004). Switch levels are where the choice changes.
+
+use crate::error::{CellError, out_of_range};
+use crate::frame_success::FrameSuccess;
+use crossfade_link::MOST_BITS;
+use std::sync::OnceLock;
+
+/// How modulations are chosen.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LevelRule {
+    /// The most expected bits for predictions of this normalised mean square error, whatever error they have.
+    Optimal {
+        /// The error.
+        target_nmse: f64,
+    },
+    /// The most bits whose frames fail at most so often in the mean, for predictions of that error.
+    TargetFer {
+        /// The share of frames.
+        target: f64,
+        /// The error.
+        target_nmse: f64,
+    },
+    /// From these levels on, in dB: those of 2 to 8 bits, or of 1 to 8.
+    Custom(Vec<f64>),
+}
+
+/// What the transmitter takes for the signal-to-noise ratio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PredictedSinr {
+    /// G (|p|^2 + e): right in the mean (Ekman, Sternad and Ahlen 2002).
+    Unbiased,
+    /// G |p|^2: too low by the power of the error.
+    Raw,
+}
+
+/// Local means have levels of their own each quarter of a decibel, between these.
+const LOWEST_DB: f64 = -30.0;
+const HIGHEST_DB: f64 = 60.0;
+const PER_DB: f64 = 4.0;
+
+/// The switch levels of all local means, found when they are asked for.
+#[derive(Debug)]
+pub struct Levels {
+    rule: LevelRule,
+    kind: PredictedSinr,
+    success: FrameSuccess,
+    table: Vec<OnceLock<[f64; MOST_BITS]>>,
+}
+
+impl Levels {
+    /// By `rule`, in terms of `kind`, for frames of this success.
+    ///
+    /// # Errors
+    /// An NMSE outside [0, 1), a target outside (0, 1), custom levels that are not 7 or 8 rising ones.
+    pub fn new(rule: LevelRule, kind: PredictedSinr, success: FrameSuccess) -> Result<Self, CellError> {
+        let nmse = |nmse: f64| {
+            if (0.0..1.0).contains(&nmse) {
+                Ok(())
+            } else {
+                out_of_range("levels.target_nmse", format!("{nmse:?}"), "at least 0 and below 1")
+            }
+        };
+        match &rule {
+            LevelRule::Optimal { target_nmse } => nmse(*target_nmse)?,
+            LevelRule::TargetFer { target, target_nmse } => {
+                nmse(*target_nmse)?;
+                if !(*target > 0.0 && *target < 1.0) {
+                    return out_of_range("levels.target_fer", format!("{target:?}"), "above 0 and below 1");
+                }
+            }
+            LevelRule::Custom(levels) => {
+                if !(MOST_BITS - 1..=MOST_BITS).contains(&levels.len()) {
+                    return out_of_range(
+                        "levels.custom_db",
+                        format!("{} levels", levels.len()),
+                        "7 or 8 levels",
+                    );
+                }
+                let rises = levels.windows(2).all(|pair| pair[0] < pair[1]);
+                if !rises || !levels.iter().all(|level| level.is_finite()) {
+                    return out_of_range("levels.custom_db", format!("{levels:?}"), "in rising order");
+                }
+            }
+        }
+        let entries =
+            if rule.depends_on_mean() { ((HIGHEST_DB - LOWEST_DB) * PER_DB) as usize + 1 } else { 1 };
+        Ok(Self { rule, kind, success, table: (0..entries).map(|_| OnceLock::new()).collect() })
+    }
+
+    /// How frames succeed.
+    pub fn success(&self) -> &FrameSuccess {
+        &self.success
+    }
+
+    /// What the levels are compared with.
+    pub fn kind(&self) -> PredictedSinr {
+        self.kind
+    }
+
+    /// The ratios from which on 1, 2, ... 8 bits are used at a local mean in dB; 0 where there is no limit. The nearest
+    /// quarter of a decibel counts.
+    pub fn at(&self, local_mean_db: f64) -> &[f64; MOST_BITS] {
+        let place = ((local_mean_db - LOWEST_DB) * PER_DB).round().clamp(0.0, (self.table.len() - 1) as f64);
+        self.table[place as usize].get_or_init(|| self.solve(LOWEST_DB + place / PER_DB))
+    }
+
+    /// The bits a symbol for a predicted ratio, by levels of [`at`](Self::at), and whether it lies below the lowest.
+    #[inline]
+    pub fn choose(levels: &[f64; MOST_BITS], predicted: f64) -> (u32, bool) {
+        let bits = levels.iter().filter(|&&level| predicted >= level).count() as u32;
+        (bits.max(1), bits == 0)
+    }
+
+    fn solve(&self, local_mean_db: f64) -> [f64; MOST_BITS] {
+        let mean = from_db(local_mean_db);
+        let error = match &self.rule {
+            LevelRule::Custom(levels) => {
+                let missing = MOST_BITS - levels.len();
+                return std::array::from_fn(|i| i.checked_sub(missing).map_or(0.0, |i| from_db(levels[i])));
+            }
+            LevelRule::Optimal { target_nmse } | LevelRule::TargetFer { target_nmse, .. } => {
+                mean * target_nmse
+            }
+        };
+        let shift = if self.kind == PredictedSinr::Unbiased { error } else { 0.0 };
+        std::array::from_fn(|i| {
+            let (mut low, mut high) = (-40.0_f64, 60.0_f64);
+            if self.allowed(from_db(low), error) > i {
+                return 0.0;
+            }
+            for _ in 0..20 {
+                let middle = f64::midpoint(low, high);
+                if self.allowed(from_db(middle), error) > i { high = middle } else { low = middle }
+            }
+            from_db(high) + shift
+        })
+    }
+
+    /// The bits a symbol that the rule uses at G |p|^2 = `x` and G e = `error`; 0 where none meets a target.
+    fn allowed(&self, x: f64, error: f64) -> usize {
+        let expected = self.expected(x, error);
+        let all = 0..MOST_BITS;
+        if let LevelRule::TargetFer { target, .. } = self.rule {
+            return all.rev().find(|&i| expected[i] >= 1.0 - target).map_or(0, |i| i + 1);
+        }
+        let bits = |i: usize| (i + 1) as f64 * expected[i];
+        let better = |best: usize, i: usize| if bits(i) > bits(best) { i } else { best };
+        all.reduce(better).map_or(1, |i| i + 1)
+    }
+
+    /// The probabilities that frames of 1 to 8 bits a symbol succeed: integrals over the root u of the ratio, by Gauss and
+    /// Legendre.
+    fn expected(&self, x: f64, error: f64) -> [f64; MOST_BITS] {
+        const PANELS: u32 = 16;
+        const NODES: [(f64, f64); 4] = [
+            (-0.861_136_311_594_052_6, 0.347_854_845_137_453_85),
+            (-0.339_981_043_584_856_26, 0.652_145_154_862_546_1),
+            (0.339_981_043_584_856_26, 0.652_145_154_862_546_1),
+            (0.861_136_311_594_052_6, 0.347_854_845_137_453_85),
+        ];
+        let at_root = |root: f64| std::array::from_fn(|i| self.success.at_root(i as u32 + 1, root));
+        if error == 0.0 {
+            return at_root(x.sqrt());
+        }
+        let (centre, deviation) = (x.sqrt(), (error / 2.0).sqrt());
+        let first = (centre - 6.0 * deviation).max(0.0);
+        let half = (centre + 6.0 * deviation - first) / f64::from(2 * PANELS);
+        let mut sum = [0.0; MOST_BITS];
+        for panel in 0..PANELS {
+            let middle = first + half * f64::from(2 * panel + 1);
+            for (place, weight) in NODES {
+                let u = middle + half * place;
+                let density = 2.0 * u / error
+                    * libm::exp(-(u - centre).powi(2) / error)
+                    * scaled_i0(2.0 * u * centre / error);
+                let success: [f64; MOST_BITS] = at_root(u);
+                for (sum, success) in sum.iter_mut().zip(success) {
+                    *sum += half * weight * density * success;
+                }
+            }
+        }
+        sum
+    }
+}
+
+impl LevelRule {
+    fn depends_on_mean(&self) -> bool {
+        match self {
+            Self::Optimal { target_nmse } | Self::TargetFer { target_nmse, .. } => *target_nmse > 0.0,
+            Self::Custom(_) => false,
+        }
+    }
+}
+
+/// exp(-x) I0(x) for x of 0 and more, within 2e-7 (Abramowitz and Stegun 9.8.1 and 9.8.2).
+fn scaled_i0(x: f64) -> f64 {
+    let horner = |coefficients: &[f64], t: f64| coefficients.iter().rev().fold(0.0, |sum, c| sum * t + c);
+    if x < 3.75 {
+        let t = (x / 3.75).powi(2);
+        let i0 = [1.0, 3.515_622_9, 3.089_942_4, 1.206_749_2, 0.265_973_2, 0.036_076_8, 0.004_581_3];
+        return libm::exp(-x) * horner(&i0, t);
+    }
+    let series = [
+        0.398_942_28,
+        0.013_285_92,
+        0.002_253_19,
+        -0.001_575_65,
+        0.009_162_81,
+        -0.020_577_06,
+        0.026_355_37,
+        -0.016_476_33,
+        0.003_923_77,
+    ];
+    horner(&series, 3.75 / x) / x.sqrt()
+}
+
+/// A ratio from decibels.
+pub(crate) fn from_db(db: f64) -> f64 {
+    libm::exp(db * (std::f64::consts::LN_10 / 10.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossfade_phy::Modulation;
+
+    fn levels(rule: LevelRule, kind: PredictedSinr) -> Result<Levels, CellError> {
+        Levels::new(rule, kind, FrameSuccess::new(108, Modulation::Star8))
+    }
+
+    fn db(ratio: f64) -> f64 {
+        10.0 * libm::log10(ratio)
+    }
+
+    #[test]
+    fn levels_at_16_db_are_those_of_a_prototype() {
+        // Found by another author's quadrature: frames of 108 symbols, a local mean of 16 dB.
+        for (target_nmse, kind, expected) in [
+            (0.0, PredictedSinr::Unbiased, [8.72, 13.36, 16.90, 20.18, 23.60, 26.66, 29.94]),
+            (0.1, PredictedSinr::Unbiased, [7.92, 14.19, 17.63, 20.71, 23.93, 26.84, 30.04]),
+            (0.1, PredictedSinr::Raw, [3.44, 13.48, 17.32, 20.56, 23.86, 26.80, 30.02]),
+        ] {
+            let levels = levels(LevelRule::Optimal { target_nmse }, kind).unwrap();
+            let [lowest, found @ ..] = *levels.at(16.0);
+            assert_eq!(lowest, 0.0);
+            for (found, expected) in found.into_iter().map(db).zip(expected) {
+                assert!((found - expected).abs() < 0.05, "{target_nmse} {kind:?}: {found} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn bpsk_is_never_best_where_predictions_are_bad() {
+        let unlimited = |target_nmse, mean| {
+            let levels = levels(LevelRule::Optimal { target_nmse }, PredictedSinr::Raw).unwrap();
+            levels.at(mean)[1] == 0.0
+        };
+        assert!(unlimited(0.2, 16.0) && unlimited(0.1, 19.0) && !unlimited(0.1, 16.0));
+    }
+
+    #[test]
+    fn the_density_integrates_to_one_and_has_its_mean() {
+        // A success of 1 everywhere above 0: frames of no symbols.
+        let always = Levels::new(
+            LevelRule::Optimal { target_nmse: 0.1 },
+            PredictedSinr::Raw,
+            FrameSuccess::new(0, Modulation::Star8),
+        );
+        for x in [0.0, 0.3, 4.0, 40.0, 1000.0] {
+            for error in [0.01, 1.0, 4.0, 20.0] {
+                let total = always.as_ref().unwrap().expected(x, error)[3];
+                assert!((total - 1.0).abs() < 2e-6, "{x} {error}: {total}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_target_frame_error_rate_is_met_at_the_levels() {
+        let rule = LevelRule::TargetFer { target: 0.1, target_nmse: 0.0 };
+        let levels = levels(rule, PredictedSinr::Unbiased).unwrap();
+        for (bits, &level) in (1..).zip(levels.at(3.0)) {
+            assert!((levels.success().at(bits, level) - 0.9).abs() < 1e-4, "{bits} bits at {level}");
+        }
+        assert_eq!(Levels::choose(levels.at(3.0), 0.1), (1, true));
+        assert_eq!(Levels::choose(levels.at(3.0), 1e6), (8, false));
+    }
+
+    #[test]
+    fn bad_levels_are_refused() {
+        let error = |rule| levels(rule, PredictedSinr::Raw).unwrap_err().to_string();
+        assert_eq!(
+            error(LevelRule::Optimal { target_nmse: 1.0 }),
+            "levels.target_nmse = 1.0: must be at least 0 and below 1"
+        );
+        assert_eq!(
+            error(LevelRule::Custom(vec![1.0, 3.0, 2.0, 4.0, 5.0, 6.0, 7.0])),
+            "levels.custom_db = [1.0, 3.0, 2.0, 4.0, 5.0, 6.0, 7.0]: must be in rising order"
+        );
+        assert_eq!(error(LevelRule::Custom(vec![1.0])), "levels.custom_db = 1 levels: must be 7 or 8 levels");
+        let custom = levels(LevelRule::Custom((8..15).map(f64::from).collect()), PredictedSinr::Raw).unwrap();
+        assert_eq!(Levels::choose(custom.at(0.0), from_db(9.5)), (3, false));
+    }
+}

@@ -1,0 +1,30 @@
+//! The downlink of a slotted cell: adaptive OFDM over predicted channels, a scheduler, and an ARQ that persists.
+//!
+//! A [`Cell`] is a [`Fabric`](crossfade_link::Fabric): packets go in at the base station and come out at users. It is made of a
+//! [`CellConfig`] and a seed. Each user has a frequency-selective fading channel with shadowing, of which the base station
+//! knows a prediction; a stream of bits, in which packets are borders and frames intervals ([`Sender`], [`Receiver`]); and
+//! switch levels ([`Levels`]) that say which modulation a predicted signal-to-noise ratio is good for. Who gets which bin
+//! is the [`Allocation`].
+//!
+//! What the source (Alfredsson, Brunstrom and Sternad 2007) leaves open is decided thus. A channel is constant in a slot and
+//! a bin. Something is always sent, also below the lowest level. A frame that is filled in part takes its slot. Feedback
+//! has no errors. A packet leaves the queue when its first bit is sent.
+
+mod cell;
+mod config;
+mod error;
+mod frame_success;
+mod levels;
+mod receiver;
+mod scheduler;
+mod sender;
+mod user;
+
+pub use cell::Cell;
+pub use config::{CellConfig, MOST_BINS, MOST_USERS, UserConfig};
+pub use error::CellError;
+pub use frame_success::FrameSuccess;
+pub use levels::{LevelRule, Levels, PredictedSinr};
+pub use receiver::{Packet, Receiver};
+pub use scheduler::Allocation;
+pub use sender::{ArqConfig, Piece, Sender, Sent};

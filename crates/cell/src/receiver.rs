@@ -1,0 +1,68 @@
+//! The receiver's half of the ARQ: intervals become a stream again, packets leave in order.
+
+use crossfade_core::SimTime;
+use crossfade_link::Parcel;
+use std::collections::VecDeque;
+
+/// A packet with its place in the stream of bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    /// Its first bit.
+    pub start: u64,
+    /// The bit after its last.
+    pub end: u64,
+    /// What it is.
+    pub parcel: Parcel,
+    /// When it came.
+    pub since: SimTime,
+    /// Whether bits of it were given up.
+    pub is_lost: bool,
+}
+
+/// Bits of a stream that have arrived or were given up.
+#[derive(Clone, Debug, Default)]
+pub struct Receiver {
+    /// All before here.
+    until: u64,
+    /// And these, in order, with gaps before each.
+    islands: Vec<(u64, u64)>,
+}
+
+impl Receiver {
+    /// Up to where nothing is missing.
+    pub fn until(&self) -> u64 {
+        self.until
+    }
+
+    /// Bits from `start` to `end`, which are settled once.
+    ///
+    /// # Panics
+    /// With debug assertions, if some of them were settled before.
+    pub fn settle(&mut self, start: u64, end: u64) {
+        debug_assert!(start < end && start >= self.until, "{start}..{end} settled again");
+        let place = self.islands.partition_point(|island| island.0 < start);
+        debug_assert!(place == 0 || self.islands[place - 1].1 <= start, "{start}..{end} settled again");
+        debug_assert!(
+            self.islands.get(place).is_none_or(|island| end <= island.0),
+            "{start}..{end} settled again"
+        );
+        self.islands.insert(place, (start, end));
+        let joined = self.islands.iter().take_while(|island| {
+            let joins = island.0 == self.until;
+            if joins {
+                self.until = island.1;
+            }
+            joins
+        });
+        let joined = joined.count();
+        self.islands.drain(..joined);
+    }
+}
+
+/// Marks the packets that have bits between `start` and `end`.
+pub(crate) fn lose(packets: &mut VecDeque<Packet>, start: u64, end: u64) {
+    let first = packets.partition_point(|packet| packet.end <= start);
+    for packet in packets.iter_mut().skip(first).take_while(|packet| packet.start < end) {
+        packet.is_lost = true;
+    }
+}

@@ -1,0 +1,135 @@
+//! Who gets which bin.
+
+/// How the bins of a slot are given to users.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Allocation {
+    /// Each user has one bin for good.
+    Static,
+    /// Each user has one bin a slot, the best one by prediction of so many, spread evenly; users choose in turns.
+    BestBin {
+        /// How many bins.
+        candidates: usize,
+    },
+    /// Each bin goes to the next user who has something to send.
+    RoundRobin,
+    /// Each bin goes to the user with the highest predicted signal-to-noise ratio in it.
+    MaxSinr,
+    /// Each bin goes to the user whose predicted rate in it is highest relative to what the user had in the mean, over a
+    /// window of so many slots.
+    ProportionalFair {
+        /// The window.
+        window_slots: f64,
+    },
+}
+
+impl Allocation {
+    /// How many bins a slot can be used, of `bins`, by so many users.
+    pub(crate) fn usable(self, bins: usize, users: usize) -> usize {
+        match self {
+            Self::Static | Self::BestBin { .. } => users.min(bins),
+            Self::RoundRobin | Self::MaxSinr | Self::ProportionalFair { .. } => bins,
+        }
+    }
+}
+
+/// The bins that one of `candidates` is: the middles of as many equal parts of the band.
+pub(crate) fn spread(bins: usize, candidates: usize) -> Vec<usize> {
+    (0..candidates).map(|i| (2 * i + 1) * bins / (2 * candidates)).collect()
+}
+
+/// What users had in the mean, exponentially weighted.
+#[derive(Clone, Debug)]
+pub(crate) struct Fairness {
+    had: Vec<f32>,
+    weight: f32,
+}
+
+impl Fairness {
+    /// All users have had next to nothing.
+    pub(crate) fn new(users: usize, window_slots: f64) -> Self {
+        Self { had: vec![1e-3; users], weight: (1.0 / window_slots) as f32 }
+    }
+
+    /// By what the rates of a user are divided.
+    pub(crate) fn divisor(&self, user: usize) -> f32 {
+        self.had[user]
+    }
+
+    /// A slot in which each user had so much.
+    pub(crate) fn pass(&mut self, got: &[f32]) {
+        for (had, got) in self.had.iter_mut().zip(got) {
+            *had = (*had + (got - *had) * self.weight).max(1e-6);
+        }
+    }
+}
+
+/// The binary logarithm of numbers of 1 and more, within 1e-3: what ranks rates needs no more.
+#[inline]
+pub(crate) fn rough_log2(x: f32) -> f32 {
+    let bits = x.to_bits();
+    let exponent = (bits >> 23) as f32 - 127.0;
+    let m = f32::from_bits((bits & 0x007f_ffff) | 0x3f80_0000) - 1.0;
+    // The least greatest error of a quartic without constant that is 1 at 1.
+    exponent + m * (1.438_5 + m * (-0.677_7 + m * (0.323_2 - m * 0.084_0)))
+}
+
+/// The place of the greatest of `scores`, the first where several are; `None` without any above minus infinity.
+pub(crate) fn greatest(scores: impl Iterator<Item = (usize, f32)>) -> Option<usize> {
+    let better = |best: Option<(usize, f32)>, (place, score): (usize, f32)| match best {
+        Some((_, highest)) if score <= highest => best,
+        _ => Some((place, score)),
+    };
+    scores.fold(None, better).map(|(place, _)| place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossfade_channel::complex_normal;
+    use crossfade_core::RunSeed;
+
+    #[test]
+    fn candidates_are_spread_evenly() {
+        assert_eq!(spread(25, 2), [6, 18]);
+        assert_eq!(spread(25, 1), [12]);
+        assert_eq!(spread(25, 25), (0..25).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_logarithm_is_near_enough() {
+        for i in 0..100_000 {
+            let x = 1.0 + (i as f32 * 0.001).powi(2);
+            assert!((rough_log2(x) - x.log2()).abs() < 1e-3, "{x}: {}", rough_log2(x) - x.log2());
+        }
+    }
+
+    #[test]
+    fn proportional_fair_has_its_closed_form() {
+        // Independent Rayleigh fading, rates proportional to power, full buffers: each of N users has the share 1/N of
+        // the slots and the gain H_N = 1 + 1/2 + .. + 1/N over round robin, whatever the means.
+        let (means, slots) = ([1.0_f32, 3.0, 10.0, 40.0], 60_000);
+        let mut stream = RunSeed { seed: 4, run: 0 }.stream("scheduler");
+        let mut fairness = Fairness::new(means.len(), 2000.0);
+        let (mut had, mut served) = ([0.0; 4], [0.0; 4]);
+        for slot in 0..slots + 10_000 {
+            let rates = means.map(|mean| mean * complex_normal(&mut stream).norm_sqr() as f32);
+            let user = greatest((0..4).map(|user| (user, rates[user] / fairness.divisor(user)))).unwrap();
+            let mut got = [0.0; 4];
+            got[user] = rates[user];
+            fairness.pass(&got);
+            if slot >= 10_000 {
+                had[user] += f64::from(rates[user]);
+                served[user] += 1.0;
+            }
+        }
+        let harmonic = 1.0 + 1.0 / 2.0 + 1.0 / 3.0 + 1.0 / 4.0;
+        for user in 0..4 {
+            let (share, gain) = (
+                served[user] / f64::from(slots),
+                had[user] / f64::from(slots) / (f64::from(means[user]) / 4.0),
+            );
+            assert!((share - 0.25).abs() < 0.01, "user {user}: {share}");
+            assert!((gain / harmonic - 1.0).abs() < 0.03, "user {user}: {gain}");
+        }
+    }
+}

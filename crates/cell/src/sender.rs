@@ -1,0 +1,196 @@
+//! The sender's half of the ARQ: a user's packets as one stream of bits, in which frames are intervals.
+//!
+//! A failure in slot i comes back in slot i + delay, if the user is served then, and goes before all else; then come the
+//! rests of frames that had to be split, then bits that were never sent. A frame of f bits a symbol for which the
+//! modulation is now k < f is sent in two: the k part now, the f - k part as a frame of its own that heads the rests and
+//! keeps the count of failures. At k >= f it is sent again as it was.
+
+use std::collections::VecDeque;
+
+/// How frames are repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArqConfig {
+    /// A failure can be repeated so many slots later.
+    pub delay_slots: u64,
+    /// After so many repetitions bits are given up; `None` never.
+    pub max_retransmissions: Option<u32>,
+    /// Whether frames are split when the modulation must go down.
+    pub split: bool,
+}
+
+impl Default for ArqConfig {
+    /// The paper's.
+    fn default() -> Self {
+        Self { delay_slots: 3, max_retransmissions: None, split: true }
+    }
+}
+
+/// Bits that travel together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The first bit of the stream in it.
+    pub start: u64,
+    /// The bit after the last.
+    pub end: u64,
+    /// Bits of a symbol.
+    pub bits: u32,
+    /// How often these bits have failed.
+    pub failures: u32,
+    /// The frame in which they were sent first, counted from 0.
+    pub frame: u64,
+}
+
+/// A piece that is sent now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// What.
+    pub piece: Piece,
+    /// Whether its bits were never sent before.
+    pub is_new: bool,
+    /// Whether the rest of its frame waits.
+    pub is_split: bool,
+}
+
+/// What a user has to send.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    config: ArqConfig,
+    symbols: u32,
+    /// Failures by the slot from which on they can be sent.
+    due: VecDeque<(u64, Piece)>,
+    /// Parts of frames that were split.
+    rests: VecDeque<Piece>,
+    /// Up to here bits were sent.
+    next: u64,
+    /// Up to here there are any.
+    end: u64,
+    frames: u64,
+}
+
+impl Sender {
+    /// Nothing to send, in frames of `symbols` symbols.
+    pub fn new(config: ArqConfig, symbols: u32) -> Self {
+        Self { config, symbols, due: VecDeque::new(), rests: VecDeque::new(), next: 0, end: 0, frames: 0 }
+    }
+
+    /// More bits at the end of the stream; where they begin and end in it.
+    pub fn append(&mut self, bits: u64) -> (u64, u64) {
+        let start = self.end;
+        self.end += bits;
+        (start, self.end)
+    }
+
+    /// Up to where bits were sent.
+    pub fn sent_until(&self) -> u64 {
+        self.next
+    }
+
+    /// Whether there is something to send in `slot`.
+    #[inline]
+    pub fn has_work(&self, slot: u64) -> bool {
+        self.next < self.end
+            || !self.rests.is_empty()
+            || self.due.front().is_some_and(|(due, _)| *due <= slot)
+    }
+
+    /// Whether there is, or will be without anything being added but failures.
+    pub fn is_idle(&self) -> bool {
+        self.next == self.end && self.rests.is_empty() && self.due.is_empty()
+    }
+
+    /// The next piece, where the modulation would be that of `bits` a symbol; `None` without work in `slot`.
+    pub fn take(&mut self, slot: u64, bits: u32) -> Option<Sent> {
+        let is_due = self.due.front().is_some_and(|(due, _)| *due <= slot);
+        let again =
+            if is_due { self.due.pop_front().map(|(_, piece)| piece) } else { self.rests.pop_front() };
+        if let Some(piece) = again {
+            return Some(self.adapt(piece, bits));
+        }
+        let start = self.next;
+        if start == self.end {
+            return None;
+        }
+        self.next = self.end.min(start + u64::from(bits * self.symbols));
+        let frame = self.frames;
+        self.frames += 1;
+        let piece = Piece { start, end: self.next, bits, failures: 0, frame };
+        Some(Sent { piece, is_new: true, is_split: false })
+    }
+
+    /// A piece that was sent before, or the rest of one, at a modulation of at most `bits`.
+    fn adapt(&mut self, piece: Piece, bits: u32) -> Sent {
+        if !self.config.split || piece.bits <= bits {
+            return Sent { piece, is_new: false, is_split: false };
+        }
+        let middle = piece.end.min(piece.start + u64::from(bits * self.symbols));
+        let is_split = middle < piece.end;
+        if is_split {
+            self.rests.push_front(Piece { start: middle, bits: piece.bits - bits, ..piece });
+        }
+        Sent { piece: Piece { end: middle, bits, ..piece }, is_new: false, is_split }
+    }
+
+    /// A piece that was sent in `slot` has failed; whether it is given up.
+    pub fn fail(&mut self, slot: u64, piece: Piece) -> bool {
+        if self.config.max_retransmissions.is_some_and(|most| piece.failures >= most) {
+            return true;
+        }
+        self.due.push_back((slot + self.config.delay_slots, Piece { failures: piece.failures + 1, ..piece }));
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sender(config: ArqConfig, bits: u64) -> Sender {
+        let mut sender = Sender::new(config, 100);
+        assert_eq!(sender.append(bits), (0, bits));
+        sender
+    }
+
+    #[test]
+    fn failures_come_back_after_the_delay_and_before_all_else() {
+        let mut sender = sender(ArqConfig::default(), 1000);
+        let first = sender.take(0, 4).unwrap();
+        assert_eq!(first.piece, Piece { start: 0, end: 400, bits: 4, failures: 0, frame: 0 });
+        assert!(!sender.fail(0, first.piece));
+        assert_eq!(sender.take(1, 2).unwrap().piece.start, 400);
+        assert_eq!(sender.take(2, 2).unwrap().piece.start, 600);
+        // The modulation could go up: it stays. The last bits fill a part of a frame.
+        let again = sender.take(3, 6).unwrap();
+        assert_eq!(again.piece, Piece { failures: 1, ..first.piece });
+        assert!(!again.is_new && !again.is_split);
+        let last = sender.take(4, 3).unwrap();
+        assert_eq!((last.piece.start, last.piece.end, last.piece.frame), (800, 1000, 3));
+        assert!(sender.is_idle() && sender.take(5, 1).is_none());
+    }
+
+    #[test]
+    fn a_frame_is_split_where_the_modulation_must_go_down() {
+        let mut sender = sender(ArqConfig::default(), 2000);
+        let first = sender.take(0, 8).unwrap().piece;
+        sender.fail(0, first);
+        let part = sender.take(3, 3).unwrap();
+        assert_eq!(part.piece, Piece { start: 0, end: 300, bits: 3, failures: 1, frame: 0 });
+        assert!(part.is_split);
+        // The rest goes before new bits, and is split again.
+        let rest = sender.take(4, 2).unwrap();
+        assert_eq!(rest.piece, Piece { start: 300, end: 500, bits: 2, failures: 1, frame: 0 });
+        let rest = sender.take(5, 8).unwrap();
+        assert_eq!(rest.piece, Piece { start: 500, end: 800, bits: 3, failures: 1, frame: 0 });
+        assert!(sender.take(6, 1).unwrap().is_new);
+    }
+
+    #[test]
+    fn without_splits_frames_stay_and_bounded_ones_are_given_up() {
+        let config = ArqConfig { split: false, max_retransmissions: Some(1), ..ArqConfig::default() };
+        let mut sender = sender(config, 800);
+        let piece = sender.take(0, 8).unwrap().piece;
+        assert!(!sender.has_work(1) && !sender.fail(0, piece) && !sender.has_work(2) && sender.has_work(3));
+        let again = sender.take(3, 1).unwrap().piece;
+        assert_eq!(again, Piece { failures: 1, ..piece });
+        assert!(sender.fail(3, again) && sender.is_idle());
+    }
+}

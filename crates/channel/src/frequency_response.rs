@@ -1,0 +1,91 @@
+//! What independent paths add up to at some frequencies.
+// See `simd`.
+#![allow(clippy::inline_always)]
+
+use crate::delay_profile::DelayProfile;
+use crate::simd::{Kernel, Simd, Vector};
+use num_complex::Complex64;
+use std::f64::consts::TAU;
+
+const LANES: usize = 16;
+
+/// The gains of frequency bins, each taken at its centre: H(f) = sum over paths of sqrt(power) gain exp(-j 2 pi f delay).
+#[derive(Clone, Debug)]
+pub struct FrequencyResponse {
+    bins: usize,
+    taps: usize,
+    /// For each path the factors of all bins: real parts, then imaginary ones.
+    factors: Vec<f32>,
+    simd: Simd,
+}
+
+impl FrequencyResponse {
+    /// Of `bins` bins of `width_hz` side by side, the middle one at frequency 0.
+    pub fn new(profile: &DelayProfile, bins: usize, width_hz: f64, simd: Simd) -> Self {
+        let padded = bins.next_multiple_of(LANES);
+        let mut factors = vec![0.0; profile.taps().len() * 2 * padded];
+        for (tap, factors) in profile.taps().iter().zip(factors.chunks_exact_mut(2 * padded)) {
+            for bin in 0..bins {
+                let frequency = (bin as f64 - (bins - 1) as f64 / 2.0) * width_hz;
+                let factor = Complex64::from_polar(tap.power.sqrt(), -TAU * frequency * tap.delay_s);
+                (factors[bin], factors[padded + bin]) = (factor.re as f32, factor.im as f32);
+            }
+        }
+        Self { bins, taps: profile.taps().len(), factors, simd }
+    }
+
+    /// How many bins there are.
+    pub fn bins(&self) -> usize {
+        self.bins
+    }
+
+    /// Reals that [`powers`](Self::powers) writes: those of the bins, then padding.
+    pub fn padded(&self) -> usize {
+        self.bins.next_multiple_of(LANES)
+    }
+
+    /// |H|^2 of all bins, where the paths have the gains of `row` ([`DopplerTaps::at`](crate::DopplerTaps::at)).
+    pub fn powers(&self, row: &[f32], powers: &mut [f32]) {
+        self.simd.run(Powers { factors: &self.factors, row, taps: self.taps, out: powers });
+    }
+
+    /// H of one bin.
+    pub fn gain(&self, row: &[f32], bin: usize) -> Complex64 {
+        let (padded, half) = (self.padded(), row.len() / 2);
+        let term = |(tap, factors): (usize, &[f32])| {
+            let factor = Complex64::new(factors[bin].into(), factors[padded + bin].into());
+            factor * Complex64::new(row[tap].into(), row[half + tap].into())
+        };
+        self.factors.chunks_exact(2 * padded).enumerate().map(term).sum()
+    }
+}
+
+struct Powers<'a> {
+    factors: &'a [f32],
+    row: &'a [f32],
+    taps: usize,
+    out: &'a mut [f32],
+}
+
+impl Kernel for Powers<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<V: Vector>(self) {
+        let (padded, half) = (self.out.len(), self.row.len() / 2);
+        let mut at = 0;
+        while at < padded {
+            let (mut re, mut im) = (V::splat(0.0), V::splat(0.0));
+            let mut tap = 0;
+            while tap < self.taps {
+                let factors = &self.factors[2 * padded * tap..];
+                let (a, b) = (V::load(&factors[at..]), V::load(&factors[padded + at..]));
+                let (gain_re, gain_im) = (V::splat(self.row[tap]), V::splat(self.row[half + tap]));
+                re = re + (a * gain_re - b * gain_im);
+                im = im + (a * gain_im + b * gain_re);
+                tap += 1;
+            }
+            (re * re + im * im).store(&mut self.out[at..]);
+            at += V::LANES;
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Log-normal shadowing of a user who moves.
+
+use crate::error::{ChannelError, out_of_range};
+use crate::normal::complex_normal;
+use crossfade_core::Stream;
+use std::f64::consts::SQRT_2;
+
+/// Shadowing in dB along a way: a first-order autoregressive process with a sample each so many metres,
+/// s(k) = a s(k-1) + sqrt(1 - a^2) sigma w(k), and straight lines between them (Gudmundson 1991).
+///
+/// A function of the stream and the place: going back starts anew from the beginning.
+#[derive(Clone, Debug)]
+pub struct TravelledShadowing {
+    config: ShadowingConfig,
+    start: Stream,
+    stream: Stream,
+    /// Which sample is the first of the two around the place.
+    sample: u64,
+    around: [f64; 2],
+}
+
+/// What shadowing is like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ShadowingConfig {
+    /// The standard deviation in dB.
+    pub std_db: f64,
+    /// The correlation of neighbouring samples.
+    pub pole: f64,
+    /// How far apart they are, in metres.
+    pub spacing_m: f64,
+    /// Whether a sample holds until the next instead of lines between them.
+    pub hold: bool,
+}
+
+impl ShadowingConfig {
+    /// Refuses what cannot be.
+    ///
+    /// # Errors
+    /// `std_db` outside [0, 40], `pole` outside [0, 1), `spacing_m` not between 1 cm and 10 km.
+    pub fn check(&self) -> Result<(), ChannelError> {
+        if !(0.0..=40.0).contains(&self.std_db) {
+            return Err(out_of_range("sigma_db", self.std_db, "between 0 and 40"));
+        }
+        if !(0.0..1.0).contains(&self.pole) {
+            return Err(out_of_range("pole", self.pole, "at least 0 and below 1"));
+        }
+        if !(0.01..=1e4).contains(&self.spacing_m) {
+            return Err(out_of_range("spacing", self.spacing_m, "between 1 cm and 10 km"));
+        }
+        Ok(())
+    }
+}
+
+impl TravelledShadowing {
+    /// A realisation.
+    ///
+    /// # Errors
+    /// [`ShadowingConfig::check`].
+    pub fn new(config: ShadowingConfig, stream: Stream) -> Result<Self, ChannelError> {
+        config.check()?;
+        let mut shadowing = Self { config, start: stream.clone(), stream, sample: 0, around: [0.0; 2] };
+        shadowing.restart();
+        Ok(shadowing)
+    }
+
+    fn restart(&mut self) {
+        self.stream = self.start.clone();
+        self.sample = 0;
+        let first = self.config.std_db * self.normal();
+        self.around = [first, self.following(first)];
+    }
+
+    fn normal(&mut self) -> f64 {
+        complex_normal(&mut self.stream).re * SQRT_2
+    }
+
+    fn following(&mut self, before: f64) -> f64 {
+        let ShadowingConfig { std_db, pole, .. } = self.config;
+        pole * before + (1.0 - pole * pole).sqrt() * std_db * self.normal()
+    }
+
+    /// The shadowing in dB after `way_m` metres.
+    pub fn db(&mut self, way_m: f64) -> f64 {
+        let place = way_m / self.config.spacing_m;
+        let sample = place as u64;
+        if sample < self.sample {
+            self.restart();
+        }
+        while self.sample < sample {
+            let [_, last] = self.around;
+            self.around = [last, self.following(last)];
+            self.sample += 1;
+        }
+        let [first, second] = self.around;
+        if self.config.hold { first } else { first + (second - first) * (place - sample as f64) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossfade_core::RunSeed;
+
+    const PAPER: ShadowingConfig = ShadowingConfig { std_db: 4.0, pole: 0.74, spacing_m: 2.0, hold: false };
+
+    #[test]
+    fn samples_have_their_deviation_and_pole() {
+        let mut squares = [0.0; 3];
+        let (runs, samples) = (40, 1000_u32);
+        for run in 0..runs {
+            let stream = RunSeed { seed: 1, run }.stream("shadowing.0");
+            let mut shadowing = TravelledShadowing::new(PAPER, stream).unwrap();
+            let values: Vec<f64> = (0..samples).map(|k| shadowing.db(2.0 * f64::from(k))).collect();
+            for (lag, square) in squares.iter_mut().enumerate() {
+                *square += values.windows(lag + 1).map(|w| w[0] * w[lag]).sum::<f64>()
+                    / (f64::from(samples) - lag as f64)
+                    / runs as f64;
+            }
+        }
+        // 40,000 samples correlated over about 3.4 each way: a standard error of 16 sqrt(2 x 3.4 / 4e4) = 0.21.
+        for (square, expected) in squares.iter().zip([16.0, 16.0 * 0.74, 16.0 * 0.74 * 0.74]) {
+            assert!((square - expected).abs() < 0.85, "{square} {expected}");
+        }
+    }
+
+    #[test]
+    fn places_can_be_asked_for_in_any_order() {
+        let stream = || RunSeed { seed: 1, run: 9 }.stream("shadowing.0");
+        let mut shadowing = TravelledShadowing::new(PAPER, stream()).unwrap();
+        let [a, b] = [7.0, 8.0].map(|way| shadowing.db(way));
+        let [far, again] = [7000.5, 7.0].map(|way| shadowing.db(way));
+        assert_eq!(a, again);
+        assert_eq!(far, TravelledShadowing::new(PAPER, stream()).unwrap().db(7000.5));
+        // 7 m is half way between 6 and 8.
+        assert!((a - (shadowing.db(6.0) + b) / 2.0).abs() < 1e-12);
+        let hold = ShadowingConfig { hold: true, ..PAPER };
+        let mut held = TravelledShadowing::new(hold, stream()).unwrap();
+        assert_eq!(held.db(7.9), shadowing.db(6.0));
+    }
+
+    #[test]
+    fn bad_parameters_are_refused() {
+        let error = |config: ShadowingConfig| config.check().unwrap_err().to_string();
+        assert_eq!(
+            error(ShadowingConfig { pole: 1.0, ..PAPER }),
+            "pole = 1.0: must be at least 0 and below 1"
+        );
+        assert_eq!(
+            error(ShadowingConfig { std_db: -1.0, ..PAPER }),
+            "sigma_db = -1.0: must be between 0 and 40"
+        );
+        assert!(ShadowingConfig { spacing_m: 0.0, ..PAPER }.check().is_err());
+    }
+}

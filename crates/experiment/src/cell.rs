@@ -1,0 +1,57 @@
+//! What can be said of a cell without a run: its slots and bins, who is there, and from where on which modulation is used.
+
+use crossfade_cell::UserConfig;
+use crossfade_scenario::{CellSetup, Setup};
+use serde::Serialize;
+
+/// Sizes and levels of a cell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CellFacts {
+    /// How long a slot is, in seconds.
+    pub slot_s: f64,
+    /// Symbols of a bin and slot that carry payload.
+    pub symbols: u32,
+    /// How many bins there are.
+    pub bins: usize,
+    /// How wide each is, in Hz.
+    pub bin_width_hz: f64,
+    /// A fifth of the inverse delay spread, in Hz; none of a single path.
+    pub coherence_bandwidth_hz: Option<f64>,
+    /// Who is there, in the order of the flows.
+    pub users: Vec<UserFacts>,
+}
+
+/// A user.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UserFacts {
+    /// The mean signal-to-noise ratio in dB.
+    pub mean_snr_db: f64,
+    /// The speed in metres a second.
+    pub speed_mps: f64,
+    /// The maximum Doppler shift in cycles a slot.
+    pub fd_t: f64,
+    /// The normalised mean square error of its predictions.
+    pub nmse: f64,
+    /// From which predicted ratio in dB on 1 to 8 bits a symbol are used at its mean; none without a limit.
+    pub levels_db: [Option<f64>; 8],
+}
+
+/// What can be said of the cell of `setup`, if it has one.
+pub(crate) fn facts(setup: &Setup) -> Option<CellFacts> {
+    let CellSetup { config, .. } = setup.cell.as_ref()?;
+    let coherence = config.profile.coherence_bandwidth_hz();
+    let user = |user: &UserConfig| {
+        let UserConfig { mean_snr_db, speed_mps, fd_t, nmse, .. } = *user;
+        let level = |&ratio: &f64| (ratio > 0.0).then(|| 10.0 * ratio.log10());
+        let levels_db = user.levels.at(mean_snr_db).each_ref().map(level);
+        UserFacts { mean_snr_db, speed_mps, fd_t, nmse, levels_db }
+    };
+    Some(CellFacts {
+        slot_s: config.slot.as_secs_f64(),
+        symbols: config.symbols,
+        bins: config.bins,
+        bin_width_hz: config.bin_width_hz,
+        coherence_bandwidth_hz: coherence.is_finite().then_some(coherence),
+        users: config.users.iter().map(user).collect(),
+    })
+}

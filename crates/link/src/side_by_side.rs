@@ -1,0 +1,114 @@
+//! Links that run side by side, one for each user.
+
+use crate::event::LinkEvent;
+use crate::fabric::{Fabric, Port};
+use crate::link::{Departure, Link, Push};
+use crate::occupancy::Occupancy;
+use crate::parcel::Parcel;
+use crate::report::LinkReport;
+use crate::statistics::LinkStatistics;
+use crossfade_core::SimTime;
+
+/// As many links as users as one fabric: what enters at port i comes out at port n + i, n the number of links. It reports
+/// what they did together.
+#[derive(Clone, Debug)]
+pub struct SideBySide<L> {
+    links: Vec<L>,
+    /// When each has something to do next.
+    next: Vec<SimTime>,
+}
+
+impl<L: Link> SideBySide<L> {
+    /// These links.
+    pub fn new(links: Vec<L>) -> Self {
+        let next = links.iter().map(|link| link.next_event().unwrap_or(SimTime::MAX)).collect();
+        Self { links, next }
+    }
+
+    fn refresh(&mut self, link: usize) {
+        self.next[link] = self.links[link].next_event().unwrap_or(SimTime::MAX);
+    }
+}
+
+impl<L: Link> Fabric for SideBySide<L> {
+    fn ports(&self) -> Port {
+        2 * self.links.len() as Port
+    }
+
+    fn push(&mut self, now: SimTime, from: Port, to: Port, parcel: Parcel) -> Push {
+        let link = from as usize;
+        if link >= self.links.len() || to as usize != self.links.len() + link {
+            return Push::Lost;
+        }
+        let pushed = self.links[link].push(now, parcel);
+        self.refresh(link);
+        pushed
+    }
+
+    fn next_event(&self) -> Option<SimTime> {
+        self.next.iter().copied().min().filter(|at| *at < SimTime::MAX)
+    }
+
+    fn advance(&mut self, now: SimTime) -> Option<(Port, Departure)> {
+        loop {
+            let (link, at) = self.next.iter().copied().enumerate().min_by_key(|(_, at)| *at)?;
+            if at > now || at == SimTime::MAX {
+                return None;
+            }
+            // Up to its own time only: departures of all links come in order.
+            let departure = self.links[link].advance(at);
+            self.refresh(link);
+            if let Some(departure) = departure {
+                return Some(((self.links.len() + link) as Port, departure));
+            }
+        }
+    }
+
+    fn report(&mut self, now: SimTime) -> LinkReport {
+        let mut statistics = LinkStatistics::default();
+        for link in &mut self.links {
+            statistics.add(&link.report(now).statistics);
+        }
+        LinkReport::new(now, statistics, Occupancy::None)
+    }
+
+    fn trace(&mut self, keep: bool) {
+        for link in &mut self.links {
+            link.trace(keep);
+        }
+    }
+
+    fn next_trace(&mut self) -> Option<LinkEvent> {
+        self.links.iter_mut().find_map(Link::next_trace)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hop::{Hop, HopConfig};
+    use crossfade_channel::Lossless;
+
+    #[test]
+    fn each_user_has_a_link_and_departures_come_in_order() {
+        let hop = |rate_bps| {
+            let loss = Box::new(Lossless);
+            Hop::new(HopConfig { rate_bps: Some(rate_bps), delay: SimTime::ZERO, queue_limit: None, loss })
+        };
+        // 10 bytes: 80 ms and 20 ms.
+        let mut links = SideBySide::new(vec![hop(1e3), hop(4e3)]);
+        assert_eq!((links.ports(), links.next_event()), (4, None));
+        assert_eq!(links.push(SimTime::ZERO, 0, 2, Parcel::new(1, 0, 10)), Push::Accepted);
+        for id in 2..4 {
+            assert_eq!(links.push(SimTime::ZERO, 1, 3, Parcel::new(id, 0, 10)), Push::Accepted);
+        }
+        assert_eq!(links.push(SimTime::ZERO, 0, 3, Parcel::new(9, 0, 10)), Push::Lost);
+        let end = SimTime::from_millis(100);
+        let left: Vec<(Port, u32)> = std::iter::from_fn(|| links.advance(end))
+            .map(|(port, departure)| (port, departure.parcel().id()))
+            .collect();
+        assert_eq!(left, [(3, 2), (3, 3), (2, 1)]);
+        let counts = links.report(end).statistics;
+        assert_eq!((counts.transmissions, counts.arrivals), (3, 3));
+    }
+}

@@ -1,0 +1,318 @@
+"""Alfredsson, Brunstrom and Sternad, "Cross-layer analysis of TCP performance in a 4G system".
+
+Table I, the switch levels, and figures 2 to 6 as scenarios in ``scenarios/papers/wipemu``; the claims are
+``claims.toml`` beside them. What the paper leaves open, and which figure does not come out (the fifth), is in
+the documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise, product
+from typing import Any
+
+from crossfade import api
+from crossfade.comparison.paired import Sample
+from crossfade.errors import ScenarioError
+from crossfade.files import SCENARIOS
+from crossfade.papers import verdicts
+from crossfade.papers.figure import Along, Figure
+from crossfade.papers.figures import Axis, Figures, find, items, of_formula, real
+from crossfade.papers.options import Options
+from crossfade.papers.verdicts import Outcome, Verdict
+from crossfade.results.results import Point
+from crossfade.tables import Cell, Table
+
+KEY = "wipemu"
+CITATION = (
+    "S. Alfredsson, A. Brunstrom and M. Sternad, Cross-layer analysis of TCP performance in a 4G system, "
+    "SoftCOM 2007"
+)
+
+NMSE = Along("nmse")
+BITS = Along("bits_per_symbol")
+FIGURES = {
+    "table1": Figure("The parameters of the experiments (table I)"),
+    "levels": Figure("Switch levels at a mean of 16 dB", BITS, "level_db"),
+    "fig2": Figure("TCP throughput over the error of the channel prediction", NMSE, "goodput_bps"),
+    "fig3": Figure("TCP throughput over the round trip of the wired network", Along("rtt_ms"), "goodput_bps"),
+    "fig4": Figure(
+        "Retransmissions of link frames over the error of the channel prediction",
+        NMSE,
+        "retransmissions_per_frame",
+    ),
+    "fig5": Figure("Modulations used, scheduled allocation", BITS, "share"),
+    "fig6": Figure("Modulations used, static allocation", BITS, "share"),
+}
+
+FOLDER = SCENARIOS / "papers" / KEY
+ALL_BITS = range(1, 9)
+
+
+def _ms(value: Any) -> str:
+    return f"{real('rtt_ms', value, 'a number of milliseconds'):g} ms"
+
+
+def _rtt(value: Any) -> Cell:
+    """The round trip in ms of a one-way delay."""
+    number, unit = str(value).split()
+    return 2.0 * float(number) * {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}[unit]
+
+
+# "3 Mb" of table I can be megabits or megabytes; beside them TCP without end, and more datagrams than
+# the link carries.
+SIZES: dict[str, dict[str, Any]] = {
+    "bulk": {"traffic": "bulk"},
+    "3 Mbit": {"traffic": "transfer", "size": "375000 B"},
+    "3 MByte": {"traffic": "transfer", "size": "3000000 B"},
+    "saturated": {"traffic": "saturated"},
+}
+
+
+def _traffic(value: Any) -> dict[str, Any]:
+    if value not in SIZES:
+        raise ScenarioError(f"over size = {value}: must be one of {', '.join(SIZES)}")
+    return SIZES[value]
+
+
+def _size(flow: Any) -> Cell:
+    same = (
+        name
+        for name, keys in SIZES.items()
+        if keys["traffic"] == flow["traffic"] and keys.get("size") == flow.get("size")
+    )
+    return next(same, str(flow.get("size", flow["traffic"])))
+
+
+AXES = {
+    "allocation": Axis("cell.allocation"),
+    "target_nmse": Axis("cell.levels.target_nmse"),
+    "nmse": Axis("cell.prediction.nmse"),
+    "rtt_ms": Axis("wired.rtt", read=_ms, cell=_rtt, shown="wired.one_way_delay"),
+    "size": Axis("flows.file", read=_traffic, cell=_size),
+    "candidates": Axis("cell.candidates"),
+}
+RESULTS = ["goodput_bps", "link_goodput_bps", "retransmissions_per_frame", "timeouts", "spurious_timeouts"]
+COLUMNS = [
+    *("allocation", "target_nmse", "nmse", "rtt_ms", "size", "goodput_bps", "ci95", "link_goodput_bps"),
+    *("retransmissions_per_frame", "timeouts", "spurious_timeouts", "method"),
+    *("retransmissions_per_frame_ci95", "retransmissions_per_piece", "candidates"),
+]
+SHARE_COLUMNS = ["allocation", "target_nmse", "bits_per_symbol", "share", "ci95", "candidates", "method"]
+LEVEL_COLUMNS = ["target_nmse", "prediction_sinr", "bits_per_symbol", "level_db"]
+LEVEL_AXES: dict[str, list[float]] = {"target_nmse": [0.0, 0.1]}
+TABLE1_COLUMNS = ["parameter", "paper", "here"]
+
+# A quarter of the figures' 100 s.
+QUICK = {"run.duration": "25 s"}
+
+
+def table(name: str, options: Options) -> Table:
+    """The rows of a figure, under the columns that the design fixes."""
+    find(KEY, name, FIGURES)
+    if name == "table1":
+        return _table1(options)
+    if name == "levels":
+        return _levels(options)
+    return _shares(name, options) if name in ("fig5", "fig6") else _FIGURES.table(name, options)
+
+
+def claims(options: Options) -> list[Verdict]:
+    """The verdicts on every claim of ``claims.toml``."""
+    return _FIGURES.claims(options)
+
+
+def _table1(options: Options) -> Table:
+    of_formula("table1", {}, options)
+    check = api.check(FOLDER / "fig6.toml")
+    assert check.cell is not None
+    cell, (user,) = check.cell, check.cell["users"]
+    rows = [
+        ("wired network delay", "80 ms (RTT)", "80 ms (RTT), half of it each way"),
+        ("network queue size", "50 packets", "50 packets, drop-tail, without those of which bits were sent"),
+        ("frame transmission delay", "0.667 ms", f"{cell['slot_s'] * 1e3:.6g} ms"),
+        ("channel", "12-tap Jakes, 75 km/h", f"10 of 12 taps with power, f_d T = {user['fd_t']:.4f}"),
+        ("mean SINR", "16 dB", f"{user['mean_snr_db']:g} dB with shadowing at its median"),
+        ("shadow fading", "AR(1), variance 4 dB, pole 0.74", "standard deviation 4 dB, pole 0.74, each 2 m"),
+        ("bins", "25 x 200 kHz", f"{cell['bins']} x {cell['bin_width_hz'] / 1e3:g} kHz"),
+        ("frame size", "108 symbols", f"{cell['symbols']} symbols"),
+        ("modulation", "1-8 bits/symbol, uncoded", "the same, 8-QAM a star, 32 and 128 points crosses"),
+        ("link ARQ", "infinite persistence", "infinite persistence, repeated 3 slots later, split downwards"),
+        ("uplink", "20 kbit/s, 2 ms", "20 kbit/s, 2 ms, without losses"),
+        ("transferred data", "3 Mb", "3 Mbit, 3 MByte, and without end"),
+        ("TCP", "Linux 2.6.8, no timestamps", "RFC 5681 and 6675 (Reno with SACK), window 44 segments"),
+    ]
+    return Table.of(TABLE1_COLUMNS, [dict(zip(TABLE1_COLUMNS, row, strict=True)) for row in rows])
+
+
+def levels_at(target_nmse: float, sinr: str, options: Options) -> list[float | None]:
+    """The levels of 1 to 8 bits a symbol in dB; None has no limit."""
+    found = api.check(
+        FOLDER / "fig6.toml",
+        set={**(options.set or {}), "cell.prediction.sinr": sinr},
+        over={"cell.levels.target_nmse": [target_nmse]},
+    )
+    assert found.cell is not None
+    levels: list[float | None] = found.cell["users"][0]["levels_db"]
+    return levels
+
+
+def _levels(options: Options) -> Table:
+    over = dict(options.over or {})
+    kinds = [str(kind) for kind in items(over.pop("prediction_sinr", ["unbiased", "raw"]))]
+    asked = over.pop("target_nmse", LEVEL_AXES["target_nmse"])
+    targets = [real("target_nmse", value) for value in items(asked)]
+    if over:
+        raise ScenarioError(
+            f"over {next(iter(over))}: no axis of levels (its axes are target_nmse, prediction_sinr)"
+        )
+    records: list[dict[str, Cell]] = []
+    for target, kind in product(targets, kinds):
+        if target == 0.0 and kind == "raw" and "unbiased" in kinds:
+            continue  # without an error they are the same
+        for bits, level in zip(ALL_BITS, levels_at(target, kind, options), strict=True):
+            row: dict[str, Cell] = {
+                "target_nmse": target,
+                "prediction_sinr": kind,
+                "bits_per_symbol": bits,
+                "level_db": level,
+            }
+            records.append(row)
+    return Table.of(LEVEL_COLUMNS, records)
+
+
+def _goodput(point: Point) -> tuple[Cell, Cell]:
+    """Of a transfer its bits over the time that it took, otherwise the application's goodput."""
+    size = {"3 Mbit": 3e6, "3 MByte": 24e6}.get(str(_size(point.scenario["flows"]["file"])))
+    if size is None:
+        found = point.metrics.get("goodput_bps")
+        return (found.value, found.ci95) if found else (None, None)
+    time = point.metrics.get("completion_time_s")
+    if time is None or time.value is None:
+        return None, None
+    goodput = size / time.value
+    return goodput, None if time.ci95 is None else goodput * time.ci95 / time.value
+
+
+def _values(point: Point) -> dict[str, Cell]:
+    """What the figures show of a point."""
+    found: dict[str, Cell] = {}
+    for name in (*RESULTS, "retransmissions_per_piece"):
+        metric = point.metrics.get(name)
+        found[name] = metric.value if metric else None
+    failures = point.metrics.get("retransmissions_per_frame")
+    found["retransmissions_per_frame_ci95"] = failures.ci95 if failures else None
+    found["goodput_bps"], found["ci95"] = _goodput(point)
+    return {**found, "method": point.method}
+
+
+def _shares(name: str, options: Options) -> Table:
+    """A row for each modulation of a point."""
+    records = []
+    for point in _FIGURES.results(name, options).points:
+        axes = _FIGURES.axes_of(point)
+        for bits in ALL_BITS:
+            share = point.metrics.get(f"modulation_share_{bits}")
+            values: dict[str, Cell] = {
+                "share": share.value if share else None,
+                "ci95": share.ci95 if share else None,
+            }
+            records.append(axes | values | {"bits_per_symbol": bits, "method": point.method})
+    return Table.of(SHARE_COLUMNS, records)
+
+
+# Checks of claims.
+
+
+def _share_of(check: Mapping[str, Any], options: Options) -> list[Outcome]:
+    """The share of frames with so many bits a symbol: about what is said, or the largest of all."""
+    outcomes = []
+    for row in check["rows"]:
+        over = {"allocation": [row["allocation"]], "target_nmse": [row["target_nmse"]]}
+        if row["allocation"] == "scheduled":
+            over["candidates"] = [row.get("candidates", 25)]
+        (point,) = _FIGURES.results(check["figure"], _with(options, over)).points
+        where = ", ".join(f"{name} {value}" for name, value in row.items() if name not in ("bits", "share"))
+        shares = {bits: point.metrics[f"modulation_share_{bits}"] for bits in ALL_BITS}
+        share = shares[row["bits"]]
+        assert share.value is not None
+        half = share.ci95 or 0.0
+        if "share" in row:
+            off = abs(share.value - row["share"])
+            holds = (
+                True
+                if off + half <= check["tolerance"]
+                else False
+                if off - half > check["tolerance"]
+                else None
+            )
+            where = f"{where}, {row['bits']} bits (said: {row['share']:g})"
+            outcomes.append(Outcome(where, share.value, share.ci95, holds, check["tolerance"] - off - half))
+            continue
+        rival = max(
+            (other for bits, other in shares.items() if bits != row["bits"]),
+            key=lambda other: other.value or 0.0,
+        )
+        lead = share.value - (rival.value or 0.0)
+        width = half + (rival.ci95 or 0.0)
+        holds = True if lead > width else False if lead < -width else None
+        outcomes.append(
+            Outcome(f"{where}, {row['bits']} bits over the others", lead, width, holds, lead - width)
+        )
+    return outcomes
+
+
+def _along(check: Mapping[str, Any], options: Options) -> list[Outcome]:
+    """Points of one curve against each other, run by run."""
+    column, metric = check["column"], check.get("metric", "goodput_bps")
+    curves: dict[str, dict[float, Point]] = {}
+    for point in _FIGURES.results(check["figure"], _with(options, check.get("over", {}))).points:
+        axes = _FIGURES.axes_of(point)
+        place = float(str(axes.pop(column)))
+        names = ("allocation", "target_nmse")
+        curves.setdefault(", ".join(f"{name} {axes[name]}" for name in names), {})[place] = point
+    outcomes = []
+    for curve, points in curves.items():
+        places = sorted(points)
+        pairs = (
+            [(check["first"], x) for x in places if x != check["first"]]
+            if "first" in check
+            else pairwise(places)
+        )
+        for one, other in pairs:
+            first, second = (Sample.of(points[x], metric) for x in (one, other))
+            difference = first - second
+            value, half = difference.mean / abs(second.mean), difference.half_width() / abs(second.mean)
+            differences = [(f"{column} {one:g} over {other:g}, {curve}", value, half)]
+            if "above" in check:
+                outcomes += verdicts.above(differences, check["above"])
+            else:
+                outcomes += verdicts.below(differences, check["below"])
+    return outcomes
+
+
+def _none_of(check: Mapping[str, Any], options: Options) -> list[Outcome]:
+    """A count is zero in every run."""
+    outcomes = []
+    for point in _FIGURES.results(check["figure"], _with(options, check.get("over", {}))).points:
+        total = sum(point.samples(check["metric"]))
+        outcomes.append(Outcome(_FIGURES.place(check["figure"], point), total, None, total == 0.0, -total))
+    return outcomes
+
+
+def _with(options: Options, over: Mapping[str, Any]) -> Options:
+    return replace(options, over=dict(over), methods=["simulation"])
+
+
+_FIGURES = Figures(
+    figures=FIGURES,
+    folder=FOLDER,
+    axes=AXES,
+    columns=COLUMNS,
+    values=_values,
+    quick=QUICK,
+    metric="goodput_bps",
+    claims_methods=["simulation"],
+    kinds={"shares": _share_of, "along": _along, "none": _none_of},
+)

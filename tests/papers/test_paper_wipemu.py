@@ -1,0 +1,92 @@
+"""The paper on TCP over adaptive OFDM: its columns, axes, levels, and checks of its own kinds."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from crossfade.papers import PAPERS, Options
+from tests.conftest import Cli
+
+# A promise to whoever reads these files.
+COLUMNS = (
+    "allocation,target_nmse,nmse,rtt_ms,size,goodput_bps,ci95,link_goodput_bps,retransmissions_per_frame,timeouts,"
+    "spurious_timeouts,method,retransmissions_per_frame_ci95,retransmissions_per_piece,candidates"
+)
+SHORT = ["--set", "run.duration=8 s", "--runs", "2"]
+
+
+def rows(cli: Cli, figure: str, *arguments: str) -> list[dict[str, str]]:
+    outcome = cli("paper", "wipemu", figure, *arguments, "--csv", "-")
+    assert outcome.code == 0, outcome.err
+    return list(csv.DictReader(io.StringIO(outcome.out)))
+
+
+def test_levels_are_those_of_a_prototype(cli: Cli) -> None:
+    found = rows(cli, "levels")
+    assert list(found[0]) == ["target_nmse", "prediction_sinr", "bits_per_symbol", "level_db"]
+    by_kind: dict[tuple[str, str], list[float | None]] = {}
+    for row in found:
+        level = float(row["level_db"]) if row["level_db"] else None
+        by_kind.setdefault((row["target_nmse"], row["prediction_sinr"]), []).append(level)
+    expected = {
+        ("0.0", "unbiased"): [8.72, 13.36, 16.90, 20.18, 23.60, 26.66, 29.94],
+        ("0.1", "unbiased"): [7.92, 14.19, 17.63, 20.71, 23.93, 26.84, 30.04],
+        ("0.1", "raw"): [3.44, 13.48, 17.32, 20.56, 23.86, 26.80, 30.02],
+    }
+    assert list(by_kind) == list(expected)
+    for kind, levels in by_kind.items():
+        assert levels[0] is None
+        assert levels[1:] == pytest.approx(expected[kind], abs=0.05)
+    assert len(rows(cli, "levels", "--over", "target_nmse=0.2", "--over", "prediction_sinr=raw")) == 8
+
+
+def test_figures_2_to_4_have_their_columns_and_axes(cli: Cli) -> None:
+    over = ["--over", "allocation=scheduled", "--over", "nmse=0.1", "--over", "target_nmse=0.1"]
+    found = rows(cli, "fig2", *SHORT, *over)
+    assert ",".join(found[0]) == COLUMNS
+    assert [row["size"] for row in found] == ["bulk", "3 Mbit", "3 MByte"]
+    # 3 Mbit take 5 s at 0.6 Mbit/s, and slow start; 3 MByte do not end in 8 s.
+    assert 1e5 < float(found[1]["goodput_bps"]) < 9e5
+    assert found[2]["goodput_bps"] == ""
+    near, far = rows(cli, "fig3", *SHORT, *over[:2], *over[4:], "--over", "rtt_ms=2,1200")
+    assert (near["rtt_ms"], far["rtt_ms"]) == ("2.0", "1200.0")
+    assert float(near["goodput_bps"]) > 1.2 * float(far["goodput_bps"])
+    saturated = rows(cli, "fig4", *SHORT, *over, "--over", "size=saturated")
+    assert 4e5 < float(saturated[0]["link_goodput_bps"]) < 9e5
+    assert "must be one of bulk" in cli("paper", "wipemu", "fig4", "--over", "size=3 Mb", "--csv", "-").err
+
+
+def test_shares_of_modulations_add_up(cli: Cli) -> None:
+    for figure, readings in (("fig5", ["25", "2"]), ("fig6", [""])):
+        found = rows(cli, figure, *SHORT, "--over", "target_nmse=0.1")
+        assert [row["candidates"] for row in found[::8]] == readings
+        for first in range(0, len(found), 8):
+            shares = [float(row["share"]) for row in found[first : first + 8]]
+            assert sum(shares) == pytest.approx(1.0)
+
+
+def test_checks_of_its_own_kinds() -> None:
+    kinds = PAPERS["wipemu"]._FIGURES.kinds  # type: ignore[attr-defined]
+    options = Options(set={"run.duration": "8 s"}, runs=3)
+    only = {"allocation": ["static"], "target_nmse": [0.1]}
+    (fall,) = kinds["along"](
+        {"figure": "fig4", "over": {**only, "nmse": [0, 0.2]}, "column": "nmse", "above": 0.0}, options
+    )
+    assert fall.holds
+    assert 0.05 < fall.value < 0.4
+    (none,) = kinds["none"](
+        {"figure": "fig3", "over": {**only, "rtt_ms": [2]}, "metric": "spurious_timeouts"}, options
+    )
+    assert none.holds
+    row = {"allocation": "static", "target_nmse": 0, "bits": 1}
+    share, spike = (
+        kinds["shares"]({"figure": "fig6", "tolerance": 0.5, "rows": [rows]}, options)[0]
+        for rows in ({**row, "share": 0.27}, row)
+    )
+    assert share.holds
+    assert 0.1 < share.value < 0.5
+    assert spike.value < 0.0
+    assert not spike.holds
