@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -32,13 +33,14 @@ LOAD = 7
 ARQ = """\
 schema = 1
 channel = { model = "iid", p_e = 0.1 }
-link = { rate = "10 Mbit/s", packet_size = "1500 B", frame_size = "125 B", queue = { limit = "100 packets" } }
 reverse = { rate = "10 Mbit/s", delay = "1 ms" }
 tcp = { flavour = "rfc", variant = "cubic" }
-[link.arq]
-protocol = "selective-repeat"
-window = 1024
-max_retransmissions = 10
+[link]
+rate = "10 Mbit/s"
+packet_size = "1500 B"
+frame_size = "125 B"
+queue = { limit = "100 packets" }
+arq = { protocol = "selective-repeat", window = 1024, max_retransmissions = 10 }
 """
 
 SLOTS = """\
@@ -69,9 +71,11 @@ class Figure:
         return is_enough and (self.most is None or self.value <= self.most)
 
     def __str__(self) -> str:
-        wanted = f">= {self.least:g}" if self.most is None else f"<= {self.most:g}"
-        if self.least is None and self.most is None:
-            wanted = "-"
+        wanted = "-"
+        if self.least is not None:
+            wanted = f">= {self.least:g}"
+        if self.most is not None:
+            wanted = f"<= {self.most:g}"
         verdict = "" if wanted == "-" else "  ok" if self.is_good else "  NOT REACHED"
         return f"{self.name:<64}{self.value:>10.4g} {self.unit:<7}{wanted:>10}{verdict}"
 
@@ -104,33 +108,29 @@ class Bench:
     def live(self, *options: str, command: list[str]) -> tuple[str, dict[str, Any], float]:
         """What COMMAND prints, the report, and the share of a processor that the emulator took."""
         report = self.folder / "report.json"
-        running = subprocess.Popen(
-            [*LIVE, *options, "--json", str(report), "--", *command],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+        printed = self.folder / "printed"
+        with printed.open("w") as out:
+            running = subprocess.Popen(
+                [*LIVE, *options, "--json", str(report), "--", *command],
+                stdout=out,
+                stderr=subprocess.DEVNULL,
+            )
         began, used = time.monotonic(), 0.0
-        assert running.stdout is not None
-        os.set_blocking(running.stdout.fileno(), False)
-        printed = ""
         first: tuple[float, float] | None = None
         last = (0.0, 0.0)
         while running.poll() is None:
-            printed += running.stdout.read() or ""
             now = (time.monotonic(), cpu_seconds(running.pid))
             # Starting takes a second of processor time, which is not the emulation's.
             if now[0] - began > 1.5:
                 first, last = first or now, now if now[1] else last
             time.sleep(0.05)
-        printed += running.stdout.read() or ""
         if first is not None and last[0] > first[0]:
             used = (last[1] - first[1]) / (last[0] - first[0])
         if running.returncode:
             raise SystemExit(f"{' '.join(options)}: crossfade live ended with {running.returncode}")
         found = json.loads(report.read_text())
         self.ring_drops += sum(way["ring_drops"] for way in found["directions"])
-        return printed, found, used
+        return printed.read_text(), found, used
 
     def flow(self, *options: str) -> tuple[float, dict[str, Any]]:
         """Goodput of one TCP flow in Gbit/s, and the report."""
@@ -247,6 +247,9 @@ def main(arguments: list[str]) -> int:
         for name, case in CASES.items()
         if not asked.cases or any(name.startswith(c) for c in asked.cases)
     ]
+    if missing := [name for name in ("iperf3", "ping", "cc", "ip") if shutil.which(name) is None]:
+        print(f"error: {', '.join(missing)}: not installed", file=sys.stderr)
+        return 2
     print(f"load {os.getloadavg()[0]:.1f} on {len(os.sched_getaffinity(0))} processors")
     is_good = True
     with tempfile.TemporaryDirectory() as folder:

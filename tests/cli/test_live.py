@@ -354,3 +354,16 @@ def test_the_helper_has_one_thread_when_it_forks() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "1\n", "what starts threads (numpy) is loaded where it is used"
+
+
+def test_of_a_sweep_the_first_point_runs_or_what_is_set(scenario: Path) -> None:
+    swept = (
+        '[sweep]\n"channel.p_e" = [0, 0.5]\n"link.rate,tcp.w_max" = [["5 Mbit/s", 50], ["9 Mbit/s", 90]]\n'
+    )
+    scenario.write_text(scenario.read_text() + swept)
+    done = live(scenario, "--quiet", "--", "true")
+    assert done.returncode == 0, done.stderr
+    first = "channel.p_e = 0, link.rate = 5 Mbit/s, tcp.w_max = 50"
+    assert f"the first of 4 points: {first}; --set" in done.stderr
+    done = live(scenario, "--set", "channel.p_e=0.5", "--quiet", "--", "true")
+    assert "the first of 2 points: channel.p_e = 0.5, link.rate" in done.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_text
 import os
 import sys
+import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -253,7 +254,7 @@ def _config(
         raise ScenarioError(f"--mtu {mtu}: must be at least 1280 with --ipv6 (RFC 8200 section 5)")
     overrides = read_assignments("--set", set)
     source = shaped(shape) if scenario is None else scenario
-    plan = plans.load(source, Options(set=overrides, seed=seed))
+    plan = _one_point(source, overrides, seed)
     captures = _pair("--pcap", "NEAR,FAR", outputs["pcap"])
     opportunities = _pair("--opportunities", "DOWN,UP", outputs["opportunities"])
     inputs = inputs_of(scenario, overrides)
@@ -292,6 +293,27 @@ def _config(
         # A transfer is compared with simulated ones, which have no handshake.
         "data_only": flags["data_only"] or workload is not None,
     }
+
+
+def _one_point(source: str, overrides: dict[str, Any], seed: int | None) -> plans.Plan:
+    """A plan of one point: of a sweep the first, with what is set in the place of what is swept."""
+    text = plans.load(source, Options(seed=seed)).text
+    swept = tomllib.loads(text).get("sweep", {})
+    over: dict[str, Any] = {key: values for key, values in swept.items() if isinstance(values, list | str)}
+    rest = {key: value for key, value in overrides.items() if key not in swept}
+    over |= {key: [value] for key, value in overrides.items() if key in swept}
+    plan = plans.load(source, Options(set=rest, over=over, seed=seed))
+    points = plan.description["points"]
+    if len(points) > 1:
+        first = points[0]["axes"]
+        words = ", ".join(f"{key} = {value}" for key, value in first.items())
+        terminal.say(f"live: the first of {len(points)} points: {words}; --set chooses another")
+        over = {
+            key: [[first[part.strip()] for part in key.split(",")] if "," in key else first[key]]
+            for key in swept
+        }
+        plan = plans.load(source, Options(set=rest, over=over, seed=seed))
+    return plan
 
 
 def shaped(shape: dict[str, str | None]) -> str:
