@@ -102,6 +102,6 @@ def test_doubts_are_told_before_a_run(keys: dict[str, object], warning: str) -> 
 
 def test_users_who_never_have_a_bin_are_told() -> None:
     keys = {"cell.scheduler": "max-sinr", "cell.shadowing.sigma_db": 0, "flows.far.radio.mean_snr_db": -30}
-    keys |= {"run.duration": "1.5 s"}
+    keys |= {"cell.bins": 1, "flows.near.traffic": "saturated"}
     results = cf.run(CELL, set=keys, cache=False)
     assert any("of flow far was never scheduled in 2 of 2 runs" in text for text in results.warnings)

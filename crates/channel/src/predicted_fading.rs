@@ -202,10 +202,10 @@ mod tests {
             exact.go(slot);
             wrong.go(slot);
             wrong.predicted_powers(&mut powers);
-            for bin in 0..25 {
+            for (bin, &power) in powers[..25].iter().enumerate() {
                 assert_eq!(exact.gain(bin), wrong.gain(bin));
                 let direct = wrong.prediction(bin).norm_sqr();
-                assert!((f64::from(powers[bin]) - direct).abs() < 1e-5, "{bin}: {} {direct}", powers[bin]);
+                assert!((f64::from(power) - direct).abs() < 1e-5, "{bin}: {power} {direct}");
             }
             assert_eq!(exact.gain(7), exact.prediction(7));
         }

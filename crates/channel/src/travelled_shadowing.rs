@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(a, again);
         assert_eq!(far, TravelledShadowing::new(PAPER, stream()).unwrap().db(7000.5));
         // 7 m is half way between 6 and 8.
-        assert!((a - (shadowing.db(6.0) + b) / 2.0).abs() < 1e-12);
+        assert!((a - f64::midpoint(shadowing.db(6.0), b)).abs() < 1e-12);
         let hold = ShadowingConfig { hold: true, ..PAPER };
         let mut held = TravelledShadowing::new(hold, stream()).unwrap();
         assert_eq!(held.db(7.9), shadowing.db(6.0));
