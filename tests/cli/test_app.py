@@ -20,7 +20,7 @@ from tests.conftest import Cli
 
 COMMANDS = [
     *["run", "sweep", "merge", "plot", "report", "export", "compare", "best"],
-    *["paper", "phy", "fit", "reuse", "list", "copy", "check", "explain", "metrics", "schema"],
+    *["paper", "phy", "fit", "reuse", "explore", "list", "copy", "check", "explain", "metrics", "schema"],
     *["verify", "doctor", "live"],
 ]
 
@@ -67,7 +67,7 @@ def test_the_examples_of_the_help_are_right(
     assert all(example in examples for example in skipped)
     assert len(examples) >= 30
     for example in examples:
-        # What runs on real hosts, or until it is stopped, has tests of its own.
+        # What runs on real hosts, or until Ctrl-C, has tests of its own.
         if example in skipped or example[0] in ("live", "doctor", "explore"):
             continue
         words = example[: example.index(">")] if ">" in example else example

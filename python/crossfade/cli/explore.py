@@ -23,7 +23,7 @@ def explore(
         bool, typer.Option("--no-browser", help="Print the address, and open no browser.")
     ] = False,
 ) -> None:
-    """Open a page to think with: drag channel, window and timeout, and see what TCP makes of them.
+    """Open a page with sliders: exact curves, one connection.
 
     Exact throughput of each TCP over the packet error probability, solved anew while you drag; beside it one
     simulated connection, as its window over time and its segments one by one. A button saves what you see as

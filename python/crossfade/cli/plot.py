@@ -81,8 +81,6 @@ def plot(
     crossfade plot events.csv              cwnd and ssthresh
     crossfade plot events.csv --y seq      the time-sequence plot
     crossfade plot events.csv --where "time_s>=1" --where "time_s<2"    a part of it
-    crossfade run classics/bufferbloat --over "link.queue.limit=100 packets" --transfers pages.csv
-    crossfade plot pages.csv --by link.queue.discipline    how completion times are distributed
     crossfade run wifi-like-arq --link-events links.csv --over link.arq.max_retransmissions=3
     crossfade plot links.csv --where link=forward
     """
