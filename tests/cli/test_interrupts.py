@@ -43,12 +43,24 @@ SCENARIOS = {
 }
 
 
+def start(*arguments: str, cwd: Path | None = None) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "crossfade", *arguments]
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=cwd,
+        # A shell's background job ignores Ctrl-C and hands that down; what is tested here must not.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
 @pytest.mark.parametrize("doing", SCENARIOS)
 def test_ctrl_c_ends_it(doing: str, tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(SCENARIOS[doing])
     os.mkfifo(tmp_path / "losses.txt")
-    program = [sys.executable, "-m", "crossfade", "run", "x.toml", "--no-cache"]
-    process = subprocess.Popen(program, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = start("run", "x.toml", "--no-cache", cwd=tmp_path)
     # Somebody holds the pipe open and writes nothing.
     writer = os.open(tmp_path / "losses.txt", os.O_RDWR)
     try:
@@ -57,7 +69,7 @@ def test_ctrl_c_ends_it(doing: str, tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
         assert process.returncode in (130, -signal.SIGINT)  # the latter while a slow machine loads it
-        assert b"Traceback" not in err
+        assert "Traceback" not in err
     finally:
         os.close(writer)
         process.kill()
@@ -66,8 +78,7 @@ def test_ctrl_c_ends_it(doing: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("after", [0.1, 0.3, 0.6])
 def test_ctrl_c_while_the_command_is_loaded_says_nothing(after: float, tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(POINT)
-    program = [sys.executable, "-m", "crossfade", "run", "x.toml", "--no-cache"]
-    process = subprocess.Popen(program, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = start("run", "x.toml", "--no-cache", cwd=tmp_path)
     # From the first line of the package on, whatever that is waiting for.
     while b"_crossfade" not in Path(f"/proc/{process.pid}/maps").read_bytes():
         time.sleep(0.005)
@@ -75,7 +86,7 @@ def test_ctrl_c_while_the_command_is_loaded_says_nothing(after: float, tmp_path:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode in (130, -signal.SIGINT)  # what a shell calls 130
-    assert b"Traceback" not in err
+    assert "Traceback" not in err
 
 
 def test_what_is_finished_is_put_together_only_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,19 +108,6 @@ def test_what_is_finished_is_put_together_only_when_it_is_asked_for(monkeypatch:
 
 # Long enough to be stopped in the middle: a second or more on any machine.
 LONG = SMALL.replace("2000 slots", "200000 slots") + '[sweep]\n"channel.p_e" = "log:0.001:0.3:30"\n'
-
-
-def start(*arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "crossfade", *arguments]
-    return subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ,
-        # A shell's background job ignores Ctrl-C and hands that down; what is tested here must not.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
 
 
 def stored_rows() -> int:

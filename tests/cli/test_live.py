@@ -32,6 +32,16 @@ mesh = { topology = "chain", hops = 3, mac = "nulling" }
 link = { packet_size = "1500 B" }
 tcp = { flavour = "rfc", variant = "cubic", w_max = 8, rfc = { profile = "linux" } }
 """
+# A user among four that are simulated.
+CELL = """\
+schema = 2
+run = { duration = "2 s", runs = 1 }
+cell = { preset = "lte", scheduler = "proportional-fair", radio = { mean_snr_db = 16, speed = "30 km/h" } }
+link = { packet_size = "1500 B" }
+reverse = { rate = "10 Mbit/s", delay = "8 ms" }
+tcp = { variant = "sack", w_max = 50, rfc = { profile = "linux" } }
+flows = { live = {}, beside = { count = 4 } }
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -170,9 +180,10 @@ def test_transfers_of_a_scenario_with_its_congestion_control(
     expect_one_line(cli("run", "--replay", journal), "rec.cfj", "damaged")
 
 
-def test_a_mesh_between_the_hosts_is_replayed(tmp_path: Path, cli: Cli) -> None:
-    scenario, journal = tmp_path / "mesh.toml", tmp_path / "rec.cfj"
-    scenario.write_text(MESH)
+@pytest.mark.parametrize("network", [MESH, CELL], ids=["mesh", "cell"])
+def test_a_network_between_the_hosts_is_replayed(network: str, tmp_path: Path, cli: Cli) -> None:
+    scenario, journal = tmp_path / "network.toml", tmp_path / "rec.cfj"
+    scenario.write_text(network)
     done = live(scenario, "--workload", "bulk", "--record", journal)
     assert done.returncode == 0, done.stderr
     replayed = cli("run", "--replay", journal)
