@@ -17,10 +17,10 @@ from tempfile import TemporaryDirectory
 from sphinx.application import Sphinx
 
 import crossfade as cf
+from crossfade._crossfade import student_quantile
 from crossfade.cli import terminal
 from crossfade.cli.app import main
 from crossfade.comparison.paired import Sample
-from crossfade.intervals import student_quantile
 from crossfade.papers import PAPERS, verdict_table
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -21,10 +21,9 @@ PACKAGE = ROOT / "python" / "crossfade"
 CRATES = ROOT / "crates"
 
 # What each room or single module of the Python package may know, from the ground up.
-WORDS = ["errors", "intervals", "quantities", "records", "files", "tables", "wording"]
+WORDS = ["errors", "quantities", "records", "files", "tables", "wording"]
 PYTHON = {
     "errors": [],
-    "intervals": [],
     "quantities": [],
     "records": ["errors"],
     "files": ["errors", "records"],
@@ -104,6 +103,11 @@ def test_the_tables_have_no_arrow_up() -> None:
         order = list(table)
         for name, known in table.items():
             assert all(order.index(other) < order.index(name) for other in known), name
+
+
+def test_the_top_of_the_package_is_seen_at_a_glance() -> None:
+    entries = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert len(entries - {"__init__", "__main__", "__pycache__"}) <= 20
 
 
 def test_python_files_import_in_no_circle() -> None:

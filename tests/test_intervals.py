@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 import crossfade as cf
+from crossfade._crossfade import student_quantile
 from crossfade.comparison.paired import Sample
-from crossfade.intervals import student_quantile
 from tests.conftest import SMALL
 
 

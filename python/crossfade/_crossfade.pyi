@@ -416,6 +416,9 @@ def verify(files: list[tuple[str, str]], patterns: str | None = None) -> str:
     GoldenError for what cannot be read.
     """
 
+def student_quantile(degrees: int, coverage: float = 0.95) -> float:
+    """The t that Student's distribution exceeds in absolute value with probability 1 - ``coverage``."""
+
 def estimates(
     values: NDArray[np.float64],
     starts: NDArray[np.int64],

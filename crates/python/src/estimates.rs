@@ -1,11 +1,12 @@
 //! Means over the runs of many points at once: what `summarise` does for a plan, on the arrays of a results
 //! file.
 
+use crossfade_core::student_t_quantile;
 use crossfade_experiment::estimate;
 use crossfade_scenario::StopRule;
 use numpy::ndarray::{Array1, Array2, ArrayView2, s};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::exceptions::PyIndexError;
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use std::collections::HashMap;
 
@@ -17,6 +18,16 @@ type Arrays<'py> = (
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<bool>>,
 );
+
+/// The t that Student's distribution exceeds in absolute value with probability 1 - `coverage`.
+#[pyfunction]
+#[pyo3(signature = (degrees, coverage = 0.95))]
+pub(crate) fn student_quantile(degrees: u32, coverage: f64) -> PyResult<f64> {
+    if degrees == 0 || !(0.0..1.0).contains(&coverage) {
+        return Err(PyValueError::new_err("needs a degree of freedom, and a coverage below 1"));
+    }
+    Ok(student_t_quantile(f64::midpoint(1.0, coverage), f64::from(degrees)))
+}
 
 /// Of the metrics `names[columns]` of each group of rows: mean, half-width of the 95 % Student interval, lower and
 /// upper end of the interval that also covers rare events; number of runs of each group and whether they

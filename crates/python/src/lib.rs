@@ -135,6 +135,7 @@ fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(antennas::printed_codes_judged, module)?)?;
     module.add_function(wrap_pyfunction!(verify, module)?)?;
     module.add_function(wrap_pyfunction!(estimates::estimates, module)?)?;
+    module.add_function(wrap_pyfunction!(estimates::student_quantile, module)?)?;
     module.add_function(wrap_pyfunction!(fit::fit_markov, module)?)?;
     module.add_function(wrap_pyfunction!(fit::fit_rayleigh, module)?)?;
     Ok(())

@@ -16,7 +16,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
-from crossfade.intervals import student_quantile
+from crossfade._crossfade import student_quantile
 from crossfade.results.results import Point
 
 COVERAGE = 0.95

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from crossfade._crossfade import student_quantile
 from crossfade.errors import CrossfadeWarning, ResultsError
 from crossfade.figures.choice import MOST_CURVES, column_list, number, relabelled
 from crossfade.figures.choice import where as rows_where
 from crossfade.figures.style import DASHES, PALETTE, check_plot_file, figure
-from crossfade.intervals import student_quantile
 from crossfade.tables import Cell, Table
 from crossfade.wording import axis_name, curve_word, metric_name, readable_unit, typeset, with_unit
 
