@@ -347,7 +347,7 @@ fn resolve_flows(
     let link = &scenario.link;
     // A hop of whole packets at a constant rate: a sender can wait for its slots.
     let whole_packets = link.frame_size.is_none() || frames_fill_packets(scenario, packet_size);
-    let is_plain = whole_packets && link.trace.is_absent() && link.shaper.is_absent();
+    let is_plain = whole_packets && link.is_of_constant_rate();
     let one_hop = mesh.is_none() && scenario.cell.is_absent() && scenario.wired.is_absent() && is_plain;
     if scenario.flows.is_empty() {
         if scenario.is_phy_alone() && scenario.tcp == Tcp::default() {

@@ -1,6 +1,7 @@
 //! A scenario in the terms of the models.
 
 use crate::cell::CellSetup;
+use crate::error::join;
 use crate::mesh::MeshSetup;
 use crate::stop::End;
 use crate::tables::channel::DopplerSetup;
@@ -164,6 +165,16 @@ impl HopSetup {
             Carrier::Shaped { shaper, .. } => Some(shaper.rate_bps),
             Carrier::Frames { rate_bps, .. } => Some(*rate_bps),
             Carrier::Schedule { trace, .. } => Some(trace.mean_rate_bps),
+        }
+    }
+
+    /// The key under `table` that makes it another link than one of whole packets at a constant rate, if one does.
+    pub fn varies_by(&self, table: &str) -> Option<String> {
+        match &self.carrier {
+            Carrier::Packets { .. } => None,
+            Carrier::Shaped { .. } => Some(join(table, "shaper")),
+            Carrier::Frames { .. } => Some(join(table, "frame_size")),
+            Carrier::Schedule { trace, .. } => Some(trace.key.clone()),
         }
     }
 

@@ -1,9 +1,9 @@
 //! What several methods assume of a scenario.
 
-use crossfade_scenario::{Carrier, Scenario, ScenarioError, Setup};
+use crossfade_scenario::{Scenario, ScenarioError, Setup};
 use serde_json::json;
 
-/// A mesh, or a link with frames, a trace or a shaper: `who` assumes none of them.
+/// A mesh, a cell, or a link with frames or of another rate at another time: `who` assumes none of them.
 pub(crate) fn changing_link(scenario: &Scenario, setup: &Setup, who: &str) -> Option<ScenarioError> {
     if let Some(mesh) = &setup.mesh {
         let problem = format!(
@@ -27,9 +27,6 @@ pub(crate) fn changing_link(scenario: &Scenario, setup: &Setup, who: &str) -> Op
             return Some(ScenarioError::value(key, &json!(given), problem));
         }
         let problem = format!("{who} assumes a constant rate; use method simulation");
-        if let Carrier::Shaped { .. } = hop.carrier {
-            return Some(ScenarioError::key(format!("{table}.shaper"), problem));
-        }
-        hop.trace().map(|trace| ScenarioError::key(&trace.key, problem))
+        hop.varies_by(table).map(|key| ScenarioError::key(key, problem))
     })
 }

@@ -125,6 +125,11 @@ pub struct Wired {
 absent!(Wired);
 
 impl Link {
+    /// Whether nothing makes its rate another at another time.
+    pub(crate) fn is_of_constant_rate(&self) -> bool {
+        self.trace.is_absent() && self.shaper.is_absent()
+    }
+
     pub(crate) fn resolve(
         &mut self,
         channel: &mut Channel,
