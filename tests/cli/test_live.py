@@ -32,7 +32,6 @@ mesh = { topology = "chain", hops = 3, mac = "nulling" }
 link = { packet_size = "1500 B" }
 tcp = { flavour = "rfc", variant = "cubic", w_max = 8, rfc = { profile = "linux" } }
 """
-# A user among four that are simulated.
 CELL = """\
 schema = 2
 run = { duration = "2 s", runs = 1 }
@@ -40,7 +39,6 @@ cell = { preset = "lte", scheduler = "proportional-fair", radio = { mean_snr_db 
 link = { packet_size = "1500 B" }
 reverse = { rate = "10 Mbit/s", delay = "8 ms" }
 tcp = { variant = "sack", w_max = 50, rfc = { profile = "linux" } }
-flows = { live = {}, beside = { count = 4 } }
 """
 
 
@@ -189,6 +187,22 @@ def test_a_network_between_the_hosts_is_replayed(network: str, tmp_path: Path, c
     replayed = cli("run", "--replay", journal)
     assert (replayed.code, replayed.err) == (0, "")
     assert re.fullmatch(r"shared: .*: identical\n", replayed.out), replayed.out
+
+
+def test_a_program_is_one_user_of_a_cell_among_others(tmp_path: Path, cli: Cli) -> None:
+    scenario, journal = tmp_path / "cell.toml", tmp_path / "rec.cfj"
+    scenario.write_text(CELL + 'flows = { you = { traffic = "outside" }, others = { count = 19 } }\n')
+    (tmp_path / "page").write_bytes(bytes(300_000))
+    fetch = ["sh", "-c", f"curl -sf -o {tmp_path}/came $CROSSFADE_SERVER/page"]
+    done = live(scenario, "--serve", tmp_path, "--record", journal, "--", *fetch)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "came").read_bytes() == bytes(300_000)
+    replayed = cli("run", "--replay", journal)
+    assert re.fullmatch(r"shared: .*: identical\n", replayed.out), replayed.out
+    # All of them on the kernel would be one user.
+    every = scenario.read_text().replace('{ traffic = "outside" }', "{}")
+    scenario.write_text(every)
+    expect_one_line(cli("run", scenario, "--method", "live"), "one of the 20 places", "outside")
 
 
 def test_captures_have_the_delay_and_the_losses_of_the_journal(scenario: Path, tmp_path: Path) -> None:

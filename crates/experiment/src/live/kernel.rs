@@ -4,6 +4,7 @@ use crossfade_core::SimTime;
 use crossfade_live::{Host, TcpRoute};
 use crossfade_scenario::{End, FlowSetup, ScenarioError, Setup, TcpSetup, TrafficSetup};
 use crossfade_transport::{RtoRule, TcpConfig, Variant, WindowRule};
+use std::collections::BTreeSet;
 
 /// The properties of a host's TCP that are set as a scenario has them: `net.ipv4.NAME` and the route.
 pub(super) struct KernelTcp {
@@ -41,6 +42,7 @@ impl KernelTcp {
         let Some((_, tcp)) = first else {
             return Err(ScenarioError::key("tcp", "missing: method live has transfers by TCP"));
         };
+        check_ends(setup)?;
         let TcpConfig { variant, rfc, rto, w_max, initial_window, .. } = tcp.config;
         let has_sack = match variant {
             Variant::NewReno => false,
@@ -126,6 +128,20 @@ pub(super) fn set_route(host: &Host, route: &TcpRoute) -> Result<(), ScenarioErr
 fn available() -> String {
     let read = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
     read.map_or_else(|_| "?".to_owned(), |names| names.trim().to_owned())
+}
+
+/// One pair of hosts is at one pair of ends: two nodes of a mesh, or one user of a cell.
+fn check_ends(setup: &Setup) -> Result<(), ScenarioError> {
+    let ends: BTreeSet<_> = setup.flows.iter().flat_map(|flow| &flow.ends).collect();
+    if ends.len() < 2 {
+        return Ok(());
+    }
+    let problem = format!(
+        "method live: two hosts stand at one of the {} places that flows go to; start your program with crossfade live, \
+         at that of a flow with traffic = \"outside\"",
+        ends.len()
+    );
+    Err(ScenarioError::key("flows", problem))
 }
 
 /// The TCP of a flow that built-in transfers can stand for.
