@@ -190,6 +190,7 @@ def test_a_network_between_the_hosts_is_replayed(network: str, tmp_path: Path, c
 
 
 def test_a_program_is_one_user_of_a_cell_among_others(tmp_path: Path, cli: Cli) -> None:
+    need("curl")
     scenario, journal = tmp_path / "cell.toml", tmp_path / "rec.cfj"
     scenario.write_text(CELL + 'flows = { you = { traffic = "outside" }, others = { count = 19 } }\n')
     (tmp_path / "page").write_bytes(bytes(300_000))
