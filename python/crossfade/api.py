@@ -229,9 +229,7 @@ def events(
     columns for the axes. :func:`write_events` takes no memory for the text of a long run. With ``run.sample``
     there are samples between the events, in the columns of :func:`samples`.
     """
-    text = io.StringIO()
-    _write_lines(_viewed(scenario, set, over, seed), "events", text.write)
-    return text.getvalue()
+    return _text_of(_viewed(scenario, set, over, seed), "events")
 
 
 def samples(
@@ -293,9 +291,7 @@ def link_events(
     empty where it says nothing.
     Of a sweep as in :func:`events`.
     """
-    text = io.StringIO()
-    _write_lines(_viewed(scenario, set, over, seed), "link_events", text.write)
-    return text.getvalue()
+    return _text_of(_viewed(scenario, set, over, seed), "link_events")
 
 
 def transfers(
@@ -331,9 +327,13 @@ def delays(
 
 
 def _rows_of(plan: Plan, view: str) -> Table:
+    return Table.from_csv(_text_of(plan, view), view)
+
+
+def _text_of(plan: Plan, view: str) -> str:
     text = io.StringIO()
     _write_lines(plan, view, text.write)
-    return Table.from_csv(text.getvalue(), view)
+    return text.getvalue()
 
 
 def write_events(

@@ -1,10 +1,9 @@
 //! Shadowing that moves: a mean power that changes slowly.
 
+use crate::autoregressive::Autoregressive;
 use crate::error::ChannelError;
-use crate::normal::complex_normal;
 use crate::shadowing::LogNormalShadowing;
 use crossfade_core::{OutOfRange, SimTime, Stream};
-use std::f64::consts::SQRT_2;
 
 /// How a mean power changes: in decibels a stationary Gaussian process with autocorrelation exp(-t / T).
 ///
@@ -34,17 +33,7 @@ impl CorrelatedShadowing {
     /// A realisation of it, drawn from `stream`.
     pub fn process(self, stream: Stream) -> ShadowingProcess {
         let correlation = libm::exp(-self.step.as_secs_f64() / self.decorrelation.as_secs_f64());
-        let mut process = ShadowingProcess {
-            shadowing: self,
-            correlation,
-            innovation: (1.0 - correlation * correlation).sqrt(),
-            start: stream.clone(),
-            stream,
-            step: 0,
-            value: 0.0,
-        };
-        process.value = process.draw();
-        process
+        ShadowingProcess { shadowing: self, steps: Autoregressive::new(correlation, 1.0, stream) }
     }
 }
 
@@ -53,33 +42,14 @@ impl CorrelatedShadowing {
 #[derive(Clone, Debug)]
 pub struct ShadowingProcess {
     shadowing: CorrelatedShadowing,
-    /// Between neighbouring steps, and what is new in a step.
-    correlation: f64,
-    innovation: f64,
-    start: Stream,
-    stream: Stream,
-    step: u64,
-    /// At that step, of standard deviation 1.
-    value: f64,
+    /// Of standard deviation 1.
+    steps: Autoregressive,
 }
 
 impl ShadowingProcess {
     /// At `now`.
     pub fn db_at(&mut self, now: SimTime) -> f64 {
-        let step = now / self.shadowing.step;
-        if step < self.step {
-            (self.stream, self.step) = (self.start.clone(), 0);
-            self.value = self.draw();
-        }
-        while self.step < step {
-            self.value = self.correlation * self.value + self.innovation * self.draw();
-            self.step += 1;
-        }
-        self.shadowing.std_db * self.value
-    }
-
-    fn draw(&mut self) -> f64 {
-        complex_normal(&mut self.stream).re * SQRT_2
+        self.shadowing.std_db * self.steps.at(now / self.shadowing.step)
     }
 }
 

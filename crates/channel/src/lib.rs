@@ -17,6 +17,7 @@
 //! says whether one does. [`MarkovView`] is what the analysis may take a channel for.
 
 mod antenna_correlation;
+mod autoregressive;
 mod chi_square;
 mod config;
 mod correlated_shadowing;

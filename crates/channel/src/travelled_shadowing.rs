@@ -1,9 +1,8 @@
 //! Log-normal shadowing of a user who moves.
 
+use crate::autoregressive::Autoregressive;
 use crate::error::{ChannelError, out_of_range};
-use crate::normal::complex_normal;
 use crossfade_core::Stream;
-use std::f64::consts::SQRT_2;
 
 /// Shadowing in dB along a way: a first-order autoregressive process with a sample each so many metres,
 /// s(k) = a s(k-1) + sqrt(1 - a^2) sigma w(k), and straight lines between them (Gudmundson 1991).
@@ -12,8 +11,7 @@ use std::f64::consts::SQRT_2;
 #[derive(Clone, Debug)]
 pub struct TravelledShadowing {
     config: ShadowingConfig,
-    start: Stream,
-    stream: Stream,
+    samples: Autoregressive,
     /// Which sample is the first of the two around the place.
     sample: u64,
     around: [f64; 2],
@@ -58,38 +56,18 @@ impl TravelledShadowing {
     /// [`ShadowingConfig::check`].
     pub fn new(config: ShadowingConfig, stream: Stream) -> Result<Self, ChannelError> {
         config.check()?;
-        let mut shadowing = Self { config, start: stream.clone(), stream, sample: 0, around: [0.0; 2] };
-        shadowing.restart();
-        Ok(shadowing)
-    }
-
-    fn restart(&mut self) {
-        self.stream = self.start.clone();
-        self.sample = 0;
-        let first = self.config.std_db * self.normal();
-        self.around = [first, self.following(first)];
-    }
-
-    fn normal(&mut self) -> f64 {
-        complex_normal(&mut self.stream).re * SQRT_2
-    }
-
-    fn following(&mut self, before: f64) -> f64 {
-        let ShadowingConfig { std_db, pole, .. } = self.config;
-        pole * before + (1.0 - pole * pole).sqrt() * std_db * self.normal()
+        let mut samples = Autoregressive::new(config.pole, config.std_db, stream);
+        let around = [0, 1].map(|sample| samples.at(sample));
+        Ok(Self { config, samples, sample: 0, around })
     }
 
     /// The shadowing in dB after `way_m` metres.
     pub fn db(&mut self, way_m: f64) -> f64 {
         let place = way_m / self.config.spacing_m;
         let sample = place as u64;
-        if sample < self.sample {
-            self.restart();
-        }
-        while self.sample < sample {
-            let [_, last] = self.around;
-            self.around = [last, self.following(last)];
-            self.sample += 1;
+        if sample != self.sample {
+            self.around = [sample, sample + 1].map(|sample| self.samples.at(sample));
+            self.sample = sample;
         }
         let [first, second] = self.around;
         if self.config.hold { first } else { first + (second - first) * (place - sample as f64) }

@@ -75,7 +75,6 @@ fn resolve_links(
     }
     let mut flows = resolve_flows(scenario, packet_size.0, slot, None)?;
     let largest = largest_packet(&flows, packet_size.0, rate)?;
-    let tcp = || flows.iter().filter_map(FlowSetup::tcp);
     let (usual, few) = (packet_size.0, windows(&flows).is_some_and(|packets| packets <= USUAL_LIMIT as u64));
     // Datagrams have no longer headers, either.
     let of_tcp = flows.iter().filter_map(|flow| Some(flow.packet_size - flow.tcp()?.mss));
@@ -84,20 +83,7 @@ fn resolve_links(
     let Scenario { phy, channel, link, .. } = scenario;
     let radio = radio.map(|layers| (phy, layers));
     let forward = link.resolve(channel, radio, trace, data, slot, files)?;
-    let acks = Packets {
-        largest: tcp().map(TcpSetup::longest_ack).max().unwrap_or(0),
-        headers: tcp().map(|tcp| tcp.ack_size).min().unwrap_or(USUAL_HEADERS),
-        ..data
-    };
-    let reverse = scenario.reverse.resolve(acks, slot, files)?;
-    check_queue(&flows, &forward, usual)?;
-    let longest = largest.max(acks.largest);
-    let wired = scenario.wired.resolve(Packets { usual: longest, largest: longest, ..data }, slot)?;
-    let hops = [&forward, &reverse].into_iter().chain(wired.iter().flatten());
-    let idle_rtt = hops.fold(SimTime::ZERO, |sum, hop| sum.saturating_add(hop.transit(SYN_BYTES)));
-    for flow in &mut flows {
-        flow.shake_hands(idle_rtt);
-    }
+    let (reverse, wired) = resolve_around(scenario, &mut flows, &forward, data, slot, files)?;
     let (warmup, end) = scenario.run.resolve(slot)?;
     let sample = scenario.run.resolve_sample(slot)?;
     if matches!(end, End::Delivered(_)) {
@@ -120,6 +106,34 @@ fn resolve_links(
         frames,
         sample,
     })
+}
+
+/// What stands around the hop `forward`, a link or a cell: the way back and the wired parts, over which flows shake
+/// hands; `data` are the packets that `forward` carries.
+fn resolve_around(
+    scenario: &mut Scenario,
+    flows: &mut [FlowSetup],
+    forward: &HopSetup,
+    data: Packets,
+    slot: SimTime,
+    files: &Files<'_>,
+) -> Result<(HopSetup, Option<[HopSetup; 2]>), ScenarioError> {
+    let tcp = || flows.iter().filter_map(FlowSetup::tcp);
+    let acks = Packets {
+        largest: tcp().map(TcpSetup::longest_ack).max().unwrap_or(0),
+        headers: tcp().map(|tcp| tcp.ack_size).min().unwrap_or(USUAL_HEADERS),
+        ..data
+    };
+    let reverse = scenario.reverse.resolve(acks, slot, files)?;
+    check_queue(flows, forward, data.usual)?;
+    let longest = data.largest.max(acks.largest);
+    let wired = scenario.wired.resolve(Packets { usual: longest, largest: longest, ..data }, slot)?;
+    let hops = [forward, &reverse].into_iter().chain(wired.iter().flatten());
+    let idle_rtt = hops.fold(SimTime::ZERO, |sum, hop| sum.saturating_add(hop.transit(SYN_BYTES)));
+    for flow in flows {
+        flow.shake_hands(idle_rtt);
+    }
+    Ok((reverse, wired))
 }
 
 /// Bytes of the largest data packet.
@@ -273,22 +287,9 @@ fn resolve_cell(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, Sce
     let cell = scenario.cell.resolve(slot, &mut radios, limit)?;
     // What the flows say stands with them.
     scenario.cell.radio = if scenario.flows.is_empty() { alone } else { Radio::default() };
-    let tcp = || flows.iter().filter_map(FlowSetup::tcp);
     let data = Packets { usual, largest, headers: USUAL_HEADERS.min(usual), few: true, round_trip: None };
-    let acks = Packets {
-        largest: tcp().map(TcpSetup::longest_ack).max().unwrap_or(0),
-        headers: tcp().map(|tcp| tcp.ack_size).min().unwrap_or(USUAL_HEADERS),
-        ..data
-    };
-    let reverse = scenario.reverse.resolve(acks, slot, files)?;
-    let longest = largest.max(acks.largest);
-    let wired = scenario.wired.resolve(Packets { usual: longest, largest: longest, ..data }, slot)?;
     let forward = HopSetup::of_cell(slot, limit);
-    let hops = [&forward, &reverse].into_iter().chain(wired.iter().flatten());
-    let idle_rtt = hops.fold(SimTime::ZERO, |sum, hop| sum.saturating_add(hop.transit(SYN_BYTES)));
-    for flow in &mut flows {
-        flow.shake_hands(idle_rtt);
-    }
+    let (reverse, wired) = resolve_around(scenario, &mut flows, &forward, data, slot, files)?;
     let (warmup, end) = scenario.run.resolve(slot)?;
     let sample = scenario.run.resolve_sample(slot)?;
     if matches!(end, End::Delivered(_)) {
