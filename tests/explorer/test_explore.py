@@ -12,7 +12,8 @@ from urllib.parse import unquote
 import pytest
 
 import crossfade as cf
-from crossfade.explorer.server import ADDRESS, ANSWERS, Server, page, serving
+from crossfade.explorer.loopback import ADDRESS
+from crossfade.explorer.server import ANSWERS, Server, page, serving
 from crossfade.explorer.states import State, connection, curves
 from tests.browser import visit
 from tests.conftest import Cli, expect_one_line

@@ -1,41 +1,25 @@
-"""The server of the page: this machine alone, and who knows its token alone.
-
-Of Python's own http.server: three addresses, answered one at a time each, need no framework.
-"""
+"""The page to think with, and what it asks for."""
 
 from __future__ import annotations
 
 import json
-import secrets
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
 from threading import Thread
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlencode
 
 from crossfade.errors import CrossfadeError, ScenarioError
+from crossfade.explorer.loopback import NOT_FOUND, Answer, LoopbackServer
 from crossfade.explorer.states import COARSE, FINE, VARIANTS, State, connection, curves, description
 from crossfade.figures.html import plotly_js
 
-ADDRESS = "127.0.0.1"
-POLICY = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; "
-    "img-src data: blob:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
-)
-HEADERS = {
-    "Content-Security-Policy": POLICY,
-    "Referrer-Policy": "no-referrer",  # the token is in the address
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
 # Longer questions than any that the page asks.
 LONGEST_QUERY = 1000
 
-Answer = tuple[str, str]
+Content = tuple[str, str]
 """A type of content, and the text."""
 
 
@@ -56,7 +40,7 @@ def page() -> str:
     return before + "".join(parts.get(piece, piece) for piece in pieces)
 
 
-def _answer_curves(query: str) -> Answer:
+def _answer_curves(query: str) -> Content:
     state, asked = _split(query)
     variants = asked.get("variants", "").split(",")
     if not set(variants) <= set(VARIANTS):
@@ -65,11 +49,11 @@ def _answer_curves(query: str) -> Answer:
     return "application/json", json.dumps(curves(state, points, variants))
 
 
-def _answer_connection(query: str) -> Answer:
+def _answer_connection(query: str) -> Content:
     return "application/json", json.dumps(connection(State.of(query)))
 
 
-def _answer_scenario(query: str) -> Answer:
+def _answer_scenario(query: str) -> Content:
     return "application/toml", State.of(query).scenario()
 
 
@@ -80,67 +64,42 @@ def _split(query: str) -> tuple[State, dict[str, str]]:
     return State.of(urlencode([pair for pair in pairs if pair[0] not in extra])), extra
 
 
-ANSWERS: dict[str, Callable[[str], Answer]] = {
+ANSWERS: dict[str, Callable[[str], Content]] = {
     "curves": _answer_curves,
     "connection": _answer_connection,
     "scenario.toml": _answer_scenario,
 }
 
 
-class Server(ThreadingHTTPServer):
-    """Answers on the loopback address, below a path that nobody guesses."""
+class Server(LoopbackServer):
+    """Has its token as a path: addresses below it are relative."""
 
-    daemon_threads = True
+    images = "data: blob:"
 
     def __init__(self, port: int = 0, text: str | None = None) -> None:
-        self.token = secrets.token_urlsafe(24)
         self.text = page() if text is None else text
-        super().__init__((ADDRESS, port), Handler)
+        super().__init__(port)
 
     @property
     def url(self) -> str:
         """The address of the page, with the token."""
-        return f"http://{ADDRESS}:{self.server_port}/{self.token}/"
+        return f"{self.origin}/{self.token}/"
 
+    def token_in(self, asked: SplitResult) -> str:
+        """The first folder."""
+        return asked.path.removeprefix("/").partition("/")[0]
 
-class Handler(BaseHTTPRequestHandler):
-    """One request; whoever does not know the token learns nothing."""
-
-    server: Server
-    server_version = "crossfade"
-    sys_version = ""
-    timeout = 30
-
-    def do_GET(self) -> None:
+    def answer(self, asked: SplitResult) -> Answer:
         """The page, or what it asks for."""
-        asked = urlsplit(self.path)
-        token, _, name = asked.path.removeprefix("/").partition("/")
-        # A name that leads here from elsewhere (DNS rebinding) is not this address.
-        is_here = self.headers.get("Host") == f"{ADDRESS}:{self.server.server_port}"
-        if not is_here or not secrets.compare_digest(token.encode(), self.server.token.encode()):
-            self._send(HTTPStatus.NOT_FOUND, "text/plain", "not found\n")
-        elif name == "":
-            self._send(HTTPStatus.OK, "text/html", self.server.text)
-        elif name not in ANSWERS or len(asked.query) > LONGEST_QUERY:
-            self._send(HTTPStatus.NOT_FOUND, "text/plain", "not found\n")
-        else:
-            try:
-                self._send(HTTPStatus.OK, *ANSWERS[name](asked.query))
-            except CrossfadeError as error:
-                self._send(HTTPStatus.BAD_REQUEST, "application/json", json.dumps({"error": str(error)}))
-
-    def _send(self, status: HTTPStatus, kind: str, text: str) -> None:
-        data = text.encode()
-        self.send_response(status)
-        for name, value in HEADERS.items():
-            self.send_header(name, value)
-        self.send_header("Content-Type", f"{kind}; charset=utf-8")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: object) -> None:
-        """Nothing: the token would stand in it."""
+        name = asked.path.removeprefix("/").partition("/")[2]
+        if name == "":
+            return HTTPStatus.OK, "text/html", self.text
+        if name not in ANSWERS or len(asked.query) > LONGEST_QUERY:
+            return NOT_FOUND
+        try:
+            return HTTPStatus.OK, *ANSWERS[name](asked.query)
+        except CrossfadeError as error:
+            return HTTPStatus.BAD_REQUEST, "application/json", json.dumps({"error": str(error)})
 
 
 @contextmanager
