@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 # The tables of the links, by the names that results have for them.
@@ -21,6 +21,50 @@ def path_lines(path: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str
     lines.append(f"slot {time_text(slot)} (a packet of {bytes_} B at the rate of the link)")
     lines += [_flow(flow, bytes_, scenario) for flow in path["flows"]]
     return [line for line in lines if line]
+
+
+def cell_lines(cell: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
+    """The size of a cell, the switch levels of its first user, and every flow with its users."""
+    users = cell["users"]
+    levels = users[0]["levels_db"]
+    limits = " ".join("-" if level is None else f"{level:.2f}" for level in levels)
+    fastest = max(user["fd_t"] for user in users)
+    coherence = cell["coherence_bandwidth_hz"]
+    wide = "" if coherence is None else f"; channels coherent over {coherence / 1e3:.4g} kHz"
+    lines = [
+        f"cell of {len(users)} user{'s' if len(users) > 1 else ''}: {cell['bins']} bins of "
+        f"{cell['bin_width_hz'] / 1e3:g} kHz, slots of {cell['slot_s'] * 1e3:.4g} ms, "
+        f"{cell['symbols']} symbols, f_d T up to {fastest:.3g}; 1 to 8 bits from {limits} dB on "
+        f"at a mean of {users[0]['mean_snr_db']:.4g} dB{wide}"
+    ]
+    first = 0
+    for flow in cell["flows"]:
+        its = users[first : first + flow["users"]]
+        first += flow["users"]
+        lines.append(
+            f"{_sender(flow, scenario)}; {_users(its)}; round trip {time_text(flow['round_trip_s'])}"
+        )
+    return lines
+
+
+def _users(users: Sequence[Mapping[str, Any]]) -> str:
+    """How strongly users are received and how their channels change, from the first to the last."""
+
+    def span(key: str, text: Callable[[float], str]) -> str:
+        texts = list(
+            dict.fromkeys(text(user[key]) for user in (users[0], users[-1]) if user[key] is not None)
+        )
+        return " to ".join(texts)
+
+    mean = f"{span('mean_snr_db', lambda db: f'{db:.4g}')} dB"
+    if users[0]["is_recorded"]:
+        return f"recorded ratios, mean {mean}"
+    parts = [mean, f"{span('speed_mps', lambda speed: f'{3.6 * speed:.4g}')} km/h"]
+    parts.append(f"f_d T {span('fd_t', lambda fd_t: f'{fd_t:.3g}')}")
+    if coherent := span("coherence_time_s", time_text):
+        parts.append(f"coherent for {coherent}")
+    parts.append(f"NMSE of predictions {span('nmse', lambda nmse: f'{nmse:.3g}')}")
+    return ", ".join(parts)
 
 
 def _link(link: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
@@ -61,8 +105,8 @@ def _channel(link: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
     return f"{key} {model}: {', '.join(parts)}" if parts else f"{key} {model}"
 
 
-def _flow(flow: Mapping[str, Any], packet_bytes: int, scenario: Mapping[str, Any]) -> str:
-    """What it sends, by which TCP, its round trip, and what the link carries in it."""
+def _sender(flow: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
+    """What a flow sends, by which TCP."""
     table = scenario.get("flows", {}).get(flow["name"], {})
     tcp = {**scenario["tcp"], **(table.get("tcp") or {})}
     traffic = table.get("traffic", "bulk")
@@ -75,11 +119,16 @@ def _flow(flow: Mapping[str, Any], packet_bytes: int, scenario: Mapping[str, Any
         rules = ", ".join(filter(None, [tcp.get("flavour"), profile]))
         sender = f", TCP {tcp['variant']}{window} ({rules}), window {tcp.get('w_max')}"
     name = f"flow {flow['name']}" if flow["name"] else "flow"
+    return f"{name}: {many}{traffic}{sender}"
+
+
+def _flow(flow: Mapping[str, Any], packet_bytes: int, scenario: Mapping[str, Any]) -> str:
+    """The same with its round trip, and what the link carries in it."""
     product = flow["bdp_bytes"]
     fits = ""
     if product is not None:
         fits = f", bandwidth-delay product {_bytes(product)} ({product / packet_bytes:.4g} packets)"
-    return f"{name}: {many}{traffic}{sender}; round trip {time_text(flow['round_trip_s'])}{fits}"
+    return f"{_sender(flow, scenario)}; round trip {time_text(flow['round_trip_s'])}{fits}"
 
 
 def time_text(seconds: float) -> str:
