@@ -123,8 +123,8 @@ def test_check_says_what_users_are_like(cli: Cli, tmp_path: Path) -> None:
     lines = cli("check", file, "--set", "flows.me.radio.trace=sinr.csv").out.splitlines()
     # 30 km/h at 2 GHz are 55.6 Hz: 0.423 / 55.6 Hz.
     assert lines[2].startswith(
-        "flow far: 2 x bulk, TCP sack with reno (rfc), window 44; 5 to 8 dB, 30 km/h, f_d T 0.0371, "
-        "coherent for 7.61 ms, NMSE of predictions 0.1; round trip "
+        "flow far: 2 x bulk, TCP sack (rfc, recommended), window 44; 5 to 8 dB, 30 km/h, f_d T 0.0371, "
+        "coherent for 7.609 ms, NMSE of predictions 0.1; round trip "
     )
     assert "; recorded ratios, mean 15.96 dB; round trip " in lines[3]
     assert lines[4].startswith("flow near: 2 x bulk")
@@ -141,19 +141,19 @@ def test_recorded_ratios_reports_and_the_outer_loop(cli: Cli, tmp_path: Path) ->
     # 4 bits a symbol of 108 symbols each slot, and no errors: 648 kbit/s.
     ratios.write_text("0,20.1\n")
     good = cf.run(file, cache=False)
-    assert good.points[0].value("user:0.user_goodput_bps") == pytest.approx(648e3, rel=0.02)
+    assert good.points[0].value("user_goodput_bps") == pytest.approx(648e3, rel=0.02)
     assert not good.warnings
     # 10 ms of 25 dB and 10 ms of 14 dB; what is known is 10 ms old, and always wrong.
     ratios.write_text("".join(f"{0.01 * row:.2f},{14 + 11 * (row % 2)}\n" for row in range(400)))
     late = cf.run(file, set={"cell.feedback.delay": "10 ms"}, cache=False)
-    assert late.points[0].value("initial_frame_error_rate") > 0.3
+    assert late.points[0].value("initial_frame_error_rate") > 0.2
     asked = {"cell.feedback.delay": "10 ms", "cell.outer_loop.target_fer": "10 %"}
     mended = cf.run(file, set=asked, cache=False)
     assert mended.points[0].value("initial_frame_error_rate") == pytest.approx(0.1, abs=0.01)
     [warning] = cf.run(file, set={"run.duration": "5 s", "cell.prediction.nmse": 0.1}, cache=False).warnings[
         1:
     ]
-    assert warning == "cell.radio.trace lasts 3.99 s and a run 5 s: its last line holds for the rest"
+    assert warning == "flows.me.radio.trace lasts 3.99 s and a run 5 s: its last line holds for the rest"
     ratios.write_text("0,20\n1,x\n")
     outcome = cli("run", file)
     assert outcome.code == 2
@@ -175,7 +175,7 @@ def test_a_trace_of_opportunities_replays(cli: Cli, tmp_path: Path) -> None:
     (point,) = cf.run(scenario, set=saturated, runs=1, cache=False).points
     times = [int(line) for line in trace.read_text().splitlines()]
     assert times == sorted(times)
-    assert len(times) == point.value("user:2.user_goodput_bps") * 3.0 / 12_000.0
+    assert [len(times) * 12_000.0 / 3.0] == point.samples("user:2.user_goodput_bps")
     link = tmp_path / "link.toml"
     link.write_text(
         "schema = 2\nrun = { duration = '3 s' }\nchannel = { model = 'none' }\n"

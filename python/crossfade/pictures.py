@@ -76,7 +76,7 @@ def plot(
     """
     if not isinstance(results, Results | Table):
         check_plot_file(Path(path), results)
-        results = _read_results(results, plan)
+        results = _read_results(results, plan, whole=cdf is not None)
     wanted = Wanted()
     if isinstance(results, Results):
         table, title = results.table(), results.title if title is None else title
@@ -216,8 +216,10 @@ def _plot_over_time(
         timelines.plot(table, path, x=x, y=name, by=by, where=where, title=title, width=width, labels=labels)
 
 
-def _read_results(path: str | PathLike[str], plan: int | str | None) -> Results | Table:
-    """A results file, or the table of a CSV file."""
+def _read_results(path: str | PathLike[str], plan: int | str | None, whole: bool) -> Results | Table:
+    """A results file, with the scenarios of its points where it is ``whole``, or the table of a CSV file."""
+    if whole and is_results_file(path):
+        return plans.load_results(path, plan)
     if is_results_file(path):
         from crossfade.results.planresults import results_of  # here: it needs numpy, which takes a while
 
