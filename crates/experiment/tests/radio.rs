@@ -99,7 +99,7 @@ fn what_does_not_fit_is_refused_by_name() {
         ),
         (
             json!([["channel.antennas", { "correlation": "custom", "transmitter": { "mean_angle": "84 deg", "spread": "100 deg" } }]]),
-            "channel.antennas.transmitter.spread = \"1.7453292519943295 rad\": must be 0 to 90 deg",
+            "channel.antennas.transmitter.spread = \"1.7453292519943295 rad\": must be 0 to 90 deg (pi / 2 rad)",
         ),
         (
             json!([["channel.antennas", { "correlation": "urban", "receiver": { "spread": "7 deg" } }]]),
@@ -128,6 +128,10 @@ fn what_does_not_fit_is_refused_by_name() {
     for (set, expected) in cases {
         assert_eq!(load(RADIO, &set).unwrap_err(), expected, "{set}");
     }
+    assert_eq!(
+        load(PHY_ALONE, &json!([["link.frame_size", "0 B"]])).unwrap_err(),
+        "link.frame_size = \"0 B\": must be at least 1 B"
+    );
     let table = "snr_db,transmissions,residual\n0,1,0.5\n10,1,1.5\n";
     let set = json!([["phy", { "fidelity": "table", "table": "fer.csv" }]]);
     let error = with_table(RADIO, &set, table.into()).unwrap_err();
