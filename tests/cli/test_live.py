@@ -41,6 +41,17 @@ reverse = { rate = "10 Mbit/s", delay = "8 ms" }
 tcp = { variant = "sack", w_max = 50, rfc = { profile = "linux" } }
 """
 
+LINKS = {
+    "trace": "trace = { opportunities = 'opportunities.trace' }",
+    "table": "trace = { rates = 'rates.csv', period = '1 s' }",
+    "MIMO": "frame_size = '60 B'\narq = { protocol = 'selective-repeat', window = 512 }",
+}
+"""Links beside those of a rate, by name."""
+MIMO = """\
+channel = { model = "block-rayleigh", snr_db = 15, antennas = { correlation = "none" } }
+phy = { modulation = "qpsk", symbol_rate = "250 kBd", scheme = "blast", detector = "mmse-osic" }
+"""
+
 
 @pytest.fixture(autouse=True)
 def possible(request: pytest.FixtureRequest) -> None:
@@ -178,6 +189,25 @@ def test_transfers_of_a_scenario_with_its_congestion_control(
     expect_one_line(cli("run", "--replay", journal), "rec.cfj", "damaged")
 
 
+@pytest.mark.parametrize("name", LINKS)
+def test_a_link_of_any_kind_is_replayed(name: str, tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "opportunities.trace").write_text("1\n2\n2\n5\n9\n9\n10\n")
+    (tmp_path / "rates.csv").write_text("time_s,rate_bps,delay_s,loss\n0,8e6,0.01,0.02\n0.4,2e6,0,0.1\n")
+    channel = MIMO if name == "MIMO" else 'channel = { model = "iid", p_e = 0.02 }\n'
+    scenario, journal = tmp_path / "link.toml", tmp_path / "rec.cfj"
+    scenario.write_text(
+        f'schema = 1\nrun = {{ duration = "2 s", runs = 1 }}\nreverse = {{ delay = "5 ms" }}\n{channel}'
+        'tcp = { flavour = "rfc", variant = "sack", w_max = 200, rfc = { profile = "linux" } }\n'
+        f'[link]\npacket_size = "1500 B"\ndelay = "5 ms"\nqueue = {{ limit = "30 packets" }}\n{LINKS[name]}\n'
+    )
+    done = live(scenario, "--workload", "bulk", "--record", journal)
+    assert done.returncode == 0, done.stderr
+    replayed = cli("run", "--replay", journal)
+    assert (replayed.code, replayed.err) == (0, "")
+    assert re.fullmatch(r"forward: .*: identical\nreverse: .*: identical\n", replayed.out), replayed.out
+    assert not replayed.out.startswith("forward: 0 packets")
+
+
 @pytest.mark.parametrize("network", [MESH, CELL], ids=["mesh", "cell"])
 def test_a_network_between_the_hosts_is_replayed(network: str, tmp_path: Path, cli: Cli) -> None:
     scenario, journal = tmp_path / "network.toml", tmp_path / "rec.cfj"
@@ -301,6 +331,7 @@ def test_nothing_is_left_whoever_is_killed(tree: subprocess.Popen[str], victim: 
     [
         (["live"], ["live", "--rate"]),
         (["live", "no-such-scenario", "--", "true"], ["no-such-scenario"]),
+        (["live", "--delay", "1 ms", "--queue", "9 packets", "--", "true"], ["--queue", "--rate"]),
         (["live", "quickstart", "--rate", "1 Mbit/s"], ["--rate", "--set"]),
         (["live", "--rate", "fast", "--", "true"], ["link.rate"]),
         (["live", "--rate", "1 Mbit/s", "--duration", "soon", "--", "true"], ["--duration", "soon"]),

@@ -26,6 +26,7 @@ mod newreno;
 mod news;
 mod prr;
 mod rack;
+mod receive_window;
 mod recovery;
 mod rto;
 mod sack;
