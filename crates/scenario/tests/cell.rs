@@ -93,7 +93,7 @@ fn recorded_ratios_are_what_the_file_says() {
     let cell = setup(&set).cell.unwrap();
     let [drawn, one, other] = &cell.config.users[..] else { panic!("{} users", cell.config.users.len()) };
     assert!(drawn.trace.is_none() && one.trace == other.trace);
-    let mean_db = 10.0 * ((10_f64.powf(1.2) + 10_f64.powf(1.8)) / 2.0).log10();
+    let mean_db = 10.0 * f64::midpoint(10_f64.powf(1.2), 10_f64.powf(1.8)).log10();
     assert!((one.mean_snr_db - mean_db).abs() < 1e-9, "{}", one.mean_snr_db);
     assert_eq!((one.speed_mps, one.fd_t, one.nmse), (0.0, 0.0, 0.0));
     let [recorded] = &cell.recorded[..] else { panic!("{:?}", cell.recorded) };
