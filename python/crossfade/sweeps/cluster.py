@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import crossfade._crossfade as _crossfade
+from crossfade import rules
 from crossfade.errors import ClusterError, CrossfadeWarning
 from crossfade.files import read_text
 from crossfade.plans import Plan, check_jobs
@@ -173,7 +174,7 @@ def make(
         if source is None:
             return None
         text, name, overrides, files = source
-        found = _crossfade.Plan.load(text, name, overrides, files.__getitem__)
+        found = _crossfade.Plan.load(text, name, overrides, files.__getitem__, None, rules.Rule)
         if len(_plans) >= MOST_PLANS:
             _plans.clear()
         _plans[plan] = found
