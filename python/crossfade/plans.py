@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import crossfade._crossfade as _crossfade
-from crossfade import errors, rules
+from crossfade import errors
 from crossfade.errors import shortened
 from crossfade.figures.wanted import OVER_TIME, Wanted
-from crossfade.files import read_scenario
+from crossfade.files import read_scenario, rules
 from crossfade.results import datasets
 from crossfade.results.cache import Cache, RowStore
 from crossfade.results.metrics import near_metrics, not_metrics

@@ -145,7 +145,7 @@ fn located(rule: &Bound<'_, PyAny>, error: PyErr, of: Option<(&Bound<'_, PyAny>,
     said.map_or_else(|error| error, scenario_error)
 }
 
-/// The rule that an object of Python, `crossfade.rules.Rule`, makes for each connection.
+/// The rule that an object of Python, `crossfade.files.rules.Rule`, makes for each connection.
 pub(crate) fn own_rule(rule: Py<PyAny>, failure: &Failure) -> OwnRule {
     let kept = failure.clone();
     let make = move |tcp: &TcpConfig| -> Box<dyn CongestionControl> {

@@ -56,7 +56,7 @@ impl Plan {
             let ticked = on_tick(py);
             if cancel.load(Ordering::Relaxed) {
                 // A rule may loop for ever.
-                py.import("crossfade.rules")?.call_method0("interrupt")?;
+                py.import("crossfade.files.rules")?.call_method0("interrupt")?;
             }
             self.rules.take().map_or(ticked, Err)
         })
@@ -83,7 +83,7 @@ type PlainMissing = (usize, &'static str, u64, u64, u64);
 #[pymethods]
 impl Plan {
     /// Reads a scenario; `overrides` is JSON. `read` gives the text of a file that the scenario names, or
-    /// raises `ScenarioError`; `rule` makes a `crossfade.rules.Rule` of a file's name, a class in it and its text.
+    /// raises `ScenarioError`; `rule` makes a `crossfade.files.rules.Rule` of a file's name, a class in it and its text.
     #[staticmethod]
     #[pyo3(signature = (text, name, overrides, read = None, on_points = None, rule = None))]
     fn load(

@@ -29,9 +29,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import crossfade._crossfade as _crossfade
-from crossfade import rules
 from crossfade.errors import ClusterError, CrossfadeWarning
-from crossfade.files import read_text
+from crossfade.files import read_text, rules
 from crossfade.plans import Plan, check_jobs
 from crossfade.results.rows import Row
 from crossfade.sweeps.chunks import Work, WorkerDiedError

@@ -1,10 +1,32 @@
 //! The name of a window rule.
 
-use super::tcp::Congestion;
+use crossfade_transport::WindowRule;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::borrow::Cow;
+
+/// How large a sender's congestion window is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Congestion {
+    /// Additive increase, multiplicative decrease (RFC 5681).
+    Reno,
+    /// CUBIC (RFC 9438).
+    Cubic,
+    /// HighSpeed TCP (RFC 3649).
+    Highspeed,
+}
+
+impl Congestion {
+    pub(super) fn rule(self) -> WindowRule {
+        match self {
+            Self::Reno => WindowRule::Reno,
+            Self::Cubic => WindowRule::Cubic,
+            Self::Highspeed => WindowRule::HighSpeed,
+        }
+    }
+}
 
 /// A window rule: a built-in one, or one that the user wrote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -38,8 +38,8 @@ pub use cell::{
     SchedulerWord, Shadowing, SinrWord,
 };
 pub use channel::{Channel, ChannelModel, Clock, DopplerSetup, LossFormat};
-pub use congestion::RuleName;
 pub(crate) use congestion::file_and_class;
+pub use congestion::{Congestion, RuleName};
 pub(crate) use figure::Figure;
 pub use flow::{Distribution, Flow, FlowSetup, Gaps, Shape, Traffic, TrafficSetup};
 pub use frames::{FrameHeader, FrameSetup, Framing, Headers, Packing};
@@ -52,7 +52,7 @@ pub(crate) use queue::{Packets, USUAL_LIMIT};
 pub use rfc::{Profile, RateReduction, Rfc, Rules};
 pub use run::Run;
 pub use shaper::{Shaper, ShaperSetup};
-pub use tcp::{Congestion, Flavour, Gate, Rto, Tcp, TcpSetup, Variant};
+pub use tcp::{Flavour, Gate, Rto, Tcp, TcpSetup, Variant};
 pub use trace::{Budget, Modcod, Trace, TraceSetup};
 
 use crate::error::ScenarioError;

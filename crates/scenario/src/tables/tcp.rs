@@ -1,14 +1,12 @@
 //! TCP.
 
 use super::base::{json, positive_time};
-use super::congestion::RuleName;
+use super::congestion::{Congestion, RuleName};
 use super::rfc::{Profile, Rfc};
 use crate::error::ScenarioError;
 use crate::quantity::{Size, Span, Window, WindowLimit};
 use crossfade_core::SimTime;
-use crossfade_transport::{
-    self as transport, RfcConfig, RtoConfig, RtoRule, SackBlocks, TcpConfig, WindowRule,
-};
+use crossfade_transport::{self as transport, RfcConfig, RtoConfig, RtoRule, SackBlocks, TcpConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -128,28 +126,6 @@ pub enum Variant {
     /// The same with congestion "cubic", as Linux sends by default; reno, newreno and sack grow their window as Reno
     /// does. Taken by flavour "rfc".
     Cubic,
-}
-
-/// How large a sender's congestion window is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Congestion {
-    /// Additive increase, multiplicative decrease (RFC 5681).
-    Reno,
-    /// CUBIC (RFC 9438).
-    Cubic,
-    /// HighSpeed TCP (RFC 3649).
-    Highspeed,
-}
-
-impl Congestion {
-    fn rule(self) -> WindowRule {
-        match self {
-            Self::Reno => WindowRule::Reno,
-            Self::Cubic => WindowRule::Cubic,
-            Self::Highspeed => WindowRule::HighSpeed,
-        }
-    }
 }
 
 /// How a sender meets its link.
