@@ -104,7 +104,7 @@ class Plan:
         ``log:start:stop:points``. ``read`` gives the text of a file that the scenario names (``link.trace``,
         ``channel.file``), or raises an exception whose text is one line. ``on_points`` gets how many points
         were read, and of how many, at first and every 256 points. Ctrl-C ends it in between. ``rule`` makes a
-        :class:`crossfade.files.rules.Rule` of the name of a Python file, a class in it (or None) and its text.
+        :class:`crossfade.files.rules.Rule` of a Python file's name, a class in it (or None) and its text.
 
         Raises ScenarioError.
         """
