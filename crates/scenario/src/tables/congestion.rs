@@ -43,14 +43,15 @@ const OWN: &str = r"\.py(:[A-Za-z_][A-Za-z_0-9]*)?$";
 
 /// The file and the class that the name of a rule says, if it is one of the user's own.
 pub(crate) fn file_and_class(name: &str) -> Option<(&str, Option<&str>)> {
-    if name.ends_with(".py") {
+    let is_python = |file: &str| file.strip_suffix(".py").is_some_and(|stem| !stem.is_empty());
+    if is_python(name) {
         return Some((name, None));
     }
     let (file, class) = name.rsplit_once(':')?;
     let is_name = !class.starts_with(|first: char| first.is_ascii_digit())
         && !class.is_empty()
         && class.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
-    (file.ends_with(".py") && is_name).then_some((file, Some(class)))
+    (is_python(file) && is_name).then_some((file, Some(class)))
 }
 
 impl JsonSchema for RuleName {
