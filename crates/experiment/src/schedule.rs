@@ -366,7 +366,7 @@ mod tests {
         }
     }
 
-    fn all<'a>(plan: &'a Experiment, known: &[Row], shard: Shard) -> Vec<Task> {
+    fn all(plan: &Experiment, known: &[Row], shard: Shard) -> Vec<Task> {
         let mut schedule = Schedule::new(plan, known.to_vec(), 1, shard);
         std::iter::from_fn(|| schedule.take()).collect()
     }
