@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 # The tables of the links, by the names that results have for them.
@@ -39,31 +39,24 @@ def cell_lines(cell: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str
     ]
     first = 0
     for flow in cell["flows"]:
-        its = users[first : first + flow["users"]]
-        first += flow["users"]
-        lines.append(
-            f"{_sender(flow, scenario)}; {_users(its)}; round trip {time_text(flow['round_trip_s'])}"
-        )
+        last = first + flow["users"] - 1
+        which = f"user {first}" if first == last else f"users {first} to {last}"
+        line = f"{_sender(flow['name'], scenario)}; {which}: {_users(users[first : last + 1])}"
+        lines.append(f"{line}; round trip {time_text(flow['round_trip_s'])}")
+        first = last + 1
     return lines
 
 
 def _users(users: Sequence[Mapping[str, Any]]) -> str:
-    """How strongly users are received and how their channels change, from the first to the last."""
-
-    def span(key: str, text: Callable[[float], str]) -> str:
-        texts = list(
-            dict.fromkeys(text(user[key]) for user in (users[0], users[-1]) if user[key] is not None)
-        )
-        return " to ".join(texts)
-
-    mean = f"{span('mean_snr_db', lambda db: f'{db:.4g}')} dB"
+    """How strongly users are received, how their channels change, and how well these are predicted."""
+    ratios = _range([user["mean_snr_db"] for user in users], "dB")
     if users[0]["is_recorded"]:
-        return f"recorded ratios, mean {mean}"
-    parts = [mean, f"{span('speed_mps', lambda speed: f'{3.6 * speed:.4g}')} km/h"]
-    parts.append(f"f_d T {span('fd_t', lambda fd_t: f'{fd_t:.3g}')}")
-    if coherent := span("coherence_time_s", time_text):
-        parts.append(f"coherent for {coherent}")
-    parts.append(f"NMSE of predictions {span('nmse', lambda nmse: f'{nmse:.3g}')}")
+        return f"recorded ratios, mean {ratios}"
+    parts = [ratios, _range([3.6 * user["speed_mps"] for user in users], "km/h")]
+    parts.append(f"f_d T {_range([user['fd_t'] for user in users], '').strip()}")
+    if times := [user["coherence_time_s"] for user in users if user["coherence_time_s"] is not None]:
+        parts.append(f"coherent for {_range([1e3 * time for time in times], 'ms')}")
+    parts.append(f"NMSE of predictions {_range([user['nmse'] for user in users], '').strip()}")
     return ", ".join(parts)
 
 
@@ -105,9 +98,34 @@ def _channel(link: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
     return f"{key} {model}: {', '.join(parts)}" if parts else f"{key} {model}"
 
 
-def _sender(flow: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
-    """What a flow sends, by which TCP."""
-    table = scenario.get("flows", {}).get(flow["name"], {})
+def flow_lines(scenario: Mapping[str, Any]) -> list[str]:
+    """Every flow of a mesh: what it sends, from where and to where."""
+    lines = []
+    for name, table in (scenario.get("flows") or {"": {}}).items():
+        line = _sender(name, scenario)
+        if "from" in table and "to" in table:
+            line += f"; from {table['from']} to {table['to']}"
+        lines.append(line)
+    return lines
+
+
+def _range(values: Sequence[float], unit: str) -> str:
+    low, high = min(values), max(values)
+    return f"{low:.4g} {unit}" if low == high else f"{low:.4g} to {high:.4g} {unit}"
+
+
+def _flow(flow: Mapping[str, Any], packet_bytes: int, scenario: Mapping[str, Any]) -> str:
+    """What it sends, by which TCP, its round trip, and what the link carries in it."""
+    product = flow["bdp_bytes"]
+    fits = ""
+    if product is not None:
+        fits = f", bandwidth-delay product {_bytes(product)} ({product / packet_bytes:.4g} packets)"
+    return f"{_sender(flow['name'], scenario)}; round trip {time_text(flow['round_trip_s'])}{fits}"
+
+
+def _sender(flow: str, scenario: Mapping[str, Any]) -> str:
+    """What it sends, and by which TCP."""
+    table = scenario.get("flows", {}).get(flow, {})
     tcp = {**scenario["tcp"], **(table.get("tcp") or {})}
     traffic = table.get("traffic", "bulk")
     count = table.get("count", 1)
@@ -118,17 +136,7 @@ def _sender(flow: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
         profile = tcp.get("rfc", {}).get("profile")
         rules = ", ".join(filter(None, [tcp.get("flavour"), profile]))
         sender = f", TCP {tcp['variant']}{window} ({rules}), window {tcp.get('w_max')}"
-    name = f"flow {flow['name']}" if flow["name"] else "flow"
-    return f"{name}: {many}{traffic}{sender}"
-
-
-def _flow(flow: Mapping[str, Any], packet_bytes: int, scenario: Mapping[str, Any]) -> str:
-    """The same with its round trip, and what the link carries in it."""
-    product = flow["bdp_bytes"]
-    fits = ""
-    if product is not None:
-        fits = f", bandwidth-delay product {_bytes(product)} ({product / packet_bytes:.4g} packets)"
-    return f"{_sender(flow, scenario)}; round trip {time_text(flow['round_trip_s'])}{fits}"
+    return f"{f'flow {flow}' if flow else 'flow'}: {many}{traffic}{sender}"
 
 
 def time_text(seconds: float) -> str:
