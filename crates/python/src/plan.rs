@@ -331,7 +331,7 @@ impl Plan {
     /// When flow `number` was delivered each 1500 bytes in run 0 of the only point, as a trace of delivery opportunities.
     fn opportunities(&self, py: Python<'_>, number: u32) -> PyResult<String> {
         let cancel = AtomicBool::new(false);
-        let work = || crossfade_experiment::opportunities(&self.0, number, &cancel);
+        let work = || crossfade_experiment::opportunities(&self.experiment, number, &cancel);
         match interruptible(py, &cancel, work, |_| Ok(())) {
             (_, Some(error)) => Err(error),
             (found, None) => found.map(Option::unwrap_or_default).map_err(scenario_error),
