@@ -332,7 +332,7 @@ impl Plan {
     fn opportunities(&self, py: Python<'_>, number: u32) -> PyResult<String> {
         let cancel = AtomicBool::new(false);
         let work = || crossfade_experiment::opportunities(&self.experiment, number, &cancel);
-        match interruptible(py, &cancel, work, |_| Ok(())) {
+        match self.interruptible(py, &cancel, work, |_| Ok(())) {
             (_, Some(error)) => Err(error),
             (found, None) => found.map(Option::unwrap_or_default).map_err(scenario_error),
         }
