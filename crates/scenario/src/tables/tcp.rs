@@ -139,6 +139,10 @@ pub enum Congestion {
     Cubic,
     /// HighSpeed TCP (RFC 3649).
     Highspeed,
+    /// Data Center TCP (RFC 8257): cuts in proportion to the share of marks; for queues that mark.
+    Dctcp,
+    /// TCP Prague, for L4S (RFC 9331): the same, paced, and less for short round trips; for queues that mark.
+    Prague,
 }
 
 impl Congestion {
@@ -147,6 +151,8 @@ impl Congestion {
             Self::Reno => WindowRule::Reno,
             Self::Cubic => WindowRule::Cubic,
             Self::Highspeed => WindowRule::HighSpeed,
+            Self::Dctcp => WindowRule::Dctcp,
+            Self::Prague => WindowRule::Prague,
         }
     }
 }

@@ -32,6 +32,10 @@ pub enum WindowRule {
     Cubic,
     /// RFC 3649, by the RFC also where windows are Linux's.
     HighSpeed,
+    /// RFC 8257.
+    Dctcp,
+    /// For RFC 9331, as the L4S team's kernel has it.
+    Prague,
 }
 
 /// Whose rules a mechanism follows where Linux differs from the RFC (docs/kernel.md).
@@ -130,6 +134,8 @@ pub struct RfcConfig {
     pub eifel: bool,
     /// Data may be marked instead of dropped (RFC 3168).
     pub ecn: bool,
+    /// Acknowledgements count marks (AccECN, RFC 9768) instead of echoing them once a window.
+    pub accurate_ecn: bool,
     /// After an idle time of a retransmission timeout start from the initial window (RFC 5681 section 4.1).
     pub restart_after_idle: bool,
     /// The window grows only while it, and not the application or the receiver, limits the sender (RFC 7661
@@ -166,6 +172,7 @@ impl Default for RfcConfig {
             f_rto: true,
             eifel: true,
             ecn: false,
+            accurate_ecn: false,
             restart_after_idle: true,
             cwnd_validation: true,
             pacing: None,
