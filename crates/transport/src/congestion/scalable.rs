@@ -122,8 +122,7 @@ impl MarkedShare {
 
 #[cfg(test)]
 pub(super) mod testing {
-    use crate::congestion::{CongestionControl, RateSample};
-    use crate::{AckSample, Phase};
+    use crate::congestion::{AckSample, CongestionControl, Phase, RateSample};
     use crossfade_core::SimTime;
     use std::collections::VecDeque;
 
@@ -177,8 +176,8 @@ pub(super) mod testing {
 
     /// Every so many, or each with this probability.
     pub(crate) fn marks(p: f64, evenly: bool) -> impl FnMut() -> bool {
-        use rand::{RngExt, SeedableRng};
-        let mut stream = rand::rngs::StdRng::seed_from_u64(7);
+        use rand::RngExt;
+        let mut stream = crossfade_core::RunSeed { seed: 7, run: 0 }.stream("marks");
         let mut count = 0.0;
         move || {
             if !evenly {
