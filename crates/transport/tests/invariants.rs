@@ -3,8 +3,8 @@
 
 use crossfade_core::SimTime;
 use crossfade_transport::{
-    Ack, Flavour, Pacing, RateReduction, Receiver, ReductionBound, RfcConfig, RtoConfig, RtoRule, Rules,
-    Segment, Sender, TcpConfig, Variant, WindowRule,
+    Ack, BbrConfig, Flavour, Pacing, RateReduction, Receiver, ReductionBound, RfcConfig, RtoConfig, RtoRule,
+    Rules, Segment, Sender, TcpConfig, Variant, WindowRule,
 };
 use proptest::prelude::*;
 
@@ -99,6 +99,7 @@ fn rfc_config() -> impl Strategy<Value = RfcConfig> {
                 restart_after_idle,
                 cwnd_validation,
                 pacing,
+                bbr: BbrConfig::default(),
             }
         },
     )

@@ -65,6 +65,7 @@ impl KernelTcp {
             WindowRule::Reno => "reno",
             WindowRule::Cubic => "cubic",
             WindowRule::HighSpeed => "highspeed",
+            WindowRule::BbrV1 => "bbr",
         };
         let rto_min = match rto.rule {
             RtoRule::Estimated { min, .. } => Some((min.as_nanos() / 1_000_000) as u32),

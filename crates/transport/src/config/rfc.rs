@@ -1,5 +1,6 @@
 //! What the RFCs leave to the implementer.
 
+use super::bbr::BbrConfig;
 use crossfade_core::SimTime;
 
 /// How much is sent for each acknowledgement in fast recovery with SACK.
@@ -32,6 +33,15 @@ pub enum WindowRule {
     Cubic,
     /// RFC 3649, by the RFC also where windows are Linux's.
     HighSpeed,
+    /// BBR version 1, as Linux has it.
+    BbrV1,
+}
+
+impl WindowRule {
+    /// Whether it sets a rate, and is paced by it.
+    pub fn sets_rate(self) -> bool {
+        matches!(self, Self::BbrV1)
+    }
 }
 
 /// Whose rules a mechanism follows where Linux differs from the RFC (docs/kernel.md).
@@ -137,6 +147,8 @@ pub struct RfcConfig {
     pub cwnd_validation: bool,
     /// Spread segments over the round trip. A rule that sets a rate is paced in any case.
     pub pacing: Option<Pacing>,
+    /// What BBR leaves open.
+    pub bbr: BbrConfig,
 }
 
 impl Default for RfcConfig {
@@ -169,6 +181,7 @@ impl Default for RfcConfig {
             restart_after_idle: true,
             cwnd_validation: true,
             pacing: None,
+            bbr: BbrConfig::default(),
         }
     }
 }

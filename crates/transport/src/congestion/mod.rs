@@ -1,6 +1,7 @@
 //! Congestion control: how large the window is. Which segments to repeat is the business of
 //! [`LossRecovery`](crate::LossRecovery).
 
+mod bbr;
 mod choice;
 mod cubic;
 mod events;
@@ -12,6 +13,7 @@ mod per_ack;
 mod reno;
 mod slow_start;
 
+pub use bbr::BbrV1;
 pub(crate) use choice::window_rule;
 pub use cubic::Cubic;
 pub use events::{LostSegment, Needs, Phase, RateSample, RuleInfo, SendEvent};
