@@ -73,7 +73,12 @@ fn rfc_config() -> impl Strategy<Value = RfcConfig> {
                 cwnd_validation,
             ] = on;
             RfcConfig {
-                window_rule: if linux[4] { WindowRule::Cubic } else { WindowRule::Reno },
+                window_rule: match quick_acks % 4 {
+                    0 => WindowRule::BbrV1,
+                    1 => WindowRule::BbrV3,
+                    _ if linux[4] => WindowRule::Cubic,
+                    _ => WindowRule::Reno,
+                },
                 windows: rules(0),
                 hystart: linux[4],
                 timestamps,

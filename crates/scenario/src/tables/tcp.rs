@@ -35,9 +35,9 @@ pub struct Tcp {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<Congestion>,
 
-    /// Who spreads what the window allows over the round trip. A congestion control that sets a rate (bbr-v1) is always
+    /// Who spreads what the window allows over the round trip. A congestion control that sets a rate (bbr-v1, bbr-v3) is always
     /// paced, by itself. Taken by flavour "rfc".
-    #[schemars(extend("x-default" = "off; internal for bbr-v1"))]
+    #[schemars(extend("x-default" = "off; internal for bbr-v1, bbr-v3"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing: Option<Pacing>,
 
@@ -56,7 +56,7 @@ pub struct Tcp {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tso_segments: Option<u32>,
 
-    /// What BBR leaves open. Taken by congestion "bbr-v1".
+    /// What BBR leaves open. Taken by congestion "bbr-v1", "bbr-v3".
     #[serde(skip_serializing_if = "Bbr::is_absent")]
     pub bbr: Bbr,
 
@@ -169,6 +169,8 @@ pub enum Congestion {
     Highspeed,
     /// BBR version 1, as Linux has it.
     BbrV1,
+    /// BBR version 3 (draft-ietf-ccwg-bbr-06).
+    BbrV3,
 }
 
 impl Congestion {
@@ -178,6 +180,7 @@ impl Congestion {
             Self::Cubic => WindowRule::Cubic,
             Self::Highspeed => WindowRule::HighSpeed,
             Self::BbrV1 => WindowRule::BbrV1,
+            Self::BbrV3 => WindowRule::BbrV3,
         }
     }
 }

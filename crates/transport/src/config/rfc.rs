@@ -35,12 +35,14 @@ pub enum WindowRule {
     HighSpeed,
     /// BBR version 1, as Linux has it.
     BbrV1,
+    /// BBR version 3 (draft-ietf-ccwg-bbr-06).
+    BbrV3,
 }
 
 impl WindowRule {
     /// Whether it sets a rate, and is paced by it.
     pub fn sets_rate(self) -> bool {
-        matches!(self, Self::BbrV1)
+        matches!(self, Self::BbrV1 | Self::BbrV3)
     }
 }
 

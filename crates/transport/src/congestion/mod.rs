@@ -13,7 +13,7 @@ mod per_ack;
 mod reno;
 mod slow_start;
 
-pub use bbr::BbrV1;
+pub use bbr::{BbrV1, BbrV3};
 pub(crate) use choice::window_rule;
 pub use cubic::Cubic;
 pub use events::{LostSegment, Needs, Phase, RateSample, RuleInfo, SendEvent};
