@@ -12,6 +12,7 @@ pub(crate) mod base;
 pub(crate) mod bbr;
 pub(crate) mod cell;
 pub(crate) mod channel;
+pub(crate) mod fer_curve;
 pub(crate) mod figure;
 pub(crate) mod flow;
 pub(crate) mod frames;
