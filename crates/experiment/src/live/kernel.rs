@@ -68,6 +68,11 @@ impl KernelTcp {
             WindowRule::HighSpeed => "highspeed",
             WindowRule::Dctcp => "dctcp",
             WindowRule::Prague => "prague",
+            WindowRule::BbrV1 => "bbr",
+            WindowRule::BbrV3 => {
+                let problem = "method live: the BBR of kernels is version 1, bbr-v1";
+                return Err(ScenarioError::key("tcp.congestion", problem));
+            }
         };
         let rto_min = match rto.rule {
             RtoRule::Estimated { min, .. } => Some((min.as_nanos() / 1_000_000) as u32),

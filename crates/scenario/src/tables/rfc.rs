@@ -4,7 +4,7 @@ use super::base::{absent, json, time};
 use crate::error::ScenarioError;
 use crate::quantity::Span;
 use crossfade_core::SimTime;
-use crossfade_transport::{self as transport, ReductionBound, RfcConfig, WindowRule};
+use crossfade_transport::{self as transport, BbrConfig, ReductionBound, RfcConfig, WindowRule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -257,7 +257,9 @@ impl Rfc {
             accurate_ecn,
             restart_after_idle: *self.restart_after_idle.get_or_insert(usual.restart_after_idle),
             cwnd_validation: *self.cwnd_validation.get_or_insert(usual.cwnd_validation),
+            // Of their own tables.
             pacing: None,
+            bbr: BbrConfig::default(),
         };
         let needs = [
             ("rack", config.rack && !sack, "SACK (tcp.variant = \"sack\" or \"cubic\")"),

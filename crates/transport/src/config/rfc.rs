@@ -1,5 +1,6 @@
 //! What the RFCs leave to the implementer.
 
+use super::bbr::BbrConfig;
 use crossfade_core::SimTime;
 
 /// How much is sent for each acknowledgement in fast recovery with SACK.
@@ -36,6 +37,17 @@ pub enum WindowRule {
     Dctcp,
     /// For RFC 9331, as the L4S team's kernel has it.
     Prague,
+    /// BBR version 1, as Linux has it.
+    BbrV1,
+    /// BBR version 3 (draft-ietf-ccwg-bbr-06).
+    BbrV3,
+}
+
+impl WindowRule {
+    /// Whether it sets a rate, and is paced by it.
+    pub fn sets_rate(self) -> bool {
+        matches!(self, Self::BbrV1 | Self::BbrV3 | Self::Prague)
+    }
 }
 
 /// Whose rules a mechanism follows where Linux differs from the RFC (docs/kernel.md).
@@ -146,6 +158,8 @@ pub struct RfcConfig {
     pub cwnd_validation: bool,
     /// Spread segments over the round trip. A rule that sets a rate is paced in any case.
     pub pacing: Option<Pacing>,
+    /// What BBR leaves open.
+    pub bbr: BbrConfig,
 }
 
 impl Default for RfcConfig {
@@ -180,6 +194,7 @@ impl Default for RfcConfig {
             restart_after_idle: true,
             cwnd_validation: true,
             pacing: None,
+            bbr: BbrConfig::default(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Congestion control: how large the window is. Which segments to repeat is the business of
 //! [`LossRecovery`](crate::LossRecovery).
 
+mod bbr;
 mod choice;
 mod cubic;
 mod dctcp;
@@ -15,6 +16,7 @@ mod reno;
 mod scalable;
 mod slow_start;
 
+pub use bbr::{BbrV1, BbrV3};
 pub(crate) use choice::window_rule;
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;

@@ -115,7 +115,7 @@ impl RfcSender {
         let rate = self.congestion.pacing_rate().or_else(|| self.usual_pacing_rate());
         let quantum = self.quantum(rate);
         if let Some((pacer, rate)) = self.pacer.as_mut().zip(rate) {
-            pacer.on_sent(now, rate, quantum);
+            pacer.on_sent(now, rate, quantum, self.config.rfc.timer_rules);
         }
     }
 
