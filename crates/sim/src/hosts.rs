@@ -66,8 +66,8 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     fn send_ack(&mut self, flow: &mut Flow, ack: Ack) {
         let blocks = ack.sack.as_slice().len() as u32;
         flow.counts.acks_sent += 1;
-        let Ack { next_expected, sack, timestamp_echo, ece } = ack;
-        let place = self.reverse.packets.keep(Ack { next_expected, sack, timestamp_echo, ece });
+        let Ack { next_expected, sack, timestamp_echo, ece, ce } = ack;
+        let place = self.reverse.packets.keep(Ack { next_expected, sack, timestamp_echo, ece, ce });
         let parcel = flow.acknowledgement.named(Content::Ack.name(place));
         let bytes = parcel.bytes() + blocks * flow.sack_block_size;
         self.enter::<Ack>(flow, parcel.sized(bytes));
@@ -268,7 +268,8 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         self.observe(flow, EventKind::Send, segment.seq);
         let place = self.forward.packets.keep(Data::from(segment));
         let parcel = parcel.named(Content::Data.name(place));
-        let parcel = if segment.ecn_capable { parcel.with_ecn(Ecn::Ect0) } else { parcel };
+        let ecn = if segment.l4s { Ecn::Ect1 } else { Ecn::Ect0 };
+        let parcel = if segment.ecn_capable { parcel.with_ecn(ecn) } else { parcel };
         self.enter::<Data>(flow, parcel);
     }
 

@@ -9,6 +9,7 @@
 pub(crate) mod antennas;
 pub(crate) mod arq;
 pub(crate) mod base;
+pub(crate) mod bbr;
 pub(crate) mod cell;
 pub(crate) mod channel;
 pub(crate) mod congestion;
@@ -19,6 +20,7 @@ pub(crate) mod frames;
 pub(crate) mod link;
 pub(crate) mod mesh;
 pub(crate) mod method;
+pub(crate) mod pacing;
 pub(crate) mod phy;
 pub(crate) mod queue;
 pub(crate) mod rfc;
