@@ -55,6 +55,8 @@ pub(crate) struct EventLoop<O, C, L: Layout> {
 
 impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
     /// `network` was checked.
+    // Here and below: what happens once a flow or less stays out of the loop, whose code is as fast as it is short.
+    #[inline(never)]
     pub(crate) fn new(network: Network, observer: O, capture: C) -> Self {
         let Network { flows, arrivals, topology, passages, gate, measures_delays, warmup, stop, seed } =
             network;
@@ -136,6 +138,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
     }
 
     /// Lets events happen up to `until`, so many at most. Returns whether it stopped before all of them.
+    #[inline(never)]
     pub(crate) fn run(&mut self, until: SimTime, most: u32) -> bool {
         if !self.has_begun {
             self.has_begun = true;
@@ -194,6 +197,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
     }
 
     /// Packets come out of several lines at once.
+    #[cold]
     fn exit_in_order<D: Direction>(&mut self, lines: &[u32]) {
         for &line in lines {
             if self.net.is_over {
@@ -288,6 +292,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         (0..net.routing.places.len()).map(|medium| net.report(net.routing.places[medium], now)).collect()
     }
 
+    #[inline(never)]
     fn begin(&mut self) {
         // What links tell of themselves comes in portions of events.
         if !self.net.is_traced {
@@ -314,6 +319,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
     }
 
     /// What is counted begins.
+    #[inline(never)]
     fn warm_up(&mut self) {
         if let StopRule::Delivered(segments) = self.net.stop {
             self.net.enough_segments = self.net.segments_in_order.saturating_add(segments);
@@ -334,6 +340,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
     }
 
     /// A flow comes.
+    #[inline(never)]
     fn on_arrival(&mut self, group: u32) {
         let place = self.free.pop().unwrap_or(self.flows.len() as u32);
         let Group { config, ways, sizes, statistics, seed, .. } = &mut self.groups[group as usize];

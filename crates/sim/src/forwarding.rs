@@ -96,6 +96,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     }
 
     /// Something happens in a fabric: packets leave it.
+    #[inline(never)]
     pub(crate) fn on_fabric(&mut self, flows: &mut [Flow], fabric: u32) {
         let now = self.now;
         if L::IS_SINGLE || !self.fabrics[fabric as usize].wakeup.take(now) {
