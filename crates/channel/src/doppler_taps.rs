@@ -88,7 +88,7 @@ impl DopplerTaps {
         while !is_static && 1 << sample_bits < MOST_SLOTS && fd_t * (2_u64 << sample_bits) as f64 <= BAND {
             sample_bits += 1;
         }
-        let slots_per_sample = 1 << sample_bits;
+        let slots_per_sample = 1_u64 << sample_bits;
         Ok(Self {
             taps,
             width: taps.next_multiple_of(LANES),
