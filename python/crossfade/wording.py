@@ -67,6 +67,8 @@ WORDS = {
     "sack": "SACK",
     "cubic": "CUBIC",
     "highspeed": "HighSpeed",
+    "bbr-v1": "BBRv1",
+    "bbr-v3": "BBRv3",
     "red": "RED",
     "codel": "CoDel",
     "fq-codel": "FQ-CoDel",

@@ -575,3 +575,45 @@ fn sweeps_and_overrides() {
         assert_refused(load(GOOD, overrides.clone()), fragments, &overrides);
     }
 }
+
+/// Pacing and BBR: each case sets keys of a sender that is right.
+#[test]
+fn pacing_and_rates() {
+    const SACK: &str = r#"
+        schema = 2
+        run = { duration = "1 s" }
+        channel = { model = "none" }
+        link = { rate = "10 Mbit/s", packet_size = "1500 B", delay = "20 ms" }
+        tcp = { variant = "sack", w_max = 100 }
+    "#;
+    load(SACK, json!({ "set": [["tcp.congestion", "bbr-v1"]] })).unwrap();
+    load(SACK, json!({ "set": [["tcp.pacing", "internal"], ["tcp.tso_segments", 2]] })).unwrap();
+    let bbr = |key: &str, value: Value| json!([["tcp.congestion", "bbr-v1"], [key, value]]);
+    let paced = |key: &str, value: Value| json!([["tcp.pacing", "internal"], [key, value]]);
+    let cases: Vec<(Value, &str)> = vec![
+        (json!([["tcp.congestion", "mine.py"]]), "tcp.congestion = \"mine.py\": must be one of reno, cubic"),
+        (json!([["tcp.pacing", 0]]), "tcp.pacing = 0: must be one of off, internal"),
+        (paced("tcp.pacing_ss_ratio", json!(0)), "tcp.pacing_ss_ratio = 0: must be above 0"),
+        (paced("tcp.pacing_ca_ratio", json!(-1.2)), "tcp.pacing_ca_ratio = -1.2: must be above 0"),
+        (paced("tcp.tso_segments", json!(0)), "tcp.tso_segments = 0: must be between 1 and 127"),
+        (json!([["tcp.pacing_ca_ratio", 2]]), "tcp.pacing_ca_ratio = 2.0: needs tcp.pacing = \"internal\""),
+        (json!([["tcp.tso_segments", 2]]), "tcp.tso_segments = 2: needs tcp.pacing = \"internal\""),
+        (bbr("tcp.pacing", json!("off")), "tcp.pacing = \"off\": tcp.congestion sets a rate"),
+        (bbr("tcp.pacing_ss_ratio", json!(2)), "tcp.pacing_ss_ratio = 2.0: tcp.congestion sets the rate"),
+        (bbr("tcp.gate", json!("slot")), "tcp.gate"),
+        (bbr("tcp.bbr.policer", json!(1)), "tcp.bbr.policer = 1: must be true or false"),
+        (bbr("tcp.bbr.extra_acked_cap", json!("-1 s")), "tcp.bbr.extra_acked_cap"),
+        (json!([["tcp.bbr.policer", true]]), "tcp.bbr"),
+        (
+            json!([["tcp.flavour", "ns2"], ["tcp.congestion", "bbr-v1"]]),
+            "tcp.congestion = \"bbr-v1\": needs tcp.flavour = \"rfc\"",
+        ),
+        (
+            json!([["tcp.flavour", "ns2"], ["tcp.pacing", "internal"]]),
+            "tcp.pacing = \"internal\": needs tcp.flavour = \"rfc\"",
+        ),
+    ];
+    for (set, fragment) in cases {
+        assert_refused(load(SACK, json!({ "set": set })), &[fragment], &set);
+    }
+}

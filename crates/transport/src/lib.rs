@@ -14,8 +14,8 @@ mod sender;
 
 pub use classic::{LossRecovery, RetransmissionTimeout, RetransmissionTimer, SendState};
 pub use config::{
-    Flavour, Pacing, RateReduction, ReductionBound, RfcConfig, RtoConfig, RtoRule, Rules, TcpConfig, Variant,
-    WindowRule,
+    BbrConfig, Flavour, Pacing, RateReduction, ReductionBound, RfcConfig, RtoConfig, RtoRule, Rules,
+    TcpConfig, Variant, WindowRule,
 };
 pub use outcome::{AckOutcome, Expired, SenderStatistics};
 pub use receiver::{Received, Receiver};

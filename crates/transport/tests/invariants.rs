@@ -3,8 +3,8 @@
 
 use crossfade_core::SimTime;
 use crossfade_transport::{
-    Ack, Flavour, Pacing, RateReduction, Receiver, ReductionBound, RfcConfig, RtoConfig, RtoRule, Rules,
-    Segment, Sender, TcpConfig, Variant, WindowRule,
+    Ack, BbrConfig, Flavour, Pacing, RateReduction, Receiver, ReductionBound, RfcConfig, RtoConfig, RtoRule,
+    Rules, Segment, Sender, TcpConfig, Variant, WindowRule,
 };
 use proptest::prelude::*;
 
@@ -73,7 +73,14 @@ fn rfc_config() -> impl Strategy<Value = RfcConfig> {
                 cwnd_validation,
             ] = on;
             RfcConfig {
-                window_rule: if linux[4] { WindowRule::Cubic } else { WindowRule::Reno },
+                window_rule: match quick_acks % 4 {
+                    0 => WindowRule::BbrV1,
+                    1 => WindowRule::BbrV3,
+                    2 if linux[0] => WindowRule::Prague,
+                    3 if linux[0] => WindowRule::Dctcp,
+                    _ if linux[4] => WindowRule::Cubic,
+                    _ => WindowRule::Reno,
+                },
                 windows: rules(0),
                 hystart: linux[4],
                 timestamps,
@@ -97,9 +104,11 @@ fn rfc_config() -> impl Strategy<Value = RfcConfig> {
                 f_rto,
                 eifel,
                 ecn,
+                accurate_ecn: ecn && linux[0],
                 restart_after_idle,
                 cwnd_validation,
                 pacing,
+                bbr: BbrConfig::default(),
             }
         },
     )

@@ -1,12 +1,16 @@
 //! TCP.
 
 use super::base::{json, positive_time};
+use super::bbr::Bbr;
 use super::congestion::{Congestion, RuleName};
+use super::pacing::{Keys, Pacing};
 use super::rfc::{Profile, Rfc};
 use crate::error::ScenarioError;
 use crate::quantity::{Size, Span, Window, WindowLimit};
 use crossfade_core::SimTime;
-use crossfade_transport::{self as transport, RfcConfig, RtoConfig, RtoRule, SackBlocks, TcpConfig};
+use crossfade_transport::{
+    self as transport, RfcConfig, RtoConfig, RtoRule, SackBlocks, TcpConfig, WindowRule,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,10 +30,37 @@ pub struct Tcp {
 
     /// How large the congestion window is. Reno adds a segment each round trip and halves the
     /// window on a loss; CUBIC, the default of Linux, grows it with the cube of the time since the last loss, whatever
-    /// the round trip, and gives back 30 %. The built-in ones are taken by flavour "rfc". One of your own is a class in a Python file beside the scenario.
+    /// the round trip, and gives back 30 %. BBR estimates the bandwidth of the path and its round trip without queues, and
+    /// sends at that rate; DCTCP and Prague count marks. The built-in ones are taken by flavour "rfc". One of your own is a
+    /// class in a Python file beside the scenario.
     #[schemars(extend("x-default" = "reno; cubic for variant \"cubic\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<RuleName>,
+
+    /// Who spreads what the window allows over the round trip. A congestion control that sets a rate (bbr-v1, bbr-v3, prague) is always
+    /// paced, by itself. Taken by flavour "rfc".
+    #[schemars(extend("x-default" = "off; internal for bbr-v1, bbr-v3, prague"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<Pacing>,
+
+    /// The pacing rate as a multiple of the window a round trip, while the window is below half of ssthresh.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000, "x-default" = "2, with pacing"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pacing_ss_ratio: Option<f64>,
+
+    /// The same for larger windows.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000, "x-default" = "1.2, with pacing"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pacing_ca_ratio: Option<f64>,
+
+    /// How many segments leave back to back when paced. BBR's windows have room for three times as many.
+    #[schemars(range(min = 1, max = 127), extend("x-default" = "with pacing, a 1024th of a second's worth and at least 2; 1 for bbr-v1 below 1.2 Mbit/s"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tso_segments: Option<u32>,
+
+    /// What BBR leaves open. Taken by congestion "bbr-v1", "bbr-v3".
+    #[serde(skip_serializing_if = "Bbr::is_absent")]
+    pub bbr: Bbr,
 
     /// The receiver's window in segments, or in bytes.
     #[schemars(extend("x-default" = "64 KiB over tcp.mss"))]
@@ -216,7 +247,7 @@ impl Tcp {
         let variant = self.variant.ok_or_else(|| {
             ScenarioError::missing("tcp.variant", "one of old-tahoe, tahoe, reno, newreno, sack, cubic")
         })?;
-        let rfc = self.resolve_rfc(flavour, variant, slot)?;
+        let mut rfc = self.resolve_rfc(flavour, variant, slot)?;
         let w_max = self.resolve_w_max(flavour, packet_size)?;
         let w_max = self.limited(w_max, round_trip_hops)?;
         let usual = if flavour == Flavour::Rfc { f64::from(w_max).min(10.0) } else { 1.0 };
@@ -240,6 +271,8 @@ impl Tcp {
         };
         let limited_transmit = self.resolve_limited_transmit(flavour, variant)?;
         let mss = self.resolve_mss(flavour, packet_size)?;
+        rfc.bbr = self.bbr.resolve(rfc.window_rule, mss, slot)?;
+        rfc.pacing = self.resolve_pacing(rfc.window_rule, gate)?;
         let config = TcpConfig {
             flavour: match flavour {
                 Flavour::Paper => transport::Flavour::Paper,
@@ -302,6 +335,28 @@ impl Tcp {
             return Err(ScenarioError::contradiction("tcp.rfc", "tcp.flavour", reason));
         }
         Ok(RfcConfig::default())
+    }
+
+    fn resolve_pacing(
+        &mut self,
+        rule: WindowRule,
+        gate: Gate,
+    ) -> Result<Option<transport::Pacing>, ScenarioError> {
+        let keys = Keys {
+            pacing: &mut self.pacing,
+            ss_ratio: &mut self.pacing_ss_ratio,
+            ca_ratio: &mut self.pacing_ca_ratio,
+            tso_segments: self.tso_segments,
+        };
+        if self.flavour != Some(Flavour::Rfc) {
+            return keys.refuse("needs tcp.flavour = \"rfc\"").map(|()| None);
+        }
+        let pacing = keys.resolve(rule.sets_rate())?;
+        if pacing.is_some() && gate == Gate::Slot {
+            let reason = "a paced sender waits for its own clock";
+            return Err(ScenarioError::contradiction("tcp.gate", "pacing", reason));
+        }
+        Ok(pacing)
     }
 
     /// What is usual stays unsaid: the same sender as without the key has the same results.

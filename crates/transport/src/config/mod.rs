@@ -1,7 +1,9 @@
 //! What a TCP connection is told at the start.
 
+mod bbr;
 mod rfc;
 
+pub use bbr::BbrConfig;
 pub use rfc::{Pacing, RateReduction, ReductionBound, RfcConfig, Rules, WindowRule};
 
 use crossfade_core::SimTime;

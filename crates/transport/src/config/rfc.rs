@@ -1,5 +1,6 @@
 //! What the RFCs leave to the implementer.
 
+use super::bbr::BbrConfig;
 use crossfade_core::SimTime;
 
 /// How much is sent for each acknowledgement in fast recovery with SACK.
@@ -32,6 +33,21 @@ pub enum WindowRule {
     Cubic,
     /// RFC 3649, by the RFC also where windows are Linux's.
     HighSpeed,
+    /// RFC 8257.
+    Dctcp,
+    /// For RFC 9331, as the L4S team's kernel has it.
+    Prague,
+    /// BBR version 1, as Linux has it.
+    BbrV1,
+    /// BBR version 3 (draft-ietf-ccwg-bbr-06).
+    BbrV3,
+}
+
+impl WindowRule {
+    /// Whether it sets a rate, and is paced by it.
+    pub fn sets_rate(self) -> bool {
+        matches!(self, Self::BbrV1 | Self::BbrV3 | Self::Prague)
+    }
 }
 
 /// Whose rules a mechanism follows where Linux differs from the RFC (docs/kernel.md).
@@ -133,6 +149,8 @@ pub struct RfcConfig {
     pub eifel: bool,
     /// Data may be marked instead of dropped (RFC 3168).
     pub ecn: bool,
+    /// Acknowledgements count marks (AccECN, RFC 9768) instead of echoing them once a window.
+    pub accurate_ecn: bool,
     /// After an idle time of a retransmission timeout start from the initial window (RFC 5681 section 4.1).
     pub restart_after_idle: bool,
     /// The window grows only while it, and not the application or the receiver, limits the sender (RFC 7661
@@ -140,6 +158,8 @@ pub struct RfcConfig {
     pub cwnd_validation: bool,
     /// Spread segments over the round trip. A rule that sets a rate is paced in any case.
     pub pacing: Option<Pacing>,
+    /// What BBR leaves open.
+    pub bbr: BbrConfig,
 }
 
 impl Default for RfcConfig {
@@ -170,9 +190,11 @@ impl Default for RfcConfig {
             f_rto: true,
             eifel: true,
             ecn: false,
+            accurate_ecn: false,
             restart_after_idle: true,
             cwnd_validation: true,
             pacing: None,
+            bbr: BbrConfig::default(),
         }
     }
 }

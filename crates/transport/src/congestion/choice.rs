@@ -1,7 +1,8 @@
 //! The window rule that a configuration names.
 
 use super::{
-    CongestionControl, Cubic, HighSpeed, LinuxCubic, LinuxReno, Reno, RenoRule, Rounding, SlowStart,
+    BbrV1, BbrV3, CongestionControl, Cubic, Dctcp, HighSpeed, LinuxCubic, LinuxReno, Prague, Reno, RenoRule,
+    Rounding, SlowStart,
 };
 use crate::config::{Flavour, RfcConfig, Rules, TcpConfig, WindowRule};
 
@@ -15,7 +16,10 @@ pub(crate) fn window_rule(config: &TcpConfig) -> Box<dyn CongestionControl> {
         Flavour::Rfc => {
             let RfcConfig { window_rule, windows, hystart, .. } = config.rfc;
             let slow_start = if hystart { SlowStart::hystart() } else { SlowStart::standard(1.0) };
+            let quantum = config.rfc.pacing.and_then(|pacing| pacing.quantum);
             match (windows, window_rule) {
+                (_, WindowRule::BbrV3) => Box::new(BbrV3::new(cwnd, config.rfc.bbr, quantum)),
+                (_, WindowRule::BbrV1) => Box::new(BbrV1::new(cwnd, config.rfc.bbr, quantum)),
                 (Rules::Rfc, WindowRule::Reno) => {
                     Box::new(Reno::new(cwnd, ssthresh).with_slow_start(slow_start))
                 }
@@ -25,6 +29,8 @@ pub(crate) fn window_rule(config: &TcpConfig) -> Box<dyn CongestionControl> {
                 (_, WindowRule::HighSpeed) => {
                     Box::new(HighSpeed::new(cwnd, ssthresh).with_slow_start(slow_start))
                 }
+                (_, WindowRule::Dctcp) => Box::new(Dctcp::new(cwnd, ssthresh)),
+                (_, WindowRule::Prague) => Box::new(Prague::new(cwnd, ssthresh)),
                 (Rules::Linux, WindowRule::Reno) => Box::new(LinuxReno::new(cwnd, ssthresh)),
                 (Rules::Linux, WindowRule::Cubic) => Box::new(LinuxCubic::new(cwnd, ssthresh, hystart)),
             }

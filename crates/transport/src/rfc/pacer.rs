@@ -1,6 +1,7 @@
 //! Pacing: segments leave a quantum at a time, at a rate (draft-ietf-ccwg-bbr section 5.6.2; Linux's `tcp_pacing_check` and
 //! `tcp_update_skb_after_send`).
 
+use crate::config::Rules;
 use crossfade_core::SimTime;
 
 /// The least pacing rate, in segments a second.
@@ -37,14 +38,21 @@ impl Pacer {
         self.next.max(now)
     }
 
-    /// A segment leaves; `rate` is in segments a second, `quantum` how many leave back to back.
-    pub(super) fn on_sent(&mut self, now: SimTime, rate: f64, quantum: u64) {
+    /// A segment leaves; `rate` is in segments a second, `quantum` how many leave back to back. Under Linux's rules a burst
+    /// that is late makes good for it with up to half of its length; else idle time earns no credit.
+    pub(super) fn on_sent(&mut self, now: SimTime, rate: f64, quantum: u64, rules: Rules) {
+        // What is no number is the least.
+        let length = SimTime::from_secs_f64(1.0 / rate.max(LEAST));
+        let mut credit = SimTime::ZERO;
         if self.burst.0 != now || self.burst.1 == 0 {
             self.burst = (now, quantum.max(1));
+            if rules == Rules::Linux {
+                let half = SimTime::from_nanos(length.as_nanos() / 2);
+                credit = now.saturating_sub(self.next).min(half.saturating_mul(self.burst.1));
+            }
         }
         self.burst.1 -= 1;
-        // Idle time earns no credit. What is no number is the least.
-        self.next = self.next.max(now).saturating_add(SimTime::from_secs_f64(1.0 / rate.max(LEAST)));
+        self.next = self.next.max(now).saturating_add(length).saturating_sub(credit);
         self.waits = false;
     }
 }
@@ -61,7 +69,7 @@ mod tests {
         let mut left = Vec::new();
         while left.len() < 12 {
             if pacer.is_open(now) {
-                pacer.on_sent(now, rate, quantum);
+                pacer.on_sent(now, rate, quantum, Rules::Rfc);
                 left.push(now.as_nanos() / 1_000_000);
             } else {
                 now = pacer.waiting(true).deadline().unwrap();
@@ -80,9 +88,9 @@ mod tests {
     #[test]
     fn idle_time_earns_no_credit() {
         let mut pacer = Pacer::default();
-        pacer.on_sent(MS, 1000.0, 1);
+        pacer.on_sent(MS, 1000.0, 1, Rules::Rfc);
         assert!(!pacer.is_open(MS));
-        pacer.on_sent(MS * 100, 1000.0, 1);
+        pacer.on_sent(MS * 100, 1000.0, 1, Rules::Rfc);
         assert_eq!(pacer.departure(MS * 100), MS * 101);
         assert_eq!(pacer.departure(MS * 150), MS * 150);
     }
@@ -91,11 +99,11 @@ mod tests {
     fn whatever_the_rate_is_something_leaves() {
         for rate in [0.0, -1.0, f64::NAN, f64::NEG_INFINITY] {
             let mut pacer = Pacer::default();
-            pacer.on_sent(MS, rate, 0);
+            pacer.on_sent(MS, rate, 0, Rules::Rfc);
             assert_eq!(pacer.departure(MS), MS * 10_001);
         }
         let mut pacer = Pacer::default();
-        pacer.on_sent(MS, f64::INFINITY, 1);
+        pacer.on_sent(MS, f64::INFINITY, 1, Rules::Rfc);
         assert!(pacer.is_open(MS));
     }
 }

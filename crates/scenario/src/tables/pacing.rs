@@ -1,0 +1,66 @@
+//! Pacing: whether a sender spreads its segments over the round trip.
+
+use super::base::json;
+use crate::error::ScenarioError;
+use crossfade_transport as transport;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Who spreads the segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Pacing {
+    /// Nobody: what the window allows leaves at once.
+    Off,
+    /// A timer of the sender.
+    Internal,
+}
+
+/// The keys of pacing in the table `tcp`.
+pub(super) struct Keys<'a> {
+    pub(super) pacing: &'a mut Option<Pacing>,
+    pub(super) ss_ratio: &'a mut Option<f64>,
+    pub(super) ca_ratio: &'a mut Option<f64>,
+    pub(super) tso_segments: Option<u32>,
+}
+
+impl Keys<'_> {
+    /// Refuses what is said of pacing, because of `problem`.
+    pub(super) fn refuse(&self, problem: &str) -> Result<(), ScenarioError> {
+        let said = [
+            ("pacing", self.pacing.map(json)),
+            ("pacing_ss_ratio", self.ss_ratio.map(json)),
+            ("pacing_ca_ratio", self.ca_ratio.map(json)),
+            ("tso_segments", self.tso_segments.map(json)),
+        ];
+        match said.into_iter().find_map(|(key, value)| Some((key, value?))) {
+            Some((key, value)) => Err(ScenarioError::value(format!("tcp.{key}"), &value, problem)),
+            None => Ok(()),
+        }
+    }
+
+    /// Fills in the defaults. A rule that `sets_rate` is paced by it. What is usual stays unsaid.
+    pub(super) fn resolve(self, sets_rate: bool) -> Result<Option<transport::Pacing>, ScenarioError> {
+        if sets_rate {
+            if *self.pacing == Some(Pacing::Off) {
+                let problem = "tcp.congestion sets a rate, which needs \"internal\"";
+                return Err(ScenarioError::value("tcp.pacing", &json(Pacing::Off), problem));
+            }
+            *self.pacing = None;
+            let ratios = Keys { pacing: &mut None, tso_segments: None, ..self };
+            ratios.refuse("tcp.congestion sets the rate itself")?;
+            let quantum = self.tso_segments.map(u64::from);
+            return Ok(Some(transport::Pacing { quantum, ..transport::Pacing::default() }));
+        }
+        if self.pacing.is_none_or(|pacing| pacing == Pacing::Off) {
+            *self.pacing = None;
+            return self.refuse("needs tcp.pacing = \"internal\"").map(|()| None);
+        }
+        let usual = transport::Pacing::default();
+        Ok(Some(transport::Pacing {
+            slow_start_ratio: *self.ss_ratio.get_or_insert(usual.slow_start_ratio),
+            ratio: *self.ca_ratio.get_or_insert(usual.ratio),
+            quantum: self.tso_segments.map(u64::from),
+        }))
+    }
+}

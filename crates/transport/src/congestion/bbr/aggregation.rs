@@ -1,0 +1,90 @@
+//! How far acknowledgements run ahead of the bandwidth: what links do that aggregate (Linux's `bbr_update_ack_aggregation`,
+//! draft-ietf-ccwg-bbr section 5.5.9).
+
+use crate::congestion::RateSample;
+use crossfade_core::SimTime;
+
+/// The most that was acknowledged beyond `bandwidth x time`, in two buckets of rounds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Aggregation {
+    epoch: SimTime,
+    epoch_acked: u64,
+    /// The most of this bucket and of the last.
+    extra: [u64; 2],
+    rounds: u64,
+}
+
+impl Aggregation {
+    /// The most in excess lately, in segments.
+    pub(super) fn extra_acked(&self) -> u64 {
+        self.extra[0].max(self.extra[1])
+    }
+
+    /// Acknowledgements begin anew after idle time.
+    pub(super) fn restart(&mut self, now: SimTime) {
+        (self.epoch, self.epoch_acked) = (now, 0);
+    }
+
+    /// Takes an acknowledgement under an estimate of `bandwidth` segments a second; a bucket is `bucket` rounds, and
+    /// nothing counts beyond `cwnd`.
+    pub(super) fn update(
+        &mut self,
+        sample: &RateSample,
+        bandwidth: f64,
+        cwnd: u64,
+        round_start: bool,
+        bucket: u64,
+    ) {
+        if round_start && sample.newly_acked > 0 && sample.rate.is_some() {
+            self.rounds += 1;
+            if self.rounds >= bucket {
+                self.rounds = 0;
+                self.extra = [0, self.extra[0]];
+            }
+        }
+        if let Some(extra) = self.excess(sample, bandwidth, cwnd) {
+            self.extra[0] = self.extra[0].max(extra);
+        }
+    }
+
+    /// How far acknowledgements are ahead now, at most `cwnd`.
+    pub(super) fn excess(&mut self, sample: &RateSample, bandwidth: f64, cwnd: u64) -> Option<u64> {
+        if sample.newly_acked == 0 || sample.rate.is_none() {
+            return None;
+        }
+        let elapsed = sample.now.saturating_sub(self.epoch);
+        let mut expected = (bandwidth * elapsed.as_secs_f64()) as u64;
+        if self.epoch_acked <= expected {
+            // Acknowledgements are no faster than expected.
+            (self.epoch, self.epoch_acked, expected) = (sample.now, 0, 0);
+        }
+        self.epoch_acked += sample.newly_acked;
+        Some((self.epoch_acked - expected).min(cwnd))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 50 acknowledgements at once every 60 ms, 833 segments a second.
+    #[test]
+    fn what_waited_60_ms_is_50_segments_ahead() {
+        let mut aggregation = Aggregation::default();
+        for burst in 1..20 {
+            let now = SimTime::from_millis(60 * burst);
+            for ack in 0..50 {
+                let sample = RateSample { now, newly_acked: 1, rate: Some(800.0), ..Default::default() };
+                aggregation.update(&sample, 1e5 / 120.0, 200, ack == 0, 5);
+            }
+            assert!((49..=51).contains(&aggregation.extra_acked()), "{}", aggregation.extra_acked());
+        }
+        // Smooth acknowledgements: forgotten after five to ten rounds.
+        for ack in 1..=1000_u64 {
+            let now = SimTime::from_millis(60 * 20) + SimTime::from_micros(1200 * ack);
+            let sample = RateSample { now, newly_acked: 1, rate: Some(800.0), ..Default::default() };
+            aggregation.update(&sample, 1e5 / 120.0, 200, ack % 33 == 0, 5);
+        }
+        assert!(aggregation.extra_acked() <= 2, "{}", aggregation.extra_acked());
+    }
+}

@@ -1,0 +1,483 @@
+//! BBR version 1 as Linux has it (`net/ipv4/tcp_bbr.c`; Cardwell et al., "BBR: congestion-based congestion control", Queue
+//! 14(5), 2016). Gains are in 1/256 there; windows are whole segments.
+
+use super::aggregation::Aggregation;
+use super::max_filter::MaxFilter;
+use super::policer::Policer;
+use crate::config::BbrConfig;
+use crate::congestion::{
+    AckSample, CongestionControl, LostSegment, Needs, Phase, RateSample, RuleInfo, SendEvent,
+};
+use crossfade_core::{RunSeed, SimTime, Stream};
+use rand::RngExt;
+
+/// 2/ln 2: doubles the delivery rate each round (2885/1000 + 1/256).
+const HIGH_GAIN: f64 = 739.0 / 256.0;
+/// 1000/2885: drains what Startup has queued.
+const DRAIN_GAIN: f64 = 88.0 / 256.0;
+/// The gains of `ProbeBW`, a round trip each.
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// The window in `ProbeBW`, in bandwidth-delay products.
+const CWND_GAIN: f64 = 2.0;
+/// Pacing stays so much below the estimate.
+const MARGIN: f64 = 0.99;
+/// Rounds that the bandwidth filter remembers.
+const BANDWIDTH_ROUNDS: u64 = 10;
+/// After so long without a round trip as short as the estimate it is measured anew.
+const MIN_RTT_WINDOW: SimTime = SimTime::from_millis(10_000);
+const PROBE_RTT_TIME: SimTime = SimTime::from_millis(200);
+/// The least window, and that of `ProbeRTT`.
+const LEAST_CWND: u64 = 4;
+const FULL_PIPE_GROWTH: f64 = 1.25;
+const FULL_PIPE_ROUNDS: u32 = 3;
+/// Rounds of a bucket of the aggregation filter.
+const AGGREGATION_ROUNDS: u64 = 5;
+/// Below this rate a single segment leaves at a time.
+const LEAST_TSO_BPS: f64 = 1.2e6;
+
+/// What stands before the connection knows: Linux's `TCP_INIT_CWND`.
+const INITIAL_CWND: u64 = 10;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Startup,
+    Drain,
+    ProbeBw,
+    ProbeRtt,
+}
+
+/// BBR version 1.
+#[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of the kernel's control block, each on or off")]
+pub struct BbrV1 {
+    config: BbrConfig,
+    /// Segments that leave back to back, if that is given.
+    quantum: Option<u64>,
+    random: Stream,
+    state: State,
+    cwnd: u64,
+    prior_cwnd: u64,
+    ssthresh: f64,
+    pacing_rate: f64,
+    has_seen_rtt: bool,
+    gains: Gains,
+    bandwidth: MaxFilter,
+    min_rtt: Option<SimTime>,
+    min_rtt_at: SimTime,
+    round: u64,
+    round_start: bool,
+    /// A segment that left when so many had arrived begins the next round.
+    next_round_at: u64,
+    full_bandwidth: f64,
+    full_rounds: u32,
+    is_full: bool,
+    cycle: usize,
+    cycle_at: SimTime,
+    /// When `ProbeRTT` may end, once the flight is small, and whether a round has passed.
+    probe_rtt_until: Option<SimTime>,
+    probe_rtt_round_done: bool,
+    after_idle: bool,
+    phase: Phase,
+    conserves: bool,
+    aggregation: Aggregation,
+    policer: Policer,
+    last: RateSample,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Gains {
+    pacing: f64,
+    cwnd: f64,
+}
+
+impl BbrV1 {
+    /// A connection that begins with a window of `cwnd` segments. `quantum` segments leave back to back, or a millisecond's
+    /// worth as in Linux; targets of the window contain three quanta.
+    pub fn new(cwnd: f64, config: BbrConfig, quantum: Option<u64>) -> Self {
+        let mut rule = Self {
+            config,
+            quantum,
+            random: RunSeed { seed: 0, run: 0 }.stream("congestion"),
+            state: State::Startup,
+            cwnd: (cwnd as u64).max(1),
+            prior_cwnd: 0,
+            ssthresh: f64::INFINITY,
+            pacing_rate: 0.0,
+            has_seen_rtt: false,
+            gains: Gains { pacing: HIGH_GAIN, cwnd: HIGH_GAIN },
+            bandwidth: MaxFilter::default(),
+            min_rtt: None,
+            min_rtt_at: SimTime::ZERO,
+            round: 0,
+            round_start: false,
+            next_round_at: 0,
+            full_bandwidth: 0.0,
+            full_rounds: 0,
+            is_full: false,
+            cycle: 0,
+            cycle_at: SimTime::ZERO,
+            probe_rtt_until: None,
+            probe_rtt_round_done: false,
+            after_idle: false,
+            phase: Phase::Open,
+            conserves: false,
+            aggregation: Aggregation::default(),
+            policer: Policer::default(),
+            last: RateSample::default(),
+        };
+        rule.pace_by_rtt(None);
+        rule
+    }
+
+    /// The estimate in use, in segments a second.
+    fn bandwidth(&self) -> f64 {
+        self.policer.bandwidth().unwrap_or(self.bandwidth.max())
+    }
+
+    /// `gain` bandwidth-delay products in whole segments.
+    fn bdp(&self, bandwidth: f64, gain: f64) -> u64 {
+        let Some(min_rtt) = self.min_rtt else { return INITIAL_CWND };
+        (gain * bandwidth * min_rtt.as_secs_f64()).ceil() as u64
+    }
+
+    /// Segments that leave back to back (`bbr_tso_segs_goal`).
+    fn quantum(&self) -> u64 {
+        let least = if self.pacing_rate * f64::from(self.config.mss) * 8.0 < LEAST_TSO_BPS { 1 } else { 2 };
+        let usual = ((self.pacing_rate / 1024.0) as u64).clamp(least, 0x7f);
+        self.quantum.unwrap_or(usual)
+    }
+
+    /// What a target of `segments` needs beside: three quanta, an even number, and in the probing phase two more.
+    fn with_allowance(&self, segments: u64) -> u64 {
+        let even = (segments + 3 * self.quantum()).next_multiple_of(2);
+        even + if self.state == State::ProbeBw && self.cycle == 0 { 2 } else { 0 }
+    }
+
+    fn target(&self, gain: f64) -> u64 {
+        self.with_allowance(self.bdp(self.bandwidth.max(), gain))
+    }
+
+    /// What will be in the network when the next segment leaves (`bbr_packets_in_net_at_edt`).
+    fn in_flight_at_departure(&self, sample: &RateSample, in_flight: u64) -> u64 {
+        let wait = sample.departure.saturating_sub(sample.now).as_secs_f64();
+        let joins = if self.gains.pacing > 1.0 { self.quantum() } else { 0 };
+        (in_flight + joins).saturating_sub((self.bandwidth() * wait) as u64)
+    }
+
+    fn pace_by_rtt(&mut self, srtt: Option<SimTime>) {
+        self.has_seen_rtt |= srtt.is_some();
+        let rtt = srtt.unwrap_or(SimTime::from_millis(1)).max(SimTime::from_micros(1));
+        self.pacing_rate = HIGH_GAIN * MARGIN * self.cwnd as f64 / rtt.as_secs_f64();
+    }
+
+    fn pace(&mut self, gain: f64, srtt: Option<SimTime>) {
+        if !self.has_seen_rtt && srtt.is_some() {
+            self.pace_by_rtt(srtt);
+        }
+        let rate = gain * MARGIN * self.bandwidth();
+        if self.is_full || rate > self.pacing_rate {
+            self.pacing_rate = rate;
+        }
+    }
+
+    fn update_bandwidth(&mut self, sample: &RateSample) {
+        self.round_start = false;
+        let (Some(rate), Some(prior_delivered)) = (sample.rate, sample.prior_delivered) else { return };
+        if prior_delivered >= self.next_round_at {
+            self.next_round_at = sample.delivered;
+            self.round += 1;
+            self.round_start = true;
+            self.conserves = false;
+        }
+        self.sample_policer(sample);
+        if !sample.app_limited || rate >= self.bandwidth.max() {
+            self.bandwidth.update(BANDWIDTH_ROUNDS, self.round, rate);
+        }
+    }
+
+    fn sample_policer(&mut self, sample: &RateSample) {
+        if !self.config.policer {
+            return;
+        }
+        let (probes, segment_bits) = (self.state == State::ProbeBw, f64::from(self.config.mss) * 8.0);
+        if self.policer.update(sample, self.round_start, probes, segment_bits) {
+            self.begin_probe_bw(sample.now);
+        }
+    }
+
+    fn begin_probe_bw(&mut self, now: SimTime) {
+        self.state = State::ProbeBw;
+        // Any phase but the draining one comes first: this is the one before it.
+        self.cycle = 7 - self.random.random_range(0..7);
+        self.advance_cycle(now);
+    }
+
+    fn advance_cycle(&mut self, now: SimTime) {
+        self.cycle = (self.cycle + 1) % CYCLE.len();
+        self.cycle_at = now;
+    }
+
+    fn update_cycle(&mut self, sample: &RateSample) {
+        if self.state != State::ProbeBw {
+            return;
+        }
+        let elapsed = sample.now.saturating_sub(self.cycle_at);
+        let is_long = self.min_rtt.is_some_and(|min_rtt| elapsed > min_rtt);
+        let is_over = if self.gains.pacing == 1.0 {
+            is_long
+        } else {
+            let in_flight = self.in_flight_at_departure(sample, sample.prior_in_flight);
+            if self.gains.pacing > 1.0 {
+                is_long && (sample.newly_lost > 0 || in_flight >= self.target(self.gains.pacing))
+            } else {
+                is_long || in_flight <= self.target(1.0)
+            }
+        };
+        if is_over {
+            self.advance_cycle(sample.now);
+        }
+    }
+
+    fn look_for_full_pipe(&mut self, sample: &RateSample) {
+        if self.is_full || !self.round_start || sample.app_limited {
+            return;
+        }
+        if self.bandwidth.max() >= FULL_PIPE_GROWTH * self.full_bandwidth {
+            (self.full_bandwidth, self.full_rounds) = (self.bandwidth.max(), 0);
+            return;
+        }
+        self.full_rounds += 1;
+        self.is_full = self.full_rounds >= FULL_PIPE_ROUNDS;
+    }
+
+    fn look_for_drained_pipe(&mut self, sample: &RateSample) {
+        if self.state == State::Startup && self.is_full {
+            self.state = State::Drain;
+            self.ssthresh = self.target(1.0) as f64;
+        }
+        if self.state == State::Drain
+            && self.in_flight_at_departure(sample, sample.in_flight) <= self.target(1.0)
+        {
+            self.begin_probe_bw(sample.now);
+        }
+    }
+
+    fn update_min_rtt(&mut self, sample: &RateSample) {
+        let is_expired = sample.now > self.min_rtt_at + MIN_RTT_WINDOW;
+        if let Some(rtt) = sample.rtt
+            && (is_expired || self.min_rtt.is_none_or(|min_rtt| rtt <= min_rtt))
+        {
+            (self.min_rtt, self.min_rtt_at) = (Some(rtt), sample.now);
+        }
+        if is_expired && !self.after_idle && self.state != State::ProbeRtt {
+            self.save_cwnd();
+            self.state = State::ProbeRtt;
+            self.probe_rtt_until = None;
+        }
+        if self.state == State::ProbeRtt {
+            match self.probe_rtt_until {
+                None if sample.in_flight <= LEAST_CWND => {
+                    self.probe_rtt_until = Some(sample.now + PROBE_RTT_TIME);
+                    self.probe_rtt_round_done = false;
+                    self.next_round_at = sample.delivered;
+                }
+                None => {}
+                Some(_) => {
+                    self.probe_rtt_round_done |= self.round_start;
+                    if self.probe_rtt_round_done {
+                        self.look_for_end_of_probe_rtt(sample.now);
+                    }
+                }
+            }
+        }
+        self.after_idle &= sample.prior_delivered.is_none();
+    }
+
+    fn look_for_end_of_probe_rtt(&mut self, now: SimTime) {
+        if self.probe_rtt_until.is_none_or(|until| now <= until) {
+            return;
+        }
+        self.min_rtt_at = now;
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+        if self.is_full {
+            self.begin_probe_bw(now);
+        } else {
+            self.state = State::Startup;
+        }
+    }
+
+    fn update_gains(&mut self) {
+        let (pacing, cwnd) = match self.state {
+            State::Startup => (HIGH_GAIN, HIGH_GAIN),
+            State::Drain => (DRAIN_GAIN, HIGH_GAIN),
+            State::ProbeBw if self.policer.bandwidth().is_some() => (1.0, CWND_GAIN),
+            State::ProbeBw => (CYCLE[self.cycle], CWND_GAIN),
+            State::ProbeRtt => (1.0, 1.0),
+        };
+        self.gains = Gains { pacing, cwnd };
+    }
+
+    /// In recovery, `cwnd` is at least what there was; before it, it is that.
+    fn save_cwnd(&mut self) {
+        self.prior_cwnd = if self.phase == Phase::Open && self.state != State::ProbeRtt {
+            self.cwnd
+        } else {
+            self.prior_cwnd.max(self.cwnd)
+        };
+    }
+
+    /// The excess of aggregated acknowledgements that the window allows for.
+    fn aggregation_allowance(&self) -> u64 {
+        if !self.is_full {
+            return 0;
+        }
+        let cap = self.config.extra_acked_cap.map(|cap| (self.bandwidth() * cap.as_secs_f64()) as u64);
+        self.aggregation.extra_acked().min(cap.unwrap_or(u64::MAX))
+    }
+
+    /// In recovery: a round of packet conservation, then growth; returns whether the window is set.
+    fn set_cwnd_in_recovery(&mut self, sample: &RateSample) -> bool {
+        if sample.newly_lost > 0 {
+            self.cwnd = self.cwnd.saturating_sub(sample.newly_lost).max(1);
+        }
+        if sample.phase == Phase::Recovery && self.phase == Phase::Open {
+            self.conserves = true;
+            self.next_round_at = sample.delivered;
+            self.cwnd = sample.in_flight + sample.newly_acked;
+        } else if self.phase != Phase::Open && sample.phase == Phase::Open {
+            self.cwnd = self.cwnd.max(self.prior_cwnd);
+            self.conserves = false;
+        }
+        self.phase = sample.phase;
+        if self.conserves {
+            self.cwnd = self.cwnd.max(sample.in_flight + sample.newly_acked);
+        }
+        self.conserves
+    }
+
+    fn set_window(&mut self, sample: &RateSample) {
+        if sample.newly_acked > 0 && !self.set_cwnd_in_recovery(sample) {
+            let target = self.bdp(self.bandwidth(), self.gains.cwnd) + self.aggregation_allowance();
+            let target = self.with_allowance(target);
+            if self.is_full {
+                self.cwnd = (self.cwnd + sample.newly_acked).min(target);
+            } else if self.cwnd < target || sample.delivered < INITIAL_CWND {
+                self.cwnd += sample.newly_acked;
+            }
+            self.cwnd = self.cwnd.max(LEAST_CWND);
+        }
+        if self.state == State::ProbeRtt {
+            self.cwnd = self.cwnd.min(LEAST_CWND);
+        }
+    }
+}
+
+impl CongestionControl for BbrV1 {
+    fn cwnd(&self) -> f64 {
+        self.cwnd as f64
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    fn on_ack(&mut self, _ack: &AckSample) {}
+
+    fn on_loss(&mut self, _now: SimTime, _window: f64) {}
+
+    fn on_timeout(&mut self, _now: SimTime, _window: f64) {}
+
+    fn set_cwnd(&mut self, cwnd: f64) {
+        self.cwnd = (cwnd as u64).max(1);
+    }
+
+    fn undo(&mut self) {
+        (self.full_bandwidth, self.full_rounds) = (0.0, 0);
+        self.policer.reset(&self.last);
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { samples: true, own_window: true, random: true, ..Needs::default() }
+    }
+
+    fn seed(&mut self, stream: Stream) {
+        self.random = stream;
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        Some(self.pacing_rate)
+    }
+
+    fn send_quantum(&self) -> Option<u64> {
+        Some(self.quantum())
+    }
+
+    fn on_send(&mut self, send: &SendEvent) {
+        if !self.has_seen_rtt && send.srtt.is_some() {
+            // That of the handshake counts.
+            self.min_rtt = self.min_rtt.or(send.srtt);
+            self.pace_by_rtt(send.srtt);
+        }
+        if send.after_idle && send.app_limited {
+            self.after_idle = true;
+            self.aggregation.restart(send.now);
+            match self.state {
+                State::ProbeBw => self.pace(1.0, send.srtt),
+                State::ProbeRtt => self.look_for_end_of_probe_rtt(send.now),
+                State::Startup | State::Drain => {}
+            }
+        }
+    }
+
+    fn on_segment_lost(&mut self, _lost: &LostSegment) {}
+
+    fn on_phase(&mut self, now: SimTime, phase: Phase, in_flight: u64) {
+        match phase {
+            Phase::Open => {}
+            Phase::Recovery => self.save_cwnd(),
+            Phase::Loss => {
+                self.save_cwnd();
+                self.phase = Phase::Loss;
+                self.full_bandwidth = 0.0;
+                self.round_start = true;
+                self.cwnd = in_flight + 1;
+                let sample = RateSample { now, newly_lost: 1, app_limited: false, ..self.last };
+                self.sample_policer(&sample);
+            }
+        }
+    }
+
+    fn on_delivery(&mut self, sample: &RateSample) {
+        self.last = *sample;
+        self.update_bandwidth(sample);
+        let (bandwidth, cwnd) = (self.bandwidth(), self.cwnd);
+        self.aggregation.update(sample, bandwidth, cwnd, self.round_start, AGGREGATION_ROUNDS);
+        self.update_cycle(sample);
+        self.look_for_full_pipe(sample);
+        self.look_for_drained_pipe(sample);
+        self.update_min_rtt(sample);
+        self.update_gains();
+        self.pace(self.gains.pacing, sample.srtt);
+        self.set_window(sample);
+    }
+
+    fn limits_itself(&self) -> bool {
+        self.state == State::ProbeRtt
+    }
+
+    fn info(&self) -> RuleInfo {
+        let state = match self.state {
+            State::Startup => "startup",
+            State::Drain => "drain",
+            State::ProbeBw => "probe-bw",
+            State::ProbeRtt => "probe-rtt",
+        };
+        RuleInfo {
+            state,
+            bandwidth: Some(self.bandwidth()),
+            min_rtt: self.min_rtt,
+            pacing_rate: Some(self.pacing_rate),
+            gains: Some((self.gains.pacing, self.gains.cwnd)),
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! BBR version 1 over a path of 10 Mbit/s and 40 ms (833.3 packets a second, 33.3 in flight), where the kernel's has quanta
+//! of two segments. Expected figures are from the arithmetic of `tcp_bbr.c`.
+
+mod path;
+
+use crossfade_core::SimTime;
+use crossfade_transport::BbrConfig;
+use crossfade_transport::congestion::{BbrV1, CongestionControl, Needs, Phase, RateSample, SendEvent};
+use path::{Conditions, P10, Path, Row, linux, ms};
+
+fn rule() -> BbrV1 {
+    BbrV1::new(10.0, BbrConfig::default(), Some(2))
+}
+
+fn bbr(conditions: Conditions) -> Path {
+    Path::new(conditions, &linux(&conditions), Box::new(rule()))
+}
+
+/// State and pacing gain with the time they last, in milliseconds, in order.
+fn phases(rows: &[Row]) -> Vec<(&'static str, f64, f64)> {
+    let mut phases: Vec<(&'static str, f64, f64)> = Vec::new();
+    let mut began = 0.0;
+    for row in rows {
+        let gain = row.info.gains.unwrap().0;
+        if phases.last().is_none_or(|last| (last.0, last.1) != (row.info.state, gain)) {
+            if let Some(last) = phases.last_mut() {
+                last.2 = 1e3 * (row.seconds() - began);
+            }
+            began = row.seconds();
+            phases.push((row.info.state, gain, 0.0));
+        }
+    }
+    phases
+}
+
+fn gain(row: &Row) -> f64 {
+    row.info.gains.unwrap().0
+}
+
+#[test]
+fn before_a_round_trip_is_known_ten_segments_a_millisecond() {
+    let mut rule = rule();
+    assert_eq!(rule.needs(), Needs { samples: true, own_window: true, random: true, ect_1: false });
+    let rate = |rule: &BbrV1| rule.pacing_rate().unwrap();
+    let high = 739.0 / 256.0 * 0.99;
+    assert!((rate(&rule) / (high * 10_000.0) - 1.0).abs() < 1e-12);
+    rule.on_send(&SendEvent { srtt: Some(ms(40)), ..SendEvent::default() });
+    assert!((rate(&rule) / (high * 250.0) - 1.0).abs() < 1e-12, "{}", rate(&rule));
+}
+
+#[test]
+fn startup_fills_the_pipe_and_three_rounds_more() {
+    let mut path = bbr(Conditions::p10());
+    path.run_until(ms(800));
+    let startup: Vec<&Row> = path.rows.iter().filter(|row| row.info.state == "startup").collect();
+    // even(ceil(2.887 x 33.33) + 6).
+    assert_eq!(startup.iter().map(|row| row.cwnd).max(), Some(104));
+    let peak = path.rows.iter().map(|row| row.queue).max().unwrap();
+    assert!((70..=73).contains(&peak), "{peak}");
+    let phases = phases(&path.rows);
+    assert_eq!((phases[0].0, phases[1].0, phases[2].0), ("startup", "drain", "probe-bw"));
+    assert!((phases[1].1 - 88.0 / 256.0).abs() < 1e-12);
+    assert_ne!(phases[2].1, 0.75, "any phase but the draining one comes first");
+    // Drained to one bandwidth-delay product and three quanta, 34 + 6, by when the next two segments leave: up to 7 ms later.
+    let drained = path.rows.iter().find(|row| row.info.state == "probe-bw").unwrap();
+    assert!((38..=46).contains(&drained.pipe), "{drained:?}");
+}
+
+/// A round whose filter grows by less than a quarter, three times.
+#[test]
+fn the_pipe_is_full_after_three_rounds_without_growth() {
+    let mut rule = rule();
+    let rates = [100.0, 200.0, 260.0, 264.0, 266.0, 270.0];
+    let mut states = Vec::new();
+    for (round, rate) in (0..).zip(rates) {
+        rule.on_delivery(&RateSample {
+            now: ms(40 * (round + 1)),
+            delivered: 100 * (round + 1),
+            prior_delivered: Some(100 * round),
+            rate: Some(rate),
+            interval: ms(40),
+            rtt: Some(ms(40)),
+            newly_acked: 1,
+            in_flight: 1000,
+            ..RateSample::default()
+        });
+        states.push(rule.info().state);
+    }
+    assert_eq!(states[..5], ["startup"; 5]);
+    assert_eq!(states[5], "drain", "260 is 1.3 times 200; 264, 266, 270 are not 1.25 times 260");
+}
+
+#[test]
+fn the_cycle_of_eight_lasts_8_2_round_trips() {
+    let mut path = bbr(Conditions::p10());
+    path.run_until(ms(9_000));
+    let rows: Vec<Row> = path.rows.iter().filter(|row| row.seconds() > 3.0).copied().collect();
+    let (probing, cruising): (Vec<&Row>, Vec<&Row>) =
+        rows.iter().filter(|row| gain(row) != 0.75).partition(|row| gain(row) == 1.25);
+    // even(ceil(2 x 33.33) + 6), two more in the probing phase; the kernel's aggregation allowance adds a segment.
+    assert!(cruising.iter().all(|row| (74..=76).contains(&row.cwnd)), "{:?}", cruising[0]);
+    assert!(probing.iter().all(|row| (74..=78).contains(&row.cwnd)), "{:?}", probing[0]);
+    let phases = phases(&rows);
+    let whole = &phases[1..phases.len() - 1];
+    let mean = |wanted: f64| {
+        let times: Vec<f64> =
+            whole.iter().filter(|(_, gain, _)| *gain == wanted).map(|phase| phase.2).collect();
+        times.iter().sum::<f64>() / times.len() as f64
+    };
+    let (up, down, cruise) = (mean(1.25), mean(0.75), mean(1.0));
+    assert!((44.0..51.0).contains(&up), "{up}");
+    assert!((32.0..35.0).contains(&down), "{down}");
+    assert!((325.0..330.0).contains(&(up + down + cruise)), "{}", up + down + cruise);
+    // The draining phase ends six segments above one product: that queue stands.
+    let last = cruising.iter().rev().take(60).map(|row| row.queue).min().unwrap();
+    assert!((4..=7).contains(&last), "{last}");
+    // Ten over the target of 1.25 products less two of the quantum, and the packet in transmission.
+    let peak = rows.iter().map(|row| row.queue).max().unwrap();
+    assert!((13..=16).contains(&peak), "{peak}");
+}
+
+/// Over larger products the queue peaks just under a quarter of one, and three quanta.
+#[test]
+fn the_peak_of_the_queue_grows_with_the_quantum() {
+    for (rate, quantum, bdp) in [(10.0 * P10, 5, 333.0), (12.5 * P10, 8, 417.0)] {
+        let conditions = Conditions { rate, ..Conditions::p10() };
+        let rule = BbrV1::new(10.0, BbrConfig::default(), Some(quantum));
+        let mut path = Path::new(conditions, &linux(&conditions), Box::new(rule));
+        path.run_until(ms(4_000));
+        let peak = path.rows.iter().filter(|row| row.seconds() > 2.0).map(|row| row.queue).max().unwrap();
+        let most = bdp / 4.0 + 3.0 * quantum as f64 + 4.0;
+        assert!((0.2 * bdp..=most).contains(&(peak as f64)), "{peak} of {bdp}, at most {most}");
+    }
+}
+
+#[test]
+fn after_ten_seconds_the_round_trip_is_measured_anew() {
+    let mut path = bbr(Conditions::p10());
+    let delivered = path.run_until(ms(30_000));
+    let rows = &path.rows;
+    let first = rows.iter().position(|row| row.info.state == "probe-rtt").unwrap();
+    let lasts = rows[first..].iter().position(|row| row.info.state != "probe-rtt").unwrap();
+    let (begin, end) = (rows[first].seconds(), rows[first + lasts].seconds());
+    // The queue stands, so the last shortest round trip is of the start.
+    assert!((10.0..10.6).contains(&begin), "{begin}");
+    assert!((0.2..0.33).contains(&(end - begin)), "{}", end - begin);
+    assert!(rows[first..first + lasts].iter().all(|row| row.cwnd == 4));
+    assert!(rows[first + lasts].cwnd >= 74, "the window of before comes back");
+    assert_eq!(rows[first + lasts].info.min_rtt, Some(ms(40)));
+    // 200 ms of ten seconds.
+    let utilisation = delivered as f64 / 30.0 / P10;
+    assert!((0.97..0.99).contains(&utilisation), "{utilisation}");
+}
+
+/// The stamp is refreshed by a round trip that equals the estimate.
+#[test]
+fn an_equal_round_trip_postpones_probe_rtt() {
+    let mut rule = rule();
+    let sample = |seconds: u64, rtt| RateSample {
+        now: ms(1000 * seconds),
+        rtt: Some(ms(rtt)),
+        newly_acked: 1,
+        in_flight: 50,
+        ..RateSample::default()
+    };
+    rule.on_delivery(&sample(1, 40));
+    rule.on_delivery(&sample(9, 40));
+    rule.on_delivery(&sample(12, 50));
+    assert_ne!(rule.info().state, "probe-rtt");
+    rule.on_delivery(&sample(18, 50));
+    rule.on_delivery(&sample(20, 50));
+    assert_eq!(rule.info().state, "probe-rtt");
+    assert_eq!(rule.info().min_rtt, Some(ms(50)));
+}
+
+#[test]
+fn recovery_conserves_a_round_and_gives_the_window_back() {
+    let mut rule = rule();
+    let sample = |n: u64, phase| RateSample {
+        now: ms(40 + n),
+        delivered: 10 + n,
+        prior_delivered: Some(9),
+        rate: Some(833.0),
+        newly_acked: 1,
+        in_flight: 20,
+        phase,
+        ..RateSample::default()
+    };
+    for n in 0..30 {
+        rule.on_delivery(&sample(n, Phase::Open));
+    }
+    let before = rule.cwnd();
+    rule.on_phase(ms(80), Phase::Recovery, 20);
+    rule.on_delivery(&RateSample { newly_lost: 3, ..sample(31, Phase::Recovery) });
+    assert_eq!(rule.cwnd(), 21.0, "what is in flight and what was acknowledged");
+    rule.on_delivery(&sample(32, Phase::Recovery));
+    assert_eq!(rule.cwnd(), 21.0, "conservation");
+    rule.on_delivery(&sample(33, Phase::Open));
+    assert!(rule.cwnd() >= before, "{} after {before}", rule.cwnd());
+    // A timeout leaves one beside what is in flight, each time.
+    rule.on_phase(ms(90), Phase::Loss, 0);
+    assert_eq!(rule.cwnd(), 1.0);
+    rule.on_phase(ms(91), Phase::Loss, 2);
+    assert_eq!(rule.cwnd(), 3.0);
+    rule.on_delivery(&sample(40, Phase::Open));
+    assert!(rule.cwnd() >= before);
+}
+
+/// Random loss costs what it takes, up to where a cycle no longer finds the bandwidth again, 1 - 1/(0.99 x 1.25) = 19.2 %
+/// (Cardwell et al. 2016, figure 10, and Cao et al. 2019: a cliff between 15 and 25 %).
+#[test]
+fn loss_is_ignored_up_to_a_knee() {
+    let utilisation = |loss, policer| {
+        let conditions = Conditions { loss, ..Conditions::p10() };
+        let config = BbrConfig { policer, ..BbrConfig::default() };
+        let rule = BbrV1::new(10.0, config, Some(2));
+        let mut path = Path::new(conditions, &linux(&conditions), Box::new(rule)).quiet();
+        path.utilisation(ms(5_000), ms(35_000))
+    };
+    for loss in [0.01, 0.05, 0.1] {
+        let (share, best) = (utilisation(loss, true), 1.0 - loss);
+        assert!((0.93 * best..=1.07 * best).contains(&share), "{share} at {loss}");
+    }
+    let (below, above) = (utilisation(0.15, false), utilisation(0.25, false));
+    assert!(below > 0.7 && above < 0.35, "{below} at 15 %, {above} at 25 %");
+    // What looks for policers takes 15 % of random loss over so few packets a round for one.
+    assert!(utilisation(0.15, true) < 0.65);
+}
+
+/// Two intervals with the same rate and a fifth lost: their mean at gain 1, for 48 rounds.
+#[test]
+fn a_policer_is_taken_for_what_it_is() {
+    let mut rule = rule();
+    let (mut delivered, mut lost, mut rounds_at_lt) = (0, 0, 0);
+    let mut full = 0;
+    for round in 0..120_u64 {
+        delivered += 80;
+        lost += 20;
+        rule.on_delivery(&RateSample {
+            now: ms(40 * (round + 1)),
+            delivered,
+            prior_delivered: Some(delivered - 80),
+            // The filter sees bursts.
+            rate: Some(4000.0),
+            interval: ms(40),
+            rtt: Some(ms(40)),
+            newly_acked: 80,
+            newly_lost: 20,
+            lost,
+            in_flight: if rule.info().state == "drain" { 1 } else { 100 },
+            ..RateSample::default()
+        });
+        full += u64::from(rule.info().state == "probe-bw");
+        if rule.info().bandwidth.is_some_and(|bandwidth| bandwidth < 3999.0) {
+            assert!((rule.info().bandwidth.unwrap() - 2000.0).abs() < 1.0, "80 each 40 ms");
+            rounds_at_lt += 1;
+            if rule.info().state == "probe-bw" {
+                assert_eq!(rule.info().gains.unwrap().0, 1.0);
+            }
+        }
+    }
+    assert!(full > 100);
+    assert!((48..=2 * 48 + 8).contains(&rounds_at_lt), "{rounds_at_lt} rounds");
+}
+
+/// A link that releases acknowledgements together needs room for what waits; Linux allows for 100 ms.
+#[test]
+fn aggregation_is_allowed_for_up_to_100_ms() {
+    let utilisation = |rtt, gap, cap| {
+        let conditions = Conditions { rtt: ms(rtt), ack_gap: Some(ms(gap)), ..Conditions::p10() };
+        let config = BbrConfig { extra_acked_cap: cap, ..BbrConfig::default() };
+        let rule = BbrV1::new(10.0, config, Some(2));
+        let mut path = Path::new(conditions, &linux(&conditions), Box::new(rule)).quiet();
+        path.utilisation(ms(15_000), ms(25_000))
+    };
+    let linux = Some(ms(100));
+    for (rtt, gap) in [(10, 10), (10, 60), (40, 80)] {
+        let share = utilisation(rtt, gap, linux);
+        assert!(share > 0.93, "{share} at {rtt} ms, {gap} ms");
+    }
+    // Without the allowance the window is too small for the gap; beyond it, too.
+    for (rtt, gap, cap, most) in [
+        (10, 60, Some(SimTime::ZERO), 0.45),
+        (40, 160, Some(SimTime::ZERO), 0.45),
+        (10, 200, linux, 0.6),
+        (40, 200, linux, 0.7),
+    ] {
+        let share = utilisation(rtt, gap, cap);
+        assert!(share < most, "{share} at {rtt} ms, {gap} ms with {cap:?}");
+    }
+    assert!(utilisation(10, 200, None) > 0.9, "no bound at all");
+}
+
+/// The probing phase does not end while what is under way falls short of a target that grows with the estimate: a quarter
+/// each round trip, ln 10 / ln 1.24 = 10.7 of them, after at most a cycle.
+#[test]
+fn ten_times_the_rate_is_found_in_a_second() {
+    let mut path = bbr(Conditions { queue: 333, ..Conditions::p10() }).quiet();
+    path.run_until(ms(9_000));
+    path.conditions.rate = 10.0 * P10;
+    let mut after = 0.0;
+    while path.run_until(path.now + ms(50)) < (0.9 * 10.0 * P10 * 0.05) as u64 {
+        after += 0.05;
+        assert!(after < 6.0, "not found");
+    }
+    assert!((0.4..0.9).contains(&after), "{after} s");
+}

@@ -1,0 +1,140 @@
+//! Samples of the delivery rate (draft-cheng-iccrg-delivery-rate-estimation-02), over a path of 10 Mbit/s and 40 ms.
+
+mod path;
+
+use crossfade_core::SimTime;
+use crossfade_transport::congestion::{AckSample, CongestionControl, Needs, RateSample};
+use path::{Conditions, P10, Path, linux, ms};
+use std::sync::{Arc, Mutex};
+
+type Samples = Arc<Mutex<Vec<RateSample>>>;
+
+/// A fixed window and rate; keeps what it hears.
+struct Fixed {
+    cwnd: f64,
+    rate: f64,
+    samples: Samples,
+}
+
+impl CongestionControl for Fixed {
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+    fn ssthresh(&self) -> f64 {
+        f64::INFINITY
+    }
+    fn on_ack(&mut self, _ack: &AckSample) {}
+    fn on_loss(&mut self, _now: SimTime, _window: f64) {}
+    fn on_timeout(&mut self, _now: SimTime, _window: f64) {}
+    fn set_cwnd(&mut self, _cwnd: f64) {
+        unreachable!("the window is the rule's");
+    }
+    fn needs(&self) -> Needs {
+        Needs { samples: true, own_window: true, random: false, ect_1: false }
+    }
+    fn pacing_rate(&self) -> Option<f64> {
+        Some(self.rate)
+    }
+    fn send_quantum(&self) -> Option<u64> {
+        Some(1)
+    }
+    fn on_delivery(&mut self, sample: &RateSample) {
+        self.samples.lock().unwrap().push(*sample);
+    }
+}
+
+fn path(conditions: Conditions, cwnd: f64, rate: f64) -> (Path, Samples) {
+    let samples = Samples::default();
+    let rule = Fixed { cwnd, rate, samples: Arc::clone(&samples) };
+    (Path::new(conditions, &linux(&conditions), Box::new(rule)).quiet(), samples)
+}
+
+fn rates(samples: &Samples, from: SimTime) -> Vec<f64> {
+    samples
+        .lock()
+        .unwrap()
+        .iter()
+        .filter(|sample| sample.now > from)
+        .filter_map(|sample| sample.rate)
+        .collect()
+}
+
+#[test]
+fn at_the_rate_of_the_link_samples_are_that_rate() {
+    let (mut path, samples) = path(Conditions { segments: Some(100), ..Conditions::p10() }, 1000.0, P10);
+    path.run_until(ms(1000));
+    let rates = rates(&samples, ms(80));
+    assert!(rates.len() > 30);
+    // A share 1/n of it, with n = 33 in flight.
+    assert!(rates.iter().all(|rate| (P10 * 32.0 / 33.0..=P10 * 1.0001).contains(rate)), "{rates:?}");
+}
+
+#[test]
+fn acknowledgements_held_back_do_not_show_more_than_was_sent() {
+    for gap in [50, 60] {
+        let conditions = Conditions { ack_gap: Some(ms(gap)), ..Conditions::p10() };
+        let (mut path, samples) = path(conditions, 200.0, 0.9 * P10);
+        path.run_until(ms(5000));
+        let rates = rates(&samples, ms(500));
+        assert!(rates.iter().all(|rate| *rate <= 0.9001 * P10), "never above the rate of sending");
+        // The last of those that come together spans the whole gap.
+        let most = rates.iter().copied().fold(0.0, f64::max);
+        assert!(most > 0.88 * P10, "{most}");
+        // The round trip differs by the gap.
+        let samples = samples.lock().unwrap();
+        let rtts = samples.iter().filter_map(|sample| sample.rtt);
+        let spread = rtts.clone().max().unwrap() - rtts.min().unwrap();
+        assert!(spread + ms(3) >= ms(gap), "{spread}");
+    }
+}
+
+#[test]
+fn lost_acknowledgements_change_no_mean_and_raise_no_sample() {
+    let (mut path, samples) = path(Conditions { ack_loss: 0.5, ..Conditions::p10() }, 200.0, 0.9 * P10);
+    path.run_until(ms(5000));
+    let rates = rates(&samples, ms(500));
+    let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+    assert!((0.87..=0.9001).contains(&(mean / P10)), "{}", mean / P10);
+    assert!(rates.iter().all(|rate| *rate <= 0.9001 * P10));
+}
+
+/// What is sent while the application has nothing more says so, and idle time is in no sample.
+#[test]
+fn an_application_that_pauses_is_told_from_the_path() {
+    let conditions = Conditions { segments: Some(0), ..Conditions::p10() };
+    let (mut path, samples) = path(conditions, 1000.0, P10);
+    for burst in 0..20 {
+        path.sender.write(10);
+        path.run_until(ms(100 * (burst + 1)));
+    }
+    let heard = std::mem::take(&mut *samples.lock().unwrap());
+    assert!(heard.iter().skip(10).all(|sample| sample.app_limited));
+    path.run_until(ms(4000));
+    path.sender.write(10);
+    path.run_until(ms(4100));
+    let after = samples.lock().unwrap();
+    assert_eq!(after.len(), 10);
+    assert!(after.iter().all(|sample| sample.interval <= ms(52)), "2 s of silence are not in it");
+    // Ten in a round trip and what they take.
+    let last = after.last().unwrap();
+    assert_eq!(last.delivered - last.prior_delivered.unwrap(), 10);
+    assert!((last.rate.unwrap() / (10.0 / 0.0508) - 1.0).abs() < 0.03, "{last:?}");
+}
+
+/// The acknowledgement of a repetition that comes in less than any round trip answers the original.
+#[test]
+fn nothing_is_learnt_in_less_than_a_round_trip() {
+    let conditions = Conditions { loss: 0.02, ..Conditions::p10() };
+    let (mut path, samples) = path(conditions, 60.0, 2.0 * P10);
+    path.run_until(ms(20_000));
+    let samples = samples.lock().unwrap();
+    let min_rtt = samples.iter().filter_map(|sample| sample.rtt).min().unwrap();
+    assert!(samples.iter().filter(|sample| sample.rate.is_some()).all(|sample| sample.interval >= min_rtt));
+    let most = samples.iter().filter_map(|sample| sample.rate).fold(0.0, f64::max);
+    assert!(most <= 1.0001 * P10, "{most}");
+    let last = samples.last().unwrap();
+    assert!(last.lost > 100 && last.delivered > 10_000, "{last:?}");
+    // Every loss is counted once: what was sent arrived, was lost, or is under way.
+    let accounted = last.delivered + last.lost + last.in_flight;
+    assert!(path.sent.abs_diff(accounted) <= 3, "{} sent, {accounted} accounted for", path.sent);
+}
