@@ -124,7 +124,7 @@ def test_check_says_what_users_are_like(cli: Cli, tmp_path: Path) -> None:
     # 30 km/h at 2 GHz are 55.6 Hz: 0.423 / 55.6 Hz.
     assert lines[2].startswith(
         "flow far: 2 x bulk, TCP sack (rfc, recommended), window 44; users 0 to 1: 5 to 8 dB, 30 km/h, "
-        "f_d T 0.03707, coherent for 7.609 ms, NMSE of predictions 0.1; round trip "
+        "f_d T 0.03706, coherent for 7.609 ms, NMSE of predictions 0.1; round trip "
     )
     assert "; user 2: recorded ratios, mean 15.96 dB; round trip " in lines[3]
     assert lines[4].startswith("flow near: 2 x bulk")
