@@ -239,6 +239,12 @@ class Plan:
         Raises ScenarioError if there are several points or no mesh, KeyboardInterrupt on Ctrl-C.
         """
 
+    def opportunities(self, number: int) -> str:
+        """When that flow was delivered each 1500 bytes in run 0 of the only point, a line each.
+
+        Raises ScenarioError if there are several points or no such flow, KeyboardInterrupt on Ctrl-C.
+        """
+
     def memory(self) -> tuple[float, int | None]:
         """How many bytes of memory a run may take, and the most that the scenario allows (``run.memory``)."""
 

@@ -444,6 +444,28 @@ def air_pcap(
         return plan.core.air_pcap()
 
 
+def opportunities(
+    scenario: Scenario,
+    user: int = 0,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    seed: int | None = None,
+) -> str:
+    """When a flow was delivered each 1500 bytes in run 0 of a single point, as a trace of opportunities.
+
+    A line each with whole milliseconds since the start: the format of ``link.trace.opportunities``, and of
+    other emulators. ``user`` counts flows from 0; in a cell they are its users. It is what the link could
+    have carried for it where packets of it were always waiting, as those of traffic ``saturated`` are.
+    """
+    plan = plans.load(scenario, Options(set, over, seed=seed))
+    plans.check_memory(plan)
+    if not 0 <= user < 2**32:
+        raise errors.ScenarioError(f"user = {user}: must be 0 or more")
+    with translated_errors():
+        return plan.core.opportunities(user)
+
+
 @dataclass(frozen=True)
 class Replayed:
     """One link of a journal, replayed: where it first differs, or None where all is identical."""

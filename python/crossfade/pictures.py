@@ -20,7 +20,7 @@ from crossfade.plans import Options, Scenario, Values
 from crossfade.results import datasets
 from crossfade.results.file import is_results_file
 from crossfade.results.results import Results
-from crossfade.tables import Table
+from crossfade.tables import Table, label
 
 
 def plot(
@@ -71,23 +71,22 @@ def plot(
 
     Of transfers (:func:`transfers`) and delays (:func:`delays`), or any table with a column ``cdf``, the
     share of values that are no larger is drawn, as the mean over runs with its pointwise 95 % band; with
-    ``log_y`` the share above, where tails are seen.
+    ``log_y`` the share above, where tails are seen. Of results of a cell, how a metric of users
+    (``cdf="user_goodput_bps"``) differs from user to user; ``by="flow"`` tells those of each flow apart.
     """
     if not isinstance(results, Results | Table):
         check_plot_file(Path(path), results)
-        results = _read_results(results, plan)
+        results = _read_results(results, plan, whole=cdf is not None)
     wanted = Wanted()
     if isinstance(results, Results):
         table, title = results.table(), results.title if title is None else title
         wanted = results.figure
     else:
         table = results
+    if cdf is not None and isinstance(results, Results):
+        table = _users(results, cdf)
     file, title = fspath(path), title or ""
     if cdf is not None or distributions.is_transfers(table) or distributions.is_delays(table):
-        if isinstance(results, Results):
-            raise ResultsError(
-                f"cdf = {cdf}: results hold means; crossfade run --transfers and --delays the rest"
-            )
         distributions.plot(
             table,
             file,
@@ -120,6 +119,24 @@ def plot(
         width=width,
         labels=labels,
     )
+
+
+def _users(results: Results, metric: str) -> Table:
+    """A row a user of a cell and run, with its flow and a metric of it, behind the axes."""
+    rows: list[list[Any]] = []
+    for point in results.points:
+        flows = {name: flow.get("count", 1) for name, flow in (point.scenario.get("flows") or {}).items()}
+        whose = [name for name, count in flows.items() for _ in range(count)] or [""] * len(point.users)
+        axes = [label(point.axes[name]) for name in results.axes]
+        for user, flow in enumerate(whose):
+            values = point.samples(f"user:{user}.{metric}")
+            rows += [[*axes, run, flow, user, value] for run, value in enumerate(values) if value == value]
+    if not rows:
+        raise ResultsError(
+            f"cdf = {metric}: no metric of the users of a cell; of other results there are means alone "
+            "(crossfade run --transfers and --delays write the rest)"
+        )
+    return Table([*results.axes, "run", "flow", "user", metric], rows)
 
 
 def draw(
@@ -199,8 +216,10 @@ def _plot_over_time(
         timelines.plot(table, path, x=x, y=name, by=by, where=where, title=title, width=width, labels=labels)
 
 
-def _read_results(path: str | PathLike[str], plan: int | str | None) -> Results | Table:
-    """A results file, or the table of a CSV file."""
+def _read_results(path: str | PathLike[str], plan: int | str | None, whole: bool) -> Results | Table:
+    """A results file, with the scenarios of its points where it is ``whole``, or the table of a CSV file."""
+    if whole and is_results_file(path):
+        return plans.load_results(path, plan)
     if is_results_file(path):
         from crossfade.results.planresults import results_of  # here: it needs numpy, which takes a while
 

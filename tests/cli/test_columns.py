@@ -49,8 +49,8 @@ def test_check_says_every_flow_of_a_cell_and_of_a_mesh(cli: Cli) -> None:
     assert [line.split(":")[0] for line in flows] == [
         *("flow driving-cubic", "flow driving-reno", "flow walking-cubic", "flow walking-reno", "flow web")
     ]
-    assert flows[0].endswith("users 0 to 4: 3 to 22 dB, 30 to 90 km/h")
-    assert flows[-1].endswith("users 20 to 21: 9 dB, 5 km/h")
+    assert "; users 0 to 4: 3 to 22 dB, 30 to 90 km/h, f_d T " in flows[0]
+    assert "; users 20 to 21: 9 dB, 5 km/h, f_d T " in flows[-1]
     assert "flows.web is a new flow" in cell.err
     mesh = cli("check", "mesh-chain").out.splitlines()[-1]
     assert mesh.startswith("flow file: bulk, TCP newreno (ns2)")

@@ -8,6 +8,7 @@ import io
 import pytest
 
 from crossfade.papers import PAPERS, Options
+from tests.cli.live_runs import need_live
 from tests.conftest import Cli
 
 # A promise to whoever reads these files.
@@ -90,3 +91,17 @@ def test_checks_of_its_own_kinds() -> None:
     assert 0.1 < share.value < 0.5
     assert spike.value < 0.0
     assert not spike.holds
+
+
+def test_the_kernel_stands_beside_the_simulation(cli: Cli) -> None:
+    """Rows of their own, of the same channel: the frames sent fail as often, and are as large."""
+    need_live()
+    short = ["--set", "run.duration=4 s", "--runs", "1", "--method", "live,simulation"]
+    one = ["--over", "allocation=static", "--over", "target_nmse=0.1"]
+    kernel, simulated = rows(cli, "fig4", *short, *one, "--over", "nmse=0.1")
+    assert [row["method"] for row in (kernel, simulated)] == ["live", "simulation"]
+    for column, within in (("link_goodput_bps", 0.15), ("retransmissions_per_frame", 0.15)):
+        assert float(kernel[column]) == pytest.approx(float(simulated[column]), rel=within)
+    shares = [float(row["share"]) for row in rows(cli, "fig6", *short, *one)]
+    assert shares[:8] == pytest.approx(shares[8:], abs=0.03)
+    assert sum(shares) == pytest.approx(2.0)

@@ -33,11 +33,14 @@ fn config(users: usize, allocation: Allocation, nmse: f64, target_nmse: f64) -> 
                 speed_mps: 75.0 / 3.6,
                 fd_t: 0.0926,
                 nmse,
-                levels: Arc::new(levels)
+                levels: Arc::new(levels),
+                trace: None,
             };
             users
         ],
         allocation,
+        feedback: None,
+        outer_loop: None,
         arq: ArqConfig::default(),
         queue: None,
     }

@@ -1,9 +1,12 @@
 //! What a cell is made of.
 
 use crate::error::{CellError, out_of_range};
+use crate::feedback::FeedbackConfig;
 use crate::levels::Levels;
+use crate::outer_loop::OuterLoopConfig;
 use crate::scheduler::Allocation;
 use crate::sender::ArqConfig;
+use crate::sinr_trace::SinrTrace;
 use crossfade_channel::{DelayProfile, ShadowingConfig};
 use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
@@ -33,6 +36,10 @@ pub struct CellConfig {
     pub users: Vec<UserConfig>,
     /// Who gets which bin.
     pub allocation: Allocation,
+    /// How the base station learns of channels; `None` has a prediction of every slot.
+    pub feedback: Option<FeedbackConfig>,
+    /// How it learns from acknowledgements; `None` does not.
+    pub outer_loop: Option<OuterLoopConfig>,
     /// How frames are repeated.
     pub arq: ArqConfig,
     /// How much waits for each user, beside what has been sent in part; `None` is without limit.
@@ -52,6 +59,9 @@ pub struct UserConfig {
     pub nmse: f64,
     /// Which modulation is used when.
     pub levels: Arc<Levels>,
+    /// What was recorded in place of a channel, with the mean of it above; nothing of the profile, shadowing, speed and
+    /// error of predictions applies then.
+    pub trace: Option<SinrTrace>,
 }
 
 impl CellConfig {
@@ -76,6 +86,13 @@ impl CellConfig {
             return out_of_range("users", self.users.len(), format!("between 1 and {MOST_USERS}"));
         }
         for user in &self.users {
+            if let Some(trace) = &user.trace {
+                if trace.columns() != 1 && trace.columns() != self.bins {
+                    let allowed = format!("a time and 1 or {} ratios, the bins, on each line", self.bins);
+                    return out_of_range("trace", format!("{} ratios", trace.columns()), allowed);
+                }
+                continue;
+            }
             if !(-30.0..=60.0).contains(&user.mean_snr_db) {
                 return out_of_range("mean_snr_db", user.mean_snr_db, "between -30 and 60");
             }
@@ -91,6 +108,12 @@ impl CellConfig {
         }
         if let Some(shadowing) = &self.shadowing {
             shadowing.check()?;
+        }
+        if let Some(feedback) = &self.feedback {
+            feedback.check()?;
+        }
+        if let Some(outer_loop) = &self.outer_loop {
+            outer_loop.check()?;
         }
         match self.allocation {
             Allocation::Static if self.users.len() > self.bins => {

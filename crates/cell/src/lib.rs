@@ -2,7 +2,7 @@
 //!
 //! A [`Cell`] is a [`Fabric`](crossfade_link::Fabric): packets go in at the base station and come out at users. It is made of a
 //! [`CellConfig`] and a seed. Each user has a frequency-selective fading channel with shadowing, of which the base station
-//! knows a prediction; a stream of bits, in which packets are borders and frames intervals ([`Sender`], [`Receiver`]); and
+//! knows a prediction, or what was reported last ([`FeedbackConfig`]); a stream of bits, in which packets are borders and frames intervals ([`Sender`], [`Receiver`]); and
 //! switch levels ([`Levels`]) that say which modulation a predicted signal-to-noise ratio is good for. Who gets which bin
 //! is the [`Allocation`].
 //!
@@ -13,18 +13,26 @@
 mod cell;
 mod config;
 mod error;
+mod feedback;
 mod frame_success;
 mod levels;
+mod outer_loop;
 mod receiver;
+mod reports;
 mod scheduler;
 mod sender;
+mod sinr_trace;
 mod user;
+mod user_channel;
 
 pub use cell::Cell;
 pub use config::{CellConfig, MOST_BINS, MOST_USERS, UserConfig};
 pub use error::CellError;
+pub use feedback::{FeedbackConfig, Quantiser};
 pub use frame_success::FrameSuccess;
 pub use levels::{LevelRule, Levels, PredictedSinr};
+pub use outer_loop::OuterLoopConfig;
 pub use receiver::{Packet, Receiver};
 pub use scheduler::Allocation;
 pub use sender::{ArqConfig, Piece, Sender, Sent};
+pub use sinr_trace::SinrTrace;

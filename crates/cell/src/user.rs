@@ -1,11 +1,14 @@
-//! One user: a channel, a stream of bits with its packets, and what is counted.
+//! One user: a channel and what is known of it, a stream of bits with its packets, and what is counted.
 
 use crate::config::{CellConfig, UserConfig};
 use crate::error::CellError;
-use crate::levels::{Levels, PredictedSinr, from_db};
+use crate::levels::{Levels, from_db};
+use crate::outer_loop::OuterLoop;
 use crate::receiver::{Packet, Receiver, lose};
+use crate::reports::Reports;
 use crate::sender::{Piece, Sender, Sent};
-use crossfade_channel::{FrequencyResponse, PredictedFading, TravelledShadowing, simd::Simd};
+use crate::user_channel::UserChannel;
+use crossfade_channel::{FrequencyResponse, simd::Simd};
 use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_link::{Departure, Parcel, UserStatistics};
 use rand::RngExt;
@@ -31,15 +34,14 @@ pub(crate) struct Transmission {
 
 pub(crate) struct User {
     config: UserConfig,
-    fading: PredictedFading,
-    shadowing: Option<TravelledShadowing>,
+    channel: UserChannel,
+    /// What the base station goes by instead of the channel's prediction.
+    reports: Option<Reports>,
+    outer_loop: Option<OuterLoop>,
+    /// When acknowledgements act, in slots.
+    feedback_slots: u64,
     /// Decides which frames fail, a draw each.
     errors: Stream,
-    metres_a_slot: f64,
-    /// The slot that the following are of.
-    slot: Option<u64>,
-    mean: f64,
-    mean_db: f64,
     /// Predicted |p|^2 of all bins, where they were asked for.
     powers: Vec<f32>,
     pub(crate) sender: Sender,
@@ -53,7 +55,7 @@ pub(crate) struct User {
 }
 
 impl User {
-    /// Its streams are called `channel.cell.N`, `prediction.cell.N`, `shadowing.cell.N` and `error.cell.N`.
+    /// Its streams are those of its channel ([`UserChannel::new`]) and `error.cell.N`.
     pub(crate) fn new(
         number: usize,
         cell: &CellConfig,
@@ -62,20 +64,15 @@ impl User {
         simd: Simd,
     ) -> Result<Self, CellError> {
         let config = cell.users[number].clone();
-        let stream = |of: &str| seed.stream(&format!("{of}.cell.{number}"));
-        let streams = [stream("channel"), stream("prediction")];
-        let response = Arc::clone(response);
-        let powers = vec![0.0; response.padded()];
-        let shadowing = cell.shadowing.map(|config| TravelledShadowing::new(config, stream("shadowing")));
+        let channel = UserChannel::new(number, cell, &config, response, seed, simd)?;
+        let reports = cell.feedback.map(|feedback| Reports::new(feedback, channel.clone(), cell.bins));
         Ok(Self {
-            fading: PredictedFading::new(&cell.profile, response, config.fd_t, config.nmse, streams, simd)?,
-            shadowing: shadowing.transpose()?,
-            errors: stream("error"),
-            metres_a_slot: config.speed_mps * cell.slot.as_secs_f64(),
-            slot: None,
-            mean: 0.0,
-            mean_db: 0.0,
-            powers,
+            channel,
+            reports,
+            outer_loop: cell.outer_loop.map(OuterLoop::new),
+            feedback_slots: cell.arq.delay_slots,
+            errors: seed.stream(&format!("error.cell.{number}")),
+            powers: vec![0.0; response.padded()],
             sender: Sender::new(cell.arq, cell.symbols),
             receiver: Receiver::default(),
             packets: VecDeque::new(),
@@ -100,51 +97,51 @@ impl User {
     }
 
     /// Goes to `slot`.
+    #[inline]
     pub(crate) fn go(&mut self, slot: u64) {
-        if self.slot == Some(slot) {
-            return;
-        }
-        self.slot = Some(slot);
-        self.fading.go(slot);
-        let shadow_db = match &mut self.shadowing {
-            Some(shadowing) => shadowing.db(slot as f64 * self.metres_a_slot),
-            None => 0.0,
-        };
-        let mean_db = self.config.mean_snr_db + shadow_db;
-        if mean_db != self.mean_db || self.mean == 0.0 {
-            (self.mean_db, self.mean) = (mean_db, from_db(mean_db));
+        self.channel.go(slot);
+        if let Some(reports) = &mut self.reports {
+            reports.go(slot);
         }
     }
 
-    /// The predicted |p|^2 of all bins in the slot that it is at.
+    /// What all bins are known to be like in the slot that it is at, relative to [`mean`](Self::mean).
     pub(crate) fn predict(&mut self) -> &[f32] {
-        self.fading.predicted_powers(&mut self.powers);
+        if let Some(reports) = &self.reports {
+            return reports.ratios();
+        }
+        self.channel.predicted_powers(&mut self.powers);
         &self.powers
     }
 
-    /// The local mean.
+    /// The local mean, as far as it is known apart.
     pub(crate) fn mean(&self) -> f64 {
-        self.mean
+        if self.reports.is_some() { 1.0 } else { self.channel.mean() }
     }
 
     /// Sends something in `bin` of the slot that it is at, at `now`.
     pub(crate) fn transmit(&mut self, now: SimTime, slot: u64, bin: usize) -> Option<Transmission> {
-        let predicted = match self.config.levels.kind() {
-            PredictedSinr::Unbiased => self.fading.prediction(bin).norm_sqr() + self.config.nmse,
-            PredictedSinr::Raw => self.fading.prediction(bin).norm_sqr(),
+        let (known, mean_db) = match &self.reports {
+            Some(reports) => (f64::from(reports.ratios()[bin]), reports.mean_db()),
+            None => (self.channel.mean() * self.channel.predicted_power(bin), self.channel.mean_db()),
         };
-        let (bits, is_below) = Levels::choose(self.config.levels.at(self.mean_db), self.mean * predicted);
+        let offset = self.outer_loop.as_mut().map_or(1.0, |outer| from_db(outer.offset_db(slot)));
+        let (bits, is_below) = Levels::choose(self.config.levels.at(mean_db), known * offset);
         let sent = self.sender.take(slot, bits)?;
         if sent.is_new {
             self.leave_queue(now);
         }
-        let sinr = self.mean * self.fading.gain(bin).norm_sqr();
+        let sinr = self.channel.mean() * self.channel.power(bin);
         let is_good = self.errors.random::<f64>() < self.config.levels.success().at(sent.piece.bits, sinr);
+        if let Some(outer) = self.outer_loop.as_mut().filter(|_| sent.is_new) {
+            outer.learn(slot + self.feedback_slots, sent.piece.bits, is_good);
+        }
         let statistics = &mut self.statistics;
         *(if sent.is_new { &mut statistics.frames } else { &mut statistics.retransmissions }) += 1;
         statistics.splits += u64::from(sent.is_split);
         statistics.below_levels += u64::from(is_below);
         statistics.frame_errors += u64::from(!is_good);
+        statistics.first_errors += u64::from(!is_good && sent.is_new);
         statistics.frames_by_bits[sent.piece.bits as usize - 1] += 1;
         Some(Transmission { sent, sinr, is_good })
     }

@@ -22,6 +22,7 @@ fn config(means_db: &[f64], allocation: Allocation) -> CellConfig {
         fd_t: 0.0926,
         nmse: 0.1,
         levels: Arc::clone(&levels),
+        trace: None,
     };
     CellConfig {
         slot: SLOT,
@@ -32,6 +33,8 @@ fn config(means_db: &[f64], allocation: Allocation) -> CellConfig {
         shadowing: Some(ShadowingConfig { std_db: 4.0, pole: 0.74, spacing_m: 2.0, hold: false }),
         users: means_db.iter().map(user).collect(),
         allocation,
+        feedback: None,
+        outer_loop: None,
         arq: ArqConfig::default(),
         queue: None,
     }

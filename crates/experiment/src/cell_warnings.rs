@@ -2,16 +2,39 @@
 
 use crate::row::Row;
 use crossfade_channel::wiener_nmse;
-use crossfade_scenario::{CellSetup, Setup, TrafficSetup};
+use crossfade_core::SimTime;
+use crossfade_scenario::{CellSetup, End, Recorded, Setup, TrafficSetup};
 
 /// From here on a slot is a large part of a Doppler period.
 const FAST: f64 = 0.25;
 /// Slots from which a predictor is taken to know the channel.
 const OBSERVATIONS: usize = 32;
 
-/// Doubts that a cell raises before anything runs.
-pub(crate) fn of_setup(cell: &CellSetup) -> Vec<String> {
-    [fast_users(cell), selective_bins(cell), bold_prediction(cell)].into_iter().flatten().collect()
+/// Doubts that a cell raises before anything runs until `end`.
+pub(crate) fn of_setup(cell: &CellSetup, end: End) -> Vec<String> {
+    let doubts = [fast_users(cell), selective_bins(cell), bold_prediction(cell), known_traces(cell)];
+    doubts.into_iter().flatten().chain(short_traces(cell, end)).collect()
+}
+
+/// Predictions are asked for of channels that are recorded.
+fn known_traces(cell: &CellSetup) -> Option<String> {
+    let [recorded, ..] = &cell.recorded[..] else { return None };
+    (cell.is_prediction_given).then(|| {
+        format!(
+            "cell.prediction says nothing of {}: recorded ratios are known as they are, or as cell.feedback reports them",
+            recorded.key
+        )
+    })
+}
+
+/// A run outlasts recorded channels.
+fn short_traces(cell: &CellSetup, end: End) -> impl Iterator<Item = String> {
+    cell.recorded.iter().filter_map(move |Recorded { key, lasts, repeats }| {
+        let End::At(end) = end else { return None };
+        let consequence = if *repeats { "it begins again" } else { "its last line holds for the rest" };
+        (*lasts > SimTime::ZERO && *lasts < end)
+            .then(|| format!("{key} lasts {lasts} and a run {end}: {consequence}"))
+    })
 }
 
 fn fast_users(cell: &CellSetup) -> Option<String> {
@@ -43,7 +66,8 @@ fn bold_prediction(cell: &CellSetup) -> Option<String> {
         let snr = 10_f64.powf(user.mean_snr_db / 10.0);
         (user.nmse, wiener_nmse(user.fd_t, horizon, snr, OBSERVATIONS))
     };
-    let bold = cell.config.users.iter().map(limit).filter(|(asked, limit)| *asked < limit * (1.0 - 1e-9));
+    let modelled = cell.config.users.iter().filter(|user| user.trace.is_none());
+    let bold = modelled.map(limit).filter(|(asked, limit)| *asked < limit * (1.0 - 1e-9));
     let (asked, limit) = bold.max_by(|a, b| a.1.total_cmp(&b.1))?;
     Some(format!(
         "cell.prediction.nmse = {asked} is better than a linear predictor can be for some user: {limit:.3} over \

@@ -34,8 +34,14 @@ fn kind_of(metric: &str) -> (MetricKind, &'static str, &'static [&'static str]) 
         | "deferrals" => MetricKind::Count,
         "timeouts_per_slot" => return (MetricKind::Rate, "timeouts", &[]),
         "fast_retransmits_per_slot" => return (MetricKind::Rate, "fast_retransmits", &[]),
-        "jain_fairness" | "link_utilisation" | "segment_loss_rate" | "transmit_share" | "receive_share"
-        | "busy_share" | "below_levels_share" => MetricKind::Share,
+        "jain_fairness"
+        | "link_utilisation"
+        | "segment_loss_rate"
+        | "transmit_share"
+        | "receive_share"
+        | "busy_share"
+        | "below_levels_share"
+        | "initial_frame_error_rate" => MetricKind::Share,
         _ if metric.starts_with("modulation_share_") => MetricKind::Share,
         _ if ["_p50_s", "_p95_s", "_p99_s"].iter().any(|end| metric.ends_with(end)) => MetricKind::Quantile,
         _ => MetricKind::Mean,

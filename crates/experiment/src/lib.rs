@@ -23,6 +23,7 @@ mod mesh;
 mod methods;
 mod metrics;
 mod names;
+mod opportunity_log;
 mod path;
 mod row;
 mod schedule;
@@ -32,7 +33,7 @@ mod survey;
 mod views;
 mod warnings;
 
-pub use cell::{CellFacts, UserFacts};
+pub use cell::{CellFacts, CellFlowFacts, UserFacts};
 pub use control::Control;
 pub use crossfade_capture::{CaptureConfig, IpVersion};
 pub use execute::{MOST_JOBS, execute, make};
@@ -50,6 +51,6 @@ pub use summarise::{
     summarise_groups,
 };
 pub use views::{
-    ReuseFacts, Sink, air_pcap, delays, events, events_with_congestion_control, link_events, pcap, reuse,
-    samples, transfers,
+    ReuseFacts, Sink, air_pcap, delays, events, events_with_congestion_control, link_events, opportunities,
+    pcap, reuse, samples, transfers,
 };

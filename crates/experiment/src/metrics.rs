@@ -155,6 +155,7 @@ pub static METRICS: &[MetricInfo] = &[
     metric("bins_per_slot", "1", "Bins per slot", "Bins that a user of a cell had in a slot, in the mean.", Of::Users(|users| users.bins_per_slot())),
     metric("retransmissions_per_frame", "1", "Retransmissions per frame", "Frames of a cell that failed, for each frame of bits that were not sent before.", Of::Users(|users| users.retransmissions_per_frame())),
     metric("retransmissions_per_piece", "1", "Retransmissions per piece", "How often the bits of a frame that arrives, or of a part of one that was split, had failed before, in the mean.", Of::Users(|users| users.retransmissions_per_piece())),
+    metric("initial_frame_error_rate", "1", "Initial frame error rate", "Of the frames of a cell whose bits were not sent before, the share that failed: what outer-loop adaptation aims at.", Of::Users(|users| users.initial_frame_error_rate())),
     metric("below_levels_share", "1", "Frames below the lowest level", "Of the frames of a cell, the share for which a channel below the lowest switch level was predicted.", Of::Users(|users| users.below_levels_share())),
     metric("modulation_share_1", "1", "Frames of 1 bit a symbol", "Of the frames of a cell, the share sent with 1 bit a symbol.", Of::Users(|users| users.modulation_share(1))),
     metric("modulation_share_2", "1", "Frames of 2 bits a symbol", "Of the frames of a cell, the share sent with 2 bits a symbol.", Of::Users(|users| users.modulation_share(2))),

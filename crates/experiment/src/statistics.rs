@@ -209,6 +209,11 @@ impl UsersMeasured {
         of_some(self.counts.frame_errors, self.counts.frames)
     }
 
+    /// Of the frames of bits that were not sent before, the share that failed.
+    pub(crate) fn initial_frame_error_rate(&self) -> f64 {
+        of_some(self.counts.first_errors, self.counts.frames)
+    }
+
     /// How often the bits of a delivered frame, or part of one, had failed before, in the mean.
     pub(crate) fn retransmissions_per_piece(&self) -> f64 {
         of_some(self.counts.failures_before, self.counts.frames_delivered)

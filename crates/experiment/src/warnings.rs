@@ -65,7 +65,7 @@ pub(crate) fn of_setup(setup: &Setup) -> Vec<String> {
     };
     let ways = [("link", "channel", &setup.forward), ("reverse", "reverse.channel", &setup.reverse)];
     let of_ways = ways.into_iter().flat_map(of_way);
-    let of_cell = setup.cell.iter().flat_map(cell::of_setup);
+    let of_cell = setup.cell.iter().flat_map(|of| cell::of_setup(of, setup.end));
     let of_mesh = setup.flows.iter().map(|flow| shadowed_route(setup, flow));
     of_flows
         .chain([short_queue(setup), in_phase(setup), nothing_arrives(setup)])

@@ -47,7 +47,7 @@ fn value(result: &PointResult, name: &str) -> f64 {
 }
 
 /// Metrics of other scenarios and methods.
-const ELSEWHERE: [&str; 72] = [
+const ELSEWHERE: [&str; 73] = [
     // By analysis.
     "throughput_lower",
     "throughput_upper",
@@ -118,6 +118,7 @@ const ELSEWHERE: [&str; 72] = [
     "bins_per_slot",
     "retransmissions_per_frame",
     "retransmissions_per_piece",
+    "initial_frame_error_rate",
     "below_levels_share",
     "modulation_share_1",
     "modulation_share_2",

@@ -17,6 +17,8 @@ pub struct UserStatistics {
     pub retransmissions: u64,
     /// Frames that the channel spoiled.
     pub frame_errors: u64,
+    /// Those of them that were sent for the first time.
+    pub first_errors: u64,
     /// Frames that were sent in two, because the modulation had to go down.
     pub splits: u64,
     /// Frames and parts of such that got through.
@@ -40,6 +42,7 @@ counters!(UserStatistics {
     frames,
     retransmissions,
     frame_errors,
+    first_errors,
     splits,
     frames_delivered,
     failures_before,

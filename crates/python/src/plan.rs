@@ -328,6 +328,16 @@ impl Plan {
         self.streamed(py, &failure, work)
     }
 
+    /// When flow `number` was delivered each 1500 bytes in run 0 of the only point, as a trace of delivery opportunities.
+    fn opportunities(&self, py: Python<'_>, number: u32) -> PyResult<String> {
+        let cancel = AtomicBool::new(false);
+        let work = || crossfade_experiment::opportunities(&self.experiment, number, &cancel);
+        match self.interruptible(py, &cancel, work, |_| Ok(())) {
+            (_, Some(error)) => Err(error),
+            (found, None) => found.map(Option::unwrap_or_default).map_err(scenario_error),
+        }
+    }
+
     /// How many exchanges of a mesh can be under way at one time at each point, as JSON text.
     fn reuse(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| {

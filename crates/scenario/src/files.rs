@@ -3,6 +3,7 @@
 use crate::digest::hex;
 use crate::error::ScenarioError;
 use crate::tables::file_and_class;
+use crossfade_cell::SinrTrace;
 use crossfade_channel::{LossTrace, RecordedLosses, TraceFormat};
 use crossfade_link::trace::{AttenuationTable, OpportunityTrace, RateTable};
 use crossfade_mac::{Position, parse_positions};
@@ -51,6 +52,7 @@ pub(crate) struct Parsed {
     hashes: Cache<String>,
     opportunities: Cache<OpportunityTrace>,
     rates: Cache<RateTable>,
+    sinr_traces: Cache<SinrTrace>,
     positions: Cache<Vec<Position>>,
     attenuations: Cache<AttenuationTable>,
     fer_curves: Cache<Arc<FerCurves>>,
@@ -80,6 +82,10 @@ impl<'a> Files<'a> {
 
     pub(crate) fn rates(&self, key: &str, name: &str) -> Result<RateTable, ScenarioError> {
         self.of(&self.parsed.rates, name.to_owned(), key, name, str::parse)
+    }
+
+    pub(crate) fn sinr_trace(&self, key: &str, name: &str) -> Result<SinrTrace, ScenarioError> {
+        self.of(&self.parsed.sinr_traces, name.to_owned(), key, name, str::parse)
     }
 
     pub(crate) fn positions(&self, key: &str, name: &str) -> Result<Vec<Position>, ScenarioError> {

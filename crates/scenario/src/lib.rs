@@ -26,7 +26,7 @@ mod stop;
 mod sweep;
 mod tables;
 
-pub use cell::CellSetup;
+pub use cell::{CellSetup, Recorded};
 pub use document::parse_value;
 pub use error::ScenarioError;
 pub use files::ReadFile;
@@ -43,12 +43,13 @@ pub use schema::{explain, schema};
 pub use setup::{Carrier, FrameErrors, HopSetup, Setup};
 pub use stop::{End, StopRule};
 pub use tables::{
-    AllocationWord, Antennas, Arq, ArqProtocol, Arrangement, Budget, Cell, CellArq, Channel, ChannelModel,
-    Clock, Congestion, Correlation, Delivery, Discipline, Distribution, DopplerSetup, Eight, Estimation,
-    Feedback, FeedbackSetup, Flavour, Flow, FlowSetup, FrameHeader, FrameSetup, Framing, Gaps, Gate, Headers,
-    Interpolation, LevelKeys, Link, LossFormat, MacWord, Mesh, Method, Modcod, NaksPerRound, OverloadWord,
-    Packing, Persistence, Phy, PhyCombining, PhyFidelity, Prediction, Preset, Profile, ProfileWord, Queue,
-    Radio, RateReduction, Reading, ReceptionWord, Retries, Reverse, Rfc, RoutingWord, Rto, Rule, RuleName,
-    Rules, Run, Scenario, SchedulerWord, Shadowing, Shape, Shaper, ShaperSetup, SinrWord, Spread, Tcp,
-    TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup, Traffic, TrafficSetup, Variant, Wired,
+    AllocationWord, Antennas, Arq, ArqProtocol, Arrangement, Budget, Cell, CellArq, CellFeedback, Channel,
+    ChannelModel, Clock, Congestion, Correlation, Delivery, Discipline, Distribution, DopplerSetup, Eight,
+    Estimation, Feedback, FeedbackSetup, Flavour, Flow, FlowSetup, FrameHeader, FrameSetup, Framing, Gaps,
+    Gate, Headers, Interpolation, LevelKeys, Link, LossFormat, MacWord, Mesh, Method, Modcod, NaksPerRound,
+    OuterLoop, OverloadWord, Packing, Persistence, Phy, PhyCombining, PhyFidelity, Prediction, Preset,
+    Profile, ProfileWord, Queue, Radio, RateReduction, Reading, ReceptionWord, Retries, Reverse, Rfc,
+    RoutingWord, Rto, Rule, RuleName, Rules, Run, Scenario, SchedulerWord, Shadowing, Shape, Shaper,
+    ShaperSetup, SinrWord, Spread, Tcp, TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup, Traffic,
+    TrafficSetup, Variant, Wired,
 };

@@ -313,7 +313,7 @@ fn resolve_cell(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, Sce
     if radios.is_empty() {
         radios.push(("cell.radio".to_owned(), &mut alone, 1));
     }
-    let cell = scenario.cell.resolve(slot, &mut radios, limit)?;
+    let cell = scenario.cell.resolve(slot, &mut radios, limit, files)?;
     // What the flows say stands with them.
     scenario.cell.radio = if scenario.flows.is_empty() { alone } else { Radio::default() };
     let data = Packets { usual, largest, headers: USUAL_HEADERS.min(usual), few: true, round_trip: None };

@@ -1,6 +1,6 @@
 //! Cells: what their scenarios mean, and what is refused.
 
-use crossfade_cell::Allocation;
+use crossfade_cell::{Allocation, Quantiser};
 use crossfade_core::SimTime;
 use crossfade_scenario::{Overrides, Plan, Setup};
 use serde_json::{Value, json};
@@ -15,8 +15,15 @@ const CELL: &str = r#"
 "#;
 
 fn load(set: &Value) -> Result<Plan, String> {
+    load_with(set, "0,12\n0.5,18\n")
+}
+
+/// With a file `sinr.csv` of this text.
+fn load_with(set: &Value, sinr: &str) -> Result<Plan, String> {
     let overrides: Overrides = serde_json::from_value(json!({ "set": set })).unwrap();
-    Plan::load(CELL, "cell.toml", &overrides).map_err(|error| error.to_string())
+    let read =
+        |name: &str| if name == "sinr.csv" { Ok(sinr.to_owned()) } else { Err("cannot be read".to_owned()) };
+    Plan::load_with_files(CELL, "cell.toml", &overrides, &read).map_err(|error| error.to_string())
 }
 
 fn setup(set: &Value) -> Setup {
@@ -77,6 +84,56 @@ fn a_horizon_makes_the_error_of_each_user() {
 }
 
 #[test]
+fn recorded_ratios_are_what_the_file_says() {
+    let flows = json!({
+        "drawn": { "radio": { "speed": "3 km/h" } },
+        "measured": { "count": 2, "radio": { "trace": "sinr.csv", "trace_period": "1 s" } },
+    });
+    let set = json!([["flows", flows]]);
+    let cell = setup(&set).cell.unwrap();
+    let [drawn, one, other] = &cell.config.users[..] else { panic!("{} users", cell.config.users.len()) };
+    assert!(drawn.trace.is_none() && one.trace == other.trace);
+    let mean_db = 10.0 * f64::midpoint(10_f64.powf(1.2), 10_f64.powf(1.8)).log10();
+    assert!((one.mean_snr_db - mean_db).abs() < 1e-9, "{}", one.mean_snr_db);
+    assert_eq!((one.speed_mps, one.fd_t, one.nmse), (0.0, 0.0, 0.0));
+    let [recorded] = &cell.recorded[..] else { panic!("{:?}", cell.recorded) };
+    assert_eq!(
+        (recorded.key.as_str(), recorded.lasts, recorded.repeats),
+        ("flows.measured.radio.trace", SimTime::from_millis(1000), true)
+    );
+    // What is in the file decides, not its name alone.
+    let id = |sinr: &str| load_with(&set, sinr).unwrap().points.at(0).id.clone();
+    assert!(id("0,12\n0.5,18\n") == id("0,12\n0.5,18\n") && id("0,12\n") != id("0,13\n"));
+    // Flows that say nothing take what is usual; those that say how strong they are do not.
+    let flows = json!({ "measured": {}, "drawn": { "radio": { "mean_snr_db": 9 } } });
+    let users =
+        setup(&json!([["flows", flows], ["cell.radio.trace", "sinr.csv"]])).cell.unwrap().config.users;
+    assert_eq!([users[0].trace.is_some(), users[1].trace.is_some()], [false, true]);
+}
+
+#[test]
+fn reports_and_the_outer_loop_have_defaults() {
+    let cell = |set: Value| setup(&set).cell.unwrap().config;
+    let none = cell(json!([]));
+    assert!(none.feedback.is_none() && none.outer_loop.is_none());
+    let feedback = |set: Value| cell(set).feedback.unwrap();
+    let late = feedback(json!([["cell.feedback.delay", "4 slots"]]));
+    assert_eq!((late.period_slots, late.delay_slots, late.quantiser), (1, 4, None));
+    let set = json!([["cell.feedback", { "period": "5 ms", "step_db": 2 }]]);
+    let quantiser = Quantiser { lowest_db: -6.0, step_db: 2.0, bits: 4 };
+    // 5 ms are 7.5 slots.
+    assert_eq!((feedback(set.clone()).period_slots, feedback(set).quantiser), (8, Some(quantiser)));
+    let outer = |set: Value| cell(json!([["cell.outer_loop", set]])).outer_loop.unwrap();
+    // Sionna's steps, and srsRAN's.
+    let usual = outer(json!({ "step_down_db": 1 }));
+    assert!((usual.step_up_db - 1.0 / 9.0).abs() < 1e-12 && usual.limit_db == 20.0);
+    let given = outer(json!({ "step_down_db": 0.099, "step_up_db": 0.001 }));
+    assert!((given.target() - 0.01).abs() < 1e-12);
+    let of_levels = cell(json!([["cell.levels.target_fer", "1 %"], ["cell.outer_loop.limit_db", 5]]));
+    assert!((of_levels.outer_loop.unwrap().target() - 0.01).abs() < 1e-12);
+}
+
+#[test]
 fn what_cannot_be_is_said_in_a_line() {
     for (set, said) in [
         (
@@ -126,6 +183,33 @@ fn what_cannot_be_is_said_in_a_line() {
         (json!([["link.rate", "1 Mbit/s"]]), "link contradicts cell: the cell carries the data"),
         (json!([["channel.model", "iid"], ["channel.p_e", 0.1]]), "channel contradicts cell"),
         (json!([["mesh.topology", "chain"], ["mesh.hops", 2]]), "contradicts mesh"),
+        (json!([["cell.radio.trace", "other.csv"]]), "cell.radio.trace = \"other.csv\": cannot be read"),
+        (
+            json!([["flows.a.radio.trace", "sinr.csv"], ["flows.a.radio.speed", "3 km/h"]]),
+            "flows.a.radio.speed contradicts flows.a.radio.trace: the ratios are in the file",
+        ),
+        (
+            json!([["cell.radio.trace_period", "1 s"]]),
+            "cell.radio.trace: missing; the file that begins again",
+        ),
+        (
+            json!([["cell.radio.trace", "sinr.csv"], ["cell.radio.trace_period", "0.5 s"]]),
+            "cell.radio.trace_period = \"500 ms\": must be above 0.5 s, the time of the last row",
+        ),
+        (json!([["cell.feedback.bits", 4]]), "cell.feedback.step_db: missing; the steps of reports"),
+        (json!([["cell.feedback.period", "0 s"]]), "cell.feedback.period = \"0 s\": must be longer than 0 s"),
+        (
+            json!([["cell.feedback.delay", "100 s"]]),
+            "cell.feedback.delay = 150000: must be at most 100000 slots",
+        ),
+        (
+            json!([["cell.outer_loop.target_fer", "100 %"]]),
+            "cell.outer_loop.target_fer = 1.0: must be above 0 and below 1",
+        ),
+        (
+            json!([["cell.outer_loop", { "target_fer": 0.1, "step_up_db": 1 }]]),
+            "cell.outer_loop.target_fer contradicts cell.outer_loop.step_up_db: each follows from the other",
+        ),
         (
             json!([["link.queue.limit", "1 kB"]]),
             "link.queue.limit = \"1000 B\": must let in a packet of 1500 B",
@@ -133,6 +217,14 @@ fn what_cannot_be_is_said_in_a_line() {
     ] {
         let line = load(&set).map(|_| ()).expect_err(&set.to_string());
         assert!(line.contains(said) && !line.contains('\n'), "{set}: {line}");
+    }
+    let set = json!([["cell.radio.trace", "sinr.csv"]]);
+    for (text, said) in [
+        ("time_s,sinr_db\n0,12\n1,x\n", "line 3: sinr_db = \"x\": must be a number"),
+        ("0,12,13\n", "cell.radio.trace: 2 ratios on a line: must be 1, or 25, the bins of the cell"),
+    ] {
+        let line = load_with(&set, text).map(|_| ()).unwrap_err();
+        assert!(line.starts_with("cell.radio.trace") && line.ends_with(said), "{line}");
     }
     let overrides: Overrides = serde_json::from_value(json!({})).unwrap();
     let text = "schema = 2\nchannel = { model = \"none\" }\nlink = { rate = \"1 Mbit/s\", packet_size = \"1500 B\" }\n\

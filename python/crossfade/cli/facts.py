@@ -23,6 +23,43 @@ def path_lines(path: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str
     return [line for line in lines if line]
 
 
+def cell_lines(cell: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[str]:
+    """The size of a cell, the switch levels of its first user, and every flow with its users."""
+    users = cell["users"]
+    levels = users[0]["levels_db"]
+    limits = " ".join("-" if level is None else f"{level:.2f}" for level in levels)
+    fastest = max(user["fd_t"] for user in users)
+    coherence = cell["coherence_bandwidth_hz"]
+    wide = "" if coherence is None else f"; channels coherent over {coherence / 1e3:.4g} kHz"
+    lines = [
+        f"cell of {len(users)} user{'s' if len(users) > 1 else ''}: {cell['bins']} bins of "
+        f"{cell['bin_width_hz'] / 1e3:g} kHz, slots of {cell['slot_s'] * 1e3:.4g} ms, "
+        f"{cell['symbols']} symbols, f_d T up to {fastest:.3g}; 1 to 8 bits from {limits} dB on "
+        f"at a mean of {users[0]['mean_snr_db']:.4g} dB{wide}"
+    ]
+    first = 0
+    for flow in cell["flows"]:
+        last = first + flow["users"] - 1
+        which = f"user {first}" if first == last else f"users {first} to {last}"
+        line = f"{_sender(flow['name'], scenario)}; {which}: {_users(users[first : last + 1])}"
+        lines.append(f"{line}; round trip {time_text(flow['round_trip_s'])}")
+        first = last + 1
+    return lines
+
+
+def _users(users: Sequence[Mapping[str, Any]]) -> str:
+    """How strongly users are received, how their channels change, and how well these are predicted."""
+    ratios = _range([user["mean_snr_db"] for user in users], "dB")
+    if users[0]["is_recorded"]:
+        return f"recorded ratios, mean {ratios}"
+    parts = [ratios, _range([3.6 * user["speed_mps"] for user in users], "km/h")]
+    parts.append(f"f_d T {_range([user['fd_t'] for user in users], '').strip()}")
+    if times := [user["coherence_time_s"] for user in users if user["coherence_time_s"] is not None]:
+        parts.append(f"coherent for {_range([1e3 * time for time in times], 'ms')}")
+    parts.append(f"NMSE of predictions {_range([user['nmse'] for user in users], '').strip()}")
+    return ", ".join(parts)
+
+
 def _link(link: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
     """Its rate, delay, frames and queue."""
     name = TABLES[link["name"]]
@@ -61,20 +98,13 @@ def _channel(link: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
     return f"{key} {model}: {', '.join(parts)}" if parts else f"{key} {model}"
 
 
-def flow_lines(scenario: Mapping[str, Any], users: Sequence[Mapping[str, Any]] = ()) -> list[str]:
-    """Every flow of a mesh, or of a cell with its ``users``: what it sends, from where and to where."""
-    lines, first = [], 0
+def flow_lines(scenario: Mapping[str, Any]) -> list[str]:
+    """Every flow of a mesh: what it sends, from where and to where."""
+    lines = []
     for name, table in (scenario.get("flows") or {"": {}}).items():
         line = _sender(name, scenario)
         if "from" in table and "to" in table:
             line += f"; from {table['from']} to {table['to']}"
-        theirs = users[first : first + table.get("count", 1)]
-        first += len(theirs)
-        if theirs:
-            which = f"user {first - 1}" if len(theirs) == 1 else f"users {first - len(theirs)} to {first - 1}"
-            ratios = _range([user["mean_snr_db"] for user in theirs], "dB")
-            speeds = _range([3.6 * user["speed_mps"] for user in theirs], "km/h")
-            line += f"; {which}: {ratios}, {speeds}"
         lines.append(line)
     return lines
 

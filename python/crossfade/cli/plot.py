@@ -42,7 +42,8 @@ def plot(
             "--cdf",
             metavar="COLUMN",
             help="Draw how the values of a column are distributed (of --transfers: completion_time_s; of "
-            "--delays: rtt_s, one_way_delay_s), with bands over runs; with --log-y what is above.",
+            "--delays: rtt_s, one_way_delay_s; of results of a cell: user_goodput_bps from user to user), "
+            "with bands over runs; with --log-y what is above.",
         ),
     ] = None,
     log_x: Annotated[
@@ -83,6 +84,8 @@ def plot(
     crossfade plot events.csv --where "time_s>=1" --where "time_s<2"    a part of it
     crossfade run wifi-like-arq --link-events links.csv --over link.arq.max_retransmissions=3
     crossfade plot links.csv --where link=forward
+    crossfade sweep lte-like-cell --out cell.sqlite
+    crossfade plot cell.sqlite --cdf user_goodput_bps --by flow
     """
     file = out or results.with_suffix(".png")
     pictures.plot(

@@ -117,6 +117,25 @@ def run(
             "run.sample (at most 20 points).",
         ),
     ] = None,
+    trace_out: Annotated[
+        Path | None,
+        typer.Option(
+            "--trace-out",
+            metavar="FILE",
+            help="Write when a flow was delivered each 1500 bytes in the first run, a line of milliseconds "
+            "each: delivery opportunities, which link.trace and other emulators replay (a scenario of one "
+            "point).",
+        ),
+    ] = None,
+    trace_user: Annotated[
+        int,
+        typer.Option(
+            "--trace-user",
+            metavar="NUMBER",
+            parser=whole,
+            help="Which flow --trace-out is about, counted from 0; in a cell, which user.",
+        ),
+    ] = 0,
     interval: Annotated[
         str | None,
         typer.Option(
@@ -179,6 +198,7 @@ def run(
     crossfade run quickstart --columns goodput_bps,rtt_p95_s
     crossfade run classics/slow-start --interval 0.5
     crossfade run my.toml --set run.sample="100 ms" --samples samples.csv
+    crossfade run lte-like-cell --set flows.walking-reno.traffic=saturated --trace-out cell.up --trace-user 12
     """
     if replay is not None:
         if scenario is not None:
@@ -192,7 +212,7 @@ def run(
     _check_metrics("--y", y, scenario, keys, axes)
     _check_metrics("--columns", columns, scenario, keys, axes)
     only = [name.strip() for name in columns.split(",")] if columns is not None else None
-    for file in (events, link_events, samples, transfers, delays, pcap, air_pcap):
+    for file in (events, link_events, samples, transfers, delays, trace_out, pcap, air_pcap):
         if file is not None:
             check_output(file, *outputs.inputs)
     if events is not None:
@@ -209,6 +229,8 @@ def run(
         api.write_samples(samples, scenario, set=keys, over=axes, seed=seed)
     if interval is not None:
         print_intervals(scenario, interval, keys, axes, seed, sys.stderr if outputs.on_stdout else sys.stdout)
+    if trace_out is not None:
+        write_text(trace_out, api.opportunities(scenario, trace_user, set=keys, over=axes, seed=seed))
     if pcap is not None:
         api.write_pcap(pcap, scenario, set=keys, over=axes, seed=seed, ipv6=ipv6, snaplen=snaplen)
     if air_pcap is not None:

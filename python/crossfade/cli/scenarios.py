@@ -13,7 +13,7 @@ import typer
 
 from crossfade import api, plans
 from crossfade.cli import terminal
-from crossfade.cli.facts import flow_lines, path_lines
+from crossfade.cli.facts import cell_lines, flow_lines, path_lines
 from crossfade.cli.options import (
     MethodOption,
     OverOption,
@@ -90,8 +90,7 @@ def check(
         for line in flow_lines(found.scenario):
             print(one_line(line))
     if found.cell is not None:
-        print(one_line(_cell(found.cell)))
-        for line in flow_lines(found.scenario, found.cell["users"]):
+        for line in cell_lines(found.cell, found.scenario):
             print(one_line(line))
     if found.path is not None:
         for line in path_lines(found.path, found.scenario):
@@ -113,20 +112,6 @@ def _mesh(mesh: dict[str, Any]) -> str:
     ]
     return "; a window of one packet reaches at most: ".join(
         [*texts, *([", ".join(bounds)] if bounds else [])]
-    )
-
-
-def _cell(cell: dict[str, Any]) -> str:
-    """Its size, and the switch levels of its first user."""
-    users = cell["users"]
-    levels = users[0]["levels_db"]
-    limits = " ".join("-" if level is None else f"{level:.2f}" for level in levels)
-    fastest = max(user["fd_t"] for user in users)
-    return (
-        f"cell of {len(users)} user{'s' if len(users) > 1 else ''}: {cell['bins']} bins of "
-        f"{cell['bin_width_hz'] / 1e3:g} kHz, slots of {cell['slot_s'] * 1e3:.4g} ms, "
-        f"{cell['symbols']} symbols, f_d T up to {fastest:.3g}; 1 to 8 bits from {limits} dB on "
-        f"at a mean of {users[0]['mean_snr_db']:g} dB"
     )
 
 

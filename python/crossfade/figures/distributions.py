@@ -124,7 +124,9 @@ def _curves(table: Table, of: str, by: list[str] | None, labels: Mapping[str, st
     column = "value_s" if is_delays(table) else of
     cells = [number(cell) for cell in table.cells(column)]
     first = table.columns.index("run") if "run" in table.columns else 0
-    axes = [*table.columns[:first], *(["flow"] if "flow" in table.columns else [])]
+    # Users of a cell are compared with each other, whosever they are.
+    tells = "flow" in table.columns and "user" not in table.columns
+    axes = [*table.columns[:first], *(["flow"] if tells else [])]
     for name in by or []:
         table.cells(name)
     varying = [name for name in axes if len(set(table.cells(name))) > 1]

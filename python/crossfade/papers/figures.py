@@ -96,8 +96,11 @@ class Figures:
 
     def _rows(self, results: Results) -> Table:
         records: dict[str, dict[str, Cell]] = {}
+        # Methods have columns of their own, or a row each.
+        by_row = "method" in self.columns
         for point in results.points:
-            record = records.setdefault(json.dumps(point.axes), self.axes_of(point))
+            place = json.dumps([point.axes, point.method if by_row else ""])
+            record = records.setdefault(place, self.axes_of(point))
             record |= self.values(point)
         return Table.of(self.columns, records.values())
 

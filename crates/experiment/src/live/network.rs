@@ -88,9 +88,14 @@ impl LiveNetwork {
         network.passages =
             vec![Passage { from: 0, to: 1, route: data }, Passage { from: 1, to: 0, route: acks }];
         network.stop = StopRule::At(SimTime::MAX);
-        let engine =
+        let mut engine =
             Engine::new(network, (), ()).map_err(|error| ScenarioError::key("live", error.to_string()))?;
-        Ok(Self { between: Between::Shared(Box::new(engine)), links: Vec::new() })
+        let names = engine.link_names().to_vec();
+        let first = engine.snapshot(SimTime::ZERO).links;
+        let links: Vec<WatchedLink> =
+            names.into_iter().zip(first).map(|(name, report)| WatchedLink::new(name, report)).collect();
+        let reports = links.iter().map(|link| Arc::clone(&link.reports)).collect();
+        Ok(Self { between: Between::Shared(Box::new(WatchedNetwork { engine, reports })), links })
     }
 
     /// The same as one medium a pump: what a replay drives.
@@ -108,7 +113,21 @@ impl LiveNetwork {
     }
 }
 
+/// Of three reports, the one of the end of the warm-up and the last are kept.
+fn keep(reports: &Mutex<Vec<LinkReport>>, report: LinkReport) {
+    let mut reports = reports.lock().unwrap_or_else(PoisonError::into_inner);
+    if reports.len() == 2 {
+        reports.remove(0);
+    }
+    reports.push(report);
+}
+
 impl WatchedLink {
+    /// With its report of time zero.
+    fn new(name: String, first: LinkReport) -> Self {
+        Self { name, reports: Arc::new(Mutex::new(vec![first])) }
+    }
+
     /// What it did between its first report and its last, or in all where there is one.
     pub(super) fn summary(&self, warmup: SimTime) -> Option<LinkSummary> {
         let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
@@ -126,8 +145,8 @@ struct Watched {
 }
 
 fn watched(name: String, mut link: LiveLink) -> (LiveLink, WatchedLink) {
-    let reports = Arc::new(Mutex::new(vec![link.report(SimTime::ZERO)]));
-    (Box::new(Watched { link, reports: Arc::clone(&reports) }), WatchedLink { name, reports })
+    let watched = WatchedLink::new(name, link.report(SimTime::ZERO));
+    (Box::new(Watched { link, reports: Arc::clone(&watched.reports) }), watched)
 }
 
 impl Link for Watched {
@@ -143,14 +162,9 @@ impl Link for Watched {
         self.link.advance(now)
     }
 
-    /// Of three reports, the one of the end of the warm-up and the last are kept.
     fn report(&mut self, now: SimTime) -> LinkReport {
         let report = self.link.report(now);
-        let mut reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
-        if reports.len() == 2 {
-            reports.remove(0);
-        }
-        reports.push(report.clone());
+        keep(&self.reports, report.clone());
         report
     }
 
@@ -160,6 +174,45 @@ impl Link for Watched {
 
     fn next_trace(&mut self) -> Option<LinkEvent> {
         self.link.next_trace()
+    }
+}
+
+/// A whole network. Whenever it is asked for a report, those of its links are kept.
+struct WatchedNetwork {
+    engine: Engine<(), ()>,
+    reports: Vec<Arc<Mutex<Vec<LinkReport>>>>,
+}
+
+impl Fabric for WatchedNetwork {
+    fn ports(&self) -> Port {
+        self.engine.ports()
+    }
+
+    fn push(&mut self, now: SimTime, from: Port, to: Port, parcel: Parcel) -> Push {
+        self.engine.push(now, from, to, parcel)
+    }
+
+    fn next_event(&self) -> Option<SimTime> {
+        Fabric::next_event(&self.engine)
+    }
+
+    fn advance(&mut self, now: SimTime) -> Option<(Port, Departure)> {
+        Fabric::advance(&mut self.engine, now)
+    }
+
+    fn report(&mut self, now: SimTime) -> LinkReport {
+        for (kept, report) in self.reports.iter().zip(self.engine.snapshot(now).links) {
+            keep(kept, report);
+        }
+        self.engine.report(now)
+    }
+
+    fn trace(&mut self, keep: bool) {
+        self.engine.trace(keep);
+    }
+
+    fn next_trace(&mut self) -> Option<LinkEvent> {
+        self.engine.next_trace()
     }
 }
 

@@ -3,6 +3,7 @@
 mod distributions;
 mod events;
 mod link_events;
+mod opportunities;
 mod pcap;
 mod reuse;
 mod samples;
@@ -199,6 +200,33 @@ pub fn pcap(
     let finished = run_checked(network(&point.setup, seed), (), &mut pcap, cancel);
     pcap.finish();
     Ok(finished.map(|_| ()))
+}
+
+/// When flow `number`, counted from 0, was delivered each 1500 bytes in run 0 of the only point of `experiment`, in the format
+/// of [`OpportunityTrace`](crossfade_link::trace::OpportunityTrace): what the link could have carried for it, where packets of
+/// it were always waiting. `None` if `cancel` became true.
+///
+/// # Errors
+/// The plan has several points, or no such flow; nothing was delivered.
+pub fn opportunities(
+    experiment: &Experiment,
+    number: u32,
+    cancel: &AtomicBool,
+) -> Result<Option<String>, ScenarioError> {
+    let point = only_point(experiment, "a trace of opportunities")?;
+    let sizes = opportunities::packet_sizes(&point.setup);
+    let Some(&bytes) = sizes.get(number as usize) else {
+        let problem = format!("there is no number {number}: {} are simulated, counted from 0", sizes.len());
+        return Err(ScenarioError::key("flows", problem));
+    };
+    let seed = RunSeed { seed: experiment.seed, run: 0 };
+    let network = network(&point.setup, seed);
+    match opportunities::opportunities(network, number, bytes, cancel) {
+        Some(text) if text.is_empty() => {
+            Err(ScenarioError::key("flows", format!("number {number} was not delivered 1500 bytes")))
+        }
+        found => Ok(found),
+    }
 }
 
 /// What a radio that hears everything would have seen of the mesh in run 0 of the only point of `experiment`, as a pcap

@@ -14,17 +14,19 @@ pub struct TraceError {
 }
 
 impl TraceError {
-    pub(super) fn at(line: usize, problem: impl Into<String>) -> Self {
+    /// Of one line.
+    pub fn at(line: usize, problem: impl Into<String>) -> Self {
         Self { line: Some(line), problem: problem.into() }
     }
 
-    pub(super) fn nowhere(problem: impl Into<String>) -> Self {
+    /// Of the whole text.
+    pub fn nowhere(problem: impl Into<String>) -> Self {
         Self { line: None, problem: problem.into() }
     }
 }
 
 /// The lines of a text that say something, with their numbers. `#` starts a comment.
-pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let content = |line: &'_ str| -> usize { line.find('#').unwrap_or(line.len()) };
     (1..)
@@ -55,12 +57,15 @@ pub(super) fn numbers<const N: usize>(
 }
 
 /// Whether a line names columns.
-pub(super) fn is_header(text: &str) -> bool {
+pub fn is_header(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic())
 }
 
 /// A time of a table; 100 years are enough.
-pub(super) fn time(line: usize, column: &str, seconds: f64) -> Result<SimTime, TraceError> {
+///
+/// # Errors
+/// One outside.
+pub fn time(line: usize, column: &str, seconds: f64) -> Result<SimTime, TraceError> {
     if (0.0..=3.2e9).contains(&seconds) {
         return Ok(SimTime::from_secs_f64(seconds));
     }

@@ -6,7 +6,7 @@
 
 mod budget;
 mod config;
-mod error;
+pub mod error;
 mod opportunity;
 mod rate_table;
 mod schedule;

@@ -1,10 +1,12 @@
 //! A cell: a slotted radio with many users, whose channels are predicted.
 
+use super::adaptation::{CellFeedback, OuterLoop};
 use super::base::{absent, json, positive_time};
-use crate::cell::CellSetup;
+use super::radio::{Radio, RadioSetup};
+use crate::cell::{CellSetup, Recorded};
 use crate::error::{ScenarioError, join};
-use crate::per_user::PerUser;
-use crate::quantity::{Frequency, Length, Retransmissions, Share, Span, Speed};
+use crate::files::Files;
+use crate::quantity::{Frequency, Length, Retransmissions, Share, Span};
 use crossfade_cell::{
     Allocation, ArqConfig, CellConfig, FrameSuccess, LevelRule, Levels, PredictedSinr, UserConfig,
 };
@@ -101,6 +103,14 @@ pub struct Cell {
     #[serde(skip_serializing_if = "Prediction::is_absent")]
     pub prediction: Prediction,
 
+    /// How late and in which steps the base station learns what users predict; without it, at once and exactly.
+    #[serde(skip_serializing_if = "CellFeedback::is_absent")]
+    pub feedback: CellFeedback,
+
+    /// How it corrects what it learns by what becomes of frames; without it, not at all.
+    #[serde(skip_serializing_if = "OuterLoop::is_absent")]
+    pub outer_loop: OuterLoop,
+
     /// How frames are repeated.
     #[serde(skip_serializing_if = "CellArq::is_absent")]
     pub arq: CellArq,
@@ -108,22 +118,6 @@ pub struct Cell {
     /// The radio of users whose flow says nothing else.
     #[serde(skip_serializing_if = "Radio::is_absent")]
     pub radio: Radio,
-}
-
-/// How strongly a user is received, and how fast it moves.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Radio {
-    /// The mean signal-to-noise ratio in dB, with shadowing at its median. A range goes evenly from the first user of the
-    /// flow to the last.
-    #[schemars(extend("x-default" = "16"))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub mean_snr_db: Option<PerUser<f64>>,
-
-    /// The speed, the same way.
-    #[schemars(extend("x-default" = "75 km/h"))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub speed: Option<PerUser<Speed>>,
 }
 
 /// Log-normal shadowing: a first-order autoregressive process sampled in distance.
@@ -215,7 +209,7 @@ pub struct CellArq {
     pub split: Option<bool>,
 }
 
-absent!(Cell, Radio, Shadowing, LevelKeys, Prediction, CellArq);
+absent!(Cell, Shadowing, LevelKeys, Prediction, CellArq);
 
 /// A system that a cell is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -312,8 +306,6 @@ pub enum SinrWord {
 
 /// Slots from which a predictor knows the channel.
 const OBSERVATIONS: usize = 32;
-/// Metres a second.
-const SPEED_OF_LIGHT: f64 = 299_792_458.0;
 
 impl Cell {
     /// Fills in what the preset says, and gives the slot.
@@ -344,6 +336,7 @@ impl Cell {
         slot: SimTime,
         radios: &mut [(String, &mut Radio, usize)],
         queue: Option<QueueLimit>,
+        files: &Files<'_>,
     ) -> Result<CellSetup, ScenarioError> {
         let profile = self.resolve_profile(slot)?;
         let shadowing = self.shadowing.resolve()?;
@@ -356,31 +349,50 @@ impl Cell {
             let problem = "must be at least 0 and below 1";
             return Err(ScenarioError::value("cell.prediction.nmse", &json(nmse), problem));
         }
+        let is_prediction_given =
+            horizon_slots.is_some() || self.prediction.nmse.is_some_and(|nmse| nmse > 0.0);
         if horizon_slots.is_none() {
             self.prediction.nmse.get_or_insert(0.0);
         }
         let carrier_hz = self.carrier.map_or(0.0, |carrier| carrier.0);
         let symbols = self.symbols.unwrap_or_default();
+        let feedback = self.feedback.resolve(slot)?;
+        let outer_loop = self.outer_loop.resolve(self.levels.target_fer)?;
         let mut levels = self.resolve_levels(symbols)?;
-        let mut users = Vec::new();
+        let (mut users, mut recorded) = (Vec::new(), Vec::new());
+        self.radio.check("cell.radio")?;
         for (table, radio, count) in radios {
-            let mean_snr_db =
-                *radio.mean_snr_db.get_or_insert(self.radio.mean_snr_db.unwrap_or(PerUser::One(16.0)));
-            let speed =
-                *radio.speed.get_or_insert(self.radio.speed.unwrap_or(PerUser::One(Speed(75.0 / 3.6))));
+            let radio = radio.resolve(table, &self.radio, slot, files)?;
+            if let RadioSetup::Recorded { key, trace } = &radio {
+                let (columns, bins) = (trace.columns(), self.bins.unwrap_or_default());
+                if columns != 1 && columns != bins as usize {
+                    let problem =
+                        format!("{columns} ratios on a line: must be 1, or {bins}, the bins of the cell");
+                    return Err(ScenarioError::key(key.clone(), problem));
+                }
+                recorded.push(Recorded { key: key.clone(), lasts: trace.lasts(), repeats: trace.repeats() });
+            }
             for i in 0..*count {
-                let mean_snr_db = mean_snr_db.at(i, *count, |x| x);
-                let speed_mps = speed.at(i, *count, |speed| speed.0);
-                let fd_t = speed_mps * carrier_hz / SPEED_OF_LIGHT * slot.as_secs_f64();
-                check_user(table, mean_snr_db, Speed(speed_mps), fd_t)?;
-                // What creeps along stands still.
-                let fd_t = if fd_t < 5e-5 { 0.0 } else { fd_t };
-                let snr = 10_f64.powf(mean_snr_db / 10.0);
-                let nmse = self.prediction.nmse.unwrap_or_else(|| {
-                    wiener_nmse(fd_t, horizon_slots.unwrap_or(0.0), snr, OBSERVATIONS).min(0.999)
+                users.push(match &radio {
+                    RadioSetup::Recorded { trace, .. } => UserConfig {
+                        mean_snr_db: trace.mean_db(),
+                        speed_mps: 0.0,
+                        fd_t: 0.0,
+                        nmse: 0.0,
+                        levels: levels.of(0.0)?,
+                        trace: Some(trace.clone()),
+                    },
+                    RadioSetup::Modelled(modelled) => {
+                        let (mean_snr_db, speed_mps, fd_t) =
+                            modelled.user(table, i, *count, carrier_hz, slot)?;
+                        let snr = 10_f64.powf(mean_snr_db / 10.0);
+                        let nmse = self.prediction.nmse.unwrap_or_else(|| {
+                            wiener_nmse(fd_t, horizon_slots.unwrap_or(0.0), snr, OBSERVATIONS).min(0.999)
+                        });
+                        let levels = levels.of(nmse)?;
+                        UserConfig { mean_snr_db, speed_mps, fd_t, nmse, levels, trace: None }
+                    }
                 });
-                let levels = levels.of(nmse)?;
-                users.push(UserConfig { mean_snr_db, speed_mps, fd_t, nmse, levels });
             }
         }
         let config = CellConfig {
@@ -392,11 +404,13 @@ impl Cell {
             shadowing,
             users,
             allocation,
+            feedback,
+            outer_loop,
             arq: self.arq.resolve(slot)?,
             queue,
         };
         config.check().map_err(|error| named("cell", &error))?;
-        Ok(CellSetup { config, horizon_slots })
+        Ok(CellSetup { config, horizon_slots, is_prediction_given, recorded })
     }
 
     fn resolve_profile(&mut self, slot: SimTime) -> Result<DelayProfile, ScenarioError> {
@@ -559,23 +573,6 @@ impl CellArq {
         let max_retransmissions = self.max_retransmissions.get_or_insert(Retransmissions(None)).0;
         Ok(ArqConfig { delay_slots, max_retransmissions, split: *self.split.get_or_insert(true) })
     }
-}
-
-/// Refuses a user that no channel can be made for.
-fn check_user(table: &str, mean_snr_db: f64, speed: Speed, fd_t: f64) -> Result<(), ScenarioError> {
-    if !(-30.0..=60.0).contains(&mean_snr_db) {
-        let key = join(table, "mean_snr_db");
-        return Err(ScenarioError::value(key, &json(mean_snr_db), "must be between -30 and 60"));
-    }
-    if fd_t >= 0.5 {
-        let problem = format!(
-            "too fast: f_d T = {fd_t:.3}, the Doppler shift times the slot, must be below 0.5; a gain a slot says nothing \
-             of what lies between"
-        );
-        let km_per_h = format!("{} km/h", (speed.0 * 3.6e6).round() / 1e6);
-        return Err(ScenarioError::value(join(table, "speed"), &json(km_per_h), problem));
-    }
-    Ok(())
 }
 
 /// What a model refuses, "NAME = VALUE: must be so", with the table before the name.

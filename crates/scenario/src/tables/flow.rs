@@ -1,7 +1,7 @@
 //! Who sends, and how much.
 
 use super::base::{json, positive_time, time};
-use super::cell::Radio;
+use super::radio::Radio;
 use super::tagged::{refuse_foreign, tag, taken_by};
 use super::tcp::{Tcp, TcpSetup};
 use crate::document::merge_value;

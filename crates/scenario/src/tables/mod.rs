@@ -6,6 +6,7 @@
 
 #![allow(clippy::doc_markdown, reason = "the comments are printed as they stand")]
 
+pub(crate) mod adaptation;
 pub(crate) mod antennas;
 pub(crate) mod arq;
 pub(crate) mod base;
@@ -23,6 +24,7 @@ pub(crate) mod method;
 pub(crate) mod pacing;
 pub(crate) mod phy;
 pub(crate) mod queue;
+pub(crate) mod radio;
 pub(crate) mod rfc;
 pub(crate) mod run;
 pub(crate) mod shaper;
@@ -30,6 +32,7 @@ pub(crate) mod tagged;
 pub(crate) mod tcp;
 pub(crate) mod trace;
 
+pub use adaptation::{CellFeedback, OuterLoop};
 pub use antennas::{Antennas, Correlation, Spread};
 pub use arq::{
     Arq, ArqProtocol, Delivery, Feedback, FeedbackSetup, NaksPerRound, Persistence, Reading, TimerCheck,
@@ -37,7 +40,7 @@ pub use arq::{
 };
 pub(crate) use base::{LONGEST_SLOT, json};
 pub use cell::{
-    AllocationWord, Cell, CellArq, Eight, Interpolation, LevelKeys, Prediction, Preset, ProfileWord, Radio,
+    AllocationWord, Cell, CellArq, Eight, Interpolation, LevelKeys, Prediction, Preset, ProfileWord,
     SchedulerWord, Shadowing, SinrWord,
 };
 pub use channel::{Channel, ChannelModel, Clock, DopplerSetup, LossFormat};
@@ -52,6 +55,7 @@ pub use method::Method;
 pub use phy::{Estimation, Phy, PhyCombining, PhyFidelity};
 pub use queue::{Discipline, Queue};
 pub(crate) use queue::{Packets, USUAL_LIMIT};
+pub use radio::Radio;
 pub use rfc::{Profile, RateReduction, Rfc, Rules};
 pub use run::Run;
 pub use shaper::{Shaper, ShaperSetup};

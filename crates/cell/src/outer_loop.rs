@@ -1,0 +1,118 @@
+//! Outer-loop link adaptation: what acknowledgements teach about predictions.
+
+use crate::error::{CellError, out_of_range};
+use crossfade_link::MOST_BITS;
+use std::collections::VecDeque;
+
+/// An offset in dB that is added to what a ratio is predicted to be before a modulation is chosen: a step down after each new
+/// frame that failed, a smaller one up after each that got through (Sampath, Kumar and Holtzman 1997; Pedersen et al. 2007).
+/// Where neither the limits nor the lowest and the highest modulation are met, the share of new frames that fail is that of
+/// [`target`](Self::target), whatever the channel is and whatever is known of it.
+///
+/// An acknowledgement acts as late as a failure is repeated. The lowest modulation gives no step down and the highest none up:
+/// there the offset changes nothing and would run away.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OuterLoopConfig {
+    /// After a frame that got through, in dB.
+    pub step_up_db: f64,
+    /// After one that failed.
+    pub step_down_db: f64,
+    /// What the offset keeps within, to both sides.
+    pub limit_db: f64,
+}
+
+impl OuterLoopConfig {
+    /// With a step down, and the step up that makes frames fail at the share `target`: target / (1 - target) of it.
+    pub fn with_target(target: f64, step_down_db: f64, limit_db: f64) -> Self {
+        Self { step_up_db: step_down_db * target / (1.0 - target), step_down_db, limit_db }
+    }
+
+    /// The share of new frames that fail in the long run.
+    pub fn target(&self) -> f64 {
+        self.step_up_db / (self.step_up_db + self.step_down_db)
+    }
+
+    /// Refuses what cannot be.
+    ///
+    /// # Errors
+    /// Steps outside [1e-6, 40] dB, a limit outside (0, 100] dB.
+    pub fn check(&self) -> Result<(), CellError> {
+        for (name, step_db) in
+            [("outer_loop.step_up_db", self.step_up_db), ("outer_loop.step_down_db", self.step_down_db)]
+        {
+            if !(1e-6..=40.0).contains(&step_db) {
+                return out_of_range(name, step_db, "between 1e-6 and 40");
+            }
+        }
+        if !(self.limit_db > 0.0 && self.limit_db <= 100.0) {
+            return out_of_range("outer_loop.limit_db", self.limit_db, "above 0 and at most 100");
+        }
+        Ok(())
+    }
+}
+
+/// The loop of one user.
+pub(crate) struct OuterLoop {
+    config: OuterLoopConfig,
+    offset_db: f64,
+    /// Acknowledgements under way: the slot in which each is there, the bits a symbol of its frame, whether that was good.
+    under_way: VecDeque<(u64, u32, bool)>,
+}
+
+impl OuterLoop {
+    /// Nothing learnt yet.
+    pub(crate) fn new(config: OuterLoopConfig) -> Self {
+        Self { config, offset_db: 0.0, under_way: VecDeque::new() }
+    }
+
+    /// The offset in `slot`, in dB.
+    pub(crate) fn offset_db(&mut self, slot: u64) -> f64 {
+        while let Some(&(_, bits, is_good)) = self.under_way.front().filter(|(due, ..)| *due <= slot) {
+            self.under_way.pop_front();
+            let OuterLoopConfig { step_up_db, step_down_db, limit_db } = self.config;
+            let step_db = match is_good {
+                true if (bits as usize) < MOST_BITS => step_up_db,
+                false if bits > 1 => -step_down_db,
+                _ => 0.0,
+            };
+            self.offset_db = (self.offset_db + step_db).clamp(-limit_db, limit_db);
+        }
+        self.offset_db
+    }
+
+    /// A new frame of so many bits a symbol was sent; its acknowledgement is there in slot `due`.
+    pub(crate) fn learn(&mut self, due: u64, bits: u32, is_good: bool) {
+        self.under_way.push_back((due, bits, is_good));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_step_up_follows_from_the_target() {
+        // Sionna's: 1 dB down, 0.111 dB up for 10 %.
+        let config = OuterLoopConfig::with_target(0.1, 1.0, 20.0);
+        assert!((config.step_up_db - 1.0 / 9.0).abs() < 1e-12 && (config.target() - 0.1).abs() < 1e-12);
+    }
+
+    #[test]
+    fn steps_come_late_and_stop_at_the_ends() {
+        let config = OuterLoopConfig { step_up_db: 0.25, step_down_db: 2.0, limit_db: 3.0 };
+        let mut outer = OuterLoop::new(config);
+        outer.learn(3, 4, true);
+        outer.learn(4, 4, false);
+        assert_eq!([2, 3, 4, 9].map(|slot| outer.offset_db(slot)), [0.0, 0.25, -1.75, -1.75]);
+        // Nothing below the lowest modulation, nothing above the highest, nothing beyond the limit.
+        outer.learn(10, 1, false);
+        outer.learn(10, 8, true);
+        assert_eq!(outer.offset_db(10), -1.75);
+        outer.learn(11, 1, true);
+        assert_eq!(outer.offset_db(11), -1.5);
+        for slot in 12..20 {
+            outer.learn(slot, 3, false);
+        }
+        assert_eq!(outer.offset_db(20), -3.0);
+    }
+}

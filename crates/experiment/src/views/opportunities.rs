@@ -1,0 +1,43 @@
+//! What a flow was delivered, as a trace of delivery opportunities.
+
+use crate::methods::run_checked;
+use crate::opportunity_log::OpportunityLog;
+use crossfade_core::{EventKind, EventRecord, Observer};
+use crossfade_scenario::{FlowSetup, Setup, TrafficSetup};
+use crossfade_sim::Network;
+use std::sync::atomic::AtomicBool;
+
+/// What a packet takes of each flow that a run simulates from its beginning on, in their order.
+pub(super) fn packet_sizes(setup: &Setup) -> Vec<u32> {
+    let comes_later =
+        |flow: &&FlowSetup| matches!(flow.traffic, TrafficSetup::Arrivals { .. } | TrafficSetup::Outside);
+    let lasting = setup.flows.iter().filter(|flow| !comes_later(flow));
+    lasting.flat_map(|flow| std::iter::repeat_n(flow.packet_size, flow.count as usize)).collect()
+}
+
+/// The opportunities that flow `number`, with packets of `bytes`, used in a run of `network`; `None` once `cancel` is true.
+pub(super) fn opportunities(
+    network: Network,
+    number: u32,
+    bytes: u32,
+    cancel: &AtomicBool,
+) -> Option<String> {
+    let mut received = Received { flow: number, bytes, log: OpportunityLog::default() };
+    run_checked(network, &mut received, (), cancel)?;
+    Some(received.log.into_text())
+}
+
+/// Packets of one flow that reached their receiver.
+struct Received {
+    flow: u32,
+    bytes: u32,
+    log: OpportunityLog,
+}
+
+impl Observer for Received {
+    fn record(&mut self, event: &EventRecord) {
+        if event.kind == EventKind::Receive && event.flow == self.flow {
+            self.log.add(event.time, self.bytes);
+        }
+    }
+}
