@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, cast
@@ -21,7 +22,7 @@ from crossfade.files import read_bytes, read_text, whole_file
 from crossfade.plans import Options, Plan, translated_errors
 from crossfade.plans import Scenario as Scenario
 from crossfade.plans import Values as Values
-from crossfade.results.cache import Cache, open_cache
+from crossfade.results.cache import Cache, MemoryStore, open_cache
 from crossfade.results.frames import frames_table
 from crossfade.results.interrupted import Interrupted
 from crossfade.results.metrics import metric_of, near_metrics
@@ -66,11 +67,13 @@ def solve(scenario: Scenario, options: Options) -> Results:
     plan = plans.load(scenario, options)
     engine, cache = Threads(options.jobs), options.cache
     with nullcontext(cache) if isinstance(cache, Cache) else open_cache(cache) as store:
-        rows = StoredRows(plan, store)
+        held = MemoryStore()
+        rows = StoredRows(plan, store, held)
         complete = rows.make(engine, progress=options.progress)
+    results = partial(plan.results, rows.known, held.get, held=True)
     if not complete:
-        raise Interrupted(len(rows.by_key), lambda: plan.results(rows.by_key, complete=False))
-    return plan.results(rows.by_key, complete)
+        raise Interrupted(len(rows.known), lambda: results(complete=False))
+    return results(complete)
 
 
 def phy(

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 import crossfade as cf
+import crossfade._crossfade as _crossfade
 from crossfade import plans
 from crossfade.plans import Options, Plan
 from crossfade.results.file import ResultsFile
@@ -53,7 +54,8 @@ def load(**stop: Any) -> Plan:
 def on_threads(**stop: Any) -> list[Row]:
     rows: list[Row] = []
     plan = load(**stop)
-    plan.core.execute([], 2, (1, 1), lambda batch: rows.extend(Row(*row) for row in batch), lambda *_: None)
+    none = _crossfade.Known(plan.core)
+    plan.core.execute(none, 2, (1, 1), lambda batch: rows.extend(Row(*row) for row in batch), lambda *_: None)
     return without_seconds(rows)
 
 
@@ -77,7 +79,7 @@ def on(workers: cf.Cluster, plan: Plan, *, at_first_rows: Callable[[], object] =
             at_first_rows()
         rows.extend(batch)
 
-    assert workers.execute(plan, [], (1, 1), take, lambda *_: None)
+    assert workers.execute(plan, _crossfade.Known(plan.core), (1, 1), take, lambda *_: None)
     return without_seconds(rows)
 
 
@@ -159,9 +161,9 @@ def test_a_scheduler_that_goes_away(two_workers: cf.Cluster) -> None:
             rows.extend(batch)
             own.__exit__()
 
-        same = cf.Cluster(address, security=certificate_of(own))
+        same, plan = cf.Cluster(address, security=certificate_of(own)), load(runs=50)
         with same as other, pytest.raises(cf.ClusterError) as raised:
-            other.execute(load(runs=50), [], (1, 1), take, lambda *_: None)
+            other.execute(plan, _crossfade.Known(plan.core), (1, 1), take, lambda *_: None)
     assert str(raised.value).startswith(f"cluster {address}: lost its scheduler; finished runs are kept")
     assert set(without_seconds(rows)) < set(on_threads(runs=50))
 

@@ -3,9 +3,10 @@
 use crate::congestion::{Failure, PythonControl};
 use crate::error::{impossible, scenario_error};
 use crate::interrupt::interruptible;
+use crate::known::Known;
 use crate::rows::{GivenRow, Packer, method_of, unpack};
 use crossfade_experiment::{
-    CaptureConfig, Control, Experiment, Found, IpVersion, Missing, Progress, Shard, Task, results_of_groups,
+    CaptureConfig, Control, Experiment, IpVersion, Progress, Shard, Task, results_of_groups,
 };
 use crossfade_scenario::{Overrides, ScenarioError};
 use crossfade_transport::TcpConfig;
@@ -14,19 +15,20 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::available_parallelism;
 
 /// What a scenario asks to be run.
 #[pyclass(frozen, module = "crossfade._crossfade")]
-pub(crate) struct Plan(Arc<Experiment>, OnceLock<HashMap<String, usize>>);
+pub(crate) struct Plan(Arc<Experiment>);
 
 /// The results of so many points are made before somebody may have pressed Ctrl-C.
 const POINTS_AT_A_TIME: usize = 64;
+/// So many finished runs wait for Python at most, which takes them at once.
+const RUNS_AT_A_TIME: usize = 20_000;
 
 /// A run to be made: the number of its point, its method and its number.
 type GivenTask = (usize, String, u64);
@@ -35,10 +37,11 @@ impl Plan {
     pub(crate) fn experiment(&self) -> &Experiment {
         &self.0
     }
-}
 
-/// Point, method, first and last run, and how many.
-type PlainMissing = (usize, &'static str, u64, u64, u64);
+    pub(crate) fn shared(&self) -> Arc<Experiment> {
+        Arc::clone(&self.0)
+    }
+}
 
 #[pymethods]
 impl Plan {
@@ -80,7 +83,7 @@ impl Plan {
         let plan = py.detach(|| Experiment::load_while(text, name, &overrides, &read, &goes_on));
         match interrupt.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(error) => Err(error),
-            None => plan.map(|plan| Self(Arc::new(plan), OnceLock::new())).map_err(scenario_error),
+            None => plan.map(|plan| Self(Arc::new(plan))).map_err(scenario_error),
         }
     }
 
@@ -100,63 +103,41 @@ impl Plan {
         self.0.points.len() as u64 * runs
     }
 
-    /// Whether each of these rows (key, point, method, run) is one that this plan may need.
-    fn owns(&self, py: Python<'_>, rows: Vec<(String, String, String, u64)>) -> Vec<bool> {
-        let points = self
-            .1
-            .get_or_init(|| (0..self.0.points.len()).map(|index| (self.0.points.id(index), index)).collect());
-        let owned = |(key, point, method, run): &(String, String, String, u64)| {
-            let method = self.0.methods.iter().find(|known| known.name() == method);
-            points.get(point).zip(method).is_some_and(|(&point, &method)| {
-                *run < self.0.most_runs(method) && *key == self.0.row_key(point, method, *run)
-            })
-        };
-        py.detach(|| rows.iter().map(owned).collect())
-    }
-
-    /// What is left to do of a shard in any case: point, method, first and last run and how many there are; and
-    /// how many runs are at hand.
-    fn missing(
-        &self,
-        py: Python<'_>,
-        known: Vec<GivenRow<'_>>,
-        shard: (u64, u64),
-    ) -> PyResult<(Vec<PlainMissing>, u64)> {
-        let shard = Shard::new(shard.0, shard.1).map_err(scenario_error)?;
-        let known = unpack(known)?;
-        let (missing, there) =
-            py.detach(|| crossfade_experiment::Schedule::new(&*self.0, known, 1, shard).missing());
-        let plain = |of: Missing| (of.point, of.method.name(), of.first, of.last, of.count);
-        Ok((missing.into_iter().map(plain).collect(), there))
-    }
-
     /// Makes the rows of a shard that are not known.
     fn execute(
         &self,
         py: Python<'_>,
-        known: Vec<GivenRow<'_>>,
+        known: &Bound<'_, Known>,
         jobs: Option<usize>,
         shard: (u64, u64),
         on_rows: Py<PyAny>,
         on_progress: Py<PyAny>,
     ) -> PyResult<bool> {
-        let known = unpack(known)?;
+        // Not borrowed any longer: the rows that are made are added to it meanwhile.
+        let known = known.borrow().now();
         let shard = Shard::new(shard.0, shard.1).map_err(scenario_error)?;
         let jobs = jobs.or_else(|| available_parallelism().ok().map(NonZeroUsize::get)).unwrap_or(1);
         let control = Control::default();
-        let (sender, finished) = channel();
+        let (sender, finished) = sync_channel(RUNS_AT_A_TIME);
         let work = || {
-            crossfade_experiment::execute(&self.0, known, jobs, shard, &control, &mut |rows, progress| {
-                // The receiver outlives the work.
-                let _ = sender.send((rows, progress));
-            })
+            crossfade_experiment::execute_rest(
+                &self.0,
+                &known,
+                jobs,
+                shard,
+                &control,
+                &mut |rows, progress| {
+                    // The receiver outlives the work.
+                    let _ = sender.send((rows, progress));
+                },
+            )
         };
         let mut packer = Packer::default();
         let mut last: Option<Progress> = None;
         let under_way = &control;
         let hand_over = move |py: Python<'_>| {
             let mut batch = Vec::new();
-            for (rows, progress) in finished.try_iter() {
+            for (rows, progress) in finished.try_iter().take(RUNS_AT_A_TIME) {
                 batch.extend(rows.into_iter().map(|row| packer.pack(py, row)));
                 last = Some(progress);
             }
@@ -209,28 +190,8 @@ impl Plan {
         }
     }
 
-    /// Hands the results of rows to `take`, as JSON texts of some points each: of all points, or of those that
-    /// have rows. Ctrl-C ends it in between.
-    fn summarise(
-        &self,
-        py: Python<'_>,
-        rows: Vec<GivenRow<'_>>,
-        all: bool,
-        take: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
-        let rows = unpack(rows)?;
-        let found = py.detach(|| Found::new(&rows));
-        let points =
-            if all { (0..self.0.points.len()).collect() } else { py.detach(|| found.points(&self.0)) };
-        for some in points.chunks(POINTS_AT_A_TIME) {
-            py.check_signals()?;
-            let results = || some.iter().flat_map(|&point| found.results(&self.0, point));
-            take.call1((py.detach(|| to_json(&results().collect::<Vec<_>>()))?,))?;
-        }
-        Ok(())
-    }
-
-    /// The same of all points from rows in groups: those of each point by each method, in the order of their runs.
+    /// Hands the results of all points to `take`, as JSON texts of some points each, from rows in groups: those of each
+    /// point by each method, in the order of their runs. Ctrl-C ends it in between.
     fn summarise_groups(
         &self,
         py: Python<'_>,
@@ -349,9 +310,9 @@ pub(crate) struct Schedule(crossfade_experiment::Schedule<Arc<Experiment>>);
 #[pymethods]
 impl Schedule {
     #[new]
-    fn new(plan: &Plan, known: Vec<GivenRow<'_>>, jobs: usize, shard: (u64, u64)) -> PyResult<Self> {
+    fn new(plan: &Plan, known: &Known, jobs: usize, shard: (u64, u64)) -> PyResult<Self> {
         let shard = Shard::new(shard.0, shard.1).map_err(scenario_error)?;
-        Ok(Self(crossfade_experiment::Schedule::new(Arc::clone(&plan.0), unpack(known)?, jobs, shard)))
+        Ok(Self(crossfade_experiment::Schedule::after(plan.shared(), known.now(), jobs, shard)))
     }
 
     /// The next runs to make, at most `most`.
