@@ -15,7 +15,7 @@ use crate::snapshot::{FlowSnapshot, Snapshot};
 use crate::state::{Event, Kind, NetworkState};
 use crate::statistics::{ArrivalStatistics, Completion, FlowStatistics, NetworkStatistics};
 use crate::workload::{Distribution, whole_segments};
-use crossfade_core::{EventQueue, Observer, SimTime, Stream};
+use crossfade_core::{EventQueue, Observer, RunSeed, SimTime, Stream};
 use crossfade_link::{Departure, LinkEvent, LinkReport, LinkStatistics, Parcel, Port, Push};
 use crossfade_transport::Ack;
 
@@ -25,6 +25,7 @@ struct Group {
     ways: FlowWays,
     times: Stream,
     sizes: Stream,
+    seed: RunSeed,
     statistics: ArrivalStatistics,
 }
 
@@ -74,7 +75,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         let flows: Vec<Flow> = (0..)
             .zip(&flows)
             .map(|(i, config)| {
-                let stream = |what: &str| seed.stream(&format!("workload.{what}.{}", config.name));
+                let stream = |what: &str| seed.stream(&format!("{what}.{}", config.name));
                 Flow::new(config, i, ways(&config.path), measures_delays, stream)
             })
             .collect();
@@ -84,6 +85,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
                 ways: ways(&config.path),
                 times: seed.stream(&format!("workload.arrivals.{}", config.name)),
                 sizes: seed.stream(&format!("workload.segments.{}", config.name)),
+                seed,
                 config,
                 statistics: ArrivalStatistics::default(),
             })
@@ -312,18 +314,19 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
     /// A flow comes.
     fn on_arrival(&mut self, group: u32) {
         let place = self.free.pop().unwrap_or(self.flows.len() as u32);
-        let Group { config, ways, sizes, statistics, .. } = &mut self.groups[group as usize];
+        let Group { config, ways, sizes, statistics, seed, .. } = &mut self.groups[group as usize];
         let (mut tcp, mss) = (config.tcp.clone(), config.mss);
         let bytes = (config.sizes.sample(sizes).ceil() as u64).max(1);
         let (segments, last_short_by) = whole_segments(tcp.config.flavour, bytes, mss);
         tcp.config.segments = Some(segments);
+        let (name, id) = (&config.name, self.next_id);
         let config = FlowConfig {
             name: String::new(),
             source: Source::Tcp(tcp),
             path: FlowPath { last_short_by, ..config.path },
             start: self.net.now,
         };
-        let stream = |_: &str| unreachable!("arrivals are TCP");
+        let stream = |what: &str| seed.stream(&format!("{what}.{name}.{id}"));
         let mut flow = Flow::new(&config, place, *ways, self.net.measures_delays, stream);
         (flow.id, flow.arrivals) = (self.next_id, Some(group));
         if C::ENABLED {
@@ -412,7 +415,6 @@ mod tests {
     use crate::layout::Many;
     use crate::{Distribution, SenderGate, Tcp, Topology};
     use crossfade_channel::Lossless;
-    use crossfade_core::RunSeed;
     use crossfade_link::HopConfig;
     use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 

@@ -118,7 +118,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// A flow that has sent nothing. `stream` is for the times of a source of datagrams, by what they are.
+    /// A flow that has sent nothing. `stream` makes its random numbers, by what they are for.
     pub(crate) fn new(
         config: &FlowConfig,
         place: u32,
@@ -126,17 +126,25 @@ impl Flow {
         measures_delays: bool,
         stream: impl Fn(&str) -> Stream,
     ) -> Self {
-        let endpoints = match &config.source {
+        let mut endpoints = match &config.source {
             Source::Tcp(tcp) => Endpoints::Tcp(Connection::new(tcp)),
             Source::PacedTcp { tcp, rate_bps } => {
                 let gap = SimTime::to_transmit(config.path.packet_size, *rate_bps);
                 Endpoints::Tcp(Connection::paced(tcp, gap.max(SimTime::from_nanos(1))))
             }
             Source::Udp(on_off) => Endpoints::Udp(Datagrams {
-                source: OnOffSource::new(*on_off, config.path.packet_size, stream("on-off"), stream("gaps")),
+                source: OnOffSource::new(
+                    *on_off,
+                    config.path.packet_size,
+                    stream("workload.on-off"),
+                    stream("workload.gaps"),
+                ),
                 next_seq: 0,
             }),
         };
+        if let Endpoints::Tcp(tcp) = &mut endpoints {
+            tcp.sender.seed(|| stream("congestion"));
+        }
         let histogram = || measures_delays.then(Box::default);
         let (rtt, one_way_delay) = (histogram(), histogram());
         let parcel = |bytes| Parcel::new(0, place, bytes).with_user(config.path.user);

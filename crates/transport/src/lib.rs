@@ -14,7 +14,7 @@ mod sender;
 
 pub use classic::{LossRecovery, RetransmissionTimeout, RetransmissionTimer, SendState};
 pub use config::{
-    Flavour, RateReduction, ReductionBound, RfcConfig, RtoConfig, RtoRule, Rules, TcpConfig, Variant,
+    Flavour, Pacing, RateReduction, ReductionBound, RfcConfig, RtoConfig, RtoRule, Rules, TcpConfig, Variant,
     WindowRule,
 };
 pub use outcome::{AckOutcome, Expired, SenderStatistics};

@@ -24,6 +24,8 @@ pub enum Expired {
     Reordering,
     /// The probe timer at the tail of a flight (RFC 8985 section 7).
     TailLossProbe,
+    /// The pacer: the next segment may leave.
+    Pacing,
 }
 
 /// What a sender has counted since its start.

@@ -2,11 +2,11 @@
 
 use crate::classic::Classic;
 use crate::config::{Flavour, TcpConfig};
-use crate::congestion::{CongestionControl, window_rule};
+use crate::congestion::{CongestionControl, RuleInfo, window_rule};
 use crate::outcome::{AckOutcome, Expired, SenderStatistics};
 use crate::rfc::RfcSender;
 use crate::segment::{Ack, Segment};
-use crossfade_core::{SimTime, TcpSnapshot};
+use crossfade_core::{SimTime, Stream, TcpSnapshot};
 
 /// A TCP sender without IO.
 ///
@@ -137,6 +137,22 @@ impl Sender {
         match &self.0 {
             Rules::Classic(sender) => sender.statistics,
             Rules::Rfc(sender) => sender.statistics(),
+        }
+    }
+
+    /// Gives the window rule its random numbers, if it [needs](crate::congestion::Needs::random) any. Before anything is
+    /// sent.
+    pub fn seed(&mut self, stream: impl FnOnce() -> Stream) {
+        if let Rules::Rfc(sender) = &mut self.0 {
+            sender.seed(stream);
+        }
+    }
+
+    /// What the window rule is at.
+    pub fn info(&self) -> RuleInfo {
+        match &self.0 {
+            Rules::Classic(sender) => sender.state.congestion.info(),
+            Rules::Rfc(sender) => sender.info(),
         }
     }
 

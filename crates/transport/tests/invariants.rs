@@ -3,8 +3,8 @@
 
 use crossfade_core::SimTime;
 use crossfade_transport::{
-    Ack, Flavour, RateReduction, Receiver, ReductionBound, RfcConfig, RtoConfig, RtoRule, Rules, Segment,
-    Sender, TcpConfig, Variant, WindowRule,
+    Ack, Flavour, Pacing, RateReduction, Receiver, ReductionBound, RfcConfig, RtoConfig, RtoRule, Rules,
+    Segment, Sender, TcpConfig, Variant, WindowRule,
 };
 use proptest::prelude::*;
 
@@ -50,9 +50,14 @@ fn rfc_config() -> impl Strategy<Value = RfcConfig> {
         Just(RateReduction::Rfc9937),
     ];
     let delayed_ack = prop::option::of((1u64..500).prop_map(SimTime::from_millis));
-    let options = (any::<[bool; 12]>(), any::<[bool; 8]>(), 0u32..20);
+    let ratio = 0.1..4.0_f64;
+    let pacing = prop::option::of(
+        (ratio.clone(), ratio, prop::option::of(1u64..5))
+            .prop_map(|(slow_start_ratio, ratio, quantum)| Pacing { slow_start_ratio, ratio, quantum }),
+    );
+    let options = (any::<[bool; 12]>(), any::<[bool; 8]>(), 0u32..20, pacing);
     (rate_reduction, delayed_ack, options).prop_map(
-        |(rate_reduction, delayed_ack, (on, linux, quick_acks))| {
+        |(rate_reduction, delayed_ack, (on, linux, quick_acks, pacing))| {
             let rules = |i: usize| if linux[i] { Rules::Linux } else { Rules::Rfc };
             let ms = SimTime::from_millis;
             let [timestamps, d_sack, keep_sack_after_timeout, rescue_retransmission, ..] = on;
@@ -93,6 +98,7 @@ fn rfc_config() -> impl Strategy<Value = RfcConfig> {
                 ecn,
                 restart_after_idle,
                 cwnd_validation,
+                pacing,
             }
         },
     )

@@ -242,6 +242,7 @@ impl Rfc {
             ecn: *self.ecn.get_or_insert(usual.ecn),
             restart_after_idle: *self.restart_after_idle.get_or_insert(usual.restart_after_idle),
             cwnd_validation: *self.cwnd_validation.get_or_insert(usual.cwnd_validation),
+            pacing: None,
         };
         let needs = [
             ("rack", config.rack && !sack, "SACK (tcp.variant = \"sack\" or \"cubic\")"),

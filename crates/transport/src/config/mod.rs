@@ -2,7 +2,7 @@
 
 mod rfc;
 
-pub use rfc::{RateReduction, ReductionBound, RfcConfig, Rules, WindowRule};
+pub use rfc::{Pacing, RateReduction, ReductionBound, RfcConfig, Rules, WindowRule};
 
 use crossfade_core::SimTime;
 

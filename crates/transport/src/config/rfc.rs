@@ -53,6 +53,24 @@ impl Rules {
     }
 }
 
+/// How segments are spread over the round trip where the window rule sets no rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pacing {
+    /// The rate as a multiple of the window a round trip while the window is below half of `ssthresh` (Linux: 2).
+    pub slow_start_ratio: f64,
+    /// The same for larger windows (Linux: 1.2; RFC 9002 section 7.7: 1.25).
+    pub ratio: f64,
+    /// How many segments leave back to back; `None`: what the rule says, or segmentation offload would take.
+    pub quantum: Option<u64>,
+}
+
+impl Default for Pacing {
+    /// Linux's.
+    fn default() -> Self {
+        Self { slow_start_ratio: 2.0, ratio: 1.2, quantum: None }
+    }
+}
+
 /// The choices of flavour `rfc`. The default is what the RFCs recommend; [`RfcConfig::linux`] is what Linux does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "options of the protocol, each on or off")]
@@ -117,6 +135,8 @@ pub struct RfcConfig {
     /// The window grows only while it, and not the application or the receiver, limits the sender (RFC 7661
     /// section 4.3; RFC 9438 section 5.8).
     pub cwnd_validation: bool,
+    /// Spread segments over the round trip. A rule that sets a rate is paced in any case.
+    pub pacing: Option<Pacing>,
 }
 
 impl Default for RfcConfig {
@@ -148,6 +168,7 @@ impl Default for RfcConfig {
             ecn: false,
             restart_after_idle: true,
             cwnd_validation: true,
+            pacing: None,
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod choice;
 mod cubic;
+mod events;
 mod highspeed;
 mod hystart;
 mod linux;
@@ -13,6 +14,7 @@ mod slow_start;
 
 pub(crate) use choice::window_rule;
 pub use cubic::Cubic;
+pub use events::{LostSegment, Needs, Phase, RateSample, RuleInfo, SendEvent};
 pub use highspeed::HighSpeed;
 pub use hystart::HyStart;
 pub use linux::{LinuxCubic, LinuxReno};
@@ -20,7 +22,7 @@ pub use per_ack::{RenoRule, Rounding};
 pub use reno::{AckCounting, Reno};
 pub use slow_start::SlowStart;
 
-use crossfade_core::SimTime;
+use crossfade_core::{SimTime, Stream};
 
 /// What an acknowledgement of new segments tells a window rule. Sequence numbers count segments.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
@@ -42,6 +44,18 @@ pub struct AckSample {
 /// A window rule. Loss recovery tells it what happened; it answers with `cwnd` and `ssthresh`, in segments.
 ///
 /// Every window given is the one that RFC 5681 section 3.1 halves: under its rules the FlightSize.
+///
+/// A rule that asks for samples ([`Needs`]) hears more, in flavour `rfc`. Within an acknowledgement the order is:
+///
+/// 1. [`on_ecn`](Self::on_ecn) for an echoed mark; [`undo`](Self::undo), if the last reduction had no cause;
+/// 2. [`on_segment_lost`](Self::on_segment_lost) for each segment that it shows to be lost;
+/// 3. [`on_loss`](Self::on_loss), if a recovery begins;
+/// 4. [`on_phase`](Self::on_phase), if what the sender does about losses has changed;
+/// 5. [`on_delivery`](Self::on_delivery);
+/// 6. [`on_ack`](Self::on_ack), where the window may grow.
+///
+/// A timer tells losses, `on_loss` or [`on_timeout`](Self::on_timeout), and the phase in this order. Then segments leave, each
+/// behind its [`on_send`](Self::on_send).
 pub trait CongestionControl: Send {
     /// The congestion window.
     fn cwnd(&self) -> f64;
@@ -78,4 +92,48 @@ pub trait CongestionControl: Send {
     /// The sender is about to send after nothing was under way for `idle` (RFC 5681 section 4.1, RFC 9438
     /// section 5.8); it sets the restart window itself.
     fn on_idle_end(&mut self, _now: SimTime, _idle: SimTime) {}
+
+    /// What it wants of the sender. Asked for once, at the start.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    /// Where its random numbers come from. Once, before anything else, if it [needs](Needs::random) any.
+    fn seed(&mut self, _stream: Stream) {}
+
+    /// The pacing rate in segments a second; `None` leaves it to the sender: a multiple of the window a round trip, where
+    /// pacing is on. A rule that has one is always paced. What is no number, or less than a segment in ten seconds, is
+    /// that.
+    fn pacing_rate(&self) -> Option<f64> {
+        None
+    }
+
+    /// How many segments may leave back to back when paced; `None` leaves it to the sender.
+    fn send_quantum(&self) -> Option<u64> {
+        None
+    }
+
+    /// A segment is about to leave.
+    fn on_send(&mut self, _send: &SendEvent) {}
+
+    /// A segment was found lost, a repetition or not.
+    fn on_segment_lost(&mut self, _lost: &LostSegment) {}
+
+    /// The sender does something else about losses, with `in_flight` segments thought to be in the network. Each timeout is
+    /// told, also of one after another.
+    fn on_phase(&mut self, _now: SimTime, _phase: Phase, _in_flight: u64) {}
+
+    /// An acknowledgement arrived, in whatever phase.
+    fn on_delivery(&mut self, _sample: &RateSample) {}
+
+    /// Whether it sends less than the path takes, on purpose: what is sent now tells as little of the path as what the
+    /// application limits. Asked for after each `on_delivery`.
+    fn limits_itself(&self) -> bool {
+        false
+    }
+
+    /// What it is at, for traces and plots.
+    fn info(&self) -> RuleInfo {
+        RuleInfo::default()
+    }
 }

@@ -17,6 +17,7 @@ impl RfcSender {
             return AckOutcome::Stale;
         }
         let flight_size = self.flight.size();
+        let (prior_in_flight, prior_lost) = (self.pipe(), self.lost_so_far());
         let mut news = self.read(now, ack);
         if self.counts_duplicates() && flight_size > 0 {
             self.count_arrivals(&mut news);
@@ -29,7 +30,7 @@ impl RfcSender {
         if news.acked > 0 {
             self.dupacks = 0;
             self.limited_sent = 0;
-            if self.phase != Phase::FastRecovery {
+            if self.phase != Phase::Recovery {
                 // RFC 6298 (5.2), (5.3).
                 self.rto.restart(now, self.flight.size() > 0);
             }
@@ -50,11 +51,12 @@ impl RfcSender {
         let (was_lost, were_repeated) = (self.flight.lost(), self.flight.lost_repetitions());
         let taken_back = self.find_spurious(now, ack, &news, rtt, marked);
         self.find_losses(now, &news);
+        self.tell_losses(now);
         let before = self.phase;
         let safe = news.acked > 0 && self.flight.lost() <= was_lost;
         let outcome = match before {
             Phase::Open => self.on_ack_when_open(now, &news),
-            Phase::FastRecovery => self.on_ack_in_recovery(now, &news, safe),
+            Phase::Recovery => self.on_ack_in_recovery(now, &news, safe),
             Phase::Loss => self.on_ack_in_loss(),
         };
         if self.phase == Phase::Loss
@@ -77,7 +79,11 @@ impl RfcSender {
             }
         }
         self.probe_after_ack(now, ack, &news);
-        if self.phase == Phase::FastRecovery || before == Phase::FastRecovery || taken_back {
+        if self.fixed.needs.samples {
+            self.tell_phase(now, false);
+            self.tell_delivery(now, ack, prior_in_flight, prior_lost);
+        }
+        if self.phase == Phase::Recovery || before == Phase::Recovery || taken_back {
             self.uncredited = 0;
         } else if news.acked > 0 && !marked {
             self.grow(now, rtt);
@@ -152,7 +158,7 @@ impl RfcSender {
         let verdict = self.frto.on_ack(news, &sent);
         if verdict == Verdict::Lost && self.config.rfc.windows == Rules::Rfc {
             // RFC 5682 section 2.1 step 3a: what slow start would have reached; two are under way.
-            self.congestion.set_cwnd(3.0);
+            self.set_cwnd(3.0);
         }
         let Some(episode) = &mut self.episode else { return false };
         let by_frto = verdict == Verdict::Spurious && episode.cause == Cause::Timeout;

@@ -4,6 +4,7 @@
 //! Every operation is amortised O(1) or O(log n) in the window. Blocks that were reported before are skipped by
 //! pointers to the next segment not yet reported (union-find), losses to be repaired wait in a heap.
 
+use super::delivery::Deliveries;
 use super::news::{Evidence, News, duplicate};
 use crate::segment::{SackBlock, SackBlocks};
 use crossfade_core::SimTime;
@@ -66,12 +67,15 @@ pub(super) struct Flight {
     by_time: Option<VecDeque<(SimTime, u64)>>,
     /// Room for those of them that are looked at again; empty in between.
     pending: Vec<(SimTime, u64)>,
+    /// The account of deliveries, if the window rule asks for samples.
+    pub(super) deliveries: Option<Box<Deliveries>>,
 }
 
 impl Flight {
-    /// Nothing is under way; `keeps_times` for RACK.
-    pub(super) fn new(keeps_times: bool) -> Self {
-        Self { by_time: keeps_times.then(VecDeque::new), ..Self::default() }
+    /// Nothing is under way; `keeps_times` for RACK, `samples` for the account of deliveries.
+    pub(super) fn new(keeps_times: bool, samples: bool) -> Self {
+        let deliveries = samples.then(Box::default);
+        Self { by_time: keeps_times.then(VecDeque::new), deliveries, ..Self::default() }
     }
 
     pub(super) fn snd_una(&self) -> u64 {
@@ -156,6 +160,9 @@ impl Flight {
         if let Some(by_time) = &mut self.by_time {
             by_time.push_back((now, seq));
         }
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.on_sent((seq - self.snd_una) as usize, now, self.pipe);
+        }
     }
 
     /// Takes what an acknowledgement says. Nothing beyond `snd_max` may be acknowledged.
@@ -173,6 +180,12 @@ impl Flight {
                 self.sacked_above -= u64::from(seq >= self.lost_below);
             } else {
                 news.add(seq, record.sent_at, record.ever_repeated, evidence);
+                if let Some(deliveries) = &mut self.deliveries {
+                    deliveries.on_arrival(0, seq, record.ever_repeated);
+                }
+            }
+            if let Some(deliveries) = &mut self.deliveries {
+                deliveries.pop();
             }
         }
         self.lost_below = self.lost_below.max(self.snd_una);
@@ -190,6 +203,9 @@ impl Flight {
             news.sacked += 1;
             let record = self.records[(seq - self.snd_una) as usize];
             news.add(seq, record.sent_at, record.ever_repeated, evidence);
+            if let Some(deliveries) = &mut self.deliveries {
+                deliveries.on_arrival((seq - self.snd_una) as usize, seq, record.ever_repeated);
+            }
             self.set_fate(seq, Fate::Sacked);
             self.records[(seq - self.snd_una) as usize].next_unsacked = seq + 1;
             self.sacked += 1;
@@ -245,6 +261,13 @@ impl Flight {
             self.set_fate(seq, Fate::Lost);
             self.lost.push(Reverse(seq));
             self.lost_count += 1;
+            self.tell_lost(seq);
+        }
+    }
+
+    fn tell_lost(&mut self, seq: u64) {
+        if let Some(deliveries) = &mut self.deliveries {
+            deliveries.on_lost((seq - self.snd_una) as usize);
         }
     }
 
@@ -252,9 +275,13 @@ impl Flight {
     pub(super) fn mark_all_lost(&mut self) {
         self.lost.clear();
         for seq in self.snd_una..self.snd_max() {
-            if self.fate(seq) != Some(Fate::Sacked) {
+            let fate = self.fate(seq);
+            if fate != Some(Fate::Sacked) {
                 self.set_fate(seq, Fate::Lost);
                 self.lost.push(Reverse(seq));
+                if fate != Some(Fate::Lost) {
+                    self.tell_lost(seq);
+                }
             }
         }
     }
@@ -406,7 +433,7 @@ mod tests {
     }
 
     fn sent(segments: u64) -> Flight {
-        let mut flight = Flight::new(true);
+        let mut flight = Flight::new(true, false);
         (0..segments).for_each(|seq| flight.on_sent(seq, SimTime::from_nanos(seq)));
         flight
     }
@@ -491,7 +518,7 @@ mod tests {
         /// Counters and pointers agree with a set and a look at every segment.
         #[test]
         fn the_scoreboard_is_a_set(ops in prop::collection::vec(op(), 0..60), dupthresh in 1u64..5) {
-            let mut flight = Flight::new(true);
+            let mut flight = Flight::new(true, false);
             let mut sacked = BTreeSet::new();
             let mut clock = 0;
             for op in ops {

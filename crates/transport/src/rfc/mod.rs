@@ -6,7 +6,7 @@
 //! ```text
 //!               loss shown by duplicates, SACK or RACK
 //!   ┌──────┐ ────────────────────────────────────────> ┌──────────────┐
-//!   │ Open │ <──── everything sent until then acked ── │ FastRecovery │
+//!   │ Open │ <──── everything sent until then acked ── │   Recovery   │
 //!   └──────┘                                           └──────────────┘
 //!     │  ^                                                    │
 //!     │  └── everything sent until then acked ── ┌──────┐ <───┤ timeout
@@ -18,18 +18,21 @@
 
 mod ack;
 mod answers;
+mod delivery;
 mod ecn;
 mod eifel;
 mod flight;
 mod frto;
 mod newreno;
 mod news;
+mod pacer;
 mod prr;
 mod rack;
 mod recovery;
 mod rto;
 mod sack;
 mod sack_recovery;
+mod telling;
 mod timers;
 mod tlp;
 mod transmit;
@@ -38,30 +41,20 @@ mod window_use;
 pub(crate) use answers::{Answers, Options, Place};
 
 use crate::config::{RateReduction, Rules, TcpConfig, Variant};
-use crate::congestion::CongestionControl;
+use crate::congestion::{CongestionControl, Needs, Phase};
 use crate::outcome::SenderStatistics;
 use crossfade_core::{SimTime, TcpSnapshot};
 use ecn::Ecn;
 use eifel::Episode;
 use flight::Flight;
 use frto::Frto;
+use pacer::Pacer;
 use prr::Prr;
 use rack::Rack;
 use rto::Rto;
 use sack_recovery::SackRecovery;
 use tlp::TailLossProbe;
 use window_use::WindowUse;
-
-/// What the sender is doing about losses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    /// Nothing is known to be lost.
-    Open,
-    /// Repairs losses that acknowledgements have shown.
-    FastRecovery,
-    /// Starts over after a timeout.
-    Loss,
-}
 
 /// What follows from the configuration and is asked for with every segment.
 #[derive(Clone, Copy, Debug)]
@@ -70,10 +63,11 @@ struct Fixed {
     counts_duplicates: bool,
     /// RACK, or Linux's rules of time, ask when what has arrived was sent.
     wants_times: bool,
+    needs: Needs,
 }
 
 impl Fixed {
-    fn new(config: &TcpConfig) -> Self {
+    fn new(config: &TcpConfig, needs: Needs) -> Self {
         let TcpConfig { variant, rfc, .. } = config;
         Self {
             uses_sack: *variant == Variant::Sack,
@@ -82,6 +76,7 @@ impl Fixed {
                 && rfc.rate_reduction != RateReduction::Immediate,
             wants_times: (rfc.rack && *variant == Variant::Sack)
                 || [rfc.rtt_estimator, rfc.timer_rules].contains(&Rules::Linux),
+            needs,
         }
     }
 }
@@ -125,6 +120,10 @@ pub(crate) struct RfcSender {
     /// Segments that arrived and that the window rule was not told of.
     uncredited: u64,
     window_use: WindowUse,
+    /// Spreads what the window allows over the round trip.
+    pacer: Option<Pacer>,
+    /// The phase that the window rule was last told of.
+    told_phase: Phase,
     last_sent: Option<SimTime>,
     /// The oldest segment at the last timeout.
     timed_out_at: Option<u64>,
@@ -138,15 +137,17 @@ pub(crate) struct RfcSender {
 impl RfcSender {
     pub(crate) fn new(config: &TcpConfig, congestion: Box<dyn CongestionControl>) -> Self {
         let uses_rack = config.rfc.rack && config.variant == Variant::Sack;
+        let needs = congestion.needs();
+        let is_paced = config.rfc.pacing.is_some() || congestion.pacing_rate().is_some();
         let mut rto = Rto::new(config.rto, config.rfc.rtt_estimator);
         if let Some(rtt) = config.rfc.handshake_rtt {
             rto.on_ack_sample(rtt, 1, 0, 0);
         }
         Self {
             config: *config,
-            fixed: Fixed::new(config),
+            fixed: Fixed::new(config, needs),
             available: config.segments.unwrap_or(u64::MAX),
-            flight: Flight::new(uses_rack),
+            flight: Flight::new(uses_rack, needs.samples),
             congestion,
             rto,
             phase: Phase::Open,
@@ -167,6 +168,8 @@ impl RfcSender {
             limited_sent: 0,
             uncredited: 0,
             window_use: WindowUse::default(),
+            pacer: is_paced.then(Pacer::default),
+            told_phase: Phase::Open,
             last_sent: None,
             timed_out_at: None,
             timed: None,

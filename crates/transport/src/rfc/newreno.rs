@@ -21,7 +21,7 @@ impl RfcSender {
         if news.acked > 0 {
             news.delivered = news.acked.saturating_sub(self.counted_arrivals).max(1);
             self.counted_arrivals = match self.phase {
-                Phase::FastRecovery => self.counted_arrivals.saturating_sub(news.acked - 1),
+                Phase::Recovery => self.counted_arrivals.saturating_sub(news.acked - 1),
                 Phase::Open | Phase::Loss => 0,
             };
             return;
@@ -29,7 +29,7 @@ impl RfcSender {
         // After a timeout everything older is taken for lost: only new segments cause duplicates that count.
         let most = match self.phase {
             Phase::Loss => self.flight.snd_max().saturating_sub(self.recover.unwrap_or(0)),
-            Phase::Open | Phase::FastRecovery => self.flight.size().saturating_sub(1),
+            Phase::Open | Phase::Recovery => self.flight.size().saturating_sub(1),
         };
         if self.counted_arrivals < most {
             self.counted_arrivals += 1;
@@ -61,7 +61,7 @@ impl RfcSender {
     /// RFC 5681 section 3.2 step 3: each duplicate beyond the window stands for a segment that has left.
     pub(super) fn inflate(&mut self, segments: u32) {
         let cwnd = self.congestion.cwnd() + f64::from(segments);
-        self.congestion.set_cwnd(cwnd);
+        self.set_cwnd(cwnd);
     }
 
     /// An acknowledgement of `acked` new segments in fast recovery, or a duplicate.
@@ -85,7 +85,7 @@ impl RfcSender {
         // Partial acknowledgement: repeat the next segment, deflate by what was acknowledged, add one back.
         self.repeat_oldest();
         let deflated = self.congestion.cwnd() - acked as f64 + 1.0;
-        self.congestion.set_cwnd(deflated.max(1.0));
+        self.set_cwnd(deflated.max(1.0));
         // RFC 6582 section 4: the impatient variant restarts the timer on the first partial acknowledgement only.
         if !self.config.rfc.impatient || !self.seen_partial {
             self.rto.restart(now, true);

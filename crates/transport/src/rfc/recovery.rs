@@ -34,11 +34,11 @@ impl RfcSender {
             self.congestion.on_loss(now, window);
             self.ecn.on_reduction(snd_max);
         }
-        self.phase = Phase::FastRecovery;
+        self.phase = Phase::Recovery;
         self.seen_partial = false;
         self.sack = SackRecovery::start(snd_una);
         let ssthresh = self.congestion.ssthresh();
-        self.congestion.set_cwnd(ssthresh);
+        self.set_cwnd(ssthresh);
         if !self.uses_sack() && !self.counts_duplicates() {
             // RFC 5681 section 3.2 step 3.
             self.inflate(self.config.dupthresh);
@@ -50,6 +50,11 @@ impl RfcSender {
         } else {
             if !self.uses_sack() {
                 self.flight.mark_lost(snd_una);
+            }
+            if self.fixed.needs.own_window {
+                // Nothing is spread: the window is the rule's.
+                self.rto.restart(now, true);
+                return;
             }
             let entry = Entry {
                 ssthresh,
@@ -96,7 +101,7 @@ impl RfcSender {
             && (delivered > 0 || prr.is_new())
         {
             let sndcnt = prr.on_ack(delivered, pipe, safe);
-            self.congestion.set_cwnd((pipe + sndcnt).max(1) as f64);
+            self.set_cwnd((pipe + sndcnt).max(1) as f64);
         }
     }
 
@@ -110,7 +115,7 @@ impl RfcSender {
     pub(super) fn end_recovery(&mut self, cwnd: f64) {
         self.phase = Phase::Open;
         self.prr = None;
-        self.congestion.set_cwnd(cwnd.max(1.0));
+        self.set_cwnd(cwnd.max(1.0));
     }
 
     /// The window is about to be reduced: perhaps without cause.
@@ -151,7 +156,7 @@ impl RfcSender {
             // Step 5: no burst larger than what was acknowledged, nor than the initial window.
             let burst = (acked as f64).min(self.config.initial_window);
             let bound = (self.flight.pipe() as f64 + burst).max(reduced);
-            self.congestion.set_cwnd(self.congestion.cwnd().min(bound));
+            self.set_cwnd(self.congestion.cwnd().min(bound));
         }
         if let (Cause::Timeout, Some(rtt), Rules::Rfc) = (episode.cause, rtt, self.config.rfc.rtt_estimator) {
             // Step 8: the timeout was too short for such a round trip.

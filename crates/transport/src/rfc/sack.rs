@@ -49,7 +49,7 @@ impl RfcSender {
             return Some(seq);
         }
         // RACK judges by time: it does not guess.
-        if self.phase != Phase::FastRecovery || self.rack.is_some() {
+        if self.phase != Phase::Recovery || self.rack.is_some() {
             return None;
         }
         // (3): a hole that is not known to be lost.

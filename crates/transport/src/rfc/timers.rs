@@ -4,6 +4,7 @@ use super::eifel::Cause;
 use super::flight::Fate;
 use super::frto::Frto;
 use super::news::News;
+use super::pacer::Pacer;
 use super::rack::Surroundings;
 use super::sack_recovery::SackRecovery;
 use super::{Phase, RfcSender};
@@ -15,12 +16,21 @@ use crossfade_core::SimTime;
 impl RfcSender {
     pub(crate) fn next_timeout(&self) -> Option<SimTime> {
         // Asked for with every segment; probes come with RACK only.
-        let Some(rack) = &self.rack else { return self.rto.deadline };
-        let reordering = rack.deadline;
-        [self.rto.deadline, reordering, self.tlp.deadline].into_iter().flatten().min()
+        if self.rack.is_none() && self.pacer.is_none() {
+            return self.rto.deadline;
+        }
+        let reordering = self.rack.as_ref().and_then(|rack| rack.deadline);
+        let pacing = self.pacer.as_ref().and_then(Pacer::deadline);
+        [self.rto.deadline, reordering, self.tlp.deadline, pacing].into_iter().flatten().min()
     }
 
     pub(crate) fn on_timeout(&mut self, now: SimTime) -> Option<Expired> {
+        let expired = self.expire(now);
+        self.tell_phase(now, expired == Some(Expired::Retransmission));
+        expired
+    }
+
+    fn expire(&mut self, now: SimTime) -> Option<Expired> {
         let is_due = |deadline: Option<SimTime>| deadline.is_some_and(|deadline| deadline <= now);
         if is_due(self.rack.as_ref().and_then(|rack| rack.deadline)) {
             self.on_reordering_timeout(now);
@@ -31,6 +41,9 @@ impl RfcSender {
         } else if is_due(self.rto.deadline) {
             self.on_retransmission_timeout(now);
             Some(Expired::Retransmission)
+        } else if is_due(self.pacer.as_ref().and_then(Pacer::deadline)) {
+            self.pacer = self.pacer.map(|pacer| pacer.waiting(false));
+            Some(Expired::Pacing)
         } else {
             None
         }
@@ -43,18 +56,18 @@ impl RfcSender {
         let is_first = self.phase != Phase::Loss;
         if self.timed_out_at == Some(snd_una) {
             // RFC 5681 section 3.1: ssthresh is held constant when a repetition times out.
-            self.congestion.set_cwnd(1.0);
-        } else if self.config.rfc.windows == Rules::Linux && self.phase == Phase::FastRecovery {
+            self.set_cwnd(1.0);
+        } else if self.config.rfc.windows == Rules::Linux && self.phase == Phase::Recovery {
             // Linux reduces once in a window of data, whatever finds the losses.
-            self.congestion.set_cwnd(1.0);
+            self.set_cwnd(1.0);
         } else {
             self.begin_episode(Cause::Timeout);
             // RFC 5681 (4), "no more than" half of what is under way, and the loss window of one segment. In a long
             // recovery everything that SACK reported still counts as under way, up to many times the window.
             let under_way = (self.flight.size() as f64).min(self.congestion.cwnd());
-            if self.phase == Phase::FastRecovery {
+            if self.phase == Phase::Recovery {
                 // What an undo comes back to is the window that recovery led to, not what inflates it meanwhile.
-                self.congestion.set_cwnd(self.congestion.ssthresh());
+                self.set_cwnd(self.congestion.ssthresh());
             }
             self.congestion.on_timeout(now, under_way);
         }
@@ -90,7 +103,7 @@ impl RfcSender {
         if self.config.rfc.windows == Rules::Linux {
             // The loss window is one segment beside what may still be under way.
             self.flight.mark_lost(self.flight.snd_una());
-            self.congestion.set_cwnd((self.flight.pipe() + 1) as f64);
+            self.set_cwnd((self.flight.pipe() + 1) as f64);
         }
         self.tlp.stop();
         self.ecn.on_reduction(self.flight.snd_max());
@@ -123,7 +136,7 @@ impl RfcSender {
         let Some(_) = self.flight.next_lost() else { return };
         match self.phase {
             Phase::Open => self.start_recovery(now, &News::default()),
-            Phase::FastRecovery => self.reduce_rate(0, false),
+            Phase::Recovery => self.reduce_rate(0, false),
             Phase::Loss if self.config.rfc.rack_rules == Rules::Linux => {
                 self.start_recovery(now, &News::default());
             }

@@ -13,6 +13,9 @@ fn whole(cwnd: f64) -> u64 {
 impl RfcSender {
     pub(crate) fn poll_transmit(&mut self, now: SimTime) -> Option<Segment> {
         self.restart_after_idle(now);
+        if self.is_held_back(now) {
+            return None;
+        }
         let seq = self.forced().or_else(|| self.choose())?;
         let retransmission = seq < self.flight.snd_max();
         if retransmission {
@@ -25,6 +28,7 @@ impl RfcSender {
         } else if self.timed.is_none() {
             self.timed = Some((seq, now));
         }
+        self.tell_send(now);
         self.flight.on_sent(seq, now);
         self.window_use.on_sent(self.flight.snd_una(), self.flight.snd_max());
         if let Some(prr) = &mut self.prr {
@@ -39,6 +43,7 @@ impl RfcSender {
         if !retransmission {
             self.schedule_probe(now);
         }
+        self.pace(now);
         let push = self.config.rfc.push_acks && !retransmission && self.ends_burst(now);
         self.last_sent = Some(now);
         Some(Segment {
@@ -97,25 +102,25 @@ impl RfcSender {
                 (size, cwnd + u64::from(self.dupacks.min(self.config.dupthresh - 1)))
             }
             Phase::Open => (size, cwnd),
-            Phase::FastRecovery if !self.uses_sack() && !self.counts_duplicates() => (size, cwnd),
-            Phase::FastRecovery | Phase::Loss => (self.pipe(), cwnd),
+            Phase::Recovery if !self.uses_sack() && !self.counts_duplicates() => (size, cwnd),
+            Phase::Recovery | Phase::Loss => (self.pipe(), cwnd),
         };
         if under_way >= window {
             self.window_use.on_limited(self.flight.snd_max());
             return None;
         }
-        match self.phase {
-            Phase::Open => {
-                let seq = self.next_new()?;
-                self.limited_sent += u64::from(size >= cwnd);
-                Some(seq)
-            }
-            Phase::FastRecovery if self.counts_duplicates() => {
+        let chosen = match self.phase {
+            Phase::Open => self.next_new().inspect(|_| self.limited_sent += u64::from(size >= cwnd)),
+            Phase::Recovery if self.counts_duplicates() => {
                 self.flight.next_lost().or_else(|| self.next_new())
             }
-            Phase::FastRecovery if !self.uses_sack() => self.next_new(),
-            Phase::FastRecovery | Phase::Loss => self.next_segment_with_sack(),
+            Phase::Recovery if !self.uses_sack() => self.next_new(),
+            Phase::Recovery | Phase::Loss => self.next_segment_with_sack(),
+        };
+        if chosen.is_none() {
+            self.note_lack_of_data();
         }
+        chosen
     }
 
     /// After a timeout that may be spurious.
@@ -145,10 +150,10 @@ impl RfcSender {
             return;
         }
         let idle = now.saturating_sub(last_sent);
-        if self.config.rfc.restart_after_idle && idle > self.rto.current() {
+        if self.config.rfc.restart_after_idle && !self.fixed.needs.own_window && idle > self.rto.current() {
             self.congestion.on_idle_end(now, idle);
             let restart_window = self.congestion.cwnd().min(self.config.initial_window);
-            self.congestion.set_cwnd(restart_window);
+            self.set_cwnd(restart_window);
         }
         self.last_sent = None;
     }

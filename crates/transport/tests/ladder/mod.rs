@@ -140,6 +140,17 @@ impl Ladder {
         self.sender.statistics()
     }
 
+    pub fn now(&self) -> SimTime {
+        self.now
+    }
+
+    /// Goes on to the next timer, whichever it is, and lets it expire. Returns the time.
+    pub fn wake(&mut self) -> SimTime {
+        self.now = self.sender.next_timeout().unwrap();
+        self.sender.on_timeout(self.now);
+        self.now
+    }
+
     pub fn now_ms(&self) -> u64 {
         self.now / ms(1)
     }

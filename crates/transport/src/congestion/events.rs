@@ -1,0 +1,118 @@
+//! What a sender tells a rule that sets a rate or a window of its own (as BBR does), event by event.
+
+use crossfade_core::SimTime;
+
+/// What a rule wants of its sender beyond the events that every rule gets. The default is what Reno needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Needs {
+    /// The sender keeps account of deliveries and tells of each segment sent or lost, of each phase, and of each
+    /// acknowledgement with a [`RateSample`].
+    pub samples: bool,
+    /// The window is the rule's alone, also in recovery, after a timeout and after idle time: the sender neither inflates it
+    /// nor reduces it by PRR, and never calls `set_cwnd`. Which segments to repeat stays the sender's business.
+    pub own_window: bool,
+    /// The rule draws random numbers: it is given a stream of its own before anything else.
+    pub random: bool,
+}
+
+/// A segment is about to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct SendEvent {
+    /// When.
+    pub now: SimTime,
+    /// How many segments are thought to be in the network without it.
+    pub in_flight: u64,
+    /// Nothing was sent and not acknowledged: the connection starts, or was idle.
+    pub after_idle: bool,
+    /// The application had nothing to send: the last acknowledgements tell of it, not of the path.
+    pub app_limited: bool,
+    /// The smoothed round trip, once there is one.
+    pub srtt: Option<SimTime>,
+}
+
+/// A segment was found lost.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct LostSegment {
+    /// When it was found.
+    pub now: SimTime,
+    /// How many segments were thought to be in the network when it left, itself included.
+    pub tx_in_flight: u64,
+    /// How many were found lost since it left, itself included.
+    pub lost_since_sent: u64,
+    /// How many had arrived when it left.
+    pub prior_delivered: u64,
+    /// The application had nothing to send when it left.
+    pub app_limited: bool,
+}
+
+/// What the sender is doing about losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Phase {
+    /// Nothing is known to be lost.
+    #[default]
+    Open,
+    /// Repairs losses that acknowledgements or the reordering timer have shown.
+    Recovery,
+    /// Starts over after a timeout.
+    Loss,
+}
+
+/// What an acknowledgement tells of deliveries: a sample of the delivery rate (draft-cheng-iccrg-delivery-rate-estimation-02
+/// section 3) and the state of the connection behind it. Counts are of segments.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct RateSample {
+    /// When it arrived.
+    pub now: SimTime,
+    /// How many have arrived since the connection began.
+    pub delivered: u64,
+    /// How many of these had when the newest segment left that it shows to have arrived; `None` if it shows none.
+    pub prior_delivered: Option<u64>,
+    /// The time in which the difference was sent, or arrived, whichever is longer.
+    pub interval: SimTime,
+    /// The delivery rate in segments a second. `None` where nothing has arrived, or in less than the shortest round trip:
+    /// then the acknowledgement of a repetition answers the original.
+    pub rate: Option<f64>,
+    /// The round trip of the newest segment that it shows to have arrived and that was not repeated; else that of the
+    /// timestamp that it echoes.
+    pub rtt: Option<SimTime>,
+    /// The smoothed round trip.
+    pub srtt: Option<SimTime>,
+    /// How many it shows to have arrived.
+    pub newly_acked: u64,
+    /// How many were found lost by it.
+    pub newly_lost: u64,
+    /// How many were found lost since the connection began.
+    pub lost: u64,
+    /// How many of these after the newest segment left.
+    pub lost_since_sent: u64,
+    /// How many were thought to be in the network when that left, itself included.
+    pub tx_in_flight: u64,
+    /// How many are now.
+    pub in_flight: u64,
+    /// How many were before it.
+    pub prior_in_flight: u64,
+    /// The application had nothing to send when the newest segment left.
+    pub app_limited: bool,
+    /// How many of those that have arrived carried a congestion mark, as far as the receiver says: with the echo of RFC 3168
+    /// 1 for an acknowledgement that carries it.
+    pub ce: u64,
+    /// What the sender does about losses after it.
+    pub phase: Phase,
+    /// When the pacer lets the next segment go: now or later.
+    pub departure: SimTime,
+}
+
+/// What a rule is at, for traces and plots.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct RuleInfo {
+    /// The name of its state, if it has states.
+    pub state: &'static str,
+    /// Its estimate of the bottleneck's rate, in segments a second.
+    pub bandwidth: Option<f64>,
+    /// Its estimate of the round trip without queues.
+    pub min_rtt: Option<SimTime>,
+    /// Its pacing rate, in segments a second.
+    pub pacing_rate: Option<f64>,
+    /// What multiplies the estimates: pacing and window.
+    pub gains: Option<(f64, f64)>,
+}

@@ -1,0 +1,101 @@
+//! Pacing: segments leave a quantum at a time, at a rate (draft-ietf-ccwg-bbr section 5.6.2; Linux's `tcp_pacing_check` and
+//! `tcp_update_skb_after_send`).
+
+use crossfade_core::SimTime;
+
+/// The least pacing rate, in segments a second.
+const LEAST: f64 = 0.1;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pacer {
+    /// Before this, no burst begins.
+    next: SimTime,
+    /// When the last burst began, and how much of its quantum is left.
+    burst: (SimTime, u64),
+    /// Something waits for `next`.
+    waits: bool,
+}
+
+impl Pacer {
+    /// Whether a segment may leave now.
+    pub(super) fn is_open(&self, now: SimTime) -> bool {
+        self.next <= now || (self.burst.0 == now && self.burst.1 > 0)
+    }
+
+    /// The same, with something that waits until it opens, or nothing.
+    pub(super) fn waiting(self, waits: bool) -> Self {
+        Self { waits, ..self }
+    }
+
+    /// When the one who waits is to be woken.
+    pub(super) fn deadline(&self) -> Option<SimTime> {
+        self.waits.then_some(self.next)
+    }
+
+    /// When the next segment can leave that is sent from `now` on.
+    pub(super) fn departure(&self, now: SimTime) -> SimTime {
+        self.next.max(now)
+    }
+
+    /// A segment leaves; `rate` is in segments a second, `quantum` how many leave back to back.
+    pub(super) fn on_sent(&mut self, now: SimTime, rate: f64, quantum: u64) {
+        if self.burst.0 != now || self.burst.1 == 0 {
+            self.burst = (now, quantum.max(1));
+        }
+        self.burst.1 -= 1;
+        // Idle time earns no credit. What is no number is the least.
+        self.next = self.next.max(now).saturating_add(SimTime::from_secs_f64(1.0 / rate.max(LEAST)));
+        self.waits = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: SimTime = SimTime::from_millis(1);
+
+    /// When 12 segments leave that are all ready at 5 ms.
+    fn departures(rate: f64, quantum: u64) -> Vec<u64> {
+        let (mut pacer, mut now) = (Pacer::default(), MS * 5);
+        let mut left = Vec::new();
+        while left.len() < 12 {
+            if pacer.is_open(now) {
+                pacer.on_sent(now, rate, quantum);
+                left.push(now.as_nanos() / 1_000_000);
+            } else {
+                now = pacer.waiting(true).deadline().unwrap();
+            }
+        }
+        left
+    }
+
+    #[test]
+    fn a_quantum_leaves_at_once_and_the_rate_is_kept() {
+        assert_eq!(departures(1000.0, 1), (5..17).collect::<Vec<_>>());
+        assert_eq!(departures(1000.0, 2), [5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15]);
+        assert_eq!(departures(500.0, 5)[..11], [5, 5, 5, 5, 5, 15, 15, 15, 15, 15, 25]);
+    }
+
+    #[test]
+    fn idle_time_earns_no_credit() {
+        let mut pacer = Pacer::default();
+        pacer.on_sent(MS, 1000.0, 1);
+        assert!(!pacer.is_open(MS));
+        pacer.on_sent(MS * 100, 1000.0, 1);
+        assert_eq!(pacer.departure(MS * 100), MS * 101);
+        assert_eq!(pacer.departure(MS * 150), MS * 150);
+    }
+
+    #[test]
+    fn whatever_the_rate_is_something_leaves() {
+        for rate in [0.0, -1.0, f64::NAN, f64::NEG_INFINITY] {
+            let mut pacer = Pacer::default();
+            pacer.on_sent(MS, rate, 0);
+            assert_eq!(pacer.departure(MS), MS * 10_001);
+        }
+        let mut pacer = Pacer::default();
+        pacer.on_sent(MS, f64::INFINITY, 1);
+        assert!(pacer.is_open(MS));
+    }
+}

@@ -1,0 +1,144 @@
+//! What a window rule hears that asks for more than losses and growth, and how its rate is kept.
+
+use super::RfcSender;
+use crate::congestion::{LostSegment, RateSample, RuleInfo, SendEvent};
+use crate::segment::Ack;
+use crossfade_core::{SimTime, Stream};
+
+impl RfcSender {
+    /// Loss recovery, a timeout or idle time sets the window, unless it is the rule's own.
+    pub(super) fn set_cwnd(&mut self, cwnd: f64) {
+        if !self.fixed.needs.own_window {
+            self.congestion.set_cwnd(cwnd);
+        }
+    }
+
+    /// What was found lost since the last call.
+    pub(super) fn tell_losses(&mut self, now: SimTime) {
+        if let Some(deliveries) = &mut self.flight.deliveries {
+            for lost in deliveries.take_lost() {
+                self.congestion.on_segment_lost(&LostSegment { now, ..lost });
+            }
+        }
+    }
+
+    /// What has been found lost, and what the sender does about it: if that has changed, or begins `anew`.
+    pub(super) fn tell_phase(&mut self, now: SimTime, anew: bool) {
+        if !self.fixed.needs.samples {
+            return;
+        }
+        self.tell_losses(now);
+        if anew || self.told_phase != self.phase {
+            self.told_phase = self.phase;
+            self.congestion.on_phase(now, self.phase, self.pipe());
+        }
+    }
+
+    /// How many segments were found lost since the start, where that is counted.
+    pub(super) fn lost_so_far(&self) -> u64 {
+        self.flight.deliveries.as_ref().map_or(0, |deliveries| deliveries.lost())
+    }
+
+    /// What an acknowledgement told of deliveries; before it, `prior_in_flight` were under way and `prior_lost` found lost.
+    pub(super) fn tell_delivery(&mut self, now: SimTime, ack: &Ack, prior_in_flight: u64, prior_lost: u64) {
+        let in_flight = self.pipe();
+        let timestamp = ack.timestamp_echo.filter(|_| self.config.rfc.timestamps);
+        let Some(deliveries) = &mut self.flight.deliveries else { return };
+        let sample = deliveries.sample(now, timestamp);
+        self.congestion.on_delivery(&RateSample {
+            srtt: self.rto.srtt(),
+            newly_lost: sample.lost - prior_lost,
+            in_flight,
+            prior_in_flight,
+            ce: u64::from(ack.ece),
+            phase: self.phase,
+            departure: self.pacer.as_ref().map_or(now, |pacer| pacer.departure(now)),
+            ..sample
+        });
+        if self.congestion.limits_itself() {
+            deliveries.on_nothing_to_send(in_flight);
+        }
+    }
+
+    /// A segment is about to leave.
+    pub(super) fn tell_send(&mut self, now: SimTime) {
+        let Some(deliveries) = &self.flight.deliveries else { return };
+        let send = SendEvent {
+            now,
+            in_flight: self.pipe(),
+            after_idle: self.flight.size() == 0,
+            app_limited: deliveries.is_app_limited(),
+            srtt: self.rto.srtt(),
+        };
+        self.congestion.on_send(&send);
+    }
+
+    /// The window would allow a segment, and there is none: what is sent until more is written tells of the application
+    /// (draft-ietf-ccwg-bbr section 4.1.2.4; the receiver's window does not count).
+    pub(super) fn note_lack_of_data(&mut self) {
+        if self.flight.snd_max() < self.available {
+            return;
+        }
+        let pipe = self.flight.pipe();
+        if let Some(deliveries) = &mut self.flight.deliveries {
+            deliveries.on_nothing_to_send(pipe);
+        }
+    }
+
+    /// Whether the pacer holds the next segment back; then it wakes the sender.
+    pub(super) fn is_held_back(&mut self, now: SimTime) -> bool {
+        let Some(pacer) = self.pacer else { return false };
+        if self.force.is_some() || pacer.is_open(now) {
+            self.pacer = Some(pacer.waiting(false));
+            return false;
+        }
+        // Not less than what `choose` allows; a wake-up in vain costs little.
+        let window = self.congestion.cwnd() + f64::from(self.config.dupthresh);
+        let waits = self.frto.budget().is_some() || (self.flight.size().min(self.pipe()) as f64) < window;
+        self.pacer = Some(pacer.waiting(waits));
+        true
+    }
+
+    /// A segment has left.
+    pub(super) fn pace(&mut self, now: SimTime) {
+        if self.pacer.is_none() {
+            return;
+        }
+        let rate = self.congestion.pacing_rate().or_else(|| self.usual_pacing_rate());
+        let quantum = self.quantum(rate);
+        if let Some((pacer, rate)) = self.pacer.as_mut().zip(rate) {
+            pacer.on_sent(now, rate, quantum);
+        }
+    }
+
+    /// A multiple of the window a round trip; none before the first round trip is measured (Linux's
+    /// `tcp_update_pacing_rate`).
+    fn usual_pacing_rate(&self) -> Option<f64> {
+        let (srtt, pacing) = (self.rto.srtt()?, self.config.rfc.pacing?);
+        let cwnd = self.congestion.cwnd();
+        let is_early = cwnd < self.congestion.ssthresh() / 2.0;
+        let ratio = if is_early { pacing.slow_start_ratio } else { pacing.ratio };
+        Some(ratio * cwnd.max(self.flight.size() as f64) / srtt.as_secs_f64())
+    }
+
+    /// How many segments leave back to back: as the configuration says, or the rule, or what segmentation offload takes in a
+    /// 1024th of a second, at least two (Linux's `tcp_tso_autosize`).
+    fn quantum(&self, rate: Option<f64>) -> u64 {
+        let configured = self.config.rfc.pacing.and_then(|pacing| pacing.quantum);
+        configured
+            .or_else(|| self.congestion.send_quantum())
+            .unwrap_or_else(|| rate.map_or(2, |rate| (rate / 1024.0) as u64).max(2))
+    }
+
+    /// Gives the window rule its random numbers.
+    pub(crate) fn seed(&mut self, stream: impl FnOnce() -> Stream) {
+        if self.fixed.needs.random {
+            self.congestion.seed(stream());
+        }
+    }
+
+    /// What the window rule is at.
+    pub(crate) fn info(&self) -> RuleInfo {
+        self.congestion.info()
+    }
+}

@@ -1,0 +1,225 @@
+//! What a rule hears that asks for more than losses and growth, and in which order.
+
+#[macro_use]
+mod ladder;
+
+use crossfade_core::{RunSeed, SimTime, Stream};
+use crossfade_transport::congestion::{
+    AckSample, CongestionControl, LostSegment, Needs, Phase, RateSample, RuleInfo, SendEvent,
+};
+use crossfade_transport::{Pacing, RfcConfig, Sender, TcpConfig, Variant};
+use ladder::{Ladder, config, ms, rack, with_timestamps};
+use std::sync::{Arc, Mutex};
+
+/// A window of its own, or one that recovery sets; writes down what it hears.
+struct Listener {
+    heard: Arc<Mutex<Vec<String>>>,
+    needs: Needs,
+    cwnd: f64,
+}
+
+impl Listener {
+    fn says(&self, what: impl Into<String>) {
+        self.heard.lock().unwrap().push(what.into());
+    }
+}
+
+impl CongestionControl for Listener {
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+    fn ssthresh(&self) -> f64 {
+        5.0
+    }
+    fn on_ack(&mut self, ack: &AckSample) {
+        self.says(format!("ack of {}", ack.acked));
+    }
+    fn on_loss(&mut self, _now: SimTime, window: f64) {
+        self.says(format!("loss at {window}"));
+    }
+    fn on_timeout(&mut self, _now: SimTime, window: f64) {
+        self.says(format!("timeout at {window}"));
+    }
+    fn set_cwnd(&mut self, cwnd: f64) {
+        assert!(!self.needs.own_window, "the window is the rule's");
+        self.cwnd = cwnd;
+    }
+    fn on_ecn(&mut self, _now: SimTime, window: f64) {
+        self.says(format!("mark at {window}"));
+    }
+    fn undo(&mut self) {
+        self.says("undo");
+    }
+    fn needs(&self) -> Needs {
+        self.needs
+    }
+    fn seed(&mut self, _stream: Stream) {
+        self.says("seed");
+    }
+    fn on_send(&mut self, send: &SendEvent) {
+        let idle = if send.after_idle { " after idle" } else { "" };
+        self.says(format!("send on {}{idle}", send.in_flight));
+    }
+    fn on_segment_lost(&mut self, lost: &LostSegment) {
+        self.says(format!("lost of {}, {} since", lost.tx_in_flight, lost.lost_since_sent));
+    }
+    fn on_phase(&mut self, _now: SimTime, phase: Phase, in_flight: u64) {
+        self.says(format!("{phase:?} with {in_flight}"));
+    }
+    fn on_delivery(&mut self, sample: &RateSample) {
+        let RateSample { newly_acked, newly_lost, in_flight, prior_in_flight, ce, .. } = *sample;
+        self.says(format!(
+            "{newly_acked} acked, {newly_lost} lost, {prior_in_flight} to {in_flight}, ce {ce}"
+        ));
+    }
+    fn info(&self) -> RuleInfo {
+        RuleInfo { state: "listening", ..RuleInfo::default() }
+    }
+}
+
+const ALL: Needs = Needs { samples: true, own_window: true, random: true };
+
+type Heard = Arc<Mutex<Vec<String>>>;
+
+fn listener(config: &TcpConfig, needs: Needs) -> (Ladder, Heard) {
+    let heard = Heard::default();
+    let rule = Listener { heard: Arc::clone(&heard), needs, cwnd: 10.0 };
+    (Ladder::with(config, Box::new(rule)), heard)
+}
+
+fn take(heard: &Heard) -> Vec<String> {
+    std::mem::take(&mut *heard.lock().unwrap())
+}
+
+#[test]
+fn within_an_acknowledgement_events_come_in_one_order() {
+    let config = config(Variant::Sack);
+    let config = TcpConfig { rfc: RfcConfig { ecn: true, ..config.rfc }, ..config };
+    let (mut tcp, heard) = listener(&config, ALL);
+    tcp.write(12);
+    send!(tcp, 0..10);
+    let sends: Vec<String> = (1..10).map(|n| format!("send on {n}")).collect();
+    let first = take(&heard);
+    assert_eq!(first[0], "send on 0 after idle");
+    assert_eq!(first[1..], sends);
+    // 0 and 1 are lost; the third report shows the first, a mark comes with it.
+    ack!(tcp, +100, 0, sack 2..4);
+    assert_eq!(take(&heard), ["2 acked, 0 lost, 10 to 8, ce 0"]);
+    send!(tcp, 10..12);
+    let _sent = take(&heard);
+    tcp.ack(0, 0, std::slice::from_ref(&(2..5)), None, true);
+    let expected = [
+        "mark at 10",
+        "lost of 1, 1 since",
+        "lost of 2, 2 since",
+        // The mark has said it: no `loss` of the same window.
+        "Recovery with 7",
+        "1 acked, 2 lost, 10 to 7, ce 1",
+    ];
+    assert_eq!(take(&heard), expected);
+    // The last is repeated in case it was lost too (RFC 6675 section 4, rule 4).
+    send!(tcp, 0..2, 11..12);
+    assert_eq!(take(&heard), ["send on 7", "send on 8", "send on 9"]);
+    ack!(tcp, +100, 12);
+    assert_eq!(take(&heard), ["Open with 0", "9 acked, 0 lost, 10 to 0, ce 0"]);
+}
+
+#[test]
+fn a_loss_is_told_before_the_recovery_and_growth_after_the_sample() {
+    let (mut tcp, heard) = listener(&config(Variant::Sack), ALL);
+    tcp.write(10);
+    send!(tcp, 0..10);
+    let _sent = take(&heard);
+    ack!(tcp, +100, 1);
+    assert_eq!(take(&heard), ["1 acked, 0 lost, 10 to 9, ce 0", "ack of 1"]);
+    ack!(tcp, +0, 1, sack 2..5);
+    let expected = ["lost of 2, 1 since", "loss at 9", "Recovery with 5", "3 acked, 1 lost, 9 to 5, ce 0"];
+    assert_eq!(take(&heard), expected);
+}
+
+#[test]
+fn a_timeout_tells_losses_then_itself_then_the_phase_each_time() {
+    let (mut tcp, heard) = listener(&config(Variant::Sack), ALL);
+    tcp.write(3);
+    send!(tcp, 0..3);
+    let _sent = take(&heard);
+    timer!(tcp, +1000, Retransmission);
+    let expected =
+        ["timeout at 3", "lost of 1, 1 since", "lost of 2, 2 since", "lost of 3, 3 since", "Loss with 0"];
+    assert_eq!(take(&heard), expected);
+    // The window stays what the rule says: all three may be repeated.
+    send!(tcp, 0..3);
+    let _sent = take(&heard);
+    timer!(tcp, +2000, Retransmission);
+    let again = take(&heard);
+    assert_eq!(again.last().unwrap(), "Loss with 0", "{again:?}");
+    assert!(!again.iter().any(|event| event.starts_with("timeout")), "RFC 5681 section 3.1: {again:?}");
+}
+
+#[test]
+fn a_rule_that_asks_for_nothing_hears_what_it_always_did() {
+    let (mut tcp, heard) = listener(&config(Variant::Sack), Needs::default());
+    tcp.write(10);
+    send!(tcp, 0..10);
+    ack!(tcp, +100, 1);
+    ack!(tcp, +0, 1, sack 2..5);
+    assert_eq!(take(&heard), ["ack of 1", "loss at 9"]);
+    assert!(tcp.cwnd() < 10.0, "recovery sets the window");
+    assert_eq!(tcp.sender.info().state, "listening");
+    assert_eq!(tcp.sender.info().bandwidth, None);
+}
+
+#[test]
+fn a_spurious_recovery_is_taken_back_before_the_sample() {
+    let config = with_timestamps(rack(Variant::Sack));
+    let (mut tcp, heard) = listener(&config, ALL);
+    let mut tcp = {
+        tcp.write(10);
+        send!(tcp, 0..10);
+        tcp
+    };
+    ack!(tcp, +100, 0, echo 0, sack 1..5);
+    send!(tcp, 0..1);
+    let _recovery = take(&heard);
+    // The original arrives after all.
+    ack!(tcp, +10, 5, echo 0);
+    let expected = ["undo", "Open with 5", "1 acked, 0 lost, 6 to 5, ce 0"];
+    assert_eq!(take(&heard), expected);
+}
+
+#[test]
+fn random_numbers_are_given_to_those_who_ask() {
+    let heard = Heard::default();
+    for (needs, expected) in [(ALL, 1), (Needs::default(), 0)] {
+        let rule = Listener { heard: Arc::clone(&heard), needs, cwnd: 10.0 };
+        let mut sender = Sender::with_congestion_control(&config(Variant::Sack), Box::new(rule));
+        sender.seed(|| RunSeed { seed: 1, run: 0 }.stream("congestion.flow"));
+        assert_eq!(take(&heard).len(), expected);
+    }
+}
+
+/// Linux's ratios: twice the window a round trip while it is below half of `ssthresh`.
+#[test]
+fn a_window_is_spread_over_the_round_trip() {
+    let paced = |ratio, quantum| {
+        let config = config(Variant::Sack);
+        let pacing = Some(Pacing { slow_start_ratio: ratio, ratio, quantum: Some(quantum) });
+        TcpConfig { rfc: RfcConfig { pacing, ..config.rfc }, ..config }
+    };
+    // Nothing is paced before a round trip is known; after 100 ms ten segments each 100 ms.
+    let mut tcp = Ladder::new(&paced(1.0, 1)).warm_up(100);
+    tcp.write(100);
+    let mut sent = Vec::new();
+    for _ in 0..10 {
+        assert_eq!(tcp.poll().len(), 1, "one at a time");
+        sent.push(tcp.now());
+        tcp.wake();
+    }
+    assert_eq!(sent, (10..20).map(|n| ms(10 * n)).collect::<Vec<_>>());
+    assert_eq!(tcp.cwnd(), 10.0);
+    let mut tcp = Ladder::new(&paced(2.0, 4)).warm_up(100);
+    tcp.write(100);
+    assert_eq!(tcp.poll().len(), 4, "a quantum leaves at once");
+    assert_eq!(tcp.wake(), ms(120));
+    assert_eq!(tcp.poll().len(), 4);
+}
