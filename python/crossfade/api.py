@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, cast
@@ -22,7 +21,7 @@ from crossfade.files import read_bytes, read_text, whole_file
 from crossfade.plans import Options, Plan, translated_errors
 from crossfade.plans import Scenario as Scenario
 from crossfade.plans import Values as Values
-from crossfade.results.cache import Cache, MemoryStore, open_cache
+from crossfade.results.cache import Cache, open_cache
 from crossfade.results.frames import frames_table
 from crossfade.results.interrupted import Interrupted
 from crossfade.results.metrics import metric_of, near_metrics
@@ -67,13 +66,11 @@ def solve(scenario: Scenario, options: Options) -> Results:
     plan = plans.load(scenario, options)
     engine, cache = Threads(options.jobs), options.cache
     with nullcontext(cache) if isinstance(cache, Cache) else open_cache(cache) as store:
-        held = MemoryStore()
-        rows = StoredRows(plan, store, held)
+        rows = StoredRows(plan, store)
         complete = rows.make(engine, progress=options.progress)
-    results = partial(plan.results, rows.known, held.get, held=True)
     if not complete:
-        raise Interrupted(len(rows.known), lambda: results(complete=False))
-    return results(complete)
+        raise Interrupted(len(rows.known), lambda: rows.results(complete=False))
+    return rows.results(complete)
 
 
 def phy(

@@ -37,16 +37,14 @@ OnPoints = Callable[[int, int], object]
 
 # More in a list than any axis has: the core allows 100,000.
 MOST_VALUES = 1_000_000
+# A value of that many brackets was not meant.
+MOST_DEPTH = 50
 
 # The keys of more rows than this take longer to make than the rows of a store take to look through.
 MANY_ROWS = 200_000
 # To look a row up takes as long as to read some.
 ROWS_FOR_A_KEY = 4
 KEYS_AT_ONCE = 4096
-
-# Of more rows or points than these the results are not held in memory: a row takes 1 kB, a point 15 kB.
-MOST_ROWS_HELD = 50_000
-MOST_POINTS_HELD = 5_000
 
 ReadRows = Callable[[list[str]], dict[str, Row]]
 """Gives the rows of keys, by key."""
@@ -120,12 +118,12 @@ class Plan:
             yield list(store.get(keys[start : start + KEYS_AT_ONCE]).values())
 
     def results(
-        self, known: _crossfade.Known, read: ReadRows, complete: bool, *, held: bool = False
+        self, known: _crossfade.Known, read: ReadRows, complete: bool, *, at_once: bool = True
     ) -> Results:
         """The results of the rows that are known; where not ``complete``, without the points that have none.
 
-        ``read`` gives rows by key. Where there are very many, and they are not ``held`` in memory anyway,
-        points are made when somebody looks at them: ``read`` must go on to work.
+        ``read`` gives rows by key. If not ``at_once``, points are made when somebody looks at them: ``read``
+        must go on to work.
         """
 
         def make(numbers: Sequence[int]) -> list[Point]:
@@ -139,8 +137,7 @@ class Plan:
 
         counts, methods = known.counts(), self.description["methods"]
         many = ManyPoints(chunks(counts, all=complete), make, len(methods) if complete else None)
-        is_small = len(known) <= MOST_ROWS_HELD and len(counts) <= MOST_POINTS_HELD
-        points = list(many) if held or is_small else many
+        points = list(many) if at_once else many
         if complete:
             _refuse_methods_without_result(methods, points)
         return self._results(points, complete, _crossfade.__version__)
@@ -211,8 +208,11 @@ def read(
         files[file] = read_file(file)
         return files[file]
 
-    with translated_errors():
-        core = _crossfade.Plan.load(text, name, json.dumps(overrides), kept, on_points)
+    try:
+        with translated_errors():
+            core = _crossfade.Plan.load(text, name, json.dumps(overrides), kept, on_points)
+    except ValueError as error:  # a number of a thousand digits, half a character
+        raise errors.ScenarioError(shortened(str(error))) from None
     return Plan(name, text, overrides, files, core)
 
 
@@ -304,7 +304,11 @@ def _plain(values: Values) -> dict[str, Any]:
     return {key: _plain_value(key, value) for key, value in values.items()}
 
 
-def _plain_value(key: str, value: Any) -> Any:
+def _plain_value(key: str, value: Any, depth: int = 0) -> Any:
+    if depth > MOST_DEPTH:
+        raise errors.ScenarioError(
+            f"{shortened(key)}: lists and tables in each other more than {MOST_DEPTH} deep"
+        )
     values = getattr(value, "size", None)
     if values is None and isinstance(value, list | tuple | range):
         values = len(value)
@@ -315,9 +319,9 @@ def _plain_value(key: str, value: Any) -> Any:
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {inner: _plain_value(f"{key}.{inner}", item) for inner, item in value.items()}
+        return {inner: _plain_value(f"{key}.{inner}", item, depth + 1) for inner, item in value.items()}
     if isinstance(value, list | tuple | range):
-        return [_plain_value(key, item) for item in value]
+        return [_plain_value(key, item, depth + 1) for item in value]
     if value is not None and not isinstance(value, str | int | float | bool):
         raise errors.ScenarioError(
             f"{shortened(key)} = {shortened(repr(value))}: must be a number, a text, true or false, a list "

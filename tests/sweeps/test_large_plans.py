@@ -20,6 +20,7 @@ from crossfade.results.cache import MemoryStore
 from crossfade.results.file import ResultsFile
 from crossfade.results.manypoints import ManyPoints
 from crossfade.results.rows import Row
+from crossfade.sweeps import sweep as sweep_module
 from crossfade.sweeps.stored import StoredRows
 from crossfade.sweeps.times import Times
 from tests.conftest import SWEEP
@@ -88,7 +89,7 @@ def test_what_is_finished_of_a_large_plan_needs_no_other_points() -> None:
     assert [point.axes["tcp.w_max"] for point in results.points] == [8, 100]
     # Of all points they come in parts, between which there may be a Ctrl-C, when they are looked at.
     read.clear()
-    results = plan.results(known, rows_of, complete=True)
+    results = plan.results(known, rows_of, complete=True, at_once=False)
     assert (len(read), results.points[0].runs, results.points[7].runs) == (1, 0, 1)
     assert len(read) == 1
 
@@ -123,7 +124,7 @@ class Disk(MemoryStore):
     def put(self, rows): pass
 def used(): return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 plan = plans.load({LARGE!r}, plans.Options(runs=10))
-rows = StoredRows(plan, Disk())
+rows = StoredRows(plan, Disk(), 1000)
 (made,) = plan.core.make([(0, "simulation", 0)])
 keys, points = iter(plan.core.keys()), plan.description["points"]
 before = used()
@@ -145,7 +146,7 @@ def test_results_of_many_rows_are_read_when_they_are_looked_at(
 ) -> None:
     options: dict[str, Any] = {"runs": 3, "methods": ["analysis", "simulation"]}
     small = cf.sweep(SWEEP, **options, out=tmp_path / "x.sqlite")
-    monkeypatch.setattr(plans, "MOST_ROWS_HELD", 0)
+    monkeypatch.setattr(sweep_module, "MOST_ROWS_HELD", 0)
     monkeypatch.setattr(manypoints, "POINTS_AT_ONCE", 3)
     large = cf.sweep(SWEEP, **options, out=tmp_path / "x.sqlite")
     assert isinstance(large.points, ManyPoints)

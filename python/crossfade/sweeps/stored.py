@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from functools import cache
 
 import crossfade._crossfade as _crossfade
-from crossfade.plans import Plan, check_memory, translated_errors
-from crossfade.results.cache import RowStore
+from crossfade.plans import Plan, ReadRows, check_memory, translated_errors
+from crossfade.results.cache import MemoryStore, RowStore
+from crossfade.results.results import Results
 from crossfade.results.rows import Row
 from crossfade.sweeps.engines import WHOLE, Engine, Shard, Threads
 from crossfade.sweeps.progress import ProgressBar
 from crossfade.sweeps.times import Times
+
+# Of more points than these not all are made at once: one takes 15 kB.
+MOST_POINTS_HELD = 5_000
 
 
 @cache
@@ -25,16 +30,17 @@ class StoredRows:
     """The rows of a plan that a store has; new ones are put there as soon as they are made.
 
     The store is a results file (:mod:`crossfade.sweeps.sweep`) or the user's cache (:func:`crossfade.run`).
-    Here it is only known which there are, some 50 bytes each; what is in them takes twenty times that.
-    ``held`` is who keeps them in memory all the same.
+    Which there are is known here, in some 50 bytes each. What is in them takes twenty times that, and is held
+    in memory only as long as there are no more than ``most_held``.
     """
 
-    def __init__(self, plan: Plan, store: RowStore, held: RowStore | None = None) -> None:
+    def __init__(self, plan: Plan, store: RowStore, most_held: float = math.inf) -> None:
         self.plan = plan
         self.known = _crossfade.Known(plan.core)
         self.times = Times()
         self._store = store
-        self._held = held
+        self._held: MemoryStore | None = MemoryStore()
+        self._most_held = most_held
         for rows in plan.rows_in(store):
             self._learn(rows)
 
@@ -49,10 +55,23 @@ class StoredRows:
         with translated_errors(), ProgressBar(enabled=progress) as bar:
             return engine.execute(self.plan, self.known, shard, self.add, bar.update)
 
+    def results(self, complete: bool, read: ReadRows | None = None) -> Results:
+        """What the rows amount to.
+
+        Where they are not held, ``read`` gives them, now and whenever somebody looks at a point.
+        """
+        if self._held is None:
+            assert read is not None
+            return self.plan.results(self.known, read, complete, at_once=False)
+        few = len(self.plan.description["points"]) <= MOST_POINTS_HELD
+        return self.plan.results(self.known, self._held.get, complete, at_once=few or read is None)
+
     def _learn(self, rows: Sequence[Row]) -> None:
         points = self.known.add(rows)
         for row, point in zip(rows, points, strict=True):
             if point is not None:
                 self.times.learn(row.method, point, row.seconds)
+        if len(self.known) > self._most_held:
+            self._held = None
         if self._held is not None:
             self._held.put([row for row, point in zip(rows, points, strict=True) if point is not None])

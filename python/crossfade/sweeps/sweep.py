@@ -28,6 +28,8 @@ SIMULATION = "simulation"
 MOST_SHARDS = 1_000_000
 # To read so many takes a second.
 MANY_POINTS = 10_000
+# More rows are read from the file again where they are needed: one takes a kilobyte.
+MOST_ROWS_HELD = 50_000
 
 Say = Callable[[str], object]
 """Takes one line for the user."""
@@ -78,26 +80,26 @@ def sweep(
     began = time.monotonic()
     with ResultsFile.create(path) as file:
         identity = file.add_plan(description(plan), plan.description["warnings"])
-        rows = StoredRows(plan, file)
+        rows = StoredRows(plan, file, MOST_ROWS_HELD)
         known = len(rows.known)
         left = _Left.of(rows.known, shard)
         for line in _outline(plan, shard, left, path):
             say(line)
         finished = _make(rows, engine, shard, left, progress, say)
-        results = partial(plan.results, rows.known, partial(_rows_of, path))
+        read = partial(_rows_of, path)
         if not finished:
-            raise Interrupted(len(rows.known), lambda: results(complete=False))
+            raise Interrupted(len(rows.known), lambda: rows.results(False, read))
         # A finished shard is part of a plan that may not be.
         complete = shard == WHOLE or not _Left.of(rows.known, WHOLE).runs
         file.commit()
-        found = results(complete)
+        results = rows.results(complete, read)
         if complete:
-            file.set_warnings(identity, found.warnings)
+            file.set_warnings(identity, results.warnings)
     if made := len(rows.known) - known:
         say(f"wrote {path}: {_count(made, 'run')} in {duration(time.monotonic() - began)}")
     if complete:
         say(f"crossfade plot, report and export read {path}")
-    return found
+    return results
 
 
 def merge(files: Sequence[str | PathLike[str]], out: str | PathLike[str], *, say: Say | None = None) -> None:
@@ -257,11 +259,11 @@ def _state(file: ResultsFile, stored: StoredPlan) -> str:
         plan = plans.read(what["name"], what["text"], what["overrides"], attached)
         if plan_id(description(plan)) != stored.id:
             return f"{label}: of crossfade {what['version']}"
-        known = StoredRows(plan, file).known
-        left = _Left.of(known, WHOLE)
+        rows = StoredRows(plan, file, MOST_ROWS_HELD)
+        left = _Left.of(rows.known, WHOLE)
         if left.runs:
             return f"{label}: {_count(left.there, 'run')}, {left.missing:,} or more missing"
-        file.set_warnings(stored.id, plan.results(known, file.get, complete=True).warnings)
+        file.set_warnings(stored.id, rows.results(True, file.get).warnings)
     except ScenarioError as error:
         return f"{label}: {error}"
     return f"{label}: {_count(left.there, 'run')}, complete"
