@@ -421,7 +421,7 @@ mod tests {
         let mut finished = Vec::new();
         let complete = execute_with(
             &plan,
-            Vec::new(),
+            Arc::default(),
             3,
             Shard::WHOLE,
             &cancel,
