@@ -1,13 +1,13 @@
-"""Frame error rates of two combined receptions, computed a second time in NumPy. combining.py [FRAMES]
+"""Frame error rates of combined receptions, computed a second time in NumPy. combining.py [FRAMES] [COPIES]
 
-Rates 2 (two Alamouti codes side by side) and 1 (the quasi-orthogonal code), 4 x 4 antennas, QPSK, frames of
-240 bits, gains independent in every reception and known, equal power. Nothing is shared with the Rust code:
-here all antennas in all slots receive their noise, detectors work on the received vectors and invert matrices
-anew at each stage, where Rust works on matched filter outputs with Gram matrices. Beside them the rates of
-method phy, and how many standard errors lie between: normal with mean 0 and variance 1 if both compute the
-same.
+BLAST, rates 2 (two Alamouti codes side by side) and 1 (the quasi-orthogonal code), 4 x 4 antennas, QPSK,
+frames of 240 bits, gains independent in every reception and known, equal power. Nothing is shared with the
+Rust code: here all antennas in all slots receive their noise, detectors work on the received vectors and
+invert matrices anew at each stage, where Rust works on matched filter outputs with Gram matrices. Beside them
+the rates of method phy, and how many standard errors lie between: normal with mean 0 and variance 1 if both
+compute the same.
 
-``fails`` is the combination of both receptions alone, ``lost`` if the first reception fails, too.
+``fails`` is the combination of 1, 2, ... receptions (2, unless said) alone, ``lost`` if all before fail, too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import numpy as np
 
 import crossfade as cf
 
-CODES = {"stbc-2": 6.0, "stbc-1": 2.0}
+# The SNR in dB of two receptions and of more.
+CODES = {"blast": (10.0, 8.0), "stbc-2": (6.0, 3.0), "stbc-1": (2.0, -1.0)}
 BLOCKS, BATCH = 30, 200
 LABELS = np.array([[(i >> 2 * k) & 3 for k in range(4)] for i in range(256)])
 POINTS = np.array([(1 - 2 * (label & 1)) + 1j * (1 - 2 * (label >> 1)) for label in range(4)]) / math.sqrt(2)
@@ -29,6 +30,8 @@ CANDIDATES = POINTS[LABELS]
 def code_matrix(code: str, s: list[complex]) -> np.ndarray:
     """What each antenna (columns) sends in each slot (rows)."""
     first = [s[0], s[1], s[2], s[3]]
+    if code == "blast":
+        return np.array([first])
     second = [-np.conj(s[1]), np.conj(s[0]), -np.conj(s[3]), np.conj(s[2])]
     if code == "stbc-2":
         return np.array([first, second])
@@ -97,8 +100,12 @@ def cancellation(channels: list[np.ndarray], received: list[np.ndarray]) -> tupl
     return labels, outputs, weights
 
 
-def batch(code: str, rho: float, rng: np.random.Generator) -> dict[tuple[str, str], np.ndarray]:
-    """Which frames fail, and which are lost, by combining and stage."""
+How = tuple[str, str, int]
+"""Weights, stage, and how many receptions."""
+
+
+def batch(code: str, rho: float, receptions: int, rng: np.random.Generator) -> dict[How, np.ndarray]:
+    """Which frames fail, and which are lost."""
     real, imaginary = linear_maps(code)
     sent = rng.integers(0, 4, (BATCH, BLOCKS, 4))
     symbols = POINTS[sent]
@@ -107,7 +114,7 @@ def batch(code: str, rho: float, rng: np.random.Generator) -> dict[tuple[str, st
     # In these slots the symbols are sent conjugated, and so is what is received taken.
     conjugated = np.abs(imaginary - 1j * real).sum((0, 2)) > 1e-9
     channels, received = [], []
-    for _ in range(2):
+    for _ in range(receptions):
         gains = noise(rng, BATCH, 4, 4)
         y = math.sqrt(rho / 4) * np.einsum("futn,frn->futr", transmitted, gains)
         y += noise(rng, *y.shape)
@@ -116,29 +123,32 @@ def batch(code: str, rho: float, rng: np.random.Generator) -> dict[tuple[str, st
         h[:, conjugated] = h[:, conjugated].conj()
         channels.append(h.reshape(BATCH, -1, 4))
         received.append(y.reshape(BATCH, BLOCKS, -1))
-    both, both_received = np.concatenate(channels, 1), np.concatenate(received, 2)
     alone = [cancellation([h], [y]) for h, y in zip(channels, received, strict=True)]
 
     def fails(labels: np.ndarray) -> np.ndarray:
         return np.asarray((labels != sent).any((1, 2)))
 
-    first, first_ml = fails(alone[0][0]), fails(maximum_likelihood(channels[0], received[0]))
-    equal = sliced(np.sum([outputs for _, outputs, _ in alone], 0))
-    maximal = sliced(np.sum([outputs * weights[:, None, :] for _, outputs, weights in alone], 0))
-    combined = {
-        ("equal-gain", "posthoc"): fails(equal),
-        ("maximal-ratio", "posthoc"): fails(maximal),
-        ("maximal-ratio", "joint"): fails(cancellation(channels, received)[0]),
-        ("", "stacked"): fails(cancellation([both], [both_received])[0]),
-        ("", "ml"): fails(maximum_likelihood(both, both_received)),
-    }
-    return {
-        how: np.array([failed, failed & (first_ml if how[1] == "ml" else first)])
-        for how, failed in combined.items()
-    }
+    found: dict[How, np.ndarray] = {}
+    lost: dict[tuple[str, str], np.ndarray] = {}
+    for count in range(1, receptions + 1):
+        stack, all_received = np.concatenate(channels[:count], 1), np.concatenate(received[:count], 2)
+        outputs = [output for _, output, _ in alone[:count]]
+        weighed = [output * weights[:, None, :] for _, output, weights in alone[:count]]
+        combined = {
+            ("equal-gain", "posthoc"): sliced(np.sum(outputs, 0)),
+            ("maximal-ratio", "posthoc"): sliced(np.sum(weighed, 0)),
+            ("maximal-ratio", "joint"): cancellation(channels[:count], received[:count])[0],
+            ("", "stacked"): cancellation([stack], [all_received])[0],
+            ("", "ml"): maximum_likelihood(stack, all_received),
+        }
+        for how, labels in combined.items():
+            failed = fails(labels)
+            lost[how] = failed & lost.get(how, failed)
+            found[*how, count] = np.array([failed, lost[how]])
+    return found
 
 
-def ours(code: str, snr_db: float, frames: int) -> dict[tuple[str, str], tuple[float, float]]:
+def ours(code: str, snr_db: float, receptions: int, frames: int) -> dict[How, tuple[float, float]]:
     """The same by method phy."""
     stages: list[tuple[str, dict[str, str]]] = [
         ("mmse-osic", {"stage": "posthoc", "weights": "equal-gain"}),
@@ -147,35 +157,40 @@ def ours(code: str, snr_db: float, frames: int) -> dict[tuple[str, str], tuple[f
         ("mmse-osic", {"stage": "stacked"}),
         ("ml", {"stage": "stacked"}),
     ]
-    keys = {"link.arq.max_retransmissions": 1, "run.frames": math.ceil(frames / 20)}
-    found = {}
+    keys = {"link.arq.max_retransmissions": receptions - 1, "run.frames": math.ceil(frames / 20)}
+    found: dict[How, tuple[float, float]] = {}
     for detector, combining in stages:
         over = {"phy.scheme,phy.detector": [[code, detector]], "channel.snr_db": [snr_db]}
         asked: dict[str, object] = {**keys, "phy.combining": combining}
-        rows = cf.phy("mimo-arq", set=asked, over=over, runs=20, cache=False).records()
-        last = next(row for row in rows if row["transmissions"] == 2)
         stage = "ml" if detector == "ml" else combining["stage"]
-        found[combining.get("weights", ""), stage] = (float(str(last["fer"])), float(str(last["residual"])))
+        for row in cf.phy("mimo-arq", set=asked, over=over, runs=20, cache=False).records():
+            how = (combining.get("weights", ""), stage, int(str(row["transmissions"])))
+            found[how] = (float(str(row["fer"])), float(str(row["residual"])))
     return found
 
 
 def main() -> None:
-    """Print a line for each code and way of combining."""
+    """Print a line for each code, way of combining and number of receptions."""
     frames = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
+    receptions = int(sys.argv[2]) if len(sys.argv) > 2 else 2
     rng = np.random.default_rng(1)
-    print("code,combined,snr_db,fails NumPy,fails,standard errors,lost NumPy,lost,standard errors")
-    for code, snr_db in CODES.items():
-        rates: dict[tuple[str, str], np.ndarray] = {}
+    print("code,combined,receptions,snr_db,fails NumPy,fails,standard errors,lost NumPy,lost,standard errors")
+    for code, (of_two, of_more) in CODES.items():
+        snr_db = of_two if receptions <= 2 else of_more
+        rates: dict[How, np.ndarray] = {}
         batches = math.ceil(frames / BATCH)
         for _ in range(batches):
-            for how, flags in batch(code, 10 ** (snr_db / 10), rng).items():
+            for how, flags in batch(code, 10 ** (snr_db / 10), receptions, rng).items():
                 rates[how] = rates.get(how, 0) + flags.mean(1) / batches
-        for how, rust in ours(code, snr_db, frames).items():
+        for how, rust in ours(code, snr_db, receptions, frames).items():
+            *words, count = how
             cells = []
             for theirs, our in zip(rates[how], rust, strict=True):
                 error = math.sqrt((theirs * (1 - theirs) + our * (1 - our)) / frames)
-                cells += [f"{theirs:.4f}", f"{our:.4f}", f"{(our - theirs) / error:+.2f}"]
-            print(",".join([code, " ".join(how[::-1]).strip(), str(snr_db), *cells]), flush=True)
+                apart = (our - theirs) / error if error else 0.0
+                cells += [f"{theirs:.4f}", f"{our:.4f}", f"{apart:+.2f}"]
+            line = [code, " ".join(words[::-1]).strip(), str(count), str(snr_db), *cells]
+            print(",".join(line), flush=True)
 
 
 if __name__ == "__main__":

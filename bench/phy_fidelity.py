@@ -1,16 +1,25 @@
-"""Do frames whose symbols are detected and frames from a table agree? phy_fidelity.py [POINTS] [RUNS]
+"""Do frames whose symbols are detected and frames from a table agree? phy_fidelity.py [--short]
 
-At each point (scheme, combining, SNR) a table is made by method phy from streams of its own; then the same
-scenario runs with both fidelities, frames under ARQ, and the numbers of frames given up and delivered are
-compared (chi-square, one degree of freedom), together with goodputs. p-values must be uniform: their
-Kolmogorov-Smirnov distance is printed last. The table has a sampling error of its own, which is kept below
-that of the runs by ten times as many frames.
+At each of 20 points (scheme, detector, SNR, retransmissions, stage of combining, and some antennas,
+correlations and constellations) method phy makes a table from streams of its own; then the same scenario, TCP
+over ARQ, runs with both fidelities. Of each frame the link events tell in which attempt it was accepted, if
+ever. These counts are compared by chi-square, attempts with few frames put together, and goodputs by whether
+their intervals overlap. If both fidelities draw from one distribution, p-values are uniform: their
+Kolmogorov-Smirnov test is printed last.
+
+The table has a sampling error of its own, which makes p-values a little too small: its frames are ten times
+those of the runs, or more, so that chi-square comes out 5 % too large at most. --short takes five of the
+points and a fifth of the frames, as the tests do.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import sys
 import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,62 +29,164 @@ from scipy import stats
 import crossfade as cf
 
 SCENARIO = (Path(cf.__file__).parent / "scenarios" / "mimo-arq.toml").read_text()
-SCHEMES = [["blast", "mmse-osic"], ["stbc-2", "ml"], ["stbc-1", "ml"], ["stbc-half", "linear"]]
-STAGES = ["none", "stacked"]
-# Where some frames are given up: SNR in dB by scheme, without and with combining.
-PLACES = {
-    "blast": ([12.0, 13.0, 14.0], [6.0, 7.0, 8.0]),
-    "stbc-2": ([6.0, 7.0, 7.5], [1.0, 2.0, 3.0]),
-    "stbc-1": ([3.0, 3.5, 4.0], [-2.0, -1.0, 0.0]),
-    "stbc-half": ([0.5, 1.0, 1.5], [-5.0, -4.0, -3.0]),
-}
 
 
-def compared(scheme: list[str], stage: str, snr_db: float, runs: int, seed: int) -> tuple[float, bool]:
-    """The p-value of the numbers of frames given up, and whether the intervals of the goodputs overlap."""
-    over: dict[str, Any] = {"phy.scheme,phy.detector": [scheme], "channel.snr_db": [snr_db]}
-    keys = {"phy.combining.stage": stage, "run.frames": 20_000}
-    table = cf.phy("mimo-arq", set=keys, over=over, runs=50, seed=seed + 1000, cache=False)
+@dataclass(frozen=True)
+class Place:
+    """A point at which both fidelities are compared: in some, few of the frames are never accepted."""
+
+    scheme: str
+    detector: str
+    snr_db: float
+    retransmissions: int
+    combining: dict[str, str] = field(default_factory=lambda: {"stage": "none"})
+    keys: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        words = [self.scheme, self.detector, f"{self.snr_db:g} dB", f"n = {self.retransmissions}"]
+        return ", ".join([*words, *self.combining.values(), *map(str, self.keys.values())])
+
+
+@dataclass(frozen=True)
+class Found:
+    """Frames of both fidelities by the attempt that was accepted (the last: never); how likely; goodputs."""
+
+    counts: np.ndarray
+    p_value: float
+    goodputs: list[cf.Estimate]
+
+    @property
+    def goodputs_overlap(self) -> bool:
+        """Whether the intervals of the goodputs do."""
+        one, other = map(ends, self.goodputs)
+        return one[0] <= other[1] and other[0] <= one[1]
+
+
+def ends(found: cf.Estimate) -> tuple[float, float]:
+    """The interval of a goodput; of runs that are all the same it is their value."""
+    value = found.value or 0.0
+    return (
+        value if found.low is None else found.low,
+        value if found.high is None else found.high,
+    )
+
+
+STACKED = {"stage": "stacked"}
+EITHER = {"stage": "stacked", "accept": "either"}
+JOINT, JOINT_EQUAL = {"stage": "joint"}, {"stage": "joint", "weights": "equal-gain"}
+POSTHOC, POSTHOC_EQUAL = {"stage": "posthoc"}, {"stage": "posthoc", "weights": "equal-gain"}
+SHORT = [
+    Place("blast", "mmse-osic", 14.0, 3),
+    Place("blast", "mmse-osic", 9.0, 3, JOINT),
+    Place("stbc-2", "ml", 4.0, 3, STACKED),
+    Place("stbc-1", "ml", 3.5, 10),
+    Place("stbc-half", "linear", -2.5, 3, STACKED),
+]
+PLACES = [
+    *SHORT,
+    Place("blast", "mmse-osic", 7.5, 3, STACKED),
+    Place("blast", "mmse-osic", 3.5, 10, STACKED),
+    Place("blast", "mmse-osic", 9.5, 3, JOINT_EQUAL),
+    Place("blast", "mmse-osic", 16.0, 3, POSTHOC),
+    Place("blast", "mmse-osic", 14.0, 3, POSTHOC_EQUAL),
+    Place("blast", "ml", 12.0, 1, STACKED),
+    Place("blast", "mmse", 9.0, 3, EITHER),
+    Place("blast", "zf", 30.0, 10, STACKED, {"channel.antennas.correlation": "urban"}),
+    Place("blast", "sphere", 12.0, 1, STACKED),
+    Place("stbc-2", "ml", 8.0, 3),
+    Place("stbc-2", "mmse-osic", 5.0, 3, POSTHOC),
+    Place("stbc-1", "mmse-osic", 2.0, 1, JOINT, {"phy.stbc_power": "printed"}),
+    Place("stbc-half", "linear", 9.0, 3, keys={"channel.antennas.n_r": 3, "phy.modulation": "16-qam"}),
+    Place("alamouti", "linear", 4.5, 3, EITHER, {"channel.antennas.n_r": 2}),
+    Place("siso", "linear", 13.0, 3, STACKED),
+]
+
+
+def compared(place: Place, number: int, *, frames: int, seconds: int, runs: int) -> Found:
+    """Both fidelities at a point, all with seeds that follow from its ``number``.
+
+    ``frames`` of the table, ``seconds`` of a run whose frames are counted, ``runs`` for the goodputs.
+    """
+    over: dict[str, Any] = {
+        "phy.scheme,phy.detector": [[place.scheme, place.detector]],
+        "channel.snr_db": [place.snr_db],
+    }
+    keys: dict[str, Any] = {
+        **place.keys,
+        "phy.combining": place.combining,
+        "link.arq.max_retransmissions": place.retransmissions,
+    }
+    batches = {"run.frames": 10_000}
+    asked = {**keys, **batches}
+    table = cf.phy("mimo-arq", set=asked, over=over, runs=frames // 10_000, seed=1000 + number, cache=False)
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "fer.csv").write_text(table.to_csv())
         path = Path(folder) / "scenario.toml"
         path.write_text(SCENARIO)
-        of_table = {**keys, "phy.fidelity": "table", "phy.table": "fer.csv"}
-        by_symbol, by_table = (
-            cf.run(str(path), set=asked, over=over, runs=runs, seed=seed, cache=False).points[0]
-            for asked in (keys, of_table)
-        )
-    counts = np.array(
-        [
-            [point.value(name) * runs for name in ("frames_given_up", "frames_delivered")]
-            for point in (by_symbol, by_table)
-        ]
-    )
-    goodputs = [point.metrics["goodput_bps"] for point in (by_symbol, by_table)]
-    ends = [(metric.low or 0.0, metric.high or 0.0) for metric in goodputs]
-    overlap = ends[0][0] <= ends[1][1] and ends[1][0] <= ends[0][1]
-    return float(stats.chi2_contingency(counts, correction=False).pvalue), overlap
+        counts, goodputs = [], []
+        for seed, fidelity in (
+            (2000 + number, {}),
+            (3000 + number, {"phy.fidelity": "table", "phy.table": "fer.csv"}),
+        ):
+            asked = {**keys, **fidelity}
+            longer = {**asked, "run.duration": f"{seconds} s"}
+            counts.append(attempts(cf.link_events(str(path), set=longer, over=over, seed=seed), place))
+            point = cf.run(str(path), set=asked, over=over, runs=runs, seed=seed, cache=False).points[0]
+            goodputs.append(point.metrics["goodput_bps"])
+    return Found(np.array(counts), p_value(np.array(counts)), goodputs)
+
+
+def attempts(events: str, place: Place) -> list[int]:
+    """How many frames were accepted in each attempt, and how many never."""
+    accepted: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for event in csv.DictReader(io.StringIO(events)):
+        if event["event"] != "frame":
+            continue
+        frame, attempt = event["frame"], int(event["attempt"])
+        last[frame] = max(attempt, last.get(frame, 0))
+        if event["verdict"] in ("good", "combined"):
+            accepted.setdefault(frame, attempt)
+    # What the end of the run cut off is neither.
+    most = place.retransmissions
+    never = sum(frame not in accepted and attempt == most for frame, attempt in last.items())
+    found = Counter(accepted.values())
+    return [*(found[attempt] for attempt in range(most + 1)), never]
+
+
+def p_value(counts: np.ndarray) -> float:
+    """Of the chi-square test that both rows are of one distribution; what has few frames is put together."""
+    kept: list[np.ndarray] = []
+    for column in counts.T[::-1]:
+        if kept and kept[-1].sum() < 20:
+            kept[-1] = kept[-1] + column
+        else:
+            kept.append(column)
+    if len(kept) > 1 and kept[-1].sum() < 20:
+        few = kept.pop()
+        kept[-1] = kept[-1] + few
+    return float(stats.chi2_contingency(np.array(kept).T, correction=False).pvalue) if len(kept) > 1 else 1.0
 
 
 def main() -> None:
-    """Print a line a point, and how uniform the p-values are."""
-    points = int(sys.argv[1]) if len(sys.argv) > 1 else 24
-    runs = int(sys.argv[2]) if len(sys.argv) > 2 else 20
-    cases = [
-        (scheme, stage, snr_db)
-        for scheme in SCHEMES
-        for stage, places in zip(STAGES, PLACES[scheme[0]], strict=True)
-        for snr_db in places
-    ][:points]
-    found = []
-    for number, (scheme, stage, snr_db) in enumerate(cases):
-        p_value, overlap = compared(scheme, stage, snr_db, runs, number + 1)
-        found.append(p_value)
-        print(
-            f"{scheme[0]:10} {stage:8} {snr_db:5} dB: p = {p_value:.3f}, goodputs overlap: {overlap}",
-            flush=True,
-        )
-    print(f"Kolmogorov-Smirnov against uniform: p = {stats.kstest(found, 'uniform').pvalue:.3f}")
+    """Print a line for each fidelity of each point, and how uniform the p-values are."""
+    places = SHORT if "--short" in sys.argv[1:] else PLACES
+    share = 5 if "--short" in sys.argv[1:] else 1
+    p_values, apart = [], 0
+    for number, place in enumerate(places):
+        found = compared(place, number, frames=1_000_000 // share, seconds=300 // share, runs=10)
+        p_values.append(found.p_value)
+        apart += not found.goodputs_overlap
+        print(f"{place}: p = {found.p_value:.3f}")
+        for fidelity, counts, goodput in zip(("symbol", "table"), found.counts, found.goodputs, strict=True):
+            row = " ".join(f"{count:6d}" for count in counts)
+            low, high = (end / 1e3 for end in ends(goodput))
+            kbps = f"{low:.3f} to {high:.3f} kbit/s"
+            print(f"  {fidelity:6} accepted in attempt 1, 2, ..., never: {row}   goodput {kbps}")
+        sys.stdout.flush()
+    uniform = stats.kstest(p_values, "uniform")
+    print(f"goodputs apart: {apart} of {len(places)}")
+    print(f"Kolmogorov-Smirnov of p-values: D = {uniform.statistic:.3f}, p = {uniform.pvalue:.3f}")
 
 
 if __name__ == "__main__":

@@ -91,6 +91,7 @@ def test_frame_error_rates_are_those_of_an_independent_implementation(cli: Cli) 
         ("stbc-1", "ml", 6.0): 0.040,
     }
     over = ["--over", "snr_db=6,16,20", "--over", "correlation=none"]
+    over += ["--over", "scheme=blast mmse-osic,stbc-1"]
     found = rows(cli, "paper", "mimo-arq", "fer", *over, "--set", "run.max_frames=100000")
     assert ",".join(found[0]) == FRAMES
     seen = 0
@@ -261,6 +262,8 @@ def test_curves_are_chosen_by_their_columns(cli: Cli) -> None:
         ("stbc-1", "zf"),
         ("stbc-half", "linear"),
         ("siso", "linear"),
+        ("simo", "linear"),
+        ("alamouti", "linear"),
     }
     for axis in ("scheme=simo", "combining_stage=other"):
         wrong = cli("paper", "mimo-arq", "combining", "--over", axis)

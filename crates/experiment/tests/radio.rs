@@ -2,7 +2,7 @@
 //! tables and frames under ARQ and TCP agree.
 
 use crossfade_experiment::{Control, Experiment, PointResult, Shard, execute, summarise};
-use crossfade_scenario::{Method, Overrides};
+use crossfade_scenario::{Method, Overrides, StopRule};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -99,7 +99,7 @@ fn what_does_not_fit_is_refused_by_name() {
         ),
         (
             json!([["channel.antennas", { "correlation": "custom", "transmitter": { "mean_angle": "84 deg", "spread": "100 deg" } }]]),
-            "channel.antennas.transmitter.spread = \"1.7453292519943295 rad\": must be 0 to 90 deg",
+            "channel.antennas.transmitter.spread = \"1.7453292519943295 rad\": must be 0 to 90 deg (pi / 2 rad)",
         ),
         (
             json!([["channel.antennas", { "correlation": "urban", "receiver": { "spread": "7 deg" } }]]),
@@ -128,6 +128,10 @@ fn what_does_not_fit_is_refused_by_name() {
     for (set, expected) in cases {
         assert_eq!(load(RADIO, &set).unwrap_err(), expected, "{set}");
     }
+    assert_eq!(
+        load(PHY_ALONE, &json!([["link.frame_size", "0 B"]])).unwrap_err(),
+        "link.frame_size = \"0 B\": must be at least 1 B"
+    );
     let table = "snr_db,transmissions,residual\n0,1,0.5\n10,1,1.5\n";
     let set = json!([["phy", { "fidelity": "table", "table": "fer.csv" }]]);
     let error = with_table(RADIO, &set, table.into()).unwrap_err();
@@ -138,6 +142,47 @@ fn what_does_not_fit_is_refused_by_name() {
     let set = json!([["phy", { "fidelity": "table", "table": "fer.csv" }], ["channel", { "fd_t": 0.01, "snr_db": 5 }]]);
     let error = with_table(RADIO, &set, table.into()).unwrap_err();
     assert_eq!(error, "phy.fidelity contradicts channel.fd_t: a table knows frames that fade independently");
+}
+
+#[test]
+fn a_table_of_several_schemes_gives_each_its_own() {
+    let table = "scheme,detector,combining,combining_stage,snr_db,transmissions,residual\n\
+                 blast,mmse-osic,none,,12,1,0.6\nblast,mmse-osic,,stacked,12,1,0.5\n\
+                 blast,ml,,ml,12,1,0.4\nstbc-2,ml,none,,12,1,0.3\n";
+    let read = |set: Value| {
+        let table_keys = [json!(["phy.fidelity", "table"]), json!(["phy.table", "fer.csv"])];
+        let set: Vec<Value> = table_keys.into_iter().chain(set.as_array().unwrap().iter().cloned()).collect();
+        let plan = with_table(RADIO, &json!(set), table.into())?;
+        let point = plan.points.at(0);
+        let table = point.setup.forward.radio().unwrap().table.clone().unwrap();
+        table.residual(12.0, 1).map_err(|error| error.to_string())
+    };
+    assert_eq!(read(json!([])), Ok(0.6));
+    assert_eq!(read(json!([["phy.combining.stage", "stacked"]])), Ok(0.5));
+    assert_eq!(read(json!([["phy.combining.stage", "stacked"], ["phy.detector", "ml"]])), Ok(0.4));
+    assert_eq!(read(json!([["phy.scheme", "stbc-2"], ["phy.detector", "ml"]])), Ok(0.3));
+    assert_eq!(
+        read(json!([["phy.scheme", "stbc-1"]])).unwrap_err(),
+        "phy.table: has no lines with scheme = \"stbc-1\", detector = \"mmse-osic\", combining = \"none\", \
+         combining_stage = \"\": it has several tables, told apart by scheme, detector, combining, combining_stage"
+    );
+}
+
+#[test]
+fn frames_of_a_scenario_of_transports_stop_by_their_own_rule() {
+    let stop = |overrides: Value| {
+        let overrides: Overrides = serde_json::from_value(overrides).unwrap();
+        Experiment::load(RADIO, "test.toml", &overrides).unwrap().stop.clone()
+    };
+    let of_frames = |count, max_runs| StopRule::Count { metric: "frame_errors".into(), count, max_runs };
+    let alone = |set: Value| stop(json!({ "methods": ["phy"], "set": set }));
+    assert_eq!(alone(json!([])), of_frames(10_000, 500));
+    assert_eq!(alone(json!([["run.frame_errors", 70], ["run.frames", 1000]])), of_frames(70, 100));
+    assert_eq!(alone(json!([["run.runs", 7]])), StopRule::Runs(7));
+    assert_eq!(stop(json!({ "methods": ["phy"], "runs": 9 })), StopRule::Runs(9));
+    // What the file says is about transports, and stands where they are asked for.
+    assert_eq!(stop(json!({ "methods": ["phy", "simulation"] })), StopRule::Runs(10));
+    assert_eq!(stop(json!({ "set": [["methods", ["phy"]], ["run.runs", null]] })), of_frames(400, 5000));
 }
 
 #[test]

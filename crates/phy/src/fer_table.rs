@@ -126,6 +126,14 @@ impl FerTable {
     pub fn parse(text: &str) -> Result<Self, TableError> {
         let mut lines = table_lines(text);
         let (line, header) = lines.next().ok_or(TableError::Empty)?;
+        Self::of_lines((line, &header), lines)
+    }
+
+    /// Reads the lines of a table under its names of columns.
+    pub(crate) fn of_lines<'a>(
+        (line, header): (usize, &[&str]),
+        lines: impl IntoIterator<Item = (usize, Vec<&'a str>)>,
+    ) -> Result<Self, TableError> {
         let mut places = [0; 3];
         for (place, column) in places.iter_mut().zip(COLUMNS) {
             let mut found = header.iter().enumerate().filter(|(_, name)| **name == column);

@@ -8,8 +8,8 @@
 //! [`FrameRadio`] does this for single frames, addressed by the numbers of payload and transmission ([`Transceiver`]
 //! is the part without the channel); an ARQ receiver keeps a [`SoftFrame`] of those that fail. [`MonteCarlo`] counts
 //! errors over many. [`Combining`] says how receptions of the same frame are combined.
-//! [`closed_form`] and [`symbol_error`] are what theory knows, [`FerTable`] what somebody measured, [`SwitchingTable`]
-//! which scheme is best at which ratio.
+//! [`closed_form`] and [`symbol_error`] are what theory knows, [`FerTable`] what somebody measured ([`FerCurves`] of
+//! several schemes), [`SwitchingTable`] which scheme is best at which ratio.
 //!
 //! Nothing here knows a protocol. Results are the same bit for bit whatever the processor.
 //!
@@ -26,6 +26,7 @@ mod combining;
 mod constellation;
 mod detector;
 mod error;
+mod fer_curves;
 mod fer_table;
 mod frame_radio;
 mod hermitian;
@@ -53,6 +54,7 @@ pub use combining::{Accept, Combining, Stage, Weights};
 pub use constellation::Modulation;
 pub use detector::Detector;
 pub use error::PhyError;
+pub use fer_curves::{FerCurves, NoCurve};
 pub use fer_table::{FerTable, TableError};
 pub use frame_radio::{FrameRadio, Received};
 pub use monte_carlo::{AttemptCounts, Counts, MonteCarlo};

@@ -5,7 +5,7 @@ use crate::error::ScenarioError;
 use crossfade_channel::{LossTrace, RecordedLosses, TraceFormat};
 use crossfade_link::trace::{AttenuationTable, OpportunityTrace, RateTable};
 use crossfade_mac::{Position, parse_positions};
-use crossfade_phy::{FerTable, SwitchingTable};
+use crossfade_phy::{FerCurves, SwitchingTable};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -29,7 +29,7 @@ pub(crate) struct Parsed {
     rates: Cache<RateTable>,
     positions: Cache<Vec<Position>>,
     attenuations: Cache<AttenuationTable>,
-    fer_tables: Cache<Arc<FerTable>>,
+    fer_curves: Cache<Arc<FerCurves>>,
     switching: Cache<Arc<SwitchingTable>>,
     /// The format is a part of the name.
     losses: Cache<RecordedLosses>,
@@ -64,9 +64,9 @@ impl<'a> Files<'a> {
         self.of(&self.parsed.attenuations, name.to_owned(), key, name, str::parse)
     }
 
-    pub(crate) fn fer_table(&self, key: &str, name: &str) -> Result<Arc<FerTable>, ScenarioError> {
-        let parse = |text: &str| FerTable::parse(text).map(Arc::new);
-        self.of(&self.parsed.fer_tables, name.to_owned(), key, name, parse)
+    pub(crate) fn fer_curves(&self, key: &str, name: &str) -> Result<Arc<FerCurves>, ScenarioError> {
+        let parse = |text: &str| FerCurves::parse(text).map(Arc::new);
+        self.of(&self.parsed.fer_curves, name.to_owned(), key, name, parse)
     }
 
     pub(crate) fn switching(&self, key: &str, name: &str) -> Result<Arc<SwitchingTable>, ScenarioError> {

@@ -8,9 +8,9 @@ use crate::points::{Point, Points, read_checked};
 use crate::schema::check;
 use crate::stop::StopRule;
 use crate::sweep::{axes, count, take_methods};
-use crate::tables::Method;
+use crate::tables::{Method, Scenario};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// What is asked for on top of the file, each as JSON: strings may be quantities (`"1 %"`).
@@ -105,10 +105,20 @@ impl Plan {
         let mut root = parse_toml(text, name)?;
         migrate(&mut root)?;
         let new_flows = new_flows(&root, &overrides.set);
+        let frames_alone = asks_for_frames_alone(&root, overrides);
+        if frames_alone {
+            // Its runs are of transports.
+            for key in ["run.runs", "run.precision", "run.count", "run.metric", "run.max_runs"] {
+                set(&mut root, key, &Value::Null)?;
+            }
+        }
         for (key, value) in &overrides.set {
             set_key(&mut root, key, value)?;
         }
         apply_stop_rule(&mut root, overrides)?;
+        if frames_alone {
+            stop_as_a_table_needs(&mut root)?;
+        }
         let sweep = root.shift_remove("sweep");
         check(&Value::Object(root.clone()))?;
         let mut axes = axes(sweep, &overrides.over, &overrides.set)?;
@@ -157,6 +167,31 @@ fn set_key(root: &mut Map<String, Value>, key: &str, value: &Value) -> Result<()
     }
     crate::schema::lookup(key)?;
     set(root, key, value)
+}
+
+/// Whether the error rates are asked for of a scenario that is about transports: to make a table from, mostly.
+fn asks_for_frames_alone(root: &Map<String, Value>, overrides: &Overrides) -> bool {
+    let is_phy_alone = |methods: &Value| {
+        let methods = serde_json::from_value(methods.clone()).ok();
+        Scenario { methods, ..Scenario::default() }.is_phy_alone()
+    };
+    overrides.methods.as_ref().is_some_and(is_phy_alone) && !root.get("methods").is_some_and(is_phy_alone)
+}
+
+/// Frames enough that what a transport makes of them is not told from the truth by a hundred runs
+/// (`bench/phy_fidelity.py`): a standard error of 1 %, or that of 100,000 frames, whose share of a packet's losses is
+/// small where fewer fail.
+fn stop_as_a_table_needs(root: &mut Map<String, Value>) -> Result<(), ScenarioError> {
+    let given = |root: &Map<String, Value>, key| root.get("run").is_some_and(|run| run.get(key).is_some());
+    if ["runs", "precision", "count"].into_iter().any(|key| given(root, key)) {
+        return Ok(());
+    }
+    for (key, usual) in [("frame_errors", 10_000), ("max_frames", 100_000)] {
+        if !given(root, key) {
+            set(root, &format!("run.{key}"), &json!(usual))?;
+        }
+    }
+    Ok(())
 }
 
 fn apply_stop_rule(root: &mut Map<String, Value>, overrides: &Overrides) -> Result<(), ScenarioError> {

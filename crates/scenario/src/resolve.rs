@@ -165,7 +165,10 @@ fn resolve_packet_size(scenario: &mut Scenario) -> Result<Size, ScenarioError> {
     let packet_size = match (scenario.link.packet_size, scenario.tcp.packet_size()) {
         (Some(packet_size), _) => packet_size,
         (None, Some(packet_size)) => packet_size?,
-        (None, None) if scenario.is_phy_alone() => scenario.link.frame_size.unwrap_or(Size(1)),
+        // Frames check their own size.
+        (None, None) if scenario.is_phy_alone() => {
+            Size(scenario.link.frame_size.map_or(1, |size| size.0.max(1)))
+        }
         (None, None) => {
             return Err(ScenarioError::missing("link.packet_size", "a size such as \"1400 B\""));
         }

@@ -111,8 +111,8 @@ impl Spread {
         };
         let pi = std::f64::consts::PI;
         Ok(AngularSpread {
-            mean_angle: angle("mean_angle", self.mean_angle, pi, "0 to 180 deg")?,
-            spread: angle("spread", self.spread, pi / 2.0, "0 to 90 deg")?,
+            mean_angle: angle("mean_angle", self.mean_angle, pi, "0 to 180 deg (pi rad)")?,
+            spread: angle("spread", self.spread, pi / 2.0, "0 to 90 deg (pi / 2 rad)")?,
             spacing: *self.spacing_wavelengths.get_or_insert(0.5),
         })
     }

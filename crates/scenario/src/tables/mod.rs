@@ -11,6 +11,7 @@ pub(crate) mod arq;
 pub(crate) mod base;
 pub(crate) mod cell;
 pub(crate) mod channel;
+pub(crate) mod fer_curve;
 pub(crate) mod figure;
 pub(crate) mod flow;
 pub(crate) mod frames;

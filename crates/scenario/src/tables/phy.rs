@@ -2,6 +2,7 @@
 
 use super::base::{absent, json};
 use super::channel::{Channel, ChannelModel, refuse};
+use super::fer_curve::fer_table;
 use super::frames::FrameSetup;
 use crate::error::{ScenarioError, join};
 use crate::files::Files;
@@ -69,8 +70,9 @@ pub struct Phy {
     pub fidelity: Option<PhyFidelity>,
 
     /// The table of fidelity = "table": CSV with the columns snr_db (rho), transmissions (1, 2, ...) and residual
-    /// (the share of frames that still fail after so many, combined where they are), others being left alone.
-    /// crossfade phy --csv writes it.
+    /// (the share of frames that still fail after so many, combined where they are). Of the columns scheme, detector,
+    /// correlation, stbc_power, combining, combining_stage and frame_bits those that differ from line to line choose
+    /// the lines; others are left alone. crossfade phy --csv writes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<FileName>,
 }
@@ -431,21 +433,20 @@ impl Phy {
         if phy.combining.is_some() {
             refuse_combining(frames)?;
         }
-        let table = self.resolve_table(motion, shadowing.is_some(), snr_db, files)?;
-        let radio = RadioConfig { phy, policy, correlation, motion, snr_db, shadowing, table };
+        let mut radio = RadioConfig { phy, policy, correlation, motion, snr_db, shadowing, table: None };
+        radio.table = self.resolve_table(&radio, channel, files)?;
         radio.check().map_err(|error| refuse_phy(&error))?;
         Ok(radio)
     }
 
     fn resolve_table(
         &mut self,
-        motion: Motion,
-        is_shadowed: bool,
-        snr_db: f64,
+        radio: &RadioConfig,
+        channel: &Channel,
         files: &Files<'_>,
     ) -> Result<Option<Arc<FerTable>>, ScenarioError> {
         let fidelity = *self.fidelity.get_or_insert(PhyFidelity::Symbol);
-        let table = match (fidelity, &self.table) {
+        let curves = match (fidelity, &self.table) {
             (PhyFidelity::Symbol, None) => return Ok(None),
             (PhyFidelity::Symbol, Some(_)) => {
                 return Err(ScenarioError::key("phy.table", "needs phy.fidelity = \"table\""));
@@ -453,21 +454,29 @@ impl Phy {
             (PhyFidelity::Table, None) => {
                 return Err(ScenarioError::missing("phy.table", "a file, with phy.fidelity = \"table\""));
             }
-            (PhyFidelity::Table, Some(FileName(name))) => files.fer_table("phy.table", name)?,
+            (PhyFidelity::Table, Some(FileName(name))) => files.fer_curves("phy.table", name)?,
         };
-        for (key, is_given) in
-            [("channel.fd_t", motion != Motion::Independent), ("channel.shadowing_db", is_shadowed)]
-        {
+        for (key, is_given, reason) in [
+            (
+                "channel.fd_t",
+                radio.motion != Motion::Independent,
+                "a table knows frames that fade independently",
+            ),
+            (
+                "channel.shadowing_db",
+                radio.shadowing.is_some(),
+                "a table knows frames that fade independently",
+            ),
+            ("phy.policy", radio.policy.is_some(), "a table is of one scheme"),
+        ] {
             if is_given {
-                let reason = "a table knows frames that fade independently";
                 return Err(ScenarioError::contradiction("phy.fidelity", key, reason));
             }
         }
-        if self.policy.is_some() {
-            let reason = "a table is of one scheme";
-            return Err(ScenarioError::contradiction("phy.fidelity", "phy.policy", reason));
-        }
-        table.residual(snr_db, 1).map_err(|error| ScenarioError::key("phy.table", error.to_string()))?;
+        let table = fer_table(&curves, &radio.phy, channel.antennas.correlation)?;
+        table
+            .residual(radio.snr_db, 1)
+            .map_err(|error| ScenarioError::key("phy.table", error.to_string()))?;
         Ok(Some(table))
     }
 }

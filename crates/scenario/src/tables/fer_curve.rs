@@ -1,0 +1,46 @@
+//! Which of the tables in a file of frame error rates is that of a physical layer.
+
+use super::antennas::Correlation;
+use super::base::json;
+use crate::error::ScenarioError;
+use crossfade_phy::{Detector, FerCurves, FerTable, PhyConfig, Stage, StbcPower, Weights};
+use std::sync::Arc;
+
+/// The table of lines that say of their scheme and receiver what `phy` is.
+pub(super) fn fer_table(
+    curves: &FerCurves,
+    phy: &PhyConfig,
+    correlation: Option<Correlation>,
+) -> Result<Arc<FerTable>, ScenarioError> {
+    let word = |column: &str| match column {
+        "scheme" => phy.scheme.name().to_owned(),
+        "detector" => phy.detector.name().to_owned(),
+        "correlation" => {
+            json(correlation.unwrap_or(Correlation::None)).as_str().unwrap_or_default().to_owned()
+        }
+        "stbc_power" => match phy.stbc_power {
+            StbcPower::Equal => "equal".to_owned(),
+            StbcPower::Printed => "printed".to_owned(),
+        },
+        "combining" => combining(phy).0.to_owned(),
+        "combining_stage" => combining(phy).1.to_owned(),
+        "frame_bits" => phy.frame_bits.to_string(),
+        other => unreachable!("{other} tells no tables apart"),
+    };
+    curves.table(word).map_err(|error| ScenarioError::key("phy.table", error.to_string()))
+}
+
+/// What stands in the columns `combining` and `combining_stage`.
+fn combining(phy: &PhyConfig) -> (&'static str, &'static str) {
+    let Some(combining) = phy.combining else { return ("none", "") };
+    let weights = match combining.weights {
+        Weights::EqualGain => "equal-gain",
+        Weights::MaximalRatio => "maximal-ratio",
+    };
+    match combining.stage {
+        _ if matches!(phy.detector, Detector::Ml | Detector::Sphere) => ("", "ml"),
+        Stage::Posthoc => (weights, "posthoc"),
+        Stage::Joint => (weights, "joint"),
+        Stage::Stacked => ("", "stacked"),
+    }
+}

@@ -1,0 +1,31 @@
+"""Frames whose symbols are detected and frames drawn from a table are of one distribution."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import stats
+
+from bench import phy_fidelity
+
+
+def test_symbols_and_tables_agree() -> None:
+    """`python bench/phy_fidelity.py` does the same at 20 points with five times the frames (docs/mimo.md)."""
+    found = [
+        phy_fidelity.compared(place, number, frames=200_000, seconds=60, runs=10)
+        for number, place in enumerate(phy_fidelity.SHORT)
+    ]
+    for place, one in zip(phy_fidelity.SHORT, found, strict=True):
+        # Each has frames that needed repetitions, and enough of them to tell.
+        assert one.counts.sum() > 1500, place
+        assert (one.counts[:, 1:3] > 20).all(), place
+        assert one.goodputs_overlap, (place, one.goodputs)
+    assert stats.kstest([one.p_value for one in found], "uniform").pvalue > 0.01
+
+
+def test_what_differs_is_seen() -> None:
+    same = np.array([[9000, 900, 90, 9], [8000, 820, 75, 12]])
+    assert phy_fidelity.p_value(same) > 0.05
+    # Half a decibel at 14 dB is a third fewer failures.
+    assert phy_fidelity.p_value(np.array([[9000, 900, 90, 9], [9300, 650, 45, 4]])) < 1e-9
+    # What is rare stands together: here no attempt but the first has frames.
+    assert phy_fidelity.p_value(np.array([[9000, 3, 1, 0], [9000, 1, 0, 0]])) == 1.0
