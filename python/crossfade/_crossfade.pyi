@@ -116,6 +116,9 @@ class Plan:
         a point is ``{"axes": {key: value}, "id": ...}``; ``units`` are those of all metrics, by name.
         """
 
+    def known(self) -> Known:
+        """Which of its rows are there: none so far."""
+
     def keys(self) -> list[str]:
         """The keys of all rows that may be needed, each once; with a precision up to ``max_runs`` a point."""
 
@@ -228,7 +231,6 @@ class Plan:
 class Known:
     """Which rows of a plan are there, without what is in them: some 50 bytes each."""
 
-    def __new__(cls, plan: Plan) -> Known: ...
     def __len__(self) -> int: ...
     def add(self, rows: Sequence[Row]) -> list[int | None]:
         """Take in rows; gives the number of the point of each, None of those that the plan does not ask for.

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import crossfade._crossfade as _crossfade
 from crossfade import plans
 from crossfade.errors import ClusterError
 from crossfade.plans import Options, Plan
@@ -85,7 +84,7 @@ def finish(workers: Made, known: Sequence[Row] = ()) -> list[Row]:
         assert last[0] <= done <= expected
         last = (done, expected)
 
-    there = _crossfade.Known(workers.plan.core)
+    there = workers.plan.core.known()
     assert None not in there.add(known)
     Work(workers.plan, there, (1, 1), workers, rows.extend, on_progress).finish()
     assert last[0] == last[1]
@@ -94,7 +93,7 @@ def finish(workers: Made, known: Sequence[Row] = ()) -> list[Row]:
 
 def rows_of_threads(plan: Plan) -> list[Row]:
     rows: list[Row] = []
-    none = _crossfade.Known(plan.core)
+    none = plan.core.known()
     plan.core.execute(none, 2, (1, 1), lambda batch: rows.extend(Row(*row) for row in batch), lambda *_: None)
     return sorted(row._replace(seconds=0.0) for row in rows)
 
@@ -273,9 +272,7 @@ def test_a_run_that_always_kills_its_worker_is_named() -> None:
     workers = Dying(load(runs=60), {"a": 1})
     rows: list[Row] = []
     with pytest.raises(ClusterError) as raised:
-        Work(
-            workers.plan, _crossfade.Known(workers.plan.core), (1, 1), workers, rows.extend, lambda *_: None
-        ).finish()
+        Work(workers.plan, workers.plan.core.known(), (1, 1), workers, rows.extend, lambda *_: None).finish()
     name = "run 30 of simulation at tcp.variant = tahoe, channel.p_e = 0.1"
     assert str(raised.value) == f"each of 3 workers died while it made {name} (out of memory?)"
     assert rows, "what was there before is kept"

@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 import crossfade as cf
-import crossfade._crossfade as _crossfade
 from crossfade import plans
 from crossfade.plans import Options, Plan
 from crossfade.results.file import ResultsFile
@@ -54,7 +53,7 @@ def load(**stop: Any) -> Plan:
 def on_threads(**stop: Any) -> list[Row]:
     rows: list[Row] = []
     plan = load(**stop)
-    none = _crossfade.Known(plan.core)
+    none = plan.core.known()
     plan.core.execute(none, 2, (1, 1), lambda batch: rows.extend(Row(*row) for row in batch), lambda *_: None)
     return without_seconds(rows)
 
@@ -79,7 +78,7 @@ def on(workers: cf.Cluster, plan: Plan, *, at_first_rows: Callable[[], object] =
             at_first_rows()
         rows.extend(batch)
 
-    assert workers.execute(plan, _crossfade.Known(plan.core), (1, 1), take, lambda *_: None)
+    assert workers.execute(plan, plan.core.known(), (1, 1), take, lambda *_: None)
     return without_seconds(rows)
 
 
@@ -163,7 +162,7 @@ def test_a_scheduler_that_goes_away(two_workers: cf.Cluster) -> None:
 
         same, plan = cf.Cluster(address, security=certificate_of(own)), load(runs=50)
         with same as other, pytest.raises(cf.ClusterError) as raised:
-            other.execute(plan, _crossfade.Known(plan.core), (1, 1), take, lambda *_: None)
+            other.execute(plan, plan.core.known(), (1, 1), take, lambda *_: None)
     assert str(raised.value).startswith(f"cluster {address}: lost its scheduler; finished runs are kept")
     assert set(without_seconds(rows)) < set(on_threads(runs=50))
 

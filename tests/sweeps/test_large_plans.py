@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import crossfade as cf
-import crossfade._crossfade as _crossfade
 from crossfade import plans
 from crossfade.results import file as file_module
 from crossfade.results import manypoints
@@ -77,7 +76,7 @@ def test_the_first_line_comes_before_the_points_are_read() -> None:
 def test_what_is_finished_of_a_large_plan_needs_no_other_points() -> None:
     plan = plans.load(LARGE)
     made = {row[0]: Row(*row) for row in plan.core.make([(number, "simulation", 0) for number in (7, 9_999)])}
-    known = _crossfade.Known(plan.core)
+    known = plan.core.known()
     assert known.add(list(made.values())) == [7, 9_999]
     read: list[list[str]] = []
 

@@ -392,7 +392,7 @@ def test_a_pilot_is_spread_over_the_plan_and_made_once() -> None:
     plan = plans.load(
         SMALL, Options(over={"channel.p_e": "log:0.001:0.3:64"}, methods=["analysis", "simulation"])
     )
-    missing = [Missing(*of) for of in _crossfade.Known(plan.core).missing((1, 1))[0]]
+    missing = [Missing(*of) for of in plan.core.known().missing((1, 1))[0]]
     assert sum(of.number for of in missing) == 64 + 640
     numbers = {point["id"]: number for number, point in enumerate(plan.description["points"])}
     rows: dict[str, Row] = {}

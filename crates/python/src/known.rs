@@ -1,9 +1,9 @@
 //! The class `Known`.
 
 use crate::error::scenario_error;
-use crate::plan::{Plan, to_json};
 use crate::rows::{GivenRow, method_of, unpack};
 use crossfade_experiment::{Experiment, Found, Missing, NameSets, Schedule, Shard, numbers_of_points};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,6 +21,12 @@ pub(crate) struct Known {
 }
 
 impl Known {
+    /// That there is none.
+    pub(crate) fn none(experiment: Arc<Experiment>) -> Self {
+        let numbers = numbers_of_points(&experiment);
+        Self { experiment, numbers, known: Arc::default(), sets: NameSets::default() }
+    }
+
     /// The rows that are there now: those that are added from here on are not among them.
     pub(crate) fn now(&self) -> Arc<crossfade_experiment::Known> {
         Arc::clone(&self.known)
@@ -33,13 +39,6 @@ impl Known {
 
 #[pymethods]
 impl Known {
-    #[new]
-    fn new(py: Python<'_>, plan: &Plan) -> Self {
-        let experiment = plan.shared();
-        let numbers = py.detach(|| numbers_of_points(&experiment));
-        Self { experiment, numbers, known: Arc::default(), sets: NameSets::default() }
-    }
-
     fn __len__(&self) -> usize {
         self.known.len()
     }
@@ -109,7 +108,8 @@ impl Known {
         py.detach(|| {
             let found = Found::new(&rows);
             let there = points.into_iter().filter(|&point| point < self.experiment.points.len());
-            to_json(&there.flat_map(|point| found.results(&self.experiment, point)).collect::<Vec<_>>())
+            let results = there.flat_map(|point| found.results(&self.experiment, point)).collect::<Vec<_>>();
+            serde_json::to_string(&results).map_err(|error| PyValueError::new_err(error.to_string()))
         })
     }
 }

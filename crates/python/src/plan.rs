@@ -92,6 +92,11 @@ impl Plan {
         py.detach(|| to_json(&self.0.describe()))
     }
 
+    /// Which of its rows are there: none so far.
+    fn known(&self, py: Python<'_>) -> Known {
+        py.detach(|| Known::none(self.shared()))
+    }
+
     /// The keys of all rows that may be needed.
     fn keys(&self, py: Python<'_>) -> Vec<String> {
         py.detach(|| self.0.keys())

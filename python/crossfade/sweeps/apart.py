@@ -77,7 +77,7 @@ def main() -> None:
         _crossfade.gain_privileges()
         _crossfade.die_with_parent()
         plan = plans.read(name, text, overrides, files.__getitem__)
-        there = _crossfade.Known(plan.core)
+        there = plan.core.known()
         there.put(known)
         complete = plan.core.execute(there, jobs, shard, rows, lambda *done: hand_over("progress", done))
         hand_over("end", complete)

@@ -36,7 +36,7 @@ class StoredRows:
 
     def __init__(self, plan: Plan, store: RowStore, most_held: float = math.inf) -> None:
         self.plan = plan
-        self.known = _crossfade.Known(plan.core)
+        self.known = plan.core.known()
         self.times = Times()
         self._store = store
         self._held: MemoryStore | None = MemoryStore()
