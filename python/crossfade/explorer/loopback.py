@@ -55,9 +55,15 @@ class LoopbackServer(ThreadingHTTPServer):
     def answer(self, asked: SplitResult) -> Answer:
         """What somebody is told who has it."""
 
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Nothing: who went away before the answer, or sent no request, is no matter for the terminal."""
+
     def reply(self, path: str, host: str | None) -> Answer:
         """What a request is told; ``host`` is whom the browser believes to talk to."""
-        asked = urlsplit(path)
+        try:
+            asked = urlsplit(path)
+        except ValueError:  # "//[" is no address
+            return self.refusal
         # A name that leads here from elsewhere (DNS rebinding) is not this address.
         is_here = host == f"{ADDRESS}:{self.server_port}"
         if is_here and secrets.compare_digest(self.token_in(asked).encode(), self.token.encode()):
