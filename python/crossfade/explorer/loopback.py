@@ -55,9 +55,6 @@ class LoopbackServer(ThreadingHTTPServer):
     def answer(self, asked: SplitResult) -> Answer:
         """What somebody is told who has it."""
 
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Nothing: who went away before the answer, or sent no request, is no matter for the terminal."""
-
     def reply(self, path: str, host: str | None) -> Answer:
         """What a request is told; ``host`` is whom the browser believes to talk to."""
         try:
