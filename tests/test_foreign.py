@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -139,3 +141,36 @@ def test_a_file_is_replaced_as_a_whole(cli: Cli, small: Path, tmp_path: Path) ->
     assert (tmp_path / "real.csv").read_text().startswith("method,runs,")
     assert (tmp_path / "real.csv").stat().st_mode & 0o777 == 0o600
     assert not list(tmp_path.glob(".crossfade-*"))
+
+
+def nested(depth: int, wrap: Callable[[object], object]) -> object:
+    value: object = 1
+    for _ in range(depth):
+        value = wrap(value)
+    return value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        nested(50_000, lambda inner: [inner]),
+        nested(50_000, lambda inner: {"a": inner}),
+        10**400,
+        10**5000,
+        "\ud800",
+        {"\ud800": 1},
+    ],
+    ids=["lists", "tables", "a large number", "a larger one", "half a character", "a key of it"],
+)
+@pytest.mark.parametrize("how", ["set", "over"])
+def test_values_that_no_file_can_have_are_refused_in_one_line(value: object, how: str) -> None:
+    given: dict[str, Any] = {how: {"channel.p_e": value}}
+    with pytest.raises(cf.ScenarioError) as raised:
+        cf.check(SMALL, **given)
+    assert len(str(raised.value)) < 400
+    assert "\n" not in str(raised.value)
+
+
+def test_a_text_that_is_none_is_refused() -> None:
+    with pytest.raises(cf.ScenarioError):
+        cf.check(SMALL.replace("A small", "\ud800"))

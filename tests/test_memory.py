@@ -112,14 +112,31 @@ def test_many_flows_are_judged(values: dict[str, object]) -> None:
     assert cf.check(FLOOD, set={**values, "run.duration": "10 s", "run.memory": "900 GB"}).memory > 1e8
 
 
-def test_a_flood_takes_no_more_than_was_said() -> None:
-    """Ten seconds of ten times the rate into an unlimited queue."""
-    scenario = FLOOD.replace("1000 s", "10 s")
+# 480,000 symbols of one bit each, detected one by one.
+LARGE_FRAMES = """
+schema = 2
+methods = ["phy"]
+run = { runs = 1 }
+channel = { model = "block-rayleigh", snr_db = 10 }
+phy = { modulation = "bpsk", symbol_rate = "8 kBd", scheme = "siso", detector = "linear" }
+link = { frame_size = "60 kB" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("scenario", "small"),
+    [
+        # Ten seconds of ten times the rate into an unlimited queue.
+        (FLOOD.replace("1000 s", "10 s"), {"run.duration": "1 ms"}),
+        (LARGE_FRAMES, {"link.frame_size": "60 B"}),
+    ],
+)
+def test_a_run_takes_no_more_than_was_said(scenario: str, small: dict[str, str]) -> None:
     program = f"""
 import json
 import crossfade as cf
 {PEAK}
-cf.run({scenario!r}, set={{"run.duration": "1 ms"}}, cache=False)
+cf.run({scenario!r}, set={small!r}, cache=False)
 before = used()
 cf.run({scenario!r}, cache=False, jobs=1)
 print(json.dumps(used() - before))

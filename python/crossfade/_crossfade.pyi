@@ -118,27 +118,18 @@ class Plan:
         a point is ``{"axes": {key: value}, "id": ...}``; ``units`` are those of all metrics, by name.
         """
 
+    def known(self) -> Known:
+        """Which of its rows are there: none so far."""
+
     def keys(self) -> list[str]:
         """The keys of all rows that may be needed, each once; with a precision up to ``max_runs`` a point."""
 
     def rows(self) -> int:
         """How many rows may be needed, equal points counted each."""
 
-    def owns(self, rows: Sequence[tuple[str, str, str, int]]) -> list[bool]:
-        """Whether each of these rows (key, point, method, run) is one that this plan may need."""
-
-    def missing(
-        self, known: Sequence[Row], shard: tuple[int, int]
-    ) -> tuple[list[tuple[int, str, int, int, int]], int]:
-        """What is left to do of a shard whatever comes out, and how many runs are at hand.
-
-        For each point and method with something to do: its number, the method, the first and the last run
-        that is missing and how many are. Raises ScenarioError for a shard that there is not.
-        """
-
     def execute(
         self,
-        known: Sequence[Row],
+        known: Known,
         jobs: int | None,
         shard: tuple[int, int],
         on_rows: Callable[[list[PackedRow]], object],
@@ -165,24 +156,13 @@ class Plan:
         ``on_progress`` gets what is done of the run under way, from 0 to 1, every 50 ms.
         """
 
-    def summarise(self, rows: Sequence[Row], all: bool, take: Callable[[str], object]) -> None:
-        """Hand the results, one a point and method, to ``take`` as JSON lists of some points each.
-
-        They are made from rows in any order: of all points, or of those that have rows. Ctrl-C ends it.
-
-        With a precision only the first runs that suffice count. A result has point, axes, scenario (all
-        defaults filled in), method, runs (0 where solved), complete, loss_windows (by exact analysis),
-        rows (the keys of those that count, in order of runs), metrics ``{name: {"value", "ci95", "unit"}}``,
-        warnings, flows ``[{"name", "count", metric: ...}]`` and links ``[{"name": "forward", metric:
-        ...}, ...]``, of a mesh also nodes ``[{"node", metric: ...}]``. A metric that no run defines is
-        absent; ``ci95`` is null from a single run.
-        """
-
     def summarise_groups(self, rows: Sequence[Sequence[Row]], take: Callable[[str], object]) -> None:
-        """The same of all points from rows that are known to belong together, whatever their keys.
+        """Hand the results of all points to ``take`` as JSON lists; see ``Known.results``.
 
-        A group has the rows of a point by a method, in the order of their runs and without a gap; groups
-        stand in the order of points, and of methods at each. Raises ScenarioError unless there are as many.
+        They are made from rows that are known to belong together, whatever their keys. A group has the rows
+        of a point by a method, in the order of their runs and without a gap; groups stand in the order of
+        points, and of methods at each. Ctrl-C ends it in between. Raises ScenarioError unless there are as
+        many.
         """
 
     def events(self, write: Callable[[int, str], object]) -> None:
@@ -256,13 +236,54 @@ class Plan:
         """
 
 @final
+class Known:
+    """Which rows of a plan are there, without what is in them: some 50 bytes each."""
+
+    def __len__(self) -> int: ...
+    def add(self, rows: Sequence[Row]) -> list[int | None]:
+        """Take in rows; gives the number of the point of each, None of those that the plan does not ask for.
+
+        Of equal points it is the first.
+        """
+
+    def entries(self) -> list[tuple[int, str, int, float]]:
+        """All that is known, for another process."""
+
+    def put(self, entries: Sequence[tuple[int, str, int, float]]) -> None:
+        """Take in entries of the same plan."""
+
+    def counts(self) -> list[int]:
+        """How many rows each point of the plan has."""
+
+    def keys(self, points: Sequence[int]) -> list[str]:
+        """The keys of the rows of some points."""
+
+    def missing(self, shard: tuple[int, int]) -> tuple[list[tuple[int, str, int, int, int]], int]:
+        """What is left to do of a shard whatever comes out, and how many runs are at hand.
+
+        For each point and method with something to do: its number, the method, the first and the last run
+        that is missing and how many are. Raises ScenarioError for a shard that there is not.
+        """
+
+    def results(self, points: Sequence[int], rows: Sequence[Row]) -> str:
+        """The results of some points by each method from their rows, in any order, as a JSON list.
+
+        With a precision only the first runs that suffice count. A result has point, axes, scenario (all
+        defaults filled in), method, runs (0 where solved), complete, loss_windows (by exact analysis),
+        rows (the keys of those that count, in order of runs), metrics ``{name: {"value", "ci95", "unit"}}``,
+        warnings, flows ``[{"name", "count", metric: ...}]`` and links ``[{"name": "forward", metric:
+        ...}, ...]``, of a mesh also nodes ``[{"node", metric: ...}]``. A metric that no run defines is
+        absent; ``ci95`` is null from a single run.
+        """
+
+@final
 class Schedule:
     """The work on a plan that something else than ``Plan.execute`` carries out.
 
     It says which runs come next (as many as ``jobs`` may be made ahead of a stop rule) and which rows count.
     """
 
-    def __new__(cls, plan: Plan, known: Sequence[Row], jobs: int, shard: tuple[int, int]) -> Schedule: ...
+    def __new__(cls, plan: Plan, known: Known, jobs: int, shard: tuple[int, int]) -> Schedule: ...
     def take(self, most: int) -> list[Task]:
         """The next runs to make, at most ``most``. None while none is under way: the plan is complete."""
 

@@ -69,8 +69,8 @@ def solve(scenario: Scenario, options: Options) -> Results:
         rows = StoredRows(plan, store)
         complete = rows.make(engine, progress=options.progress)
     if not complete:
-        raise Interrupted(len(rows.by_key), lambda: plan.results(rows.by_key, complete=False))
-    return plan.results(rows.by_key, complete)
+        raise Interrupted(len(rows.known), lambda: rows.results(complete=False))
+    return rows.results(complete)
 
 
 def phy(

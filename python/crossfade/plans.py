@@ -19,6 +19,7 @@ from crossfade.figures.wanted import OVER_TIME, Wanted
 from crossfade.files import read_scenario, rules
 from crossfade.results import datasets
 from crossfade.results.cache import Cache, RowStore
+from crossfade.results.manypoints import ManyPoints, chunks
 from crossfade.results.metrics import near_metrics, not_metrics
 from crossfade.results.plantable import StoredPlan
 from crossfade.results.results import Estimate, Point, Results
@@ -36,9 +37,17 @@ OnPoints = Callable[[int, int], object]
 
 # More in a list than any axis has: the core allows 100,000.
 MOST_VALUES = 1_000_000
+# A value of that many brackets was not meant.
+MOST_DEPTH = 50
 
 # The keys of more rows than this take longer to make than the rows of a store take to look through.
 MANY_ROWS = 200_000
+# To look a row up takes as long as to read some.
+ROWS_FOR_A_KEY = 4
+KEYS_AT_ONCE = 4096
+
+ReadRows = Callable[[list[str]], dict[str, Row]]
+"""Gives the rows of keys, by key."""
 
 
 @dataclass(frozen=True)
@@ -109,44 +118,56 @@ class Plan:
         """What it says about its figure."""
         return Wanted.read(self.description["scenario"])
 
-    def known_in(self, store: RowStore) -> dict[str, Row]:
-        """The rows of a store that are this plan's, by key."""
-        if self.core.rows() <= MANY_ROWS:
-            return self.own(store.get(self.core.keys()))
-        return store.matching(self._owns)
+    def rows_in(self, store: RowStore) -> Iterator[Sequence[Row]]:
+        """Rows of a store, some at a time; all that there are of this plan's are among them."""
+        if self.core.rows() > min(MANY_ROWS, store.size() // ROWS_FOR_A_KEY):
+            yield from store.scan()
+            return
+        keys = self.core.keys()
+        for start in range(0, len(keys), KEYS_AT_ONCE):
+            yield list(store.get(keys[start : start + KEYS_AT_ONCE]).values())
 
-    def own(self, rows: Mapping[str, Row]) -> dict[str, Row]:
-        """The rows (by key) that are this plan's: one with a key of its and another method was made up."""
-        owned = self._owns(list(rows.values()))
-        return {key: row for (key, row), is_own in zip(rows.items(), owned, strict=True) if is_own}
+    def results(
+        self, known: _crossfade.Known, read: ReadRows, complete: bool, *, at_once: bool = True
+    ) -> Results:
+        """The results of the rows that are known; where not ``complete``, without the points that have none.
 
-    def _owns(self, rows: Sequence[Row]) -> list[bool]:
-        return self.core.owns([(row.key, row.point, row.method, row.run) for row in rows])
+        ``read`` gives rows by key. If not ``at_once``, points are made when somebody looks at them: ``read``
+        must go on to work.
+        """
 
-    def results(self, rows: Mapping[str, Row], complete: bool) -> Results:
-        """The results of rows (by key); where not ``complete``, without the points that have none."""
-        summary: list[dict[str, Any]] = []
-        self.core.summarise(list(rows.values()), complete, lambda text: summary.extend(json.loads(text)))
+        def make(numbers: Sequence[int]) -> list[Point]:
+            rows = read(known.keys(numbers))
+            found = json.loads(known.results(numbers, list(rows.values())))
+            return [
+                _point(point, [rows[key] for key in point["rows"]])
+                for point in found
+                if complete or point["complete"]
+            ]
+
+        counts, methods = known.counts(), self.description["methods"]
+        many = ManyPoints(chunks(counts, all=complete), make, len(methods) if complete else None)
+        points = list(many) if at_once else many
         if complete:
-            _refuse_methods_without_result(summary)
-        found = [(point, [rows[key] for key in point["rows"]]) for point in summary]
-        return self._results(found, complete, _crossfade.__version__)
+            _refuse_methods_without_result(methods, points)
+        return self._results(points, complete, _crossfade.__version__)
 
     def results_of_groups(self, groups: Sequence[Sequence[Row]], complete: bool, version: str) -> Results:
         """The same from rows of each point by each method, in order, which ``version`` of crossfade made."""
         summary: list[dict[str, Any]] = []
         self.core.summarise_groups(groups, lambda text: summary.extend(json.loads(text)))
         found = [(point, rows[: len(point["rows"])]) for point, rows in zip(summary, groups, strict=True)]
-        return self._results([pair for pair in found if pair[1]], complete, version)
+        points = [
+            _point(point, list(rows)) for point, rows in found if rows and (complete or point["complete"])
+        ]
+        return self._results(points, complete, version)
 
-    def _results(
-        self, found: Sequence[tuple[dict[str, Any], Sequence[Row]]], complete: bool, version: str
-    ) -> Results:
+    def _results(self, points: Sequence[Point], complete: bool, version: str) -> Results:
         return Results(
             title=self.title,
             methods=self.description["methods"],
             seed=self.description["seed"],
-            points=[_point(point, list(rows)) for point, rows in found if complete or point["complete"]],
+            points=points,
             provenance={
                 "version": version,
                 "results_version": _crossfade.RESULTS_VERSION,
@@ -202,8 +223,11 @@ def read(
         files[file] = read_file(file)
         return files[file]
 
-    with translated_errors():
-        core = _crossfade.Plan.load(text, name, json.dumps(overrides), kept, on_points, rules.Rule)
+    try:
+        with translated_errors():
+            core = _crossfade.Plan.load(text, name, json.dumps(overrides), kept, on_points, rules.Rule)
+    except ValueError as error:  # a number of a thousand digits, half a character
+        raise errors.ScenarioError(shortened(str(error))) from None
     return Plan(name, text, overrides, files, core)
 
 
@@ -295,7 +319,11 @@ def _plain(values: Values) -> dict[str, Any]:
     return {key: _plain_value(key, value) for key, value in values.items()}
 
 
-def _plain_value(key: str, value: Any) -> Any:
+def _plain_value(key: str, value: Any, depth: int = 0) -> Any:
+    if depth > MOST_DEPTH:
+        raise errors.ScenarioError(
+            f"{shortened(key)}: lists and tables in each other more than {MOST_DEPTH} deep"
+        )
     values = getattr(value, "size", None)
     if values is None and isinstance(value, list | tuple | range):
         values = len(value)
@@ -306,9 +334,9 @@ def _plain_value(key: str, value: Any) -> Any:
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {inner: _plain_value(f"{key}.{inner}", item) for inner, item in value.items()}
+        return {inner: _plain_value(f"{key}.{inner}", item, depth + 1) for inner, item in value.items()}
     if isinstance(value, list | tuple | range):
-        return [_plain_value(key, item) for item in value]
+        return [_plain_value(key, item, depth + 1) for item in value]
     if isinstance(value, type) and key.endswith("congestion"):
         return f"{_file_of(value)}:{value.__name__}"
     if value is not None and not isinstance(value, str | int | float | bool):
@@ -377,11 +405,11 @@ def _point(found: dict[str, Any], rows: list[Row]) -> Point:
     )
 
 
-def _refuse_methods_without_result(summary: list[dict[str, Any]]) -> None:
+def _refuse_methods_without_result(methods: Sequence[str], points: Sequence[Point]) -> None:
     """A method that was refused at every point (its states fit nowhere) was asked for by mistake."""
-    for method in dict.fromkeys(found["method"] for found in summary):
-        all_found = [found for found in summary if found["method"] == method]
+    for method in methods:
         refused = f"no {method}: "
-        reasons = [text for text in all_found[0]["warnings"] if text.startswith(refused)]
-        if reasons and not any(found["metrics"] or not found["complete"] for found in all_found):
+        first = next((point for point in points if point.method == method), None)
+        reasons = [text for text in first.warnings if text.startswith(refused)] if first else []
+        if reasons and not any(point.metrics for point in points if point.method == method):
             raise errors.ScenarioError(reasons[0].removeprefix(refused))

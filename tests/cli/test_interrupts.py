@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 
 import crossfade as cf
-from crossfade import plans
 from crossfade.results.cache import cache_path
 from crossfade.results.interrupted import Interrupted
 from crossfade.results.results import Results
@@ -92,18 +91,18 @@ def test_ctrl_c_while_the_command_is_loaded_says_nothing(after: float, tmp_path:
 def test_what_is_finished_is_put_together_only_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(StoredRows, "make", lambda *_, **__: False)  # Ctrl-C before the first run
     asked = []
-    results = plans.Plan.results
+    results = StoredRows.results
 
-    def counted(self: plans.Plan, *rows: object, **complete: bool) -> Results:
+    def counted(self: StoredRows, complete: bool) -> Results:
         asked.append(complete)
-        return results(self, *rows, **complete)  # type: ignore[arg-type]
+        return results(self, complete)
 
-    monkeypatch.setattr(plans.Plan, "results", counted)
+    monkeypatch.setattr(StoredRows, "results", counted)
     with pytest.raises(Interrupted) as stopped:
         cf.run(SCENARIOS["many points being read"], over={"tcp.w_max": [1, 2]}, cache=False)
     assert asked == []
     assert (stopped.value.rows, stopped.value.results.points) == (0, [])
-    assert asked == [{"complete": False}]
+    assert asked == [False]
 
 
 # Long enough to be stopped in the middle: a second or more on any machine.

@@ -88,6 +88,8 @@ def test_who_does_not_know_the_token_learns_nothing() -> None:
         assert "Python" not in headers["server"]
         for path in ("/", "/curves", "/x/", f"{token}../", f"{token}states.py", "//", token[:-2] + "/"):
             assert ask(server, path)[:2] == (404, "not found\n"), path
+        # What is no address at all, which no client of Python sends.
+        assert server.reply("http://[/", f"{ADDRESS}:{server.server_port}")[0] == 404
         # A name of somebody else's that leads to this machine is not this address.
         assert ask(server, token, host=f"attacker.example:{server.server_port}")[0] == 404
         assert ask(server, f"{token}scenario.toml?{'p_e=0.1&' * 200}")[0] == 404

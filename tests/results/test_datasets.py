@@ -162,8 +162,7 @@ def test_estimates_are_those_of_summarise(data: st.DataObject) -> None:
         [0, 1],
         None if share is None else (share, 0),
     )
-    summary: list[dict[str, Any]] = []
-    plan.core.summarise(rows, True, lambda text: summary.extend(json.loads(text)))
+    summary = json.loads(plan.core.known().results(range(len(points)), rows))
     for i, found in enumerate(summary):
         assert counts[i] == found["runs"]
         for column, name in enumerate(["goodput_bps", "timeouts"]):

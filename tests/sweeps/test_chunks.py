@@ -84,14 +84,17 @@ def finish(workers: Made, known: Sequence[Row] = ()) -> list[Row]:
         assert last[0] <= done <= expected
         last = (done, expected)
 
-    Work(workers.plan, known, (1, 1), workers, rows.extend, on_progress).finish()
+    there = workers.plan.core.known()
+    assert None not in there.add(known)
+    Work(workers.plan, there, (1, 1), workers, rows.extend, on_progress).finish()
     assert last[0] == last[1]
     return sorted(row._replace(seconds=0.0) for row in rows)
 
 
 def rows_of_threads(plan: Plan) -> list[Row]:
     rows: list[Row] = []
-    plan.core.execute([], 2, (1, 1), lambda batch: rows.extend(Row(*row) for row in batch), lambda *_: None)
+    none = plan.core.known()
+    plan.core.execute(none, 2, (1, 1), lambda batch: rows.extend(Row(*row) for row in batch), lambda *_: None)
     return sorted(row._replace(seconds=0.0) for row in rows)
 
 
@@ -269,7 +272,7 @@ def test_a_run_that_always_kills_its_worker_is_named() -> None:
     workers = Dying(load(runs=60), {"a": 1})
     rows: list[Row] = []
     with pytest.raises(ClusterError) as raised:
-        Work(workers.plan, [], (1, 1), workers, rows.extend, lambda *_: None).finish()
+        Work(workers.plan, workers.plan.core.known(), (1, 1), workers, rows.extend, lambda *_: None).finish()
     name = "run 30 of simulation at tcp.variant = tahoe, channel.p_e = 0.1"
     assert str(raised.value) == f"each of 3 workers died while it made {name} (out of memory?)"
     assert rows, "what was there before is kept"

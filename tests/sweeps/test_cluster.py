@@ -53,7 +53,8 @@ def load(**stop: Any) -> Plan:
 def on_threads(**stop: Any) -> list[Row]:
     rows: list[Row] = []
     plan = load(**stop)
-    plan.core.execute([], 2, (1, 1), lambda batch: rows.extend(Row(*row) for row in batch), lambda *_: None)
+    none = plan.core.known()
+    plan.core.execute(none, 2, (1, 1), lambda batch: rows.extend(Row(*row) for row in batch), lambda *_: None)
     return without_seconds(rows)
 
 
@@ -77,7 +78,7 @@ def on(workers: cf.Cluster, plan: Plan, *, at_first_rows: Callable[[], object] =
             at_first_rows()
         rows.extend(batch)
 
-    assert workers.execute(plan, [], (1, 1), take, lambda *_: None)
+    assert workers.execute(plan, plan.core.known(), (1, 1), take, lambda *_: None)
     return without_seconds(rows)
 
 
@@ -159,9 +160,9 @@ def test_a_scheduler_that_goes_away(two_workers: cf.Cluster) -> None:
             rows.extend(batch)
             own.__exit__()
 
-        same = cf.Cluster(address, security=certificate_of(own))
+        same, plan = cf.Cluster(address, security=certificate_of(own)), load(runs=50)
         with same as other, pytest.raises(cf.ClusterError) as raised:
-            other.execute(load(runs=50), [], (1, 1), take, lambda *_: None)
+            other.execute(plan, plan.core.known(), (1, 1), take, lambda *_: None)
     assert str(raised.value).startswith(f"cluster {address}: lost its scheduler; finished runs are kept")
     assert set(without_seconds(rows)) < set(on_threads(runs=50))
 

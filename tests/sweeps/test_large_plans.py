@@ -5,15 +5,23 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import crossfade as cf
 from crossfade import plans
+from crossfade.results import file as file_module
+from crossfade.results import manypoints
 from crossfade.results.cache import MemoryStore
 from crossfade.results.file import ResultsFile
+from crossfade.results.manypoints import ManyPoints
 from crossfade.results.rows import Row
+from crossfade.sweeps import sweep as sweep_module
+from crossfade.sweeps.stored import StoredRows
+from crossfade.sweeps.times import Times
 from tests.conftest import SWEEP
 
 # Ten million runs.
@@ -39,7 +47,7 @@ from crossfade.sweeps.sweep import _Left
 def used(): return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 before = used()
 plan = plans.load({LARGE!r})
-left = _Left.of(plan, StoredRows(plan, MemoryStore()).by_key, (1, 1))
+left = _Left.of(StoredRows(plan, MemoryStore()).known, (1, 1))
 print(json.dumps([left.missing, used() - before]))
 """
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -67,19 +75,22 @@ def test_the_first_line_comes_before_the_points_are_read() -> None:
 
 def test_what_is_finished_of_a_large_plan_needs_no_other_points() -> None:
     plan = plans.load(LARGE)
-    made = [Row(*row) for row in plan.core.make([(number, "simulation", 0) for number in (7, 9_999)])]
-    results = plan.results({row.key: row for row in made}, complete=False)
+    made = {row[0]: Row(*row) for row in plan.core.make([(number, "simulation", 0) for number in (7, 9_999)])}
+    known = plan.core.known()
+    assert known.add(list(made.values())) == [7, 9_999]
+    read: list[list[str]] = []
+
+    def rows_of(keys: list[str]) -> dict[str, Row]:
+        read.append(keys)
+        return {key: made[key] for key in keys}
+
+    results = plan.results(known, rows_of, complete=False)
     assert [point.axes["tcp.w_max"] for point in results.points] == [8, 100]
-    texts: list[str] = []
-    plan.core.summarise(made, False, texts.append)
-    assert len(texts) == 1
-    # Of all points they come in parts, between which there may be a Ctrl-C.
-    with pytest.raises(KeyboardInterrupt):
-        plan.core.summarise(made, True, _interrupted)
-
-
-def _interrupted(_: str) -> None:
-    raise KeyboardInterrupt
+    # Of all points they come in parts, between which there may be a Ctrl-C, when they are looked at.
+    read.clear()
+    results = plan.results(known, rows_of, complete=True, at_once=False)
+    assert (len(read), results.points[0].runs, results.points[7].runs) == (1, 0, 1)
+    assert len(read) == 1
 
 
 def test_rows_of_a_large_plan_are_found_as_those_of_a_small_one(
@@ -89,12 +100,93 @@ def test_rows_of_a_large_plan_are_found_as_those_of_a_small_one(
     cf.sweep(SWEEP, runs=2, seed=9, out=tmp_path / "x.sqlite")
     plan = plans.load(SWEEP, plans.Options(runs=2))
     with ResultsFile.open(tmp_path / "x.sqlite") as file:
-        by_keys = plan.known_in(file)
-        monkeypatch.setattr(plans, "MANY_ROWS", 0)
-        assert plan.known_in(file) == by_keys
-        assert len(by_keys) == len(plan.description["points"]) * 2
+        by_scan = [entry[:3] for entry in StoredRows(plan, file).known.entries()]
+        monkeypatch.setattr(plans, "ROWS_FOR_A_KEY", 0.1)
+        monkeypatch.setattr(plans, "KEYS_AT_ONCE", 3)
+        assert [entry[:3] for entry in StoredRows(plan, file).known.entries()] == by_scan
+        assert len(by_scan) == len(plan.description["points"]) * 2
+        one, other = list(file.get(plan.core.keys()).values())[:2]
     # One with a key of another is not taken for it.
     store = MemoryStore()
-    one, other = list(by_keys.values())[:2]
     store.put([one, one._replace(key=other.key)])
-    assert plan.known_in(store) == {one.key: one}
+    assert len(StoredRows(plan, store).known) == 1
+
+
+def test_rows_that_are_finished_are_not_kept_in_memory() -> None:
+    program = f"""
+import resource
+from crossfade import plans
+from crossfade.results.cache import MemoryStore
+from crossfade.results.rows import Row
+from crossfade.sweeps.stored import StoredRows
+class Disk(MemoryStore):
+    def put(self, rows): pass
+def used(): return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+plan = plans.load({LARGE!r}, plans.Options(runs=10))
+rows = StoredRows(plan, Disk(), 1000)
+(made,) = plan.core.make([(0, "simulation", 0)])
+keys, points = iter(plan.core.keys()), plan.description["points"]
+before = used()
+for point in points:
+    rows.add([
+        Row(next(keys), point["id"], *made[2:4], run, made[5], bytes([run]) + made[6][1:], None, 1e-4)
+        for run in range(10)
+    ])
+print(len(rows.known), used() - before)
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    rows, memory = map(int, found.stdout.split())
+    assert rows == 100_000
+    assert memory / rows < 100  # a row in memory takes a kilobyte
+
+
+def test_results_of_many_rows_are_read_when_they_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: dict[str, Any] = {"runs": 3, "methods": ["analysis", "simulation"]}
+    small = cf.sweep(SWEEP, **options, out=tmp_path / "x.sqlite")
+    monkeypatch.setattr(sweep_module, "MOST_ROWS_HELD", 0)
+    monkeypatch.setattr(manypoints, "POINTS_AT_ONCE", 3)
+    large = cf.sweep(SWEEP, **options, out=tmp_path / "x.sqlite")
+    assert isinstance(large.points, ManyPoints)
+    assert isinstance(small.points, list)
+    assert list(large.points) == small.points
+    assert (large.points[-1], large.points[2:4]) == (small.points[-1], small.points[2:4])
+    with pytest.raises(IndexError):
+        large.points[len(small.points)]
+    assert large.to_json() == small.to_json()
+    assert large.warnings == small.warnings
+    assert large.by_method("simulation").to_csv() == small.by_method("simulation").to_csv()
+    # Of a part those points that have something.
+    part = cf.sweep(SWEEP, **options, out=tmp_path / "part.sqlite", shard=(2, 7))
+    assert not part.complete
+    assert len(part.points) == len(list(part.points)) > 0
+    assert {len(point.rows) for point in part.points} == {1}
+
+
+def test_the_disk_is_waited_for_where_too_many_rows_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = plans.load(SWEEP, plans.Options(runs=1))
+    made = [Row(*row) for row in plan.core.make([(0, "simulation", run) for run in range(5)])]
+    monkeypatch.setattr(file_module, "COMMIT_EVERY_S", 3600.0)
+    monkeypatch.setattr(file_module, "MOST_WAITING", 3)
+    with ResultsFile.create(tmp_path / "x.sqlite") as file:
+        there = []
+        for row in made:
+            file.put([row])
+            with ResultsFile.open(tmp_path / "x.sqlite") as other:
+                there.append(other.size())
+    assert there == [0, 0, 0, 4, 4]
+
+
+def test_times_are_kept_of_points_all_over_a_plan() -> None:
+    times = Times()
+    for point in range(20_000):
+        for seconds in (1.0, 3.0):
+            times.learn("simulation", point, seconds)
+    points = list(times.points("simulation"))
+    assert len(points) <= 4096
+    assert (points[0], points[-1]) == (0, 19_992)
+    assert {after - before for before, after in pairwise(points)} == {8}
+    assert times.mean_s("simulation", points[5]) == 2.0

@@ -25,6 +25,7 @@ from crossfade.results.file import ResultsFile
 from crossfade.results.rows import Row
 from crossfade.sweeps.engines import Shard
 from crossfade.sweeps.pilot import Missing, cpu_seconds, duration, make_pilot, without
+from crossfade.sweeps.times import Times
 from tests.conftest import SMALL, SWEEP, Cli, Mount, expect_one_line, reseal
 from tests.results.test_file import integrity, keys_in_now
 
@@ -203,7 +204,7 @@ class Scattered:
     def execute(
         self,
         plan: plans.Plan,
-        known: Sequence[Row],
+        known: _crossfade.Known,
         shard: Shard,
         on_rows: Callable[[Sequence[Row]], object],
         on_progress: Callable[[int, int], object],
@@ -391,15 +392,22 @@ def test_a_pilot_is_spread_over_the_plan_and_made_once() -> None:
     plan = plans.load(
         SMALL, Options(over={"channel.p_e": "log:0.001:0.3:64"}, methods=["analysis", "simulation"])
     )
-    missing = [Missing(*of) for of in plan.core.missing([], (1, 1))[0]]
+    missing = [Missing(*of) for of in plan.core.known().missing((1, 1))[0]]
     assert sum(of.number for of in missing) == 64 + 640
-    ids = [point["id"] for point in plan.description["points"]]
+    numbers = {point["id"]: number for number, point in enumerate(plan.description["points"])}
     rows: dict[str, Row] = {}
 
     def keep(made: Sequence[Row]) -> None:
         rows.update((row.key, row) for row in made)
 
-    made = make_pilot(plan, rows, missing, keep)
+    def times(most: int) -> Times:
+        found = Times()
+        for row in rows.values():
+            if numbers[row.point] < most:
+                found.learn(row.method, numbers[row.point], row.seconds)
+        return found
+
+    made = make_pilot(plan, times(64), missing, keep)
     assert len(made) == len(rows) == 16
     by_method = {method: sorted(task[0] for task in made if task[1] == method) for _, method, _ in made}
     # The middle points of eight equal parts.
@@ -415,23 +423,18 @@ def test_a_pilot_is_spread_over_the_plan_and_made_once() -> None:
         for of in missing
         if of.method == "simulation" or (of.point, of.method, 0) not in made
     ]
-    assert make_pilot(plan, rows, rest, keep) == []
+    assert make_pilot(plan, times(64), rest, keep) == []
     # Where only the first half is timed, the other half is tried.
-    half = {key: row for key, row in rows.items() if row.point in ids[:32]}
-    assert all(task[0] > 32 for task in make_pilot(plan, half, rest, keep))
+    assert all(task[0] > 32 for task in make_pilot(plan, times(32), rest, keep))
 
 
 def test_the_time_is_that_of_the_nearest_points() -> None:
-    plan = plans.load(SMALL, Options(over={"channel.p_e": [0.1, 0.2, 0.3, 0.4, 0.5]}))
-    ids = [point["id"] for point in plan.description["points"]]
-
-    def row(point: int, seconds: float) -> Row:
-        return Row(f"{point}{seconds}", ids[point], "simulation", 1, 0, "", b"", None, seconds)
-
-    rows = {row.key: row for row in (row(0, 1.0), row(0, 3.0), row(3, 10.0))}
+    times = Times()
+    for point, seconds in ((0, 1.0), (0, 3.0), (3, 10.0)):
+        times.learn("simulation", point, seconds)
     tasks = [Missing(point, "simulation", 5, 6, 2) for point in (0, 1, 2, 4)]
     # Points 0 and 1 as point 0 (2 s a run), points 2 and 4 as point 3.
-    assert cpu_seconds(plan, rows, tasks) == 4 * 2.0 + 4 * 10.0
+    assert cpu_seconds(times, tasks) == 4 * 2.0 + 4 * 10.0
 
 
 def test_times_are_readable() -> None:

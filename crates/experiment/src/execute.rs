@@ -6,6 +6,7 @@
 use crate::control::Control;
 use crate::experiment::Experiment;
 use crate::impossible::{ImpossibleResult, Possible};
+use crate::known::Known;
 use crate::methods::{MakeRun, NoMetrics, solver};
 use crate::row::{NameSets, Row, RowMetrics};
 use crate::schedule::{Progress, Schedule, Shard, Task};
@@ -13,7 +14,7 @@ use crossfade_core::RunSeed;
 use crossfade_scenario::Point;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Instant;
@@ -26,10 +27,26 @@ use std::time::Instant;
 ///
 /// # Errors
 /// A run gave what cannot be: a bug.
-#[expect(clippy::needless_pass_by_value, reason = "as the work on one part takes them")]
+#[expect(clippy::needless_pass_by_value, reason = "who has rows is rid of them")]
 pub fn execute(
     experiment: &Experiment,
     known: Vec<Row>,
+    jobs: usize,
+    shard: Shard,
+    control: &Control,
+    on_rows: &mut dyn FnMut(Vec<Row>, Progress),
+) -> Result<bool, ImpossibleResult> {
+    let known = Arc::new(Known::of(experiment, &known));
+    execute_rest(experiment, &known, jobs, shard, control, on_rows)
+}
+
+/// The same where of the rows that are there no more is told: they may be too many for the memory.
+///
+/// # Errors
+/// As [`execute`].
+pub fn execute_rest(
+    experiment: &Experiment,
+    known: &Arc<Known>,
     jobs: usize,
     shard: Shard,
     control: &Control,
@@ -46,7 +63,7 @@ pub fn execute(
             last = progress;
             on_rows(rows, before.and(progress));
         };
-        if !execute_with(&part, known.clone(), jobs, shard, control, &mut add, &make_run)? {
+        if !execute_with(&part, Arc::clone(known), jobs, shard, control, &mut add, &make_run)? {
             return Ok(false);
         }
         before = before.and(last);
@@ -128,12 +145,15 @@ impl<'a> Maker<'a> {
     }
 }
 
+/// So many finished runs may wait for who takes them: workers that are faster wait as well.
+const ROWS_WAITING: usize = 1024;
+
 /// More threads than this are a slip of the pen.
 pub const MOST_JOBS: usize = 1024;
 
 fn execute_with(
     experiment: &Experiment,
-    known: Vec<Row>,
+    known: Arc<Known>,
     jobs: usize,
     shard: Shard,
     control: &Control,
@@ -141,10 +161,10 @@ fn execute_with(
     make_run: &MakeRun,
 ) -> Result<bool, ImpossibleResult> {
     let jobs = jobs.clamp(1, MOST_JOBS);
-    let work = Work { schedule: Schedule::new(experiment, known, jobs, shard), stopped: false, bug: None };
+    let work = Work { schedule: Schedule::after(experiment, known, jobs, shard), stopped: false, bug: None };
     let dispatcher = Dispatcher { work: Mutex::new(work), changed: Condvar::new() };
     thread::scope(|scope| {
-        let (sender, finished) = channel();
+        let (sender, finished) = sync_channel(ROWS_WAITING);
         for _ in 0..jobs {
             let (sender, dispatcher) = (sender.clone(), &dispatcher);
             scope.spawn(move || worker(experiment, dispatcher, control, &sender, make_run));
@@ -221,7 +241,7 @@ fn worker(
     experiment: &Experiment,
     dispatcher: &Dispatcher,
     control: &Control,
-    finished: &Sender<(Vec<Row>, Progress)>,
+    finished: &SyncSender<(Vec<Row>, Progress)>,
     make_run: &MakeRun,
 ) {
     let mut maker = Maker::new(experiment, make_run);
@@ -290,7 +310,15 @@ mod tests {
             }
         };
         assert_eq!(
-            execute_with(plan, known.to_vec(), jobs, shard, &cancel, &mut on_rows, &make_run),
+            execute_with(
+                plan,
+                Arc::new(Known::of(plan, known)),
+                jobs,
+                shard,
+                &cancel,
+                &mut on_rows,
+                &make_run
+            ),
             Ok(true)
         );
         if !rows.is_empty() {
@@ -393,7 +421,7 @@ mod tests {
         let mut finished = Vec::new();
         let complete = execute_with(
             &plan,
-            Vec::new(),
+            Arc::default(),
             3,
             Shard::WHOLE,
             &cancel,
@@ -415,7 +443,8 @@ mod tests {
         let make_run = |_: &Point, _, _| -> Option<Result<_, _>> { unreachable!("no run is to begin") };
         let cancel = Control::default();
         cancel.cancel.store(true, Ordering::Relaxed);
-        let complete = execute_with(&plan, Vec::new(), 2, Shard::WHOLE, &cancel, &mut |_, _| (), &make_run);
+        let complete =
+            execute_with(&plan, Arc::default(), 2, Shard::WHOLE, &cancel, &mut |_, _| (), &make_run);
         assert_eq!(complete, Ok(false));
     }
 
@@ -428,7 +457,7 @@ mod tests {
         };
         let cancel = Control::default();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            execute_with(&plan, Vec::new(), 4, Shard::WHOLE, &cancel, &mut |_, _| (), &make_run)
+            execute_with(&plan, Arc::default(), 4, Shard::WHOLE, &cancel, &mut |_, _| (), &make_run)
         }));
         assert!(outcome.is_err());
     }

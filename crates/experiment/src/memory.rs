@@ -2,7 +2,9 @@
 
 use crossfade_link::QueueLimit;
 use crossfade_mac::Mac;
-use crossfade_scenario::{CellSetup, Distribution, End, FlowSetup, HopSetup, MeshSetup, Setup, TrafficSetup};
+use crossfade_scenario::{
+    Carrier, CellSetup, Distribution, End, FlowSetup, FrameErrors, HopSetup, MeshSetup, Setup, TrafficSetup,
+};
 
 /// Bytes of what every run has.
 const RUN: f64 = 1e6;
@@ -15,13 +17,28 @@ const ENDED: f64 = 24.0;
 /// A queue that is used to this share of a link may be of any length.
 const BUSY: f64 = 0.9;
 
+/// Bytes of a physical layer for each byte of a frame: its symbols, of one bit each, and what they are received as.
+const FRAME_BYTE: f64 = 200.0;
+
 /// Bytes that a run of `setup` may take.
 pub(crate) fn of_run(setup: &Setup) -> f64 {
     let flows: f64 = setup.flows.iter().map(|flow| flows(setup, flow)).sum();
     RUN + flows
         + packets(setup) * PACKET
+        + radio(&setup.forward)
+        + radio(&setup.reverse)
         + setup.mesh.as_ref().map_or(0.0, mesh)
         + setup.cell.as_ref().map_or(0.0, cell)
+}
+
+/// Bytes of the frame that is detected at a time, symbol by symbol.
+fn radio(hop: &HopSetup) -> f64 {
+    match &hop.carrier {
+        Carrier::Frames { frames, errors: FrameErrors::Radio(_), .. } => {
+            f64::from(frames.frame_size) * FRAME_BYTE
+        }
+        _ => 0.0,
+    }
 }
 
 /// Bytes of the users of a cell: blocks of two fading processes, and a queue.

@@ -1,12 +1,14 @@
 //! Which run comes next: the order of work and the stop rule, without threads.
 
 use crate::experiment::Experiment;
+use crate::known::Known;
 use crate::methods::solver;
 use crate::row::Row;
 use crossfade_scenario::{Method, ScenarioError, StopRule};
 use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Deref;
+use std::sync::Arc;
 
 /// One run to be made.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,7 +101,7 @@ impl Shard {
 pub struct Schedule<P: Deref<Target = Experiment>> {
     experiment: P,
     shard: Shard,
-    known: HashMap<String, Row>,
+    known: Arc<Known>,
     /// How many runs may be under way at once.
     jobs: u64,
     points: Vec<PointWork>,
@@ -140,7 +142,13 @@ enum Finished {
 
 impl<P: Deref<Target = Experiment>> Schedule<P> {
     /// The work on `shard` of `experiment` that is left where these rows are `known`, for so many workers.
-    pub fn new(experiment: P, known: Vec<Row>, jobs: usize, shard: Shard) -> Self {
+    pub fn new(experiment: P, known: &[Row], jobs: usize, shard: Shard) -> Self {
+        let known = Known::of(&experiment, known);
+        Self::after(experiment, Arc::new(known), jobs, shard)
+    }
+
+    /// The same of rows of which no more is told.
+    pub fn after(experiment: P, known: Arc<Known>, jobs: usize, shard: Shard) -> Self {
         let firsts = experiment.points.first_of_equals();
         let distinct = (0..firsts.len()).filter(|&index| firsts[index] == index);
         let all = distinct.flat_map(|index| experiment.methods.iter().map(move |&method| (index, method)));
@@ -160,7 +168,6 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
             }
         }
         let expected = points.iter().map(|point| point.expected).sum();
-        let known = known.into_iter().map(|row| (row.key.clone(), row)).collect();
         let mut schedule = Self {
             experiment,
             shard,
@@ -183,12 +190,11 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
             let work = &mut self.points[slot];
             work.next = run + 1;
             let (point, method) = (work.index, work.method);
-            let key = self.experiment.row_key(point, method, run);
-            if let Some(row) = self.known.remove(&key) {
-                let value = row.of_stop(&self.experiment.stop);
+            if let Some(value) = self.known.value(point, method, run) {
                 self.record(slot, run, Finished::Known(value));
                 continue;
             }
+            let key = self.experiment.row_key(point, method, run);
             self.place(slot);
             self.under_way.insert(key.clone(), slot);
             return Some(Task { point, method, run, key });
@@ -224,21 +230,16 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
     /// What is left to do in any case, in the order of the plan, and how many runs are at hand. It takes no more
     /// memory than there are points, however many runs they have.
     pub fn missing(mut self) -> (Vec<Missing>, u64) {
-        let mut known: HashMap<(&str, &str), HashSet<u64>> = HashMap::new();
-        for row in self.known.values() {
-            known.entry((&row.point, row.method.name())).or_default().insert(row.run);
-        }
-        let (none, mut there) = (HashSet::new(), 0);
-        let mut missing = BTreeMap::new();
+        let (mut missing, mut there) = (BTreeMap::new(), 0);
         for (slot, work) in self.points.iter().enumerate() {
             let (Some(first), Some(runs)) = (work.first, work.needed) else { continue };
-            let id = self.experiment.points.id(work.index);
-            let known = known.get(&(id.as_str(), work.method.name())).unwrap_or(&none);
+            let (point, method) = (work.index, work.method);
             let at_hand =
-                known.iter().filter(|run| **run < runs && self.shard.has(first + **run)).count() as u64;
-            let is_missing = |run: &u64| self.shard.has(first + run) && !known.contains(run);
+                self.known.runs(point, method).filter(|run| self.shard.has(first + run)).count() as u64;
+            let is_missing =
+                |run: &u64| self.shard.has(first + run) && self.known.value(point, method, *run).is_none();
             if let (Some(lowest), Some(highest)) = ((0..runs).find(is_missing), (0..runs).rfind(is_missing)) {
-                let (count, point, method) = (work.expected - at_hand, work.index, work.method);
+                let count = work.expected - at_hand;
                 missing.insert(slot, Missing { point, method, first: lowest, last: highest, count });
             }
             there += at_hand;
@@ -367,7 +368,7 @@ mod tests {
     }
 
     fn all(plan: &Experiment, known: &[Row], shard: Shard) -> Vec<Task> {
-        let mut schedule = Schedule::new(plan, known.to_vec(), 1, shard);
+        let mut schedule = Schedule::new(plan, known, 1, shard);
         std::iter::from_fn(|| schedule.take()).collect()
     }
 
@@ -410,7 +411,7 @@ mod tests {
     #[test]
     fn with_a_precision_no_point_is_a_run_ahead_of_the_others_while_they_go_on() {
         let plan = experiment(&json!({ "precision": "2 %", "methods": ["simulation"] }));
-        let mut schedule = Schedule::new(&plan, Vec::new(), 1, Shard::WHOLE);
+        let mut schedule = Schedule::new(&plan, &[], 1, Shard::WHOLE);
         let (mut runs, mut counting) = (BTreeMap::<usize, u64>::new(), 0);
         while let Some(task) = schedule.take() {
             assert_eq!(task.run, *runs.get(&task.point).unwrap_or(&0));
@@ -435,7 +436,7 @@ mod tests {
             for known in [Vec::new(), everything.iter().skip(1).step_by(3).map(row).collect()] {
                 for shard in (1..=shards).map(|number| Shard::new(number, shards).unwrap()) {
                     let tasks = all(&known, shard);
-                    let (missing, there) = Schedule::new(&plan, known.clone(), 1, shard).missing();
+                    let (missing, there) = Schedule::new(&plan, &known, 1, shard).missing();
                     assert_eq!(missing.iter().map(|of| of.count).sum::<u64>(), tasks.len() as u64);
                     for of in missing {
                         let same = |task: &&Task| (task.point, task.method) == (of.point, of.method);
@@ -445,7 +446,7 @@ mod tests {
                             (of.count, of.first, of.last)
                         );
                     }
-                    let mut schedule = Schedule::new(&plan, known.clone(), 1, shard);
+                    let mut schedule = Schedule::new(&plan, &known, 1, shard);
                     while schedule.take().is_some() {}
                     assert_eq!(there, schedule.progress().done);
                 }

@@ -278,7 +278,7 @@ fn tasks_of_a_schedule_made_one_by_one_are_the_run() {
     let never = Control::default();
     let mut rows = Vec::new();
     execute(&plan, Vec::new(), 2, Shard::WHOLE, &never, &mut |new, _| rows.extend(new)).unwrap();
-    let mut schedule = Schedule::new(&plan, Vec::new(), 3, Shard::WHOLE);
+    let mut schedule = Schedule::new(&plan, &[], 3, Shard::WHOLE);
     let tasks: Vec<Task> = std::iter::from_fn(|| schedule.take()).collect();
     assert_eq!((tasks.len(), schedule.under_way()), (5, 5));
     let made = make(&plan, &tasks, &never).unwrap().unwrap();

@@ -23,7 +23,9 @@ impl<'a> Flow<'a> {
                 let header = usize::from(packet[0] & 0x0f) * 4;
                 // A later fragment has no ports: all fragments of a packet go without.
                 let is_fragment = u16::from_be_bytes([packet[6], packet[7]]) & 0x3fff != 0;
-                let ports = if is_fragment { None } else { packet.get(header..header + 4) };
+                // Nor has a header that says that it ends within itself.
+                let has_ports = !is_fragment && header >= 20;
+                let ports = has_ports.then(|| packet.get(header..header + 4)).flatten();
                 Some(Self { addresses, protocol, ports: ports.unwrap_or_default() })
             }
             6 => {
@@ -124,6 +126,17 @@ mod tests {
         let mut packet = Vec::new();
         ip.tcp(port, 80, 1, 1000).write(&mut packet, &[7; 100]).unwrap();
         packet
+    }
+
+    #[test]
+    fn a_mark_moves_no_packet_to_another_flow_though_its_header_is_none() {
+        for words in 0..5 {
+            let mut packet = tcp(4, 1, 1000);
+            packet[0] = 0x40 | words;
+            let before = (flow(&packet), kind(&packet));
+            mark_ce(&mut packet);
+            assert_eq!((flow(&packet), kind(&packet)), before, "a header of {words} words");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod estimates;
 mod files;
 mod fit;
 mod interrupt;
+mod known;
 #[cfg(target_os = "linux")]
 mod live;
 #[cfg(unix)]
@@ -123,6 +124,7 @@ fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("TraceError", module.py().get_type::<TraceError>())?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<plan::Schedule>()?;
+    module.add_class::<known::Known>()?;
     module.add_class::<congestion::AckSample>()?;
     #[cfg(target_os = "linux")]
     live::register(module)?;

@@ -4,9 +4,10 @@ use crate::congestion::{Failure, PythonControl};
 use crate::error::{impossible, scenario_error};
 use crate::files::GivenFiles;
 use crate::interrupt::interruptible;
+use crate::known::Known;
 use crate::rows::{GivenRow, Packer, method_of, unpack};
 use crossfade_experiment::{
-    CaptureConfig, Control, Experiment, Found, IpVersion, Missing, Progress, Shard, Task, results_of_groups,
+    CaptureConfig, Control, Experiment, IpVersion, Progress, Shard, Task, results_of_groups,
 };
 use crossfade_scenario::{Overrides, ScenarioError};
 use crossfade_transport::TcpConfig;
@@ -15,25 +16,24 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::collections::HashMap;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
-use std::sync::{Arc, OnceLock};
+use std::sync::mpsc::sync_channel;
 use std::thread::available_parallelism;
 
 /// What a scenario asks to be run.
 #[pyclass(frozen, module = "crossfade._crossfade")]
 pub(crate) struct Plan {
     experiment: Arc<Experiment>,
-    /// The number of each point, by its id.
-    numbers: OnceLock<HashMap<String, usize>>,
     /// What a window rule in Python raised.
     rules: Failure,
 }
 
 /// The results of so many points are made before somebody may have pressed Ctrl-C.
 const POINTS_AT_A_TIME: usize = 64;
+/// So many finished runs wait for Python at most, which takes them at once.
+const RUNS_AT_A_TIME: usize = 20_000;
 
 /// A run to be made: the number of its point, its method and its number.
 type GivenTask = (usize, String, u64);
@@ -75,10 +75,11 @@ impl Plan {
             None => done.map(drop).map_err(scenario_error),
         }
     }
-}
 
-/// Point, method, first and last run, and how many.
-type PlainMissing = (usize, &'static str, u64, u64, u64);
+    pub(crate) fn shared(&self) -> Arc<Experiment> {
+        Arc::clone(&self.experiment)
+    }
+}
 
 #[pymethods]
 impl Plan {
@@ -109,12 +110,17 @@ impl Plan {
             return Err(error);
         }
         let plan = plan.map_err(scenario_error)?;
-        Ok(Self { experiment: Arc::new(plan), numbers: OnceLock::new(), rules })
+        Ok(Self { experiment: Arc::new(plan), rules })
     }
 
     /// The plan as JSON text.
     fn describe(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| to_json(&self.experiment.describe()))
+    }
+
+    /// Which of its rows are there: none so far.
+    fn known(&self, py: Python<'_>) -> Known {
+        py.detach(|| Known::none(self.shared()))
     }
 
     /// The keys of all rows that may be needed.
@@ -129,56 +135,26 @@ impl Plan {
         self.experiment.points.len() as u64 * runs
     }
 
-    /// Whether each of these rows (key, point, method, run) is one that this plan may need.
-    fn owns(&self, py: Python<'_>, rows: Vec<(String, String, String, u64)>) -> Vec<bool> {
-        let points = self.numbers.get_or_init(|| {
-            (0..self.experiment.points.len()).map(|index| (self.experiment.points.id(index), index)).collect()
-        });
-        let owned = |(key, point, method, run): &(String, String, String, u64)| {
-            let method = self.experiment.methods.iter().find(|known| known.name() == method);
-            points.get(point).zip(method).is_some_and(|(&point, &method)| {
-                *run < self.experiment.most_runs(method)
-                    && *key == self.experiment.row_key(point, method, *run)
-            })
-        };
-        py.detach(|| rows.iter().map(owned).collect())
-    }
-
-    /// What is left to do of a shard in any case: point, method, first and last run and how many there are; and
-    /// how many runs are at hand.
-    fn missing(
-        &self,
-        py: Python<'_>,
-        known: Vec<GivenRow<'_>>,
-        shard: (u64, u64),
-    ) -> PyResult<(Vec<PlainMissing>, u64)> {
-        let shard = Shard::new(shard.0, shard.1).map_err(scenario_error)?;
-        let known = unpack(known)?;
-        let (missing, there) =
-            py.detach(|| crossfade_experiment::Schedule::new(&*self.experiment, known, 1, shard).missing());
-        let plain = |of: Missing| (of.point, of.method.name(), of.first, of.last, of.count);
-        Ok((missing.into_iter().map(plain).collect(), there))
-    }
-
     /// Makes the rows of a shard that are not known.
     fn execute(
         &self,
         py: Python<'_>,
-        known: Vec<GivenRow<'_>>,
+        known: &Bound<'_, Known>,
         jobs: Option<usize>,
         shard: (u64, u64),
         on_rows: Py<PyAny>,
         on_progress: Py<PyAny>,
     ) -> PyResult<bool> {
-        let known = unpack(known)?;
+        // Not borrowed any longer: the rows that are made are added to it meanwhile.
+        let known = known.borrow().now();
         let shard = Shard::new(shard.0, shard.1).map_err(scenario_error)?;
         let jobs = jobs.or_else(|| available_parallelism().ok().map(NonZeroUsize::get)).unwrap_or(1);
         let control = Control::default();
-        let (sender, finished) = channel();
+        let (sender, finished) = sync_channel(RUNS_AT_A_TIME);
         let work = || {
-            crossfade_experiment::execute(
+            crossfade_experiment::execute_rest(
                 &self.experiment,
-                known,
+                &known,
                 jobs,
                 shard,
                 &control,
@@ -193,7 +169,7 @@ impl Plan {
         let under_way = &control;
         let hand_over = move |py: Python<'_>| {
             let mut batch = Vec::new();
-            for (rows, progress) in finished.try_iter() {
+            for (rows, progress) in finished.try_iter().take(RUNS_AT_A_TIME) {
                 batch.extend(rows.into_iter().map(|row| packer.pack(py, row)));
                 last = Some(progress);
             }
@@ -246,31 +222,8 @@ impl Plan {
         }
     }
 
-    /// Hands the results of rows to `take`, as JSON texts of some points each: of all points, or of those that
-    /// have rows. Ctrl-C ends it in between.
-    fn summarise(
-        &self,
-        py: Python<'_>,
-        rows: Vec<GivenRow<'_>>,
-        all: bool,
-        take: &Bound<'_, PyAny>,
-    ) -> PyResult<()> {
-        let rows = unpack(rows)?;
-        let found = py.detach(|| Found::new(&rows));
-        let points = if all {
-            (0..self.experiment.points.len()).collect()
-        } else {
-            py.detach(|| found.points(&self.experiment))
-        };
-        for some in points.chunks(POINTS_AT_A_TIME) {
-            py.check_signals()?;
-            let results = || some.iter().flat_map(|&point| found.results(&self.experiment, point));
-            take.call1((py.detach(|| to_json(&results().collect::<Vec<_>>()))?,))?;
-        }
-        Ok(())
-    }
-
-    /// The same of all points from rows in groups: those of each point by each method, in the order of their runs.
+    /// Hands the results of all points to `take`, as JSON texts of some points each, from rows in groups: those of each
+    /// point by each method, in the order of their runs. Ctrl-C ends it in between.
     fn summarise_groups(
         &self,
         py: Python<'_>,
@@ -403,14 +356,9 @@ pub(crate) struct Schedule(crossfade_experiment::Schedule<Arc<Experiment>>);
 #[pymethods]
 impl Schedule {
     #[new]
-    fn new(plan: &Plan, known: Vec<GivenRow<'_>>, jobs: usize, shard: (u64, u64)) -> PyResult<Self> {
+    fn new(plan: &Plan, known: &Known, jobs: usize, shard: (u64, u64)) -> PyResult<Self> {
         let shard = Shard::new(shard.0, shard.1).map_err(scenario_error)?;
-        Ok(Self(crossfade_experiment::Schedule::new(
-            Arc::clone(&plan.experiment),
-            unpack(known)?,
-            jobs,
-            shard,
-        )))
+        Ok(Self(crossfade_experiment::Schedule::after(plan.shared(), known.now(), jobs, shard)))
     }
 
     /// The next runs to make, at most `most`.

@@ -53,17 +53,22 @@ pub(crate) struct GivenRow<'py>(
 /// `ValueError` for a method that there is not, or values that do not fit their names.
 pub(crate) fn unpack(rows: Vec<GivenRow<'_>>) -> PyResult<Vec<Row>> {
     let mut sets = NameSets::default();
-    let row = |GivenRow(key, point, method, seed, run, names, values, failure, seconds): GivenRow<'_>| {
+    rows.into_iter().map(|row| row.unpack(&mut sets)).collect()
+}
+
+impl GivenRow<'_> {
+    /// As [`unpack`] does.
+    pub(crate) fn unpack(self, sets: &mut NameSets) -> PyResult<Row> {
+        let Self(key, point, method, seed, run, names, values, failure, seconds) = self;
         let method = method_of(&method)?;
         let bytes = values.as_bytes().chunks_exact(8);
         let whole = bytes.remainder().is_empty();
         let values = bytes.map(|chunk| f64::from_le_bytes(chunk.try_into().unwrap_or_default())).collect();
-        let metrics = RowMetrics::from_parts(names.to_str()?, values, &mut sets).filter(|_| whole);
+        let metrics = RowMetrics::from_parts(names.to_str()?, values, sets).filter(|_| whole);
         let metrics = metrics
             .ok_or_else(|| PyValueError::new_err(format!("row {key}: values do not fit their names")))?;
         Ok(Row { key, point, method, seed, run, metrics, failure, seconds })
-    };
-    rows.into_iter().map(row).collect()
+    }
 }
 
 /// The method of a word.

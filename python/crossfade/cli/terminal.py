@@ -143,12 +143,10 @@ def print_some_results(results: Results, to: Console, most: int) -> None:
         grid.add_column(name, justify="right" if is_number else "left", no_wrap=True)
     for name in MAIN_METRICS:
         for method in results.methods:
-            found = [point.metrics.get(name) for point in results.points if point.method == method]
-            known = [vars(estimate) for estimate in found if estimate and estimate.value is not None]
-            if known:
-                unit, factor = shown_unit(known)
-                values = [estimate["value"] / factor for estimate in known]
-                ends = (f"{min(values):.4g}", f"{max(values):.4g}")
+            if (name, method) in results.main_values:
+                of_rows, values = results.main_values[name, method]
+                unit, factor = shown_unit([{"unit": of_rows, "value": value} for value in values])
+                ends = (f"{min(values) / factor:.4g}", f"{max(values) / factor:.4g}")
                 grid.add_row(name, method, str(len(values)), *ends, unit)
     _print(to, _title(results.title, f"{len(results.points)} points"), grid)
 

@@ -57,7 +57,10 @@ class LoopbackServer(ThreadingHTTPServer):
 
     def reply(self, path: str, host: str | None) -> Answer:
         """What a request is told; ``host`` is whom the browser believes to talk to."""
-        asked = urlsplit(path)
+        try:
+            asked = urlsplit(path)
+        except ValueError:  # "//[" is no address
+            return self.refusal
         # A name that leads here from elsewhere (DNS rebinding) is not this address.
         is_here = host == f"{ADDRESS}:{self.server_port}"
         if is_here and secrets.compare_digest(self.token_in(asked).encode(), self.token.encode()):

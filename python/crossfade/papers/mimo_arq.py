@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -160,7 +160,7 @@ def _frames(name: str, options: Options) -> Table:
     quick = QUICK_FRAMES if options.quick else {}
     asked = replace(options, set={**quick, **(options.set or {})})
 
-    def of(points: list[Point]) -> Table:
+    def of(points: Sequence[Point]) -> Table:
         return Table.of(FRAME_COLUMNS, (record for point in points for record in frame_records(point)))
 
     over = options.over or {}

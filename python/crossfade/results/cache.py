@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -21,9 +21,6 @@ from crossfade.results import rowtables
 from crossfade.results.rows import Row
 
 T = TypeVar("T")
-
-Owns = Callable[[Sequence[Row]], Sequence[bool]]
-"""Says of each of some rows whether it is wanted."""
 
 # Of the tables: a cache of other ones is another file.
 FORMAT = 2
@@ -38,8 +35,12 @@ class RowStore(Protocol):
         """The rows that are there, by key."""
         ...
 
-    def matching(self, owns: Owns) -> dict[str, Row]:
-        """The rows of which ``owns`` says yes, by key: where there are more keys than rows."""
+    def scan(self) -> Iterator[Sequence[Row]]:
+        """All rows, some at a time."""
+        ...
+
+    def size(self) -> int:
+        """How many rows there are, about."""
         ...
 
     def put(self, rows: Sequence[Row]) -> None:
@@ -60,8 +61,11 @@ class MemoryStore:
     def get(self, keys: Iterable[str]) -> dict[str, Row]:
         return {key: self._rows[key] for key in keys if key in self._rows}
 
-    def matching(self, owns: Owns) -> dict[str, Row]:
-        return rowtables.owned_rows(iter(self._rows.values()), owns)
+    def scan(self) -> Iterator[Sequence[Row]]:
+        yield list(self._rows.values())
+
+    def size(self) -> int:
+        return len(self._rows)
 
     def put(self, rows: Sequence[Row]) -> None:
         self._rows.update((row.key, row) for row in rows)
@@ -90,8 +94,11 @@ class SqliteStore:
     def get(self, keys: Iterable[str]) -> dict[str, Row]:
         return rowtables.get_rows(self._database, keys)
 
-    def matching(self, owns: Owns) -> dict[str, Row]:
-        return rowtables.matching_rows(self._database, owns)
+    def scan(self) -> Iterator[Sequence[Row]]:
+        return rowtables.scan_rows(self._database)
+
+    def size(self) -> int:
+        return rowtables.size(self._database)
 
     def put(self, rows: Sequence[Row]) -> None:
         rowtables.put_rows(self._database, rows)
@@ -117,9 +124,15 @@ class Cache:
         wanted = list(keys)
         return self._attempt(lambda store: store.get(wanted))
 
-    def matching(self, owns: Owns) -> dict[str, Row]:
-        """The rows of which ``owns`` says yes, by key."""
-        return self._attempt(lambda store: store.matching(owns))
+    def scan(self) -> Iterator[Sequence[Row]]:
+        """All rows, some at a time; those before a damaged place."""
+        rows = self._attempt(lambda store: store.scan())
+        while some := self._attempt(lambda _: next(rows, None)):
+            yield some
+
+    def size(self) -> int:
+        """How many rows there are, about."""
+        return self._attempt(lambda store: store.size())
 
     def put(self, rows: Sequence[Row]) -> None:
         """Keep these rows."""

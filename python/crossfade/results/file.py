@@ -13,7 +13,7 @@ import sqlite3
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
@@ -34,6 +34,8 @@ SUFFIX = ".sqlite"
 
 # Rows wait this long at the most until they are on the disk: a commit takes as long for one as for thousands.
 COMMIT_EVERY_S = 1.0
+# More of them do not wait in memory.
+MOST_WAITING = 20_000
 
 # What a file holds, all of it: the columns of its tables with their types.
 SCHEMA = {
@@ -128,10 +130,13 @@ class ResultsFile:
             if self._failure is not None:
                 raise self._failure
             self._waiting.extend(rows)
+            are_many = len(self._waiting) > MOST_WAITING
             if self._waiting and self._timer is None:
                 self._timer = threading.Timer(COMMIT_EVERY_S, self._commit_in_background)
                 self._timer.daemon = True
                 self._timer.start()
+        if are_many:  # the disk is slower than the runs
+            self.commit()
 
     def get(self, keys: Iterable[str]) -> dict[str, Row]:
         """The rows that are there, by key."""
@@ -141,13 +146,27 @@ class ResultsFile:
         self.tell_damage()
         return rows
 
-    def matching(self, owns: Callable[[Sequence[Row]], Sequence[bool]]) -> dict[str, Row]:
-        """The rows of which ``owns`` says yes, by key."""
+    def scan(self) -> Iterator[Sequence[Row]]:
+        """All rows, some at a time; what others put meanwhile may be among them."""
+        self.commit()
+        rows = rowtables.scan_rows(self._database, self.damaged)
+        while True:
+            with self._using():
+                some = next(rows, None)
+            if some is None:
+                break
+            yield some
+        self.tell_damage()
+
+    def size(self) -> int:
+        """How many rows there are, and perhaps some more."""
+        with self._using() as database:
+            return rowtables.size(database)
+
+    def commit(self) -> None:
+        """Commit what is waiting."""
         with self._using():
             self._commit()
-            rows = rowtables.matching_rows(self._database, owns, self.damaged)
-        self.tell_damage()
-        return rows
 
     def add_plan(self, description: Mapping[str, Any], warnings: Sequence[str] = ()) -> str:
         """Add a plan, or find it, and make it the one that readers take; gives its id.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import cached_property
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
@@ -109,6 +111,15 @@ class Point:
         return [row.value(spelled) for row in self.rows]
 
 
+@dataclass
+class _Overview:
+    """What there is to say of all points: warnings, each with how many places gave it, and of how many."""
+
+    warnings: dict[str, int]
+    number: int
+    values: dict[tuple[str, str], tuple[str, array[float]]]
+
+
 @dataclass(frozen=True)
 class Results:
     """All points of a scenario, in the order of its sweep; each by every method, in the order asked for."""
@@ -116,7 +127,7 @@ class Results:
     title: str
     methods: list[str]
     seed: int
-    points: list[Point]
+    points: Sequence[Point]
     provenance: dict[str, Any]
     complete: bool = True
     axes: list[str] = field(default_factory=list)
@@ -172,19 +183,41 @@ class Results:
             [shown(vars(estimate) if estimate is not None else None, factor) for estimate in found],
         )
 
-    @property
+    @cached_property
     def warnings(self) -> list[str]:
         """Every warning once, with the number of points that gave it where there are several."""
         if self.file_warnings:
             return self.file_warnings
-        where: dict[str, set[str]] = {}
+        where, total = self._overview.warnings, self._overview.number
+        return [
+            f"{text} ({points} of {total} points)" if self.axes else text for text, points in where.items()
+        ]
+
+    @property
+    def main_values(self) -> dict[tuple[str, str], tuple[str, array[float]]]:
+        """The unit and the values of main metrics wherever they are defined, by metric and method."""
+        return self._overview.values
+
+    @cached_property
+    def _overview(self) -> _Overview:
+        """What takes all points: of very many each has to be read from a file, and once is enough."""
+        found = _Overview({}, 0, {})
+        place: dict[str, Any] | None = None
+        told: set[str] = set()
         for point in self.points:
+            # The methods of a place stand together.
+            if place != point.axes:
+                place, found.number, told = point.axes, found.number + 1, set()
             for text in point.warnings:
-                where.setdefault(text, set()).add(json.dumps(point.axes))
-        if not self.axes:
-            return list(where)
-        total = len({json.dumps(point.axes) for point in self.points})
-        return [f"{text} ({len(points)} of {total} points)" for text, points in where.items()]
+                if text not in told:
+                    told.add(text)
+                    found.warnings[text] = found.warnings.get(text, 0) + 1
+            for name in MAIN_METRICS:
+                estimate = point.metrics.get(name)
+                if estimate and estimate.value is not None:
+                    values = found.values.setdefault((name, point.method), (estimate.unit, array("d")))
+                    values[1].append(estimate.value)
+        return found
 
     def by_method(self, method: str) -> Results:
         """The points of one method alone."""

@@ -12,10 +12,10 @@ import sqlite3
 import struct
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
-from itertools import islice, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +29,7 @@ Line = tuple[Any, ...]
 BUSY_TIMEOUT_S = 30.0
 # SQLite binds at most 32766 values to a statement; any chunk well below that is as quick.
 KEYS_PER_QUERY = 500
-# Reading the whole table is quicker than asking for keys where it has less than so many lines for each.
-SCAN_FACTOR = 4
-# So many rows of an older file get their checksums at once.
+# So many rows are read, or get their checksums, at once.
 ROWS_AT_ONCE = 4_000
 
 METRIC_SETS = "CREATE TABLE IF NOT EXISTS metric_sets (id INTEGER PRIMARY KEY, names TEXT NOT NULL UNIQUE)"
@@ -217,24 +215,25 @@ def get_rows(
     return {row.key: row for row in (to_row(line, names) for line, names in lines)}
 
 
-def matching_rows(
-    database: sqlite3.Connection,
-    owns: Callable[[Sequence[Row]], Sequence[bool]],
-    damaged: list[Line] | None = None,
-) -> dict[str, Row]:
-    """The rows of which ``owns`` says yes, by key; it is asked of many at a time."""
-    rows = (to_row(line, names) for line, names in whole_lines(database, damaged=damaged))
-    return owned_rows(rows, owns)
+def scan_rows(database: sqlite3.Connection, damaged: list[Line] | None = None) -> Iterator[list[Row]]:
+    """All rows, some at a time; see :func:`whole_lines`. In between the database is free for others."""
+    last = -(2**63)
+    while True:
+        with transaction(database, "DEFERRED"):
+            sets = metric_sets(database)
+            query = f"SELECT rowid, {columns_of(database)} FROM rows WHERE rowid > ? ORDER BY rowid LIMIT ?"
+            lines = database.execute(query, (last, ROWS_AT_ONCE)).fetchall()
+        if not lines:
+            return
+        last = lines[-1][0]
+        sound = _sound((line[1:] for line in lines), sets, damaged)
+        yield [to_row(line, names) for line, names in sound]
 
 
-def owned_rows(
-    rows: Iterator[Row], owns: Callable[[Sequence[Row]], Sequence[bool]], at_a_time: int = 4096
-) -> dict[str, Row]:
-    """Those of the rows of which ``owns`` says yes, by key."""
-    found: dict[str, Row] = {}
-    while batch := list(islice(rows, at_a_time)):
-        found.update((row.key, row) for row, mine in zip(batch, owns(batch), strict=True) if mine)
-    return found
+def size(database: sqlite3.Connection) -> int:
+    """How many rows there are, and perhaps some more."""
+    (last,) = database.execute("SELECT max(rowid) FROM rows").fetchone()
+    return int(last or 0)
 
 
 def to_row(line: Line, names: str) -> Row:
@@ -276,23 +275,22 @@ def whole_lines(
     A line that is not as it was written counts as one that is not there; it goes to ``damaged``.
     """
     with transaction(database, "DEFERRED"):
-        sets = metric_sets(database)
-        for line in _lines(database, wanted):
-            names = names_in(sets, line)
-            if names is not None and is_sound(line, names) and are_numbers(line[6]):
-                yield line, names
-            elif damaged is not None:
-                damaged.append(line)
+        if wanted is None:
+            lines: Iterator[Line] = database.execute(f"SELECT {columns_of(database)} FROM rows")
+        else:
+            lines = lines_of_keys(database, list(wanted))
+        yield from _sound(lines, metric_sets(database), damaged)
 
 
-def _lines(database: sqlite3.Connection, wanted: set[bytes] | None) -> Iterator[Line]:
-    everything = database.execute(f"SELECT {columns_of(database)} FROM rows")
-    if wanted is None:
-        return everything
-    (last,) = database.execute("SELECT max(rowid) FROM rows").fetchone()
-    if (last or 0) <= SCAN_FACTOR * len(wanted):
-        return (line for line in everything if line[0] in wanted)
-    return lines_of_keys(database, list(wanted))
+def _sound(
+    lines: Iterable[Line], sets: dict[int, str], damaged: list[Line] | None
+) -> Iterator[tuple[Line, str]]:
+    for line in lines:
+        names = names_in(sets, line)
+        if names is not None and is_sound(line, names) and are_numbers(line[6]):
+            yield line, names
+        elif damaged is not None:
+            damaged.append(line)
 
 
 def lines_of_keys(database: sqlite3.Connection, keys: Sequence[bytes]) -> Iterator[Line]:

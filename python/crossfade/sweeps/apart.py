@@ -29,14 +29,14 @@ def is_needed(plan: Plan) -> bool:
 
 def execute(
     plan: Plan,
-    known: Sequence[Row],
+    known: _crossfade.Known,
     jobs: int | None,
     shard: tuple[int, int],
     on_rows: Callable[[Sequence[Row]], object],
     on_progress: Callable[[float, int], object],
 ) -> bool:
     """Make the rows of a shard there; as :meth:`Engine.execute`."""
-    asked = (plan.name, plan.text, plan.overrides, plan.files, [tuple(row) for row in known], jobs, shard)
+    asked = (plan.name, plan.text, plan.overrides, plan.files, known.entries(), jobs, shard)
     with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -77,9 +77,9 @@ def main() -> None:
         _crossfade.gain_privileges()
         _crossfade.die_with_parent()
         plan = plans.read(name, text, overrides, files.__getitem__)
-        complete = plan.core.execute(
-            [Row(*row) for row in known], jobs, shard, rows, lambda *done: hand_over("progress", done)
-        )
+        there = plan.core.known()
+        there.put(known)
+        complete = plan.core.execute(there, jobs, shard, rows, lambda *done: hand_over("progress", done))
         hand_over("end", complete)
     except (CrossfadeError, _crossfade.ScenarioError) as error:
         hand_over("error", str(error))

@@ -22,7 +22,7 @@ from crossfade.results.rows import Row
 from crossfade.tables import label
 
 if TYPE_CHECKING:
-    from crossfade._crossfade import PackedRow, Task
+    from crossfade._crossfade import Known, PackedRow, Task
     from crossfade.plans import Plan
 
 # A chunk takes this long: a trip to a worker (10 ms) is no loss then, and little is lost with a worker.
@@ -87,7 +87,7 @@ class Work:
     def __init__(
         self,
         plan: Plan,
-        known: Sequence[Row],
+        known: Known,
         shard: tuple[int, int],
         workers: Workers,
         on_rows: Callable[[Sequence[Row]], object],

@@ -38,7 +38,7 @@ from crossfade.sweeps.chunks import Work, WorkerDiedError
 if TYPE_CHECKING:
     from distributed import Client, Security
 
-    from crossfade._crossfade import PackedRow, Task
+    from crossfade._crossfade import Known, PackedRow, Task
 
 T = TypeVar("T")
 
@@ -94,7 +94,7 @@ class Cluster:
     def execute(
         self,
         plan: Plan,
-        known: Sequence[Row],
+        known: Known,
         shard: tuple[int, int],
         on_rows: Callable[[Sequence[Row]], object],
         on_progress: Callable[[float, int], object],

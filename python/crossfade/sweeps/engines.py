@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from crossfade import plans
 from crossfade.plans import Plan
 from crossfade.results.rows import Row
 from crossfade.sweeps import apart
+
+if TYPE_CHECKING:
+    from crossfade._crossfade import Known
 
 Shard = tuple[int, int]
 """(k, n): the k-th of n parts of a plan that have no run in common."""
@@ -28,7 +31,7 @@ class Engine(Protocol):
     def execute(
         self,
         plan: Plan,
-        known: Sequence[Row],
+        known: Known,
         shard: Shard,
         on_rows: Callable[[Sequence[Row]], object],
         on_progress: Callable[[float, int], object],
@@ -57,7 +60,7 @@ class Threads:
     def execute(
         self,
         plan: Plan,
-        known: Sequence[Row],
+        known: Known,
         shard: Shard,
         on_rows: Callable[[Sequence[Row]], object],
         on_progress: Callable[[float, int], object],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from crossfade.plans import Plan
 from crossfade.results.rows import Row
 from crossfade.sweeps.progress import ProgressBar
+from crossfade.sweeps.times import Times
 
 if TYPE_CHECKING:
     from crossfade._crossfade import Task
@@ -34,19 +35,19 @@ class Missing(NamedTuple):
 
 def make_pilot(
     plan: Plan,
-    rows: Mapping[str, Row],
+    times: Times,
     missing: Sequence[Missing],
     keep: Callable[[Sequence[Row]], object],
     *,
     progress: bool = False,
 ) -> list[Task]:
-    """Make some of the missing runs, where no row at hand tells how long they take; gives which.
+    """Make some of the missing runs, where ``times`` do not tell how long they take; gives which.
 
     ``keep`` takes their rows. With ``progress`` a run that takes long shows how far it is.
     """
     made: list[Task] = []
     began = time.monotonic()
-    for task in _spread(plan, rows, missing):
+    for task in _spread(plan, times, missing):
         first_of_method = all(method != task[1] for _, method, _ in made)
         if first_of_method or time.monotonic() - began < PILOT_S:
             with ProgressBar(enabled=progress) as bar:
@@ -59,16 +60,15 @@ def _tell(bar: ProgressBar, done: float) -> None:
     bar.update(done, 1)
 
 
-def _spread(plan: Plan, rows: Mapping[str, Row], missing: Sequence[Missing]) -> list[Task]:
+def _spread(plan: Plan, times: Times, missing: Sequence[Missing]) -> list[Task]:
     """Runs by each method, far apart in the plan and in a random-like order; the methods take turns."""
-    times = _times(plan, rows)
     reach = len(plan.description["points"]) / PILOT_RUNS
     by_method: defaultdict[str, list[Missing]] = defaultdict(list)
     for of in missing:
         by_method[of.method].append(of)
     chosen = []
     for method, runs in by_method.items():
-        timed = sorted(times[method])
+        timed = list(times.points(method))
         # The middle of each of as many equal parts. Wherever time is up, those made cover the whole plan.
         parts = (4, 0, 6, 2, 5, 1, 7, 3)
         ends = list(accumulate(of.number for of in runs))
@@ -106,29 +106,13 @@ def without(runs: Sequence[Missing], made: Sequence[Task]) -> list[Missing]:
     return [of for of in left if of.number]
 
 
-def cpu_seconds(plan: Plan, rows: Mapping[str, Row], runs: Iterable[Missing]) -> float:
+def cpu_seconds(times: Times, runs: Sequence[Missing]) -> float:
     """How long runs will take one after the other: each as long as those at hand of the nearest point.
 
-    ``rows`` has some by each method of the ``runs``.
+    ``times`` knows of some by each method of the ``runs``.
     """
-    times = _times(plan, rows)
-    timed = {method: sorted(known) for method, known in times.items()}
-    total = 0.0
-    for of in runs:
-        known = times[of.method][_nearest(timed[of.method], of.point)]
-        total += of.number * sum(known) / len(known)
-    return total
-
-
-def _times(plan: Plan, rows: Mapping[str, Row]) -> defaultdict[str, defaultdict[int, list[float]]]:
-    """How long the runs at hand took, by their methods and the numbers of their points."""
-    numbers: dict[str, int] = {}
-    for number, point in enumerate(plan.description["points"]):
-        numbers.setdefault(point["id"], number)  # of equal points the first, as in tasks
-    times: defaultdict[str, defaultdict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for row in rows.values():
-        times[row.method][numbers[row.point]].append(row.seconds)
-    return times
+    timed = {method: list(times.points(method)) for method in {of.method for of in runs}}
+    return sum(of.number * times.mean_s(of.method, _nearest(timed[of.method], of.point)) for of in runs)
 
 
 def _nearest(ordered: Sequence[int], number: int) -> int:

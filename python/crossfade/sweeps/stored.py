@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from functools import cache
 
 import crossfade._crossfade as _crossfade
-from crossfade.plans import Plan, check_memory, translated_errors
-from crossfade.results.cache import RowStore
+from crossfade.plans import Plan, ReadRows, check_memory, translated_errors
+from crossfade.results.cache import MemoryStore, RowStore
+from crossfade.results.results import Results
 from crossfade.results.rows import Row
 from crossfade.sweeps.engines import WHOLE, Engine, Shard, Threads
 from crossfade.sweeps.progress import ProgressBar
+from crossfade.sweeps.times import Times
+
+# Of more points than these not all are made at once: one takes 15 kB.
+MOST_POINTS_HELD = 5_000
 
 
 @cache
@@ -21,23 +27,51 @@ def repeatable_methods() -> frozenset[str]:
 
 
 class StoredRows:
-    """The rows of a plan that a store has, by key; new ones are kept there as soon as they are made.
+    """The rows of a plan that a store has; new ones are put there as soon as they are made.
 
     The store is a results file (:mod:`crossfade.sweeps.sweep`) or the user's cache (:func:`crossfade.run`).
+    Which there are is known here, in some 50 bytes each. What is in them takes twenty times that, and is held
+    in memory only as long as there are no more than ``most_held``.
     """
 
-    def __init__(self, plan: Plan, store: RowStore) -> None:
+    def __init__(self, plan: Plan, store: RowStore, most_held: float = math.inf) -> None:
         self.plan = plan
-        self.by_key = plan.known_in(store)
+        self.known = plan.core.known()
+        self.times = Times()
         self._store = store
+        self._held: MemoryStore | None = MemoryStore()
+        self._most_held = most_held
+        for rows in plan.rows_in(store):
+            self._learn(rows)
 
     def add(self, finished: Sequence[Row]) -> None:
         """Keep rows that are new; those of a method that is not repeatable are this call's alone."""
         self._store.put([row for row in finished if row.method in repeatable_methods()])
-        self.by_key.update((row.key, row) for row in finished)
+        self._learn(finished)
 
     def make(self, engine: Engine, shard: Shard = WHOLE, *, progress: bool = False) -> bool:
         """Have the missing rows of a shard made; says whether it is complete (not after Ctrl-C)."""
         check_memory(self.plan, engine.workers if isinstance(engine, Threads) else 1)
         with translated_errors(), ProgressBar(enabled=progress) as bar:
-            return engine.execute(self.plan, list(self.by_key.values()), shard, self.add, bar.update)
+            return engine.execute(self.plan, self.known, shard, self.add, bar.update)
+
+    def results(self, complete: bool, read: ReadRows | None = None) -> Results:
+        """What the rows amount to.
+
+        Where they are not held, ``read`` gives them, now and whenever somebody looks at a point.
+        """
+        if self._held is None:
+            assert read is not None
+            return self.plan.results(self.known, read, complete, at_once=False)
+        few = len(self.plan.description["points"]) <= MOST_POINTS_HELD
+        return self.plan.results(self.known, self._held.get, complete, at_once=few or read is None)
+
+    def _learn(self, rows: Sequence[Row]) -> None:
+        points = self.known.add(rows)
+        for row, point in zip(rows, points, strict=True):
+            if point is not None:
+                self.times.learn(row.method, point, row.seconds)
+        if len(self.known) > self._most_held:
+            self._held = None
+        if self._held is not None:
+            self._held.put([row for row, point in zip(rows, points, strict=True) if point is not None])

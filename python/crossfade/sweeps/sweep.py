@@ -28,6 +28,8 @@ SIMULATION = "simulation"
 MOST_SHARDS = 1_000_000
 # To read so many takes a second.
 MANY_POINTS = 10_000
+# More rows are read from the file again where they are needed: one takes a kilobyte.
+MOST_ROWS_HELD = 50_000
 
 Say = Callable[[str], object]
 """Takes one line for the user."""
@@ -58,7 +60,8 @@ def sweep(
     plan before the runs, with the time that they will take, and with what was done in the end.
 
     The first runs of some points, spread over the plan, are made first, to tell how long the rest will take.
-    The results of a shard are those of all rows that the file has, ``complete`` if nothing is missing.
+    The results of a shard are those of all rows that the file has, ``complete`` if nothing is missing. Points
+    of very many runs are not held in memory but read from the file when they are looked at.
 
     Raises :class:`ScenarioError` on anything wrong in the scenario or an option, :class:`OutputError` where
     the file cannot be written (what it holds stays), and on Ctrl-C :class:`Interrupted`, which carries what
@@ -77,20 +80,22 @@ def sweep(
     began = time.monotonic()
     with ResultsFile.create(path) as file:
         identity = file.add_plan(description(plan), plan.description["warnings"])
-        rows = StoredRows(plan, file)
-        known = len(rows.by_key)
-        left = _Left.of(plan, rows.by_key, shard)
+        rows = StoredRows(plan, file, MOST_ROWS_HELD)
+        known = len(rows.known)
+        left = _Left.of(rows.known, shard)
         for line in _outline(plan, shard, left, path):
             say(line)
         finished = _make(rows, engine, shard, left, progress, say)
+        read = partial(_rows_of, path)
         if not finished:
-            raise Interrupted(len(rows.by_key), lambda: plan.results(rows.by_key, complete=False))
+            raise Interrupted(len(rows.known), lambda: rows.results(False, read))
         # A finished shard is part of a plan that may not be.
-        complete = shard == WHOLE or not _Left.of(plan, rows.by_key, WHOLE).runs
-        results = plan.results(rows.by_key, complete)
+        complete = shard == WHOLE or not _Left.of(rows.known, WHOLE).runs
+        file.commit()
+        results = rows.results(complete, read)
         if complete:
             file.set_warnings(identity, results.warnings)
-    if made := len(rows.by_key) - known:
+    if made := len(rows.known) - known:
         say(f"wrote {path}: {_count(made, 'run')} in {duration(time.monotonic() - began)}")
     if complete:
         say(f"crossfade plot, report and export read {path}")
@@ -152,6 +157,12 @@ def description(plan: Plan) -> dict[str, Any]:
     }
 
 
+def _rows_of(path: Path, keys: Sequence[str]) -> dict[str, Row]:
+    """Rows of a results file that somebody may fill meanwhile."""
+    with ResultsFile.open(path) as file:
+        return file.get(keys)
+
+
 def _reading(say: Say, done: int, points: int) -> None:
     """Tell that a plan is large before it is read."""
     if done == 0 and points >= MANY_POINTS:
@@ -175,8 +186,8 @@ class _Left(NamedTuple):
     there: int
 
     @classmethod
-    def of(cls, plan: Plan, rows: Mapping[str, Row], shard: Shard) -> _Left:
-        missing, there = plan.core.missing(list(rows.values()), shard)
+    def of(cls, known: _crossfade.Known, shard: Shard) -> _Left:
+        missing, there = known.missing(shard)
         return cls([Missing(*of) for of in missing], there)
 
     @property
@@ -192,10 +203,10 @@ def _make(rows: StoredRows, engine: Engine, shard: Shard, left: _Left, progress:
     plan = rows.plan
     try:
         with translated_errors():
-            made = make_pilot(plan, rows.by_key, left.runs, rows.add, progress=progress)
+            made = make_pilot(plan, rows.times, left.runs, rows.add, progress=progress)
         rest = without(left.runs, made)
         at_once = max(1, min(engine.workers, sum(of.number for of in rest)))
-        seconds = cpu_seconds(plan, rows.by_key, rest) / at_once
+        seconds = cpu_seconds(rows.times, rest) / at_once
         how = "about" if "runs" in plan.description["stop"] else "at least"
         say(f"{how} {duration(seconds)} to go, {_count(engine.workers, 'run')} at a time")
         return rows.make(engine, shard, progress=progress)
@@ -248,11 +259,11 @@ def _state(file: ResultsFile, stored: StoredPlan) -> str:
         plan = plans.read(what["name"], what["text"], what["overrides"], attached)
         if plan_id(description(plan)) != stored.id:
             return f"{label}: of crossfade {what['version']}"
-        rows = plan.known_in(file)
-        left = _Left.of(plan, rows, WHOLE)
+        rows = StoredRows(plan, file, MOST_ROWS_HELD)
+        left = _Left.of(rows.known, WHOLE)
         if left.runs:
             return f"{label}: {_count(left.there, 'run')}, {left.missing:,} or more missing"
-        file.set_warnings(stored.id, plan.results(rows, complete=True).warnings)
+        file.set_warnings(stored.id, rows.results(True, file.get).warnings)
     except ScenarioError as error:
         return f"{label}: {error}"
     return f"{label}: {_count(left.there, 'run')}, complete"

@@ -3,7 +3,11 @@
 use super::crc::crc32;
 use super::entry::{ENTRY, Entry};
 use super::writer::{ENTRIES, EVENTS, HEADER, MAGIC, TRAILER};
+use crossfade_core::SimTime;
 use thiserror::Error;
+
+/// No run takes 100 years; a delay after that can still be told in nanoseconds.
+const LATEST: SimTime = SimTime::from_millis(100 * 366 * 86_400_000);
 
 /// What is wrong with a journal.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -54,8 +58,9 @@ impl Journal {
                         let (lane, entry) = Entry::decode(chunk).ok_or(JournalError::Damaged(at))?;
                         let lane = usize::from(lane);
                         lanes.resize(lanes.len().max(lane + 1), Vec::new());
-                        // Links need not expect that time runs backwards.
-                        if lanes[lane].last().is_some_and(|before: &Entry| before.at() > entry.at()) {
+                        // Links need not expect that time runs backwards, or that it comes to its end.
+                        let before = lanes[lane].last().map(Entry::at);
+                        if before.is_some_and(|before| before > entry.at()) || entry.at() > LATEST {
                             return Err(damaged);
                         }
                         lanes[lane].push(entry);
@@ -88,7 +93,6 @@ fn block(rest: &[u8], at: usize) -> Result<(u8, &[u8], &[u8]), JournalError> {
 mod tests {
     use super::super::Recording;
     use super::*;
-    use crossfade_core::SimTime;
     use crossfade_link::{Departure, Parcel, Push};
     use proptest::prelude::*;
     use std::fs::File;
@@ -129,6 +133,28 @@ mod tests {
         assert_eq!((journal.header.as_str(), journal.events.as_str()), ("a header", "a,b\n"));
         assert_eq!(journal.lanes.iter().map(Vec::len).collect::<Vec<_>>(), [5001, 5001]);
         assert!(journal.lanes[1].is_sorted_by_key(Entry::at));
+    }
+
+    #[test]
+    fn a_time_after_which_there_is_none_is_refused() {
+        let journal = |at: SimTime| {
+            let block = |kind: u8, content: &[u8]| {
+                let mut block = [&[kind][..], &(content.len() as u32).to_le_bytes(), content].concat();
+                let sum = crc32(&[&block]);
+                block.extend(sum.to_le_bytes());
+                block
+            };
+            [
+                MAGIC.to_vec(),
+                block(HEADER, b"h"),
+                block(ENTRIES, &Entry::End { at }.encode(0)),
+                block(TRAILER, &1_u64.to_le_bytes()),
+            ]
+            .concat()
+        };
+        assert_eq!(Journal::parse(&journal(LATEST)).unwrap().lanes[0][0].at(), LATEST);
+        let beyond = Journal::parse(&journal(LATEST + SimTime::from_nanos(1)));
+        assert!(matches!(beyond, Err(JournalError::Damaged(_))), "{beyond:?}");
     }
 
     #[test]

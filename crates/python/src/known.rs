@@ -1,0 +1,115 @@
+//! The class `Known`.
+
+use crate::error::scenario_error;
+use crate::rows::{GivenRow, method_of, unpack};
+use crossfade_experiment::{Experiment, Found, Missing, NameSets, Schedule, Shard, numbers_of_points};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Point, method, first and last run, and how many.
+type PlainMissing = (usize, &'static str, u64, u64, u64);
+
+/// Which rows of a plan are there, without what is in them; and results of those that are handed in.
+#[pyclass(module = "crossfade._crossfade")]
+pub(crate) struct Known {
+    experiment: Arc<Experiment>,
+    numbers: HashMap<u128, u32>,
+    known: Arc<crossfade_experiment::Known>,
+    sets: NameSets,
+}
+
+impl Known {
+    /// That there is none.
+    pub(crate) fn none(experiment: Arc<Experiment>) -> Self {
+        let numbers = numbers_of_points(&experiment);
+        Self { experiment, numbers, known: Arc::default(), sets: NameSets::default() }
+    }
+
+    /// The rows that are there now: those that are added from here on are not among them.
+    pub(crate) fn now(&self) -> Arc<crossfade_experiment::Known> {
+        Arc::clone(&self.known)
+    }
+
+    fn number(&self, id: &str) -> Option<u32> {
+        u128::from_str_radix(id, 16).ok().and_then(|id| self.numbers.get(&id)).copied()
+    }
+}
+
+#[pymethods]
+impl Known {
+    fn __len__(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Takes in rows; gives the number of the point of each, `None` of those that the plan does not ask for.
+    fn add(&mut self, rows: Vec<GivenRow<'_>>) -> Vec<Option<u32>> {
+        let add = |row: GivenRow<'_>| {
+            // What is not even a row was made up.
+            let row = row.unpack(&mut self.sets).ok()?;
+            let point = u128::from_str_radix(&row.point, 16).ok().and_then(|id| self.numbers.get(&id))?;
+            Arc::make_mut(&mut self.known).add(&self.experiment, *point as usize, &row).then_some(*point)
+        };
+        rows.into_iter().map(add).collect()
+    }
+
+    /// All that is known, for another process: point, method, run, and the value that the stop rule looks at.
+    fn entries(&self) -> Vec<(u32, &'static str, u64, f64)> {
+        self.known.entries().map(|(point, method, run, value)| (point, method.name(), run, value)).collect()
+    }
+
+    /// Takes in entries.
+    fn put(&mut self, entries: Vec<(u32, String, u64, f64)>) -> PyResult<()> {
+        let known = Arc::make_mut(&mut self.known);
+        for (point, method, run, value) in entries {
+            known.put((point, method_of(&method)?, run, value));
+        }
+        Ok(())
+    }
+
+    /// How many rows each point of the plan has.
+    fn counts(&self, py: Python<'_>) -> Vec<usize> {
+        let of_point = |&method| move |point| self.known.runs(point, method).count();
+        let count = |index: usize| {
+            let point = self.number(&self.experiment.points.id(index))? as usize;
+            Some(self.experiment.methods.iter().map(|method| of_point(method)(point)).sum())
+        };
+        py.detach(|| {
+            (0..self.experiment.points.len()).map(|index| count(index).unwrap_or_default()).collect()
+        })
+    }
+
+    /// The keys of the rows of points.
+    fn keys(&self, points: Vec<usize>) -> Vec<String> {
+        let there = points.into_iter().filter(|&index| index < self.experiment.points.len());
+        let keys = there.flat_map(|index| {
+            let point = self.number(&self.experiment.points.id(index)).unwrap_or_default() as usize;
+            self.experiment.methods.iter().flat_map(move |&method| {
+                self.known.runs(point, method).map(move |run| self.experiment.row_key(point, method, run))
+            })
+        });
+        keys.collect()
+    }
+
+    /// What is left to do of a shard in any case: point, method, first and last run and how many there are; and
+    /// how many runs are at hand.
+    fn missing(&self, py: Python<'_>, shard: (u64, u64)) -> PyResult<(Vec<PlainMissing>, u64)> {
+        let shard = Shard::new(shard.0, shard.1).map_err(scenario_error)?;
+        let (missing, there) =
+            py.detach(|| Schedule::after(&*self.experiment, self.now(), 1, shard).missing());
+        let plain = |of: Missing| (of.point, of.method.name(), of.first, of.last, of.count);
+        Ok((missing.into_iter().map(plain).collect(), there))
+    }
+
+    /// The results of some points by each method from their rows, in any order, as JSON text.
+    fn results(&self, py: Python<'_>, points: Vec<usize>, rows: Vec<GivenRow<'_>>) -> PyResult<String> {
+        let rows = unpack(rows)?;
+        py.detach(|| {
+            let found = Found::new(&rows);
+            let there = points.into_iter().filter(|&point| point < self.experiment.points.len());
+            let results = there.flat_map(|point| found.results(&self.experiment, point)).collect::<Vec<_>>();
+            serde_json::to_string(&results).map_err(|error| PyValueError::new_err(error.to_string()))
+        })
+    }
+}

@@ -1,0 +1,82 @@
+"""Points that are made when somebody looks at them: all of a large plan would not fit into the memory."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from itertools import accumulate
+from typing import overload
+
+from crossfade.results.results import Point
+
+# The points of a chunk are made together: so many, or fewer of many runs.
+POINTS_AT_ONCE = 64
+ROWS_AT_ONCE = 4096
+
+Make = Callable[[Sequence[int]], list[Point]]
+"""Makes the points of these numbers of a plan, by each method."""
+
+
+def chunks(counts: Sequence[int], *, all: bool) -> list[list[int]]:
+    """The numbers of the points of a plan that are made together; those without a row where ``all`` is true.
+
+    ``counts`` is how many rows each has.
+    """
+    found: list[list[int]] = []
+    rows = 0
+    for number, count in enumerate(counts):
+        if not (count or all):
+            continue
+        if not found or len(found[-1]) == POINTS_AT_ONCE or rows + count > ROWS_AT_ONCE:
+            found.append([])
+            rows = 0
+        found[-1].append(number)
+        rows += count
+    return found
+
+
+class ManyPoints(Sequence[Point]):
+    """Points in the order of their plan, made chunk by chunk; only the last chunk is kept.
+
+    ``methods`` is how many there are for each number; None where some may be left out, which are made to be
+    counted.
+    """
+
+    def __init__(self, chunks: Sequence[Sequence[int]], make: Make, methods: int | None) -> None:
+        self._chunks = chunks
+        self._make = make
+        self._methods = methods
+        self._last: tuple[int, list[Point]] = (-1, [])
+
+    def __iter__(self) -> Iterator[Point]:
+        for number in range(len(self._chunks)):
+            yield from self._of_chunk(number)
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    @overload
+    def __getitem__(self, index: int) -> Point: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Point]: ...
+    def __getitem__(self, index: int | slice) -> Point | list[Point]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        at = index + len(self) if index < 0 else index
+        if not 0 <= at < len(self):
+            raise IndexError(index)
+        number = bisect_right(self._ends, at)
+        return self._of_chunk(number)[at - (self._ends[number - 1] if number else 0)]
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        """How many points there are up to the end of each chunk."""
+        if self._methods is not None:
+            return list(accumulate(self._methods * len(chunk) for chunk in self._chunks))
+        return list(accumulate(len(self._of_chunk(number)) for number in range(len(self._chunks))))
+
+    def _of_chunk(self, number: int) -> list[Point]:
+        if self._last[0] != number:
+            self._last = (number, self._make(self._chunks[number]))
+        return self._last[1]
