@@ -113,11 +113,12 @@ def code_matrix(scheme: str, s: Array) -> Array:
         return s[None, :]
     if scheme == "alamouti":
         return np.array([[s[0], s[1]], [-c[1], c[0]]])
-    pairs = [[s[0], s[1], s[2], s[3]], [-c[1], c[0], -c[3], c[2]]]
     if scheme == "stbc-2":
-        return np.array(pairs)
+        return np.array([[s[0], s[1], s[2], s[3]], [-c[1], c[0], -c[3], c[2]]])
     if scheme == "stbc-1":
-        return np.array([*pairs, [-c[2], -c[3], c[0], c[1]], [s[3], -s[2], -s[1], s[0]]])
+        # Equation 7, corrected. Others of its kind differ from it over correlated antennas.
+        first = [[s[0], s[1], s[2], s[3]], [c[1], -c[0], c[3], -c[2]]]
+        return np.array([*first, [s[2], -s[3], -s[0], s[1]], [-c[3], -c[2], c[1], c[0]]])
     half = [[s[0], s[1], s[2], s[3]], [-s[1], s[0], -s[3], s[2]], [-s[2], s[3], s[0], -s[1]]]
     half = np.array([*half, [-s[3], -s[2], s[1], s[0]]])
     return np.concatenate([half, half.conj()])
