@@ -266,6 +266,12 @@ def test_curves_are_chosen_by_their_columns(cli: Cli) -> None:
         cli, "paper", "mimo-arq", "combining", "--over", "scheme=stbc-2", "--over", "detector=ml", *short
     )
     assert {(row["scheme"], row["combining_stage"]) for row in found} == {("stbc-2", "ml")}
+    stages = ["--over", "combining_stage=ml,posthoc equal-gain", "--over", "scheme=stbc-1", *short]
+    found = rows(cli, "paper", "mimo-arq", "combining", *stages)
+    assert {(row["detector"], row["combining"], row["combining_stage"]) for row in found} == {
+        ("ml", "", "ml"),
+        ("mmse-osic", "equal-gain", "posthoc"),
+    }
     found = rows(
         cli, "paper", "mimo-arq", "fer", "--over", "detector=zf,linear", "--over", "correlation=urban", *short
     )
