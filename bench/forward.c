@@ -1,7 +1,7 @@
 /* The least that passes packets between two hosts: two network namespaces with a TUN device each, a thread a way
  * that reads a packet and writes it. What crossfade live is compared with.
  *
- * forward FAR NEAR: runs the shell command FAR at 10.77.0.1 and NEAR at 10.77.0.2, and ends with NEAR. Root.
+ * forward FAR NEAR [MTU]: runs the shell command FAR at 10.77.0.1 and NEAR at 10.77.0.2, and ends with NEAR. Root.
  * cc -O2 -pthread -o forward forward.c
  */
 #define _GNU_SOURCE
@@ -25,7 +25,7 @@ static void fail(const char *what) {
     exit(125);
 }
 
-static void make_host(int number) {
+static void make_host(int number, const char *mtu) {
     struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI};
     char command[256];
     if (unshare(CLONE_NEWNET)) fail("unshare");
@@ -34,8 +34,8 @@ static void make_host(int number) {
     strcpy(request.ifr_name, "tun0");
     if (ioctl(tun[number], TUNSETIFF, &request)) fail("TUNSETIFF");
     snprintf(command, sizeof command,
-             "ip link set lo up && ip addr add 10.77.0.%d/24 dev tun0 && ip link set tun0 txqueuelen 10000 up",
-             number + 1);
+             "ip link set lo up && ip addr add 10.77.0.%d/24 dev tun0 && ip link set tun0 mtu %s txqueuelen 10000 up",
+             number + 1, mtu);
     if (system(command)) fail("ip");
 }
 
@@ -63,9 +63,8 @@ int main(int count, char **words) {
     static int ways[2] = {0, 1};
     pthread_t threads[2];
     int status;
-    if (count != 3) return 2;
-    make_host(0);
-    make_host(1);
+    if (count < 3 || count > 4) return 2;
+    for (int host = 0; host < 2; host++) make_host(host, count == 4 ? words[3] : "1500");
     for (int way = 0; way < 2; way++)
         if (pthread_create(&threads[way], NULL, pass, &ways[way])) fail("thread");
     pid_t far = start(0, words[1]);

@@ -56,6 +56,7 @@ def links(folder: Path) -> dict[str, tuple[list[str], dict[str, Any]]]:
     mimo = {"frame_size": "60 B", "arq": {"protocol": "selective-repeat", "window": 512}}
     mimo_phy = {"modulation": "qpsk", "symbol_rate": "250 kBd", "scheme": "blast", "detector": "mmse-osic"}
     fading = {"model": "block-rayleigh", "snr_db": 15, "antennas": {"correlation": "none"}}
+    cell = {"preset": "lte", "radio": {"mean_snr_db": 16, "speed": "30 km/h"}}
     return {
         "i.i.d., 1 % lost": (["formula"], {"channel": iid(0.01), "link": RATE}),
         "Markov, 1 % lost in bursts of 3": (["formula"], {"channel": MARKOV, "link": RATE}),
@@ -70,6 +71,10 @@ def links(folder: Path) -> dict[str, tuple[list[str], dict[str, Any]]]:
         "MIMO, V-BLAST 4 x 4 at 15 dB, ARQ": (
             [],
             {"channel": fading, "phy": mimo_phy, "link": {**LINK, **mimo}},
+        ),
+        "cell of LTE, 16 dB at 30 km/h": (
+            [],
+            {"cell": cell, "link": {"packet_size": "1500 B", "queue": {"limit": "100 packets"}}},
         ),
     }
 

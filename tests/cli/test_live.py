@@ -41,6 +41,18 @@ reverse = { rate = "10 Mbit/s", delay = "8 ms" }
 tcp = { variant = "sack", w_max = 50, rfc = { profile = "linux" } }
 """
 
+IID = "channel = { model = 'iid', p_e = 0.02 }\n"
+MIMO = """\
+channel = { model = "block-rayleigh", snr_db = 15, antennas = { correlation = "none" } }
+phy = { modulation = "qpsk", symbol_rate = "250 kBd", scheme = "blast", detector = "mmse-osic" }
+"""
+LINKS = {
+    "trace": (IID, "trace = { opportunities = 'opportunities.trace' }"),
+    "table": ("", "trace = { rates = 'rates.csv', period = '1 s' }"),
+    "MIMO": (MIMO, "frame_size = '60 B'\narq = { protocol = 'selective-repeat', window = 512 }"),
+}
+"""Links beside those of a rate: their channel, and their keys."""
+
 
 @pytest.fixture(autouse=True)
 def possible(request: pytest.FixtureRequest) -> None:
@@ -178,6 +190,25 @@ def test_transfers_of_a_scenario_with_its_congestion_control(
     expect_one_line(cli("run", "--replay", journal), "rec.cfj", "damaged")
 
 
+@pytest.mark.parametrize("name", LINKS)
+def test_a_link_of_any_kind_is_replayed(name: str, tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "opportunities.trace").write_text("1\n2\n2\n5\n9\n9\n10\n")
+    (tmp_path / "rates.csv").write_text("time_s,rate_bps,delay_s,loss\n0,8e6,0.01,0.02\n0.4,2e6,0,0.1\n")
+    channel, keys = LINKS[name]
+    scenario, journal = tmp_path / "link.toml", tmp_path / "rec.cfj"
+    scenario.write_text(
+        f'schema = 1\nrun = {{ duration = "2 s", runs = 1 }}\nreverse = {{ delay = "5 ms" }}\n{channel}'
+        'tcp = { flavour = "rfc", variant = "sack", w_max = 200, rfc = { profile = "linux" } }\n'
+        f'[link]\npacket_size = "1500 B"\ndelay = "5 ms"\nqueue = {{ limit = "30 packets" }}\n{keys}\n'
+    )
+    done = live(scenario, "--workload", "bulk", "--record", journal)
+    assert done.returncode == 0, done.stderr
+    replayed = cli("run", "--replay", journal)
+    assert (replayed.code, replayed.err) == (0, "")
+    assert re.fullmatch(r"forward: .*: identical\nreverse: .*: identical\n", replayed.out), replayed.out
+    assert not replayed.out.startswith("forward: 0 packets")
+
+
 @pytest.mark.parametrize("network", [MESH, CELL], ids=["mesh", "cell"])
 def test_a_network_between_the_hosts_is_replayed(network: str, tmp_path: Path, cli: Cli) -> None:
     scenario, journal = tmp_path / "network.toml", tmp_path / "rec.cfj"
@@ -301,6 +332,7 @@ def test_nothing_is_left_whoever_is_killed(tree: subprocess.Popen[str], victim: 
     [
         (["live"], ["live", "--rate"]),
         (["live", "no-such-scenario", "--", "true"], ["no-such-scenario"]),
+        (["live", "--delay", "1 ms", "--queue", "9 packets", "--", "true"], ["--queue", "--rate"]),
         (["live", "quickstart", "--rate", "1 Mbit/s"], ["--rate", "--set"]),
         (["live", "--rate", "fast", "--", "true"], ["link.rate"]),
         (["live", "--rate", "1 Mbit/s", "--duration", "soon", "--", "true"], ["--duration", "soon"]),
@@ -351,8 +383,9 @@ def by_nobody(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder), "HOME": str(folder), "PYTHONPATH": path}
     bind = f'mount --bind {node} /dev/net/tun && exec setpriv {" ".join(NOBODY)} sh -c \'exec "$@"\' sh "$@"'
 
-    def run(*words: str | Path, python: str) -> subprocess.CompletedProcess[str]:
-        command = ["unshare", "-m", "sh", "-c", bind, "sh", python, *map(str, words)]
+    def run(*words: str | Path, python: str, network: str = "") -> subprocess.CompletedProcess[str]:
+        space = ["unshare", "-m", "-n"] if network else ["unshare", "-m"]
+        command = [*space, "sh", "-c", network + bind, "sh", python, *map(str, words)]
         return subprocess.run(
             command, capture_output=True, text=True, env=environment, timeout=60, check=False, cwd="/"
         )
@@ -371,6 +404,26 @@ def test_without_root(by_nobody: Callable[..., subprocess.CompletedProcess[str]]
     assert done.returncode == 0, done.stderr
     assert "goodput_bps" in done.stdout
     assert by_nobody("doctor").returncode == 0
+
+
+# A network of its own with a web server, as long as there is a process of this one.
+NETWORK = """\
+ip link set lo up; ip link add out type veth peer name in
+ip addr add 192.0.2.1/24 dev out; ip link set out up
+cd FOLDER; setpriv --pdeathsig KILL python3 -m http.server 8000 --bind 192.0.2.1 > /dev/null 2>&1 &
+until grep -q :1F40 /proc/net/tcp; do sleep 0.05; done
+"""
+
+
+def test_a_way_out_without_root(
+    by_nobody: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    need("slirp4netns", "curl", "ip")
+    (tmp_path / "page").write_bytes(bytes(100_000))
+    fetch = ["sh", "-c", "id -u; curl -sf -m 30 http://192.0.2.1:8000/page | wc -c"]
+    link = ["--rate", "10 Mbit/s", "--delay", "10 ms", "--internet"]
+    done = by_nobody("live", *link, "--", *fetch, network=NETWORK.replace("FOLDER", str(tmp_path)))
+    assert (done.returncode, done.stdout.split()) == (0, ["65534", "100000"]), done.stderr
 
 
 def test_the_helper_has_one_thread_when_it_forks() -> None:

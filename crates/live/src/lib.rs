@@ -15,6 +15,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod alarm;
 mod bulk;
 mod clock;
 mod counters;

@@ -1,5 +1,6 @@
 //! Packets from TUN devices through a medium into others, in real time.
 
+use crate::alarm::Alarm;
 use crate::clock::Clock;
 use crate::error::{LiveError, Trying};
 use crate::header::{self, Kind};
@@ -33,8 +34,9 @@ pub struct PumpConfig {
     /// How many packets may be inside the link; what comes when there are so many is turned away. Their bytes
     /// are kept in memory: at most this many times the MTU.
     pub capacity: usize,
-    /// For how long before each event of the link the pump stays awake. It then releases packets with an
-    /// error of a few microseconds, at the price of a processor that it keeps busy for so long an event.
+    /// For how long before each event of the link the pump may stay awake; where events are rare, a twentieth of
+    /// the time between them, up to 0.3 ms. It does so for as long as it finds that it wakes up too late, and then
+    /// releases packets with an error of a few microseconds. At zero it never does.
     pub spin: SimTime,
     /// A packet that is handed over later than this is counted.
     pub late: SimTime,
@@ -46,11 +48,11 @@ pub struct PumpConfig {
 }
 
 impl Default for PumpConfig {
-    /// 20,000 packets, no staying awake, late after 1 ms.
+    /// 20,000 packets, awake for at most 50 us, late after 1 ms.
     fn default() -> Self {
         Self {
             capacity: 20_000,
-            spin: SimTime::ZERO,
+            spin: SimTime::from_micros(50),
             late: SimTime::from_millis(1),
             warmup: SimTime::ZERO,
             data_only: false,
@@ -142,6 +144,7 @@ impl Way {
 pub(crate) struct Pump {
     config: PumpConfig,
     clock: Clock,
+    alarm: Alarm,
     medium: LiveFabric,
     /// One or two.
     ways: Vec<Way>,
@@ -169,6 +172,7 @@ impl Pump {
         Self {
             config,
             clock,
+            alarm: Alarm::new(config.spin),
             medium,
             ways,
             store: Store::new(config.capacity),
@@ -218,15 +222,22 @@ impl Pump {
     }
 
     /// Waits for a packet or an event of the medium. Returns whether to go on.
-    fn wait(&self) -> Result<bool, LiveError> {
-        let awake = self.clock.now() + self.config.spin;
-        let timeout = self.next_event().map(|at| timespec(at.saturating_sub(awake)));
+    fn wait(&mut self) -> Result<bool, LiveError> {
+        let now = self.clock.now();
+        let sleep = self.next_event().map(|at| self.alarm.sleep(at.saturating_sub(now)));
+        let timeout = sleep.map(timespec);
         let mut ready = [
             PollFd::new(&self.stop, PollFlags::IN),
             PollFd::new(&self.ways[0].from, PollFlags::IN),
             PollFd::new(&self.ways[self.ways.len() - 1].from, PollFlags::IN),
         ];
         match poll(&mut ready[..=self.ways.len()], timeout.as_ref()) {
+            Ok(0) => {
+                if let Some(sleep) = sleep.filter(|&sleep| sleep > SimTime::ZERO) {
+                    self.alarm.rang(self.clock.now().saturating_sub(now + sleep));
+                }
+                Ok(true)
+            }
             Ok(_) => Ok(ready[0].revents().is_empty()),
             Err(Errno::INTR) => Ok(true),
             Err(error) => Err(error).trying_to("wait for packets"),
@@ -245,12 +256,12 @@ impl Pump {
             let Some(packet) = from.read(&mut self.buffer)? else { break };
             let length = packet.len();
             self.ways[way].passed.packets += 1;
-            let Some(id) = self.store.insert(&self.buffer[..length]) else {
+            let Some(id) = self.store.insert(&mut self.buffer, length) else {
                 self.ways[way].refused += 1;
                 self.ways[way].passed.dropped += 1;
                 continue;
             };
-            let packet = &self.buffer[..length];
+            let packet = self.store.bytes(id);
             let mut parcel = header::parcel(id, packet);
             if spared.contains(&header::kind(packet)) {
                 parcel = parcel.spared();
@@ -261,7 +272,7 @@ impl Pump {
             // What was to happen before happens before, as in a simulation.
             self.release(now);
             let fate = self.medium.push(now, enters, leaves, parcel);
-            self.recorder.arrival(now, enters, parcel, fate, &self.buffer[..length])?;
+            self.recorder.arrival(now, enters, parcel, fate, self.store.bytes(id))?;
             match fate {
                 Push::Accepted => continue,
                 Push::Lost => self.ways[way].passed.lost += 1,

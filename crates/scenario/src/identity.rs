@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 /// Raised whenever the same scenario and seed give other numbers than before; CHANGES says why. Rows of
 /// different versions have different keys and never mix.
-pub const RESULTS_VERSION: u32 = 4;
+pub const RESULTS_VERSION: u32 = 5;
 
 /// The hash of a resolved scenario, ready to take in a seed and a run.
 #[derive(Clone, Debug)]
@@ -86,7 +86,7 @@ mod tests {
             "{\"channel\":{},\"link\":{\"queue\":{}},\"reverse\":{\"channel\":{},\"queue\":{}},\
              \"run\":{},\"schema\":1,\"tcp\":{\"rto\":{},\"w_max\":24}}"
         );
-        let whole = format!("[{text},4,7,0]");
+        let whole = format!("[{text},5,7,0]");
         assert_eq!(Identity::of(&scenario, &files).row_key(7, 0), hex(Sha256::new_with_prefix(whole)));
         // FIPS 180-2, appendix B.1: SHA-256 of "abc".
         assert_eq!(hex(Sha256::new_with_prefix("abc")), "ba7816bf8f01cfea414140de5dae2223");

@@ -79,6 +79,7 @@ fn rfc_config() -> impl Strategy<Value = RfcConfig> {
                 timestamps,
                 delayed_ack,
                 quick_acks,
+                growth_acks: linux[5].then_some(1448),
                 push_acks: linux[5],
                 sack_compression: linux[5].then_some(ms(1)),
                 handshake_rtt: linux[6].then_some(ms(20)),

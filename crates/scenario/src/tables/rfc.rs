@@ -106,6 +106,12 @@ pub struct Rfc {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quick_acks: Option<u32>,
 
+    /// Nor are those of segments by which a receive window like that of Linux grows: half a dozen at the start, and a
+    /// few dozen after each round trip in which more was read than ever before.
+    #[schemars(extend("x-default" = "false; true with profile \"linux\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub growth_acks: Option<bool>,
+
     /// The last segment of a burst carries PSH and is acknowledged at once.
     #[schemars(extend("x-default" = "false; true with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -214,6 +220,8 @@ impl Rfc {
             windows: rules(&mut self.windows, usual.windows),
             timestamps,
             quick_acks: *self.quick_acks.get_or_insert(usual.quick_acks),
+            // The bytes of a segment are known to who asks.
+            growth_acks: self.resolve_growth_acks(usual.growth_acks),
             push_acks: *self.push_acks.get_or_insert(usual.push_acks),
             sack_compression: self.resolve_sack_compression(usual.sack_compression, slot)?,
             // Once the path is known.
@@ -255,6 +263,13 @@ impl Rfc {
             }
             None => Ok(config),
         }
+    }
+
+    /// Only what differs from the RFCs is written out: the rows of profile "recommended" are older than this key.
+    fn resolve_growth_acks(&mut self, usual: Option<u32>) -> Option<u32> {
+        let asked = self.growth_acks.unwrap_or(usual.is_some());
+        self.growth_acks = Some(asked).filter(|asked| *asked || usual.is_some());
+        asked.then_some(0)
     }
 
     fn resolve_sack_compression(

@@ -283,7 +283,7 @@ impl Tcp {
             limited_transmit,
             rto: self.rto.resolve(flavour, self.rfc.profile, slot)?,
             segments: None,
-            rfc,
+            rfc: RfcConfig { growth_acks: rfc.growth_acks.map(|_| mss), ..rfc },
         };
         let usual = Size(40 + self.timestamp_bytes(flavour));
         let ack_size = self.ack_size.get_or_insert(usual).0;

@@ -90,6 +90,9 @@ pub struct RfcConfig {
     /// So many acknowledgements at the start, and after a duplicate, are not held back, while `delayed_ack` holds others
     /// (RFC 5681 section 4.2 allows it).
     pub quick_acks: u32,
+    /// So are those of segments by which a receive window like that of Linux grows; the bytes of a segment, which decide
+    /// how it does. Without [`Self::handshake_rtt`] it grows at the start alone.
+    pub growth_acks: Option<u32>,
     /// Segments that end a burst of the sender carry PSH, and the receiver acknowledges them at once.
     pub push_acks: bool,
     /// From the fourth out-of-order segment on, acknowledgements wait for others for this long, at most a twentieth of
@@ -149,6 +152,7 @@ impl Default for RfcConfig {
             // As long as TLP.max_ack_delay (RFC 8985 section 7.2), which Linux takes to be 200 ms.
             delayed_ack: Some(SimTime::from_millis(200)),
             quick_acks: 0,
+            growth_acks: None,
             push_acks: false,
             sack_compression: None,
             handshake_rtt: None,
@@ -181,6 +185,7 @@ impl RfcConfig {
             windows: Rules::Linux,
             delayed_ack: Some(SimTime::from_millis(40)),
             quick_acks: 16,
+            growth_acks: Some(1448),
             push_acks: true,
             sack_compression: Some(SimTime::from_millis(1)),
             rtt_estimator: Rules::Linux,

@@ -4,12 +4,16 @@ use crate::config::RfcConfig;
 use crate::segment::{SackBlock, Segment};
 use crossfade_core::SimTime;
 
+use super::receive_window::ReceiveWindow;
+
 #[derive(Clone, Debug)]
 pub(crate) struct Answers {
     config: RfcConfig,
     sends_sack: bool,
     /// How many acknowledgements still leave at once.
     quick: u32,
+    /// Which segments let it grow; without SACK none beyond a hole.
+    window: Option<ReceiveWindow>,
     /// Acknowledgements at once since `rcv_nxt` moved last while there were holes, and what it was.
     dupacks: (u64, u32),
     /// The last segment, if it had arrived before and the next acknowledgement is to say so.
@@ -25,12 +29,15 @@ pub(crate) struct Answers {
 }
 
 impl Answers {
-    /// For a receiver that has seen nothing; it reports blocks if `sends_sack`.
-    pub(crate) fn new(config: &RfcConfig, sends_sack: bool) -> Self {
+    /// For a receiver that has seen nothing, with a window of at most `w_max` segments; it reports blocks if
+    /// `sends_sack`.
+    pub(crate) fn new(config: &RfcConfig, w_max: u32, sends_sack: bool) -> Self {
+        let window = config.growth_acks.filter(|_| config.delayed_ack.is_some());
         Self {
             config: RfcConfig { d_sack: config.d_sack && sends_sack, ..*config },
             sends_sack,
             quick: config.quick_acks,
+            window: window.map(|mss| ReceiveWindow::new(mss, w_max, config.handshake_rtt)),
             dupacks: (0, 0),
             duplicate: None,
             deadline: None,
@@ -55,6 +62,10 @@ impl Answers {
         if !place.is_new {
             // What comes twice says that the sender repairs: it needs every acknowledgement.
             self.quick = self.quick.max(self.config.quick_acks);
+        }
+        if let Some(window) = self.window.as_mut().filter(|_| self.sends_sack || !place.has_holes) {
+            // As in tcp_grow_window: one acknowledgement, unless more are quick anyway.
+            self.quick |= u32::from(window.on_segment(now, segment.timestamp, place.rcv_nxt));
         }
         let Some(delay) = self.config.delayed_ack.filter(|_| self.quick == 0) else { return false };
         if place.in_order {

@@ -28,6 +28,7 @@ mod news;
 mod pacer;
 mod prr;
 mod rack;
+mod receive_window;
 mod recovery;
 mod rto;
 mod sack;

@@ -103,7 +103,11 @@ def live(
     ] = False,
     seed: SeedOption = None,
     realtime: Annotated[
-        bool, typer.Option("--realtime", help="Real-time priority for what passes packets (root).")
+        bool,
+        typer.Option(
+            "--realtime",
+            help="Real-time priority for what passes packets, and processors that stay awake (root).",
+        ),
     ] = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 where the run was outside its limits.")
@@ -234,6 +238,8 @@ def _config(
         raise ScenarioError("live: give a scenario, or at least one of --rate, --delay, --loss")
     if scenario is not None and given:
         raise ScenarioError(f"--{given[0]}: the scenario {shortened(scenario)} has the link; use --set")
+    if shape["queue"] is not None and shape["rate"] is None and scenario is None:
+        raise ScenarioError("--queue: needs --rate; a link without a rate keeps nothing waiting")
     if workload not in (None, "bulk"):
         raise ScenarioError(f"--workload {shortened(workload)}: must be bulk")
     if workload and (command or far or serve):

@@ -1,0 +1,81 @@
+//! How long before its time a thread has to wake up so as to be there in time.
+
+use crossfade_core::SimTime;
+
+/// Sleeping threads are woken late: by some microseconds, or by 0.1 ms and more where an idle processor has to be
+/// woken first. So a pump sets its alarm earlier, by what it has learned of its own lateness, and stays awake from
+/// there on.
+#[derive(Debug)]
+pub(crate) struct Alarm {
+    /// It may stay awake for so long before each event; never at zero.
+    limit: SimTime,
+    /// How late nearly all alarms are at most.
+    lateness: SimTime,
+}
+
+impl Alarm {
+    /// Where events are rare, it may stay awake for this share of the time between them, up to [`Self::LONGEST`].
+    const SHARE: u64 = 20;
+    const LONGEST: SimTime = SimTime::from_micros(300);
+    /// One alarm that is later than the estimate weighs as much as fifty that are not: it settles where 2 % are.
+    const UP: SimTime = SimTime::from_micros(5);
+    const DOWN: SimTime = SimTime::from_nanos(100);
+
+    pub(crate) fn new(limit: SimTime) -> Self {
+        Self { limit, lateness: limit }
+    }
+
+    /// How long to sleep if there is something to do in `ahead`.
+    pub(crate) fn sleep(&self, ahead: SimTime) -> SimTime {
+        let rare = Self::LONGEST.min(SimTime::from_nanos(ahead.as_nanos() / Self::SHARE));
+        let most = if self.limit == SimTime::ZERO { SimTime::ZERO } else { self.limit.max(rare) };
+        ahead.saturating_sub(self.lateness.min(most))
+    }
+
+    /// An alarm was late by so much.
+    pub(crate) fn rang(&mut self, late: SimTime) {
+        self.lateness = if late > self.lateness {
+            (self.lateness + Self::UP).min(Self::LONGEST)
+        } else {
+            self.lateness.saturating_sub(Self::DOWN)
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossfade_core::RunSeed;
+    use rand::RngExt;
+
+    const US: fn(u64) -> SimTime = SimTime::from_micros;
+
+    #[test]
+    fn it_settles_where_one_alarm_in_fifty_is_later() {
+        let mut draws = RunSeed { seed: 1, run: 0 }.stream("alarm");
+        let mut alarm = Alarm::new(US(50));
+        let mut margins = Vec::new();
+        for _ in 0..20_000 {
+            // Between 10 and 110 us, evenly: 2 % are later than 108 us.
+            alarm.rang(SimTime::from_nanos(draws.random_range(10_000..110_000)));
+            margins.push((US(10_000) - alarm.sleep(US(10_000))).as_nanos() as f64 / 1e3);
+        }
+        let settled = &margins[5_000..];
+        let mean = settled.iter().sum::<f64>() / settled.len() as f64;
+        assert!((104.0..110.0).contains(&mean), "{mean}");
+    }
+
+    #[test]
+    fn it_stays_awake_no_longer_than_it_may() {
+        let mut alarm = Alarm::new(US(50));
+        (0..1000).for_each(|_| alarm.rang(US(5_000)));
+        let awake = |ahead: u64| US(ahead) - alarm.sleep(US(ahead));
+        assert_eq!([20, 100, 667].map(awake), [20, 50, 50].map(US));
+        assert_eq!([2_500, 5_000, 1_000_000].map(awake), [125, 250, 300].map(US));
+        (0..10_000).for_each(|_| alarm.rang(US(0)));
+        assert_eq!(alarm.sleep(US(5_000)), US(5_000), "alarms in time need no staying awake");
+        let mut never = Alarm::new(SimTime::ZERO);
+        never.rang(US(100));
+        assert_eq!(never.sleep(US(5_000)), US(5_000));
+    }
+}
