@@ -214,6 +214,19 @@ def test_formulas_stand_beside_frames() -> None:
         assert known["ci95"] is None
 
 
+def test_shards_of_frames_are_the_whole(cli: Cli, tmp_path: Path) -> None:
+    asked = ["--over", "phy.scheme,phy.detector=[['stbc-2', 'ml'], ['stbc-1', 'ml']]", "--quiet"]
+    asked += ["--over", "channel.snr_db=2,6", "--set", "run.frame_errors=150"]
+    files = [str(tmp_path / f"{name}.sqlite") for name in ("one", "two", "both", "whole")]
+    for out, more in zip([*files[:2], files[3]], (["--shard", "1/2"], ["--shard", "2/2"], []), strict=True):
+        assert cli("sweep", "mimo-fer", *asked, *more, "--out", out).code == 0
+    assert cli("merge", *files[:2], "--out", files[2]).code == 0
+    exported = [cli("export", file, "--out", "-") for file in files[2:]]
+    assert exported[0].code == 0, exported[0].err
+    assert exported[0].out == exported[1].out
+    assert exported[0].out.count("\n") == 5
+
+
 def test_the_best_scheme_is_drawn(cli: Cli, tmp_path: Path) -> None:
     figure = tmp_path / "best.svg"
     asked = ["--choose", "phy.scheme,phy.detector", "--over", "channel.snr_db=4,12,20", "--runs", "2"]
@@ -253,6 +266,12 @@ def test_curves_are_chosen_by_their_columns(cli: Cli) -> None:
         cli, "paper", "mimo-arq", "combining", "--over", "scheme=stbc-2", "--over", "detector=ml", *short
     )
     assert {(row["scheme"], row["combining_stage"]) for row in found} == {("stbc-2", "ml")}
+    stages = ["--over", "combining_stage=ml,posthoc equal-gain", "--over", "scheme=stbc-1", *short]
+    found = rows(cli, "paper", "mimo-arq", "combining", *stages)
+    assert {(row["detector"], row["combining"], row["combining_stage"]) for row in found} == {
+        ("ml", "", "ml"),
+        ("mmse-osic", "equal-gain", "posthoc"),
+    }
     found = rows(
         cli, "paper", "mimo-arq", "fer", "--over", "detector=zf,linear", "--over", "correlation=urban", *short
     )

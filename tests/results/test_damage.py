@@ -132,6 +132,8 @@ DESCRIPTIONS = [
     ("units", broken("units", ["x"])),
     ("points", broken("points", [{"axes": {}, "id": "x"}])),
     ("stop", broken("stop", {"runs": "many"})),
+    ("stop", broken("stop", {"count": 0, "metric": "frame_errors", "max_runs": 5})),
+    ("stop", broken("stop", {"precision": 0.1, "max_runs": 30, "metric": 7})),
     ("seed", broken("seed", float("nan"))),
     ("title", broken("title", None)),
     ("version", lambda description: description.pop("version")),

@@ -251,6 +251,19 @@ fn frames_alone_agree_with_the_closed_forms() {
 }
 
 #[test]
+fn closed_forms_need_neither_packets_nor_runs() {
+    let set = json!([["methods", ["formula"]], ["run.frame_errors", 50]]);
+    let plan = load(PHY_ALONE, &set).unwrap();
+    let (alone, both) = (
+        solve(&plan),
+        solve(&load(PHY_ALONE, &json!([["methods", ["phy", "formula"]], ["run.frame_errors", 50]])).unwrap()),
+    );
+    assert_eq!(alone.len(), 1);
+    assert_eq!(metric(&alone[0], "frame_error_rate"), metric(&both[1], "frame_error_rate"));
+    assert_eq!(plan.points.at(0).setup.frames, 200);
+}
+
+#[test]
 fn the_stop_rule_counts_frame_errors() {
     let results = solve(&load(PHY_ALONE, &json!([["run.frame_errors", 50]])).unwrap());
     let (errors, ..) = metric(&results[0], "frame_errors");

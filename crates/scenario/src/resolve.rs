@@ -11,7 +11,7 @@ use crate::setup::{HopSetup, Setup};
 use crate::stop::End;
 use crate::tables::{
     ArqProtocol, Channel, ChannelModel, FlowSetup, Gate, LONGEST_SLOT, Link, Method, Packets, Phy, Queue,
-    Radio, Reverse, RuleName, Scenario, Tcp, TcpSetup, TrafficSetup, USUAL_LIMIT, json,
+    Radio, Reverse, RuleName, Scenario, TcpSetup, TrafficSetup, USUAL_LIMIT, json,
 };
 use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
@@ -85,6 +85,8 @@ fn resolve_links(
             return Err(ScenarioError::missing("link.rate", "a bit rate such as \"1.5 Mbit/s\""));
         }
     };
+    // Asked before the size of packets is filled in.
+    let has_no_transport = scenario.has_no_transport();
     let packet_size = resolve_packet_size(scenario)?;
     let frames = scenario.run.resolve_frames(radio.is_some())?;
     let slot = SimTime::to_transmit(packet_size.0, rate.0);
@@ -95,7 +97,8 @@ fn resolve_links(
             "too slow: a packet would take more than 1 h",
         ));
     }
-    let mut flows = resolve_flows(scenario, packet_size.0, slot, None)?;
+    let mut flows =
+        if has_no_transport { Vec::new() } else { resolve_flows(scenario, packet_size.0, slot, None)? };
     let largest = largest_packet(&flows, packet_size.0, rate)?;
     let (usual, few) = (packet_size.0, windows(&flows).is_some_and(|packets| packets <= USUAL_LIMIT as u64));
     // Datagrams have no longer headers, either.
@@ -192,7 +195,7 @@ fn resolve_packet_size(scenario: &mut Scenario) -> Result<Size, ScenarioError> {
         (Some(packet_size), _) => packet_size,
         (None, Some(packet_size)) => packet_size?,
         // Frames check their own size.
-        (None, None) if scenario.is_phy_alone() => {
+        (None, None) if scenario.is_phy_alone() || scenario.has_no_transport() => {
             Size(scenario.link.frame_size.map_or(1, |size| size.0.max(1)))
         }
         (None, None) => {
@@ -380,9 +383,6 @@ fn resolve_flows(
     let is_plain = whole_packets && link.is_of_constant_rate();
     let one_hop = mesh.is_none() && scenario.cell.is_absent() && scenario.wired.is_absent() && is_plain;
     if scenario.flows.is_empty() {
-        if scenario.is_phy_alone() && scenario.tcp == Tcp::default() {
-            return Ok(Vec::new());
-        }
         let ends: Vec<[u32; 2]> = mesh.map(MeshSetup::outermost).into_iter().collect();
         ends.iter().try_for_each(|&ends| mesh.map_or(Ok(()), |mesh| mesh.check_ends("mesh", ends)))?;
         let hops = mesh.and_then(|mesh| mesh.common_round_trip_hops(&ends));

@@ -207,15 +207,24 @@ def _paired(name: str, over: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def _words(curve: Sequence[Any]) -> list[set[str]]:
+    """What a curve of combining is called: scheme (and detector), detector, stage (and weights)."""
+    scheme, detector, combining = curve
+    stage = combining["stage"]
+    if stage != "none" and detector in ("ml", "sphere"):
+        stage = "ml"
+    weighed = " ".join([stage, *combining.get("weights", "").split()])
+    return [{scheme, f"{scheme} {detector}"}, {detector}, {stage, weighed}]
+
+
 def _chosen_curves(over: Mapping[str, Any]) -> dict[str, Any]:
     """Axes of the scenario behind ``combining``, with those of its curves that have the values asked for."""
     axes = {AXES[column].key: values for column, values in over.items() if column not in _CURVE_COLUMNS}
     curves = _swept("combining")[_CURVES_KEY]
     for column in over.keys() & _CURVE_COLUMNS:
-        wanted = {"ml": "stacked"} if column == "combining_stage" else {}
-        asked = [wanted.get(str(value), str(value)) for value in items(over[column])]
+        asked = [str(value) for value in items(over[column])]
         index = _CURVE_COLUMNS.index(column)
-        curves = [curve for curve in curves if (curve[2]["stage"] if index == 2 else curve[index]) in asked]
+        curves = [curve for curve in curves if not _words(curve)[index].isdisjoint(asked)]
         if not curves:
             raise ScenarioError(f"over {column} = {', '.join(asked)}: no curve of combining has that")
     return {**axes, _CURVES_KEY: curves}

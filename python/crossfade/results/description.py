@@ -17,6 +17,8 @@ ASKED = ("axes", "points", "methods", "stop", "seed")
 TOLD = ("name", "title", "text", "overrides", "scenario", "units", "version", "results_version")
 
 MOST_RUNS = 10_000_000
+# What run.count may ask for.
+MOST_COUNTED = 10**12
 DEEPEST = 64
 POINT_ID = re.compile("[0-9a-f]{32}")
 
@@ -103,15 +105,20 @@ def _is_whole(value: Any, least: int, most: int) -> bool:
 def _is_stop(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
-    if "precision" not in value:
+    if "runs" in value:
         return value.keys() == {"runs"} and _is_whole(value["runs"], 1, MOST_RUNS)
-    precision = value["precision"]
+    if not _is_whole(value.get("max_runs"), 1, MOST_COUNTED):
+        return False
+    if "count" in value:
+        named = value.keys() == {"count", "max_runs", "metric"} and _is_text(value["metric"])
+        return named and _is_whole(value["count"], 1, MOST_COUNTED)
+    precision = value.get("precision")
     return (
-        value.keys() == {"precision", "max_runs"}
+        value.keys() - {"metric"} == {"precision", "max_runs"}
+        and _is_text(value.get("metric", ""))
         and isinstance(precision, float | int)
         and not isinstance(precision, bool)
         and precision > 0
-        and _is_whole(value["max_runs"], 1, MOST_RUNS)
     )
 
 

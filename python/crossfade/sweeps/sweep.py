@@ -17,6 +17,7 @@ from crossfade.plans import Options, Plan, Scenario, Values, translated_errors
 from crossfade.records import draft, publish
 from crossfade.results.file import SUFFIX, ResultsFile
 from crossfade.results.interrupted import Interrupted
+from crossfade.results.planrows import is_solved
 from crossfade.results.plantable import StoredPlan, plan_id
 from crossfade.results.results import Results
 from crossfade.results.rows import Row
@@ -24,7 +25,6 @@ from crossfade.sweeps.engines import WHOLE, Engine, Shard, Threads
 from crossfade.sweeps.pilot import Missing, cpu_seconds, duration, make_pilot, without
 from crossfade.sweeps.stored import StoredRows, repeatable_methods
 
-SIMULATION = "simulation"
 MOST_SHARDS = 1_000_000
 # To read so many takes a second.
 MANY_POINTS = 10_000
@@ -223,7 +223,7 @@ def _outline(plan: Plan, shard: Shard, left: _Left, path: Path) -> Iterator[str]
     yield _count(len(asked["points"]), "point") + (f": {axes}" if axes else "")
     distinct, stop = len({point["id"] for point in asked["points"]}), asked["stop"]
     for method in asked["methods"]:
-        if method != SIMULATION:
+        if is_solved(method):
             yield f"{method}: {_count(distinct, 'solution')}"
         elif "runs" in stop:
             yield f"{method}: {_count(distinct * stop['runs'], 'run')}, {stop['runs']} a point"

@@ -61,4 +61,9 @@ impl Method {
             Self::Live => "live",
         }
     }
+
+    /// Whether it is a formula.
+    pub(crate) fn is_formula(self) -> bool {
+        matches!(self, Self::Formula | Self::FormulaSquareRoot)
+    }
 }

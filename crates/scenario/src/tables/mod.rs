@@ -73,13 +73,29 @@ impl Scenario {
     /// Whether method phy is asked for, and no other that simulates: there need be no transport.
     pub(crate) fn is_phy_alone(&self) -> bool {
         let methods = self.methods.as_deref().unwrap_or_default();
-        let formulas = [Method::Formula, Method::FormulaSquareRoot];
-        methods.contains(&Method::Phy) && methods.iter().all(|m| *m == Method::Phy || formulas.contains(m))
+        methods.contains(&Method::Phy) && methods.iter().all(|m| *m == Method::Phy || m.is_formula())
+    }
+
+    /// Whether frames are all there is, for method phy or for closed forms of the physical layer: nothing is said of a
+    /// transport, or of packets.
+    pub(crate) fn has_no_transport(&self) -> bool {
+        let of_frames =
+            self.channel.model == Some(ChannelModel::BlockRayleigh) && self.link.packet_size.is_none();
+        let by_frames = self.is_phy_alone() || (self.is_by_formula() && of_frames);
+        by_frames && self.tcp == Tcp::default() && self.flows.is_empty()
+    }
+
+    fn is_by_formula(&self) -> bool {
+        self.methods
+            .as_ref()
+            .is_some_and(|methods| !methods.is_empty() && methods.iter().all(|m| m.is_formula()))
     }
 
     /// Fills in the defaults of the stop rule and the seed.
     pub(crate) fn resolve_stop(&mut self) -> Result<(StopRule, u64), ScenarioError> {
-        let counts_frames = self.is_phy_alone();
+        // What is said of the runs of method phy is no mistake where formulas are asked for in its place.
+        let asks_for_frames = self.run.frame_errors.is_some() || self.run.max_frames.is_some();
+        let counts_frames = self.is_phy_alone() || (self.is_by_formula() && asks_for_frames);
         self.run.resolve_stop(counts_frames)
     }
 }
