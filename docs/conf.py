@@ -30,6 +30,7 @@ from five_minutes import make_five_minutes
 from page_commands import run_commands
 from page_examples import run_examples
 from persistence_gallery import make_persistence
+from plain_pages import for_sphinx
 
 project = "Crossfade"
 author = "The Crossfade developers"
@@ -37,6 +38,8 @@ project_copyright = "The Crossfade developers"
 release = cf.__version__
 extensions = ["myst_nb", "sphinx.ext.autodoc"]
 exclude_patterns = ["_build", "gallery/*.md"]
+# Links name headings as they do in the plain files.
+myst_heading_anchors = 3
 html_theme = "pydata_sphinx_theme"
 html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page-toc"]}
 # Pages without pages below them need no sidebar for these; outputs of commands need the room.
@@ -287,6 +290,12 @@ def shown_claims(claims: cf.Table) -> str:
     return cf.Table.of(["quote", "figure", "verdict", "points"], records).to_csv()
 
 
+def with_directives(_: Sphinx, __: str, source: list[str]) -> None:
+    """What is for readers of the plain pages is not for Sphinx."""
+    source[0] = for_sphinx(source[0])
+
+
 def setup(app: Sphinx) -> None:
-    """Make the gallery before the pages are read."""
+    """Make the gallery before the pages are read, and read what is for Sphinx."""
     app.connect("builder-inited", make_gallery)
+    app.connect("source-read", with_directives)

@@ -1,13 +1,20 @@
-"""The front page leads to every page, and the notebook is the page."""
+"""The front page leads to every page, the notebook is the page, and pages read well without a build."""
 
 from __future__ import annotations
 
 import re
 import runpy
+import sys
+from importlib import import_module
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+sys.path.insert(0, str(DOCS))
+
+plain_pages = import_module("plain_pages")
 
 
 def test_the_front_page_leads_to_every_page() -> None:
@@ -25,3 +32,50 @@ def test_the_notebook_is_the_page() -> None:
     made = runpy.run_path(str(ROOT / "scripts" / "make_notebook.py"))
     page = made["PAGE"].read_text(encoding="utf-8")
     assert made["NOTEBOOK"].read_text(encoding="utf-8") == made["notebook"](page)
+
+
+def pages() -> list[Path]:
+    """What a reader of a clone opens: the files beside the code, and the pages."""
+    beside = [ROOT / name for name in ("README.md", "CHANGES.md", "SECURITY.md")]
+    return [*beside, *(page for page in DOCS.rglob("*.md") if not {"gallery", "_build"} & {*page.parts})]
+
+
+def plain(page: Path) -> str:
+    """What stands on a page that nobody has built: comments are not seen."""
+    return re.sub(r"<!--.*?-->", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def anchors(page: Path) -> set[str]:
+    """The headings of a page, as GitHub names them in links."""
+    text = re.sub(r"^```.*?^```$", "", plain(page), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_no_link_is_dead_in_a_clone(page: Path) -> None:
+    text = re.sub(r"^(```+).*?^\1$", "", plain(page), flags=re.DOTALL | re.MULTILINE)
+    for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", text)):
+        if target.startswith(("http://", "https://")):
+            continue
+        name, _, anchor = target.partition("#")
+        found = (page.parent / name).resolve() if name else page
+        # What a build makes is not in a clone.
+        assert found.exists(), target
+        assert not {"gallery", "_build"} & {*found.relative_to(ROOT).parts}, target
+        assert not anchor or anchor in anchors(found), target
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_a_page_has_readable_text_where_it_has_directives(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    # Code cells are code; other directives, roles and reStructuredText are for Sphinx alone.
+    assert not re.search(r"^[`:]{3,}\{(?!code-cell)|^\.\. \w+::|\{[\w:]+\}`\w", plain(page), re.MULTILINE)
+    for directive, shown in plain_pages.parts(text):
+        assert directive.kind == "toctree" or len(shown.split()) >= 2, directive
+    # What comes from the repository itself is as it is there.
+    for part in plain_pages.PART.finditer(text):
+        directive = plain_pages.Directive.read(part["directive"])
+        if not any("gallery" in name for name in directive.sources()):
+            assert plain_pages.filled(part[0], page) == part[0], "python scripts/refresh_pages.py"
+    assert plain_pages.for_sphinx(text).count("<!-- sphinx") == 0

@@ -178,3 +178,58 @@ def test_sources_without_phase_share_a_full_queue_by_what_they_offer() -> None:
     point = cf.run(link + sources.replace("poisson", "udp")).points[0]
     assert any("exactly periodic and in phase" in warning for warning in point.warnings)
     assert [point.value(f"{name}.goodput_bps") for name in offered] == [0.0, 1e6, 1e6, 8e6]
+
+
+OPENED = """
+schema = 2
+run = { duration = "5 s", runs = 1 }
+channel = { model = "none" }
+link = { rate = "1 Mbit/s", packet_size = "1000 B", delay = "10 ms" }
+reverse = { rate = "2 Mbit/s", delay = "20 ms" }
+tcp = { variant = "sack" }
+[flows]
+page = { traffic = "transfer", size = "500 B" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "opening_ms"),
+    [
+        ({}, 0.0),
+        ({"handshake": False}, 0.0),
+        # 60 B there at 1 Mbit/s and back at 2: 0.48 + 10 + 0.24 + 20 ms.
+        ({"handshake": True}, 30.72),
+        # 300 B back at 2 Mbit/s.
+        ({"request": "300 B"}, 21.2),
+        ({"handshake": True, "request": "300 B"}, 51.92),
+        # The access line is crossed twice by the handshake and once by the request; the data cross it, too.
+        ({"handshake": True, "request": "300 B", "access_delay": "5 ms"}, 71.92),
+    ],
+)
+def test_a_transfer_begins_with_a_handshake_and_a_request_where_asked_for(
+    more: dict[str, object], opening_ms: float
+) -> None:
+    values = {f"flows.page.{key}": value for key, value in more.items()}
+    found = cf.run(OPENED, set=values, cache=False).points[0]
+    # 500 B of data and 52 B of headers: 4.416 ms.
+    assert found.value("completion_time_s") == pytest.approx((opening_ms + 4.416 + 10.0) / 1000, abs=1e-9)
+    assert found.value("segments_delivered") == 1
+    # Those that arrive have them, too, each.
+    arriving = {"flows.page.traffic": "arrivals", "flows.page.arrivals_per_s": 1, "flows.page.sizes": "fixed"}
+    found = cf.run(OPENED, set=values | arriving, cache=False).points[0]
+    assert found.value("flows_completed") > 1
+    assert found.value("completion_time_s") == pytest.approx((opening_ms + 14.416) / 1000, abs=2e-3)
+
+
+def test_what_is_not_asked_for_leaves_the_key_of_a_row() -> None:
+    keys = [
+        cf.run(OPENED, set={"flows.page.handshake": on}, cache=False).points[0].rows[0].key
+        for on in (False, True)
+    ]
+    assert cf.run(OPENED, cache=False).points[0].rows[0].key == keys[0] != keys[1]
+    with pytest.raises(cf.ScenarioError, match=r'flows.page.request = "0 B": must be at least 1 B'):
+        cf.check(OPENED, set={"flows.page.request": "0 B"})
+    with pytest.raises(cf.ScenarioError, match=r"flows\.page\.handshake"):
+        cf.check(
+            OPENED, set={"flows.page.traffic": "bulk", "flows.page.size": None, "flows.page.handshake": True}
+        )

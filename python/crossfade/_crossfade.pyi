@@ -94,6 +94,7 @@ class Plan:
         overrides: str,
         read: Callable[[str], str] | None = None,
         on_points: Callable[[int, int], object] | None = None,
+        rule: Callable[[str, str | None, str], object] | None = None,
     ) -> Plan:
         """Read a scenario in TOML; ``name`` stands in messages about its syntax.
 
@@ -102,7 +103,8 @@ class Plan:
         merged and null removes; in ``over``, text is ``a,b,c``, ``start:stop:step`` or
         ``log:start:stop:points``. ``read`` gives the text of a file that the scenario names (``link.trace``,
         ``channel.file``), or raises an exception whose text is one line. ``on_points`` gets how many points
-        were read, and of how many, at first and every 256 points. Ctrl-C ends it in between.
+        were read, and of how many, at first and every 256 points. Ctrl-C ends it in between. ``rule`` makes a
+        :class:`crossfade.files.rules.Rule` of a Python file's name, a class in it (or None) and its text.
 
         Raises ScenarioError.
         """

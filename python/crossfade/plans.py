@@ -16,7 +16,7 @@ import crossfade._crossfade as _crossfade
 from crossfade import errors
 from crossfade.errors import shortened
 from crossfade.figures.wanted import OVER_TIME, Wanted
-from crossfade.files import read_scenario
+from crossfade.files import read_scenario, rules
 from crossfade.results import datasets
 from crossfade.results.cache import Cache, RowStore
 from crossfade.results.metrics import near_metrics, not_metrics
@@ -54,6 +54,16 @@ class Options:
     jobs: int | None = None
     cache: bool | Cache = True
     progress: bool = False
+
+    def classes(self) -> dict[str, str]:
+        """The texts of the classes among the values, which are window rules, by the names of files."""
+        texts: dict[str, str] = {}
+        for key, value in [*(self.set or {}).items(), *(self.over or {}).items()]:
+            for rule in _classes(value):
+                text = rules.text_of(rule)
+                if texts.setdefault(_file_of(rule), text) != text:
+                    raise errors.ScenarioError(f"{key}: two classes are called {rule.__name__}")
+        return texts
 
     def overrides(self) -> dict[str, Any]:
         """What of them makes another plan, as JSON has it and results files keep it."""
@@ -151,7 +161,12 @@ class Plan:
 def load(scenario: Scenario, options: Options = AS_WRITTEN, on_points: OnPoints | None = None) -> Plan:
     """Read a scenario with what is asked for on top of it; :class:`ScenarioError` where it is wrong."""
     name, text, read_file = read_scenario(scenario)
-    plan = read(name, text, options.overrides(), read_file, on_points)
+    classes = options.classes()
+
+    def attached(file: str) -> str:
+        return classes[file] if file in classes else read_file(file)
+
+    plan = read(name, text, options.overrides(), attached, on_points)
     _check_figure(plan)
     return plan
 
@@ -188,7 +203,7 @@ def read(
         return files[file]
 
     with translated_errors():
-        core = _crossfade.Plan.load(text, name, json.dumps(overrides), kept, on_points)
+        core = _crossfade.Plan.load(text, name, json.dumps(overrides), kept, on_points, rules.Rule)
     return Plan(name, text, overrides, files, core)
 
 
@@ -294,6 +309,8 @@ def _plain_value(key: str, value: Any) -> Any:
         return {inner: _plain_value(f"{key}.{inner}", item) for inner, item in value.items()}
     if isinstance(value, list | tuple | range):
         return [_plain_value(key, item) for item in value]
+    if isinstance(value, type) and key.endswith("congestion"):
+        return f"{_file_of(value)}:{value.__name__}"
     if value is not None and not isinstance(value, str | int | float | bool):
         raise errors.ScenarioError(
             f"{shortened(key)} = {shortened(repr(value))}: must be a number, a text, true or false, a list "
@@ -302,6 +319,23 @@ def _plain_value(key: str, value: Any) -> Any:
     if isinstance(value, float) and value - value != 0.0:
         raise errors.ScenarioError(f"{key} = {value}: must be a finite number")
     return value
+
+
+def _classes(value: Any) -> Iterator[type]:
+    """The classes among values."""
+    if isinstance(value, type):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _classes(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _classes(inner)
+
+
+def _file_of(rule: type) -> str:
+    """The name that a class has as a file."""
+    return f"{rule.__name__}.py"
 
 
 def _point(found: dict[str, Any], rows: list[Row]) -> Point:

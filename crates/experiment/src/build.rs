@@ -16,9 +16,12 @@ use crossfade_scenario::{
     TcpSetup, TrafficSetup,
 };
 use crossfade_sim::{
-    AnyLink, Arrivals, Distribution as Draws, FlowConfig, FlowPath, Gaps as DrawnGaps, Leg, Medium, Network,
-    OnOff, SenderGate, Source, StopRule, Tcp, Topology, whole_segments,
+    AnyLink, Arrivals, CongestionFactory, Distribution as Draws, FlowConfig, FlowPath, Gaps as DrawnGaps,
+    Leg, Medium, Network, OnOff, SenderGate, Source, StopRule, Tcp, Topology, whole_segments,
 };
+use crossfade_transport::TcpConfig;
+use crossfade_transport::congestion::OwnRule;
+use std::sync::Arc;
 
 /// The network of `setup` in the run of `seed`.
 ///
@@ -120,6 +123,7 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]
             ack_size: tcp.map_or(0, |tcp| tcp.ack_size),
             sack_block_size: tcp.map_or(0, |tcp| tcp.sack_block_size),
             sender_access: flow.access_delay,
+            opening: flow.opening,
             data: data + later,
             acks: acks + later,
             ..FlowPath::default()
@@ -130,7 +134,7 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]
         TrafficSetup::Arrivals { tcp, rate_per_s, sizes } => {
             network.arrivals.push(Arrivals {
                 name: flow.name.clone(),
-                tcp: Tcp { config: tcp.config, congestion: None },
+                tcp: connection(flow, tcp.config),
                 path: path(Some(tcp), 0),
                 start: SimTime::ZERO,
                 rate_per_s: *rate_per_s,
@@ -146,10 +150,10 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]
                 config.segments = Some(segments);
                 last_short_by = short_by;
             }
-            Source::Tcp(Tcp { config, congestion: None })
+            Source::Tcp(connection(flow, config))
         }
         TrafficSetup::PacedTcp(tcp, rate_bps) => {
-            Source::PacedTcp { tcp: Tcp { config: tcp.config, congestion: None }, rate_bps: *rate_bps }
+            Source::PacedTcp { tcp: connection(flow, tcp.config), rate_bps: *rate_bps }
         }
         TrafficSetup::Udp { rate_bps, gaps, on_off } => {
             let [on_s, off_s] =
@@ -179,6 +183,15 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]
             start,
         });
     }
+}
+
+/// A connection of `flow`.
+fn connection(flow: &FlowSetup, config: TcpConfig) -> Tcp {
+    let of = |rule: &OwnRule| -> CongestionFactory {
+        let rule = rule.clone();
+        Arc::new(move || rule.start(&config))
+    };
+    Tcp { config, congestion: flow.own_rule.as_ref().map(of) }
 }
 
 /// The tail index of [`Shape::Pareto`], and the ratio of its greatest to its least value.

@@ -6,7 +6,7 @@
 use crate::control::Control;
 use crate::experiment::Experiment;
 use crate::impossible::{ImpossibleResult, Possible};
-use crate::methods::{FittedChains, MakeRun, NoMetrics, solver};
+use crate::methods::{MakeRun, NoMetrics, solver};
 use crate::row::{NameSets, Row, RowMetrics};
 use crate::schedule::{Progress, Schedule, Shard, Task};
 use crossfade_core::RunSeed;
@@ -35,8 +35,8 @@ pub fn execute(
     control: &Control,
     on_rows: &mut dyn FnMut(Vec<Row>, Progress),
 ) -> Result<bool, ImpossibleResult> {
-    let fitted = FittedChains::default();
-    let make_run = |point: &Point, method, seed| solver(method).run(point, seed, &fitted, control);
+    let make_run =
+        |point: &Point, method, seed| solver(method).run(point, seed, experiment.fitted(), control);
     let (together, alone) = experiment.split();
     let mut before = Progress::default();
     for (part, jobs) in [(together, jobs), (alone, 1)] {
@@ -63,8 +63,8 @@ pub fn make(
     tasks: &[Task],
     control: &Control,
 ) -> Result<Option<Vec<Row>>, ImpossibleResult> {
-    let fitted = FittedChains::default();
-    let make_run = |point: &Point, method, seed| solver(method).run(point, seed, &fitted, control);
+    let make_run =
+        |point: &Point, method, seed| solver(method).run(point, seed, experiment.fitted(), control);
     let mut maker = Maker::new(experiment, &make_run);
     let mut make_row = |task: &Task| if control.is_cancelled() { Ok(None) } else { maker.row(task) };
     let mut rows = Vec::new();
@@ -98,8 +98,8 @@ impl<'a> Maker<'a> {
 
     /// The row of `task`; `None` if it was interrupted.
     fn row(&mut self, task: &Task) -> Result<Option<Row>, ImpossibleResult> {
-        let point = self.point(task.point);
         let began = Instant::now();
+        let point = self.point(task.point);
         let seed = RunSeed { seed: self.experiment.seed, run: task.run };
         let outcome = (self.make_run)(&point, task.method, seed);
         let seconds = began.elapsed().as_secs_f64();
@@ -403,9 +403,10 @@ mod tests {
         assert_eq!(complete, Ok(false));
         assert!((28..=30).contains(&finished.len()), "{}", finished.len());
         let results = summarise(&plan, &finished);
-        assert_eq!(results[0].warnings, [format!("interrupted after {} of 100 runs", results[0].runs)]);
-        assert_eq!(results[1].runs, 0);
-        assert!(results[1].metrics.is_empty());
+        assert!(results[0].runs.abs_diff(results[1].runs) <= 3, "the whole figure, with fewer runs");
+        for result in results {
+            assert_eq!(result.warnings, [format!("interrupted after {} of 100 runs", result.runs)]);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::cell::{self, CellFacts};
 use crate::mesh::{self, MeshFacts};
-use crate::methods::solver;
+use crate::methods::{FittedChains, solver};
 use crate::metrics::{METRICS, units};
 use crate::path::{self, PathFacts};
 use crate::survey::Survey;
@@ -21,6 +21,7 @@ const USUAL_METRIC: &str = "goodput_bps";
 pub struct Experiment {
     plan: Plan,
     survey: Arc<Survey>,
+    fitted: FittedChains,
 }
 
 impl Deref for Experiment {
@@ -49,7 +50,7 @@ impl Experiment {
         text: &str,
         name: &str,
         overrides: &Overrides,
-        read: &ReadFile<'_>,
+        read: &dyn ReadFile,
     ) -> Result<Self, ScenarioError> {
         Self::load_while(text, name, overrides, read, &|_, _| true)
     }
@@ -62,12 +63,12 @@ impl Experiment {
         text: &str,
         name: &str,
         overrides: &Overrides,
-        read: &ReadFile<'_>,
+        read: &dyn ReadFile,
         goes_on: &dyn Fn(usize, usize) -> bool,
     ) -> Result<Self, ScenarioError> {
         let mut survey = Survey::default();
         let plan = Plan::load_while(text, name, overrides, read, goes_on, &mut |point| survey.see(point))?;
-        let experiment = Self { plan, survey: Arc::new(survey) };
+        let experiment = Self { plan, survey: Arc::new(survey), fitted: FittedChains::default() };
         experiment.refuse_unknown_metric()?;
         experiment.survey.refuse_hopeless()?;
         Ok(experiment)
@@ -99,9 +100,14 @@ impl Experiment {
         let part = |is_repeatable| {
             let mut plan = self.plan.clone();
             plan.methods.retain(|&method| solver(method).is_repeatable() == is_repeatable);
-            (!plan.methods.is_empty()).then(|| Self { plan, survey: Arc::clone(&self.survey) })
+            (!plan.methods.is_empty()).then(|| Self { plan, ..self.clone() })
         };
         (part(true), part(false))
+    }
+
+    /// Chains that were fitted for the analysis of some point.
+    pub(crate) fn fitted(&self) -> &FittedChains {
+        &self.fitted
     }
 
     /// How many runs a method takes at most: what is solved is solved once.

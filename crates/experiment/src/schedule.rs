@@ -5,7 +5,7 @@ use crate::methods::solver;
 use crate::row::Row;
 use crossfade_scenario::{Method, ScenarioError, StopRule};
 use serde_json::json;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Deref;
 
 /// One run to be made.
@@ -80,13 +80,19 @@ impl Shard {
         index % self.of == self.number - 1
     }
 
+    /// The lowest of the numbers from `index` on that it has.
+    fn next(self, index: u64) -> u64 {
+        index + (self.number - 1 + self.of - index % self.of) % self.of
+    }
+
     /// How many of the numbers below `end` it has.
     fn below(self, end: u64) -> u64 {
         (end + self.of - self.number) / self.of
     }
 }
 
-/// The state of the work on a plan. Runs are handed out lowest point first, lowest run first.
+/// The state of the work on a plan, which goes run by run: run 0 of all points, then run 1 of all. Stopped early, it is
+/// the whole figure with fewer runs.
 ///
 /// With a precision a row counts only if the runs before it did not suffice, and it is held back until that
 /// is known: which rows come out never depends on which run was finished first.
@@ -97,8 +103,10 @@ pub struct Schedule<P: Deref<Target = Experiment>> {
     /// How many runs may be under way at once.
     jobs: u64,
     points: Vec<PointWork>,
-    /// Everything before has been handed out for good.
-    first_open: usize,
+    /// The next run of each slot whose next run is needed in any case.
+    needed: BTreeSet<(u64, usize)>,
+    /// The next run of each slot whose next run will probably be needed: made while there is nothing else to do.
+    probable: BTreeSet<(u64, usize)>,
     /// The slot of each run that is being made, by the key of its row.
     under_way: HashMap<String, usize>,
     /// Runs at hand.
@@ -153,62 +161,54 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
         }
         let expected = points.iter().map(|point| point.expected).sum();
         let known = known.into_iter().map(|row| (row.key.clone(), row)).collect();
-        Self {
+        let mut schedule = Self {
             experiment,
             shard,
             known,
             jobs: jobs as u64,
             points,
-            first_open: 0,
+            needed: BTreeSet::new(),
+            probable: BTreeSet::new(),
             under_way: HashMap::new(),
             done: 0,
             expected,
-        }
+        };
+        (0..schedule.points.len()).for_each(|slot| schedule.place(slot));
+        schedule
     }
 
     /// The next run to make. `None` means that there is none now: for good if no run is under way.
     pub fn take(&mut self) -> Option<Task> {
-        while self
-            .points
-            .get(self.first_open)
-            .is_some_and(|point| point.needed.is_some_and(|n| point.next >= n))
-        {
-            self.first_open += 1;
-        }
-        // What is needed in any case first; then what will probably be.
-        let open = self.first_open..self.points.len();
-        open.clone()
-            .find_map(|slot| self.take_at(slot, 1))
-            .or_else(|| open.into_iter().find_map(|slot| self.take_at(slot, self.ahead(slot))))
-    }
-
-    /// How far to look ahead at `slot`: as far as there are workers, or half of what it will probably take,
-    /// where many short runs are handed out together.
-    fn ahead(&self, slot: usize) -> u64 {
-        let work = &self.points[slot];
-        self.jobs.max(work.expected.saturating_sub(work.prefix.len() as u64) / 2)
-    }
-
-    /// The next run of the point at `slot`, looking `ahead` of the runs whose results are there.
-    fn take_at(&mut self, slot: usize, ahead: u64) -> Option<Task> {
-        loop {
+        while let Some((run, slot)) = self.needed.pop_first().or_else(|| self.probable.pop_first()) {
             let work = &mut self.points[slot];
-            if work.next >= work.limit(&self.experiment.stop, ahead) {
-                return None;
-            }
-            let (point, method, run) = (work.index, work.method, work.next);
-            work.next += 1;
-            if work.first.is_some_and(|first| !self.shard.has(first + run)) {
-                continue;
-            }
+            work.next = run + 1;
+            let (point, method) = (work.index, work.method);
             let key = self.experiment.row_key(point, method, run);
             if let Some(row) = self.known.remove(&key) {
                 let value = row.of_stop(&self.experiment.stop);
                 self.record(slot, run, Finished::Known(value));
                 continue;
             }
+            self.place(slot);
             self.under_way.insert(key.clone(), slot);
             return Some(Task { point, method, run, key });
+        }
+        None
+    }
+
+    /// Puts the next run at `slot` where it belongs.
+    fn place(&mut self, slot: usize) {
+        let (work, stop) = (&mut self.points[slot], &self.experiment.stop);
+        if let Some(first) = work.first {
+            work.next = self.shard.next(first + work.next) - first;
+        }
+        // To look ahead as far as there are workers, or half of what it will probably take, where many short runs are
+        // handed out together.
+        let ahead = self.jobs.max(work.expected.saturating_sub(work.prefix.len() as u64) / 2);
+        if work.next < work.limit(stop, 1) {
+            self.needed.insert((work.next, slot));
+        } else if work.next < work.limit(stop, ahead) {
+            self.probable.insert((work.next, slot));
         }
     }
 
@@ -243,10 +243,9 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
             }
             there += at_hand;
         }
-        for work in self.points.iter_mut().filter(|work| work.first.is_some()) {
-            work.next = work.needed.unwrap_or_default();
-        }
         // Of the others it is known only by going on as if they were made.
+        let points = &self.points;
+        self.needed.retain(|&(_, slot)| points[slot].first.is_none());
         while let Some(Task { point, method, run, key }) = self.take() {
             let slot = self.under_way.get(&key).copied().unwrap_or_default();
             let of_slot =
@@ -269,10 +268,14 @@ impl<P: Deref<Target = Experiment>> Schedule<P> {
 
     fn record(&mut self, slot: usize, run: u64, finished: Finished) -> Vec<Row> {
         let work = &mut self.points[slot];
-        let before = work.expected;
+        let (before, next) = (work.expected, (work.next, slot));
         let counting = work.record(run, finished, &self.experiment.stop);
         self.done += 1;
         self.expected = self.expected + work.expected - before;
+        // What is next may now be needed in any case, or not at all.
+        self.needed.remove(&next);
+        self.probable.remove(&next);
+        self.place(slot);
         counting
     }
 }
@@ -331,7 +334,7 @@ impl PointWork {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::RowMetrics;
+    use crate::row::{NameSets, RowMetrics};
     use crossfade_scenario::Overrides;
     use serde_json::Value;
 
@@ -349,24 +352,85 @@ mod tests {
             .unwrap()
     }
 
+    fn row(plan: &Experiment, task: &Task, goodput: f64) -> Row {
+        let metrics = BTreeMap::from([("goodput_bps".to_owned(), goodput)]);
+        Row {
+            key: task.key.clone(),
+            point: plan.points.id(task.point),
+            method: task.method,
+            seed: 1,
+            run: task.run,
+            metrics: RowMetrics::new(metrics, &mut NameSets::default()),
+            failure: None,
+            seconds: 0.0,
+        }
+    }
+
+    fn all(plan: &Experiment, known: &[Row], shard: Shard) -> Vec<Task> {
+        let mut schedule = Schedule::new(plan, known.to_vec(), 1, shard);
+        std::iter::from_fn(|| schedule.take()).collect()
+    }
+
+    #[test]
+    fn all_points_once_and_then_all_of_them_again() {
+        let plan = experiment(&json!({ "runs": 5 }));
+        let order = |tasks: &[Task]| -> Vec<_> {
+            tasks.iter().map(|task| (task.run, task.point, task.method)).collect::<Vec<_>>()
+        };
+        let tasks = all(&plan, &[], Shard::WHOLE);
+        // The third point is the first. What is solved is solved once.
+        let mut by_hand: Vec<_> = (0..5)
+            .flat_map(|run| [0, 1, 3].map(|point| (run, point, Method::Simulation)))
+            .chain([0, 1, 3].map(|point| (0, point, Method::AnalysisExact)))
+            .collect();
+        by_hand.sort_by_key(|&(run, point, method)| (run, point, method == Method::Simulation));
+        assert_eq!(order(&tasks), by_hand);
+        // Where it is resumed, the run that fewest points have comes first.
+        let known: Vec<Row> = tasks
+            .iter()
+            .filter(|task| task.run < [4, 1, 0, 2][task.point])
+            .map(|task| row(&plan, task, 1.0))
+            .collect();
+        let left = order(&all(&plan, &known, Shard::WHOLE));
+        assert_eq!(
+            left.iter().map(|of| (of.0, of.1)).collect::<Vec<_>>(),
+            [(1, 1), (2, 1), (2, 3), (3, 1), (3, 3), (4, 0), (4, 1), (4, 3)]
+        );
+        // A shard does so with its part, and the parts are the whole.
+        let mut parts = Vec::new();
+        for number in 1..=4 {
+            let part = all(&plan, &[], Shard::new(number, 4).unwrap());
+            assert!(part.is_sorted_by_key(|task| task.run), "{part:?}");
+            parts.extend(order(&part));
+        }
+        parts.sort_by_key(|&(run, point, method)| (run, point, method == Method::Simulation));
+        assert_eq!(parts, by_hand);
+    }
+
+    #[test]
+    fn with_a_precision_no_point_is_a_run_ahead_of_the_others_while_they_go_on() {
+        let plan = experiment(&json!({ "precision": "2 %", "methods": ["simulation"] }));
+        let mut schedule = Schedule::new(&plan, Vec::new(), 1, Shard::WHOLE);
+        let (mut runs, mut counting) = (BTreeMap::<usize, u64>::new(), 0);
+        while let Some(task) = schedule.take() {
+            assert_eq!(task.run, *runs.get(&task.point).unwrap_or(&0));
+            runs.insert(task.point, task.run + 1);
+            let fewest_of_open = schedule.needed.first().map_or(task.run, |&(next, _)| next);
+            assert!(task.run <= fewest_of_open, "{task:?}: another is at {fewest_of_open}");
+            // Point 0 is constant, the others vary more or less.
+            let wave = (task.run as f64 * 2.4).sin() * task.point as f64;
+            counting += schedule.finish(row(&plan, &task, 100.0 + 8.0 * wave)).len() as u64;
+        }
+        assert_eq!((runs[&0], counting), (20, runs.values().sum()));
+        assert!(runs[&1] > 20 && runs[&3] > 2 * runs[&1], "{runs:?}");
+    }
+
     #[test]
     fn what_is_missing_is_counted_as_it_is_handed_out() {
         for (overrides, shards) in [(json!({ "runs": 7 }), 3), (json!({ "precision": "3 %" }), 2)] {
             let plan = experiment(&overrides);
-            let row = |task: &Task| Row {
-                key: task.key.clone(),
-                point: plan.points.id(task.point),
-                method: task.method,
-                seed: 1,
-                run: task.run,
-                metrics: RowMetrics::default(),
-                failure: None,
-                seconds: 0.0,
-            };
-            let all = |known: &[Row], shard| -> Vec<Task> {
-                let mut schedule = Schedule::new(&plan, known.to_vec(), 1, shard);
-                std::iter::from_fn(|| schedule.take()).collect()
-            };
+            let row = |task: &Task| row(&plan, task, f64::NAN);
+            let all = |known: &[Row], shard| all(&plan, known, shard);
             let everything = all(&[], Shard::WHOLE);
             for known in [Vec::new(), everything.iter().skip(1).step_by(3).map(row).collect()] {
                 for shard in (1..=shards).map(|number| Shard::new(number, shards).unwrap()) {

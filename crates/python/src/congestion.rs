@@ -2,7 +2,8 @@
 
 use crate::error::scenario_error;
 use crossfade_core::SimTime;
-use crossfade_transport::congestion::{self, CongestionControl};
+use crossfade_transport::TcpConfig;
+use crossfade_transport::congestion::{self, CongestionControl, OwnRule};
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -69,6 +70,12 @@ impl Failure {
         }
     }
 
+    /// That nothing has failed yet.
+    pub(crate) fn forget(&self) {
+        drop(self.take());
+        self.cancel.store(false, Ordering::Relaxed);
+    }
+
     fn set(&self, error: PyErr) {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         self.cancel.store(true, Ordering::Relaxed);
@@ -78,6 +85,8 @@ impl Failure {
 /// Calls the methods of a Python object and reads its attributes `cwnd` and `ssthresh` after each.
 pub(crate) struct PythonControl {
     object: Py<PyAny>,
+    /// Says where an exception comes from; without it, that is raised as it is.
+    place: Option<Py<PyAny>>,
     cwnd: f64,
     ssthresh: f64,
     failure: Failure,
@@ -85,7 +94,16 @@ pub(crate) struct PythonControl {
 
 impl PythonControl {
     pub(crate) fn new(object: Py<PyAny>, cwnd: f64, ssthresh: f64, failure: Failure) -> Self {
-        let mut control = Self { object, cwnd, ssthresh, failure };
+        Self::begin(object, None, [cwnd, ssthresh], failure)
+    }
+
+    fn begin(
+        object: Py<PyAny>,
+        place: Option<Py<PyAny>>,
+        [cwnd, ssthresh]: [f64; 2],
+        failure: Failure,
+    ) -> Self {
+        let mut control = Self { object, place, cwnd, ssthresh, failure };
         control.call("start", (cwnd, ssthresh));
         control
     }
@@ -105,9 +123,42 @@ impl PythonControl {
         });
         match windows {
             Ok(windows) => (self.cwnd, self.ssthresh) = windows,
-            Err(error) => self.failure.set(error),
+            Err(error) => self.failure.set(match &self.place {
+                Some(place) => {
+                    Python::attach(|py| located(place.bind(py), error, Some((self.object.bind(py), method))))
+                }
+                None => error,
+            }),
         }
     }
+}
+
+/// What went wrong in a rule of a file, as one line with its place there.
+fn located(rule: &Bound<'_, PyAny>, error: PyErr, of: Option<(&Bound<'_, PyAny>, &str)>) -> PyErr {
+    let py = rule.py();
+    let said = match of {
+        Some((object, method)) => {
+            rule.call_method1("problem", (error.value(py), error.traceback(py), object, method))
+        }
+        None => rule.call_method1("problem", (error.value(py), error.traceback(py))),
+    };
+    said.map_or_else(|error| error, scenario_error)
+}
+
+/// The rule that an object of Python, `crossfade.files.rules.Rule`, makes for each connection.
+pub(crate) fn own_rule(rule: Py<PyAny>, failure: &Failure) -> OwnRule {
+    let kept = failure.clone();
+    let make = move |tcp: &TcpConfig| -> Box<dyn CongestionControl> {
+        let (windows, failure) = ([tcp.initial_window, tcp.initial_ssthresh], kept.clone());
+        Python::attach(|py| match rule.call0(py) {
+            Ok(object) => Box::new(PythonControl::begin(object, Some(rule.clone_ref(py)), windows, failure)),
+            Err(error) => {
+                failure.set(located(rule.bind(py), error, None));
+                Box::new(PythonControl::begin(py.None(), None, windows, failure))
+            }
+        })
+    };
+    OwnRule::new(make, Arc::clone(&failure.cancel))
 }
 
 /// An attribute that is a window in segments.

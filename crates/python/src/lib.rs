@@ -6,6 +6,7 @@ mod antennas;
 mod congestion;
 mod error;
 mod estimates;
+mod files;
 mod fit;
 mod interrupt;
 #[cfg(target_os = "linux")]

@@ -2,6 +2,7 @@
 
 use crate::congestion::{Failure, PythonControl};
 use crate::error::{impossible, scenario_error};
+use crate::files::GivenFiles;
 use crate::interrupt::interruptible;
 use crate::rows::{GivenRow, Packer, method_of, unpack};
 use crossfade_experiment::{
@@ -16,14 +17,20 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread::available_parallelism;
 
 /// What a scenario asks to be run.
 #[pyclass(frozen, module = "crossfade._crossfade")]
-pub(crate) struct Plan(Arc<Experiment>, OnceLock<HashMap<String, usize>>);
+pub(crate) struct Plan {
+    experiment: Arc<Experiment>,
+    /// The number of each point, by its id.
+    numbers: OnceLock<HashMap<String, usize>>,
+    /// What a window rule in Python raised.
+    rules: Failure,
+}
 
 /// The results of so many points are made before somebody may have pressed Ctrl-C.
 const POINTS_AT_A_TIME: usize = 64;
@@ -33,7 +40,40 @@ type GivenTask = (usize, String, u64);
 
 impl Plan {
     pub(crate) fn experiment(&self) -> &Experiment {
-        &self.0
+        &self.experiment
+    }
+
+    /// As [`interruptible`]; an exception in a window rule is an error, too.
+    fn interruptible<T: Send>(
+        &self,
+        py: Python<'_>,
+        cancel: &AtomicBool,
+        work: impl FnOnce() -> T + Send,
+        mut on_tick: impl FnMut(Python<'_>) -> PyResult<()> + Send,
+    ) -> (T, Option<PyErr>) {
+        self.rules.forget();
+        interruptible(py, cancel, work, |py| {
+            let ticked = on_tick(py);
+            if cancel.load(Ordering::Relaxed) {
+                // A rule may loop for ever.
+                py.import("crossfade.files.rules")?.call_method0("interrupt")?;
+            }
+            self.rules.take().map_or(ticked, Err)
+        })
+    }
+
+    /// Does `work`, which hands things over until that fails.
+    fn streamed(
+        &self,
+        py: Python<'_>,
+        failure: &Failure,
+        work: impl FnOnce() -> Result<Option<()>, ScenarioError> + Send,
+    ) -> PyResult<()> {
+        let (done, interrupt) = self.interruptible(py, &failure.cancel, work, |_| Ok(()));
+        match failure.take().or(interrupt) {
+            Some(error) => Err(error),
+            None => done.map(drop).map_err(scenario_error),
+        }
     }
 }
 
@@ -43,9 +83,9 @@ type PlainMissing = (usize, &'static str, u64, u64, u64);
 #[pymethods]
 impl Plan {
     /// Reads a scenario; `overrides` is JSON. `read` gives the text of a file that the scenario names, or
-    /// raises `ScenarioError`.
+    /// raises `ScenarioError`; `rule` makes a `crossfade.files.rules.Rule` of a file's name, a class in it and its text.
     #[staticmethod]
-    #[pyo3(signature = (text, name, overrides, read = None, on_points = None))]
+    #[pyo3(signature = (text, name, overrides, read = None, on_points = None, rule = None))]
     fn load(
         py: Python<'_>,
         text: &str,
@@ -53,62 +93,52 @@ impl Plan {
         overrides: &str,
         read: Option<Py<PyAny>>,
         on_points: Option<Py<PyAny>>,
+        rule: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let overrides: Overrides = from_json("overrides", overrides)?;
-        // Ctrl-C while a file is read, or between two points.
-        let interrupt = Mutex::new(None);
-        let keep = |error: PyErr| *interrupt.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-        let read = |file: &str| match &read {
-            None => Err("this scenario was given without files".to_owned()),
-            Some(read) => Python::attach(|py| {
-                let text = read.call1(py, (file,)).and_then(|text| text.extract::<String>(py));
-                text.map_err(|error| {
-                    let said = error.value(py).to_string();
-                    if error.is_instance_of::<PyKeyboardInterrupt>(py) {
-                        keep(error);
-                    }
-                    said
-                })
-            }),
-        };
+        let files = GivenFiles::new(read, rule);
         let goes_on = |done: usize, points: usize| {
             Python::attach(|py| {
                 let told = on_points.as_ref().map_or(Ok(()), |tell| tell.call1(py, (done, points)).map(drop));
-                py.check_signals().and(told).map_err(keep).is_ok()
+                py.check_signals().and(told).map_err(|error| files.keep(error)).is_ok()
             })
         };
-        let plan = py.detach(|| Experiment::load_while(text, name, &overrides, &read, &goes_on));
-        match interrupt.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Some(error) => Err(error),
-            None => plan.map(|plan| Self(Arc::new(plan), OnceLock::new())).map_err(scenario_error),
+        let plan = py.detach(|| Experiment::load_while(text, name, &overrides, &files, &goes_on));
+        let (interrupt, rules) = files.into_parts();
+        if let Some(error) = interrupt {
+            return Err(error);
         }
+        let plan = plan.map_err(scenario_error)?;
+        Ok(Self { experiment: Arc::new(plan), numbers: OnceLock::new(), rules })
     }
 
     /// The plan as JSON text.
     fn describe(&self, py: Python<'_>) -> PyResult<String> {
-        py.detach(|| to_json(&self.0.describe()))
+        py.detach(|| to_json(&self.experiment.describe()))
     }
 
     /// The keys of all rows that may be needed.
     fn keys(&self, py: Python<'_>) -> Vec<String> {
-        py.detach(|| self.0.keys())
+        py.detach(|| self.experiment.keys())
     }
 
     /// How many rows may be needed.
     fn rows(&self) -> u64 {
-        let runs = self.0.methods.iter().map(|&method| self.0.most_runs(method)).sum::<u64>();
-        self.0.points.len() as u64 * runs
+        let runs =
+            self.experiment.methods.iter().map(|&method| self.experiment.most_runs(method)).sum::<u64>();
+        self.experiment.points.len() as u64 * runs
     }
 
     /// Whether each of these rows (key, point, method, run) is one that this plan may need.
     fn owns(&self, py: Python<'_>, rows: Vec<(String, String, String, u64)>) -> Vec<bool> {
-        let points = self
-            .1
-            .get_or_init(|| (0..self.0.points.len()).map(|index| (self.0.points.id(index), index)).collect());
+        let points = self.numbers.get_or_init(|| {
+            (0..self.experiment.points.len()).map(|index| (self.experiment.points.id(index), index)).collect()
+        });
         let owned = |(key, point, method, run): &(String, String, String, u64)| {
-            let method = self.0.methods.iter().find(|known| known.name() == method);
+            let method = self.experiment.methods.iter().find(|known| known.name() == method);
             points.get(point).zip(method).is_some_and(|(&point, &method)| {
-                *run < self.0.most_runs(method) && *key == self.0.row_key(point, method, *run)
+                *run < self.experiment.most_runs(method)
+                    && *key == self.experiment.row_key(point, method, *run)
             })
         };
         py.detach(|| rows.iter().map(owned).collect())
@@ -125,7 +155,7 @@ impl Plan {
         let shard = Shard::new(shard.0, shard.1).map_err(scenario_error)?;
         let known = unpack(known)?;
         let (missing, there) =
-            py.detach(|| crossfade_experiment::Schedule::new(&*self.0, known, 1, shard).missing());
+            py.detach(|| crossfade_experiment::Schedule::new(&*self.experiment, known, 1, shard).missing());
         let plain = |of: Missing| (of.point, of.method.name(), of.first, of.last, of.count);
         Ok((missing.into_iter().map(plain).collect(), there))
     }
@@ -146,10 +176,17 @@ impl Plan {
         let control = Control::default();
         let (sender, finished) = channel();
         let work = || {
-            crossfade_experiment::execute(&self.0, known, jobs, shard, &control, &mut |rows, progress| {
-                // The receiver outlives the work.
-                let _ = sender.send((rows, progress));
-            })
+            crossfade_experiment::execute(
+                &self.experiment,
+                known,
+                jobs,
+                shard,
+                &control,
+                &mut |rows, progress| {
+                    // The receiver outlives the work.
+                    let _ = sender.send((rows, progress));
+                },
+            )
         };
         let mut packer = Packer::default();
         let mut last: Option<Progress> = None;
@@ -169,7 +206,7 @@ impl Plan {
             }
             Ok(())
         };
-        match interruptible(py, &control.cancel, work, hand_over) {
+        match self.interruptible(py, &control.cancel, work, hand_over) {
             (complete, None) => complete.map_err(impossible),
             (_, Some(error)) if error.is_instance_of::<PyKeyboardInterrupt>(py) => Ok(false),
             (_, Some(error)) => Err(error),
@@ -186,19 +223,19 @@ impl Plan {
     ) -> PyResult<Bound<'py, PyAny>> {
         let task = |(point, method, run): GivenTask| {
             let method = method_of(&method)?;
-            if point >= self.0.points.len() {
+            if point >= self.experiment.points.len() {
                 return Err(PyValueError::new_err(format!("point {point}: not in the plan")));
             }
-            Ok(Task { point, method, run, key: self.0.row_key(point, method, run) })
+            Ok(Task { point, method, run, key: self.experiment.row_key(point, method, run) })
         };
         let tasks = tasks.into_iter().map(task).collect::<PyResult<Vec<_>>>()?;
         let control = Control::default();
-        let work = || crossfade_experiment::make(&self.0, &tasks, &control);
+        let work = || crossfade_experiment::make(&self.experiment, &tasks, &control);
         let tell = |py: Python<'_>| match &on_progress {
             Some(tell) => tell.call1(py, (control.under_way(),)).map(drop),
             None => Ok(()),
         };
-        match interruptible(py, &control.cancel, work, tell) {
+        match self.interruptible(py, &control.cancel, work, tell) {
             (_, Some(error)) => Err(error),
             (rows, None) => {
                 let mut packer = Packer::default();
@@ -220,11 +257,14 @@ impl Plan {
     ) -> PyResult<()> {
         let rows = unpack(rows)?;
         let found = py.detach(|| Found::new(&rows));
-        let points =
-            if all { (0..self.0.points.len()).collect() } else { py.detach(|| found.points(&self.0)) };
+        let points = if all {
+            (0..self.experiment.points.len()).collect()
+        } else {
+            py.detach(|| found.points(&self.experiment))
+        };
         for some in points.chunks(POINTS_AT_A_TIME) {
             py.check_signals()?;
-            let results = || some.iter().flat_map(|&point| found.results(&self.0, point));
+            let results = || some.iter().flat_map(|&point| found.results(&self.experiment, point));
             take.call1((py.detach(|| to_json(&results().collect::<Vec<_>>()))?,))?;
         }
         Ok(())
@@ -237,16 +277,17 @@ impl Plan {
         rows: Vec<Vec<GivenRow<'_>>>,
         take: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let (methods, groups) = (self.0.methods.len(), rows.len());
-        if groups != self.0.points.len() * methods {
-            let asked = self.0.points.len() * methods;
+        let (methods, groups) = (self.experiment.methods.len(), rows.len());
+        if groups != self.experiment.points.len() * methods {
+            let asked = self.experiment.points.len() * methods;
             return Err(scenario_error(format!("rows: the plan has {asked} groups of rows, not {groups}")));
         }
         let rows = rows.into_iter().map(unpack).collect::<PyResult<Vec<_>>>()?;
         for (number, some) in rows.chunks(POINTS_AT_A_TIME * methods).enumerate() {
             py.check_signals()?;
             let of_points = some.chunks(methods).zip(number * POINTS_AT_A_TIME..);
-            let results = || of_points.flat_map(|(rows, point)| results_of_groups(&self.0, point, rows));
+            let results =
+                || of_points.flat_map(|(rows, point)| results_of_groups(&self.experiment, point, rows));
             take.call1((py.detach(|| to_json(&results().collect::<Vec<_>>()))?,))?;
         }
         Ok(())
@@ -255,42 +296,44 @@ impl Plan {
     /// Hands the events of run 0 of each point to `write`, as CSV: the number of the point and lines of its text.
     fn events(&self, py: Python<'_>, write: Py<PyAny>) -> PyResult<()> {
         let (failure, mut sink) = text_sink(write);
-        let work = || crossfade_experiment::events(&self.0, &mut sink, &failure.cancel);
-        streamed(py, &failure, work)
+        let work = || crossfade_experiment::events(&self.experiment, &mut sink, &failure.cancel);
+        self.streamed(py, &failure, work)
     }
 
     /// The same of samples of flows and links alone.
     fn samples(&self, py: Python<'_>, write: Py<PyAny>) -> PyResult<()> {
         let (failure, mut sink) = text_sink(write);
-        let work = || crossfade_experiment::samples(&self.0, &mut sink, &failure.cancel);
-        streamed(py, &failure, work)
+        let work = || crossfade_experiment::samples(&self.experiment, &mut sink, &failure.cancel);
+        self.streamed(py, &failure, work)
     }
 
     /// The same of what happened inside links.
     fn link_events(&self, py: Python<'_>, write: Py<PyAny>) -> PyResult<()> {
         let (failure, mut sink) = text_sink(write);
-        let work = || crossfade_experiment::link_events(&self.0, &mut sink, &failure.cancel);
-        streamed(py, &failure, work)
+        let work = || crossfade_experiment::link_events(&self.experiment, &mut sink, &failure.cancel);
+        self.streamed(py, &failure, work)
     }
 
     /// The same of each transfer that came to its end, in every run.
     fn transfers(&self, py: Python<'_>, write: Py<PyAny>) -> PyResult<()> {
         let (failure, mut sink) = text_sink(write);
-        let work = || crossfade_experiment::transfers(&self.0, &mut sink, &failure.cancel);
-        streamed(py, &failure, work)
+        let work = || crossfade_experiment::transfers(&self.experiment, &mut sink, &failure.cancel);
+        self.streamed(py, &failure, work)
     }
 
     /// The same of how delays are distributed, in every run.
     fn delays(&self, py: Python<'_>, write: Py<PyAny>) -> PyResult<()> {
         let (failure, mut sink) = text_sink(write);
-        let work = || crossfade_experiment::delays(&self.0, &mut sink, &failure.cancel);
-        streamed(py, &failure, work)
+        let work = || crossfade_experiment::delays(&self.experiment, &mut sink, &failure.cancel);
+        self.streamed(py, &failure, work)
     }
 
     /// How many exchanges of a mesh can be under way at one time at each point, as JSON text.
     fn reuse(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| {
-            crossfade_experiment::reuse(&self.0).map_err(scenario_error).and_then(|found| to_json(&found))
+            crossfade_experiment::reuse(&self.experiment)
+                .map_err(scenario_error)
+                .and_then(|found| to_json(&found))
         })
     }
 
@@ -304,20 +347,20 @@ impl Plan {
         let mut sink = |bytes: &[u8]| {
             kept.guard(|| Python::attach(|py| write.call1(py, (PyBytes::new(py, bytes),)).map(drop)));
         };
-        let work = || crossfade_experiment::pcap(&self.0, config, &mut sink, &failure.cancel);
-        streamed(py, &failure, work)
+        let work = || crossfade_experiment::pcap(&self.experiment, config, &mut sink, &failure.cancel);
+        self.streamed(py, &failure, work)
     }
 
     /// Bytes of memory that a run may take, and the most that the scenario allows.
     fn memory(&self) -> (f64, Option<u64>) {
-        self.0.memory()
+        self.experiment.memory()
     }
 
     /// What a radio would have heard of the mesh in run 0 of the only point, as a pcap file.
     fn air_pcap<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let cancel = AtomicBool::new(false);
-        let work = || crossfade_experiment::air_pcap(&self.0, &cancel);
-        match interruptible(py, &cancel, work, |_| Ok(())) {
+        let work = || crossfade_experiment::air_pcap(&self.experiment, &cancel);
+        match self.interruptible(py, &cancel, work, |_| Ok(())) {
             (_, Some(error)) => Err(error),
             (Ok(file), None) => Ok(PyBytes::new(py, &file.unwrap_or_default())),
             (Err(error), None) => Err(scenario_error(error)),
@@ -332,7 +375,8 @@ impl Plan {
             let control = Python::attach(|py| control.clone_ref(py));
             Box::new(PythonControl::new(control, tcp.initial_window, tcp.initial_ssthresh, kept.clone()))
         };
-        let work = || crossfade_experiment::events_with_congestion_control(&self.0, make, &failure.cancel);
+        let work =
+            || crossfade_experiment::events_with_congestion_control(&self.experiment, make, &failure.cancel);
         let (events, interrupt) = interruptible(py, &failure.cancel, work, |_| Ok(()));
         match failure.take().or(interrupt) {
             Some(error) => Err(error),
@@ -351,7 +395,12 @@ impl Schedule {
     #[new]
     fn new(plan: &Plan, known: Vec<GivenRow<'_>>, jobs: usize, shard: (u64, u64)) -> PyResult<Self> {
         let shard = Shard::new(shard.0, shard.1).map_err(scenario_error)?;
-        Ok(Self(crossfade_experiment::Schedule::new(Arc::clone(&plan.0), unpack(known)?, jobs, shard)))
+        Ok(Self(crossfade_experiment::Schedule::new(
+            Arc::clone(&plan.experiment),
+            unpack(known)?,
+            jobs,
+            shard,
+        )))
     }
 
     /// The next runs to make, at most `most`.
@@ -387,19 +436,6 @@ fn text_sink(write: Py<PyAny>) -> (Failure, impl FnMut(usize, &str) + Send) {
         kept.guard(|| Python::attach(|py| write.call1(py, (point, text)).map(drop)));
     };
     (failure, sink)
-}
-
-/// Does `work`, which hands things over until that fails.
-fn streamed(
-    py: Python<'_>,
-    failure: &Failure,
-    work: impl FnOnce() -> Result<Option<()>, ScenarioError> + Send,
-) -> PyResult<()> {
-    let (done, interrupt) = interruptible(py, &failure.cancel, work, |_| Ok(()));
-    match failure.take().or(interrupt) {
-        Some(error) => Err(error),
-        None => done.map(drop).map_err(scenario_error),
-    }
 }
 
 pub(crate) fn from_json<T: serde::de::DeserializeOwned>(what: &str, text: &str) -> PyResult<T> {

@@ -2,22 +2,46 @@
 
 use crate::digest::hex;
 use crate::error::ScenarioError;
+use crate::tables::file_and_class;
 use crossfade_channel::{LossTrace, RecordedLosses, TraceFormat};
 use crossfade_link::trace::{AttenuationTable, OpportunityTrace, RateTable};
 use crossfade_mac::{Position, parse_positions};
 use crossfade_phy::{FerCurves, SwitchingTable};
+use crossfade_transport::congestion::OwnRule;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Gives the text of the file of that name, or says in one line why it cannot. Nothing here opens files.
-pub type ReadFile<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
+/// The caller, who reads files. Nothing here opens any.
+pub trait ReadFile {
+    /// The text of the file of that name.
+    ///
+    /// # Errors
+    /// Why it cannot be read, as one line.
+    fn text(&self, name: &str) -> Result<String, String>;
+
+    /// The window rule that the `class` of a Python file of this text is, or the only one that it has. Nothing of the
+    /// file is carried out before a connection begins.
+    ///
+    /// # Errors
+    /// Why there is none, as one line.
+    fn rule(&self, _name: &str, _class: Option<&str>, _text: &str) -> Result<OwnRule, String> {
+        Err("needs Python, which is not here".to_owned())
+    }
+}
+
+/// The text of each file alone.
+impl<F: Fn(&str) -> Result<String, String>> ReadFile for F {
+    fn text(&self, name: &str) -> Result<String, String> {
+        self(name)
+    }
+}
 
 /// The files that a scenario names, as they are asked for.
 pub(crate) struct Files<'a> {
-    read: &'a ReadFile<'a>,
+    read: &'a dyn ReadFile,
     parsed: &'a Parsed,
 }
 
@@ -33,6 +57,8 @@ pub(crate) struct Parsed {
     switching: Cache<Arc<SwitchingTable>>,
     /// The format is a part of the name.
     losses: Cache<RecordedLosses>,
+    /// The class is a part of the name.
+    rules: Cache<OwnRule>,
 }
 
 type Cache<T> = Mutex<HashMap<String, T>>;
@@ -44,7 +70,7 @@ fn lock<T>(cache: &Cache<T>) -> MutexGuard<'_, HashMap<String, T>> {
 
 impl<'a> Files<'a> {
     /// Files that `read` gives, and what is `parsed` of them already, for which nothing is read.
-    pub(crate) fn new(read: &'a ReadFile<'a>, parsed: &'a Parsed) -> Self {
+    pub(crate) fn new(read: &'a dyn ReadFile, parsed: &'a Parsed) -> Self {
         Self { read, parsed }
     }
 
@@ -85,6 +111,22 @@ impl<'a> Files<'a> {
         self.of(&self.parsed.losses, in_cache, key, name, parse)
     }
 
+    /// The window rule called `FILE.py` or `FILE.py:CLASS`.
+    pub(crate) fn rule(&self, key: &str, name: &str) -> Result<OwnRule, ScenarioError> {
+        let refuse = |problem: String| ScenarioError::value(key, &json!(name), problem);
+        let (file, class) =
+            file_and_class(name).ok_or_else(|| refuse("must be FILE.py or FILE.py:CLASS".to_owned()))?;
+        if let Some(found) = lock(&self.parsed.rules).get(name) {
+            return Ok(found.clone());
+        }
+        let text = self.read.text(file).map_err(refuse)?;
+        let rule = self.read.rule(file, class, &text).map_err(refuse)?;
+        let hash = format!("sha256:{}:{}", hex(Sha256::new_with_prefix(&text)), class.unwrap_or_default());
+        lock(&self.parsed.hashes).insert(name.to_owned(), hash);
+        lock(&self.parsed.rules).insert(name.to_owned(), rule.clone());
+        Ok(rule)
+    }
+
     /// The hash of what the file holds, if it was read: another name for it.
     pub(crate) fn hash(&self, name: &str) -> Option<String> {
         lock(&self.parsed.hashes).get(name).cloned()
@@ -102,7 +144,7 @@ impl<'a> Files<'a> {
             return Ok(found.clone());
         }
         let refuse = |problem: String| ScenarioError::value(key, &json!(name), problem);
-        let text = (self.read)(name).map_err(refuse)?;
+        let text = self.read.text(name).map_err(refuse)?;
         let found = parse(&text).map_err(|error| refuse(error.to_string()))?;
         let hash = format!("sha256:{}", hex(Sha256::new_with_prefix(&text)));
         lock(&self.parsed.hashes).insert(name.to_owned(), hash);

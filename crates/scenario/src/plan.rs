@@ -84,7 +84,7 @@ impl Plan {
         text: &str,
         name: &str,
         overrides: &Overrides,
-        read: &ReadFile<'_>,
+        read: &dyn ReadFile,
     ) -> Result<Self, ScenarioError> {
         Self::load_while(text, name, overrides, read, &|_, _| true, &mut |_| ())
     }
@@ -98,7 +98,7 @@ impl Plan {
         text: &str,
         name: &str,
         overrides: &Overrides,
-        read: &ReadFile<'_>,
+        read: &dyn ReadFile,
         goes_on: &dyn Fn(usize, usize) -> bool,
         see: &mut dyn FnMut(&Point),
     ) -> Result<Self, ScenarioError> {

@@ -60,7 +60,7 @@ impl Points {
     pub(crate) fn read(
         root: Map<String, Value>,
         axes: Vec<Axis>,
-        read: &ReadFile<'_>,
+        read: &dyn ReadFile,
         goes_on: &dyn Fn(usize, usize) -> bool,
         see: &mut dyn FnMut(&Point),
     ) -> Result<Self, ScenarioError> {

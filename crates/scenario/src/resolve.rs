@@ -11,7 +11,7 @@ use crate::setup::{HopSetup, Setup};
 use crate::stop::End;
 use crate::tables::{
     ArqProtocol, Channel, ChannelModel, FlowSetup, Gate, LONGEST_SLOT, Link, Method, Packets, Phy, Queue,
-    Radio, Reverse, Scenario, Tcp, TcpSetup, TrafficSetup, USUAL_LIMIT, json,
+    Radio, Reverse, RuleName, Scenario, Tcp, TcpSetup, TrafficSetup, USUAL_LIMIT, json,
 };
 use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
@@ -22,6 +22,28 @@ use crossfade_mac::MAX_MSDU_BYTES;
 /// # Errors
 /// What is missing, out of range or contradictory.
 pub(crate) fn resolve(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, ScenarioError> {
+    let mut setup = resolve_network(scenario, files)?;
+    add_own_rules(scenario, &mut setup.flows, files)?;
+    Ok(setup)
+}
+
+/// Gives the flows of `scenario` the window rules that are the user's own.
+fn add_own_rules(
+    scenario: &Scenario,
+    flows: &mut [FlowSetup],
+    files: &Files<'_>,
+) -> Result<(), ScenarioError> {
+    for flow in flows.iter_mut().filter(|flow| flow.tcp().is_some()) {
+        let of_flow = scenario.flows.get(&flow.name).and_then(|named| named.tcp.as_ref());
+        if let Some(RuleName::Own(name)) = &of_flow.unwrap_or(&scenario.tcp).congestion {
+            let table = of_flow.map_or(String::new(), |_| format!("flows.{}.", flow.name));
+            flow.own_rule = Some(files.rule(&format!("{table}tcp.congestion"), name)?);
+        }
+    }
+    Ok(())
+}
+
+fn resolve_network(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, ScenarioError> {
     check_methods(scenario)?;
     scenario.tcp.forget_unlimited();
     if !scenario.mesh.is_absent() {
@@ -131,7 +153,11 @@ fn resolve_around(
     let hops = [forward, &reverse].into_iter().chain(wired.iter().flatten());
     let idle_rtt = hops.fold(SimTime::ZERO, |sum, hop| sum.saturating_add(hop.transit(SYN_BYTES)));
     for flow in flows {
-        flow.shake_hands(idle_rtt);
+        let back = |bytes: u32| {
+            let wired = wired.as_ref().map_or(SimTime::ZERO, |[_, back]| back.transit(bytes));
+            reverse.transit(bytes).saturating_add(wired)
+        };
+        flow.open(idle_rtt, back(flow.request));
     }
     Ok((reverse, wired))
 }
@@ -215,9 +241,9 @@ fn resolve_mesh(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, Sce
         if let Some(tcp) = flow.tcp() {
             check_frame("tcp.ack_size", tcp.longest_ack())?;
         }
-        let round_trips = flow.ends.iter().map(|&ends| mesh.round_trip(ends, SYN_BYTES, SYN_BYTES));
-        if let Some(longest) = round_trips.max() {
-            flow.shake_hands(longest);
+        let longest = |bytes: u32| flow.ends.iter().map(|&ends| mesh.round_trip(ends, bytes, bytes)).max();
+        if let (Some(round_trip), Some(of_request)) = (longest(SYN_BYTES), longest(flow.request)) {
+            flow.open(round_trip, SimTime::from_nanos(of_request.as_nanos() / 2));
         }
     }
     let (warmup, end) = scenario.run.resolve(slot)?;

@@ -2,7 +2,7 @@
 //! explanations.
 
 use crate::error::{ScenarioError, join, nearest};
-use crate::tables::Scenario;
+use crate::tables::{Scenario, file_and_class};
 use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
@@ -100,6 +100,7 @@ fn check_part(schema: &Value, value: &Value, key: &str) -> Result<(), ScenarioEr
     if !words.is_empty() {
         return match value.as_str() {
             Some(word) if words.contains(&word) => Ok(()),
+            Some(word) if schema["x-file"] == "rule" && file_and_class(word).is_some() => Ok(()),
             word => {
                 let near = word.and_then(|word| nearest(word, &words));
                 let hint = near.map_or(String::new(), |near| format!("; did you mean \"{near}\"?"));
@@ -177,7 +178,9 @@ fn expected(schema: &Value) -> String {
     }
     let words = words(schema);
     if !words.is_empty() {
-        return format!("one of {}", words.join(", "));
+        let own =
+            if schema["x-file"] == "rule" { ", or a class in a Python file such as mine.py" } else { "" };
+        return format!("one of {}{own}", words.join(", "));
     }
     match schema["type"].as_str() {
         Some("object") => "a table".to_owned(),
@@ -237,9 +240,11 @@ pub(crate) fn lookup(key: &str) -> Result<&'static Value, ScenarioError> {
 /// Gives the files that a scenario names other names: those of `rename`, where it has one.
 pub(crate) fn name_files(scenario: &mut Value, rename: &dyn Fn(&str) -> Option<String>) {
     fn walk(schema: &Value, value: &mut Value, rename: &dyn Fn(&str) -> Option<String>) {
-        if schema["x-file"] == true
-            && let Some(name) = value.as_str().and_then(rename)
-        {
+        let is_file = |name: &&str| match &schema["x-file"] {
+            Value::Bool(is_file) => *is_file,
+            of => of == "rule" && file_and_class(name).is_some(),
+        };
+        if let Some(name) = value.as_str().filter(is_file).and_then(rename) {
             *value = name.into();
         }
         for (key, inner) in value.as_object_mut().into_iter().flatten() {
@@ -263,7 +268,9 @@ pub fn explain(key: &str) -> Result<String, ScenarioError> {
     let _ = writeln!(text, "{title}: {}", expected(schema));
     let _ = writeln!(text, "\n{}", description(schema));
     let words = schema["oneOf"].as_array().into_iter().flatten();
-    let words = words.map(|word| (word["const"].as_str().unwrap_or_default().to_owned(), description(word)));
+    let words = words.map(|word| {
+        (word["const"].as_str().or(word["title"].as_str()).unwrap_or_default().to_owned(), description(word))
+    });
     text += &columns(&words.collect::<Vec<_>>());
     let named = schema["additionalProperties"].is_object();
     let (table, schema) =

@@ -14,6 +14,7 @@ use crossfade_channel::LossConfig;
 use crossfade_core::SimTime;
 use crossfade_link::trace::Schedule;
 use crossfade_link::{QueueConfig, QueueLimit, RadioConfig};
+use crossfade_transport::congestion::OwnRule;
 
 /// A scenario in the terms of the models. All times are absolute.
 #[derive(Clone, Debug)]
@@ -58,6 +59,11 @@ impl Setup {
             }
             _ => None,
         }
+    }
+
+    /// Whether a window rule of the user's own has failed: what runs give is worth nothing then.
+    pub fn own_rule_has_failed(&self) -> bool {
+        self.flows.iter().any(|flow| flow.own_rule.as_ref().is_some_and(OwnRule::has_failed))
     }
 
     /// The round trip of a flow's segment and its acknowledgement that wait for nothing.

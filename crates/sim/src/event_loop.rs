@@ -281,10 +281,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
             self.net.schedule(end, Kind::Stop, 0);
         }
         for flow in self.flows.iter_mut() {
-            match flow.counts.start {
-                SimTime::ZERO => self.net.start(flow),
-                start => self.net.schedule(start, Kind::Start, flow.place),
-            }
+            self.net.open(flow);
         }
         for group in 0..self.groups.len() as u32 {
             self.schedule_arrival(group, self.groups[group as usize].config.start);
@@ -341,7 +338,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
             Some(left) => *left = flow,
             None => self.flows.extend([flow]),
         }
-        self.net.start(&mut self.flows[place as usize]);
+        self.net.open(&mut self.flows[place as usize]);
         self.schedule_arrival(group, self.net.now);
     }
 

@@ -113,6 +113,8 @@ pub(crate) struct Flow {
     /// By how many bytes the last packet is shorter.
     pub(crate) last_short_by: u32,
     pub(crate) sack_block_size: u32,
+    /// Between its start and its first packet.
+    pub(crate) opening: SimTime,
     /// Since its start. What the sender counts itself is filled in when it is asked for.
     pub(crate) counts: FlowStatistics,
 }
@@ -160,6 +162,7 @@ impl Flow {
             place,
             id: place,
             arrivals: None,
+            opening: config.path.opening,
             counts: FlowStatistics { start: config.start, rtt, one_way_delay, ..FlowStatistics::default() },
             one_way_delay_sum_ns: 0,
         }

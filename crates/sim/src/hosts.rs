@@ -159,7 +159,15 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    /// A flow begins.
+    /// A flow begins, once it is open.
+    pub(crate) fn open(&mut self, flow: &mut Flow) {
+        match flow.counts.start.saturating_add(flow.opening) {
+            first if first <= self.now => self.start(flow),
+            first => self.schedule(first, Kind::Start, flow.place),
+        }
+    }
+
+    /// A flow sends its first packet.
     pub(crate) fn start(&mut self, flow: &mut Flow) {
         self.observe(flow, EventKind::FlowStart, 0);
         match &mut flow.endpoints {

@@ -80,6 +80,8 @@ pub struct FlowPath {
     pub sender_access: SimTime,
     /// One-way delay between the last link and the receiver, the same both ways. No rate, no loss.
     pub receiver_access: SimTime,
+    /// Between the start of a flow and its first packet: a handshake, or what the receiver asks with.
+    pub opening: SimTime,
     /// Which user it is of, where links serve several.
     pub user: u16,
     /// The way of its data: a place among [`Topology::routes`].
@@ -99,6 +101,7 @@ impl Default for FlowPath {
             sack_block_size: 8,
             sender_access: SimTime::ZERO,
             receiver_access: SimTime::ZERO,
+            opening: SimTime::ZERO,
             user: 0,
             data: Topology::DATA,
             acks: Topology::ACKS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 # The tables of the links, by the names that results have for them.
@@ -61,9 +61,41 @@ def _channel(link: Mapping[str, Any], scenario: Mapping[str, Any]) -> str:
     return f"{key} {model}: {', '.join(parts)}" if parts else f"{key} {model}"
 
 
+def flow_lines(scenario: Mapping[str, Any], users: Sequence[Mapping[str, Any]] = ()) -> list[str]:
+    """Every flow of a mesh, or of a cell with its ``users``: what it sends, from where and to where."""
+    lines, first = [], 0
+    for name, table in (scenario.get("flows") or {"": {}}).items():
+        line = _sender(name, scenario)
+        if "from" in table and "to" in table:
+            line += f"; from {table['from']} to {table['to']}"
+        theirs = users[first : first + table.get("count", 1)]
+        first += len(theirs)
+        if theirs:
+            which = f"user {first - 1}" if len(theirs) == 1 else f"users {first - len(theirs)} to {first - 1}"
+            ratios = _range([user["mean_snr_db"] for user in theirs], "dB")
+            speeds = _range([3.6 * user["speed_mps"] for user in theirs], "km/h")
+            line += f"; {which}: {ratios}, {speeds}"
+        lines.append(line)
+    return lines
+
+
+def _range(values: Sequence[float], unit: str) -> str:
+    low, high = min(values), max(values)
+    return f"{low:.4g} {unit}" if low == high else f"{low:.4g} to {high:.4g} {unit}"
+
+
 def _flow(flow: Mapping[str, Any], packet_bytes: int, scenario: Mapping[str, Any]) -> str:
     """What it sends, by which TCP, its round trip, and what the link carries in it."""
-    table = scenario.get("flows", {}).get(flow["name"], {})
+    product = flow["bdp_bytes"]
+    fits = ""
+    if product is not None:
+        fits = f", bandwidth-delay product {_bytes(product)} ({product / packet_bytes:.4g} packets)"
+    return f"{_sender(flow['name'], scenario)}; round trip {time_text(flow['round_trip_s'])}{fits}"
+
+
+def _sender(flow: str, scenario: Mapping[str, Any]) -> str:
+    """What it sends, and by which TCP."""
+    table = scenario.get("flows", {}).get(flow, {})
     tcp = {**scenario["tcp"], **(table.get("tcp") or {})}
     traffic = table.get("traffic", "bulk")
     count = table.get("count", 1)
@@ -74,12 +106,7 @@ def _flow(flow: Mapping[str, Any], packet_bytes: int, scenario: Mapping[str, Any
         profile = tcp.get("rfc", {}).get("profile")
         rules = ", ".join(filter(None, [tcp.get("flavour"), profile]))
         sender = f", TCP {tcp['variant']}{window} ({rules}), window {tcp.get('w_max')}"
-    name = f"flow {flow['name']}" if flow["name"] else "flow"
-    product = flow["bdp_bytes"]
-    fits = ""
-    if product is not None:
-        fits = f", bandwidth-delay product {_bytes(product)} ({product / packet_bytes:.4g} packets)"
-    return f"{name}: {many}{traffic}{sender}; round trip {time_text(flow['round_trip_s'])}{fits}"
+    return f"{f'flow {flow}' if flow else 'flow'}: {many}{traffic}{sender}"
 
 
 def time_text(seconds: float) -> str:

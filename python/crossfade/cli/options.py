@@ -111,6 +111,14 @@ YOption = Annotated[
         "panels of its own.",
     ),
 ]
+ColumnsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="METRICS",
+        help="These metrics alone in the table and in --csv, by commas (crossfade metrics lists all).",
+    ),
+]
 LogYOption = Annotated[
     bool | None,
     typer.Option(

@@ -13,6 +13,7 @@ from crossfade.cli import terminal
 from crossfade.cli.intervals import print_intervals
 from crossfade.cli.options import (
     ByOption,
+    ColumnsOption,
     CsvOption,
     JobsOption,
     LogYOption,
@@ -64,6 +65,7 @@ def run(
         bool, typer.Option("--json", help="Print the results as JSON instead of a table.")
     ] = False,
     csv: CsvOption = None,
+    columns: ColumnsOption = None,
     plot: PlotOption = None,
     x: XOption = None,
     y: YOption = None,
@@ -174,6 +176,7 @@ def run(
     crossfade run quickstart --plot throughput.png
     crossfade run quickstart --set tcp.w_max=6 --over channel.p_e=log:0.001:0.1:5 --csv -
     crossfade run my.toml --precision 1% --json
+    crossfade run quickstart --columns goodput_bps,rtt_p95_s
     crossfade run classics/slow-start --interval 0.5
     crossfade run my.toml --set run.sample="100 ms" --samples samples.csv
     """
@@ -186,7 +189,9 @@ def run(
     keys, axes = read_assignments("--set", set), read_axes(over)
     wanted = read_conditions("--where", where)
     outputs = Outputs(csv, plot, json, scenario, keys, axes)
-    _check_metrics(y, scenario, keys, axes)
+    _check_metrics("--y", y, scenario, keys, axes)
+    _check_metrics("--columns", columns, scenario, keys, axes)
+    only = [name.strip() for name in columns.split(",")] if columns is not None else None
     for file in (events, link_events, samples, transfers, delays, pcap, air_pcap):
         if file is not None:
             check_output(file, *outputs.inputs)
@@ -227,9 +232,10 @@ def run(
     if json:
         terminal.write_out(results.to_json() + "\n")
     elif not (quiet or outputs.on_stdout):
-        terminal.print_results(results, terminal.console(), y or ",".join(results.figure.y or []))
+        drawn = y or ",".join(results.figure.y or [])
+        terminal.print_results(results, terminal.console(), drawn, only)
     terminal.print_warnings(results.warnings, terminal.console(stderr=True))
-    outputs.write_table(results.table())
+    outputs.write_table(results.table(only))
     outputs.draw(
         lambda file: pictures.draw(
             scenario,
@@ -250,13 +256,13 @@ def run(
     return 0
 
 
-def _check_metrics(y: str | None, scenario: str, keys: Values, axes: Values) -> None:
+def _check_metrics(option: str, y: str | None, scenario: str, keys: Values, axes: Values) -> None:
     """Refuse before anything runs what no result has; which flows and links there are is seen later."""
     over_time = (*timelines.CHOICES, *linkevents.DRAWN)
     for name in not_metrics(y):
         if name not in ("runs", *over_time, *api.check(scenario, set=keys, over=axes).axes):
             hint = near_metrics(name) or "crossfade metrics lists all"
-            raise ScenarioError(f"--y {shortened(name)}: no metric ({hint})")
+            raise ScenarioError(f"{option} {shortened(name)}: no metric ({hint})")
 
 
 def _replay(journal: Path, events: Path | None, link_events: Path | None) -> int:

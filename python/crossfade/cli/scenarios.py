@@ -13,7 +13,7 @@ import typer
 
 from crossfade import api, plans
 from crossfade.cli import terminal
-from crossfade.cli.facts import path_lines
+from crossfade.cli.facts import flow_lines, path_lines
 from crossfade.cli.options import (
     MethodOption,
     OverOption,
@@ -87,8 +87,12 @@ def check(
     print(one_line(f"ok: {what}"))
     if found.mesh is not None:
         print(one_line(_mesh(found.mesh)))
+        for line in flow_lines(found.scenario):
+            print(one_line(line))
     if found.cell is not None:
         print(one_line(_cell(found.cell)))
+        for line in flow_lines(found.scenario, found.cell["users"]):
+            print(one_line(line))
     if found.path is not None:
         for line in path_lines(found.path, found.scenario):
             print(one_line(line))

@@ -100,15 +100,25 @@ def console(stderr: bool = False) -> Console:
     return made
 
 
-def print_results(results: Results, to: Console, drawn: str | None = None) -> None:
+def print_results(
+    results: Results, to: Console, drawn: str | None = None, only: Sequence[str] | None = None
+) -> None:
     """All metrics of a single point; of a sweep as many of the main ones as there is room for.
 
-    ``drawn`` are the metrics of the figure, or ratios of two: they come first.
+    ``drawn`` are the metrics of the figure, or ratios of two: they come first. ``only`` are those that are
+    wanted, and there are no others.
     """
     if not results.points:
         return
+    if only is not None:
+        only = results.chosen(only)
+        grid = _sweep(results, only) if results.axes else _point(results, only)
+        _print(
+            to, _title(results.title, _how(results) if not results.axes else ", ".join(results.methods)), grid
+        )
+        return
     if not results.axes:
-        _print(to, _title(results.title, _how(results)), _point(results))
+        _print(to, _title(results.title, _how(results)), _point(results, results.metrics))
         for point in results.points:
             _print_parts(point, to)
         return
@@ -174,15 +184,15 @@ def _how(results: Results) -> str:
     )
 
 
-def _point(results: Results) -> Grid:
+def _point(results: Results, metrics: Sequence[str]) -> Grid:
     grid = _grid()
     grid.add_column("metric")
     for point in results.points:
         solved = "value" if not point.runs else "mean ± 95 %"
         grid.add_column(point.method if len(results.points) > 1 else solved, justify="right")
     grid.add_column("unit")
-    for name in results.metrics:
-        found = [point.metrics.get(name) for point in results.points]
+    for name in metrics:
+        found = [(point.metrics | point.parts).get(name) for point in results.points]
         unit, factor = shown_unit([vars(estimate) for estimate in found if estimate is not None])
         cells = [shown(None if estimate is None else vars(estimate), factor) for estimate in found]
         grid.add_row(name, *cells, unit)

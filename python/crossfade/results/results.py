@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
-from crossfade.errors import visible
+from crossfade.errors import ScenarioError, shortened, visible
 from crossfade.figures.choice import where as rows_where
 from crossfade.figures.plot import plot_wanted
 from crossfade.figures.wanted import Wanted
@@ -211,15 +212,28 @@ class Results:
         """The names of the metrics of flows and links that at least one point has."""
         return list(dict.fromkeys(name for point in self.points for name in point.parts))
 
-    def table(self) -> Table:
+    def table(self, only: Sequence[str] | None = None) -> Table:
         """A row a point and method: axes, ``method``, ``runs``, each metric and its interval.
 
         The interval is ``NAME_ci95``, ``NAME_ci95_low`` and ``NAME_ci95_high``; see :class:`Estimate`.
+        ``only`` are the metrics that are wanted, in order; :class:`ScenarioError` for one that there is not.
         """
         columns = [*self.axes, "method", "runs"]
-        names = [*self.metrics, *self.parts]
+        names = self.chosen(only) if only else [*self.metrics, *self.parts]
         columns += [f"{name}{end}" for name in names for end in ("", *INTERVAL)]
         return Table.of(columns, (self._record(point) for point in self.points))
+
+    def chosen(self, names: Sequence[str]) -> list[str]:
+        """The metrics of these names; :class:`ScenarioError` for one that no point has."""
+        known = {*self.metrics, *self.parts}
+        for name in names:
+            if name not in known:
+                near = get_close_matches(name, known, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(sorted(known))}"
+                raise ScenarioError(
+                    f"{shortened(name)}: these results have no such metric ({shortened(hint)})"
+                )
+        return list(names)
 
     def _record(self, point: Point) -> dict[str, Cell]:
         record: dict[str, Cell] = {axis: label(point.axes[axis]) for axis in self.axes}

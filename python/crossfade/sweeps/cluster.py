@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import crossfade._crossfade as _crossfade
 from crossfade.errors import ClusterError, CrossfadeWarning
-from crossfade.files import read_text
+from crossfade.files import read_text, rules
 from crossfade.plans import Plan, check_jobs
 from crossfade.results.rows import Row
 from crossfade.sweeps.chunks import Work, WorkerDiedError
@@ -173,7 +173,7 @@ def make(
         if source is None:
             return None
         text, name, overrides, files = source
-        found = _crossfade.Plan.load(text, name, overrides, files.__getitem__)
+        found = _crossfade.Plan.load(text, name, overrides, files.__getitem__, None, rules.Rule)
         if len(_plans) >= MOST_PLANS:
             _plans.clear()
         _plans[plan] = found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
@@ -72,7 +72,7 @@ def _spread(plan: Plan, rows: Mapping[str, Row], missing: Sequence[Missing]) -> 
         # The middle of each of as many equal parts. Wherever time is up, those made cover the whole plan.
         parts = (4, 0, 6, 2, 5, 1, 7, 3)
         ends = list(accumulate(of.number for of in runs))
-        picked = [_nth(runs, ends, (2 * part + 1) * ends[-1] // (2 * PILOT_RUNS)) for part in parts]
+        picked = _firsts(_nth(runs, ends, (2 * part + 1) * ends[-1] // (2 * PILOT_RUNS)) for part in parts)
         chosen.append(
             [
                 task
@@ -83,14 +83,20 @@ def _spread(plan: Plan, rows: Mapping[str, Row], missing: Sequence[Missing]) -> 
     return [task for turn in zip_longest(*chosen) for task in turn if task is not None]
 
 
-def _nth(runs: Sequence[Missing], ends: Sequence[int], number: int) -> Task:
-    """A run near the place ``number`` of all that are missing; ``ends`` counts them up to each point."""
-    at = bisect_right(ends, number)
-    of = runs[at]
-    into = number - ends[at] + of.number
-    # Where there are gaps it is the first that is missing for sure.
-    run = of.first + into if of.last - of.first + 1 == of.number else of.first
-    return of.point, of.method, run
+def _nth(runs: Sequence[Missing], ends: Sequence[int], number: int) -> Missing:
+    """The point at the place ``number`` of all that are missing; ``ends`` counts them up to each point."""
+    return runs[bisect_right(ends, number)]
+
+
+def _firsts(points: Iterable[Missing]) -> Iterator[Task]:
+    """The first missing run of each point, as sweeps go run by run; the next one where it comes again."""
+    taken: Counter[Missing] = Counter()
+    for of in points:
+        # Where there are gaps it is the first that is missing for sure.
+        runs = of.number if of.last - of.first + 1 == of.number else 1
+        if taken[of] < runs:
+            yield of.point, of.method, of.first + taken[of]
+        taken[of] += 1
 
 
 def without(runs: Sequence[Missing], made: Sequence[Task]) -> list[Missing]:

@@ -153,6 +153,10 @@ fn check_ends(setup: &Setup) -> Result<(), ScenarioError> {
 fn check_flow(flow: &FlowSetup, packet_size: u32) -> Result<&TcpSetup, ScenarioError> {
     let key =
         |key: &str| if flow.name.is_empty() { key.to_owned() } else { format!("flows.{}.{key}", flow.name) };
+    if flow.own_rule.is_some() {
+        let problem = "method live: the kernel has no rule of a Python file; use method simulation";
+        return Err(ScenarioError::key(key("tcp.congestion"), problem));
+    }
     if flow.access_delay > SimTime::ZERO {
         let problem = "method live: all flows have one path; use several runs";
         return Err(ScenarioError::key(key("access_delay"), problem));

@@ -1,6 +1,6 @@
 //! One point by analysis: from its setup to its metrics, or the assumption that fails.
 
-use super::assumptions::changing_link;
+use super::assumptions::unforeseen;
 use super::fitted::FittedChains;
 use super::solver::{NoMetrics, Outcome, Solver};
 use crate::closed_forms::packet_loss;
@@ -91,7 +91,7 @@ fn solvable(point: &Point) -> Result<Solvable, ScenarioError> {
     }
     let loss = loss(setup)?;
     if setup.forward.radio().is_none()
-        && let Some(error) = changing_link(scenario, setup, "the analysis")
+        && let Some(error) = unforeseen(scenario, setup, "the analysis")
     {
         return Err(error);
     }

@@ -3,8 +3,13 @@
 use crossfade_scenario::{Scenario, ScenarioError, Setup};
 use serde_json::json;
 
-/// A mesh, a cell, or a link with frames or of another rate at another time: `who` assumes none of them.
-pub(crate) fn changing_link(scenario: &Scenario, setup: &Setup, who: &str) -> Option<ScenarioError> {
+/// A mesh, a cell, a link with frames or of another rate at another time, or a window rule of the user's own: `who`
+/// assumes none of them.
+pub(crate) fn unforeseen(scenario: &Scenario, setup: &Setup, who: &str) -> Option<ScenarioError> {
+    if setup.flows.iter().any(|flow| flow.own_rule.is_some()) {
+        let problem = format!("{who} knows no such rule; use method simulation");
+        return Some(ScenarioError::value("tcp.congestion", &json!(scenario.tcp.congestion), problem));
+    }
     if let Some(mesh) = &setup.mesh {
         let problem = format!(
             "{who} assumes one link in place of {} nodes; use method simulation",

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Chains fitted to Rayleigh fading, by what they were fitted to: points of a sweep share them.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct FittedChains(Arc<Mutex<Found>>);
 
 /// What was found for the parameters of a channel.

@@ -1,6 +1,6 @@
 //! One point by a formula that knows the channel by its loss rate alone.
 
-use super::assumptions::changing_link;
+use super::assumptions::unforeseen;
 use super::bianchi::saturated_star;
 use super::error_rates::error_rates;
 use super::fitted::FittedChains;
@@ -103,7 +103,7 @@ fn path(point: &Point) -> Result<TcpPath, ScenarioError> {
         let p = packet_loss(setup, radio, "a formula")?;
         return Ok(tcp_path(setup, &tcp.config, p));
     }
-    if let Some(error) = changing_link(scenario, setup, "a formula") {
+    if let Some(error) = unforeseen(scenario, setup, "a formula") {
         return Err(error);
     }
     let p = setup.forward.loss().and_then(LossConfig::rate).ok_or_else(|| {

@@ -45,15 +45,16 @@ fn watched(setup: &Setup, network: Network, control: &Control) -> Option<Network
     let mut engine =
         Engine::new(network, (), ()).unwrap_or_else(|error| unreachable!("a checked network: {error}"));
     let mut done = PartDone::new(control);
+    let is_unwanted = || control.is_cancelled() || setup.own_rule_has_failed();
     while engine.step(PORTION) {
-        if control.is_cancelled() {
+        if is_unwanted() {
             return None;
         }
         if let (End::At(end), Some(now)) = (setup.end, engine.next_event()) {
             done.is(now.as_nanos() as f64 / end.as_nanos() as f64);
         }
     }
-    Some(engine.into_statistics())
+    (!setup.own_rule_has_failed()).then(|| engine.into_statistics())
 }
 
 /// Runs a network that resolving has checked; `None` if `cancel` became true.

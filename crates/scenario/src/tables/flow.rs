@@ -9,6 +9,7 @@ use crate::error::{ScenarioError, join};
 use crate::mesh::MeshSetup;
 use crate::quantity::{Bytes, FromNode, Rate, Share, Size, Span};
 use crossfade_core::SimTime;
+use crossfade_transport::congestion::OwnRule;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +58,19 @@ pub struct Flow {
     /// traffic "transfer" and "arrivals".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
+
+    /// Each begins with a handshake: a round trip of the idle path before its first data, which completion times have in
+    /// them. It is neither sent nor lost.
+    #[schemars(extend("x-default" = "false"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handshake: Option<bool>,
+
+    /// The receiver asks for the data with a packet of so many bytes on the wire, once there has been the handshake, if
+    /// there is one: the time of its way back over the idle path is before the first data and in completion times. It is
+    /// neither sent nor lost.
+    #[schemars(extend("x-default" = "none: the data begin at once"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<Size>,
 
     /// How sizes are distributed.
     #[schemars(extend("x-default" = "exponential, of arrivals"))]
@@ -119,9 +133,9 @@ tag! {
         /// TCP without end, with everything ready, or offered at a rate.
         Bulk [rate, count, start, stagger, start_within, tcp, from, to, access_delay, radio],
         /// TCP with so many bytes (size), once.
-        Transfer [count, start, stagger, start_within, tcp, size, from, to, access_delay, radio],
+        Transfer [count, start, stagger, start_within, tcp, size, handshake, request, from, to, access_delay, radio],
         /// TCP connections that arrive at random (arrivals_per_s), each with bytes drawn at random (size, sizes).
-        Arrivals [tcp, size, sizes, arrivals_per_s, from, to, access_delay, radio],
+        Arrivals [tcp, size, sizes, arrivals_per_s, handshake, request, from, to, access_delay, radio],
         /// Packets of UDP at a constant rate, always or on and off.
         Udp [count, start, stagger, start_within, rate, packet_size, on, off, times, jitter, from, to, access_delay, radio],
         /// Packets of UDP at random times, a Poisson process of the rate, always or on and off.
@@ -163,6 +177,12 @@ pub struct FlowSetup {
     pub start_within: SimTime,
     /// One-way delay between the sender and the shared path.
     pub access_delay: SimTime,
+    /// Whether it begins with a handshake.
+    pub handshake: bool,
+    /// Bytes of the packet with which the receiver asks for its data; 0 where it does not.
+    pub request: u32,
+    /// How long the two take, once the path is known.
+    pub opening: SimTime,
     /// Bytes of a data packet on the wire.
     pub packet_size: u32,
     /// The nodes of the mesh, or the ports of the cell, that it goes from and to, of several flows in turn; none of a path of
@@ -170,6 +190,8 @@ pub struct FlowSetup {
     pub ends: Vec<[u32; 2]>,
     /// What it sends.
     pub traffic: TrafficSetup,
+    /// The window rule of its connections, where it is one of the user's own.
+    pub own_rule: Option<OwnRule>,
 }
 
 impl FlowSetup {
@@ -182,9 +204,13 @@ impl FlowSetup {
             stagger: SimTime::ZERO,
             start_within: SimTime::ZERO,
             access_delay: SimTime::ZERO,
+            handshake: false,
+            request: 0,
+            opening: SimTime::ZERO,
             packet_size,
             ends,
             traffic: TrafficSetup::Tcp(tcp, None),
+            own_rule: None,
         }
     }
 
@@ -197,19 +223,27 @@ impl FlowSetup {
             stagger: SimTime::ZERO,
             start_within: SimTime::ZERO,
             access_delay: SimTime::ZERO,
+            handshake: false,
+            request: 0,
+            opening: SimTime::ZERO,
             packet_size,
             ends,
             traffic: TrafficSetup::Outside,
+            own_rule: None,
         }
     }
 
-    /// The handshake over a shared path whose idle round trip is `rtt`.
-    pub(crate) fn shake_hands(&mut self, rtt: SimTime) {
+    /// How it begins over a shared path whose idle round trip is `rtt`, and whose way back takes `back` for the request.
+    pub(crate) fn open(&mut self, rtt: SimTime, back: SimTime) {
+        let rtt = rtt.saturating_add(self.access_delay * 2);
+        let handshake = if self.handshake { rtt } else { SimTime::ZERO };
+        let request = if self.request > 0 { back.saturating_add(self.access_delay) } else { SimTime::ZERO };
+        self.opening = handshake.saturating_add(request);
         if let TrafficSetup::Tcp(tcp, _)
         | TrafficSetup::PacedTcp(tcp, _)
         | TrafficSetup::Arrivals { tcp, .. } = &mut self.traffic
         {
-            tcp.shake_hands(rtt.saturating_add(self.access_delay * 2));
+            tcp.shake_hands(rtt);
         }
     }
 
@@ -308,6 +342,19 @@ impl Flow {
             let problem = "must be one node of traffic arrivals";
             return Err(ScenarioError::value(join(&table, "from"), &json(self.from), problem));
         }
+        // To say that there is none is to say nothing.
+        self.handshake.take_if(|shakes_hands| !*shakes_hands);
+        let handshake = self.handshake.is_some();
+        let request = match self.request {
+            Some(Size(0)) => {
+                return Err(ScenarioError::value(
+                    join(&table, "request"),
+                    &json(self.request),
+                    "must be at least 1 B",
+                ));
+            }
+            request => request.map_or(0, |size| size.0),
+        };
         let packet_size = self.packet_bytes(&table, tcp, link_packet_size)?;
         let alone = alone && packet_size == link_packet_size;
         let traffic = match traffic {
@@ -342,9 +389,14 @@ impl Flow {
             stagger,
             start_within,
             access_delay,
+            handshake,
+            request,
+            // Once the path is known.
+            opening: SimTime::ZERO,
             packet_size,
             ends,
             traffic,
+            own_rule: None,
         })
     }
 

@@ -12,6 +12,7 @@ pub(crate) mod base;
 pub(crate) mod bbr;
 pub(crate) mod cell;
 pub(crate) mod channel;
+pub(crate) mod congestion;
 pub(crate) mod fer_curve;
 pub(crate) mod figure;
 pub(crate) mod flow;
@@ -40,6 +41,8 @@ pub use cell::{
     SchedulerWord, Shadowing, SinrWord,
 };
 pub use channel::{Channel, ChannelModel, Clock, DopplerSetup, LossFormat};
+pub(crate) use congestion::file_and_class;
+pub use congestion::{Congestion, RuleName};
 pub(crate) use figure::Figure;
 pub use flow::{Distribution, Flow, FlowSetup, Gaps, Shape, Traffic, TrafficSetup};
 pub use frames::{FrameHeader, FrameSetup, Framing, Headers, Packing};

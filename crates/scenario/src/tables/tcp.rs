@@ -2,6 +2,7 @@
 
 use super::base::{json, positive_time};
 use super::bbr::Bbr;
+use super::congestion::{Congestion, RuleName};
 use super::pacing::{Keys, Pacing};
 use super::rfc::{Profile, Rfc};
 use crate::error::ScenarioError;
@@ -27,13 +28,13 @@ pub struct Tcp {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant: Option<Variant>,
 
-    /// How large the congestion window is. Taken by flavour "rfc". Reno adds a segment each round trip and halves the
+    /// How large the congestion window is. Reno adds a segment each round trip and halves the
     /// window on a loss; CUBIC, the default of Linux, grows it with the cube of the time since the last loss, whatever
     /// the round trip, and gives back 30 %. BBR estimates the bandwidth of the path and its round trip without queues, and
-    /// sends at that rate.
+    /// sends at that rate. The built-in ones are taken by flavour "rfc". One of your own is a class in a Python file beside the scenario.
     #[schemars(extend("x-default" = "reno; cubic for variant \"cubic\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub congestion: Option<Congestion>,
+    pub congestion: Option<RuleName>,
 
     /// Who spreads what the window allows over the round trip. A congestion control that sets a rate (bbr-v1, bbr-v3) is always
     /// paced, by itself. Taken by flavour "rfc".
@@ -155,34 +156,6 @@ pub enum Variant {
     /// The same with congestion "cubic", as Linux sends by default; reno, newreno and sack grow their window as Reno
     /// does. Taken by flavour "rfc".
     Cubic,
-}
-
-/// How large a sender's congestion window is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Congestion {
-    /// Additive increase, multiplicative decrease (RFC 5681).
-    Reno,
-    /// CUBIC (RFC 9438).
-    Cubic,
-    /// HighSpeed TCP (RFC 3649).
-    Highspeed,
-    /// BBR version 1, as Linux has it.
-    BbrV1,
-    /// BBR version 3 (draft-ietf-ccwg-bbr-06).
-    BbrV3,
-}
-
-impl Congestion {
-    fn rule(self) -> WindowRule {
-        match self {
-            Self::Reno => WindowRule::Reno,
-            Self::Cubic => WindowRule::Cubic,
-            Self::Highspeed => WindowRule::HighSpeed,
-            Self::BbrV1 => WindowRule::BbrV1,
-            Self::BbrV3 => WindowRule::BbrV3,
-        }
-    }
 }
 
 /// How a sender meets its link.
@@ -348,7 +321,7 @@ impl Tcp {
             return self.rfc.resolve(sack, rule, slot);
         }
         let word = json(flavour);
-        if let Some(congestion) = self.congestion {
+        if let Some(congestion @ RuleName::BuiltIn(_)) = &self.congestion {
             let problem = format!("needs tcp.flavour = \"rfc\", not {word}");
             return Err(ScenarioError::value("tcp.congestion", &json(congestion), problem));
         }
@@ -388,13 +361,14 @@ impl Tcp {
     /// What is usual stays unsaid: the same sender as without the key has the same results.
     fn resolve_congestion(&mut self, variant: Variant) -> Result<Congestion, ScenarioError> {
         let usual = if variant == Variant::Cubic { Congestion::Cubic } else { Congestion::Reno };
-        let congestion = self.congestion.take_if(|given| *given == usual).or(self.congestion);
-        match congestion {
-            Some(other) if variant == Variant::Cubic && other != usual => {
+        self.congestion.take_if(|given| *given == RuleName::BuiltIn(usual));
+        match &self.congestion {
+            Some(_) if variant == Variant::Cubic => {
                 let reason = "variant \"cubic\" is SACK with CUBIC's window; give variant \"sack\"";
                 Err(ScenarioError::contradiction("tcp.congestion", "tcp.variant", reason))
             }
-            congestion => Ok(congestion.unwrap_or(usual)),
+            Some(RuleName::BuiltIn(other)) => Ok(*other),
+            Some(RuleName::Own(_)) | None => Ok(usual),
         }
     }
 

@@ -32,7 +32,7 @@ PIPE_WAITS_S = 10.0
 PIPE_TAKES_S = 60.0
 
 # The scenarios that come with the package.
-SCENARIOS = Path(__file__).parent / "scenarios"
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
 
 
 def read_text(path: Path, error: type[CrossfadeError]) -> str:

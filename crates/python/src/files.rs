@@ -1,0 +1,64 @@
+//! The files that a scenario names, as Python reads them.
+
+use crate::congestion::{Failure, own_rule};
+use crossfade_scenario::ReadFile;
+use crossfade_transport::congestion::OwnRule;
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+use std::sync::{Mutex, PoisonError};
+
+/// What reads files, and what makes a `crossfade.files.rules.Rule` of a file's name, a class in it and its text.
+pub(crate) struct GivenFiles {
+    read: Option<Py<PyAny>>,
+    rule: Option<Py<PyAny>>,
+    /// Ctrl-C while a file was read, or between two points.
+    interrupt: Mutex<Option<PyErr>>,
+    /// Where its rules say that they have failed.
+    rules: Failure,
+}
+
+/// Of a scenario that came alone.
+const NONE: &str = "this scenario was given without files";
+
+impl GivenFiles {
+    pub(crate) fn new(read: Option<Py<PyAny>>, rule: Option<Py<PyAny>>) -> Self {
+        Self { read, rule, interrupt: Mutex::new(None), rules: Failure::default() }
+    }
+
+    /// Keeps an exception that is to be raised in the end.
+    pub(crate) fn keep(&self, error: PyErr) {
+        *self.interrupt.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+    }
+
+    /// The exception that was kept, and where rules say that they have failed.
+    pub(crate) fn into_parts(self) -> (Option<PyErr>, Failure) {
+        (self.interrupt.into_inner().unwrap_or_else(PoisonError::into_inner), self.rules)
+    }
+
+    /// What an exception says.
+    fn said(&self, py: Python<'_>, error: PyErr) -> String {
+        let said = error.value(py).to_string();
+        if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+            self.keep(error);
+        }
+        said
+    }
+}
+
+impl ReadFile for GivenFiles {
+    fn text(&self, name: &str) -> Result<String, String> {
+        let read = self.read.as_ref().ok_or(NONE)?;
+        Python::attach(|py| {
+            let text = read.call1(py, (name,)).and_then(|text| text.extract::<String>(py));
+            text.map_err(|error| self.said(py, error))
+        })
+    }
+
+    fn rule(&self, name: &str, class: Option<&str>, text: &str) -> Result<OwnRule, String> {
+        let make = self.rule.as_ref().ok_or(NONE)?;
+        Python::attach(|py| {
+            let rule = make.call1(py, (name, class, text)).map_err(|error| self.said(py, error))?;
+            Ok(own_rule(rule, &self.rules))
+        })
+    }
+}

@@ -1,0 +1,86 @@
+//! The name of a window rule.
+
+use crossfade_transport::WindowRule;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::borrow::Cow;
+
+/// How large a sender's congestion window is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Congestion {
+    /// Additive increase, multiplicative decrease (RFC 5681).
+    Reno,
+    /// CUBIC (RFC 9438).
+    Cubic,
+    /// HighSpeed TCP (RFC 3649).
+    Highspeed,
+    /// BBR version 1, as Linux has it.
+    BbrV1,
+    /// BBR version 3 (draft-ietf-ccwg-bbr-06).
+    BbrV3,
+}
+
+impl Congestion {
+    pub(super) fn rule(self) -> WindowRule {
+        match self {
+            Self::Reno => WindowRule::Reno,
+            Self::Cubic => WindowRule::Cubic,
+            Self::Highspeed => WindowRule::HighSpeed,
+            Self::BbrV1 => WindowRule::BbrV1,
+            Self::BbrV3 => WindowRule::BbrV3,
+        }
+    }
+}
+
+/// A window rule: a built-in one, or one that the user wrote.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum RuleName {
+    /// One that is compiled in.
+    BuiltIn(Congestion),
+    /// A class in a Python file beside the scenario: `mine.py`, or `mine.py:Halver` where it has several.
+    Own(String),
+}
+
+/// What a name of a rule of the user's own looks like, as a regular expression.
+const OWN: &str = r"\.py(:[A-Za-z_][A-Za-z_0-9]*)?$";
+
+/// The file and the class that the name of a rule says, if it is one of the user's own.
+pub(crate) fn file_and_class(name: &str) -> Option<(&str, Option<&str>)> {
+    let is_python = |file: &str| file.strip_suffix(".py").is_some_and(|stem| !stem.is_empty());
+    if is_python(name) {
+        return Some((name, None));
+    }
+    let (file, class) = name.rsplit_once(':')?;
+    let is_name = !class.starts_with(|first: char| first.is_ascii_digit())
+        && !class.is_empty()
+        && class.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    (is_python(file) && is_name).then_some((file, Some(class)))
+}
+
+impl JsonSchema for RuleName {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "RuleName".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = Congestion::json_schema(generator);
+        let own = json!({
+            "type": "string",
+            "pattern": OWN,
+            "title": "FILE.py",
+            "description": "A class of a Python file beside the scenario; FILE.py:CLASS where it has several."
+        });
+        if let Some(Value::Array(words)) = schema.get_mut("oneOf") {
+            words.push(own);
+        }
+        schema.insert("x-file".into(), json!("rule"));
+        schema
+    }
+}

@@ -1,0 +1,178 @@
+"""Congestion control in Python that a scenario names: ``tcp.congestion = "mine.py"``, or ``"mine.py:Class"``.
+
+A file is looked at when the scenario is read, and carried out when a connection begins: for each of
+them anew, so that connections, runs and threads share nothing, and a run gives the same whoever makes it.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import ctypes
+import inspect
+import itertools
+import sys
+import textwrap
+import threading
+import types
+from collections.abc import Iterator
+from difflib import get_close_matches
+from pathlib import PurePath
+from typing import Any
+
+from crossfade.errors import ScenarioError
+
+# What a connection calls; teaching.CongestionControl has all of them.
+METHODS = ("start", "on_ack", "on_loss", "on_timeout", "on_ecn", "set_cwnd", "undo", "on_idle_end")
+BASE = "derive it from crossfade.teaching.CongestionControl"
+
+# The names of the files that have rules.
+_files: set[str] = set()
+
+# A module needs a name of its own while it is made: dataclasses look themselves up by it.
+_numbers = itertools.count()
+
+
+class Rule:
+    """A class of a file, of which each connection gets an object of its own.
+
+    Raises :class:`ScenarioError` for a text that is no Python, or has no such class.
+    """
+
+    def __init__(self, name: str, class_name: str | None, text: str) -> None:
+        self._name = name
+        _files.add(name)
+        try:
+            tree = ast.parse(text, name)
+            self._code = compile(tree, name, "exec", dont_inherit=True)
+        except SyntaxError as error:
+            raise ScenarioError(f"{name}:{error.lineno}: {error.msg}") from None
+        except (ValueError, RecursionError, MemoryError) as error:  # a zero byte, too deeply nested
+            raise ScenarioError(f"{name}: no Python ({error})") from None
+        classes = {node.name: node.lineno for node in tree.body if isinstance(node, ast.ClassDef)}
+        self._class = class_name or self._only(list(classes))
+        if self._class not in classes:
+            near = get_close_matches(self._class, classes, n=1)
+            there = f"did you mean {near[0]}?" if near else f"there are: {', '.join(classes) or 'none'}"
+            raise ScenarioError(f"{name} has no class {self._class}; {there}")
+        self._line = classes[self._class]
+
+    def _only(self, classes: list[str]) -> str:
+        public = [name for name in classes if not name.startswith("_")]
+        if len(public) != 1:
+            there = (
+                f"the classes {', '.join(public)}: name one, {self._name}:{public[0]}"
+                if public
+                else "no class"
+            )
+            raise ScenarioError(f"{self._name} has {there}")
+        return public[0]
+
+    def __call__(self) -> object:
+        """A rule for a connection, of a module of its own."""
+        module = types.ModuleType(f"{PurePath(self._name).stem}_{next(_numbers)}")
+        module.__dict__.update(__file__=self._name, __builtins__=builtins)
+        sys.modules[module.__name__] = module
+        try:
+            exec(self._code, module.__dict__)
+        finally:
+            del sys.modules[module.__name__]
+        rule = getattr(module, self._class)()
+        if lacking := [name for name in METHODS if not callable(getattr(rule, name, None))]:
+            raise ScenarioError(f"class {self._class} has no {', '.join(lacking)}; {BASE}")
+        return rule
+
+    def problem(
+        self,
+        error: BaseException,
+        traceback: types.TracebackType | None,
+        rule: object = None,
+        method: str = "",
+    ) -> str:
+        """An exception as one line: where in the file it comes from, and what it says."""
+        place = f"{self._name}:{self._line}"
+        said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        if isinstance(error, _errors()):
+            said = str(error)
+        frames = [frame for frame in _frames(traceback) if frame.tb_frame.f_code.co_filename == self._name]
+        if frames:
+            function = frames[-1].tb_frame.f_code.co_name
+            within = "" if function == "<module>" else f", in {function}"
+            place = f"{self._name}:{frames[-1].tb_lineno}{within}"
+        elif method:
+            code = getattr(getattr(type(rule), method, None), "__code__", None)
+            if code is not None and code.co_filename == self._name:
+                place = f"{self._name}:{code.co_firstlineno}, in {method}"
+        return " ".join(f"{place}: {said}".split())
+
+
+def interrupt() -> None:
+    """Raise KeyboardInterrupt in each rule that a thread is carrying out: it may not end otherwise."""
+    for thread, innermost in sys._current_frames().items():
+        frame: types.FrameType | None = innermost
+        while frame is not None and frame.f_code.co_filename not in _files:
+            frame = frame.f_back
+        if frame is not None and thread != threading.get_ident():
+            raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+            raise_in(ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt))
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    import crossfade._crossfade as _crossfade
+
+    return ScenarioError, _crossfade.ScenarioError
+
+
+def _frames(step: types.TracebackType | None) -> Iterator[types.TracebackType]:
+    while step is not None:
+        yield step
+        step = step.tb_next
+
+
+def text_of(rule: type) -> str:
+    """The text of a file that holds a class, with all that it uses of the module that it was written in.
+
+    Raises :class:`ScenarioError` where that cannot be told: then the class belongs into a file.
+    """
+    parts: dict[str, str] = {}
+    _collect(rule, parts, {rule.__name__}, rule.__name__)
+    return "\n\n".join(parts.values()) + "\n"
+
+
+def _collect(what: Any, parts: dict[str, str], seen: set[str], whose: str) -> None:
+    """Add the source of a class or a function, behind that of all it uses."""
+    into_a_file = f"; write {whose} into a file, and name that"
+    try:
+        source = textwrap.dedent(inspect.getsource(what))
+    except (OSError, TypeError):
+        raise ScenarioError(
+            f"tcp.congestion = {what.__name__}: its source is not known{into_a_file}"
+        ) from None
+    scope = vars(sys.modules[what.__module__])
+    functions = [what, *vars(what).values()] if isinstance(what, type) else [what]
+    for function in functions:
+        code = getattr(inspect.unwrap(getattr(function, "__func__", function)), "__code__", None)
+        outer = [name for name in code.co_freevars if name != "__class__"] if code else []
+        if outer:
+            raise ScenarioError(
+                f"tcp.congestion = {whose}: uses the variable {outer[0]} around it{into_a_file}"
+            )
+    names = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+    for name in sorted(names & scope.keys() - seen):
+        seen.add(name)
+        value = scope[name]
+        if isinstance(value, types.ModuleType):
+            parts[name] = f"import {value.__name__} as {name}"
+        elif isinstance(value, bool | int | float | str | None):
+            parts[name] = f"{name} = {value!r}"
+        elif isinstance(value, type | types.FunctionType) and value.__module__ == what.__module__:
+            _collect(value, parts, seen, whose)
+        elif getattr(value, "__module__", None) and getattr(value, "__qualname__", "") == getattr(
+            value, "__name__", None
+        ):
+            parts[name] = f"from {value.__module__} import {value.__name__} as {name}"
+        else:
+            raise ScenarioError(
+                f"tcp.congestion = {whose}: uses {name}, a {type(value).__name__}{into_a_file}"
+            )
+    parts[what.__name__] = source.rstrip()
