@@ -129,7 +129,11 @@ impl Flow {
             ..self.header(Direction::ToReceiver, sequence_number(start), self.receiver_next())
         };
         let options = self.timestamps(Direction::ToReceiver, segment.timestamp);
-        let ecn = if segment.ecn_capable && self.connection.ecn { IpEcn::Ect0 } else { IpEcn::NotEct };
+        let ecn = match segment.ecn_capable && self.connection.ecn {
+            true if segment.l4s => IpEcn::Ect1,
+            true => IpEcn::Ect0,
+            false => IpEcn::NotEct,
+        };
         self.push(pcap, now, Direction::ToReceiver, ecn, tcp, &options, (end - start) as u32);
     }
 

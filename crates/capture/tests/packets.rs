@@ -196,6 +196,7 @@ fn acknowledgements_show_blocks_and_clocks() {
         sack: blocks(&[(1, 2), (7, 8), (4, 6)]),
         timestamp_echo: Some(MS * 5),
         ece: true,
+        ce: 0,
     };
     capture.on_ack_received(MS * 45, 0, &ack);
     capture.on_segment_sent(MS * 46, 0, &segment(3, MS * 46));
@@ -345,7 +346,10 @@ fn op(mss: u32) -> impl Strategy<Value = Op> {
     let time = || any::<u64>().prop_map(SimTime::from_nanos);
     let sent = (0u32..3, segment_number(mss), time(), any::<[bool; 3]>()).prop_map(
         |(flow, seq, timestamp, [retransmission, ecn_capable, cwr])| {
-            Op::Sent(flow, Segment { seq, retransmission, timestamp, ecn_capable, cwr, push: false })
+            Op::Sent(
+                flow,
+                Segment { seq, retransmission, timestamp, ecn_capable, cwr, push: false, l4s: false },
+            )
         },
     );
     let block =
@@ -358,7 +362,7 @@ fn op(mss: u32) -> impl Strategy<Value = Op> {
         any::<bool>(),
     )
         .prop_map(|(flow, next_expected, ranges, timestamp_echo, ece)| {
-            Op::Acked(flow, Ack { next_expected, sack: blocks(&ranges), timestamp_echo, ece })
+            Op::Acked(flow, Ack { next_expected, sack: blocks(&ranges), timestamp_echo, ece, ce: 0 })
         });
     prop_oneof![sent, acked]
 }

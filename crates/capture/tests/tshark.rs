@@ -425,7 +425,7 @@ fn options_and_flags_are_read_as_they_were_meant() {
     for (start, end) in [(1, 2), (4, 6)] {
         sack.push(SackBlock { start, end });
     }
-    let ack = Ack { next_expected: 3, sack, timestamp_echo: Some(MS * 5), ece: true };
+    let ack = Ack { next_expected: 3, sack, timestamp_echo: Some(MS * 5), ece: true, ce: 0 };
     let mut log: Log = (0..10).map(|seq| (MS * seq, Seen::Sent(sent(seq, MS * seq)))).collect();
     log.push((MS * 45, Seen::Acked(ack)));
     log.push((MS * 46, Seen::Sent(Segment { cwr: true, ..sent(3, MS * 46) })));

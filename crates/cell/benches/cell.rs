@@ -43,6 +43,17 @@ fn config(users: usize, allocation: Allocation, nmse: f64, target_nmse: f64) -> 
     }
 }
 
+/// Twenty users at 3 km/h in a cell of preset `nr-30k` at 3.5 GHz.
+fn nr_30k() -> CellConfig {
+    let mut config = config(20, Allocation::ProportionalFair { window_slots: 100.0 }, 0.1, 0.1);
+    (config.slot, config.symbols, config.bins, config.bin_width_hz) =
+        (SimTime::from_micros(500), 132, 106, 360e3);
+    for user in &mut config.users {
+        (user.speed_mps, user.fd_t) = (3.0 / 3.6, 0.00486);
+    }
+    config
+}
+
 /// Backlogged users for some simulated seconds; CPU seconds and the report.
 fn saturate(config: CellConfig, seconds: u64, run: u64) -> (f64, crossfade_link::LinkReport) {
     let users = config.users.len() as u32;
@@ -96,6 +107,12 @@ fn main() {
         let kbps = report.statistics.arrived_bytes as f64 * 8e-3 / seconds as f64;
         println!("{what}: {:.0} simulated s a CPU s, {kbps:.0} kbit/s", seconds as f64 / cpu);
     }
+    let (cpu, report) = saturate(nr_30k(), 5, 0);
+    let kbps = report.statistics.arrived_bytes as f64 * 8e-3 / 5.0;
+    println!(
+        "20 users, 106 bins, nr-30k, proportional fair: {:.0} simulated s a CPU s, {kbps:.0} kbit/s",
+        5.0 / cpu
+    );
     if std::env::args().any(|argument| argument == "--reference") {
         reference();
     }

@@ -2,7 +2,7 @@
 
 use crate::config::CellConfig;
 use crate::error::CellError;
-use crate::scheduler::{Allocation, Fairness, greatest, rough_log2, spread};
+use crate::scheduler::{Allocation, Best, Fairness, greatest, rough_log2, spread};
 use crate::user::{Flight, User};
 use crossfade_channel::{FrequencyResponse, simd::Simd};
 use crossfade_core::{RunSeed, SimTime};
@@ -41,10 +41,12 @@ pub struct Cell {
 /// Empty between slots; kept for its memory.
 #[derive(Default)]
 struct Scratch {
-    /// Whether each bin is free.
-    free: Vec<bool>,
+    /// 0 for each bin that a user may choose, minus infinity for the others.
+    open: Vec<f32>,
     /// A score for each user with work and bin.
     scores: Vec<f32>,
+    /// Who has the highest score in each bin.
+    best: Best,
     /// Users with work.
     active: Vec<usize>,
     /// What each user got in the slot, in bits.
@@ -91,11 +93,10 @@ impl Cell {
     /// Ends the slot before `slot` and begins `slot`.
     fn turn(&mut self, slot: u64) {
         self.now = self.start(slot);
-        for flight in std::mem::take(&mut self.in_air) {
-            let departures = &mut self.departures;
+        let Self { in_air, users, departures, now, .. } = self;
+        for flight in in_air.drain(..) {
             let port = flight.user as Port + 1;
-            let now = self.now;
-            self.users[flight.user].land(now, &flight, |departure| departures.push_back((port, departure)));
+            users[flight.user].land(*now, &flight, |departure| departures.push_back((port, departure)));
         }
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.active.clear();
@@ -124,16 +125,18 @@ impl Cell {
 
     /// Users choose the best bin that is left; who begins changes from slot to slot.
     fn choose_in_turns(&mut self, slot: u64, scratch: &mut Scratch) {
-        scratch.free.clear();
-        scratch.free.resize(self.config.bins, true);
-        let count = scratch.active.len();
-        for turn in 0..count {
-            let user = scratch.active[(turn + (slot % count as u64) as usize) % count];
+        let Scratch { open, scores, active, .. } = scratch;
+        open.clear();
+        open.resize(self.config.bins, f32::NEG_INFINITY);
+        self.candidates.iter().for_each(|&bin| open[bin] = 0.0);
+        let first = (slot % active.len() as u64) as usize;
+        for &user in active[first..].iter().chain(&active[..first]) {
             self.users[user].go(slot);
             let powers = self.users[user].predict();
-            let free = self.candidates.iter().filter(|&&bin| scratch.free[bin]);
-            if let Some(bin) = greatest(free.map(|&bin| (bin, powers[bin]))) {
-                scratch.free[bin] = false;
+            scores.clear();
+            scores.extend(powers.iter().zip(&*open).map(|(power, open)| power + open));
+            if let Some(bin) = greatest(scores) {
+                open[bin] = f32::NEG_INFINITY;
                 self.transmit(slot, user, bin);
             }
         }
@@ -141,16 +144,17 @@ impl Cell {
 
     /// Bins go to users in turns, those of the next slot to the users after.
     fn go_round(&mut self, slot: u64, scratch: &mut Scratch) {
-        let count = scratch.active.len();
-        let first = (slot.wrapping_mul(self.config.bins as u64) % count as u64) as usize;
-        let mut turn = 0;
+        let active = &scratch.active;
+        let count = active.len();
+        let mut next = (slot.wrapping_mul(self.config.bins as u64) % count as u64) as usize;
         for bin in 0..self.config.bins {
-            let user = (turn..turn + count)
-                .map(|turn| (turn, scratch.active[(first + turn) % count]))
-                .find(|&(_, user)| self.users[user].sender.has_work(slot));
-            let Some((taken, user)) = user else { return };
-            turn = taken + 1;
-            self.transmit(slot, user, bin);
+            let mut in_turn = active[next..].iter().chain(&active[..next]);
+            let Some(passed) = in_turn.position(|&user| self.users[user].sender.has_work(slot)) else {
+                return;
+            };
+            let taken = if next + passed < count { next + passed } else { next + passed - count };
+            next = if taken + 1 < count { taken + 1 } else { 0 };
+            self.transmit(slot, active[taken], bin);
         }
     }
 
@@ -158,26 +162,30 @@ impl Cell {
     fn rank(&mut self, slot: u64, scratch: &mut Scratch) {
         let bins = self.config.bins;
         let is_fair = matches!(self.config.allocation, Allocation::ProportionalFair { .. });
-        scratch.scores.clear();
-        scratch.got.resize(self.users.len(), 0.0);
-        for &number in &scratch.active {
+        let Scratch { scores, best, active, got, .. } = scratch;
+        scores.clear();
+        best.clear(bins);
+        got.resize(self.users.len(), 0.0);
+        for (row, &number) in active.iter().enumerate() {
             let user = &mut self.users[number];
             user.go(slot);
             let (mean, scale) = (user.mean() as f32, 1.0 / self.fairness.divisor(number));
             let powers = user.predict()[..bins].iter();
             if is_fair {
-                scratch.scores.extend(powers.map(|power| rough_log2(1.0 + mean * power) * scale));
+                scores.extend(powers.map(|power| rough_log2(1.0 + mean * power) * scale));
             } else {
-                scratch.scores.extend(powers.map(|power| mean * power));
+                scores.extend(powers.map(|power| mean * power));
             }
+            best.compare(row, &scores[row * bins..]);
         }
         for bin in 0..bins {
-            let of_bin = (0..scratch.active.len()).map(|row| (row, scratch.scores[row * bins + bin]));
-            let Some(row) = greatest(of_bin.filter(|(_, score)| *score > f32::NEG_INFINITY)) else { return };
-            let user = scratch.active[row];
-            scratch.got[user] += self.transmit(slot, user, bin) as f32;
+            let Some(row) = best.of(bin) else { return };
+            let user = active[row];
+            got[user] += self.transmit(slot, user, bin) as f32;
             if !self.users[user].sender.has_work(slot) {
-                scratch.scores[row * bins..(row + 1) * bins].fill(f32::NEG_INFINITY);
+                scores[row * bins..(row + 1) * bins].fill(f32::NEG_INFINITY);
+                best.clear(bins);
+                scores.chunks_exact(bins).enumerate().for_each(|(row, scores)| best.compare(row, scores));
             }
         }
     }

@@ -16,8 +16,9 @@ const ENTRIES: usize = 18_000;
 pub struct FrameSuccess {
     symbols: u32,
     modulations: [Modulation; MOST_BITS],
-    /// The modulations at a ratio beside each other; those who have it from each other share it.
-    table: Arc<OnceLock<Vec<[f32; MOST_BITS]>>>,
+    /// Modulation by modulation, so that the ratios at which one is used stay in the cache; those who have it from each
+    /// other share it.
+    table: Arc<OnceLock<Vec<f32>>>,
 }
 
 impl FrameSuccess {
@@ -28,12 +29,13 @@ impl FrameSuccess {
         Self { symbols, modulations, table: Arc::default() }
     }
 
-    fn table(&self) -> &[[f32; MOST_BITS]] {
-        let entry = |i: usize| {
-            let sinr = (i as f64 * STEP).powi(2);
-            self.modulations.map(|modulation| exact(modulation, sinr, self.symbols) as f32)
+    /// The entries of 1 bit, of 2 bits, ...
+    fn table(&self) -> &[f32] {
+        let column = |modulation: Modulation| {
+            let sinr = |i: usize| (i as f64 * STEP).powi(2);
+            (0..ENTRIES).map(move |i| exact(modulation, sinr(i), self.symbols) as f32)
         };
-        self.table.get_or_init(|| (0..ENTRIES).map(entry).collect())
+        self.table.get_or_init(|| self.modulations.into_iter().flat_map(column).collect())
     }
 
     /// The constellation of so many bits a symbol, 1 to 8.
@@ -44,12 +46,14 @@ impl FrameSuccess {
     /// The probability of a frame of `bits` bits a symbol at the ratio whose root is `root`.
     #[inline]
     pub fn at_root(&self, bits: u32, root: f64) -> f64 {
-        let place = root / STEP;
-        let below = (place as usize).min(ENTRIES - 2);
-        let part = (place - below as f64).min(1.0);
-        let (table, of) = (self.table(), bits as usize - 1);
-        let (lower, upper) = (f64::from(table[below][of]), f64::from(table[below + 1][of]));
-        lower + (upper - lower) * part
+        let (below, part) = place(root);
+        between(self.table(), bits as usize - 1, below, part)
+    }
+
+    /// The same of 1 to 8 bits a symbol.
+    pub(crate) fn all_at_root(&self, root: f64) -> [f64; MOST_BITS] {
+        let (table, (below, part)) = (self.table(), place(root));
+        std::array::from_fn(|modulation| between(table, modulation, below, part))
     }
 
     /// The same at the ratio `sinr`.
@@ -57,6 +61,22 @@ impl FrameSuccess {
     pub fn at(&self, bits: u32, sinr: f64) -> f64 {
         self.at_root(bits, sinr.sqrt())
     }
+}
+
+/// The entry below a root, and how far beyond it the root is.
+#[inline]
+fn place(root: f64) -> (usize, f64) {
+    let place = root / STEP;
+    let below = (place as usize).min(ENTRIES - 2);
+    (below, (place - below as f64).min(1.0))
+}
+
+/// On the straight line between two entries.
+#[inline]
+fn between(table: &[f32], modulation: usize, below: usize, part: f64) -> f64 {
+    let at = modulation * ENTRIES + below;
+    let (lower, upper) = (f64::from(table[at]), f64::from(table[at + 1]));
+    lower + (upper - lower) * part
 }
 
 fn exact(modulation: Modulation, sinr: f64, symbols: u32) -> f64 {
@@ -79,7 +99,7 @@ mod tests {
                 let (got, exact) = (success.at(bits, sinr), exact(modulation, sinr, 108));
                 assert!((got - exact).abs() < 1.23e-5, "{modulation:?} {sinr}: {got} {exact}");
             }
-            assert_eq!(success.at(bits, 0.0), f64::from(success.table()[0][bits as usize - 1]));
+            assert_eq!(success.at(bits, 0.0), f64::from(success.table()[(bits as usize - 1) * ENTRIES]));
             assert!(success.at(bits, 1e9) > 0.999_99);
         }
     }

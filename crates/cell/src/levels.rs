@@ -110,8 +110,11 @@ impl Levels {
     /// The ratios from which on 1, 2, ... 8 bits are used at a local mean in dB; 0 where there is no limit. The nearest
     /// quarter of a decibel counts.
     pub fn at(&self, local_mean_db: f64) -> &[f64; MOST_BITS] {
-        let place = ((local_mean_db - LOWEST_DB) * PER_DB).round().clamp(0.0, (self.table.len() - 1) as f64);
-        self.table[place as usize].get_or_init(|| self.solve(LOWEST_DB + place / PER_DB))
+        let exact = ((local_mean_db - LOWEST_DB) * PER_DB).clamp(0.0, (self.table.len() - 1) as f64);
+        // Rounded; without a call, as it is done for every frame.
+        let below = exact as usize;
+        let place = below + usize::from(exact - below as f64 >= 0.5);
+        self.table[place].get_or_init(|| self.solve(LOWEST_DB + place as f64 / PER_DB))
     }
 
     /// The bits a symbol for a predicted ratio, by levels of [`at`](Self::at), and whether it lies below the lowest.
@@ -133,14 +136,25 @@ impl Levels {
             }
         };
         let shift = if self.kind == PredictedSinr::Unbiased { error } else { 0.0 };
+        // Searches begin alike: what the last one has asked for is not computed again.
+        let mut asked: Vec<(f64, usize)> = Vec::new();
         std::array::from_fn(|i| {
             let (mut low, mut high) = (-40.0_f64, 60.0_f64);
-            if self.allowed(from_db(low), error) > i {
+            let mut step = 0;
+            let mut is_allowed = |db: f64| {
+                if asked.get(step).is_none_or(|(before, _)| *before != db) {
+                    asked.truncate(step);
+                    asked.push((db, self.allowed(from_db(db), error)));
+                }
+                step += 1;
+                asked[step - 1].1 > i
+            };
+            if is_allowed(low) {
                 return 0.0;
             }
             for _ in 0..20 {
                 let middle = f64::midpoint(low, high);
-                if self.allowed(from_db(middle), error) > i { high = middle } else { low = middle }
+                if is_allowed(middle) { high = middle } else { low = middle }
             }
             from_db(high) + shift
         })
@@ -168,9 +182,8 @@ impl Levels {
             (0.339_981_043_584_856_26, 0.652_145_154_862_546_1),
             (0.861_136_311_594_052_6, 0.347_854_845_137_453_85),
         ];
-        let at_root = |root: f64| std::array::from_fn(|i| self.success.at_root(i as u32 + 1, root));
         if error == 0.0 {
-            return at_root(x.sqrt());
+            return self.success.all_at_root(x.sqrt());
         }
         let (centre, deviation) = (x.sqrt(), (error / 2.0).sqrt());
         let first = (centre - 6.0 * deviation).max(0.0);
@@ -183,10 +196,9 @@ impl Levels {
                 let density = 2.0 * u / error
                     * libm::exp(-(u - centre).powi(2) / error)
                     * scaled_i0(2.0 * u * centre / error);
-                let success: [f64; MOST_BITS] = at_root(u);
-                for (sum, success) in sum.iter_mut().zip(success) {
-                    *sum += half * weight * density * success;
-                }
+                let success = self.success.all_at_root(u);
+                let weight = half * weight * density;
+                sum.iter_mut().zip(success).for_each(|(sum, success)| *sum += weight * success);
             }
         }
         sum

@@ -40,6 +40,10 @@ impl Receiver {
     /// With debug assertions, if some of them were settled before.
     pub fn settle(&mut self, start: u64, end: u64) {
         debug_assert!(start < end && start >= self.until, "{start}..{end} settled again");
+        if start == self.until && self.islands.is_empty() {
+            self.until = end;
+            return;
+        }
         let place = self.islands.partition_point(|island| island.0 < start);
         debug_assert!(place == 0 || self.islands[place - 1].1 <= start, "{start}..{end} settled again");
         debug_assert!(

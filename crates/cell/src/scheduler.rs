@@ -74,12 +74,50 @@ pub(crate) fn rough_log2(x: f32) -> f32 {
 }
 
 /// The place of the greatest of `scores`, the first where several are; `None` without any above minus infinity.
-pub(crate) fn greatest(scores: impl Iterator<Item = (usize, f32)>) -> Option<usize> {
-    let better = |best: Option<(usize, f32)>, (place, score): (usize, f32)| match best {
-        Some((_, highest)) if score <= highest => best,
-        _ => Some((place, score)),
-    };
-    scores.fold(None, better).map(|(place, _)| place)
+pub(crate) fn greatest(scores: &[f32]) -> Option<usize> {
+    const LANES: usize = 16;
+    let greater = |a: f32, b: f32| if b > a { b } else { a };
+    // Beside each other, not one after the other.
+    let mut most = [f32::NEG_INFINITY; LANES];
+    let chunks = scores.chunks_exact(LANES);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        most.iter_mut().zip(chunk).for_each(|(most, &score)| *most = greater(*most, score));
+    }
+    most.iter_mut().zip(rest).for_each(|(most, &score)| *most = greater(*most, score));
+    let greatest = most.into_iter().fold(f32::NEG_INFINITY, greater);
+    if greatest == f32::NEG_INFINITY { None } else { scores.iter().position(|&score| score == greatest) }
+}
+
+/// Who has the highest score in each bin, the first where several have.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Best {
+    scores: Vec<f32>,
+    rows: Vec<u32>,
+}
+
+impl Best {
+    /// Nobody has, in so many bins.
+    pub(crate) fn clear(&mut self, bins: usize) {
+        self.scores.clear();
+        self.scores.resize(bins, f32::NEG_INFINITY);
+        self.rows.clear();
+        self.rows.resize(bins, 0);
+    }
+
+    /// Takes in the scores of a row, after those of all rows before.
+    pub(crate) fn compare(&mut self, row: usize, scores: &[f32]) {
+        for ((best, holder), &score) in self.scores.iter_mut().zip(&mut self.rows).zip(scores) {
+            let is_better = score > *best;
+            *best = if is_better { score } else { *best };
+            *holder = if is_better { row as u32 } else { *holder };
+        }
+    }
+
+    /// The row with the highest score above minus infinity in a bin.
+    pub(crate) fn of(&self, bin: usize) -> Option<usize> {
+        (self.scores[bin] > f32::NEG_INFINITY).then_some(self.rows[bin] as usize)
+    }
 }
 
 #[cfg(test)]
@@ -104,6 +142,33 @@ mod tests {
     }
 
     #[test]
+    fn the_greatest_is_the_first_of_equals() {
+        let none = f32::NEG_INFINITY;
+        assert_eq!(greatest(&[]), None);
+        assert_eq!(greatest(&[none; 20]), None);
+        // 40 scores of few values: against the plain search, and two rows against each other.
+        for seed in 0..500_u32 {
+            let score = |i: u32| match (i * i + 7 * seed + (seed >> 3) * i) % 11 {
+                0 => none,
+                value => value as f32,
+            };
+            for length in 0..40 {
+                let scores: Vec<f32> = (0..length).map(score).collect();
+                let highest = scores.iter().copied().fold(none, f32::max);
+                let first = scores.iter().position(|&score| score == highest && score > none);
+                assert_eq!(greatest(&scores), first, "{scores:?}");
+            }
+            let rows: [Vec<f32>; 3] =
+                std::array::from_fn(|row| (0..25).map(|i| score(i + 9 * row as u32)).collect());
+            let mut best = Best::default();
+            best.clear(25);
+            rows.iter().enumerate().for_each(|(row, scores)| best.compare(row, scores));
+            let of_bin = |bin: usize| greatest(&rows.each_ref().map(|row| row[bin]));
+            assert!((0..25).all(|bin| best.of(bin) == of_bin(bin)));
+        }
+    }
+
+    #[test]
     fn proportional_fair_has_its_closed_form() {
         // Independent Rayleigh fading, rates proportional to power, full buffers: each of N users has the share 1/N of
         // the slots and the gain H_N = 1 + 1/2 + .. + 1/N over round robin, whatever the means.
@@ -113,7 +178,7 @@ mod tests {
         let (mut had, mut served) = ([0.0; 4], [0.0; 4]);
         for slot in 0..slots + 10_000 {
             let rates = means.map(|mean| mean * complex_normal(&mut stream).norm_sqr() as f32);
-            let user = greatest((0..4).map(|user| (user, rates[user] / fairness.divisor(user)))).unwrap();
+            let user = greatest(&[0, 1, 2, 3].map(|user| rates[user] / fairness.divisor(user))).unwrap();
             let mut got = [0.0; 4];
             got[user] = rates[user];
             fairness.pass(&got);

@@ -177,9 +177,6 @@ impl User {
             lose(&mut self.packets, piece.start, piece.end);
         }
         self.receiver.settle(piece.start, piece.end);
-        if flight.is_good {
-            self.waits.push((piece.end, now));
-        }
         let until = self.receiver.until();
         let statistics = &mut self.statistics;
         self.waits.retain(|&(end, since)| {
@@ -190,6 +187,13 @@ impl User {
             }
             waits
         });
+        if flight.is_good {
+            if piece.end > until {
+                self.waits.push((piece.end, now));
+            } else {
+                statistics.head_of_line_delay.record(SimTime::ZERO);
+            }
+        }
         while let Some(packet) = self.packets.front().filter(|packet| packet.end <= self.receiver.until()) {
             if packet.is_lost {
                 self.statistics.packets.losses += 1;

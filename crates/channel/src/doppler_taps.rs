@@ -14,6 +14,7 @@ use crate::noise::{NoiseSource, Use, positions};
 use crate::simd::{Kernel, Simd, Vector};
 use crossfade_core::Stream;
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
+use std::sync::LazyLock;
 
 /// Samples of a block.
 const BLOCK: usize = 1024;
@@ -38,28 +39,40 @@ pub struct DopplerTaps {
     /// Reals in half a row: real parts, then as many imaginary ones.
     width: usize,
     is_static: bool,
-    slots_per_sample: u64,
+    /// Binary logarithm of the slots a sample.
+    sample_bits: u32,
     simd: Simd,
     source: NoiseSource,
     /// Root of the power of the cells at -k to k.
     amplitudes: Vec<f32>,
-    twiddles: Vec<(f32, f32)>,
     filters: Vec<[f32; SPAN]>,
-    segments: [Part; 2],
-    /// The second half of the last block.
-    tail: Part,
+    segments: [Segment; 2],
 }
 
-/// Rows of half a block.
+/// Half a block's worth of samples: the second half of the block of this number, mixed with the first half of the
+/// next.
 #[derive(Clone, Debug)]
-struct Part {
+struct Segment {
     number: Option<u64>,
+    /// Its rows, then those of the second half of the next block, which the next segment begins with.
     rows: Vec<f32>,
 }
 
-impl Part {
+impl Segment {
     const EMPTY: Self = Self { number: None, rows: Vec::new() };
 }
+
+/// Cosines and sines of the places of half a turn, and of a quarter turn between the middles of its places.
+static TURNS: LazyLock<[[(f32, f32); HALF]; 2]> = LazyLock::new(|| {
+    let pair = |angle: f64| {
+        let (sin, cos) = libm::sincos(angle);
+        (cos as f32, sin as f32)
+    };
+    [
+        std::array::from_fn(|i| pair(TAU * i as f64 / BLOCK as f64)),
+        std::array::from_fn(|i| pair(FRAC_PI_2 * (i as f64 + 0.5) / HALF as f64)),
+    ]
+});
 
 impl DopplerTaps {
     /// A realisation of `taps` paths at the maximum Doppler shift `fd_t`, in cycles a slot; 0 never changes.
@@ -71,26 +84,21 @@ impl DopplerTaps {
         if !is_static && !(5e-5..0.5).contains(&fd_t) {
             return Err(out_of_range("fd_t", fd_t, "0 or between 5e-5 and 0.5"));
         }
-        let mut slots_per_sample = 1;
-        while !is_static && slots_per_sample < MOST_SLOTS && fd_t * (2 * slots_per_sample) as f64 <= BAND {
-            slots_per_sample *= 2;
+        let mut sample_bits = 0;
+        while !is_static && 1 << sample_bits < MOST_SLOTS && fd_t * (2_u64 << sample_bits) as f64 <= BAND {
+            sample_bits += 1;
         }
-        let twiddle = |i: usize| {
-            let (sin, cos) = libm::sincos(TAU * i as f64 / BLOCK as f64);
-            (cos as f32, sin as f32)
-        };
+        let slots_per_sample = 1_u64 << sample_bits;
         Ok(Self {
             taps,
             width: taps.next_multiple_of(LANES),
             is_static,
-            slots_per_sample,
+            sample_bits,
             simd,
             source: NoiseSource::new(stream),
             amplitudes: amplitudes(fd_t * slots_per_sample as f64 * BLOCK as f64),
-            twiddles: (0..HALF).map(twiddle).collect(),
             filters: (0..slots_per_sample).map(|i| filter(i as f64 / slots_per_sample as f64)).collect(),
-            segments: [Part::EMPTY, Part::EMPTY],
-            tail: Part::EMPTY,
+            segments: [Segment::EMPTY, Segment::EMPTY],
         })
     }
 
@@ -102,63 +110,72 @@ impl DopplerTaps {
     /// The gains in `slot`.
     pub fn at(&mut self, slot: u64, row: &mut [f32]) {
         let slot = if self.is_static { 0 } else { slot };
-        let first = slot / self.slots_per_sample;
+        let first = slot >> self.sample_bits;
         let last = first + (SPAN - 1) as u64;
-        for number in first / HALF as u64..=last / HALF as u64 {
-            self.prepare(number);
+        let (number, last_number) = (first / HALF as u64, last / HALF as u64);
+        self.prepare(number);
+        let weights = (slot - (first << self.sample_bits)) as usize;
+        let row_len = self.row_len();
+        let from = (first % HALF as u64) as usize * row_len;
+        if number == last_number {
+            let rows = &self.segments[(number % 2) as usize].rows[from..from + SPAN * row_len];
+            let rows = std::array::from_fn(|i| &rows[i * row_len..(i + 1) * row_len]);
+            return self.simd.run(Interpolate { rows, weights: &self.filters[weights], row });
         }
-        let rows: [&[f32]; SPAN] = std::array::from_fn(|i| {
+        self.prepare(last_number);
+        let rows = std::array::from_fn(|i| {
             let sample = first + i as u64;
-            let part = &self.segments[(sample / HALF as u64 % 2) as usize];
-            let from = (sample % HALF as u64) as usize * self.row_len();
-            &part.rows[from..from + self.row_len()]
+            let from = (sample % HALF as u64) as usize * row_len;
+            &self.segments[(sample / HALF as u64 % 2) as usize].rows[from..from + row_len]
         });
-        let weights = &self.filters[(slot % self.slots_per_sample) as usize];
-        self.simd.run(Interpolate { rows, weights, row });
+        self.simd.run(Interpolate { rows, weights: &self.filters[weights], row });
     }
 
     /// Makes segment `number` ready, from the second half of its block and the first of the next.
+    #[inline]
     fn prepare(&mut self, number: u64) {
-        let place = (number % 2) as usize;
-        if self.segments[place].number == Some(number) {
-            return;
+        if self.segments[(number % 2) as usize].number != Some(number) {
+            self.make(number);
         }
-        let middle = HALF * self.row_len();
-        if self.tail.number != Some(number) {
-            self.tail.rows = self.block(number).split_off(middle);
-        }
-        let mut next = self.block(number.wrapping_add(1));
-        let tail = next.split_off(middle);
-        for (i, (new, old)) in
-            next.chunks_exact_mut(self.row_len()).zip(self.tail.rows.chunks_exact(self.row_len())).enumerate()
-        {
-            let (sin, cos) = libm::sincos(FRAC_PI_2 * (i as f64 + 0.5) / HALF as f64);
-            self.simd.run(Mix { old, cos: cos as f32, new, sin: sin as f32 });
-        }
-        self.segments[place] = Part { number: Some(number), rows: next };
-        self.tail = Part { number: Some(number.wrapping_add(1)), rows: tail };
     }
 
-    /// The samples of block `number`.
-    fn block(&self, number: u64) -> Vec<f32> {
-        let cells = self.amplitudes.len();
+    #[inline(never)]
+    fn make(&mut self, number: u64) {
+        let middle = HALF * self.row_len();
+        let [place, other] = [number % 2, (number + 1) % 2].map(|place| place as usize);
+        let mut rows = std::mem::take(&mut self.segments[place].rows);
+        let before = &self.segments[other];
+        let mut jumped = Vec::new();
+        let old = if before.number.is_some() && before.number == number.checked_sub(1) {
+            &before.rows[middle..]
+        } else {
+            self.block(number, &mut jumped);
+            &jumped[middle..]
+        };
+        self.block(number.wrapping_add(1), &mut rows);
+        self.simd.run(Mix { old, new: &mut rows[..middle], row: self.row_len(), turns: &TURNS[1] });
+        self.segments[place] = Segment { number: Some(number), rows };
+    }
+
+    /// The samples of block `number`, into `rows`.
+    fn block(&self, number: u64, rows: &mut Vec<f32>) {
+        let (cells, row_len) = (self.amplitudes.len(), self.row_len());
         let half = (cells * self.taps).div_ceil(2).next_multiple_of(LANES);
         let (mut re, mut im) = (vec![0.0; 2 * half], vec![0.0; 2 * half]);
         self.simd.run(Draw { source: self.source, number, half, re: &mut re, im: &mut im });
-        let mut rows = vec![0.0; BLOCK * self.row_len()];
-        let bits = BLOCK.ilog2();
-        for (cell, &amplitude) in self.amplitudes.iter().enumerate() {
-            let frequency = (cell + BLOCK - cells / 2) % BLOCK;
+        rows.resize(BLOCK * row_len, 0.0);
+        for (place, row) in rows.chunks_exact_mut(row_len).enumerate() {
+            row.fill(0.0);
             // Decimation in time takes its input in bit-reversed order.
-            let row = frequency.reverse_bits() >> (usize::BITS - bits);
-            let (first, row) = (cell * self.taps, row * self.row_len());
-            for tap in 0..self.taps {
-                rows[row + tap] = re[first + tap] * amplitude;
-                rows[row + self.width + tap] = im[first + tap] * amplitude;
-            }
+            let frequency = place.reverse_bits() >> (usize::BITS - BLOCK.ilog2());
+            let cell = (frequency + cells / 2) % BLOCK;
+            let Some(amplitude) = self.amplitudes.get(cell) else { continue };
+            let drawn = cell * self.taps..(cell + 1) * self.taps;
+            let (row_re, row_im) = row.split_at_mut(self.width);
+            row_re.iter_mut().zip(&re[drawn.clone()]).for_each(|(row, re)| *row = re * amplitude);
+            row_im.iter_mut().zip(&im[drawn]).for_each(|(row, im)| *row = im * amplitude);
         }
-        self.simd.run(Transform { rows: &mut rows, width: self.width, twiddles: &self.twiddles });
-        rows
+        self.simd.run(Transform { rows, width: self.width, twiddles: &TURNS[0] });
     }
 }
 
@@ -223,20 +240,24 @@ impl Kernel for Draw<'_> {
     }
 }
 
+/// Fades from old rows to new ones, by the cosine and sine of each.
 struct Mix<'a> {
     old: &'a [f32],
-    cos: f32,
     new: &'a mut [f32],
-    sin: f32,
+    row: usize,
+    turns: &'a [(f32, f32)],
 }
 
 impl Kernel for Mix<'_> {
     type Output = ();
     #[inline(always)]
     fn run<V: Vector>(self) {
-        let (cos, sin) = (V::splat(self.cos), V::splat(self.sin));
-        for (old, new) in self.old.chunks_exact(V::LANES).zip(self.new.chunks_exact_mut(V::LANES)) {
-            (V::load(old) * cos + V::load(new) * sin).store(new);
+        let rows = self.old.chunks_exact(self.row).zip(self.new.chunks_exact_mut(self.row));
+        for ((old, new), &(cos, sin)) in rows.zip(self.turns) {
+            let (cos, sin) = (V::splat(cos), V::splat(sin));
+            for (old, new) in old.chunks_exact(V::LANES).zip(new.chunks_exact_mut(V::LANES)) {
+                (V::load(old) * cos + V::load(new) * sin).store(new);
+            }
         }
     }
 }
@@ -266,43 +287,94 @@ impl Kernel for Interpolate<'_> {
     }
 }
 
-/// Cooley and Tukey (1965), radix 2, in place, of whole rows.
+/// Cooley and Tukey (1965), radix 2, in place, of whole rows. Two stages at a time, in parts that stay in the cache: no
+/// sum is another for that.
 struct Transform<'a> {
     rows: &'a mut [f32],
     width: usize,
-    twiddles: &'a [(f32, f32)],
+    twiddles: &'a [(f32, f32); HALF],
 }
+
+/// Rows that stay in the cache together.
+const CACHED: usize = 256;
 
 impl Kernel for Transform<'_> {
     type Output = ();
     #[inline(always)]
     fn run<V: Vector>(self) {
-        let (row, width) = (2 * self.width, self.width);
-        let mut size = 1;
-        while size < BLOCK {
-            for group in (0..BLOCK).step_by(2 * size) {
-                for i in 0..size {
-                    let (cos, sin) = self.twiddles[i * (HALF / size)];
-                    let (cos, sin) = (V::splat(cos), V::splat(sin));
-                    let (before, after) = self.rows.split_at_mut((group + i + size) * row);
-                    let upper = &mut before[(group + i) * row..(group + i + 1) * row];
-                    let lower = &mut after[..row];
-                    let mut at = 0;
-                    while at < width {
-                        let (re, im) = (V::load(&lower[at..]), V::load(&lower[width + at..]));
-                        let (turned_re, turned_im) = (re * cos - im * sin, re * sin + im * cos);
-                        let (re, im) = (V::load(&upper[at..]), V::load(&upper[width + at..]));
-                        (re + turned_re).store(&mut upper[at..]);
-                        (im + turned_im).store(&mut upper[width + at..]);
-                        (re - turned_re).store(&mut lower[at..]);
-                        (im - turned_im).store(&mut lower[width + at..]);
-                        at += V::LANES;
-                    }
-                }
+        const { assert!(CACHED == 1 << 8 && BLOCK == CACHED << 2, "an even number of stages in each") };
+        let row = 2 * self.width;
+        for part in self.rows.chunks_exact_mut(CACHED * row) {
+            for bits in (0..8).step_by(2) {
+                two_stages::<V>(part, 1 << bits, self.width, self.twiddles);
             }
-            size *= 2;
+        }
+        two_stages::<V>(self.rows, CACHED, self.width, self.twiddles);
+    }
+}
+
+/// The stages that join groups of `size` rows and of twice as many.
+#[inline(always)]
+fn two_stages<V: Vector>(rows: &mut [f32], size: usize, width: usize, twiddles: &[(f32, f32); HALF]) {
+    let row = 2 * width;
+    for group in rows.chunks_exact_mut(4 * size * row) {
+        let (left, right) = group.split_at_mut(2 * size * row);
+        let (a, b) = left.split_at_mut(size * row);
+        let (c, d) = right.split_at_mut(size * row);
+        let pairs = a.chunks_exact_mut(row).zip(b.chunks_exact_mut(row));
+        let others = c.chunks_exact_mut(row).zip(d.chunks_exact_mut(row));
+        for (i, ((a, b), (c, d))) in pairs.zip(others).enumerate() {
+            let inner = turn(twiddles, i * (HALF / size));
+            let first = turn(twiddles, i * (HALF / size / 2));
+            let second = turn(twiddles, (i + size) * (HALF / size / 2));
+            let mut at = 0;
+            while at < width {
+                let (upper, lower) = butterfly::<V>(load(a, at), load(b, at), inner);
+                let (other_upper, other_lower) = butterfly::<V>(load(c, at), load(d, at), inner);
+                let (new_a, new_c) = butterfly(upper, other_upper, first);
+                let (new_b, new_d) = butterfly(lower, other_lower, second);
+                store(new_a, a, at);
+                store(new_b, b, at);
+                store(new_c, c, at);
+                store(new_d, d, at);
+                at += V::LANES;
+            }
         }
     }
+}
+
+type Complex<V> = (V, V);
+
+/// Cosine and sine of a twiddle factor.
+#[inline(always)]
+fn turn<V: Vector>(twiddles: &[(f32, f32); HALF], place: usize) -> Complex<V> {
+    let (cos, sin) = twiddles[place % HALF];
+    (V::splat(cos), V::splat(sin))
+}
+
+/// Paths from the one at `at` of a row.
+#[inline(always)]
+fn load<V: Vector>(row: &[f32], at: usize) -> Complex<V> {
+    let (re, im) = row.split_at(row.len() / 2);
+    (V::load(&re[at..]), V::load(&im[at..]))
+}
+
+#[inline(always)]
+fn store<V: Vector>((re, im): Complex<V>, row: &mut [f32], at: usize) {
+    let (to_re, to_im) = row.split_at_mut(row.len() / 2);
+    re.store(&mut to_re[at..]);
+    im.store(&mut to_im[at..]);
+}
+
+/// Sum and difference of `upper` and of `lower` turned by `cos` and `sin`.
+#[inline(always)]
+fn butterfly<V: Vector>(
+    upper: Complex<V>,
+    (re, im): Complex<V>,
+    (cos, sin): Complex<V>,
+) -> (Complex<V>, Complex<V>) {
+    let (turned_re, turned_im) = (re * cos - im * sin, re * sin + im * cos);
+    ((upper.0 + turned_re, upper.1 + turned_im), (upper.0 - turned_re, upper.1 - turned_im))
 }
 
 #[cfg(test)]
@@ -332,7 +404,8 @@ mod tests {
     #[test]
     fn a_block_is_the_sum_of_its_cells() {
         let process = taps(3, 0.3, 0, Simd::widest());
-        let rows = process.block(7);
+        let mut rows = Vec::new();
+        process.block(7, &mut rows);
         let cells = process.amplitudes.len();
         let half = (cells * 3).div_ceil(2).next_multiple_of(LANES);
         let (mut re, mut im) = (vec![0.0; 2 * half], vec![0.0; 2 * half]);

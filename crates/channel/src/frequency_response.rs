@@ -16,6 +16,8 @@ pub struct FrequencyResponse {
     taps: usize,
     /// For each path the factors of all bins: real parts, then imaginary ones.
     factors: Vec<f32>,
+    /// For each bin the same factors of all paths.
+    by_bin: Vec<Complex64>,
     simd: Simd,
 }
 
@@ -23,15 +25,20 @@ impl FrequencyResponse {
     /// Of `bins` bins of `width_hz` side by side, the middle one at frequency 0.
     pub fn new(profile: &DelayProfile, bins: usize, width_hz: f64, simd: Simd) -> Self {
         let padded = bins.next_multiple_of(LANES);
-        let mut factors = vec![0.0; profile.taps().len() * 2 * padded];
-        for (tap, factors) in profile.taps().iter().zip(factors.chunks_exact_mut(2 * padded)) {
+        let taps = profile.taps().len();
+        let mut factors = vec![0.0; taps * 2 * padded];
+        let mut by_bin = vec![Complex64::ZERO; taps * bins];
+        for (i, (tap, factors)) in profile.taps().iter().zip(factors.chunks_exact_mut(2 * padded)).enumerate()
+        {
             for bin in 0..bins {
                 let frequency = (bin as f64 - (bins - 1) as f64 / 2.0) * width_hz;
                 let factor = Complex64::from_polar(tap.power.sqrt(), -TAU * frequency * tap.delay_s);
-                (factors[bin], factors[padded + bin]) = (factor.re as f32, factor.im as f32);
+                let (re, im) = (factor.re as f32, factor.im as f32);
+                (factors[bin], factors[padded + bin]) = (re, im);
+                by_bin[bin * taps + i] = Complex64::new(re.into(), im.into());
             }
         }
-        Self { bins, taps: profile.taps().len(), factors, simd }
+        Self { bins, taps, factors, by_bin, simd }
     }
 
     /// How many bins there are.
@@ -50,13 +57,12 @@ impl FrequencyResponse {
     }
 
     /// H of one bin.
+    #[inline]
     pub fn gain(&self, row: &[f32], bin: usize) -> Complex64 {
-        let (padded, half) = (self.padded(), row.len() / 2);
-        let term = |(tap, factors): (usize, &[f32])| {
-            let factor = Complex64::new(factors[bin].into(), factors[padded + bin].into());
-            factor * Complex64::new(row[tap].into(), row[half + tap].into())
-        };
-        self.factors.chunks_exact(2 * padded).enumerate().map(term).sum()
+        let factors = &self.by_bin[bin * self.taps..(bin + 1) * self.taps];
+        let (re, im) = row.split_at(row.len() / 2);
+        let gains = re.iter().zip(im).map(|(&re, &im)| Complex64::new(re.into(), im.into()));
+        factors.iter().zip(gains).map(|(factor, gain)| factor * gain).sum()
     }
 }
 

@@ -32,6 +32,11 @@ pub trait LossProcess: Send {
     /// Calls come in order of both arguments. The answer is a function of the process's random stream, the
     /// time and the number of the transmission, not of how often it was asked before.
     fn lost(&mut self, now: SimTime, transmission: u64) -> bool;
+
+    /// Whether it loses nothing, ever: then it need not be asked in time.
+    fn is_lossless(&self) -> bool {
+        false
+    }
 }
 
 /// Loses nothing.
@@ -41,5 +46,9 @@ pub struct Lossless;
 impl LossProcess for Lossless {
     fn lost(&mut self, _now: SimTime, _transmission: u64) -> bool {
         false
+    }
+
+    fn is_lossless(&self) -> bool {
+        true
     }
 }

@@ -177,6 +177,14 @@ impl<E: Copy> EventQueue<E> {
         Some((SimTime::from_nanos(time), event))
     }
 
+    /// Whether the next event after one that has just left at `at` happens at the same time and has this rank.
+    #[inline]
+    pub fn has_another(&self, at: SimTime, rank: u8) -> bool {
+        // All that happens at one time is on one day.
+        let is_such = |item: &Item<E>| item.time == at.as_nanos() && item.order >> RANK_SHIFT == rank.into();
+        self.today.last().is_some_and(is_such)
+    }
+
     /// When the next event happens.
     pub fn next_time(&self) -> Option<SimTime> {
         if let Some(item) = self.today.last() {
@@ -209,15 +217,7 @@ impl<E: Copy> EventQueue<E> {
     fn enter(&mut self, time: u64, order: u64, event: E) {
         let day = time >> self.day_bits;
         if day <= self.day {
-            let item = Item { time, order, event };
-            let mut at = self.today.len();
-            self.today.push(item);
-            // Nearly always what happens next, or soon.
-            while at > 0 && self.today[at - 1].key() < item.key() {
-                self.today[at] = self.today[at - 1];
-                at -= 1;
-            }
-            self.today[at] = item;
+            self.insert_today(Item { time, order, event });
         } else {
             self.enter_later(day, time, order, event);
         }
@@ -279,8 +279,7 @@ impl<E: Copy> EventQueue<E> {
             return Some(item);
         }
         self.today.push(item);
-        self.gather(others);
-        self.today.sort_unstable();
+        self.gather_sorted(others);
         self.today.pop()
     }
 
@@ -308,6 +307,32 @@ impl<E: Copy> EventQueue<E> {
             self.today.push(listed.item);
             (at, listed.next, self.unused) = (listed.next, self.unused, at);
         }
+    }
+
+    /// The same in order, of a list that is nearly always short.
+    fn gather_sorted(&mut self, mut at: u32) {
+        while let Some(listed) = self.items.get_mut(at as usize) {
+            let item = listed.item;
+            (at, listed.next, self.unused) = (listed.next, self.unused, at);
+            self.insert_today(item);
+            if self.today.len() == FEW {
+                self.gather(at);
+                return self.today.sort_unstable();
+            }
+        }
+    }
+
+    /// Puts an item in its place among today's.
+    #[inline]
+    fn insert_today(&mut self, item: Item<E>) {
+        let mut at = self.today.len();
+        self.today.push(item);
+        // Nearly always what happens next, or soon.
+        while at > 0 && self.today[at - 1].key() < item.key() {
+            self.today[at] = self.today[at - 1];
+            at -= 1;
+        }
+        self.today[at] = item;
     }
 
     /// The next day of the wheel on which something happens, or [`NEVER`], and how many words of `busy` it took

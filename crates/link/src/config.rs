@@ -4,7 +4,8 @@ use crate::hop::{Hop, HopConfig};
 use crate::limit::QueueLimit;
 use crate::link::Link;
 use crate::queue::{
-    CoDel, CoDelConfig, DropTail, FqCoDel, FqCoDelConfig, Pie, PieConfig, QueueDiscipline, Red, RedConfig,
+    CoDel, CoDelConfig, DropTail, DualPi2, DualPi2Config, FqCoDel, FqCoDelConfig, Pie, PieConfig,
+    QueueDiscipline, Red, RedConfig,
 };
 use crate::queued_link::QueuedLink;
 use crate::transmitter::{Service, Transmitter};
@@ -36,6 +37,8 @@ pub enum Queue {
     FqCoDel(FqCoDelConfig),
     /// Proportional integral controller enhanced, and where its random numbers come from.
     Pie(PieConfig, Stream),
+    /// Coupled queues for scalable and classic traffic, and where their random numbers come from.
+    DualPi2(DualPi2Config, Stream),
 }
 
 /// Which queue a link has, as data.
@@ -51,6 +54,8 @@ pub enum QueueConfig {
     FqCoDel(FqCoDelConfig),
     /// Proportional integral controller enhanced.
     Pie(PieConfig),
+    /// Coupled queues for scalable and classic traffic.
+    DualPi2(DualPi2Config),
 }
 
 const UNLIMITED: QueueLimit = QueueLimit::Packets(usize::MAX);
@@ -64,6 +69,7 @@ impl QueueConfig {
             Self::CoDel(config, limit) => Queue::CoDel(config, limit),
             Self::FqCoDel(config) => Queue::FqCoDel(config),
             Self::Pie(config) => Queue::Pie(config, stream),
+            Self::DualPi2(config) => Queue::DualPi2(config, stream),
         }
     }
 
@@ -74,7 +80,8 @@ impl QueueConfig {
             Self::Red(RedConfig { limit, .. })
             | Self::CoDel(_, limit)
             | Self::FqCoDel(FqCoDelConfig { limit, .. })
-            | Self::Pie(PieConfig { limit, .. }) => Some(*limit),
+            | Self::Pie(PieConfig { limit, .. })
+            | Self::DualPi2(DualPi2Config { limit, .. }) => Some(*limit),
         }
     }
 }
@@ -107,6 +114,7 @@ impl Queue {
             Self::CoDel(config, limit) => Box::new(CoDel::new(config, limit)?),
             Self::FqCoDel(config) => Box::new(FqCoDel::new(config)?),
             Self::Pie(config, stream) => Box::new(Pie::new(config, stream)?),
+            Self::DualPi2(config, stream) => Box::new(DualPi2::new(config, stream)?),
         })
     }
 
@@ -137,6 +145,9 @@ impl Queue {
             Self::FqCoDel(config) => Box::new(QueuedLink::new(FqCoDel::new(config)?, service, delay, loss)),
             Self::Pie(config, stream) => {
                 Box::new(QueuedLink::new(Pie::new(config, stream)?, service, delay, loss))
+            }
+            Self::DualPi2(config, stream) => {
+                Box::new(QueuedLink::new(DualPi2::new(config, stream)?, service, delay, loss))
             }
         })
     }

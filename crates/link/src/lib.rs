@@ -2,7 +2,8 @@
 //!
 //! Whatever lies between is a [`Link`]: packets ([`Parcel`]) are pushed in and come out later, or do not. A [`Hop`] has a
 //! drop-tail queue and knows a packet's fate at once; a [`QueuedLink`] has any [`QueueDiscipline`]:
-//! [`DropTail`], [`Red`], [`CoDel`], [`FqCoDel`], [`Pie`]. [`LinkConfig`] builds either. [`arq`] holds the links that
+//! [`DropTail`], [`Red`], [`CoDel`], [`FqCoDel`], [`Pie`],
+//! [`DualPi2`]. [`LinkConfig`] builds either. [`arq`] holds the links that
 //! send packets as frames and repeat lost ones ([`RadioConfig`] is their physical layer), [`trace`] those whose
 //! capacity follows a record or a table. [`Series`] is links one after the other.
 
@@ -40,8 +41,8 @@ pub use node::{NodeStatistics, mean_exchanges};
 pub use occupancy::{Capacity, Occupancy};
 pub use parcel::{Ecn, Parcel};
 pub use queue::{
-    CoDel, CoDelConfig, DropTail, FqCoDel, FqCoDelConfig, Pie, PieConfig, QueueDiscipline, Red, RedConfig,
-    Waiting,
+    CoDel, CoDelConfig, DropTail, DualPi2, DualPi2Config, DualPi2Draw, DualPi2Rules, FqCoDel, FqCoDelConfig,
+    Pie, PieConfig, QueueDiscipline, Red, RedConfig, Waiting,
 };
 pub use queued_link::QueuedLink;
 pub use radio::{Policy, RadioConfig, SymbolFrames, TableCopies, TableFrames, WholePackets};

@@ -1,6 +1,7 @@
 //! One clock, one queue of events, any number of flows over links and fabrics.
 
 use crate::capture::Capture;
+use crate::direction::Direction;
 use crate::flow::{AccessLines, Endpoints, Flow, FlowRoute, FlowWays};
 use crate::guests::Guests;
 use crate::layout::Layout;
@@ -54,6 +55,8 @@ pub(crate) struct EventLoop<O, C, L: Layout> {
 
 impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
     /// `network` was checked.
+    // Here and below: what happens once a flow or less stays out of the loop, whose code is as fast as it is short.
+    #[inline(never)]
     pub(crate) fn new(network: Network, observer: O, capture: C) -> Self {
         let Network { flows, arrivals, topology, passages, gate, measures_delays, warmup, stop, seed } =
             network;
@@ -108,6 +111,8 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
                 measures_delays,
                 now: SimTime::ZERO,
                 queue: EventQueue::default(),
+                last: Kind::Warm,
+                is_traced: false,
                 slot_at: None,
                 segments_in_order: 0,
                 enough_segments: u64::MAX,
@@ -133,6 +138,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
     }
 
     /// Lets events happen up to `until`, so many at most. Returns whether it stopped before all of them.
+    #[inline(never)]
     pub(crate) fn run(&mut self, until: SimTime, most: u32) -> bool {
         if !self.has_begun {
             self.has_begun = true;
@@ -153,6 +159,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
     #[expect(clippy::inline_always, reason = "the body of the loop")]
     fn happen(&mut self, event: Event) {
         let (net, flows, index) = (&mut self.net, &mut self.flows[..], event.index);
+        net.last = event.kind;
         match event.kind {
             Kind::ForwardEntry => net.on_entry::<Data>(flows, index),
             Kind::ForwardLink => net.on_link::<Data>(flows, index),
@@ -160,16 +167,22 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
                 net.on_fabric(flows, index);
                 self.release();
             }
-            Kind::ForwardExit => net.on_exit::<Data>(flows, index),
+            Kind::ForwardExit => match net.tied_exits::<Data>(index) {
+                None => net.on_exit::<Data>(flows, index),
+                Some(lines) => self.exit_in_order::<Data>(&lines),
+            },
             Kind::ReverseEntry => net.on_entry::<Ack>(flows, index),
             Kind::ReverseLink => {
                 net.on_link::<Ack>(flows, index);
                 self.release();
             }
-            Kind::ReverseExit => {
-                net.on_exit::<Ack>(flows, index);
-                self.release();
-            }
+            Kind::ReverseExit => match net.tied_exits::<Ack>(index) {
+                None => {
+                    net.on_exit::<Ack>(flows, index);
+                    self.release();
+                }
+                Some(lines) => self.exit_in_order::<Ack>(&lines),
+            },
             Kind::LossTold => net.on_loss_told(flows, index),
             Kind::Timer => net.on_timer(&mut flows[index as usize]),
             Kind::DelayedAck => net.on_ack_timer(&mut flows[index as usize]),
@@ -180,6 +193,18 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
             Kind::Write => net.write(&mut flows[index as usize]),
             Kind::Arrival => self.on_arrival(index),
             Kind::SlotStart => net.on_slot(&mut flows[index as usize]),
+        }
+    }
+
+    /// Packets come out of several lines at once.
+    #[cold]
+    fn exit_in_order<D: Direction>(&mut self, lines: &[u32]) {
+        for &line in lines {
+            if self.net.is_over {
+                return;
+            }
+            self.net.on_exit::<D>(&mut self.flows, line);
+            self.release();
         }
     }
 
@@ -211,6 +236,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
     /// Keeps link events from here on, or no longer.
     pub(crate) fn trace(&mut self, keep: bool) {
         let net = &mut self.net;
+        net.is_traced |= keep;
         net.forward.links.iter_mut().for_each(|link| link.trace(keep));
         net.reverse.links.iter_mut().for_each(|link| link.trace(keep));
         net.fabrics.iter_mut().for_each(|fabric| fabric.trace(keep));
@@ -263,15 +289,16 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
     /// The same by `now`; everything has happened that happens by then.
     fn reports_by(&mut self, now: SimTime) -> Vec<LinkReport> {
         let net = &mut self.net;
-        let report = |place: &Place| match *place {
-            Place::Forward(link) => net.forward.links[link as usize].report(now),
-            Place::Reverse(link) => net.reverse.links[link as usize].report(now),
-            Place::Fabric(fabric) => net.fabrics[fabric as usize].report(now),
-        };
-        net.routing.places.iter().map(report).collect()
+        (0..net.routing.places.len()).map(|medium| net.report(net.routing.places[medium], now)).collect()
     }
 
+    #[inline(never)]
     fn begin(&mut self) {
+        // What links tell of themselves comes in portions of events.
+        if !self.net.is_traced {
+            let ways = self.flows.iter().map(Flow::ways).chain(self.groups.iter().map(|group| group.ways));
+            self.net.pass_where_possible(&ways.collect::<Vec<_>>());
+        }
         if self.warmup == SimTime::ZERO {
             self.warm_up();
         } else {
@@ -289,6 +316,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
     }
 
     /// What is counted begins.
+    #[inline(never)]
     fn warm_up(&mut self) {
         if let StopRule::Delivered(segments) = self.net.stop {
             self.net.enough_segments = self.net.segments_in_order.saturating_add(segments);
@@ -309,6 +337,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
     }
 
     /// A flow comes.
+    #[inline(never)]
     fn on_arrival(&mut self, group: u32) {
         let place = self.free.pop().unwrap_or(self.flows.len() as u32);
         let Group { config, ways, sizes, statistics, seed, .. } = &mut self.groups[group as usize];
@@ -345,6 +374,9 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
     /// Flows that have ended leave their places.
     #[inline]
     fn release(&mut self) {
+        if L::IS_SINGLE {
+            return;
+        }
         while let Some(place) = self.net.ended.pop() {
             self.account(place);
             self.free.push(place);

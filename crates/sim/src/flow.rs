@@ -168,6 +168,11 @@ impl Flow {
         }
     }
 
+    /// Where its packets go.
+    pub(crate) fn ways(&self) -> FlowWays {
+        FlowWays { lines: self.lines, data: self.data, acks: self.acks }
+    }
+
     /// The variables that traces show, and the oldest segment not yet acknowledged.
     pub(crate) fn snapshot(&self) -> TcpSnapshot {
         match &self.endpoints {

@@ -56,7 +56,8 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     #[inline(always)]
     fn leave<D: Direction>(&mut self, flow: &mut Flow, link: u32, parcel: Parcel) {
         let next = D::path(self).links[link as usize].next;
-        if parcel.is_ce() {
+        // A hop marks nothing.
+        if !L::IS_SINGLE && parcel.is_ce() {
             self.count_mark::<D>(flow, parcel);
         }
         match if L::IS_SINGLE { Next::Exit } else { next } {
@@ -95,6 +96,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     }
 
     /// Something happens in a fabric: packets leave it.
+    #[inline(never)]
     pub(crate) fn on_fabric(&mut self, flows: &mut [Flow], fabric: u32) {
         let now = self.now;
         if L::IS_SINGLE || !self.fabrics[fabric as usize].wakeup.take(now) {
@@ -147,7 +149,9 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         while let Some(parcel) = D::path(self).exits[line as usize].advance(now) {
             D::arrive(self, &mut flows[parcel.flow() as usize], parcel);
         }
-        if let Some(at) = D::path(self).exits[line as usize].next_event() {
+        let path = D::path(self);
+        path.exited += 1;
+        if let Some(at) = path.exits[line as usize].go_on(now, path.exited) {
             self.schedule(at, D::EXIT, line);
         }
     }
@@ -157,13 +161,15 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     pub(crate) fn enter<D: Direction>(&mut self, flow: &mut Flow, parcel: Parcel) {
         let now = self.now;
         let (line, _) = D::lines(flow.lines);
-        match D::path(self).entries.get_mut(line as usize) {
-            None => self.push_first::<D>(flow, parcel),
-            Some(entry) => {
-                if let Some(at) = entry.push(now, parcel) {
-                    self.schedule(at, D::ENTRY, line);
-                }
-            }
+        let path = D::path(self);
+        let Some(entry) = path.entries.get_mut(line as usize) else {
+            return self.push_first::<D>(flow, parcel);
+        };
+        if path.is_foreseen {
+            let at = path.foresee(line, now, parcel);
+            self.leave_later::<D>(flow, at, parcel);
+        } else if let Some(at) = entry.push(now, parcel) {
+            self.schedule(at, D::ENTRY, line);
         }
     }
 
@@ -182,11 +188,29 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         self.push_first::<D>(flow, parcel);
     }
 
+    /// A packet will come out of the last link at a time that is known.
+    #[inline(always)]
+    fn leave_later<D: Direction>(&mut self, flow: &mut Flow, at: SimTime, parcel: Parcel) {
+        let (_, line) = D::lines(flow.lines);
+        if let Some(at) = D::path(self).exits[line as usize].push_ahead(at, parcel) {
+            self.schedule(at, D::EXIT, line);
+        }
+    }
+
     #[inline(always)]
     fn push<D: Direction>(&mut self, flow: &mut Flow, link: u32, parcel: Parcel) {
         let now = self.now;
-        let outcome = D::path(self).links[link as usize].push(now, parcel);
-        self.schedule_link::<D>(link);
+        let path = D::path(self);
+        let outcome = if !L::IS_SINGLE && path.is_direct {
+            match path.links[link as usize].pass(now, parcel) {
+                Ok(at) => return self.leave_later::<D>(flow, at, parcel),
+                Err(gone) => gone,
+            }
+        } else {
+            let outcome = path.links[link as usize].push(now, parcel);
+            self.schedule_link::<D>(link);
+            outcome
+        };
         match outcome {
             Push::Accepted => {}
             Push::Lost => {

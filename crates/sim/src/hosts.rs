@@ -66,13 +66,14 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     fn send_ack(&mut self, flow: &mut Flow, ack: Ack) {
         let blocks = ack.sack.as_slice().len() as u32;
         flow.counts.acks_sent += 1;
-        let Ack { next_expected, sack, timestamp_echo, ece } = ack;
-        let place = self.reverse.packets.keep(Ack { next_expected, sack, timestamp_echo, ece });
+        let Ack { next_expected, sack, timestamp_echo, ece, ce } = ack;
+        let place = self.reverse.packets.keep(Ack { next_expected, sack, timestamp_echo, ece, ce });
         let parcel = flow.acknowledgement.named(Content::Ack.name(place));
         let bytes = parcel.bytes() + blocks * flow.sack_block_size;
         self.enter::<Ack>(flow, parcel.sized(bytes));
     }
 
+    #[inline(never)]
     pub(crate) fn on_ack_timer(&mut self, flow: &mut Flow) {
         let Endpoints::Tcp(tcp) = &mut flow.endpoints else { unreachable!("nobody acknowledges datagrams") };
         if tcp.ack_timer_at != Some(self.now) {
@@ -127,11 +128,12 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
             self.observe_ack(flow, outcome);
         }
         self.transmit(flow);
-        if flow.arrivals.is_some() && flow.has_ended() {
+        if !L::IS_SINGLE && flow.arrivals.is_some() && flow.has_ended() {
             self.ended.push(flow.place);
         }
     }
 
+    #[inline(never)]
     pub(crate) fn on_timer(&mut self, flow: &mut Flow) {
         let Endpoints::Tcp(tcp) = &mut flow.endpoints else { unreachable!("datagrams have no timer") };
         if tcp.timer_at != Some(self.now) {
@@ -168,6 +170,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     }
 
     /// A flow sends its first packet.
+    #[inline(never)]
     pub(crate) fn start(&mut self, flow: &mut Flow) {
         self.observe(flow, EventKind::FlowStart, 0);
         match &mut flow.endpoints {
@@ -181,6 +184,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     }
 
     /// The application has one segment more.
+    #[inline(never)]
     pub(crate) fn write(&mut self, flow: &mut Flow) {
         let Endpoints::Tcp(tcp) = &mut flow.endpoints else { unreachable!("datagrams are not written") };
         let Some(gap) = tcp.write_gap else { return };
@@ -250,6 +254,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         true
     }
 
+    #[inline(never)]
     pub(crate) fn send_datagram(&mut self, flow: &mut Flow) {
         let Endpoints::Udp(udp) = &mut flow.endpoints else { unreachable!("TCP sends segments") };
         let segment = Segment { seq: udp.next_seq, timestamp: self.now, ..Segment::default() };
@@ -268,7 +273,8 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         self.observe(flow, EventKind::Send, segment.seq);
         let place = self.forward.packets.keep(Data::from(segment));
         let parcel = parcel.named(Content::Data.name(place));
-        let parcel = if segment.ecn_capable { parcel.with_ecn(Ecn::Ect0) } else { parcel };
+        let ecn = if segment.l4s { Ecn::Ect1 } else { Ecn::Ect0 };
+        let parcel = if segment.ecn_capable { parcel.with_ecn(ecn) } else { parcel };
         self.enter::<Data>(flow, parcel);
     }
 

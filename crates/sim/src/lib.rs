@@ -5,6 +5,7 @@
 //! asks, and real packets can enter it; [`run`] is one flow over one hop.
 
 mod capture;
+mod direct;
 mod direction;
 mod doubts;
 mod engine;

@@ -9,11 +9,14 @@ use std::collections::{BTreeMap, VecDeque};
 pub(crate) struct DelayLine {
     delay: SimTime,
     under_way: VecDeque<(SimTime, Parcel)>,
+    /// Since when the event of the first packet would be in the queue if each packet entered at its time, and its place
+    /// among those of that time.
+    since: (SimTime, u64),
 }
 
 impl DelayLine {
     pub(crate) fn new(delay: SimTime) -> Self {
-        Self { delay, under_way: VecDeque::new() }
+        Self { delay, under_way: VecDeque::new(), since: (SimTime::ZERO, 0) }
     }
 
     /// Takes a packet; when it comes out, if nothing else comes out before.
@@ -22,6 +25,58 @@ impl DelayLine {
         let was_empty = self.under_way.is_empty();
         self.under_way.push_back((at, parcel));
         was_empty.then_some(at)
+    }
+
+    /// The same of a packet that enters at `at`, now or later.
+    pub(crate) fn push_ahead(&mut self, at: SimTime, parcel: Parcel) -> Option<SimTime> {
+        let out = self.push(at, parcel);
+        if out.is_some() {
+            self.since = (at, 0);
+        }
+        out
+    }
+
+    /// When what enters now comes out.
+    #[inline]
+    pub(crate) fn out(&self, now: SimTime) -> SimTime {
+        now + self.delay
+    }
+
+    /// What comes out next and when, if that is before `now`.
+    #[inline]
+    pub(crate) fn before(&mut self, now: SimTime) -> Option<(SimTime, Parcel)> {
+        self.next_event().filter(|&at| at < now)?;
+        self.under_way.pop_front()
+    }
+
+    /// Packets on it, and their bytes.
+    pub(crate) fn contents(&self) -> (u64, u64) {
+        let bytes = self.under_way.iter().map(|(_, parcel)| u64::from(parcel.bytes()));
+        (self.under_way.len() as u64, bytes.sum())
+    }
+
+    /// What was first has come out, at `now`, as number `number` of all: when the next does.
+    pub(crate) fn go_on(&mut self, now: SimTime, number: u64) -> Option<SimTime> {
+        let out = self.next_event()?;
+        // Whoever enters later finds the line empty.
+        let entered = out - self.delay;
+        self.since = if entered > now { (entered, 0) } else { (now, number) };
+        Some(out)
+    }
+
+    /// The order of events of lines at equal times: that in which they would have been scheduled.
+    pub(crate) fn since(&self) -> (SimTime, u64) {
+        self.since
+    }
+
+    /// Packets that enter after `now`, or at it and later, and their bytes.
+    pub(crate) fn ahead(&self, now: SimTime, at_now: bool) -> (u64, u64) {
+        let is_ahead = |(out, _): &&(SimTime, Parcel)| {
+            let entered = *out - self.delay;
+            entered > now || (at_now && entered == now)
+        };
+        let ahead = self.under_way.iter().rev().take_while(is_ahead);
+        ahead.fold((0, 0), |(packets, bytes), (_, parcel)| (packets + 1, bytes + u64::from(parcel.bytes())))
     }
 
     /// When the next packet comes out.

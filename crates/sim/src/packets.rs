@@ -123,8 +123,8 @@ impl Data {
 impl From<Segment> for Data {
     #[inline]
     fn from(segment: Segment) -> Self {
-        let Segment { seq, retransmission, timestamp, ecn_capable, cwr, push } = segment;
-        let flags = [retransmission, ecn_capable, cwr, push];
+        let Segment { seq, retransmission, timestamp, ecn_capable, l4s, cwr, push } = segment;
+        let flags = [retransmission, ecn_capable, cwr, push, l4s];
         let flags = (0..).zip(flags).fold(0, |flags, (bit, flag)| flags | u64::from(flag) << bit);
         Self { seq, timestamp, flags }
     }
@@ -134,7 +134,7 @@ impl From<Data> for Segment {
     #[inline]
     fn from(data: Data) -> Self {
         let Data { seq, timestamp, flags } = data;
-        let [retransmission, ecn_capable, cwr, push] = [1, 2, 4, 8].map(|flag| flags & flag != 0);
-        Self { seq, retransmission, timestamp, ecn_capable, cwr, push }
+        let [retransmission, ecn_capable, cwr, push, l4s] = [1, 2, 4, 8, 16].map(|flag| flags & flag != 0);
+        Self { seq, retransmission, timestamp, ecn_capable, l4s, cwr, push }
     }
 }

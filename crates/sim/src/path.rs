@@ -7,6 +7,7 @@ use crate::packets::Packets;
 use crate::path_link::PathLink;
 use crate::routing::Next;
 use crossfade_core::SimTime;
+use crossfade_link::Parcel;
 
 /// Which lines and links a packet takes is written in its flow.
 pub(crate) struct Path<P, L: Layout> {
@@ -17,6 +18,16 @@ pub(crate) struct Path<P, L: Layout> {
     pub(crate) links: L::Links,
     /// From the last link to the hosts.
     pub(crate) exits: L::Lines,
+    /// All packets go over one link that knows their fate, and a line behind it: they are put into the line at once, and
+    /// the link has no events.
+    pub(crate) is_direct: bool,
+    /// Besides, all packets come over one line to that link, and it loses and drops none: they are put into the line
+    /// behind it as they are sent. What is on the first line is what the link has not counted yet.
+    pub(crate) is_foreseen: bool,
+    /// When that link will have sent everything on the line before it.
+    pub(crate) idle_at: SimTime,
+    /// How often packets have come out of lines behind such a link.
+    pub(crate) exited: u64,
 }
 
 impl<P, L: Layout> Path<P, L> {
@@ -28,6 +39,47 @@ impl<P, L: Layout> Path<P, L> {
             entries: lines(entries),
             links: links.into_iter().map(|(link, next)| PathLink::new(link, next)).collect::<Vec<_>>().into(),
             exits: lines(exits),
+            is_direct: false,
+            is_foreseen: false,
+            idle_at: SimTime::ZERO,
+            exited: 0,
         }
+    }
+
+    /// Whether the only link and the lines behind it can be passed at once.
+    pub(crate) fn can_be_direct(&self) -> bool {
+        !L::IS_SINGLE && self.links.len() == 1 && self.links[0].can_be_passed()
+    }
+
+    /// The link counts what has come over the line to it before `now`.
+    #[inline]
+    pub(crate) fn count(&mut self, line: u32, now: SimTime) {
+        while let Some((at, parcel)) = self.entries[line as usize].before(now) {
+            let arrival = self.links[0].pass(at, parcel);
+            debug_assert!(arrival.is_ok(), "a packet is lost that was foreseen to come out");
+        }
+    }
+
+    /// A packet is sent now that comes over the line and the link for certain: when it comes out of the link.
+    #[inline]
+    pub(crate) fn foresee(&mut self, line: u32, now: SimTime, parcel: Parcel) -> SimTime {
+        self.count(line, now);
+        let entry = &mut self.entries[line as usize];
+        entry.push(now, parcel);
+        let enters = entry.out(now);
+        self.links[0].foresee(&mut self.idle_at, enters, parcel.bytes())
+    }
+
+    /// Packets, and their bytes, that the link has counted as arrived, and that are still on it at `now`; `at_now`: also
+    /// those that arrive just then.
+    pub(crate) fn on_link(&self, now: SimTime, at_now: bool) -> (u64, u64) {
+        let add = |sum: (u64, u64), line: (u64, u64)| (sum.0 + line.0, sum.1 + line.1);
+        let ahead = self.exits.iter().map(|line| line.ahead(now, at_now)).fold((0, 0), add);
+        let uncounted = if self.is_foreseen {
+            self.entries.iter().map(DelayLine::contents).fold((0, 0), add)
+        } else {
+            (0, 0)
+        };
+        (ahead.0 - uncounted.0, ahead.1 - uncounted.1)
     }
 }

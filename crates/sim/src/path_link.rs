@@ -14,6 +14,12 @@ pub(crate) trait PathLinkKind: Link {
 
     /// When the packet that a push has just lost is transmitted, if not at once.
     fn lost_at(&self) -> Option<SimTime>;
+
+    /// Itself, if it is a hop.
+    fn as_hop(&self) -> Option<&Hop>;
+
+    /// The same to change.
+    fn as_hop_mut(&mut self) -> Option<&mut Hop>;
 }
 
 impl PathLinkKind for AnyLink {
@@ -34,6 +40,22 @@ impl PathLinkKind for AnyLink {
             Self::Other(_) => None,
         }
     }
+
+    #[inline]
+    fn as_hop(&self) -> Option<&Hop> {
+        match self {
+            Self::Hop(hop) => Some(hop),
+            Self::Other(_) => None,
+        }
+    }
+
+    #[inline]
+    fn as_hop_mut(&mut self) -> Option<&mut Hop> {
+        match self {
+            Self::Hop(hop) => Some(hop),
+            Self::Other(_) => None,
+        }
+    }
 }
 
 impl PathLinkKind for Hop {
@@ -50,6 +72,16 @@ impl PathLinkKind for Hop {
 
     fn lost_at(&self) -> Option<SimTime> {
         Some(Hop::lost_at(self))
+    }
+
+    #[inline]
+    fn as_hop(&self) -> Option<&Hop> {
+        Some(self)
+    }
+
+    #[inline]
+    fn as_hop_mut(&mut self) -> Option<&mut Hop> {
+        Some(self)
     }
 }
 
@@ -101,6 +133,34 @@ impl<K: PathLinkKind> PathLink<K> {
     #[inline]
     pub(crate) fn push(&mut self, now: SimTime, parcel: Parcel) -> Push {
         self.link.push(now, parcel)
+    }
+
+    /// Whether it knows of each packet when it comes out, later than it is pushed, at its last hop.
+    pub(crate) fn can_be_passed(&self) -> bool {
+        self.next == Next::Exit && self.link.as_hop().is_some_and(Hop::has_delay)
+    }
+
+    /// Whether, besides, every packet comes out.
+    pub(crate) fn is_certain(&self) -> bool {
+        self.link.as_hop().is_some_and(Hop::is_certain)
+    }
+
+    /// [`Hop::foresee`] of one that can be passed.
+    #[inline]
+    pub(crate) fn foresee(&mut self, idle_at: &mut SimTime, now: SimTime, bytes: u32) -> SimTime {
+        match self.link.as_hop_mut() {
+            Some(hop) => hop.foresee(idle_at, now, bytes),
+            None => unreachable!("a hop alone can be passed"),
+        }
+    }
+
+    /// [`Hop::pass`] of one that can be passed.
+    #[inline]
+    pub(crate) fn pass(&mut self, now: SimTime, parcel: Parcel) -> Result<SimTime, Push> {
+        match self.link.as_hop_mut() {
+            Some(hop) => hop.pass(now, parcel),
+            None => unreachable!("a hop alone can be passed"),
+        }
     }
 
     /// When to schedule an event, if none comes in time.

@@ -77,6 +77,10 @@ pub(crate) struct NetworkState<O, C, L: Layout> {
     pub(crate) measures_delays: bool,
     pub(crate) now: SimTime,
     pub(crate) queue: EventQueue<Event>,
+    /// What happened last.
+    pub(crate) last: Kind,
+    /// Somebody wants to know what happens inside links.
+    pub(crate) is_traced: bool,
     /// When the next slot of a gated sender starts, if it is scheduled.
     pub(crate) slot_at: Option<SimTime>,
     /// Segments of TCP delivered in order so far.

@@ -131,8 +131,8 @@ impl Receiver {
         if self.sends_sack {
             self.held.iter().take(SackBlocks::MAX).for_each(|&block| sack.push(block));
         }
-        let Options { timestamp_echo, ece, .. } = options;
-        Ack { next_expected: self.rcv_nxt, sack, timestamp_echo, ece }
+        let Options { timestamp_echo, ece, ce, .. } = options;
+        Ack { next_expected: self.rcv_nxt, sack, timestamp_echo, ece, ce }
     }
 }
 
@@ -268,6 +268,22 @@ mod tests {
         assert!(echo(2, false, true) && echo(4, false, false) && echo(6, false, false));
         assert!(!echo(8, true, false));
         assert!(echo(10, true, true), "the answer itself was marked");
+    }
+
+    /// RFC 9768 section 3.2.2.5.1: the first mark after none is told at once, later ones with the others; every copy counts.
+    #[test]
+    fn accurate_feedback_counts_marks() {
+        let accurate = RfcConfig { ecn: true, accurate_ecn: true, ..RfcConfig::default() };
+        let mut receiver = Receiver::new(&TcpConfig { rfc: accurate, ..config(Flavour::Rfc) });
+        let mut counts = |seq: u64, ce: bool| {
+            let ack = receiver.on_segment(NOW, &segment(seq), ce).ack;
+            assert!(ack.is_none_or(|ack| !ack.ece));
+            ack.map(|ack| ack.ce)
+        };
+        assert_eq!([counts(0, false), counts(1, false), counts(2, false)], [None, Some(0), None]);
+        assert_eq!([counts(3, true), counts(4, true), counts(5, true)], [Some(1), None, Some(3)]);
+        assert_eq!([counts(6, false), counts(7, true), counts(7, true)], [None, Some(4), Some(5)]);
+        assert_eq!([counts(8, true), counts(9, false), counts(10, true)], [None, Some(6), Some(7)]);
     }
 
     proptest! {

@@ -14,6 +14,8 @@ pub struct Segment {
     pub timestamp: SimTime,
     /// Whether routers may mark it instead of dropping it (RFC 3168 section 5).
     pub ecn_capable: bool,
+    /// The sender is scalable: its packets say ECT(1), not ECT(0) (RFC 9331 section 4.1).
+    pub l4s: bool,
     /// The sender has reduced its window: the receiver stops echoing congestion (RFC 3168 section 6.1.2).
     pub cwr: bool,
     /// It ends what was sent at once: the PSH flag (RFC 9293 section 3.9.1.2). The receiver may acknowledge it at once.
@@ -32,6 +34,9 @@ pub struct Ack {
     pub timestamp_echo: Option<SimTime>,
     /// Echoes a congestion mark until the sender answers (RFC 3168 section 6.1.3).
     pub ece: bool,
+    /// How many segments with a congestion mark the receiver has counted: what AccECN tells with its options (RFC 9768), without
+    /// the wrap of its three bits. 0 from a receiver that does not.
+    pub ce: u32,
 }
 
 /// Up to three ranges of segments, most recent first (RFC 2018 section 4).

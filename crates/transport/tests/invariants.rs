@@ -76,6 +76,8 @@ fn rfc_config() -> impl Strategy<Value = RfcConfig> {
                 window_rule: match quick_acks % 4 {
                     0 => WindowRule::BbrV1,
                     1 => WindowRule::BbrV3,
+                    2 if linux[0] => WindowRule::Prague,
+                    3 if linux[0] => WindowRule::Dctcp,
                     _ if linux[4] => WindowRule::Cubic,
                     _ => WindowRule::Reno,
                 },
@@ -102,6 +104,7 @@ fn rfc_config() -> impl Strategy<Value = RfcConfig> {
                 f_rto,
                 eifel,
                 ecn,
+                accurate_ecn: ecn && linux[0],
                 restart_after_idle,
                 cwnd_validation,
                 pacing,

@@ -58,13 +58,16 @@ impl KernelTcp {
             switch("tcp_sack", has_sack),
             switch("tcp_dsack", has_sack && rfc.d_sack),
             switch("tcp_timestamps", rfc.timestamps),
-            switch("tcp_ecn", rfc.ecn),
+            // 3 asks for accurate feedback.
+            ("tcp_ecn", if rfc.accurate_ecn { "3".to_owned() } else { u8::from(rfc.ecn).to_string() }),
             ("tcp_early_retrans", if rfc.tail_loss_probe { "3" } else { "0" }.to_owned()),
         ];
         let congestion = match rfc.window_rule {
             WindowRule::Reno => "reno",
             WindowRule::Cubic => "cubic",
             WindowRule::HighSpeed => "highspeed",
+            WindowRule::Dctcp => "dctcp",
+            WindowRule::Prague => "prague",
             WindowRule::BbrV1 => "bbr",
             WindowRule::BbrV3 => {
                 let problem = "method live: the BBR of kernels is version 1, bbr-v1";

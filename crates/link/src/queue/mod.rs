@@ -2,6 +2,7 @@
 
 mod codel;
 mod drop_tail;
+mod dual_pi2;
 mod fq_codel;
 mod pie;
 mod red;
@@ -10,6 +11,7 @@ mod tests;
 
 pub use codel::{CoDel, CoDelConfig};
 pub use drop_tail::DropTail;
+pub use dual_pi2::{DualPi2, DualPi2Config, DualPi2Draw, DualPi2Rules};
 pub use fq_codel::{FqCoDel, FqCoDelConfig};
 pub use pie::{Pie, PieConfig};
 pub use red::{Red, RedConfig};

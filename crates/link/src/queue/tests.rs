@@ -2,8 +2,7 @@
 
 use super::*;
 use crate::limit::QueueLimit;
-use crate::parcel::Parcel;
-use crate::testing::capable;
+use crate::parcel::{Ecn, Parcel};
 use crossfade_core::RunSeed;
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -34,6 +33,7 @@ fn disciplines(limit: QueueLimit, ecn: bool) -> Vec<(&'static str, Box<dyn Queue
     let red = RedConfig { ecn, w_q: 0.1, min_th: 1.0, max_th: 4.0, ..RedConfig::new(limit, 1000, 8e6) };
     let stream = || RunSeed { seed: 1, run: 0 }.stream("queue.dl");
     let ms = SimTime::from_millis;
+    let dual_pi2 = |usual: DualPi2Config| DualPi2Config { alpha: 100.0, t_update: ms(5), ..usual };
     let pie = PieConfig { ecn, t_update: ms(5), max_burst: ms(10), ..PieConfig::new(limit, 100) };
     vec![
         ("drop-tail", Box::new(DropTail::new(limit).unwrap())),
@@ -41,6 +41,11 @@ fn disciplines(limit: QueueLimit, ecn: bool) -> Vec<(&'static str, Box<dyn Queue
         ("codel", Box::new(CoDel::new(codel, limit).unwrap())),
         ("fq-codel", Box::new(FqCoDel::new(fq_codel).unwrap())),
         ("pie", Box::new(Pie::new(PieConfig { alpha: 100.0, ..pie }, stream()).unwrap())),
+        ("dualpi2", Box::new(DualPi2::new(dual_pi2(DualPi2Config::rfc(limit, 1500)), stream()).unwrap())),
+        (
+            "dualpi2 of linux",
+            Box::new(DualPi2::new(dual_pi2(DualPi2Config::linux(limit, 1500)), stream()).unwrap()),
+        ),
         ("fq-codel with collisions", Box::new(FqCoDel::new(colliding).unwrap())),
     ]
 }
@@ -83,7 +88,10 @@ fn check(queue: &mut dyn QueueDiscipline, limit: QueueLimit, ops: &[Op]) -> Resu
         let mut dropped = Vec::new();
         match *op {
             Op::Enqueue { flow, bytes, ecn_capable } => {
-                let packet = capable(Parcel::new(id, flow, bytes), ecn_capable);
+                // A flow does not change its class.
+                let ecn =
+                    if flow >= 4 { Ecn::Ect1 } else { [Ecn::NotEct, Ecn::Ect0][usize::from(ecn_capable)] };
+                let packet = Parcel::new(id, flow, bytes).with_ecn(ecn);
                 id += 1;
                 match queue.enqueue(now, packet, &mut dropped) {
                     Ok(()) => ledger.held.push(Waiting { since: now, packet }),

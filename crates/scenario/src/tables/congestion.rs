@@ -16,6 +16,10 @@ pub enum Congestion {
     Cubic,
     /// HighSpeed TCP (RFC 3649).
     Highspeed,
+    /// Data Center TCP (RFC 8257): cuts in proportion to the share of marks; for queues that mark.
+    Dctcp,
+    /// TCP Prague, for L4S (RFC 9331): the same, paced, and less for short round trips; for queues that mark.
+    Prague,
     /// BBR version 1, as Linux has it.
     BbrV1,
     /// BBR version 3 (draft-ietf-ccwg-bbr-06).
@@ -28,6 +32,8 @@ impl Congestion {
             Self::Reno => WindowRule::Reno,
             Self::Cubic => WindowRule::Cubic,
             Self::Highspeed => WindowRule::HighSpeed,
+            Self::Dctcp => WindowRule::Dctcp,
+            Self::Prague => WindowRule::Prague,
             Self::BbrV1 => WindowRule::BbrV1,
             Self::BbrV3 => WindowRule::BbrV3,
         }

@@ -1,11 +1,14 @@
 //! Queues.
 
 use super::base::{absent, json, positive_time, time};
+use super::rfc::Rules;
 use super::tagged::{refuse_foreign, tag, taken_by};
 use crate::error::{ScenarioError, join};
 use crate::quantity::{Limit, Room, Share, Size, Span};
 use crossfade_core::SimTime;
-use crossfade_link::{CoDelConfig, FqCoDelConfig, PieConfig, QueueConfig, QueueLimit, RedConfig};
+use crossfade_link::{
+    CoDelConfig, DualPi2Config, DualPi2Draw, FqCoDelConfig, PieConfig, QueueConfig, QueueLimit, RedConfig,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +20,7 @@ pub struct Queue {
     /// How much may wait beside the packet being sent, in packets or bytes; what comes then is dropped. A time
     /// ("200 ms") is what the link sends in it at its rate, "1 bdp" what it sends in the longest round trip of a
     /// packet that waits for nothing (the bandwidth-delay product); both are bytes, at least a packet.
-    #[schemars(extend("x-default" = "1000 packets, or unlimited where the windows of all flows hold no more; 10240 packets for \"fq-codel\". Required for red, codel and pie"))]
+    #[schemars(extend("x-default" = "1000 packets, or unlimited where the windows of all flows hold no more; 10240 packets for \"fq-codel\", 250 ms for \"dualpi2\" (10000 packets with profile \"linux\"). Required for red, codel and pie"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
 
@@ -56,8 +59,9 @@ pub struct Queue {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gentle: Option<bool>,
 
-    /// How long a packet may wait in a queue that stands (RFC 8289); the delay that pie comes to (RFC 8033).
-    #[schemars(extend("x-default" = "5 ms, of codel and fq-codel; 15 ms, of pie"))]
+    /// How long a packet may wait in a queue that stands (RFC 8289); the delay that pie and dualpi2's
+    /// classic queue come to (RFC 8033, RFC 9332).
+    #[schemars(extend("x-default" = "5 ms, of codel and fq-codel; 15 ms, of pie and dualpi2"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Span>,
 
@@ -67,8 +71,8 @@ pub struct Queue {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Span>,
 
-    /// How often PIE computes its probability (RFC 8033).
-    #[schemars(extend("x-default" = "15 ms, of pie"))]
+    /// How often PIE and DualPI2 compute their probability (RFC 8033, RFC 9332).
+    #[schemars(extend("x-default" = "15 ms, of pie and dualpi2; 16 ms with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t_update: Option<Span>,
 
@@ -81,6 +85,42 @@ pub struct Queue {
     #[schemars(extend("x-default" = "1514 B, of fq-codel"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantum: Option<Size>,
+
+    /// Whose DualPI2: RFC 9332's, with a ramp of marks, evenly spaced, and a weight of 1/16 for the classic queue; or that of
+    /// Linux 6.17, with a step at 1 ms, marks drawn for each packet, and a weight of 1/10.
+    #[schemars(extend("x-default" = "rfc, of dualpi2"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Rules>,
+
+    /// k of DualPI2: the scalable queue is marked with k p', the classic one dropped with p' squared (RFC 9332).
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 255, "x-default" = "2, of dualpi2"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coupling: Option<f64>,
+
+    /// The delay above which DualPI2's scalable queue marks of its own accord (RFC 9332, minTh).
+    #[schemars(extend("x-default" = "800 us, of dualpi2; 1 ms with profile \"linux\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub l_min_th: Option<Span>,
+
+    /// The delay from which it marks everything; l_min_th for a step (RFC 9332, maxTh).
+    #[schemars(extend("x-default" = "1.2 ms, of dualpi2; 1 ms with profile \"linux\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub l_max_th: Option<Span>,
+
+    /// How DualPI2 makes marks of a probability.
+    #[schemars(extend("x-default" = "recur, of dualpi2; roll with profile \"linux\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draw: Option<Draw>,
+}
+
+/// How a probability becomes marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Draw {
+    /// Evenly spaced (RFC 9332 appendix A.1).
+    Recur,
+    /// At random, for each packet.
+    Roll,
 }
 
 tag! {
@@ -97,6 +137,9 @@ tag! {
         FqCodel [limit, ecn, target, interval, quantum],
         /// Proportional integral controller enhanced (RFC 8033).
         Pie [limit, ecn, target, t_update, max_burst],
+        /// Coupled queues, one for scalable senders such as "prague" and "dctcp", one for all others (RFC 9332).
+        #[serde(rename = "dualpi2")]
+        DualPi2 [limit, target, t_update, profile, coupling, l_min_th, l_max_th, draw],
     }
 }
 
@@ -145,16 +188,27 @@ impl Queue {
             let problem = "needs a link with a rate: without one nothing waits";
             return Err(ScenarioError::value(join(table, "discipline"), &json(discipline), problem));
         };
-        let of_fq_codel = (discipline == Discipline::FqCodel).then_some(QueueLimit::Packets(10240));
+        let of_its_own = match (discipline, self.profile) {
+            (Discipline::FqCodel, _) => Some(QueueLimit::Packets(10240)),
+            (Discipline::DualPi2, Some(Rules::Linux)) => Some(QueueLimit::Packets(10000)),
+            // RFC 9332 appendix A.1: what the link sends in 250 ms.
+            (Discipline::DualPi2, _) => {
+                Some(QueueLimit::Bytes(((rate_bps / 8.0 * 0.25) as u64).max(packets.largest.into())))
+            }
+            _ => None,
+        };
         let given = self.limit.and_then(|limit| limit.0.limit());
-        let Some(limit) = given.or(of_fq_codel.filter(|_| self.limit.is_none())) else {
+        let Some(limit) = given.or(of_its_own.filter(|_| self.limit.is_none())) else {
             let problem = format!("needs {}, such as \"100 packets\"", join(table, "limit"));
             return Err(ScenarioError::value(join(table, "discipline"), &json(discipline), problem));
         };
         self.limit = Some(Limit(Room::Of(limit)));
-        let ecn = *self.ecn.get_or_insert(true);
+        let ecn = discipline == Discipline::DualPi2 || *self.ecn.get_or_insert(true);
         let model = match discipline {
             Discipline::DropTail => unreachable!("returned above"),
+            Discipline::DualPi2 => {
+                QueueConfig::DualPi2(self.dual_pi2(table, limit, packets.largest, slot)?)
+            }
             Discipline::Red => QueueConfig::Red(self.red(table, limit, ecn, rate_bps, packet_size)?),
             Discipline::Codel => QueueConfig::CoDel(self.codel(table, ecn, packet_size, slot)?, limit),
             Discipline::FqCodel => QueueConfig::FqCoDel(FqCoDelConfig {
@@ -248,6 +302,48 @@ impl Queue {
             max_burst: time(&join(table, "max_burst"), max_burst, slot)?,
             ecn,
             ..PieConfig::new(limit, packet_size)
+        })
+    }
+
+    fn dual_pi2(
+        &mut self,
+        table: &str,
+        limit: QueueLimit,
+        mtu: u32,
+        slot: SimTime,
+    ) -> Result<DualPi2Config, ScenarioError> {
+        let usual = match *self.profile.get_or_insert(Rules::Rfc) {
+            Rules::Rfc => DualPi2Config::rfc(limit, mtu),
+            Rules::Linux => DualPi2Config::linux(limit, mtu),
+        };
+        let span = |given: &mut Option<Span>, usual: SimTime| *given.get_or_insert(Span::exactly(usual));
+        let target = span(&mut self.target, usual.target);
+        let t_update = span(&mut self.t_update, usual.t_update);
+        let [low, high] = [span(&mut self.l_min_th, usual.min_th), span(&mut self.l_max_th, usual.max_th)];
+        let coupling = *self.coupling.get_or_insert(usual.coupling);
+        if !(coupling > 0.0 && coupling <= 255.0) {
+            let problem = "must be more than 0 and at most 255";
+            return Err(ScenarioError::value(join(table, "coupling"), &json(coupling), problem));
+        }
+        let usual_draw = if usual.draw == DualPi2Draw::Recur { Draw::Recur } else { Draw::Roll };
+        let draw = match *self.draw.get_or_insert(usual_draw) {
+            Draw::Recur => DualPi2Draw::Recur,
+            Draw::Roll => DualPi2Draw::Roll,
+        };
+        let min_th = time(&join(table, "l_min_th"), low, slot)?;
+        let max_th = time(&join(table, "l_max_th"), high, slot)?;
+        if min_th > max_th {
+            let problem = format!("must be at most {} = \"{high}\"", join(table, "l_max_th"));
+            return Err(ScenarioError::value(join(table, "l_min_th"), &json(low), problem));
+        }
+        Ok(DualPi2Config {
+            target: positive_time(&join(table, "target"), target, slot)?,
+            t_update: positive_time(&join(table, "t_update"), t_update, slot)?,
+            coupling,
+            min_th,
+            max_th,
+            draw,
+            ..usual
         })
     }
 

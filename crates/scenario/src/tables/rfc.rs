@@ -75,9 +75,14 @@ pub struct Rfc {
     pub eifel: Option<bool>,
 
     /// Let queues mark data instead of dropping it (RFC 3168).
-    #[schemars(extend("x-default" = "false"))]
+    #[schemars(extend("x-default" = "false; true for congestion \"dctcp\" and \"prague\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
+
+    /// Acknowledgements count the marks (AccECN, RFC 9768) instead of echoing one until the sender has answered. Needs ecn.
+    #[schemars(extend("x-default" = "false; true for congestion \"dctcp\" and \"prague\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accurate_ecn: Option<bool>,
 
     /// After an idle time of a retransmission timeout start from the initial window (RFC 5681 section 4.1).
     #[schemars(extend("x-default" = "true"))]
@@ -214,6 +219,7 @@ impl Rfc {
         self.handshake.get_or_insert(is_linux);
         let timestamps = *self.timestamps.get_or_insert(usual.timestamps);
         let rack = *self.rack.get_or_insert(usual.rack && sack);
+        let (ecn, accurate_ecn) = self.resolve_ecn(window_rule)?;
         let config = RfcConfig {
             window_rule,
             hystart: *self.hystart.get_or_insert(window_rule == WindowRule::Cubic),
@@ -247,7 +253,8 @@ impl Rfc {
             impatient: *self.impatient.get_or_insert(usual.impatient),
             f_rto: *self.f_rto.get_or_insert(usual.f_rto),
             eifel: *self.eifel.get_or_insert(timestamps),
-            ecn: *self.ecn.get_or_insert(usual.ecn),
+            ecn,
+            accurate_ecn,
             restart_after_idle: *self.restart_after_idle.get_or_insert(usual.restart_after_idle),
             cwnd_validation: *self.cwnd_validation.get_or_insert(usual.cwnd_validation),
             // Of their own tables.
@@ -264,6 +271,23 @@ impl Rfc {
                 Err(ScenarioError::value(format!("tcp.rfc.{key}"), &json(true), format!("needs {need}")))
             }
             None => Ok(config),
+        }
+    }
+
+    /// Whether data may be marked, and whether marks are counted. What is usual for the congestion control stays unsaid.
+    fn resolve_ecn(&mut self, window_rule: WindowRule) -> Result<(bool, bool), ScenarioError> {
+        let is_scalable = matches!(window_rule, WindowRule::Dctcp | WindowRule::Prague);
+        let ecn = *self.ecn.get_or_insert(is_scalable);
+        let usual = is_scalable && ecn;
+        match self.accurate_ecn.take_if(|given| *given == usual).or(self.accurate_ecn) {
+            Some(false) if usual => {
+                let problem = "must be true for congestion \"dctcp\" and \"prague\": they count marks";
+                Err(ScenarioError::value("tcp.rfc.accurate_ecn", &json(false), problem))
+            }
+            Some(true) if !ecn => {
+                Err(ScenarioError::value("tcp.rfc.accurate_ecn", &json(true), "needs tcp.rfc.ecn = true"))
+            }
+            given => Ok((ecn, given.unwrap_or(usual))),
         }
     }
 

@@ -31,14 +31,15 @@ pub struct Tcp {
     /// How large the congestion window is. Reno adds a segment each round trip and halves the
     /// window on a loss; CUBIC, the default of Linux, grows it with the cube of the time since the last loss, whatever
     /// the round trip, and gives back 30 %. BBR estimates the bandwidth of the path and its round trip without queues, and
-    /// sends at that rate. The built-in ones are taken by flavour "rfc". One of your own is a class in a Python file beside the scenario.
+    /// sends at that rate; DCTCP and Prague count marks. The built-in ones are taken by flavour "rfc". One of your own is a
+    /// class in a Python file beside the scenario.
     #[schemars(extend("x-default" = "reno; cubic for variant \"cubic\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<RuleName>,
 
-    /// Who spreads what the window allows over the round trip. A congestion control that sets a rate (bbr-v1, bbr-v3) is always
+    /// Who spreads what the window allows over the round trip. A congestion control that sets a rate (bbr-v1, bbr-v3, prague) is always
     /// paced, by itself. Taken by flavour "rfc".
-    #[schemars(extend("x-default" = "off; internal for bbr-v1, bbr-v3"))]
+    #[schemars(extend("x-default" = "off; internal for bbr-v1, bbr-v3, prague"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing: Option<Pacing>,
 

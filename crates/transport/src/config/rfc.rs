@@ -33,6 +33,10 @@ pub enum WindowRule {
     Cubic,
     /// RFC 3649, by the RFC also where windows are Linux's.
     HighSpeed,
+    /// RFC 8257.
+    Dctcp,
+    /// For RFC 9331, as the L4S team's kernel has it.
+    Prague,
     /// BBR version 1, as Linux has it.
     BbrV1,
     /// BBR version 3 (draft-ietf-ccwg-bbr-06).
@@ -42,7 +46,7 @@ pub enum WindowRule {
 impl WindowRule {
     /// Whether it sets a rate, and is paced by it.
     pub fn sets_rate(self) -> bool {
-        matches!(self, Self::BbrV1 | Self::BbrV3)
+        matches!(self, Self::BbrV1 | Self::BbrV3 | Self::Prague)
     }
 }
 
@@ -145,6 +149,8 @@ pub struct RfcConfig {
     pub eifel: bool,
     /// Data may be marked instead of dropped (RFC 3168).
     pub ecn: bool,
+    /// Acknowledgements count marks (AccECN, RFC 9768) instead of echoing them once a window.
+    pub accurate_ecn: bool,
     /// After an idle time of a retransmission timeout start from the initial window (RFC 5681 section 4.1).
     pub restart_after_idle: bool,
     /// The window grows only while it, and not the application or the receiver, limits the sender (RFC 7661
@@ -184,6 +190,7 @@ impl Default for RfcConfig {
             f_rto: true,
             eifel: true,
             ecn: false,
+            accurate_ecn: false,
             restart_after_idle: true,
             cwnd_validation: true,
             pacing: None,

@@ -1,8 +1,8 @@
 //! The window rule that a configuration names.
 
 use super::{
-    BbrV1, BbrV3, CongestionControl, Cubic, HighSpeed, LinuxCubic, LinuxReno, Reno, RenoRule, Rounding,
-    SlowStart,
+    BbrV1, BbrV3, CongestionControl, Cubic, Dctcp, HighSpeed, LinuxCubic, LinuxReno, Prague, Reno, RenoRule,
+    Rounding, SlowStart,
 };
 use crate::config::{Flavour, RfcConfig, Rules, TcpConfig, WindowRule};
 
@@ -29,6 +29,8 @@ pub(crate) fn window_rule(config: &TcpConfig) -> Box<dyn CongestionControl> {
                 (_, WindowRule::HighSpeed) => {
                     Box::new(HighSpeed::new(cwnd, ssthresh).with_slow_start(slow_start))
                 }
+                (_, WindowRule::Dctcp) => Box::new(Dctcp::new(cwnd, ssthresh)),
+                (_, WindowRule::Prague) => Box::new(Prague::new(cwnd, ssthresh)),
                 (Rules::Linux, WindowRule::Reno) => Box::new(LinuxReno::new(cwnd, ssthresh)),
                 (Rules::Linux, WindowRule::Cubic) => Box::new(LinuxCubic::new(cwnd, ssthresh, hystart)),
             }

@@ -11,6 +11,9 @@ pub struct Needs {
     /// The window is the rule's alone, also in recovery, after a timeout and after idle time: the sender neither inflates it
     /// nor reduces it by PRR, and never calls `set_cwnd`. Which segments to repeat stays the sender's business.
     pub own_window: bool,
+    /// The sender is scalable (RFC 9331): its segments, repetitions as well, say ECT(1), and marks are its own business, told by
+    /// [`RateSample::ce`]; `on_ecn` is not called.
+    pub ect_1: bool,
     /// The rule draws random numbers: it is given a stream of its own before anything else.
     pub random: bool,
 }
@@ -93,8 +96,8 @@ pub struct RateSample {
     pub prior_in_flight: u64,
     /// The application had nothing to send when the newest segment left.
     pub app_limited: bool,
-    /// How many of those that have arrived carried a congestion mark, as far as the receiver says: with the echo of RFC 3168
-    /// 1 for an acknowledgement that carries it.
+    /// How many of those that have arrived carried a congestion mark, as far as the receiver says: with accurate
+    /// feedback their number, with the echo of RFC 3168 1 for an acknowledgement that carries it.
     pub ce: u64,
     /// What the sender does about losses after it.
     pub phase: Phase,

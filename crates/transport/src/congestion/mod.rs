@@ -4,6 +4,7 @@
 mod bbr;
 mod choice;
 mod cubic;
+mod dctcp;
 mod events;
 mod highspeed;
 mod hystart;
@@ -11,18 +12,22 @@ mod linux;
 mod linux_hystart;
 mod own;
 mod per_ack;
+mod prague;
 mod reno;
+mod scalable;
 mod slow_start;
 
 pub use bbr::{BbrV1, BbrV3};
 pub(crate) use choice::window_rule;
 pub use cubic::Cubic;
+pub use dctcp::Dctcp;
 pub use events::{LostSegment, Needs, Phase, RateSample, RuleInfo, SendEvent};
 pub use highspeed::HighSpeed;
 pub use hystart::HyStart;
 pub use linux::{LinuxCubic, LinuxReno};
 pub use own::OwnRule;
 pub use per_ack::{RenoRule, Rounding};
+pub use prague::Prague;
 pub use reno::{AckCounting, Reno};
 pub use slow_start::SlowStart;
 

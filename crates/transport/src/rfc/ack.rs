@@ -47,7 +47,8 @@ impl RfcSender {
         let is_new_report = if self.uses_sack() { news.sacked > 0 } else { flight_size > 0 };
         let is_duplicate = news.acked == 0 && is_new_report;
         self.dupacks += u32::from(is_duplicate);
-        let marked = ack.ece && self.on_mark(now, flight_size);
+        let ce = self.count_marks(ack);
+        let marked = ce > 0 && !self.fixed.needs.ect_1 && self.on_mark(now, flight_size);
         let (was_lost, were_repeated) = (self.flight.lost(), self.flight.lost_repetitions());
         let taken_back = self.find_spurious(now, ack, &news, rtt, marked);
         self.find_losses(now, &news);
@@ -81,7 +82,7 @@ impl RfcSender {
         self.probe_after_ack(now, ack, &news);
         if self.fixed.needs.samples {
             self.tell_phase(now, false);
-            self.tell_delivery(now, ack, prior_in_flight, prior_lost);
+            self.tell_delivery(now, ack, prior_in_flight, prior_lost, ce);
         }
         if self.phase == Phase::Recovery || before == Phase::Recovery || taken_back {
             self.uncredited = 0;
@@ -125,6 +126,20 @@ impl RfcSender {
             return AckOutcome::RecoveryEnd;
         }
         AckOutcome::New
+    }
+
+    /// How many marks an acknowledgement tells of that no other has told of.
+    fn count_marks(&mut self, ack: &Ack) -> u64 {
+        if !self.config.rfc.accurate_ecn {
+            return u64::from(ack.ece);
+        }
+        // One that was overtaken counts fewer.
+        let newly = ack.ce.wrapping_sub(self.ce_seen);
+        if newly > u32::MAX / 2 {
+            return 0;
+        }
+        self.ce_seen = ack.ce;
+        newly.into()
     }
 
     /// An acknowledgement echoes a congestion mark. Returns whether ECN is in use: such an acknowledgement does

@@ -26,6 +26,8 @@ pub(crate) struct Answers {
     last_ack_sent: u64,
     /// Echo congestion until the sender has answered (RFC 3168 section 6.1.3).
     ece: bool,
+    /// How many marked segments have come, and whether the last one was.
+    ce: (u32, bool),
 }
 
 impl Answers {
@@ -44,6 +46,7 @@ impl Answers {
             ts_recent: None,
             last_ack_sent: 0,
             ece: false,
+            ce: (0, false),
         }
     }
 
@@ -56,6 +59,8 @@ impl Answers {
         }
         // RFC 3168 section 6.1.3: the sender has answered; a mark on this very segment is a new one.
         self.ece = (self.ece && !segment.cwr) || ce;
+        let first_mark = self.config.accurate_ecn && ce && !self.ce.1;
+        self.ce = (self.ce.0.wrapping_add(ce.into()), ce);
         if !place.is_new && self.config.d_sack {
             self.duplicate = Some(SackBlock { start: segment.seq, end: segment.seq + 1 });
         }
@@ -68,6 +73,10 @@ impl Answers {
             self.quick |= u32::from(window.on_segment(now, segment.timestamp, place.rcv_nxt));
         }
         let Some(delay) = self.config.delayed_ack.filter(|_| self.quick == 0) else { return false };
+        if first_mark {
+            // RFC 9768 section 3.2.2.5.1, "change-triggered".
+            return false;
+        }
         if place.in_order {
             return self.may_wait(now, delay, segment.push && self.config.push_acks);
         }
@@ -117,7 +126,8 @@ impl Answers {
         Options {
             duplicate: self.duplicate.take(),
             timestamp_echo: self.ts_recent.filter(|_| self.config.timestamps),
-            ece: self.ece && self.config.ecn,
+            ece: self.ece && self.config.ecn && !self.config.accurate_ecn,
+            ce: if self.config.accurate_ecn { self.ce.0 } else { 0 },
         }
     }
 }
@@ -141,4 +151,5 @@ pub(crate) struct Options {
     pub(crate) duplicate: Option<SackBlock>,
     pub(crate) timestamp_echo: Option<SimTime>,
     pub(crate) ece: bool,
+    pub(crate) ce: u32,
 }

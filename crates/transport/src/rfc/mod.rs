@@ -112,6 +112,8 @@ pub(crate) struct RfcSender {
     /// The last reduction of the window, while it may still turn out to have had no cause.
     episode: Option<Episode>,
     ecn: Ecn,
+    /// The count of marks in the last acknowledgement.
+    ce_seen: u32,
     /// Without SACK: how many segments beyond the oldest have arrived, told by duplicates.
     counted_arrivals: u64,
     /// How many new segments left at one instant, and when.
@@ -164,6 +166,7 @@ impl RfcSender {
             frto: Frto::Off,
             episode: None,
             ecn: Ecn::new(config.rfc.ecn),
+            ce_seen: 0,
             counted_arrivals: 0,
             burst: (SimTime::ZERO, 0),
             limited_sent: 0,

@@ -39,8 +39,16 @@ impl RfcSender {
         self.flight.deliveries.as_ref().map_or(0, |deliveries| deliveries.lost())
     }
 
-    /// What an acknowledgement told of deliveries; before it, `prior_in_flight` were under way and `prior_lost` found lost.
-    pub(super) fn tell_delivery(&mut self, now: SimTime, ack: &Ack, prior_in_flight: u64, prior_lost: u64) {
+    /// What an acknowledgement told of deliveries and of `ce` new marks; before it, `prior_in_flight` were under way and
+    /// `prior_lost` found lost.
+    pub(super) fn tell_delivery(
+        &mut self,
+        now: SimTime,
+        ack: &Ack,
+        prior_in_flight: u64,
+        prior_lost: u64,
+        ce: u64,
+    ) {
         let in_flight = self.pipe();
         let timestamp = ack.timestamp_echo.filter(|_| self.config.rfc.timestamps);
         let Some(deliveries) = &mut self.flight.deliveries else { return };
@@ -50,7 +58,7 @@ impl RfcSender {
             newly_lost: sample.lost - prior_lost,
             in_flight,
             prior_in_flight,
-            ce: u64::from(ack.ece),
+            ce,
             phase: self.phase,
             departure: self.pacer.as_ref().map_or(now, |pacer| pacer.departure(now)),
             ..sample

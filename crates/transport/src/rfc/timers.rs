@@ -14,11 +14,15 @@ use crate::segment::Ack;
 use crossfade_core::SimTime;
 
 impl RfcSender {
+    /// Asked for with every segment; probes come with RACK only.
+    #[inline]
     pub(crate) fn next_timeout(&self) -> Option<SimTime> {
-        // Asked for with every segment; probes come with RACK only.
-        if self.rack.is_none() && self.pacer.is_none() {
-            return self.rto.deadline;
-        }
+        if self.rack.is_none() && self.pacer.is_none() { self.rto.deadline } else { self.first_timeout() }
+    }
+
+    // Inlined thrice it was two thirds of the code of the simulation's loop.
+    #[inline(never)]
+    fn first_timeout(&self) -> Option<SimTime> {
         let reordering = self.rack.as_ref().and_then(|rack| rack.deadline);
         let pacing = self.pacer.as_ref().and_then(Pacer::deadline);
         [self.rto.deadline, reordering, self.tlp.deadline, pacing].into_iter().flatten().min()

@@ -50,8 +50,9 @@ impl RfcSender {
             seq,
             retransmission,
             timestamp: now,
-            // RFC 3168 section 6.1.5: repetitions are not ECN-capable.
-            ecn_capable: self.ecn.enabled() && !retransmission,
+            // RFC 3168 section 6.1.5: repetitions are not ECN-capable; those of a scalable sender are (RFC 8311 section 4.3).
+            ecn_capable: self.ecn.enabled() && (!retransmission || self.fixed.needs.ect_1),
+            l4s: self.ecn.enabled() && self.fixed.needs.ect_1,
             cwr: !retransmission && self.ecn.take_cwr(),
             push,
         })

@@ -397,7 +397,7 @@ impl CongestionControl for BbrV1 {
     }
 
     fn needs(&self) -> Needs {
-        Needs { samples: true, own_window: true, random: true }
+        Needs { samples: true, own_window: true, random: true, ..Needs::default() }
     }
 
     fn seed(&mut self, stream: Stream) {

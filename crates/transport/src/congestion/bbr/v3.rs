@@ -527,7 +527,7 @@ impl CongestionControl for BbrV3 {
     }
 
     fn needs(&self) -> Needs {
-        Needs { samples: true, own_window: true, random: true }
+        Needs { samples: true, own_window: true, random: true, ..Needs::default() }
     }
 
     fn seed(&mut self, stream: Stream) {

@@ -1,0 +1,132 @@
+//! Scalable and classic senders behind one link (RFC 9332), from the scenario to the metric.
+
+use crossfade_experiment::{Control, Experiment, PointResult, Row, Shard, execute, summarise};
+use crossfade_scenario::Overrides;
+use serde_json::{Value, json};
+
+const TEXT: &str = r#"
+    schema = 2
+    run = { duration = "45 s", warmup = "15 s", runs = 2 }
+    channel = { model = "iid", p_e = 0 }
+    link = { rate = "40 Mbit/s", packet_size = "1500 B", queue = { discipline = "dualpi2" } }
+    wired = { rtt = "25 ms" }
+    tcp = { flavour = "rfc", variant = "sack", w_max = 2000 }
+
+    [flows.classic]
+    count = 5
+    [flows.scalable]
+    count = 5
+    tcp = { congestion = "prague" }
+"#;
+
+fn plan(set: &Value) -> Result<Experiment, String> {
+    let overrides: Overrides = serde_json::from_value(json!({ "set": set })).unwrap();
+    Experiment::load(TEXT, "test.toml", &overrides).map_err(|error| error.to_string())
+}
+
+fn result(set: &Value) -> PointResult {
+    let plan = plan(set).unwrap();
+    let mut rows: Vec<Row> = Vec::new();
+    let mut keep = |new: Vec<Row>, _: _| rows.extend(new);
+    assert!(execute(&plan, Vec::new(), 2, Shard::WHOLE, &Control::default(), &mut keep).unwrap());
+    rows.sort_by_key(|row| row.run);
+    summarise(&plan, &rows).remove(0)
+}
+
+fn flow(result: &PointResult, name: &str, metric: &str) -> f64 {
+    let flow = result.flows.iter().find(|flow| flow.name == name).unwrap();
+    flow.metrics.iter().find(|(found, _)| *found == metric).unwrap().1.value
+}
+
+fn link(result: &PointResult, metric: &str) -> f64 {
+    let link = result.links.iter().find(|link| link.name == "forward").unwrap();
+    link.metrics.iter().find(|(found, _)| *found == metric).unwrap().1.value
+}
+
+/// What two classes got of a dual queue.
+#[derive(Debug)]
+struct Classes {
+    /// Mean queueing delays in milliseconds.
+    delays: [f64; 2],
+    /// What a scalable flow gets for what a classic one gets.
+    share: f64,
+    /// The share of classic packets dropped and of scalable ones marked.
+    dropped: f64,
+    marked: f64,
+    /// Mean windows in segments: rate times round trip.
+    windows: [f64; 2],
+}
+
+fn classes(result: &PointResult, round_trip_ms: f64) -> Classes {
+    let both = |metric| ["classic", "scalable"].map(|name| flow(result, name, metric));
+    let [classic, scalable] = both("segments_sent");
+    let goodput = both("goodput_bps");
+    Classes {
+        // Half of the round trip, and the packet itself.
+        delays: both("one_way_delay_mean_s").map(|delay| delay * 1e3 - round_trip_ms / 2.0 - 0.3),
+        share: goodput[1] / goodput[0],
+        dropped: link(result, "queue_drops") / classic,
+        marked: link(result, "ecn_marks") / scalable,
+        windows: [0, 1].map(|class| goodput[class] / 5.0 * both("rtt_mean_s")[class] / (1460.0 * 8.0)),
+    }
+}
+
+/// Five and five flows on 40 Mbit/s (RFC 9332): the integral controller holds the classic queue at its target, the scalable one
+/// stays below its ramp; marks are coupled to the square root of drops; the window of a scalable flow times its marks is 2
+/// (equation (6)). Reno stays below the 1.22 of equation (5): it does not grow for a round trip of the dozen between two losses.
+#[test]
+fn a_dual_queue_couples_marks_and_drops() {
+    for (round_trip, coupling) in [(25.0, 2.0), (50.0, 2.0), (25.0, 4.0)] {
+        let set = json!([["wired.rtt", format!("{round_trip} ms")], ["link.queue.coupling", coupling]]);
+        let result = result(&set);
+        let got = classes(&result, round_trip);
+        assert!((got.delays[0] / 15.0 - 1.0).abs() < 0.1, "{set}: {got:?}");
+        assert!(got.delays[1] > 0.0 && got.delays[1] < 0.5, "{set}: {got:?}");
+        assert!((got.marked / (coupling * got.dropped.sqrt()) - 1.0).abs() < 0.05, "{set}: {got:?}");
+        assert!((got.windows[1] * got.marked / 2.0 - 1.0).abs() < 0.15, "{set}: {got:?}");
+        let reno = got.windows[0] * got.dropped.sqrt();
+        assert!((0.95..1.22).contains(&reno), "{set}: {reno}, {got:?}");
+        assert!(link(&result, "link_utilisation") > 0.97);
+    }
+}
+
+/// Linux's reading: the same target and coupling, a step at 1 ms, each mark drawn by itself.
+#[test]
+fn the_dual_queue_of_linux_does_the_same() {
+    let got =
+        classes(&result(&json!([["link.queue", { "discipline": "dualpi2", "profile": "linux" }]])), 25.0);
+    assert!((got.delays[0] / 15.0 - 1.0).abs() < 0.1, "{got:?}");
+    assert!(got.delays[1] > 0.0 && got.delays[1] < 0.5, "{got:?}");
+    assert!((got.marked / (2.0 * got.dropped.sqrt()) - 1.0).abs() < 0.1, "{got:?}");
+    assert!((1.0..1.6).contains(&got.share), "{got:?}");
+}
+
+/// RFC 9331 section 4.3.1: in a shared queue of classic marks a scalable sender takes more than its share: it yields less to each.
+#[test]
+fn a_shared_queue_is_no_place_for_both() {
+    let shared = result(
+        &json!([["link.queue", { "discipline": "codel", "limit": "1000 packets" }], ["flows.classic.tcp", { "rfc": { "ecn": true } }]]),
+    );
+    let got = classes(&shared, 25.0);
+    assert!(got.share > 2.0, "{got:?}");
+}
+
+#[test]
+fn what_cannot_be_is_refused_by_name() {
+    for (set, key) in [
+        (json!([["link.queue.coupling", 0]]), "link.queue.coupling"),
+        (json!([["link.queue.target", "0 s"]]), "link.queue.target"),
+        (json!([["link.queue.l_min_th", "2 ms"]]), "link.queue.l_min_th"),
+        (json!([["link.queue.ecn", false]]), "link.queue.ecn"),
+        (json!([["link.queue.limit", "100 B"]]), "link.queue.limit"),
+        (json!([["tcp.rfc.accurate_ecn", true]]), "tcp.rfc.accurate_ecn"),
+        (json!([["flows.scalable.tcp.rfc", { "accurate_ecn": false }]]), "accurate_ecn"),
+        (
+            json!([["link.queue", { "discipline": "codel", "limit": "9 packets", "coupling": 2 }]]),
+            "link.queue.coupling",
+        ),
+    ] {
+        let error = plan(&set).err().unwrap_or_else(|| panic!("{set} was taken"));
+        assert!(error.contains(key), "{error}");
+    }
+}

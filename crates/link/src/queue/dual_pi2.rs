@@ -1,0 +1,558 @@
+//! DualPI2: a queue for scalable and one for classic traffic, whose marks and drops are coupled.
+
+use super::{Backlog, QueueDiscipline, Waiting, mark};
+use crate::limit::QueueLimit;
+use crate::parcel::{Ecn, Parcel};
+use crossfade_core::{OutOfRange, SimTime, Stream};
+use rand::RngExt;
+
+/// Whose DualPI2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DualPi2Rules {
+    /// RFC 9332 appendix A: native marks and coupled ones are the larger of two probabilities, native ones not before a
+    /// second packet waits; the classic queue has a weight of 1/16.
+    Rfc,
+    /// Linux's `sch_dualpi2`: what the coupling does not mark a step may; nothing is marked or dropped while less than two
+    /// packets wait; the classic queue has a weight of 1/10.
+    Linux,
+}
+
+/// How a probability becomes marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DualPi2Draw {
+    /// Evenly spaced: the probabilities add up, and each whole is a mark (RFC 9332 appendix A.1, `recur`).
+    Recur,
+    /// Each packet for itself; the square of the classic queue is two draws.
+    Roll,
+}
+
+/// The constants of DualPI2. [`DualPi2Config::rfc`] and [`DualPi2Config::linux`] give the usual values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DualPi2Config {
+    /// What both queues hold together.
+    pub limit: QueueLimit,
+    /// The delay that the classic queue comes to.
+    pub target: SimTime,
+    /// `Tupdate`: how often the probability is computed anew.
+    pub t_update: SimTime,
+    /// How much the base probability changes in an update for a second of delay above the target, in 1/s.
+    pub alpha: f64,
+    /// How much it changes for a second by which the delay has grown, in 1/s.
+    pub beta: f64,
+    /// k: the scalable queue is marked with k times the base probability, the classic queue with its square.
+    pub coupling: f64,
+    /// The delay above which the scalable queue marks of its own accord.
+    pub min_th: SimTime,
+    /// The delay from which it marks everything; equal to [`min_th`](Self::min_th) for a step.
+    pub max_th: SimTime,
+    /// Bytes of the largest packet.
+    pub mtu: u32,
+    /// How a probability becomes marks.
+    pub draw: DualPi2Draw,
+    /// Whose rules.
+    pub rules: DualPi2Rules,
+}
+
+impl DualPi2Config {
+    /// RFC 9332 appendix A.1: 15 ms, min(target, `RTT_max`/3), 0.1 `Tupdate`/`RTT_max`^2 and 0.3/`RTT_max` for an `RTT_max` of
+    /// 100 ms, k = 2, a ramp from 800 us to 1.2 ms.
+    pub fn rfc(limit: QueueLimit, mtu: u32) -> Self {
+        Self {
+            limit,
+            target: SimTime::from_millis(15),
+            t_update: SimTime::from_millis(15),
+            alpha: 0.15,
+            beta: 3.0,
+            coupling: 2.0,
+            min_th: SimTime::from_micros(800),
+            max_th: SimTime::from_micros(1200),
+            mtu,
+            draw: DualPi2Draw::Recur,
+            rules: DualPi2Rules::Rfc,
+        }
+    }
+
+    /// `sch_dualpi2` of Linux 6.17: 15 ms, 16 ms, 41/256 and 819/256, k = 2, a step at 1 ms.
+    pub fn linux(limit: QueueLimit, mtu: u32) -> Self {
+        let step = SimTime::from_millis(1);
+        Self {
+            t_update: SimTime::from_millis(16),
+            alpha: 41.0 / 256.0,
+            beta: 819.0 / 256.0,
+            min_th: step,
+            max_th: step,
+            draw: DualPi2Draw::Roll,
+            rules: DualPi2Rules::Linux,
+            ..Self::rfc(limit, mtu)
+        }
+    }
+
+    fn check(&self) -> Result<(), OutOfRange> {
+        let Self { limit, target, t_update, alpha, beta, coupling, min_th, max_th, .. } = *self;
+        limit.check()?;
+        OutOfRange::unless(target > SimTime::ZERO, "target", target, "longer than 0 s")?;
+        OutOfRange::unless(t_update > SimTime::ZERO, "t_update", t_update, "longer than 0 s")?;
+        for (name, gain) in [("alpha", alpha), ("beta", beta)] {
+            OutOfRange::unless(gain >= 0.0 && gain.is_finite(), name, gain, "0 or more")?;
+        }
+        let holds = coupling > 0.0 && coupling.is_finite();
+        OutOfRange::unless(holds, "coupling", coupling, "more than 0")?;
+        OutOfRange::unless(min_th <= max_th, "min_th", min_th, format!("at most max_th = {max_th}"))
+    }
+
+    /// The weights of the classic and the scalable queue.
+    fn weights(&self) -> [i64; 2] {
+        match self.rules {
+            DualPi2Rules::Rfc => [1, 15],
+            DualPi2Rules::Linux => [10, 90],
+        }
+    }
+
+    /// Both queues wait: the scalable one begins.
+    fn initial_credit(&self) -> i64 {
+        let [classic, scalable] = self.weights();
+        i64::from(self.mtu) * (classic - scalable)
+    }
+}
+
+/// Two queues, one each for classic and for scalable senders, under the coupled active queue management of RFC 9332.
+///
+/// What says ECT(1) or CE waits in the scalable queue L, all else in the classic queue C (RFC 9332 section 2.5.1.1). A
+/// proportional integral controller on the longer delay of the two heads sets a base probability p': L is marked with k p', C
+/// is dropped, or marked if it says ECT(0), with its square; L also by its own short delay. Beyond k p' = 1 both are dropped.
+/// A weighted round robin lets L go first and C not starve.
+#[derive(Clone, Debug)]
+pub struct DualPi2 {
+    config: DualPi2Config,
+    stream: Stream,
+    queues: [Backlog; 2],
+    control: Control,
+    next_update: SimTime,
+    /// The probabilities so far that have not become marks ([`DualPi2Draw::Recur`]).
+    counts: [f64; 2],
+    /// Weighted bytes that C has waited for L, less those that L has for C.
+    credit: i64,
+    ecn_marks: u64,
+}
+
+/// The base probability p', and the delay at its last update.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+struct Control {
+    probability: f64,
+    delay: SimTime,
+}
+
+impl Control {
+    fn update(&mut self, config: &DualPi2Config, delay: SimTime) {
+        let (now, before) = (delay.as_secs_f64(), self.delay.as_secs_f64());
+        let step = config.alpha * (now - config.target.as_secs_f64()) + config.beta * (now - before);
+        *self = Self { probability: (self.probability + step).clamp(0.0, 1.0), delay };
+    }
+}
+
+/// The index of the classic queue in [`DualPi2`]'s arrays.
+const C: usize = 0;
+/// That of the scalable queue.
+const L: usize = 1;
+
+/// What becomes of a packet whose turn it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Send,
+    Mark,
+    Drop,
+}
+
+impl DualPi2 {
+    /// An empty queue that draws from `stream`.
+    ///
+    /// # Errors
+    /// A number outside its range.
+    pub fn new(config: DualPi2Config, stream: Stream) -> Result<Self, OutOfRange> {
+        config.check()?;
+        Ok(Self {
+            config,
+            stream,
+            queues: [Backlog::default(), Backlog::default()],
+            control: Control::default(),
+            next_update: config.t_update,
+            counts: [0.0; 2],
+            credit: config.initial_credit(),
+            ecn_marks: 0,
+        })
+    }
+
+    /// p': the scalable queue is marked with k p', the classic one dropped with its square.
+    pub fn base_probability(&self) -> f64 {
+        self.control.probability
+    }
+
+    /// Makes up for the updates that were due by `now`: nothing came or left meanwhile.
+    fn update(&mut self, now: SimTime) {
+        while self.next_update <= now {
+            let waits = |queue: &Backlog| {
+                queue.waiting.front().map(|head| self.next_update.saturating_sub(head.since))
+            };
+            let delay = self.queues.iter().filter_map(waits).max();
+            let before = self.control;
+            self.control.update(&self.config, delay.unwrap_or(SimTime::ZERO));
+            let t_update = self.config.t_update;
+            self.next_update = if delay.is_none() && self.control == before {
+                // Nothing changes any more: neither do the updates that are left.
+                now - now % t_update
+            } else {
+                self.next_update
+            }
+            .saturating_add(t_update);
+        }
+    }
+
+    /// The queue whose turn it is, and what that costs the other in credit, per byte.
+    fn turn(&self) -> Option<(usize, i64)> {
+        let waits = self.queues.each_ref().map(|queue| queue.packets() > 0);
+        let [classic, scalable] = self.config.weights();
+        match waits {
+            [false, false] => None,
+            [true, false] => Some((C, 0)),
+            [false, true] => Some((L, 0)),
+            [true, true] if self.credit <= 0 => Some((L, classic)),
+            [true, true] => Some((C, -scalable)),
+        }
+    }
+
+    /// Whether an event of this probability happens to queue `of`.
+    fn happens(&mut self, of: usize, probability: f64) -> bool {
+        match self.config.draw {
+            DualPi2Draw::Roll => self.stream.random::<f64>() < probability,
+            DualPi2Draw::Recur => {
+                let count = self.counts[of] + probability;
+                let happens = count > 1.0;
+                self.counts[of] = if happens { count - 1.0 } else { count };
+                happens
+            }
+        }
+    }
+
+    /// Whether an event happens whose probability is the square of p'.
+    fn happens_squared(&mut self, of: usize) -> bool {
+        let p = self.control.probability;
+        match self.config.draw {
+            DualPi2Draw::Roll => self.happens(of, p) && self.happens(of, p),
+            DualPi2Draw::Recur => self.happens(of, p * p),
+        }
+    }
+
+    /// The probability with which L marks by its own delay.
+    fn native(&self, delay: SimTime) -> f64 {
+        let DualPi2Config { min_th, max_th, .. } = self.config;
+        if delay <= min_th {
+            0.0
+        } else if delay >= max_th {
+            1.0
+        } else {
+            (delay - min_th).as_secs_f64() / (max_th - min_th).as_secs_f64()
+        }
+    }
+
+    /// RFC 9332 appendix A, figures 6 and 7; `sch_dualpi2.c`, `must_drop` and `do_step_aqm`.
+    fn judge(&mut self, now: SimTime, from: usize, head: &Waiting) -> Verdict {
+        let is_linux = self.config.rules == DualPi2Rules::Linux;
+        let coupled = self.config.coupling * self.control.probability;
+        // Linux counts a probability of one as what marks can still tell.
+        let is_overloaded = if is_linux { coupled > 1.0 } else { coupled >= 1.0 };
+        let is_short = is_linux && self.bytes() < 2 * u64::from(self.config.mtu);
+        if from == C {
+            if is_short || !self.happens_squared(C) {
+                return Verdict::Send;
+            }
+            let only_drops = is_overloaded || head.packet.ecn() == Ecn::NotEct;
+            return if only_drops { Verdict::Drop } else { Verdict::Mark };
+        }
+        let others = self.queues[L].packets();
+        let delay = now.saturating_sub(head.since);
+        let native = if is_linux || others > 1 { self.native(delay) } else { 0.0 };
+        if is_overloaded && !is_short {
+            return if self.happens_squared(L) { Verdict::Drop } else { Verdict::Mark };
+        }
+        let marks = if is_linux {
+            (!is_short && self.happens(L, coupled))
+                || native >= 1.0
+                || (native > 0.0 && self.happens(L, native))
+        } else {
+            self.happens(L, native.max(coupled))
+        };
+        if marks { Verdict::Mark } else { Verdict::Send }
+    }
+}
+
+impl QueueDiscipline for DualPi2 {
+    fn enqueue(&mut self, now: SimTime, packet: Parcel, _dropped: &mut Vec<Waiting>) -> Result<(), Parcel> {
+        self.update(now);
+        if !self.config.limit.admits(self.packets(), self.bytes(), packet.bytes()) {
+            return Err(packet);
+        }
+        let to = if matches!(packet.ecn(), Ecn::Ect1 | Ecn::Ce) { L } else { C };
+        self.queues[to].push(now, packet);
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: SimTime, dropped: &mut Vec<Waiting>) -> Option<Waiting> {
+        self.update(now);
+        while let Some((from, weight)) = self.turn() {
+            let Some(mut head) = self.queues[from].pop() else { break };
+            match self.judge(now, from, &head) {
+                Verdict::Drop => {
+                    dropped.push(head);
+                    continue;
+                }
+                Verdict::Mark => drop(mark(true, &mut head.packet, &mut self.ecn_marks)),
+                Verdict::Send => {}
+            }
+            self.credit += weight * i64::from(head.packet.bytes());
+            return Some(head);
+        }
+        self.credit = self.config.initial_credit();
+        None
+    }
+
+    fn packets(&self) -> usize {
+        self.queues.iter().map(Backlog::packets).sum()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.queues.iter().map(|queue| queue.bytes).sum()
+    }
+
+    fn ecn_marks(&self) -> u64 {
+        self.ecn_marks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::plain;
+    use crossfade_core::RunSeed;
+
+    const MS: SimTime = SimTime::from_millis(1);
+    const LIMIT: QueueLimit = QueueLimit::Packets(100_000);
+
+    fn queue(config: DualPi2Config) -> DualPi2 {
+        DualPi2::new(config, RunSeed { seed: 1, run: 0 }.stream("queue.dl")).unwrap()
+    }
+
+    fn both() -> [DualPi2Config; 2] {
+        [DualPi2Config::rfc(LIMIT, 1000), DualPi2Config::linux(LIMIT, 1000)]
+    }
+
+    /// A queue that holds its base probability.
+    fn held(config: DualPi2Config, probability: f64) -> DualPi2 {
+        let config = DualPi2Config { alpha: 0.0, beta: 0.0, ..config };
+        DualPi2 { control: Control { probability, delay: SimTime::ZERO }, ..queue(config) }
+    }
+
+    /// Shares of `n` packets of this codepoint that are marked and dropped after waiting `delay`.
+    fn shares(mut queue: DualPi2, ecn: Ecn, delay: SimTime, n: u32) -> [f64; 2] {
+        let (mut marks, mut drops) = (0, 0);
+        (0..4).for_each(|_| {
+            queue.enqueue(SimTime::ZERO, plain(0, 1000).with_ecn(ecn), &mut Vec::new()).unwrap()
+        });
+        for id in 0..n {
+            let at = delay * u64::from(id + 1);
+            let mut dropped = Vec::new();
+            // The four that wait came at the time of the last.
+            queue
+                .queues
+                .iter_mut()
+                .flat_map(|queue| &mut queue.waiting)
+                .for_each(|held| held.since = at - delay);
+            let sent = queue.dequeue(at, &mut dropped);
+            marks += u32::from(sent.is_some_and(|sent| sent.packet.is_ce() && ecn != Ecn::Ce));
+            drops += dropped.len() as u32;
+            while queue.packets() < 4 {
+                queue.enqueue(at, plain(id, 1000).with_ecn(ecn), &mut Vec::new()).unwrap();
+            }
+        }
+        [marks, drops].map(|count| f64::from(count) / f64::from(n))
+    }
+
+    /// RFC 9332 appendix A.1, by hand: p' + 0.15 (q - 0.015) + 3 (q - `q_old`).
+    #[test]
+    fn the_base_probability_follows_the_pseudo_code() {
+        let rfc = DualPi2Config::rfc(LIMIT, 1000);
+        for (before, old, delay, expected) in [
+            (0.0, 0, 15, 0.045),
+            (0.1, 15, 15, 0.1),
+            (0.1, 20, 30, 0.1 + 0.00225 + 0.03),
+            (0.1, 40, 20, 0.1 + 0.00075 - 0.06),
+            (0.01, 0, 0, 0.01 - 0.00225),
+            (0.001, 0, 0, 0.0),
+            (0.9, 0, 100, 1.0),
+        ] {
+            let mut control = Control { probability: before, delay: MS * old };
+            control.update(&rfc, MS * delay);
+            assert!((control.probability - expected).abs() < 1e-12, "{before}, {old}, {delay}");
+            assert_eq!(control.delay, MS * delay);
+        }
+    }
+
+    /// `p_C` = (`p_CL` / k)^2, whatever k.
+    #[test]
+    fn the_queues_are_coupled_by_a_square() {
+        for config in both() {
+            for coupling in [1.0, 2.0, 3.5] {
+                let held = |p| held(DualPi2Config { coupling, ..config }, p);
+                let n = 40_000;
+                let [marked, dropped] = shares(held(0.2), Ecn::Ect1, SimTime::from_micros(500), n);
+                let near = |got: f64, p: f64| {
+                    let bound = match config.draw {
+                        DualPi2Draw::Recur => 2.0 / f64::from(n),
+                        DualPi2Draw::Roll => 4.5 * (p * (1.0 - p) / f64::from(n)).sqrt(),
+                    };
+                    assert!((got - p).abs() <= bound, "{got} against {p}, {config:?}");
+                };
+                near(marked, 0.2 * coupling);
+                assert_eq!(dropped, 0.0);
+                let [marked, dropped] = shares(held(0.2), Ecn::Ect0, SimTime::from_micros(500), n);
+                near(marked, 0.04);
+                assert_eq!(dropped, 0.0);
+                // Each of the dropped makes room for another judgement in the same turn.
+                let [marked, dropped] = shares(held(0.2), Ecn::NotEct, SimTime::from_micros(500), n);
+                near(dropped / (1.0 + dropped), 0.04);
+                assert_eq!(marked, 0.0);
+            }
+        }
+    }
+
+    /// RFC 9332 appendix A.1: the ramp, only beyond a second packet; Linux's step.
+    #[test]
+    fn the_scalable_queue_marks_by_its_own_delay() {
+        let us = SimTime::from_micros;
+        let [rfc, linux] = both().map(|config| held(config, 0.0));
+        for (delay, ramp, step) in [
+            (0, 0.0, 0.0),
+            (800, 0.0, 0.0),
+            (900, 0.25, 0.0),
+            (1000, 0.5, 0.0),
+            (1001, 0.5025, 1.0),
+            (1200, 1.0, 1.0),
+        ] {
+            assert!((rfc.native(us(delay)) - ramp).abs() < 1e-12, "{delay}");
+            assert_eq!(linux.native(us(delay)), step, "{delay}");
+        }
+        assert!((shares(rfc.clone(), Ecn::Ect1, us(900), 4000)[0] - 0.25).abs() < 0.001);
+        let few = |packets: u32, config: &DualPi2| {
+            let mut queue = config.clone();
+            (0..packets).for_each(|id| {
+                queue.enqueue(SimTime::ZERO, plain(id, 1000).with_ecn(Ecn::Ect1), &mut Vec::new()).unwrap()
+            });
+            // Two, for what is counted has to exceed one.
+            (0..2).any(|_| queue.dequeue(MS * 2, &mut Vec::new()).is_some_and(|head| head.packet.is_ce()))
+        };
+        assert!(!few(3, &rfc) && few(4, &rfc));
+        assert!(few(1, &linux));
+    }
+
+    /// RFC 9332 section 2.5.1.1: the low bit tells.
+    #[test]
+    fn ect_1_and_ce_are_scalable() {
+        for config in both() {
+            for (ecn, class) in [(Ecn::NotEct, C), (Ecn::Ect0, C), (Ecn::Ect1, L), (Ecn::Ce, L)] {
+                let mut queue = queue(config);
+                queue.enqueue(SimTime::ZERO, plain(0, 1000).with_ecn(ecn), &mut Vec::new()).unwrap();
+                assert_eq!(queue.queues[class].packets(), 1, "{ecn:?}");
+            }
+        }
+    }
+
+    /// Both wait for ever: C has its weight, in bytes.
+    #[test]
+    fn the_classic_queue_does_not_starve() {
+        for (config, share) in both().into_iter().zip([1.0 / 16.0, 0.1]) {
+            let mut queue = held(config, 0.0);
+            let (mut classic, mut all) = (0.0, 0.0);
+            for id in 0..8000 {
+                for (ecn, bytes) in [(Ecn::NotEct, 1000), (Ecn::Ect1, 250)] {
+                    queue.enqueue(SimTime::ZERO, plain(id, bytes).with_ecn(ecn), &mut Vec::new()).unwrap();
+                }
+                let sent = queue.dequeue(SimTime::ZERO, &mut Vec::new()).unwrap().packet;
+                all += f64::from(sent.bytes());
+                classic += f64::from(sent.bytes()) * f64::from(u8::from(sent.ecn() == Ecn::NotEct));
+                assert!(id != 0 || sent.ecn() == Ecn::Ect1, "L begins");
+            }
+            assert!((classic / all - share).abs() < 0.01, "{}", classic / all);
+        }
+    }
+
+    /// Arrivals every `gap` microseconds onto a link that sends one a millisecond: shares dropped and marked, and the mean
+    /// delay of what is sent, after five seconds.
+    fn overload(config: DualPi2Config, ecn: Ecn, gap: u64) -> [f64; 3] {
+        let mut queue = queue(config);
+        let (mut arrivals, mut drops, mut marks, mut waited, mut sent) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        for tick in 0..400_000_u64 {
+            let (now, count) = (SimTime::from_micros(100) * tick, f64::from(u8::from(tick > 50_000)));
+            if (tick * 100).is_multiple_of(gap) {
+                arrivals += count;
+                queue.enqueue(now, plain(0, 1000).with_ecn(ecn), &mut Vec::new()).unwrap();
+            }
+            if tick % 10 == 0 {
+                let mut dropped = Vec::new();
+                let head = queue.dequeue(now, &mut dropped);
+                drops += count * dropped.len() as f64;
+                if let Some(head) = head {
+                    waited += count * (now - head.since).as_secs_f64();
+                    sent += count;
+                    marks += count * f64::from(u8::from(head.packet.is_ce()));
+                }
+            }
+        }
+        [drops / arrivals, marks / sent, waited / sent]
+    }
+
+    /// A load that does not yield: what is too much is dropped, at the target, from either queue. Up to 1/k^2 what says ECT(0)
+    /// is marked in vain, and the queue grows until k p' = 1 lets it drop (RFC 9332 section 4.2.3).
+    #[test]
+    fn an_overload_that_does_not_yield_is_dropped() {
+        for config in both() {
+            for (ecn, gap, share) in [
+                (Ecn::NotEct, 800, 0.2),
+                (Ecn::NotEct, 500, 0.5),
+                (Ecn::Ect1, 500, 0.5),
+                (Ecn::Ect0, 500, 0.5),
+            ] {
+                let [drops, marks, delay] = overload(config, ecn, gap);
+                assert!((drops - share).abs() < 0.01, "{ecn:?}: {drops} dropped of {share}, {config:?}");
+                assert!((delay - 0.015).abs() < 0.001, "{ecn:?}: {delay} s, {config:?}");
+                assert!(if ecn == Ecn::Ect1 { marks > 0.99 } else { marks == 0.0 }, "{ecn:?}: {marks}");
+            }
+        }
+    }
+
+    #[test]
+    fn updates_that_nobody_saw_are_made_up_for() {
+        for config in both() {
+            let mut rested =
+                DualPi2 { control: Control { probability: 0.7, delay: MS * 40 }, ..queue(config) };
+            let mut stepped = rested.clone();
+            rested.update(MS * (10 * 365 * 24 * 3_600_000));
+            (0..10_000).for_each(|at| stepped.update(MS * 7 * at));
+            assert_eq!((rested.control, stepped.control), (Control::default(), Control::default()));
+            assert_eq!(rested.next_update % config.t_update, SimTime::ZERO);
+        }
+    }
+
+    #[test]
+    fn numbers_outside_their_range_are_named() {
+        let rfc = DualPi2Config::rfc(LIMIT, 1000);
+        for (config, name) in [
+            (DualPi2Config { target: SimTime::ZERO, ..rfc }, "target"),
+            (DualPi2Config { t_update: SimTime::ZERO, ..rfc }, "t_update"),
+            (DualPi2Config { coupling: 0.0, ..rfc }, "coupling"),
+            (DualPi2Config { min_th: MS * 2, ..rfc }, "min_th"),
+            (DualPi2Config { alpha: f64::NAN, ..rfc }, "alpha"),
+        ] {
+            let stream = RunSeed { seed: 1, run: 0 }.stream("queue.dl");
+            assert!(DualPi2::new(config, stream).unwrap_err().to_string().contains(name));
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! A link and the lines around it that are passed with one event: what happens is what happens with an event for each.
+//!
+//! Links that are traced have all their events; so the same network runs traced and not. Times are whole milliseconds,
+//! so that packets come out of several lines at once all the time, and runs end in the middle of it.
+
+mod common;
+
+use common::{MS, path, run_network, stream, tcp};
+use crossfade_channel::{Iid, LossProcess, Lossless};
+use crossfade_core::{EventRecord, RunSeed, SimTime};
+use crossfade_link::{HopConfig, LinkStatistics, QueueLimit};
+use crossfade_sim::{
+    AnyLink, Arrivals, Distribution, Engine, FlowConfig, Gaps, Network, NetworkStatistics, OnOff, SenderGate,
+    Source, StopRule, Tcp, Topology,
+};
+use crossfade_transport::{Flavour, Variant};
+use proptest::prelude::*;
+
+/// Delays, a limit and a probability of loss; whole milliseconds for 1000 bytes, or for an acknowledgement.
+#[derive(Clone, Copy, Debug)]
+struct Draft {
+    rate_bps: Option<f64>,
+    delay_ms: u64,
+    limit: Option<usize>,
+    p_e: f64,
+}
+
+impl Draft {
+    fn link(self, name: &str, seed: u64) -> AnyLink {
+        let lossy = || Box::new(Iid::new(self.p_e, stream(name, seed)).unwrap()) as Box<dyn LossProcess>;
+        HopConfig {
+            rate_bps: self.rate_bps,
+            delay: MS * self.delay_ms,
+            queue_limit: self.limit.map(QueueLimit::Packets),
+            loss: if self.p_e > 0.0 { lossy() } else { Box::new(Lossless) },
+        }
+        .into()
+    }
+}
+
+fn any_draft(rates: Vec<Option<f64>>) -> impl Strategy<Value = Draft> {
+    let losses = prop::sample::select(vec![0.0, 0.0, 0.05]);
+    (prop::sample::select(rates), 0_u64..5, prop::option::of(2_usize..12), losses)
+        .prop_map(|(rate_bps, delay_ms, limit, p_e)| Draft { rate_bps, delay_ms, limit, p_e })
+}
+
+fn any_flow() -> impl Strategy<Value = FlowConfig> {
+    let flavours = prop::sample::select(vec![Flavour::Ns2, Flavour::Rfc]);
+    let variants = prop::sample::select(vec![Variant::Reno, Variant::NewReno, Variant::Sack]);
+    let segments = prop::option::of(1_u64..80);
+    let source = prop_oneof![
+        4 => (flavours, variants, 1_u32..30, segments).prop_map(|(flavour, variant, w_max, segments)| {
+            Source::Tcp(Tcp { config: tcp(flavour, variant, w_max, segments), congestion: None })
+        }),
+        1 => Just(Source::Udp(OnOff {
+            rate_bps: 1e6,
+            on_s: Distribution::Fixed(1.0),
+            off_s: None,
+            gaps: Gaps::Periodic,
+        })),
+    ];
+    // A line each, none now and then.
+    (source, 0_u64..5, 0_u64..5, 0_u64..20).prop_map(|(source, sender, receiver, start)| FlowConfig {
+        name: String::new(),
+        source,
+        path: path(MS * sender, MS * receiver),
+        start: MS * start,
+    })
+}
+
+type Told = (NetworkStatistics, Vec<EventRecord>, Vec<LinkStatistics>);
+
+/// What is told of a run, looked at on the way at these times.
+fn told(network: Network, is_traced: bool, looks: &[u64]) -> Told {
+    let mut events = Vec::new();
+    let mut engine = Engine::new(network, &mut events, ()).unwrap();
+    engine.trace_links(is_traced);
+    let mut links = Vec::new();
+    for &look in looks {
+        let snapshot = engine.snapshot(MS * look);
+        links.extend(snapshot.links.into_iter().map(|link| link.statistics));
+    }
+    while engine.step(1000) {}
+    let statistics = engine.into_statistics();
+    (statistics, events, links)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn one_event_is_as_good_as_three(
+        flows in prop::collection::vec(any_flow(), 1..6),
+        same in any::<[bool; 2]>(),
+        forward in any_draft(vec![Some(8e6), Some(4e6)]),
+        reverse in any_draft(vec![Some(0.32e6), Some(8e6), None]),
+        comes in any::<bool>(), warmup_ms in 0_u64..300, stop in prop_oneof![
+            (1_u64..3000).prop_map(|ms| StopRule::At(MS * ms)), (1_u64..800).prop_map(StopRule::Delivered),
+        ],
+        mut looks in prop::collection::vec(0_u64..3000, 0..4), seed in any::<u64>(),
+    ) {
+        looks.sort_unstable();
+        let mut flows = flows;
+        // Often all hosts of a side are at one distance.
+        for flow in &mut flows {
+            if same[0] {
+                flow.path.sender_access = MS;
+            }
+            if same[1] {
+                flow.path.receiver_access = MS;
+            }
+        }
+        // Datagrams have no end.
+        let has_end = flows.iter().all(|flow| matches!(flow.source, Source::Tcp(_)));
+        let stop = if has_end { stop } else { StopRule::At(MS * 1500) };
+        let arrivals = Arrivals {
+            name: "files".to_owned(),
+            tcp: Tcp { config: tcp(Flavour::Rfc, Variant::Sack, 20, None), congestion: None },
+            path: path(MS, MS),
+            start: SimTime::ZERO,
+            rate_per_s: 10.0,
+            sizes: Distribution::Exponential { mean: 4.0 },
+            mss: 1,
+        };
+        let build = || Network {
+            flows: flows.clone(),
+            arrivals: if comes { vec![arrivals.clone()] } else { Vec::new() },
+            topology: Topology::path(vec![forward.link("dl", seed)], vec![reverse.link("ul", seed)]),
+            passages: Vec::new(),
+            gate: SenderGate::Queue,
+            measures_delays: true,
+            warmup: MS * warmup_ms,
+            stop,
+            seed: RunSeed { seed, run: 0 },
+        };
+        let (statistics, events, links) = told(build(), true, &looks);
+        let ours = told(build(), false, &looks);
+        // As text: of runs that end in their warm-up some means are no numbers.
+        let text = |statistics: &NetworkStatistics| format!("{statistics:?}");
+        prop_assert_eq!(text(&run_network(build())), text(&ours.0));
+        prop_assert_eq!(text(&ours.0), text(&statistics));
+        prop_assert_eq!(ours.2, links);
+        prop_assert!(ours.1 == events, "other events");
+    }
+}

@@ -1,0 +1,131 @@
+//! DCTCP: once a window, a cut in proportion to the share of marks.
+
+use super::scalable::{MarkedShare, ScalableWindow};
+use super::{AckSample, CongestionControl, Needs, Phase, RateSample};
+use crossfade_core::SimTime;
+
+/// Data Center TCP (RFC 8257): grows as Reno does, counts the share of marked segments in each window of data, and cuts the
+/// window by half of its average at the end of each that had a mark. Losses halve. For networks under one administration.
+#[derive(Clone, Debug)]
+pub struct Dctcp {
+    window: ScalableWindow,
+    share: MarkedShare,
+    /// The window of data ends when what leaves now has arrived: the count of what had arrived before it left.
+    window_end: u64,
+}
+
+impl Dctcp {
+    /// A connection that begins, with the initial window and threshold; `alpha` is 1 (RFC 8257 section 4.2).
+    pub fn new(cwnd: f64, ssthresh: f64) -> Self {
+        Self { window: ScalableWindow::new(cwnd, ssthresh), share: MarkedShare::new(1.0), window_end: 0 }
+    }
+}
+
+impl CongestionControl for Dctcp {
+    fn cwnd(&self) -> f64 {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.window.ssthresh()
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { samples: true, ect_1: true, ..Needs::default() }
+    }
+
+    fn on_delivery(&mut self, sample: &RateSample) {
+        self.share.count(sample.newly_acked, sample.ce);
+        if sample.prior_delivered.is_none_or(|prior| prior < self.window_end) {
+            return;
+        }
+        self.window_end = sample.delivered;
+        // RFC 8257 section 3.3, steps 4 to 9. Recovery has its own window.
+        if self.share.end_window() && sample.phase == Phase::Open {
+            self.window.cut(self.share.alpha / 2.0);
+        }
+    }
+
+    fn on_ack(&mut self, ack: &AckSample) {
+        self.window.grow(ack, ack.acked as f64);
+    }
+
+    fn on_loss(&mut self, _now: SimTime, window: f64) {
+        self.window.on_loss(window);
+    }
+
+    fn on_timeout(&mut self, _now: SimTime, window: f64) {
+        self.window.on_timeout(window);
+    }
+
+    fn set_cwnd(&mut self, cwnd: f64) {
+        self.window.set_cwnd(cwnd);
+    }
+
+    fn undo(&mut self) {
+        self.window.undo();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scalable::testing::{marks, mean_window};
+    use super::*;
+
+    const RTT: SimTime = SimTime::from_millis(40);
+
+    /// A window of `acked` segments of which `ce` were marked.
+    fn window_of(rule: &mut Dctcp, delivered: &mut u64, acked: u64, ce: u64) {
+        let prior_delivered = Some(*delivered);
+        *delivered += acked;
+        let (newly_acked, delivered) = (acked, *delivered);
+        rule.on_delivery(&RateSample {
+            delivered,
+            prior_delivered,
+            newly_acked,
+            ce,
+            ..RateSample::default()
+        });
+    }
+
+    /// RFC 8257 section 3.3, by hand: alpha = 15/16 alpha + 1/16 M, then cwnd (1 - alpha / 2).
+    #[test]
+    fn alpha_is_the_average_share_and_half_of_it_is_cut() {
+        let (mut rule, mut delivered) = (Dctcp::new(100.0, 100.0), 0);
+        window_of(&mut rule, &mut delivered, 100, 0);
+        assert_eq!((rule.share.alpha, rule.cwnd()), (15.0 / 16.0, 100.0), "no mark, no cut");
+        window_of(&mut rule, &mut delivered, 100, 100);
+        let alpha = 15.0 / 16.0 * 15.0 / 16.0 + 1.0 / 16.0;
+        assert_eq!((rule.share.alpha, rule.cwnd()), (alpha, 100.0 * (1.0 - alpha / 2.0)));
+        // More marks than segments: reports of the window before. At most all.
+        window_of(&mut rule, &mut delivered, 10, 30);
+        assert!(rule.share.alpha <= 1.0);
+        // Without marks it forgets, down to nothing.
+        (0..2000).for_each(|_| window_of(&mut rule, &mut delivered, 10, 0));
+        assert!(rule.share.alpha < 1e-30);
+    }
+
+    /// W p: 2 where marks come evenly, and x (1 - exp(-x)) = 2, x = 2.24, where they come at random and the window is cut at
+    /// its end; the growth by whole rounds makes it 2.30 at 1 %.
+    #[test]
+    fn the_window_times_the_share_of_marks_is_constant() {
+        for (p, evenly, expected) in
+            [(0.01, true, 2.0), (0.05, true, 2.0), (0.01, false, 2.27), (0.05, false, 2.24)]
+        {
+            let mut rule = Dctcp::new(10.0, 10.0);
+            let wp = p * mean_window(&mut rule, RTT, 400_000, marks(p, evenly));
+            assert!((wp / expected - 1.0).abs() < 0.05, "p = {p}, evenly {evenly}: {wp} against {expected}");
+        }
+    }
+
+    #[test]
+    fn a_loss_halves_and_is_undone_if_it_was_none() {
+        let mut rule = Dctcp::new(40.0, 20.0);
+        rule.on_loss(SimTime::ZERO, 36.0);
+        assert_eq!((rule.cwnd(), rule.ssthresh()), (18.0, 18.0));
+        rule.undo();
+        assert_eq!((rule.cwnd(), rule.ssthresh()), (40.0, 36.0));
+        rule.on_timeout(SimTime::ZERO, 40.0);
+        assert_eq!((rule.cwnd(), rule.ssthresh()), (1.0, 20.0));
+    }
+}

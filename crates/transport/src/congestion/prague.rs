@@ -1,0 +1,217 @@
+//! Prague: the congestion control of L4S.
+
+use super::scalable::{MarkedShare, ScalableWindow};
+use super::{AckSample, CongestionControl, Needs, Phase, RateSample, RuleInfo};
+use crossfade_core::SimTime;
+
+/// TCP Prague as Linux's `tcp_prague.c` of the L4S team has it, for the requirements of RFC 9331 section 4.3: sends ECT(1), cuts
+/// by half of the share of marks as DCTCP does, but at the first mark, and not again within a virtual round trip of at least
+/// 25 ms; below that it grows more slowly, so that short round trips do not win; paced. Losses halve.
+///
+/// The window does not fall below two segments, and a queue of classic ECN is not detected (Linux has that off).
+#[derive(Clone, Debug)]
+pub struct Prague {
+    window: ScalableWindow,
+    share: MarkedShare,
+    /// Whether there ever was a mark: until then nothing is known of the share.
+    has_seen_ce: bool,
+    srtt: Option<SimTime>,
+    /// When the average was updated last, and the window cut last.
+    updated: SimTime,
+    cut: Option<SimTime>,
+    /// Marks that the last acknowledgement told of.
+    marked: u64,
+    /// Round trips so far, and where the present one ends.
+    rounds: u32,
+    round_end: u64,
+}
+
+impl Prague {
+    /// The shortest virtual round trip (RFC 9331 appendix A.1.6).
+    pub const RTT_VIRT_MIN: SimTime = SimTime::from_millis(25);
+    /// So many round trips a flow grows at full speed, whatever its round trip.
+    pub const TRANSITION_ROUNDS: u32 = 500;
+    /// What may leave back to back, at the pacing rate.
+    const BURST: SimTime = SimTime::from_micros(250);
+
+    /// A connection that begins, with the initial window and threshold.
+    pub fn new(cwnd: f64, ssthresh: f64) -> Self {
+        Self {
+            window: ScalableWindow::new(cwnd, ssthresh),
+            share: MarkedShare::new(0.0),
+            has_seen_ce: false,
+            srtt: None,
+            updated: SimTime::ZERO,
+            cut: None,
+            marked: 0,
+            rounds: 0,
+            round_end: 0,
+        }
+    }
+
+    /// A round trip for whatever depends on one.
+    fn virtual_rtt(&self) -> SimTime {
+        self.srtt.unwrap_or(SimTime::ZERO).max(Self::RTT_VIRT_MIN)
+    }
+
+    /// By how much growth is slowed down: the square, for a round trip that is shorter comes round as much more often.
+    fn growth(&self) -> f64 {
+        let rtt =
+            self.srtt.filter(|srtt| *srtt < Self::RTT_VIRT_MIN && self.rounds >= Self::TRANSITION_ROUNDS);
+        rtt.map_or(1.0, |rtt| (rtt.as_secs_f64() / Self::RTT_VIRT_MIN.as_secs_f64()).powi(2))
+    }
+}
+
+impl CongestionControl for Prague {
+    fn cwnd(&self) -> f64 {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.window.ssthresh()
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { samples: true, ect_1: true, ..Needs::default() }
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        let is_early = self.window.cwnd() < self.window.ssthresh() / 2.0;
+        // Before the first round trip as if it were a millisecond: not held back.
+        let srtt = self.srtt.unwrap_or(SimTime::from_millis(1)).as_secs_f64();
+        Some(if is_early { 2.0 } else { 1.0 } * self.window.cwnd() / srtt)
+    }
+
+    fn send_quantum(&self) -> Option<u64> {
+        self.pacing_rate().map(|rate| ((rate * Self::BURST.as_secs_f64()) as u64).max(1))
+    }
+
+    fn on_delivery(&mut self, sample: &RateSample) {
+        self.srtt = sample.srtt.or(self.srtt);
+        self.marked = sample.ce;
+        if sample.prior_delivered.is_some_and(|prior| prior >= self.round_end) {
+            self.round_end = sample.delivered;
+            self.rounds = self.rounds.saturating_add(1);
+        }
+        self.share.count(sample.newly_acked, sample.ce);
+        if sample.ce > 0 && !self.has_seen_ce {
+            // The first says that the queue is there, not how much is marked.
+            self.has_seen_ce = true;
+            self.share = MarkedShare::new(1.0);
+            self.updated = sample.now;
+        } else if self.has_seen_ce && sample.now.saturating_sub(self.updated) >= self.virtual_rtt() {
+            self.share.end_window();
+            self.updated = sample.now;
+        }
+        let may_cut = self.cut.is_none_or(|cut| sample.now.saturating_sub(cut) >= self.virtual_rtt());
+        if sample.ce > 0 && may_cut && sample.phase == Phase::Open {
+            self.window.cut(self.share.alpha / 2.0);
+            self.cut = Some(sample.now);
+        }
+    }
+
+    /// Growth is for what came without a mark, also while the window is being reduced.
+    fn on_ack(&mut self, ack: &AckSample) {
+        let unmarked = ack.acked.saturating_sub(std::mem::take(&mut self.marked));
+        self.window.grow(&AckSample { acked: unmarked, ..*ack }, unmarked as f64 * self.growth());
+    }
+
+    fn on_loss(&mut self, _now: SimTime, window: f64) {
+        self.window.on_loss(window);
+    }
+
+    fn on_timeout(&mut self, _now: SimTime, window: f64) {
+        self.window.on_timeout(window);
+    }
+
+    fn set_cwnd(&mut self, cwnd: f64) {
+        self.window.set_cwnd(cwnd);
+    }
+
+    fn undo(&mut self) {
+        self.window.undo();
+    }
+
+    fn info(&self) -> RuleInfo {
+        let state =
+            if self.window.cwnd() < self.window.ssthresh() { "slow start" } else { "congestion avoidance" };
+        RuleInfo { state, pacing_rate: self.pacing_rate(), ..RuleInfo::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scalable::testing::{marks, mean_window};
+    use super::*;
+
+    const MS: SimTime = SimTime::from_millis(1);
+
+    fn delivery(rule: &mut Prague, now: SimTime, ce: u64) {
+        let srtt = Some(MS * 50);
+        rule.on_delivery(&RateSample { now, srtt, newly_acked: 10, ce, ..RateSample::default() });
+    }
+
+    #[test]
+    fn the_first_mark_halves_and_a_virtual_round_trip_has_one_cut() {
+        let mut rule = Prague::new(100.0, 1000.0);
+        delivery(&mut rule, MS * 10, 0);
+        assert_eq!((rule.cwnd(), rule.share.alpha), (100.0, 0.0));
+        delivery(&mut rule, MS * 20, 1);
+        assert_eq!((rule.cwnd(), rule.ssthresh(), rule.share.alpha), (50.0, 50.0, 1.0));
+        delivery(&mut rule, MS * 69, 10);
+        assert_eq!(rule.cwnd(), 50.0);
+        // 20 acknowledged since, all but ten of them without.
+        delivery(&mut rule, MS * 70, 0);
+        assert_eq!((rule.cwnd(), rule.share.alpha), (50.0, 1.0 - 0.5 / 16.0));
+        delivery(&mut rule, MS * 71, 1);
+        assert_eq!(rule.cwnd(), 50.0 * (1.0 - (1.0 - 0.5 / 16.0) / 2.0));
+    }
+
+    #[test]
+    fn only_what_is_not_marked_lets_it_grow() {
+        let mut rule = Prague::new(20.0, 20.0);
+        let ack = AckSample { acked: 10, cwnd_limited: true, ..AckSample::default() };
+        delivery(&mut rule, MS, 0);
+        rule.on_ack(&ack);
+        assert_eq!(rule.cwnd(), 20.5);
+        rule.cut = Some(MS);
+        delivery(&mut rule, MS * 2, 10);
+        rule.on_ack(&ack);
+        assert_eq!(rule.cwnd(), 20.5);
+    }
+
+    /// RFC 9331 appendix A.1.6: at 5 ms it behaves as at 25 ms, once it is settled.
+    #[test]
+    fn short_round_trips_grow_more_slowly() {
+        let rule = |srtt, rounds| Prague { srtt: Some(srtt), rounds, ..Prague::new(20.0, 20.0) };
+        assert_eq!(rule(MS * 5, 499).growth(), 1.0);
+        assert!((rule(MS * 5, 500).growth() - 0.04).abs() < 1e-12);
+        assert_eq!(rule(MS * 25, 500).growth(), 1.0);
+        assert_eq!(rule(MS * 5, 0).virtual_rtt(), MS * 25);
+        assert_eq!(rule(MS * 80, 0).virtual_rtt(), MS * 80);
+    }
+
+    /// Twice the window a round trip at first, then once; bursts of a quarter of a millisecond.
+    #[test]
+    fn it_is_paced() {
+        let mut rule = Prague::new(100.0, 1000.0);
+        assert_eq!(rule.pacing_rate(), Some(200_000.0));
+        rule.srtt = Some(MS * 10);
+        assert_eq!((rule.pacing_rate(), rule.send_quantum()), (Some(20_000.0), Some(5)));
+        rule.window.cut(0.5);
+        assert_eq!((rule.pacing_rate(), rule.send_quantum()), (Some(5_000.0), Some(1)));
+    }
+
+    /// W p: 2 where marks come evenly (RFC 9331 section 4.3); 1 + sqrt 3, x^2 = 2 x + 2, where they come at random and the
+    /// first one cuts.
+    #[test]
+    fn the_window_times_the_share_of_marks_is_constant() {
+        for (p, evenly, expected) in
+            [(0.01, true, 2.0), (0.05, true, 2.0), (0.01, false, 2.73), (0.05, false, 2.65)]
+        {
+            let mut rule = Prague::new(10.0, 10.0);
+            let wp = p * mean_window(&mut rule, MS * 40, 400_000, marks(p, evenly));
+            assert!((wp / expected - 1.0).abs() < 0.05, "p = {p}, evenly {evenly}: {wp} against {expected}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! What DCTCP and Prague share: a window that marks cut in proportion to their share.
+
+use super::{AckSample, SlowStart};
+
+/// The window of a scalable congestion control, in segments. It grows as Reno's does, but by fractions, is cut by any part, and
+/// remembers the state before a loss.
+#[derive(Clone, Debug)]
+pub(super) struct ScalableWindow {
+    state: State,
+    before: Option<State>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct State {
+    cwnd: f64,
+    ssthresh: f64,
+    slow_start: SlowStart,
+}
+
+impl ScalableWindow {
+    /// The least window that a cut leaves (RFC 5681 equation (4)).
+    const LEAST: f64 = 2.0;
+
+    pub(super) fn new(cwnd: f64, ssthresh: f64) -> Self {
+        Self { state: State { cwnd, ssthresh, slow_start: SlowStart::standard(1.0) }, before: None }
+    }
+
+    pub(super) fn cwnd(&self) -> f64 {
+        self.state.cwnd
+    }
+
+    pub(super) fn ssthresh(&self) -> f64 {
+        self.state.ssthresh
+    }
+
+    pub(super) fn set_cwnd(&mut self, cwnd: f64) {
+        self.state.cwnd = cwnd;
+    }
+
+    /// Grows by an acknowledgement; in congestion avoidance by `segments` over the window.
+    pub(super) fn grow(&mut self, ack: &AckSample, segments: f64) {
+        let state = &mut self.state;
+        if state.cwnd < state.ssthresh {
+            state.slow_start.grow(ack, &mut state.cwnd, &mut state.ssthresh);
+            return;
+        }
+        state.slow_start.on_end();
+        if ack.cwnd_limited {
+            state.cwnd += segments / state.cwnd;
+        }
+    }
+
+    /// Marks ask for less, by this part of the window.
+    pub(super) fn cut(&mut self, part: f64) {
+        // A mark is never spurious.
+        self.before = None;
+        self.state.slow_start.on_congestion();
+        self.state.cwnd = (self.state.cwnd * (1.0 - part)).max(Self::LEAST);
+        self.state.ssthresh = self.state.cwnd;
+    }
+
+    /// A loss halves what was under way, as Reno does (RFC 5681 section 3.1).
+    pub(super) fn on_loss(&mut self, window: f64) {
+        self.halve(window);
+        self.state.slow_start.on_congestion();
+        self.state.cwnd = self.state.ssthresh;
+    }
+
+    pub(super) fn on_timeout(&mut self, window: f64) {
+        self.halve(window);
+        self.state.slow_start.on_timeout();
+        self.state.cwnd = 1.0;
+    }
+
+    fn halve(&mut self, window: f64) {
+        self.before = Some(State { ssthresh: self.state.ssthresh.max(window), ..self.state });
+        self.state.ssthresh = (window / 2.0).max(Self::LEAST);
+    }
+
+    pub(super) fn undo(&mut self) {
+        if let Some(before) = self.before.take()
+            && self.state.cwnd < before.cwnd
+        {
+            self.state = before;
+        }
+    }
+}
+
+/// Which share of segments was marked, as a moving average (RFC 8257 section 3.3).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MarkedShare {
+    /// The average.
+    pub(super) alpha: f64,
+    acked: u64,
+    marked: u64,
+}
+
+impl MarkedShare {
+    /// g, the weight of the last window (RFC 8257 section 4.2).
+    const GAIN: f64 = 1.0 / 16.0;
+
+    pub(super) fn new(alpha: f64) -> Self {
+        Self { alpha, acked: 0, marked: 0 }
+    }
+
+    pub(super) fn count(&mut self, acked: u64, marked: u64) {
+        self.acked += acked;
+        self.marked += marked;
+    }
+
+    /// A window ends. Returns whether any of it was marked.
+    pub(super) fn end_window(&mut self) -> bool {
+        let (acked, marked) = (std::mem::take(&mut self.acked), std::mem::take(&mut self.marked));
+        if acked > 0 {
+            // Reports may come in the window after that of the segments.
+            let share = (marked as f64 / acked as f64).min(1.0);
+            self.alpha += Self::GAIN * (share - self.alpha);
+        }
+        marked > 0
+    }
+}
+
+#[cfg(test)]
+pub(super) mod testing {
+    use crate::congestion::{AckSample, CongestionControl, Phase, RateSample};
+    use crossfade_core::SimTime;
+    use std::collections::VecDeque;
+
+    /// The mean window of a sender that is never limited by anything else, over a path of one round trip where `is_marked`
+    /// tells which acknowledgements carry a mark.
+    pub(crate) fn mean_window(
+        rule: &mut dyn CongestionControl,
+        rtt: SimTime,
+        acks: u32,
+        mut is_marked: impl FnMut() -> bool,
+    ) -> f64 {
+        let (mut now, mut delivered, mut sent) = (SimTime::ZERO, 0_u64, 0_u64);
+        // What had arrived as each left.
+        let mut under_way = VecDeque::new();
+        let (mut counted, mut began) = (0.0, SimTime::ZERO);
+        for ack in 0..acks {
+            while (under_way.len() as f64) < rule.cwnd().floor().max(1.0) {
+                under_way.push_back(delivered);
+                sent += 1;
+            }
+            now += SimTime::from_secs_f64(rtt.as_secs_f64() / under_way.len() as f64);
+            let prior_delivered = under_way.pop_front();
+            delivered += 1;
+            let ce = u64::from(is_marked());
+            rule.on_delivery(&RateSample {
+                now,
+                delivered,
+                prior_delivered,
+                rtt: Some(rtt),
+                srtt: Some(rtt),
+                newly_acked: 1,
+                ce,
+                phase: Phase::Open,
+                ..RateSample::default()
+            });
+            rule.on_ack(&AckSample {
+                now,
+                acked: 1,
+                rtt: Some(rtt),
+                next_expected: delivered,
+                snd_max: sent,
+                cwnd_limited: true,
+            });
+            if ack == acks / 4 {
+                began = now;
+            }
+            counted += f64::from(u8::from(ack > acks / 4));
+        }
+        counted * rtt.as_secs_f64() / (now - began).as_secs_f64()
+    }
+
+    /// Every so many, or each with this probability.
+    pub(crate) fn marks(p: f64, evenly: bool) -> impl FnMut() -> bool {
+        use rand::RngExt;
+        let mut stream = crossfade_core::RunSeed { seed: 7, run: 0 }.stream("marks");
+        let mut count = 0.0;
+        move || {
+            if !evenly {
+                return stream.random::<f64>() < p;
+            }
+            count += p;
+            let marks = count > 1.0;
+            count -= f64::from(u8::from(marks));
+            marks
+        }
+    }
+}
