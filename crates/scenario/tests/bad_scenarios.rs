@@ -591,7 +591,7 @@ fn pacing_and_rates() {
     let bbr = |key: &str, value: Value| json!([["tcp.congestion", "bbr-v1"], [key, value]]);
     let paced = |key: &str, value: Value| json!([["tcp.pacing", "internal"], [key, value]]);
     let cases: Vec<(Value, &str)> = vec![
-        (json!([["tcp.congestion", "mine.py"]]), "tcp.congestion = \"mine.py\": must be one of reno, cubic"),
+        (json!([["tcp.congestion", "vegas"]]), "tcp.congestion = \"vegas\": must be one of reno, cubic"),
         (json!([["tcp.pacing", 0]]), "tcp.pacing = 0: must be one of off, internal"),
         (paced("tcp.pacing_ss_ratio", json!(0)), "tcp.pacing_ss_ratio = 0: must be above 0"),
         (paced("tcp.pacing_ca_ratio", json!(-1.2)), "tcp.pacing_ca_ratio = -1.2: must be above 0"),
