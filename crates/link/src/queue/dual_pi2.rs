@@ -355,7 +355,7 @@ mod tests {
     fn shares(mut queue: DualPi2, ecn: Ecn, delay: SimTime, n: u32) -> [f64; 2] {
         let (mut marks, mut drops) = (0, 0);
         (0..4).for_each(|_| {
-            queue.enqueue(SimTime::ZERO, plain(0, 1000).with_ecn(ecn), &mut Vec::new()).unwrap()
+            queue.enqueue(SimTime::ZERO, plain(0, 1000).with_ecn(ecn), &mut Vec::new()).unwrap();
         });
         for id in 0..n {
             let at = delay * u64::from(id + 1);
@@ -444,7 +444,7 @@ mod tests {
         let few = |packets: u32, config: &DualPi2| {
             let mut queue = config.clone();
             (0..packets).for_each(|id| {
-                queue.enqueue(SimTime::ZERO, plain(id, 1000).with_ecn(Ecn::Ect1), &mut Vec::new()).unwrap()
+                queue.enqueue(SimTime::ZERO, plain(id, 1000).with_ecn(Ecn::Ect1), &mut Vec::new()).unwrap();
             });
             // Two, for what is counted has to exceed one.
             (0..2).any(|_| queue.dequeue(MS * 2, &mut Vec::new()).is_some_and(|head| head.packet.is_ce()))

@@ -4,6 +4,7 @@ use crossfade_core::SimTime;
 
 /// What a rule wants of its sender beyond the events that every rule gets. The default is what Reno needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "wishes, each there or not")]
 pub struct Needs {
     /// The sender keeps account of deliveries and tells of each segment sent or lost, of each phase, and of each
     /// acknowledgement with a [`RateSample`].
