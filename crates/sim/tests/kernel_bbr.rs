@@ -82,12 +82,11 @@ fn cells() -> Vec<(usize, f64, Vec<f64>)> {
     GOLDEN.lines().skip(1).filter_map(cell).collect()
 }
 
-/// The link of the kernel's runs releases packets up to 0.2 ms late: in 9 and 15 % of the samples of `bbr_series.csv` its
-/// filter holds a bandwidth up to 2 % above the link's for ten rounds (from 15.0 to 17.7 s the queue grows to 36 ms), which no
-/// simulated acknowledgement shows. These queues are shorter here for it.
-const SHORTER: [(usize, f64); 3] = [(33, 0.05), (167, 0.0), (167, 0.05)];
+/// Three of the eight queues are not the kernel's, but shorter by so many milliseconds: open (docs/congestion-control.md). They
+/// stand here so that what they miss by does not move unnoticed.
+const MISSED: [(usize, f64, f64); 3] = [(33, 0.05, 3.7), (167, 0.0, 3.2), (167, 0.05, 2.8)];
 
-/// Goodput within 5 %, mean queueing delay within 2 ms but for those, repetitions within half a percent of what is sent.
+/// Goodput within 5 %, mean queueing delay within 2 ms in the others, repetitions within half a percent of what is sent.
 #[test]
 fn goodput_and_queue_are_those_of_the_kernel() {
     let cells = cells();
@@ -105,8 +104,11 @@ fn goodput_and_queue_are_those_of_the_kernel() {
         println!("{case}; kernel {:.0}, {:.2}, {:.4}", kernel[1], kernel[4], kernel[3]);
         assert!((goodput / kernel[1] - 1.0).abs() < 0.05, "{case}");
         assert!((repeated - kernel[3]).abs() < 0.005, "{case}");
-        let shorter = if SHORTER.contains(&(queue, loss)) { 4.0 } else { 2.0 };
-        assert!((-shorter..2.0).contains(&(queueing - kernel[4])), "{case}");
+        let shorter = kernel[4] - queueing;
+        match MISSED.iter().find(|missed| (missed.0, missed.1) == (queue, loss)) {
+            Some((_, _, known)) => assert!((shorter - known).abs() < 0.3, "{case}: {shorter:.2} ms shorter"),
+            None => assert!(shorter.abs() < 2.0, "{case}: {shorter:.2} ms shorter"),
+        }
     }
 }
 
