@@ -350,15 +350,16 @@ def _plain_value(key: str, value: Any, depth: int = 0) -> Any:
 
 
 def _classes(value: Any) -> Iterator[type]:
-    """The classes among values."""
-    if isinstance(value, type):
-        yield value
-    elif isinstance(value, Mapping):
-        for inner in value.values():
-            yield from _classes(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _classes(inner)
+    """The classes among values, however deep they lie."""
+    waiting = [value]
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, type):
+            yield inner
+        elif isinstance(inner, Mapping):
+            waiting.extend(inner.values())
+        elif isinstance(inner, list | tuple):
+            waiting.extend(inner)
 
 
 def _file_of(rule: type) -> str:

@@ -195,7 +195,7 @@ def run(
     crossfade run quickstart --plot throughput.png
     crossfade run quickstart --set tcp.w_max=6 --over channel.p_e=log:0.001:0.1:5 --csv -
     crossfade run my.toml --precision 1% --json
-    crossfade run quickstart --columns goodput_bps,rtt_p95_s
+    crossfade run quickstart --columns goodput_bps,rtt_mean_s
     crossfade run classics/slow-start --interval 0.5
     crossfade run my.toml --set run.sample="100 ms" --samples samples.csv
     crossfade run lte-like-cell --set flows.walking-reno.traffic=saturated --trace-out cell.up --trace-user 12

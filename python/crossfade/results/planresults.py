@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from crossfade.figures.wanted import Wanted
-from crossfade.results.planrows import Estimates, PlanRows, is_solved
+from crossfade.results.planrows import Estimates, PlanRows
+from crossfade.results.plantable import is_solved
 from crossfade.results.results import Estimate, Point, Results
 from crossfade.results.rows import FLOW, NODE, USER
 from crossfade.wording import metric_name

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import crossfade._crossfade as _crossfade
 from crossfade.results.file import ResultsFile
-from crossfade.results.plantable import StoredPlan
+from crossfade.results.plantable import StoredPlan, is_solved
 from crossfade.results.rows import Row, names_of
 from crossfade.results.rowtables import LARGEST_VALUE, Line, to_signed
 
@@ -139,11 +139,6 @@ class Estimates:
 def is_adaptive(stop: Mapping[str, Any]) -> bool:
     """Whether a stop rule looks at what comes out: at an interval, or at a count."""
     return "precision" in stop or "count" in stop
-
-
-def is_solved(method: str) -> bool:
-    """Whether a method has no randomness."""
-    return method.startswith(("analysis", "formula"))
 
 
 def read_rows(file: ResultsFile, plan: StoredPlan, *, with_rows: bool = False) -> PlanRows:

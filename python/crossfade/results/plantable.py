@@ -29,6 +29,11 @@ TABLE = """CREATE TABLE IF NOT EXISTS plans (
 LATEST = 253_402_300_800.0
 
 
+def is_solved(method: str) -> bool:
+    """Whether a method has no randomness."""
+    return method.startswith(("analysis", "formula"))
+
+
 @dataclass(frozen=True)
 class StoredPlan:
     """A plan as a results file keeps it.

@@ -17,8 +17,7 @@ from crossfade.plans import Options, Plan, Scenario, Values, translated_errors
 from crossfade.records import draft, publish
 from crossfade.results.file import SUFFIX, ResultsFile
 from crossfade.results.interrupted import Interrupted
-from crossfade.results.planrows import is_solved
-from crossfade.results.plantable import StoredPlan, plan_id
+from crossfade.results.plantable import StoredPlan, is_solved, plan_id
 from crossfade.results.results import Results
 from crossfade.results.rows import Row
 from crossfade.sweeps.engines import WHOLE, Engine, Shard, Threads
