@@ -198,7 +198,7 @@ def run(
     crossfade run quickstart --columns goodput_bps,rtt_mean_s
     crossfade run classics/slow-start --interval 0.5
     crossfade run my.toml --set run.sample="100 ms" --samples samples.csv
-    crossfade run lte-like-cell --set flows.walking-reno.traffic=saturated --trace-out cell.up --trace-user 12
+    crossfade run lte-like-cell --trace-out cell.up --trace-user 12
     """
     if replay is not None:
         if scenario is not None:
