@@ -273,8 +273,8 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         self.observe(flow, EventKind::Send, segment.seq);
         let place = self.forward.packets.keep(Data::from(segment));
         let parcel = parcel.named(Content::Data.name(place));
-        let ecn = if segment.l4s { Ecn::Ect1 } else { Ecn::Ect0 };
-        let parcel = if segment.ecn_capable { parcel.with_ecn(ecn) } else { parcel };
+        let capable = |parcel: Parcel| parcel.with_ecn(if segment.l4s { Ecn::Ect1 } else { Ecn::Ect0 });
+        let parcel = if segment.ecn_capable { capable(parcel) } else { parcel };
         self.enter::<Data>(flow, parcel);
     }
 

@@ -17,7 +17,7 @@ impl RfcSender {
             return AckOutcome::Stale;
         }
         let flight_size = self.flight.size();
-        let (prior_in_flight, prior_lost) = (self.pipe(), self.lost_so_far());
+        let prior = self.fixed.needs.samples.then(|| (self.pipe(), self.lost_so_far()));
         let mut news = self.read(now, ack);
         if self.counts_duplicates() && flight_size > 0 {
             self.count_arrivals(&mut news);
@@ -52,7 +52,9 @@ impl RfcSender {
         let (was_lost, were_repeated) = (self.flight.lost(), self.flight.lost_repetitions());
         let taken_back = self.find_spurious(now, ack, &news, rtt, marked);
         self.find_losses(now, &news);
-        self.tell_losses(now);
+        if prior.is_some() {
+            self.tell_losses(now);
+        }
         let before = self.phase;
         let safe = news.acked > 0 && self.flight.lost() <= was_lost;
         let outcome = match before {
@@ -80,7 +82,7 @@ impl RfcSender {
             }
         }
         self.probe_after_ack(now, ack, &news);
-        if self.fixed.needs.samples {
+        if let Some((prior_in_flight, prior_lost)) = prior {
             self.tell_phase(now, false);
             self.tell_delivery(now, ack, prior_in_flight, prior_lost, ce);
         }
@@ -129,6 +131,7 @@ impl RfcSender {
     }
 
     /// How many marks an acknowledgement tells of that no other has told of.
+    #[inline]
     fn count_marks(&mut self, ack: &Ack) -> u64 {
         if !self.config.rfc.accurate_ecn {
             return u64::from(ack.ece);

@@ -57,14 +57,12 @@ impl Answers {
             // RFC 7323 section 4.3 (2): with acknowledgements held back or holes, the oldest segment counts.
             self.ts_recent = self.ts_recent.max(Some(segment.timestamp));
         }
-        // RFC 3168 section 6.1.3: the sender has answered; a mark on this very segment is a new one.
-        self.ece = (self.ece && !segment.cwr) || ce;
-        let first_mark = self.config.accurate_ecn && ce && !self.ce.1;
-        self.ce = (self.ce.0.wrapping_add(ce.into()), ce);
-        if !place.is_new && self.config.d_sack {
-            self.duplicate = Some(SackBlock { start: segment.seq, end: segment.seq + 1 });
-        }
+        // Without a mark now and before there is nothing to note.
+        let first_mark = (ce || self.ece || self.ce.1) && self.note_mark(segment.cwr, ce);
         if !place.is_new {
+            if self.config.d_sack {
+                self.duplicate = Some(SackBlock { start: segment.seq, end: segment.seq + 1 });
+            }
             // What comes twice says that the sender repairs: it needs every acknowledgement.
             self.quick = self.quick.max(self.config.quick_acks);
         }
@@ -81,6 +79,17 @@ impl Answers {
             return self.may_wait(now, delay, segment.push && self.config.push_acks);
         }
         self.may_be_compressed(now, place)
+    }
+
+    /// Returns whether the mark of a segment is to be told at once.
+    #[inline(never)]
+    fn note_mark(&mut self, cwr: bool, ce: bool) -> bool {
+        // RFC 3168 section 6.1.3: the sender has answered; a mark on this very segment is a new one.
+        let is_counted = self.config.accurate_ecn;
+        self.ece = ((self.ece && !cwr) || ce) && self.config.ecn && !is_counted;
+        let is_first = ce && !self.ce.1;
+        self.ce = (self.ce.0.wrapping_add(u32::from(ce && is_counted)), ce);
+        is_counted && is_first
     }
 
     /// RFC 5681 section 4.2, RFC 1122 section 4.2.3.2: for the second segment, or for the delay; what is out of order or
@@ -126,8 +135,8 @@ impl Answers {
         Options {
             duplicate: self.duplicate.take(),
             timestamp_echo: self.ts_recent.filter(|_| self.config.timestamps),
-            ece: self.ece && self.config.ecn && !self.config.accurate_ecn,
-            ce: if self.config.accurate_ecn { self.ce.0 } else { 0 },
+            ece: self.ece,
+            ce: self.ce.0,
         }
     }
 }

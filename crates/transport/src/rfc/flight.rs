@@ -180,11 +180,11 @@ impl Flight {
                 self.sacked_above -= u64::from(seq >= self.lost_below);
             } else {
                 news.add(seq, record.sent_at, record.ever_repeated, evidence);
-                if let Some(deliveries) = &mut self.deliveries {
-                    deliveries.on_arrival(0, seq, record.ever_repeated);
-                }
             }
             if let Some(deliveries) = &mut self.deliveries {
+                if record.fate != Fate::Sacked {
+                    deliveries.on_arrival(0, seq, record.ever_repeated);
+                }
                 deliveries.pop();
             }
         }

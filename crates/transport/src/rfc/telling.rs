@@ -14,6 +14,7 @@ impl RfcSender {
     }
 
     /// What was found lost since the last call.
+    #[inline(never)]
     pub(super) fn tell_losses(&mut self, now: SimTime) {
         if let Some(deliveries) = &mut self.flight.deliveries {
             for lost in deliveries.take_lost() {
@@ -23,6 +24,7 @@ impl RfcSender {
     }
 
     /// What has been found lost, and what the sender does about it: if that has changed, or begins `anew`.
+    #[inline(never)]
     pub(super) fn tell_phase(&mut self, now: SimTime, anew: bool) {
         if !self.fixed.needs.samples {
             return;
@@ -41,6 +43,7 @@ impl RfcSender {
 
     /// What an acknowledgement told of deliveries and of `ce` new marks; before it, `prior_in_flight` were under way and
     /// `prior_lost` found lost.
+    #[inline(never)]
     pub(super) fn tell_delivery(
         &mut self,
         now: SimTime,
@@ -69,6 +72,7 @@ impl RfcSender {
     }
 
     /// A segment is about to leave.
+    #[inline(never)]
     pub(super) fn tell_send(&mut self, now: SimTime) {
         let Some(deliveries) = &self.flight.deliveries else { return };
         let send = SendEvent {
@@ -94,6 +98,7 @@ impl RfcSender {
     }
 
     /// Whether the pacer holds the next segment back; then it wakes the sender.
+    #[inline(never)]
     pub(super) fn is_held_back(&mut self, now: SimTime) -> bool {
         let Some(pacer) = self.pacer else { return false };
         if self.force.is_some() || pacer.is_open(now) {
@@ -108,10 +113,8 @@ impl RfcSender {
     }
 
     /// A segment has left.
+    #[inline(never)]
     pub(super) fn pace(&mut self, now: SimTime) {
-        if self.pacer.is_none() {
-            return;
-        }
         let rate = self.congestion.pacing_rate().or_else(|| self.usual_pacing_rate());
         let quantum = self.quantum(rate);
         if let Some((pacer, rate)) = self.pacer.as_mut().zip(rate) {

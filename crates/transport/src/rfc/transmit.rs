@@ -13,7 +13,7 @@ fn whole(cwnd: f64) -> u64 {
 impl RfcSender {
     pub(crate) fn poll_transmit(&mut self, now: SimTime) -> Option<Segment> {
         self.restart_after_idle(now);
-        if self.is_held_back(now) {
+        if self.pacer.is_some() && self.is_held_back(now) {
             return None;
         }
         let seq = self.forced().or_else(|| self.choose())?;
@@ -28,7 +28,9 @@ impl RfcSender {
         } else if self.timed.is_none() {
             self.timed = Some((seq, now));
         }
-        self.tell_send(now);
+        if self.fixed.needs.samples {
+            self.tell_send(now);
+        }
         self.flight.on_sent(seq, now);
         self.window_use.on_sent(self.flight.snd_una(), self.flight.snd_max());
         if let Some(prr) = &mut self.prr {
@@ -43,7 +45,9 @@ impl RfcSender {
         if !retransmission {
             self.schedule_probe(now);
         }
-        self.pace(now);
+        if self.pacer.is_some() {
+            self.pace(now);
+        }
         let push = self.config.rfc.push_acks && !retransmission && self.ends_burst(now);
         self.last_sent = Some(now);
         Some(Segment {
