@@ -2,7 +2,6 @@
 
 use crate::digest::hex;
 use crate::error::ScenarioError;
-use crate::tables::file_and_class;
 use crossfade_cell::SinrTrace;
 use crossfade_channel::{LossTrace, RecordedLosses, TraceFormat};
 use crossfade_link::trace::{AttenuationTable, OpportunityTrace, RateTable};
@@ -38,6 +37,19 @@ impl<F: Fn(&str) -> Result<String, String>> ReadFile for F {
     fn text(&self, name: &str) -> Result<String, String> {
         self(name)
     }
+}
+
+/// The file and the class that the name of a rule says, if it is one of the user's own.
+pub(crate) fn file_and_class(name: &str) -> Option<(&str, Option<&str>)> {
+    let is_python = |file: &str| file.strip_suffix(".py").is_some_and(|stem| !stem.is_empty());
+    if is_python(name) {
+        return Some((name, None));
+    }
+    let (file, class) = name.rsplit_once(':')?;
+    let is_name = !class.starts_with(|first: char| first.is_ascii_digit())
+        && !class.is_empty()
+        && class.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    (is_python(file) && is_name).then_some((file, Some(class)))
 }
 
 /// The files that a scenario names, as they are asked for.

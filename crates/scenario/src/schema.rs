@@ -2,7 +2,8 @@
 //! explanations.
 
 use crate::error::{ScenarioError, join, nearest};
-use crate::tables::{Scenario, file_and_class};
+use crate::files::file_and_class;
+use crate::tables::Scenario;
 use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};

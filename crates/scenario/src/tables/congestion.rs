@@ -53,19 +53,6 @@ pub enum RuleName {
 /// What a name of a rule of the user's own looks like, as a regular expression.
 const OWN: &str = r"\.py(:[A-Za-z_][A-Za-z_0-9]*)?$";
 
-/// The file and the class that the name of a rule says, if it is one of the user's own.
-pub(crate) fn file_and_class(name: &str) -> Option<(&str, Option<&str>)> {
-    let is_python = |file: &str| file.strip_suffix(".py").is_some_and(|stem| !stem.is_empty());
-    if is_python(name) {
-        return Some((name, None));
-    }
-    let (file, class) = name.rsplit_once(':')?;
-    let is_name = !class.starts_with(|first: char| first.is_ascii_digit())
-        && !class.is_empty()
-        && class.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_');
-    (is_python(file) && is_name).then_some((file, Some(class)))
-}
-
 impl JsonSchema for RuleName {
     fn inline_schema() -> bool {
         true

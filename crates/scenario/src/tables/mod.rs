@@ -44,7 +44,6 @@ pub use cell::{
     SchedulerWord, Shadowing, SinrWord,
 };
 pub use channel::{Channel, ChannelModel, Clock, DopplerSetup, LossFormat};
-pub(crate) use congestion::file_and_class;
 pub use congestion::{Congestion, RuleName};
 pub(crate) use figure::Figure;
 pub use flow::{Distribution, Flow, FlowSetup, Gaps, Shape, Traffic, TrafficSetup};
