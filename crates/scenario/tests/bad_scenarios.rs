@@ -605,6 +605,10 @@ fn pacing_and_rates() {
         (bbr("tcp.bbr.extra_acked_cap", json!("-1 s")), "tcp.bbr.extra_acked_cap"),
         (json!([["tcp.bbr.policer", true]]), "tcp.bbr"),
         (
+            json!([["tcp.congestion", "prague"], ["tcp.bbr.extra_acked_cap", "1 ms"]]),
+            "needs tcp.congestion = \"bbr-v1\" or \"bbr-v3\"",
+        ),
+        (
             json!([["tcp.flavour", "ns2"], ["tcp.congestion", "bbr-v1"]]),
             "tcp.congestion = \"bbr-v1\": needs tcp.flavour = \"rfc\"",
         ),

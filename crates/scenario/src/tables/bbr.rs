@@ -35,17 +35,15 @@ impl Bbr {
         mss: u32,
         slot: SimTime,
     ) -> Result<BbrConfig, ScenarioError> {
-        if !rule.sets_rate() {
-            if self.is_absent() {
-                return Ok(BbrConfig::default());
+        let is_first = match rule {
+            WindowRule::BbrV1 => true,
+            WindowRule::BbrV3 => false,
+            _ if self.is_absent() => return Ok(BbrConfig::default()),
+            _ => {
+                let problem = "needs tcp.congestion = \"bbr-v1\" or \"bbr-v3\"";
+                return Err(ScenarioError::value("tcp.bbr", &json(&self), problem));
             }
-            return Err(ScenarioError::value(
-                "tcp.bbr",
-                &json(&self),
-                "needs tcp.congestion = \"bbr-v1\" or \"bbr-v3\"",
-            ));
-        }
-        let is_first = rule == WindowRule::BbrV1;
+        };
         if is_first {
             self.extra_acked_cap.get_or_insert(Span::millis(100));
             self.policer.get_or_insert(true);
