@@ -74,17 +74,6 @@ fn asked(point: &Point, which: Formula) -> Result<(Formula, TcpPath), ScenarioEr
     let tcp = setup.only_bulk_tcp().map(|tcp| tcp.config).filter(|tcp| tcp.flavour == Flavour::Rfc);
     let rule = tcp.map_or(WindowRule::Reno, |tcp| tcp.rfc.window_rule);
     match (which, rule) {
-        (
-            _,
-            WindowRule::HighSpeed
-            | WindowRule::Dctcp
-            | WindowRule::Prague
-            | WindowRule::BbrV1
-            | WindowRule::BbrV3,
-        ) => {
-            let problem = "the formulas are Reno's and CUBIC's; use method simulation";
-            Err(ScenarioError::value("tcp.congestion", &json!(scenario.tcp.congestion), problem))
-        }
         (Formula::SquareRoot, WindowRule::Cubic) => {
             let problem =
                 "the square-root law is Reno's; use method formula, which has CUBIC's response function";
@@ -92,6 +81,10 @@ fn asked(point: &Point, which: Formula) -> Result<(Formula, TcpPath), ScenarioEr
         }
         (_, WindowRule::Cubic) => Ok((Formula::Cubic, path)),
         (other, WindowRule::Reno) => Ok((other, path)),
+        _ => {
+            let problem = "the formulas are Reno's and CUBIC's; use method simulation";
+            Err(ScenarioError::value("tcp.congestion", &json!(scenario.tcp.congestion), problem))
+        }
     }
 }
 
