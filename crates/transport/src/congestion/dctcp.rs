@@ -1,6 +1,8 @@
 //! DCTCP: once a window, a cut in proportion to the share of marks.
 
-use super::scalable::{MarkedShare, ScalableWindow};
+use super::marked_share::MarkedShare;
+use super::rounds::Rounds;
+use super::window::Window;
 use super::{AckSample, CongestionControl, Needs, Phase, RateSample};
 use crossfade_core::SimTime;
 
@@ -8,16 +10,16 @@ use crossfade_core::SimTime;
 /// window by half of its average at the end of each that had a mark. Losses halve. For networks under one administration.
 #[derive(Clone, Debug)]
 pub struct Dctcp {
-    window: ScalableWindow,
+    window: Window,
     share: MarkedShare,
-    /// The window of data ends when what leaves now has arrived: the count of what had arrived before it left.
-    window_end: u64,
+    /// The windows of data.
+    windows: Rounds,
 }
 
 impl Dctcp {
     /// A connection that begins, with the initial window and threshold; `alpha` is 1 (RFC 8257 section 4.2).
     pub fn new(cwnd: f64, ssthresh: f64) -> Self {
-        Self { window: ScalableWindow::new(cwnd, ssthresh), share: MarkedShare::new(1.0), window_end: 0 }
+        Self { window: Window::new(cwnd, ssthresh), share: MarkedShare::new(1.0), windows: Rounds::default() }
     }
 }
 
@@ -36,26 +38,22 @@ impl CongestionControl for Dctcp {
 
     fn on_delivery(&mut self, sample: &RateSample) {
         self.share.count(sample.newly_acked, sample.ce);
-        if sample.prior_delivered.is_none_or(|prior| prior < self.window_end) {
-            return;
-        }
-        self.window_end = sample.delivered;
         // RFC 8257 section 3.3, steps 4 to 9. Recovery has its own window.
-        if self.share.end_window() && sample.phase == Phase::Open {
+        if self.windows.update(sample) && self.share.end_window() && sample.phase == Phase::Open {
             self.window.cut(self.share.alpha / 2.0);
         }
     }
 
     fn on_ack(&mut self, ack: &AckSample) {
-        self.window.grow(ack, ack.acked as f64);
+        self.window.grow(ack, |cwnd| ack.acked as f64 / cwnd);
     }
 
     fn on_loss(&mut self, _now: SimTime, window: f64) {
-        self.window.on_loss(window);
+        self.window.on_loss(window, 0.5);
     }
 
     fn on_timeout(&mut self, _now: SimTime, window: f64) {
-        self.window.on_timeout(window);
+        self.window.on_timeout(window, 0.5);
     }
 
     fn set_cwnd(&mut self, cwnd: f64) {
@@ -69,7 +67,7 @@ impl CongestionControl for Dctcp {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scalable::testing::{marks, mean_window};
+    use super::super::marked_share::testing::{marks, mean_window};
     use super::*;
 
     const RTT: SimTime = SimTime::from_millis(40);

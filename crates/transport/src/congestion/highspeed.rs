@@ -1,5 +1,6 @@
 //! HighSpeed TCP (RFC 3649): large windows grow faster and are reduced less.
 
+use super::window::Window;
 use super::{AckSample, CongestionControl, SlowStart};
 use crossfade_core::SimTime;
 
@@ -12,36 +13,18 @@ const HIGH_DECREASE: f64 = 0.1;
 /// HighSpeed TCP: a(w) segments more a round trip and a share b(w) less at a loss, so that the window is 0.12/p^0.835 at a
 /// loss rate p (RFC 3649). Windows are in segments.
 #[derive(Clone, Debug)]
-pub struct HighSpeed {
-    state: State,
-    /// The state to go back to if the last reduction turns out spurious.
-    before: Option<State>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct State {
-    cwnd: f64,
-    ssthresh: f64,
-    slow_start: SlowStart,
-}
+pub struct HighSpeed(Window);
 
 impl HighSpeed {
     /// A connection that begins, with the initial window and threshold.
     pub fn new(cwnd: f64, ssthresh: f64) -> Self {
-        Self { state: State { cwnd, ssthresh, slow_start: SlowStart::standard(1.0) }, before: None }
+        Self(Window::new(cwnd, ssthresh))
     }
 
     /// The same with another slow start.
     #[must_use]
-    pub fn with_slow_start(mut self, slow_start: SlowStart) -> Self {
-        self.state.slow_start = slow_start;
-        self
-    }
-
-    fn reduce(&mut self, window: f64) {
-        let State { cwnd, ssthresh, .. } = self.state;
-        self.before = Some(State { cwnd, ssthresh: ssthresh.max(window), ..self.state });
-        self.state.ssthresh = (window * (1.0 - decrease(window))).max(2.0);
+    pub fn with_slow_start(self, slow_start: SlowStart) -> Self {
+        Self(self.0.with_slow_start(slow_start))
     }
 }
 
@@ -65,55 +48,37 @@ fn increase(window: f64) -> f64 {
 
 impl CongestionControl for HighSpeed {
     fn cwnd(&self) -> f64 {
-        self.state.cwnd
+        self.0.cwnd()
     }
 
     fn ssthresh(&self) -> f64 {
-        self.state.ssthresh
+        self.0.ssthresh()
     }
 
     fn on_ack(&mut self, ack: &AckSample) {
-        let state = &mut self.state;
-        if state.cwnd < state.ssthresh {
-            state.slow_start.grow(ack, &mut state.cwnd, &mut state.ssthresh);
-            return;
-        }
-        state.slow_start.on_end();
-        if ack.cwnd_limited {
-            // Section 5: w <- w + a(w)/w for each segment; no more than a window of them.
-            let acked = (ack.acked as f64).min(state.cwnd);
-            state.cwnd += increase(state.cwnd) / state.cwnd * acked;
-        }
+        // Section 5: w <- w + a(w)/w for each segment; no more than a window of them.
+        self.0.grow(ack, |cwnd| increase(cwnd) / cwnd * (ack.acked as f64).min(cwnd));
     }
 
     fn on_loss(&mut self, _now: SimTime, window: f64) {
-        self.reduce(window);
-        self.state.slow_start.on_congestion();
-        self.state.cwnd = self.state.ssthresh;
+        self.0.on_loss(window, decrease(window));
     }
 
     fn on_timeout(&mut self, _now: SimTime, window: f64) {
-        self.reduce(window);
-        self.state.slow_start.on_timeout();
-        self.state.cwnd = 1.0;
+        self.0.on_timeout(window, decrease(window));
     }
 
     fn set_cwnd(&mut self, cwnd: f64) {
-        self.state.cwnd = cwnd;
+        self.0.set_cwnd(cwnd);
     }
 
     fn on_ecn(&mut self, now: SimTime, window: f64) {
         self.on_loss(now, window);
-        // A mark is never spurious.
-        self.before = None;
+        self.0.forget();
     }
 
     fn undo(&mut self) {
-        if let Some(before) = self.before.take()
-            && self.state.cwnd < before.cwnd
-        {
-            self.state = before;
-        }
+        self.0.undo();
     }
 }
 

@@ -10,12 +10,14 @@ mod highspeed;
 mod hystart;
 mod linux;
 mod linux_hystart;
+mod marked_share;
 mod own;
 mod per_ack;
 mod prague;
 mod reno;
-mod scalable;
+mod rounds;
 mod slow_start;
+mod window;
 
 pub use bbr::{BbrV1, BbrV3};
 pub(crate) use choice::window_rule;

@@ -1,6 +1,8 @@
 //! Prague: the congestion control of L4S.
 
-use super::scalable::{MarkedShare, ScalableWindow};
+use super::marked_share::MarkedShare;
+use super::rounds::Rounds;
+use super::window::Window;
 use super::{AckSample, CongestionControl, Needs, Phase, RateSample, RuleInfo};
 use crossfade_core::SimTime;
 
@@ -11,7 +13,7 @@ use crossfade_core::SimTime;
 /// The window does not fall below two segments, and a queue of classic ECN is not detected (Linux has that off).
 #[derive(Clone, Debug)]
 pub struct Prague {
-    window: ScalableWindow,
+    window: Window,
     share: MarkedShare,
     /// Whether there ever was a mark: until then nothing is known of the share.
     has_seen_ce: bool,
@@ -21,31 +23,28 @@ pub struct Prague {
     cut: Option<SimTime>,
     /// Marks that the last acknowledgement told of.
     marked: u64,
-    /// Round trips so far, and where the present one ends.
-    rounds: u32,
-    round_end: u64,
+    rounds: Rounds,
 }
 
 impl Prague {
     /// The shortest virtual round trip (RFC 9331 appendix A.1.6).
     pub const RTT_VIRT_MIN: SimTime = SimTime::from_millis(25);
     /// So many round trips a flow grows at full speed, whatever its round trip.
-    pub const TRANSITION_ROUNDS: u32 = 500;
+    pub const TRANSITION_ROUNDS: u64 = 500;
     /// What may leave back to back, at the pacing rate.
     const BURST: SimTime = SimTime::from_micros(250);
 
     /// A connection that begins, with the initial window and threshold.
     pub fn new(cwnd: f64, ssthresh: f64) -> Self {
         Self {
-            window: ScalableWindow::new(cwnd, ssthresh),
+            window: Window::new(cwnd, ssthresh),
             share: MarkedShare::new(0.0),
             has_seen_ce: false,
             srtt: None,
             updated: SimTime::ZERO,
             cut: None,
             marked: 0,
-            rounds: 0,
-            round_end: 0,
+            rounds: Rounds::default(),
         }
     }
 
@@ -56,8 +55,9 @@ impl Prague {
 
     /// By how much growth is slowed down: the square, for a round trip that is shorter comes round as much more often.
     fn growth(&self) -> f64 {
-        let rtt =
-            self.srtt.filter(|srtt| *srtt < Self::RTT_VIRT_MIN && self.rounds >= Self::TRANSITION_ROUNDS);
+        let rtt = self
+            .srtt
+            .filter(|srtt| *srtt < Self::RTT_VIRT_MIN && self.rounds.count >= Self::TRANSITION_ROUNDS);
         rtt.map_or(1.0, |rtt| (rtt.as_secs_f64() / Self::RTT_VIRT_MIN.as_secs_f64()).powi(2))
     }
 }
@@ -89,10 +89,7 @@ impl CongestionControl for Prague {
     fn on_delivery(&mut self, sample: &RateSample) {
         self.srtt = sample.srtt.or(self.srtt);
         self.marked = sample.ce;
-        if sample.prior_delivered.is_some_and(|prior| prior >= self.round_end) {
-            self.round_end = sample.delivered;
-            self.rounds = self.rounds.saturating_add(1);
-        }
+        self.rounds.update(sample);
         self.share.count(sample.newly_acked, sample.ce);
         if sample.ce > 0 && !self.has_seen_ce {
             // The first says that the queue is there, not how much is marked.
@@ -113,15 +110,16 @@ impl CongestionControl for Prague {
     /// Growth is for what came without a mark, also while the window is being reduced.
     fn on_ack(&mut self, ack: &AckSample) {
         let unmarked = ack.acked.saturating_sub(std::mem::take(&mut self.marked));
-        self.window.grow(&AckSample { acked: unmarked, ..*ack }, unmarked as f64 * self.growth());
+        let segments = unmarked as f64 * self.growth();
+        self.window.grow(&AckSample { acked: unmarked, ..*ack }, |cwnd| segments / cwnd);
     }
 
     fn on_loss(&mut self, _now: SimTime, window: f64) {
-        self.window.on_loss(window);
+        self.window.on_loss(window, 0.5);
     }
 
     fn on_timeout(&mut self, _now: SimTime, window: f64) {
-        self.window.on_timeout(window);
+        self.window.on_timeout(window, 0.5);
     }
 
     fn set_cwnd(&mut self, cwnd: f64) {
@@ -141,7 +139,7 @@ impl CongestionControl for Prague {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scalable::testing::{marks, mean_window};
+    use super::super::marked_share::testing::{marks, mean_window};
     use super::*;
 
     const MS: SimTime = SimTime::from_millis(1);
@@ -183,7 +181,11 @@ mod tests {
     /// RFC 9331 appendix A.1.6: at 5 ms it behaves as at 25 ms, once it is settled.
     #[test]
     fn short_round_trips_grow_more_slowly() {
-        let rule = |srtt, rounds| Prague { srtt: Some(srtt), rounds, ..Prague::new(20.0, 20.0) };
+        let rule = |srtt, rounds| {
+            let mut rule = Prague { srtt: Some(srtt), ..Prague::new(20.0, 20.0) };
+            rule.rounds.count = rounds;
+            rule
+        };
         assert_eq!(rule(MS * 5, 499).growth(), 1.0);
         assert!((rule(MS * 5, 500).growth() - 0.04).abs() < 1e-12);
         assert_eq!(rule(MS * 25, 500).growth(), 1.0);

@@ -1,0 +1,50 @@
+//! Round trips, counted by deliveries.
+
+use super::RateSample;
+
+/// A round ends with the acknowledgement of a segment that left after it had begun (draft-ietf-ccwg-bbr section 5.5.1; DCTCP's
+/// window of data, RFC 8257 section 3.3).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rounds {
+    /// How many have begun.
+    pub(super) count: u64,
+    /// Whether one begins with the last acknowledgement.
+    pub(super) starts: bool,
+    /// A segment that left when so many had arrived begins the next.
+    next_at: u64,
+}
+
+impl Rounds {
+    /// Takes in an acknowledgement. Returns whether a round begins with it.
+    pub(super) fn update(&mut self, sample: &RateSample) -> bool {
+        self.starts = sample.prior_delivered.is_some_and(|prior| prior >= self.next_at);
+        if self.starts {
+            self.restart(sample);
+            self.count += 1;
+        }
+        self.starts
+    }
+
+    /// What leaves from now on begins the next round.
+    pub(super) fn restart(&mut self, sample: &RateSample) {
+        self.next_at = sample.delivered;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_ends_with_what_left_after_it_had_begun() {
+        let mut rounds = Rounds::default();
+        let mut begins = |prior_delivered, delivered| {
+            rounds.update(&RateSample { prior_delivered, delivered, ..RateSample::default() })
+        };
+        assert_eq!([begins(Some(0), 10), begins(Some(9), 12), begins(None, 13)], [true, false, false]);
+        assert_eq!([begins(Some(10), 14), begins(Some(13), 20), begins(Some(14), 21)], [true, false, true]);
+        assert_eq!((rounds.count, rounds.next_at), (3, 21));
+        rounds.restart(&RateSample { delivered: 30, ..RateSample::default() });
+        assert!(!rounds.update(&RateSample { prior_delivered: Some(29), ..RateSample::default() }));
+    }
+}
