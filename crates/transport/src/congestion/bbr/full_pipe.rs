@@ -20,9 +20,23 @@ impl FullPipe {
         *self = Self { base, reached: self.reached, ..Self::default() };
     }
 
+    /// The next rate is growth, whatever it is.
+    pub(super) fn forget_base(&mut self) {
+        self.base = 0.0;
+    }
+
     /// The first acknowledgement of a round.
     pub(super) fn update(&mut self, sample: &RateSample) {
-        let Some(rate) = sample.rate.filter(|_| !self.now && !sample.app_limited) else { return };
+        if let Some(rate) = sample.rate.filter(|_| !sample.app_limited) {
+            self.compare(rate);
+        }
+    }
+
+    /// The rate of a round.
+    pub(super) fn compare(&mut self, rate: f64) {
+        if self.now {
+            return;
+        }
         if rate >= GROWTH * self.base {
             self.restart(rate);
             return;

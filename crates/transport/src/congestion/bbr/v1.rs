@@ -2,9 +2,13 @@
 //! 14(5), 2016). Gains are in 1/256 there; windows are whole segments.
 
 use super::aggregation::Aggregation;
+use super::full_pipe::FullPipe;
 use super::max_filter::MaxFilter;
 use super::policer::Policer;
+use super::probe_rtt::ProbeRtt;
+use super::{INITIAL_CWND, MARGIN, MIN_RTT_WINDOW, first_rtt_s};
 use crate::config::BbrConfig;
+use crate::congestion::rounds::Rounds;
 use crate::congestion::{
     AckSample, CongestionControl, LostSegment, Needs, Phase, RateSample, RuleInfo, SendEvent,
 };
@@ -19,24 +23,14 @@ const DRAIN_GAIN: f64 = 88.0 / 256.0;
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// The window in `ProbeBW`, in bandwidth-delay products.
 const CWND_GAIN: f64 = 2.0;
-/// Pacing stays so much below the estimate.
-const MARGIN: f64 = 0.99;
 /// Rounds that the bandwidth filter remembers.
 const BANDWIDTH_ROUNDS: u64 = 10;
-/// After so long without a round trip as short as the estimate it is measured anew.
-const MIN_RTT_WINDOW: SimTime = SimTime::from_millis(10_000);
-const PROBE_RTT_TIME: SimTime = SimTime::from_millis(200);
 /// The least window, and that of `ProbeRTT`.
 const LEAST_CWND: u64 = 4;
-const FULL_PIPE_GROWTH: f64 = 1.25;
-const FULL_PIPE_ROUNDS: u32 = 3;
 /// Rounds of a bucket of the aggregation filter.
 const AGGREGATION_ROUNDS: u64 = 5;
 /// Below this rate a single segment leaves at a time.
 const LEAST_TSO_BPS: f64 = 1.2e6;
-
-/// What stands before the connection knows: Linux's `TCP_INIT_CWND`.
-const INITIAL_CWND: u64 = 10;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -64,18 +58,11 @@ pub struct BbrV1 {
     bandwidth: MaxFilter,
     min_rtt: Option<SimTime>,
     min_rtt_at: SimTime,
-    round: u64,
-    round_start: bool,
-    /// A segment that left when so many had arrived begins the next round.
-    next_round_at: u64,
-    full_bandwidth: f64,
-    full_rounds: u32,
-    is_full: bool,
+    rounds: Rounds,
+    full_pipe: FullPipe,
     cycle: usize,
     cycle_at: SimTime,
-    /// When `ProbeRTT` may end, once the flight is small, and whether a round has passed.
-    probe_rtt_until: Option<SimTime>,
-    probe_rtt_round_done: bool,
+    probe_rtt: ProbeRtt,
     after_idle: bool,
     phase: Phase,
     conserves: bool,
@@ -108,16 +95,11 @@ impl BbrV1 {
             bandwidth: MaxFilter::default(),
             min_rtt: None,
             min_rtt_at: SimTime::ZERO,
-            round: 0,
-            round_start: false,
-            next_round_at: 0,
-            full_bandwidth: 0.0,
-            full_rounds: 0,
-            is_full: false,
+            rounds: Rounds::default(),
+            full_pipe: FullPipe::default(),
             cycle: 0,
             cycle_at: SimTime::ZERO,
-            probe_rtt_until: None,
-            probe_rtt_round_done: false,
+            probe_rtt: ProbeRtt::default(),
             after_idle: false,
             phase: Phase::Open,
             conserves: false,
@@ -166,8 +148,7 @@ impl BbrV1 {
 
     fn pace_by_rtt(&mut self, srtt: Option<SimTime>) {
         self.has_seen_rtt |= srtt.is_some();
-        let rtt = srtt.unwrap_or(SimTime::from_millis(1)).max(SimTime::from_micros(1));
-        self.pacing_rate = HIGH_GAIN * MARGIN * self.cwnd as f64 / rtt.as_secs_f64();
+        self.pacing_rate = HIGH_GAIN * MARGIN * self.cwnd as f64 / first_rtt_s(srtt);
     }
 
     fn pace(&mut self, gain: f64, srtt: Option<SimTime>) {
@@ -175,23 +156,18 @@ impl BbrV1 {
             self.pace_by_rtt(srtt);
         }
         let rate = gain * MARGIN * self.bandwidth();
-        if self.is_full || rate > self.pacing_rate {
+        if self.full_pipe.reached || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
     }
 
     fn update_bandwidth(&mut self, sample: &RateSample) {
-        self.round_start = false;
-        let (Some(rate), Some(prior_delivered)) = (sample.rate, sample.prior_delivered) else { return };
-        if prior_delivered >= self.next_round_at {
-            self.next_round_at = sample.delivered;
-            self.round += 1;
-            self.round_start = true;
-            self.conserves = false;
-        }
+        self.rounds.starts = false;
+        let Some(rate) = sample.rate else { return };
+        self.conserves &= !self.rounds.update(sample);
         self.sample_policer(sample);
         if !sample.app_limited || rate >= self.bandwidth.max() {
-            self.bandwidth.update(BANDWIDTH_ROUNDS, self.round, rate);
+            self.bandwidth.update(BANDWIDTH_ROUNDS, self.rounds.count, rate);
         }
     }
 
@@ -200,7 +176,7 @@ impl BbrV1 {
             return;
         }
         let (probes, segment_bits) = (self.state == State::ProbeBw, f64::from(self.config.mss) * 8.0);
-        if self.policer.update(sample, self.round_start, probes, segment_bits) {
+        if self.policer.update(sample, self.rounds.starts, probes, segment_bits) {
             self.begin_probe_bw(sample.now);
         }
     }
@@ -239,19 +215,13 @@ impl BbrV1 {
     }
 
     fn look_for_full_pipe(&mut self, sample: &RateSample) {
-        if self.is_full || !self.round_start || sample.app_limited {
-            return;
+        if !self.full_pipe.reached && self.rounds.starts && !sample.app_limited {
+            self.full_pipe.compare(self.bandwidth.max());
         }
-        if self.bandwidth.max() >= FULL_PIPE_GROWTH * self.full_bandwidth {
-            (self.full_bandwidth, self.full_rounds) = (self.bandwidth.max(), 0);
-            return;
-        }
-        self.full_rounds += 1;
-        self.is_full = self.full_rounds >= FULL_PIPE_ROUNDS;
     }
 
     fn look_for_drained_pipe(&mut self, sample: &RateSample) {
-        if self.state == State::Startup && self.is_full {
+        if self.state == State::Startup && self.full_pipe.reached {
             self.state = State::Drain;
             self.ssthresh = self.target(1.0) as f64;
         }
@@ -272,34 +242,22 @@ impl BbrV1 {
         if is_expired && !self.after_idle && self.state != State::ProbeRtt {
             self.save_cwnd();
             self.state = State::ProbeRtt;
-            self.probe_rtt_until = None;
+            self.probe_rtt.begin();
         }
-        if self.state == State::ProbeRtt {
-            match self.probe_rtt_until {
-                None if sample.in_flight <= LEAST_CWND => {
-                    self.probe_rtt_until = Some(sample.now + PROBE_RTT_TIME);
-                    self.probe_rtt_round_done = false;
-                    self.next_round_at = sample.delivered;
-                }
-                None => {}
-                Some(_) => {
-                    self.probe_rtt_round_done |= self.round_start;
-                    if self.probe_rtt_round_done {
-                        self.look_for_end_of_probe_rtt(sample.now);
-                    }
-                }
-            }
+        let is_small = sample.in_flight <= LEAST_CWND;
+        if self.state == State::ProbeRtt && self.probe_rtt.update(sample, is_small, &mut self.rounds) {
+            self.look_for_end_of_probe_rtt(sample.now);
         }
         self.after_idle &= sample.prior_delivered.is_none();
     }
 
     fn look_for_end_of_probe_rtt(&mut self, now: SimTime) {
-        if self.probe_rtt_until.is_none_or(|until| now <= until) {
+        if !self.probe_rtt.is_over(now) {
             return;
         }
         self.min_rtt_at = now;
         self.cwnd = self.cwnd.max(self.prior_cwnd);
-        if self.is_full {
+        if self.full_pipe.reached {
             self.begin_probe_bw(now);
         } else {
             self.state = State::Startup;
@@ -328,7 +286,7 @@ impl BbrV1 {
 
     /// The excess of aggregated acknowledgements that the window allows for.
     fn aggregation_allowance(&self) -> u64 {
-        if !self.is_full {
+        if !self.full_pipe.reached {
             return 0;
         }
         let cap = self.config.extra_acked_cap.map(|cap| (self.bandwidth() * cap.as_secs_f64()) as u64);
@@ -342,7 +300,7 @@ impl BbrV1 {
         }
         if sample.phase == Phase::Recovery && self.phase == Phase::Open {
             self.conserves = true;
-            self.next_round_at = sample.delivered;
+            self.rounds.restart(sample);
             self.cwnd = sample.in_flight + sample.newly_acked;
         } else if self.phase != Phase::Open && sample.phase == Phase::Open {
             self.cwnd = self.cwnd.max(self.prior_cwnd);
@@ -359,7 +317,7 @@ impl BbrV1 {
         if sample.newly_acked > 0 && !self.set_cwnd_in_recovery(sample) {
             let target = self.bdp(self.bandwidth(), self.gains.cwnd) + self.aggregation_allowance();
             let target = self.with_allowance(target);
-            if self.is_full {
+            if self.full_pipe.reached {
                 self.cwnd = (self.cwnd + sample.newly_acked).min(target);
             } else if self.cwnd < target || sample.delivered < INITIAL_CWND {
                 self.cwnd += sample.newly_acked;
@@ -392,7 +350,7 @@ impl CongestionControl for BbrV1 {
     }
 
     fn undo(&mut self) {
-        (self.full_bandwidth, self.full_rounds) = (0.0, 0);
+        self.full_pipe.restart(0.0);
         self.policer.reset(&self.last);
     }
 
@@ -438,8 +396,8 @@ impl CongestionControl for BbrV1 {
             Phase::Loss => {
                 self.save_cwnd();
                 self.phase = Phase::Loss;
-                self.full_bandwidth = 0.0;
-                self.round_start = true;
+                self.full_pipe.forget_base();
+                self.rounds.starts = true;
                 self.cwnd = in_flight + 1;
                 let sample = RateSample { now, newly_lost: 1, app_limited: false, ..self.last };
                 self.sample_policer(&sample);
@@ -451,7 +409,7 @@ impl CongestionControl for BbrV1 {
         self.last = *sample;
         self.update_bandwidth(sample);
         let (bandwidth, cwnd) = (self.bandwidth(), self.cwnd);
-        self.aggregation.update(sample, bandwidth, cwnd, self.round_start, AGGREGATION_ROUNDS);
+        self.aggregation.update(sample, bandwidth, cwnd, self.rounds.starts, AGGREGATION_ROUNDS);
         self.update_cycle(sample);
         self.look_for_full_pipe(sample);
         self.look_for_drained_pipe(sample);

@@ -1,28 +1,26 @@
 //! BBR version 3 (draft-ietf-ccwg-bbr-06): as version 1, with bounds that losses teach. Section numbers are the draft's; where it
 //! leaves something open, what was decided is said there. Windows are in segments.
 
+mod probe_bw;
+
 use super::aggregation::Aggregation;
 use super::bounds::{Bounds, LOSS_THRESHOLD};
 use super::full_pipe::FullPipe;
 use super::max_filter::MaxFilter;
+use super::probe_rtt::ProbeRtt;
+use super::{INITIAL_CWND, MARGIN, MIN_RTT_WINDOW, first_rtt_s};
 use crate::config::BbrConfig;
+use crate::congestion::rounds::Rounds;
 use crate::congestion::{
     AckSample, CongestionControl, LostSegment, Needs, Phase, RateSample, RuleInfo, SendEvent,
 };
 use crossfade_core::{RunSeed, SimTime, Stream};
-use rand::RngExt;
 
 /// 4 ln 2 (section 5.6.2).
 const STARTUP_PACING_GAIN: f64 = 2.77;
-const MARGIN: f64 = 0.99;
 const LEAST_CWND: f64 = 4.0;
-const INITIAL_CWND: u64 = 10;
 /// Section 2.5.
-const MIN_RTT_WINDOW: SimTime = SimTime::from_millis(10_000);
 const PROBE_RTT_INTERVAL: SimTime = SimTime::from_millis(5_000);
-const PROBE_RTT_TIME: SimTime = SimTime::from_millis(200);
-/// A probe comes after so many rounds at the latest, as Reno would need (section 5.3.3.8).
-const MOST_ROUNDS: f64 = 63.0;
 /// Rounds of the filter of aggregation (section 5.5.9).
 const AGGREGATION_ROUNDS: u64 = 10;
 /// Ranges lost in a round that end Startup (section 5.3.1.3); acknowledgements that show losses are counted, as Linux does.
@@ -90,9 +88,7 @@ pub struct BbrV3 {
     min_rtt_at: SimTime,
     probe_rtt_min: Option<SimTime>,
     probe_rtt_min_at: SimTime,
-    round: u64,
-    round_start: bool,
-    next_round_at: u64,
+    rounds: Rounds,
     full_pipe: FullPipe,
     bounds: Bounds,
     drain_began: u64,
@@ -105,8 +101,7 @@ pub struct BbrV3 {
     prev_probe_too_high: bool,
     stopped_early: bool,
     loss_events: u32,
-    probe_rtt_until: Option<SimTime>,
-    probe_rtt_round_done: bool,
+    probe_rtt: ProbeRtt,
     after_idle: bool,
     phase: Phase,
     /// State and bounds before the losses of this round, in case there were none.
@@ -133,9 +128,7 @@ impl BbrV3 {
             min_rtt_at: SimTime::ZERO,
             probe_rtt_min: None,
             probe_rtt_min_at: SimTime::ZERO,
-            round: 0,
-            round_start: false,
-            next_round_at: 0,
+            rounds: Rounds::default(),
             full_pipe: FullPipe::default(),
             bounds: Bounds::default(),
             drain_began: 0,
@@ -147,8 +140,7 @@ impl BbrV3 {
             prev_probe_too_high: false,
             stopped_early: false,
             loss_events: 0,
-            probe_rtt_until: None,
-            probe_rtt_round_done: false,
+            probe_rtt: ProbeRtt::default(),
             after_idle: false,
             phase: Phase::Open,
             undo: (State::Startup, Bounds::default()),
@@ -201,8 +193,7 @@ impl BbrV3 {
 
     fn pace_by_rtt(&mut self, srtt: Option<SimTime>) {
         self.has_seen_rtt |= srtt.is_some();
-        let rtt = srtt.unwrap_or(SimTime::from_millis(1)).max(SimTime::from_micros(1));
-        self.pacing_rate = STARTUP_PACING_GAIN * self.cwnd / rtt.as_secs_f64();
+        self.pacing_rate = STARTUP_PACING_GAIN * self.cwnd / first_rtt_s(srtt);
     }
 
     fn pace(&mut self, gain: f64) {
@@ -212,20 +203,9 @@ impl BbrV3 {
         }
     }
 
-    fn start_round(&mut self, sample: &RateSample) {
-        self.next_round_at = sample.delivered;
-    }
-
     /// Section 5.5.1 and 5.5.4.
     fn update_max_bw(&mut self, sample: &RateSample) {
-        self.round_start = false;
-        let Some(prior_delivered) = sample.prior_delivered else { return };
-        if prior_delivered >= self.next_round_at {
-            self.start_round(sample);
-            self.round += 1;
-            self.rounds_since_probe += 1;
-            self.round_start = true;
-        }
+        self.rounds_since_probe += u64::from(self.rounds.update(sample));
         if let Some(rate) = sample.rate.filter(|rate| *rate >= self.max_bw() || !sample.app_limited) {
             self.max_bw[0] = self.max_bw[0].max(rate);
         }
@@ -243,9 +223,9 @@ impl BbrV3 {
         }
         if let Some(excess) = self.aggregation.excess(sample, self.bw(), self.cwnd as u64) {
             let rounds = if self.full_pipe.reached { AGGREGATION_ROUNDS } else { 1 };
-            self.extra_acked.update(rounds, self.round, excess as f64);
+            self.extra_acked.update(rounds, self.rounds.count, excess as f64);
         }
-        if self.round_start {
+        if self.rounds.starts {
             self.full_pipe.update(sample);
         }
     }
@@ -266,136 +246,12 @@ impl BbrV3 {
     fn update_startup_and_drain(&mut self, sample: &RateSample) {
         if self.state == State::Startup && self.full_pipe.reached {
             self.state = State::Drain;
-            self.drain_began = self.round;
+            self.drain_began = self.rounds.count;
         }
         if self.state == State::Drain
-            && (sample.in_flight as f64 <= self.inflight(1.0) || self.round > self.drain_began + 3)
+            && (sample.in_flight as f64 <= self.inflight(1.0) || self.rounds.count > self.drain_began + 3)
         {
             self.start_down(sample);
-        }
-    }
-
-    fn start_down(&mut self, sample: &RateSample) {
-        self.bounds.reset_signals();
-        self.bounds.stop_rising();
-        // Section 5.3.3.5: 2 to 3 s, and rounds from 0 or 1.
-        self.rounds_since_probe = self.random.random_range(0..2);
-        self.probe_wait = SimTime::from_nanos(self.random.random_range(2_000_000_000..3_000_000_000));
-        self.cycle_at = sample.now;
-        self.feedback = Feedback::Stopping;
-        self.start_round(sample);
-        self.state = State::Down;
-    }
-
-    fn start_refill(&mut self, sample: &RateSample) {
-        self.bounds.forget_shortterm();
-        self.bounds.start_rising();
-        self.feedback = Feedback::None;
-        self.start_round(sample);
-        self.state = State::Refill;
-    }
-
-    fn start_up(&mut self, sample: &RateSample) {
-        self.feedback = Feedback::Starting;
-        self.probe_samples = true;
-        self.start_round(sample);
-        self.full_pipe.restart(sample.rate.unwrap_or(0.0));
-        self.bounds.raise_slope(self.cwnd);
-        self.state = State::Up;
-    }
-
-    /// Section 5.3.3.6.
-    fn update_cycle(&mut self, sample: &RateSample) {
-        if !self.full_pipe.reached {
-            return;
-        }
-        if self.adapt_longterm(sample) || !self.state.is_probe_bw() {
-            return;
-        }
-        let in_flight = sample.in_flight as f64;
-        let state = self.state;
-        match state {
-            State::Down | State::Cruise if self.is_time_to_probe(sample.now) => self.start_refill(sample),
-            State::Down if in_flight <= self.bounds.with_headroom() && in_flight <= self.inflight(1.0) => {
-                self.state = State::Cruise;
-            }
-            State::Refill if self.round_start => self.start_up(sample),
-            State::Up if self.is_time_to_go_down(sample) => {
-                self.prev_probe_too_high = false;
-                self.start_down(sample);
-            }
-            _ => {}
-        }
-    }
-
-    fn is_time_to_probe(&self, now: SimTime) -> bool {
-        let rounds = self.target_inflight().min(MOST_ROUNDS);
-        now > self.cycle_at + self.probe_wait || self.rounds_since_probe as f64 >= rounds
-    }
-
-    fn is_cwnd_limited(&self, sample: &RateSample) -> bool {
-        sample.prior_in_flight as f64 >= self.cwnd.floor()
-    }
-
-    fn is_time_to_go_down(&mut self, sample: &RateSample) -> bool {
-        let longterm = self.bounds.inflight_longterm;
-        if self.prev_probe_too_high && sample.in_flight as f64 >= longterm.floor() {
-            // Precaution: the last probe lost there.
-            self.stopped_early = true;
-            return true;
-        }
-        if self.is_cwnd_limited(sample) && self.cwnd >= longterm {
-            // Held at the bound: no plateau of the path's.
-            self.full_pipe.restart(sample.rate.unwrap_or(0.0));
-            return false;
-        }
-        self.full_pipe.now
-    }
-
-    /// Section 5.5.10.2 (`BBRAdaptLongTermModel`). Returns whether a probe begins at once, after one that was stopped early
-    /// and had no losses.
-    fn adapt_longterm(&mut self, sample: &RateSample) -> bool {
-        if self.round_start {
-            match self.feedback {
-                Feedback::Starting => self.feedback = Feedback::Coming,
-                Feedback::Stopping => {
-                    self.probe_samples = false;
-                    self.feedback = Feedback::None;
-                    // A new cycle of the filter; an empty one would forget what is known.
-                    if self.state.is_probe_bw() && !sample.app_limited && self.max_bw[0] > 0.0 {
-                        self.max_bw = [0.0, self.max_bw[0]];
-                    }
-                    let again = std::mem::take(&mut self.stopped_early) && !self.prev_probe_too_high;
-                    if again && self.state.is_probe_bw() {
-                        self.start_refill(sample);
-                        return true;
-                    }
-                }
-                Feedback::None | Feedback::Coming => {}
-            }
-        }
-        let is_too_high = sample.lost_since_sent as f64 > LOSS_THRESHOLD * sample.tx_in_flight as f64;
-        if is_too_high {
-            if self.probe_samples {
-                self.handle_inflight_too_high(sample, sample.tx_in_flight as f64, sample.app_limited);
-            }
-            return false;
-        }
-        let is_limited = self.is_cwnd_limited(sample) && self.cwnd >= self.bounds.inflight_longterm;
-        let rises = self.state == State::Up && is_limited;
-        self.bounds.note_no_excess(sample, rises, self.cwnd, self.state == State::Up && self.round_start);
-        false
-    }
-
-    /// Section 5.5.10.2.
-    fn handle_inflight_too_high(&mut self, at: &RateSample, tx_in_flight: f64, app_limited: bool) {
-        self.prev_probe_too_high = true;
-        self.probe_samples = false;
-        if !app_limited {
-            self.bounds.inflight_longterm = tx_in_flight.max(0.7 * self.target_inflight());
-        }
-        if self.state == State::Up {
-            self.start_down(at);
         }
     }
 
@@ -415,31 +271,21 @@ impl BbrV3 {
         if is_due && !self.after_idle && self.state != State::ProbeRtt {
             self.save_cwnd();
             self.state = State::ProbeRtt;
-            self.probe_rtt_until = None;
+            self.probe_rtt.begin();
             self.feedback = Feedback::Stopping;
-            self.start_round(sample);
+            self.rounds.restart(sample);
         }
         if self.state == State::ProbeRtt {
-            match self.probe_rtt_until {
-                None if sample.in_flight as f64 <= self.probe_rtt_cwnd() => {
-                    self.probe_rtt_until = Some(sample.now + PROBE_RTT_TIME);
-                    self.probe_rtt_round_done = false;
-                    self.start_round(sample);
-                }
-                None => {}
-                Some(_) => {
-                    self.probe_rtt_round_done |= self.round_start;
-                    if self.probe_rtt_round_done {
-                        self.look_for_end_of_probe_rtt(sample);
-                    }
-                }
+            let is_small = sample.in_flight as f64 <= self.probe_rtt_cwnd();
+            if self.probe_rtt.update(sample, is_small, &mut self.rounds) {
+                self.look_for_end_of_probe_rtt(sample);
             }
         }
         self.after_idle &= sample.prior_delivered.is_none();
     }
 
     fn look_for_end_of_probe_rtt(&mut self, at: &RateSample) {
-        if self.probe_rtt_until.is_none_or(|until| at.now <= until) {
+        if !self.probe_rtt.is_over(at.now) {
             return;
         }
         self.probe_rtt_min_at = at.now;

@@ -1,0 +1,136 @@
+//! `ProbeBW`: most of the time at the estimated bandwidth, now and then above it to see whether there is more (section 5.3.3).
+
+use super::{BbrV3, Feedback, State};
+use crate::congestion::RateSample;
+use crate::congestion::bbr::bounds::LOSS_THRESHOLD;
+use crossfade_core::SimTime;
+use rand::RngExt;
+
+/// A probe comes after so many rounds at the latest, as Reno would need (section 5.3.3.8).
+const MOST_ROUNDS: f64 = 63.0;
+
+impl BbrV3 {
+    pub(super) fn start_down(&mut self, sample: &RateSample) {
+        self.bounds.reset_signals();
+        self.bounds.stop_rising();
+        // Section 5.3.3.5: 2 to 3 s, and rounds from 0 or 1.
+        self.rounds_since_probe = self.random.random_range(0..2);
+        self.probe_wait = SimTime::from_nanos(self.random.random_range(2_000_000_000..3_000_000_000));
+        self.cycle_at = sample.now;
+        self.feedback = Feedback::Stopping;
+        self.rounds.restart(sample);
+        self.state = State::Down;
+    }
+
+    pub(super) fn start_refill(&mut self, sample: &RateSample) {
+        self.bounds.forget_shortterm();
+        self.bounds.start_rising();
+        self.feedback = Feedback::None;
+        self.rounds.restart(sample);
+        self.state = State::Refill;
+    }
+
+    pub(super) fn start_up(&mut self, sample: &RateSample) {
+        self.feedback = Feedback::Starting;
+        self.probe_samples = true;
+        self.rounds.restart(sample);
+        self.full_pipe.restart(sample.rate.unwrap_or(0.0));
+        self.bounds.raise_slope(self.cwnd);
+        self.state = State::Up;
+    }
+
+    /// Section 5.3.3.6.
+    pub(super) fn update_cycle(&mut self, sample: &RateSample) {
+        if !self.full_pipe.reached {
+            return;
+        }
+        if self.adapt_longterm(sample) || !self.state.is_probe_bw() {
+            return;
+        }
+        let in_flight = sample.in_flight as f64;
+        let state = self.state;
+        match state {
+            State::Down | State::Cruise if self.is_time_to_probe(sample.now) => self.start_refill(sample),
+            State::Down if in_flight <= self.bounds.with_headroom() && in_flight <= self.inflight(1.0) => {
+                self.state = State::Cruise;
+            }
+            State::Refill if self.rounds.starts => self.start_up(sample),
+            State::Up if self.is_time_to_go_down(sample) => {
+                self.prev_probe_too_high = false;
+                self.start_down(sample);
+            }
+            _ => {}
+        }
+    }
+
+    fn is_time_to_probe(&self, now: SimTime) -> bool {
+        let rounds = self.target_inflight().min(MOST_ROUNDS);
+        now > self.cycle_at + self.probe_wait || self.rounds_since_probe as f64 >= rounds
+    }
+
+    fn is_cwnd_limited(&self, sample: &RateSample) -> bool {
+        sample.prior_in_flight as f64 >= self.cwnd.floor()
+    }
+
+    fn is_time_to_go_down(&mut self, sample: &RateSample) -> bool {
+        let longterm = self.bounds.inflight_longterm;
+        if self.prev_probe_too_high && sample.in_flight as f64 >= longterm.floor() {
+            // Precaution: the last probe lost there.
+            self.stopped_early = true;
+            return true;
+        }
+        if self.is_cwnd_limited(sample) && self.cwnd >= longterm {
+            // Held at the bound: no plateau of the path's.
+            self.full_pipe.restart(sample.rate.unwrap_or(0.0));
+            return false;
+        }
+        self.full_pipe.now
+    }
+
+    /// Section 5.5.10.2 (`BBRAdaptLongTermModel`). Returns whether a probe begins at once, after one that was stopped early
+    /// and had no losses.
+    fn adapt_longterm(&mut self, sample: &RateSample) -> bool {
+        if self.rounds.starts {
+            match self.feedback {
+                Feedback::Starting => self.feedback = Feedback::Coming,
+                Feedback::Stopping => {
+                    self.probe_samples = false;
+                    self.feedback = Feedback::None;
+                    // A new cycle of the filter; an empty one would forget what is known.
+                    if self.state.is_probe_bw() && !sample.app_limited && self.max_bw[0] > 0.0 {
+                        self.max_bw = [0.0, self.max_bw[0]];
+                    }
+                    let again = std::mem::take(&mut self.stopped_early) && !self.prev_probe_too_high;
+                    if again && self.state.is_probe_bw() {
+                        self.start_refill(sample);
+                        return true;
+                    }
+                }
+                Feedback::None | Feedback::Coming => {}
+            }
+        }
+        let is_too_high = sample.lost_since_sent as f64 > LOSS_THRESHOLD * sample.tx_in_flight as f64;
+        if is_too_high {
+            if self.probe_samples {
+                self.handle_inflight_too_high(sample, sample.tx_in_flight as f64, sample.app_limited);
+            }
+            return false;
+        }
+        let is_limited = self.is_cwnd_limited(sample) && self.cwnd >= self.bounds.inflight_longterm;
+        let rises = self.state == State::Up && is_limited;
+        self.bounds.note_no_excess(sample, rises, self.cwnd, self.state == State::Up && self.rounds.starts);
+        false
+    }
+
+    /// Section 5.5.10.2.
+    pub(super) fn handle_inflight_too_high(&mut self, at: &RateSample, tx_in_flight: f64, app_limited: bool) {
+        self.prev_probe_too_high = true;
+        self.probe_samples = false;
+        if !app_limited {
+            self.bounds.inflight_longterm = tx_in_flight.max(0.7 * self.target_inflight());
+        }
+        if self.state == State::Up {
+            self.start_down(at);
+        }
+    }
+}
