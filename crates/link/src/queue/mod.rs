@@ -91,6 +91,29 @@ impl Backlog {
     }
 }
 
+/// The instants at which a queue computes something anew: every period from time zero on.
+#[derive(Clone, Debug)]
+struct Updates {
+    next: SimTime,
+    period: SimTime,
+}
+
+impl Updates {
+    fn every(period: SimTime) -> Self {
+        Self { next: period, period }
+    }
+
+    /// Makes up for those that are due by `now`: nothing came or left meanwhile. `update` does one and says whether nothing
+    /// changes any more: then neither do those that are left.
+    fn make_up(&mut self, now: SimTime, mut update: impl FnMut(SimTime) -> bool) {
+        while self.next <= now {
+            let is_settled = update(self.next);
+            let last = if is_settled { now - now % self.period } else { self.next };
+            self.next = last.saturating_add(self.period);
+        }
+    }
+}
+
 /// Marks a packet if the queue does so and the packet allows it; counts it.
 fn mark(ecn: bool, packet: &mut Parcel, ecn_marks: &mut u64) -> bool {
     let marks = ecn && packet.is_ecn_capable();

@@ -1,6 +1,6 @@
 //! PIE: drops arriving packets at random, so often that the delay of the queue comes to a target.
 
-use super::{Backlog, QueueDiscipline, Waiting, mark};
+use super::{Backlog, QueueDiscipline, Updates, Waiting, mark};
 use crate::limit::QueueLimit;
 use crate::parcel::Parcel;
 use crossfade_core::{OutOfRange, SimTime, Stream};
@@ -65,7 +65,7 @@ pub struct Pie {
     stream: Stream,
     backlog: Backlog,
     control: Control,
-    next_update: SimTime,
+    updates: Updates,
     ecn_marks: u64,
 }
 
@@ -95,8 +95,8 @@ impl Pie {
             qdelay_old: SimTime::ZERO,
             burst_allowance: config.max_burst,
         };
-        let next_update = config.t_update;
-        Ok(Self { config, stream, backlog: Backlog::default(), control, next_update, ecn_marks: 0 })
+        let updates = Updates::every(config.t_update);
+        Ok(Self { config, stream, backlog: Backlog::default(), control, updates, ecn_marks: 0 })
     }
 
     /// The probability that an arriving packet is dropped or marked.
@@ -104,20 +104,14 @@ impl Pie {
         self.control.drop_prob
     }
 
-    /// Makes up for the updates that were due by `now`: nothing came or left meanwhile.
+    /// Makes up for the updates that were due by `now`.
     fn update(&mut self, now: SimTime) {
-        while self.next_update <= now {
-            let before = self.control;
-            self.control.update(&self.config);
-            let t_update = self.config.t_update;
-            self.next_update = if self.control == before {
-                // Nothing changes any more: neither do the updates that are left.
-                now - now % t_update
-            } else {
-                self.next_update
-            }
-            .saturating_add(t_update);
-        }
+        let Self { config, control, updates, .. } = self;
+        updates.make_up(now, |_| {
+            let before = *control;
+            control.update(config);
+            *control == before
+        });
     }
 
     /// RFC 8033 section 4.1: the random drop, with what keeps it from emptying the queue.
@@ -356,7 +350,7 @@ mod tests {
         let mut stepped = Pie { control: control(0.7, 0, 40), ..pie(usual()) };
         (0..1000).for_each(|at| stepped.update(MS * 7 * at));
         assert_eq!(stepped.control, rested.control);
-        assert_eq!(stepped.next_update, MS * 7005);
-        assert_eq!(rested.next_update % (MS * 15), SimTime::ZERO);
+        assert_eq!(stepped.updates.next, MS * 7005);
+        assert_eq!(rested.updates.next % (MS * 15), SimTime::ZERO);
     }
 }
