@@ -17,10 +17,10 @@ pub struct Known {
 impl Known {
     /// What is known from rows in any order; those that `experiment` does not ask for are left out.
     pub fn of(experiment: &Experiment, rows: &[Row]) -> Self {
-        let numbers = numbers_of_points(experiment);
+        let numbers = PointNumbers::of(experiment);
         let mut known = Self::default();
         for row in rows {
-            if let Some(&point) = u128::from_str_radix(&row.point, 16).ok().and_then(|id| numbers.get(&id)) {
+            if let Some(point) = numbers.get(&row.point) {
                 known.add(experiment, point as usize, row);
             }
         }
@@ -71,13 +71,28 @@ impl Known {
 }
 
 /// The number of each point by its id, of equal points the first.
-pub fn numbers_of_points(experiment: &Experiment) -> HashMap<u128, u32> {
-    let id = |index| u128::from_str_radix(&experiment.points.id(index), 16).unwrap_or_default();
-    let mut numbers = HashMap::with_capacity(experiment.points.len());
-    for index in 0..experiment.points.len() {
-        numbers.entry(id(index)).or_insert(index as u32);
+#[derive(Clone, Debug)]
+pub struct PointNumbers(HashMap<u128, u32>);
+
+impl PointNumbers {
+    /// Those of the points of `experiment`.
+    pub fn of(experiment: &Experiment) -> Self {
+        let mut numbers = HashMap::with_capacity(experiment.points.len());
+        for index in 0..experiment.points.len() {
+            numbers.entry(read(&experiment.points.id(index)).unwrap_or_default()).or_insert(index as u32);
+        }
+        Self(numbers)
     }
-    numbers
+
+    /// That of the point with this id; `None` without such a point.
+    pub fn get(&self, id: &str) -> Option<u32> {
+        self.0.get(&read(id)?).copied()
+    }
+}
+
+/// An id as a number.
+fn read(id: &str) -> Option<u128> {
+    u128::from_str_radix(id, 16).ok()
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub use execute::{MOST_JOBS, execute, execute_rest, make};
 pub use experiment::Experiment;
 pub use impossible::ImpossibleResult;
 pub use kinds::estimate;
-pub use known::{Known, numbers_of_points};
+pub use known::{Known, PointNumbers};
 pub use mesh::{FlowFacts, MeshFacts};
 pub use methods::{MethodInfo, methods};
 pub use metrics::{METRICS, MetricInfo};

@@ -2,10 +2,9 @@
 
 use crate::error::scenario_error;
 use crate::rows::{GivenRow, method_of, unpack};
-use crossfade_experiment::{Experiment, Found, Missing, NameSets, Schedule, Shard, numbers_of_points};
+use crossfade_experiment::{Experiment, Found, Missing, NameSets, PointNumbers, Schedule, Shard};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Point, method, first and last run, and how many.
@@ -15,7 +14,7 @@ type PlainMissing = (usize, &'static str, u64, u64, u64);
 #[pyclass(module = "crossfade._crossfade")]
 pub(crate) struct Known {
     experiment: Arc<Experiment>,
-    numbers: HashMap<u128, u32>,
+    numbers: PointNumbers,
     known: Arc<crossfade_experiment::Known>,
     sets: NameSets,
 }
@@ -23,17 +22,13 @@ pub(crate) struct Known {
 impl Known {
     /// That there is none.
     pub(crate) fn none(experiment: Arc<Experiment>) -> Self {
-        let numbers = numbers_of_points(&experiment);
+        let numbers = PointNumbers::of(&experiment);
         Self { experiment, numbers, known: Arc::default(), sets: NameSets::default() }
     }
 
     /// The rows that are there now: those that are added from here on are not among them.
     pub(crate) fn now(&self) -> Arc<crossfade_experiment::Known> {
         Arc::clone(&self.known)
-    }
-
-    fn number(&self, id: &str) -> Option<u32> {
-        u128::from_str_radix(id, 16).ok().and_then(|id| self.numbers.get(&id)).copied()
     }
 }
 
@@ -48,8 +43,8 @@ impl Known {
         let add = |row: GivenRow<'_>| {
             // What is not even a row was made up.
             let row = row.unpack(&mut self.sets).ok()?;
-            let point = u128::from_str_radix(&row.point, 16).ok().and_then(|id| self.numbers.get(&id))?;
-            Arc::make_mut(&mut self.known).add(&self.experiment, *point as usize, &row).then_some(*point)
+            let point = self.numbers.get(&row.point)?;
+            Arc::make_mut(&mut self.known).add(&self.experiment, point as usize, &row).then_some(point)
         };
         rows.into_iter().map(add).collect()
     }
@@ -72,7 +67,7 @@ impl Known {
     fn counts(&self, py: Python<'_>) -> Vec<usize> {
         let of_point = |&method| move |point| self.known.runs(point, method).count();
         let count = |index: usize| {
-            let point = self.number(&self.experiment.points.id(index))? as usize;
+            let point = self.numbers.get(&self.experiment.points.id(index))? as usize;
             Some(self.experiment.methods.iter().map(|method| of_point(method)(point)).sum())
         };
         py.detach(|| {
@@ -84,7 +79,7 @@ impl Known {
     fn keys(&self, points: Vec<usize>) -> Vec<String> {
         let there = points.into_iter().filter(|&index| index < self.experiment.points.len());
         let keys = there.flat_map(|index| {
-            let point = self.number(&self.experiment.points.id(index)).unwrap_or_default() as usize;
+            let point = self.numbers.get(&self.experiment.points.id(index)).unwrap_or_default() as usize;
             self.experiment.methods.iter().flat_map(move |&method| {
                 self.known.runs(point, method).map(move |run| self.experiment.row_key(point, method, run))
             })

@@ -197,28 +197,20 @@ pub struct FlowSetup {
 impl FlowSetup {
     /// One connection without end, without a name.
     pub(crate) fn bulk(tcp: TcpSetup, packet_size: u32, ends: Vec<[u32; 2]>) -> Self {
-        Self {
-            name: String::new(),
-            count: 1,
-            start: SimTime::ZERO,
-            stagger: SimTime::ZERO,
-            start_within: SimTime::ZERO,
-            access_delay: SimTime::ZERO,
-            handshake: false,
-            request: 0,
-            opening: SimTime::ZERO,
-            packet_size,
-            ends,
-            traffic: TrafficSetup::Tcp(tcp, None),
-            own_rule: None,
-        }
+        Self::plain(1, packet_size, ends, TrafficSetup::Tcp(tcp, None))
     }
 
     /// What a real program sends: none of the flows that are simulated.
     fn outside(name: &str, packet_size: u32, ends: Vec<[u32; 2]>) -> Self {
+        let name = name.to_owned();
+        Self { name, ..Self::plain(0, packet_size, ends, TrafficSetup::Outside) }
+    }
+
+    /// So many flows without a name, at once from time zero on.
+    fn plain(count: u32, packet_size: u32, ends: Vec<[u32; 2]>, traffic: TrafficSetup) -> Self {
         Self {
-            name: name.to_owned(),
-            count: 0,
+            name: String::new(),
+            count,
             start: SimTime::ZERO,
             stagger: SimTime::ZERO,
             start_within: SimTime::ZERO,
@@ -228,7 +220,7 @@ impl FlowSetup {
             opening: SimTime::ZERO,
             packet_size,
             ends,
-            traffic: TrafficSetup::Outside,
+            traffic,
             own_rule: None,
         }
     }

@@ -39,7 +39,7 @@ mod tests {
     fn a_round_ends_with_what_left_after_it_had_begun() {
         let mut rounds = Rounds::default();
         let mut begins = |prior_delivered, delivered| {
-            rounds.update(&RateSample { prior_delivered, delivered, ..RateSample::default() })
+            rounds.update(&RateSample { delivered, prior_delivered, ..RateSample::default() })
         };
         assert_eq!([begins(Some(0), 10), begins(Some(9), 12), begins(None, 13)], [true, false, false]);
         assert_eq!([begins(Some(10), 14), begins(Some(13), 20), begins(Some(14), 21)], [true, false, true]);

@@ -42,7 +42,6 @@ enum State {
 
 /// BBR version 1.
 #[derive(Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "flags of the kernel's control block, each on or off")]
 pub struct BbrV1 {
     config: BbrConfig,
     /// Segments that leave back to back, if that is given.
