@@ -3,7 +3,8 @@
 A claim of ``claims.toml`` holds checks. A check compares curves of a figure, point by point, and each point
 says yes, no, or (where the interval is too wide to tell) nothing. Of the points that can tell, a claim
 ``holds`` where all say yes, ``holds partly`` where some do, and ``does not hold`` where none does; it is
-``undecided`` where less than half of the points can tell, and more runs are needed.
+``undecided`` where less than half of the points can tell, and more runs are needed. A claim without checks is
+``not judged``, and says why.
 """
 
 from __future__ import annotations
@@ -92,8 +93,10 @@ class Verdict:
         return sum(outcome.holds is None for outcome in self.outcomes)
 
     @property
-    def verdict(self) -> Literal["holds", "holds partly", "does not hold", "undecided"]:
+    def verdict(self) -> Literal["holds", "holds partly", "does not hold", "undecided", "not judged"]:
         """The verdict over all points."""
+        if not self.outcomes:
+            return "not judged"
         decided = len(self.outcomes) - self.undecided
         if 2 * decided < len(self.outcomes):
             return "undecided"
@@ -102,11 +105,13 @@ class Verdict:
         return "holds partly" if self.holding else "does not hold"
 
     @property
-    def worst(self) -> Outcome:
-        """The point that speaks most against the claim."""
-        return min(self.outcomes, key=lambda outcome: outcome.slack)
+    def worst(self) -> Outcome | None:
+        """The point that speaks most against the claim; None of one that is not judged."""
+        return min(self.outcomes, key=lambda outcome: outcome.slack, default=None)
 
     def __str__(self) -> str:
+        if self.worst is None:
+            return ""
         ours = format_estimate(self.worst.value, self.worst.ci95)
         counts = f"{self.holding} of {len(self.outcomes)} points, {self.undecided} undecided"
         return f"{counts}; worst: {ours} at {self.worst.where}"
@@ -127,9 +132,9 @@ def _record(verdict: Verdict) -> dict[str, Cell]:
         "points": len(verdict.outcomes),
         "holding": verdict.holding,
         "undecided": verdict.undecided,
-        "ours": verdict.worst.value,
-        "ci95": verdict.worst.ci95,
-        "at": verdict.worst.where,
+        "ours": verdict.worst and verdict.worst.value,
+        "ci95": verdict.worst and verdict.worst.ci95,
+        "at": verdict.worst and verdict.worst.where,
         "quote": verdict.quote,
         "computed": verdict.computed,
         "tolerance": verdict.tolerance,
@@ -139,8 +144,8 @@ def _record(verdict: Verdict) -> dict[str, Cell]:
 
 def judge(claim: Mapping[str, Any], check: Callable[[Mapping[str, Any]], list[Outcome]]) -> Verdict:
     """The verdict on a claim, all of whose checks are carried out by ``check``."""
-    outcomes = [outcome for item in claim["checks"] for outcome in check(item)]
-    texts = {key: str(claim[key]) for key in ("quote", "figure", "computed", "tolerance", "why")}
+    outcomes = [outcome for item in claim.get("checks", []) for outcome in check(item)]
+    texts = {key: str(claim.get(key, "")) for key in ("quote", "figure", "computed", "tolerance", "why")}
     return Verdict(claim=claim["id"], outcomes=outcomes, **texts)
 
 
