@@ -252,7 +252,14 @@ def cpu_seconds(pid: int) -> float | None:
 
 def fuzz(built: Path, target: str, quiet: float, most: float) -> Progress:
     """Runs `target` until `quiet` CPU seconds brought no new edge, `most` are spent, or one is found."""
-    options = ["-timeout=60", "-rss_limit_mb=3000", "-reload=0", f"-max_len={LONGEST[target]}"]
+    # Slow inputs are no finding: a busy machine has them.
+    options = [
+        "-timeout=60",
+        "-report_slow_units=3600",
+        "-rss_limit_mb=3000",
+        "-reload=0",
+        f"-max_len={LONGEST[target]}",
+    ]
     command = [str(built / target), *options, *seed(target)]
     progress = Progress()
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, errors="replace", cwd=FUZZ) as process:
