@@ -45,7 +45,8 @@ def test_figures_have_their_axes(cli: Cli, figure: str) -> None:
         said = {value.removesuffix(".csv") for value in values.split(",")}
         assert {row[column].removesuffix(".0") for row in rows} == said
     drawn = FIGURES[figure].y
-    assert drawn is not None and all(float(row[drawn]) > 0.0 for row in rows)
+    assert drawn is not None
+    assert all(float(row[drawn]) > 0.0 for row in rows)
     # Columns that would say nothing are left out.
     assert all(any(row[column] for row in rows) for column in rows[0])
 
@@ -57,7 +58,8 @@ def test_wrong_axes_are_named(cli: Cli) -> None:
         ("speed=3", "over speed: no axis of ack-gaps (its axes are congestion, "),
     ]:
         outcome = cli("paper", "transports", "ack-gaps", "--over", over)
-        assert outcome.code == 2 and message in outcome.err
+        assert outcome.code == 2
+        assert message in outcome.err
 
 
 def test_what_is_not_judged_says_why() -> None:
@@ -81,7 +83,7 @@ def test_the_formula_is_that_of_ware_et_al() -> None:
 
 
 def test_bbr_beside_cubic_is_where_the_formula_says() -> None:
-    """Where BBR finds CUBIC's queue full; at 2 and 4 products it has less, for a reason that the page names."""
+    """Where BBR finds CUBIC's queue full; at 2 and 4 products it has less, as the page says."""
     late = {"run.duration": "120 s", "flows.cubic.start": "0 s", "flows.bbr.start": "10 s"}
     over = {"link.queue.limit": ["1 bdp", "2 bdp", "4 bdp", "8 bdp", "16 bdp"]}
     results = cf.run("modern/bbr-against-cubic", set=late, over=over, runs=3)
@@ -99,4 +101,6 @@ def test_the_knee_of_version_1_lies_between_15_and_25_percent() -> None:
     over = {"tcp.congestion": ["bbr-v1"], "channel.p_e": [0.1, 0.15, 0.25]}
     results = cf.run("modern/loss-response", set=asked, over=over, runs=4)
     at_10, at_15, at_25 = (point.value("throughput_per_slot") for point in results.points)
-    assert at_10 > 0.8 and at_15 > 0.6 and at_25 < 0.4, (at_10, at_15, at_25)
+    assert at_10 > 0.8
+    assert at_15 > 0.6
+    assert at_25 < 0.4

@@ -261,9 +261,9 @@ def print_verdicts(paper: Paper, verdicts: Sequence[Verdict], to: Console) -> No
     grid.add_column("verdict")
     grid.add_column("ours", ratio=4)
     for verdict in verdicts:
-        judged = (
-            f"{verdict.computed}: {verdict.tolerance} ({verdict.why})" if verdict.outcomes else verdict.why
-        )
+        judged = f"{verdict.computed}: {verdict.tolerance} ({verdict.why})"
+        if not verdict.outcomes:
+            judged = verdict.why
         quote = Text(f"“{verdict.quote}”\n").append(judged, style="dim")
         grid.add_row(
             quote, verdict.figure, Text(verdict.verdict, VERDICT_STYLES[verdict.verdict]), str(verdict)

@@ -1,4 +1,4 @@
-"""What sources say of BBR, CUBIC, L4S and QUIC over wireless links: statements of many papers, RFCs and drafts.
+"""What papers, RFCs and drafts say of BBR, CUBIC, L4S and QUIC over wireless links.
 
 The figures are the scenarios of ``scenarios/modern``; the statements, in our words, are ``claims.toml`` in
 ``scenarios/papers/transports``. One whose transport is not built, or of whose source an abstract was read and
@@ -23,7 +23,7 @@ from crossfade.results.results import Point
 from crossfade.tables import Cell, Table
 
 KEY = "transports"
-CITATION = "BBR, CUBIC, L4S and QUIC recovery over wireless links: RFC 3366, 8867, 8869 and 9330, Ware et al., and others"
+CITATION = "BBR, CUBIC, L4S and QUIC recovery over wireless links: RFC 3366 and 9330, Ware et al., and others"
 
 P_E = Along("p_e", "log")
 SHARE = "throughput_per_slot"
@@ -34,9 +34,7 @@ FIGURES = {
     "outages": Figure("An outage after each 10 s", Along("period_s"), SHARE),
     "ack-gaps": Figure("Acknowledgements that come together", Along("gap_ms"), "link_utilisation"),
     "bbr-against-cubic": Figure("BBR's part beside CUBIC over the queue", Along("queue_bdp", "log"), "part"),
-    "voice-beside": Figure(
-        "A call beside a download on a faded link", Along("persistence"), "voice.one_way_delay_p95_s"
-    ),
+    "voice-beside": Figure("A call beside a download", Along("persistence"), "voice.one_way_delay_p95_s"),
     "suspensions": Figure("A Wi-Fi that suspends", Along("rtt_ms"), SHARE),
     "blockage": Figure("A path that is blocked for half a second", Along("period_s"), "rtt_p99_s"),
 }
@@ -53,7 +51,10 @@ def _ms_of(name: str) -> Any:
 
 
 def _channel(value: Any) -> dict[str, Any]:
-    channels = {"iid": {"model": "iid"}, "bursts": {"model": "markov", "mean_burst": 10}}
+    channels: dict[str, dict[str, Any]] = {
+        "iid": {"model": "iid"},
+        "bursts": {"model": "markov", "mean_burst": 10},
+    }
     if value not in channels:
         raise ScenarioError(f"over channel = {value}: must be iid or bursts")
     return channels[value]
@@ -192,11 +193,13 @@ def _lost_seconds(check: Mapping[str, Any], options: Options) -> list[Outcome]:
 
 
 def _steady(places: list[tuple[Point, dict[str, Cell]]], congestion: Cell) -> Point:
-    of_control = [(axes["period_s"], point) for point, axes in places if axes["congestion"] == congestion]
+    """The point of a control with the shortest outage of a link that waits."""
     waits = [
-        found for found in of_control if found[1].scenario["link"]["trace"]["rates"] == "outage-waits.csv"
+        (float(str(axes["period_s"])), point)
+        for point, axes in places
+        if (axes["congestion"], axes["link"]) == (congestion, "outage-waits")
     ]
-    return min(waits, key=lambda found: float(str(found[0])))[1]
+    return min(waits, key=lambda found: found[0])[1]
 
 
 def _asked(check: Mapping[str, Any], options: Options) -> Options:

@@ -105,12 +105,12 @@ class Verdict:
         return "holds partly" if self.holding else "does not hold"
 
     @property
-    def worst(self) -> Outcome | None:
-        """The point that speaks most against the claim; None of one that is not judged."""
-        return min(self.outcomes, key=lambda outcome: outcome.slack, default=None)
+    def worst(self) -> Outcome:
+        """The point that speaks most against the claim, of one that is judged."""
+        return min(self.outcomes, key=lambda outcome: outcome.slack)
 
     def __str__(self) -> str:
-        if self.worst is None:
+        if not self.outcomes:
             return ""
         ours = format_estimate(self.worst.value, self.worst.ci95)
         counts = f"{self.holding} of {len(self.outcomes)} points, {self.undecided} undecided"
@@ -125,6 +125,7 @@ def verdict_table(verdicts: Sequence[Verdict]) -> Table:
 
 
 def _record(verdict: Verdict) -> dict[str, Cell]:
+    worst = verdict.worst if verdict.outcomes else None
     return {
         "claim": verdict.claim,
         "figure": verdict.figure,
@@ -132,9 +133,9 @@ def _record(verdict: Verdict) -> dict[str, Cell]:
         "points": len(verdict.outcomes),
         "holding": verdict.holding,
         "undecided": verdict.undecided,
-        "ours": verdict.worst and verdict.worst.value,
-        "ci95": verdict.worst and verdict.worst.ci95,
-        "at": verdict.worst and verdict.worst.where,
+        "ours": worst.value if worst else None,
+        "ci95": worst.ci95 if worst else None,
+        "at": worst.where if worst else None,
         "quote": verdict.quote,
         "computed": verdict.computed,
         "tolerance": verdict.tolerance,
