@@ -34,13 +34,11 @@ impl Aggregation {
         slot: SimTime,
     ) -> Result<Option<AggregationConfig>, ScenarioError> {
         let Some(period) = self.period else {
-            return match self.thinning {
-                None => Ok(None),
-                Some(_) => {
-                    let needs = "the time from one release to the next, such as \"60 ms\"";
-                    Err(ScenarioError::missing(&join(table, "period"), needs))
-                }
-            };
+            if self.thinning.is_none() {
+                return Ok(None);
+            }
+            let needs = "the time from one release to the next, such as \"60 ms\"";
+            return Err(ScenarioError::missing(&join(table, "period"), needs));
         };
         let period = positive_time(&join(table, "period"), period, slot)?;
         let thinning = *self.thinning.get_or_insert(1);
