@@ -10,7 +10,7 @@ import pytest
 
 import crossfade as cf
 from crossfade.comparison.paired import Sample
-from crossfade.papers import PAPERS
+from crossfade.papers import PAPERS, verdicts
 from crossfade.papers.transports import FIGURES, ware
 from crossfade.tables import Table
 from tests.conftest import Cli
@@ -104,3 +104,24 @@ def test_the_knee_of_version_1_lies_between_15_and_25_percent() -> None:
     assert at_10 > 0.8
     assert at_15 > 0.6
     assert at_25 < 0.4
+
+
+def test_claims_follow_from_runs() -> None:
+    figures = PAPERS["transports"]._FIGURES  # type: ignore[attr-defined]
+    options = cf.papers.Options(quick=True)
+    expected = {"extra-acked": "holds", "rfc9330-loss": "holds", "suspensions": "does not hold"}
+    for claim in figures.listed():
+        if claim["id"] in expected:
+            found = verdicts.judge(claim, lambda check: figures._outcomes(check, options))
+            assert found.verdict == expected[claim["id"]], str(found)
+
+
+def test_an_outage_costs_what_the_timer_waits_beyond_it() -> None:
+    figures = PAPERS["transports"]._FIGURES  # type: ignore[attr-defined]
+    over = {"congestion": ["reno"], "period_s": [10.1, 12.0]}
+    of_both = {"kind": "lost-seconds", "figure": "outages", "over": over, "from_s": 11.0, "margin": 0.3}
+    for link, side in (("outage-waits", "below"), ("outage-loses", "above")):
+        check = of_both | {"link": link, "side": side}
+        (found,) = figures.kinds["lost-seconds"](check, cf.papers.Options(quick=True))
+        assert found.where == "reno, outage of 2 s"
+        assert found.holds, (link, found.value)
