@@ -21,6 +21,7 @@ import typer
 from crossfade._crossfade import __version__
 from crossfade.cli import (
     compare,
+    control,
     explore,
     export,
     fit,
@@ -99,6 +100,7 @@ for command in (
 ):
     app.command(NAMES.get(command))(command)
 app.command(cls=live.LiveCommand)(live.live)
+app.add_typer(control.control)
 
 
 @contextmanager
