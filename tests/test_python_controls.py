@@ -196,8 +196,14 @@ class Mine(BatchedCongestionControl):
         __import__("pathlib").Path("MARK").write_text(str(Mine.marks))
 """
     (tmp_path / "mine.py").write_text(text.replace("MARK", str(tmp_path / "mark")))
+    with pytest.raises(
+        cf.ScenarioError, match=r"^mine.py:5: .*needs tcp.rfc.ecn = true and tcp.rfc.accurate"
+    ):
+        run(tmp_path, runs=1)
     queue = 'queue = { discipline = "dualpi2", limit = "100 ms" }'
-    run(tmp_path, text=FADING.replace('queue = { limit = "30 packets" }', queue), runs=1)
+    text = FADING.replace('queue = { limit = "30 packets" }', queue)
+    text = text.replace('"sack"', '"sack", rfc = { ecn = true, accurate_ecn = true }')
+    run(tmp_path, text=text, runs=1)
     assert int((tmp_path / "mark").read_text()) > 5
 
 

@@ -31,7 +31,7 @@ fn config(bytes: &[u8; 8]) -> TcpConfig {
     let [choice, flags, more, variant, w_max, window, pacing, rto] = *bytes;
     let is = |flags: u8, bit: u8| flags >> bit & 1 == 1;
     let base = if is(flags, 0) { RfcConfig::linux() } else { RfcConfig::default() };
-    let quantum = (pacing > 127).then(|| u64::from(pacing % 5));
+    let quantum = (pacing > 127).then(|| 1 + u64::from(pacing % 4));
     let paced = Pacing { slow_start_ratio: 0.1 + f64::from(pacing) / 64.0, quantum, ..Pacing::default() };
     let rfc = RfcConfig {
         window_rule: ONLY.unwrap_or(RULES[usize::from(choice) % RULES.len()]),
@@ -57,7 +57,7 @@ fn config(bytes: &[u8; 8]) -> TcpConfig {
         variant: VARIANTS[usize::from(variant) % 5],
         w_max,
         initial_window: f64::from(1 + u32::from(window) % w_max),
-        initial_ssthresh: if is(more, 6) { f64::INFINITY } else { 20.0 },
+        initial_ssthresh: if is(more, 6) { f64::from(w_max) } else { 5.0 },
         dupthresh: 3,
         limited_transmit: is(more, 7),
         rto: RtoConfig { rule, backoff: true, max: ms(60_000) },
@@ -79,8 +79,8 @@ fn op(bytes: &[u8]) -> Op {
         12 => Op::LoseAck(at),
         13 => Op::RepeatAck(at),
         14 if at % 8 == 0 => Op::DelayedAck,
-        // From microseconds to weeks.
-        14 => Op::Wait(1 << (at % 41)),
+        // From microseconds to most of a day: years in all.
+        14 => Op::Wait(1 << (at % 37)),
         _ => Op::WaitForTimeout,
     }
 }

@@ -96,11 +96,11 @@ for command in (
     scenarios.metrics,
     scenarios.schema,
     verify.verify,
+    control.control,
     doctor.doctor,
 ):
     app.command(NAMES.get(command))(command)
 app.command(cls=live.LiveCommand)(live.live)
-app.add_typer(control.control)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,33 +12,31 @@ from crossfade.errors import OutputError, ScenarioError
 from crossfade.files import read_text
 from crossfade.files.compiled import CompiledRule, rust_version
 
-control = typer.Typer(
-    name="control", help="Congestion controls of your own in one Rust file.", no_args_is_help=True
-)
+
+class Action(StrEnum):
+    """What to do with a control."""
+
+    BUILD = "build"
 
 
-@control.callback()
-def _control() -> None:
-    """Congestion controls in one Rust file, which a scenario names: tcp.congestion = "mine.rs"."""
-
-
-@control.command()
-def build(
-    file: Annotated[Path, typer.Argument(metavar="FILE.rs", help="The control.")],
+def control(
+    action: Annotated[Action, typer.Argument(metavar="build", help="Compile it.", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE.rs", help="The control.", show_default=False)],
     anew: Annotated[bool, typer.Option("--anew", help="Compile it even if that was done before.")] = False,
     crate: Annotated[
         Path | None,
         typer.Option("--crate", metavar="DIR", help="Write it as a crate, too, for cargo and editors."),
     ] = None,
 ) -> None:
-    """Compile a control, and say where its library is: what a run does that needs it.
+    """Compile a congestion control in one Rust file, and say where its library is.
 
-    The library is kept by the hash of the source, the compiler and the interface. It takes rustc, and nothing
-    else: no network, no other crate.
+    A scenario names it, tcp.congestion = "mine.rs", and a run that needs it compiles it as well. The library
+    is kept by the hash of the source, the compiler and the interface. It takes rustc, and nothing else: no
+    network, no other crate.
 
     \b
     crossfade control build mine.rs
-    crossfade run quickstart --set tcp.congestion=mine.rs
+    crossfade run quickstart --set tcp.variant=sack --set tcp.congestion=mine.rs
     crossfade control build mine.rs --crate mine
     """
     if file.suffix != ".rs":

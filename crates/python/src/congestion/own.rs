@@ -47,5 +47,9 @@ fn made(rule: &Bound<'_, PyAny>, tcp: &TcpConfig, failure: &Failure) -> PyResult
         let what = "hears of samples, or has a window or marks of its own";
         return Err(scenario_error(format!("{what}: needs tcp.flavour = \"rfc\"")));
     }
+    if needs.ect_1 && !(tcp.rfc.ecn && tcp.rfc.accurate_ecn) {
+        let wanted = "tcp.rfc.ecn = true and tcp.rfc.accurate_ecn = true";
+        return Err(scenario_error(format!("says ECT(1) and counts marks: needs {wanted}")));
+    }
     Ok(control)
 }
