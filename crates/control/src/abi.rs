@@ -72,7 +72,6 @@ pub struct Start {
 /// What a control wants of its sender beyond the events that every control gets.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "wishes, each there or not")]
 pub struct Needs {
     /// To hear `on_send`, `on_segment_lost`, `on_phase` and `on_delivery`.
     pub samples: bool,

@@ -28,11 +28,11 @@ def control(
         typer.Option("--crate", metavar="DIR", help="Write it as a crate, too, for cargo and editors."),
     ] = None,
 ) -> None:
-    """Compile a congestion control in one Rust file, and say where its library is.
+    """Compile a congestion control of your own, a Rust file.
 
-    A scenario names it, tcp.congestion = "mine.rs", and a run that needs it compiles it as well. The library
-    is kept by the hash of the source, the compiler and the interface. It takes rustc, and nothing else: no
-    network, no other crate.
+    A scenario names it, tcp.congestion = "mine.rs", and a run that needs it compiles it as well. The library,
+    which this names, is kept by the hash of the source, the compiler and the interface. It takes rustc, and
+    nothing else: no network, no other crate.
 
     \b
     crossfade control build mine.rs

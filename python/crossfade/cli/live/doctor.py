@@ -42,9 +42,10 @@ class Check:
 
 
 def doctor() -> int:
-    """Say what crossfade live needs, and how to mend it; and whether controls in Rust can be compiled.
+    """Say what crossfade live needs, and how to mend it.
 
-    One line a check, with the command that mends what is missing.
+    One line a check, with the command that mends what is missing; the last is about congestion controls in
+    Rust files, not about live.
 
     The exit code is 1 where crossfade live cannot work.
 
