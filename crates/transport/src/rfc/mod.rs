@@ -141,7 +141,7 @@ impl RfcSender {
     pub(crate) fn new(config: &TcpConfig, congestion: Box<dyn CongestionControl>) -> Self {
         let uses_rack = config.rfc.rack && config.variant == Variant::Sack;
         let needs = congestion.needs();
-        let is_paced = config.rfc.pacing.is_some() || congestion.pacing_rate().is_some();
+        let is_paced = config.rfc.pacing.is_some() || needs.paced || congestion.pacing_rate().is_some();
         let mut rto = Rto::new(config.rto, config.rfc.rtt_estimator);
         if let Some(rtt) = config.rfc.handshake_rtt {
             rto.on_ack_sample(rtt, 1, 0, 0);
