@@ -3,8 +3,8 @@
 
 use crossfade_core::SimTime;
 use crossfade_transport::{
-    Ack, BbrConfig, Flavour, Pacing, RateReduction, Receiver, ReductionBound, RfcConfig, RtoConfig, RtoRule,
-    Rules, Segment, Sender, TcpConfig, Variant, WindowRule,
+    Ack, BbrConfig, Flavour, Pacing, QuicConfig, RateReduction, Receiver, ReductionBound, RfcConfig,
+    RtoConfig, RtoRule, Rules, Segment, Sender, TcpConfig, Variant, WindowRule,
 };
 use proptest::prelude::*;
 
@@ -109,6 +109,7 @@ fn rfc_config() -> impl Strategy<Value = RfcConfig> {
                 cwnd_validation,
                 pacing,
                 bbr: BbrConfig::default(),
+                quic: QuicConfig::default(),
             }
         },
     )
@@ -226,7 +227,7 @@ impl Play {
             Op::LoseAck(i) => drop(take(&mut self.acks, i)),
             Op::RepeatAck(i) => {
                 if !self.acks.is_empty() {
-                    self.acks.push(self.acks[i % self.acks.len()]);
+                    self.acks.push(self.acks[i % self.acks.len()].clone());
                 }
             }
             Op::Wait(micros) => self.now += SimTime::from_micros(micros),
