@@ -167,7 +167,10 @@ mod tests {
     #[test]
     fn the_latest_ranges_are_kept_and_what_lies_below_is_discarded() {
         let mut numbers = numbers(QuicConfig { ack_ranges: 2, ..QuicConfig::default() });
-        [0, 2, 4].map(|number| numbers.on_packet(MS, number, false));
+        assert_eq!(
+            [0, 2, 4].map(|number| numbers.on_packet(MS, number, false)),
+            [Some(false), Some(true), Some(true)]
+        );
         assert_eq!(reported(&mut numbers), [(4, 5), (2, 3)]);
         assert_eq!([0, 1].map(|number| numbers.on_packet(MS, number, false)), [None, Some(true)]);
         assert_eq!(reported(&mut numbers), [(4, 5), (1, 3)]);

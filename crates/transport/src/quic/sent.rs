@@ -183,7 +183,9 @@ mod tests {
         let ms = SimTime::from_millis;
         let mut sent = Sent::default();
         (0..6).for_each(|seq| assert_eq!(sent.on_sent(seq, ms(seq)), seq));
-        (0..4).for_each(|number| drop(sent.on_lost(number, ms(100 + number))));
+        for number in 0..4 {
+            sent.on_lost(number, ms(100 + number));
+        }
         sent.forget_lost(ms(102));
         assert_eq!(sent.take_lost(0, 3).map(|(number, lost)| (number, lost.seq)), Some((2, 2)));
         assert!(sent.take_lost(0, 3).is_none() && sent.remembers_lost());

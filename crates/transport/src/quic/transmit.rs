@@ -71,10 +71,11 @@ impl QuicSender {
         self.stream.next_lost().or((next < self.available.min(end)).then_some(next))
     }
 
-    /// Section 7.7: paced, or no more at once than the initial window.
+    /// Section 7.7: paced, or no more at once than the initial window, unless nothing would wake the sender.
     fn may_burst(&self, now: SimTime) -> bool {
         let most = self.config.initial_window.max(LEAST_WINDOW) as u64;
-        self.pacer.map_or(self.burst.0 != now || self.burst.1 < most, |pacer| pacer.is_open(now))
+        let is_short = self.burst.0 != now || self.burst.1 < most || self.in_flight() == 0;
+        self.pacer.map_or(is_short, |pacer| pacer.is_open(now))
     }
 
     /// A rule that counts time by its own clock hears of idle time; the window stays as it is.
