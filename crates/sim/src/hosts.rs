@@ -66,8 +66,8 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     fn send_ack(&mut self, flow: &mut Flow, ack: Ack) {
         let blocks = ack.sack.as_slice().len() as u32;
         flow.counts.acks_sent += 1;
-        let Ack { next_expected, sack, timestamp_echo, ece, ce } = ack;
-        let place = self.reverse.packets.keep(Ack { next_expected, sack, timestamp_echo, ece, ce });
+        let Ack { next_expected, sack, timestamp_echo, ece, accurate } = ack;
+        let place = self.reverse.packets.keep(Ack { next_expected, sack, timestamp_echo, ece, accurate });
         let parcel = flow.acknowledgement.named(Content::Ack.name(place));
         let bytes = parcel.bytes() + blocks * flow.sack_block_size;
         self.enter::<Ack>(flow, parcel.sized(bytes));

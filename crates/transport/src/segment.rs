@@ -1,5 +1,6 @@
 //! What the two ends of a connection send each other.
 
+use crate::accurate_ecn::AccEcn;
 use crossfade_core::SimTime;
 
 /// A data segment. Sequence numbers count segments of one MSS.
@@ -34,9 +35,8 @@ pub struct Ack {
     pub timestamp_echo: Option<SimTime>,
     /// Echoes a congestion mark until the sender answers (RFC 3168 section 6.1.3).
     pub ece: bool,
-    /// How many segments with a congestion mark the receiver has counted: what AccECN tells with its options (RFC 9768), without
-    /// the wrap of its three bits. 0 from a receiver that does not.
-    pub ce: u32,
+    /// Counts congestion marks instead (AccECN, RFC 9768).
+    pub accurate: AccEcn,
 }
 
 /// Up to three ranges of segments, most recent first (RFC 2018 section 4).

@@ -9,7 +9,7 @@ use crate::error::ScenarioError;
 use crate::quantity::{Size, Span, Window, WindowLimit};
 use crossfade_core::SimTime;
 use crossfade_transport::{
-    self as transport, RfcConfig, RtoConfig, RtoRule, SackBlocks, TcpConfig, WindowRule,
+    self as transport, AccEcn, RfcConfig, RtoConfig, RtoRule, SackBlocks, TcpConfig, WindowRule,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -105,7 +105,7 @@ pub struct Tcp {
     pub headers: Option<Size>,
 
     /// Bytes of an acknowledgement on the wire, without SACK blocks.
-    #[schemars(extend("x-default" = "40 B; 52 B for flavour \"rfc\" with timestamps"))]
+    #[schemars(extend("x-default" = "40 B; 52 B for flavour \"rfc\" with timestamps; 8 B more with tcp.rfc.accurate_ecn_option"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_size: Option<Size>,
 
@@ -293,9 +293,14 @@ impl Tcp {
             limited_transmit,
             rto: self.rto.resolve(flavour, self.rfc.profile, slot)?,
             segments: None,
-            rfc: RfcConfig { growth_acks: rfc.growth_acks.map(|_| mss), ..rfc },
+            rfc: RfcConfig {
+                growth_acks: rfc.growth_acks.map(|_| mss),
+                accurate_ecn_option: rfc.accurate_ecn_option.map(|_| mss),
+                ..rfc
+            },
         };
-        let usual = Size(40 + self.timestamp_bytes(flavour));
+        let option = rfc.accurate_ecn_option.map_or(0, |_| AccEcn::OPTION_BYTES);
+        let usual = Size(40 + self.timestamp_bytes(flavour) + option);
         let ack_size = self.ack_size.get_or_insert(usual).0;
         let sack_block_size = self.sack_block_size.get_or_insert(Size(8)).0;
         let handshake = self.rfc.handshake == Some(true);

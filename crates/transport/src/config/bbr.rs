@@ -2,7 +2,7 @@
 
 use crossfade_core::SimTime;
 
-/// The choices of BBR. The default is what Linux does.
+/// The choices of BBR. The default is what Linux does in version 1, and the draft's version 3.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BbrConfig {
     /// Bytes of data in a segment: two bounds are in bit/s.
@@ -12,10 +12,42 @@ pub struct BbrConfig {
     pub extra_acked_cap: Option<SimTime>,
     /// Version 1 looks for policers.
     pub policer: bool,
+    /// Version 3: whose.
+    pub profile: BbrProfile,
+    /// Version 3: when a pipe is full; `None`: as in its profile.
+    pub full_pipe: Option<FullPipeRule>,
+    /// Version 3: the pacing gain of Drain; `None`: as in its profile.
+    pub drain_gain: Option<f64>,
+}
+
+/// Whose version 3 of BBR.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum BbrProfile {
+    /// draft-ietf-ccwg-bbr-06.
+    #[default]
+    Draft,
+    /// Branch v3 of google/bbr, a Linux kernel.
+    Linux,
+}
+
+/// What is compared when three rounds without a quarter more say that the pipe is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FullPipeRule {
+    /// The rate of the first acknowledgement of each round (draft-ietf-ccwg-bbr-06 section 5.3.1.2).
+    Draft,
+    /// The rate of every acknowledgement; rounds are counted.
+    Linux,
 }
 
 impl Default for BbrConfig {
     fn default() -> Self {
-        Self { mss: 1448, extra_acked_cap: Some(SimTime::from_millis(100)), policer: true }
+        Self {
+            mss: 1448,
+            extra_acked_cap: Some(SimTime::from_millis(100)),
+            policer: true,
+            profile: BbrProfile::Draft,
+            full_pipe: None,
+            drain_gain: None,
+        }
     }
 }

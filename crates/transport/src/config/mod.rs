@@ -3,7 +3,7 @@
 mod bbr;
 mod rfc;
 
-pub use bbr::BbrConfig;
+pub use bbr::{BbrConfig, BbrProfile, FullPipeRule};
 pub use rfc::{Pacing, RateReduction, ReductionBound, RfcConfig, Rules, WindowRule};
 
 use crossfade_core::SimTime;
