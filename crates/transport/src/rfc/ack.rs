@@ -76,7 +76,7 @@ impl RfcSender {
         };
         if before != Phase::Open && self.phase == Phase::Open {
             self.rack.iter_mut().for_each(super::rack::Rack::on_recovery_end);
-            if self.uses_sack() && self.flight.next_lost().is_some() {
+            if self.uses_sack() && (self.flight.next_lost().is_some() || self.is_repairing()) {
                 // What was sent in the recovery that has ended was lost too.
                 self.start_recovery(now, &news);
             }
@@ -92,6 +92,14 @@ impl RfcSender {
             self.grow(now, rtt);
         }
         outcome
+    }
+
+    /// Something is lost and repeated, and not known to have arrived: to Linux that is reason enough for a recovery
+    /// (`tcp_time_to_recover`). Followed where the window is the rule's own: another reduction is no part of it.
+    fn is_repairing(&self) -> bool {
+        self.fixed.needs.own_window
+            && self.config.rfc.rack_rules == Rules::Linux
+            && self.flight.is_repairing()
     }
 
     /// Puts what an acknowledgement says on the scoreboard.
