@@ -3,8 +3,8 @@
 
 use crossfade_core::SimTime;
 use crossfade_transport::{
-    Ack, BbrConfig, Flavour, Pacing, RateReduction, Receiver, ReductionBound, RfcConfig, RtoConfig, RtoRule,
-    Rules, Segment, Sender, TcpConfig, Variant, WindowRule,
+    Ack, BbrConfig, BbrProfile, Flavour, Pacing, RateReduction, Receiver, ReductionBound, RfcConfig,
+    RtoConfig, RtoRule, Rules, Segment, Sender, TcpConfig, Variant, WindowRule,
 };
 use proptest::prelude::*;
 
@@ -109,7 +109,10 @@ fn rfc_config() -> impl Strategy<Value = RfcConfig> {
                 restart_after_idle,
                 cwnd_validation,
                 pacing,
-                bbr: BbrConfig::default(),
+                bbr: BbrConfig {
+                    profile: if linux[2] { BbrProfile::Linux } else { BbrProfile::Draft },
+                    ..BbrConfig::default()
+                },
             }
         },
     )

@@ -2,6 +2,7 @@
 //! draft's; where it leaves something open, what was decided is said there. Windows are in segments.
 
 mod probe_bw;
+mod probe_rtt;
 mod profile;
 
 use super::aggregation::Aggregation;
@@ -9,7 +10,7 @@ use super::bounds::Bounds;
 use super::full_pipe::FullPipe;
 use super::max_filter::MaxFilter;
 use super::probe_rtt::ProbeRtt;
-use super::{INITIAL_CWND, MARGIN, MIN_RTT_WINDOW, first_rtt_s, in_flight_at_departure};
+use super::{INITIAL_CWND, MARGIN, first_rtt_s, in_flight_at_departure};
 use crate::config::BbrConfig;
 use crate::congestion::rounds::Rounds;
 use crate::congestion::{
@@ -19,8 +20,6 @@ use crossfade_core::{RunSeed, SimTime, Stream};
 use profile::Profile;
 
 const LEAST_CWND: f64 = 4.0;
-/// Section 2.5.
-const PROBE_RTT_INTERVAL: SimTime = SimTime::from_millis(5_000);
 /// Ranges lost in a round that end Startup (section 5.3.1.3); acknowledgements that show losses are counted, as Linux does.
 const STARTUP_LOSSES: u32 = 6;
 
@@ -309,51 +308,6 @@ impl BbrV3 {
             && (is_long || self.in_network(sample, sample.in_flight) <= self.inflight(1.0))
         {
             self.start_down(sample);
-        }
-    }
-
-    /// Sections 5.5.7 and 5.3.4.
-    fn update_min_rtt(&mut self, sample: &RateSample) {
-        let is_due = sample.now > self.probe_rtt_min_at + PROBE_RTT_INTERVAL;
-        if let Some(rtt) = sample.rtt.filter(|rtt| is_due || self.probe_rtt_min.is_none_or(|min| *rtt < min))
-        {
-            (self.probe_rtt_min, self.probe_rtt_min_at) = (Some(rtt), sample.now);
-        }
-        let is_old = sample.now > self.min_rtt_at + MIN_RTT_WINDOW;
-        let is_less = |rtt, min| rtt < min || (self.profile.is_linux && rtt == min);
-        if let Some(rtt) =
-            self.probe_rtt_min.filter(|rtt| is_old || self.min_rtt.is_none_or(|min| is_less(*rtt, min)))
-        {
-            (self.min_rtt, self.min_rtt_at) = (Some(rtt), self.probe_rtt_min_at);
-        }
-        if is_due && !self.after_idle && self.state != State::ProbeRtt {
-            self.save_cwnd();
-            self.state = State::ProbeRtt;
-            self.probe_rtt.begin();
-            self.feedback = Feedback::Stopping;
-            self.rounds.restart(sample);
-        }
-        if self.state == State::ProbeRtt {
-            let is_small = sample.in_flight as f64 <= self.probe_rtt_cwnd();
-            if self.probe_rtt.update(sample, is_small, &mut self.rounds) {
-                self.look_for_end_of_probe_rtt(sample);
-            }
-        }
-        self.after_idle &= sample.prior_delivered.is_none();
-    }
-
-    fn look_for_end_of_probe_rtt(&mut self, at: &RateSample) {
-        if !self.probe_rtt.is_over(at.now) {
-            return;
-        }
-        self.probe_rtt_min_at = at.now;
-        self.cwnd = self.cwnd.max(self.prior_cwnd);
-        self.bounds.forget_shortterm();
-        if self.full_pipe.reached {
-            self.start_down(at);
-            self.start_cruise();
-        } else {
-            self.state = State::Startup;
         }
     }
 
