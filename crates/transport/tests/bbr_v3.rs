@@ -2,8 +2,8 @@
 
 mod path;
 
+use crossfade_transport::BbrConfig;
 use crossfade_transport::congestion::BbrV3;
-use crossfade_transport::{BbrConfig, BbrProfile};
 use path::{Conditions, P10, Path, Row, linux, ms};
 
 fn bbr(conditions: Conditions) -> Path {
@@ -143,7 +143,7 @@ fn a_tenth_of_the_rate_is_believed_after_two_cycles() {
 #[test]
 fn the_profile_of_linux_fills_the_same_path() {
     let conditions = Conditions::p10();
-    let config = BbrConfig { profile: BbrProfile::Linux, ..BbrConfig::default() };
+    let config = BbrConfig::linux_v3();
     let mut path = Path::new(conditions, &linux(&conditions), Box::new(BbrV3::new(10.0, config, Some(2))));
     let delivered = path.run_until(ms(19_000));
     let phases = phases(&path.rows);

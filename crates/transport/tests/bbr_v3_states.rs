@@ -2,7 +2,7 @@
 
 use crossfade_core::SimTime;
 use crossfade_transport::congestion::{BbrV3, CongestionControl, LostSegment, Phase, RateSample, SendEvent};
-use crossfade_transport::{BbrConfig, BbrProfile, FullPipeRule};
+use crossfade_transport::{BbrConfig, FullPipeRule};
 
 const MS: SimTime = SimTime::from_millis(1);
 
@@ -26,8 +26,7 @@ impl Fed {
     }
 
     fn linux() -> Self {
-        let profile = BbrProfile::Linux;
-        Self::new(BbrConfig { extra_acked_cap: Some(SimTime::ZERO), profile, ..BbrConfig::default() })
+        Self::new(BbrConfig { extra_acked_cap: Some(SimTime::ZERO), ..BbrConfig::linux_v3() })
     }
 
     fn state(&self) -> &'static str {
@@ -191,7 +190,7 @@ fn linux_looks_ahead_to_the_next_departure() {
     }
 }
 
-/// Both filters of the round trip are strict in the draft (section 5.5.7): an equal one does not put ProbeRTT off.
+/// Both filters of the round trip are strict in the draft (section 5.5.7): an equal one does not put `ProbeRTT` off.
 #[test]
 fn five_seconds_without_a_shorter_round_trip() {
     for mut fed in [Fed::draft(), Fed::linux()] {
@@ -200,7 +199,7 @@ fn five_seconds_without_a_shorter_round_trip() {
         let began = fed.now;
         let equal = |sample: &mut RateSample| sample.rtt = Some(MS * 30);
         let rounds = (1..200).find(|_| fed.round(equal) == "probe-rtt").unwrap();
-        assert_eq!(rounds, 126, "the first after {} and 5 s", began);
+        assert_eq!(rounds, 126, "the first after {began} and 5 s");
         assert!(fed.rule.cwnd() <= 40.0, "half a product: {}", fed.rule.cwnd());
         // 200 ms and a round, then cruising.
         let small = |sample: &mut RateSample| sample.in_flight = 30;
@@ -240,7 +239,9 @@ fn a_spurious_recovery_in_a_probe_refills() {
         fed.rule.undo();
         assert_eq!(fed.state(), after);
         // The long-term bound is none again: two products are allowed, at least.
-        (0..3).for_each(|_| drop(fed.round(|_| {})));
+        for _ in 0..3 {
+            fed.round(|_| {});
+        }
         assert!(fed.rule.cwnd() >= 160.0 && before >= 160.0, "{before}, then {}", fed.rule.cwnd());
     }
 }
@@ -248,8 +249,8 @@ fn a_spurious_recovery_in_a_probe_refills() {
 /// A product of less than a segment: four are under way.
 #[test]
 fn four_segments_are_the_least() {
-    for profile in [BbrProfile::Draft, BbrProfile::Linux] {
-        let mut rule = BbrV3::new(10.0, BbrConfig { profile, ..BbrConfig::default() }, Some(1));
+    for config in [BbrConfig::default(), BbrConfig::linux_v3()] {
+        let mut rule = BbrV3::new(10.0, config, Some(1));
         for round in 1..40 {
             rule.on_delivery(&RateSample {
                 now: MS * (100 * round),
@@ -265,7 +266,7 @@ fn four_segments_are_the_least() {
             });
         }
         let least = if rule.info().state == "probe-bw-up" { 6.0 } else { 4.0 };
-        assert_eq!(rule.cwnd(), least, "{profile:?}");
+        assert_eq!(rule.cwnd(), least, "{config:?}");
     }
 }
 
@@ -283,8 +284,7 @@ fn linux_has_gains_of_its_own() {
     };
     assert_eq!(gains(Fed::draft()), [2.77, 0.5, 0.9]);
     assert_eq!(gains(Fed::linux()), [710.0 / 256.0, 88.0 / 256.0, 232.0 / 256.0]);
-    let drain_gain = Some(0.4);
-    assert_eq!(gains(Fed::new(BbrConfig { drain_gain, ..BbrConfig::default() })), [2.77, 0.4, 0.9]);
+    assert_eq!(gains(Fed::new(BbrConfig { drain_gain: 0.4, ..BbrConfig::default() })), [2.77, 0.4, 0.9]);
     // The margin of a percent is in its first rate, too.
     let mut fed = Fed::linux();
     fed.rule.on_send(&SendEvent { srtt: Some(MS * 40), ..SendEvent::default() });
@@ -309,11 +309,11 @@ fn growth_within_a_round_is_seen_by_linux() {
             state != "startup"
         })
     };
-    let linux = BbrConfig { profile: BbrProfile::Linux, ..BbrConfig::default() };
+    let linux = BbrConfig::linux_v3();
     assert_eq!(rounds(BbrConfig::default()), Some(4));
     assert_eq!(rounds(linux), Some(6));
-    assert_eq!(rounds(BbrConfig { full_pipe: Some(FullPipeRule::Draft), ..linux }), Some(4));
-    assert_eq!(rounds(BbrConfig { full_pipe: Some(FullPipeRule::Linux), ..BbrConfig::default() }), Some(6));
+    assert_eq!(rounds(BbrConfig { full_pipe: FullPipeRule::Draft, ..linux }), Some(4));
+    assert_eq!(rounds(BbrConfig { full_pipe: FullPipeRule::Linux, ..BbrConfig::default() }), Some(6));
 }
 
 /// What aggregation adds: Linux allows for 100 ms, the draft for all of it, both in Startup already.
@@ -328,8 +328,7 @@ fn aggregation_is_allowed_for_from_the_start() {
         }
         fed.rule.cwnd()
     };
-    let cap = Some(MS * 100);
-    let linux = BbrConfig { profile: BbrProfile::Linux, extra_acked_cap: cap, ..BbrConfig::default() };
+    let linux = BbrConfig::linux_v3();
     let draft = BbrConfig { extra_acked_cap: None, ..BbrConfig::default() };
     // Two products, and 200; without a bound the whole burst of 400, or what cwnd is.
     assert!((360.0..=362.0).contains(&window(linux)), "{}", window(linux));

@@ -3,8 +3,8 @@
 
 use crossfade_core::SimTime;
 use crossfade_transport::{
-    Ack, BbrConfig, BbrProfile, Flavour, Pacing, RateReduction, Receiver, ReductionBound, RfcConfig,
-    RtoConfig, RtoRule, Rules, Segment, Sender, TcpConfig, Variant, WindowRule,
+    Ack, BbrConfig, Flavour, Pacing, RateReduction, Receiver, ReductionBound, RfcConfig, RtoConfig, RtoRule,
+    Rules, Segment, Sender, TcpConfig, Variant, WindowRule,
 };
 use proptest::prelude::*;
 
@@ -109,10 +109,7 @@ fn rfc_config() -> impl Strategy<Value = RfcConfig> {
                 restart_after_idle,
                 cwnd_validation,
                 pacing,
-                bbr: BbrConfig {
-                    profile: if linux[2] { BbrProfile::Linux } else { BbrProfile::Draft },
-                    ..BbrConfig::default()
-                },
+                bbr: if linux[2] { BbrConfig::linux_v3() } else { BbrConfig::default() },
             }
         },
     )

@@ -91,27 +91,29 @@ impl Bbr {
             self.resolve_version_3()?;
         }
         let cap = self.extra_acked_cap.map(|cap| time("tcp.bbr.extra_acked_cap", cap, slot)).transpose()?;
+        let usual = match self.profile {
+            Some(Profile::Linux) => BbrConfig::linux_v3(),
+            Some(Profile::Draft) | None => BbrConfig::default(),
+        };
         Ok(BbrConfig {
             mss,
             extra_acked_cap: cap,
             policer: self.policer == Some(true),
-            profile: match self.profile {
-                Some(Profile::Linux) => transport::BbrProfile::Linux,
-                Some(Profile::Draft) | None => transport::BbrProfile::Draft,
+            full_pipe: match self.full_pipe {
+                Some(FullPipe::Draft) => transport::FullPipeRule::Draft,
+                Some(FullPipe::Linux) => transport::FullPipeRule::Linux,
+                None => usual.full_pipe,
             },
-            full_pipe: self.full_pipe.map(|rule| match rule {
-                FullPipe::Draft => transport::FullPipeRule::Draft,
-                FullPipe::Linux => transport::FullPipeRule::Linux,
-            }),
-            drain_gain: self.drain_gain,
+            drain_gain: self.drain_gain.unwrap_or(usual.drain_gain),
+            ..usual
         })
     }
 
     fn refuse_version_3(&self) -> Result<(), ScenarioError> {
         let given = [
-            ("profile", self.profile.map(|profile| json(profile))),
-            ("full_pipe", self.full_pipe.map(|rule| json(rule))),
-            ("drain_gain", self.drain_gain.map(|gain| json(gain))),
+            ("profile", self.profile.map(json)),
+            ("full_pipe", self.full_pipe.map(json)),
+            ("drain_gain", self.drain_gain.map(json)),
         ];
         match given.into_iter().find_map(|(key, value)| value.map(|value| (key, value))) {
             Some((key, value)) => {
@@ -126,13 +128,13 @@ impl Bbr {
     fn resolve_version_3(&mut self) -> Result<(), ScenarioError> {
         self.profile.take_if(|given| *given == Profile::Draft);
         let is_linux = self.profile.is_some();
-        let (full_pipe, drain_gain) =
-            if is_linux { (FullPipe::Linux, 88.0 / 256.0) } else { (FullPipe::Draft, 0.5) };
+        let usual = if is_linux { BbrConfig::linux_v3() } else { BbrConfig::default() };
+        let full_pipe = if is_linux { FullPipe::Linux } else { FullPipe::Draft };
         self.full_pipe.take_if(|given| *given == full_pipe);
         if let Some(gain) = self.drain_gain.filter(|gain| !(*gain > 0.0 && *gain < 1.0)) {
             return Err(ScenarioError::value("tcp.bbr.drain_gain", &json(gain), "must be between 0 and 1"));
         }
-        self.drain_gain.take_if(|given| *given == drain_gain);
+        self.drain_gain.take_if(|given| *given == usual.drain_gain);
         if is_linux {
             self.extra_acked_cap.get_or_insert(Span::millis(100));
         }

@@ -14,10 +14,10 @@ pub struct BbrConfig {
     pub policer: bool,
     /// Version 3: whose.
     pub profile: BbrProfile,
-    /// Version 3: when a pipe is full; `None`: as in its profile.
-    pub full_pipe: Option<FullPipeRule>,
-    /// Version 3: the pacing gain of Drain; `None`: as in its profile.
-    pub drain_gain: Option<f64>,
+    /// Version 3: when a pipe is full.
+    pub full_pipe: FullPipeRule,
+    /// Version 3: the pacing gain of Drain.
+    pub drain_gain: f64,
 }
 
 /// Whose version 3 of BBR.
@@ -46,8 +46,20 @@ impl Default for BbrConfig {
             extra_acked_cap: Some(SimTime::from_millis(100)),
             policer: true,
             profile: BbrProfile::Draft,
-            full_pipe: None,
-            drain_gain: None,
+            full_pipe: FullPipeRule::Draft,
+            drain_gain: 0.5,
+        }
+    }
+}
+
+impl BbrConfig {
+    /// Version 3 as Linux has it.
+    pub fn linux_v3() -> Self {
+        Self {
+            profile: BbrProfile::Linux,
+            full_pipe: FullPipeRule::Linux,
+            drain_gain: 88.0 / 256.0,
+            ..Self::default()
         }
     }
 }

@@ -23,33 +23,29 @@ pub(super) struct Profile {
 
 impl Profile {
     pub(super) fn new(config: &BbrConfig) -> Self {
-        let usual = match config.profile {
+        let (drain_gain, looks_always) = (config.drain_gain, config.full_pipe == FullPipeRule::Linux);
+        match config.profile {
             BbrProfile::Draft => Self {
                 is_linux: false,
                 // 4 ln 2 (section 5.6.2).
                 startup_gain: 2.77,
-                drain_gain: 0.5,
+                drain_gain,
                 down_gain: 0.9,
                 losses: LossRules::DRAFT,
-                looks_always: false,
+                looks_always,
                 drain_rounds: Some(3),
                 aggregation_rounds: 10,
             },
             BbrProfile::Linux => Self {
                 is_linux: true,
                 startup_gain: 710.0 / 256.0,
-                drain_gain: 88.0 / 256.0,
+                drain_gain,
                 down_gain: 232.0 / 256.0,
                 losses: LossRules::LINUX,
-                looks_always: true,
+                looks_always,
                 drain_rounds: None,
                 aggregation_rounds: 5,
             },
-        };
-        Self {
-            drain_gain: config.drain_gain.unwrap_or(usual.drain_gain),
-            looks_always: config.full_pipe.map_or(usual.looks_always, |rule| rule == FullPipeRule::Linux),
-            ..usual
         }
     }
 
