@@ -71,6 +71,15 @@ fn frames_and_their_protocols() {
         ),
         (json!([["reverse.frame_size", "24 B"]]), "reverse.frame_size = \"24 B\": needs reverse.rate"),
         (json!([["reverse.arq.protocol", "go-back-n"]]), "reverse.arq: needs reverse.frame_size"),
+        (json!([["reverse.aggregation.thinning", 2]]), "reverse.aggregation.period: missing"),
+        (
+            json!([["reverse.aggregation.period", "0 s"]]),
+            "reverse.aggregation.period = \"0 s\": must be longer than 0 s",
+        ),
+        (
+            json!([["reverse.aggregation", { "period": "60 ms", "thinning": 0 }]]),
+            "reverse.aggregation.thinning = 0: must be at least 1",
+        ),
         (
             json!([["link.shaper", { "rate": "1 kbit/s", "burst": "1 kB" }]]),
             "link.shaper contradicts link.frame_size: a shaped link sends whole packets at a constant rate",

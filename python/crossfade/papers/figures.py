@@ -54,6 +54,8 @@ class Figures:
     claims_methods: list[str]
     # Checks of the paper's own kinds.
     kinds: Mapping[str, SpecialCheck] = field(default_factory=dict)
+    # Where the claims are, if not beside the scenarios.
+    claims_file: Path | None = None
 
     def table(self, name: str, options: Options) -> Table:
         """The rows of a figure under its columns."""
@@ -90,9 +92,15 @@ class Figures:
 
     def claims(self, options: Options) -> list[Verdict]:
         """The verdicts on every claim of ``claims.toml``."""
-        with open(self.folder / "claims.toml", "rb") as file:
-            found = tomllib.load(file)["claim"]
-        return [verdicts.judge(claim, lambda check: self._outcomes(check, options)) for claim in found]
+        return [
+            verdicts.judge(claim, lambda check: self._outcomes(check, options)) for claim in self.listed()
+        ]
+
+    def listed(self) -> list[dict[str, Any]]:
+        """The claims as they are written down."""
+        with open(self.claims_file or self.folder / "claims.toml", "rb") as file:
+            found: list[dict[str, Any]] = tomllib.load(file)["claim"]
+        return found
 
     def _rows(self, results: Results) -> Table:
         records: dict[str, dict[str, Cell]] = {}

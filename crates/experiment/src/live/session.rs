@@ -9,6 +9,7 @@ use super::report::LiveReport;
 use super::view::View;
 use super::watch::{Sample, Seen, Watch};
 use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::AggregationConfig;
 use crossfade_live::{
     Bulk, BulkFlow, BulkReport, Emulation, Host, Machine, PumpConfig, PumpReport, Recording, TcpCounters,
     TcpRoute,
@@ -85,6 +86,12 @@ impl Session {
     /// What the system refuses; what the scenario asks for and the kernel has not.
     pub fn new(point: Arc<Point>, seed: RunSeed, options: Options) -> Result<Self, ScenarioError> {
         let tcp = if options.bulk { Some(KernelTcp::of(&point.setup)?) } else { None };
+        if let (None, Some(AggregationConfig { thinning: 2.., .. })) = (&tcp, point.setup.reverse.aggregation)
+        {
+            let problem =
+                "a link of real packets does not tell acknowledgements from data: leave it out, or 1";
+            return Err(ScenarioError::key("reverse.aggregation.thinning", problem));
+        }
         let mtu = match (&tcp, options.mtu) {
             (Some(_), _) => point.setup.packet_size,
             (None, Some(mtu)) => mtu,
