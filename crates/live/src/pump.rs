@@ -101,6 +101,8 @@ pub(crate) struct Pump {
     config: PumpConfig,
     clock: Clock,
     alarm: Alarm,
+    /// When it last looked, if it has been awake since.
+    looked: Option<SimTime>,
     medium: LiveFabric,
     /// One or two.
     ways: Vec<Way>,
@@ -131,6 +133,7 @@ impl Pump {
             config,
             clock,
             alarm: Alarm::new(config.spin),
+            looked: None,
             medium,
             ways,
             store: Store::new(config.capacity),
@@ -166,6 +169,9 @@ impl Pump {
     /// Waits for a packet or an event of the medium. Returns whether to go on.
     fn wait(&mut self) -> Result<bool, LiveError> {
         let now = self.clock.now();
+        if let Some(before) = self.looked.take() {
+            self.alarm.looked(now - before);
+        }
         let sleep = self.next_event().map(|at| self.alarm.sleep(at.saturating_sub(now)));
         let timeout = sleep.map(timespec);
         let mut ready = [
@@ -175,8 +181,10 @@ impl Pump {
         ];
         match poll(&mut ready[..=self.ways.len()], timeout.as_ref()) {
             Ok(0) => {
-                if let Some(sleep) = sleep.filter(|&sleep| sleep > SimTime::ZERO) {
-                    self.alarm.rang(self.clock.now().saturating_sub(now + sleep));
+                match sleep {
+                    Some(SimTime::ZERO) => self.looked = Some(now),
+                    Some(sleep) => self.alarm.rang(sleep, self.clock.now().saturating_sub(now + sleep)),
+                    None => {}
                 }
                 Ok(true)
             }
@@ -294,6 +302,8 @@ impl Pump {
 
     fn hand_over(&mut self) {
         let Some(way) = self.run.way() else { return };
+        // Work takes time too.
+        self.looked = None;
         let Self { ways, run, store, recorder, clock, config, .. } = self;
         ways[way].hand_over(run, store, recorder, || clock.now(), config.late);
     }

@@ -109,6 +109,8 @@ impl Way {
         let Some(Place { read, segment }) = run.first.take() else { return };
         let segments = segment..segment + run.packets.len() as u32;
         let is_marked = run.packets[0].1.is_ce();
+        // Before it is written: the kernel then goes on with it at once, and may wake who waits for it, and let it run.
+        let now = clock();
         let (packet, cut) = store.read(read);
         if segments.len() as u32 == cut.count() {
             let virtio = *cut.virtio();
@@ -124,7 +126,6 @@ impl Way {
             }
             self.undeliverable += self.write(&virtio, [&run.headers, &packet[payload]], segments.len());
         }
-        let now = clock();
         for ((at, parcel, entered), segment) in run.packets.drain(..).zip(segments) {
             self.passed.arrived += 1;
             self.passed.arrived_bytes += u64::from(parcel.bytes());
