@@ -155,6 +155,7 @@ impl Pump {
                 self.read_batch(way)?;
             }
             self.release(self.clock.now());
+            self.medium.prepare();
             self.ways.iter().for_each(Way::show);
         }
         let now = self.clock.now();
