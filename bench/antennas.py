@@ -96,6 +96,9 @@ PLACES = [
     Place("blast", 4, 4, "mmse-osic", "qpsk", 20, ends=LOOSE),
     Place("blast", 4, 4, "ml", "qpsk", 26, ends=DENSE),
     Place("blast", 2, 4, "sphere", "bpsk", 12, 24, ends=FLAT),
+    Place("blast", 3, 4, "sphere", "qpsk", 30, 8, ends=FLAT),
+    Place("blast", 3, 4, "mmse-osic", "bpsk", 10, 8, ends=FLAT),
+    Place("blast", 4, 4, "mmse-osic", "bpsk", 20, 8, ends=FLAT),
     Place("stbc-1", 4, 2, "mmse", "qpsk", 14, 48, ends=FLAT),
     Place("stbc-half", 4, 4, "linear", "qpsk", 8, ends=FLAT),
     Place("stbc-1", 4, 3, "ml", "qpsk", 6, ends=DENSE, power="printed"),
@@ -135,7 +138,9 @@ def root(end: End, antennas: int) -> Array:
     apart = 2 * np.pi * spacing * (np.arange(antennas)[None, :] - np.arange(antennas)[:, None])
     matrix = np.exp(-1j * apart * math.cos(angle) - 0.5 * (apart * math.sin(angle) * spread) ** 2)
     values, vectors = np.linalg.eigh(matrix)
-    return np.asarray((vectors * np.sqrt(values.clip(0))) @ vectors.conj().T)
+    # What rounding leaves where there is nothing has a root that counts.
+    values[values < 1e-12 * values.max()] = 0
+    return np.asarray((vectors * np.sqrt(values)) @ vectors.conj().T)
 
 
 def nearest(points: Array, x: Array) -> Array:
@@ -162,7 +167,9 @@ def detect(detector: str, points: Array, h: Array, y: Array) -> Array:
             rest = h * left[:, None, :]
             omega = np.linalg.inv(np.einsum("fmk,fml->fkl", rest.conj(), rest) + np.eye(k))
             own = np.where(left, np.einsum("fkk->fk", omega).real, 2)
-            best = own.argmin(1)
+            # Of equals the first. The order counts: of three antennas that fade alike the one in the middle
+            # is disturbed least.
+            best = (own <= own.min(1, keepdims=True) * (1 + 1e-9)).argmax(1)
             row = np.einsum("fmk,fk->fm", rest, omega[each, :, best])
             output = np.einsum("fm,fum->fu", row.conj(), y) / (1 - own[each, best])[:, None]
             decided[each, :, best] = nearest(points, output)

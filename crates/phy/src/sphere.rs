@@ -9,6 +9,11 @@ use crate::layout::{MOST_SYMBOLS, Packing};
 use crossfade_channel::Matrix;
 use num_complex::Complex64;
 
+/// Of a Gram matrix without full rank (antennas that fade alike), rounding leaves a root of some columns. Outputs
+/// are of single precision: divided by less than this part of the greatest entry, what is rounded off them
+/// would outweigh the noise.
+const PRECISION: f64 = 1e-6;
+
 /// The search of one frame.
 pub(crate) struct Sphere<'a> {
     points: &'a [Complex64],
@@ -27,8 +32,12 @@ struct Search {
 impl<'a> Sphere<'a> {
     pub(crate) fn new<const K: usize>(gram: &Matrix, points: &'a [Complex64]) -> Self {
         let mut lower = [[Complex64::ZERO; MOST_SYMBOLS]; MOST_SYMBOLS];
-        for (row, computed) in lower.iter_mut().zip(cholesky::<K>(gram)) {
-            row[..K].copy_from_slice(&computed);
+        let root = cholesky::<K>(gram);
+        let greatest = (0..K).map(|k| gram[(k, k)].re).fold(0.0, f64::max);
+        for column in (0..K).filter(|&k| root[k][k].re > PRECISION * greatest) {
+            for row in column..K {
+                lower[row][column] = root[row][column];
+            }
         }
         Self { points, size: K, lower }
     }

@@ -1,7 +1,7 @@
 //! Decisions against plain implementations in f64, on what the antennas receive.
 
 use crossfade_channel::simd::Simd;
-use crossfade_channel::{AntennaCorrelation, Matrix, MatrixFading, Motion};
+use crossfade_channel::{AngularSpread, AntennaCorrelation, Matrix, MatrixFading, Motion};
 use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_phy::{Detector, Modulation, PhyConfig, Scheme, Transceiver};
 use num_complex::Complex64;
@@ -23,17 +23,12 @@ struct Block {
     rho: f64,
 }
 
-fn blocks(config: &PhyConfig, count: u64) -> impl Iterator<Item = Block> {
+fn blocks(config: &PhyConfig, correlation: AntennaCorrelation, count: u64) -> impl Iterator<Item = Block> {
     let config = *config;
     let antennas = (config.n_t, config.n_r);
-    let mut fading = MatrixFading::new(
-        antennas,
-        Motion::Independent,
-        AntennaCorrelation::None,
-        stream("channel.dl"),
-        Simd::widest(),
-    )
-    .unwrap();
+    let mut fading =
+        MatrixFading::new(antennas, Motion::Independent, correlation, stream("channel.dl"), Simd::widest())
+            .unwrap();
     let mut random = stream("noise");
     let points = config.modulation.points();
     (0..count).map(move |t| {
@@ -92,12 +87,18 @@ fn maximum_likelihood_is_the_best_of_all_candidates() {
         (Scheme::Blast, Modulation::Rect8, 2, 3, 300),
         (Scheme::Blast, Modulation::Cross32, 2, 2, 100),
         (Scheme::Blast, Modulation::Qam64, 2, 2, 20),
+        (Scheme::Blast, Modulation::Qpsk, 3, 3, 500),
     ];
-    for (scheme, modulation, n_t, n_r, count) in cases {
+    // Without spread all antennas fade alike: a channel of rank one.
+    let flat = AngularSpread { mean_angle: 1.2, spread: 0.0, spacing: 0.5 };
+    let alike = AntennaCorrelation::Custom { transmitter: flat, receiver: flat };
+    let correlations = [(AntennaCorrelation::None, 1), (alike, 5)];
+    let cases = cases.into_iter().flat_map(|case| correlations.map(|correlation| (case, correlation)));
+    for ((scheme, modulation, n_t, n_r, count), (correlation, share)) in cases {
         for detector in [Detector::Ml, Detector::Sphere] {
             let config = PhyConfig { modulation, n_t, n_r, ..PhyConfig::new(scheme, detector) };
             let transceiver = Transceiver::new(config, stream("phy.dl")).unwrap();
-            for block in blocks(&config, count) {
+            for block in blocks(&config, correlation, count / share) {
                 let decided = transceiver.decide(&block.gains, block.rho, &block.received);
                 let candidates = 1_u32 << (modulation.bits() * config.scheme.symbols(n_t) as u32);
                 let all = (0..candidates).map(|candidate| labels(&config, candidate));
@@ -182,7 +183,7 @@ fn cancellation_is_the_algorithm_of_the_paper() {
     ] {
         let config = PhyConfig { modulation, n_t, n_r, ..PhyConfig::new(scheme, Detector::MmseOsic) };
         let transceiver = Transceiver::new(config, stream("phy.dl")).unwrap();
-        for block in blocks(&config, 2000) {
+        for block in blocks(&config, AntennaCorrelation::None, 2000) {
             let y: Vec<_> = (0..block.received.len())
                 .map(|index| {
                     let value = block.received[index];
