@@ -115,7 +115,7 @@ class Bench:
         return median_ping(done.stdout)
 
     def wake(self) -> list[float]:
-        """A wake-up of a sleeping thread in microseconds, where the system puts it, and on the same processor."""
+        """A wake-up of a sleeping thread in us: where the system puts it, and on the same processor."""
         done = subprocess.run([self._wake], capture_output=True, text=True, check=True)
         return [float(word) for word in done.stdout.split()]
 

@@ -44,8 +44,8 @@ def test_a_download_in_large_segments(link: str, tmp_path: Path, cli: Cli) -> No
     names = ("got", "near.pcap", "far.pcap", "rec.cfj", "report.json")
     got, near, far, journal, report = (tmp_path / name for name in names)
     (tmp_path / "hop.toml").write_text(SCENARIO.replace("20 Mbit/s", "200 Mbit/s"))
-    hop = [tmp_path / "hop.toml", "--large-segments"]
-    options = ["--loss", "0.5 %", "--delay", "1 ms"] if link == "only loses" else hop
+    hop: list[str | Path] = [tmp_path / "hop.toml", "--large-segments"]
+    options: list[str | Path] = ["--loss", "0.5 %", "--delay", "1 ms"] if link == "only loses" else hop
     options += ["--serve", tmp_path, "--pcap", f"{near},{far}", "--record", journal, "--json", report]
     done = live(*options, "--", "sh", "-c", f"curl -sf -o {got} $CROSSFADE_SERVER/file")
     assert done.returncode == 0, done.stderr
@@ -53,7 +53,8 @@ def test_a_download_in_large_segments(link: str, tmp_path: Path, cli: Cli) -> No
     replayed = cli("run", "--replay", journal).out
     assert replayed.count("identical") == 2, replayed
     down = json.loads(report.read_text())["directions"][0]
-    assert down["lost"] > 5 and down["ring_drops"] == 0
+    assert down["lost"] > 5
+    assert down["ring_drops"] == 0
     sent, came = read(far, "10.77.0.1"), read(near, "10.77.0.1")
     assert (len(sent), len(came)) == (down["packets"], down["arrived"])
     assert max(int(length) for _, _, length, *_ in sent) == 1500
@@ -68,7 +69,7 @@ def test_datagrams_in_large_segments(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "send.py").write_text(DATAGRAMS)
     (tmp_path / "serve.py").write_text(SERVER)
     came, sizes = tmp_path / "came", [*[1000] * 9, 500] * 20
-    options = ["--delay", "1 ms", "--pcap", f"{near},{far}", "--record", journal]
+    options: list[str | Path] = ["--delay", "1 ms", "--pcap", f"{near},{far}", "--record", journal]
     options += ["--far", f"python3 {tmp_path / 'serve.py'} {came}"]
     # It stays until all have come.
     wait = f"python3 {tmp_path / 'send.py'}; until [ -s {came} ]; do sleep 0.1; done"
@@ -82,8 +83,10 @@ def test_datagrams_in_large_segments(tmp_path: Path, cli: Cli) -> None:
         assert {status for *_, status in datagrams} == {"1"}
 
 
-def read(path: Path, source: str, word: str = "tcp.seq_raw", status: str = "tcp.checksum.status") -> list[list[str]]:
-    """Time, number, length, WORD, and checksums of IP and above it (1 is right) of packets, as tshark reads them."""
+def read(
+    path: Path, source: str, word: str = "tcp.seq_raw", status: str = "tcp.checksum.status"
+) -> list[list[str]]:
+    """Time, number, length, WORD and checksums (of IP and above it; 1 is right) as tshark reads them."""
     checked = [part for name in ("ip", "tcp", "udp") for part in ("-o", f"{name}.check_checksum:TRUE")]
     names = ["frame.time_epoch", "ip.id", "ip.len", word, "ip.checksum.status", status]
     fields = [part for name in names for part in ("-e", name)]

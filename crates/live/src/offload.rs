@@ -154,8 +154,7 @@ impl Segments {
         let mut bytes = Vec::new();
         let (virtio, payload) = self.join(packet, segment..segment + 1, &mut bytes);
         bytes.extend_from_slice(&packet[payload]);
-        let [begin, place] =
-            [6, 8].map(|at| usize::from(u16::from_ne_bytes([virtio[at], virtio[at + 1]])));
+        let [begin, place] = [6, 8].map(|at| usize::from(u16::from_ne_bytes([virtio[at], virtio[at + 1]])));
         if virtio[0] & NEEDS_CHECKSUM != 0 && bytes.len() >= begin + place + 2 {
             // Of UDP zero would say that there is none.
             let checksum = match !folded(sum(&bytes[begin..])) {

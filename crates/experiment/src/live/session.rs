@@ -10,8 +10,8 @@ use super::view::View;
 use super::watch::{Sample, Seen, Watch};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_live::{
-    Bulk, BulkFlow, BulkReport, Emulation, Host, HostOptions, Machine, PumpConfig, PumpReport, Recording, TcpCounters,
-    TcpRoute,
+    Bulk, BulkFlow, BulkReport, Emulation, Host, HostOptions, Machine, PumpConfig, PumpReport, Recording,
+    TcpCounters, TcpRoute,
 };
 use crossfade_scenario::{Point, ScenarioError, Setup, TrafficSetup};
 use std::fs::File;

@@ -11,9 +11,7 @@ use crossfade_link::arq::{
 };
 use crossfade_link::trace::{Schedule, TraceLinkConfig};
 use crossfade_link::{CoDelConfig, Departure, Link, LinkConfig, Parcel, Push, Queue, QueueLimit};
-use crossfade_live::{
-    Emulation, EmulationReport, Host, HostOptions, LiveLink, PumpConfig, PumpReport,
-};
+use crossfade_live::{Emulation, EmulationReport, Host, HostOptions, LiveLink, PumpConfig, PumpReport};
 use rand::Rng;
 use rustix::net::{AddressFamily, SocketType, ipproto, socket, sockopt};
 use std::collections::BTreeSet;

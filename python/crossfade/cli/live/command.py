@@ -105,8 +105,8 @@ def live(
         bool | None,
         typer.Option(
             "--large-segments/--no-large-segments",
-            help="Cut large segments inside the link, and hand over as one what leaves it together, as network "
-            "cards do (default: where it only delays or loses).",
+            help="Cut large segments inside the link, and hand over as one what leaves it together, as "
+            "network cards do (default: where it only delays or loses).",
         ),
     ] = None,
     seed: SeedOption = None,
@@ -301,7 +301,9 @@ def _config(
         "congestion": congestion,
         "mtu": mtu,
         "large_segments": (
-            scenario is None and shape["rate"] is None and not workload if large_segments is None else large_segments
+            scenario is None and shape["rate"] is None and not workload
+            if large_segments is None
+            else large_segments
         ),
         "record": None if outputs["record"] is None else os.path.abspath(outputs["record"]),
         "captures": captures and captures[::-1],
