@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// `struct virtio_net_hdr` (linux/virtio_net.h), in front of each packet of a device that cuts: flags, kind, and
+/// `struct virtio_net_hdr` (`linux/virtio_net.h`), in front of each packet of a device that cuts: flags, kind, and
 /// in the byte order of the machine the bytes of all headers, the payload of a segment, where the checksum begins
 /// and where it stands from there on.
 pub(crate) type VirtioHeader = [u8; 10];

@@ -89,7 +89,7 @@ struct InterfaceRequest {
     rest: [u8; 22],
 }
 
-/// linux/if_tun.h: what may be left to the reader: checksums, large segments of TCP over IPv4 and IPv6, with the
+/// `linux/if_tun.h`: what may be left to the reader: checksums, large segments of TCP over IPv4 and IPv6, with the
 /// flag of a reduced window too; those of UDP.
 const TCP: usize = 0x01 | 0x02 | 0x04 | 0x08;
 const UDP: usize = 0x20 | 0x40;
