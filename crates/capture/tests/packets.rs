@@ -196,7 +196,7 @@ fn acknowledgements_show_blocks_and_clocks() {
         sack: blocks(&[(1, 2), (7, 8), (4, 6)]),
         timestamp_echo: Some(MS * 5),
         ece: true,
-        ce: 0,
+        ..Ack::default()
     };
     capture.on_ack_received(MS * 45, 0, &ack);
     capture.on_segment_sent(MS * 46, 0, &segment(3, MS * 46));
@@ -346,10 +346,7 @@ fn op(mss: u32) -> impl Strategy<Value = Op> {
     let time = || any::<u64>().prop_map(SimTime::from_nanos);
     let sent = (0u32..3, segment_number(mss), time(), any::<[bool; 3]>()).prop_map(
         |(flow, seq, timestamp, [retransmission, ecn_capable, cwr])| {
-            Op::Sent(
-                flow,
-                Segment { seq, retransmission, timestamp, ecn_capable, cwr, push: false, l4s: false },
-            )
+            Op::Sent(flow, Segment { seq, retransmission, timestamp, ecn_capable, cwr, ..Segment::default() })
         },
     );
     let block =
@@ -362,7 +359,10 @@ fn op(mss: u32) -> impl Strategy<Value = Op> {
         any::<bool>(),
     )
         .prop_map(|(flow, next_expected, ranges, timestamp_echo, ece)| {
-            Op::Acked(flow, Ack { next_expected, sack: blocks(&ranges), timestamp_echo, ece, ce: 0 })
+            Op::Acked(
+                flow,
+                Ack { next_expected, sack: blocks(&ranges), timestamp_echo, ece, ..Ack::default() },
+            )
         });
     prop_oneof![sent, acked]
 }

@@ -387,7 +387,7 @@ fn resolve_flows(
         ends.iter().try_for_each(|&ends| mesh.map_or(Ok(()), |mesh| mesh.check_ends("mesh", ends)))?;
         let hops = mesh.and_then(|mesh| mesh.common_round_trip_hops(&ends));
         let tcp = scenario.tcp.resolve(packet_size, slot, one_hop, hops)?;
-        return Ok(vec![FlowSetup::bulk(tcp, packet_size, ends)]);
+        return Ok(vec![FlowSetup::bulk(&tcp, packet_size, ends)]);
     }
     let alone = one_hop && scenario.flows.len() == 1;
     let mut flows = Vec::new();

@@ -1,4 +1,4 @@
-//! TCP endpoints without IO.
+//! Endpoints of TCP, and of QUIC's loss recovery, without IO.
 //!
 //! Time is an argument and packets are return values, so the same machines run under the event queue of a
 //! simulation, in a test that plays the network by hand, and against real time.
@@ -7,6 +7,7 @@ mod classic;
 mod config;
 pub mod congestion;
 mod outcome;
+mod quic;
 mod receiver;
 mod rfc;
 mod segment;
@@ -14,10 +15,10 @@ mod sender;
 
 pub use classic::{LossRecovery, RetransmissionTimeout, RetransmissionTimer, SendState};
 pub use config::{
-    BbrConfig, Flavour, Pacing, RateReduction, ReductionBound, RfcConfig, RtoConfig, RtoRule, Rules,
-    TcpConfig, Variant, WindowRule,
+    BbrConfig, Flavour, Pacing, QuicConfig, RateReduction, ReductionBound, RfcConfig, RtoConfig, RtoRule,
+    Rules, TcpConfig, Variant, WindowRule,
 };
 pub use outcome::{AckOutcome, Expired, SenderStatistics};
 pub use receiver::{Received, Receiver};
-pub use segment::{Ack, SackBlock, SackBlocks, Segment};
+pub use segment::{Ack, AckFrame, SackBlock, SackBlocks, Segment};
 pub use sender::Sender;

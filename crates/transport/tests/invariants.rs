@@ -6,8 +6,8 @@ mod adversary;
 use adversary::{Op, Play, RULES};
 use crossfade_core::SimTime;
 use crossfade_transport::{
-    BbrConfig, Flavour, Pacing, RateReduction, ReductionBound, RfcConfig, RtoConfig, RtoRule, Rules,
-    TcpConfig, Variant,
+    BbrConfig, Flavour, Pacing, QuicConfig, RateReduction, ReductionBound, RfcConfig, RtoConfig, RtoRule,
+    Rules, TcpConfig, Variant,
 };
 use proptest::prelude::*;
 
@@ -90,6 +90,7 @@ fn rfc_config() -> impl Strategy<Value = RfcConfig> {
                 cwnd_validation,
                 pacing,
                 bbr: BbrConfig::default(),
+                quic: QuicConfig::default(),
             }
         },
     )

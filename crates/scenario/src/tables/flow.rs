@@ -196,8 +196,8 @@ pub struct FlowSetup {
 
 impl FlowSetup {
     /// One connection without end, without a name.
-    pub(crate) fn bulk(tcp: TcpSetup, packet_size: u32, ends: Vec<[u32; 2]>) -> Self {
-        Self::plain(1, packet_size, ends, TrafficSetup::Tcp(tcp, None))
+    pub(crate) fn bulk(tcp: &TcpSetup, packet_size: u32, ends: Vec<[u32; 2]>) -> Self {
+        Self::plain(1, packet_size, ends, TrafficSetup::Tcp(*tcp, None))
     }
 
     /// What a real program sends: none of the flows that are simulated.

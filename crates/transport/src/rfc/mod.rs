@@ -40,6 +40,10 @@ mod transmit;
 mod window_use;
 
 pub(crate) use answers::{Answers, Options, Place};
+pub(crate) use delivery::Deliveries;
+pub(crate) use pacer::{Pacer, quantum, usual_rate};
+pub(crate) use rto::Rto;
+pub(crate) use window_use::WindowUse;
 
 use crate::config::{RateReduction, Rules, TcpConfig, Variant};
 use crate::congestion::{CongestionControl, Needs, Phase};
@@ -49,13 +53,10 @@ use ecn::Ecn;
 use eifel::Episode;
 use flight::Flight;
 use frto::Frto;
-use pacer::Pacer;
 use prr::Prr;
 use rack::Rack;
-use rto::Rto;
 use sack_recovery::SackRecovery;
 use tlp::TailLossProbe;
-use window_use::WindowUse;
 
 /// What follows from the configuration and is asked for with every segment.
 #[derive(Clone, Copy, Debug)]

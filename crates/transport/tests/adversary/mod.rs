@@ -85,7 +85,7 @@ impl Play {
             Op::LoseAck(i) => drop(take(&mut self.acks, i)),
             Op::RepeatAck(i) => {
                 if !self.acks.is_empty() {
-                    self.acks.push(self.acks[i % self.acks.len()]);
+                    self.acks.push(self.acks[i % self.acks.len()].clone());
                 }
             }
             Op::Wait(micros) => self.now += SimTime::from_micros(micros),

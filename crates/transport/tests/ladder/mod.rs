@@ -110,7 +110,8 @@ impl Ladder {
             blocks.push(SackBlock { start: block.start + self.base, end: block.end + self.base });
         }
         let (next_expected, timestamp_echo) = (next + self.base, echo.map(ms));
-        self.sender.on_ack(self.now, &Ack { next_expected, sack: blocks, timestamp_echo, ece, ce: 0 })
+        self.sender
+            .on_ack(self.now, &Ack { next_expected, sack: blocks, timestamp_echo, ece, ..Ack::default() })
     }
 
     pub fn poll(&mut self) -> Vec<Segment> {
