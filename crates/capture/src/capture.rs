@@ -4,6 +4,7 @@ use crate::error::CaptureError;
 use crate::flow::{Connection, Flow};
 use crate::packet::{HEADERS_ONLY, IpVersion};
 use crate::pcap::{LINKTYPE_RAW, Pcap};
+use crate::quic::QuicFlow;
 use crossfade_core::SimTime;
 use crossfade_transport::{Ack, Segment};
 use std::collections::HashMap;
@@ -40,11 +41,16 @@ impl Default for CaptureConfig {
 /// - Initial sequence numbers are zero, the payload is zeros. Flow i comes from port 50000 + i (7000 flows a
 ///   host), goes to the discard port, and never meets a router: its time to live is 64.
 /// - A congestion mark is set by a router, so at the sender's interface no packet bears one.
+///
+/// A flow of QUIC's recovery ([`connect_quic`](Self::connect_quic)) is a flow of UDP datagrams, as long as the link counted
+/// them, without a handshake. They hold a short header, a STREAM or an ACK frame as RFC 9000 lays them out, in the clear: there
+/// are no keys. The connection id is the number of the flow. They go to the discard port too, lest tools take them for protected.
 #[derive(Clone, Debug)]
 pub struct Capture {
     ip: IpVersion,
     connection: Connection,
     flows: HashMap<u32, Flow>,
+    quic: HashMap<u32, QuicFlow>,
     pcap: Pcap,
 }
 
@@ -60,7 +66,13 @@ impl Capture {
             return Err(CaptureError::Snaplen { snaplen });
         }
         connection.check()?;
-        Ok(Self { ip, connection, flows: HashMap::new(), pcap: Pcap::new(snaplen, LINKTYPE_RAW) })
+        Ok(Self {
+            ip,
+            connection,
+            flows: HashMap::new(),
+            quic: HashMap::new(),
+            pcap: Pcap::new(snaplen, LINKTYPE_RAW),
+        })
     }
 
     /// Describes `flow` before its first packet.
@@ -74,6 +86,26 @@ impl Capture {
         }
         self.flows.insert(flow, Flow::new(self.ip, flow, connection));
         Ok(())
+    }
+
+    /// `flow` is one of QUIC's recovery, with `mss` bytes of data in a packet; with `ecn` packets say so.
+    pub fn connect_quic(&mut self, flow: u32, mss: u32, ecn: bool) {
+        self.quic.insert(flow, QuicFlow::new(self.ip, flow, mss, ecn));
+    }
+
+    /// The sender of `flow` handed a packet of `bytes` to its interface at `now`. Returns whether it is a flow of QUIC's.
+    pub fn on_packet_sent(&mut self, now: SimTime, flow: u32, bytes: u32, packet: &Segment) -> bool {
+        let Some(flow) = self.quic.get_mut(&flow) else { return false };
+        flow.data(&mut self.pcap, now, bytes, packet);
+        true
+    }
+
+    /// `ack`, in a packet of `bytes`, came to the interface of the sender of `flow` at `now`. Returns whether it is a flow of
+    /// QUIC's.
+    pub fn on_packet_received(&mut self, now: SimTime, flow: u32, bytes: u32, ack: &Ack) -> bool {
+        let Some(flow) = self.quic.get_mut(&flow) else { return false };
+        flow.ack(&mut self.pcap, now, bytes, ack);
+        true
     }
 
     /// The sender of `flow` handed `segment` to its interface at `now`.

@@ -1,4 +1,4 @@
-//! What the interface of a TCP sender saw, as a pcap file that Wireshark and tshark read; and what a radio would
+//! What the interface of a sender of TCP, or of QUIC's recovery, saw, as a pcap file that Wireshark and tshark read; and what a radio would
 //! have heard of 802.11 stations ([`air_pcap`]).
 //!
 //! The models count segments; a capture shows bytes. This crate gives each segment and acknowledgement the IP
@@ -28,6 +28,7 @@ mod error;
 mod flow;
 mod packet;
 mod pcap;
+mod quic;
 
 pub use air::{AirConfig, AirFrame, AirKind, air_pcap};
 pub use capture::{Capture, CaptureConfig, WHOLE_PACKETS};

@@ -1,6 +1,6 @@
-//! A packet: IP and TCP headers with their checksums.
+//! A packet: IP and TCP or UDP headers with their checksums.
 
-use etherparse::{IpEcn, Ipv4Header, Ipv6Header, TcpHeader, ip_number};
+use etherparse::{IpEcn, IpNumber, Ipv4Header, Ipv6Header, TcpHeader, UdpHeader, ip_number};
 
 /// Which Internet Protocol carries the connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -94,33 +94,13 @@ impl Endpoints {
         let mut bytes = Vec::with_capacity(100);
         match self.version {
             IpVersion::V4 => {
-                // Senders in 10.0.0.0/9, the receiver in 10.128.0.0/9 (RFC 1918).
-                let sender = (0x0a00_0000 + self.sender_host).to_be_bytes();
-                let (source, destination) = Self::order(direction, sender, [10, 128, 0, 1]);
-                let mut ip =
-                    Ipv4Header::new(tcp_len, TIME_TO_LIVE, ip_number::TCP, source, destination).expect(FITS);
-                ip.ecn = ecn;
-                ip.identification = identification;
-                ip.header_checksum = ip.calc_header_checksum();
+                let ip = self.ipv4(direction, ecn, identification, ip_number::TCP, tcp_len);
                 let alone = tcp.calc_checksum_ipv4(&ip, &[]).expect(FITS);
                 tcp.checksum = with_zeros(alone, payload_len);
                 bytes.extend(ip.to_bytes());
             }
             IpVersion::V6 => {
-                // The prefix of documentation (RFC 3849), one subnet for each side.
-                let host = |subnet: u128, host: u32| {
-                    (0x2001_0db8_u128 << 96 | subnet << 64 | u128::from(host)).to_be_bytes()
-                };
-                let (source, destination) = Self::order(direction, host(0, self.sender_host), host(1, 1));
-                let mut ip = Ipv6Header {
-                    payload_length: tcp_len,
-                    next_header: ip_number::TCP,
-                    hop_limit: TIME_TO_LIVE,
-                    source,
-                    destination,
-                    ..Ipv6Header::default()
-                };
-                ip.set_ecn(ecn);
+                let ip = self.ipv6(direction, ecn, ip_number::TCP, tcp_len);
                 let alone = tcp.calc_checksum_ipv6(&ip, &[]).expect(FITS);
                 tcp.checksum = with_zeros(alone, payload_len);
                 bytes.extend(ip.to_bytes());
@@ -128,6 +108,89 @@ impl Endpoints {
         }
         bytes.extend(tcp.to_bytes());
         bytes
+    }
+
+    /// A datagram of UDP with `payload` and `zeros` more, which are left out here; with its checksum.
+    pub(crate) fn datagram(
+        self,
+        direction: Direction,
+        ecn: IpEcn,
+        identification: u16,
+        payload: &[u8],
+        zeros: u32,
+    ) -> Vec<u8> {
+        const FITS: &str = "sizes of packets were checked";
+        let (source_port, destination_port) = Self::order(direction, self.sender_port, RECEIVER_PORT);
+        let length = 8 + payload.len() as u16 + zeros as u16;
+        let mut udp = UdpHeader { source_port, destination_port, length, checksum: 0 };
+        let mut bytes = Vec::with_capacity(100);
+        // The length of the header is that of all; zeros add nothing else to a sum (RFC 1071).
+        match self.version {
+            IpVersion::V4 => {
+                let ip = self.ipv4(direction, ecn, identification, ip_number::UDP, length);
+                udp.checksum = udp.calc_checksum_ipv4(&ip, payload).expect(FITS);
+                bytes.extend(ip.to_bytes());
+            }
+            IpVersion::V6 => {
+                let ip = self.ipv6(direction, ecn, ip_number::UDP, length);
+                udp.checksum = udp.calc_checksum_ipv6(&ip, payload).expect(FITS);
+                bytes.extend(ip.to_bytes());
+            }
+        }
+        bytes.extend(udp.to_bytes());
+        bytes.extend(payload);
+        bytes
+    }
+
+    /// Bytes of the IP header.
+    pub(crate) fn ip_header_len(self) -> u32 {
+        match self.version {
+            IpVersion::V4 => 20,
+            IpVersion::V6 => 40,
+        }
+    }
+
+    fn ipv4(
+        self,
+        direction: Direction,
+        ecn: IpEcn,
+        identification: u16,
+        next: IpNumber,
+        len: u16,
+    ) -> Ipv4Header {
+        // Senders in 10.0.0.0/9, the receiver in 10.128.0.0/9 (RFC 1918).
+        let sender = (0x0a00_0000 + self.sender_host).to_be_bytes();
+        let (source, destination) = Self::order(direction, sender, [10, 128, 0, 1]);
+        let ip = Ipv4Header::new(len, TIME_TO_LIVE, next, source, destination);
+        let mut ip = ip.expect("sizes of packets were checked");
+        ip.ecn = ecn;
+        ip.identification = identification;
+        ip.header_checksum = ip.calc_header_checksum();
+        ip
+    }
+
+    fn ipv6(
+        self,
+        direction: Direction,
+        ecn: IpEcn,
+        next_header: IpNumber,
+        payload_length: u16,
+    ) -> Ipv6Header {
+        // The prefix of documentation (RFC 3849), one subnet for each side.
+        let host = |subnet: u128, host: u32| {
+            (0x2001_0db8_u128 << 96 | subnet << 64 | u128::from(host)).to_be_bytes()
+        };
+        let (source, destination) = Self::order(direction, host(0, self.sender_host), host(1, 1));
+        let mut ip = Ipv6Header {
+            payload_length,
+            next_header,
+            hop_limit: TIME_TO_LIVE,
+            source,
+            destination,
+            ..Ipv6Header::default()
+        };
+        ip.set_ecn(ecn);
+        ip
     }
 }
 

@@ -370,10 +370,7 @@ fn op(mss: u32) -> impl Strategy<Value = Op> {
     let time = || any::<u64>().prop_map(SimTime::from_nanos);
     let sent = (0u32..3, segment_number(mss), time(), any::<[bool; 3]>()).prop_map(
         |(flow, seq, timestamp, [retransmission, ecn_capable, cwr])| {
-            Op::Sent(
-                flow,
-                Segment { seq, retransmission, timestamp, ecn_capable, cwr, push: false, l4s: false },
-            )
+            Op::Sent(flow, Segment { seq, retransmission, timestamp, ecn_capable, cwr, ..Segment::default() })
         },
     );
     let block =

@@ -16,6 +16,7 @@ use crossfade_transport::{
 };
 use rand::RngExt;
 use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
@@ -37,12 +38,13 @@ fn has_tshark() -> bool {
 #[derive(Clone, Copy, Debug)]
 enum Event {
     DataArrives(Segment),
-    AckArrives(Ack),
+    /// The oldest under way.
+    AckArrives,
     Timer,
 }
 
 /// What the sender's interface saw.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Seen {
     Sent(Segment),
     Acked(Ack),
@@ -68,6 +70,7 @@ impl Run {
         let mut sender = Sender::new(&self.tcp);
         let mut receiver = Receiver::new(&self.tcp);
         let mut queue = EventQueue::default();
+        let mut acks = VecDeque::new();
         let mut log = Log::new();
         let (mut now, mut idle_at) = (self.start, SimTime::ZERO);
         loop {
@@ -98,12 +101,14 @@ impl Run {
                         receiver.on_segment(now, &segment, false).ack.expect("ns-2 holds nothing back");
                     ack.timestamp_echo = Some(segment.timestamp);
                     if !losses.random_bool(self.ack_loss) {
-                        queue.schedule(now + ONE_WAY, 1, Event::AckArrives(ack));
+                        acks.push_back(ack);
+                        queue.schedule(now + ONE_WAY, 1, Event::AckArrives);
                     }
                 }
-                Event::AckArrives(ack) => {
-                    log.push((now, Seen::Acked(ack)));
+                Event::AckArrives => {
+                    let ack = acks.pop_front().expect("one for each event");
                     sender.on_ack(now, &ack);
+                    log.push((now, Seen::Acked(ack)));
                 }
                 Event::Timer => {
                     sender.on_timeout(now);
@@ -119,7 +124,7 @@ fn capture(config: CaptureConfig, flows: &[(Connection, Log)]) -> Capture {
     let mut events = Vec::new();
     for (flow, (connection, log)) in flows.iter().enumerate() {
         capture.connect(flow as u32, *connection).unwrap();
-        events.extend(log.iter().map(|&(time, seen)| (time, flow as u32, seen)));
+        events.extend(log.iter().map(|(time, seen)| (*time, flow as u32, seen.clone())));
     }
     events.sort_by_key(|&(time, flow, _)| (time, flow));
     for (time, flow, seen) in events {

@@ -134,7 +134,7 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]
         TrafficSetup::Arrivals { tcp, rate_per_s, sizes } => {
             network.arrivals.push(Arrivals {
                 name: flow.name.clone(),
-                tcp: connection(flow, tcp.config),
+                tcp: connection(flow, &tcp.config),
                 path: path(Some(tcp), 0),
                 start: SimTime::ZERO,
                 rate_per_s: *rate_per_s,
@@ -150,10 +150,10 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]
                 config.segments = Some(segments);
                 last_short_by = short_by;
             }
-            Source::Tcp(connection(flow, config))
+            Source::Tcp(connection(flow, &config))
         }
         TrafficSetup::PacedTcp(tcp, rate_bps) => {
-            Source::PacedTcp { tcp: connection(flow, tcp.config), rate_bps: *rate_bps }
+            Source::PacedTcp { tcp: connection(flow, &tcp.config), rate_bps: *rate_bps }
         }
         TrafficSetup::Udp { rate_bps, gaps, on_off } => {
             let [on_s, off_s] =
@@ -186,7 +186,8 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]
 }
 
 /// A connection of `flow`.
-fn connection(flow: &FlowSetup, config: TcpConfig) -> Tcp {
+fn connection(flow: &FlowSetup, config: &TcpConfig) -> Tcp {
+    let config = *config;
     let of = |rule: &OwnRule| -> CongestionFactory {
         let rule = rule.clone();
         Arc::new(move || rule.start(&config))

@@ -76,7 +76,7 @@ pub static METRICS: &[MetricInfo] = &[
     metric("segments_sent", "segments", "Segments sent", "Data segments that left the senders, retransmissions included.", Of::Flows(|flows, _| count(flows.total.segments_sent))),
     metric("retransmissions", "segments", "Retransmissions", "Data segments that were sent again.", Of::Flows(|flows, _| count(flows.total.retransmissions))),
     metric("segment_loss_rate", "1", "Segment loss rate", "Of the data segments whose fate is known, the share that a channel lost or a queue dropped on the way.", Of::Flows(|flows, _| flows.segment_loss_rate())),
-    metric("timeouts", "1", "Timeouts", "Expiries of retransmission timers.", Of::Flows(|flows, _| count(flows.total.timeouts))),
+    metric("timeouts", "1", "Timeouts", "Expiries of retransmission timers; in flavour quic, probe timeouts.", Of::Flows(|flows, _| count(flows.total.timeouts))),
     metric("spurious_timeouts", "1", "Spurious timeouts", "Timeouts whose segment was not lost but late, or only its acknowledgements were lost.", Of::Flows(|flows, _| count(flows.total.spurious_timeouts))),
     metric("spurious_timeouts_detected", "1", "Spurious timeouts detected", "Timeouts that the sender itself found to be spurious (RFC 5682, RFC 3522).", Of::Flows(|flows, _| count(flows.total.spurious_timeouts_detected))),
     metric("fast_retransmits", "1", "Fast retransmits", "Recoveries that began with duplicate acknowledgements, without a timeout.", Of::Flows(|flows, _| count(flows.total.fast_retransmits))),

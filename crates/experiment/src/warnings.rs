@@ -12,7 +12,7 @@ use crossfade_mac::{Reception, Routes};
 use crossfade_scenario::{
     End, FlowSetup, Gaps, Gate, HopSetup, Method, Point, Setup, StopRule, TraceSetup, TrafficSetup,
 };
-use crossfade_transport::{RtoRule, Variant};
+use crossfade_transport::{Flavour, RtoRule, Variant};
 
 /// Doubts that a point of a plan raises before anything runs.
 pub(crate) fn of_plan(methods: &[Method], point: &Point) -> Vec<String> {
@@ -347,8 +347,12 @@ fn gcd(a: u64, b: u64) -> u64 {
 
 fn narrow_window(flow: &FlowSetup) -> Option<String> {
     let config = &flow.tcp()?.config;
-    let (w_max, dupthresh) = (config.w_max, config.dupthresh);
-    let [w_max_key, dupthresh_key] = ["w_max", "dupthresh"].map(|key| tcp_key(flow, key));
+    let (threshold, dupthresh) = match config.flavour {
+        Flavour::Quic => ("quic.packet_threshold", config.rfc.quic.packet_threshold),
+        _ => ("dupthresh", config.dupthresh.into()),
+    };
+    let w_max = u64::from(config.w_max);
+    let [w_max_key, dupthresh_key] = ["w_max", threshold].map(|key| tcp_key(flow, key));
     (w_max <= dupthresh && config.variant != Variant::OldTahoe).then(|| {
         format!(
             "{w_max_key} ({w_max}) is not above {dupthresh_key} ({dupthresh}): \

@@ -64,12 +64,13 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
 
     #[inline(always)]
     fn send_ack(&mut self, flow: &mut Flow, ack: Ack) {
-        let blocks = ack.sack.as_slice().len() as u32;
+        let ranges = ack.more_ranges() as u32;
         flow.counts.acks_sent += 1;
-        let Ack { next_expected, sack, timestamp_echo, ece, accurate } = ack;
-        let place = self.reverse.packets.keep(Ack { next_expected, sack, timestamp_echo, ece, accurate });
+        let Ack { next_expected, sack, timestamp_echo, ece, accurate, frame } = ack;
+        let place =
+            self.reverse.packets.keep(Ack { next_expected, sack, timestamp_echo, ece, accurate, frame });
         let parcel = flow.acknowledgement.named(Content::Ack.name(place));
-        let bytes = parcel.bytes() + blocks * flow.sack_block_size;
+        let bytes = parcel.bytes() + ranges * flow.sack_block_size;
         self.enter::<Ack>(flow, parcel.sized(bytes));
     }
 

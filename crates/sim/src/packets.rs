@@ -104,6 +104,7 @@ impl<P> IndexMut<Parcel> for Packets<P> {
 #[derive(Clone, Copy)]
 pub(crate) struct Data {
     pub(crate) seq: u64,
+    number: u64,
     timestamp: SimTime,
     flags: u64,
 }
@@ -123,18 +124,18 @@ impl Data {
 impl From<Segment> for Data {
     #[inline]
     fn from(segment: Segment) -> Self {
-        let Segment { seq, retransmission, timestamp, ecn_capable, l4s, cwr, push } = segment;
+        let Segment { seq, number, retransmission, timestamp, ecn_capable, l4s, cwr, push } = segment;
         let flags = [retransmission, ecn_capable, cwr, push, l4s];
         let flags = (0..).zip(flags).fold(0, |flags, (bit, flag)| flags | u64::from(flag) << bit);
-        Self { seq, timestamp, flags }
+        Self { seq, number, timestamp, flags }
     }
 }
 
 impl From<Data> for Segment {
     #[inline]
     fn from(data: Data) -> Self {
-        let Data { seq, timestamp, flags } = data;
+        let Data { seq, number, timestamp, flags } = data;
         let [retransmission, ecn_capable, cwr, push, l4s] = [1, 2, 4, 8, 16].map(|flag| flags & flag != 0);
-        Self { seq, retransmission, timestamp, ecn_capable, l4s, cwr, push }
+        Self { seq, number, retransmission, timestamp, ecn_capable, l4s, cwr, push }
     }
 }

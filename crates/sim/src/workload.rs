@@ -95,7 +95,7 @@ impl Distribution {
 pub fn whole_segments(flavour: Flavour, bytes: u64, mss: u32) -> (u64, u32) {
     let segments = bytes.div_ceil(u64::from(mss));
     let rest = (segments * u64::from(mss) - bytes) as u32;
-    (segments, if flavour == Flavour::Rfc { rest } else { 0 })
+    (segments, if matches!(flavour, Flavour::Rfc | Flavour::Quic) { rest } else { 0 })
 }
 
 /// When packets follow each other while a source is on.

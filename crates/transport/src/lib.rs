@@ -1,4 +1,4 @@
-//! TCP endpoints without IO.
+//! Endpoints of TCP, and of QUIC's loss recovery, without IO.
 //!
 //! Time is an argument and packets are return values, so the same machines run under the event queue of a
 //! simulation, in a test that plays the network by hand, and against real time.
@@ -8,6 +8,7 @@ mod classic;
 mod config;
 pub mod congestion;
 mod outcome;
+mod quic;
 mod receiver;
 mod rfc;
 mod segment;
@@ -16,10 +17,10 @@ mod sender;
 pub use accurate_ecn::{AccEcn, ByteCounters};
 pub use classic::{LossRecovery, RetransmissionTimeout, RetransmissionTimer, SendState};
 pub use config::{
-    BbrConfig, BbrProfile, Flavour, FullPipeRule, Pacing, RateReduction, ReductionBound, RfcConfig,
-    RtoConfig, RtoRule, Rules, TcpConfig, Variant, WindowRule,
+    BbrConfig, BbrProfile, Flavour, FullPipeRule, Pacing, QuicConfig, RateReduction, ReductionBound,
+    RfcConfig, RtoConfig, RtoRule, Rules, TcpConfig, Variant, WindowRule,
 };
 pub use outcome::{AckOutcome, Expired, SenderStatistics};
 pub use receiver::{Received, Receiver};
-pub use segment::{Ack, SackBlock, SackBlocks, Segment};
+pub use segment::{Ack, AckFrame, SackBlock, SackBlocks, Segment};
 pub use sender::Sender;

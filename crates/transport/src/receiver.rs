@@ -1,12 +1,13 @@
 //! The receiving end: keeps what arrives out of order and acknowledges, at once or a little later.
 
 use crate::config::{Flavour, TcpConfig, Variant};
+use crate::quic::Numbers;
 use crate::rfc::{Answers, Options, Place};
 use crate::segment::{Ack, SackBlock, SackBlocks, Segment};
 use crossfade_core::SimTime;
 
 /// What the receiver made of a segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
     /// The acknowledgement to send now, if it is not held back.
     pub ack: Option<Ack>,
@@ -16,7 +17,7 @@ pub struct Received {
     pub delivered: u64,
 }
 
-/// A TCP receiver with an unbounded resequencing buffer: the window that it advertises bounds what can
+/// A receiver of TCP, or of QUIC's one stream, with an unbounded resequencing buffer: the window that it advertises bounds what can
 /// arrive.
 #[derive(Clone, Debug)]
 pub struct Receiver {
@@ -24,17 +25,30 @@ pub struct Receiver {
     /// Blocks beyond `rcv_nxt`, disjoint and not adjacent, most recently touched first (RFC 2018 section 4).
     held: Vec<SackBlock>,
     sends_sack: bool,
-    /// What flavour `rfc` adds; the others acknowledge every segment at once.
-    answers: Option<Box<Answers>>,
+    answers: Manners,
+}
+
+/// When and how it acknowledges.
+#[derive(Clone, Debug)]
+enum Manners {
+    /// Every segment at once.
+    Plain,
+    /// As flavour `rfc` does.
+    Rfc(Box<Answers>),
+    /// Packets, not segments.
+    Quic(Box<Numbers>),
 }
 
 impl Receiver {
-    /// A receiver that has seen nothing. Only flavour `rfc` delays acknowledgements and answers timestamps,
-    /// duplicates and congestion marks.
+    /// A receiver that has seen nothing. Only flavours `rfc` and `quic` delay acknowledgements and answer congestion marks;
+    /// the former answers timestamps and duplicates as well.
     pub fn new(config: &TcpConfig) -> Self {
         let sends_sack = config.variant == Variant::Sack;
-        let answers = (config.flavour == Flavour::Rfc)
-            .then(|| Box::new(Answers::new(&config.rfc, config.w_max, sends_sack)));
+        let answers = match config.flavour {
+            Flavour::Paper | Flavour::Ns2 => Manners::Plain,
+            Flavour::Rfc => Manners::Rfc(Box::new(Answers::new(&config.rfc, config.w_max, sends_sack))),
+            Flavour::Quic => Manners::Quic(Box::new(Numbers::new(&config.rfc))),
+        };
         Self { rcv_nxt: 0, held: Vec::new(), sends_sack, answers }
     }
 
@@ -50,10 +64,13 @@ impl Receiver {
     )]
     #[inline(always)]
     pub fn on_segment(&mut self, now: SimTime, segment: &Segment, ce: bool) -> Received {
+        if let Manners::Quic(_) = self.answers {
+            return self.on_packet(now, *segment, ce);
+        }
         let (before, had_holes) = (self.rcv_nxt, !self.held.is_empty());
         let is_new = self.place(segment.seq);
         let delivered = self.rcv_nxt - before;
-        if let Some(answers) = &mut self.answers {
+        if let Manners::Rfc(answers) = &mut self.answers {
             // A copy: what the caller has in registers goes to memory only here.
             let segment = *segment;
             let in_order = delivered == 1 && !had_holes;
@@ -63,6 +80,25 @@ impl Receiver {
             }
         }
         Received { ack: Some(self.ack()), is_new, delivered }
+    }
+
+    /// The same for a packet of QUIC's.
+    #[inline(never)]
+    fn on_packet(&mut self, now: SimTime, packet: Segment, ce: bool) -> Received {
+        let Manners::Quic(numbers) = &mut self.answers else { unreachable!("asked before") };
+        let Some(at_once) = numbers.on_packet(now, packet.number, ce) else {
+            return Received { ack: None, is_new: false, delivered: 0 };
+        };
+        let before = self.rcv_nxt;
+        let is_new = self.place(packet.seq);
+        let ack = at_once.then(|| self.quic_ack(now));
+        Received { ack, is_new, delivered: self.rcv_nxt - before }
+    }
+
+    fn quic_ack(&mut self, now: SimTime) -> Ack {
+        let Manners::Quic(numbers) = &mut self.answers else { unreachable!("asked before") };
+        let frame = Some(Box::new(numbers.take(now)));
+        Ack { next_expected: self.rcv_nxt, frame, ..Ack::default() }
     }
 
     /// Puts segment `seq` where it belongs; false if it was there.
@@ -87,13 +123,17 @@ impl Receiver {
 
     /// When [`Self::on_timeout`] is to be called unless a segment arrives before.
     pub fn next_timeout(&self) -> Option<SimTime> {
-        self.answers.as_ref()?.deadline()
+        match &self.answers {
+            Manners::Plain => None,
+            Manners::Rfc(answers) => answers.deadline(),
+            Manners::Quic(numbers) => numbers.deadline(),
+        }
     }
 
     /// The acknowledgement that was held back, if it is due.
     pub fn on_timeout(&mut self, now: SimTime) -> Option<Ack> {
         self.next_timeout().filter(|deadline| *deadline <= now)?;
-        Some(self.ack())
+        Some(if let Manners::Quic(_) = self.answers { self.quic_ack(now) } else { self.ack() })
     }
 
     /// Moves `rcv_nxt` over the block that it has reached.
@@ -123,7 +163,7 @@ impl Receiver {
     fn ack(&mut self) -> Ack {
         let mut sack = SackBlocks::default();
         let mut options = Options::default();
-        if let Some(answers) = &mut self.answers {
+        if let Manners::Rfc(answers) = &mut self.answers {
             options = answers.take(self.rcv_nxt, self.held.len());
             // RFC 2883 section 4: first the duplicate, then the block that it lies in, if it lies in one.
             options.duplicate.into_iter().for_each(|block| sack.push(block));
@@ -132,7 +172,7 @@ impl Receiver {
             self.held.iter().take(SackBlocks::MAX).for_each(|&block| sack.push(block));
         }
         let Options { timestamp_echo, ece, accurate, .. } = options;
-        Ack { next_expected: self.rcv_nxt, sack, timestamp_echo, ece, accurate }
+        Ack { next_expected: self.rcv_nxt, sack, timestamp_echo, ece, accurate, frame: None }
     }
 }
 
@@ -278,7 +318,7 @@ mod tests {
         let mut receiver = Receiver::new(&TcpConfig { rfc: accurate, ..config(Flavour::Rfc) });
         let mut counts = |seq: u64, ce: bool| {
             let ack = receiver.on_segment(NOW, &segment(seq), ce).ack;
-            assert!(ack.is_none_or(|ack| !ack.ece && ack.accurate.counters().is_none()));
+            assert!(ack.as_ref().is_none_or(|ack| !ack.ece && ack.accurate.counters().is_none()));
             ack.map(|ack| ack.accurate.ace())
         };
         assert_eq!([counts(0, false), counts(1, false), counts(2, false)], [None, Some(5), None]);

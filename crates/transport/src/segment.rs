@@ -9,6 +9,8 @@ use crossfade_core::SimTime;
 pub struct Segment {
     /// The number of the segment, from 0.
     pub seq: u64,
+    /// The number of the packet, from 0 and never used again, in flavour `quic` (RFC 9000 section 12.3); 0 in the others.
+    pub number: u64,
     /// Whether it was sent before.
     pub retransmission: bool,
     /// When it was sent: the timestamp option (RFC 7323), at full resolution.
@@ -24,9 +26,10 @@ pub struct Segment {
 }
 
 /// An acknowledgement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Ack {
-    /// The next segment that the receiver expects: everything before it has arrived.
+    /// The next segment that the receiver expects: everything before it has arrived. QUIC's does not say so, and its sender
+    /// does not look; it is there for traces.
     pub next_expected: u64,
     /// Segments beyond it that have arrived (RFC 2018); empty unless the variant uses them. A first block that
     /// lies below `next_expected` or in the second block reports a duplicate (RFC 2883).
@@ -37,13 +40,45 @@ pub struct Ack {
     pub ece: bool,
     /// Counts congestion marks instead (AccECN, RFC 9768).
     pub accurate: AccEcn,
+    /// What QUIC says instead of the first three.
+    pub frame: Option<Box<AckFrame>>,
+}
+
+impl Ack {
+    /// How many ranges it reports beside what every acknowledgement says: SACK blocks, or the ranges of an ACK frame after
+    /// the first.
+    #[inline]
+    pub fn more_ranges(&self) -> usize {
+        match &self.frame {
+            None => self.sack.as_slice().len(),
+            Some(frame) => frame.ranges.len().saturating_sub(1),
+        }
+    }
+}
+
+/// An ACK frame of QUIC (RFC 9000 section 19.3).
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct AckFrame {
+    /// For how long the acknowledgement of the largest number was held back.
+    pub delay: SimTime,
+    /// Ranges of packet numbers that have arrived, highest first.
+    pub ranges: Vec<SackBlock>,
+    /// How many packets have come with a congestion mark (ECN-CE count); 0 from a receiver that does not count.
+    pub ce: u32,
+}
+
+impl AckFrame {
+    /// The largest number acknowledged.
+    pub fn largest(&self) -> Option<u64> {
+        self.ranges.first()?.end.checked_sub(1)
+    }
 }
 
 /// Up to three ranges of segments, most recent first (RFC 2018 section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SackBlocks([SackBlock; SackBlocks::MAX]);
 
-/// Segments `start..end` have arrived; an empty range says nothing.
+/// Segments, or packets, `start..end` have arrived; an empty range says nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SackBlock {
     /// The first segment of the block.

@@ -4,11 +4,12 @@ use crate::classic::Classic;
 use crate::config::{Flavour, TcpConfig};
 use crate::congestion::{CongestionControl, RuleInfo, window_rule};
 use crate::outcome::{AckOutcome, Expired, SenderStatistics};
+use crate::quic::QuicSender;
 use crate::rfc::RfcSender;
 use crate::segment::{Ack, Segment};
 use crossfade_core::{SimTime, Stream, TcpSnapshot};
 
-/// A TCP sender without IO.
+/// A sender of TCP, or of QUIC's recovery, without IO.
 ///
 /// Tell it what happens ([`on_ack`](Self::on_ack), [`on_timeout`](Self::on_timeout)), then ask it for
 /// segments with [`poll_transmit`](Self::poll_transmit) until there are none, and for the time of its next
@@ -20,6 +21,8 @@ enum Rules {
     /// The idealised sender of the paper, and ns-2's.
     Classic(Box<Classic>),
     Rfc(Box<RfcSender>),
+    /// QUIC's recovery.
+    Quic(Box<QuicSender>),
 }
 
 impl Sender {
@@ -32,6 +35,7 @@ impl Sender {
     pub fn with_congestion_control(config: &TcpConfig, congestion: Box<dyn CongestionControl>) -> Self {
         Self(match config.flavour {
             Flavour::Rfc => Rules::Rfc(Box::new(RfcSender::new(config, congestion))),
+            Flavour::Quic => Rules::Quic(Box::new(QuicSender::new(config, congestion))),
             Flavour::Paper | Flavour::Ns2 => Rules::Classic(Box::new(Classic::new(config, congestion))),
         })
     }
@@ -49,6 +53,7 @@ impl Sender {
                 outcome
             }
             Rules::Rfc(sender) => sender.on_ack(now, ack),
+            Rules::Quic(sender) => sender.on_ack(now, ack),
         }
     }
 
@@ -58,6 +63,7 @@ impl Sender {
         match &self.0 {
             Rules::Classic(sender) => sender.state.timer.deadline(),
             Rules::Rfc(sender) => sender.next_timeout(),
+            Rules::Quic(sender) => sender.next_timeout(),
         }
     }
 
@@ -71,6 +77,7 @@ impl Sender {
                 Some(Expired::Retransmission)
             }
             Rules::Rfc(sender) => sender.on_timeout(now),
+            Rules::Quic(sender) => sender.on_timeout(now),
         }
     }
 
@@ -86,6 +93,7 @@ impl Sender {
                 Some(Segment { seq, retransmission, timestamp: now, ..Segment::default() })
             }
             Rules::Rfc(sender) => sender.poll_transmit(now),
+            Rules::Quic(sender) => sender.poll_transmit(now),
         }
     }
 
@@ -96,6 +104,7 @@ impl Sender {
                 sender.state.available = sender.state.available.saturating_add(segments);
             }
             Rules::Rfc(sender) => sender.write(segments),
+            Rules::Quic(sender) => sender.write(segments),
         }
     }
 
@@ -104,6 +113,7 @@ impl Sender {
         match &self.0 {
             Rules::Classic(sender) => sender.state.snd_una >= sender.state.available,
             Rules::Rfc(sender) => sender.is_done(),
+            Rules::Quic(sender) => sender.is_done(),
         }
     }
 
@@ -112,15 +122,17 @@ impl Sender {
         match &self.0 {
             Rules::Classic(sender) => sender.state.snd_una,
             Rules::Rfc(sender) => sender.snd_una(),
+            Rules::Quic(sender) => sender.snd_una(),
         }
     }
 
-    /// How many segments the sender takes to be in the network: RFC 6675's pipe in flavour `rfc`, the flight size
-    /// in the others.
+    /// How many segments the sender takes to be in the network: RFC 6675's pipe in flavour `rfc`, the packets in flight in
+    /// flavour `quic`, the flight size in the others.
     pub fn pipe(&self) -> u64 {
         match &self.0 {
             Rules::Classic(sender) => sender.state.flight_size(),
             Rules::Rfc(sender) => sender.pipe(),
+            Rules::Quic(sender) => sender.in_flight(),
         }
     }
 
@@ -129,6 +141,7 @@ impl Sender {
         match &self.0 {
             Rules::Classic(sender) => (sender.state.rtt_sum_s, sender.state.rtt_samples),
             Rules::Rfc(sender) => sender.rtt_samples(),
+            Rules::Quic(sender) => sender.rtt_samples(),
         }
     }
 
@@ -137,14 +150,17 @@ impl Sender {
         match &self.0 {
             Rules::Classic(sender) => sender.statistics,
             Rules::Rfc(sender) => sender.statistics(),
+            Rules::Quic(sender) => sender.statistics(),
         }
     }
 
     /// Gives the window rule its random numbers, if it [needs](crate::congestion::Needs::random) any. Before anything is
     /// sent.
     pub fn seed(&mut self, stream: impl FnOnce() -> Stream) {
-        if let Rules::Rfc(sender) = &mut self.0 {
-            sender.seed(stream);
+        match &mut self.0 {
+            Rules::Classic(_) => {}
+            Rules::Rfc(sender) => sender.seed(stream),
+            Rules::Quic(sender) => sender.seed(stream),
         }
     }
 
@@ -153,6 +169,7 @@ impl Sender {
         match &self.0 {
             Rules::Classic(sender) => sender.state.congestion.info(),
             Rules::Rfc(sender) => sender.info(),
+            Rules::Quic(sender) => sender.info(),
         }
     }
 
@@ -167,6 +184,7 @@ impl Sender {
                 flight_size: sender.state.flight_size(),
             },
             Rules::Rfc(sender) => sender.snapshot(),
+            Rules::Quic(sender) => sender.snapshot(),
         }
     }
 }

@@ -40,7 +40,7 @@ fn gain(row: &Row) -> f64 {
 #[test]
 fn before_a_round_trip_is_known_ten_segments_a_millisecond() {
     let mut rule = rule();
-    assert_eq!(rule.needs(), Needs { samples: true, own_window: true, random: true, ect_1: false });
+    assert_eq!(rule.needs(), Needs { samples: true, own_window: true, random: true, ..Needs::default() });
     let rate = |rule: &BbrV1| rule.pacing_rate().unwrap();
     let high = 739.0 / 256.0 * 0.99;
     assert!((rate(&rule) / (high * 10_000.0) - 1.0).abs() < 1e-12);

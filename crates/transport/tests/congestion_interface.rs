@@ -77,7 +77,7 @@ impl CongestionControl for Listener {
     }
 }
 
-const ALL: Needs = Needs { samples: true, own_window: true, random: true, ect_1: false };
+const ALL: Needs = Needs { samples: true, own_window: true, random: true, ect_1: false, paced: false };
 
 type Heard = Arc<Mutex<Vec<String>>>;
 

@@ -135,7 +135,8 @@ def _sender(flow: str, scenario: Mapping[str, Any]) -> str:
         window = f" with {tcp['congestion']}" if "congestion" in tcp else ""
         profile = tcp.get("rfc", {}).get("profile")
         rules = ", ".join(filter(None, [tcp.get("flavour"), profile]))
-        sender = f", TCP {tcp['variant']}{window} ({rules}), window {tcp.get('w_max')}"
+        name = "QUIC's recovery" if rules == "quic" else f"TCP {tcp['variant']}"
+        sender = f", {name}{window} ({rules}), window {tcp.get('w_max')}"
     return f"{f'flow {flow}' if flow else 'flow'}: {many}{traffic}{sender}"
 
 

@@ -3,7 +3,7 @@
 use crossfade_core::SimTime;
 use crossfade_live::{Host, TcpRoute};
 use crossfade_scenario::{End, FlowSetup, ScenarioError, Setup, TcpSetup, TrafficSetup};
-use crossfade_transport::{RtoRule, TcpConfig, Variant, WindowRule};
+use crossfade_transport::{Flavour, RtoRule, TcpConfig, Variant, WindowRule};
 use std::collections::BTreeSet;
 
 /// The properties of a host's TCP that are set as a scenario has them: `net.ipv4.NAME` and the route.
@@ -169,6 +169,11 @@ fn check_flow(flow: &FlowSetup, packet_size: u32) -> Result<&TcpSetup, ScenarioE
         return Err(ScenarioError::key(key("packet_size"), problem));
     }
     match &flow.traffic {
+        TrafficSetup::Tcp(tcp, _) if tcp.config.flavour == Flavour::Quic => {
+            let problem = "method live: the kernel has no QUIC; use method simulation, or start a program of your own \
+                           with crossfade live";
+            Err(ScenarioError::value(key("tcp.flavour"), &serde_json::json!("quic"), problem))
+        }
         TrafficSetup::Tcp(tcp, _) => Ok(tcp),
         _ => Err(ScenarioError::key(
             key("traffic"),

@@ -99,6 +99,10 @@ fn path(point: &Point) -> Result<TcpPath, ScenarioError> {
         let problem = "a formula assumes one connection without end; use method simulation";
         return Err(ScenarioError::key(format!("flows ({names})"), problem));
     };
+    if tcp.config.flavour == Flavour::Quic {
+        let problem = "the formulas are TCP's, with its timeouts; use method simulation";
+        return Err(ScenarioError::value("tcp.flavour", &json!("quic"), problem));
+    }
     if let Some(radio) = setup.forward.radio() {
         let p = packet_loss(setup, radio, "a formula")?;
         return Ok(tcp_path(setup, &tcp.config, p));

@@ -1,18 +1,18 @@
 //! A capture of what the senders' network interfaces see.
 
 use super::sink::{PORTION_BYTES, Sink};
-use crossfade_capture::{Capture as File, CaptureConfig, Connection, Ecn};
+use crossfade_capture::{Capture as File, CaptureConfig, CaptureError, Connection, Ecn};
 use crossfade_core::SimTime;
 use crossfade_scenario::{ScenarioError, Setup, TcpSetup, TrafficSetup};
 use crossfade_sim::{Capture, whole_segments};
 use crossfade_transport::{Ack, Flavour, RfcConfig, Segment, Variant};
 
-/// The TCP connections of a run as a pcap file.
+/// The TCP connections of a run as a pcap file, and as UDP datagrams those that have QUIC's recovery.
 pub(crate) struct Pcap<'a> {
     file: File,
     sink: &'a mut Sink<'a>,
     /// What flows that arrive at random are like.
-    arrivals: Connection,
+    arrivals: TcpSetup,
 }
 
 impl<'a> Pcap<'a> {
@@ -25,27 +25,27 @@ impl<'a> Pcap<'a> {
         config: CaptureConfig,
         sink: &'a mut Sink<'a>,
     ) -> Result<Self, ScenarioError> {
-        let refuse = |error: crossfade_capture::CaptureError| ScenarioError::key("pcap", error.to_string());
+        let refuse = |error: CaptureError| ScenarioError::key("pcap", error.to_string());
         let Some(first) = setup.flows.iter().find_map(|flow| flow.tcp()) else {
             return Err(ScenarioError::key("pcap", "there is no TCP to capture: all flows are UDP"));
         };
         // Flows that arrive at random are numbered after those that are there from the start.
         let arrivals = setup.flows.iter().find(|flow| matches!(flow.traffic, TrafficSetup::Arrivals { .. }));
         let usual = arrivals.and_then(|flow| flow.tcp()).unwrap_or(first);
-        let arrivals = connection(usual, None);
-        let mut file = File::new(config, arrivals).map_err(refuse)?;
+        let arrivals = *usual;
+        let mut file = File::new(config, connection(usual, None)).map_err(refuse)?;
         let mut number = 0;
         for flow in &setup.flows {
             match &flow.traffic {
                 TrafficSetup::Tcp(tcp, bytes) => {
                     for flow in number..number + flow.count {
-                        file.connect(flow, connection(tcp, *bytes)).map_err(refuse)?;
+                        connect(&mut file, flow, tcp, *bytes).map_err(refuse)?;
                     }
                     number += flow.count;
                 }
                 TrafficSetup::PacedTcp(tcp, _) => {
                     for flow in number..number + flow.count {
-                        file.connect(flow, connection(tcp, None)).map_err(refuse)?;
+                        connect(&mut file, flow, tcp, None).map_err(refuse)?;
                     }
                     number += flow.count;
                 }
@@ -67,6 +67,15 @@ impl<'a> Pcap<'a> {
             self.finish();
         }
     }
+}
+
+/// Describes `flow`, which has `bytes` of data to send.
+fn connect(file: &mut File, flow: u32, tcp: &TcpSetup, bytes: Option<u64>) -> Result<(), CaptureError> {
+    if tcp.config.flavour == Flavour::Quic {
+        file.connect_quic(flow, tcp.mss, tcp.config.rfc.ecn);
+        return Ok(());
+    }
+    file.connect(flow, connection(tcp, bytes))
 }
 
 /// A connection that has `bytes` of data to send.
@@ -96,17 +105,20 @@ fn connection(tcp: &TcpSetup, bytes: Option<u64>) -> Connection {
 
 impl Capture for Pcap<'_> {
     fn arrival(&mut self, flow: u32, bytes: u64) {
-        let connection = Connection { bytes: Some(bytes), ..self.arrivals };
-        self.file.connect(flow, connection).expect("checked, and new");
+        connect(&mut self.file, flow, &self.arrivals, Some(bytes)).expect("checked, and new");
     }
 
-    fn segment(&mut self, now: SimTime, flow: u32, _bytes: u32, segment: &Segment) {
-        self.file.on_segment_sent(now, flow, segment);
+    fn segment(&mut self, now: SimTime, flow: u32, bytes: u32, segment: &Segment) {
+        if !self.file.on_packet_sent(now, flow, bytes, segment) {
+            self.file.on_segment_sent(now, flow, segment);
+        }
         self.hand_over();
     }
 
-    fn ack(&mut self, now: SimTime, flow: u32, _bytes: u32, ack: &Ack) {
-        self.file.on_ack_received(now, flow, ack);
+    fn ack(&mut self, now: SimTime, flow: u32, bytes: u32, ack: &Ack) {
+        if !self.file.on_packet_received(now, flow, bytes, ack) {
+            self.file.on_ack_received(now, flow, ack);
+        }
         self.hand_over();
     }
 

@@ -40,7 +40,12 @@ impl Keys<'_> {
     }
 
     /// Fills in the defaults. A rule that `sets_rate` is paced by it. What is usual stays unsaid.
-    pub(super) fn resolve(self, sets_rate: bool) -> Result<Option<transport::Pacing>, ScenarioError> {
+    /// QUIC is paced unless it is told otherwise, at the rate that RFC 9002 section 7.7 has as its example.
+    pub(super) fn resolve(
+        self,
+        sets_rate: bool,
+        is_quic: bool,
+    ) -> Result<Option<transport::Pacing>, ScenarioError> {
         if sets_rate {
             if *self.pacing == Some(Pacing::Off) {
                 let problem = "tcp.congestion sets a rate, which needs \"internal\"";
@@ -52,11 +57,18 @@ impl Keys<'_> {
             let quantum = self.tso_segments.map(u64::from);
             return Ok(Some(transport::Pacing { quantum, ..transport::Pacing::default() }));
         }
-        if self.pacing.is_none_or(|pacing| pacing == Pacing::Off) {
-            *self.pacing = None;
+        let usual = if is_quic { Pacing::Internal } else { Pacing::Off };
+        let pacing = self.pacing.unwrap_or(usual);
+        // What is usual stays unsaid.
+        self.pacing.take_if(|given| *given == usual);
+        if pacing == Pacing::Off {
             return self.refuse("needs tcp.pacing = \"internal\"").map(|()| None);
         }
-        let usual = transport::Pacing::default();
+        let usual = if is_quic {
+            transport::Pacing { slow_start_ratio: 1.25, ratio: 1.25, quantum: None }
+        } else {
+            transport::Pacing::default()
+        };
         Ok(Some(transport::Pacing {
             slow_start_ratio: *self.ss_ratio.get_or_insert(usual.slow_start_ratio),
             ratio: *self.ca_ratio.get_or_insert(usual.ratio),

@@ -4,7 +4,7 @@ use super::base::{absent, json, time};
 use crate::error::ScenarioError;
 use crate::quantity::Span;
 use crossfade_core::SimTime;
-use crossfade_transport::{self as transport, BbrConfig, ReductionBound, RfcConfig, WindowRule};
+use crossfade_transport::{self as transport, BbrConfig, QuicConfig, ReductionBound, RfcConfig, WindowRule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -271,6 +271,7 @@ impl Rfc {
             // Of their own tables.
             pacing: None,
             bbr: BbrConfig::default(),
+            quic: QuicConfig::default(),
         };
         let needs = [
             ("rack", config.rack && !sack, "SACK (tcp.variant = \"sack\" or \"cubic\")"),

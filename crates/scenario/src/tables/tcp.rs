@@ -4,6 +4,7 @@ use super::base::{json, positive_time};
 use super::bbr::Bbr;
 use super::congestion::{Congestion, RuleName};
 use super::pacing::{Keys, Pacing};
+use super::quic::Quic;
 use super::rfc::{Profile, Rfc};
 use crate::error::ScenarioError;
 use crate::quantity::{Size, Span, Window, WindowLimit};
@@ -23,33 +24,33 @@ pub struct Tcp {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flavour: Option<Flavour>,
 
-    /// How the sender recovers from losses.
-    #[schemars(extend("x-required" = true))]
+    /// How the sender recovers from losses. Flavour "quic" has a recovery of its own, and takes sack and cubic alone.
+    #[schemars(extend("x-default" = "none; the key is required, but \"sack\" for flavour \"quic\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant: Option<Variant>,
 
     /// How large the congestion window is. Reno adds a segment each round trip and halves the
     /// window on a loss; CUBIC, the default of Linux, grows it with the cube of the time since the last loss, whatever
     /// the round trip, and gives back 30 %. BBR estimates the bandwidth of the path and its round trip without queues, and
-    /// sends at that rate; DCTCP and Prague count marks. The built-in ones are taken by flavour "rfc". One of your own is a
+    /// sends at that rate; DCTCP and Prague count marks. The built-in ones are taken by flavours "rfc" and "quic". One of your own is a
     /// class in a Python file beside the scenario.
     #[schemars(extend("x-default" = "reno; cubic for variant \"cubic\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<RuleName>,
 
     /// Who spreads what the window allows over the round trip. A congestion control that sets a rate (bbr-v1, bbr-v3, prague) is always
-    /// paced, by itself. Taken by flavour "rfc".
-    #[schemars(extend("x-default" = "off; internal for bbr-v1, bbr-v3, prague"))]
+    /// paced, by itself. Taken by flavours "rfc" and "quic".
+    #[schemars(extend("x-default" = "off; internal for bbr-v1, bbr-v3, prague and flavour \"quic\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing: Option<Pacing>,
 
     /// The pacing rate as a multiple of the window a round trip, while the window is below half of ssthresh.
-    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000, "x-default" = "2, with pacing"))]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000, "x-default" = "2, with pacing; 1.25 for flavour \"quic\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing_ss_ratio: Option<f64>,
 
     /// The same for larger windows.
-    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000, "x-default" = "1.2, with pacing"))]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000, "x-default" = "1.2, with pacing; 1.25 for flavour \"quic\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pacing_ca_ratio: Option<f64>,
 
@@ -74,13 +75,14 @@ pub struct Tcp {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwnd_limit: Option<WindowLimit>,
 
-    /// How many duplicate acknowledgements trigger a fast retransmit (the papers' K).
+    /// How many duplicate acknowledgements trigger a fast retransmit (the papers' K). For flavour "quic" it is
+    /// tcp.quic.packet_threshold.
     #[schemars(range(min = 1, max = 1_000_000), extend("default" = 3))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dupthresh: Option<u32>,
 
     /// The congestion window at the start, in segments; at most w_max.
-    #[schemars(range(min = 1, max = 1_000_000), extend("x-default" = "1; 10 for flavour \"rfc\" (RFC 6928)"))]
+    #[schemars(range(min = 1, max = 1_000_000), extend("x-default" = "1; 10 for flavours \"rfc\" (RFC 6928) and \"quic\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_window: Option<f64>,
 
@@ -90,7 +92,7 @@ pub struct Tcp {
     pub initial_ssthresh: Option<f64>,
 
     /// Send a new segment on each of the first duplicate acknowledgements (RFC 3042).
-    #[schemars(extend("x-default" = "true, but false for flavour \"paper\" and variant \"old-tahoe\""))]
+    #[schemars(extend("x-default" = "true, but false for flavour \"paper\" and variant \"old-tahoe\"; not taken by flavour \"quic\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limited_transmit: Option<bool>,
 
@@ -99,18 +101,20 @@ pub struct Tcp {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mss: Option<Size>,
 
-    /// Bytes of headers in a data packet.
-    #[schemars(extend("x-default" = "40 B; 0 B for flavour \"ns2\"; 52 B for flavour \"rfc\" with timestamps"))]
+    /// Bytes of headers in a data packet. QUIC: IP 20, UDP 8, short header 1, connection id 8, packet number 2, tag 16, STREAM
+    /// frame 8.
+    #[schemars(extend("x-default" = "40 B; 0 B for flavour \"ns2\"; 52 B for flavour \"rfc\" with timestamps; 63 B for flavour \"quic\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub headers: Option<Size>,
 
-    /// Bytes of an acknowledgement on the wire, without SACK blocks.
-    #[schemars(extend("x-default" = "40 B; 52 B for flavour \"rfc\" with timestamps; 8 B more with tcp.rfc.accurate_ecn_option"))]
+    /// Bytes of an acknowledgement on the wire, without SACK blocks. QUIC: the same less the STREAM frame, and an ACK frame with
+    /// one range, 10, with ECN counts 16.
+    #[schemars(extend("x-default" = "40 B; 52 B for flavour \"rfc\" with timestamps; 8 B more with tcp.rfc.accurate_ecn_option; 65 B for flavour \"quic\", 71 B with ECN"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_size: Option<Size>,
 
-    /// Bytes that each SACK block adds to an acknowledgement.
-    #[schemars(extend("default" = "8 B"))]
+    /// Bytes that each SACK block adds to an acknowledgement, or each further range of QUIC's.
+    #[schemars(extend("x-default" = "8 B; 4 B for flavour \"quic\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sack_block_size: Option<Size>,
 
@@ -119,12 +123,16 @@ pub struct Tcp {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
 
-    /// The retransmission timeout: either fixed, or estimated from min, initial and granularity.
+    /// The retransmission timeout: either fixed, or estimated from min, initial and granularity. Flavour "quic" has none.
     pub rto: Rto,
 
     /// What the RFCs leave open. Taken by flavour "rfc".
     #[serde(skip_serializing_if = "Rfc::is_absent")]
     pub rfc: Rfc,
+
+    /// What QUIC's recovery leaves open. Taken by flavour "quic".
+    #[serde(skip_serializing_if = "Quic::is_absent")]
+    pub quic: Quic,
 }
 
 /// Whose rules a sender follows.
@@ -137,6 +145,8 @@ pub enum Flavour {
     Ns2,
     /// TCP as the RFCs specify it; what they leave open is in tcp.rfc.
     Rfc,
+    /// Not TCP, nor all of QUIC: the recovery of RFC 9002 over one stream; what it leaves open is in tcp.quic.
+    Quic,
 }
 
 /// How a sender recovers from losses.
@@ -155,7 +165,7 @@ pub enum Variant {
     /// Recovery driven by selective acknowledgements.
     Sack,
     /// The same with congestion "cubic", as Linux sends by default; reno, newreno and sack grow their window as Reno
-    /// does. Taken by flavour "rfc".
+    /// does. Taken by flavours "rfc" and "quic".
     Cubic,
 }
 
@@ -204,6 +214,9 @@ pub struct Rto {
     pub backoff: Option<bool>,
 }
 
+/// Bytes around the frames of a QUIC packet: IP 20, UDP 8, short header 1, connection id 8, packet number 2, tag 16.
+const QUIC_PACKET: u32 = 55;
+
 /// The TCP table in the terms of the models.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TcpSetup {
@@ -217,7 +230,7 @@ pub struct TcpSetup {
     pub mss: u32,
     /// Bytes of an acknowledgement on the wire, without SACK blocks.
     pub ack_size: u32,
-    /// Bytes that each SACK block adds to an acknowledgement.
+    /// Bytes that each SACK block, or further range, adds to an acknowledgement.
     pub sack_block_size: u32,
 }
 
@@ -229,7 +242,12 @@ impl TcpSetup {
 
     /// Bytes of the longest acknowledgement on the wire; sizes are below 64 KiB each.
     pub(crate) fn longest_ack(&self) -> u32 {
-        self.ack_size + SackBlocks::MAX as u32 * self.sack_block_size
+        let TcpConfig { flavour, rfc, .. } = &self.config;
+        let more = match flavour {
+            transport::Flavour::Quic => rfc.quic.ack_ranges - 1,
+            _ => SackBlocks::MAX as u32,
+        };
+        self.ack_size + more * self.sack_block_size
     }
 }
 
@@ -244,13 +262,17 @@ impl Tcp {
         round_trip_hops: Option<u32>,
     ) -> Result<TcpSetup, ScenarioError> {
         let flavour = *self.flavour.get_or_insert(Flavour::Rfc);
+        if flavour == Flavour::Quic {
+            self.variant.get_or_insert(Variant::Sack);
+        }
         let variant = self.variant.ok_or_else(|| {
             ScenarioError::missing("tcp.variant", "one of old-tahoe, tahoe, reno, newreno, sack, cubic")
         })?;
         let mut rfc = self.resolve_rfc(flavour, variant, slot)?;
         let w_max = self.resolve_w_max(flavour, packet_size)?;
         let w_max = self.limited(w_max, round_trip_hops)?;
-        let usual = if flavour == Flavour::Rfc { f64::from(w_max).min(10.0) } else { 1.0 };
+        let is_modern = matches!(flavour, Flavour::Rfc | Flavour::Quic);
+        let usual = if is_modern { f64::from(w_max).min(10.0) } else { 1.0 };
         let initial_window = *self.initial_window.get_or_insert(usual);
         if initial_window > f64::from(w_max) {
             let key = if self.cwnd_limit.is_some() { "the window" } else { "tcp.w_max" };
@@ -269,7 +291,7 @@ impl Tcp {
             }
             gate => *gate,
         };
-        let limited_transmit = self.resolve_limited_transmit(flavour, variant)?;
+        let (dupthresh, limited_transmit, rto) = self.resolve_duplicates(flavour, variant, slot)?;
         let mss = self.resolve_mss(flavour, packet_size)?;
         rfc.bbr = self.bbr.resolve(rfc.window_rule, mss, slot)?;
         rfc.pacing = self.resolve_pacing(rfc.window_rule, gate)?;
@@ -278,6 +300,7 @@ impl Tcp {
                 Flavour::Paper => transport::Flavour::Paper,
                 Flavour::Ns2 => transport::Flavour::Ns2,
                 Flavour::Rfc => transport::Flavour::Rfc,
+                Flavour::Quic => transport::Flavour::Quic,
             },
             variant: match variant {
                 Variant::OldTahoe => transport::Variant::OldTahoe,
@@ -289,9 +312,9 @@ impl Tcp {
             w_max,
             initial_window,
             initial_ssthresh: *self.initial_ssthresh.get_or_insert(f64::from(w_max)),
-            dupthresh: *self.dupthresh.get_or_insert(3),
+            dupthresh,
             limited_transmit,
-            rto: self.rto.resolve(flavour, self.rfc.profile, slot)?,
+            rto,
             segments: None,
             rfc: RfcConfig {
                 growth_acks: rfc.growth_acks.map(|_| mss),
@@ -299,11 +322,10 @@ impl Tcp {
                 ..rfc
             },
         };
-        let option = rfc.accurate_ecn_option.map_or(0, |_| AccEcn::OPTION_BYTES);
-        let usual = Size(40 + self.timestamp_bytes(flavour) + option);
-        let ack_size = self.ack_size.get_or_insert(usual).0;
-        let sack_block_size = self.sack_block_size.get_or_insert(Size(8)).0;
-        let handshake = self.rfc.handshake == Some(true);
+        let usual = self.usual_ack_sizes(flavour);
+        let ack_size = self.ack_size.get_or_insert(usual[0]).0;
+        let sack_block_size = self.sack_block_size.get_or_insert(usual[1]).0;
+        let handshake = self.rfc.handshake.or(self.quic.handshake) == Some(true);
         Ok(TcpSetup { config, gate, handshake, mss, ack_size, sack_block_size })
     }
 
@@ -314,6 +336,13 @@ impl Tcp {
         variant: Variant,
         slot: SimTime,
     ) -> Result<RfcConfig, ScenarioError> {
+        if flavour == Flavour::Quic {
+            return self.resolve_quic(variant, slot);
+        }
+        if !self.quic.is_absent() {
+            let problem = format!("needs tcp.flavour = \"quic\", not {}", json(flavour));
+            return Err(ScenarioError::value("tcp.quic", &json(&self.quic), problem));
+        }
         if flavour == Flavour::Rfc {
             let sack = match variant {
                 Variant::OldTahoe | Variant::Tahoe => {
@@ -342,6 +371,49 @@ impl Tcp {
         Ok(RfcConfig::default())
     }
 
+    /// Fills in the defaults of the table `quic`, and refuses what is TCP's.
+    fn resolve_quic(&mut self, variant: Variant, slot: SimTime) -> Result<RfcConfig, ScenarioError> {
+        if !matches!(variant, Variant::Sack | Variant::Cubic) {
+            let problem = "must be sack or cubic for flavour \"quic\", or left out";
+            return Err(ScenarioError::value("tcp.variant", &json(variant), problem));
+        }
+        for (key, given, instead) in [
+            ("dupthresh", self.dupthresh.map(json), "has tcp.quic.packet_threshold instead"),
+            ("limited_transmit", self.limited_transmit.map(json), "counts no duplicates"),
+        ] {
+            if let Some(value) = given {
+                let problem = format!("flavour \"quic\" {instead}");
+                return Err(ScenarioError::value(format!("tcp.{key}"), &value, problem));
+            }
+        }
+        if self.rto != Rto::default() {
+            let reason = "flavour \"quic\" has probe timeouts, which follow from the round trip (RFC 9002 section 6.2)";
+            return Err(ScenarioError::contradiction("tcp.rto", "tcp.flavour", reason));
+        }
+        if !self.rfc.is_absent() {
+            let reason = "flavour \"quic\" has tcp.quic instead";
+            return Err(ScenarioError::contradiction("tcp.rfc", "tcp.flavour", reason));
+        }
+        let rule = self.resolve_congestion(variant)?.rule();
+        self.quic.resolve(rule, slot)
+    }
+
+    /// What counts duplicates, and the timeout. Flavour "quic" looks at neither.
+    fn resolve_duplicates(
+        &mut self,
+        flavour: Flavour,
+        variant: Variant,
+        slot: SimTime,
+    ) -> Result<(u32, bool, RtoConfig), ScenarioError> {
+        if flavour == Flavour::Quic {
+            let rto = RtoConfig { rule: RtoRule::Fixed(SimTime::MAX), backoff: false, max: SimTime::MAX };
+            return Ok((3, false, rto));
+        }
+        let dupthresh = *self.dupthresh.get_or_insert(3);
+        let limited_transmit = self.resolve_limited_transmit(flavour, variant)?;
+        Ok((dupthresh, limited_transmit, self.rto.resolve(flavour, self.rfc.profile, slot)?))
+    }
+
     fn resolve_pacing(
         &mut self,
         rule: WindowRule,
@@ -353,10 +425,11 @@ impl Tcp {
             ca_ratio: &mut self.pacing_ca_ratio,
             tso_segments: self.tso_segments,
         };
-        if self.flavour != Some(Flavour::Rfc) {
-            return keys.refuse("needs tcp.flavour = \"rfc\"").map(|()| None);
+        let is_quic = self.flavour == Some(Flavour::Quic);
+        if !is_quic && self.flavour != Some(Flavour::Rfc) {
+            return keys.refuse("needs tcp.flavour = \"rfc\" or \"quic\"").map(|()| None);
         }
-        let pacing = keys.resolve(rule.sets_rate())?;
+        let pacing = keys.resolve(rule.sets_rate(), is_quic)?;
         if pacing.is_some() && gate == Gate::Slot {
             let reason = "a paced sender waits for its own clock";
             return Err(ScenarioError::contradiction("tcp.gate", "pacing", reason));
@@ -426,7 +499,23 @@ impl Tcp {
 
     /// Bytes of headers in a data packet, where nothing is said of them.
     fn usual_headers(&self, flavour: Flavour) -> Size {
-        Size(if flavour == Flavour::Ns2 { 0 } else { 40 + self.timestamp_bytes(flavour) })
+        Size(match flavour {
+            Flavour::Ns2 => 0,
+            // A datagram, the packet in it, and the header of the STREAM frame.
+            Flavour::Quic => QUIC_PACKET + 8,
+            _ => 40 + self.timestamp_bytes(flavour),
+        })
+    }
+
+    /// Bytes of an acknowledgement, and of a SACK block or further range, where nothing is said of them.
+    fn usual_ack_sizes(&self, flavour: Flavour) -> [Size; 2] {
+        if flavour != Flavour::Quic {
+            let option = if self.rfc.accurate_ecn_option == Some(true) { AccEcn::OPTION_BYTES } else { 0 };
+            return [Size(40 + self.timestamp_bytes(flavour) + option), Size(8)];
+        }
+        // RFC 9000 section 19.3: type, largest (4), delay (2), number of ranges, the first (2); three counts of two bytes.
+        let counts = if self.quic.ecn == Some(true) { 6 } else { 0 };
+        [Size(QUIC_PACKET + 10 + counts), Size(4)]
     }
 
     /// RFC 7323 section 3.2: the option has ten bytes, padded to twelve. It is there unless it is switched off.

@@ -1,9 +1,11 @@
 //! What a TCP connection is told at the start.
 
 mod bbr;
+mod quic;
 mod rfc;
 
 pub use bbr::{BbrConfig, BbrProfile, FullPipeRule};
+pub use quic::QuicConfig;
 pub use rfc::{Pacing, RateReduction, ReductionBound, RfcConfig, Rules, WindowRule};
 
 use crossfade_core::SimTime;
@@ -19,6 +21,9 @@ pub enum Flavour {
     Ns2,
     /// TCP as the RFCs specify it; what they leave open is in [`RfcConfig`].
     Rfc,
+    /// Not TCP: the recovery of QUIC over one stream (RFC 9002). What it leaves open is in [`QuicConfig`]; the window rule, its
+    /// pacing, ECN and the handshake are those of [`RfcConfig`], and the variant, the timeout and `dupthresh` mean nothing.
+    Quic,
 }
 
 /// How a connection recovers from loss.
@@ -84,6 +89,6 @@ pub struct TcpConfig {
     pub rto: RtoConfig,
     /// How many segments the application has to send; `None` is a source that never runs dry.
     pub segments: Option<u64>,
-    /// What flavour `rfc` leaves open; the other flavours do not look at it.
+    /// What flavours `rfc` and `quic` leave open; the other flavours do not look at it.
     pub rfc: RfcConfig,
 }

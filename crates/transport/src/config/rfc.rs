@@ -1,6 +1,7 @@
 //! What the RFCs leave to the implementer.
 
 use super::bbr::BbrConfig;
+use super::quic::QuicConfig;
 use crossfade_core::SimTime;
 
 /// How much is sent for each acknowledgement in fast recovery with SACK.
@@ -163,6 +164,8 @@ pub struct RfcConfig {
     pub pacing: Option<Pacing>,
     /// What BBR leaves open.
     pub bbr: BbrConfig,
+    /// What flavour `quic` alone looks at.
+    pub quic: QuicConfig,
 }
 
 impl Default for RfcConfig {
@@ -199,6 +202,7 @@ impl Default for RfcConfig {
             cwnd_validation: true,
             pacing: None,
             bbr: BbrConfig::default(),
+            quic: QuicConfig::default(),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The window rule that a configuration names.
 
 use super::{
-    BbrV1, BbrV3, CongestionControl, Cubic, Dctcp, HighSpeed, LinuxCubic, LinuxReno, Prague, Reno, RenoRule,
-    Rounding, SlowStart,
+    AckCounting, BbrV1, BbrV3, CongestionControl, Cubic, Dctcp, HighSpeed, LinuxCubic, LinuxReno, Prague,
+    Reno, RenoRule, Rounding, SlowStart,
 };
 use crate::config::{Flavour, RfcConfig, Rules, TcpConfig, WindowRule};
 
@@ -13,6 +13,7 @@ pub(crate) fn window_rule(config: &TcpConfig) -> Box<dyn CongestionControl> {
         Flavour::Paper => Box::new(RenoRule::new(cwnd.min(limit), ssthresh, limit, Rounding::Up)),
         // ns-2 caps the use of the window, not its growth.
         Flavour::Ns2 => Box::new(RenoRule::new(cwnd, ssthresh, f64::INFINITY, Rounding::Down)),
+        Flavour::Quic => quic_rule(config),
         Flavour::Rfc => {
             let RfcConfig { window_rule, windows, hystart, .. } = config.rfc;
             let slow_start = if hystart { SlowStart::hystart() } else { SlowStart::standard(1.0) };
@@ -34,6 +35,25 @@ pub(crate) fn window_rule(config: &TcpConfig) -> Box<dyn CongestionControl> {
                 (Rules::Linux, WindowRule::Reno) => Box::new(LinuxReno::new(cwnd, ssthresh)),
                 (Rules::Linux, WindowRule::Cubic) => Box::new(LinuxCubic::new(cwnd, ssthresh, hystart)),
             }
+        }
+    }
+}
+
+/// The same under QUIC: slow start counts what is acknowledged, without a limit (RFC 9002 section 7.3.1; RFC 9406 section 4.3,
+/// of a paced sender), and Reno is the `NewReno` of RFC 9002.
+fn quic_rule(config: &TcpConfig) -> Box<dyn CongestionControl> {
+    let (cwnd, ssthresh) = (config.initial_window, config.initial_ssthresh);
+    let hystart = config.rfc.hystart.then(SlowStart::hystart);
+    let slow_start = hystart.unwrap_or(SlowStart::standard(1.0)).with_limit(f64::INFINITY);
+    match config.rfc.window_rule {
+        WindowRule::Reno => Box::new(
+            Reno::new(cwnd, ssthresh).with_slow_start(slow_start).with_counting(AckCounting::PerPacket),
+        ),
+        WindowRule::Cubic => Box::new(Cubic::new(cwnd, ssthresh).with_slow_start(slow_start)),
+        WindowRule::HighSpeed => Box::new(HighSpeed::new(cwnd, ssthresh).with_slow_start(slow_start)),
+        _ => {
+            let rfc = RfcConfig { windows: Rules::Rfc, ..config.rfc };
+            window_rule(&TcpConfig { flavour: Flavour::Rfc, rfc, ..*config })
         }
     }
 }

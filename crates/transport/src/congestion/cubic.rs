@@ -131,7 +131,7 @@ impl Cubic {
         // Sections 4.4 and 4.5: the concave and the convex region.
         let steps = match self.counting {
             AckCounting::PerAck => 1.0,
-            AckCounting::PerSegment => acked.min(cwnd),
+            AckCounting::PerSegment | AckCounting::PerPacket => acked.min(cwnd),
         };
         self.state.cwnd += steps * (target - cwnd) / cwnd;
     }

@@ -10,6 +10,8 @@ pub enum AckCounting {
     PerAck,
     /// As the segments that it covers (appropriate byte counting, RFC 3465 section 2.1).
     PerSegment,
+    /// As the packets that it covers, each of which adds its part at once (RFC 9002 appendix B.5).
+    PerPacket,
 }
 
 /// Reno: slow start, additive increase, halving (RFC 5681 section 3.1). Windows are in segments.
@@ -89,6 +91,7 @@ impl CongestionControl for Reno {
         match self.counting {
             // RFC 5681 equation (3).
             AckCounting::PerAck => state.cwnd += 1.0 / state.cwnd,
+            AckCounting::PerPacket => (0..ack.acked).for_each(|_| state.cwnd += 1.0 / state.cwnd),
             // RFC 3465 section 2.1: one segment more for each window acknowledged.
             AckCounting::PerSegment => {
                 state.segments_acked += ack.acked as f64;

@@ -24,6 +24,12 @@ impl SlowStart {
         Self { limit: 8.0, hystart: Some(HyStart::new()), after_timeout: false }
     }
 
+    /// The same with another limit: none for a paced sender (RFC 9406 section 4.3).
+    #[must_use]
+    pub fn with_limit(self, limit: f64) -> Self {
+        Self { limit, ..self }
+    }
+
     /// An acknowledgement below `ssthresh`: grows the window where it was full. Whether slow start ends here, at the
     /// window that there is now.
     pub(super) fn grow(&mut self, ack: &AckSample, cwnd: &mut f64, ssthresh: &mut f64) -> bool {

@@ -20,7 +20,7 @@ struct Departure {
 
 /// The account of deliveries.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Deliveries {
+pub(crate) struct Deliveries {
     /// The last transmission of each segment sent and not acknowledged, from `snd_una` on.
     departures: VecDeque<Departure>,
     delivered: u64,
@@ -41,12 +41,12 @@ pub(super) struct Deliveries {
 
 impl Deliveries {
     /// Whether what is sent now counts as limited by the application.
-    pub(super) fn is_app_limited(&self) -> bool {
+    pub(crate) fn is_app_limited(&self) -> bool {
         self.app_limited_until > 0
     }
 
     /// The segment at `place` from `snd_una` on leaves, new or again; `in_flight` are under way with it.
-    pub(super) fn on_sent(&mut self, place: usize, now: SimTime, in_flight: u64) {
+    pub(crate) fn on_sent(&mut self, place: usize, now: SimTime, in_flight: u64) {
         if self.departures.is_empty() {
             // Idle time is no part of a sample.
             (self.first_send_time, self.delivered_time) = (now, now);
@@ -67,7 +67,7 @@ impl Deliveries {
     }
 
     /// The segment `seq` at `place` has arrived, as an acknowledgement shows for the first time.
-    pub(super) fn on_arrival(&mut self, place: usize, seq: u64, ever_repeated: bool) {
+    pub(crate) fn on_arrival(&mut self, place: usize, seq: u64, ever_repeated: bool) {
         let Some(departure) = self.departures.get(place).copied() else { return };
         self.delivered += 1;
         self.newly_acked += 1;
@@ -79,13 +79,19 @@ impl Deliveries {
         }
     }
 
+    /// A segment that was found lost, and whose departure is forgotten, has arrived.
+    pub(crate) fn on_late_arrival(&mut self) {
+        self.delivered += 1;
+        self.newly_acked += 1;
+    }
+
     /// The oldest segment is acknowledged.
-    pub(super) fn pop(&mut self) {
+    pub(crate) fn pop(&mut self) {
         self.departures.pop_front();
     }
 
     /// The segment at `place` was found lost.
-    pub(super) fn on_lost(&mut self, place: usize) {
+    pub(crate) fn on_lost(&mut self, place: usize) {
         let Some(departure) = self.departures.get(place) else { return };
         self.lost += 1;
         self.untold.push(LostSegment {
@@ -98,22 +104,22 @@ impl Deliveries {
     }
 
     /// What was found lost since the last call.
-    pub(super) fn take_lost(&mut self) -> Vec<LostSegment> {
+    pub(crate) fn take_lost(&mut self) -> Vec<LostSegment> {
         std::mem::take(&mut self.untold)
     }
 
     /// How many were found lost since the start.
-    pub(super) fn lost(&self) -> u64 {
+    pub(crate) fn lost(&self) -> u64 {
         self.lost
     }
 
     /// The application has nothing more to send, while `in_flight` are under way and the window would allow more.
-    pub(super) fn on_nothing_to_send(&mut self, in_flight: u64) {
+    pub(crate) fn on_nothing_to_send(&mut self, in_flight: u64) {
         self.app_limited_until = (self.delivered + in_flight).max(1);
     }
 
     /// The sample of an acknowledgement at `now` that echoes `timestamp`; the caller adds what it knows.
-    pub(super) fn sample(&mut self, now: SimTime, timestamp: Option<SimTime>) -> RateSample {
+    pub(crate) fn sample(&mut self, now: SimTime, timestamp: Option<SimTime>) -> RateSample {
         if self.is_app_limited() && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
         }

@@ -40,6 +40,10 @@ mod transmit;
 mod window_use;
 
 pub(crate) use answers::{Answers, Options, Place};
+pub(crate) use delivery::Deliveries;
+pub(crate) use pacer::{Pacer, quantum, usual_rate};
+pub(crate) use rto::Rto;
+pub(crate) use window_use::WindowUse;
 
 use crate::accurate_ecn::MarksTold;
 use crate::config::{RateReduction, Rules, TcpConfig, Variant};
@@ -50,13 +54,10 @@ use ecn::Ecn;
 use eifel::Episode;
 use flight::Flight;
 use frto::Frto;
-use pacer::Pacer;
 use prr::Prr;
 use rack::Rack;
-use rto::Rto;
 use sack_recovery::SackRecovery;
 use tlp::TailLossProbe;
-use window_use::WindowUse;
 
 /// What follows from the configuration and is asked for with every segment.
 #[derive(Clone, Copy, Debug)]
@@ -142,7 +143,7 @@ impl RfcSender {
     pub(crate) fn new(config: &TcpConfig, congestion: Box<dyn CongestionControl>) -> Self {
         let uses_rack = config.rfc.rack && config.variant == Variant::Sack;
         let needs = congestion.needs();
-        let is_paced = config.rfc.pacing.is_some() || congestion.pacing_rate().is_some();
+        let is_paced = config.rfc.pacing.is_some() || needs.paced || congestion.pacing_rate().is_some();
         let mut rto = Rto::new(config.rto, config.rfc.rtt_estimator);
         if let Some(rtt) = config.rfc.handshake_rtt {
             rto.on_ack_sample(rtt, 1, 0, 0);

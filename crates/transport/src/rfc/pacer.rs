@@ -1,14 +1,15 @@
 //! Pacing: segments leave a quantum at a time, at a rate (draft-ietf-ccwg-bbr section 5.6.2; Linux's `tcp_pacing_check` and
 //! `tcp_update_skb_after_send`).
 
-use crate::config::Rules;
+use crate::config::{Pacing, Rules};
+use crate::congestion::CongestionControl;
 use crossfade_core::SimTime;
 
 /// The least pacing rate, in segments a second.
 const LEAST: f64 = 0.1;
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pacer {
+pub(crate) struct Pacer {
     /// Before this, no burst begins.
     next: SimTime,
     /// When the last burst began, and how much of its quantum is left.
@@ -19,28 +20,28 @@ pub(super) struct Pacer {
 
 impl Pacer {
     /// Whether a segment may leave now.
-    pub(super) fn is_open(&self, now: SimTime) -> bool {
+    pub(crate) fn is_open(&self, now: SimTime) -> bool {
         self.next <= now || (self.burst.0 == now && self.burst.1 > 0)
     }
 
     /// The same, with something that waits until it opens, or nothing.
-    pub(super) fn waiting(self, waits: bool) -> Self {
+    pub(crate) fn waiting(self, waits: bool) -> Self {
         Self { waits, ..self }
     }
 
     /// When the one who waits is to be woken.
-    pub(super) fn deadline(&self) -> Option<SimTime> {
+    pub(crate) fn deadline(&self) -> Option<SimTime> {
         self.waits.then_some(self.next)
     }
 
     /// When the next segment can leave that is sent from `now` on.
-    pub(super) fn departure(&self, now: SimTime) -> SimTime {
+    pub(crate) fn departure(&self, now: SimTime) -> SimTime {
         self.next.max(now)
     }
 
     /// A segment leaves; `rate` is in segments a second, `quantum` how many leave back to back. Under Linux's rules a burst
     /// that is late makes good for it with up to half of its length; else idle time earns no credit.
-    pub(super) fn on_sent(&mut self, now: SimTime, rate: f64, quantum: u64, rules: Rules) {
+    pub(crate) fn on_sent(&mut self, now: SimTime, rate: f64, quantum: u64, rules: Rules) {
         // What is no number is the least.
         let length = SimTime::from_secs_f64(1.0 / rate.max(LEAST));
         let mut credit = SimTime::ZERO;
@@ -55,6 +56,29 @@ impl Pacer {
         self.next = self.next.max(now).saturating_add(length).saturating_sub(credit);
         self.waits = false;
     }
+}
+
+/// The pacing rate of a rule that sets none, in segments a second: a multiple of the window a round trip, with `under_way` on
+/// their way (Linux's `tcp_update_pacing_rate`; RFC 9002 section 7.7).
+pub(crate) fn usual_rate(
+    pacing: &Pacing,
+    congestion: &dyn CongestionControl,
+    under_way: u64,
+    srtt: SimTime,
+) -> f64 {
+    let cwnd = congestion.cwnd();
+    let is_early = cwnd < congestion.ssthresh() / 2.0;
+    let ratio = if is_early { pacing.slow_start_ratio } else { pacing.ratio };
+    ratio * cwnd.max(under_way as f64) / srtt.as_secs_f64()
+}
+
+/// How many segments leave back to back: as the configuration says, or the rule, or what segmentation offload takes in a
+/// 1024th of a second, at least two (Linux's `tcp_tso_autosize`).
+pub(crate) fn quantum(pacing: Option<&Pacing>, congestion: &dyn CongestionControl, rate: Option<f64>) -> u64 {
+    let configured = pacing.and_then(|pacing| pacing.quantum);
+    configured
+        .or_else(|| congestion.send_quantum())
+        .unwrap_or_else(|| rate.map_or(2, |rate| (rate / 1024.0) as u64).max(2))
 }
 
 #[cfg(test)]

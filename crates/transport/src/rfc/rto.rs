@@ -5,7 +5,7 @@ use crossfade_core::SimTime;
 
 /// How long to wait, and until when.
 #[derive(Clone, Debug)]
-pub(super) struct Rto {
+pub(crate) struct Rto {
     config: RtoConfig,
     srtt: Option<SimTime>,
     rttvar: SimTime,
@@ -17,11 +17,11 @@ pub(super) struct Rto {
     /// What the two make, kept because every segment asks for it.
     current: SimTime,
     /// When the timer expires, if it runs.
-    pub(super) deadline: Option<SimTime>,
+    pub(crate) deadline: Option<SimTime>,
 }
 
 impl Rto {
-    pub(super) fn new(config: RtoConfig, rules: Rules) -> Self {
+    pub(crate) fn new(config: RtoConfig, rules: Rules) -> Self {
         let base = match config.rule {
             RtoRule::Fixed(timeout) => timeout,
             // RFC 6298 (2.1): before the first measurement a constant, 1 s as it recommends.
@@ -33,27 +33,32 @@ impl Rto {
     }
 
     /// The timeout now, back-off included.
-    pub(super) fn current(&self) -> SimTime {
+    pub(crate) fn current(&self) -> SimTime {
         self.current
     }
 
     /// The multiplier that back-off has reached.
-    pub(super) fn backoff(&self) -> u32 {
+    pub(crate) fn backoff(&self) -> u32 {
         self.backoff
     }
 
+    /// The timeout before back-off.
+    pub(crate) fn base(&self) -> SimTime {
+        self.base
+    }
+
     /// The smoothed round trip, once there is one.
-    pub(super) fn srtt(&self) -> Option<SimTime> {
+    pub(crate) fn srtt(&self) -> Option<SimTime> {
         self.srtt
     }
 
     /// The deviation of the round trip.
-    pub(super) fn rttvar(&self) -> SimTime {
+    pub(crate) fn rttvar(&self) -> SimTime {
         self.rttvar
     }
 
     /// A round trip `rtt` was measured, one of `samples` in a window.
-    pub(super) fn on_sample(&mut self, rtt: SimTime, samples: u64) {
+    pub(crate) fn on_sample(&mut self, rtt: SimTime, samples: u64) {
         match self.srtt {
             // RFC 6298 (2.2).
             None => self.estimate(rtt, part(rtt, 2)),
@@ -70,7 +75,7 @@ impl Rto {
 
     /// A round trip `rtt` was measured by an acknowledgement that leaves `snd_una`, with `snd_max` sent; one of `samples`
     /// in a window.
-    pub(super) fn on_ack_sample(&mut self, rtt: SimTime, samples: u64, snd_una: u64, snd_max: u64) {
+    pub(crate) fn on_ack_sample(&mut self, rtt: SimTime, samples: u64, snd_una: u64, snd_max: u64) {
         let (srtt, Some(linux)) = (self.srtt, &mut self.linux) else { return self.on_sample(rtt, samples) };
         let floor = match self.config.rule {
             RtoRule::Estimated { granularity, .. } => granularity,
@@ -83,7 +88,7 @@ impl Rto {
     }
 
     /// Takes an estimate of the round trip and its deviation.
-    pub(super) fn estimate(&mut self, srtt: SimTime, rttvar: SimTime) {
+    pub(crate) fn estimate(&mut self, srtt: SimTime, rttvar: SimTime) {
         (self.srtt, self.rttvar) = (Some(srtt), rttvar);
         if let RtoRule::Estimated { min, granularity, .. } = self.config.rule {
             // RFC 6298 (2.3) and (2.4): SRTT + max(G, 4 RTTVAR), at least the minimum.
@@ -96,11 +101,17 @@ impl Rto {
     }
 
     /// RFC 6298 (5.5): the timer expired, the next time is twice as long; (2.5): up to a maximum.
-    pub(super) fn back_off(&mut self) {
+    pub(crate) fn back_off(&mut self) {
         if self.config.backoff && self.current < self.config.max {
             self.backoff = self.backoff.saturating_mul(2);
             self.update();
         }
+    }
+
+    /// The next timeout is the first again.
+    pub(crate) fn end_back_off(&mut self) {
+        self.backoff = 1;
+        self.update();
     }
 
     fn update(&mut self) {
@@ -109,12 +120,12 @@ impl Rto {
     }
 
     /// RFC 6298 (5.1): a segment was sent; if the timer is not running, start it.
-    pub(super) fn on_sent(&mut self, now: SimTime) {
+    pub(crate) fn on_sent(&mut self, now: SimTime) {
         self.deadline.get_or_insert(now.saturating_add(self.current));
     }
 
     /// RFC 6298 (5.2), (5.3), (5.6): restart the timer if anything is under way, stop it otherwise.
-    pub(super) fn restart(&mut self, now: SimTime, under_way: bool) {
+    pub(crate) fn restart(&mut self, now: SimTime, under_way: bool) {
         self.deadline = under_way.then(|| now.saturating_add(self.current));
     }
 }

@@ -1,6 +1,7 @@
 //! What a window rule hears that asks for more than losses and growth, and how its rate is kept.
 
 use super::RfcSender;
+use super::pacer::{quantum, usual_rate};
 use crate::congestion::{LostSegment, RateSample, RuleInfo, SendEvent};
 use crate::segment::Ack;
 use crossfade_core::{SimTime, Stream};
@@ -116,29 +117,16 @@ impl RfcSender {
     #[inline(never)]
     pub(super) fn pace(&mut self, now: SimTime) {
         let rate = self.congestion.pacing_rate().or_else(|| self.usual_pacing_rate());
-        let quantum = self.quantum(rate);
+        let quantum = quantum(self.config.rfc.pacing.as_ref(), &*self.congestion, rate);
         if let Some((pacer, rate)) = self.pacer.as_mut().zip(rate) {
             pacer.on_sent(now, rate, quantum, self.config.rfc.timer_rules);
         }
     }
 
-    /// A multiple of the window a round trip; none before the first round trip is measured (Linux's
-    /// `tcp_update_pacing_rate`).
+    /// None before the first round trip is measured.
     fn usual_pacing_rate(&self) -> Option<f64> {
         let (srtt, pacing) = (self.rto.srtt()?, self.config.rfc.pacing?);
-        let cwnd = self.congestion.cwnd();
-        let is_early = cwnd < self.congestion.ssthresh() / 2.0;
-        let ratio = if is_early { pacing.slow_start_ratio } else { pacing.ratio };
-        Some(ratio * cwnd.max(self.flight.size() as f64) / srtt.as_secs_f64())
-    }
-
-    /// How many segments leave back to back: as the configuration says, or the rule, or what segmentation offload takes in a
-    /// 1024th of a second, at least two (Linux's `tcp_tso_autosize`).
-    fn quantum(&self, rate: Option<f64>) -> u64 {
-        let configured = self.config.rfc.pacing.and_then(|pacing| pacing.quantum);
-        configured
-            .or_else(|| self.congestion.send_quantum())
-            .unwrap_or_else(|| rate.map_or(2, |rate| (rate / 1024.0) as u64).max(2))
+        Some(usual_rate(&pacing, &*self.congestion, self.flight.size(), srtt))
     }
 
     /// Gives the window rule its random numbers.

@@ -52,6 +52,7 @@ impl RfcSender {
         self.last_sent = Some(now);
         Some(Segment {
             seq,
+            number: 0,
             retransmission,
             timestamp: now,
             // RFC 3168 section 6.1.5: repetitions are not ECN-capable; those of a scalable sender are (RFC 8311 section 4.3).

@@ -89,7 +89,7 @@ impl Row {
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 enum Event {
     /// The packet in transmission has left.
     Sent,

@@ -231,7 +231,7 @@ impl BbrV1 {
     }
 
     fn update_min_rtt(&mut self, sample: &RateSample) {
-        let is_expired = sample.now > self.min_rtt_at + MIN_RTT_WINDOW;
+        let is_expired = sample.now.saturating_sub(self.min_rtt_at) > MIN_RTT_WINDOW;
         if let Some(rtt) = sample.rtt
             && (is_expired || self.min_rtt.is_none_or(|min_rtt| rtt <= min_rtt))
         {

@@ -72,7 +72,7 @@ impl BbrV3 {
 
     fn is_time_to_probe(&self, now: SimTime) -> bool {
         let rounds = self.target_inflight().min(MOST_ROUNDS);
-        now > self.cycle_at + self.probe_wait || self.rounds_since_probe as f64 >= rounds
+        now.saturating_sub(self.cycle_at) > self.probe_wait || self.rounds_since_probe as f64 >= rounds
     }
 
     fn is_cwnd_limited(&self, sample: &RateSample) -> bool {

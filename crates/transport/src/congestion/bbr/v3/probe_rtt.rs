@@ -11,12 +11,12 @@ const INTERVAL: SimTime = SimTime::from_millis(5_000);
 impl BbrV3 {
     /// Sections 5.5.7 and 5.3.4.
     pub(super) fn update_min_rtt(&mut self, sample: &RateSample) {
-        let is_due = sample.now > self.probe_rtt_min_at + INTERVAL;
+        let is_due = sample.now.saturating_sub(self.probe_rtt_min_at) > INTERVAL;
         if let Some(rtt) = sample.rtt.filter(|rtt| is_due || self.probe_rtt_min.is_none_or(|min| *rtt < min))
         {
             (self.probe_rtt_min, self.probe_rtt_min_at) = (Some(rtt), sample.now);
         }
-        let is_old = sample.now > self.min_rtt_at + MIN_RTT_WINDOW;
+        let is_old = sample.now.saturating_sub(self.min_rtt_at) > MIN_RTT_WINDOW;
         let is_less = |rtt, min| rtt < min || (self.profile.is_linux && rtt == min);
         if let Some(rtt) =
             self.probe_rtt_min.filter(|rtt| is_old || self.min_rtt.is_none_or(|min| is_less(*rtt, min)))

@@ -1,0 +1,126 @@
+//! QUIC's loss recovery.
+
+use super::base::{absent, json, positive_time, time};
+use crate::error::ScenarioError;
+use crate::quantity::Span;
+use crossfade_core::SimTime;
+use crossfade_transport::{QuicConfig, RfcConfig, WindowRule};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// RFC 9000 section 18.2: `max_ack_delay` is below 2^14 ms.
+const LONGEST_ACK_DELAY: SimTime = SimTime::from_millis(1 << 14);
+
+/// What RFC 9002 and RFC 9000 leave open to a sender of flavour "quic" and its receiver.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Quic {
+    /// A packet is lost once so many numbers behind one that was acknowledged (RFC 9002 section 6.1.1, which recommends no
+    /// less than 3).
+    #[schemars(range(min = 1, max = 1_000_000), extend("x-default" = "3"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packet_threshold: Option<u32>,
+
+    /// Or, behind one that was acknowledged, so many round trips after it left (RFC 9002 section 6.1.2).
+    #[schemars(range(min = 1, max = 1000), extend("x-default" = "1.125"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_threshold: Option<f64>,
+
+    /// Nothing but losses for so many probe timeouts is persistent congestion: the window falls to two packets (RFC 9002
+    /// section 7.6).
+    #[schemars(range(min = 1, max = 1000), extend("x-default" = "3"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persistent_threshold: Option<u32>,
+
+    /// How many packets a probe timeout sends, whatever the window (RFC 9002 section 6.2.4).
+    #[schemars(range(min = 1, max = 2), extend("x-default" = "2"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probes: Option<u32>,
+
+    /// Take a reduction of the window back when all the packets that caused it turn out to have arrived (RFC 9438 section
+    /// 4.9). RFC 9002 does not.
+    #[schemars(extend("x-default" = "false"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undo: Option<bool>,
+
+    /// How long the receiver may hold back an acknowledgement (RFC 9000 section 13.2.1), which every probe timeout allows for; 0 s
+    /// acknowledges every packet at once.
+    #[schemars(extend("x-default" = "25 ms"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_ack_delay: Option<Span>,
+
+    /// So many packets in order are answered by one acknowledgement (RFC 9000 section 13.2.2). A gap, what fills it and a
+    /// congestion mark are answered at once.
+    #[schemars(range(min = 1, max = 1000), extend("x-default" = "2"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ack_eliciting_threshold: Option<u32>,
+
+    /// How many ranges of packets the receiver remembers and reports: the latest. Older packets that come late are discarded
+    /// (RFC 9000 section 13.2.3).
+    #[schemars(range(min = 1, max = 256), extend("x-default" = "32"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ack_ranges: Option<u32>,
+
+    /// The handshake measures the first round trip: that of the path without queues.
+    #[schemars(extend("x-default" = "true"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handshake: Option<bool>,
+
+    /// The round trip that is assumed before one is measured (RFC 9002 section 6.2.2).
+    #[schemars(extend("x-default" = "333 ms"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_rtt: Option<Span>,
+
+    /// Let queues mark packets instead of dropping them; acknowledgements count the marks (RFC 9000 section 13.4).
+    #[schemars(extend("x-default" = "false; true for congestion \"dctcp\" and \"prague\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<bool>,
+
+    /// Leave slow start when round trips grow: HyStart++ (RFC 9406), without a limit for an acknowledgement.
+    #[schemars(extend("x-default" = "true for CUBIC"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hystart: Option<bool>,
+}
+
+absent!(Quic);
+
+impl Quic {
+    /// Fills in the defaults.
+    pub(super) fn resolve(
+        &mut self,
+        window_rule: WindowRule,
+        slot: SimTime,
+    ) -> Result<RfcConfig, ScenarioError> {
+        let usual = QuicConfig::default();
+        let is_scalable = matches!(window_rule, WindowRule::Dctcp | WindowRule::Prague);
+        let ecn = *self.ecn.get_or_insert(is_scalable);
+        self.handshake.get_or_insert(true);
+        let initial_rtt = *self.initial_rtt.get_or_insert(Span::millis(333));
+        let packet_threshold = *self.packet_threshold.get_or_insert(usual.packet_threshold as u32);
+        let quic = QuicConfig {
+            packet_threshold: packet_threshold.into(),
+            time_threshold: *self.time_threshold.get_or_insert(usual.time_threshold),
+            persistent_threshold: *self.persistent_threshold.get_or_insert(usual.persistent_threshold),
+            initial_rtt: positive_time("tcp.quic.initial_rtt", initial_rtt, slot)?,
+            probes: *self.probes.get_or_insert(usual.probes),
+            undo: *self.undo.get_or_insert(usual.undo),
+            max_ack_delay: self.resolve_max_ack_delay(slot)?,
+            ack_eliciting_threshold: *self
+                .ack_eliciting_threshold
+                .get_or_insert(usual.ack_eliciting_threshold),
+            ack_ranges: *self.ack_ranges.get_or_insert(usual.ack_ranges),
+        };
+        let hystart = *self.hystart.get_or_insert(window_rule == WindowRule::Cubic);
+        Ok(RfcConfig { window_rule, hystart, ecn, accurate_ecn: ecn, quic, ..RfcConfig::default() })
+    }
+
+    fn resolve_max_ack_delay(&mut self, slot: SimTime) -> Result<SimTime, ScenarioError> {
+        let given = *self.max_ack_delay.get_or_insert(Span::millis(25));
+        let delay = time("tcp.quic.max_ack_delay", given, slot)?;
+        if delay >= LONGEST_ACK_DELAY {
+            let problem = "must be below 16384 ms (RFC 9000 section 18.2)";
+            return Err(ScenarioError::value("tcp.quic.max_ack_delay", &json(given), problem));
+        }
+        Ok(delay)
+    }
+}

@@ -1,0 +1,213 @@
+//! Losses, marks, and what they do to the window (RFC 9002 section 7, appendices A.10, B.6 to B.8).
+
+use super::{LEAST_WINDOW, QuicSender};
+use crate::congestion::Phase;
+use crate::outcome::Expired;
+use crate::rfc::Pacer;
+use crate::segment::AckFrame;
+use crossfade_core::SimTime;
+
+/// A reduction of the window that losses caused.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Episode {
+    /// Packets from this one to [`QuicSender::recovery_end`] belong to it.
+    first: u64,
+    /// How many of them were found lost and have not arrived.
+    missing: u64,
+}
+
+/// The last packets in a row that were found lost. What is lost is found in the order of numbers, whichever threshold finds
+/// it, so that the row may grow from one time to the next.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LostRun {
+    /// The number after its last.
+    end: u64,
+    /// Its first that left after a round trip was measured, and when.
+    first: Option<(u64, SimTime)>,
+}
+
+impl LostRun {
+    /// Packet `number`, sent at `sent_at`, is lost. Returns for how long nothing arrived of what was sent.
+    fn add(&mut self, number: u64, sent_at: SimTime, first_rtt_at: SimTime) -> SimTime {
+        if self.end != number {
+            self.first = None;
+        }
+        self.end = number + 1;
+        let first = self.first.or(Some((number, sent_at)).filter(|_| sent_at >= first_rtt_at));
+        self.first = first;
+        first.map_or(SimTime::ZERO, |(_, since)| sent_at.saturating_sub(since))
+    }
+
+    /// Packet `number` has arrived after all.
+    fn on_arrival(&mut self, number: u64) {
+        if self.first.is_some_and(|(first, _)| first <= number) {
+            *self = Self::default();
+        }
+    }
+}
+
+/// What was found lost at once.
+#[derive(Clone, Copy, Debug, Default)]
+struct Losses {
+    first: u64,
+    /// The newest of them, and how many.
+    newest: Option<u64>,
+    count: u64,
+    persistent: bool,
+}
+
+impl QuicSender {
+    pub(crate) fn on_timeout(&mut self, now: SimTime) -> Option<Expired> {
+        if self.deadline().is_some_and(|deadline| deadline <= now) {
+            if self.loss_time.is_some() {
+                self.find_losses(now);
+                self.tell_phase(now);
+                return Some(Expired::Reordering);
+            }
+            // Section 6.2.4: nothing is known to be lost, and the window stays as it is.
+            self.statistics.timeouts += 1;
+            self.round_trip.back_off();
+            self.probes = self.quic().probes.max(1);
+            self.probe_from = 0;
+            // The next timeout counts from the probes; without any, from here.
+            self.last_sent = Some(now);
+            return Some(Expired::Retransmission);
+        }
+        let pacing = self.pacer.as_ref().and_then(Pacer::deadline)?;
+        (pacing <= now).then(|| {
+            self.pacer = self.pacer.map(|pacer| pacer.waiting(false));
+            Expired::Pacing
+        })
+    }
+
+    /// Finds what is lost, and answers it. Returns whether a recovery begins.
+    pub(super) fn find_losses(&mut self, now: SimTime) -> bool {
+        let losses = self.detect_losses(now);
+        let Some(newest) = losses.newest else { return false };
+        self.tell_losses(now);
+        let window = self.congestion.cwnd();
+        let begins = newest >= self.recovery_end;
+        if losses.persistent {
+            self.on_persistent_congestion(now, window, begins);
+        } else if begins {
+            self.statistics.fast_retransmits += 1;
+            self.episode = Some(Episode { first: losses.first, missing: losses.count });
+            self.congestion.on_loss(now, window);
+            self.start_recovery();
+        } else if let Some(episode) = &mut self.episode {
+            episode.missing += losses.count;
+        }
+        begins
+    }
+
+    /// RFC 9002 appendix A.10. What is not lost has waited less than all behind it, so the oldest packet in flight decides.
+    fn detect_losses(&mut self, now: SimTime) -> Losses {
+        self.loss_time = None;
+        let mut losses = Losses::default();
+        let Some(largest) = self.largest_acked else { return losses };
+        let delay = self.round_trip.loss_delay();
+        while let Some((number, packet)) = self.sent.oldest().filter(|(number, _)| *number < largest) {
+            let lost_at = packet.sent_at.saturating_add(delay);
+            if lost_at > now && number.saturating_add(self.quic().packet_threshold) > largest {
+                self.loss_time = Some(lost_at);
+                break;
+            }
+            self.sent.on_lost(number, now);
+            self.stream.on_lost(packet.seq, number);
+            if losses.count == 0 {
+                losses.first = number;
+            }
+            losses.newest = Some(number);
+            losses.count += 1;
+            if let Some((first_rtt_at, duration)) = self.round_trip.persistent() {
+                losses.persistent |= self.lost_run.add(number, packet.sent_at, first_rtt_at) > duration;
+            }
+        }
+        // Long enough for whatever the path reorders; then it is forgotten.
+        if self.sent.remembers_lost() {
+            let memory = self.round_trip.probe_timeout().saturating_mul(3);
+            self.sent.forget_lost(now.saturating_sub(memory));
+        }
+        losses
+    }
+
+    /// Appendix B.6: what left before this belongs to the same congestion event.
+    fn start_recovery(&mut self) {
+        self.recovery_end = self.sent.next_number();
+        self.phase_end = self.recovery_end;
+        self.phase = Phase::Recovery;
+        self.keep_least_window();
+    }
+
+    /// Section 7.6.2: the least window, and slow start up to what losses leave of the last; no recovery.
+    fn on_persistent_congestion(&mut self, now: SimTime, window: f64, is_new: bool) {
+        self.statistics.persistent_congestions += 1;
+        if is_new {
+            self.congestion.on_timeout(now, window);
+        }
+        self.set_cwnd(LEAST_WINDOW);
+        self.lost_run = LostRun::default();
+        self.episode = None;
+        self.recovery_end = 0;
+        self.phase_end = self.sent.next_number();
+        self.phase = Phase::Loss;
+        // However often it comes.
+        self.told_phase = Phase::Open;
+    }
+
+    /// `ce` new marks, of packets up to `largest`: a congestion event like a loss (appendix B.7). A scalable rule answers them
+    /// itself.
+    pub(super) fn on_marks(&mut self, now: SimTime, ce: u64, largest: u64) {
+        if ce > 0 && !self.needs.ect_1 && largest >= self.recovery_end {
+            self.statistics.ecn_reductions += 1;
+            self.episode = None;
+            self.congestion.on_ecn(now, self.congestion.cwnd());
+            self.start_recovery();
+        }
+    }
+
+    /// Packets that were found lost have arrived.
+    pub(super) fn on_late_arrivals(&mut self, frame: &AckFrame) {
+        if !self.sent.remembers_lost() {
+            return;
+        }
+        for range in &frame.ranges {
+            while let Some((number, lost)) = self.sent.take_lost(range.start, range.end) {
+                self.statistics.spurious_losses += 1;
+                self.stream.on_arrived(lost.seq);
+                self.lost_run.on_arrival(number);
+                if let Some(episode) = &mut self.episode
+                    && (episode.first..self.recovery_end).contains(&number)
+                {
+                    episode.missing -= 1;
+                }
+            }
+        }
+    }
+
+    /// If all packets have arrived that caused the last reduction, it had no cause.
+    pub(super) fn take_back_if_spurious(&mut self) {
+        if self.episode.take_if(|episode| episode.missing == 0).is_none() {
+            return;
+        }
+        self.statistics.spurious_fast_retransmits += 1;
+        if self.quic().undo {
+            self.congestion.undo();
+            self.recovery_end = 0;
+            self.phase = Phase::Open;
+        }
+    }
+
+    fn keep_least_window(&mut self) {
+        if self.congestion.cwnd() < LEAST_WINDOW {
+            self.set_cwnd(LEAST_WINDOW);
+        }
+    }
+
+    /// The window is not the rule's own.
+    fn set_cwnd(&mut self, cwnd: f64) {
+        if !self.needs.own_window {
+            self.congestion.set_cwnd(cwnd);
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! QUIC's loss recovery (RFC 9002) over one stream: the sender and the receiver of flavour `quic`.
+//!
+//! The handshake is confirmed, so that there is one packet number space. Packets are full-sized and each holds one segment
+//! of the stream. What is not there: other streams, keys, migration, 0-RTT, the amplification limit; flow control is a
+//! constant credit, as TCP's window is here.
+//!
+//! ```text
+//!               a loss, or a mark
+//!   ┌──────┐ ─────────────────────────────────────> ┌──────────┐
+//!   │ Open │ <── a packet sent since then acked ─── │ Recovery │
+//!   └──────┘                                        └──────────┘
+//!     │  ^                                               │
+//!     │  └── a packet sent since then acked ── ┌──────┐ <┘ persistent
+//!     └──────── persistent congestion ───────> │ Loss │    congestion
+//!                                              └──────┘
+//! ```
+//!
+//! A probe timeout changes no state but its own: it sends packets beyond the window.
+
+mod ack;
+mod loss;
+mod numbers;
+mod rtt;
+mod sent;
+mod stream;
+mod telling;
+mod transmit;
+
+pub(crate) use numbers::Numbers;
+
+use crate::config::{QuicConfig, TcpConfig};
+use crate::congestion::{CongestionControl, Needs, Phase};
+use crate::outcome::SenderStatistics;
+use crate::rfc::{Pacer, WindowUse};
+use crossfade_core::{SimTime, TcpSnapshot};
+use loss::{Episode, LostRun};
+use rtt::RoundTrip;
+use sent::Sent;
+use stream::SendStream;
+
+/// `kMinimumWindow` of RFC 9002 section 7.2, in packets.
+const LEAST_WINDOW: f64 = 2.0;
+
+pub(crate) struct QuicSender {
+    config: TcpConfig,
+    needs: Needs,
+    /// How many segments the application has written.
+    available: u64,
+    sent: Sent,
+    stream: SendStream,
+    congestion: Box<dyn CongestionControl>,
+    round_trip: RoundTrip,
+    largest_acked: Option<u64>,
+    /// When the oldest packet in flight is lost if nothing is heard of it.
+    loss_time: Option<SimTime>,
+    /// When the last packet left.
+    last_sent: Option<SimTime>,
+    /// Probes that wait to leave, and the segment from which they look for data.
+    probes: u32,
+    probe_from: u64,
+    /// Packets below this left before the last congestion event: their losses are part of it, and their arrivals let no
+    /// window grow (RFC 9002 appendix B.5, `congestion_recovery_start_time`).
+    recovery_end: u64,
+    phase: Phase,
+    /// The phase ends when a packet from this one on has arrived.
+    phase_end: u64,
+    told_phase: Phase,
+    lost_run: LostRun,
+    /// The last reduction, while it may still turn out to have had no cause.
+    episode: Option<Episode>,
+    /// The count of marks in the last acknowledgement.
+    ce_seen: u32,
+    window_use: WindowUse,
+    /// Spreads what the window allows over the round trip.
+    pacer: Option<Pacer>,
+    /// Without: how many packets left at one instant, and when.
+    burst: (SimTime, u64),
+    rtt_sum_s: f64,
+    rtt_samples: u64,
+    statistics: SenderStatistics,
+}
+
+impl QuicSender {
+    pub(crate) fn new(config: &TcpConfig, congestion: Box<dyn CongestionControl>) -> Self {
+        let needs = congestion.needs();
+        let is_paced = config.rfc.pacing.is_some() || congestion.pacing_rate().is_some();
+        Self {
+            config: *config,
+            needs,
+            available: config.segments.unwrap_or(u64::MAX),
+            sent: Sent::new(needs.samples),
+            stream: SendStream::default(),
+            congestion,
+            round_trip: RoundTrip::new(&config.rfc.quic, config.rfc.handshake_rtt),
+            largest_acked: None,
+            loss_time: None,
+            last_sent: None,
+            probes: 0,
+            probe_from: 0,
+            recovery_end: 0,
+            phase: Phase::Open,
+            phase_end: 0,
+            told_phase: Phase::Open,
+            lost_run: LostRun::default(),
+            episode: None,
+            ce_seen: 0,
+            window_use: WindowUse::default(),
+            pacer: is_paced.then(Pacer::default),
+            burst: (SimTime::ZERO, 0),
+            rtt_sum_s: 0.0,
+            rtt_samples: 0,
+            statistics: SenderStatistics::default(),
+        }
+    }
+
+    fn quic(&self) -> &QuicConfig {
+        &self.config.rfc.quic
+    }
+
+    pub(crate) fn write(&mut self, segments: u64) {
+        self.available = self.available.saturating_add(segments);
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.stream.una() >= self.available
+    }
+
+    /// The oldest segment not known to have arrived.
+    pub(crate) fn snd_una(&self) -> u64 {
+        self.stream.una()
+    }
+
+    /// Packets in flight.
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.sent.in_flight()
+    }
+
+    pub(crate) fn rtt_samples(&self) -> (f64, u64) {
+        (self.rtt_sum_s, self.rtt_samples)
+    }
+
+    pub(crate) fn statistics(&self) -> SenderStatistics {
+        self.statistics
+    }
+
+    pub(crate) fn snapshot(&self) -> TcpSnapshot {
+        TcpSnapshot {
+            cwnd: self.congestion.cwnd(),
+            ssthresh: self.congestion.ssthresh(),
+            dupacks: 0,
+            backoff: self.round_trip.backoff(),
+            flight_size: self.in_flight(),
+        }
+    }
+
+    /// RFC 9002 appendix A.8: one timer, for the time threshold if a packet waits for it, else for a probe. None when all has
+    /// arrived that there was: the last repetitions need no answer.
+    fn deadline(&self) -> Option<SimTime> {
+        let last = self.last_sent.filter(|_| self.in_flight() > 0 && !self.is_done());
+        self.loss_time.or_else(|| Some(last?.saturating_add(self.round_trip.probe_timeout())))
+    }
+
+    pub(crate) fn next_timeout(&self) -> Option<SimTime> {
+        let pacing = self.pacer.as_ref().and_then(Pacer::deadline);
+        [self.deadline(), pacing].into_iter().flatten().min()
+    }
+}

@@ -1,0 +1,194 @@
+//! What the receiver knows of packet numbers, and when it acknowledges them (RFC 9000 section 13.2).
+
+use crate::config::RfcConfig;
+use crate::segment::{AckFrame, SackBlock};
+use crossfade_core::SimTime;
+use std::collections::VecDeque;
+
+/// The unit of the delay in an ACK frame: 2^3 microseconds (RFC 9000 section 18.2, `ack_delay_exponent`).
+const DELAY_UNIT: u64 = 8_000;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Numbers {
+    max_ack_delay: SimTime,
+    ack_eliciting_threshold: u32,
+    most_ranges: usize,
+    counts_marks: bool,
+    /// What has arrived, disjoint and not adjacent, lowest first.
+    ranges: VecDeque<SackBlock>,
+    /// What lies below was forgotten: whether it has arrived cannot be said any more.
+    floor: u64,
+    /// When the largest arrived.
+    largest_at: SimTime,
+    /// Packets that no acknowledgement has answered.
+    unanswered: u32,
+    /// When the acknowledgement held back is due.
+    deadline: Option<SimTime>,
+    /// How many packets were marked.
+    ce: u32,
+}
+
+impl Numbers {
+    pub(crate) fn new(config: &RfcConfig) -> Self {
+        Self {
+            max_ack_delay: config.quic.max_ack_delay,
+            ack_eliciting_threshold: config.quic.ack_eliciting_threshold,
+            most_ranges: config.quic.ack_ranges.max(1) as usize,
+            counts_marks: config.ecn,
+            ranges: VecDeque::new(),
+            floor: 0,
+            largest_at: SimTime::ZERO,
+            unanswered: 0,
+            deadline: None,
+            ce: 0,
+        }
+    }
+
+    /// Packet `number` arrived at `now`, marked if `ce`. Returns whether it is to be acknowledged at once; `None` if it has
+    /// arrived before, or may have: such packets are discarded (RFC 9000 section 12.3).
+    pub(crate) fn on_packet(&mut self, now: SimTime, number: u64, ce: bool) -> Option<bool> {
+        let next = self.ranges.back().map_or(0, |range| range.end);
+        if !self.insert(number) {
+            return None;
+        }
+        if number >= next {
+            self.largest_at = now;
+        }
+        self.ce = self.ce.wrapping_add(u32::from(ce && self.counts_marks));
+        self.unanswered += 1;
+        // Section 13.2.1: at once if it is out of order, or marked; else the second, or after the delay.
+        let at_once = number != next || ce || self.unanswered >= self.ack_eliciting_threshold;
+        if !at_once && self.max_ack_delay > SimTime::ZERO {
+            self.deadline.get_or_insert(now.saturating_add(self.max_ack_delay));
+            return Some(false);
+        }
+        Some(true)
+    }
+
+    /// Notes a number; false if it was there, or lies where everything is forgotten.
+    fn insert(&mut self, number: u64) -> bool {
+        if number < self.floor {
+            return false;
+        }
+        let above = self.ranges.iter().rev().take_while(|range| range.start > number).count();
+        let at = self.ranges.len() - above;
+        let below = at.checked_sub(1).map(|below| self.ranges[below]);
+        if below.is_some_and(|range| number < range.end) {
+            return false;
+        }
+        let joins_below = below.is_some_and(|range| range.end == number);
+        let joins_above = self.ranges.get(at).is_some_and(|range| range.start == number + 1);
+        match (joins_below, joins_above) {
+            (true, true) => {
+                self.ranges[at - 1].end = self.ranges[at].end;
+                self.ranges.remove(at);
+            }
+            (true, false) => self.ranges[at - 1].end += 1,
+            (false, true) => self.ranges[at].start = number,
+            (false, false) => self.ranges.insert(at, SackBlock { start: number, end: number + 1 }),
+        }
+        if self.ranges.len() > self.most_ranges {
+            self.floor = self.ranges.pop_front().map_or(0, |range| range.end);
+        }
+        true
+    }
+
+    pub(crate) fn deadline(&self) -> Option<SimTime> {
+        self.deadline
+    }
+
+    /// An acknowledgement is sent now: what it says.
+    pub(crate) fn take(&mut self, now: SimTime) -> AckFrame {
+        (self.deadline, self.unanswered) = (None, 0);
+        let delay = now.saturating_sub(self.largest_at).as_nanos() / DELAY_UNIT * DELAY_UNIT;
+        let ranges = self.ranges.iter().rev().copied().collect();
+        AckFrame { delay: SimTime::from_nanos(delay), ranges, ce: self.ce }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::QuicConfig;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    const MS: SimTime = SimTime::from_millis(1);
+
+    fn numbers(quic: QuicConfig) -> Numbers {
+        Numbers::new(&RfcConfig { ecn: true, quic, ..RfcConfig::default() })
+    }
+
+    fn reported(numbers: &mut Numbers) -> Vec<(u64, u64)> {
+        numbers.take(MS).ranges.iter().map(|range| (range.start, range.end)).collect()
+    }
+
+    #[test]
+    fn every_second_packet_is_acknowledged_or_after_the_delay() {
+        let mut numbers = numbers(QuicConfig::default());
+        assert_eq!(
+            [0, 1, 2].map(|n| numbers.on_packet(MS * 10, n, false)),
+            [Some(false), Some(true), Some(true)]
+        );
+        numbers.take(MS * 10);
+        assert_eq!(numbers.on_packet(MS * 20, 3, false), Some(false));
+        assert_eq!(numbers.deadline(), Some(MS * 45));
+        let frame = numbers.take(MS * 45);
+        assert_eq!((frame.delay, frame.largest()), (MS * 25, Some(3)));
+        assert_eq!(numbers.deadline(), None);
+        // The delay is that of the largest, in units of 8 us.
+        numbers.on_packet(MS * 50, 5, false);
+        numbers.on_packet(MS * 60, 4, false);
+        assert_eq!(numbers.take(MS * 60 + SimTime::from_micros(13)).delay, SimTime::from_micros(10_008));
+    }
+
+    #[test]
+    fn a_gap_what_fills_it_and_a_mark_are_acknowledged_at_once() {
+        let mut numbers = numbers(QuicConfig { ack_eliciting_threshold: 10, ..QuicConfig::default() });
+        let mut at_once = |number, ce| {
+            let at_once = numbers.on_packet(MS, number, ce);
+            if at_once == Some(true) {
+                numbers.take(MS);
+            }
+            at_once
+        };
+        assert_eq!(
+            [at_once(0, false), at_once(2, false), at_once(3, false)],
+            [Some(false), Some(true), Some(false)]
+        );
+        assert_eq!(
+            [at_once(1, false), at_once(4, true), at_once(5, false)],
+            [Some(true), Some(true), Some(false)]
+        );
+        assert_eq!([at_once(5, true), at_once(1, false)], [None, None], "twice");
+        assert_eq!(numbers.take(MS).ce, 1);
+    }
+
+    #[test]
+    fn the_latest_ranges_are_kept_and_what_lies_below_is_discarded() {
+        let mut numbers = numbers(QuicConfig { ack_ranges: 2, ..QuicConfig::default() });
+        assert_eq!(
+            [0, 2, 4].map(|number| numbers.on_packet(MS, number, false)),
+            [Some(false), Some(true), Some(true)]
+        );
+        assert_eq!(reported(&mut numbers), [(4, 5), (2, 3)]);
+        assert_eq!([0, 1].map(|number| numbers.on_packet(MS, number, false)), [None, Some(true)]);
+        assert_eq!(reported(&mut numbers), [(4, 5), (1, 3)]);
+    }
+
+    proptest! {
+        /// Against a set of numbers.
+        #[test]
+        fn ranges_hold_what_has_arrived(arrivals in prop::collection::vec(0u64..60, 0..200)) {
+            let mut numbers = numbers(QuicConfig { ack_ranges: 1000, ..QuicConfig::default() });
+            let mut seen = BTreeSet::new();
+            for number in arrivals {
+                prop_assert_eq!(numbers.on_packet(MS, number, false).is_some(), seen.insert(number));
+                let ranges = reported(&mut numbers);
+                prop_assert!(ranges.windows(2).all(|two| two[1].1 < two[0].0), "highest first, not adjacent");
+                let all: BTreeSet<u64> = ranges.into_iter().flat_map(|(start, end)| start..end).collect();
+                prop_assert_eq!(&all, &seen);
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! What a window rule hears that asks for more than losses and growth, and how its rate is kept.
+
+use super::QuicSender;
+use crate::config::Rules;
+use crate::congestion::{LostSegment, RateSample, RuleInfo, SendEvent};
+use crate::rfc::{quantum, usual_rate};
+use crossfade_core::{SimTime, Stream};
+
+impl QuicSender {
+    /// What was found lost since the last call.
+    pub(super) fn tell_losses(&mut self, now: SimTime) {
+        if let Some(deliveries) = &mut self.sent.deliveries {
+            for lost in deliveries.take_lost() {
+                self.congestion.on_segment_lost(&LostSegment { now, ..lost });
+            }
+        }
+    }
+
+    /// What the sender does about losses, if that has changed.
+    pub(super) fn tell_phase(&mut self, now: SimTime) {
+        if self.needs.samples && self.told_phase != self.phase {
+            self.told_phase = self.phase;
+            self.congestion.on_phase(now, self.phase, self.sent.in_flight());
+        }
+    }
+
+    /// How many packets were found lost since the start, where that is counted.
+    pub(super) fn lost_so_far(&self) -> u64 {
+        self.sent.deliveries.as_ref().map_or(0, |deliveries| deliveries.lost())
+    }
+
+    /// What an acknowledgement told of deliveries and of `ce` new marks; before it, `prior_in_flight` were in flight and
+    /// `prior_lost` found lost.
+    pub(super) fn tell_delivery(&mut self, now: SimTime, prior_in_flight: u64, prior_lost: u64, ce: u64) {
+        let in_flight = self.sent.in_flight();
+        let Some(deliveries) = &mut self.sent.deliveries else { return };
+        let sample = deliveries.sample(now, None);
+        self.congestion.on_delivery(&RateSample {
+            srtt: self.round_trip.srtt(),
+            newly_lost: sample.lost - prior_lost,
+            in_flight,
+            prior_in_flight,
+            ce,
+            phase: self.phase,
+            departure: self.pacer.as_ref().map_or(now, |pacer| pacer.departure(now)),
+            ..sample
+        });
+        if self.congestion.limits_itself() {
+            deliveries.on_nothing_to_send(in_flight);
+        }
+    }
+
+    /// A packet is about to leave.
+    pub(super) fn tell_send(&mut self, now: SimTime) {
+        let in_flight = self.sent.in_flight();
+        let Some(deliveries) = &self.sent.deliveries else { return };
+        self.congestion.on_send(&SendEvent {
+            now,
+            in_flight,
+            after_idle: in_flight == 0,
+            app_limited: deliveries.is_app_limited(),
+            srtt: self.round_trip.srtt(),
+        });
+    }
+
+    /// The window would allow a packet, and there is nothing to send, lest the stream's credit is used up.
+    pub(super) fn note_lack_of_data(&mut self) {
+        let in_flight = self.sent.in_flight();
+        if self.stream.next() >= self.available
+            && let Some(deliveries) = &mut self.sent.deliveries
+        {
+            deliveries.on_nothing_to_send(in_flight);
+        }
+    }
+
+    /// Something `waits` for the pacer, or nothing does.
+    pub(super) fn wait_for_pacer(&mut self, waits: bool) {
+        self.pacer = self.pacer.map(|pacer| pacer.waiting(waits));
+    }
+
+    /// A packet has left.
+    pub(super) fn pace(&mut self, now: SimTime) {
+        let Some(mut pacer) = self.pacer else {
+            self.burst = (now, if self.burst.0 == now { self.burst.1 + 1 } else { 1 });
+            return;
+        };
+        if let Some(rate) = self.congestion.pacing_rate().or_else(|| self.usual_pacing_rate()) {
+            let quantum = quantum(self.config.rfc.pacing.as_ref(), &*self.congestion, Some(rate));
+            pacer.on_sent(now, rate, quantum, Rules::Rfc);
+        }
+        self.pacer = Some(pacer);
+    }
+
+    fn usual_pacing_rate(&self) -> Option<f64> {
+        let (srtt, pacing) = (self.round_trip.srtt()?, self.config.rfc.pacing?);
+        Some(usual_rate(&pacing, &*self.congestion, self.in_flight(), srtt))
+    }
+
+    /// Gives the window rule its random numbers.
+    pub(crate) fn seed(&mut self, stream: impl FnOnce() -> Stream) {
+        if self.needs.random {
+            self.congestion.seed(stream());
+        }
+    }
+
+    /// What the window rule is at.
+    pub(crate) fn info(&self) -> RuleInfo {
+        self.congestion.info()
+    }
+}

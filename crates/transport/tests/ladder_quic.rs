@@ -1,0 +1,420 @@
+//! Flavour `quic` against RFC 9002: its examples, and its appendices A and B step by step.
+//!
+//! The test is the network and the receiver. Times are milliseconds; packets are acknowledged by their numbers.
+
+use crossfade_core::SimTime;
+use crossfade_transport::{
+    Ack, AckFrame, AckOutcome, Expired, Flavour, Pacing, QuicConfig, RfcConfig, RtoConfig, RtoRule,
+    SackBlock, Sender, TcpConfig, Variant, WindowRule,
+};
+use std::ops::Range;
+
+const fn ms(time: u64) -> SimTime {
+    SimTime::from_millis(time)
+}
+
+/// An endless source, an initial window of ten packets, no pacing, a round trip of 40 ms known from the handshake.
+fn config() -> TcpConfig {
+    let rule = RtoRule::Estimated { min: ms(200), initial: ms(1000), granularity: ms(1) };
+    TcpConfig {
+        flavour: Flavour::Quic,
+        variant: Variant::Sack,
+        w_max: 1000,
+        initial_window: 10.0,
+        initial_ssthresh: f64::INFINITY,
+        dupthresh: 3,
+        limited_transmit: true,
+        rto: RtoConfig { rule, backoff: true, max: ms(60_000) },
+        segments: Some(0),
+        rfc: RfcConfig { handshake_rtt: Some(ms(40)), ..RfcConfig::default() },
+    }
+}
+
+fn with(quic: QuicConfig) -> TcpConfig {
+    let config = config();
+    TcpConfig { rfc: RfcConfig { quic, ..config.rfc }, ..config }
+}
+
+struct Ladder {
+    sender: Sender,
+    now: SimTime,
+}
+
+impl Ladder {
+    fn new(config: &TcpConfig) -> Self {
+        Self { sender: Sender::new(config), now: SimTime::ZERO }
+    }
+
+    /// The application writes so many segments, and what may leave leaves: numbers and segments.
+    fn send(&mut self, segments: u64) -> Vec<(u64, u64)> {
+        self.sender.write(segments);
+        self.poll()
+    }
+
+    fn poll(&mut self) -> Vec<(u64, u64)> {
+        let now = self.now;
+        std::iter::from_fn(|| self.sender.poll_transmit(now))
+            .map(|packet| (packet.number, packet.seq))
+            .collect()
+    }
+
+    /// Goes on; no timer may expire meanwhile.
+    fn wait(&mut self, millis: u64) {
+        self.now += ms(millis);
+        assert!(
+            self.sender.next_timeout().is_none_or(|at| at >= self.now),
+            "{:?}",
+            self.sender.next_timeout()
+        );
+    }
+
+    fn ack_with(&mut self, ranges: &[Range<u64>], delay: u64, ce: u32) -> AckOutcome {
+        let ranges = ranges.iter().map(|range| SackBlock { start: range.start, end: range.end }).collect();
+        let frame = Some(Box::new(AckFrame { delay: ms(delay), ranges, ce }));
+        self.sender.on_ack(self.now, &Ack { frame, ..Ack::default() })
+    }
+
+    /// `after` this an acknowledgement arrives, of these packets, highest first.
+    fn ack(&mut self, after: u64, ranges: &[Range<u64>]) -> AckOutcome {
+        self.wait(after);
+        self.ack_with(ranges, 0, 0)
+    }
+
+    /// The next timer expires, exactly `after` this.
+    fn expire(&mut self, after: u64) -> Option<Expired> {
+        self.now += ms(after);
+        assert_eq!(self.sender.next_timeout(), Some(self.now), "the next timer");
+        self.sender.on_timeout(self.now)
+    }
+
+    fn windows(&self) -> (f64, f64) {
+        let snapshot = self.sender.snapshot();
+        (snapshot.cwnd, snapshot.ssthresh)
+    }
+}
+
+fn pairs(numbers: Range<u64>, first_seq: u64) -> Vec<(u64, u64)> {
+    numbers.zip(first_seq..).collect()
+}
+
+/// Section 6.1.1: three numbers behind; what is sent again has a new number. Section 7.3.2: half of the window, and it grows by
+/// what leaves after that (appendix B.5): 1/5 for each packet, the second a little less.
+#[test]
+fn the_packet_threshold() {
+    let mut ladder = Ladder::new(&config());
+    assert_eq!(ladder.send(100), pairs(0..10, 0));
+    assert_eq!(ladder.ack(40, &[1..3]), AckOutcome::New);
+    assert_eq!(ladder.windows().0, 12.0, "slow start, and nothing lost yet");
+    assert_eq!(ladder.poll(), pairs(10..14, 10));
+    assert_eq!(ladder.ack(1, &[1..4]), AckOutcome::FastRetransmit);
+    assert_eq!(ladder.windows(), (6.0, 6.0), "what left before the event lets no window grow");
+    assert_eq!(ladder.sender.pipe(), 10);
+    assert_eq!(ladder.poll(), [], "until the flight is below the window");
+    assert_eq!(ladder.ack(1, &[1..9]), AckOutcome::New);
+    assert_eq!(ladder.poll(), [(14, 0)], "lost data first");
+    assert_eq!(ladder.ack(38, &[1..15]), AckOutcome::RecoveryEnd);
+    assert_eq!((ladder.sender.snd_una(), ladder.windows().0), (14, 6.0 + 1.0 / 6.0));
+    let counts = ladder.sender.statistics();
+    assert_eq!((counts.retransmissions, counts.fast_retransmits, counts.timeouts), (1, 1, 0));
+}
+
+/// Section 6.1.2: 9/8 of the larger of the smoothed and the latest round trip after its departure.
+#[test]
+fn the_time_threshold() {
+    let mut ladder = Ladder::new(&config());
+    ladder.send(2);
+    ladder.ack(40, &[1..2]);
+    // 40 ms * 9/8 = 45 ms.
+    assert_eq!(ladder.expire(5), Some(Expired::Reordering));
+    assert_eq!(ladder.poll(), [(2, 0)]);
+    assert_eq!(ladder.windows().0, 5.0);
+    // The latest round trip counts, not only the smoothed one.
+    let mut ladder = Ladder::new(&config());
+    ladder.send(2);
+    ladder.ack(80, &[1..2]);
+    assert_eq!(ladder.expire(10), Some(Expired::Reordering));
+}
+
+#[test]
+fn thresholds_are_as_configured() {
+    let config = with(QuicConfig { packet_threshold: 5, time_threshold: 1.5, ..QuicConfig::default() });
+    let mut ladder = Ladder::new(&config);
+    ladder.send(10);
+    assert_eq!(ladder.ack(40, &[1..5]), AckOutcome::New);
+    assert_eq!(ladder.expire(20), Some(Expired::Reordering));
+    let mut ladder = Ladder::new(&config);
+    ladder.send(10);
+    assert_eq!(ladder.ack(40, &[1..6]), AckOutcome::FastRetransmit);
+}
+
+/// Section 6.2: srtt + max(4 rttvar, 1 ms) + max_ack_delay after the last departure, doubled each time; two probes beyond the
+/// window, new data first; nothing is lost, and the window stays.
+#[test]
+fn the_probe_timeout() {
+    let mut ladder = Ladder::new(&config());
+    assert_eq!(ladder.send(11), pairs(0..10, 0));
+    ladder.wait(7);
+    // 40 + 4 * 20 + 25.
+    assert_eq!(ladder.expire(138), Some(Expired::Retransmission));
+    assert_eq!(ladder.poll(), [(10, 10), (11, 0)], "what is new, then what waits longest");
+    assert_eq!((ladder.sender.pipe(), ladder.windows().0), (12, 10.0));
+    assert_eq!(ladder.expire(290), Some(Expired::Retransmission));
+    assert_eq!(ladder.poll(), [(12, 0), (13, 1)]);
+    assert_eq!(ladder.expire(580), Some(Expired::Retransmission));
+    assert_eq!(ladder.poll().len(), 2);
+    assert_eq!((ladder.sender.statistics().timeouts, ladder.sender.snapshot().backoff), (3, 8));
+    // Whatever is acknowledged ends the back-off (appendix A.7).
+    ladder.ack(40, &[15..16]);
+    assert_eq!(ladder.sender.snapshot().backoff, 1);
+}
+
+/// Section 6.2.2: 333 ms before anything is measured, and half of it as deviation.
+#[test]
+fn the_first_probe_timeout_without_a_round_trip() {
+    let config = config();
+    let mut ladder =
+        Ladder::new(&TcpConfig { rfc: RfcConfig { handshake_rtt: None, ..config.rfc }, ..config });
+    ladder.send(1);
+    assert_eq!(ladder.expire(333 + 4 * 333 / 2 + 25), Some(Expired::Retransmission));
+}
+
+/// An outage that the link repairs late: probes leave, and the window is what it was (RFC 9002 section 7.5 counts the probes,
+/// and no more). A TCP of RFC 6298 would stand at one segment.
+#[test]
+fn a_late_flight_costs_nothing() {
+    let mut ladder = Ladder::new(&config());
+    ladder.send(100);
+    ladder.expire(145);
+    assert_eq!(ladder.poll().len(), 2);
+    // All ten and the probes arrive 400 ms late.
+    ladder.ack(255, &[0..12]);
+    assert_eq!(ladder.windows().0, 22.0);
+    assert_eq!(ladder.sender.statistics().spurious_losses, 0);
+}
+
+/// The example of section 7.6.3, its table of packets and times: 1 arrives, 2 to 8 are lost, 9 arrives. The timeout is 2 s, the
+/// duration 6 s: between 2 and 8 are 7 s.
+fn persistent_example(config: &TcpConfig, acked_between: Option<u64>) -> Ladder {
+    let mut ladder = Ladder::new(config);
+    let sent = |ladder: &mut Ladder, at: u64| {
+        ladder.now = ms(at);
+        // The probe timeouts of the example are at 8 and 12 s; ours would come earlier, as back-off here begins at once.
+        ladder.sender.write(1);
+        assert_eq!(ladder.poll().len(), 1, "at {at}");
+    };
+    // Packet 0 is the example's 1.
+    sent(&mut ladder, 0);
+    ladder.ack(200, &[0..1]);
+    for at in [1000, 2000, 3000, 4000, 5000, 6000] {
+        sent(&mut ladder, at);
+    }
+    sent(&mut ladder, 8000);
+    sent(&mut ladder, 12_000);
+    ladder.now = ms(12_200);
+    match acked_between {
+        None => ladder.ack_with(&[8..9, 0..1], 0, 0),
+        Some(number) => ladder.ack_with(&[8..9, number..number + 1, 0..1], 0, 0),
+    };
+    ladder
+}
+
+#[test]
+fn persistent_congestion() {
+    // A round trip of 200 ms, measured three times: srtt 200 ms, rttvar 56.25 ms, and 200 + 225 + 1575 ms = 2 s.
+    let config = with(QuicConfig { max_ack_delay: ms(1575), ..QuicConfig::default() });
+    let rfc = RfcConfig { handshake_rtt: Some(ms(200)), ..config.rfc };
+    let config = TcpConfig { rfc, initial_window: 20.0, ..config };
+    let ladder = persistent_example(&config, None);
+    assert_eq!(ladder.sender.statistics().persistent_congestions, 1);
+    // Packet 8 left 7 s after packet 2. The least window, half of the last as threshold; packet 9 lets it grow at once, as
+    // there is no recovery.
+    assert_eq!(ladder.windows(), (3.0, 10.0));
+    // An acknowledgement in between: a loss like others.
+    for number in 2..7 {
+        let ladder = persistent_example(&config, Some(number));
+        assert_eq!(ladder.sender.statistics().persistent_congestions, 0, "{number}");
+        assert_eq!(ladder.windows().0, 10.0, "{number}");
+    }
+}
+
+/// Section 7.6.2: not without a round trip measured before.
+#[test]
+fn no_persistent_congestion_before_the_first_round_trip() {
+    let config = config();
+    let rfc = RfcConfig { handshake_rtt: None, ..config.rfc };
+    let config = TcpConfig { rfc, ..config };
+    let mut ladder = Ladder::new(&config);
+    for _ in 0..6 {
+        ladder.sender.write(1);
+        ladder.poll();
+        ladder.now += ms(2000);
+    }
+    ladder.ack_with(&[5..6], 0, 0);
+    let counts = ladder.sender.statistics();
+    assert_eq!((counts.persistent_congestions, counts.fast_retransmits), (0, 1));
+}
+
+/// A row that is found lost in pieces is one row: 1 to 4 by the packet threshold, 5 later by the time threshold.
+#[test]
+fn a_row_found_in_pieces_is_persistent() {
+    let mut ladder = Ladder::new(&config());
+    ladder.send(1);
+    ladder.ack(40, &[0..1]);
+    // The third sample of 40 ms leaves rttvar 11.25 ms: three times 40 + 45 + 25 are 330 ms.
+    for at in [100, 200, 300, 400, 476] {
+        ladder.now = ms(at);
+        ladder.send(1);
+    }
+    ladder.send(2);
+    ladder.now = ms(516);
+    assert_eq!(ladder.ack_with(&[7..8, 0..1], 0, 0), AckOutcome::FastRetransmit);
+    assert_eq!(ladder.sender.statistics().persistent_congestions, 0, "1 to 4: 300 ms");
+    assert_eq!(ladder.expire(5), Some(Expired::Reordering));
+    assert_eq!(ladder.sender.statistics().persistent_congestions, 1, "1 to 5: 376 ms");
+}
+
+/// Spurious losses are known exactly: the number tells which packet arrived. RFC 9002 leaves the window reduced; with `undo` it is
+/// taken back (RFC 9438 section 4.9).
+#[test]
+fn a_spurious_loss() {
+    for undo in [false, true] {
+        let mut ladder = Ladder::new(&with(QuicConfig { undo, ..QuicConfig::default() }));
+        ladder.send(100);
+        ladder.ack(40, &[2..6]);
+        assert_eq!(ladder.windows().0, 5.0);
+        ladder.ack(1, &[1..6]);
+        assert_eq!((ladder.sender.statistics().spurious_losses, ladder.windows().0), (1, 5.0), "one of two");
+        ladder.ack(1, &[0..6]);
+        let counts = ladder.sender.statistics();
+        assert_eq!((counts.spurious_losses, counts.spurious_fast_retransmits), (2, 1));
+        assert_eq!((ladder.windows().0, ladder.sender.snd_una()), (if undo { 10.0 } else { 5.0 }, 6));
+        assert!(ladder.poll().iter().all(|(_, seq)| *seq > 5), "what has arrived is not sent again");
+    }
+}
+
+/// Section 7.1 and appendix B.7: a rise of the count is a congestion event, once a round trip; what is reported twice or late is
+/// none.
+#[test]
+fn marks() {
+    let config = config();
+    let mut ladder = Ladder::new(&TcpConfig { rfc: RfcConfig { ecn: true, ..config.rfc }, ..config });
+    ladder.sender.write(100);
+    let first = ladder.sender.poll_transmit(ladder.now).unwrap();
+    assert!(first.ecn_capable && !first.l4s);
+    ladder.poll();
+    ladder.wait(40);
+    ladder.ack_with(&[0..2], 0, 1);
+    assert_eq!(ladder.windows(), (5.0, 5.0));
+    ladder.ack_with(&[0..4], 0, 2);
+    ladder.ack_with(&[0..6], 0, 1);
+    assert_eq!(ladder.windows().0, 5.0, "of the same round trip, and of an overtaken acknowledgement");
+    assert_eq!(ladder.poll(), [(10, 10)]);
+    ladder.wait(40);
+    ladder.ack_with(&[0..11], 0, 3);
+    assert_eq!((ladder.windows().0, ladder.sender.statistics().ecn_reductions), (2.5, 2));
+    ladder.poll();
+    ladder.wait(40);
+    ladder.ack_with(&[0..13], 0, 4);
+    assert_eq!(ladder.windows().0, 2.0, "the least");
+}
+
+/// Section 5.1 and 5.3: no sample where the largest is not newly acknowledged; the delay is taken off.
+#[test]
+fn round_trips() {
+    let mut ladder = Ladder::new(&config());
+    ladder.send(100);
+    ladder.wait(40);
+    ladder.ack_with(&[5..6], 0, 0);
+    ladder.wait(4);
+    ladder.ack_with(&[4..6], 0, 0);
+    let (sum_s, samples) = ladder.sender.rtt_samples();
+    assert_eq!((sum_s, samples), (0.04, 1));
+}
+
+/// Section 7.8: a window that the application does not fill does not grow; one that waits for the pacer does.
+#[test]
+fn a_window_not_in_use_does_not_grow() {
+    let mut ladder = Ladder::new(&config());
+    for round in 0..5 {
+        ladder.send(2);
+        ladder.ack(40, &[0..2 * round + 2]);
+    }
+    assert_eq!(ladder.windows().0, 10.0);
+    let config = config();
+    let pacing = Some(Pacing { slow_start_ratio: 1.25, ratio: 1.25, quantum: Some(1) });
+    let mut paced = Ladder::new(&TcpConfig { rfc: RfcConfig { pacing, ..config.rfc }, ..config });
+    paced.sender.write(100);
+    // 1.25 * 10 packets in 40 ms: one each 3.2 ms.
+    for number in 0..10 {
+        assert_eq!(paced.poll(), [(number, number)], "at {}", paced.now);
+        let next = paced.sender.next_timeout().unwrap();
+        if number < 9 {
+            assert_eq!(next, SimTime::from_micros(3200) * (number + 1));
+            assert_eq!(paced.sender.on_timeout(next), Some(Expired::Pacing));
+            paced.now = next;
+        }
+    }
+    paced.now = ms(40);
+    paced.ack_with(&[0..1], 0, 0);
+    assert_eq!(paced.windows().0, 11.0);
+}
+
+/// Section 7.7: without pacing no burst is larger than the initial window.
+#[test]
+fn an_unpaced_burst_is_bounded() {
+    let mut ladder = Ladder::new(&config());
+    ladder.send(100);
+    assert_eq!(ladder.ack(40, &[0..10]), AckOutcome::New);
+    assert_eq!((ladder.windows().0, ladder.poll().len()), (20.0, 10));
+    ladder.wait(1);
+    assert_eq!(ladder.poll().len(), 10);
+}
+
+/// What no honest receiver says changes nothing: packets never sent, no frame at all, nothing in it.
+#[test]
+fn nonsense_is_ignored() {
+    let mut ladder = Ladder::new(&config());
+    ladder.send(3);
+    ladder.wait(40);
+    assert_eq!(ladder.ack_with(&[2..4], 0, 0), AckOutcome::Stale);
+    assert_eq!(ladder.ack_with(&[], 0, 0), AckOutcome::Stale);
+    assert_eq!(ladder.ack_with(&[0..0], 0, 0), AckOutcome::Stale);
+    assert_eq!(
+        ladder.sender.on_ack(ladder.now, &Ack { next_expected: 3, ..Ack::default() }),
+        AckOutcome::Stale
+    );
+    assert_eq!((ladder.sender.pipe(), ladder.sender.snd_una()), (3, 0));
+    assert_eq!(ladder.ack_with(&[0..3], 0, 0), AckOutcome::New);
+    assert!(ladder.sender.is_done() && ladder.sender.next_timeout().is_none());
+    assert_eq!(ladder.ack_with(&[0..3], 0, 0), AckOutcome::Stale, "again");
+}
+
+/// Every congestion control stands on it.
+#[test]
+fn controls_answer_a_loss() {
+    for (window_rule, least) in [
+        (WindowRule::Reno, 5.0),
+        (WindowRule::Cubic, 7.0),
+        (WindowRule::HighSpeed, 5.0),
+        (WindowRule::Dctcp, 5.0),
+        (WindowRule::Prague, 5.0),
+        (WindowRule::BbrV1, 4.0),
+        (WindowRule::BbrV3, 4.0),
+    ] {
+        let config = config();
+        let ecn = matches!(window_rule, WindowRule::Dctcp | WindowRule::Prague);
+        let mut ladder =
+            Ladder::new(&TcpConfig { rfc: RfcConfig { window_rule, ecn, ..config.rfc }, ..config });
+        ladder.sender.write(100);
+        // A paced rule needs its time.
+        while ladder.sender.pipe() < 10 {
+            if ladder.poll().is_empty() {
+                ladder.now = ladder.sender.next_timeout().unwrap();
+                assert_eq!(ladder.sender.on_timeout(ladder.now), Some(Expired::Pacing));
+            }
+        }
+        ladder.now += ms(30);
+        assert_eq!(ladder.ack_with(&[1..6], 0, 0), AckOutcome::FastRetransmit, "{window_rule:?}");
+        assert!(ladder.windows().0 >= least, "{window_rule:?}: {}", ladder.windows().0);
+    }
+}
