@@ -621,7 +621,7 @@ fn pacing_and_rates() {
         (bbr("tcp.bbr.full_pipe", json!("linux")), "tcp.bbr.full_pipe = \"linux\": needs"),
         (bbr("tcp.bbr.drain_gain", json!(0.4)), "tcp.bbr.drain_gain = 0.4: needs"),
         (bbr_v3("tcp.bbr.drain_gain", json!(1)), "tcp.bbr.drain_gain = 1.0: must be"),
-        (bbr_v3("tcp.bbr.drain_gain", json!(0)), "tcp.bbr.drain_gain = 0.0: must be"),
+        (bbr_v3("tcp.bbr.drain_gain", json!(0)), "tcp.bbr.drain_gain = 0: must be"),
         (bbr_v3("tcp.bbr.profile", json!("linux")), "tcp.bbr.profile = \"linux\": must be"),
         (
             json!([["tcp.rfc.accurate_ecn_option", true]]),
