@@ -86,10 +86,11 @@ fn rfc_config() -> impl Strategy<Value = RfcConfig> {
                 eifel,
                 ecn,
                 accurate_ecn: ecn && linux[0],
+                accurate_ecn_option: (ecn && linux[0] && linux[1]).then_some(1448),
                 restart_after_idle,
                 cwnd_validation,
                 pacing,
-                bbr: BbrConfig::default(),
+                bbr: if linux[2] { BbrConfig::linux_v3() } else { BbrConfig::default() },
                 quic: QuicConfig::default(),
             }
         },

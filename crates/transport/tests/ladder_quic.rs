@@ -1,6 +1,8 @@
 //! Flavour `quic` against RFC 9002: its examples, and its appendices A and B step by step.
 //!
 //! The test is the network and the receiver. Times are milliseconds; packets are acknowledged by their numbers.
+// What arrived is often one range.
+#![allow(clippy::single_range_in_vec_init)]
 
 use crossfade_core::SimTime;
 use crossfade_transport::{
@@ -70,8 +72,8 @@ impl Ladder {
 
     fn ack_with(&mut self, ranges: &[Range<u64>], delay: u64, ce: u32) -> AckOutcome {
         let ranges = ranges.iter().map(|range| SackBlock { start: range.start, end: range.end }).collect();
-        let frame = Some(Box::new(AckFrame { delay: ms(delay), ranges }));
-        self.sender.on_ack(self.now, &Ack { ce, frame, ..Ack::default() })
+        let frame = Some(Box::new(AckFrame { delay: ms(delay), ranges, ce }));
+        self.sender.on_ack(self.now, &Ack { frame, ..Ack::default() })
     }
 
     /// `after` this an acknowledgement arrives, of these packets, highest first.
@@ -196,7 +198,7 @@ fn a_late_flight_costs_nothing() {
 /// duration 6 s: between 2 and 8 are 7 s.
 fn persistent_example(config: &TcpConfig, acked_between: Option<u64>) -> Ladder {
     let mut ladder = Ladder::new(config);
-    let mut sent = |ladder: &mut Ladder, at: u64| {
+    let sent = |ladder: &mut Ladder, at: u64| {
         ladder.now = ms(at);
         // The probe timeouts of the example are at 8 and 12 s; ours would come earlier, as back-off here begins at once.
         ladder.sender.write(1);

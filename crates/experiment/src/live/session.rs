@@ -11,8 +11,8 @@ use super::watch::{Sample, Seen, Watch};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::AggregationConfig;
 use crossfade_live::{
-    Bulk, BulkFlow, BulkReport, Emulation, Host, Machine, PumpConfig, PumpReport, Recording, TcpCounters,
-    TcpRoute,
+    Bulk, BulkFlow, BulkReport, Emulation, Host, HostOptions, Machine, PumpConfig, PumpReport, Recording,
+    TcpCounters, TcpRoute,
 };
 use crossfade_scenario::{Point, ScenarioError, Setup, TrafficSetup};
 use std::fs::File;
@@ -32,6 +32,8 @@ pub struct Options {
     pub mtu: Option<u32>,
     /// The hosts have IPv6 too.
     pub ipv6: bool,
+    /// Large segments are cut inside, and packets that leave the link together arrive as one.
+    pub large_segments: bool,
     /// Losses concern what a simulation sends.
     pub data_only: bool,
     /// Where a journal goes, and what it says of the scenario.
@@ -97,8 +99,8 @@ impl Session {
             (None, Some(mtu)) => mtu,
             (None, None) => USUAL_MTU,
         };
-        let pair = if options.ipv6 { Host::pair_with_ipv6(mtu) } else { Host::pair(mtu) };
-        let hosts = pair.map_err(refused)?;
+        let (has_ipv6, large_segments) = (options.ipv6, options.large_segments);
+        let hosts = Host::pair_with(HostOptions { mtu, has_ipv6, large_segments }).map_err(refused)?;
         let mut congestion = options.congestion.clone();
         if let Some(tcp) = tcp {
             let tcp = match &options.congestion {

@@ -23,7 +23,8 @@ channel = { model = "iid", p_e = 0 }
 link = { rate = "1 Mbit/s", packet_size = "1500 B" }
 tcp = { flavour = "rfc", variant = "sack" }
 '''
-asked = dict(bulk=False, congestion=None, mtu=None, ipv6=False, data_only=False, run=0, journal=None,
+asked = dict(bulk=False, congestion=None, mtu=None, ipv6=False, large_segments=False,
+             data_only=False, run=0, journal=None,
              captures=None, watch=False, source=dict(name="", text="", overrides={}, files={}))
 core.Live(core.Plan.load(text, "doctor", "{}"), json.dumps(asked))
 core.new_process_namespace()
