@@ -2,6 +2,8 @@
 //!
 //! The test is the network and the receiver. Times are milliseconds; packets are acknowledged by their numbers.
 
+#![expect(clippy::single_range_in_vec_init, reason = "one range of packets is usual in an acknowledgement")]
+
 use crossfade_core::SimTime;
 use crossfade_transport::{
     Ack, AckFrame, AckOutcome, Expired, Flavour, Pacing, QuicConfig, RfcConfig, RtoConfig, RtoRule,
@@ -147,7 +149,7 @@ fn thresholds_are_as_configured() {
     assert_eq!(ladder.ack(40, &[1..6]), AckOutcome::FastRetransmit);
 }
 
-/// Section 6.2: srtt + max(4 rttvar, 1 ms) + max_ack_delay after the last departure, doubled each time; two probes beyond the
+/// Section 6.2: srtt + max(4 rttvar, 1 ms) + `max_ack_delay` after the last departure, doubled each time; two probes beyond the
 /// window, new data first; nothing is lost, and the window stays.
 #[test]
 fn the_probe_timeout() {
@@ -196,9 +198,9 @@ fn a_late_flight_costs_nothing() {
 /// duration 6 s: between 2 and 8 are 7 s.
 fn persistent_example(config: &TcpConfig, acked_between: Option<u64>) -> Ladder {
     let mut ladder = Ladder::new(config);
-    let mut sent = |ladder: &mut Ladder, at: u64| {
+    let sent = |ladder: &mut Ladder, at: u64| {
         ladder.now = ms(at);
-        // The probe timeouts of the example are at 8 and 12 s; ours would come earlier, as back-off here begins at once.
+        // The times are the example's: its probe timeouts send the last two.
         ladder.sender.write(1);
         assert_eq!(ladder.poll().len(), 1, "at {at}");
     };

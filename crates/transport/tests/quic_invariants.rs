@@ -174,7 +174,7 @@ impl Play {
             }
             Op::LoseAck(i) => drop(take(&mut self.acks, i)),
             Op::RepeatAck(i) if !self.acks.is_empty() => {
-                self.acks.push(self.acks[i % self.acks.len()].clone())
+                self.acks.push(self.acks[i % self.acks.len()].clone());
             }
             Op::RepeatData(_) | Op::RepeatAck(_) => {}
             Op::Wait(micros) => self.now += SimTime::from_micros(micros),
@@ -311,7 +311,9 @@ fn what_is_sent_depends_on_nothing_else() {
         let (config, ops) = proptest::strategy::ValueTree::current(&tree);
         let sent = || {
             let mut play = Play::new(config);
-            ops.iter().for_each(|op| play.step(*op));
+            for op in &ops {
+                play.step(*op);
+            }
             (play.numbers, play.now, play.sender.statistics(), play.data, play.sender.snapshot())
         };
         assert_eq!(sent(), sent());

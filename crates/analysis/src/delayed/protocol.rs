@@ -330,7 +330,7 @@ mod tests {
             }
             let received =
                 sent.filter(|_| good).map(|segment| self.receiver.on_segment(now, &segment, false));
-            if received.is_some_and(|received| received.is_new) {
+            if received.as_ref().is_some_and(|received| received.is_new) {
                 happens(Event::New);
             }
             self.acks.push_back(received.and_then(|received| received.ack));
