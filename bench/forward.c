@@ -1,7 +1,8 @@
 /* The least that passes packets between two hosts: two network namespaces with a TUN device each, a thread a way
  * that reads a packet and writes it. What crossfade live is compared with.
  *
- * forward FAR NEAR [MTU]: runs the shell command FAR at 10.77.0.1 and NEAR at 10.77.0.2, and ends with NEAR. Root.
+ * forward FAR NEAR [MTU [large]]: runs the shell command FAR at 10.77.0.1 and NEAR at 10.77.0.2, and ends with NEAR. With
+ * large the hosts leave it to the devices to cut segments, which nobody then does. Root.
  * cc -O2 -pthread -o forward forward.c
  */
 #define _GNU_SOURCE
@@ -18,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int tun[2], space[2];
+static int tun[2], space[2], large;
 
 static void fail(const char *what) {
     perror(what);
@@ -32,7 +33,9 @@ static void make_host(int number, const char *mtu) {
     if ((space[number] = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC)) < 0) fail("namespace");
     if ((tun[number] = open("/dev/net/tun", O_RDWR | O_CLOEXEC)) < 0) fail("/dev/net/tun");
     strcpy(request.ifr_name, "tun0");
+    if (large) request.ifr_flags |= IFF_VNET_HDR;
     if (ioctl(tun[number], TUNSETIFF, &request)) fail("TUNSETIFF");
+    if (large && ioctl(tun[number], TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6)) fail("TUNSETOFFLOAD");
     snprintf(command, sizeof command,
              "ip link set lo up && ip addr add 10.77.0.%d/24 dev tun0 && ip link set tun0 mtu %s txqueuelen 10000 up",
              number + 1, mtu);
@@ -41,7 +44,7 @@ static void make_host(int number, const char *mtu) {
 
 static void *pass(void *from) {
     int way = *(int *)from;
-    char packet[65536];
+    char packet[65536 + 10]; /* and struct virtio_net_hdr */
     ssize_t bytes;
     while ((bytes = read(tun[way], packet, sizeof packet)) > 0)
         if (write(tun[1 - way], packet, bytes) < 0) continue; /* a host that will not have it */
@@ -63,8 +66,9 @@ int main(int count, char **words) {
     static int ways[2] = {0, 1};
     pthread_t threads[2];
     int status;
-    if (count < 3 || count > 4) return 2;
-    for (int host = 0; host < 2; host++) make_host(host, count == 4 ? words[3] : "1500");
+    if (count < 3 || count > 5) return 2;
+    large = count == 5;
+    for (int host = 0; host < 2; host++) make_host(host, count >= 4 ? words[3] : "1500");
     for (int way = 0; way < 2; way++)
         if (pthread_create(&threads[way], NULL, pass, &ways[way])) fail("thread");
     pid_t far = start(0, words[1]);

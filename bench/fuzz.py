@@ -1,4 +1,4 @@
-"""Fuzzes every reader by coverage, each until no new edge of the compiled code was reached for a while.
+"""Fuzzes readers and senders by coverage, each until no new edge of the compiled code was reached.
 
 Usage: python bench/fuzz.py [TARGET ...] [--quiet SECONDS] [--most SECONDS] [--jobs N]
 
@@ -39,6 +39,7 @@ LONGEST = {
     "arq": 2000,
     "packet": 200,
     "journal": 2400,
+    "control": 600,
 }
 
 # For edges to be counted (LLVM's SanitizerCoverage), and the checks of a debug build.
@@ -190,6 +191,18 @@ def entries() -> Iterator[bytes]:
         yield bytes(rng.randrange(256) if at % 24 in (0, 8, 16) else 0 for at in range(24 * count))
 
 
+def connections() -> Iterator[bytes]:
+    """What a sender is, and a network that mostly delivers what it sends; each control among them."""
+    rng = random.Random(4)
+    for control in range(7):
+        for _ in range(6):
+            sender = bytes([control, *(rng.randrange(256) for _ in range(7))])
+            ops = [0, 3, 6] * 8 + list(range(16))
+            yield sender + bytes(
+                byte for _ in range(rng.randrange(20, 250)) for byte in (rng.choice(ops), rng.randrange(8))
+            )
+
+
 SEEDS = {
     "scenario": scenarios,
     "golden": golden,
@@ -199,6 +212,7 @@ SEEDS = {
     "arq": frames,
     "packet": packets,
     "journal": entries,
+    "control": connections,
 }
 
 # Where the words of a target's dictionary stand between quotes.

@@ -85,9 +85,10 @@ class Bench:
 
     def __init__(self, seconds: float, folder: Path) -> None:
         self.seconds, self.folder, self.ring_drops = seconds, folder, 0
-        self._forwarder = folder / "forward"
-        source = Path(__file__).with_name("forward.c")
-        subprocess.run(["cc", "-O2", "-pthread", "-o", self._forwarder, source], check=True)
+        self._forwarder, self._wake = folder / "forward", folder / "wake"
+        for program in (self._forwarder, self._wake):
+            source = Path(__file__).with_name(f"{program.name}.c")
+            subprocess.run(["cc", "-O2", "-pthread", "-o", program, source], check=True)
         (folder / "arq.toml").write_text(ARQ)
         (folder / "slots.py").write_text(SLOTS)
 
@@ -95,10 +96,10 @@ class Bench:
     def client(self) -> str:
         return f"iperf3 -R -J -t {self.seconds:g} -c 10.77.0.1"
 
-    def forwarder(self, mtu: int = 1500) -> float:
+    def forwarder(self, mtu: int = 1500, *large: str) -> float:
         """Goodput of one TCP flow through the forwarder, in Gbit/s."""
         done = subprocess.run(
-            [self._forwarder, f"{SERVER} > /dev/null", self.client, str(mtu)],
+            [self._forwarder, f"{SERVER} > /dev/null", self.client, str(mtu), *large],
             capture_output=True,
             text=True,
             check=True,
@@ -112,6 +113,11 @@ class Bench:
             [self._forwarder, "sleep 1000", ping], capture_output=True, text=True, check=True
         )
         return median_ping(done.stdout)
+
+    def wake(self) -> list[float]:
+        """A wake-up of a sleeping thread in us: where the system puts it, and on the same processor."""
+        done = subprocess.run([self._wake], capture_output=True, text=True, check=True)
+        return [float(word) for word in done.stdout.split()]
 
     def _ping(self, address: str) -> list[str]:
         return ["ping", "-i", "0.005", "-c", str(max(50, int(self.seconds / 0.01))), address]
@@ -194,20 +200,33 @@ def pass_through(bench: Bench) -> Iterator[Figure]:
     ours, bare = [], []
     for _ in range(TURNS):
         bare.append(bench.forwarder())
-        ours.append(bench.flow("--delay", "0 ms")[0])
+        ours.append(bench.flow("--delay", "0 ms", "--no-large-segments")[0])
     yield Figure("bare C forwarder, one TCP flow, packets of 1500 B", statistics.median(bare), "Gbit/s")
     yield Figure("crossfade live, the same", statistics.median(ours), "Gbit/s")
     yield Figure("ratio", statistics.median(ours) / statistics.median(bare), "", least=0.9)
 
 
 def large_segments(bench: Bench) -> Iterator[Figure]:
+    yield Figure("bare C forwarder, packets of 65,535 B", bench.forwarder(65535), "Gbit/s")
+    whole = bench.flow("--delay", "0 ms", "--mtu", "65535")[0]
+    yield Figure("a link that only delays (0 ms), the same", whole, "Gbit/s", least=20.0)
     # A longer round trip needs a larger window than the kernel's usual 3 MB.
-    bare, ours = bench.forwarder(65535), bench.flow("--delay", "0.1 ms", "--mtu", "65535")[0]
-    yield Figure("bare C forwarder, packets of 65,535 B", bare, "Gbit/s")
-    yield Figure("a link that only delays (0.1 ms), the same", ours, "Gbit/s", least=20.0)
+    whole = bench.flow("--delay", "0.1 ms", "--mtu", "65535")[0]
+    yield Figure("the same with 0.1 ms", whole, "Gbit/s", least=20.0)
+    bare = bench.forwarder(1500, "large")
+    yield Figure("bare C forwarder, large segments of 1500 B packets, not cut", bare, "Gbit/s")
+    for delay in ("0 ms", "0.1 ms"):
+        cut = bench.flow("--delay", delay)[0]
+        yield Figure(f"a link that only delays ({delay}), the same, cut inside", cut, "Gbit/s")
+    fast = ["--rate", "20 Gbit/s", "--queue", "10000 packets"]
+    yield Figure("a link of 20 Gbit/s, packets of 1500 B", bench.flow(*fast)[0], "Gbit/s")
+    yield Figure("the same, cut inside", bench.flow(*fast, "--large-segments")[0], "Gbit/s")
 
 
 def round_trip(bench: Bench) -> Iterator[Figure]:
+    elsewhere, here = bench.wake()
+    yield Figure("this machine wakes a sleeping thread, after 5 ms", elsewhere, "us")
+    yield Figure("the same on one processor", here, "us")
     yield Figure("round trip through the bare C forwarder, median", bench.bare_ping(), "us")
     yield Figure("round trip through two links, median", bench.ping("--delay", "0 ms"), "us", most=15.0)
     fast = bench.ping("--delay", "0 ms", "--realtime")

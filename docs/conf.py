@@ -58,7 +58,7 @@ nb_merge_streams = True
 GALLERY = Path(__file__).parent / "gallery"
 # Pages that stand beside those of the documentation; Sphinx wants the folder before anything is built.
 # Of a paper whose figures take long, those that its page shows; its claims are kept beside the page.
-DRAWN = {"mimo-arq": ["fig4", "fig6", "fig10", "table1", "codes"]}
+DRAWN = {"mimo-arq": ["fig4", "fig6", "fig10", "table1", "codes"], "transports": []}
 PAGES = GALLERY / "pages"
 PAGES.mkdir(parents=True, exist_ok=True)
 html_extra_path = [str(PAGES)]
@@ -114,7 +114,8 @@ def make_gallery(_: Sphinx) -> None:
     make_classics(GALLERY)
     make_five_minutes(GALLERY)
     run_examples(Path(__file__).parent / "results.md", GALLERY)
-    run_commands(Path(__file__).parent / "figures.md", GALLERY)
+    for page in ("figures", "which-transport"):
+        run_commands(Path(__file__).parent / f"{page}.md", GALLERY)
     make_persistence(GALLERY)
     for key, paper in PAPERS.items():
         for name in DRAWN.get(key, paper.FIGURES):

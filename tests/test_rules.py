@@ -171,7 +171,7 @@ def test_what_is_wrong_is_one_line_with_its_place(tmp_path: Path, text: str, lin
         ("mine.py:Cubic", "mine.py has no class Cubic; there are: Mine"),
         (
             "mine.py:a b",
-            "must be one of reno, cubic, highspeed.*, or a class in a Python file such as mine.py",
+            "must be one of reno.*, a class in a Python file such as mine.py, or a Rust file such as mine.rs",
         ),
         ("renno", 'must be one of reno, .*did you mean "reno"\\?'),
     ],

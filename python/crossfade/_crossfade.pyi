@@ -14,6 +14,10 @@ RESULTS_VERSION: Final[int]
 """Rises whenever the same scenario and seed give other numbers than before."""
 MOST_JOBS: Final[int]
 """The most threads that ``Plan.execute`` starts."""
+CONTROL_CRATE: list[tuple[str, str]]
+"""The files of the crate that a control in Rust is compiled with: names and texts."""
+CONTROL_SYMBOL: str
+"""The name of the table that a library of such a control exports."""
 SOURCE_HASH: Final[str]
 """Hex SHA-256 of the Rust sources that the extension was built from."""
 
@@ -104,7 +108,7 @@ class Plan:
         ``log:start:stop:points``. ``read`` gives the text of a file that the scenario names (``link.trace``,
         ``channel.file``), or raises an exception whose text is one line. ``on_points`` gets how many points
         were read, and of how many, at first and every 256 points. Ctrl-C ends it in between. ``rule`` makes a
-        :class:`crossfade.files.rules.Rule` of a Python file's name, a class in it (or None) and its text.
+        rule (:func:`crossfade.files.rules.rule`) of a file's name, a class in it (or None) and its text.
 
         Raises ScenarioError.
         """
@@ -335,6 +339,130 @@ class AckSample:
         """Whether the congestion window, not the application or the receiver, held the sender back."""
 
 @final
+class SendEvent:
+    """A segment is about to leave."""
+
+    @property
+    def now(self) -> float:
+        """When, in seconds."""
+
+    @property
+    def in_flight(self) -> int:
+        """How many segments are thought to be in the network without it."""
+
+    @property
+    def after_idle(self) -> bool:
+        """Nothing was sent and not acknowledged: the connection starts, or was idle."""
+
+    @property
+    def app_limited(self) -> bool:
+        """The application had nothing to send."""
+
+    @property
+    def srtt(self) -> float | None:
+        """The smoothed round trip in seconds, once there is one."""
+
+@final
+class LostSegment:
+    """A segment was found lost."""
+
+    @property
+    def now(self) -> float:
+        """When it was found, in seconds."""
+
+    @property
+    def tx_in_flight(self) -> int:
+        """How many were thought to be in the network when it left, itself included."""
+
+    @property
+    def lost_since_sent(self) -> int:
+        """How many were found lost since it left, itself included."""
+
+    @property
+    def prior_delivered(self) -> int:
+        """How many had arrived when it left."""
+
+    @property
+    def app_limited(self) -> bool:
+        """The application had nothing to send when it left."""
+
+@final
+class RateSample:
+    """What an acknowledgement tells of deliveries; counts are of segments, times in seconds."""
+
+    @property
+    def now(self) -> float:
+        """When it arrived."""
+
+    @property
+    def delivered(self) -> int:
+        """How many have arrived since the connection began."""
+
+    @property
+    def prior_delivered(self) -> int | None:
+        """How many of these had when the newest segment left that it shows to have arrived."""
+
+    @property
+    def interval(self) -> float:
+        """The time in which the difference was sent, or arrived, whichever is longer."""
+
+    @property
+    def rate(self) -> float | None:
+        """The delivery rate in segments a second; None where nothing has arrived, or too soon to be true."""
+
+    @property
+    def rtt(self) -> float | None:
+        """The round trip of the newest segment that it shows to have arrived and that was not repeated."""
+
+    @property
+    def srtt(self) -> float | None:
+        """The smoothed round trip."""
+
+    @property
+    def newly_acked(self) -> int:
+        """How many it shows to have arrived."""
+
+    @property
+    def newly_lost(self) -> int:
+        """How many were found lost by it."""
+
+    @property
+    def lost(self) -> int:
+        """How many were found lost since the connection began."""
+
+    @property
+    def lost_since_sent(self) -> int:
+        """How many of these after the newest segment left."""
+
+    @property
+    def tx_in_flight(self) -> int:
+        """How many were thought to be in the network when that left, itself included."""
+
+    @property
+    def in_flight(self) -> int:
+        """How many are now."""
+
+    @property
+    def prior_in_flight(self) -> int:
+        """How many were before it."""
+
+    @property
+    def app_limited(self) -> bool:
+        """The application had nothing to send when the newest segment left."""
+
+    @property
+    def ce(self) -> int:
+        """How many of those that have arrived carried a congestion mark."""
+
+    @property
+    def phase(self) -> str:
+        """What the sender does about losses after it: "open", "recovery" or "loss"."""
+
+    @property
+    def departure(self) -> float:
+        """When the pacer lets the next segment go."""
+
+@final
 class Live:
     """Two hosts joined by the links of a scenario (Linux).
 
@@ -343,8 +471,9 @@ class Live:
 
     def __new__(cls, plan: Plan, asked: str) -> Live:
         """The hosts of the plan's only point. ``asked`` is JSON: ``{"bulk": bool, "congestion": str | null,
-        "mtu": n | null, "ipv6": bool, "data_only": bool, "run": n, "journal": path | null,
-        "captures": [far, near] | null, "watch": bool, "source": {"name", "text", "overrides", "files"}}``.
+        "mtu": n | null, "ipv6": bool, "large_segments": bool, "data_only": bool, "run": n,
+        "journal": path | null, "captures": [far, near] | null, "watch": bool,
+        "source": {"name", "text", "overrides", "files"}}``.
 
         Raises ScenarioError for what the system refuses, and what the kernel's TCP has not.
         """

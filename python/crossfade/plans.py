@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -163,6 +164,11 @@ class Plan:
         return self._results(points, complete, version)
 
     def _results(self, points: Sequence[Point], complete: bool, version: str) -> Results:
+        controls = {
+            name: f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+            for name, text in self.files.items()
+            if name.endswith((".py", ".rs"))
+        }
         return Results(
             title=self.title,
             methods=self.description["methods"],
@@ -172,6 +178,8 @@ class Plan:
                 "version": version,
                 "results_version": _crossfade.RESULTS_VERSION,
                 "overrides": {name: dict(self.overrides[name]) for name in ("set", "over")},
+                # Of congestion controls that are the user's own.
+                **({"controls": controls} if controls else {}),
             },
             complete=complete,
             axes=self.description["axes"],
@@ -215,8 +223,12 @@ def read(
     overrides: dict[str, Any],
     read_file: Callable[[str], str],
     on_points: OnPoints | None = None,
+    rule: Callable[[str, str | None, str], object] = rules.rule,
 ) -> Plan:
-    """The plan of a scenario's text, of :meth:`Options.overrides`, and of files by name."""
+    """The plan of a scenario's text, of :meth:`Options.overrides`, and of files by name.
+
+    ``rule`` says what a file is that the scenario names as a congestion control.
+    """
     files: dict[str, str] = {}
 
     def kept(file: str) -> str:
@@ -225,7 +237,7 @@ def read(
 
     try:
         with translated_errors():
-            core = _crossfade.Plan.load(text, name, json.dumps(overrides), kept, on_points, rules.Rule)
+            core = _crossfade.Plan.load(text, name, json.dumps(overrides), kept, on_points, rule)
     except ValueError as error:  # a number of a thousand digits, half a character
         raise errors.ScenarioError(shortened(str(error))) from None
     return Plan(name, text, overrides, files, core)

@@ -14,11 +14,29 @@ away from a built-in rule. ``docs/congestion-control.md`` has both.
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
 from crossfade import plans
-from crossfade._crossfade import AckSample
+from crossfade._crossfade import AckSample, LostSegment, RateSample, SendEvent
 from crossfade.plans import Options, Scenario, Values, translated_errors
 
-__all__ = ["AckSample", "CongestionControl", "Reno", "run"]
+if TYPE_CHECKING:  # numpy takes a while to load
+    import numpy as np
+
+__all__ = [
+    "AckSample",
+    "BatchedCongestionControl",
+    "CongestionControl",
+    "LostSegment",
+    "Policy",
+    "RateSample",
+    "Reno",
+    "SendEvent",
+    "Step",
+    "run",
+]
 
 
 class CongestionControl:
@@ -26,12 +44,23 @@ class CongestionControl:
 
     Override what your rule does otherwise than keeping its window. Times are in seconds; ``window`` is how
     many segments were under way or, in the flavours ``paper`` and ``ns2``, allowed to be.
+
+    A rule with a rate has an attribute ``pacing_rate`` (segments a second, or None) and perhaps
+    ``send_quantum`` (segments that leave back to back). A method of these that it has is called (flavour
+    ``rfc``), others cost nothing: ``on_send(send)``, ``on_segment_lost(lost)``, ``on_phase(now, phase,
+    in_flight)`` with ``phase`` one of "open", "recovery", "loss", ``on_delivery(sample)``,
+    ``limits_itself()`` (true: what is sent now tells nothing of the path) and ``seed(number)``, once, behind
+    ``start``.
     """
 
     cwnd: float
     """The congestion window: finite, at least 1."""
     ssthresh: float
     """The slow-start threshold: at least 1; ``math.inf`` for none."""
+    own_window: bool = False
+    """The window is the rule's alone, also in recovery: ``set_cwnd`` is never called."""
+    ect_1: bool = False
+    """Segments say ECT(1); marks are told by ``RateSample.ce``, not by ``on_ecn``."""
 
     def start(self, cwnd: float, ssthresh: float) -> None:
         """A connection begins with the windows that the scenario says."""
@@ -110,6 +139,152 @@ class Reno(CongestionControl):
     def _halve(self, window: float) -> None:
         self.ssthresh = max(window / 2.0, 2.0)  # equation (4)
         self._segments_acked = 0.0
+
+
+class BatchedCongestionControl:
+    """A window rule that hears of many acknowledgements at once: one call a round trip, or a ``period``.
+
+    What ``on_acks`` leaves in ``cwnd`` and ``pacing_rate`` holds until the next call, also in recovery and
+    after a timeout. It acts up to a period late: it is a control of rates, not a clock of acknowledgements.
+    """
+
+    cwnd: float
+    """The congestion window in segments: finite, at least 1."""
+    ssthresh: float
+    """The slow-start threshold, which only traces show."""
+    pacing_rate: float | None = None
+    """Segments a second: finite, above 0; None for the sender's usual pacing (``tcp.pacing``)."""
+    send_quantum: int | None = None
+    """Segments that leave back to back when paced; None for the sender's own rule."""
+    period: float | None = None
+    """Seconds from one call to the first acknowledgement that brings another; None for a round trip."""
+    ends_batch: tuple[Literal["loss", "timeout", "mark"], ...] = ()
+    """What ends a batch at once: a new recovery, a timeout, a congestion mark."""
+    ended_by: str = ""
+    """What ended the batch at hand: "round", "period", or one of ``ends_batch``."""
+    ect_1: bool = False
+    """Segments say ECT(1)."""
+
+    def start(self, cwnd: float, ssthresh: float) -> None:
+        """A connection begins with the windows that the scenario says."""
+        self.cwnd = cwnd
+        self.ssthresh = ssthresh
+
+    def on_acks(self, batch: np.ndarray) -> None:
+        """Acknowledgements arrived: a structured array, one row each, read-only; empty at a timeout perhaps.
+
+        Its fields are those of :class:`RateSample` (NaN and -1 for what is not there; ``phase`` 0 open, 1
+        recovery, 2 loss), and ``cwnd``, the window that held.
+        """
+
+
+@dataclass(frozen=True)
+class Step:
+    """What the acknowledgements of a step told."""
+
+    now: float
+    """The time of the last, in seconds."""
+    rate: float
+    """Segments that arrived, a second."""
+    rtt: float
+    """The last round trip, in seconds."""
+    share: float
+    """``rate`` of the highest delivery rate so far."""
+    queueing: float
+    """``rtt`` over the shortest so far: 1 where there is no queue."""
+    loss: float
+    """The share of what arrived or was lost that was lost."""
+    marks: float
+    """The share of what arrived that carried a congestion mark."""
+    filled: float
+    """What is under way, over the highest rate times the shortest round trip."""
+
+
+class Policy(BatchedCongestionControl):
+    """A control that acts once a round trip, or a ``period``: on what ``act`` makes of what was observed.
+
+    ``act`` gets six numbers: rate over the highest, round trip over the shortest, share lost, share marked,
+    flight over the bandwidth-delay product (:data:`OBSERVED` has their bounds) and its last answer. It
+    answers in -1 to 1: by how many powers of two the window grows, or the pacing rate.
+    ``crossfade.gym.CongestionEnv`` trains one.
+    """
+
+    acts_on: Literal["cwnd", "pacing_rate"] = "cwnd"
+    """What an action multiplies; with a pacing rate the window is twice the rate times the smoothed round
+    trip.
+    """
+    step: Step | None = None
+    """What was seen last, for rewards."""
+
+    OBSERVED = ((0.0, 1.0), (1.0, 10.0), (0.0, 1.0), (0.0, 1.0), (0.0, 10.0), (-1.0, 1.0))
+    MOST = 1e6
+
+    def act(self, observation: np.ndarray) -> float:
+        """What to do next, from -1 to 1."""
+        raise NotImplementedError
+
+    def start(self, cwnd: float, ssthresh: float) -> None:
+        if self.acts_on not in ("cwnd", "pacing_rate"):
+            raise ValueError(f"acts_on = {self.acts_on!r}: must be 'cwnd' or 'pacing_rate'")
+        super().start(cwnd, ssthresh)
+        self._most_rate, self._least_rtt, self._last = 0.0, math.inf, 0.0
+        self._rtt, self._time, self._srtt = math.nan, 0.0, math.nan
+
+    def on_acks(self, batch: np.ndarray) -> None:
+        if not len(batch) or not self._observe(batch):
+            return
+        action = float(self.act(self.observation()))
+        if not -1.0 <= action <= 1.0:
+            raise ValueError(f"act gave {action}: must be at least -1 and at most 1")
+        self._last, factor = action, 2.0**action
+        if self.acts_on == "cwnd":
+            self.cwnd = min(max(self.cwnd * factor, 1.0), self.MOST)
+        else:
+            rate = self.pacing_rate or self.cwnd / self._srtt
+            self.pacing_rate = min(max(rate * factor, 1.0), self.MOST)
+            self.cwnd = min(max(2.0 * self.pacing_rate * self._srtt, 4.0), self.MOST)
+
+    def observation(self) -> np.ndarray:
+        """The six numbers of the last step, each within its bounds."""
+        import numpy as np
+
+        step = self.step
+        seen = (step.share, step.queueing, step.loss, step.marks, step.filled) if step else (0, 1, 0, 0, 0)
+        least, most = zip(*self.OBSERVED, strict=True)
+        observed: np.ndarray = np.clip(np.array([*seen, self._last]), least, most).astype(np.float32)
+        return observed
+
+    def _observe(self, batch: np.ndarray) -> bool:
+        """Whether there is a round trip and a time to judge by."""
+        import numpy as np
+
+        rtts = batch["rtt"][~np.isnan(batch["rtt"])]
+        if len(rtts):
+            self._rtt, self._least_rtt = float(rtts[-1]), min(self._least_rtt, float(rtts.min()))
+        if not np.isnan(batch["srtt"][-1]):
+            self._srtt = float(batch["srtt"][-1])
+        now, acked, lost = (
+            float(batch["now"][-1]),
+            int(batch["newly_acked"].sum()),
+            int(batch["newly_lost"].sum()),
+        )
+        took, self._time = now - self._time, now
+        rates = batch["rate"][~np.isnan(batch["rate"])]
+        if len(rates):
+            self._most_rate = max(self._most_rate, float(rates.max()))
+        if math.isnan(self._rtt) or math.isnan(self._srtt) or took <= 0.0 or self._most_rate == 0.0:
+            return False
+        self.step = Step(
+            now=now,
+            rate=acked / took,
+            rtt=self._rtt,
+            share=acked / took / self._most_rate,
+            queueing=self._rtt / self._least_rtt,
+            loss=lost / max(acked + lost, 1),
+            marks=min(int(batch["ce"].sum()) / max(acked, 1), 1.0),
+            filled=int(batch["in_flight"][-1]) / (self._most_rate * self._least_rtt),
+        )
+        return True
 
 
 def run(

@@ -4,7 +4,7 @@ use crate::error::CaptureError;
 use crate::packet::{Direction, Endpoints, IpVersion, MAX_MSS, MAX_SHIFT, MAX_WINDOW};
 use crate::pcap::Pcap;
 use crossfade_core::SimTime;
-use crossfade_transport::{Ack, SackBlocks, Segment};
+use crossfade_transport::{AccEcn, Ack, ByteCounters, SackBlocks, Segment};
 use etherparse::TcpOptionElement::{
     MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted, Timestamp,
     WindowScale,
@@ -22,11 +22,23 @@ pub struct Connection {
     pub timestamps: bool,
     /// Selective acknowledgements (RFC 2018). Without, the blocks of an [`Ack`] are not shown.
     pub sack: bool,
-    /// Explicit congestion notification (RFC 3168). Without, no packet shows it.
-    pub ecn: bool,
+    /// Explicit congestion notification. Without, no packet shows it.
+    pub ecn: Ecn,
     /// How many bytes the application has to send; `None` is a source that never runs dry. The last segment
     /// holds what remains.
     pub bytes: Option<u64>,
+}
+
+/// How the ends of a connection tell each other of congestion marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Ecn {
+    /// Not at all.
+    #[default]
+    Off,
+    /// By an echo (RFC 3168).
+    Echo,
+    /// By counts (AccECN, RFC 9768).
+    Accurate,
 }
 
 /// The clock of the timestamps option ticks in milliseconds, the finest tick of RFC 7323 section 5.4.
@@ -96,6 +108,9 @@ pub(crate) struct Flow {
     /// What the next packet to the receiver, and to the sender, echoes: the clock of the other end
     /// (`TS.Recent` of RFC 7323 section 4.3).
     timestamp_echo: [u32; 2],
+    /// The ACE fields of an end that has seen no mark, and of the receiver.
+    unmarked: u8,
+    ace: u8,
 }
 
 impl Flow {
@@ -110,6 +125,8 @@ impl Flow {
             shift,
             identification: [0; 2],
             timestamp_echo: [0; 2],
+            unmarked: 5,
+            ace: 5,
         }
     }
 
@@ -122,19 +139,19 @@ impl Flow {
     pub(crate) fn data(&mut self, pcap: &mut Pcap, now: SimTime, segment: &Segment) {
         self.open(pcap, now);
         let (start, end) = (self.offset(segment.seq), self.offset(segment.seq.saturating_add(1)));
-        let tcp = TcpHeader {
-            cwr: segment.cwr && self.connection.ecn,
+        let mut tcp = TcpHeader {
             // RFC 9293 section 3.9.1.2: PSH when there is no more data to be sent.
             psh: self.connection.bytes == Some(end),
             ..self.header(Direction::ToReceiver, sequence_number(start), self.receiver_next())
         };
+        tcp.cwr |= segment.cwr && self.connection.ecn == Ecn::Echo;
         let options = self.timestamps(Direction::ToReceiver, segment.timestamp);
-        let ecn = match segment.ecn_capable && self.connection.ecn {
+        let ecn = match segment.ecn_capable && self.connection.ecn != Ecn::Off {
             true if segment.l4s => IpEcn::Ect1,
             true => IpEcn::Ect0,
             false => IpEcn::NotEct,
         };
-        self.push(pcap, now, Direction::ToReceiver, ecn, tcp, &options, (end - start) as u32);
+        self.push(pcap, now, Direction::ToReceiver, ecn, tcp, &options, &[], (end - start) as u32);
     }
 
     /// An acknowledgement came to the sender's interface. If it covers all that there was to send, the
@@ -145,14 +162,16 @@ impl Flow {
             Stage::Closed => self.fin().wrapping_add(1),
             _ => sequence_number(self.offset(ack.next_expected)),
         };
-        let tcp = TcpHeader {
-            ece: ack.ece && self.connection.ecn,
-            ..self.header(Direction::ToSender, self.receiver_next(), acknowledged)
-        };
+        if self.connection.ecn == Ecn::Accurate {
+            self.ace = ack.accurate.ace();
+        }
+        let mut tcp = self.header(Direction::ToSender, self.receiver_next(), acknowledged);
+        tcp.ece |= ack.ece && self.connection.ecn == Ecn::Echo;
         if let Some(echo) = ack.timestamp_echo {
             self.timestamp_echo[Direction::ToSender as usize] = ticks(echo);
         }
-        self.control(pcap, now, Direction::ToSender, tcp, &self.sack(ack.sack));
+        let counters = ack.accurate.counters().map(accurate_option).unwrap_or_default();
+        self.control(pcap, now, Direction::ToSender, tcp, &self.sack(ack.sack), &counters);
         if self.connection.bytes.is_some_and(|bytes| self.offset(ack.next_expected) == bytes) {
             self.close(pcap, now);
         }
@@ -164,26 +183,26 @@ impl Flow {
             return;
         }
         self.stage = Stage::Established;
-        // RFC 3168 section 6.1.1: an ECN-setup SYN has ECE and CWR, an ECN-setup SYN-ACK has ECE alone.
-        let ecn = self.connection.ecn;
-        let syn = TcpHeader {
-            syn: true,
-            ack: false,
-            ece: ecn,
-            cwr: ecn,
-            ..self.header(Direction::ToReceiver, FIRST_BYTE - 1, 0)
+        // RFC 3168 section 6.1.1: an ECN-setup SYN has ECE and CWR, an ECN-setup SYN-ACK has ECE alone. RFC 9768 section 3.1.1:
+        // AE, CWR and ECE ask for counts; the answer, and the acknowledgement of it (section 3.2.2.1), say 2 to what was not ECT.
+        let [ask, answer, confirm] = match self.connection.ecn {
+            Ecn::Off => [0, 0, 0],
+            Ecn::Echo => [3, 1, 0],
+            Ecn::Accurate => [7, 2, 2],
         };
-        self.control(pcap, now, Direction::ToReceiver, syn, &self.syn_options(0));
+        let syn =
+            TcpHeader { syn: true, ack: false, ..self.header(Direction::ToReceiver, FIRST_BYTE - 1, 0) };
+        self.control(pcap, now, Direction::ToReceiver, with_flags(syn, ask), &self.syn_options(0), &[]);
         let syn_ack = TcpHeader {
             syn: true,
-            ece: ecn,
             // RFC 7323 section 2.2: the window of a SYN is never scaled.
             window_size: self.connection.window_bytes().min(u64::from(u16::MAX)) as u16,
             ..self.header(Direction::ToSender, FIRST_BYTE - 1, FIRST_BYTE)
         };
-        self.control(pcap, now, Direction::ToSender, syn_ack, &self.syn_options(self.shift));
+        let options = self.syn_options(self.shift);
+        self.control(pcap, now, Direction::ToSender, with_flags(syn_ack, answer), &options, &[]);
         let ack = self.header(Direction::ToReceiver, FIRST_BYTE, FIRST_BYTE);
-        self.control(pcap, now, Direction::ToReceiver, ack, &[]);
+        self.control(pcap, now, Direction::ToReceiver, with_flags(ack, confirm), &[], &[]);
     }
 
     /// The three packets that end a connection when both ends are done (RFC 9293 section 3.6).
@@ -194,12 +213,12 @@ impl Flow {
         let fin = self.fin();
         let after_fin = fin.wrapping_add(1);
         let tcp = TcpHeader { fin: true, ..self.header(Direction::ToReceiver, fin, FIRST_BYTE) };
-        self.control(pcap, now, Direction::ToReceiver, tcp, &[]);
+        self.control(pcap, now, Direction::ToReceiver, tcp, &[], &[]);
         let tcp = TcpHeader { fin: true, ..self.header(Direction::ToSender, FIRST_BYTE, after_fin) };
-        self.control(pcap, now, Direction::ToSender, tcp, &[]);
+        self.control(pcap, now, Direction::ToSender, tcp, &[], &[]);
         self.stage = Stage::Closed;
         let tcp = self.header(Direction::ToReceiver, after_fin, self.receiver_next());
-        self.control(pcap, now, Direction::ToReceiver, tcp, &[]);
+        self.control(pcap, now, Direction::ToReceiver, tcp, &[], &[]);
     }
 
     /// The offset in the stream of the first byte of a segment.
@@ -220,7 +239,7 @@ impl Flow {
 
     /// A header that acknowledges and does nothing else.
     fn header(&self, direction: Direction, sequence: u32, acknowledged: u32) -> TcpHeader {
-        TcpHeader {
+        let header = TcpHeader {
             sequence_number: sequence,
             acknowledgment_number: acknowledged,
             ack: true,
@@ -229,6 +248,11 @@ impl Flow {
                 Direction::ToSender => self.window,
             },
             ..self.endpoints.tcp(direction)
+        };
+        match (self.connection.ecn, direction) {
+            (Ecn::Accurate, Direction::ToReceiver) => with_flags(header, self.unmarked),
+            (Ecn::Accurate, Direction::ToSender) => with_flags(header, self.ace),
+            _ => header,
         }
     }
 
@@ -276,11 +300,12 @@ impl Flow {
         direction: Direction,
         tcp: TcpHeader,
         more_options: &[TcpOptionElement],
+        raw_options: &[u8],
     ) {
         let mut options = self.timestamps(direction, now);
         options.extend_from_slice(more_options);
         self.timestamp_echo[direction.opposite() as usize] = ticks(now);
-        self.push(pcap, now, direction, IpEcn::NotEct, tcp, &options, 0);
+        self.push(pcap, now, direction, IpEcn::NotEct, tcp, &options, raw_options, 0);
     }
 
     #[expect(clippy::too_many_arguments, reason = "a packet has that many parts")]
@@ -292,14 +317,35 @@ impl Flow {
         ecn: IpEcn,
         mut tcp: TcpHeader,
         options: &[TcpOptionElement],
+        raw_options: &[u8],
         payload_len: u32,
     ) {
-        tcp.set_options(options).expect("timestamps and three SACK blocks are 40 bytes");
+        const FIT: &str = "timestamps and three SACK blocks are 40 bytes, two and the option of AccECN too";
+        tcp.set_options(options).expect(FIT);
+        if !raw_options.is_empty() {
+            let options = [tcp.options.as_slice(), raw_options].concat();
+            tcp.set_options_raw(&options).expect(FIT);
+        }
         let identification = &mut self.identification[direction as usize];
         let headers = self.endpoints.headers(direction, ecn, *identification, tcp, payload_len);
         *identification = identification.wrapping_add(1);
         pcap.push(now, &headers, payload_len);
     }
+}
+
+/// AE, CWR and ECE read as a number (RFC 9768 section 3.1; etherparse has AE's old name).
+fn with_flags(tcp: TcpHeader, ace: u8) -> TcpHeader {
+    TcpHeader { ns: ace & 4 != 0, cwr: ace & 2 != 0, ece: ace & 1 != 0, ..tcp }
+}
+
+/// The option of AccECN with its two counters: of ECT(1) and CE under kind 174, of ECT(0) and CE under 172 (RFC 9768 section
+/// 3.2.3).
+fn accurate_option(counters: ByteCounters) -> Vec<u8> {
+    let mut option = vec![if counters.is_ect_1 { 174 } else { 172 }, AccEcn::OPTION_BYTES as u8];
+    for counter in [counters.ect, counters.ce] {
+        option.extend(&counter.to_be_bytes()[1..]);
+    }
+    option
 }
 
 /// Sequence numbers wrap around at 2^32 (RFC 9293 section 3.4).
@@ -317,7 +363,7 @@ mod tests {
     use super::*;
 
     fn connection(mss: u32, w_max: u32) -> Connection {
-        Connection { mss, w_max, timestamps: true, sack: true, ecn: false, bytes: None }
+        Connection { mss, w_max, timestamps: true, sack: true, ecn: Ecn::Off, bytes: None }
     }
 
     #[test]

@@ -6,12 +6,12 @@
 //! encoded bytes are handed over.
 //!
 //! ```
-//! use crossfade_capture::{Capture, CaptureConfig, Connection};
+//! use crossfade_capture::{Capture, CaptureConfig, Connection, Ecn};
 //! use crossfade_core::SimTime;
 //! use crossfade_transport::{Ack, Segment};
 //!
 //! let connection =
-//!     Connection { mss: 1000, w_max: 20, timestamps: true, sack: true, ecn: false, bytes: None };
+//!     Connection { mss: 1000, w_max: 20, timestamps: true, sack: true, ecn: Ecn::Off, bytes: None };
 //! let mut capture = Capture::new(CaptureConfig::default(), connection)?;
 //! let (flow, now) = (0, SimTime::ZERO);
 //! capture.on_segment_sent(now, flow, &Segment::default());
@@ -33,5 +33,5 @@ mod quic;
 pub use air::{AirConfig, AirFrame, AirKind, air_pcap};
 pub use capture::{Capture, CaptureConfig, WHOLE_PACKETS};
 pub use error::CaptureError;
-pub use flow::Connection;
+pub use flow::{Connection, Ecn};
 pub use packet::{HEADERS_ONLY, IpVersion};

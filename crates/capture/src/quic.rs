@@ -65,11 +65,11 @@ impl QuicFlow {
         payload.push(ACK[usize::from(self.ecn)]);
         if let Some(frame) = &ack.frame {
             ack_frame(&mut payload, frame);
-        }
-        if self.ecn {
-            // How many packets came unmarked is not kept: ECT(0) and ECT(1) are shown as none.
-            for count in [0, 0, ack.ce.into()] {
-                varint(&mut payload, count);
+            if self.ecn {
+                // How many packets came unmarked is not kept: ECT(0) and ECT(1) are shown as none.
+                for count in [0, 0, frame.ce.into()] {
+                    varint(&mut payload, count);
+                }
             }
         }
         self.push(pcap, now, Direction::ToSender, IpEcn::NotEct, bytes, &payload);
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn ranges_are_gaps_and_lengths() {
         let ranges = [(10, 13), (5, 8), (0, 1)].map(|(start, end)| SackBlock { start, end });
-        let frame = AckFrame { delay: SimTime::from_micros(80), ranges: ranges.to_vec() };
+        let frame = AckFrame { delay: SimTime::from_micros(80), ranges: ranges.to_vec(), ce: 0 };
         let mut bytes = Vec::new();
         ack_frame(&mut bytes, &frame);
         // 12, 80 us, two more; 3 packets; 9 and 8 are missing (gap 1), 3 packets; 4 to 1 are missing (gap 3), one.

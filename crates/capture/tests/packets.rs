@@ -2,10 +2,10 @@
 //! hand.
 
 use crossfade_capture::{
-    Capture, CaptureConfig, CaptureError, Connection, HEADERS_ONLY, IpVersion, WHOLE_PACKETS,
+    Capture, CaptureConfig, CaptureError, Connection, Ecn, HEADERS_ONLY, IpVersion, WHOLE_PACKETS,
 };
 use crossfade_core::SimTime;
-use crossfade_transport::{Ack, SackBlock, SackBlocks, Segment};
+use crossfade_transport::{AccEcn, Ack, ByteCounters, SackBlock, SackBlocks, Segment};
 use etherparse::TcpOptionElement::{
     MaximumSegmentSize, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted, Timestamp, WindowScale,
 };
@@ -15,7 +15,7 @@ use proptest::prelude::*;
 const MS: SimTime = SimTime::from_millis(1);
 
 const PLAIN: Connection =
-    Connection { mss: 1000, w_max: 20, timestamps: false, sack: false, ecn: false, bytes: None };
+    Connection { mss: 1000, w_max: 20, timestamps: false, sack: false, ecn: Ecn::Off, bytes: None };
 
 /// A record of the file.
 struct Record<'a> {
@@ -156,7 +156,7 @@ fn the_bytes_of_a_known_packet() {
 
 #[test]
 fn a_connection_opens_with_everything_that_it_uses() {
-    let connection = Connection { w_max: 100, timestamps: true, sack: true, ecn: true, ..PLAIN };
+    let connection = Connection { w_max: 100, timestamps: true, sack: true, ecn: Ecn::Echo, ..PLAIN };
     let mut capture = Capture::new(CaptureConfig::default(), connection).unwrap();
     capture.on_segment_sent(MS * 7, 0, &segment(0, MS * 7));
     let packets = packets(&capture);
@@ -222,7 +222,7 @@ fn acknowledgements_show_blocks_and_clocks() {
 fn explicit_congestion_notification_is_shown() {
     for ip in [IpVersion::V4, IpVersion::V6] {
         let config = CaptureConfig { ip, ..CaptureConfig::default() };
-        let mut capture = Capture::new(config, Connection { ecn: true, ..PLAIN }).unwrap();
+        let mut capture = Capture::new(config, Connection { ecn: Ecn::Echo, ..PLAIN }).unwrap();
         capture.on_segment_sent(MS, 0, &Segment { ecn_capable: true, ..segment(0, MS) });
         capture.on_ack_received(MS * 2, 0, &Ack { next_expected: 1, ece: true, ..Ack::default() });
         capture.on_segment_sent(MS * 3, 0, &Segment { ecn_capable: true, cwr: true, ..segment(1, MS * 3) });
@@ -232,6 +232,30 @@ fn explicit_congestion_notification_is_shown() {
         let seen: Vec<_> = seen.iter().map(|(ecn, flags)| (*ecn, flags.as_str())).collect();
         assert_eq!(seen, [(2, "."), (0, "E."), (2, "W."), (0, ".")]);
     }
+}
+
+/// RFC 9768 sections 3.1.1, 3.2.2.1 and 3.2.3: the handshake asks with 7, answers and confirms with 2 (no packet of it was ECT); then
+/// ACE counts from 5, and the option of ECT(1) and CE from 1 and 0.
+#[test]
+fn marks_are_counted_in_three_bits_and_in_bytes() {
+    let config = CaptureConfig::default();
+    let mut capture =
+        Capture::new(config, Connection { ecn: Ecn::Accurate, timestamps: true, ..PLAIN }).unwrap();
+    capture.on_segment_sent(MS, 0, &Segment { ecn_capable: true, l4s: true, cwr: true, ..segment(0, MS) });
+    let counters = ByteCounters { ce: 0x01_02_03, ect: 1, is_ect_1: true };
+    for (ace, counters) in
+        [(6, None), (1, Some(counters)), (1, Some(ByteCounters { is_ect_1: false, ..counters }))]
+    {
+        let accurate = AccEcn::new(ace, counters);
+        capture.on_ack_received(MS * 2, 0, &Ack { next_expected: 1, accurate, ..Ack::default() });
+    }
+    let packets = packets(&capture);
+    let ace = |tcp: &TcpHeader| 4 * u8::from(tcp.ns) + 2 * u8::from(tcp.cwr) + u8::from(tcp.ece);
+    let seen: Vec<_> = packets.iter().map(|it| ace(&it.tcp)).collect();
+    assert_eq!(seen, [7, 2, 2, 5, 6, 1, 1]);
+    assert_eq!(packets[3].ecn, 1, "ECT(1)");
+    assert!(packets[5].tcp.options.as_slice().ends_with(&[174, 8, 0, 0, 1, 1, 2, 3]));
+    assert!(packets[6].tcp.options.as_slice().ends_with(&[172, 8, 0, 0, 1, 1, 2, 3]));
 }
 
 #[test]
@@ -375,7 +399,7 @@ fn run() -> impl Strategy<Value = (CaptureConfig, Connection, Vec<Op>)> {
             w_max,
             timestamps,
             sack,
-            ecn,
+            ecn: if ecn { Ecn::Echo } else { Ecn::Off },
             bytes,
         },
     );
@@ -435,7 +459,7 @@ proptest! {
                 options(packet).iter().any(|it| matches!(it, Timestamp(..))),
                 connection.timestamps
             );
-            prop_assert!(connection.ecn || (packet.ecn == 0 && !packet.tcp.ece && !packet.tcp.cwr));
+            prop_assert!(connection.ecn == Ecn::Echo || (packet.ecn == 0 && !packet.tcp.ece && !packet.tcp.cwr));
         }
     }
 

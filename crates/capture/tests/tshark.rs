@@ -8,11 +8,11 @@
 //! trip); else a *retransmission*. The four together are what a sender calls retransmissions, segment by
 //! segment; the split is Wireshark's guess.
 
-use crossfade_capture::{Capture, CaptureConfig, Connection, HEADERS_ONLY, IpVersion, WHOLE_PACKETS};
+use crossfade_capture::{Capture, CaptureConfig, Connection, Ecn, HEADERS_ONLY, IpVersion, WHOLE_PACKETS};
 use crossfade_core::{EventQueue, RunSeed, SimTime};
 use crossfade_transport::{
     Ack, Flavour, Receiver, RfcConfig, RtoConfig, RtoRule, SackBlock, SackBlocks, Segment, Sender, TcpConfig,
-    Variant,
+    Variant, WindowRule,
 };
 use rand::RngExt;
 use std::collections::BTreeMap;
@@ -176,7 +176,7 @@ fn run(variant: Variant, segments: u64, seed: u64) -> Run {
         w_max: tcp.w_max,
         timestamps: true,
         sack: variant == Variant::Sack,
-        ecn: false,
+        ecn: Ecn::Off,
         bytes: Some(segments * u64::from(mss)),
     };
     Run { tcp, connection, start: SimTime::ZERO, loss: 0.02, ack_loss: 0.01, stall: None, seed }
@@ -385,7 +385,7 @@ fn no_port_makes_the_payload_look_like_another_protocol() {
         return;
     }
     let connection =
-        Connection { mss: 100, w_max: 10, timestamps: false, sack: false, ecn: false, bytes: None };
+        Connection { mss: 100, w_max: 10, timestamps: false, sack: false, ecn: Ecn::Off, bytes: None };
     let log: Log = vec![(MS, Seen::Sent(Segment::default()))];
     let flows: Vec<(Connection, Log)> = (0..7_000).map(|_| (connection, log.clone())).collect();
     assert_eq!(tshark("ports", &capture(V4, &flows), true).len(), 4 * flows.len());
@@ -398,7 +398,7 @@ fn long_streams_wrap_around() {
     }
     // 66000 segments of 65483 bytes are 2^32 bytes and 26 million more.
     let connection =
-        Connection { mss: 65_483, w_max: 300, timestamps: false, sack: true, ecn: false, bytes: None };
+        Connection { mss: 65_483, w_max: 300, timestamps: false, sack: true, ecn: Ecn::Off, bytes: None };
     let mut log = Log::new();
     for seq in 0..66_000u64 {
         let now = MS * (10 * seq);
@@ -423,8 +423,14 @@ fn options_and_flags_are_read_as_they_were_meant() {
     if !has_tshark() {
         return;
     }
-    let connection =
-        Connection { mss: 1000, w_max: 100, timestamps: true, sack: true, ecn: true, bytes: Some(9_500) };
+    let connection = Connection {
+        mss: 1000,
+        w_max: 100,
+        timestamps: true,
+        sack: true,
+        ecn: Ecn::Echo,
+        bytes: Some(9_500),
+    };
     let sent = |seq, at: SimTime| Segment { seq, timestamp: at, ecn_capable: true, ..Segment::default() };
     let mut sack = SackBlocks::default();
     for (start, end) in [(1, 2), (4, 6)] {
@@ -459,5 +465,61 @@ fn options_and_flags_are_read_as_they_were_meant() {
     ] {
         assert_eq!(shows(filter), packets, "{filter}");
     }
+    std::fs::remove_file(path).unwrap();
+}
+
+/// What tshark reads in the ACE fields and in the options are the marks of the queue, mark by mark: a receiver of flavour `rfc` under
+/// random marks.
+#[test]
+fn the_counts_of_marks_are_those_of_the_queue() {
+    if !has_tshark() {
+        return;
+    }
+    let base = run(Variant::Sack, 1, 1).tcp;
+    let rfc = RfcConfig {
+        ecn: true,
+        accurate_ecn: true,
+        accurate_ecn_option: Some(1000),
+        window_rule: WindowRule::Prague,
+        ..RfcConfig::default()
+    };
+    let mut receiver = Receiver::new(&TcpConfig { flavour: Flavour::Rfc, rfc, ..base });
+    let mut marks = RunSeed { seed: 9, run: 0 }.stream("marks");
+    let (mut log, mut marked) = (Log::new(), Vec::new());
+    for seq in 0..3000 {
+        let (now, ce) = (MS * seq, marks.random_bool(0.3));
+        let segment = Segment { seq, timestamp: now, ecn_capable: true, l4s: true, ..Segment::default() };
+        log.push((now, Seen::Sent(segment)));
+        marked.push(u64::from(ce));
+        let (mut ack, heard) = (receiver.on_segment(now, &segment, ce).ack, now + MS * 40);
+        // At the end there is nothing more to wait for.
+        if seq == 2999 && ack.is_none() {
+            ack = receiver.on_timeout(receiver.next_timeout().unwrap());
+        }
+        log.extend(ack.map(|ack| (heard, Seen::Acked(ack))));
+    }
+    log.sort_by_key(|(at, _)| *at);
+    let connection =
+        Connection { mss: 1000, w_max: 4000, timestamps: true, sack: true, ecn: Ecn::Accurate, bytes: None };
+    let path = save("accurate-ecn", &capture(V4, &[(connection, log)]));
+    let fields = ["tcp.ack", "tcp.flags.ace", "tcp.options.acc_ecn.eceb", "tcp.options.acc_ecn.ee1b"];
+    let mut command = Command::new("tshark");
+    command.arg("-r").arg(&path).args(["-n", "-Y", "tcp.srcport == 9 && tcp.flags.syn == 0", "-T", "fields"]);
+    for field in fields {
+        command.args(["-e", field]);
+    }
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let (mut count, mut last, mut rows) = (0, 5, 0);
+    for line in String::from_utf8(output.stdout).unwrap().lines() {
+        let row: Vec<u64> = line.split('\t').map(|field| field.parse().unwrap()).collect();
+        let [ack, ace, ce_bytes, ect_bytes] = row[..] else { panic!("{line}") };
+        count += (ace + 8 - last) % 8;
+        (last, rows) = (ace, rows + 1);
+        let segments = (ack - 1) / 1000;
+        assert_eq!(count, marked[..segments as usize].iter().sum::<u64>(), "{line}");
+        assert_eq!((ce_bytes, ect_bytes), (1000 * count, 1 + 1000 * (segments - count)), "{line}");
+    }
+    assert!(rows > 1500 && count > 800, "{rows} acknowledgements, {count} marks");
     std::fs::remove_file(path).unwrap();
 }

@@ -256,6 +256,13 @@ impl Fabric for Cell {
         }
     }
 
+    fn prepare(&mut self) {
+        if self.is_busy {
+            let slot = self.next_slot;
+            self.users.iter_mut().filter(|user| !user.sender.is_idle()).for_each(|user| user.prepare(slot));
+        }
+    }
+
     fn report(&mut self, now: SimTime) -> LinkReport {
         let users: Vec<_> = self.users.iter().map(|user| user.statistics.clone()).collect();
         let mut statistics = LinkStatistics::default();

@@ -44,6 +44,8 @@ pub(crate) struct User {
     errors: Stream,
     /// Predicted |p|^2 of all bins, where they were asked for.
     powers: Vec<f32>,
+    /// The slot that they are of.
+    predicted: Option<u64>,
     pub(crate) sender: Sender,
     receiver: Receiver,
     packets: VecDeque<Packet>,
@@ -73,6 +75,7 @@ impl User {
             feedback_slots: cell.arq.delay_slots,
             errors: seed.stream(&format!("error.cell.{number}")),
             powers: vec![0.0; response.padded()],
+            predicted: None,
             sender: Sender::new(cell.arq, cell.symbols),
             receiver: Receiver::default(),
             packets: VecDeque::new(),
@@ -105,12 +108,23 @@ impl User {
         }
     }
 
+    /// Makes ready what `slot` will be like, a later one than it is at.
+    pub(crate) fn prepare(&mut self, slot: u64) {
+        if self.reports.is_none() {
+            self.channel.go(slot);
+            self.predict();
+        }
+    }
+
     /// What all bins are known to be like in the slot that it is at, relative to [`mean`](Self::mean).
     pub(crate) fn predict(&mut self) -> &[f32] {
         if let Some(reports) = &self.reports {
             return reports.ratios();
         }
-        self.channel.predicted_powers(&mut self.powers);
+        if self.predicted != self.channel.slot() {
+            self.predicted = self.channel.slot();
+            self.channel.predicted_powers(&mut self.powers);
+        }
         &self.powers
     }
 

@@ -74,6 +74,12 @@ impl UserChannel {
         }
     }
 
+    /// The slot that it is at.
+    #[inline]
+    pub(crate) fn slot(&self) -> Option<u64> {
+        self.slot
+    }
+
     /// The local mean.
     #[inline]
     pub(crate) fn mean(&self) -> f64 {

@@ -42,6 +42,16 @@ fn config(means_db: &[f64], allocation: Allocation) -> CellConfig {
 
 /// Every user has something to send, always; departures by port and the report.
 fn saturate(config: CellConfig, slots: u64, seed: u64) -> (Vec<Vec<Departure>>, LinkReport) {
+    saturate_and(config, slots, seed, |_| ())
+}
+
+/// The same; `between` is called between slots.
+fn saturate_and(
+    config: CellConfig,
+    slots: u64,
+    seed: u64,
+    between: impl Fn(&mut Cell),
+) -> (Vec<Vec<Departure>>, LinkReport) {
     let users = config.users.len();
     let mut cell = Cell::new(config, RunSeed { seed, run: 0 }).unwrap();
     let mut left = vec![Vec::new(); users];
@@ -59,6 +69,7 @@ fn saturate(config: CellConfig, slots: u64, seed: u64) -> (Vec<Vec<Departure>>, 
             left[port as usize - 1].push(departure);
             push(&mut cell, now, port);
         }
+        between(&mut cell);
     }
     (left, cell.report(end))
 }
@@ -84,6 +95,24 @@ fn packets_leave_once_and_in_order() {
         let sent: u64 = report.users.iter().map(UserStatistics::sent).sum();
         let by_bits: u64 = report.users.iter().flat_map(|user| user.frames_by_bits).sum();
         assert_eq!(sent, by_bits);
+    }
+}
+
+#[test]
+fn what_is_done_ahead_of_a_slot_changes_nothing() {
+    let fair = Allocation::ProportionalFair { window_slots: 100.0 };
+    for allocation in [Allocation::BestBin { candidates: 25 }, Allocation::RoundRobin, fair] {
+        // Several blocks of the fading processes.
+        let [(left, report), (left_ahead, report_ahead)] = [false, true].map(|is_ahead| {
+            saturate_and(config(&[8.0, 16.0, 20.0], allocation), 4000, 1, |cell| {
+                if is_ahead {
+                    cell.prepare();
+                }
+            })
+        });
+        assert_eq!(left, left_ahead);
+        assert_eq!(report.statistics, report_ahead.statistics);
+        assert!(left.iter().all(|left| !left.is_empty()), "{left:?}");
     }
 }
 

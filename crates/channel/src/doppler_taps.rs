@@ -13,6 +13,7 @@ use crate::error::{ChannelError, out_of_range};
 use crate::noise::{NoiseSource, Use, positions};
 use crate::simd::{Kernel, Simd, Vector};
 use crossfade_core::Stream;
+use rand::Rng;
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 use std::sync::LazyLock;
 
@@ -47,6 +48,8 @@ pub struct DopplerTaps {
     amplitudes: Vec<f32>,
     filters: Vec<[f32; SPAN]>,
     segments: [Segment; 2],
+    /// At this sample of a segment the next one is made: processes side by side do so one after the other.
+    ahead: u64,
 }
 
 /// Half a block's worth of samples: the second half of the block of this number, mixed with the first half of the
@@ -95,6 +98,7 @@ impl DopplerTaps {
             is_static,
             sample_bits,
             simd,
+            ahead: SPAN as u64 + stream.clone().next_u64() % (HALF - 2 * SPAN) as u64,
             source: NoiseSource::new(stream),
             amplitudes: amplitudes(fd_t * slots_per_sample as f64 * BLOCK as f64),
             filters: (0..slots_per_sample).map(|i| filter(i as f64 / slots_per_sample as f64)).collect(),
@@ -114,6 +118,9 @@ impl DopplerTaps {
         let last = first + (SPAN - 1) as u64;
         let (number, last_number) = (first / HALF as u64, last / HALF as u64);
         self.prepare(number);
+        if first % HALF as u64 == self.ahead {
+            self.prepare(number.wrapping_add(1));
+        }
         let weights = (slot - (first << self.sample_bits)) as usize;
         let row_len = self.row_len();
         let from = (first % HALF as u64) as usize * row_len;

@@ -8,7 +8,8 @@ use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferConfig};
 use crossfade_link::trace::{Schedule, TableLoss, TraceLinkConfig};
 use crossfade_link::{
-    LinkConfig, QueueConfig, RadioConfig, SideBySide, SymbolFrames, TableFrames, TokenBucket, WholePackets,
+    Aggregated, Link, LinkConfig, QueueConfig, RadioConfig, SideBySide, SymbolFrames, TableFrames,
+    TokenBucket, WholePackets,
 };
 use crossfade_mac::Mesh;
 use crossfade_scenario::{
@@ -243,6 +244,13 @@ fn slotted(setup: &Setup, seed: RunSeed) -> Option<Medium> {
 }
 
 fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> Medium {
+    let carrier = carrier(setup, seed, direction);
+    let Some(config) = setup.aggregation else { return carrier.into() };
+    let aggregated: Box<dyn Link + Send> = Box::new(Aggregated::new(config, carrier));
+    aggregated.into()
+}
+
+fn carrier(setup: &HopSetup, seed: RunSeed, direction: &str) -> AnyLink {
     let delay = setup.delay;
     let stream = |of: &str| seed.stream(&format!("{of}.{direction}"));
     let lost = |loss: &LossConfig| loss.build(stream("channel")).expect("checked");
@@ -250,11 +258,11 @@ fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> Medium {
     match &setup.carrier {
         Carrier::Packets { rate_bps, queue: waiting, loss } => {
             let (rate_bps, queue, loss) = (*rate_bps, queue(waiting), lost(loss));
-            AnyLink::try_from(LinkConfig { rate_bps, delay, queue, loss }).expect("checked").into()
+            AnyLink::try_from(LinkConfig { rate_bps, delay, queue, loss }).expect("checked")
         }
         Carrier::Shaped { rate_bps, shaper, queue: waiting, loss } => {
             let bucket = TokenBucket::new(shaper.rate_bps, shaper.burst, *rate_bps);
-            Medium::Link(queue(waiting).before(bucket, delay, lost(loss)).expect("checked").into())
+            queue(waiting).before(bucket, delay, lost(loss)).expect("checked").into()
         }
         Carrier::Frames { rate_bps, queue: waiting, frames, errors } => {
             let (config, feedback) = (frame_link(frames, *rate_bps, delay), stream("feedback"));
@@ -270,7 +278,7 @@ fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> Medium {
                     ),
                 },
             };
-            Medium::Link(link.expect("checked").into())
+            link.expect("checked").into()
         }
         Carrier::Schedule { trace, queue: waiting, loss } => {
             let loss = match (loss, &trace.schedule) {
@@ -280,7 +288,7 @@ fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> Medium {
             };
             let (schedule, queue) = (trace.schedule.clone(), queue(waiting));
             let config = TraceLinkConfig { schedule, delay, queue, loss };
-            Medium::Link(config.build().expect("checked").into())
+            config.build().expect("checked").into()
         }
     }
 }

@@ -13,7 +13,7 @@ pub type Port = u32;
 /// acknowledgements may go through the same one.
 ///
 /// It is driven like a [`Link`]: every packet leaves it exactly once. A link is a fabric with two ports
-/// ([`PointToPoint`]). Every method is required.
+/// ([`PointToPoint`]). Every method is required, but for [`prepare`](Fabric::prepare).
 pub trait Fabric {
     /// How many ports it has.
     fn ports(&self) -> Port;
@@ -27,6 +27,10 @@ pub trait Fabric {
     /// The next packet that has left by `now`, in order of time, and the port that it came out at or was bound
     /// for; `None` once there is no further one.
     fn advance(&mut self, now: SimTime) -> Option<(Port, Departure)>;
+
+    /// Does now what [`advance`](Fabric::advance) would have to do at the next event, for who has time until then. It
+    /// changes nothing that anybody could see.
+    fn prepare(&mut self) {}
 
     /// What has happened by `now`, counted since it was made.
     fn report(&mut self, now: SimTime) -> LinkReport;
@@ -94,6 +98,10 @@ impl<F: Fabric + ?Sized> Fabric for Box<F> {
 
     fn advance(&mut self, now: SimTime) -> Option<(Port, Departure)> {
         (**self).advance(now)
+    }
+
+    fn prepare(&mut self) {
+        (**self).prepare();
     }
 
     fn report(&mut self, now: SimTime) -> LinkReport {

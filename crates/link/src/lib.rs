@@ -5,8 +5,10 @@
 //! [`DropTail`], [`Red`], [`CoDel`], [`FqCoDel`], [`Pie`],
 //! [`DualPi2`]. [`LinkConfig`] builds either. [`arq`] holds the links that
 //! send packets as frames and repeat lost ones ([`RadioConfig`] is their physical layer), [`trace`] those whose
-//! capacity follows a record or a table. [`Series`] is links one after the other.
+//! capacity follows a record or a table. Before an [`Aggregated`] link packets wait for one another; [`Series`] is links one
+//! after the other.
 
+mod aggregation;
 pub mod arq;
 mod config;
 mod event;
@@ -31,6 +33,7 @@ pub mod trace;
 mod transmitter;
 mod user;
 
+pub use aggregation::{Aggregated, AggregationConfig};
 pub use config::{LinkConfig, Queue, QueueConfig};
 pub use event::{EventLog, LinkEvent, QueueChange, Verdict};
 pub use fabric::{Fabric, PointToPoint, Port};

@@ -4,11 +4,13 @@ use crossfade_core::SimTime;
 
 /// Sleeping threads are woken late: by some microseconds, or by 0.1 ms and more where an idle processor has to be
 /// woken first. So a pump sets its alarm earlier, by what it has learned of its own lateness, and stays awake from
-/// there on.
+/// there on. Where it loses its processor to others meanwhile, which is worse than to be woken late, it does so less.
 #[derive(Debug)]
 pub(crate) struct Alarm {
     /// It may stay awake for so long before each event; never at zero.
     limit: SimTime,
+    /// The share of what it may that it does, as things are.
+    allowed: f64,
     /// How late nearly all alarms are at most.
     lateness: SimTime,
 }
@@ -20,20 +22,33 @@ impl Alarm {
     /// One alarm that is later than the estimate weighs as much as fifty that are not: it settles where 2 % are.
     const UP: SimTime = SimTime::from_micros(5);
     const DOWN: SimTime = SimTime::from_nanos(100);
+    /// Who is awake looks at the clock each microsecond: after this time others had the processor.
+    const AWAY: SimTime = SimTime::from_micros(50);
+    /// So long has it to sleep in all until it stays awake again as if nothing had been.
+    const REST: SimTime = SimTime::from_millis(100);
 
     pub(crate) fn new(limit: SimTime) -> Self {
-        Self { limit, lateness: limit }
+        Self { limit, allowed: 1.0, lateness: limit }
     }
 
     /// How long to sleep if there is something to do in `ahead`.
     pub(crate) fn sleep(&self, ahead: SimTime) -> SimTime {
         let rare = Self::LONGEST.min(SimTime::from_nanos(ahead.as_nanos() / Self::SHARE));
         let most = if self.limit == SimTime::ZERO { SimTime::ZERO } else { self.limit.max(rare) };
+        let most = SimTime::from_nanos((most.as_nanos() as f64 * self.allowed) as u64);
         ahead.saturating_sub(self.lateness.min(most))
     }
 
-    /// An alarm was late by so much.
-    pub(crate) fn rang(&mut self, late: SimTime) {
+    /// It looked at the clock while awake, so long after the look before.
+    pub(crate) fn looked(&mut self, after: SimTime) {
+        if after > Self::AWAY {
+            self.allowed /= 2.0;
+        }
+    }
+
+    /// The alarm that was to ring after `sleep` was late by so much.
+    pub(crate) fn rang(&mut self, sleep: SimTime, late: SimTime) {
+        self.allowed = (self.allowed + sleep.as_secs_f64() / Self::REST.as_secs_f64()).min(1.0);
         self.lateness = if late > self.lateness {
             (self.lateness + Self::UP).min(Self::LONGEST)
         } else {
@@ -57,7 +72,7 @@ mod tests {
         let mut margins = Vec::new();
         for _ in 0..20_000 {
             // Between 10 and 110 us, evenly: 2 % are later than 108 us.
-            alarm.rang(SimTime::from_nanos(draws.random_range(10_000..110_000)));
+            alarm.rang(US(10), SimTime::from_nanos(draws.random_range(10_000..110_000)));
             margins.push((US(10_000) - alarm.sleep(US(10_000))).as_nanos() as f64 / 1e3);
         }
         let settled = &margins[5_000..];
@@ -66,16 +81,29 @@ mod tests {
     }
 
     #[test]
+    fn who_loses_the_processor_while_awake_sleeps_more() {
+        let mut alarm = Alarm::new(US(50));
+        (0..1000).for_each(|_| alarm.rang(US(10), US(5_000)));
+        let awake = |alarm: &Alarm| [667, 5_000].map(|ahead| US(ahead) - alarm.sleep(US(ahead)));
+        (0..100).for_each(|_| alarm.looked(US(2)));
+        assert_eq!(awake(&alarm), [50, 250].map(US));
+        alarm.looked(US(3_000));
+        assert_eq!(awake(&alarm), [25, 125].map(US));
+        (0..10).for_each(|_| alarm.rang(US(5_000), US(5_000)));
+        assert_eq!(awake(&alarm), [50, 250].map(US), "it comes back");
+    }
+
+    #[test]
     fn it_stays_awake_no_longer_than_it_may() {
         let mut alarm = Alarm::new(US(50));
-        (0..1000).for_each(|_| alarm.rang(US(5_000)));
+        (0..1000).for_each(|_| alarm.rang(US(10), US(5_000)));
         let awake = |ahead: u64| US(ahead) - alarm.sleep(US(ahead));
         assert_eq!([20, 100, 667].map(awake), [20, 50, 50].map(US));
         assert_eq!([2_500, 5_000, 1_000_000].map(awake), [125, 250, 300].map(US));
-        (0..10_000).for_each(|_| alarm.rang(US(0)));
+        (0..10_000).for_each(|_| alarm.rang(US(10), US(0)));
         assert_eq!(alarm.sleep(US(5_000)), US(5_000), "alarms in time need no staying awake");
         let mut never = Alarm::new(SimTime::ZERO);
-        never.rang(US(100));
+        never.rang(US(10), US(100));
         assert_eq!(never.sleep(US(5_000)), US(5_000));
     }
 }

@@ -5,8 +5,9 @@ use crate::error::{LiveError, Trying};
 use crate::header::Kind;
 use crate::host::Host;
 use crate::meter::Meter;
-use crate::pump::{LiveFabric, LiveLink, Pump, PumpConfig, PumpReport, Way};
+use crate::pump::{LiveFabric, LiveLink, Pump, PumpConfig, PumpReport};
 use crate::recording::Recording;
+use crate::way::Way;
 use crossfade_core::SimTime;
 use crossfade_link::PointToPoint;
 use std::io::{PipeWriter, pipe};
@@ -99,7 +100,7 @@ impl Emulation {
         for (lane, (name, medium, ways)) in pumps.into_iter().enumerate() {
             let stop = reader.try_clone().trying_to("open a pipe")?;
             let recorder = emulation.recording.recorder(lane as u8, is_shared);
-            let pump = Pump::new(config, clock, medium, ways, first.mtu(), stop, recorder);
+            let pump = Pump::new(config, clock, medium, ways, first.most_bytes(), stop, recorder);
             let thread = Builder::new().name(name.to_owned()).spawn(|| pump.run());
             emulation.pumps.push(thread.trying_to("start a thread")?);
         }

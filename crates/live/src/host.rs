@@ -21,6 +21,27 @@ const SILENT_IPV6: &[(&str, &str)] =
     &[("addr_gen_mode", "1"), ("router_solicitations", "0"), ("accept_ra", "0")];
 const NO_IPV6: &[(&str, &str)] = &[("disable_ipv6", "1")];
 
+/// What hosts are given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostOptions {
+    /// The bytes of their largest packet.
+    pub mtu: u32,
+    /// IPv6 beside IPv4: `fd77::1` and `fd77::2`. Their kernels then send a few packets of their own through the link,
+    /// reports of groups.
+    pub has_ipv6: bool,
+    /// Their TCP, and UDP that asks for it, leave it to the emulator to cut what they send into packets, and take
+    /// packets that come together as one: less work, and fewer acknowledgements, as with a network card that does so.
+    /// To the link there are packets of at most the MTU.
+    pub large_segments: bool,
+}
+
+impl Default for HostOptions {
+    /// Packets of 1500 bytes, which the kernel cuts, and no IPv6.
+    fn default() -> Self {
+        Self { mtu: 1500, has_ipv6: false, large_segments: false }
+    }
+}
+
 /// One end of an emulation: a network namespace whose only way out is a TUN device. Clones are the same host.
 #[derive(Clone, Debug)]
 pub struct Host {
@@ -37,19 +58,19 @@ impl Host {
     /// # Errors
     /// What the operating system refuses: network namespaces, `/dev/net/tun`, or the MTU (68 to 65535 bytes).
     pub fn pair(mtu: u32) -> Result<[Self; 2], LiveError> {
-        Ok([Self::new(1, mtu, false)?, Self::new(2, mtu, false)?])
+        Self::pair_with(HostOptions { mtu, ..HostOptions::default() })
     }
 
-    /// The same with IPv6 beside it, `fd77::1` and `fd77::2`. Their kernels then send a few packets of their own
-    /// through the link: reports of groups.
+    /// Two hosts as asked for.
     ///
     /// # Errors
-    /// As [`pair`](Self::pair); the MTU is less than 1280 bytes, or the kernel has no IPv6.
-    pub fn pair_with_ipv6(mtu: u32) -> Result<[Self; 2], LiveError> {
-        Ok([Self::new(1, mtu, true)?, Self::new(2, mtu, true)?])
+    /// As [`pair`](Self::pair); with IPv6 the MTU is less than 1280 bytes, or the kernel has no IPv6.
+    pub fn pair_with(options: HostOptions) -> Result<[Self; 2], LiveError> {
+        Ok([Self::new(1, options)?, Self::new(2, options)?])
     }
 
-    fn new(number: u8, mtu: u32, has_ipv6: bool) -> Result<Self, LiveError> {
+    fn new(number: u8, options: HostOptions) -> Result<Self, LiveError> {
+        let HostOptions { mtu, has_ipv6, large_segments } = options;
         let address = Ipv4Addr::new(10, 77, 0, number);
         let namespace = Namespace::new()?;
         let tun = namespace.run(|| {
@@ -60,7 +81,7 @@ impl Host {
                 std::fs::write(format!("/proc/sys/net/ipv6/conf/default/{name}"), value).ok();
             }
             Interface::new("lo")?.bring_up()?;
-            let tun = Tun::open(DEVICE)?;
+            let tun = Tun::open(DEVICE, large_segments)?;
             Interface::new(DEVICE)?.configure(address, mtu)?;
             if has_ipv6 {
                 let address = Ipv6Addr::new(0xfd77, 0, 0, 0, 0, 0, 0, u16::from(number));
@@ -79,9 +100,9 @@ impl Host {
         self.address
     }
 
-    /// The bytes of its largest packet.
-    pub(crate) fn mtu(&self) -> u32 {
-        self.mtu
+    /// The most bytes that its device gives at once: a packet, or a large segment.
+    pub(crate) fn most_bytes(&self) -> usize {
+        if self.tun.cuts() { 0xffff } else { self.mtu as usize }
     }
 
     /// Sets how its TCP treats connections through the link.

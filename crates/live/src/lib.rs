@@ -27,23 +27,26 @@ mod interface;
 mod machine;
 mod meter;
 mod namespace;
+mod offload;
 mod processes;
 mod pump;
 mod recording;
 mod sockets;
 mod store;
 mod tun;
+mod way;
 
 pub use bulk::{Bulk, BulkFlow, BulkReport};
 pub use counters::TcpCounters;
 pub use emulation::{Between, Emulation, EmulationReport};
 pub use error::LiveError;
 pub use header::{Kind, kind, mark_ce, parcel};
-pub use host::Host;
+pub use host::{Host, HostOptions};
 pub use interface::TcpRoute;
 pub use machine::Machine;
 pub use meter::{Meter, Passed};
 pub use namespace::gain_privileges;
+pub use offload::Segments;
 pub use processes::{
     become_user, cover, die_with_parent, mount_proc, new_mount_namespace, new_process_namespace,
 };

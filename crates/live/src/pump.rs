@@ -3,20 +3,19 @@
 use crate::alarm::Alarm;
 use crate::clock::Clock;
 use crate::error::{LiveError, Trying};
-use crate::header::{self, Kind};
-use crate::meter::{Meter, Passed};
+use crate::header;
+use crate::offload::Segments;
 use crate::recording::Recorder;
-use crate::store::Store;
-use crate::tun::Tun;
+use crate::store::{Place, Store};
+use crate::way::{Run, Way};
 use crossfade_core::{DelayHistogram, SimTime};
 use crossfade_link::arq::ArqStatistics;
-use crossfade_link::{Departure, Fabric, Link, LinkStatistics, Parcel, Port, Push};
+use crossfade_link::{Departure, Fabric, Link, LinkStatistics, Parcel, Push};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 use std::io::PipeReader;
 use std::num::NonZeroU64;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// So many packets are read before the pump looks whether it shall stop.
@@ -97,54 +96,13 @@ pub struct PumpReport {
     pub transit_sum_s: f64,
 }
 
-/// One direction through a medium.
-pub(crate) struct Way {
-    from: Arc<Tun>,
-    to: Arc<Tun>,
-    /// The ports of the medium at which packets enter and leave.
-    ports: [Port; 2],
-    /// Which packets the losses spare.
-    spared: &'static [Kind],
-    meter: Meter,
-    /// What the meter shows next; of what was dropped, `refused` did not get as far as the link.
-    passed: Passed,
-    refused: u64,
-    undeliverable: u64,
-    lateness: DelayHistogram,
-    late: u64,
-    transit: DelayHistogram,
-    transit_sum_s: f64,
-}
-
-impl Way {
-    pub(crate) fn new(
-        [from, to]: [Arc<Tun>; 2],
-        ports: [Port; 2],
-        spared: &'static [Kind],
-        meter: Meter,
-    ) -> Self {
-        Self {
-            from,
-            to,
-            ports,
-            spared,
-            meter,
-            passed: Passed::default(),
-            refused: 0,
-            undeliverable: 0,
-            lateness: DelayHistogram::default(),
-            late: 0,
-            transit: DelayHistogram::default(),
-            transit_sum_s: 0.0,
-        }
-    }
-}
-
 /// Reads packets from devices, pushes them into a medium, and writes what comes out to other devices.
 pub(crate) struct Pump {
     config: PumpConfig,
     clock: Clock,
     alarm: Alarm,
+    /// When it last looked, if it has been awake since.
+    looked: Option<SimTime>,
     medium: LiveFabric,
     /// One or two.
     ways: Vec<Way>,
@@ -153,6 +111,8 @@ pub(crate) struct Pump {
     entered: Vec<SimTime>,
     /// A packet as it is read.
     buffer: Vec<u8>,
+    /// What leaves together.
+    run: Run,
     /// Has an end of file when it is time to stop.
     stop: PipeReader,
     recorder: Recorder,
@@ -165,7 +125,7 @@ impl Pump {
         clock: Clock,
         medium: LiveFabric,
         ways: Vec<Way>,
-        mtu: u32,
+        most_bytes: usize,
         stop: PipeReader,
         recorder: Recorder,
     ) -> Self {
@@ -173,11 +133,13 @@ impl Pump {
             config,
             clock,
             alarm: Alarm::new(config.spin),
+            looked: None,
             medium,
             ways,
             store: Store::new(config.capacity),
             entered: Vec::new(),
-            buffer: vec![0; mtu as usize],
+            buffer: vec![0; most_bytes],
+            run: Run::default(),
             stop,
             recorder,
             is_warm: config.warmup == SimTime::ZERO,
@@ -193,37 +155,24 @@ impl Pump {
                 self.read_batch(way)?;
             }
             self.release(self.clock.now());
-            self.ways.iter().for_each(|way| way.meter.write(&way.passed));
+            self.medium.prepare();
+            self.ways.iter().for_each(Way::show);
         }
         let now = self.clock.now();
         self.release(now);
         self.recorder.end(now)?;
         let report = self.medium.report(now);
         let (cpu, left) = (thread_cpu_time(), self.store.len() as u64);
-        let of_way = |way: Way| PumpReport {
-            duration: now,
-            cpu,
-            packets: way.passed.packets,
-            refused: way.refused,
-            left,
-            lost: way.passed.lost,
-            dropped: way.passed.dropped - way.refused,
-            arrived_bytes: way.passed.arrived_bytes,
-            undeliverable: way.undeliverable,
-            ring_drops: 0,
-            link: report.statistics.clone(),
-            arq: report.frames.clone(),
-            lateness: way.lateness,
-            late: way.late,
-            transit: way.transit,
-            transit_sum_s: way.transit_sum_s,
-        };
+        let of_way = |way: Way| way.report([now, cpu], left, &report);
         Ok(self.ways.into_iter().map(of_way).collect())
     }
 
     /// Waits for a packet or an event of the medium. Returns whether to go on.
     fn wait(&mut self) -> Result<bool, LiveError> {
         let now = self.clock.now();
+        if let Some(before) = self.looked.take() {
+            self.alarm.looked(now - before);
+        }
         let sleep = self.next_event().map(|at| self.alarm.sleep(at.saturating_sub(now)));
         let timeout = sleep.map(timespec);
         let mut ready = [
@@ -233,8 +182,10 @@ impl Pump {
         ];
         match poll(&mut ready[..=self.ways.len()], timeout.as_ref()) {
             Ok(0) => {
-                if let Some(sleep) = sleep.filter(|&sleep| sleep > SimTime::ZERO) {
-                    self.alarm.rang(self.clock.now().saturating_sub(now + sleep));
+                match sleep {
+                    Some(SimTime::ZERO) => self.looked = Some(now),
+                    Some(sleep) => self.alarm.rang(sleep, self.clock.now().saturating_sub(now + sleep)),
+                    None => {}
                 }
                 Ok(true)
             }
@@ -251,35 +202,51 @@ impl Pump {
 
     fn read_batch(&mut self, way: usize) -> Result<(), LiveError> {
         for _ in 0..BATCH {
-            let Way { from, ports: [enters, leaves], spared, .. } = &self.ways[way];
-            let (enters, leaves, spared) = (*enters, *leaves, *spared);
-            let Some(packet) = from.read(&mut self.buffer)? else { break };
-            let length = packet.len();
-            self.ways[way].passed.packets += 1;
-            let Some(id) = self.store.insert(&mut self.buffer, length) else {
-                self.ways[way].refused += 1;
-                self.ways[way].passed.dropped += 1;
-                continue;
-            };
-            let packet = self.store.bytes(id);
-            let mut parcel = header::parcel(id, packet);
-            if spared.contains(&header::kind(packet)) {
+            let Some((virtio, length)) = self.ways[way].from.read(&mut self.buffer)? else { break };
+            let segments = Segments::of(virtio, &self.buffer[..length]);
+            let mut parcel = header::parcel(0, &self.buffer[..length]);
+            if self.ways[way].spared.contains(&header::kind(&self.buffer[..length])) {
                 parcel = parcel.spared();
             }
             let now = self.clock.now();
-            self.entered.resize(self.entered.len().max(id as usize + 1), SimTime::ZERO);
-            self.entered[id as usize] = now;
-            // What was to happen before happens before, as in a simulation.
-            self.release(now);
-            let fate = self.medium.push(now, enters, leaves, parcel);
-            self.recorder.arrival(now, enters, parcel, fate, self.store.bytes(id))?;
-            match fate {
-                Push::Accepted => continue,
-                Push::Lost => self.ways[way].passed.lost += 1,
-                Push::QueueDrop => self.ways[way].passed.dropped += 1,
+            let read = self.store.open(&mut self.buffer, length, segments);
+            for segment in 0..segments.count() {
+                let bytes = segments.bytes(segment, length);
+                self.enter(now, way, Place { read, segment }, parcel.sized(bytes))?;
             }
-            self.store.remove(id, |_| ());
+            self.store.close(read);
         }
+        Ok(())
+    }
+
+    /// Pushes a packet of what was read into the medium.
+    fn enter(&mut self, now: SimTime, way: usize, place: Place, parcel: Parcel) -> Result<(), LiveError> {
+        self.ways[way].passed.packets += 1;
+        let Some(id) = self.store.insert(place) else {
+            self.ways[way].refused += 1;
+            self.ways[way].passed.dropped += 1;
+            return Ok(());
+        };
+        let parcel = parcel.named(id);
+        self.entered.resize(self.entered.len().max(id as usize + 1), SimTime::ZERO);
+        self.entered[id as usize] = now;
+        // What was to happen before happens before, as in a simulation.
+        self.release(now);
+        let [enters, leaves] = self.ways[way].ports;
+        let fate = self.medium.push(now, enters, leaves, parcel);
+        let wire = if self.recorder.captures() {
+            let (packet, segments) = self.store.read(place.read);
+            segments.on_wire(packet, place.segment)
+        } else {
+            Vec::new()
+        };
+        self.recorder.arrival(now, enters, parcel, fate, &wire)?;
+        match fate {
+            Push::Accepted => return Ok(()),
+            Push::Lost => self.ways[way].passed.lost += 1,
+            Push::QueueDrop => self.ways[way].passed.dropped += 1,
+        }
+        self.store.remove(id);
         Ok(())
     }
 
@@ -292,7 +259,7 @@ impl Pump {
             self.release_events(self.config.warmup);
             self.medium.report(self.config.warmup);
             for way in &mut self.ways {
-                (way.transit, way.transit_sum_s) = Default::default();
+                way.begin_delays();
             }
             self.is_warm = true;
         }
@@ -306,40 +273,40 @@ impl Pump {
                 let way = place.expect("a port that packets are bound for");
                 match departure {
                     Departure::Arrived(parcel) => {
-                        self.deliver(at, way, parcel);
+                        self.take(at, way, parcel);
                         continue;
                     }
                     Departure::Lost(_) => self.ways[way].passed.lost += 1,
                     Departure::QueueDrop(_) => self.ways[way].passed.dropped += 1,
                 }
-                self.store.remove(departure.parcel().id(), |_| ());
+                self.hand_over();
+                self.store.remove(departure.parcel().id());
                 self.recorder.departure(at, at, port, departure, &[]);
             }
         }
+        self.hand_over();
     }
 
-    /// Hands a packet to the end of a way that left the medium at `at`.
-    fn deliver(&mut self, at: SimTime, way: usize, parcel: Parcel) {
-        let way = &mut self.ways[way];
-        let port = way.ports[1];
-        way.passed.arrived += 1;
-        way.passed.arrived_bytes += u64::from(parcel.bytes());
-        let (clock, recorder) = (self.clock, &mut self.recorder);
-        let now = self.store.remove(parcel.id(), |packet| {
-            if parcel.is_ce() {
-                header::mark_ce(packet);
-            }
-            way.undeliverable += u64::from(way.to.write(packet).is_err());
-            let now = clock.now();
-            recorder.departure(at, now, port, Departure::Arrived(parcel), packet);
-            now
-        });
-        let transit = now - self.entered[parcel.id() as usize];
-        way.transit.record(transit);
-        way.transit_sum_s += transit.as_secs_f64();
-        let lateness = now.saturating_sub(at);
-        way.lateness.record(lateness);
-        way.late += u64::from(lateness > self.config.late);
+    /// Takes a packet that left the medium at `at`, to be handed over alone or with its neighbours.
+    fn take(&mut self, at: SimTime, way: usize, parcel: Parcel) {
+        let (id, entered) = (parcel.id(), self.entered[parcel.id() as usize]);
+        let place = self.store.place(id);
+        if !self.run.goes_on_with(way, place, parcel) {
+            self.hand_over();
+        }
+        self.run.add(way, place, parcel, [at, entered]);
+        // Nobody waits for a neighbour that there is not.
+        if place.segment + 1 == self.store.read(place.read).1.count() {
+            self.hand_over();
+        }
+    }
+
+    fn hand_over(&mut self) {
+        let Some(way) = self.run.way() else { return };
+        // Work takes time too.
+        self.looked = None;
+        let Self { ways, run, store, recorder, clock, config, .. } = self;
+        ways[way].hand_over(run, store, recorder, || clock.now(), config.late);
     }
 }
 

@@ -1,41 +1,52 @@
 //! The bytes of the packets that are inside a link.
 
+use crate::offload::Segments;
+
 /// From this length on a packet is kept where it was read, and the reader gets other memory: cheaper than a copy.
 const LARGE: usize = 4096;
 
-/// Keeps the bytes of a bounded number of packets, each under an id.
+/// Keeps the bytes of a bounded number of packets, each under an id. Packets that were read as one large segment
+/// share its memory.
 pub(crate) struct Store {
-    packets: Vec<Option<Packet>>,
-    /// Ids that are free.
-    free: Vec<u32>,
+    places: Slab<Place>,
+    segments: Slab<Kept>,
     /// Kept for their memory: of packets that were copied, and of others.
     spare: [Vec<Vec<u8>>; 2],
     capacity: usize,
 }
 
-/// A packet is at the beginning of its memory.
-struct Packet {
+/// Where a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// As what it was read.
+    pub(crate) read: u32,
+    /// Which segment of that it is.
+    pub(crate) segment: u32,
+}
+
+/// What was read at once: it is at the beginning of its memory.
+struct Kept {
     memory: Vec<u8>,
     length: usize,
+    segments: Segments,
+    /// By so many packets, and by who still adds some.
+    used: u32,
 }
 
 impl Store {
     /// An empty store for `capacity` packets.
     pub(crate) fn new(capacity: usize) -> Self {
-        Self { packets: Vec::new(), free: Vec::new(), spare: Default::default(), capacity }
+        Self { places: Slab::new(), segments: Slab::new(), spare: Default::default(), capacity }
     }
 
     /// How many packets it keeps.
     pub(crate) fn len(&self) -> usize {
-        self.packets.len() - self.free.len()
+        self.places.len()
     }
 
-    /// Keeps the packet that is the first `length` bytes of `buffer`, which has the same length after it but any
-    /// content; `None` if it is full.
-    pub(crate) fn insert(&mut self, buffer: &mut Vec<u8>, length: usize) -> Option<u32> {
-        if self.len() >= self.capacity {
-            return None;
-        }
+    /// Takes over what was read: the first `length` bytes of `buffer`, which has the same length after it but any
+    /// content. It is kept until [`close`](Self::close), and for as long as a packet of it is inside.
+    pub(crate) fn open(&mut self, buffer: &mut Vec<u8>, length: usize, segments: Segments) -> u32 {
         let is_large = length >= LARGE;
         let mut memory = self.spare[usize::from(is_large)].pop().unwrap_or_default();
         if is_large {
@@ -45,33 +56,100 @@ impl Store {
             memory.clear();
             memory.extend_from_slice(&buffer[..length]);
         }
-        let id = self.free.pop().unwrap_or_else(|| {
-            self.packets.push(None);
-            (self.packets.len() - 1) as u32
-        });
-        self.packets[id as usize] = Some(Packet { memory, length });
-        Some(id)
+        self.segments.insert(Kept { memory, length, segments, used: 1 })
     }
 
-    /// A packet that is kept.
+    /// An id for one of the packets that were read; `None` if the store is full.
+    pub(crate) fn insert(&mut self, place: Place) -> Option<u32> {
+        if self.len() >= self.capacity {
+            return None;
+        }
+        self.segments.get_mut(place.read).used += 1;
+        Some(self.places.insert(place))
+    }
+
+    /// There are no more packets of what was read.
+    pub(crate) fn close(&mut self, read: u32) {
+        let kept = self.segments.get_mut(read);
+        kept.used -= 1;
+        if kept.used == 0 {
+            let Kept { memory, length, .. } = self.segments.remove(read);
+            self.spare[usize::from(length >= LARGE)].push(memory);
+        }
+    }
+
+    /// Where a packet is.
     ///
     /// # Panics
     /// There is no such packet.
-    pub(crate) fn bytes(&self, id: u32) -> &[u8] {
-        let Packet { memory, length } = self.packets[id as usize].as_ref().expect("a packet that is kept");
-        &memory[..*length]
+    pub(crate) fn place(&self, id: u32) -> Place {
+        *self.places.get(id)
     }
 
-    /// Gives a packet up, after `with` has seen its bytes.
+    /// What was read, and the packets in it.
+    ///
+    /// # Panics
+    /// There is none.
+    pub(crate) fn read(&self, read: u32) -> (&[u8], &Segments) {
+        let Kept { memory, length, segments, .. } = self.segments.get(read);
+        (&memory[..*length], segments)
+    }
+
+    /// The same, to be changed.
+    ///
+    /// # Panics
+    /// There is none.
+    pub(crate) fn bytes_mut(&mut self, read: u32) -> &mut [u8] {
+        let Kept { memory, length, .. } = self.segments.get_mut(read);
+        &mut memory[..*length]
+    }
+
+    /// Gives a packet up.
     ///
     /// # Panics
     /// There is no such packet: a link has returned it twice.
-    pub(crate) fn remove<T>(&mut self, id: u32, with: impl FnOnce(&mut [u8]) -> T) -> T {
-        let mut packet = self.packets[id as usize].take().expect("a packet leaves a link once");
-        let result = with(&mut packet.memory[..packet.length]);
-        self.spare[usize::from(packet.length >= LARGE)].push(packet.memory);
+    pub(crate) fn remove(&mut self, id: u32) {
+        let Place { read, .. } = self.places.remove(id);
+        self.close(read);
+    }
+}
+
+/// Things with numbers, which are used again.
+struct Slab<T> {
+    things: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Slab<T> {
+    fn new() -> Self {
+        Self { things: Vec::new(), free: Vec::new() }
+    }
+
+    fn len(&self) -> usize {
+        self.things.len() - self.free.len()
+    }
+
+    fn insert(&mut self, thing: T) -> u32 {
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.things.push(None);
+            (self.things.len() - 1) as u32
+        });
+        self.things[id as usize] = Some(thing);
+        id
+    }
+
+    fn get(&self, id: u32) -> &T {
+        self.things[id as usize].as_ref().expect("a packet that is kept")
+    }
+
+    fn get_mut(&mut self, id: u32) -> &mut T {
+        self.things[id as usize].as_mut().expect("a packet that is kept")
+    }
+
+    fn remove(&mut self, id: u32) -> T {
+        let thing = self.things[id as usize].take().expect("a packet leaves a link once");
         self.free.push(id);
-        result
+        thing
     }
 }
 
@@ -82,9 +160,15 @@ mod tests {
     fn insert(store: &mut Store, bytes: &[u8]) -> Option<u32> {
         let mut buffer = bytes.to_vec();
         buffer.resize(2 * LARGE, 0);
-        let id = store.insert(&mut buffer, bytes.len());
+        let read = store.open(&mut buffer, bytes.len(), Segments::default());
         assert_eq!(buffer.len(), 2 * LARGE);
+        let id = store.insert(Place { read, segment: 0 });
+        store.close(read);
         id
+    }
+
+    fn bytes(store: &Store, id: u32) -> &[u8] {
+        store.read(store.place(id).read).0
     }
 
     #[test]
@@ -93,15 +177,30 @@ mod tests {
         let mut store = Store::new(3);
         let ids: Vec<u32> = [&b"one"[..], &large, b""].map(|bytes| insert(&mut store, bytes).unwrap()).into();
         assert_eq!((insert(&mut store, b"four"), store.len()), (None, 3));
-        assert_eq!(store.bytes(ids[1]), large);
-        assert_eq!(store.remove(ids[1], |bytes| bytes.to_vec()), large);
+        assert_eq!(bytes(&store, ids[1]), large);
+        store.remove(ids[1]);
         let reused = insert(&mut store, b"six").unwrap();
-        assert_eq!(store.remove(reused, |bytes| bytes.to_vec()), b"six");
+        assert_eq!(bytes(&store, reused), b"six");
+        store.remove(reused);
         let reused = insert(&mut store, &large[1..]).unwrap();
-        assert_eq!(store.remove(reused, |bytes| bytes.to_vec()), large[1..]);
-        assert_eq!(store.remove(ids[0], |bytes| bytes.to_vec()), b"one");
-        assert_eq!((store.len(), store.packets.len()), (1, 3));
-        assert_eq!(store.spare.each_ref().map(Vec::len), [2, 1], "memory is used again");
+        assert_eq!(bytes(&store, reused), &large[1..]);
+        assert_eq!(bytes(&store, ids[0]), b"one");
+        store.remove(ids[0]);
+        assert_eq!((store.len(), store.places.things.len()), (2, 3));
+        assert_eq!(store.spare.each_ref().map(Vec::len), [2, 0], "memory is used again");
+    }
+
+    #[test]
+    fn what_was_read_stays_until_its_last_packet_has_left() {
+        let mut store = Store::new(9);
+        let read = store.open(&mut vec![5; 2 * LARGE], LARGE, Segments::default());
+        let ids: Vec<u32> = (0..3).map(|segment| store.insert(Place { read, segment }).unwrap()).collect();
+        store.close(read);
+        for id in ids {
+            assert_eq!(store.read(read).0, [5; LARGE]);
+            store.remove(id);
+        }
+        assert_eq!((store.len(), store.segments.len(), store.spare[1].len()), (0, 0, 1));
     }
 
     #[test]
@@ -109,7 +208,7 @@ mod tests {
     fn a_link_that_returns_a_packet_twice_is_found_out() {
         let mut store = Store::new(3);
         let id = insert(&mut store, b"one").unwrap();
-        store.remove(id, |_| ());
-        store.remove(id, |_| ());
+        store.remove(id);
+        store.remove(id);
     }
 }

@@ -1,39 +1,75 @@
 //! TUN devices, through which programs send and receive whole IP packets.
 
 use crate::error::{LiveError, Trying};
+use crate::offload::VirtioHeader;
 use rustix::fs::{Mode, OFlags, open};
-use rustix::io::{Errno, read, retry_on_intr, write};
-use rustix::ioctl::{Updater, ioctl, opcode};
-use std::ffi::c_int;
+use rustix::io::{Errno, read, readv, retry_on_intr, write, writev};
+use rustix::ioctl::{IntegerSetter, Updater, ioctl, opcode};
+use std::ffi::{c_int, c_uint};
+use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// A TUN device, open and not blocking. It is gone when this is.
 #[derive(Debug)]
 pub(crate) struct Tun {
     device: OwnedFd,
+    /// It reads and takes large segments, with a header in front of each packet that says how they are to be cut.
+    cuts: bool,
 }
 
 impl Tun {
-    /// Makes the device called `name` in the network namespace of the calling thread.
-    pub(crate) fn open(name: &str) -> Result<Self, LiveError> {
+    /// Makes the device called `name` in the network namespace of the calling thread. With `cuts`, whoever reads has
+    /// to cut large segments.
+    pub(crate) fn open(name: &str, cuts: bool) -> Result<Self, LiveError> {
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let device = open("/dev/net/tun", flags, Mode::empty()).trying_to("open /dev/net/tun")?;
-        attach(device.as_fd(), name).trying_to("make a TUN device")?;
-        Ok(Self { device })
+        attach(device.as_fd(), name, cuts).trying_to("make a TUN device")?;
+        if cuts {
+            // Kernels before 6.2 have no large segments of UDP.
+            take_large(device.as_fd(), TCP | UDP)
+                .or_else(|_| take_large(device.as_fd(), TCP))
+                .trying_to("let a TUN device cut segments")?;
+        }
+        Ok(Self { device, cuts })
     }
 
-    /// Reads a packet that was routed to the device; `None` if there is none.
-    pub(crate) fn read<'a>(&self, buffer: &'a mut [u8]) -> Result<Option<&'a [u8]>, LiveError> {
-        match retry_on_intr(|| read(&self.device, &mut *buffer)) {
-            Ok(bytes) => Ok(Some(&buffer[..bytes])),
+    /// Whether packets may be large segments.
+    pub(crate) fn cuts(&self) -> bool {
+        self.cuts
+    }
+
+    /// Reads a packet that was routed to the device: its length, and what is said of its segments; `None` if there
+    /// is none.
+    pub(crate) fn read(&self, buffer: &mut [u8]) -> Result<Option<(VirtioHeader, usize)>, LiveError> {
+        let mut header = VirtioHeader::default();
+        let outcome = if self.cuts {
+            let outcome = retry_on_intr(|| {
+                let mut parts = [IoSliceMut::new(&mut header), IoSliceMut::new(&mut *buffer)];
+                readv(&self.device, &mut parts)
+            });
+            outcome.map(|bytes| bytes.saturating_sub(size_of::<VirtioHeader>()))
+        } else {
+            retry_on_intr(|| read(&self.device, &mut *buffer))
+        };
+        match outcome {
+            Ok(bytes) => Ok(Some((header, bytes))),
             Err(Errno::AGAIN) => Ok(None),
             Err(error) => Err(error).trying_to("read from a TUN device"),
         }
     }
 
-    /// Hands a packet to the kernel, as if it had come in from the device.
-    pub(crate) fn write(&self, packet: &[u8]) -> Result<(), Errno> {
-        retry_on_intr(|| write(&self.device, packet)).map(drop)
+    /// Hands a packet to the kernel, as if it had come in from the device: its headers, where they are apart, and the
+    /// rest.
+    pub(crate) fn write(&self, header: &VirtioHeader, parts: [&[u8]; 2]) -> Result<(), Errno> {
+        let written = match (self.cuts, parts) {
+            (false, [[], packet]) => retry_on_intr(|| write(&self.device, packet)),
+            (false, parts) => retry_on_intr(|| writev(&self.device, &parts.map(IoSlice::new))),
+            (true, [headers, rest]) => {
+                let all = [header, headers, rest].map(IoSlice::new);
+                retry_on_intr(|| writev(&self.device, &all))
+            }
+        };
+        written.map(drop)
     }
 }
 
@@ -53,11 +89,27 @@ struct InterfaceRequest {
     rest: [u8; 22],
 }
 
-fn attach(device: BorrowedFd<'_>, name: &str) -> Result<(), Errno> {
+/// `linux/if_tun.h`: what may be left to the reader: checksums, large segments of TCP over IPv4 and IPv6, with the
+/// flag of a reduced window too; those of UDP.
+const TCP: usize = 0x01 | 0x02 | 0x04 | 0x08;
+const UDP: usize = 0x20 | 0x40;
+
+fn take_large(device: BorrowedFd<'_>, what: usize) -> Result<(), Errno> {
+    const TUNSETOFFLOAD: rustix::ioctl::Opcode = opcode::write::<c_uint>(b'T', 208);
+    // SAFETY: TUNSETOFFLOAD takes an integer by value.
+    #[expect(unsafe_code, reason = "no safe call sets it")]
+    unsafe {
+        ioctl(device, IntegerSetter::<TUNSETOFFLOAD>::new_usize(what))
+    }
+}
+
+fn attach(device: BorrowedFd<'_>, name: &str, cuts: bool) -> Result<(), Errno> {
     // linux/if_tun.h. The size in the number is that of an int, whatever the argument really is.
     const TUNSETIFF: rustix::ioctl::Opcode = opcode::write::<c_int>(b'T', 202);
-    // IFF_TUN | IFF_NO_PI: whole IP packets, and nothing in front of them.
-    let mut request = InterfaceRequest { name: [0; 16], flags: 0x0001 | 0x1000, rest: [0; 22] };
+    // IFF_TUN | IFF_NO_PI: whole IP packets, and nothing in front of them, or with IFF_VNET_HDR what is to be done to
+    // them.
+    let flags = 0x0001 | 0x1000 | if cuts { 0x4000 } else { 0 };
+    let mut request = InterfaceRequest { name: [0; 16], flags, rest: [0; 22] };
     // The last byte stays zero: names end there.
     let bytes = name.len().min(15);
     request.name[..bytes].copy_from_slice(&name.as_bytes()[..bytes]);

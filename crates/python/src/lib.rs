@@ -125,7 +125,7 @@ fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<plan::Plan>()?;
     module.add_class::<plan::Schedule>()?;
     module.add_class::<known::Known>()?;
-    module.add_class::<congestion::AckSample>()?;
+    congestion::register(module)?;
     #[cfg(target_os = "linux")]
     live::register(module)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;

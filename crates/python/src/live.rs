@@ -12,11 +12,13 @@ use std::fs::{File, OpenOptions};
 /// What is asked for, as JSON has it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "independent switches of a command")]
 struct Asked {
     bulk: bool,
     congestion: Option<String>,
     mtu: Option<u32>,
     ipv6: bool,
+    large_segments: bool,
     data_only: bool,
     run: u64,
     journal: Option<String>,
@@ -52,6 +54,7 @@ impl Live {
             congestion: asked.congestion,
             mtu: asked.mtu,
             ipv6: asked.ipv6,
+            large_segments: asked.large_segments,
             data_only: asked.data_only,
             journal: journal.map(|file| (file, asked.source)),
             captures: captures.transpose()?,

@@ -22,8 +22,8 @@ pub trait ReadFile {
     /// Why it cannot be read, as one line.
     fn text(&self, name: &str) -> Result<String, String>;
 
-    /// The window rule that the `class` of a Python file of this text is, or the only one that it has. Nothing of the
-    /// file is carried out before a connection begins.
+    /// The window rule that the `class` of a Python file of this text is, or the only one that it has, or a Rust file
+    /// is. Nothing of the file is carried out, or compiled, before a connection begins.
     ///
     /// # Errors
     /// Why there is none, as one line.
@@ -41,8 +41,9 @@ impl<F: Fn(&str) -> Result<String, String>> ReadFile for F {
 
 /// The file and the class that the name of a rule says, if it is one of the user's own.
 pub(crate) fn file_and_class(name: &str) -> Option<(&str, Option<&str>)> {
-    let is_python = |file: &str| file.strip_suffix(".py").is_some_and(|stem| !stem.is_empty());
-    if is_python(name) {
+    let ends_in = |file: &str, suffix| file.strip_suffix(suffix).is_some_and(|stem: &str| !stem.is_empty());
+    let is_python = |file: &str| ends_in(file, ".py");
+    if is_python(name) || ends_in(name, ".rs") {
         return Some((name, None));
     }
     let (file, class) = name.rsplit_once(':')?;
@@ -129,11 +130,11 @@ impl<'a> Files<'a> {
         self.of(&self.parsed.losses, in_cache, key, name, parse)
     }
 
-    /// The window rule called `FILE.py` or `FILE.py:CLASS`.
+    /// The window rule called `FILE.py`, `FILE.py:CLASS` or `FILE.rs`.
     pub(crate) fn rule(&self, key: &str, name: &str) -> Result<OwnRule, ScenarioError> {
         let refuse = |problem: String| ScenarioError::value(key, &json!(name), problem);
-        let (file, class) =
-            file_and_class(name).ok_or_else(|| refuse("must be FILE.py or FILE.py:CLASS".to_owned()))?;
+        let (file, class) = file_and_class(name)
+            .ok_or_else(|| refuse("must be FILE.py, FILE.py:CLASS or FILE.rs".to_owned()))?;
         if let Some(found) = lock(&self.parsed.rules).get(name) {
             return Ok(found.clone());
         }

@@ -43,13 +43,13 @@ pub use schema::{explain, schema};
 pub use setup::{Carrier, FrameErrors, HopSetup, Setup};
 pub use stop::{End, StopRule};
 pub use tables::{
-    AllocationWord, Antennas, Arq, ArqProtocol, Arrangement, Budget, Cell, CellArq, CellFeedback, Channel,
-    ChannelModel, Clock, Congestion, Correlation, Delivery, Discipline, Distribution, DopplerSetup, Eight,
-    Estimation, Feedback, FeedbackSetup, Flavour, Flow, FlowSetup, FrameHeader, FrameSetup, Framing, Gaps,
-    Gate, Headers, Interpolation, LevelKeys, Link, LossFormat, MacWord, Mesh, Method, Modcod, NaksPerRound,
-    OuterLoop, OverloadWord, Packing, Persistence, Phy, PhyCombining, PhyFidelity, Prediction, Preset,
-    Profile, ProfileWord, Queue, Quic, Radio, RateReduction, Reading, ReceptionWord, Retries, Reverse, Rfc,
-    RoutingWord, Rto, Rule, RuleName, Rules, Run, Scenario, SchedulerWord, Shadowing, Shape, Shaper,
-    ShaperSetup, SinrWord, Spread, Tcp, TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup, Traffic,
-    TrafficSetup, Variant, Wired,
+    Aggregation, AllocationWord, Antennas, Arq, ArqProtocol, Arrangement, Budget, Cell, CellArq,
+    CellFeedback, Channel, ChannelModel, Clock, Congestion, Correlation, Delivery, Discipline, Distribution,
+    DopplerSetup, Eight, Estimation, Feedback, FeedbackSetup, Flavour, Flow, FlowSetup, FrameHeader,
+    FrameSetup, Framing, Gaps, Gate, Headers, Interpolation, LevelKeys, Link, LossFormat, MacWord, Mesh,
+    Method, Modcod, NaksPerRound, OuterLoop, OverloadWord, Packing, Persistence, Phy, PhyCombining,
+    PhyFidelity, Prediction, Preset, Profile, ProfileWord, Queue, Quic, Radio, RateReduction, Reading,
+    ReceptionWord, Retries, Reverse, Rfc, RoutingWord, Rto, Rule, RuleName, Rules, Run, Scenario,
+    SchedulerWord, Shadowing, Shape, Shaper, ShaperSetup, SinrWord, Spread, Tcp, TcpSetup, TimerCheck,
+    TimerClock, Trace, TraceSetup, Traffic, TrafficSetup, Variant, Wired,
 };

@@ -179,8 +179,11 @@ fn expected(schema: &Value) -> String {
     }
     let words = words(schema);
     if !words.is_empty() {
-        let own =
-            if schema["x-file"] == "rule" { ", or a class in a Python file such as mine.py" } else { "" };
+        let own = if schema["x-file"] == "rule" {
+            ", a class in a Python file such as mine.py, or a Rust file such as mine.rs"
+        } else {
+            ""
+        };
         return format!("one of {}{own}", words.join(", "));
     }
     match schema["type"].as_str() {

@@ -1,6 +1,6 @@
 //! Whatever is wrong with a scenario is said in one line that names the key, its value and what is allowed.
 
-use crossfade_scenario::{Overrides, Plan};
+use crossfade_scenario::{Method, Overrides, Plan};
 use serde_json::{Value, json};
 
 /// A scenario that is right; each case sets keys of it.
@@ -71,6 +71,15 @@ fn frames_and_their_protocols() {
         ),
         (json!([["reverse.frame_size", "24 B"]]), "reverse.frame_size = \"24 B\": needs reverse.rate"),
         (json!([["reverse.arq.protocol", "go-back-n"]]), "reverse.arq: needs reverse.frame_size"),
+        (json!([["reverse.aggregation.thinning", 2]]), "reverse.aggregation.period: missing"),
+        (
+            json!([["reverse.aggregation.period", "0 s"]]),
+            "reverse.aggregation.period = \"0 s\": must be longer than 0 s",
+        ),
+        (
+            json!([["reverse.aggregation", { "period": "60 ms", "thinning": 0 }]]),
+            "reverse.aggregation.thinning = 0: must be at least 1",
+        ),
         (
             json!([["link.shaper", { "rate": "1 kbit/s", "burst": "1 kB" }]]),
             "link.shaper contradicts link.frame_size: a shaped link sends whole packets at a constant rate",
@@ -589,6 +598,7 @@ fn pacing_and_rates() {
     load(SACK, json!({ "set": [["tcp.congestion", "bbr-v1"]] })).unwrap();
     load(SACK, json!({ "set": [["tcp.pacing", "internal"], ["tcp.tso_segments", 2]] })).unwrap();
     let bbr = |key: &str, value: Value| json!([["tcp.congestion", "bbr-v1"], [key, value]]);
+    let bbr_v3 = |key: &str, value: Value| json!([["tcp.congestion", "bbr-v3"], [key, value]]);
     let paced = |key: &str, value: Value| json!([["tcp.pacing", "internal"], [key, value]]);
     let cases: Vec<(Value, &str)> = vec![
         (json!([["tcp.congestion", "vegas"]]), "tcp.congestion = \"vegas\": must be one of reno, cubic"),
@@ -605,6 +615,19 @@ fn pacing_and_rates() {
         (bbr("tcp.bbr.extra_acked_cap", json!("-1 s")), "tcp.bbr.extra_acked_cap"),
         (json!([["tcp.bbr.policer", true]]), "tcp.bbr"),
         (
+            bbr("tcp.bbr.profile", json!("linux-v3")),
+            "tcp.bbr.profile = \"linux-v3\": needs tcp.congestion = \"bbr-v3\"",
+        ),
+        (bbr("tcp.bbr.full_pipe", json!("linux")), "tcp.bbr.full_pipe = \"linux\": needs"),
+        (bbr("tcp.bbr.drain_gain", json!(0.4)), "tcp.bbr.drain_gain = 0.4: needs"),
+        (bbr_v3("tcp.bbr.drain_gain", json!(1)), "tcp.bbr.drain_gain = 1.0: must be"),
+        (bbr_v3("tcp.bbr.drain_gain", json!(0)), "tcp.bbr.drain_gain = 0: must be"),
+        (bbr_v3("tcp.bbr.profile", json!("linux")), "tcp.bbr.profile = \"linux\": must be"),
+        (
+            json!([["tcp.rfc.accurate_ecn_option", true]]),
+            "tcp.rfc.accurate_ecn_option = true: needs tcp.rfc.accurate_ecn = true",
+        ),
+        (
             json!([["tcp.congestion", "prague"], ["tcp.bbr.extra_acked_cap", "1 ms"]]),
             "needs tcp.congestion = \"bbr-v1\" or \"bbr-v3\"",
         ),
@@ -620,4 +643,39 @@ fn pacing_and_rates() {
     for (set, fragment) in cases {
         assert_refused(load(SACK, json!({ "set": set })), &[fragment], &set);
     }
+}
+
+/// What is usual for version 3 of BBR, and for feedback of marks, has the same rows as nothing said of it.
+#[test]
+fn usual_choices_of_bbr_and_of_accurate_feedback_stay_unsaid() {
+    const SACK: &str = r#"
+        schema = 2
+        run = { duration = "1 s" }
+        channel = { model = "none" }
+        link = { rate = "10 Mbit/s", packet_size = "1500 B", delay = "20 ms" }
+        tcp = { variant = "sack", w_max = 100 }
+    "#;
+    let key = |set: Value| {
+        let plan = load(SACK, json!({ "set": set })).unwrap();
+        plan.points.run_key(0, Method::Simulation, 1, 0)
+    };
+    let v3 = json!(["tcp.congestion", "bbr-v3"]);
+    let plain = key(json!([v3]));
+    for (name, value) in
+        [("profile", json!("draft-06")), ("full_pipe", json!("draft")), ("drain_gain", json!(0.5))]
+    {
+        assert_eq!(key(json!([v3, [format!("tcp.bbr.{name}"), value]])), plain, "{name}");
+    }
+    let linux = ["tcp.bbr.profile", "linux-v3"];
+    let of_linux = key(json!([v3, linux]));
+    assert_ne!(of_linux, plain);
+    for (name, value) in
+        [("full_pipe", json!("linux")), ("drain_gain", json!(0.34375)), ("extra_acked_cap", json!("100 ms"))]
+    {
+        assert_eq!(key(json!([v3, linux, [format!("tcp.bbr.{name}"), value]])), of_linux, "{name}");
+    }
+    let prague = json!(["tcp.congestion", "prague"]);
+    let option = |on: bool| key(json!([prague, ["tcp.rfc.accurate_ecn_option", on]]));
+    assert_eq!(option(false), key(json!([prague])));
+    assert_ne!(option(true), option(false));
 }

@@ -184,6 +184,10 @@ impl<O: Observer, C: Capture> Fabric for Engine<O, C> {
         })
     }
 
+    fn prepare(&mut self) {
+        either!(mut self, event_loop => event_loop.prepare());
+    }
+
     fn report(&mut self, now: SimTime) -> LinkReport {
         Self::advance(self, now);
         let statistics = either!(ref self, event_loop => event_loop.outside_statistics().clone());

@@ -242,6 +242,11 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         net.fabrics.iter_mut().for_each(|fabric| fabric.trace(keep));
     }
 
+    /// Does ahead what fabrics can do ahead.
+    pub(crate) fn prepare(&mut self) {
+        self.net.fabrics.iter_mut().for_each(PathFabric::prepare);
+    }
+
     /// What happened inside links and fabrics up to now, in order of time; at equal times in that of the media.
     pub(crate) fn link_events(&mut self) -> Vec<(u32, LinkEvent)> {
         self.reports();

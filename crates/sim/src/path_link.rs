@@ -221,6 +221,10 @@ impl PathFabric {
         self.fabric.advance(now)
     }
 
+    pub(crate) fn prepare(&mut self) {
+        self.fabric.prepare();
+    }
+
     pub(crate) fn report(&mut self, now: SimTime) -> LinkReport {
         self.fabric.report(now)
     }

@@ -3,6 +3,7 @@
 //! Time is an argument and packets are return values, so the same machines run under the event queue of a
 //! simulation, in a test that plays the network by hand, and against real time.
 
+mod accurate_ecn;
 mod classic;
 mod config;
 pub mod congestion;
@@ -13,10 +14,11 @@ mod rfc;
 mod segment;
 mod sender;
 
+pub use accurate_ecn::{AccEcn, ByteCounters};
 pub use classic::{LossRecovery, RetransmissionTimeout, RetransmissionTimer, SendState};
 pub use config::{
-    BbrConfig, Flavour, Pacing, QuicConfig, RateReduction, ReductionBound, RfcConfig, RtoConfig, RtoRule,
-    Rules, TcpConfig, Variant, WindowRule,
+    BbrConfig, BbrProfile, Flavour, FullPipeRule, Pacing, QuicConfig, RateReduction, ReductionBound,
+    RfcConfig, RtoConfig, RtoRule, Rules, TcpConfig, Variant, WindowRule,
 };
 pub use outcome::{AckOutcome, Expired, SenderStatistics};
 pub use receiver::{Received, Receiver};

@@ -97,8 +97,8 @@ impl Receiver {
 
     fn quic_ack(&mut self, now: SimTime) -> Ack {
         let Manners::Quic(numbers) = &mut self.answers else { unreachable!("asked before") };
-        let (frame, ce) = numbers.take(now);
-        Ack { next_expected: self.rcv_nxt, ce, frame: Some(Box::new(frame)), ..Ack::default() }
+        let frame = Some(Box::new(numbers.take(now)));
+        Ack { next_expected: self.rcv_nxt, frame, ..Ack::default() }
     }
 
     /// Puts segment `seq` where it belongs; false if it was there.
@@ -164,15 +164,15 @@ impl Receiver {
         let mut sack = SackBlocks::default();
         let mut options = Options::default();
         if let Manners::Rfc(answers) = &mut self.answers {
-            options = answers.take(self.rcv_nxt);
+            options = answers.take(self.rcv_nxt, self.held.len());
             // RFC 2883 section 4: first the duplicate, then the block that it lies in, if it lies in one.
             options.duplicate.into_iter().for_each(|block| sack.push(block));
         }
         if self.sends_sack {
             self.held.iter().take(SackBlocks::MAX).for_each(|&block| sack.push(block));
         }
-        let Options { timestamp_echo, ece, ce, .. } = options;
-        Ack { next_expected: self.rcv_nxt, sack, timestamp_echo, ece, ce, frame: None }
+        let Options { timestamp_echo, ece, accurate, .. } = options;
+        Ack { next_expected: self.rcv_nxt, sack, timestamp_echo, ece, accurate, frame: None }
     }
 }
 
@@ -310,20 +310,67 @@ mod tests {
         assert!(echo(10, true, true), "the answer itself was marked");
     }
 
-    /// RFC 9768 section 3.2.2.5.1: the first mark after none is told at once, later ones with the others; every copy counts.
+    /// RFC 9768 section 3.2.2.5.1: the first mark after none is told at once, later ones with the others; every copy counts. The
+    /// field begins with five.
     #[test]
     fn accurate_feedback_counts_marks() {
         let accurate = RfcConfig { ecn: true, accurate_ecn: true, ..RfcConfig::default() };
         let mut receiver = Receiver::new(&TcpConfig { rfc: accurate, ..config(Flavour::Rfc) });
         let mut counts = |seq: u64, ce: bool| {
             let ack = receiver.on_segment(NOW, &segment(seq), ce).ack;
-            assert!(ack.as_ref().is_none_or(|ack| !ack.ece));
-            ack.map(|ack| ack.ce)
+            assert!(ack.as_ref().is_none_or(|ack| !ack.ece && ack.accurate.counters().is_none()));
+            ack.map(|ack| ack.accurate.ace())
         };
-        assert_eq!([counts(0, false), counts(1, false), counts(2, false)], [None, Some(0), None]);
-        assert_eq!([counts(3, true), counts(4, true), counts(5, true)], [Some(1), None, Some(3)]);
-        assert_eq!([counts(6, false), counts(7, true), counts(7, true)], [None, Some(4), Some(5)]);
-        assert_eq!([counts(8, true), counts(9, false), counts(10, true)], [None, Some(6), Some(7)]);
+        assert_eq!([counts(0, false), counts(1, false), counts(2, false)], [None, Some(5), None]);
+        assert_eq!([counts(3, true), counts(4, true), counts(5, true)], [Some(6), None, Some(0)]);
+        assert_eq!([counts(6, false), counts(7, true), counts(7, true)], [None, Some(1), Some(2)]);
+        assert_eq!([counts(8, true), counts(9, false), counts(10, true)], [None, Some(3), Some(4)]);
+    }
+
+    /// While reports wait for each other, two marks do not.
+    #[test]
+    fn two_marks_end_the_compression_of_reports() {
+        let rfc = RfcConfig {
+            ecn: true,
+            accurate_ecn: true,
+            quick_acks: 0,
+            growth_acks: None,
+            ..RfcConfig::linux()
+        };
+        let mut receiver = Receiver::new(&TcpConfig { rfc, ..config(Flavour::Rfc) });
+        let mut leaves = |seq: u64, ce: bool| receiver.on_segment(NOW, &segment(seq), ce).ack.is_some();
+        assert!([1, 2, 3].into_iter().all(|seq| leaves(seq, false)), "the first three show the hole");
+        assert_eq!(
+            [leaves(4, false), leaves(5, true), leaves(6, true)],
+            [false, true, false],
+            "the first mark"
+        );
+        assert_eq!([leaves(7, true), leaves(8, false), leaves(9, true)], [true, false, true]);
+    }
+
+    /// Three blocks and a timestamp leave no room for the option.
+    #[test]
+    fn the_option_gives_way_to_reports() {
+        let rfc = RfcConfig {
+            ecn: true,
+            accurate_ecn: true,
+            accurate_ecn_option: Some(1000),
+            delayed_ack: None,
+            ..RfcConfig::default()
+        };
+        let mut receiver = Receiver::new(&TcpConfig { rfc, ..config(Flavour::Rfc) });
+        let mut counters = |seq: u64, ce: bool| {
+            let sent = Segment { ecn_capable: true, l4s: true, ..segment(seq) };
+            let counters = receiver.on_segment(NOW, &sent, ce).ack.unwrap().accurate.counters();
+            counters.map(|counters| (counters.ce, counters.ect, counters.is_ect_1))
+        };
+        assert_eq!(counters(0, false), Some((0, 1001, true)));
+        assert_eq!(
+            [counters(2, true), counters(4, true)],
+            [Some((1000, 1001, true)), Some((2000, 1001, true))]
+        );
+        assert_eq!(counters(6, true), None);
+        assert_eq!(counters(1, false), Some((3000, 2001, true)), "two blocks");
     }
 
     proptest! {

@@ -1,5 +1,6 @@
 //! What the two ends of a connection send each other.
 
+use crate::accurate_ecn::AccEcn;
 use crossfade_core::SimTime;
 
 /// A data segment. Sequence numbers count segments of one MSS.
@@ -37,9 +38,8 @@ pub struct Ack {
     pub timestamp_echo: Option<SimTime>,
     /// Echoes a congestion mark until the sender answers (RFC 3168 section 6.1.3).
     pub ece: bool,
-    /// How many segments with a congestion mark the receiver has counted: what AccECN tells with its options (RFC 9768), without
-    /// the wrap of its three bits, and an ACK frame of QUIC as ECN-CE count. 0 from a receiver that does not.
-    pub ce: u32,
+    /// Counts congestion marks instead (AccECN, RFC 9768).
+    pub accurate: AccEcn,
     /// What QUIC says instead of the first three.
     pub frame: Option<Box<AckFrame>>,
 }
@@ -63,6 +63,8 @@ pub struct AckFrame {
     pub delay: SimTime,
     /// Ranges of packet numbers that have arrived, highest first.
     pub ranges: Vec<SackBlock>,
+    /// How many packets have come with a congestion mark (ECN-CE count); 0 from a receiver that does not count.
+    pub ce: u32,
 }
 
 impl AckFrame {

@@ -125,3 +125,33 @@ fn ten_times_the_rate_waits_for_a_probe() {
     // 1.4 s of cruising, a round of refilling, ln 10 / ln 1.24 = 10.7 rounds of growth.
     assert!((1.4..2.6).contains(&after), "{after} s");
 }
+
+/// The filter remembers two cycles.
+#[test]
+fn a_tenth_of_the_rate_is_believed_after_two_cycles() {
+    let conditions = Conditions { rate: 10.0 * P10, queue: 333, ..Conditions::p10() };
+    let mut path = bbr(conditions);
+    path.run_until(ms(10_600));
+    path.conditions.rate = P10;
+    path.run_until(ms(40_000));
+    let last_full = path.rows.iter().rev().find(|row| row.rtt > ms(400)).unwrap().seconds() - 10.6;
+    // Each waits for 33 rounds of up to 0.44 s or 2 to 3 s, whichever is less, and for its probe.
+    assert!((5.0..14.0).contains(&last_full), "{last_full} s");
+}
+
+/// The kernel's version 3 over the same path: as long a cycle, and a Drain that is shorter for its gain.
+#[test]
+fn the_profile_of_linux_fills_the_same_path() {
+    let conditions = Conditions::p10();
+    let config = BbrConfig::linux_v3();
+    let mut path = Path::new(conditions, &linux(&conditions), Box::new(BbrV3::new(10.0, config, Some(2))));
+    let delivered = path.run_until(ms(19_000));
+    let phases = phases(&path.rows);
+    assert_eq!((phases[0].0, phases[1].0, phases[2].0), ("startup", "drain", "probe-bw-down"));
+    assert!(phases[1].2 < 0.09, "Drain lasts {} s", phases[1].2);
+    let (up, queue) = of(&phases, "probe-bw-up");
+    assert!((0.14..0.17).contains(&up) && (28..=34).contains(&queue), "{up} s, {queue}");
+    assert!(path.rows.iter().all(|row| row.info.state != "probe-rtt" || row.cwnd <= 38));
+    let utilisation = delivered as f64 / 19.0 / P10;
+    assert!((0.95..0.985).contains(&utilisation), "{utilisation}");
+}

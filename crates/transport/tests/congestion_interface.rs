@@ -7,7 +7,7 @@ use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_transport::congestion::{
     AckSample, CongestionControl, LostSegment, Needs, Phase, RateSample, RuleInfo, SendEvent,
 };
-use crossfade_transport::{Pacing, RfcConfig, Sender, TcpConfig, Variant};
+use crossfade_transport::{AccEcn, Ack, Pacing, RfcConfig, Sender, TcpConfig, Variant};
 use ladder::{Ladder, config, ms, rack, with_timestamps};
 use std::sync::{Arc, Mutex};
 
@@ -77,7 +77,7 @@ impl CongestionControl for Listener {
     }
 }
 
-const ALL: Needs = Needs { samples: true, own_window: true, random: true, ect_1: false };
+const ALL: Needs = Needs { samples: true, own_window: true, random: true, ect_1: false, paced: false };
 
 type Heard = Arc<Mutex<Vec<String>>>;
 
@@ -122,6 +122,29 @@ fn within_an_acknowledgement_events_come_in_one_order() {
     assert_eq!(take(&heard), ["send on 7", "send on 8", "send on 9"]);
     ack!(tcp, +100, 12);
     assert_eq!(take(&heard), ["Open with 0", "9 acked, 0 lost, 10 to 0, ce 0"]);
+}
+
+/// RFC 9768 appendix A.2.1: (newly acknowledged, difference modulo 8) of (9, 2), (10, 2) and (8, 0) are 2, 10 and 8 marks; an
+/// acknowledgement that was overtaken tells of none.
+#[test]
+fn marks_are_read_from_three_bits() {
+    let config = with_timestamps(config(Variant::Sack));
+    let rfc = RfcConfig { ecn: true, accurate_ecn: true, ..config.rfc };
+    let heard = Heard::default();
+    let needs = Needs { ect_1: true, ..ALL };
+    let rule = Listener { heard: Arc::clone(&heard), needs, cwnd: 60.0 };
+    let mut sender = Sender::with_congestion_control(&TcpConfig { rfc, w_max: 60, ..config }, Box::new(rule));
+    sender.write(60);
+    while sender.poll_transmit(ms(0)).is_some() {}
+    let mut marks = |now: u64, next_expected: u64, ace: u8| {
+        let _before = take(&heard);
+        let (accurate, timestamp_echo) = (AccEcn::new(ace, None), Some(ms(0)));
+        sender.on_ack(ms(now), &Ack { next_expected, accurate, timestamp_echo, ..Ack::default() });
+        let told = take(&heard).into_iter().find(|line| line.contains(", ce ")).unwrap();
+        told.rsplit(' ').next().unwrap().parse::<u64>().unwrap()
+    };
+    assert_eq!([marks(100, 9, 7), marks(101, 19, 1), marks(102, 27, 1)], [2, 10, 8]);
+    assert_eq!([marks(103, 20, 7), marks(104, 28, 2)], [0, 1]);
 }
 
 #[test]

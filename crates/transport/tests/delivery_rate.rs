@@ -30,7 +30,7 @@ impl CongestionControl for Fixed {
         unreachable!("the window is the rule's");
     }
     fn needs(&self) -> Needs {
-        Needs { samples: true, own_window: true, random: false, ect_1: false }
+        Needs { samples: true, own_window: true, ..Needs::default() }
     }
     fn pacing_rate(&self) -> Option<f64> {
         Some(self.rate)

@@ -72,8 +72,8 @@ impl Ladder {
 
     fn ack_with(&mut self, ranges: &[Range<u64>], delay: u64, ce: u32) -> AckOutcome {
         let ranges = ranges.iter().map(|range| SackBlock { start: range.start, end: range.end }).collect();
-        let frame = Some(Box::new(AckFrame { delay: ms(delay), ranges }));
-        self.sender.on_ack(self.now, &Ack { ce, frame, ..Ack::default() })
+        let frame = Some(Box::new(AckFrame { delay: ms(delay), ranges, ce }));
+        self.sender.on_ack(self.now, &Ack { frame, ..Ack::default() })
     }
 
     /// `after` this an acknowledgement arrives, of these packets, highest first.

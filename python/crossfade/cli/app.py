@@ -21,6 +21,7 @@ import typer
 from crossfade._crossfade import __version__
 from crossfade.cli import (
     compare,
+    control,
     explore,
     export,
     fit,
@@ -95,6 +96,7 @@ for command in (
     scenarios.metrics,
     scenarios.schema,
     verify.verify,
+    control.control,
     doctor.doctor,
 ):
     app.command(NAMES.get(command))(command)

@@ -61,7 +61,13 @@ NODE_METRICS = [
 # Where there is no terminal to ask, tables are as wide as they need to be (up to this) instead of 80 columns.
 WIDTH_WITHOUT_TERMINAL = 160
 
-VERDICT_STYLES = {"holds": "green", "holds partly": "yellow", "does not hold": "red", "undecided": "dim"}
+VERDICT_STYLES = {
+    "holds": "green",
+    "holds partly": "yellow",
+    "does not hold": "red",
+    "undecided": "dim",
+    "not judged": "dim",
+}
 CHOICE_STYLES = {"best": "green", "higher": "green", "lower": "red", "no feasible choice": "red"}
 
 
@@ -255,15 +261,17 @@ def print_verdicts(paper: Paper, verdicts: Sequence[Verdict], to: Console) -> No
     grid.add_column("verdict")
     grid.add_column("ours", ratio=4)
     for verdict in verdicts:
-        quote = Text(f"“{verdict.quote}”\n").append(
-            f"{verdict.computed}: {verdict.tolerance} ({verdict.why})", style="dim"
-        )
+        judged = f"{verdict.computed}: {verdict.tolerance} ({verdict.why})"
+        if not verdict.outcomes:
+            judged = verdict.why
+        quote = Text(f"“{verdict.quote}”\n").append(judged, style="dim")
         grid.add_row(
             quote, verdict.figure, Text(verdict.verdict, VERDICT_STYLES[verdict.verdict]), str(verdict)
         )
         grid.add_section()
     _print(to, paper.CITATION, grid)
-    counts = [f"{sum(v.verdict == word for v in verdicts)} {word}" for word in VERDICT_STYLES]
+    found = {word: sum(verdict.verdict == word for verdict in verdicts) for word in VERDICT_STYLES}
+    counts = [f"{count} {word}" for word, count in found.items() if count or word != "not judged"]
     to.print(f"{len(verdicts)} claims: {', '.join(counts)}")
 
 

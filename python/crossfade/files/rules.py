@@ -1,6 +1,7 @@
-"""Congestion control in Python that a scenario names: ``tcp.congestion = "mine.py"``, or ``"mine.py:Class"``.
+"""Congestion control that a scenario names: ``tcp.congestion = "mine.py"``, ``"mine.py:Class"``,
+``"mine.rs"``.
 
-A file is looked at when the scenario is read, and carried out when a connection begins: for each of
+A Python file is looked at when the scenario is read, and carried out when a connection begins: for each of
 them anew, so that connections, runs and threads share nothing, and a run gives the same whoever makes it.
 """
 
@@ -21,10 +22,13 @@ from pathlib import PurePath
 from typing import Any
 
 from crossfade.errors import ScenarioError
+from crossfade.files.compiled import CompiledRule
 
 # What a connection calls; teaching.CongestionControl has all of them.
 METHODS = ("start", "on_ack", "on_loss", "on_timeout", "on_ecn", "set_cwnd", "undo", "on_idle_end")
 BASE = "derive it from crossfade.teaching.CongestionControl"
+# The same of a class with on_acks, which hears of many acknowledgements at once.
+BATCHED_METHODS = ("start", "on_acks")
 
 # The names of the files that have rules.
 _files: set[str] = set()
@@ -33,8 +37,16 @@ _files: set[str] = set()
 _numbers = itertools.count()
 
 
+def rule(name: str, class_name: str | None, text: str) -> Rule | CompiledRule:
+    """What a file of that name and text is: a class in Python, or a control in Rust.
+
+    Raises :class:`ScenarioError` where it is none.
+    """
+    return CompiledRule(name, text) if name.endswith(".rs") else Rule(name, class_name, text)
+
+
 class Rule:
-    """A class of a file, of which each connection gets an object of its own.
+    """A class of a Python file, of which each connection gets an object of its own.
 
     Raises :class:`ScenarioError` for a text that is no Python, or has no such class.
     """
@@ -78,7 +90,8 @@ class Rule:
         finally:
             del sys.modules[module.__name__]
         rule = getattr(module, self._class)()
-        if lacking := [name for name in METHODS if not callable(getattr(rule, name, None))]:
+        methods = BATCHED_METHODS if hasattr(rule, "on_acks") else METHODS
+        if lacking := [name for name in methods if not callable(getattr(rule, name, None))]:
             raise ScenarioError(f"class {self._class} has no {', '.join(lacking)}; {BASE}")
         return rule
 

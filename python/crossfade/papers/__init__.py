@@ -8,7 +8,7 @@ from typing import Protocol
 
 from crossfade.api import Values
 from crossfade.errors import ScenarioError
-from crossfade.papers import mimo_arq, mimo_mac, tcp_markov, tcp_rlp, wipemu
+from crossfade.papers import mimo_arq, mimo_mac, tcp_markov, tcp_rlp, transports, wipemu
 from crossfade.papers.figure import Figure
 from crossfade.papers.options import Options
 from crossfade.papers.verdicts import Outcome, Verdict, verdict_table
@@ -35,7 +35,7 @@ class Paper(Protocol):
 
 
 PAPERS: dict[str, Paper] = {
-    module.KEY: module for module in (tcp_markov, wipemu, mimo_mac, tcp_rlp, mimo_arq)
+    module.KEY: module for module in (tcp_markov, wipemu, mimo_mac, tcp_rlp, mimo_arq, transports)
 }
 
 

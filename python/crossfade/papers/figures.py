@@ -52,8 +52,13 @@ class Figures:
     # What claims are about, unless they say, and how it is computed, unless a check needs runs.
     metric: str
     claims_methods: list[str]
+    # What is set, and the axes of figures, under quick with method live, which takes as long as it lasts.
+    quick_live: Mapping[str, Any] = field(default_factory=dict)
+    live_axes: Mapping[str, Mapping[str, list[Any]]] = field(default_factory=dict)
     # Checks of the paper's own kinds.
     kinds: Mapping[str, SpecialCheck] = field(default_factory=dict)
+    # Where the claims are, if not beside the scenarios.
+    claims_file: Path | None = None
 
     def table(self, name: str, options: Options) -> Table:
         """The rows of a figure under its columns."""
@@ -65,9 +70,11 @@ class Figures:
     def results(self, name: str, options: Options) -> Results:
         """The results of a figure's scenario."""
         quick = self.quick if options.quick else {}
-        asked = replace(
-            options, set={**quick, **(options.set or {})}, over=self._over(name, options.over or {})
-        )
+        over = options.over or {}
+        if options.quick and "live" in (options.methods or ()):
+            quick = {**quick, **self.quick_live}
+            over = {**self.live_axes.get(name, {}), **over}
+        asked = replace(options, set={**quick, **(options.set or {})}, over=self._over(name, over))
         return api.solve(self.folder / f"{name}.toml", asked)
 
     def axes_of(self, point: Point) -> dict[str, Cell]:
@@ -90,9 +97,15 @@ class Figures:
 
     def claims(self, options: Options) -> list[Verdict]:
         """The verdicts on every claim of ``claims.toml``."""
-        with open(self.folder / "claims.toml", "rb") as file:
-            found = tomllib.load(file)["claim"]
-        return [verdicts.judge(claim, lambda check: self._outcomes(check, options)) for claim in found]
+        return [
+            verdicts.judge(claim, lambda check: self._outcomes(check, options)) for claim in self.listed()
+        ]
+
+    def listed(self) -> list[dict[str, Any]]:
+        """The claims as they are written down."""
+        with open(self.claims_file or self.folder / "claims.toml", "rb") as file:
+            found: list[dict[str, Any]] = tomllib.load(file)["claim"]
+        return found
 
     def _rows(self, results: Results) -> Table:
         records: dict[str, dict[str, Cell]] = {}

@@ -3,7 +3,8 @@
 A claim of ``claims.toml`` holds checks. A check compares curves of a figure, point by point, and each point
 says yes, no, or (where the interval is too wide to tell) nothing. Of the points that can tell, a claim
 ``holds`` where all say yes, ``holds partly`` where some do, and ``does not hold`` where none does; it is
-``undecided`` where less than half of the points can tell, and more runs are needed.
+``undecided`` where less than half of the points can tell, and more runs are needed. A claim without checks is
+``not judged``, and says why.
 """
 
 from __future__ import annotations
@@ -92,8 +93,10 @@ class Verdict:
         return sum(outcome.holds is None for outcome in self.outcomes)
 
     @property
-    def verdict(self) -> Literal["holds", "holds partly", "does not hold", "undecided"]:
+    def verdict(self) -> Literal["holds", "holds partly", "does not hold", "undecided", "not judged"]:
         """The verdict over all points."""
+        if not self.outcomes:
+            return "not judged"
         decided = len(self.outcomes) - self.undecided
         if 2 * decided < len(self.outcomes):
             return "undecided"
@@ -103,10 +106,12 @@ class Verdict:
 
     @property
     def worst(self) -> Outcome:
-        """The point that speaks most against the claim."""
+        """The point that speaks most against the claim, of one that is judged."""
         return min(self.outcomes, key=lambda outcome: outcome.slack)
 
     def __str__(self) -> str:
+        if not self.outcomes:
+            return ""
         ours = format_estimate(self.worst.value, self.worst.ci95)
         counts = f"{self.holding} of {len(self.outcomes)} points, {self.undecided} undecided"
         return f"{counts}; worst: {ours} at {self.worst.where}"
@@ -120,6 +125,7 @@ def verdict_table(verdicts: Sequence[Verdict]) -> Table:
 
 
 def _record(verdict: Verdict) -> dict[str, Cell]:
+    worst = verdict.worst if verdict.outcomes else None
     return {
         "claim": verdict.claim,
         "figure": verdict.figure,
@@ -127,9 +133,9 @@ def _record(verdict: Verdict) -> dict[str, Cell]:
         "points": len(verdict.outcomes),
         "holding": verdict.holding,
         "undecided": verdict.undecided,
-        "ours": verdict.worst.value,
-        "ci95": verdict.worst.ci95,
-        "at": verdict.worst.where,
+        "ours": worst.value if worst else None,
+        "ci95": worst.ci95 if worst else None,
+        "at": worst.where if worst else None,
         "quote": verdict.quote,
         "computed": verdict.computed,
         "tolerance": verdict.tolerance,
@@ -139,8 +145,8 @@ def _record(verdict: Verdict) -> dict[str, Cell]:
 
 def judge(claim: Mapping[str, Any], check: Callable[[Mapping[str, Any]], list[Outcome]]) -> Verdict:
     """The verdict on a claim, all of whose checks are carried out by ``check``."""
-    outcomes = [outcome for item in claim["checks"] for outcome in check(item)]
-    texts = {key: str(claim[key]) for key in ("quote", "figure", "computed", "tolerance", "why")}
+    outcomes = [outcome for item in claim.get("checks", []) for outcome in check(item)]
+    texts = {key: str(claim.get(key, "")) for key in ("quote", "figure", "computed", "tolerance", "why")}
     return Verdict(claim=claim["id"], outcomes=outcomes, **texts)
 
 

@@ -114,6 +114,12 @@ TABLE1_COLUMNS = ["parameter", "paper", "here"]
 
 # A quarter of the figures' 100 s.
 QUICK = {"run.duration": "25 s"}
+# Live, a figure takes some eight minutes: twenty points, each three times. Transfers of 3 MByte last longer.
+QUICK_LIVE = {"run.duration": "8 s", "run.runs": 3}
+LIVE_AXES: dict[str, dict[str, list[Any]]] = {
+    "fig2": {"size": ["bulk"]},
+    "fig3": {"rtt_ms": [2, 80, 200, 400, 800]},
+}
 
 
 def table(name: str, options: Options) -> Table:
@@ -320,6 +326,8 @@ _FIGURES = Figures(
     columns=COLUMNS,
     values=_values,
     quick=QUICK,
+    quick_live=QUICK_LIVE,
+    live_axes=LIVE_AXES,
     metric="goodput_bps",
     claims_methods=["simulation"],
     kinds={"shares": _share_of, "along": _along, "none": _none_of},

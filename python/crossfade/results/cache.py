@@ -8,7 +8,6 @@ stops a run: it warns once and goes on in memory. What a user means to keep is i
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,6 +16,7 @@ from typing import Protocol, TypeVar
 
 import crossfade._crossfade as _crossfade
 from crossfade.errors import CrossfadeWarning
+from crossfade.files.places import cache_folder
 from crossfade.results import rowtables
 from crossfade.results.rows import Row
 
@@ -173,11 +173,6 @@ def open_cache(enabled: bool = True) -> Cache:
 
 def cache_path() -> Path | None:
     """Where finished runs are kept, or None where the user has no home at all."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(base):  # the XDG rule: a relative path is to be ignored
-        base = os.path.expanduser("~/.cache")
-        if not os.path.isabs(base):
-            return None
-    return (
-        Path(base) / "crossfade" / f"{_crossfade.__version__}-{_crossfade.SOURCE_HASH[:12]}-{FORMAT}.sqlite"
-    )
+    folder = cache_folder()
+    name = f"{_crossfade.__version__}-{_crossfade.SOURCE_HASH[:12]}-{FORMAT}.sqlite"
+    return folder and folder / name

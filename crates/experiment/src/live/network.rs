@@ -200,6 +200,10 @@ impl Fabric for WatchedNetwork {
         Fabric::advance(&mut self.engine, now)
     }
 
+    fn prepare(&mut self) {
+        Fabric::prepare(&mut self.engine);
+    }
+
     fn report(&mut self, now: SimTime) -> LinkReport {
         for (kept, report) in self.reports.iter().zip(self.engine.snapshot(now).links) {
             keep(kept, report);

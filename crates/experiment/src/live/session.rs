@@ -9,9 +9,10 @@ use super::report::LiveReport;
 use super::view::View;
 use super::watch::{Sample, Seen, Watch};
 use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::AggregationConfig;
 use crossfade_live::{
-    Bulk, BulkFlow, BulkReport, Emulation, Host, Machine, PumpConfig, PumpReport, Recording, TcpCounters,
-    TcpRoute,
+    Bulk, BulkFlow, BulkReport, Emulation, Host, HostOptions, Machine, PumpConfig, PumpReport, Recording,
+    TcpCounters, TcpRoute,
 };
 use crossfade_scenario::{Point, ScenarioError, Setup, TrafficSetup};
 use std::fs::File;
@@ -31,6 +32,8 @@ pub struct Options {
     pub mtu: Option<u32>,
     /// The hosts have IPv6 too.
     pub ipv6: bool,
+    /// Large segments are cut inside, and packets that leave the link together arrive as one.
+    pub large_segments: bool,
     /// Losses concern what a simulation sends.
     pub data_only: bool,
     /// Where a journal goes, and what it says of the scenario.
@@ -85,13 +88,19 @@ impl Session {
     /// What the system refuses; what the scenario asks for and the kernel has not.
     pub fn new(point: Arc<Point>, seed: RunSeed, options: Options) -> Result<Self, ScenarioError> {
         let tcp = if options.bulk { Some(KernelTcp::of(&point.setup)?) } else { None };
+        if let (None, Some(AggregationConfig { thinning: 2.., .. })) = (&tcp, point.setup.reverse.aggregation)
+        {
+            let problem =
+                "a link of real packets does not tell acknowledgements from data: leave it out, or 1";
+            return Err(ScenarioError::key("reverse.aggregation.thinning", problem));
+        }
         let mtu = match (&tcp, options.mtu) {
             (Some(_), _) => point.setup.packet_size,
             (None, Some(mtu)) => mtu,
             (None, None) => USUAL_MTU,
         };
-        let pair = if options.ipv6 { Host::pair_with_ipv6(mtu) } else { Host::pair(mtu) };
-        let hosts = pair.map_err(refused)?;
+        let (has_ipv6, large_segments) = (options.ipv6, options.large_segments);
+        let hosts = Host::pair_with(HostOptions { mtu, has_ipv6, large_segments }).map_err(refused)?;
         let mut congestion = options.congestion.clone();
         if let Some(tcp) = tcp {
             let tcp = match &options.congestion {

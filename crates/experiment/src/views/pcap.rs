@@ -1,11 +1,11 @@
 //! A capture of what the senders' network interfaces see.
 
 use super::sink::{PORTION_BYTES, Sink};
-use crossfade_capture::{Capture as File, CaptureConfig, CaptureError, Connection};
+use crossfade_capture::{Capture as File, CaptureConfig, CaptureError, Connection, Ecn};
 use crossfade_core::SimTime;
 use crossfade_scenario::{ScenarioError, Setup, TcpSetup, TrafficSetup};
 use crossfade_sim::{Capture, whole_segments};
-use crossfade_transport::{Ack, Flavour, Segment, Variant};
+use crossfade_transport::{Ack, Flavour, RfcConfig, Segment, Variant};
 
 /// The TCP connections of a run as a pcap file, and as UDP datagrams those that have QUIC's recovery.
 pub(crate) struct Pcap<'a> {
@@ -86,7 +86,16 @@ fn connection(tcp: &TcpSetup, bytes: Option<u64>) -> Connection {
         w_max: tcp.config.w_max,
         timestamps: rfc && tcp.config.rfc.timestamps,
         sack: tcp.config.variant == Variant::Sack,
-        ecn: rfc && tcp.config.rfc.ecn,
+        ecn: match tcp.config.rfc {
+            RfcConfig { ecn: true, accurate_ecn, .. } if rfc => {
+                if accurate_ecn {
+                    Ecn::Accurate
+                } else {
+                    Ecn::Echo
+                }
+            }
+            _ => Ecn::Off,
+        },
         bytes: bytes.map(|bytes| {
             let (segments, short_by) = whole_segments(tcp.config.flavour, bytes, tcp.mss);
             segments * u64::from(tcp.mss) - u64::from(short_by)

@@ -77,6 +77,11 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
+    /// Whether it looks at the bytes of packets.
+    pub(crate) fn captures(&self) -> bool {
+        self.captures.is_some()
+    }
+
     /// A packet has entered at `port`.
     pub(crate) fn arrival(
         &mut self,

@@ -11,7 +11,7 @@ use crossfade_link::arq::{
 };
 use crossfade_link::trace::{Schedule, TraceLinkConfig};
 use crossfade_link::{CoDelConfig, Departure, Link, LinkConfig, Parcel, Push, Queue, QueueLimit};
-use crossfade_live::{Emulation, EmulationReport, Host, LiveLink, PumpConfig, PumpReport};
+use crossfade_live::{Emulation, EmulationReport, Host, HostOptions, LiveLink, PumpConfig, PumpReport};
 use rand::Rng;
 use rustix::net::{AddressFamily, SocketType, ipproto, socket, sockopt};
 use std::collections::BTreeSet;
@@ -36,6 +36,7 @@ pub(crate) const ALL: &[Case] = &[
     ("a_simulation_does_the_same", a_simulation_does_the_same),
     ("every_packet_is_accounted_for", every_packet_is_accounted_for),
     ("marks_of_a_queue_arrive", marks_of_a_queue_arrive),
+    ("large_segments_are_packets_to_a_link", large_segments_are_packets_to_a_link),
     ("nothing_is_left", nothing_is_left),
 ];
 
@@ -389,4 +390,32 @@ fn nothing_is_left() {
     let failing = || emulate(hop(None, MS), hop(None, MS), PumpConfig::default(), fail);
     assert!(catch_unwind(failing).is_err());
     assert_eq!((namespaces(), devices()), before);
+}
+
+/// TCP that leaves it to the emulator to cut its segments, over a link that loses 2 % of its packets and has a rate.
+fn large_segments_are_packets_to_a_link() {
+    let data: Vec<u8> = (0..3_000_000_u32).map(|byte| (byte.wrapping_mul(byte) >> 7) as u8).collect();
+    let hosts = Host::pair_with(HostOptions { large_segments: true, ..HostOptions::default() }).unwrap();
+    for rate_bps in [Some(50e6), Some(1e13)] {
+        let config = LinkConfig { rate_bps, delay: MS, queue: Queue::DropTail(None), loss: iid(0.02) };
+        let (link, record) = Recorded::new(config.build().unwrap());
+        let back = hop(None, MS);
+        let emulation = Emulation::start(&hosts, Box::new(link), back, PumpConfig::default()).unwrap();
+        let (received, _) = transfer(&hosts[0], &hosts[1], &data);
+        assert!(received == data, "what was sent");
+        let report = emulation.stop().unwrap();
+        check(&report.forward);
+        check(&report.reverse);
+        let bytes: Vec<u32> = record
+            .lock()
+            .unwrap()
+            .iter()
+            .filter_map(|entry| match entry {
+                Entry::Push(_, parcel, _) => Some(parcel.bytes()),
+                Entry::Departure(..) => None,
+            })
+            .collect();
+        assert_eq!(bytes.iter().max(), Some(&MTU), "no packet is larger than the MTU");
+        assert!(report.forward.lost > 10 && report.forward.packets as f64 >= 3e6 / MSS, "{report:?}");
+    }
 }

@@ -4,7 +4,7 @@ use super::base::{absent, json, time};
 use crate::error::ScenarioError;
 use crate::quantity::Span;
 use crossfade_core::SimTime;
-use crossfade_transport::{BbrConfig, WindowRule};
+use crossfade_transport::{self as transport, BbrConfig, WindowRule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct Bbr {
     /// How much of the excess of aggregated acknowledgements the window may add, in time at the estimated bandwidth; 0 s
     /// adds none.
-    #[schemars(extend("x-default" = "100 ms; no limit for bbr-v3"))]
+    #[schemars(extend("x-default" = "100 ms; no limit for bbr-v3 of the draft"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra_acked_cap: Option<Span>,
 
@@ -23,6 +23,42 @@ pub struct Bbr {
     #[schemars(extend("x-default" = "true, of bbr-v1"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policer: Option<bool>,
+
+    /// Version 3: whose.
+    #[schemars(extend("x-default" = "draft-06, of bbr-v3"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
+
+    /// Version 3: which rates are compared to see that the pipe is full.
+    #[schemars(extend("x-default" = "as tcp.bbr.profile"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub full_pipe: Option<FullPipe>,
+
+    /// Version 3: the pacing gain of Drain.
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1, "x-default" = "0.5; 0.34375 (88/256) with profile \"linux-v3\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drain_gain: Option<f64>,
+}
+
+/// Whose version 3 of BBR.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Profile {
+    /// draft-ietf-ccwg-bbr-06.
+    #[serde(rename = "draft-06")]
+    Draft,
+    /// The kernel of google/bbr, branch v3.
+    #[serde(rename = "linux-v3")]
+    Linux,
+}
+
+/// When three rounds without a quarter more are seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FullPipe {
+    /// By the rate of the first acknowledgement of each round.
+    Draft,
+    /// By every acknowledgement's.
+    Linux,
 }
 
 absent!(Bbr);
@@ -45,13 +81,63 @@ impl Bbr {
             }
         };
         if is_first {
+            self.refuse_version_3()?;
             self.extra_acked_cap.get_or_insert(Span::millis(100));
             self.policer.get_or_insert(true);
         } else if self.policer.is_some() {
             let problem = "version 3 looks for none";
             return Err(ScenarioError::value("tcp.bbr.policer", &json(self.policer), problem));
+        } else {
+            self.resolve_version_3()?;
         }
         let cap = self.extra_acked_cap.map(|cap| time("tcp.bbr.extra_acked_cap", cap, slot)).transpose()?;
-        Ok(BbrConfig { mss, extra_acked_cap: cap, policer: self.policer == Some(true) })
+        let usual = match self.profile {
+            Some(Profile::Linux) => BbrConfig::linux_v3(),
+            Some(Profile::Draft) | None => BbrConfig::default(),
+        };
+        Ok(BbrConfig {
+            mss,
+            extra_acked_cap: cap,
+            policer: self.policer == Some(true),
+            full_pipe: match self.full_pipe {
+                Some(FullPipe::Draft) => transport::FullPipeRule::Draft,
+                Some(FullPipe::Linux) => transport::FullPipeRule::Linux,
+                None => usual.full_pipe,
+            },
+            drain_gain: self.drain_gain.unwrap_or(usual.drain_gain),
+            ..usual
+        })
+    }
+
+    fn refuse_version_3(&self) -> Result<(), ScenarioError> {
+        let given = [
+            ("profile", self.profile.map(json)),
+            ("full_pipe", self.full_pipe.map(json)),
+            ("drain_gain", self.drain_gain.map(json)),
+        ];
+        match given.into_iter().find_map(|(key, value)| value.map(|value| (key, value))) {
+            Some((key, value)) => {
+                let problem = "needs tcp.congestion = \"bbr-v3\"";
+                Err(ScenarioError::value(format!("tcp.bbr.{key}"), &value, problem))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// What is usual stays unsaid: the rows of the draft's are older than these keys.
+    fn resolve_version_3(&mut self) -> Result<(), ScenarioError> {
+        self.profile.take_if(|given| *given == Profile::Draft);
+        let is_linux = self.profile.is_some();
+        let usual = if is_linux { BbrConfig::linux_v3() } else { BbrConfig::default() };
+        let full_pipe = if is_linux { FullPipe::Linux } else { FullPipe::Draft };
+        self.full_pipe.take_if(|given| *given == full_pipe);
+        if let Some(gain) = self.drain_gain.filter(|gain| !(*gain > 0.0 && *gain < 1.0)) {
+            return Err(ScenarioError::value("tcp.bbr.drain_gain", &json(gain), "must be between 0 and 1"));
+        }
+        self.drain_gain.take_if(|given| *given == usual.drain_gain);
+        if is_linux {
+            self.extra_acked_cap.get_or_insert(Span::millis(100));
+        }
+        Ok(())
     }
 }

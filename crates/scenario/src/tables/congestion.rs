@@ -46,12 +46,13 @@ impl Congestion {
 pub enum RuleName {
     /// One that is compiled in.
     BuiltIn(Congestion),
-    /// A class in a Python file beside the scenario: `mine.py`, or `mine.py:Halver` where it has several.
+    /// A class in a Python file beside the scenario, `mine.py`, or `mine.py:Halver` where it has several; or a Rust file
+    /// there, `mine.rs`.
     Own(String),
 }
 
 /// What a name of a rule of the user's own looks like, as a regular expression.
-const OWN: &str = r"\.py(:[A-Za-z_][A-Za-z_0-9]*)?$";
+const OWN: &str = r"\.(py(:[A-Za-z_][A-Za-z_0-9]*)?|rs)$";
 
 impl JsonSchema for RuleName {
     fn inline_schema() -> bool {
@@ -67,8 +68,8 @@ impl JsonSchema for RuleName {
         let own = json!({
             "type": "string",
             "pattern": OWN,
-            "title": "FILE.py",
-            "description": "A class of a Python file beside the scenario; FILE.py:CLASS where it has several."
+            "title": "FILE.py or FILE.rs",
+            "description": "A class of a Python file beside the scenario, FILE.py:CLASS where it has several; or a Rust file."
         });
         if let Some(Value::Array(words)) = schema.get_mut("oneOf") {
             words.push(own);

@@ -1,5 +1,6 @@
 //! Links, both ways.
 
+use super::aggregation::Aggregation;
 use super::arq::Arq;
 use super::base::{LONGEST_SLOT, absent, json, time};
 use super::channel::{Channel, ChannelModel};
@@ -97,6 +98,10 @@ wireless! {
     }
     /// Which acknowledgements are lost.
     pub channel: Channel,
+
+    /// Acknowledgements that wait for one another before they go.
+    #[serde(skip_serializing_if = "Aggregation::is_absent")]
+    pub aggregation: Aggregation,
 }
 
 /// A wired segment between the sender and the wireless link, the same both ways.
@@ -161,6 +166,7 @@ impl Reverse {
             let problem = "too slow: an acknowledgement would take more than 1 h";
             return Err(ScenarioError::value("reverse.rate", &json(rate), problem));
         }
+        let aggregation = self.aggregation.resolve("reverse.aggregation", slot)?;
         self.channel.model.get_or_insert(ChannelModel::None);
         // Both at once: the table lends its keys, and its channel beside them.
         let mut channel = std::mem::take(&mut self.channel);
@@ -169,7 +175,7 @@ impl Reverse {
         let hop = Hop { table: "reverse", channel_table, keys, channel: &mut channel, radio: None };
         let setup = hop.resolve(trace, acks, slot, files);
         self.channel = channel;
-        setup
+        Ok(HopSetup { aggregation, ..setup? })
     }
 }
 
@@ -251,7 +257,7 @@ impl Hop<'_> {
                 }
             }
         };
-        Ok(HopSetup { delay, carrier, limit_assumed, doppler })
+        Ok(HopSetup { delay, carrier, limit_assumed, doppler, aggregation: None })
     }
 }
 
@@ -286,7 +292,7 @@ impl Wired {
         let queue = self.queue.resolve("wired.queue", rate_bps, packets, slot)?;
         let hop = |queue, limit_assumed| {
             let carrier = Carrier::Packets { rate_bps, queue, loss: LossConfig::Lossless };
-            HopSetup { delay, carrier, limit_assumed, doppler: None }
+            HopSetup { delay, carrier, limit_assumed, doppler: None, aggregation: None }
         };
         Ok(Some([hop(queue, limit_assumed), hop(QueueConfig::DropTail(None), false)]))
     }

@@ -7,6 +7,7 @@
 #![allow(clippy::doc_markdown, reason = "the comments are printed as they stand")]
 
 pub(crate) mod adaptation;
+pub(crate) mod aggregation;
 pub(crate) mod antennas;
 pub(crate) mod arq;
 pub(crate) mod base;
@@ -34,6 +35,7 @@ pub(crate) mod tcp;
 pub(crate) mod trace;
 
 pub use adaptation::{CellFeedback, OuterLoop};
+pub use aggregation::Aggregation;
 pub use antennas::{Antennas, Correlation, Spread};
 pub use arq::{
     Arq, ArqProtocol, Delivery, Feedback, FeedbackSetup, NaksPerRound, Persistence, Reading, TimerCheck,

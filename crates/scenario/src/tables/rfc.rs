@@ -79,10 +79,17 @@ pub struct Rfc {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
 
-    /// Acknowledgements count the marks (AccECN, RFC 9768) instead of echoing one until the sender has answered. Needs ecn.
+    /// Acknowledgements count the marks in three bits (AccECN, RFC 9768) instead of echoing one until the sender has answered. Needs
+    /// ecn.
     #[schemars(extend("x-default" = "false; true for congestion \"dctcp\" and \"prague\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accurate_ecn: Option<bool>,
+
+    /// They also count bytes in an option of 8 B, where reports leave room: the sender then knows whether the three bits have wrapped
+    /// while acknowledgements were lost. Needs accurate_ecn.
+    #[schemars(extend("x-default" = "false"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accurate_ecn_option: Option<bool>,
 
     /// After an idle time of a retransmission timeout start from the initial window (RFC 5681 section 4.1).
     #[schemars(extend("x-default" = "true"))]
@@ -220,6 +227,8 @@ impl Rfc {
         let timestamps = *self.timestamps.get_or_insert(usual.timestamps);
         let rack = *self.rack.get_or_insert(usual.rack && sack);
         let (ecn, accurate_ecn) = self.resolve_ecn(window_rule)?;
+        // What is usual stays unsaid.
+        self.accurate_ecn_option.take_if(|given| !*given);
         let config = RfcConfig {
             window_rule,
             hystart: *self.hystart.get_or_insert(window_rule == WindowRule::Cubic),
@@ -255,6 +264,8 @@ impl Rfc {
             eifel: *self.eifel.get_or_insert(timestamps),
             ecn,
             accurate_ecn,
+            // The bytes of a segment are known to who asks.
+            accurate_ecn_option: self.accurate_ecn_option.map(|_| 0),
             restart_after_idle: *self.restart_after_idle.get_or_insert(usual.restart_after_idle),
             cwnd_validation: *self.cwnd_validation.get_or_insert(usual.cwnd_validation),
             // Of their own tables.
@@ -266,6 +277,11 @@ impl Rfc {
             ("rack", config.rack && !sack, "SACK (tcp.variant = \"sack\" or \"cubic\")"),
             ("tail_loss_probe", config.tail_loss_probe && !config.rack, "tcp.rfc.rack = true"),
             ("eifel", config.eifel && !config.timestamps, "tcp.rfc.timestamps = true"),
+            (
+                "accurate_ecn_option",
+                config.accurate_ecn_option.is_some() && !accurate_ecn,
+                "tcp.rfc.accurate_ecn = true",
+            ),
         ];
         match needs.into_iter().find(|(_, unmet, _)| *unmet) {
             Some((key, _, need)) => {

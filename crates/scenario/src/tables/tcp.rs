@@ -10,7 +10,7 @@ use crate::error::ScenarioError;
 use crate::quantity::{Size, Span, Window, WindowLimit};
 use crossfade_core::SimTime;
 use crossfade_transport::{
-    self as transport, RfcConfig, RtoConfig, RtoRule, SackBlocks, TcpConfig, WindowRule,
+    self as transport, AccEcn, RfcConfig, RtoConfig, RtoRule, SackBlocks, TcpConfig, WindowRule,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -109,7 +109,7 @@ pub struct Tcp {
 
     /// Bytes of an acknowledgement on the wire, without SACK blocks. QUIC: the same less the STREAM frame, and an ACK frame with
     /// one range, 10, with ECN counts 16.
-    #[schemars(extend("x-default" = "40 B; 52 B for flavour \"rfc\" with timestamps; 65 B for flavour \"quic\", 71 B with ECN"))]
+    #[schemars(extend("x-default" = "40 B; 52 B for flavour \"rfc\" with timestamps; 8 B more with tcp.rfc.accurate_ecn_option; 65 B for flavour \"quic\", 71 B with ECN"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ack_size: Option<Size>,
 
@@ -316,7 +316,11 @@ impl Tcp {
             limited_transmit,
             rto,
             segments: None,
-            rfc: RfcConfig { growth_acks: rfc.growth_acks.map(|_| mss), ..rfc },
+            rfc: RfcConfig {
+                growth_acks: rfc.growth_acks.map(|_| mss),
+                accurate_ecn_option: rfc.accurate_ecn_option.map(|_| mss),
+                ..rfc
+            },
         };
         let usual = self.usual_ack_sizes(flavour);
         let ack_size = self.ack_size.get_or_insert(usual[0]).0;
@@ -506,7 +510,8 @@ impl Tcp {
     /// Bytes of an acknowledgement, and of a SACK block or further range, where nothing is said of them.
     fn usual_ack_sizes(&self, flavour: Flavour) -> [Size; 2] {
         if flavour != Flavour::Quic {
-            return [Size(40 + self.timestamp_bytes(flavour)), Size(8)];
+            let option = if self.rfc.accurate_ecn_option == Some(true) { AccEcn::OPTION_BYTES } else { 0 };
+            return [Size(40 + self.timestamp_bytes(flavour) + option), Size(8)];
         }
         // RFC 9000 section 19.3: type, largest (4), delay (2), number of ranges, the first (2); three counts of two bytes.
         let counts = if self.quic.ecn == Some(true) { 6 } else { 0 };

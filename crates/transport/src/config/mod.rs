@@ -4,7 +4,7 @@ mod bbr;
 mod quic;
 mod rfc;
 
-pub use bbr::BbrConfig;
+pub use bbr::{BbrConfig, BbrProfile, FullPipeRule};
 pub use quic::QuicConfig;
 pub use rfc::{Pacing, RateReduction, ReductionBound, RfcConfig, Rules, WindowRule};
 

@@ -152,6 +152,9 @@ pub struct RfcConfig {
     pub ecn: bool,
     /// Acknowledgements count marks (AccECN, RFC 9768) instead of echoing them once a window.
     pub accurate_ecn: bool,
+    /// They also count bytes (the AccECN option, RFC 9768 section 3.2.3), where there is room beside reports; the bytes of a
+    /// segment.
+    pub accurate_ecn_option: Option<u32>,
     /// After an idle time of a retransmission timeout start from the initial window (RFC 5681 section 4.1).
     pub restart_after_idle: bool,
     /// The window grows only while it, and not the application or the receiver, limits the sender (RFC 7661
@@ -194,6 +197,7 @@ impl Default for RfcConfig {
             eifel: true,
             ecn: false,
             accurate_ecn: false,
+            accurate_ecn_option: None,
             restart_after_idle: true,
             cwnd_validation: true,
             pacing: None,

@@ -15,6 +15,8 @@ pub struct Needs {
     /// The sender is scalable (RFC 9331): its segments, repetitions as well, say ECT(1), and marks are its own business, told by
     /// [`RateSample::ce`]; `on_ecn` is not called.
     pub ect_1: bool,
+    /// The rule sets a pacing rate, perhaps later: one that has none at the start is paced only if it says so.
+    pub paced: bool,
     /// The rule draws random numbers: it is given a stream of its own before anything else.
     pub random: bool,
 }

@@ -212,7 +212,7 @@ impl LinuxCubic {
         let ahead = tick.saturating_sub(epoch.start) + self.delay_min.map_or(0, ticks_up);
         let t = ahead * SCALE / TICKS_PER_S;
         let away = t.abs_diff(epoch.k);
-        let delta = (u128::from(C) * u128::from(away).pow(3)) >> 40;
+        let delta = u128::from(away).saturating_pow(3).saturating_mul(u128::from(C)) >> 40;
         let delta = u64::try_from(delta).unwrap_or(u64::MAX);
         let target = if t < epoch.k {
             epoch.plateau.saturating_sub(delta)

@@ -35,7 +35,7 @@ impl QuicSender {
         }
         self.round_trip.end_back_off();
         self.probes = 0;
-        let ce = self.count_marks(ack);
+        let ce = self.count_marks(frame);
         self.on_marks(now, ce, largest);
         self.take_back_if_spurious();
         let begins = self.find_losses(now);
@@ -79,13 +79,13 @@ impl QuicSender {
     }
 
     /// How many marks it tells of that no other has told of.
-    fn count_marks(&mut self, ack: &Ack) -> u64 {
+    fn count_marks(&mut self, frame: &AckFrame) -> u64 {
         // One that was overtaken counts fewer.
-        let newly = ack.ce.wrapping_sub(self.ce_seen);
+        let newly = frame.ce.wrapping_sub(self.ce_seen);
         if !self.config.rfc.ecn || newly > u32::MAX / 2 {
             return 0;
         }
-        self.ce_seen = ack.ce;
+        self.ce_seen = frame.ce;
         newly.into()
     }
 

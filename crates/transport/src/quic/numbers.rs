@@ -97,12 +97,12 @@ impl Numbers {
         self.deadline
     }
 
-    /// An acknowledgement is sent now: what it says, and how many packets were marked.
-    pub(crate) fn take(&mut self, now: SimTime) -> (AckFrame, u32) {
+    /// An acknowledgement is sent now: what it says.
+    pub(crate) fn take(&mut self, now: SimTime) -> AckFrame {
         (self.deadline, self.unanswered) = (None, 0);
         let delay = now.saturating_sub(self.largest_at).as_nanos() / DELAY_UNIT * DELAY_UNIT;
         let ranges = self.ranges.iter().rev().copied().collect();
-        (AckFrame { delay: SimTime::from_nanos(delay), ranges }, self.ce)
+        AckFrame { delay: SimTime::from_nanos(delay), ranges, ce: self.ce }
     }
 }
 
@@ -120,7 +120,7 @@ mod tests {
     }
 
     fn reported(numbers: &mut Numbers) -> Vec<(u64, u64)> {
-        numbers.take(MS).0.ranges.iter().map(|range| (range.start, range.end)).collect()
+        numbers.take(MS).ranges.iter().map(|range| (range.start, range.end)).collect()
     }
 
     #[test]
@@ -133,13 +133,13 @@ mod tests {
         numbers.take(MS * 10);
         assert_eq!(numbers.on_packet(MS * 20, 3, false), Some(false));
         assert_eq!(numbers.deadline(), Some(MS * 45));
-        let (frame, _) = numbers.take(MS * 45);
+        let frame = numbers.take(MS * 45);
         assert_eq!((frame.delay, frame.largest()), (MS * 25, Some(3)));
         assert_eq!(numbers.deadline(), None);
         // The delay is that of the largest, in units of 8 us.
         numbers.on_packet(MS * 50, 5, false);
         numbers.on_packet(MS * 60, 4, false);
-        assert_eq!(numbers.take(MS * 60 + SimTime::from_micros(13)).0.delay, SimTime::from_micros(10_008));
+        assert_eq!(numbers.take(MS * 60 + SimTime::from_micros(13)).delay, SimTime::from_micros(10_008));
     }
 
     #[test]
@@ -161,7 +161,7 @@ mod tests {
             [Some(true), Some(true), Some(false)]
         );
         assert_eq!([at_once(5, true), at_once(1, false)], [None, None], "twice");
-        assert_eq!(numbers.take(MS).1, 1);
+        assert_eq!(numbers.take(MS).ce, 1);
     }
 
     #[test]

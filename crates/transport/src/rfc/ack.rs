@@ -47,7 +47,7 @@ impl RfcSender {
         let is_new_report = if self.uses_sack() { news.sacked > 0 } else { flight_size > 0 };
         let is_duplicate = news.acked == 0 && is_new_report;
         self.dupacks += u32::from(is_duplicate);
-        let ce = self.count_marks(ack);
+        let ce = self.count_marks(ack, is_old, news.delivered);
         let marked = ce > 0 && !self.fixed.needs.ect_1 && self.on_mark(now, flight_size);
         let (was_lost, were_repeated) = (self.flight.lost(), self.flight.lost_repetitions());
         let taken_back = self.find_spurious(now, ack, &news, rtt, marked);
@@ -76,7 +76,7 @@ impl RfcSender {
         };
         if before != Phase::Open && self.phase == Phase::Open {
             self.rack.iter_mut().for_each(super::rack::Rack::on_recovery_end);
-            if self.uses_sack() && self.flight.next_lost().is_some() {
+            if self.uses_sack() && (self.flight.next_lost().is_some() || self.is_repairing()) {
                 // What was sent in the recovery that has ended was lost too.
                 self.start_recovery(now, &news);
             }
@@ -92,6 +92,14 @@ impl RfcSender {
             self.grow(now, rtt);
         }
         outcome
+    }
+
+    /// Something is lost and repeated, and not known to have arrived: to Linux that is reason enough for a recovery
+    /// (`tcp_time_to_recover`). Followed where the window is the rule's own: another reduction is no part of it.
+    fn is_repairing(&self) -> bool {
+        self.fixed.needs.own_window
+            && self.config.rfc.rack_rules == Rules::Linux
+            && self.flight.is_repairing()
     }
 
     /// Puts what an acknowledgement says on the scoreboard.
@@ -130,19 +138,17 @@ impl RfcSender {
         AckOutcome::New
     }
 
-    /// How many marks an acknowledgement tells of that no other has told of.
+    /// How many marks an acknowledgement tells of that no other has told of; it shows `newly` segments to have arrived.
     #[inline]
-    fn count_marks(&mut self, ack: &Ack) -> u64 {
-        if !self.config.rfc.accurate_ecn {
-            return u64::from(ack.ece);
-        }
-        // One that was overtaken counts fewer.
-        let newly = ack.ce.wrapping_sub(self.ce_seen);
-        if newly > u32::MAX / 2 {
+    fn count_marks(&mut self, ack: &Ack, is_old: bool, newly: u64) -> u64 {
+        let Some((marks, last_echo)) = &mut self.marks else { return u64::from(ack.ece) };
+        // One that was overtaken counts fewer, and three bits do not show it. What it would tell comes with the next.
+        let echo = ack.timestamp_echo;
+        if is_old || echo < *last_echo || (newly == 0 && echo == *last_echo) {
             return 0;
         }
-        self.ce_seen = ack.ce;
-        newly.into()
+        *last_echo = echo;
+        marks.read(ack.accurate, newly)
     }
 
     /// An acknowledgement echoes a congestion mark. Returns whether ECN is in use: such an acknowledgement does

@@ -1,10 +1,14 @@
 //! What the receiver of flavour `rfc` adds to its acknowledgements, and when it sends them.
 
+use crate::accurate_ecn::{AccEcn, MarksReceived};
 use crate::config::RfcConfig;
-use crate::segment::{SackBlock, Segment};
+use crate::segment::{SackBlock, SackBlocks, Segment};
 use crossfade_core::SimTime;
 
 use super::receive_window::ReceiveWindow;
+
+/// So many marks that no acknowledgement has told of make one leave (RFC 9768 section 3.2.2.5.1, "increment-triggered").
+const MOST_UNTOLD: u32 = 2;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Answers {
@@ -26,8 +30,10 @@ pub(crate) struct Answers {
     last_ack_sent: u64,
     /// Echo congestion until the sender has answered (RFC 3168 section 6.1.3).
     ece: bool,
-    /// How many marked segments have come, and whether the last one was.
-    ce: (u32, bool),
+    /// The last segment was marked.
+    was_marked: bool,
+    /// The marks that have come, where they are counted.
+    marks: Option<MarksReceived>,
 }
 
 impl Answers {
@@ -46,7 +52,8 @@ impl Answers {
             ts_recent: None,
             last_ack_sent: 0,
             ece: false,
-            ce: (0, false),
+            was_marked: false,
+            marks: config.accurate_ecn.then(|| MarksReceived::new(config.accurate_ecn_option)),
         }
     }
 
@@ -58,7 +65,10 @@ impl Answers {
             self.ts_recent = self.ts_recent.max(Some(segment.timestamp));
         }
         // Without a mark now and before there is nothing to note.
-        let first_mark = (ce || self.ece || self.ce.1) && self.note_mark(segment.cwr, ce);
+        let tells_mark = (ce || self.ece || self.was_marked) && self.note_mark(segment.cwr, ce);
+        if let Some(marks) = &mut self.marks {
+            marks.on_segment(ce, segment.ecn_capable, segment.l4s);
+        }
         if !place.is_new {
             if self.config.d_sack {
                 self.duplicate = Some(SackBlock { start: segment.seq, end: segment.seq + 1 });
@@ -71,8 +81,7 @@ impl Answers {
             self.quick |= u32::from(window.on_segment(now, segment.timestamp, place.rcv_nxt));
         }
         let Some(delay) = self.config.delayed_ack.filter(|_| self.quick == 0) else { return false };
-        if first_mark {
-            // RFC 9768 section 3.2.2.5.1, "change-triggered".
+        if tells_mark || self.marks.is_some_and(|marks| marks.untold >= MOST_UNTOLD) {
             return false;
         }
         if place.in_order {
@@ -81,14 +90,15 @@ impl Answers {
         self.may_be_compressed(now, place)
     }
 
-    /// Returns whether the mark of a segment is to be told at once.
+    /// Returns whether the mark of a segment is to be told at once: the first after none, where marks are counted (RFC 9768
+    /// section 3.2.2.5.1, "change-triggered").
     #[inline(never)]
     fn note_mark(&mut self, cwr: bool, ce: bool) -> bool {
         // RFC 3168 section 6.1.3: the sender has answered; a mark on this very segment is a new one.
         let is_counted = self.config.accurate_ecn;
         self.ece = ((self.ece && !cwr) || ce) && self.config.ecn && !is_counted;
-        let is_first = ce && !self.ce.1;
-        self.ce = (self.ce.0.wrapping_add(u32::from(ce && is_counted)), ce);
+        let is_first = ce && !self.was_marked;
+        self.was_marked = ce;
         is_counted && is_first
     }
 
@@ -127,16 +137,20 @@ impl Answers {
         self.deadline
     }
 
-    /// An acknowledgement of everything before `next_expected` is sent now.
-    pub(crate) fn take(&mut self, next_expected: u64) -> Options {
+    /// An acknowledgement of everything before `next_expected` is sent now, with so many blocks beyond holes.
+    pub(crate) fn take(&mut self, next_expected: u64, holes: usize) -> Options {
         self.deadline = None;
         self.quick = self.quick.saturating_sub(1);
         self.last_ack_sent = next_expected;
+        let duplicate = self.duplicate.take();
+        // Three blocks and a timestamp fill the header.
+        let is_full = || holes + usize::from(duplicate.is_some()) >= SackBlocks::MAX && self.sends_sack;
+        let has_room = !(self.config.timestamps && is_full());
         Options {
-            duplicate: self.duplicate.take(),
+            duplicate,
             timestamp_echo: self.ts_recent.filter(|_| self.config.timestamps),
             ece: self.ece,
-            ce: self.ce.0,
+            accurate: self.marks.as_mut().map(|marks| marks.tell(has_room)).unwrap_or_default(),
         }
     }
 }
@@ -160,5 +174,5 @@ pub(crate) struct Options {
     pub(crate) duplicate: Option<SackBlock>,
     pub(crate) timestamp_echo: Option<SimTime>,
     pub(crate) ece: bool,
-    pub(crate) ce: u32,
+    pub(crate) accurate: AccEcn,
 }

@@ -386,6 +386,11 @@ impl Flight {
         None
     }
 
+    /// Whether a segment is lost, repeated or not.
+    pub(super) fn is_repairing(&self) -> bool {
+        self.records.iter().any(|record| matches!(record.fate, Fate::Lost | Fate::Repeated))
+    }
+
     /// The lowest segment from `from` on with reported segments above it, itself not reported (RFC 6675 section
     /// 4, `NextSeg` rule 3).
     pub(super) fn next_hole(&mut self, from: u64) -> Option<u64> {

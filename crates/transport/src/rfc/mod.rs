@@ -45,6 +45,7 @@ pub(crate) use pacer::{Pacer, quantum, usual_rate};
 pub(crate) use rto::Rto;
 pub(crate) use window_use::WindowUse;
 
+use crate::accurate_ecn::MarksTold;
 use crate::config::{RateReduction, Rules, TcpConfig, Variant};
 use crate::congestion::{CongestionControl, Needs, Phase};
 use crate::outcome::SenderStatistics;
@@ -113,8 +114,8 @@ pub(crate) struct RfcSender {
     /// The last reduction of the window, while it may still turn out to have had no cause.
     episode: Option<Episode>,
     ecn: Ecn,
-    /// The count of marks in the last acknowledgement.
-    ce_seen: u32,
+    /// The marks that acknowledgements have counted, and the last timestamp echoed: one that was overtaken tells of no marks.
+    marks: Option<(MarksTold, Option<SimTime>)>,
     /// Without SACK: how many segments beyond the oldest have arrived, told by duplicates.
     counted_arrivals: u64,
     /// How many new segments left at one instant, and when.
@@ -142,7 +143,7 @@ impl RfcSender {
     pub(crate) fn new(config: &TcpConfig, congestion: Box<dyn CongestionControl>) -> Self {
         let uses_rack = config.rfc.rack && config.variant == Variant::Sack;
         let needs = congestion.needs();
-        let is_paced = config.rfc.pacing.is_some() || congestion.pacing_rate().is_some();
+        let is_paced = config.rfc.pacing.is_some() || needs.paced || congestion.pacing_rate().is_some();
         let mut rto = Rto::new(config.rto, config.rfc.rtt_estimator);
         if let Some(rtt) = config.rfc.handshake_rtt {
             rto.on_ack_sample(rtt, 1, 0, 0);
@@ -167,7 +168,7 @@ impl RfcSender {
             frto: Frto::Off,
             episode: None,
             ecn: Ecn::new(config.rfc.ecn),
-            ce_seen: 0,
+            marks: config.rfc.accurate_ecn.then(|| (MarksTold::new(config.rfc.accurate_ecn_option), None)),
             counted_arrivals: 0,
             burst: (SimTime::ZERO, 0),
             limited_sent: 0,

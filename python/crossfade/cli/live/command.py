@@ -23,8 +23,8 @@ from crossfade.quantities import in_numbers
 OWN_FAILURE = 125
 """The exit code where COMMAND could not be run; every other one is COMMAND's."""
 
-UNLIMITED = "100 Gbit/s"
-"""What stands for a link that only delays or loses."""
+UNLIMITED = "10000 Gbit/s"
+"""What stands for a link that only delays or loses: a packet of 1500 bytes takes a nanosecond."""
 
 
 class LiveCommand(TyperCommand):
@@ -101,6 +101,14 @@ def live(
     ipv6: Annotated[
         bool, typer.Option("--ipv6", help="The hosts have IPv6 too: $CROSSFADE_SERVER6 is the far one.")
     ] = False,
+    large_segments: Annotated[
+        bool | None,
+        typer.Option(
+            "--large-segments/--no-large-segments",
+            help="Cut large segments inside the link, and hand over as one what leaves it together, as "
+            "network cards do (default: where it only delays or loses).",
+        ),
+    ] = None,
     seed: SeedOption = None,
     realtime: Annotated[
         bool,
@@ -187,6 +195,7 @@ def live(
             duration=duration,
             congestion=congestion,
             mtu=mtu,
+            large_segments=large_segments,
             seed=seed,
             page=page,
             outputs={
@@ -225,6 +234,7 @@ def _config(
     duration: str | None,
     congestion: str | None,
     mtu: int | None,
+    large_segments: bool | None,
     seed: int | None,
     page: int | None,
     outputs: dict[str, Any],
@@ -290,6 +300,11 @@ def _config(
         "duration_s": seconds("--duration", duration) if duration else None,
         "congestion": congestion,
         "mtu": mtu,
+        "large_segments": (
+            scenario is None and shape["rate"] is None and not workload
+            if large_segments is None
+            else large_segments
+        ),
         "record": None if outputs["record"] is None else os.path.abspath(outputs["record"]),
         "captures": captures and captures[::-1],
         "opportunities": opportunities,

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from crossfade.files.compiled import rust_version
+
 # What a child says of itself: it may enter a user namespace, which a process with threads may not.
 TRIAL = """
 import json
@@ -21,7 +23,8 @@ channel = { model = "iid", p_e = 0 }
 link = { rate = "1 Mbit/s", packet_size = "1500 B" }
 tcp = { flavour = "rfc", variant = "sack" }
 '''
-asked = dict(bulk=False, congestion=None, mtu=None, ipv6=False, data_only=False, run=0, journal=None,
+asked = dict(bulk=False, congestion=None, mtu=None, ipv6=False, large_segments=False,
+             data_only=False, run=0, journal=None,
              captures=None, watch=False, source=dict(name="", text="", overrides={}, files={}))
 core.Live(core.Plan.load(text, "doctor", "{}"), json.dumps(asked))
 core.new_process_namespace()
@@ -42,7 +45,8 @@ class Check:
 def doctor() -> int:
     """Say what crossfade live needs, and how to mend it.
 
-    One line a check, with the command that mends what is missing.
+    One line a check, with the command that mends what is missing; the last is about congestion controls in
+    Rust files, not about live.
 
     The exit code is 1 where crossfade live cannot work.
 
@@ -63,6 +67,7 @@ def checks() -> Iterator[Check]:
     """All checks; what is needed comes first."""
     if sys.platform != "linux":
         yield Check("system", sys.platform, False, required=True, mend="run it on Linux")
+        yield _rustc()
         return
     is_root = os.geteuid() == 0
     yield Check("user", "root" if is_root else f"uid {os.geteuid()}, needs user namespaces", True)
@@ -85,6 +90,13 @@ def checks() -> Iterator[Check]:
         path = shutil.which(program)
         found = path or f"not installed{use}"
         yield Check(program, found, path is not None, mend=f"apt install {program}")
+    yield _rustc()
+
+
+def _rustc() -> Check:
+    found = rust_version()
+    mend = "https://rustup.rs"
+    return Check("rustc", found or 'not installed (tcp.congestion = "mine.rs")', found is not None, mend=mend)
 
 
 def _user_namespaces() -> Check:

@@ -47,7 +47,8 @@ class _Run:
         given = config["plan"]
         self._plan = plans.read(given["name"], given["text"], given["overrides"], given["files"].__getitem__)
         asked = {
-            name: config[name] for name in ("bulk", "congestion", "mtu", "ipv6", "data_only", "captures")
+            name: config[name]
+            for name in ("bulk", "congestion", "mtu", "ipv6", "large_segments", "data_only", "captures")
         }
         is_shown = config["watch"] or config["page"] is not None
         watch = is_shown or config["bulk"] or config["events"] is not None or config["record"] is not None

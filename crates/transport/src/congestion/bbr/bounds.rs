@@ -2,16 +2,55 @@
 
 use crate::congestion::RateSample;
 
-/// More lost than this share of what is under way is too much (section 2.5).
-pub(super) const LOSS_THRESHOLD: f64 = 0.02;
-/// A bound falls to this at most in a round.
-const BETA: f64 = 0.7;
-/// Left for others while cruising.
-const HEADROOM: f64 = 0.15;
+/// How much is too much (section 2.5).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct LossRules {
+    /// More lost than this share of what is under way.
+    threshold: f64,
+    /// A bound falls to this at most in a round.
+    pub(super) beta: f64,
+    /// Left for others while cruising.
+    headroom: f64,
+    /// All of it in whole segments.
+    is_whole: bool,
+}
+
+impl LossRules {
+    pub(super) const DRAFT: Self = Self { threshold: 0.02, beta: 0.7, headroom: 0.15, is_whole: false };
+    /// In 1/256, rounded down: 2 %, a cut of 30 % and 15 %.
+    pub(super) const LINUX: Self =
+        Self { threshold: 5.0 / 256.0, beta: 180.0 / 256.0, headroom: 38.0 / 256.0, is_whole: true };
+
+    fn down(self, segments: f64) -> f64 {
+        if self.is_whole { segments.floor() } else { segments }
+    }
+
+    /// Whether `lost` of `in_flight` segments are too many. In whole segments two of a hundred are.
+    pub(super) fn is_too_much(self, lost: u64, in_flight: u64) -> bool {
+        lost as f64 > self.down(self.threshold * in_flight as f64)
+    }
+
+    /// What a bound falls to at most, in segments.
+    pub(super) fn cut(self, segments: f64) -> f64 {
+        self.down(self.beta * segments)
+    }
+
+    /// How much was under way when the losses became too many: `in_flight` as the last of `lost` left, itself included
+    /// (`BBRInflightAtLoss`).
+    pub(super) fn inflight_at_loss(self, in_flight: u64, lost: u64) -> f64 {
+        let (prev, lost_prev) = (in_flight as f64 - 1.0, lost as f64 - 1.0);
+        if self.is_whole {
+            let budget = (self.threshold * prev).ceil();
+            return prev + ((budget - lost_prev).max(0.0) / (1.0 - self.threshold)).floor();
+        }
+        prev + (self.threshold * prev - lost_prev) / (1.0 - self.threshold)
+    }
+}
 
 /// The bounds, and the signals that they follow from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
+    pub(super) losses: LossRules,
     pub(super) bw_shortterm: f64,
     pub(super) inflight_shortterm: f64,
     pub(super) inflight_longterm: f64,
@@ -27,9 +66,11 @@ pub(super) struct Bounds {
     up_count: f64,
 }
 
-impl Default for Bounds {
-    fn default() -> Self {
+impl Bounds {
+    /// Of a connection that begins.
+    pub(super) fn new(losses: LossRules) -> Self {
         Self {
+            losses,
             bw_shortterm: f64::INFINITY,
             inflight_shortterm: f64::INFINITY,
             inflight_longterm: f64::INFINITY,
@@ -44,9 +85,7 @@ impl Default for Bounds {
             up_count: f64::INFINITY,
         }
     }
-}
 
-impl Bounds {
     /// Takes an acknowledgement; returns whether a round of losses ends with it (`BBRUpdateLatestDeliverySignals`).
     pub(super) fn note_delivery(&mut self, sample: &RateSample) -> bool {
         self.is_loss_round = false;
@@ -85,8 +124,8 @@ impl Bounds {
         if std::mem::take(&mut self.loss_in_round) && may_fall {
             let bw = if self.bw_shortterm.is_finite() { self.bw_shortterm } else { max_bw };
             let inflight = if self.inflight_shortterm.is_finite() { self.inflight_shortterm } else { cwnd };
-            self.bw_shortterm = self.bw_latest.max(BETA * bw);
-            self.inflight_shortterm = self.inflight_latest.max(BETA * inflight);
+            self.bw_shortterm = self.bw_latest.max(self.losses.beta * bw);
+            self.inflight_shortterm = self.inflight_latest.max(self.losses.cut(inflight));
         }
     }
 
@@ -109,14 +148,11 @@ impl Bounds {
     /// The long-term bound, less what is left for others.
     pub(super) fn with_headroom(&self) -> f64 {
         let longterm = self.inflight_longterm;
-        if longterm.is_finite() { (longterm - (HEADROOM * longterm).max(1.0)).max(4.0) } else { longterm }
-    }
-
-    /// How much was under way when the losses became too many: `in_flight` as the last of `lost` left, itself included
-    /// (`BBRInflightAtLoss`).
-    pub(super) fn inflight_at_loss(in_flight: f64, lost: f64) -> f64 {
-        let (prev, lost_prev) = (in_flight - 1.0, lost - 1.0);
-        prev + (LOSS_THRESHOLD * prev - lost_prev) / (1.0 - LOSS_THRESHOLD)
+        if !longterm.is_finite() {
+            return longterm;
+        }
+        let headroom = self.losses.down(self.losses.headroom * longterm);
+        (longterm - headroom.max(1.0)).max(4.0)
     }
 
     pub(super) fn stop_rising(&mut self) {
@@ -163,13 +199,13 @@ mod tests {
     /// 100 under way with a window of 110, three lost: the draft's derivation.
     #[test]
     fn the_bound_is_where_two_percent_were_lost() {
-        let at_loss = Bounds::inflight_at_loss(100.0, 3.0);
+        let at_loss = LossRules::DRAFT.inflight_at_loss(100, 3);
         assert!((at_loss - 98.98).abs() < 0.005, "{at_loss}");
     }
 
     #[test]
     fn the_longterm_bound_rises_by_1_2_4_8_a_round() {
-        let mut bounds = Bounds { inflight_longterm: 60.0, ..Bounds::default() };
+        let mut bounds = Bounds { inflight_longterm: 60.0, ..Bounds::new(LossRules::DRAFT) };
         bounds.start_rising();
         bounds.raise_slope(60.0);
         let mut reached = Vec::new();
@@ -187,7 +223,7 @@ mod tests {
 
     #[test]
     fn losses_outside_of_probes_lower_the_shortterm_bounds_once_a_round() {
-        let mut bounds = Bounds::default();
+        let mut bounds = Bounds::new(LossRules::DRAFT);
         let round = |bounds: &mut Bounds, delivered, bw| {
             bounds.note_loss();
             let sample = RateSample {
@@ -211,9 +247,27 @@ mod tests {
 
     #[test]
     fn fifteen_percent_are_left_for_others() {
-        let bounds = |inflight_longterm| Bounds { inflight_longterm, ..Bounds::default() };
+        let bounds = |inflight_longterm| Bounds { inflight_longterm, ..Bounds::new(LossRules::DRAFT) };
         assert_eq!(bounds(100.0).with_headroom(), 85.0);
         assert_eq!(bounds(6.0).with_headroom(), 5.0);
         assert_eq!(bounds(4.0).with_headroom(), 4.0);
+    }
+
+    /// Linux: 5/256, 180/256 and 38/256 in whole segments.
+    #[test]
+    fn linux_counts_losses_in_whole_segments() {
+        let linux = LossRules::LINUX;
+        let too_much = |rules: LossRules, lost| {
+            [49, 51, 52, 100, 103].map(|in_flight| rules.is_too_much(lost, in_flight))
+        };
+        assert_eq!(too_much(linux, 1), [true, true, false, false, false]);
+        assert_eq!(too_much(linux, 2), [true, true, true, true, false]);
+        assert_eq!(too_much(LossRules::DRAFT, 1), [true, false, false, false, false]);
+        assert_eq!(too_much(LossRules::DRAFT, 2), [true, true, true, false, false]);
+        // ceil(99 x 5/256) = 2: the second loss is on the edge; with a third the others were too many already.
+        assert_eq!([2, 3].map(|lost| linux.inflight_at_loss(100, lost)), [100.0, 99.0]);
+        assert_eq!(linux.cut(101.0), 71.0);
+        let bounds = Bounds { inflight_longterm: 100.0, ..Bounds::new(linux) };
+        assert_eq!(bounds.with_headroom(), 86.0);
     }
 }

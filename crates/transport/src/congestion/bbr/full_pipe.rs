@@ -32,6 +32,14 @@ impl FullPipe {
         }
     }
 
+    /// Any acknowledgement: growth counts at once, its lack once a round.
+    pub(super) fn update_always(&mut self, sample: &RateSample, round_starts: bool) {
+        let Some(rate) = sample.rate.filter(|_| !sample.app_limited) else { return };
+        if round_starts || rate >= GROWTH * self.base {
+            self.compare(rate);
+        }
+    }
+
     /// The rate of a round.
     pub(super) fn compare(&mut self, rate: f64) {
         if self.now {
@@ -64,5 +72,30 @@ mod tests {
         assert_eq!((full, pipe.reached), (vec![false, false, false, false, true], true));
         pipe.restart(200.0);
         assert_eq!((pipe.now, pipe.reached), (false, true));
+    }
+
+    /// Linux: a rate of 130 in the middle of a round begins the count anew.
+    #[test]
+    fn growth_within_a_round_counts_if_it_is_looked_for() {
+        let (mut first, mut always) = (FullPipe::default(), FullPipe::default());
+        for (rate, starts) in [
+            (100.0, true),
+            (101.0, true),
+            (102.0, true),
+            (130.0, false),
+            (103.0, true),
+            (104.0, true),
+            (105.0, true),
+        ] {
+            let sample = RateSample { rate: Some(rate), ..RateSample::default() };
+            always.update_always(&sample, starts);
+            if starts {
+                first.update(&sample);
+            }
+            if rate == 103.0 {
+                assert_eq!((first.now, always.now), (true, false));
+            }
+        }
+        assert!(always.now);
     }
 }

@@ -12,6 +12,7 @@ mod v3;
 pub use v1::BbrV1;
 pub use v3::BbrV3;
 
+use super::RateSample;
 use crossfade_core::SimTime;
 
 /// Pacing stays so much below the estimate.
@@ -20,6 +21,13 @@ const MARGIN: f64 = 0.99;
 const MIN_RTT_WINDOW: SimTime = SimTime::from_millis(10_000);
 /// What stands for a window before the connection knows: Linux's `TCP_INIT_CWND`.
 const INITIAL_CWND: u64 = 10;
+
+/// How many of `in_flight` segments will be in the network when the next leaves, at an estimate of `bandwidth`; `joins` leave with
+/// it (Linux's `bbr_packets_in_net_at_edt`).
+fn in_flight_at_departure(sample: &RateSample, in_flight: u64, joins: u64, bandwidth: f64) -> u64 {
+    let wait = sample.departure.saturating_sub(sample.now).as_secs_f64();
+    (in_flight + joins).saturating_sub((bandwidth * wait) as u64)
+}
 
 /// The round trip, in seconds, that the first pacing rate goes by: a millisecond where none is known.
 fn first_rtt_s(srtt: Option<SimTime>) -> f64 {

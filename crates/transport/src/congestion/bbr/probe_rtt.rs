@@ -28,7 +28,7 @@ impl ProbeRtt {
             return self.is_round_done;
         }
         if is_small {
-            *self = Self { until: Some(sample.now + LASTS), is_round_done: false };
+            *self = Self { until: Some(sample.now.saturating_add(LASTS)), is_round_done: false };
             rounds.restart(sample);
         }
         false

@@ -6,7 +6,7 @@ use super::full_pipe::FullPipe;
 use super::max_filter::MaxFilter;
 use super::policer::Policer;
 use super::probe_rtt::ProbeRtt;
-use super::{INITIAL_CWND, MARGIN, MIN_RTT_WINDOW, first_rtt_s};
+use super::{INITIAL_CWND, MARGIN, MIN_RTT_WINDOW, first_rtt_s, in_flight_at_departure};
 use crate::config::BbrConfig;
 use crate::congestion::rounds::Rounds;
 use crate::congestion::{
@@ -140,9 +140,8 @@ impl BbrV1 {
 
     /// What will be in the network when the next segment leaves (`bbr_packets_in_net_at_edt`).
     fn in_flight_at_departure(&self, sample: &RateSample, in_flight: u64) -> u64 {
-        let wait = sample.departure.saturating_sub(sample.now).as_secs_f64();
         let joins = if self.gains.pacing > 1.0 { self.quantum() } else { 0 };
-        (in_flight + joins).saturating_sub((self.bandwidth() * wait) as u64)
+        in_flight_at_departure(sample, in_flight, joins, self.bandwidth())
     }
 
     fn pace_by_rtt(&mut self, srtt: Option<SimTime>) {
@@ -232,7 +231,7 @@ impl BbrV1 {
     }
 
     fn update_min_rtt(&mut self, sample: &RateSample) {
-        let is_expired = sample.now > self.min_rtt_at + MIN_RTT_WINDOW;
+        let is_expired = sample.now.saturating_sub(self.min_rtt_at) > MIN_RTT_WINDOW;
         if let Some(rtt) = sample.rtt
             && (is_expired || self.min_rtt.is_none_or(|min_rtt| rtt <= min_rtt))
         {

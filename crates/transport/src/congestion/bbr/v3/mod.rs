@@ -1,28 +1,25 @@
-//! BBR version 3 (draft-ietf-ccwg-bbr-06): as version 1, with bounds that losses teach. Section numbers are the draft's; where it
-//! leaves something open, what was decided is said there. Windows are in segments.
+//! BBR version 3 (draft-ietf-ccwg-bbr-06, or as Linux has it): as version 1, with bounds that losses teach. Section numbers are the
+//! draft's; where it leaves something open, what was decided is said there. Windows are in segments.
 
 mod probe_bw;
+mod probe_rtt;
+mod profile;
 
 use super::aggregation::Aggregation;
-use super::bounds::{Bounds, LOSS_THRESHOLD};
+use super::bounds::Bounds;
 use super::full_pipe::FullPipe;
 use super::max_filter::MaxFilter;
 use super::probe_rtt::ProbeRtt;
-use super::{INITIAL_CWND, MARGIN, MIN_RTT_WINDOW, first_rtt_s};
+use super::{INITIAL_CWND, MARGIN, first_rtt_s, in_flight_at_departure};
 use crate::config::BbrConfig;
 use crate::congestion::rounds::Rounds;
 use crate::congestion::{
     AckSample, CongestionControl, LostSegment, Needs, Phase, RateSample, RuleInfo, SendEvent,
 };
 use crossfade_core::{RunSeed, SimTime, Stream};
+use profile::Profile;
 
-/// 4 ln 2 (section 5.6.2).
-const STARTUP_PACING_GAIN: f64 = 2.77;
 const LEAST_CWND: f64 = 4.0;
-/// Section 2.5.
-const PROBE_RTT_INTERVAL: SimTime = SimTime::from_millis(5_000);
-/// Rounds of the filter of aggregation (section 5.5.9).
-const AGGREGATION_ROUNDS: u64 = 10;
 /// Ranges lost in a round that end Startup (section 5.3.1.3); acknowledgements that show losses are counted, as Linux does.
 const STARTUP_LOSSES: u32 = 6;
 
@@ -39,11 +36,11 @@ enum State {
 
 impl State {
     /// Pacing and window (section 5.1's table). The window's gain in UP holds there alone.
-    fn gains(self) -> (f64, f64) {
+    fn gains(self, profile: &Profile) -> (f64, f64) {
         match self {
-            Self::Startup => (STARTUP_PACING_GAIN, 2.0),
-            Self::Drain => (0.5, 2.0),
-            Self::Down => (0.9, 2.0),
+            Self::Startup => (profile.startup_gain, 2.0),
+            Self::Drain => (profile.drain_gain, 2.0),
+            Self::Down => (profile.down_gain, 2.0),
             Self::Cruise | Self::Refill => (1.0, 2.0),
             Self::Up => (1.25, 2.25),
             Self::ProbeRtt => (1.0, 0.5),
@@ -75,9 +72,11 @@ enum Feedback {
 #[expect(clippy::struct_excessive_bools, reason = "flags of the draft, each on or off")]
 pub struct BbrV3 {
     config: BbrConfig,
+    profile: Profile,
     quantum: Option<u64>,
     random: Stream,
     state: State,
+    initial_cwnd: f64,
     cwnd: f64,
     prior_cwnd: f64,
     pacing_rate: f64,
@@ -114,11 +113,15 @@ impl BbrV3 {
     /// A connection that begins with a window of `cwnd` segments. `quantum` segments leave back to back, or a millisecond's
     /// worth and at least two (section 5.6.3); the least target of the window is three quanta.
     pub fn new(cwnd: f64, config: BbrConfig, quantum: Option<u64>) -> Self {
+        let profile = Profile::new(&config);
+        let bounds = Bounds::new(profile.losses);
         let mut rule = Self {
             config,
+            profile,
             quantum,
             random: RunSeed { seed: 0, run: 0 }.stream("congestion"),
             state: State::Startup,
+            initial_cwnd: cwnd.max(1.0),
             cwnd: cwnd.max(1.0),
             prior_cwnd: 0.0,
             pacing_rate: 0.0,
@@ -130,7 +133,7 @@ impl BbrV3 {
             probe_rtt_min_at: SimTime::ZERO,
             rounds: Rounds::default(),
             full_pipe: FullPipe::default(),
-            bounds: Bounds::default(),
+            bounds,
             drain_began: 0,
             cycle_at: SimTime::ZERO,
             probe_wait: SimTime::ZERO,
@@ -143,7 +146,7 @@ impl BbrV3 {
             probe_rtt: ProbeRtt::default(),
             after_idle: false,
             phase: Phase::Open,
-            undo: (State::Startup, Bounds::default()),
+            undo: (State::Startup, bounds),
             aggregation: Aggregation::default(),
             extra_acked: MaxFilter::default(),
         };
@@ -162,13 +165,24 @@ impl BbrV3 {
 
     /// `gain` bandwidth-delay products at `bw`.
     fn bdp(&self, bw: f64, gain: f64) -> f64 {
-        self.min_rtt.map_or(INITIAL_CWND as f64, |min_rtt| gain * bw * min_rtt.as_secs_f64())
+        let bdp = |min_rtt: SimTime| self.profile.up(gain * bw * min_rtt.as_secs_f64());
+        self.min_rtt.map_or(INITIAL_CWND as f64, bdp)
     }
 
     fn quantum(&self) -> u64 {
         // At most 64 kB.
         let most = u64::from(65_535 / self.config.mss.max(1)).max(2);
-        self.quantum.unwrap_or(((self.pacing_rate * 1e-3) as u64).clamp(2, most))
+        let usual =
+            if self.profile.is_linux { self.linux_quantum() } else { (self.pacing_rate * 1e-3) as u64 };
+        self.quantum.unwrap_or(usual.clamp(2, most))
+    }
+
+    /// A 1024th of a second's worth, and 64 kB that halve with each 512 us of the shortest round trip.
+    fn linux_quantum(&self) -> u64 {
+        let halvings = self.min_rtt.map_or(u64::MAX, |min_rtt| min_rtt.as_nanos() / 512_000);
+        let by_rtt = u32::try_from(halvings).ok().and_then(|halvings| 65_536_u64.checked_shr(halvings));
+        let mss = f64::from(self.config.mss.max(1));
+        ((self.pacing_rate * mss / 1024.0 + by_rtt.unwrap_or(0) as f64) / mss) as u64
     }
 
     /// Section 5.6.4.2.
@@ -184,7 +198,18 @@ impl BbrV3 {
 
     /// Section 5.3.3.8, in segments, as the prose and Linux have it.
     fn target_inflight(&self) -> f64 {
-        self.bdp(self.bw(), 1.0).min(self.cwnd)
+        let bdp = self.bdp(self.bw(), 1.0);
+        let target = if self.profile.is_linux { self.with_allowance(bdp) } else { bdp };
+        target.min(self.cwnd)
+    }
+
+    /// What of `in_flight` DOWN and Drain compare with their targets: Linux counts to when the next segment leaves.
+    fn in_network(&self, sample: &RateSample, in_flight: u64) -> f64 {
+        if !self.profile.is_linux {
+            return sample.in_flight as f64;
+        }
+        let joins = if self.state.gains(&self.profile).0 > 1.0 { self.quantum() } else { 0 };
+        in_flight_at_departure(sample, in_flight, joins, self.bw()) as f64
     }
 
     fn probe_rtt_cwnd(&self) -> f64 {
@@ -193,7 +218,9 @@ impl BbrV3 {
 
     fn pace_by_rtt(&mut self, srtt: Option<SimTime>) {
         self.has_seen_rtt |= srtt.is_some();
-        self.pacing_rate = STARTUP_PACING_GAIN * self.cwnd / first_rtt_s(srtt);
+        // Linux takes the margin off here, too.
+        let margin = if self.profile.is_linux { MARGIN } else { 1.0 };
+        self.pacing_rate = self.profile.startup_gain * margin * self.cwnd / first_rtt_s(srtt);
     }
 
     fn pace(&mut self, gain: f64) {
@@ -205,6 +232,10 @@ impl BbrV3 {
 
     /// Section 5.5.1 and 5.5.4.
     fn update_max_bw(&mut self, sample: &RateSample) {
+        if self.profile.is_linux && sample.rate.is_none() {
+            self.rounds.starts = false;
+            return;
+        }
         self.rounds_since_probe += u64::from(self.rounds.update(sample));
         if let Some(rate) = sample.rate.filter(|rate| *rate >= self.max_bw() || !sample.app_limited) {
             self.max_bw[0] = self.max_bw[0].max(rate);
@@ -221,25 +252,45 @@ impl BbrV3 {
             self.bounds.end_loss_round(may_fall, max_bw, cwnd);
             self.loss_events = 0;
         }
-        if let Some(excess) = self.aggregation.excess(sample, self.bw(), self.cwnd as u64) {
-            let rounds = if self.full_pipe.reached { AGGREGATION_ROUNDS } else { 1 };
-            self.extra_acked.update(rounds, self.rounds.count, excess as f64);
-        }
-        if self.rounds.starts {
+        self.update_aggregation(sample);
+        if self.profile.looks_always {
+            self.full_pipe.update_always(sample, self.rounds.starts);
+        } else if self.rounds.starts {
             self.full_pipe.update(sample);
         }
     }
 
+    /// Section 5.5.9.
+    fn update_aggregation(&mut self, sample: &RateSample) {
+        let rounds = if self.full_pipe.reached { self.profile.aggregation_rounds } else { 1 };
+        let (bw, cwnd) = (self.bw(), self.cwnd as u64);
+        if self.profile.is_linux {
+            self.aggregation.update(sample, bw, cwnd, self.rounds.starts, rounds);
+        } else if let Some(excess) = self.aggregation.excess(sample, bw, cwnd) {
+            self.extra_acked.update(rounds, self.rounds.count, excess as f64);
+        }
+    }
+
+    /// What the window allows for aggregated acknowledgements.
+    fn aggregation_allowance(&self) -> f64 {
+        let cap = self.config.extra_acked_cap.map_or(f64::INFINITY, |cap| self.bw() * cap.as_secs_f64());
+        if self.profile.is_linux {
+            return (self.aggregation.extra_acked() as f64).min(cap.floor());
+        }
+        self.extra_acked.max().min(cap)
+    }
+
     /// Startup ends for losses, too (section 5.3.1.3, prose only).
     fn look_for_heavy_loss(&mut self, sample: &RateSample) {
-        let is_heavy = sample.lost_since_sent as f64 > LOSS_THRESHOLD * sample.tx_in_flight as f64;
+        let is_heavy = self.profile.losses.is_too_much(sample.lost_since_sent, sample.tx_in_flight);
         if self.state == State::Startup
             && self.phase == Phase::Recovery
             && self.loss_events >= STARTUP_LOSSES
             && is_heavy
         {
             self.full_pipe.reached = true;
-            self.bounds.inflight_longterm = self.bdp(self.max_bw(), 1.0).max(self.bounds.inflight_latest);
+            let bdp = if self.profile.is_linux { self.inflight(1.0) } else { self.bdp(self.max_bw(), 1.0) };
+            self.bounds.inflight_longterm = bdp.max(self.bounds.inflight_latest);
         }
     }
 
@@ -247,55 +298,30 @@ impl BbrV3 {
         if self.state == State::Startup && self.full_pipe.reached {
             self.state = State::Drain;
             self.drain_began = self.rounds.count;
+            if self.profile.is_linux {
+                self.bounds.reset_signals();
+            }
         }
+        let is_long =
+            self.profile.drain_rounds.is_some_and(|rounds| self.rounds.count > self.drain_began + rounds);
         if self.state == State::Drain
-            && (sample.in_flight as f64 <= self.inflight(1.0) || self.rounds.count > self.drain_began + 3)
+            && (is_long || self.in_network(sample, sample.in_flight) <= self.inflight(1.0))
         {
             self.start_down(sample);
         }
     }
 
-    /// Sections 5.5.7 and 5.3.4.
-    fn update_min_rtt(&mut self, sample: &RateSample) {
-        let is_due = sample.now > self.probe_rtt_min_at + PROBE_RTT_INTERVAL;
-        if let Some(rtt) = sample.rtt.filter(|rtt| is_due || self.probe_rtt_min.is_none_or(|min| *rtt < min))
-        {
-            (self.probe_rtt_min, self.probe_rtt_min_at) = (Some(rtt), sample.now);
+    /// What an undo gives back is what was as the recovery began. A timeout makes growth news, and what was in the window the
+    /// short-term bound.
+    fn on_phase_in_linux(&mut self, phase: Phase) {
+        if phase != Phase::Open {
+            self.undo = (self.state, self.bounds);
         }
-        let is_old = sample.now > self.min_rtt_at + MIN_RTT_WINDOW;
-        if let Some(rtt) =
-            self.probe_rtt_min.filter(|rtt| is_old || self.min_rtt.is_none_or(|min| *rtt < min))
-        {
-            (self.min_rtt, self.min_rtt_at) = (Some(rtt), self.probe_rtt_min_at);
-        }
-        if is_due && !self.after_idle && self.state != State::ProbeRtt {
-            self.save_cwnd();
-            self.state = State::ProbeRtt;
-            self.probe_rtt.begin();
-            self.feedback = Feedback::Stopping;
-            self.rounds.restart(sample);
-        }
-        if self.state == State::ProbeRtt {
-            let is_small = sample.in_flight as f64 <= self.probe_rtt_cwnd();
-            if self.probe_rtt.update(sample, is_small, &mut self.rounds) {
-                self.look_for_end_of_probe_rtt(sample);
+        if phase == Phase::Loss {
+            self.full_pipe.restart(0.0);
+            if !self.state.probes_bandwidth() && self.bounds.inflight_shortterm.is_infinite() {
+                self.bounds.inflight_shortterm = self.cwnd.max(self.prior_cwnd);
             }
-        }
-        self.after_idle &= sample.prior_delivered.is_none();
-    }
-
-    fn look_for_end_of_probe_rtt(&mut self, at: &RateSample) {
-        if !self.probe_rtt.is_over(at.now) {
-            return;
-        }
-        self.probe_rtt_min_at = at.now;
-        self.cwnd = self.cwnd.max(self.prior_cwnd);
-        self.bounds.forget_shortterm();
-        if self.full_pipe.reached {
-            self.start_down(at);
-            self.state = State::Cruise;
-        } else {
-            self.state = State::Startup;
         }
     }
 
@@ -309,13 +335,17 @@ impl BbrV3 {
 
     /// Section 5.6.4.
     fn set_window(&mut self, sample: &RateSample) {
-        let (_, gain) = self.state.gains();
-        let cap = self.config.extra_acked_cap.map_or(f64::INFINITY, |cap| self.bw() * cap.as_secs_f64());
-        let target = self.with_allowance(self.bdp(self.bw(), gain) + self.extra_acked.max().min(cap));
+        let (_, gain) = self.state.gains(&self.profile);
+        let target = self.with_allowance(self.bdp(self.bw(), gain) + self.aggregation_allowance());
+        let is_early = if self.profile.is_linux {
+            self.cwnd < 2.0 * self.initial_cwnd
+        } else {
+            sample.delivered < INITIAL_CWND
+        };
         let acked = sample.newly_acked as f64;
         if self.full_pipe.reached {
             self.cwnd = (self.cwnd + acked).min(target);
-        } else if self.cwnd < target || sample.delivered < INITIAL_CWND {
+        } else if self.cwnd < target || is_early {
             self.cwnd += acked;
         }
         self.cwnd = self.cwnd.max(LEAST_CWND);
@@ -350,13 +380,15 @@ impl CongestionControl for BbrV3 {
         self.cwnd = cwnd;
     }
 
-    /// Section 5.5.11.
+    /// Section 5.5.11; Linux stays in its state.
     fn undo(&mut self) {
         let (state, bounds) = self.undo;
         self.bounds.loss_in_round = false;
         self.full_pipe.restart(0.0);
         self.bounds.raise_to(&bounds);
-        if self.state != State::ProbeRtt && self.state != state {
+        if self.profile.is_linux {
+            self.cwnd = self.cwnd.max(self.prior_cwnd);
+        } else if self.state != State::ProbeRtt && self.state != state {
             match state {
                 State::Startup => {
                     self.state = State::Startup;
@@ -403,23 +435,28 @@ impl CongestionControl for BbrV3 {
 
     /// Section 5.5.10.2 (`BBRHandleLostPacket`).
     fn on_segment_lost(&mut self, lost: &LostSegment) {
-        if !self.bounds.loss_in_round {
+        if !self.bounds.loss_in_round && !self.profile.is_linux {
             self.undo = (self.state, self.bounds);
         }
         self.bounds.note_loss();
         if !self.probe_samples {
             return;
         }
-        let (in_flight, lost_since) = (lost.tx_in_flight as f64, lost.lost_since_sent as f64);
-        if lost_since > LOSS_THRESHOLD * in_flight {
+        let losses = self.profile.losses;
+        if losses.is_too_much(lost.lost_since_sent, lost.tx_in_flight) {
             let at = RateSample { now: lost.now, delivered: self.bounds.delivered, ..RateSample::default() };
-            let in_flight = Bounds::inflight_at_loss(in_flight, lost_since);
+            let in_flight = losses.inflight_at_loss(lost.tx_in_flight, lost.lost_since_sent);
             self.handle_inflight_too_high(&at, in_flight, lost.app_limited);
         }
     }
 
     fn on_phase(&mut self, _now: SimTime, phase: Phase, in_flight: u64) {
+        if self.profile.is_linux {
+            self.on_phase_in_linux(phase);
+        }
         match phase {
+            // Linux cuts no window in recovery, and gives none back.
+            Phase::Open if self.profile.is_linux && self.phase != Phase::Loss => {}
             Phase::Open => self.cwnd = self.cwnd.max(self.prior_cwnd),
             Phase::Recovery => self.save_cwnd(),
             Phase::Loss => {
@@ -440,7 +477,7 @@ impl CongestionControl for BbrV3 {
         self.update_cycle(sample);
         self.update_min_rtt(sample);
         self.bounds.advance(sample);
-        self.pace(self.state.gains().0);
+        self.pace(self.state.gains(&self.profile).0);
         self.set_window(sample);
     }
 
@@ -463,7 +500,7 @@ impl CongestionControl for BbrV3 {
             bandwidth: Some(self.bw()),
             min_rtt: self.min_rtt,
             pacing_rate: Some(self.pacing_rate),
-            gains: Some(self.state.gains()),
+            gains: Some(self.state.gains(&self.profile)),
         }
     }
 }

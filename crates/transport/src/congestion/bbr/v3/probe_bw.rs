@@ -2,7 +2,6 @@
 
 use super::{BbrV3, Feedback, State};
 use crate::congestion::RateSample;
-use crate::congestion::bbr::bounds::LOSS_THRESHOLD;
 use crossfade_core::SimTime;
 use rand::RngExt;
 
@@ -20,6 +19,14 @@ impl BbrV3 {
         self.feedback = Feedback::Stopping;
         self.rounds.restart(sample);
         self.state = State::Down;
+    }
+
+    pub(super) fn start_cruise(&mut self) {
+        if self.profile.is_linux && self.bounds.inflight_shortterm.is_finite() {
+            self.bounds.inflight_shortterm =
+                self.bounds.inflight_shortterm.min(self.bounds.inflight_longterm);
+        }
+        self.state = State::Cruise;
     }
 
     pub(super) fn start_refill(&mut self, sample: &RateSample) {
@@ -47,15 +54,15 @@ impl BbrV3 {
         if self.adapt_longterm(sample) || !self.state.is_probe_bw() {
             return;
         }
-        let in_flight = sample.in_flight as f64;
+        let in_flight = self.in_network(sample, sample.prior_in_flight);
         let state = self.state;
         match state {
             State::Down | State::Cruise if self.is_time_to_probe(sample.now) => self.start_refill(sample),
             State::Down if in_flight <= self.bounds.with_headroom() && in_flight <= self.inflight(1.0) => {
-                self.state = State::Cruise;
+                self.start_cruise();
             }
             State::Refill if self.rounds.starts => self.start_up(sample),
-            State::Up if self.is_time_to_go_down(sample) => {
+            State::Up if self.is_time_to_go_down(sample, in_flight) => {
                 self.prev_probe_too_high = false;
                 self.start_down(sample);
             }
@@ -65,16 +72,16 @@ impl BbrV3 {
 
     fn is_time_to_probe(&self, now: SimTime) -> bool {
         let rounds = self.target_inflight().min(MOST_ROUNDS);
-        now > self.cycle_at + self.probe_wait || self.rounds_since_probe as f64 >= rounds
+        now.saturating_sub(self.cycle_at) > self.probe_wait || self.rounds_since_probe as f64 >= rounds
     }
 
     fn is_cwnd_limited(&self, sample: &RateSample) -> bool {
         sample.prior_in_flight as f64 >= self.cwnd.floor()
     }
 
-    fn is_time_to_go_down(&mut self, sample: &RateSample) -> bool {
+    fn is_time_to_go_down(&mut self, sample: &RateSample, in_flight: f64) -> bool {
         let longterm = self.bounds.inflight_longterm;
-        if self.prev_probe_too_high && sample.in_flight as f64 >= longterm.floor() {
+        if self.prev_probe_too_high && in_flight >= longterm.floor() {
             // Precaution: the last probe lost there.
             self.stopped_early = true;
             return true;
@@ -109,8 +116,7 @@ impl BbrV3 {
                 Feedback::None | Feedback::Coming => {}
             }
         }
-        let is_too_high = sample.lost_since_sent as f64 > LOSS_THRESHOLD * sample.tx_in_flight as f64;
-        if is_too_high {
+        if self.profile.losses.is_too_much(sample.lost_since_sent, sample.tx_in_flight) {
             if self.probe_samples {
                 self.handle_inflight_too_high(sample, sample.tx_in_flight as f64, sample.app_limited);
             }
@@ -127,7 +133,7 @@ impl BbrV3 {
         self.prev_probe_too_high = true;
         self.probe_samples = false;
         if !app_limited {
-            self.bounds.inflight_longterm = tx_in_flight.max(0.7 * self.target_inflight());
+            self.bounds.inflight_longterm = tx_in_flight.max(self.profile.losses.cut(self.target_inflight()));
         }
         if self.state == State::Up {
             self.start_down(at);

@@ -1,0 +1,282 @@
+//! What crosses the border between Crossfade and a control that it has loaded: plain tagged structs and a table of C functions.
+//! Rust promises no binary interface of its own; what is `repr(C)` here is laid out as C has it. Whoever changes any of it
+//! raises [`VERSION`].
+
+use std::ffi::c_void;
+use std::time::Duration;
+
+/// The version of this file.
+pub const VERSION: u32 = 1;
+
+/// A time since the start of the run, or a span, in nanoseconds.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Time(pub u64);
+
+impl Time {
+    /// In seconds.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// The time from `earlier` to this one; zero if that is later.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl From<Duration> for Time {
+    fn from(span: Duration) -> Self {
+        Self(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+/// An `Option` as C has it.
+#[repr(C, u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub enum Maybe<T> {
+    /// There is none.
+    #[default]
+    None,
+    /// There is one.
+    Some(T),
+}
+
+impl<T> Maybe<T> {
+    /// As an `Option`.
+    pub fn get(self) -> Option<T> {
+        match self {
+            Self::None => None,
+            Self::Some(value) => Some(value),
+        }
+    }
+}
+
+impl<T> From<Option<T>> for Maybe<T> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::None, Self::Some)
+    }
+}
+
+/// With what a connection begins, in segments.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Start {
+    /// The initial window.
+    pub cwnd: f64,
+    /// The initial slow-start threshold; infinite where there is none.
+    pub ssthresh: f64,
+}
+
+/// What a control wants of its sender beyond the events that every control gets.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Needs {
+    /// To hear `on_send`, `on_segment_lost`, `on_phase` and `on_delivery`.
+    pub samples: bool,
+    /// The window is the control's alone, also in recovery and after a timeout: `set_cwnd` is never called.
+    pub own_window: bool,
+    /// Its segments say ECT(1), and marks are told by [`RateSample::ce`] alone.
+    pub ect_1: bool,
+    /// It sets a pacing rate, perhaps later: one that has none at the start is paced only if it says so.
+    pub paced: bool,
+    /// To be given a [`seed`](crate::Control::seed).
+    pub random: bool,
+}
+
+/// An acknowledgement outside loss recovery covered new segments. Sequence numbers count segments.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct AckSample {
+    /// When it arrived.
+    pub now: Time,
+    /// How many segments it covers for the first time, selectively or cumulatively.
+    pub acked: u64,
+    /// The round trip that it measures, if it measures one.
+    pub rtt: Maybe<Time>,
+    /// The next segment that the receiver expects.
+    pub next_expected: u64,
+    /// One past the highest segment ever sent.
+    pub snd_max: u64,
+    /// Whether the congestion window, and not the application or the receiver's window, held the sender back.
+    pub cwnd_limited: bool,
+}
+
+/// A segment is about to leave.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct SendEvent {
+    /// When.
+    pub now: Time,
+    /// How many segments are thought to be in the network without it.
+    pub in_flight: u64,
+    /// Nothing was sent and not acknowledged: the connection starts, or was idle.
+    pub after_idle: bool,
+    /// The application had nothing to send: the last acknowledgements tell of it, not of the path.
+    pub app_limited: bool,
+    /// The smoothed round trip, once there is one.
+    pub srtt: Maybe<Time>,
+}
+
+/// A segment was found lost.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct LostSegment {
+    /// When it was found.
+    pub now: Time,
+    /// How many segments were thought to be in the network when it left, itself included.
+    pub tx_in_flight: u64,
+    /// How many were found lost since it left, itself included.
+    pub lost_since_sent: u64,
+    /// How many had arrived when it left.
+    pub prior_delivered: u64,
+    /// The application had nothing to send when it left.
+    pub app_limited: bool,
+}
+
+/// What the sender is doing about losses.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Phase {
+    /// Nothing is known to be lost.
+    #[default]
+    Open,
+    /// Repairs losses that acknowledgements or the reordering timer have shown.
+    Recovery,
+    /// Starts over after a timeout.
+    Loss,
+}
+
+/// What an acknowledgement tells of deliveries, in segments and segments a second
+/// (draft-cheng-iccrg-delivery-rate-estimation-02 section 3).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct RateSample {
+    /// When it arrived.
+    pub now: Time,
+    /// How many have arrived since the connection began.
+    pub delivered: u64,
+    /// How many of these had when the newest segment left that it shows to have arrived; none if it shows none.
+    pub prior_delivered: Maybe<u64>,
+    /// The time in which the difference was sent, or arrived, whichever is longer.
+    pub interval: Time,
+    /// The delivery rate; none where nothing has arrived, or in less than the shortest round trip.
+    pub rate: Maybe<f64>,
+    /// The round trip of the newest segment that it shows to have arrived and that was not repeated, or of the timestamp.
+    pub rtt: Maybe<Time>,
+    /// The smoothed round trip.
+    pub srtt: Maybe<Time>,
+    /// How many it shows to have arrived.
+    pub newly_acked: u64,
+    /// How many were found lost by it.
+    pub newly_lost: u64,
+    /// How many were found lost since the connection began.
+    pub lost: u64,
+    /// How many of these after the newest segment left.
+    pub lost_since_sent: u64,
+    /// How many were thought to be in the network when that left, itself included.
+    pub tx_in_flight: u64,
+    /// How many are now.
+    pub in_flight: u64,
+    /// How many were before it.
+    pub prior_in_flight: u64,
+    /// The application had nothing to send when the newest segment left.
+    pub app_limited: bool,
+    /// How many of those that have arrived carried a congestion mark.
+    pub ce: u64,
+    /// What the sender does about losses after it.
+    pub phase: Phase,
+    /// When the pacer lets the next segment go: now or later.
+    pub departure: Time,
+}
+
+/// What a control is told.
+#[repr(C, u32)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Event {
+    /// [`on_ack`](crate::Control::on_ack).
+    Ack(AckSample),
+    /// [`on_loss`](crate::Control::on_loss).
+    Loss(Time, f64),
+    /// [`on_timeout`](crate::Control::on_timeout).
+    Timeout(Time, f64),
+    /// [`set_cwnd`](crate::Control::set_cwnd).
+    SetCwnd(f64),
+    /// [`on_ecn`](crate::Control::on_ecn).
+    Ecn(Time, f64),
+    /// [`undo`](crate::Control::undo).
+    Undo,
+    /// [`on_idle_end`](crate::Control::on_idle_end).
+    IdleEnd(Time, Time),
+    /// [`seed`](crate::Control::seed).
+    Seed(u64),
+    /// [`on_send`](crate::Control::on_send).
+    Send(SendEvent),
+    /// [`on_segment_lost`](crate::Control::on_segment_lost).
+    SegmentLost(LostSegment),
+    /// [`on_phase`](crate::Control::on_phase).
+    Phase(Time, Phase, u64),
+    /// [`on_delivery`](crate::Control::on_delivery).
+    Delivery(RateSample),
+}
+
+impl Event {
+    /// The method that hears it.
+    pub fn method(&self) -> &'static str {
+        match self {
+            Self::Ack(_) => "on_ack",
+            Self::Loss(..) => "on_loss",
+            Self::Timeout(..) => "on_timeout",
+            Self::SetCwnd(_) => "set_cwnd",
+            Self::Ecn(..) => "on_ecn",
+            Self::Undo => "undo",
+            Self::IdleEnd(..) => "on_idle_end",
+            Self::Seed(_) => "seed",
+            Self::Send(_) => "on_send",
+            Self::SegmentLost(_) => "on_segment_lost",
+            Self::Phase(..) => "on_phase",
+            Self::Delivery(_) => "on_delivery",
+        }
+    }
+}
+
+/// What a control answers behind each event.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Answer {
+    /// The window in segments.
+    pub cwnd: f64,
+    /// The slow-start threshold in segments.
+    pub ssthresh: f64,
+    /// The pacing rate in segments a second; none leaves it to the sender.
+    pub pacing_rate: Maybe<f64>,
+    /// How many segments may leave back to back when paced; none leaves it to the sender.
+    pub send_quantum: Maybe<u64>,
+    /// What is sent now tells nothing of the path.
+    pub limits_itself: bool,
+}
+
+/// The table that a library exports as [`SYMBOL`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Table {
+    /// [`VERSION`], which is looked at before anything behind it.
+    pub version: u32,
+    /// The size of this table in bytes.
+    pub size: u32,
+    /// The sizes of an event and of an answer in bytes.
+    pub sizes: [u32; 2],
+    /// Makes a control, and says what it needs and answers at first; null if it panicked.
+    pub start:
+        unsafe extern "C" fn(start: *const Start, needs: *mut Needs, answer: *mut Answer) -> *mut c_void,
+    /// Tells a control what happened, and what it answers; false if it panicked.
+    pub event: unsafe extern "C" fn(control: *mut c_void, event: *const Event, answer: *mut Answer) -> bool,
+    /// Ends a control.
+    pub end: unsafe extern "C" fn(control: *mut c_void),
+    /// Copies what the last panic of this thread said, UTF-8, into so many bytes; how many were written.
+    pub problem: unsafe extern "C" fn(into: *mut u8, most: usize) -> usize,
+}
+
+/// The name of the table in a library.
+pub const SYMBOL: &str = "CROSSFADE_CONTROL";

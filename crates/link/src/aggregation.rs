@@ -1,0 +1,240 @@
+//! Packets that a link takes together, every so often.
+
+use crate::event::LinkEvent;
+use crate::link::{Departure, Link, Push};
+use crate::parcel::Parcel;
+use crate::report::LinkReport;
+use crossfade_core::SimTime;
+use std::collections::{BTreeMap, VecDeque};
+
+/// How packets are aggregated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AggregationConfig {
+    /// The time from one release to the next, above zero; they fall on its multiples.
+    pub period: SimTime,
+    /// Of so many packets of a flow that are released together one goes on, counted back from the newest; at least 1, which
+    /// keeps all.
+    pub thinning: u32,
+}
+
+/// A link before which packets wait, to be released together: acknowledgements of a Wi-Fi station or a cable modem that
+/// has to ask for its turn. Some may be filtered (RFC 3449 section 5.2.1): the newest of a flow says what those before it
+/// said, but for SACK blocks and the count of duplicates.
+///
+/// What is filtered is a drop of the queue. The wait is before the queue of the link, and not in its figures.
+pub struct Aggregated<L> {
+    link: L,
+    config: AggregationConfig,
+    /// What waits for the next release.
+    held: Vec<Parcel>,
+    /// When that is; [`SimTime::MAX`] where nothing waits.
+    release: SimTime,
+    /// What a release ended, and has not been told.
+    gone: VecDeque<Departure>,
+    filtered: u64,
+    /// Packets of each flow seen in a release; empty between releases.
+    seen: BTreeMap<u32, u32>,
+}
+
+impl<L: Link> Aggregated<L> {
+    /// Releases into `link`.
+    ///
+    /// # Panics
+    /// A period or a thinning of zero.
+    pub fn new(config: AggregationConfig, link: L) -> Self {
+        assert!(config.period > SimTime::ZERO && config.thinning > 0, "{config:?}");
+        Self {
+            link,
+            config,
+            held: Vec::new(),
+            release: SimTime::MAX,
+            gone: VecDeque::new(),
+            filtered: 0,
+            seen: BTreeMap::new(),
+        }
+    }
+
+    fn let_go(&mut self) {
+        let Self { link, config, held, release, gone, filtered, seen } = self;
+        let now = std::mem::replace(release, SimTime::MAX);
+        let mut goes = vec![true; held.len()];
+        for (parcel, goes) in held.iter().zip(&mut goes).rev() {
+            let newer = seen.entry(parcel.flow()).or_default();
+            *goes = parcel.is_spared() || newer.is_multiple_of(config.thinning);
+            *newer += 1;
+        }
+        seen.clear();
+        for (parcel, goes) in held.drain(..).zip(goes) {
+            if !goes {
+                *filtered += 1;
+                gone.push_back(Departure::QueueDrop(parcel));
+                continue;
+            }
+            match link.push(now, parcel) {
+                Push::Accepted => {}
+                Push::Lost => gone.push_back(Departure::Lost(parcel)),
+                Push::QueueDrop => gone.push_back(Departure::QueueDrop(parcel)),
+            }
+        }
+    }
+}
+
+impl<L: Link> Link for Aggregated<L> {
+    fn push(&mut self, now: SimTime, parcel: Parcel) -> Push {
+        let period = self.config.period.as_nanos();
+        let release = self.config.period * now.as_nanos().div_ceil(period);
+        if self.release < release {
+            self.let_go();
+        }
+        self.release = release;
+        self.held.push(parcel);
+        Push::Accepted
+    }
+
+    fn next_event(&self) -> Option<SimTime> {
+        let next = self.release.min(self.link.next_event().unwrap_or(SimTime::MAX));
+        (next < SimTime::MAX).then_some(next)
+    }
+
+    fn advance(&mut self, now: SimTime) -> Option<Departure> {
+        loop {
+            if let Some(departure) = self.gone.pop_front() {
+                return Some(departure);
+            }
+            // What comes out at the time of a release comes out before it.
+            if let Some(departure) = self.link.advance(now.min(self.release)) {
+                return Some(departure);
+            }
+            if self.release > now {
+                return None;
+            }
+            self.let_go();
+        }
+    }
+
+    fn report(&mut self, now: SimTime) -> LinkReport {
+        let mut report = self.link.report(now);
+        report.statistics.queue_drops += self.filtered;
+        report
+    }
+
+    fn trace(&mut self, keep: bool) {
+        self.link.trace(keep);
+    }
+
+    fn next_trace(&mut self) -> Option<LinkEvent> {
+        self.link.next_trace()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hop::{Hop, HopConfig};
+    use crate::limit::QueueLimit;
+    use crate::testing::{EveryThird, plain};
+    use crossfade_channel::{LossProcess, Lossless};
+    use proptest::prelude::*;
+
+    const MS: SimTime = SimTime::from_millis(1);
+
+    /// 1000 bytes last 1 ms.
+    fn aggregated(
+        period: u64,
+        thinning: u32,
+        queue: Option<usize>,
+        loss: Box<dyn LossProcess>,
+    ) -> Aggregated<Hop> {
+        let queue_limit = queue.map(QueueLimit::Packets);
+        let hop = Hop::new(HopConfig { rate_bps: Some(8e6), delay: MS * 5, queue_limit, loss });
+        Aggregated::new(AggregationConfig { period: MS * period, thinning }, hop)
+    }
+
+    fn all(link: &mut impl Link) -> Vec<(u64, Departure)> {
+        let mut left = Vec::new();
+        while let Some(at) = link.next_event() {
+            while let Some(departure) = link.advance(at) {
+                left.push((at / MS, departure));
+            }
+        }
+        left
+    }
+
+    #[test]
+    fn packets_wait_for_the_next_multiple_of_the_period() {
+        let mut link = aggregated(20, 1, None, Box::new(Lossless));
+        let mut left = Vec::new();
+        for (id, at) in [(0, 3), (1, 19), (2, 20), (3, 21)] {
+            while let Some(departure) = link.advance(MS * at) {
+                left.push((at, departure));
+            }
+            assert_eq!(link.push(MS * at, plain(id, 1000)), Push::Accepted);
+        }
+        left.extend(all(&mut link));
+        let arrived = |at, id| (at, Departure::Arrived(plain(id, 1000)));
+        assert_eq!(left, [arrived(26, 0), arrived(27, 1), arrived(28, 2), arrived(46, 3)]);
+        let counts = link.report(MS * 100).statistics;
+        assert_eq!((counts.transmissions, counts.arrivals, counts.queue_drops), (4, 4, 0));
+    }
+
+    #[test]
+    fn of_each_flow_the_newest_goes_on_and_every_so_many_before_it() {
+        let mut link = aggregated(20, 3, None, Box::new(Lossless));
+        for id in 0..9 {
+            // Flow 1 has ids 2 and 6 alone.
+            let flow = u32::from(id % 4 == 2);
+            link.push(MS, Parcel::new(id, flow, 1000));
+        }
+        let (arrived, filtered): (Vec<_>, Vec<_>) =
+            all(&mut link).into_iter().partition(|(_, departure)| matches!(departure, Departure::Arrived(_)));
+        let ids = |of: Vec<(u64, Departure)>| of.iter().map(|(_, it)| it.parcel().id()).collect::<Vec<_>>();
+        // Flow 0: 0 1 3 4 5 7 8, of which 8, 4 and 0.
+        assert_eq!((ids(arrived), ids(filtered)), (vec![0, 4, 6, 8], vec![1, 2, 3, 5, 7]));
+        assert_eq!(link.report(MS * 100).statistics.queue_drops, 5);
+    }
+
+    #[test]
+    fn a_release_meets_the_queue_and_the_losses_of_the_link() {
+        let mut link = aggregated(10, 1, Some(2), Box::new(EveryThird(Vec::new())));
+        for id in 0..5 {
+            link.push(MS, plain(id, 1000));
+        }
+        let parcel = |id| plain(id, 1000);
+        let expected = [
+            (10, Departure::Lost(parcel(0))),
+            (10, Departure::QueueDrop(parcel(3))),
+            (10, Departure::QueueDrop(parcel(4))),
+            (17, Departure::Arrived(parcel(1))),
+            (18, Departure::Arrived(parcel(2))),
+        ];
+        assert_eq!(all(&mut link), expected);
+    }
+
+    proptest! {
+        /// However late it is asked, every packet leaves once, at a time that follows from its release alone.
+        #[test]
+        fn nothing_is_lost_or_invented(
+            gaps in prop::collection::vec(0_u64..30, 1..60), period in 1_u64..40, thinning in 1_u32..5, late in 0_u64..50,
+        ) {
+            let mut link = aggregated(period, thinning, None, Box::new(Lossless));
+            let (mut now, mut left) = (SimTime::ZERO, 0);
+            for (id, gap) in gaps.iter().enumerate() {
+                now += MS * *gap;
+                while link.advance(now).is_some() {
+                    left += 1;
+                }
+                prop_assert_eq!(link.push(now, plain(id as u32, 1000)), Push::Accepted);
+                prop_assert!(link.next_event().unwrap() >= now);
+            }
+            while let Some(at) = link.next_event() {
+                while link.advance(at + MS * late).is_some() {
+                    left += 1;
+                }
+            }
+            prop_assert_eq!(left, gaps.len());
+            let counts = link.report(now).statistics;
+            prop_assert_eq!(counts.arrivals + counts.queue_drops, gaps.len() as u64);
+            prop_assert!(counts.arrivals * u64::from(thinning) >= gaps.len() as u64);
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! One direction through a medium: from the device of a host to that of another.
+
+use crate::header::{self, Kind};
+use crate::meter::{Meter, Passed};
+use crate::pump::PumpReport;
+use crate::recording::Recorder;
+use crate::store::{Place, Store};
+use crate::tun::Tun;
+use crossfade_core::{DelayHistogram, SimTime};
+use crossfade_link::{Departure, LinkReport, Parcel, Port};
+use std::sync::Arc;
+
+pub(crate) struct Way {
+    pub(crate) from: Arc<Tun>,
+    to: Arc<Tun>,
+    /// The ports of the medium at which packets enter and leave.
+    pub(crate) ports: [Port; 2],
+    /// Which packets the losses spare.
+    pub(crate) spared: &'static [Kind],
+    meter: Meter,
+    /// What the meter shows next; of what was dropped, `refused` did not get as far as the link.
+    pub(crate) passed: Passed,
+    pub(crate) refused: u64,
+    undeliverable: u64,
+    lateness: DelayHistogram,
+    late: u64,
+    transit: DelayHistogram,
+    transit_sum_s: f64,
+}
+
+/// Packets that have left a medium and are handed over together: one, or neighbours in what was read at once.
+#[derive(Default)]
+pub(crate) struct Run {
+    /// When each left, and when it had entered.
+    packets: Vec<(SimTime, Parcel, SimTime)>,
+    /// The way that they go, and where the first one is.
+    way: usize,
+    first: Option<Place>,
+    /// The headers of what is written.
+    headers: Vec<u8>,
+}
+
+impl Run {
+    /// Whether a packet is the neighbour of the last one. A mark is in the header of a packet: it goes alone.
+    pub(crate) fn goes_on_with(&self, way: usize, place: Place, parcel: Parcel) -> bool {
+        let Some(first) = self.first else { return true };
+        self.way == way
+            && place.read == first.read
+            && place.segment == first.segment + self.packets.len() as u32
+            && !parcel.is_ce()
+            && !self.packets[0].1.is_ce()
+    }
+
+    /// A packet more, which has left at `at` and had entered at `entered`.
+    pub(crate) fn add(&mut self, way: usize, place: Place, parcel: Parcel, [at, entered]: [SimTime; 2]) {
+        self.first.get_or_insert(place);
+        self.way = way;
+        self.packets.push((at, parcel, entered));
+    }
+
+    /// The way that it goes; `None` if it is empty.
+    pub(crate) fn way(&self) -> Option<usize> {
+        self.first.map(|_| self.way)
+    }
+}
+
+impl Way {
+    pub(crate) fn new(
+        [from, to]: [Arc<Tun>; 2],
+        ports: [Port; 2],
+        spared: &'static [Kind],
+        meter: Meter,
+    ) -> Self {
+        Self {
+            from,
+            to,
+            ports,
+            spared,
+            meter,
+            passed: Passed::default(),
+            refused: 0,
+            undeliverable: 0,
+            lateness: DelayHistogram::default(),
+            late: 0,
+            transit: DelayHistogram::default(),
+            transit_sum_s: 0.0,
+        }
+    }
+
+    /// Shows what has passed.
+    pub(crate) fn show(&self) {
+        self.meter.write(&self.passed);
+    }
+
+    /// Delays count from here on.
+    pub(crate) fn begin_delays(&mut self) {
+        (self.transit, self.transit_sum_s) = Default::default();
+    }
+
+    /// Hands packets to the end of the way, and gives them up. Later than `late` is late.
+    pub(crate) fn hand_over(
+        &mut self,
+        run: &mut Run,
+        store: &mut Store,
+        recorder: &mut Recorder,
+        clock: impl Fn() -> SimTime,
+        late: SimTime,
+    ) {
+        let Some(Place { read, segment }) = run.first.take() else { return };
+        let segments = segment..segment + run.packets.len() as u32;
+        let is_marked = run.packets[0].1.is_ce();
+        // Before it is written: the kernel then goes on with it at once, and may wake who waits for it, and let it run.
+        let now = clock();
+        let (packet, cut) = store.read(read);
+        if segments.len() as u32 == cut.count() {
+            let virtio = *cut.virtio();
+            let packet = store.bytes_mut(read);
+            if is_marked {
+                header::mark_ce(packet);
+            }
+            self.undeliverable += self.write(&virtio, [&[], packet], segments.len());
+        } else {
+            let (virtio, payload) = cut.join(packet, segments.clone(), &mut run.headers);
+            if is_marked {
+                header::mark_ce(&mut run.headers);
+            }
+            self.undeliverable += self.write(&virtio, [&run.headers, &packet[payload]], segments.len());
+        }
+        for ((at, parcel, entered), segment) in run.packets.drain(..).zip(segments) {
+            self.passed.arrived += 1;
+            self.passed.arrived_bytes += u64::from(parcel.bytes());
+            let mut wire = if recorder.captures() {
+                let (packet, cut) = store.read(read);
+                cut.on_wire(packet, segment)
+            } else {
+                Vec::new()
+            };
+            if is_marked {
+                header::mark_ce(&mut wire);
+            }
+            recorder.departure(at, now, self.ports[1], Departure::Arrived(parcel), &wire);
+            store.remove(parcel.id());
+            let transit = now - entered;
+            self.transit.record(transit);
+            self.transit_sum_s += transit.as_secs_f64();
+            let lateness = now.saturating_sub(at);
+            self.lateness.record(lateness);
+            self.late += u64::from(lateness > late);
+        }
+    }
+
+    /// How many of `packets` the host would not take.
+    fn write(&self, virtio: &crate::offload::VirtioHeader, parts: [&[u8]; 2], packets: usize) -> u64 {
+        if self.to.write(virtio, parts).is_err() { packets as u64 } else { 0 }
+    }
+
+    /// What it did by `duration`; the medium has `left` packets and says `report`.
+    pub(crate) fn report(self, [duration, cpu]: [SimTime; 2], left: u64, report: &LinkReport) -> PumpReport {
+        PumpReport {
+            duration,
+            cpu,
+            packets: self.passed.packets,
+            refused: self.refused,
+            left,
+            lost: self.passed.lost,
+            dropped: self.passed.dropped - self.refused,
+            arrived_bytes: self.passed.arrived_bytes,
+            undeliverable: self.undeliverable,
+            ring_drops: 0,
+            link: report.statistics.clone(),
+            arq: report.frames.clone(),
+            lateness: self.lateness,
+            late: self.late,
+            transit: self.transit,
+            transit_sum_s: self.transit_sum_s,
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! A congestion control that was compiled of one Rust file, and is called through the table of C functions that its library
+//! exports.
+
+use super::answers::Answers;
+use super::failure::Failure;
+use crate::error::scenario_error;
+use crossfade_control::{self as abi, Answer, Event, Maybe, Start, Table, Time, VERSION};
+use crossfade_core::{SimTime, Stream};
+use crossfade_transport::congestion::{self, CongestionControl, Needs, Phase};
+use pyo3::PyErr;
+use rand::Rng;
+use std::ffi::c_void;
+
+/// The crate that a control is compiled with.
+pub(super) const SOURCES: [(&str, &str); 2] = [
+    ("lib.rs", include_str!("../../../control/src/lib.rs")),
+    ("abi.rs", include_str!("../../../control/src/abi.rs")),
+];
+
+/// More is not shown of what a panic says.
+const LONGEST_PROBLEM: usize = 300;
+
+/// A control that a library has made.
+pub(super) struct LoadedControl {
+    /// None if none could be made: then the run has failed.
+    made: Option<(&'static Table, Object)>,
+    answers: Answers,
+    limits_itself: bool,
+    needs: Needs,
+    /// The file that it was written in.
+    name: String,
+    failure: Failure,
+}
+
+/// What the library has made.
+struct Object(*mut c_void);
+
+// SAFETY: whatever implements `crossfade_control::Control` is `Send`, and only its owner uses it.
+unsafe impl Send for Object {}
+
+impl LoadedControl {
+    /// The control of a connection; `table` is the address of a library's table, or 0.
+    pub(super) fn begin(table: usize, [cwnd, ssthresh]: [f64; 2], name: String, failure: Failure) -> Self {
+        let answers = Answers::new(cwnd, ssthresh);
+        let mut control =
+            Self { made: None, answers, limits_itself: false, needs: Needs::default(), name, failure };
+        match table_at(table) {
+            Err(problem) => control.fail(&problem),
+            Ok(table) => {
+                let (mut needs, mut answer) = (abi::Needs::default(), Answer::default());
+                // SAFETY: a table of this version, with pointers to what the function reads and writes.
+                let object =
+                    unsafe { (table.start)(&Start { cwnd, ssthresh }, &raw mut needs, &raw mut answer) };
+                if object.is_null() {
+                    control.fail(&format!("{}, in start", last_panic(table)));
+                } else {
+                    control.made = Some((table, Object(object)));
+                    control.needs = Needs {
+                        samples: needs.samples,
+                        own_window: needs.own_window,
+                        ect_1: needs.ect_1,
+                        paced: needs.paced,
+                        random: needs.random,
+                    };
+                    control.take(&answer, "start");
+                }
+            }
+        }
+        control
+    }
+
+    fn fail(&self, problem: &str) {
+        self.failure.set(of_file(&self.name, problem));
+    }
+
+    fn tell(&mut self, event: &Event) {
+        let Some((table, object)) = &self.made else { return };
+        if self.failure.has_failed() {
+            return;
+        }
+        let mut answer = Answer::default();
+        // SAFETY: what the table's own `start` has made and nothing else uses meanwhile, and two pointers to what is read and
+        // written.
+        if unsafe { (table.event)(object.0, event, &raw mut answer) } {
+            self.take(&answer, event.method());
+        } else {
+            self.fail(&format!("{}, in {}", last_panic(table), event.method()));
+        }
+    }
+
+    /// Goes by what the control answered, if a sender can.
+    fn take(&mut self, answer: &Answer, method: &str) {
+        let answers = Answers {
+            cwnd: answer.cwnd,
+            ssthresh: answer.ssthresh,
+            pacing_rate: answer.pacing_rate.get(),
+            send_quantum: answer.send_quantum.get().map(|quantum| i64::try_from(quantum).unwrap_or(i64::MAX)),
+        };
+        match answers.problem() {
+            None => (self.answers, self.limits_itself) = (answers, answer.limits_itself),
+            Some(problem) => {
+                let (value, allowed) = problem.split_once(": ").unwrap_or((&problem, ""));
+                self.fail(&format!("{value} after {method}: {allowed}"));
+            }
+        }
+    }
+}
+
+impl Drop for LoadedControl {
+    fn drop(&mut self) {
+        if let Some((table, object)) = self.made.take() {
+            // SAFETY: what the table's own `start` has made; nothing uses it any more.
+            unsafe { (table.end)(object.0) }
+        }
+    }
+}
+
+fn of_file(name: &str, problem: &str) -> PyErr {
+    // A panic knows its place in the file.
+    let place = if problem.starts_with(&format!("{name}:")) { String::new() } else { format!("{name}: ") };
+    scenario_error(format!("{place}{}", problem.split_whitespace().collect::<Vec<_>>().join(" ")))
+}
+
+/// The table at an address, if it is one of this version.
+fn table_at(address: usize) -> Result<&'static Table, String> {
+    // SAFETY: the address of the table that a library exports which is never unloaded. The first number is the version
+    // in every version, and nothing else is read of another one.
+    let version = unsafe { *std::ptr::with_exposed_provenance::<u32>(address) };
+    let again = "build it again: crossfade control build";
+    if version != VERSION {
+        return Err(format!(
+            "its library has version {version} of the interface, this is {VERSION}; {again}"
+        ));
+    }
+    // SAFETY: a table of this version.
+    let table = unsafe { &*std::ptr::with_exposed_provenance::<Table>(address) };
+    let sizes = [size_of::<Table>(), size_of::<Event>(), size_of::<Answer>()];
+    if [table.size, table.sizes[0], table.sizes[1]].map(|size| size as usize) != sizes {
+        return Err(format!("its library was built for another system; {again}"));
+    }
+    Ok(table)
+}
+
+/// What the last panic of this thread said in the library of a table.
+fn last_panic(table: &Table) -> String {
+    let mut text = vec![0; LONGEST_PROBLEM];
+    // SAFETY: as many bytes can be written.
+    let length = unsafe { (table.problem)(text.as_mut_ptr(), text.len()) };
+    text.truncate(length);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn time(time: SimTime) -> Time {
+    Time(time.as_nanos())
+}
+
+fn maybe(span: Option<SimTime>) -> Maybe<Time> {
+    span.map(time).into()
+}
+
+fn phase(phase: Phase) -> abi::Phase {
+    match phase {
+        Phase::Open => abi::Phase::Open,
+        Phase::Recovery => abi::Phase::Recovery,
+        Phase::Loss => abi::Phase::Loss,
+    }
+}
+
+impl CongestionControl for LoadedControl {
+    fn cwnd(&self) -> f64 {
+        self.answers.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.answers.ssthresh
+    }
+
+    fn on_ack(&mut self, ack: &congestion::AckSample) {
+        self.tell(&Event::Ack(abi::AckSample {
+            now: time(ack.now),
+            acked: ack.acked,
+            rtt: maybe(ack.rtt),
+            next_expected: ack.next_expected,
+            snd_max: ack.snd_max,
+            cwnd_limited: ack.cwnd_limited,
+        }));
+    }
+
+    fn on_loss(&mut self, now: SimTime, window: f64) {
+        self.tell(&Event::Loss(time(now), window));
+    }
+
+    fn on_timeout(&mut self, now: SimTime, window: f64) {
+        self.tell(&Event::Timeout(time(now), window));
+    }
+
+    fn set_cwnd(&mut self, cwnd: f64) {
+        self.tell(&Event::SetCwnd(cwnd));
+    }
+
+    fn on_ecn(&mut self, now: SimTime, window: f64) {
+        self.tell(&Event::Ecn(time(now), window));
+    }
+
+    fn undo(&mut self) {
+        self.tell(&Event::Undo);
+    }
+
+    fn on_idle_end(&mut self, now: SimTime, idle: SimTime) {
+        self.tell(&Event::IdleEnd(time(now), time(idle)));
+    }
+
+    fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    fn seed(&mut self, mut stream: Stream) {
+        self.tell(&Event::Seed(stream.next_u64()));
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        self.answers.pacing_rate
+    }
+
+    fn send_quantum(&self) -> Option<u64> {
+        self.answers.quantum()
+    }
+
+    fn on_send(&mut self, send: &congestion::SendEvent) {
+        self.tell(&Event::Send(abi::SendEvent {
+            now: time(send.now),
+            in_flight: send.in_flight,
+            after_idle: send.after_idle,
+            app_limited: send.app_limited,
+            srtt: maybe(send.srtt),
+        }));
+    }
+
+    fn on_segment_lost(&mut self, lost: &congestion::LostSegment) {
+        self.tell(&Event::SegmentLost(abi::LostSegment {
+            now: time(lost.now),
+            tx_in_flight: lost.tx_in_flight,
+            lost_since_sent: lost.lost_since_sent,
+            prior_delivered: lost.prior_delivered,
+            app_limited: lost.app_limited,
+        }));
+    }
+
+    fn on_phase(&mut self, now: SimTime, now_in: Phase, in_flight: u64) {
+        self.tell(&Event::Phase(time(now), phase(now_in), in_flight));
+    }
+
+    fn on_delivery(&mut self, sample: &congestion::RateSample) {
+        self.tell(&Event::Delivery(abi::RateSample {
+            now: time(sample.now),
+            delivered: sample.delivered,
+            prior_delivered: sample.prior_delivered.into(),
+            interval: time(sample.interval),
+            rate: sample.rate.into(),
+            rtt: maybe(sample.rtt),
+            srtt: maybe(sample.srtt),
+            newly_acked: sample.newly_acked,
+            newly_lost: sample.newly_lost,
+            lost: sample.lost,
+            lost_since_sent: sample.lost_since_sent,
+            tx_in_flight: sample.tx_in_flight,
+            in_flight: sample.in_flight,
+            prior_in_flight: sample.prior_in_flight,
+            app_limited: sample.app_limited,
+            ce: sample.ce,
+            phase: phase(sample.phase),
+            departure: time(sample.departure),
+        }));
+    }
+
+    fn limits_itself(&self) -> bool {
+        self.limits_itself
+    }
+}

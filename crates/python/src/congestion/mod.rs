@@ -1,0 +1,27 @@
+//! Congestion controls that are the user's own: objects of Python, told of each event or of many acknowledgements at once,
+//! and libraries made of one Rust file.
+
+mod answers;
+mod batched;
+mod failure;
+mod loaded;
+mod own;
+mod per_event;
+mod samples;
+
+pub(crate) use failure::Failure;
+pub(crate) use own::own_rule;
+pub(crate) use per_event::PythonControl;
+
+use pyo3::prelude::*;
+use samples::{AckSample, LostSegment, RateSample, SendEvent};
+
+/// The classes of what a control in Python is told, and what a control in Rust is compiled with: the files of its crate by name.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<AckSample>()?;
+    module.add_class::<LostSegment>()?;
+    module.add_class::<RateSample>()?;
+    module.add_class::<SendEvent>()?;
+    module.add("CONTROL_CRATE", loaded::SOURCES.to_vec())?;
+    module.add("CONTROL_SYMBOL", crossfade_control::SYMBOL)
+}

@@ -1,0 +1,50 @@
+//! Acknowledgements that go together.
+
+use super::base::{absent, json, positive_time};
+use crate::error::{ScenarioError, join};
+use crate::quantity::Span;
+use crossfade_core::SimTime;
+use crossfade_link::AggregationConfig;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Acknowledgements that wait before a link and are released together, as those of a Wi-Fi station or a cable modem that has
+/// to ask for its turn.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Aggregation {
+    /// The time from one release to the next, such as "60 ms"; they fall on its multiples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub period: Option<Span>,
+
+    /// Of so many acknowledgements of a flow that are released together one goes on, counted back from the newest (RFC 3449
+    /// section 5.2.1): 1 keeps all, 1000 the newest. What is filtered counts in queue_drops. With period.
+    #[schemars(extend("default" = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thinning: Option<u32>,
+}
+
+absent!(Aggregation);
+
+impl Aggregation {
+    /// What the table called `table` asks for.
+    pub(crate) fn resolve(
+        &mut self,
+        table: &str,
+        slot: SimTime,
+    ) -> Result<Option<AggregationConfig>, ScenarioError> {
+        let Some(period) = self.period else {
+            if self.thinning.is_none() {
+                return Ok(None);
+            }
+            let needs = "the time from one release to the next, such as \"60 ms\"";
+            return Err(ScenarioError::missing(&join(table, "period"), needs));
+        };
+        let period = positive_time(&join(table, "period"), period, slot)?;
+        let thinning = *self.thinning.get_or_insert(1);
+        if thinning == 0 {
+            return Err(ScenarioError::value(join(table, "thinning"), &json(thinning), "must be at least 1"));
+        }
+        Ok(Some(AggregationConfig { period, thinning }))
+    }
+}

@@ -1,0 +1,56 @@
+//! Where version 3 in Linux (branch v3 of google/bbr, 2023) departs from the draft.
+
+use crate::config::{BbrConfig, BbrProfile, FullPipeRule};
+use crate::congestion::bbr::bounds::LossRules;
+
+/// Whose version 3 it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Profile {
+    /// Whole segments, targets and phases as in the kernel; else as in the draft.
+    pub(super) is_linux: bool,
+    /// Pacing gains of Startup, Drain and DOWN.
+    pub(super) startup_gain: f64,
+    pub(super) drain_gain: f64,
+    pub(super) down_gain: f64,
+    pub(super) losses: LossRules,
+    /// Growth of the rate is looked for with every acknowledgement, not with the first of a round.
+    pub(super) looks_always: bool,
+    /// Rounds of Drain at the most.
+    pub(super) drain_rounds: Option<u64>,
+    /// Rounds of the filter of aggregation, or of one of its two buckets.
+    pub(super) aggregation_rounds: u64,
+}
+
+impl Profile {
+    pub(super) fn new(config: &BbrConfig) -> Self {
+        let (drain_gain, looks_always) = (config.drain_gain, config.full_pipe == FullPipeRule::Linux);
+        match config.profile {
+            BbrProfile::Draft => Self {
+                is_linux: false,
+                // 4 ln 2 (section 5.6.2).
+                startup_gain: 2.77,
+                drain_gain,
+                down_gain: 0.9,
+                losses: LossRules::DRAFT,
+                looks_always,
+                drain_rounds: Some(3),
+                aggregation_rounds: 10,
+            },
+            BbrProfile::Linux => Self {
+                is_linux: true,
+                startup_gain: 710.0 / 256.0,
+                drain_gain,
+                down_gain: 232.0 / 256.0,
+                losses: LossRules::LINUX,
+                looks_always,
+                drain_rounds: None,
+                aggregation_rounds: 5,
+            },
+        }
+    }
+
+    /// Windows are whole segments in Linux, rounded up.
+    pub(super) fn up(self, segments: f64) -> f64 {
+        if self.is_linux { segments.ceil() } else { segments }
+    }
+}

@@ -1,0 +1,336 @@
+//! The states and bounds of BBR version 3, fed with samples: what draft-ietf-ccwg-bbr-06 says, and where Linux departs from it.
+
+use crossfade_core::SimTime;
+use crossfade_transport::congestion::{BbrV3, CongestionControl, LostSegment, Phase, RateSample, SendEvent};
+use crossfade_transport::{BbrConfig, FullPipeRule};
+
+const MS: SimTime = SimTime::from_millis(1);
+
+/// 2000 segments a second and 40 ms: 80 in a bandwidth-delay product.
+const RATE: f64 = 2000.0;
+
+struct Fed {
+    rule: BbrV3,
+    now: SimTime,
+    delivered: u64,
+    lost: u64,
+}
+
+impl Fed {
+    fn new(config: BbrConfig) -> Self {
+        Self { rule: BbrV3::new(10.0, config, Some(2)), now: SimTime::ZERO, delivered: 0, lost: 0 }
+    }
+
+    fn draft() -> Self {
+        Self::new(BbrConfig { extra_acked_cap: Some(SimTime::ZERO), ..BbrConfig::default() })
+    }
+
+    fn linux() -> Self {
+        Self::new(BbrConfig { extra_acked_cap: Some(SimTime::ZERO), ..BbrConfig::linux_v3() })
+    }
+
+    fn state(&self) -> &'static str {
+        self.rule.info().state
+    }
+
+    /// A round of one acknowledgement, 40 ms after the last.
+    fn round(&mut self, change: impl FnOnce(&mut RateSample)) -> &'static str {
+        self.now += MS * 40;
+        self.ack(80, change)
+    }
+
+    /// An acknowledgement of `newly` segments, the first of which left after the last acknowledgement.
+    fn ack(&mut self, newly: u64, change: impl FnOnce(&mut RateSample)) -> &'static str {
+        let prior_delivered = self.delivered;
+        self.delivered += newly;
+        let mut sample = RateSample {
+            now: self.now,
+            delivered: self.delivered,
+            prior_delivered: Some(prior_delivered),
+            interval: MS * 40,
+            rate: Some(RATE),
+            // A little shorter each time: no ProbeRTT.
+            rtt: Some(MS * 40 - SimTime::from_nanos(self.delivered)),
+            srtt: Some(MS * 40),
+            newly_acked: newly,
+            lost: self.lost,
+            tx_in_flight: 80,
+            in_flight: 70,
+            prior_in_flight: 70,
+            departure: self.now,
+            ..RateSample::default()
+        };
+        change(&mut sample);
+        self.rule.on_delivery(&sample);
+        self.state()
+    }
+
+    /// `count` of the `in_flight` segments that the last of them left with are lost.
+    fn lose(&mut self, count: u64, in_flight: u64) {
+        for lost in 1..=count {
+            self.lost += 1;
+            self.rule.on_segment_lost(&LostSegment {
+                now: self.now,
+                tx_in_flight: in_flight,
+                lost_since_sent: lost,
+                ..LostSegment::default()
+            });
+        }
+    }
+
+    /// Rounds until the state begins.
+    fn until(&mut self, state: &str) -> u64 {
+        let rounds = (1..200).find(|_| self.round(|_| {}) == state);
+        rounds.unwrap_or_else(|| panic!("{} instead of {state}", self.state()))
+    }
+}
+
+/// Section 5.5.10.2: of 100 under way the third loss is more than 2 %; 98.98 were then, which is above 0.7 of the product.
+#[test]
+fn a_probe_that_loses_lowers_the_longterm_bound_and_the_next_is_cautious() {
+    let mut fed = Fed::draft();
+    fed.until("probe-bw-up");
+    fed.lose(2, 100);
+    assert_eq!(fed.state(), "probe-bw-up");
+    fed.lose(3, 100);
+    assert_eq!(fed.state(), "probe-bw-down");
+    // Of two products 160 the bound leaves 98.98; cruising, 85 % of it.
+    fed.ack(1, |sample| sample.in_flight = 200);
+    assert!((fed.rule.cwnd() - 98.98).abs() < 0.01, "{}", fed.rule.cwnd());
+    assert_eq!(fed.round(|_| {}), "probe-bw-cruise");
+    assert!((fed.rule.cwnd() - 0.85 * 98.98).abs() < 0.01, "{}", fed.rule.cwnd());
+    // The next probe ends at the bound, and as it lost nothing, another begins a round later without cruising.
+    fed.until("probe-bw-up");
+    assert_eq!(fed.round(|sample| sample.in_flight = 97), "probe-bw-up");
+    assert_eq!(fed.round(|sample| sample.in_flight = 98), "probe-bw-down");
+    assert_eq!(fed.round(|_| {}), "probe-bw-refill");
+    assert_eq!(fed.round(|_| {}), "probe-bw-up");
+}
+
+/// In whole 1/256 the second loss of 100 is too much already: 100 were under way, 86 are left for cruising.
+#[test]
+fn linux_cuts_at_two_of_a_hundred() {
+    let mut fed = Fed::linux();
+    fed.until("probe-bw-up");
+    fed.lose(2, 100);
+    assert_eq!(fed.state(), "probe-bw-down");
+    fed.ack(1, |sample| (sample.in_flight, sample.prior_in_flight) = (200, 200));
+    assert_eq!(fed.rule.cwnd(), 100.0);
+    assert_eq!(fed.round(|_| {}), "probe-bw-cruise");
+    assert_eq!(fed.rule.cwnd(), 86.0);
+}
+
+/// Section 5.3.1.3: six acknowledgements with losses in a round, and more than 2 % lost, also while the application limits.
+#[test]
+fn heavy_loss_ends_startup() {
+    for mut fed in [Fed::draft(), Fed::linux()] {
+        fed.round(|_| {});
+        fed.rule.on_phase(fed.now, Phase::Recovery, 70);
+        let prior = fed.delivered;
+        for _ in 0..6 {
+            fed.lose(1, 80);
+            fed.now += MS;
+            let state = fed.ack(5, |sample| {
+                *sample = RateSample {
+                    prior_delivered: Some(prior - 1),
+                    newly_lost: 1,
+                    app_limited: true,
+                    phase: Phase::Recovery,
+                    ..*sample
+                };
+            });
+            assert_eq!(state, "startup");
+        }
+        let state = fed.round(|sample| {
+            *sample = RateSample {
+                lost_since_sent: 5,
+                tx_in_flight: 100,
+                in_flight: 200,
+                app_limited: true,
+                phase: Phase::Recovery,
+                ..*sample
+            };
+        });
+        assert_eq!(state, "drain");
+        // The long-term bound is the product, 80, or what was delivered in the round.
+        fed.rule.on_phase(fed.now, Phase::Open, 70);
+        assert_eq!(fed.round(|_| {}), "probe-bw-down");
+        assert!((79.0..=80.0).contains(&fed.rule.cwnd()), "{}", fed.rule.cwnd());
+    }
+}
+
+/// The draft drains for at most three rounds and one (section 5.3.2), Linux until it is drained. A queue that stays lets DOWN
+/// last until the next probe.
+#[test]
+fn a_queue_that_stays() {
+    let stays = |sample: &mut RateSample| (sample.in_flight, sample.prior_in_flight) = (500, 500);
+    let drain = |fed: &mut Fed| {
+        while fed.round(stays) == "startup" {}
+        assert_eq!(fed.state(), "drain");
+        (1..100).find(|_| fed.round(stays) != "drain")
+    };
+    let mut fed = Fed::draft();
+    assert_eq!(drain(&mut fed), Some(4));
+    assert_eq!(fed.state(), "probe-bw-down");
+    let states: Vec<&str> = (0..70).map(|_| fed.round(stays)).collect();
+    assert!(states.contains(&"probe-bw-up") && !states.contains(&"probe-bw-cruise"), "{states:?}");
+    assert_eq!(drain(&mut Fed::linux()), None);
+}
+
+/// Linux counts to when the next segment leaves: of 100 under way 20 will have arrived in 10 ms.
+#[test]
+fn linux_looks_ahead_to_the_next_departure() {
+    let later = |sample: &mut RateSample| {
+        (sample.in_flight, sample.prior_in_flight) = (100, 100);
+        sample.departure += MS * 10;
+    };
+    for (mut fed, state) in [(Fed::draft(), "drain"), (Fed::linux(), "probe-bw-cruise")] {
+        while fed.round(later) == "startup" {}
+        assert_eq!(fed.state(), state);
+    }
+}
+
+/// Both filters of the round trip are strict in the draft (section 5.5.7): an equal one does not put `ProbeRTT` off.
+#[test]
+fn five_seconds_without_a_shorter_round_trip() {
+    for mut fed in [Fed::draft(), Fed::linux()] {
+        fed.until("probe-bw-cruise");
+        fed.round(|sample| sample.rtt = Some(MS * 30));
+        let began = fed.now;
+        let equal = |sample: &mut RateSample| sample.rtt = Some(MS * 30);
+        let rounds = (1..200).find(|_| fed.round(equal) == "probe-rtt").unwrap();
+        assert_eq!(rounds, 126, "the first after {began} and 5 s");
+        assert!(fed.rule.cwnd() <= 40.0, "half a product: {}", fed.rule.cwnd());
+        // 200 ms and a round, then cruising.
+        let small = |sample: &mut RateSample| sample.in_flight = 30;
+        let lasts = (1..20).find(|_| fed.round(small) != "probe-rtt").unwrap();
+        assert!((5..=7).contains(&lasts), "{lasts} rounds");
+        assert_eq!(fed.state(), "probe-bw-cruise");
+    }
+}
+
+#[test]
+fn probe_rtt_is_skipped_after_idle_time_and_goes_back_to_startup_where_that_never_ended() {
+    let mut fed = Fed::draft();
+    let limited = |sample: &mut RateSample| {
+        (sample.app_limited, sample.in_flight, sample.rtt) = (true, 4, Some(MS * 40));
+    };
+    while fed.round(limited) == "startup" {}
+    assert_eq!(fed.state(), "probe-rtt");
+    while fed.round(limited) == "probe-rtt" {}
+    assert_eq!(fed.state(), "startup");
+    let mut fed = Fed::draft();
+    fed.round(limited);
+    fed.now += MS * 6000;
+    let idle = SendEvent { now: fed.now, after_idle: true, app_limited: true, ..SendEvent::default() };
+    fed.rule.on_send(&idle);
+    assert_eq!(fed.round(limited), "startup");
+}
+
+/// Section 5.5.11: losses that were none, in a probe: it begins again. Linux stays where it is.
+#[test]
+fn a_spurious_recovery_in_a_probe_refills() {
+    for (mut fed, after) in [(Fed::draft(), "probe-bw-refill"), (Fed::linux(), "probe-bw-down")] {
+        fed.until("probe-bw-up");
+        fed.rule.on_phase(fed.now, Phase::Recovery, 70);
+        let before = fed.rule.cwnd();
+        fed.lose(3, 100);
+        assert_eq!(fed.state(), "probe-bw-down");
+        fed.rule.undo();
+        assert_eq!(fed.state(), after);
+        // The long-term bound is none again: two products are allowed, at least.
+        for _ in 0..3 {
+            fed.round(|_| {});
+        }
+        assert!(fed.rule.cwnd() >= 160.0 && before >= 160.0, "{before}, then {}", fed.rule.cwnd());
+    }
+}
+
+/// A product of less than a segment: four are under way.
+#[test]
+fn four_segments_are_the_least() {
+    for config in [BbrConfig::default(), BbrConfig::linux_v3()] {
+        let mut rule = BbrV3::new(10.0, config, Some(1));
+        for round in 1..40 {
+            rule.on_delivery(&RateSample {
+                now: MS * (100 * round),
+                delivered: round,
+                prior_delivered: Some(round - 1),
+                interval: MS * 100,
+                rate: Some(10.0),
+                rtt: Some(MS * 40),
+                newly_acked: 1,
+                in_flight: 1,
+                departure: MS * (100 * round),
+                ..RateSample::default()
+            });
+        }
+        let least = if rule.info().state == "probe-bw-up" { 6.0 } else { 4.0 };
+        assert_eq!(rule.cwnd(), least, "{config:?}");
+    }
+}
+
+/// 710/256 in Startup, 88/256 in Drain, 232/256 in DOWN; each can be set alone.
+#[test]
+fn linux_has_gains_of_its_own() {
+    let gains = |mut fed: Fed| {
+        let stays = |sample: &mut RateSample| (sample.in_flight, sample.prior_in_flight) = (500, 500);
+        let first = fed.rule.info().gains.unwrap().0;
+        while fed.round(stays) == "startup" {}
+        let drain = fed.rule.info().gains.unwrap().0;
+        fed.until("probe-bw-up");
+        fed.until("probe-bw-down");
+        [first, drain, fed.rule.info().gains.unwrap().0]
+    };
+    assert_eq!(gains(Fed::draft()), [2.77, 0.5, 0.9]);
+    assert_eq!(gains(Fed::linux()), [710.0 / 256.0, 88.0 / 256.0, 232.0 / 256.0]);
+    assert_eq!(gains(Fed::new(BbrConfig { drain_gain: 0.4, ..BbrConfig::default() })), [2.77, 0.4, 0.9]);
+    // The margin of a percent is in its first rate, too.
+    let mut fed = Fed::linux();
+    fed.rule.on_send(&SendEvent { srtt: Some(MS * 40), ..SendEvent::default() });
+    let first = fed.rule.pacing_rate().unwrap();
+    assert!((first / (710.0 / 256.0 * 0.99 * 250.0) - 1.0).abs() < 1e-12, "{first}");
+}
+
+/// Growth in the middle of a round: the draft looks at the first acknowledgement of each.
+#[test]
+fn growth_within_a_round_is_seen_by_linux() {
+    let rounds = |config: BbrConfig| {
+        let mut fed = Fed::new(config);
+        (1..50).find(|round| {
+            let slow = |sample: &mut RateSample| (sample.rate, sample.in_flight) = (Some(RATE), 500);
+            let state = fed.round(slow);
+            if *round == 3 {
+                fed.ack(1, |sample| {
+                    (sample.prior_delivered, sample.rate, sample.in_flight) =
+                        (Some(0), Some(1.3 * RATE), 500);
+                });
+            }
+            state != "startup"
+        })
+    };
+    let linux = BbrConfig::linux_v3();
+    assert_eq!(rounds(BbrConfig::default()), Some(4));
+    assert_eq!(rounds(linux), Some(6));
+    assert_eq!(rounds(BbrConfig { full_pipe: FullPipeRule::Draft, ..linux }), Some(4));
+    assert_eq!(rounds(BbrConfig { full_pipe: FullPipeRule::Linux, ..BbrConfig::default() }), Some(6));
+}
+
+/// What aggregation adds: Linux allows for 100 ms, the draft for all of it, both in Startup already.
+#[test]
+fn aggregation_is_allowed_for_from_the_start() {
+    let window = |config: BbrConfig| {
+        let mut fed = Fed::new(config);
+        // 400 at once every 200 ms, each of 40 ms by its rate.
+        for _ in 0..8 {
+            fed.now += MS * 200;
+            fed.ack(400, |sample| sample.in_flight = 500);
+        }
+        fed.rule.cwnd()
+    };
+    let linux = BbrConfig::linux_v3();
+    let draft = BbrConfig { extra_acked_cap: None, ..BbrConfig::default() };
+    // Two products, and 200; without a bound the whole burst of 400, or what cwnd is.
+    assert!((360.0..=362.0).contains(&window(linux)), "{}", window(linux));
+    assert!(window(draft) > 362.0, "{}", window(draft));
+}

@@ -1,0 +1,96 @@
+//! Any network and any timing against every congestion control, with pacing and without: no panic, no stall, no window below
+//! one segment, delivery in order and exactly once. `CONTROL=bbr-v3` tries that one alone.
+#![no_main]
+
+#[path = "../../crates/transport/tests/adversary/mod.rs"]
+mod adversary;
+
+use adversary::{Op, Play, RULES};
+use crossfade_core::SimTime;
+use crossfade_transport::{
+    Flavour, Pacing, RateReduction, RfcConfig, RtoConfig, RtoRule, Rules, TcpConfig, Variant, WindowRule,
+};
+use libfuzzer_sys::fuzz_target;
+use std::sync::LazyLock;
+
+const NAMES: [&str; RULES.len()] = ["reno", "cubic", "highspeed", "dctcp", "prague", "bbr-v1", "bbr-v3"];
+
+/// The control that the environment names, if it names one.
+static ONLY: LazyLock<Option<WindowRule>> = LazyLock::new(|| {
+    let name = std::env::var("CONTROL").ok()?;
+    let at = NAMES.iter().position(|known| *known == name);
+    Some(RULES[at.unwrap_or_else(|| panic!("CONTROL={name}: must be one of {NAMES:?}"))])
+});
+
+const VARIANTS: [Variant; 5] =
+    [Variant::OldTahoe, Variant::Tahoe, Variant::Reno, Variant::NewReno, Variant::Sack];
+
+/// What eight bytes say of the sender.
+fn config(bytes: &[u8; 8]) -> TcpConfig {
+    let ms = SimTime::from_millis;
+    let [choice, flags, more, variant, w_max, window, pacing, rto] = *bytes;
+    let is = |flags: u8, bit: u8| flags >> bit & 1 == 1;
+    let base = if is(flags, 0) { RfcConfig::linux() } else { RfcConfig::default() };
+    let quantum = (pacing > 127).then(|| 1 + u64::from(pacing % 4));
+    let paced = Pacing { slow_start_ratio: 0.1 + f64::from(pacing) / 64.0, quantum, ..Pacing::default() };
+    let rfc = RfcConfig {
+        window_rule: ONLY.unwrap_or(RULES[usize::from(choice) % RULES.len()]),
+        windows: if is(flags, 1) { Rules::Linux } else { Rules::Rfc },
+        hystart: is(flags, 2),
+        timestamps: is(flags, 3),
+        rack: is(flags, 4),
+        tail_loss_probe: is(flags, 4) && is(flags, 5),
+        ecn: is(flags, 6),
+        accurate_ecn: is(flags, 6) && is(flags, 7),
+        pacing: is(more, 0).then_some(paced),
+        f_rto: is(more, 1),
+        eifel: is(more, 2) && is(flags, 3),
+        delayed_ack: is(more, 3).then(|| ms(40)),
+        restart_after_idle: is(more, 4),
+        rate_reduction: if is(more, 5) { RateReduction::Immediate } else { RateReduction::Rfc9937 },
+        ..base
+    };
+    let w_max = 1 + u32::from(w_max) % 60;
+    let rule = RtoRule::Estimated { min: ms(1 + u64::from(rto) * 4), initial: ms(1000), granularity: ms(1) };
+    TcpConfig {
+        flavour: Flavour::Rfc,
+        variant: VARIANTS[usize::from(variant) % 5],
+        w_max,
+        initial_window: f64::from(1 + u32::from(window) % w_max),
+        initial_ssthresh: if is(more, 6) { f64::from(w_max) } else { 5.0 },
+        dupthresh: 3,
+        limited_transmit: is(more, 7),
+        rto: RtoConfig { rule, backoff: true, max: ms(60_000) },
+        segments: Some(60),
+        rfc,
+    }
+}
+
+/// What two bytes say of the network.
+fn op(bytes: &[u8]) -> Op {
+    let at = usize::from(bytes[1]);
+    match bytes[0] % 16 {
+        0..=2 => Op::Poll,
+        3..=5 => Op::DeliverData(at),
+        6..=8 => Op::DeliverAck(at),
+        9 => Op::MarkData(at),
+        10 => Op::RepeatData(at),
+        11 => Op::LoseData(at),
+        12 => Op::LoseAck(at),
+        13 => Op::RepeatAck(at),
+        14 if at % 8 == 0 => Op::DelayedAck,
+        // From microseconds to most of a day: years in all.
+        14 => Op::Wait(1 << (at % 37)),
+        _ => Op::WaitForTimeout,
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((first, rest)) = data.split_first_chunk() else { return };
+    let mut play = Play::new(config(first));
+    play.poll();
+    for bytes in rest.chunks_exact(2).take(2000) {
+        play.step(&op(bytes));
+    }
+    play.finish();
+});

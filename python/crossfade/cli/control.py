@@ -1,0 +1,56 @@
+"""``crossfade control``: congestion controls in one Rust file."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crossfade.errors import OutputError, ScenarioError
+from crossfade.files import read_text
+from crossfade.files.compiled import CompiledRule, rust_version
+
+
+class Action(StrEnum):
+    """What to do with a control."""
+
+    BUILD = "build"
+
+
+def control(
+    action: Annotated[Action, typer.Argument(metavar="build", help="Compile it.", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE.rs", help="The control.", show_default=False)],
+    anew: Annotated[bool, typer.Option("--anew", help="Compile it even if that was done before.")] = False,
+    crate: Annotated[
+        Path | None,
+        typer.Option("--crate", metavar="DIR", help="Write it as a crate, too, for cargo and editors."),
+    ] = None,
+) -> None:
+    """Compile a congestion control of your own, a Rust file.
+
+    A scenario names it, tcp.congestion = "mine.rs", and a run that needs it compiles it as well. The library,
+    which this names, is kept by the hash of the source, the compiler and the interface. It takes rustc, and
+    nothing else: no network, no other crate.
+
+    \b
+    crossfade control build mine.rs
+    crossfade run quickstart --set tcp.variant=sack --set tcp.congestion=mine.rs
+    crossfade control build mine.rs --crate mine
+    """
+    if file.suffix != ".rs":
+        raise ScenarioError(f"{file}: must be a Rust file, FILE.rs")
+    rule = CompiledRule(str(file), read_text(file, ScenarioError))
+    path, is_new = rule.build(anew=anew)
+    rule.table()
+    word = "compiled" if is_new else "was compiled before"
+    print(f"{file.name}: {word} ({rust_version() or 'elsewhere'}): {path}")
+    if crate is not None:
+        if crate.exists() and any(crate.iterdir()):
+            raise OutputError(f"{crate}: is there already, and not empty")
+        try:
+            rule.crate(crate)
+        except OSError as reason:
+            raise OutputError(f"{crate}: cannot be written ({reason.strerror or reason})") from None
+        print(f"{crate}: a crate; cargo build --offline there")

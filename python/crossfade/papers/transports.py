@@ -1,0 +1,221 @@
+"""What papers, RFCs and drafts say of BBR, CUBIC, L4S and QUIC over wireless links.
+
+The figures are the scenarios of ``scenarios/modern``; the statements, in our words, are ``claims.toml`` in
+``scenarios/papers/transports``. One whose transport is not built, or of whose source an abstract was read and
+nothing else, is not judged, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from crossfade.comparison.paired import Sample
+from crossfade.errors import ScenarioError
+from crossfade.files import SCENARIOS
+from crossfade.papers import verdicts
+from crossfade.papers.figure import Along, Figure
+from crossfade.papers.figures import Axis, Figures, find, real
+from crossfade.papers.options import Options
+from crossfade.papers.verdicts import Outcome, Verdict
+from crossfade.results.results import Point
+from crossfade.tables import Cell, Table
+
+KEY = "transports"
+CITATION = "BBR, CUBIC, L4S and QUIC recovery over wireless links: RFC 3366 and 9330, Ware et al., and others"
+
+P_E = Along("p_e", "log")
+SHARE = "throughput_per_slot"
+FIGURES = {
+    "loss-response": Figure("Random loss at 10 Mbit/s and 40 ms", P_E, "goodput_bps"),
+    "loss-long-path": Figure("Random loss and bursts at 100 Mbit/s and 100 ms", P_E, "goodput_bps"),
+    "loss-and-arq": Figure("Lost frames that are repeated 0, 3 or 10 times", P_E, "goodput_bps"),
+    "outages": Figure("An outage after each 10 s", Along("period_s"), SHARE),
+    "ack-gaps": Figure("Acknowledgements that come together", Along("gap_ms"), "link_utilisation"),
+    "bbr-against-cubic": Figure("BBR's part beside CUBIC over the queue", Along("queue_bdp", "log"), "part"),
+    "voice-beside": Figure("A call beside a download", Along("persistence"), "voice.one_way_delay_p95_s"),
+    "suspensions": Figure("A Wi-Fi that suspends", Along("rtt_ms"), SHARE),
+    "blockage": Figure("A path that is blocked for half a second", Along("period_s"), "rtt_p99_s"),
+}
+
+
+def _seconds(value: Any) -> float:
+    """A time of a scenario in seconds."""
+    number, unit = str(value).split()
+    return float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}[unit]
+
+
+def _ms_of(name: str) -> Any:
+    return lambda value: f"{real(name, value, 'a number of milliseconds'):g} ms"
+
+
+def _channel(value: Any) -> dict[str, Any]:
+    channels: dict[str, dict[str, Any]] = {
+        "iid": {"model": "iid"},
+        "bursts": {"model": "markov", "mean_burst": 10},
+    }
+    if value not in channels:
+        raise ScenarioError(f"over channel = {value}: must be iid or bursts")
+    return channels[value]
+
+
+def _channel_cell(value: Any) -> Cell:
+    return {"iid": "iid", "markov": "bursts"}.get(value["model"]) if value else None
+
+
+def _bdp(value: Any) -> Cell:
+    """The queue of ``bbr-against-cubic`` in products: 10 Mbit/s times 41.2 ms are 51,500 bytes."""
+    return round(float(value.split()[0]) / 51_500.0, 3) if value and value.endswith(" B") else None
+
+
+AXES = {
+    # Reno and drop-tail are what a scenario means that names none.
+    "congestion": Axis("tcp.congestion", cell=lambda value: value or "reno"),
+    "channel": Axis("channel", read=_channel, cell=_channel_cell),
+    "p_e": Axis("channel.p_e"),
+    "persistence": Axis("link.arq.max_retransmissions"),
+    "rtt_ms": Axis(
+        "wired.rtt",
+        read=_ms_of("rtt_ms"),
+        cell=lambda value: None if value is None else 2e3 * _seconds(value),
+        shown="wired.one_way_delay",
+    ),
+    "link": Axis("link.trace.rates", cell=lambda value: None if value is None else value.partition(".")[0]),
+    "period_s": Axis(
+        "link.trace.period",
+        read=lambda value: f"{real('period_s', value, 'a number of seconds'):g} s",
+        cell=lambda value: None if value is None else _seconds(value),
+    ),
+    "gap_ms": Axis(
+        "reverse.aggregation.period",
+        read=_ms_of("gap_ms"),
+        cell=lambda value: None if value is None else 1e3 * _seconds(value),
+    ),
+    "queue_bdp": Axis("link.queue.limit", read=lambda value: f"{value} bdp", cell=_bdp),
+    "discipline": Axis("link.queue.discipline", cell=lambda value: value or "drop-tail"),
+}
+METRICS = [
+    *("goodput_bps", SHARE, "link_utilisation", "rtt_mean_s", "rtt_p99_s", "timeouts", "spurious_timeouts"),
+    "voice.one_way_delay_p95_s",
+]
+COLUMNS = [*AXES, *(name for metric in METRICS for name in (metric, f"{metric}_ci95")), "part", "part_ci95"]
+
+# A sixth to two thirds of the figures' duration, and fewer runs.
+QUICK = {"run.duration": "40 s", "run.runs": 4}
+
+
+def table(name: str, options: Options) -> Table:
+    """The rows of a figure, under the columns that say something in it."""
+    find(KEY, name, FIGURES)
+    found = _FIGURES.table(name, options)
+    records = found.records()
+    said = [column for column in found.columns if any(record[column] is not None for record in records)]
+    return Table.of(said, records)
+
+
+def claims(options: Options) -> list[Verdict]:
+    """The verdicts on every claim of ``claims.toml``."""
+    return _FIGURES.claims(options)
+
+
+def _values(point: Point) -> dict[str, Cell]:
+    """The metrics of a point, and BBR's part of what two flows get, with their intervals."""
+    found: dict[str, Cell] = {}
+    for metric in METRICS:
+        if estimate := {**point.metrics, **point.parts}.get(metric):
+            found |= {metric: estimate.value, f"{metric}_ci95": estimate.ci95}
+    if part := _part(point):
+        found |= {"congestion": None, "part": part.mean, "part_ci95": part.ci95()}
+    return found
+
+
+def _part(point: Point) -> Sample | None:
+    """Of the goodput of flows ``bbr`` and ``cubic``, BBR's part, run by run."""
+    if "bbr.goodput_bps" not in point.parts:
+        return None
+    bbr, cubic = (Sample.of(point, f"{name}.goodput_bps") for name in ("bbr", "cubic"))
+    return Sample({run: value / (value + cubic.values[run]) for run, value in bbr.values.items()})
+
+
+def ware(queue_bdp: float, seconds: float, flows: int = 1) -> float:
+    """BBR's part beside any number of loss-based flows (Ware et al. 2019), at 10 Mbit/s and 40 ms.
+
+    The others' part while BBR does not probe is p = 1/2 - 1/(2 X) - 4 N/q, for a queue of q packets, which
+    is X products; of every 10 s BBR empties the queue for 200 ms and fills it again.
+    """
+    rate, round_trip = 10e6 / (8.0 * 1500.0), 0.0412
+    queue = queue_bdp * rate * round_trip
+    others = max(0.0, 0.5 - 0.5 / queue_bdp - 4.0 * flows / queue)
+    probing = (queue / rate + 0.2 + round_trip) * seconds / 10.0
+    return (1.0 - others) * (seconds - probing) / seconds
+
+
+def _ware(check: Mapping[str, Any], options: Options) -> list[Outcome]:
+    """BBR's part against the formula, at every queue."""
+    asked = _asked(check, options)
+    outcomes = []
+    for point in _FIGURES.results(check["figure"], asked).points:
+        part = _part(point)
+        assert part is not None, "both flows have results"
+        run = point.scenario["run"]
+        seconds = _seconds(run["duration"]) - _seconds(run["warmup"])
+        place = float(str(_FIGURES.axes_of(point)["queue_bdp"]))
+        formula = ware(place, seconds)
+        where = f"queue_bdp {place:g} (formula {formula:.2f})"
+        (found,) = verdicts.within([(where, part.mean - formula, part.half_width())], check["tolerance"])
+        outcomes.append(found)
+    return outcomes
+
+
+def _lost_seconds(check: Mapping[str, Any], options: Options) -> list[Outcome]:
+    """What an outage costs beside its time: seconds in which nothing came, in each period.
+
+    Of every period 10 s carry data; the share of the sender is taken from the shortest outage of a link that
+    waits.
+    """
+    points = _FIGURES.results(check["figure"], _asked(check, options)).points
+    places = [(point, _FIGURES.axes_of(point)) for point in points]
+    outcomes = []
+    for point, axes in places:
+        period = float(str(axes["period_s"]))
+        if axes["link"] != check["link"] or period < check["from_s"]:
+            continue
+        # What the rate of a link says: one that waits has none in an outage, one that loses has it always.
+        carries = 10.0 if check["link"] == "outage-waits" else period
+        share = Sample.of(point, SHARE)
+        steady = Sample.of(_steady(places, axes["congestion"]), SHARE).mean
+        lost = Sample({run: 10.0 - value * carries / steady for run, value in share.values.items()})
+        difference = (f"{axes['congestion']}, outage of {period - 10.0:g} s", lost.mean, lost.half_width())
+        judge = verdicts.above if check["side"] == "above" else verdicts.below
+        outcomes += judge([difference], check["margin"])
+    return outcomes
+
+
+def _steady(places: list[tuple[Point, dict[str, Cell]]], congestion: Cell) -> Point:
+    """The point of a control with the shortest outage of a link that waits."""
+    waits = [
+        (float(str(axes["period_s"])), point)
+        for point, axes in places
+        if (axes["congestion"], axes["link"]) == (congestion, "outage-waits")
+    ]
+    return min(waits, key=lambda found: found[0])[1]
+
+
+def _asked(check: Mapping[str, Any], options: Options) -> Options:
+    changed = dict(options.set or {}) | (check.get("set", {}) if not options.quick else {})
+    return replace(options, over=check.get("over", {}), set=changed, methods=["simulation"])
+
+
+_FIGURES = Figures(
+    figures=FIGURES,
+    folder=SCENARIOS / "modern",
+    claims_file=SCENARIOS / "papers" / KEY / "claims.toml",
+    axes=AXES,
+    columns=COLUMNS,
+    values=_values,
+    quick=QUICK,
+    metric=SHARE,
+    claims_methods=["simulation"],
+    kinds={"ware": _ware, "lost-seconds": _lost_seconds},
+)

@@ -1,0 +1,279 @@
+"""Controls in Python that pace, hear samples, or hear of many acknowledgements at once."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import crossfade as cf
+from tests.test_rules import FADING, run
+
+LOSSY = FADING.replace('"markov", p_e = 0.02, fd_t = 0.05, clock = "slot"', '"iid", p_e = 0.02').replace(
+    '"sack"', '"sack", w_max = 500'
+)
+
+LISTENER = """
+from crossfade.teaching import Reno
+
+heard = {}
+
+
+class Mine(Reno):
+    def _hear(self, name, *what):
+        heard.setdefault(name, []).append(what)
+
+    def seed(self, number):
+        assert not heard
+        self._hear("seed", number)
+
+    def on_send(self, send):
+        assert send.in_flight >= 0 and (send.srtt is None or send.srtt > 0.04)
+        self._hear("send", send)
+
+    def on_segment_lost(self, lost):
+        assert lost.tx_in_flight >= 1 and lost.lost_since_sent >= 1
+        self._hear("lost", lost)
+
+    def on_phase(self, now, phase, in_flight):
+        assert phase in ("open", "recovery", "loss")
+        self._hear("phase", phase)
+
+    def on_delivery(self, sample):
+        # Losses and phases of an acknowledgement are told before its sample.
+        assert sample.lost == len(heard.get("lost", ()))
+        assert sample.phase == heard.get("phase", [("open",)])[-1][0]
+        assert sample.rate is None or 0.0 < sample.rate < 1000.0
+        assert sample.delivered >= (sample.prior_delivered or 0)
+        assert sample.departure >= sample.now
+        self._hear("delivery", sample)
+
+    def on_ack(self, ack):
+        assert heard["delivery"][-1][0].now == ack.now
+        super().on_ack(ack)
+"""
+
+
+def test_a_class_hears_what_it_has_methods_for(tmp_path: Path) -> None:
+    """Its rows are those of the class without them: to listen changes nothing."""
+    end = """
+    def limits_itself(self):
+        if len(heard["delivery"]) == 200:
+            counts = {name: len(what) for name, what in heard.items()}
+            __import__("pathlib").Path("MARK").write_text(repr(counts))
+        return False
+"""
+    (tmp_path / "mine.py").write_text(LISTENER + end.replace("MARK", str(tmp_path / "mark")))
+    heard = run(tmp_path, text=LOSSY, runs=1)
+    (tmp_path / "mine.py").write_text("from crossfade.teaching import Reno\nclass Mine(Reno): pass\n")
+    silent = run(tmp_path, text=LOSSY, runs=1)
+    assert heard.points[0].rows[0].values == silent.points[0].rows[0].values
+    counts = eval((tmp_path / "mark").read_text())
+    assert counts["seed"] == 1
+    assert counts["delivery"] == 200
+    assert counts["send"] > 200
+    assert counts["lost"] > 3
+    assert counts["phase"] >= 1
+
+
+PACED = """
+from crossfade.teaching import CongestionControl
+
+
+class Mine(CongestionControl):
+    own_window = True
+    pacing_rate = {rate}
+    send_quantum = {quantum}
+
+    def start(self, cwnd, ssthresh):
+        self.cwnd, self.ssthresh = 1000.0, 1000.0
+
+    def set_cwnd(self, cwnd):
+        raise AssertionError("the window is its own")
+"""
+
+
+@pytest.mark.parametrize("rate", [50.0, 100.0])
+def test_a_rate_of_its_own_is_kept_whatever_is_lost(tmp_path: Path, rate: float) -> None:
+    (tmp_path / "mine.py").write_text(PACED.format(rate=rate, quantum=1))
+    found = run(tmp_path, text=LOSSY).points[0]
+    # 5 s at the rate, and what was lost comes out of it.
+    sent = (found.value("segments_delivered") or 0.0) + (found.value("retransmissions") or 0.0)
+    assert sent == pytest.approx(5.0 * rate, rel=0.02)
+
+
+BATCHED = """
+import numpy as np
+from crossfade.teaching import BatchedCongestionControl
+
+
+class Mine(BatchedCongestionControl):
+    period = {period}
+    ends_batch = {ends}
+    calls = []
+
+    def start(self, cwnd, ssthresh):
+        super().start(cwnd, ssthresh)
+        self.pacing_rate = 50.0
+        self.delivered = self.lost = 0
+        self.last = 0.0
+
+    def on_acks(self, batch):
+        calls = Mine.calls
+        calls.append((self.ended_by, len(batch)))
+        if len(batch):
+            # Nothing is told twice, and nothing is left out.
+            self.delivered += int(batch["newly_acked"].sum())
+            self.lost += int(batch["newly_lost"].sum())
+            assert self.delivered == batch["delivered"][-1]
+            assert self.lost <= batch["lost"][-1]
+            assert (np.diff(batch["now"]) >= 0).all() and batch["now"][0] >= self.last
+            assert (batch["cwnd"] == self.cwnd).all()
+            assert not batch.flags.writeable
+            self.last = batch["now"][-1]
+            rates = batch["rate"][~np.isnan(batch["rate"])]
+            assert ((rates > 0) & (rates < 1000)).all()
+            self.pacing_rate = min(1.25 * rates.max(), 160.0) if len(rates) else self.pacing_rate
+            self.cwnd = max(4.0, 2 * self.pacing_rate * 0.06)
+        __import__("pathlib").Path("MARK").write_text(repr(calls))
+"""
+
+
+@pytest.mark.parametrize(
+    ("period", "ends"),
+    [(None, ()), (0.2, ()), (None, ("loss", "timeout")), (100.0, ("loss",)), (1e-9, ())],
+)
+def test_a_batched_class_hears_of_each_acknowledgement_once(
+    tmp_path: Path, period: float | None, ends: tuple[str, ...]
+) -> None:
+    text = BATCHED.format(period=period, ends=ends).replace("MARK", str(tmp_path / "mark"))
+    (tmp_path / "mine.py").write_text(text)
+    found = run(tmp_path, text=LOSSY, runs=1).points[0]
+    calls = eval((tmp_path / "mark").read_text())
+    words = {word for word, _ in calls}
+    assert words <= {*ends, "round" if period is None else "period"}
+    if period is None:
+        assert "round" in words
+        # A round trip is at least 46 ms of the 5 s.
+        assert 20 < sum(word == "round" for word, _ in calls) < 5.0 / 0.046
+    elif period == 0.2:
+        assert 20 <= len(calls) <= 25
+    elif period == 1e-9:
+        assert all(rows == 1 for _, rows in calls)
+    else:
+        assert words == {"loss"}
+    if "loss" in ends:
+        assert "loss" in words
+    # At up to 160 of 167 segments a second, whatever is lost, once it has seen that rate.
+    assert period == 100.0 or (found.value("goodput_bps") or 0.0) > 1e6
+
+
+def test_a_timeout_ends_a_batch_at_once(tmp_path: Path) -> None:
+    text = BATCHED.format(period=100.0, ends='("timeout",)').replace("MARK", str(tmp_path / "mark"))
+    (tmp_path / "mine.py").write_text(text)
+    outage = LOSSY.replace('"iid", p_e = 0.02', '"iid", p_e = 0.97')
+    run(tmp_path, text=outage, runs=1)
+    calls = eval((tmp_path / "mark").read_text())
+    assert {word for word, _ in calls} == {"timeout"}
+    assert any(rows == 0 for _, rows in calls)
+
+
+def test_marks_end_a_batch_and_are_counted(tmp_path: Path) -> None:
+    text = """
+from crossfade.teaching import BatchedCongestionControl
+
+
+class Mine(BatchedCongestionControl):
+    ends_batch = ("mark",)
+    ect_1 = True
+    marks = 0
+
+    def on_acks(self, batch):
+        assert (self.ended_by == "mark") == bool(batch["ce"].sum())
+        self.cwnd = self.cwnd / 2 + 1 if self.ended_by == "mark" else self.cwnd + 1
+        Mine.marks += int(batch["ce"].sum())
+        __import__("pathlib").Path("MARK").write_text(str(Mine.marks))
+"""
+    (tmp_path / "mine.py").write_text(text.replace("MARK", str(tmp_path / "mark")))
+    with pytest.raises(
+        cf.ScenarioError, match=r"^mine.py:5: .*needs tcp.rfc.ecn = true and tcp.rfc.accurate"
+    ):
+        run(tmp_path, runs=1)
+    queue = 'queue = { discipline = "dualpi2", limit = "100 ms" }'
+    text = FADING.replace('queue = { limit = "30 packets" }', queue)
+    text = text.replace('"sack"', '"sack", rfc = { ecn = true, accurate_ecn = true }')
+    run(tmp_path, text=text, runs=1)
+    assert int((tmp_path / "mark").read_text()) > 5
+
+
+BASE = "from crossfade.teaching import BatchedCongestionControl\nclass Mine(BatchedCongestionControl):\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (
+            PACED.format(rate="0.0", quantum=1),
+            r"pacing_rate = 0.0 after start: must be finite and above 0, or none$",
+        ),
+        (PACED.format(rate="-5.0", quantum=1), r"pacing_rate = -5.0 after start: must be finite"),
+        (PACED.format(rate="float('nan')", quantum=1), r"pacing_rate = NaN after start"),
+        (PACED.format(rate="float('inf')", quantum=1), r"pacing_rate = inf after start"),
+        (PACED.format(rate="'fast'", quantum=1), r"TypeError"),
+        (PACED.format(rate=50.0, quantum=0), r"send_quantum = 0 after start: must be at least 1, or none$"),
+        (PACED.format(rate=50.0, quantum=-1), r"send_quantum = -1 after start"),
+        (
+            BASE + "    def on_acks(self, batch): self.cwnd = 0.5",
+            r"^mine.py:3, in on_acks: Mine.cwnd = 0.5 after on_acks",
+        ),
+        (
+            BASE + "    def on_acks(self, batch): self.pacing_rate = 0",
+            r"Mine.pacing_rate = 0.0 after on_acks: must be",
+        ),
+        (
+            BASE + "    def on_acks(self, batch): self.cwnd = batch['rat'].max()",
+            r"^mine.py:3, in on_acks: .*rat",
+        ),
+        (
+            BASE + "    def on_acks(self, batch): batch['now'] = 0",
+            r"^mine.py:3, in on_acks: ValueError: .*read-only",
+        ),
+        (BASE + "    period = 0", r"period = 0.0: must be a number of seconds, at least 1e-9"),
+        (BASE + "    period = 'long'", r"TypeError"),
+        (BASE + "    ends_batch = ('losses',)", r"ends_batch has \"losses\": must be of loss, timeout, mark"),
+        (
+            "class Mine:\n    def on_acks(self, batch): pass\n",
+            r"class Mine has no start; derive it from crossfade.teaching",
+        ),
+    ],
+)
+def test_what_no_sender_can_use_is_one_line(tmp_path: Path, text: str, line: str) -> None:
+    (tmp_path / "mine.py").write_text(text)
+    with pytest.raises(cf.ScenarioError, match=line) as caught:
+        run(tmp_path, text=LOSSY)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith("mine.py:")
+
+
+@pytest.mark.parametrize("flavour", ["paper", "ns2"])
+def test_flavours_without_samples_refuse_who_needs_them(tmp_path: Path, flavour: str) -> None:
+    tcp = f'"newreno", flavour = "{flavour}", w_max = 20, rto = {{ fixed = "2 s" }}'
+    text = LOSSY.replace('"sack", w_max = 500', tcp)
+    for source in (LISTENER, PACED.format(rate=50.0, quantum=1), BASE + "    pass\n"):
+        (tmp_path / "mine.py").write_text(source)
+        with pytest.raises(cf.ScenarioError, match=r"^mine.py:.*needs tcp.flavour = \"rfc\"$"):
+            run(tmp_path, text=text)
+
+
+def of_the_page(marker: str) -> str:
+    page = (Path(__file__).parents[1] / "docs" / "congestion-control.md").read_text()
+    [block] = [block for block in re.findall(r"```\w+\n(.*?)```", page, re.DOTALL) if marker in block]
+    return str(block)
+
+
+@pytest.mark.parametrize(("marker", "least"), [("class Fastest", 1.6e6), ("class Mine(Policy)", 1.0e6)])
+def test_the_examples_of_the_page_run(tmp_path: Path, marker: str, least: float) -> None:
+    (tmp_path / "mine.py").write_text(of_the_page(marker))
+    found = run(tmp_path, text=LOSSY.replace("30 packets", "100 packets"))
+    assert (found.points[0].value("goodput_bps") or 0.0) > least
