@@ -20,9 +20,14 @@ SCENARIO = """
 schema = 2
 run = {{ duration = "{seconds} s", runs = 1, seed = 1 }}
 channel = {{ model = "iid", p_e = 0.001 }}
-link = {{ rate = "{rate} Mbit/s", packet_size = "1500 B", delay = "20 ms", queue = {{ limit = "{queue}
-packets" }} }} reverse = {{ rate = "{rate} Mbit/s", delay = "20 ms" }} tcp = {{ variant = "sack", w_max =
-10000 }}
+reverse = {{ rate = "{rate} Mbit/s", delay = "20 ms" }}
+tcp = {{ variant = "sack", w_max = 10000 }}
+
+[link]
+rate = "{rate} Mbit/s"
+packet_size = "1500 B"
+delay = "20 ms"
+queue = {{ limit = "{queue} packets" }}
 """
 
 PYTHON = "from crossfade.teaching import Reno\nclass Mine(Reno): pass\n"

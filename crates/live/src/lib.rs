@@ -31,6 +31,7 @@ mod offload;
 mod processes;
 mod pump;
 mod recording;
+mod report;
 mod sockets;
 mod store;
 mod tun;
@@ -50,6 +51,7 @@ pub use offload::Segments;
 pub use processes::{
     become_user, cover, die_with_parent, mount_proc, new_mount_namespace, new_process_namespace,
 };
-pub use pump::{LiveFabric, LiveLink, PumpConfig, PumpReport};
+pub use pump::{LiveFabric, LiveLink, PumpConfig};
 pub use recording::{Entry, Fate, Journal, JournalError, Recording};
+pub use report::PumpReport;
 pub use sockets::{SocketWatch, TcpSample};

@@ -6,11 +6,11 @@ use crate::error::{LiveError, Trying};
 use crate::header;
 use crate::offload::Segments;
 use crate::recording::Recorder;
+use crate::report::PumpReport;
 use crate::store::{Place, Store};
 use crate::way::{Run, Way};
-use crossfade_core::{DelayHistogram, SimTime};
-use crossfade_link::arq::ArqStatistics;
-use crossfade_link::{Departure, Fabric, Link, LinkStatistics, Parcel, Push};
+use crossfade_core::SimTime;
+use crossfade_link::{Departure, Fabric, Link, Parcel, Push};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
@@ -57,43 +57,6 @@ impl Default for PumpConfig {
             data_only: false,
         }
     }
-}
-
-/// What one direction of an emulation did.
-#[derive(Clone, Debug)]
-pub struct PumpReport {
-    /// How long it ran.
-    pub duration: SimTime,
-    /// Processor time that it took.
-    pub cpu: SimTime,
-    /// Packets read from the device.
-    pub packets: u64,
-    /// Of these, turned away because [`PumpConfig::capacity`] were inside the link.
-    pub refused: u64,
-    /// Of these, still inside the link at the end.
-    pub left: u64,
-    /// Of these, lost by the channel so far.
-    pub lost: u64,
-    /// Of these, dropped by a queue so far.
-    pub dropped: u64,
-    /// Bytes of those that came out.
-    pub arrived_bytes: u64,
-    /// Packets that came out of the link and that the host at the far end would not take.
-    pub undeliverable: u64,
-    /// Packets that the kernel dropped because the pump did not read them in time: the link never saw them.
-    pub ring_drops: u64,
-    /// What the link counted; where both directions share a medium, both have the same.
-    pub link: LinkStatistics,
-    /// What it counted of its frames, where it has frames.
-    pub arq: Option<ArqStatistics>,
-    /// How much later than the link said packets were handed to the host at the far end.
-    pub lateness: DelayHistogram,
-    /// Of these, later than [`PumpConfig::late`].
-    pub late: u64,
-    /// The time from one host to the other of those that arrived after the warm-up.
-    pub transit: DelayHistogram,
-    /// The sum of these times in seconds.
-    pub transit_sum_s: f64,
 }
 
 /// Reads packets from devices, pushes them into a medium, and writes what comes out to other devices.

@@ -2,8 +2,9 @@
 
 use crate::header::{self, Kind};
 use crate::meter::{Meter, Passed};
-use crate::pump::PumpReport;
+use crate::offload::VirtioHeader;
 use crate::recording::Recorder;
+use crate::report::PumpReport;
 use crate::store::{Place, Store};
 use crate::tun::Tun;
 use crossfade_core::{DelayHistogram, SimTime};
@@ -150,7 +151,7 @@ impl Way {
     }
 
     /// How many of `packets` the host would not take.
-    fn write(&self, virtio: &crate::offload::VirtioHeader, parts: [&[u8]; 2], packets: usize) -> u64 {
+    fn write(&self, virtio: &VirtioHeader, parts: [&[u8]; 2], packets: usize) -> u64 {
         if self.to.write(virtio, parts).is_err() { packets as u64 } else { 0 }
     }
 
