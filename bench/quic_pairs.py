@@ -62,18 +62,22 @@ WARMUP_S = 2.0
 Arrivals = list[tuple[float, int]]
 
 
-def cases(seconds: float, folder: Path) -> dict[str, dict[str, Any]]:
-    """Keys to set, by the name of a case."""
-    found: dict[str, dict[str, Any]] = {f"loss-{loss:g}": {"channel.p_e": loss} for loss in LOSSES}
+def cases(seconds: float, folder: Path) -> dict[str, Path]:
+    """A scenario for each case, by its name."""
+    texts = {f"loss-{loss:g}": BASE.replace("p_e = 0", f"p_e = {loss}") for loss in LOSSES}
     for outage in OUTAGES:
         for kind, rate, loss in (("held", 0, 0), ("lost", 5e6, 1)):
             file = folder / f"{kind}-{outage:g}.csv"
             middle = seconds / 2
             rows = [(0, 5e6, 0, 0), (middle, rate, 0, loss), (middle + outage, 5e6, 0, 0)]
-            text = "time_s,rate_bps,delay_s,loss\n" + "".join("{},{},{},{}\n".format(*row) for row in rows)
-            file.write_text(text)
-            found[f"{kind}-{outage:g}"] = {"link.trace.rates": file.name}
-    return found
+            lines = ["time_s,rate_bps,delay_s,loss", *("{},{},{},{}".format(*row) for row in rows)]
+            file.write_text("\n".join(lines))
+            trace = f'trace = {{ rates = "{file.name}" }}'
+            text = BASE.replace('rate = "5 Mbit/s"', trace)
+            texts[f"{kind}-{outage:g}"] = text.replace('channel = { model = "iid", p_e = 0 }\n', "")
+    for name, text in texts.items():
+        (folder / f"{name}.toml").write_text(text)
+    return {name: folder / f"{name}.toml" for name in texts}
 
 
 def measured(arrivals: Arrivals, seconds: float) -> dict[str, float]:
@@ -97,17 +101,16 @@ def simulated(scenario: Path, keys: dict[str, Any], run: int, seconds: float) ->
     arrivals = [
         (float(row["time_s"]), PACKET - HEADERS)
         for row in csv.DictReader(text.splitlines())
-        if row["kind"] == "receive"
+        if row["event"] == "receive"
     ]
     return measured(arrivals, seconds)
 
 
-def live(scenario: Path, keys: dict[str, Any], run: int, seconds: float, folder: Path) -> dict[str, float]:
+def live(scenario: Path, run: int, seconds: float, folder: Path) -> dict[str, float]:
     """aioquic, by this program on either host."""
     program = f"{sys.executable} {Path(__file__).resolve()}"
     log = folder / "arrivals.json"
     command = [sys.executable, "-m", "crossfade", "live", str(scenario), f"--seed={run}", "--quiet"]
-    command += [f"--set={key}={value}" for key, value in keys.items()]
     command += [f"--far={program} serve {folder}", "--", "sh", "-c", f"{program} fetch {seconds + 1:g} {log}"]
     subprocess.run(command, check=True)
     return measured([(at, size) for at, size in json.loads(log.read_text())], seconds)
@@ -185,7 +188,9 @@ def summarise(rows: Sequence[dict[str, Any]], names: Sequence[str]) -> None:
             if not chosen:
                 continue
             mean = {key: statistics.fmean(float(row[key]) for row in chosen) for key in COLUMNS[4:]}
-            figures = [mean["goodput_bps"] / 1e6, mean["silence_s"], mean["after_bps"] / 1e6]
+            has_outage = not name.startswith("loss")
+            figures = [mean["goodput_bps"] / 1e6]
+            figures += [mean["silence_s"], mean["after_bps"] / 1e6] if has_outage else []
             text = "".join(f"{figure:>10.3f}" for figure in figures)
             print(f"{name:<12}{what:<12}{len(chosen):>5}{text}", flush=True)
 
@@ -209,26 +214,25 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder, asked.out.open("a", newline="") as file:
         here = Path(folder)
         make_certificate(here)
-        (here / "quic.toml").write_text(BASE)
         writer = csv.DictWriter(file, COLUMNS)
         if not rows:
             writer.writeheader()
         chosen = {
-            name: keys
-            for name, keys in cases(asked.seconds, here).items()
+            name: scenario
+            for name, scenario in cases(asked.seconds, here).items()
             if not asked.cases or any(name.startswith(case) for case in asked.cases)
         }
         for run in range(1, asked.runs + 1):
-            for name, keys in chosen.items():
+            for name, scenario in chosen.items():
                 for what in ("aioquic", "quic", "like it"):
                     mark = {"case": name, "run": str(run), "seconds": str(asked.seconds), "what": what}
                     if any(mark.items() <= row.items() for row in rows):
                         continue
                     if what == "aioquic":
-                        found = live(here / "quic.toml", keys, run, asked.seconds, here)
+                        found = live(scenario, run, asked.seconds, here)
                     else:
                         likeness = LIKE_AIOQUIC if what == "like it" else {}
-                        found = simulated(here / "quic.toml", {**keys, **likeness}, run, asked.seconds)
+                        found = simulated(scenario, likeness, run, asked.seconds)
                     rows.append({**mark, **found})
                     writer.writerow(rows[-1])
                     file.flush()

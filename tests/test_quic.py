@@ -47,6 +47,10 @@ def test_every_congestion_control_stands_on_it(congestion: str) -> None:
     assert point.value("timeouts") < 3
 
 
+def test_pacing_can_be_switched_off() -> None:
+    assert rows(tcp__pacing="off", run__duration="5 s").points[0].value("goodput_bps") > 1e6
+
+
 def test_a_class_of_ones_own_stands_on_it(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "from crossfade.teaching import CongestionControl\n\n\n"

@@ -4,6 +4,8 @@
 // What arrived is often one range.
 #![allow(clippy::single_range_in_vec_init)]
 
+#![expect(clippy::single_range_in_vec_init, reason = "one range of packets is usual in an acknowledgement")]
+
 use crossfade_core::SimTime;
 use crossfade_transport::{
     Ack, AckFrame, AckOutcome, Expired, Flavour, Pacing, QuicConfig, RfcConfig, RtoConfig, RtoRule,
@@ -149,7 +151,7 @@ fn thresholds_are_as_configured() {
     assert_eq!(ladder.ack(40, &[1..6]), AckOutcome::FastRetransmit);
 }
 
-/// Section 6.2: srtt + max(4 rttvar, 1 ms) + max_ack_delay after the last departure, doubled each time; two probes beyond the
+/// Section 6.2: srtt + max(4 rttvar, 1 ms) + `max_ack_delay` after the last departure, doubled each time; two probes beyond the
 /// window, new data first; nothing is lost, and the window stays.
 #[test]
 fn the_probe_timeout() {
@@ -200,7 +202,7 @@ fn persistent_example(config: &TcpConfig, acked_between: Option<u64>) -> Ladder 
     let mut ladder = Ladder::new(config);
     let sent = |ladder: &mut Ladder, at: u64| {
         ladder.now = ms(at);
-        // The probe timeouts of the example are at 8 and 12 s; ours would come earlier, as back-off here begins at once.
+        // The times are the example's: its probe timeouts send the last two.
         ladder.sender.write(1);
         assert_eq!(ladder.poll().len(), 1, "at {at}");
     };

@@ -62,7 +62,8 @@ impl Keys<'_> {
         // What is usual stays unsaid.
         self.pacing.take_if(|given| *given == usual);
         if pacing == Pacing::Off {
-            return self.refuse("needs tcp.pacing = \"internal\"").map(|()| None);
+            let others = Keys { pacing: &mut None, ..self };
+            return others.refuse("needs tcp.pacing = \"internal\"").map(|()| None);
         }
         let usual = if is_quic {
             transport::Pacing { slow_start_ratio: 1.25, ratio: 1.25, quantum: None }

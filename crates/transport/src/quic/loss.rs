@@ -1,50 +1,12 @@
 //! Losses, marks, and what they do to the window (RFC 9002 section 7, appendices A.10, B.6 to B.8).
 
+use super::episode::{Episode, LostRun};
 use super::{LEAST_WINDOW, QuicSender};
 use crate::congestion::Phase;
 use crate::outcome::Expired;
 use crate::rfc::Pacer;
 use crate::segment::AckFrame;
 use crossfade_core::SimTime;
-
-/// A reduction of the window that losses caused.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Episode {
-    /// Packets from this one to [`QuicSender::recovery_end`] belong to it.
-    first: u64,
-    /// How many of them were found lost and have not arrived.
-    missing: u64,
-}
-
-/// The last packets in a row that were found lost. What is lost is found in the order of numbers, whichever threshold finds
-/// it, so that the row may grow from one time to the next.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct LostRun {
-    /// The number after its last.
-    end: u64,
-    /// Its first that left after a round trip was measured, and when.
-    first: Option<(u64, SimTime)>,
-}
-
-impl LostRun {
-    /// Packet `number`, sent at `sent_at`, is lost. Returns for how long nothing arrived of what was sent.
-    fn add(&mut self, number: u64, sent_at: SimTime, first_rtt_at: SimTime) -> SimTime {
-        if self.end != number {
-            self.first = None;
-        }
-        self.end = number + 1;
-        let first = self.first.or(Some((number, sent_at)).filter(|_| sent_at >= first_rtt_at));
-        self.first = first;
-        first.map_or(SimTime::ZERO, |(_, since)| sent_at.saturating_sub(since))
-    }
-
-    /// Packet `number` has arrived after all.
-    fn on_arrival(&mut self, number: u64) {
-        if self.first.is_some_and(|(first, _)| first <= number) {
-            *self = Self::default();
-        }
-    }
-}
 
 /// What was found lost at once.
 #[derive(Clone, Copy, Debug, Default)]

@@ -18,6 +18,7 @@
 //! A probe timeout changes no state but its own: it sends packets beyond the window.
 
 mod ack;
+mod episode;
 mod loss;
 mod numbers;
 mod rtt;
@@ -33,7 +34,7 @@ use crate::congestion::{CongestionControl, Needs, Phase};
 use crate::outcome::SenderStatistics;
 use crate::rfc::{Pacer, WindowUse};
 use crossfade_core::{SimTime, TcpSnapshot};
-use loss::{Episode, LostRun};
+use episode::{Episode, LostRun};
 use rtt::RoundTrip;
 use sent::Sent;
 use stream::SendStream;
