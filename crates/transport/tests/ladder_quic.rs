@@ -3,7 +3,6 @@
 //! The test is the network and the receiver. Times are milliseconds; packets are acknowledged by their numbers.
 // What arrived is often one range.
 #![allow(clippy::single_range_in_vec_init)]
-
 #![expect(clippy::single_range_in_vec_init, reason = "one range of packets is usual in an acknowledgement")]
 
 use crossfade_core::SimTime;
