@@ -111,7 +111,7 @@ pub(crate) struct Data {
 
 impl Data {
     /// The mark of a queue has been counted.
-    const COUNTED: u64 = 1 << 4;
+    const COUNTED: u64 = 1 << 5;
 
     /// Whether this is the first time that its mark is seen.
     pub(crate) fn count_mark(&mut self) -> bool {
@@ -137,5 +137,23 @@ impl From<Data> for Segment {
         let Data { seq, number, timestamp, flags } = data;
         let [retransmission, ecn_capable, cwr, push, l4s] = [1, 2, 4, 8, 16].map(|flag| flags & flag != 0);
         Self { seq, number, retransmission, timestamp, ecn_capable, l4s, cwr, push }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_counted_once_and_changes_nothing_that_was_sent() {
+        for bits in 0..32_u8 {
+            let [retransmission, ecn_capable, l4s, cwr, push] = [1, 2, 4, 8, 16].map(|bit| bits & bit != 0);
+            let timestamp = SimTime::from_micros(3);
+            let segment =
+                Segment { seq: 7, number: 9, retransmission, timestamp, ecn_capable, l4s, cwr, push };
+            let mut data = Data::from(segment);
+            assert_eq!([data.count_mark(), data.count_mark()], [true, false]);
+            assert_eq!(Segment::from(data), segment);
+        }
     }
 }
