@@ -86,7 +86,7 @@ mod tests {
             "{\"channel\":{},\"link\":{\"queue\":{}},\"reverse\":{\"channel\":{},\"queue\":{}},\
              \"run\":{},\"schema\":1,\"tcp\":{\"rto\":{},\"w_max\":24}}"
         );
-        let whole = format!("[{text},5,7,0]");
+        let whole = format!("[{text},{RESULTS_VERSION},7,0]");
         assert_eq!(Identity::of(&scenario, &files).row_key(7, 0), hex(Sha256::new_with_prefix(whole)));
         // FIPS 180-2, appendix B.1: SHA-256 of "abc".
         assert_eq!(hex(Sha256::new_with_prefix("abc")), "ba7816bf8f01cfea414140de5dae2223");

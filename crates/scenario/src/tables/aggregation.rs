@@ -19,7 +19,7 @@ pub struct Aggregation {
 
     /// Of so many acknowledgements of a flow that are released together one goes on, counted back from the newest (RFC 3449
     /// section 5.2.1): 1 keeps all, 1000 the newest. What is filtered counts in queue_drops. With period.
-    #[schemars(extend("default" = 1))]
+    #[schemars(extend("x-default" = "1, with period"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinning: Option<u32>,
 }
