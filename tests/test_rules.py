@@ -278,7 +278,14 @@ def test_control_c_ends_a_rule_that_loops_for_ever(tmp_path: Path) -> None:
     )
     (tmp_path / "a.toml").write_text(FADING)
     command = [sys.executable, "-m", "crossfade", "run", "a.toml", "--set", "tcp.congestion=mine.py"]
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell's background jobs ignore Ctrl-C, and so would what they start.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
         deadline = time.monotonic() + 60
         while not (tmp_path / "in").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
