@@ -104,14 +104,15 @@ impl<P> IndexMut<Parcel> for Packets<P> {
 #[derive(Clone, Copy)]
 pub(crate) struct Data {
     pub(crate) seq: u64,
-    number: u64,
     timestamp: SimTime,
+    /// Flags, and from [`Self::NUMBER`] on the number of the packet.
     flags: u64,
 }
 
 impl Data {
     /// The mark of a queue has been counted.
     const COUNTED: u64 = 1 << 5;
+    const NUMBER: u32 = 6;
 
     /// Whether this is the first time that its mark is seen.
     pub(crate) fn count_mark(&mut self) -> bool {
@@ -126,15 +127,17 @@ impl From<Segment> for Data {
     fn from(segment: Segment) -> Self {
         let Segment { seq, number, retransmission, timestamp, ecn_capable, l4s, cwr, push } = segment;
         let flags = [retransmission, ecn_capable, cwr, push, l4s];
-        let flags = (0..).zip(flags).fold(0, |flags, (bit, flag)| flags | u64::from(flag) << bit);
-        Self { seq, number, timestamp, flags }
+        let number = number << Self::NUMBER;
+        let flags = (0..).zip(flags).fold(number, |flags, (bit, flag)| flags | u64::from(flag) << bit);
+        Self { seq, timestamp, flags }
     }
 }
 
 impl From<Data> for Segment {
     #[inline]
     fn from(data: Data) -> Self {
-        let Data { seq, number, timestamp, flags } = data;
+        let Data { seq, timestamp, flags } = data;
+        let number = flags >> Data::NUMBER;
         let [retransmission, ecn_capable, cwr, push, l4s] = [1, 2, 4, 8, 16].map(|flag| flags & flag != 0);
         Self { seq, number, retransmission, timestamp, ecn_capable, l4s, cwr, push }
     }

@@ -8,15 +8,13 @@ const FIRST_ECT_BYTES: u32 = 1;
 /// Counters of the option have 24 bits.
 const COUNTER: u32 = (1 << 24) - 1;
 
-/// What the header of an acknowledgement says of marks, bit by bit: the ACE field, and two counters of the option if they
-/// are there.
+/// What the header of an acknowledgement says of marks: the ACE field, and two counters of the option if they are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct AccEcn {
-    /// Three bits of ACE, then whether the option is there, and whether ECT(1) is what it counts beside CE.
-    flags: u8,
-    ect: [u8; 3],
-    ce: [u8; 3],
-}
+pub struct AccEcn(
+    /// Three bits of ACE, then whether the option is there, and whether ECT(1) is what it counts beside CE; from bit 8 on the bytes of
+    /// that codepoint, from bit 32 on those of CE. One word: every acknowledgement carries it.
+    u64,
+);
 
 /// The counters of the option, modulo 2^24 (section 3.2.3): CE, and the codepoint that the sender uses. What it does not use has no
 /// counter: it would not change.
@@ -33,33 +31,31 @@ pub struct ByteCounters {
 impl AccEcn {
     /// Bytes of the option with two counters.
     pub const OPTION_BYTES: u32 = 8;
-    const HAS_OPTION: u8 = 1 << 3;
-    const IS_ECT_1: u8 = 1 << 4;
+    const HAS_OPTION: u64 = 1 << 3;
+    const IS_ECT_1: u64 = 1 << 4;
+    const ECT: u32 = 8;
+    const CE: u32 = 32;
 
     /// An acknowledgement with this ACE field, and with these counters.
     pub fn new(ace: u8, counters: Option<ByteCounters>) -> Self {
-        let Some(ByteCounters { ce, ect, is_ect_1 }) = counters else {
-            return Self { flags: ace & 7, ..Self::default() };
-        };
+        let ace = u64::from(ace & 7);
+        let Some(ByteCounters { ce, ect, is_ect_1 }) = counters else { return Self(ace) };
         let order = if is_ect_1 { Self::IS_ECT_1 } else { 0 };
-        let bytes = |counter: u32| counter.to_be_bytes()[1..].try_into().expect("three bytes");
-        Self { flags: ace & 7 | Self::HAS_OPTION | order, ect: bytes(ect), ce: bytes(ce) }
+        let [ect, ce] = [ect, ce].map(|counter| u64::from(counter & COUNTER));
+        Self(ace | Self::HAS_OPTION | order | ect << Self::ECT | ce << Self::CE)
     }
 
     /// The ACE field: the flags AE, CWR and ECE read as a number.
     pub fn ace(self) -> u8 {
-        self.flags & 7
+        self.0 as u8 & 7
     }
 
     /// The counters of the option, if the acknowledgement carries it.
     pub fn counters(self) -> Option<ByteCounters> {
-        let number = |[high, middle, low]: [u8; 3]| u32::from_be_bytes([0, high, middle, low]);
-        let is_ect_1 = self.flags & Self::IS_ECT_1 != 0;
-        (self.flags & Self::HAS_OPTION != 0).then(|| ByteCounters {
-            ce: number(self.ce),
-            ect: number(self.ect),
-            is_ect_1,
-        })
+        let number = |from: u32| (self.0 >> from) as u32 & COUNTER;
+        let is_ect_1 = self.0 & Self::IS_ECT_1 != 0;
+        let counters = ByteCounters { ce: number(Self::CE), ect: number(Self::ECT), is_ect_1 };
+        (self.0 & Self::HAS_OPTION != 0).then_some(counters)
     }
 }
 

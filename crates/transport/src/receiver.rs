@@ -3,7 +3,7 @@
 use crate::config::{Flavour, TcpConfig, Variant};
 use crate::quic::Numbers;
 use crate::rfc::{Answers, Options, Place};
-use crate::segment::{Ack, SackBlock, SackBlocks, Segment};
+use crate::segment::{Ack, AckFrame, SackBlock, SackBlocks, Segment};
 use crossfade_core::SimTime;
 
 /// What the receiver made of a segment.
@@ -25,31 +25,31 @@ pub struct Receiver {
     /// Blocks beyond `rcv_nxt`, disjoint and not adjacent, most recently touched first (RFC 2018 section 4).
     held: Vec<SackBlock>,
     sends_sack: bool,
-    answers: Manners,
+    /// What flavours `rfc` and `quic` add; the others acknowledge every segment at once.
+    answers: Option<Box<Manners>>,
 }
 
 /// When and how it acknowledges.
+#[expect(clippy::large_enum_variant, reason = "boxed as a whole")]
 #[derive(Clone, Debug)]
 enum Manners {
-    /// Every segment at once.
-    Plain,
     /// As flavour `rfc` does.
-    Rfc(Box<Answers>),
+    Rfc(Answers),
     /// Packets, not segments.
-    Quic(Box<Numbers>),
+    Quic(Numbers),
 }
 
 impl Receiver {
     /// A receiver that has seen nothing. Only flavours `rfc` and `quic` delay acknowledgements and answer congestion marks;
     /// the former answers timestamps and duplicates as well.
     pub fn new(config: &TcpConfig) -> Self {
-        let sends_sack = config.variant == Variant::Sack;
+        let sends_sack = config.variant == Variant::Sack && config.flavour != Flavour::Quic;
         let answers = match config.flavour {
-            Flavour::Paper | Flavour::Ns2 => Manners::Plain,
-            Flavour::Rfc => Manners::Rfc(Box::new(Answers::new(&config.rfc, config.w_max, sends_sack))),
-            Flavour::Quic => Manners::Quic(Box::new(Numbers::new(&config.rfc))),
+            Flavour::Paper | Flavour::Ns2 => None,
+            Flavour::Rfc => Some(Manners::Rfc(Answers::new(&config.rfc, config.w_max, sends_sack))),
+            Flavour::Quic => Some(Manners::Quic(Numbers::new(&config.rfc))),
         };
-        Self { rcv_nxt: 0, held: Vec::new(), sends_sack, answers }
+        Self { rcv_nxt: 0, held: Vec::new(), sends_sack, answers: answers.map(Box::new) }
     }
 
     /// The next segment that the application waits for.
@@ -64,67 +64,56 @@ impl Receiver {
     )]
     #[inline(always)]
     pub fn on_segment(&mut self, now: SimTime, segment: &Segment, ce: bool) -> Received {
-        if let Manners::Quic(_) = self.answers {
-            return self.on_packet(now, *segment, ce);
+        if self.answers.is_none() {
+            // By itself, so that what flavours `paper` and `ns2` have no need of is asked once.
+            let (is_new, delivered) = self.place(segment.seq);
+            return Received { ack: Some(self.ack(Options::default(), None)), is_new, delivered };
         }
-        let (before, had_holes) = (self.rcv_nxt, !self.held.is_empty());
-        let is_new = self.place(segment.seq);
-        let delivered = self.rcv_nxt - before;
-        if let Manners::Rfc(answers) = &mut self.answers {
+        let mut at_once = true;
+        if let Some(Manners::Quic(numbers)) = self.answers.as_deref_mut() {
+            let Some(answer) = numbers.on_packet(now, segment.number, ce) else {
+                return Received { ack: None, is_new: false, delivered: 0 };
+            };
+            at_once = answer;
+        }
+        let had_holes = !self.held.is_empty();
+        let (is_new, delivered) = self.place(segment.seq);
+        if let Some(Manners::Rfc(answers)) = self.answers.as_deref_mut() {
             // A copy: what the caller has in registers goes to memory only here.
             let segment = *segment;
-            let in_order = delivered == 1 && !had_holes;
-            let place = Place { is_new, in_order, has_holes: !self.held.is_empty(), rcv_nxt: self.rcv_nxt };
-            if answers.on_segment(now, &segment, ce, &place) {
-                return Received { ack: None, is_new, delivered };
-            }
+            let (in_order, has_holes) = (delivered == 1 && !had_holes, !self.held.is_empty());
+            let place = Place { is_new, in_order, has_holes, rcv_nxt: self.rcv_nxt };
+            at_once = !answers.on_segment(now, &segment, ce, &place);
         }
-        Received { ack: Some(self.ack()), is_new, delivered }
+        if !at_once {
+            return Received { ack: None, is_new, delivered };
+        }
+        Received { ack: Some(self.answer(now)), is_new, delivered }
     }
 
-    /// The same for a packet of QUIC's.
-    #[inline(never)]
-    fn on_packet(&mut self, now: SimTime, packet: Segment, ce: bool) -> Received {
-        let Manners::Quic(numbers) = &mut self.answers else { unreachable!("asked before") };
-        let Some(at_once) = numbers.on_packet(now, packet.number, ce) else {
-            return Received { ack: None, is_new: false, delivered: 0 };
-        };
-        let before = self.rcv_nxt;
-        let is_new = self.place(packet.seq);
-        let ack = at_once.then(|| self.quic_ack(now));
-        Received { ack, is_new, delivered: self.rcv_nxt - before }
-    }
-
-    fn quic_ack(&mut self, now: SimTime) -> Ack {
-        let Manners::Quic(numbers) = &mut self.answers else { unreachable!("asked before") };
-        let frame = Some(Box::new(numbers.take(now)));
-        Ack { next_expected: self.rcv_nxt, frame, ..Ack::default() }
-    }
-
-    /// Puts segment `seq` where it belongs; false if it was there.
+    /// Puts segment `seq` where it belongs. Returns whether it was not there, and how many can now be read.
     #[inline]
-    fn place(&mut self, seq: u64) -> bool {
+    fn place(&mut self, seq: u64) -> (bool, u64) {
         if seq != self.rcv_nxt || !self.held.is_empty() {
             return self.place_among_holes(seq);
         }
         self.rcv_nxt += 1;
-        true
+        (true, 1)
     }
 
     #[inline(never)]
-    fn place_among_holes(&mut self, seq: u64) -> bool {
+    fn place_among_holes(&mut self, seq: u64) -> (bool, u64) {
         if seq != self.rcv_nxt {
-            return seq > self.rcv_nxt && self.hold(seq);
+            return (seq > self.rcv_nxt && self.hold(seq), 0);
         }
         self.rcv_nxt += 1;
         self.release();
-        true
+        (true, self.rcv_nxt - seq)
     }
 
     /// When [`Self::on_timeout`] is to be called unless a segment arrives before.
     pub fn next_timeout(&self) -> Option<SimTime> {
-        match &self.answers {
-            Manners::Plain => None,
+        match self.answers.as_deref()? {
             Manners::Rfc(answers) => answers.deadline(),
             Manners::Quic(numbers) => numbers.deadline(),
         }
@@ -133,7 +122,7 @@ impl Receiver {
     /// The acknowledgement that was held back, if it is due.
     pub fn on_timeout(&mut self, now: SimTime) -> Option<Ack> {
         self.next_timeout().filter(|deadline| *deadline <= now)?;
-        Some(if let Manners::Quic(_) = self.answers { self.quic_ack(now) } else { self.ack() })
+        Some(self.answer(now))
     }
 
     /// Moves `rcv_nxt` over the block that it has reached.
@@ -159,20 +148,30 @@ impl Receiver {
         is_new
     }
 
+    /// What flavours `rfc` and `quic` say.
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    fn answer(&mut self, now: SimTime) -> Ack {
+        let (options, frame) = match self.answers.as_deref_mut() {
+            None => (Options::default(), None),
+            Some(Manners::Rfc(answers)) => (answers.take(self.rcv_nxt, self.held.len()), None),
+            Some(Manners::Quic(numbers)) => (Options::default(), Some(Box::new(numbers.take(now)))),
+        };
+        self.ack(options, frame)
+    }
+
     #[inline]
-    fn ack(&mut self) -> Ack {
+    fn ack(&self, options: Options, frame: Option<Box<AckFrame>>) -> Ack {
+        let Options { duplicate, timestamp_echo, ece, accurate } = options;
         let mut sack = SackBlocks::default();
-        let mut options = Options::default();
-        if let Manners::Rfc(answers) = &mut self.answers {
-            options = answers.take(self.rcv_nxt, self.held.len());
-            // RFC 2883 section 4: first the duplicate, then the block that it lies in, if it lies in one.
-            options.duplicate.into_iter().for_each(|block| sack.push(block));
+        // RFC 2883 section 4: first the duplicate, then the block that it lies in, if it lies in one.
+        if let Some(block) = duplicate {
+            sack.push(block);
         }
         if self.sends_sack {
             self.held.iter().take(SackBlocks::MAX).for_each(|&block| sack.push(block));
         }
-        let Options { timestamp_echo, ece, accurate, .. } = options;
-        Ack { next_expected: self.rcv_nxt, sack, timestamp_echo, ece, accurate, frame: None }
+        Ack { next_expected: self.rcv_nxt, sack, timestamp_echo, ece, accurate, frame }
     }
 }
 

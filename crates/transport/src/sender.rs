@@ -92,6 +92,15 @@ impl Sender {
                 sender.state.on_sent(seq, now);
                 Some(Segment { seq, retransmission, timestamp: now, ..Segment::default() })
             }
+            // Of two ways the classic's segment stays in registers: measured, 1.5 % of a simulation.
+            Rules::Rfc(_) | Rules::Quic(_) => self.poll_modern(now),
+        }
+    }
+
+    #[inline(never)]
+    fn poll_modern(&mut self, now: SimTime) -> Option<Segment> {
+        match &mut self.0 {
+            Rules::Classic(_) => None,
             Rules::Rfc(sender) => sender.poll_transmit(now),
             Rules::Quic(sender) => sender.poll_transmit(now),
         }

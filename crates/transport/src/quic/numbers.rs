@@ -46,6 +46,7 @@ impl Numbers {
 
     /// Packet `number` arrived at `now`, marked if `ce`. Returns whether it is to be acknowledged at once; `None` if it has
     /// arrived before, or may have: such packets are discarded (RFC 9000 section 12.3).
+    #[inline(never)]
     pub(crate) fn on_packet(&mut self, now: SimTime, number: u64, ce: bool) -> Option<bool> {
         let next = self.ranges.back().map_or(0, |range| range.end);
         if !self.insert(number) {
@@ -98,6 +99,7 @@ impl Numbers {
     }
 
     /// An acknowledgement is sent now: what it says.
+    #[inline(never)]
     pub(crate) fn take(&mut self, now: SimTime) -> AckFrame {
         (self.deadline, self.unanswered) = (None, 0);
         let delay = now.saturating_sub(self.largest_at).as_nanos() / DELAY_UNIT * DELAY_UNIT;
