@@ -4,6 +4,8 @@
 
 #[path = "../../crates/transport/tests/adversary/mod.rs"]
 mod adversary;
+#[path = "../../crates/transport/tests/adversary/tcp.rs"]
+mod tcp;
 
 use adversary::{Op, Play, RULES};
 use crossfade_core::SimTime;
@@ -12,6 +14,10 @@ use crossfade_transport::{
 };
 use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
+use tcp::Tcp;
+
+/// How much the application writes at first, and in the end.
+const SEGMENTS: [u64; 2] = [60, 80];
 
 const NAMES: [&str; RULES.len()] = ["reno", "cubic", "highspeed", "dctcp", "prague", "bbr-v1", "bbr-v3"];
 
@@ -61,7 +67,7 @@ fn config(bytes: &[u8; 8]) -> TcpConfig {
         dupthresh: 3,
         limited_transmit: is(more, 7),
         rto: RtoConfig { rule, backoff: true, max: ms(60_000) },
-        segments: Some(60),
+        segments: Some(SEGMENTS[0]),
         rfc,
     }
 }
@@ -79,6 +85,7 @@ fn op(bytes: &[u8]) -> Op {
         12 => Op::LoseAck(at),
         13 => Op::RepeatAck(at),
         14 if at % 8 == 0 => Op::DelayedAck,
+        15 if at % 8 == 0 => Op::Write(1 + bytes[1] as u64 / 64),
         // From microseconds to most of a day: years in all.
         14 => Op::Wait(1 << (at % 37)),
         _ => Op::WaitForTimeout,
@@ -87,10 +94,10 @@ fn op(bytes: &[u8]) -> Op {
 
 fuzz_target!(|data: &[u8]| {
     let Some((first, rest)) = data.split_first_chunk() else { return };
-    let mut play = Play::new(config(first));
+    let mut play = Play::<Tcp>::new(config(first), SEGMENTS[1]);
     play.poll();
     for bytes in rest.chunks_exact(2).take(2000) {
-        play.step(&op(bytes));
+        play.step(op(bytes));
     }
     play.finish();
 });

@@ -1,7 +1,9 @@
 //! Acknowledgements that are released together, from the scenario to the metric: 10 Mbit/s, packets of 1.2 ms, deep queue.
 
-use crossfade_experiment::{Control, Experiment, PointResult, Row, Shard, execute, summarise};
-use crossfade_scenario::Overrides;
+mod common;
+
+use common::{load, metric, result_of};
+use crossfade_experiment::PointResult;
 use serde_json::{Value, json};
 
 const TEXT: &str = r#"
@@ -13,22 +15,17 @@ const TEXT: &str = r#"
     tcp = { variant = "sack", w_max = 4000, rfc = { profile = "linux" } }
 "#;
 
-fn plan(set: &Value) -> Result<Experiment, String> {
-    let set: Vec<Value> = set.as_object().unwrap().iter().map(|(key, value)| json!([key, value])).collect();
-    let overrides: Overrides = serde_json::from_value(json!({ "set": set })).unwrap();
-    Experiment::load(TEXT, "test.toml", &overrides).map_err(|error| error.to_string())
+/// Keys and their values as pairs.
+fn pairs(set: &Value) -> Value {
+    set.as_object().unwrap().iter().map(|(key, value)| json!([key, value])).collect()
 }
 
 fn result(set: &Value) -> PointResult {
-    let plan = plan(set).unwrap();
-    let mut rows: Vec<Row> = Vec::new();
-    let mut keep = |new: Vec<Row>, _: _| rows.extend(new);
-    assert!(execute(&plan, Vec::new(), 1, Shard::WHOLE, &Control::default(), &mut keep).unwrap());
-    summarise(&plan, &rows).remove(0)
+    result_of(TEXT, &pairs(set))
 }
 
 fn value(result: &PointResult, name: &str) -> f64 {
-    result.metrics.iter().find(|(metric, _)| *metric == name).unwrap_or_else(|| panic!("{name}")).1.value
+    metric(result, name).0
 }
 
 fn utilisation(congestion: &str, rtt: u64, period: u64, more: &[(&str, Value)]) -> f64 {
@@ -118,6 +115,6 @@ fn what_is_filtered_is_counted_and_the_formulas_refuse_gaps() {
     assert!(result.warnings.is_empty(), "{:?}", result.warnings);
     let set =
         json!({ "methods": ["formula"], "tcp.congestion": "reno", "reverse.aggregation.period": "60 ms" });
-    let line = plan(&set).map(|_| ()).unwrap_err();
+    let line = load(TEXT, &pairs(&set), &[]).map(|_| ()).unwrap_err();
     assert!(line.starts_with("reverse.aggregation: a formula assumes a constant rate"), "{line}");
 }

@@ -1,8 +1,10 @@
 //! Scalable and classic senders behind one link (RFC 9332), from the scenario to the metric.
 
-use crossfade_experiment::{Control, Experiment, PointResult, Row, Shard, execute, summarise};
-use crossfade_scenario::Overrides;
-use serde_json::{Value, json};
+mod common;
+
+use common::{load, result_of};
+use crossfade_experiment::PointResult;
+use serde_json::json;
 
 const TEXT: &str = r#"
     schema = 2
@@ -18,20 +20,6 @@ const TEXT: &str = r#"
     count = 5
     tcp = { congestion = "prague" }
 "#;
-
-fn plan(set: &Value) -> Result<Experiment, String> {
-    let overrides: Overrides = serde_json::from_value(json!({ "set": set })).unwrap();
-    Experiment::load(TEXT, "test.toml", &overrides).map_err(|error| error.to_string())
-}
-
-fn result(set: &Value) -> PointResult {
-    let plan = plan(set).unwrap();
-    let mut rows: Vec<Row> = Vec::new();
-    let mut keep = |new: Vec<Row>, _: _| rows.extend(new);
-    assert!(execute(&plan, Vec::new(), 2, Shard::WHOLE, &Control::default(), &mut keep).unwrap());
-    rows.sort_by_key(|row| row.run);
-    summarise(&plan, &rows).remove(0)
-}
 
 fn flow(result: &PointResult, name: &str, metric: &str) -> f64 {
     let flow = result.flows.iter().find(|flow| flow.name == name).unwrap();
@@ -78,7 +66,7 @@ fn classes(result: &PointResult, round_trip_ms: f64) -> Classes {
 fn a_dual_queue_couples_marks_and_drops() {
     for (round_trip, coupling) in [(25.0, 2.0), (50.0, 2.0), (25.0, 4.0)] {
         let set = json!([["wired.rtt", format!("{round_trip} ms")], ["link.queue.coupling", coupling]]);
-        let result = result(&set);
+        let result = result_of(TEXT, &set);
         let got = classes(&result, round_trip);
         assert!((got.delays[0] / 15.0 - 1.0).abs() < 0.1, "{set}: {got:?}");
         assert!(got.delays[1] > 0.0 && got.delays[1] < 0.5, "{set}: {got:?}");
@@ -93,8 +81,10 @@ fn a_dual_queue_couples_marks_and_drops() {
 /// Linux's reading: the same target and coupling, a step at 1 ms, each mark drawn by itself.
 #[test]
 fn the_dual_queue_of_linux_does_the_same() {
-    let got =
-        classes(&result(&json!([["link.queue", { "discipline": "dualpi2", "profile": "linux" }]])), 25.0);
+    let got = classes(
+        &result_of(TEXT, &json!([["link.queue", { "discipline": "dualpi2", "profile": "linux" }]])),
+        25.0,
+    );
     assert!((got.delays[0] / 15.0 - 1.0).abs() < 0.1, "{got:?}");
     assert!(got.delays[1] > 0.0 && got.delays[1] < 0.5, "{got:?}");
     assert!((got.marked / (2.0 * got.dropped.sqrt()) - 1.0).abs() < 0.1, "{got:?}");
@@ -104,7 +94,8 @@ fn the_dual_queue_of_linux_does_the_same() {
 /// RFC 9331 section 4.3.1: in a shared queue of classic marks a scalable sender takes more than its share: it yields less to each.
 #[test]
 fn a_shared_queue_is_no_place_for_both() {
-    let shared = result(
+    let shared = result_of(
+        TEXT,
         &json!([["link.queue", { "discipline": "codel", "limit": "1000 packets" }], ["flows.classic.tcp", { "rfc": { "ecn": true } }]]),
     );
     let got = classes(&shared, 25.0);
@@ -126,7 +117,7 @@ fn what_cannot_be_is_refused_by_name() {
             "link.queue.coupling",
         ),
     ] {
-        let error = plan(&set).err().unwrap_or_else(|| panic!("{set} was taken"));
+        let error = load(TEXT, &set, &[]).err().unwrap_or_else(|| panic!("{set} was taken"));
         assert!(error.contains(key), "{error}");
     }
 }

@@ -2,31 +2,23 @@
 //! repeats.
 
 mod adversary;
+#[path = "adversary/ops.rs"]
+mod ops;
+#[path = "adversary/tcp.rs"]
+mod tcp;
 
-use adversary::{Op, Play, RULES};
+use adversary::{Play, RULES};
 use crossfade_core::SimTime;
 use crossfade_transport::{
     BbrConfig, Flavour, Pacing, QuicConfig, RateReduction, ReductionBound, RfcConfig, RtoConfig, RtoRule,
     Rules, TcpConfig, Variant,
 };
+use ops::ops;
 use proptest::prelude::*;
+use tcp::Tcp;
 
-fn ops() -> impl Strategy<Value = Vec<Op>> {
-    let op = prop_oneof![
-        4 => Just(Op::Poll),
-        4 => any::<usize>().prop_map(Op::DeliverData),
-        1 => any::<usize>().prop_map(Op::MarkData),
-        1 => any::<usize>().prop_map(Op::RepeatData),
-        1 => Just(Op::DelayedAck),
-        1 => any::<usize>().prop_map(Op::LoseData),
-        4 => any::<usize>().prop_map(Op::DeliverAck),
-        1 => any::<usize>().prop_map(Op::LoseAck),
-        1 => any::<usize>().prop_map(Op::RepeatAck),
-        2 => (0u64..50_000).prop_map(Op::Wait),
-        1 => Just(Op::WaitForTimeout),
-    ];
-    prop::collection::vec(op, 0..400)
-}
+/// How much the application writes at first, and in the end.
+const SEGMENTS: [u64; 2] = [60, 80];
 
 /// Every combination of what the RFCs leave open.
 fn rfc_config() -> impl Strategy<Value = RfcConfig> {
@@ -148,7 +140,7 @@ fn config() -> impl Strategy<Value = TcpConfig> {
                     dupthresh,
                     limited_transmit,
                     rto: RtoConfig { rule, backoff, max: ms(60_000) },
-                    segments: Some(60),
+                    segments: Some(SEGMENTS[0]),
                     rfc,
                 }
             },
@@ -158,9 +150,9 @@ fn config() -> impl Strategy<Value = TcpConfig> {
 proptest! {
     #[test]
     fn no_network_breaks_tcp(config in config(), ops in ops()) {
-        let mut play = Play::new(config);
+        let mut play = Play::<Tcp>::new(config, SEGMENTS[1]);
         play.poll();
-        for op in &ops {
+        for op in ops {
             play.step(op);
         }
         play.finish();

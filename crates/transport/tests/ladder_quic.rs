@@ -1,36 +1,22 @@
 //! Flavour `quic` against RFC 9002: its examples, and its appendices A and B step by step.
 //!
 //! The test is the network and the receiver. Times are milliseconds; packets are acknowledged by their numbers.
-// What arrived is often one range.
-#![allow(clippy::single_range_in_vec_init)]
 #![expect(clippy::single_range_in_vec_init, reason = "one range of packets is usual in an acknowledgement")]
+
+mod ladder;
 
 use crossfade_core::SimTime;
 use crossfade_transport::{
-    Ack, AckFrame, AckOutcome, Expired, Flavour, Pacing, QuicConfig, RfcConfig, RtoConfig, RtoRule,
-    SackBlock, Sender, TcpConfig, Variant, WindowRule,
+    Ack, AckFrame, AckOutcome, Expired, Flavour, Pacing, QuicConfig, RfcConfig, SackBlock, Sender, TcpConfig,
+    Variant, WindowRule,
 };
+use ladder::ms;
 use std::ops::Range;
 
-const fn ms(time: u64) -> SimTime {
-    SimTime::from_millis(time)
-}
-
-/// An endless source, an initial window of ten packets, no pacing, a round trip of 40 ms known from the handshake.
+/// An initial window of ten packets, no pacing, a round trip of 40 ms known from the handshake.
 fn config() -> TcpConfig {
-    let rule = RtoRule::Estimated { min: ms(200), initial: ms(1000), granularity: ms(1) };
-    TcpConfig {
-        flavour: Flavour::Quic,
-        variant: Variant::Sack,
-        w_max: 1000,
-        initial_window: 10.0,
-        initial_ssthresh: f64::INFINITY,
-        dupthresh: 3,
-        limited_transmit: true,
-        rto: RtoConfig { rule, backoff: true, max: ms(60_000) },
-        segments: Some(0),
-        rfc: RfcConfig { handshake_rtt: Some(ms(40)), ..RfcConfig::default() },
-    }
+    let rfc = RfcConfig { handshake_rtt: Some(ms(40)), ..RfcConfig::default() };
+    TcpConfig { flavour: Flavour::Quic, rfc, ..ladder::config(Variant::Sack) }
 }
 
 fn with(quic: QuicConfig) -> TcpConfig {
