@@ -37,7 +37,13 @@ FIGURES = {
     "voice-beside": Figure("A call beside a download", Along("persistence"), "voice.one_way_delay_p95_s"),
     "suspensions": Figure("A Wi-Fi that suspends", Along("rtt_ms"), SHARE),
     "blockage": Figure("A path that is blocked for half a second", Along("period_s"), "rtt_p99_s"),
+    "quic-and-arq": Figure("QUIC's recovery beside TCP's: frames repeated 0, 3 or 10 times", P_E, "goodput_bps"),
+    "quic-reordering": Figure("A link that repairs out of order", P_E, "spurious_losses"),
+    "quic-outages": Figure("QUIC's recovery beside TCP's: an outage after each 10 s", Along("period_s"), SHARE),
 }
+
+# Columns that are the same everywhere else.
+ONLY_IN = {"flavour": ["quic-and-arq", "quic-outages", "quic-reordering"], "undo": ["quic-reordering"]}
 
 
 def _seconds(value: Any) -> float:
@@ -70,7 +76,10 @@ def _bdp(value: Any) -> Cell:
 
 
 AXES = {
-    # Reno and drop-tail are what a scenario means that names none.
+    # TCP by the RFCs, Reno and drop-tail are what a scenario means that names none.
+    "flavour": Axis("tcp.flavour", cell=lambda value: value or "rfc"),
+    "undo": Axis("tcp.quic.undo", cell=lambda value: int(bool(value))),
+    "delivery": Axis("link.arq.delivery"),
     "congestion": Axis("tcp.congestion", cell=lambda value: value or "reno"),
     "channel": Axis("channel", read=_channel, cell=_channel_cell),
     "p_e": Axis("channel.p_e"),
@@ -97,7 +106,7 @@ AXES = {
 }
 METRICS = [
     *("goodput_bps", SHARE, "link_utilisation", "rtt_mean_s", "rtt_p99_s", "timeouts", "spurious_timeouts"),
-    "voice.one_way_delay_p95_s",
+    *("spurious_losses", "voice.one_way_delay_p95_s"),
 ]
 COLUMNS = [*AXES, *(name for metric in METRICS for name in (metric, f"{metric}_ci95")), "part", "part_ci95"]
 
@@ -111,6 +120,7 @@ def table(name: str, options: Options) -> Table:
     found = _FIGURES.table(name, options)
     records = found.records()
     said = [column for column in found.columns if any(record[column] is not None for record in records)]
+    said = [column for column in said if name in ONLY_IN.get(column, [name])]
     return Table.of(said, records)
 
 
@@ -172,32 +182,39 @@ def _lost_seconds(check: Mapping[str, Any], options: Options) -> list[Outcome]:
     """What an outage costs beside its time: seconds in which nothing came, in each period.
 
     Of every period 10 s carry data; the share of the sender is taken from the shortest outage of a link that
-    waits.
+    waits. With ``less`` and a flavour: beside what it costs a sender of that flavour under the same control.
     """
     points = _FIGURES.results(check["figure"], _asked(check, options)).points
     places = [(point, _FIGURES.axes_of(point)) for point in points]
-    outcomes = []
+    lost: dict[tuple[Cell, Cell, float], Sample] = {}
     for point, axes in places:
-        period = float(str(axes["period_s"]))
+        period, sender = float(str(axes["period_s"])), (axes["flavour"], axes["congestion"])
         if axes["link"] != check["link"] or period < check["from_s"]:
             continue
         # What the rate of a link says: one that waits has none in an outage, one that loses has it always.
         carries = 10.0 if check["link"] == "outage-waits" else period
         share = Sample.of(point, SHARE)
-        steady = Sample.of(_steady(places, axes["congestion"]), SHARE).mean
-        lost = Sample({run: 10.0 - value * carries / steady for run, value in share.values.items()})
-        difference = (f"{axes['congestion']}, outage of {period - 10.0:g} s", lost.mean, lost.half_width())
-        judge = verdicts.above if check["side"] == "above" else verdicts.below
-        outcomes += judge([difference], check["margin"])
+        steady = Sample.of(_steady(places, sender), SHARE).mean
+        seconds = {run: 10.0 - value * carries / steady for run, value in share.values.items()}
+        lost[*sender, period] = Sample(seconds)
+    judge = verdicts.above if check["side"] == "above" else verdicts.below
+    outcomes = []
+    for (flavour, congestion, period), sample in lost.items():
+        if flavour != check.get("flavour", flavour):
+            continue
+        if "less" in check:
+            sample = sample - lost[check["less"], congestion, period]
+        where = f"{congestion}, outage of {period - 10.0:g} s"
+        outcomes += judge([(where, sample.mean, sample.half_width())], check["margin"])
     return outcomes
 
 
-def _steady(places: list[tuple[Point, dict[str, Cell]]], congestion: Cell) -> Point:
-    """The point of a control with the shortest outage of a link that waits."""
+def _steady(places: list[tuple[Point, dict[str, Cell]]], sender: tuple[Cell, Cell]) -> Point:
+    """The point of a flavour and a control with the shortest outage of a link that waits."""
     waits = [
         (float(str(axes["period_s"])), point)
         for point, axes in places
-        if (axes["congestion"], axes["link"]) == (congestion, "outage-waits")
+        if (axes["flavour"], axes["congestion"], axes["link"]) == (*sender, "outage-waits")
     ]
     return min(waits, key=lambda found: found[0])[1]
 
