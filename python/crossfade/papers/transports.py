@@ -148,17 +148,36 @@ def _part(point: Point) -> Sample | None:
     return Sample({run: value / (value + cubic.values[run]) for run, value in bbr.values.items()})
 
 
+# 10 Mbit/s in packets a second, and 40 ms with a packet's own time.
+RATE, ROUND_TRIP = 10e6 / (8.0 * 1500.0), 0.0412
+
+
 def ware(queue_bdp: float, seconds: float, flows: int = 1) -> float:
     """BBR's part beside any number of loss-based flows (Ware et al. 2019), at 10 Mbit/s and 40 ms.
 
     The others' part while BBR does not probe is p = 1/2 - 1/(2 X) - 4 N/q, for a queue of q packets, which
     is X products; of every 10 s BBR empties the queue for 200 ms and fills it again.
     """
-    rate, round_trip = 10e6 / (8.0 * 1500.0), 0.0412
-    queue = queue_bdp * rate * round_trip
+    queue = queue_bdp * RATE * ROUND_TRIP
     others = max(0.0, 0.5 - 0.5 / queue_bdp - 4.0 * flows / queue)
-    probing = (queue / rate + 0.2 + round_trip) * seconds / 10.0
-    return (1.0 - others) * (seconds - probing) / seconds
+    return (1.0 - others) * _not_probing(queue, seconds)
+
+
+def of_flights(queue_bdp: float, seconds: float, flows: int = 1) -> float:
+    """The same where the round trip that BBR measures follows from all that the others have in flight.
+
+    Ware et al. take (p q + 4 N)/c + l for it, the others' queue and the path. But with BBR's packets gone the
+    others' p (q + c l) fill the wire as well: it is (p (q + c l) + 4 N)/c, and p = 1/2 - 4 N/(q + c l).
+    """
+    queue = queue_bdp * RATE * ROUND_TRIP
+    others = max(0.0, 0.5 - 4.0 * flows / (queue + RATE * ROUND_TRIP))
+    return (1.0 - others) * _not_probing(queue, seconds)
+
+
+def _not_probing(queue: float, seconds: float) -> float:
+    """The share of the time in which BBR sends as it likes."""
+    probing = (queue / RATE + 0.2 + ROUND_TRIP) * seconds / 10.0
+    return (seconds - probing) / seconds
 
 
 def _ware(check: Mapping[str, Any], options: Options) -> list[Outcome]:
@@ -171,7 +190,7 @@ def _ware(check: Mapping[str, Any], options: Options) -> list[Outcome]:
         run = point.scenario["run"]
         seconds = _seconds(run["duration"]) - _seconds(run["warmup"])
         place = float(str(_FIGURES.axes_of(point)["queue_bdp"]))
-        formula = ware(place, seconds)
+        formula = (of_flights if check.get("flights") else ware)(place, seconds)
         where = f"queue_bdp {place:g} (formula {formula:.2f})"
         (found,) = verdicts.within([(where, part.mean - formula, part.half_width())], check["tolerance"])
         outcomes.append(found)
