@@ -237,6 +237,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "not paced": {"unpaced": True},
     "a pacer that keeps its rate": {"kept": True},
     "growth, acks": {"parts": True, "acks": "rfc"},
+    "growth, whole packets, not paced": {"parts": True, "whole": True, "unpaced": True},
     "growth, acks, whole packets, not paced": {"parts": True, "acks": "rfc", "whole": True, "unpaced": True},
 }
 OURS: dict[str, dict[str, Any]] = {

@@ -77,10 +77,10 @@ def _bdp(value: Any) -> Cell:
 
 AXES = {
     # TCP by the RFCs, Reno and drop-tail are what a scenario means that names none.
+    "congestion": Axis("tcp.congestion", cell=lambda value: value or "reno"),
     "flavour": Axis("tcp.flavour", cell=lambda value: value or "rfc"),
     "undo": Axis("tcp.quic.undo", cell=lambda value: int(bool(value))),
     "delivery": Axis("link.arq.delivery"),
-    "congestion": Axis("tcp.congestion", cell=lambda value: value or "reno"),
     "channel": Axis("channel", read=_channel, cell=_channel_cell),
     "p_e": Axis("channel.p_e"),
     "persistence": Axis("link.arq.max_retransmissions"),
