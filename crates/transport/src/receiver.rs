@@ -81,14 +81,23 @@ impl Receiver {
                 let (is_new, delivered) = buffer.place(segment.seq);
                 let (in_order, has_holes) = (delivered == 1 && !had_holes, buffer.has_holes());
                 let place = Place { is_new, in_order, has_holes, rcv_nxt: buffer.rcv_nxt };
-                let ack = if answers.on_segment(now, segment, ce, &place) {
-                    None
-                } else {
-                    Some(buffer.ack(answers.take(buffer.rcv_nxt, buffer.held.len()), None))
-                };
-                Received { ack, is_new, delivered }
+                if answers.on_segment(now, segment, ce, &place) {
+                    return Received { ack: None, is_new, delivered };
+                }
+                let options = answers.take(buffer.rcv_nxt, buffer.held.len());
+                Received { ack: Some(buffer.ack(options, None)), is_new, delivered }
             }
-            Some(Manners::Quic(numbers)) => buffer.on_packet(now, *segment, ce, numbers),
+            Some(Manners::Quic(numbers)) => {
+                let Some(at_once) = numbers.on_packet(now, segment.number, ce) else {
+                    return Received { ack: None, is_new: false, delivered: 0 };
+                };
+                let (is_new, delivered) = buffer.place(segment.seq);
+                if !at_once {
+                    return Received { ack: None, is_new, delivered };
+                }
+                let frame = Some(numbers.take(now));
+                Received { ack: Some(buffer.ack(Options::default(), frame)), is_new, delivered }
+            }
         }
     }
 
@@ -106,7 +115,7 @@ impl Receiver {
         let buffer = &self.buffer;
         Some(match self.answers.as_deref_mut()? {
             Manners::Rfc(answers) => buffer.ack(answers.take(buffer.rcv_nxt, buffer.held.len()), None),
-            Manners::Quic(numbers) => buffer.ack(Options::default(), Some(Box::new(numbers.take(now)))),
+            Manners::Quic(numbers) => buffer.ack(Options::default(), Some(numbers.take(now))),
         })
     }
 }
@@ -114,17 +123,6 @@ impl Receiver {
 impl Buffer {
     fn has_holes(&self) -> bool {
         !self.held.is_empty()
-    }
-
-    /// Takes a packet of QUIC's.
-    #[inline(never)]
-    fn on_packet(&mut self, now: SimTime, packet: Segment, ce: bool, numbers: &mut Numbers) -> Received {
-        let Some(at_once) = numbers.on_packet(now, packet.number, ce) else {
-            return Received { ack: None, is_new: false, delivered: 0 };
-        };
-        let (is_new, delivered) = self.place(packet.seq);
-        let ack = at_once.then(|| self.ack(Options::default(), Some(Box::new(numbers.take(now)))));
-        Received { ack, is_new, delivered }
     }
 
     /// Puts segment `seq` where it belongs. Returns whether it was not there, and how many can now be read.

@@ -2,7 +2,6 @@
 
 use crate::accurate_ecn::AccEcn;
 use crossfade_core::SimTime;
-use std::num::NonZeroU64;
 
 /// A data segment. Sequence numbers count segments of one MSS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -24,41 +23,6 @@ pub struct Segment {
     pub cwr: bool,
     /// It ends what was sent at once: the PSH flag (RFC 9293 section 3.9.1.2). The receiver may acknowledge it at once.
     pub push: bool,
-}
-
-/// A segment that leaves now, in two words, which stay in registers where it is handed over.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Leaving {
-    seq: u64,
-    /// Its flags, [`Self::THERE`], and from [`Self::NUMBER`] on the number of the packet.
-    rest: NonZeroU64,
-}
-
-impl Leaving {
-    /// Always set: no segment is none of these.
-    const THERE: NonZeroU64 = NonZeroU64::new(1 << 5).unwrap();
-    const NUMBER: u32 = 6;
-
-    /// The segment that leaves at `now`.
-    #[inline]
-    pub(crate) fn at(self, now: SimTime) -> Segment {
-        let Self { seq, rest } = self;
-        let [retransmission, ecn_capable, cwr, push, l4s] =
-            [1, 2, 4, 8, 16].map(|flag| rest.get() & flag != 0);
-        let number = rest.get() >> Self::NUMBER;
-        Segment { seq, number, retransmission, timestamp: now, ecn_capable, l4s, cwr, push }
-    }
-}
-
-impl From<Segment> for Leaving {
-    #[inline]
-    fn from(segment: Segment) -> Self {
-        let Segment { seq, number, retransmission, ecn_capable, l4s, cwr, push, timestamp: _ } = segment;
-        let flags = [retransmission, ecn_capable, cwr, push, l4s];
-        let number = number << Self::NUMBER;
-        let rest = (0..).zip(flags).fold(number, |rest, (bit, flag)| rest | u64::from(flag) << bit);
-        Self { seq, rest: Self::THERE | rest }
-    }
 }
 
 /// An acknowledgement.
