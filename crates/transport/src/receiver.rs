@@ -95,7 +95,7 @@ impl Receiver {
                 if !at_once {
                     return Received { ack: None, is_new, delivered };
                 }
-                let frame = Some(numbers.take(now));
+                let frame = Some(Box::new(numbers.take(now)));
                 Received { ack: Some(buffer.ack(Options::default(), frame)), is_new, delivered }
             }
         }
@@ -115,7 +115,7 @@ impl Receiver {
         let buffer = &self.buffer;
         Some(match self.answers.as_deref_mut()? {
             Manners::Rfc(answers) => buffer.ack(answers.take(buffer.rcv_nxt, buffer.held.len()), None),
-            Manners::Quic(numbers) => buffer.ack(Options::default(), Some(numbers.take(now))),
+            Manners::Quic(numbers) => buffer.ack(Options::default(), Some(Box::new(numbers.take(now)))),
         })
     }
 }

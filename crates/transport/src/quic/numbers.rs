@@ -100,11 +100,11 @@ impl Numbers {
 
     /// An acknowledgement is sent now: what it says.
     #[inline(never)]
-    pub(crate) fn take(&mut self, now: SimTime) -> Box<AckFrame> {
+    pub(crate) fn take(&mut self, now: SimTime) -> AckFrame {
         (self.deadline, self.unanswered) = (None, 0);
         let delay = now.saturating_sub(self.largest_at).as_nanos() / DELAY_UNIT * DELAY_UNIT;
         let ranges = self.ranges.iter().rev().copied().collect();
-        Box::new(AckFrame { delay: SimTime::from_nanos(delay), ranges, ce: self.ce })
+        AckFrame { delay: SimTime::from_nanos(delay), ranges, ce: self.ce }
     }
 }
 
