@@ -2,10 +2,10 @@
 
 Usage: python bench/quic_virtual.py [--runs N] [--seconds S] [--loss P,P] [--out FILE] [VARIANT ...]
 
-Both ends are aioquic, which knows no clock and no network; this program is both, so that no machine's lateness
-is in it. 5 Mbit/s, 40 ms, 64 packets of 1228 bytes, NewReno, as in quic_pairs.py. A variant takes departures of
-aioquic's from RFC 9002, or choices that it leaves, away one by one; those of flavour quic add them. Rows go to
---out (quic_virtual.csv) and are not made twice.
+Both ends are aioquic, which knows no clock and no network; this program is both, so that no machine's
+lateness is in it. 5 Mbit/s, 40 ms, 64 packets of 1228 bytes, NewReno, as in quic_pairs.py. A variant takes
+departures of aioquic's from RFC 9002, or choices that it leaves, away; those of flavour quic add them. Rows go
+to --out (quic_virtual.csv) and are not made twice.
 """
 
 from __future__ import annotations
@@ -20,17 +20,16 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from aioquic.quic import connection as quic
 from aioquic.quic import events, packet_builder, recovery
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.congestion import reno
 from aioquic.quic.connection import QuicConnection
 from aioquic.tls import Epoch
-from quic_pairs import BASE, LIKE_AIOQUIC, PROTOCOL, WARMUP_S, make_certificate, simulated
+from quic_pairs import BASE, PROTOCOL, WARMUP_S, make_certificate, simulated
 
 RATE, DELAY, LIMIT, OVERHEAD = 5e6, 0.02, 64, 28
 COLUMNS = ["variant", "loss", "run", "seconds", "goodput_bps", "packets", "lost", "probe_timeouts"]
@@ -200,7 +199,7 @@ def unpaced() -> Any:
 
 
 def growth_by_parts() -> Any:
-    """Each packet adds its part of the window at once (RFC 9002 appendix B.5), which a loss halves with the rest.
+    """Each packet adds its part of the window at once (RFC 9002 appendix B.5), and a loss halves all of it.
 
     aioquic keeps what is acknowledged in a stash until that is a window, and over a loss too: the stash of a
     large window is most of a packet, or two, of half of it.
@@ -256,8 +255,6 @@ OURS: dict[str, dict[str, Any]] = {
 
 
 def virtual(folder: Path, variant: dict[str, Any], loss: float, run: int, seconds: float) -> dict[str, float]:
-    from contextlib import ExitStack
-
     with ExitStack() as stack:
         if variant.get("whole"):
             stack.enter_context(whole_packets())
@@ -277,7 +274,9 @@ def ours(folder: Path, keys: dict[str, Any], loss: float, run: int, seconds: flo
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("variants", nargs="*", metavar="VARIANT")
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=20.0)
@@ -309,7 +308,10 @@ def main(arguments: list[str]) -> int:
                     if (row["variant"], row["loss"], row["seconds"]) == (name, loss, str(asked.seconds))
                 ]
                 spread = 1.96 * statistics.stdev(chosen) / len(chosen) ** 0.5 if len(chosen) > 1 else 0.0
-                print(f"{loss:<7}{name:<46}{len(chosen):>4}{statistics.fmean(chosen):>8.3f} +- {spread:.3f}", flush=True)
+                print(
+                    f"{loss:<7}{name:<46}{len(chosen):>4}{statistics.fmean(chosen):>8.3f} +- {spread:.3f}",
+                    flush=True,
+                )
     return 0
 
 

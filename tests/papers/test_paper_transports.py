@@ -87,7 +87,7 @@ def test_the_formula_is_that_of_ware_et_al() -> None:
 
 
 def test_the_window_and_what_is_in_flight_balance() -> None:
-    """Two products of BBR's rate and of the round trip that it measures are what it has in flight, of a full queue."""
+    """Two products of BBR's rate and of the round trip that it measures are what it has in flight."""
     for queue_bdp in (2, 8, 32):
         product = 10e6 / 12_000 * 0.0412
         flight = queue_bdp * product + product

@@ -37,9 +37,13 @@ FIGURES = {
     "voice-beside": Figure("A call beside a download", Along("persistence"), "voice.one_way_delay_p95_s"),
     "suspensions": Figure("A Wi-Fi that suspends", Along("rtt_ms"), SHARE),
     "blockage": Figure("A path that is blocked for half a second", Along("period_s"), "rtt_p99_s"),
-    "quic-and-arq": Figure("QUIC's recovery beside TCP's: frames repeated 0, 3 or 10 times", P_E, "goodput_bps"),
+    "quic-and-arq": Figure(
+        "QUIC's recovery beside TCP's: frames repeated 0, 3 or 10 times", P_E, "goodput_bps"
+    ),
     "quic-reordering": Figure("A link that repairs out of order", P_E, "spurious_losses"),
-    "quic-outages": Figure("QUIC's recovery beside TCP's: an outage after each 10 s", Along("period_s"), SHARE),
+    "quic-outages": Figure(
+        "QUIC's recovery beside TCP's: an outage after each 10 s", Along("period_s"), SHARE
+    ),
 }
 
 # Columns that are the same everywhere else.
