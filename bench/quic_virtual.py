@@ -4,8 +4,8 @@ Usage: python bench/quic_virtual.py [--runs N] [--seconds S] [--loss P,P] [--out
 
 Both ends are aioquic, which knows no clock and no network; this program is both, so that no machine's
 lateness is in it. 5 Mbit/s, 40 ms, 64 packets of 1228 bytes, NewReno, as in quic_pairs.py. A variant takes
-departures of aioquic's from RFC 9002, or choices that it leaves, away; those of flavour quic add them. Rows go
-to --out (quic_virtual.csv) and are not made twice.
+departures of aioquic's from RFC 9002, or choices that it leaves, away; those of flavour quic add them. Rows
+go to --out (quic_virtual.csv) and are not made twice.
 """
 
 from __future__ import annotations
