@@ -17,8 +17,8 @@ const TEXT: &str = r#"
     u = { traffic = "udp", rate = "240 kbit/s" }
 "#;
 
-fn result(set: Value) -> PointResult {
-    result_of(TEXT, &set)
+fn result(set: &Value) -> PointResult {
+    result_of(TEXT, set)
 }
 
 fn value(result: &PointResult, name: &str) -> f64 {
@@ -28,10 +28,10 @@ fn value(result: &PointResult, name: &str) -> f64 {
 /// The quantiles of a half-normal distribution, and its mean sqrt(2/pi), of which a bound of 3 deviations takes 0.0008.
 #[test]
 fn one_way_delays_are_half_normal() {
-    let plain = result(json!([]));
+    let plain = result(&json!([]));
     let of = |result: &PointResult, name: &str| value(result, name) - 0.0212;
     assert!(of(&plain, "one_way_delay_mean_s").abs() < 1e-9);
-    let varied = result(json!([["link.jitter.std", "5 ms"]]));
+    let varied = result(&json!([["link.jitter.std", "5 ms"]]));
     // 4000 packets: four standard errors, and 1 % of a histogram's bins.
     for (name, deviations, error) in [
         ("one_way_delay_mean_s", 0.797, 0.6 / 63.0),
@@ -43,21 +43,21 @@ fn one_way_delays_are_half_normal() {
     }
     assert_eq!(value(&varied, "segments_delivered"), value(&plain, "segments_delivered"));
     // Other draws, and a lower bound.
-    let bounded = result(json!([["link.jitter", { "std": "5 ms", "n_std": 0.5 }]]));
+    let bounded = result(&json!([["link.jitter", { "std": "5 ms", "n_std": 0.5 }]]));
     assert!((of(&bounded, "one_way_delay_p95_s") / 0.0025 - 1.0).abs() < 0.12);
 }
 
 /// An acknowledgement is held back as the data are; a flow without losses sees no disorder.
 #[test]
 fn round_trips_vary_both_ways_and_nothing_is_overtaken() {
-    let set = |jitter: Value| {
+    let set = |jitter: &Value| {
         let flow = json!({ "traffic": "bulk" });
         json!([["flows", { "u": flow }], ["link.jitter", jitter], ["reverse.jitter", jitter], ["tcp.w_max", 1]])
     };
-    let [plain, varied] = [json!({}), json!({ "std": "5 ms" })].map(|jitter| result(set(jitter)));
+    let [plain, varied] = [json!({}), json!({ "std": "5 ms" })].map(|jitter| result(&set(&jitter)));
     let more = (value(&varied, "rtt_mean_s") - value(&plain, "rtt_mean_s")) / 0.005;
     assert!((more - 2.0 * 0.797).abs() < 0.06, "{more}");
-    let busy = result(json!([
+    let busy = result(&json!([
         ["flows", { "u": { "traffic": "bulk" } }],
         ["link.jitter", { "std": "5 ms", "rate": "100 Mbit/s" }],
         ["link.queue.limit", "unlimited"],
