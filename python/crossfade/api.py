@@ -108,6 +108,8 @@ class Check:
     warnings: list[str]
     memory: float
     """Bytes that a run may take at most, as it is judged from the scenario."""
+    memory_of_rows: float
+    """Bytes that the rows of a point take while they are summed up; 0 where a stop rule says how many."""
     mesh: dict[str, Any] | None = None
     """Of a mesh, at the first point of a sweep: how long an exchange lasts, what a window of one reaches."""
     cell: dict[str, Any] | None = None
@@ -142,6 +144,7 @@ def check(
         seed=description["seed"],
         warnings=description["warnings"],
         memory=plan.core.memory()[0],
+        memory_of_rows=plans.memory_of_rows(plan),
         mesh=description.get("mesh"),
         cell=description.get("cell"),
         path=description.get("path"),
