@@ -24,9 +24,6 @@ RECORD = ROOT / "resolved.txt"
 # What users install with the package, where they want it; the other extras are for those who work on it.
 EXTRAS = ("cluster", "export", "gym")
 
-# What an installer makes.
-MADE = ("INSTALLER", "REQUESTED", "direct_url.json")
-
 
 def crates(lock: str) -> list[str]:
     """The lines of a Cargo.lock: packages from a registry, which have a checksum."""

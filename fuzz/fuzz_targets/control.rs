@@ -13,7 +13,8 @@ mod tcp;
 use adversary::{Op, Play, Promises, RULES};
 use crossfade_core::SimTime;
 use crossfade_transport::{
-    Flavour, Pacing, QuicConfig, RateReduction, RfcConfig, RtoConfig, RtoRule, Rules, TcpConfig, Variant, WindowRule,
+    Flavour, Pacing, QuicConfig, RateReduction, RfcConfig, RtoConfig, RtoRule, Rules, TcpConfig, Variant,
+    WindowRule,
 };
 use libfuzzer_sys::fuzz_target;
 use quic::Numbers;

@@ -39,11 +39,41 @@ fn collect(schema: &Schema, path: &mut Vec<String>, keys: &mut Vec<Key>) {
 
 /// Values of the wrong kind, of the wrong unit, and far out.
 const ODD: [&str; 32] = [
-    "-1", "0", "1", "2.5", "1e308", "-1e308", "1e-308", "9223372036854775807", "nan", "inf", "true", "''", "'x'", "[]",
-    "{}", "[[]]", "[1, 1]", "'0'", "'1 %'", "'101 %'", "'1e308 s'", "'-1 ms'", "'1 ns'", "'0 slots'", "'1e30 Gbit/s'",
-    "'1 bit/s'", "'0 B'", "'65535 B'", "'unlimited'", "'1e308 dB'", "'log:1:10:3'", "1979-05-27",
+    "-1",
+    "0",
+    "1",
+    "2.5",
+    "1e308",
+    "-1e308",
+    "1e-308",
+    "9223372036854775807",
+    "nan",
+    "inf",
+    "true",
+    "''",
+    "'x'",
+    "[]",
+    "{}",
+    "[[]]",
+    "[1, 1]",
+    "'0'",
+    "'1 %'",
+    "'101 %'",
+    "'1e308 s'",
+    "'-1 ms'",
+    "'1 ns'",
+    "'0 slots'",
+    "'1e30 Gbit/s'",
+    "'1 bit/s'",
+    "'0 B'",
+    "'65535 B'",
+    "'unlimited'",
+    "'1e308 dB'",
+    "'log:1:10:3'",
+    "1979-05-27",
 ];
-const NUMBERS: [&str; 16] = ["0", "1", "2", "3", "4", "5", "8", "10", "17", "64", "100", "1000", "65536", "0.5", "0.01", "1e6"];
+const NUMBERS: [&str; 16] =
+    ["0", "1", "2", "3", "4", "5", "8", "10", "17", "64", "100", "1000", "65536", "0.5", "0.01", "1e6"];
 const RANGES: [&str; 6] = ["1:4:1", "0.1:0.3:0.1", "log:0.001:0.1:3", "1:9:0", "4:1:1", "reno,cubic"];
 
 /// Numbers that follow from a seed (splitmix64).
@@ -75,13 +105,18 @@ impl Draw {
             return Value::String(format!("file{}", self.below(10)));
         }
         // Examples stand between quotes; their number may be another.
-        let examples: Vec<&str> =
-            schema["x-expects"].as_str().map_or_else(Vec::new, |text| text.split('"').skip(1).step_by(2).collect());
+        let examples: Vec<&str> = schema["x-expects"]
+            .as_str()
+            .map_or_else(Vec::new, |text| text.split('"').skip(1).step_by(2).collect());
         if !examples.is_empty() && self.below(3) > 0 {
             let text = self.of(&examples);
             let unit = text.find(' ').map_or("", |at| &text[at..]);
             let is_kept = unit.is_empty() || self.below(3) == 0;
-            return Value::String(if is_kept { (*text).to_owned() } else { format!("{}{unit}", self.of(&NUMBERS)) });
+            return Value::String(if is_kept {
+                (*text).to_owned()
+            } else {
+                format!("{}{unit}", self.of(&NUMBERS))
+            });
         }
         if let Some(alternatives) = schema["anyOf"].as_array() {
             let alternative = self.of(alternatives);
@@ -106,14 +141,18 @@ impl Draw {
                 }
             }
             Some("object") => self.table(schema),
-            _ => Value::String(["a", "b", "goodput_bps", "timeouts", "x.csv", "mine.py", "tcp.w_max", "a,b"][self.below(8)].to_owned()),
+            _ => Value::String(
+                ["a", "b", "goodput_bps", "timeouts", "x.csv", "mine.py", "tcp.w_max", "a,b"][self.below(8)]
+                    .to_owned(),
+            ),
         }
     }
 
     /// A table with some of its keys.
     fn table(&mut self, schema: &Schema) -> Value {
         let mut table = Table::new();
-        if let Some(properties) = schema["properties"].as_object().filter(|properties| !properties.is_empty()) {
+        if let Some(properties) = schema["properties"].as_object().filter(|properties| !properties.is_empty())
+        {
             for _ in 0..self.below(4) {
                 let at = self.below(properties.len());
                 let (name, inner) = properties.iter().nth(at).expect("below their number");
@@ -133,7 +172,8 @@ impl Draw {
                 let there = find(scenario, &path[..at]).and_then(Value::as_table);
                 let names: Vec<&String> = there.map_or_else(Vec::new, |table| table.keys().collect());
                 let is_new = names.is_empty() || self.below(8) == 0;
-                path[at] = if is_new { ["a", "b"][self.below(2)].to_owned() } else { (*self.of(&names)).clone() };
+                path[at] =
+                    if is_new { ["a", "b"][self.below(2)].to_owned() } else { (*self.of(&names)).clone() };
             }
         }
         (path, &key.schema)
@@ -183,7 +223,8 @@ impl Draw {
         let name = keys.iter().map(|(path, _)| path.join(".")).collect::<Vec<_>>().join(",");
         let count = self.below(4);
         let values = if keys.len() > 1 {
-            let step = |draw: &mut Self| Value::Array(keys.iter().map(|(_, schema)| draw.value(schema)).collect());
+            let step =
+                |draw: &mut Self| Value::Array(keys.iter().map(|(_, schema)| draw.value(schema)).collect());
             Value::Array((0..count).map(|_| step(self)).collect())
         } else if self.below(3) == 0 {
             Value::String((*self.of(&RANGES)).to_owned())

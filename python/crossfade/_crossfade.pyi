@@ -270,7 +270,7 @@ class Known:
         """
 
     def results(self, points: Sequence[int], parts: Iterable[Sequence[Row]]) -> str:
-        """The results of some points by each method from their rows, in any order and some at a time: a JSON list.
+        """The results of some points by each method, as a JSON list, from parts of their rows in any order.
 
         With a precision only the first runs that suffice count. A result has point, axes, scenario (all
         defaults filled in), method, runs (0 where solved), complete, loss_windows (by exact analysis),

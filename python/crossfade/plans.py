@@ -53,6 +53,7 @@ MOST_ROWS_AT_ONCE = 50_000
 ROW_HELD = 1000
 ROW_SUMMED_UP = 700
 
+
 @dataclass(frozen=True)
 class Options:
     """What is asked for on top of a scenario, and how it is carried out; see :func:`crossfade.run`."""
@@ -151,9 +152,7 @@ class Plan:
                 rows_of = partial(_in_order, rows)
                 parts = iter([list(rows.values())])
             found = json.loads(known.results(numbers, parts))
-            return [
-                _point(point, rows_of(point["rows"])) for point in found if complete or point["complete"]
-            ]
+            return [_point(point, rows_of(point["rows"])) for point in found if complete or point["complete"]]
 
         counts, methods = known.counts(), self.description["methods"]
         many = ManyPoints(chunks(counts, all=complete), make, len(methods) if complete else None)

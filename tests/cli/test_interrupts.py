@@ -87,7 +87,11 @@ def test_a_single_long_run_shows_how_far_it_is_and_how_long_it_takes(command: st
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
     arguments = [sys.executable, "-m", "crossfade", command, "x.toml", "--seed", "5"]
     process = subprocess.Popen(
-        arguments, stdout=subprocess.DEVNULL, stderr=terminal, cwd=tmp_path, env=os.environ | {"TERM": "xterm"}
+        arguments,
+        stdout=subprocess.DEVNULL,
+        stderr=terminal,
+        cwd=tmp_path,
+        env=os.environ | {"TERM": "xterm"},
     )
     os.close(terminal)
     shown = b""

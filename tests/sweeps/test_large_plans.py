@@ -216,7 +216,9 @@ def test_rows_that_are_read_in_parts_give_the_same_results(
 def test_rows_that_would_fill_the_memory_are_refused() -> None:
     point = LARGE.partition("[sweep]")[0].replace('"iid"', '"iid", p_e = 0.1')
     few = {"run.memory": "100 MB"}
-    with pytest.raises(ScenarioError, match=r"^run.memory: the rows may take 340,000,000 B of memory, .* crossfade sweep"):
+    with pytest.raises(
+        ScenarioError, match=r"^run.memory: the rows may take 340,000,000 B of memory, .* crossfade sweep"
+    ):
         cf.run(point, runs=200_000, set=few, cache=False)
     assert cf.check(point, runs=100_000, set=few).memory_of_rows == 70e6
     with pytest.raises(ScenarioError, match=r"the rows may take 140,000,000 B .* fewer runs a point"):

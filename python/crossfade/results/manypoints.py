@@ -1,4 +1,4 @@
-"""Points, and rows of points, that are there when somebody looks at them: all would not fit into the memory."""
+"""Points, and their rows, that are made when somebody looks at them: all would not fit into the memory."""
 
 from __future__ import annotations
 
