@@ -51,7 +51,7 @@ KEYS_AT_ONCE = 4096
 MOST_ROWS_AT_ONCE = 50_000
 # What a row takes in memory that is held, and besides while it is summed up; about, in bytes.
 ROW_HELD = 1000
-ROW_SUMMED_UP = 700
+ROW_SUMMED_UP = 1000
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ def test_a_single_long_run_shows_how_far_it_is_and_how_long_it_takes(command: st
     shown = b""
     try:
         deadline = time.monotonic() + 120
-        while not re.search(rb"runs .*0/1 .*\d:\d\d:\d\d", shown):
+        while not re.search(rb"runs .*0/1 +\d:\d\d:\d\d", re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", shown)):
             assert time.monotonic() < deadline, shown
             shown += os.read(ours, 4096)
     finally:
