@@ -108,8 +108,6 @@ class Check:
     warnings: list[str]
     memory: float
     """Bytes that a run may take at most, as it is judged from the scenario."""
-    memory_of_rows: float
-    """Bytes that the rows of a point take while they are summed up; 0 where a stop rule says how many."""
     mesh: dict[str, Any] | None = None
     """Of a mesh, at the first point of a sweep: how long an exchange lasts, what a window of one reaches."""
     cell: dict[str, Any] | None = None
@@ -119,6 +117,8 @@ class Check:
     bandwidth-delay product."""
     scenario: dict[str, Any] = field(default_factory=dict)
     """The scenario at the first point of a sweep, all defaults filled in."""
+    memory_of_rows: int = 0
+    """Bytes that the rows of a point take while they are summed up; 0 where a stop rule says how many."""
 
 
 def check(

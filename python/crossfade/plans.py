@@ -185,7 +185,7 @@ class Plan:
             provenance={
                 "version": version,
                 "results_version": _crossfade.RESULTS_VERSION,
-                "overrides": {name: dict(self.overrides[name]) for name in ("set", "over")},
+                "overrides": {name: dict(self.overrides.get(name, [])) for name in ("set", "over")},
                 # Of congestion controls that are the user's own.
                 **({"controls": controls} if controls else {}),
             },
