@@ -8,7 +8,7 @@ use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferConfig};
 use crossfade_link::trace::{Schedule, TableLoss, TraceLinkConfig};
 use crossfade_link::{
-    Aggregated, Link, LinkConfig, QueueConfig, RadioConfig, SideBySide, SymbolFrames, TableFrames,
+    Aggregated, Link, LinkConfig, Policed, QueueConfig, RadioConfig, SideBySide, SymbolFrames, TableFrames,
     TokenBucket, WholePackets,
 };
 use crossfade_mac::Mesh;
@@ -245,9 +245,15 @@ fn slotted(setup: &Setup, seed: RunSeed) -> Option<Medium> {
 
 fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> Medium {
     let carrier = carrier(setup, seed, direction);
-    let Some(config) = setup.aggregation else { return carrier.into() };
-    let aggregated: Box<dyn Link + Send> = Box::new(Aggregated::new(config, carrier));
-    aggregated.into()
+    let link: Box<dyn Link + Send> = match (setup.policer, setup.aggregation) {
+        (None, None) => return carrier.into(),
+        (Some(policer), None) => Box::new(Policed::new(policer, carrier)),
+        (None, Some(aggregation)) => Box::new(Aggregated::new(aggregation, carrier)),
+        (Some(policer), Some(aggregation)) => {
+            Box::new(Aggregated::new(aggregation, Policed::new(policer, carrier)))
+        }
+    };
+    link.into()
 }
 
 fn carrier(setup: &HopSetup, seed: RunSeed, direction: &str) -> AnyLink {

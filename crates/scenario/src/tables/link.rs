@@ -6,6 +6,7 @@ use super::base::{LONGEST_SLOT, absent, json, time};
 use super::channel::{Channel, ChannelModel};
 use super::frames::{FrameKeys, FramedLink, Framing, Headers};
 use super::phy::{Layers, Phy};
+use super::policer::Policer;
 use super::queue::{Packets, Queue};
 use super::shaper::Shaper;
 use super::trace::{Trace, TraceSetup};
@@ -63,15 +64,19 @@ macro_rules! wireless {
             #[serde(skip_serializing_if = "Shaper::is_absent")]
             pub shaper: Shaper,
 
+            /// A token bucket in front of the link, and of its queue, that drops what does not conform.
+            #[serde(skip_serializing_if = "Policer::is_absent")]
+            pub policer: Policer,
+
             $($own)*
         }
 
         impl $table {
             /// What both ways are resolved from, but for the names of its tables and the channel.
             fn keys(&mut self) -> WirelessKeys<'_> {
-                let Self { rate, delay, queue, frame_size, framing, headers, arq, shaper, .. } = self;
+                let Self { rate, delay, queue, frame_size, framing, headers, arq, shaper, policer, .. } = self;
                 let frames = FrameKeys { frame_size: *frame_size, framing, headers, arq };
-                WirelessKeys { rate: *rate, delay, queue, frames, shaper }
+                WirelessKeys { rate: *rate, delay, queue, frames, shaper, policer }
             }
         }
     };
@@ -132,7 +137,7 @@ absent!(Wired);
 impl Link {
     /// Whether nothing makes its rate another at another time.
     pub(crate) fn is_of_constant_rate(&self) -> bool {
-        self.trace.is_absent() && self.shaper.is_absent()
+        self.trace.is_absent() && self.shaper.is_absent() && self.policer.is_absent()
     }
 
     pub(crate) fn resolve(
@@ -186,6 +191,7 @@ struct WirelessKeys<'a> {
     queue: &'a mut Queue,
     frames: FrameKeys<'a>,
     shaper: &'a Shaper,
+    policer: &'a Policer,
 }
 
 /// A link of one way, its table and that of its channel.
@@ -208,7 +214,7 @@ impl Hop<'_> {
         files: &Files<'_>,
     ) -> Result<HopSetup, ScenarioError> {
         let Self { table, channel_table, keys, channel, radio } = self;
-        let WirelessKeys { rate, delay, queue, frames, shaper } = keys;
+        let WirelessKeys { rate, delay, queue, frames, shaper, policer } = keys;
         let key = |name: &str| join(table, name);
         if let (Some(trace), true) = (&trace, frames.frame_size.is_some()) {
             let reason = "frames need a constant rate";
@@ -222,6 +228,7 @@ impl Hop<'_> {
         let limit_assumed = queue.limit.is_none();
         let queue = queue.resolve(&key("queue"), rate_bps, packets, slot)?;
         let shaper = shaper.resolve(&key("shaper"), rate_bps, packets.largest)?;
+        let policer = policer.resolve(&key("policer"), rate_bps, packets.largest)?;
         let other = if trace.is_some() { "trace" } else { "frame_size" };
         if shaper.is_some() && (trace.is_some() || frames.is_some()) {
             let reason = "a shaped link sends whole packets at a constant rate";
@@ -257,7 +264,7 @@ impl Hop<'_> {
                 }
             }
         };
-        Ok(HopSetup { delay, carrier, limit_assumed, doppler, aggregation: None })
+        Ok(HopSetup { delay, carrier, limit_assumed, doppler, policer, aggregation: None })
     }
 }
 
@@ -292,7 +299,7 @@ impl Wired {
         let queue = self.queue.resolve("wired.queue", rate_bps, packets, slot)?;
         let hop = |queue, limit_assumed| {
             let carrier = Carrier::Packets { rate_bps, queue, loss: LossConfig::Lossless };
-            HopSetup { delay, carrier, limit_assumed, doppler: None, aggregation: None }
+            HopSetup { delay, carrier, limit_assumed, doppler: None, policer: None, aggregation: None }
         };
         Ok(Some([hop(queue, limit_assumed), hop(QueueConfig::DropTail(None), false)]))
     }
