@@ -7,7 +7,7 @@ Each pair is a simulated and a live run with one seed: transmission number n of 
 neither. Prints the mean of live over simulated goodput with its 95 % interval, for each case; after --pairs
 (6) pairs a case goes on, up to --most (12), while its interval does not decide whether the mean is
 within 5 %. Rows are kept in --out (live_pairs.csv) as they come: the same command goes on from there. --quick
-is 3 pairs of 4 s of one case. --only-kept makes no live runs, and what is simulated anew: the table after a change of
+is 3 pairs of 4 s of one case. --only-kept makes no live runs, and simulates anew: the table after a change of
 the simulation. A CASE is the beginning of a name. About 20 s a pair.
 """
 
