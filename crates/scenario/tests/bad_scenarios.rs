@@ -88,6 +88,15 @@ fn frames_and_their_protocols() {
         ),
         (json!([["link.jitter", { "std": "5 ms", "rate": "0 bit/s" }]]), "link.jitter.rate"),
         (
+            json!([["link.policer", { "rate": "1 Mbit/s", "burst": "1 kB" }]]),
+            "link.policer.rate = \"1000000 bit/s\": must be at most the rate of the link, or the bucket polices nothing",
+        ),
+        (json!([["link.policer.rate", "1 kbit/s"]]), "link.policer.burst: missing"),
+        (
+            json!([["link.policer", { "rate": "1 kbit/s", "burst": "100 B" }]]),
+            "link.policer.burst = \"100 B\": must hold a packet of \"576 B\"",
+        ),
+        (
             json!([["link.shaper", { "rate": "1 kbit/s", "burst": "1 kB" }]]),
             "link.shaper contradicts link.frame_size: a shaped link sends whole packets at a constant rate",
         ),
