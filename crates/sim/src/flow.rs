@@ -7,6 +7,7 @@ use crate::statistics::FlowStatistics;
 use crate::workload::OnOffSource;
 use crossfade_core::{SimTime, Stream, TcpSnapshot};
 use crossfade_link::Parcel;
+use crossfade_transport::congestion::RuleInfo;
 use crossfade_transport::{Receiver, Sender, TcpConfig};
 
 /// Both ends of a TCP connection; first what every packet touches.
@@ -30,12 +31,9 @@ pub(crate) struct Connection {
 
 impl Connection {
     fn new(tcp: &Tcp) -> Self {
-        let Tcp { config, congestion } = tcp;
+        let config = &tcp.config;
         Self {
-            sender: match congestion {
-                Some(congestion) => Sender::with_congestion_control(config, congestion()),
-                None => Sender::new(config),
-            },
+            sender: tcp.sender(),
             receiver: Receiver::new(config),
             timer_at: None,
             ack_timer_at: None,
@@ -181,6 +179,14 @@ impl Flow {
         }
     }
 
+    /// What its congestion control is at.
+    pub(crate) fn info(&self) -> RuleInfo {
+        match &self.endpoints {
+            Endpoints::Tcp(tcp) => tcp.sender.info(),
+            Endpoints::Udp(_) => RuleInfo::default(),
+        }
+    }
+
     /// What was counted since the start.
     pub(crate) fn totals(&self) -> FlowStatistics {
         let mut totals = self.counts.clone();
@@ -192,6 +198,7 @@ impl Flow {
             totals.spurious_fast_retransmits = sender.spurious_fast_retransmits;
             totals.tail_loss_probes = sender.tail_loss_probes;
             totals.ecn_reductions = sender.ecn_reductions;
+            totals.spurious_losses = sender.spurious_losses;
         }
         totals
     }
