@@ -8,8 +8,8 @@ use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferConfig};
 use crossfade_link::trace::{Schedule, TableLoss, TraceLinkConfig};
 use crossfade_link::{
-    Aggregated, Link, LinkConfig, Policed, QueueConfig, RadioConfig, SideBySide, SymbolFrames, TableFrames,
-    TokenBucket, WholePackets,
+    Aggregated, Jittered, LinkConfig, Policed, QueueConfig, RadioConfig, SideBySide, SymbolFrames,
+    TableFrames, TokenBucket, WholePackets,
 };
 use crossfade_mac::Mesh;
 use crossfade_scenario::{
@@ -244,15 +244,17 @@ fn slotted(setup: &Setup, seed: RunSeed) -> Option<Medium> {
 }
 
 fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> Medium {
-    let carrier = carrier(setup, seed, direction);
-    let link: Box<dyn Link + Send> = match (setup.policer, setup.aggregation) {
-        (None, None) => return carrier.into(),
-        (Some(policer), None) => Box::new(Policed::new(policer, carrier)),
-        (None, Some(aggregation)) => Box::new(Aggregated::new(aggregation, carrier)),
-        (Some(policer), Some(aggregation)) => {
-            Box::new(Aggregated::new(aggregation, Policed::new(policer, carrier)))
-        }
-    };
+    let mut link = carrier(setup, seed, direction);
+    if let Some(config) = setup.policer {
+        link = AnyLink::Other(Box::new(Policed::new(config, link)));
+    }
+    if let Some(config) = setup.aggregation {
+        link = AnyLink::Other(Box::new(Aggregated::new(config, link)));
+    }
+    if let Some(config) = setup.jitter {
+        let draws = seed.stream(&format!("jitter.{direction}"));
+        link = AnyLink::Other(Box::new(Jittered::new(config, link, draws)));
+    }
     link.into()
 }
 

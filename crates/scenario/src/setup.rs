@@ -13,7 +13,7 @@ use crate::tables::trace::TraceSetup;
 use crossfade_channel::LossConfig;
 use crossfade_core::SimTime;
 use crossfade_link::trace::Schedule;
-use crossfade_link::{AggregationConfig, PolicerConfig, QueueConfig, QueueLimit, RadioConfig};
+use crossfade_link::{AggregationConfig, JitterConfig, PolicerConfig, QueueConfig, QueueLimit, RadioConfig};
 use crossfade_transport::congestion::OwnRule;
 
 /// A scenario in the terms of the models. All times are absolute.
@@ -97,6 +97,8 @@ pub struct HopSetup {
     pub policer: Option<PolicerConfig>,
     /// Packets wait before it, and are released together.
     pub aggregation: Option<AggregationConfig>,
+    /// Packets are held back behind it, each for a time of its own.
+    pub jitter: Option<JitterConfig>,
 }
 
 /// What carries the packets of a hop.
@@ -165,6 +167,7 @@ impl HopSetup {
             doppler: None,
             policer: None,
             aggregation: None,
+            jitter: None,
         }
     }
 
@@ -179,6 +182,7 @@ impl HopSetup {
             doppler: None,
             policer: None,
             aggregation: None,
+            jitter: None,
         }
     }
 
@@ -199,6 +203,9 @@ impl HopSetup {
         }
         if self.policer.is_some() {
             return Some(join(table, "policer"));
+        }
+        if self.jitter.is_some() {
+            return Some(join(table, "jitter"));
         }
         match &self.carrier {
             Carrier::Packets { .. } => None,

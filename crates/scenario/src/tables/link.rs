@@ -5,6 +5,7 @@ use super::arq::Arq;
 use super::base::{LONGEST_SLOT, absent, json, time};
 use super::channel::{Channel, ChannelModel};
 use super::frames::{FrameKeys, FramedLink, Framing, Headers};
+use super::jitter::Jitter;
 use super::phy::{Layers, Phy};
 use super::policer::Policer;
 use super::queue::{Packets, Queue};
@@ -68,15 +69,21 @@ macro_rules! wireless {
             #[serde(skip_serializing_if = "Policer::is_absent")]
             pub policer: Policer,
 
+            /// Delays behind the link that vary from packet to packet.
+            #[serde(skip_serializing_if = "Jitter::is_absent")]
+            pub jitter: Jitter,
+
             $($own)*
         }
 
         impl $table {
             /// What both ways are resolved from, but for the names of its tables and the channel.
             fn keys(&mut self) -> WirelessKeys<'_> {
-                let Self { rate, delay, queue, frame_size, framing, headers, arq, shaper, policer, .. } = self;
+                let Self {
+                    rate, delay, queue, frame_size, framing, headers, arq, shaper, policer, jitter, ..
+                } = self;
                 let frames = FrameKeys { frame_size: *frame_size, framing, headers, arq };
-                WirelessKeys { rate: *rate, delay, queue, frames, shaper, policer }
+                WirelessKeys { rate: *rate, delay, queue, frames, shaper, policer, jitter }
             }
         }
     };
@@ -135,9 +142,12 @@ pub struct Wired {
 absent!(Wired);
 
 impl Link {
-    /// Whether nothing makes its rate another at another time.
-    pub(crate) fn is_of_constant_rate(&self) -> bool {
-        self.trace.is_absent() && self.shaper.is_absent() && self.policer.is_absent()
+    /// Whether nothing makes its rate or its delay another at another time.
+    pub(crate) fn is_constant(&self) -> bool {
+        self.trace.is_absent()
+            && self.shaper.is_absent()
+            && self.policer.is_absent()
+            && self.jitter.is_absent()
     }
 
     pub(crate) fn resolve(
@@ -192,6 +202,7 @@ struct WirelessKeys<'a> {
     frames: FrameKeys<'a>,
     shaper: &'a Shaper,
     policer: &'a Policer,
+    jitter: &'a mut Jitter,
 }
 
 /// A link of one way, its table and that of its channel.
@@ -214,7 +225,7 @@ impl Hop<'_> {
         files: &Files<'_>,
     ) -> Result<HopSetup, ScenarioError> {
         let Self { table, channel_table, keys, channel, radio } = self;
-        let WirelessKeys { rate, delay, queue, frames, shaper, policer } = keys;
+        let WirelessKeys { rate, delay, queue, frames, shaper, policer, jitter } = keys;
         let key = |name: &str| join(table, name);
         if let (Some(trace), true) = (&trace, frames.frame_size.is_some()) {
             let reason = "frames need a constant rate";
@@ -229,6 +240,7 @@ impl Hop<'_> {
         let queue = queue.resolve(&key("queue"), rate_bps, packets, slot)?;
         let shaper = shaper.resolve(&key("shaper"), rate_bps, packets.largest)?;
         let policer = policer.resolve(&key("policer"), rate_bps, packets.largest)?;
+        let jitter = jitter.resolve(&key("jitter"), slot)?;
         let other = if trace.is_some() { "trace" } else { "frame_size" };
         if shaper.is_some() && (trace.is_some() || frames.is_some()) {
             let reason = "a shaped link sends whole packets at a constant rate";
@@ -264,7 +276,7 @@ impl Hop<'_> {
                 }
             }
         };
-        Ok(HopSetup { delay, carrier, limit_assumed, doppler, policer, aggregation: None })
+        Ok(HopSetup { delay, carrier, limit_assumed, doppler, policer, aggregation: None, jitter })
     }
 }
 
@@ -299,7 +311,15 @@ impl Wired {
         let queue = self.queue.resolve("wired.queue", rate_bps, packets, slot)?;
         let hop = |queue, limit_assumed| {
             let carrier = Carrier::Packets { rate_bps, queue, loss: LossConfig::Lossless };
-            HopSetup { delay, carrier, limit_assumed, doppler: None, policer: None, aggregation: None }
+            HopSetup {
+                delay,
+                carrier,
+                limit_assumed,
+                doppler: None,
+                policer: None,
+                aggregation: None,
+                jitter: None,
+            }
         };
         Ok(Some([hop(queue, limit_assumed), hop(QueueConfig::DropTail(None), false)]))
     }
