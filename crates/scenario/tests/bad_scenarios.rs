@@ -620,6 +620,7 @@ fn pacing_and_rates() {
         (json!([["tcp.congestion", "vegas"]]), "tcp.congestion = \"vegas\": must be one of reno, cubic"),
         (json!([["tcp.pacing", 0]]), "tcp.pacing = 0: must be one of off, internal"),
         (paced("tcp.pacing_ss_ratio", json!(0)), "tcp.pacing_ss_ratio = 0: must be above 0"),
+        (paced("tcp.pacing_ca_ratio", json!(0)), "tcp.pacing_ca_ratio = 0: must be above 0"),
         (paced("tcp.pacing_ca_ratio", json!(-1.2)), "tcp.pacing_ca_ratio = -1.2: must be above 0"),
         (paced("tcp.tso_segments", json!(0)), "tcp.tso_segments = 0: must be between 1 and 127"),
         (json!([["tcp.pacing_ca_ratio", 2]]), "tcp.pacing_ca_ratio = 2.0: needs tcp.pacing = \"internal\""),
