@@ -201,11 +201,11 @@ impl HopSetup {
         if self.aggregation.is_some() {
             return Some(join(table, "aggregation"));
         }
-        if self.policer.is_some() {
-            return Some(join(table, "policer"));
-        }
         if self.jitter.is_some() {
             return Some(join(table, "jitter"));
+        }
+        if self.policer.is_some() {
+            return Some(join(table, "policer"));
         }
         match &self.carrier {
             Carrier::Packets { .. } => None,

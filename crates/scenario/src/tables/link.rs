@@ -65,13 +65,12 @@ macro_rules! wireless {
             #[serde(skip_serializing_if = "Shaper::is_absent")]
             pub shaper: Shaper,
 
-            /// A token bucket in front of the link, and of its queue, that drops what does not conform.
-            #[serde(skip_serializing_if = "Policer::is_absent")]
-            pub policer: Policer,
-
             /// Delays behind the link that vary from packet to packet.
             #[serde(skip_serializing_if = "Jitter::is_absent")]
             pub jitter: Jitter,
+            /// A token bucket in front of the link, and of its queue, that drops what does not conform.
+            #[serde(skip_serializing_if = "Policer::is_absent")]
+            pub policer: Policer,
 
             $($own)*
         }
@@ -79,9 +78,7 @@ macro_rules! wireless {
         impl $table {
             /// What both ways are resolved from, but for the names of its tables and the channel.
             fn keys(&mut self) -> WirelessKeys<'_> {
-                let Self {
-                    rate, delay, queue, frame_size, framing, headers, arq, shaper, policer, jitter, ..
-                } = self;
+                let Self { rate, delay, queue, frame_size, framing, headers, arq, shaper, policer, jitter, .. } = self;
                 let frames = FrameKeys { frame_size: *frame_size, framing, headers, arq };
                 WirelessKeys { rate: *rate, delay, queue, frames, shaper, policer, jitter }
             }
@@ -144,10 +141,8 @@ absent!(Wired);
 impl Link {
     /// Whether nothing makes its rate or its delay another at another time.
     pub(crate) fn is_constant(&self) -> bool {
-        self.trace.is_absent()
-            && self.shaper.is_absent()
-            && self.policer.is_absent()
-            && self.jitter.is_absent()
+        let constant_rate = self.trace.is_absent() && self.shaper.is_absent() && self.policer.is_absent();
+        constant_rate && self.jitter.is_absent()
     }
 
     pub(crate) fn resolve(
