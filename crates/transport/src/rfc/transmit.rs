@@ -16,7 +16,7 @@ impl RfcSender {
         if self.pacer.is_some() && self.is_held_back(now) {
             return None;
         }
-        let seq = self.forced().or_else(|| self.choose())?;
+        let seq = self.forced().or_else(|| self.choose(now))?;
         let retransmission = seq < self.flight.snd_max();
         if retransmission {
             self.statistics.retransmissions += 1;
@@ -48,7 +48,7 @@ impl RfcSender {
         if self.pacer.is_some() {
             self.pace(now);
         }
-        let push = self.config.rfc.push_acks && !retransmission && self.ends_burst(now);
+        let push = self.config.rfc.push_acks && !retransmission && self.ends_packet(now);
         self.last_sent = Some(now);
         Some(Segment {
             seq,
@@ -63,26 +63,6 @@ impl RfcSender {
         })
     }
 
-    /// Whether the new segment that has just left is the last of a packet that segmentation offload makes of two or more,
-    /// or of what the application wrote: such segments carry PSH.
-    fn ends_burst(&mut self, now: SimTime) -> bool {
-        let (at, count) = self.burst;
-        let count = if at == now { count + 1 } else { 1 };
-        let is_full = count >= self.offloaded();
-        let is_last = self.pipe() >= self.congestion.cwnd() as u64 || self.next_new().is_none();
-        self.burst = (now, if is_full { 0 } else { count });
-        self.flight.snd_max() == self.available || (count >= 2 && (is_full || is_last))
-    }
-
-    /// How many segments Linux makes one packet of: a 1024th of a second at its pacing rate, at least two.
-    fn offloaded(&self) -> u64 {
-        let Some(srtt) = self.rto.srtt() else { return 2 };
-        let cwnd = self.congestion.cwnd();
-        let ratio = if cwnd < self.congestion.ssthresh() / 2.0 { 2.0 } else { 1.2 };
-        let rate = ratio * cwnd.max(self.flight.size() as f64) / srtt.as_secs_f64();
-        ((rate / 1024.0) as u64).max(2)
-    }
-
     /// A segment that leaves whatever the window, unless it has arrived meanwhile.
     fn forced(&mut self) -> Option<u64> {
         let seq = self.force.take()?;
@@ -91,7 +71,7 @@ impl RfcSender {
     }
 
     /// The segment that the window allows next.
-    fn choose(&mut self) -> Option<u64> {
+    fn choose(&mut self, now: SimTime) -> Option<u64> {
         let cwnd = whole(self.congestion.cwnd());
         if self.frto.budget().is_some() {
             return self.choose_as_proof(cwnd);
@@ -111,7 +91,7 @@ impl RfcSender {
             Phase::Recovery if !self.uses_sack() && !self.counts_duplicates() => (size, cwnd),
             Phase::Recovery | Phase::Loss => (self.pipe(), cwnd),
         };
-        if under_way >= window {
+        if under_way >= window || self.waits_for_company(now, under_way, window) {
             self.window_use.on_limited(self.flight.snd_max());
             return None;
         }
