@@ -151,7 +151,8 @@ pub struct RfcConfig {
     /// trip; otherwise the samples of a window share the gain (RFC 7323 section 4.2).
     pub rtt_estimator: Rules,
     /// Linux: the timer starts again when the oldest segment is repeated (RFC 6298 section 5 restarts it by
-    /// acknowledgements only); probes and the reordering timer wait two ticks more.
+    /// acknowledgements only); probes and the reordering timer wait two ticks more; timers, those of delayed
+    /// acknowledgements too, count ticks.
     pub timer_rules: Rules,
     /// The receiver reports duplicates and the sender uses the reports (RFC 2883).
     pub d_sack: bool,
@@ -165,7 +166,8 @@ pub struct RfcConfig {
     /// Find losses by the time of transmission (RFC 8985); needs SACK.
     pub rack: bool,
     /// Linux: a repetition that is reported has arrived, whatever timestamp is echoed; a repetition lost after a timeout
-    /// begins a fast recovery; after a timeout there is no reordering window.
+    /// begins a fast recovery; a recovery that ends while something lost and repeated is out is followed by another;
+    /// after a timeout there is no reordering window.
     pub rack_rules: Rules,
     /// Proportional Rate Reduction also without SACK: each duplicate stands for a report (RFC 6937 section 3 allows it).
     pub prr_without_sack: bool,

@@ -88,9 +88,10 @@ impl Answers {
             }
             self.last_in_order = Some(now);
         }
-        if let Some(window) = self.window.as_mut().filter(|_| self.sends_sack || !place.has_holes) {
+        let uses_window = place.is_new && (self.sends_sack || !place.has_holes);
+        if let Some(window) = self.window.as_mut().filter(|_| uses_window) {
             // As in tcp_grow_window: one acknowledgement, unless more are quick anyway.
-            self.quick |= u32::from(window.on_segment(now, segment.timestamp, place.rcv_nxt));
+            self.quick |= u32::from(window.on_segment(now, segment.timestamp, segment.seq, place.rcv_nxt));
         }
         let Some(delay) = self.config.delayed_ack.filter(|_| self.quick == 0) else { return false };
         if tells_mark || self.marks.is_some_and(|marks| marks.untold >= MOST_UNTOLD) {
@@ -170,7 +171,7 @@ impl Answers {
 /// Linux's timeout after a first round trip of `handshake`: three of it, at least 200 ms more than one; 1 s without.
 fn timeout_of(handshake: Option<SimTime>) -> SimTime {
     let least = SimTime::from_millis(200);
-    handshake.map_or(SimTime::from_millis(1000), |rtt| rtt + rtt.saturating_mul(2).max(least))
+    handshake.map_or(SimTime::from_millis(1000), |rtt| rtt.saturating_add(rtt.saturating_mul(2).max(least)))
 }
 
 /// Where a segment belongs.

@@ -1,6 +1,7 @@
 //! Segmentation offload as Linux has it, also where a device does not offer it: segments that may leave together are one packet
 //! up to the device, and one that would leave alone waits for company.
 
+use super::pacer::{quantum, usual_rate};
 use super::{Phase, RfcSender};
 use crate::config::Rules;
 use crossfade_core::SimTime;
@@ -25,9 +26,10 @@ pub(super) struct Packet {
 impl RfcSender {
     /// Whether a new segment rather waits for the next acknowledgement, which will let more leave with it
     /// (`tcp_tso_should_defer`): where less than a whole packet and less than a third of the window may leave, right after a
-    /// transmission, and the acknowledgement of the oldest segment is due.
+    /// transmission, and the acknowledgement of the oldest segment is due. A paced sender waits by its rate.
     pub(super) fn waits_for_company(&self, now: SimTime, under_way: u64, window: u64) -> bool {
         if self.config.rfc.windows == Rules::Rfc
+            || self.pacer.is_some()
             || self.phase != Phase::Open
             || self.last_sent.is_none_or(|at| now.saturating_sub(at) > SOON)
             || (self.packet.at == now && self.packet.left > 0)
@@ -40,8 +42,10 @@ impl RfcSender {
         if unsent < 2 || room >= self.most_in_packet() || WIN_DIVISOR * room >= window.min(receiver) {
             return false;
         }
-        let due = self.flight.oldest_sent_at().zip(self.rto.srtt()).map(|(sent_at, srtt)| sent_at + srtt);
-        due.is_some_and(|due| due <= now + SOON)
+        let (Some(sent_at), Some(srtt)) = (self.flight.oldest_sent_at(), self.rto.srtt()) else {
+            return false;
+        };
+        sent_at.saturating_add(srtt) <= now.saturating_add(SOON)
     }
 
     /// A new segment has left. Whether it is the last of a packet of two or more, or of what the application wrote: such carry
@@ -60,13 +64,12 @@ impl RfcSender {
         self.flight.snd_max() == self.available || (self.packet.size > 1 && self.packet.left == 0)
     }
 
-    /// How many segments Linux makes one packet of: a 1024th of a second at its pacing rate, at least two
-    /// (`tcp_tso_autosize`).
+    /// How many segments are one packet at most, by the pacing rate that there is or would be (`tcp_tso_autosize`).
     fn most_in_packet(&self) -> u64 {
-        let Some(srtt) = self.rto.srtt() else { return 2 };
-        let cwnd = self.congestion.cwnd();
-        let ratio = if cwnd < self.congestion.ssthresh() / 2.0 { 2.0 } else { 1.2 };
-        let rate = ratio * cwnd.max(self.flight.size() as f64) / srtt.as_secs_f64();
-        ((rate / 1024.0) as u64).clamp(2, LARGEST)
+        let pacing = self.config.rfc.pacing.unwrap_or_default();
+        let srtt = self.rto.srtt();
+        let usual = || srtt.map(|srtt| usual_rate(&pacing, &*self.congestion, self.flight.size(), srtt));
+        let rate = self.congestion.pacing_rate().or_else(usual);
+        quantum(Some(&pacing), &*self.congestion, rate).clamp(1, LARGEST)
     }
 }

@@ -33,7 +33,8 @@ impl RfcSender {
         {
             let rules = self.config.rfc.timer_rules;
             let deadline = self.flight.mark_lost_by_time(newest, wait, now);
-            rack.deadline = deadline.map(|at| rules.expiry(now, at - now + rules.timer_slack()));
+            rack.deadline = deadline
+                .map(|at| rules.expiry(now, at.saturating_sub(now).saturating_add(rules.timer_slack())));
         }
     }
 
