@@ -54,6 +54,21 @@ while (now := time.monotonic() - begin) < float(sys.argv[1]):
     time.sleep(1 / 1500)
 """
 
+# As ping, whose times have three digits.
+ECHO = """\
+import socket, struct, sys, time
+out = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+out.connect((sys.argv[1], 0))
+for number in range(int(sys.argv[2])):
+    request = struct.pack("!BBHHH", 8, 0, 0xF7FF - 1 - number, 1, number)
+    begin = time.perf_counter_ns()
+    out.send(request)
+    while out.recv(200)[20:] != struct.pack("!BBHHH", 0, 0, 0xFFFF - 1 - number, 1, number):
+        pass
+    print(f"time={(time.perf_counter_ns() - begin) / 1e6:.4f} ms")
+    time.sleep(0.005)
+"""
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -91,6 +106,7 @@ class Bench:
             subprocess.run(["cc", "-O2", "-pthread", "-o", program, source], check=True)
         (folder / "arq.toml").write_text(ARQ)
         (folder / "slots.py").write_text(SLOTS)
+        (folder / "echo.py").write_text(ECHO)
 
     @property
     def client(self) -> str:
@@ -108,9 +124,16 @@ class Bench:
 
     def bare_ping(self) -> float:
         """The median round trip through the forwarder in microseconds."""
-        ping = " ".join(self._ping("10.77.0.1"))
+        return self._bare(self._ping("10.77.0.1"))
+
+    def bare_echo(self) -> float:
+        """The same to the nanosecond, with what Python adds."""
+        return self._bare(self._echo("10.77.0.1"))
+
+    def _bare(self, command: list[str]) -> float:
+        near = " ".join(command)
         done = subprocess.run(
-            [self._forwarder, "sleep 1000", ping], capture_output=True, text=True, check=True
+            [self._forwarder, "sleep 1000", near], capture_output=True, text=True, check=True
         )
         return median_ping(done.stdout)
 
@@ -121,6 +144,9 @@ class Bench:
 
     def _ping(self, address: str) -> list[str]:
         return ["ping", "-i", "0.005", "-c", str(max(50, int(self.seconds / 0.01))), address]
+
+    def _echo(self, address: str) -> list[str]:
+        return [sys.executable, str(self.folder / "echo.py"), address, str(max(50, int(self.seconds / 0.05)))]
 
     def live(self, *options: str, command: list[str]) -> tuple[str, dict[str, Any], float]:
         """What COMMAND prints, the report, and the share of a processor that the emulator took."""
@@ -157,6 +183,10 @@ class Bench:
     def ping(self, *options: str) -> float:
         """The median round trip in microseconds."""
         return median_ping(self.live(*options, command=self._ping("10.77.0.1"))[0])
+
+    def echo(self, *options: str) -> float:
+        """The same to the nanosecond, with what Python adds."""
+        return median_ping(self.live(*options, command=self._echo("10.77.0.1"))[0])
 
 
 def median_ping(text: str) -> float:
@@ -234,9 +264,9 @@ def round_trip(bench: Bench) -> Iterator[Figure]:
 
 
 def delays(bench: Bench) -> Iterator[Figure]:
-    bare_us = bench.bare_ping()
+    bare_us = bench.bare_echo()
     for asked_ms in (2, 40):
-        found_us = bench.ping("--delay", f"{asked_ms} ms") - 2e3 * asked_ms
+        found_us = bench.echo("--delay", f"{asked_ms} ms") - 2e3 * asked_ms
         name = f"delay of {asked_ms} ms each way, error of the median round trip"
         yield Figure(name, found_us, "us", most=50.0)
         yield Figure("  beyond the round trip of the bare forwarder", found_us - bare_us, "us")

@@ -98,6 +98,8 @@ class Terminal:
             [sys.executable, "-m", "crossfade", *arguments],
             cwd=self._folder,
             env=self._environment,
+            # A shell's background job ignores Ctrl-C and hands that down.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -21,12 +21,18 @@ pub struct Received {
 /// arrive.
 #[derive(Clone, Debug)]
 pub struct Receiver {
+    buffer: Buffer,
+    /// What flavours `rfc` and `quic` add; the others acknowledge every segment at once.
+    answers: Option<Box<Manners>>,
+}
+
+/// What has arrived.
+#[derive(Clone, Debug)]
+struct Buffer {
     rcv_nxt: u64,
     /// Blocks beyond `rcv_nxt`, disjoint and not adjacent, most recently touched first (RFC 2018 section 4).
     held: Vec<SackBlock>,
     sends_sack: bool,
-    /// What flavours `rfc` and `quic` add; the others acknowledge every segment at once.
-    answers: Option<Box<Manners>>,
 }
 
 /// When and how it acknowledges.
@@ -49,12 +55,12 @@ impl Receiver {
             Flavour::Rfc => Some(Manners::Rfc(Answers::new(&config.rfc, config.w_max, sends_sack))),
             Flavour::Quic => Some(Manners::Quic(Numbers::new(&config.rfc))),
         };
-        Self { rcv_nxt: 0, held: Vec::new(), sends_sack, answers: answers.map(Box::new) }
+        Self { buffer: Buffer { rcv_nxt: 0, held: Vec::new(), sends_sack }, answers: answers.map(Box::new) }
     }
 
     /// The next segment that the application waits for.
     pub fn rcv_nxt(&self) -> u64 {
-        self.rcv_nxt
+        self.buffer.rcv_nxt
     }
 
     /// Takes a segment that arrived at `now`; `ce` if a router has marked it (RFC 3168 section 5).
@@ -64,31 +70,59 @@ impl Receiver {
     )]
     #[inline(always)]
     pub fn on_segment(&mut self, now: SimTime, segment: &Segment, ce: bool) -> Received {
-        if self.answers.is_none() {
-            // By itself, so that what flavours `paper` and `ns2` have no need of is asked once.
-            let (is_new, delivered) = self.place(segment.seq);
-            return Received { ack: Some(self.ack(Options::default(), None)), is_new, delivered };
+        let Self { buffer, answers } = self;
+        match answers.as_deref_mut() {
+            None => {
+                let (is_new, delivered) = buffer.place(segment.seq);
+                Received { ack: Some(buffer.ack(Options::default(), None)), is_new, delivered }
+            }
+            Some(Manners::Rfc(answers)) => {
+                let had_holes = buffer.has_holes();
+                let (is_new, delivered) = buffer.place(segment.seq);
+                let (in_order, has_holes) = (delivered == 1 && !had_holes, buffer.has_holes());
+                let place = Place { is_new, in_order, has_holes, rcv_nxt: buffer.rcv_nxt };
+                if answers.on_segment(now, segment, ce, &place) {
+                    return Received { ack: None, is_new, delivered };
+                }
+                let options = answers.take(buffer.rcv_nxt, buffer.held.len());
+                Received { ack: Some(buffer.ack(options, None)), is_new, delivered }
+            }
+            Some(Manners::Quic(numbers)) => {
+                let Some(at_once) = numbers.on_packet(now, segment.number, ce) else {
+                    return Received { ack: None, is_new: false, delivered: 0 };
+                };
+                let (is_new, delivered) = buffer.place(segment.seq);
+                if !at_once {
+                    return Received { ack: None, is_new, delivered };
+                }
+                let frame = Some(Box::new(numbers.take(now)));
+                Received { ack: Some(buffer.ack(Options::default(), frame)), is_new, delivered }
+            }
         }
-        let mut at_once = true;
-        if let Some(Manners::Quic(numbers)) = self.answers.as_deref_mut() {
-            let Some(answer) = numbers.on_packet(now, segment.number, ce) else {
-                return Received { ack: None, is_new: false, delivered: 0 };
-            };
-            at_once = answer;
+    }
+
+    /// When [`Self::on_timeout`] is to be called unless a segment arrives before.
+    pub fn next_timeout(&self) -> Option<SimTime> {
+        match self.answers.as_deref()? {
+            Manners::Rfc(answers) => answers.deadline(),
+            Manners::Quic(numbers) => numbers.deadline(),
         }
-        let had_holes = !self.held.is_empty();
-        let (is_new, delivered) = self.place(segment.seq);
-        if let Some(Manners::Rfc(answers)) = self.answers.as_deref_mut() {
-            // A copy: what the caller has in registers goes to memory only here.
-            let segment = *segment;
-            let (in_order, has_holes) = (delivered == 1 && !had_holes, !self.held.is_empty());
-            let place = Place { is_new, in_order, has_holes, rcv_nxt: self.rcv_nxt };
-            at_once = !answers.on_segment(now, &segment, ce, &place);
-        }
-        if !at_once {
-            return Received { ack: None, is_new, delivered };
-        }
-        Received { ack: Some(self.answer(now)), is_new, delivered }
+    }
+
+    /// The acknowledgement that was held back, if it is due.
+    pub fn on_timeout(&mut self, now: SimTime) -> Option<Ack> {
+        self.next_timeout().filter(|deadline| *deadline <= now)?;
+        let buffer = &self.buffer;
+        Some(match self.answers.as_deref_mut()? {
+            Manners::Rfc(answers) => buffer.ack(answers.take(buffer.rcv_nxt, buffer.held.len()), None),
+            Manners::Quic(numbers) => buffer.ack(Options::default(), Some(Box::new(numbers.take(now)))),
+        })
+    }
+}
+
+impl Buffer {
+    fn has_holes(&self) -> bool {
+        !self.held.is_empty()
     }
 
     /// Puts segment `seq` where it belongs. Returns whether it was not there, and how many can now be read.
@@ -109,20 +143,6 @@ impl Receiver {
         self.rcv_nxt += 1;
         self.release();
         (true, self.rcv_nxt - seq)
-    }
-
-    /// When [`Self::on_timeout`] is to be called unless a segment arrives before.
-    pub fn next_timeout(&self) -> Option<SimTime> {
-        match self.answers.as_deref()? {
-            Manners::Rfc(answers) => answers.deadline(),
-            Manners::Quic(numbers) => numbers.deadline(),
-        }
-    }
-
-    /// The acknowledgement that was held back, if it is due.
-    pub fn on_timeout(&mut self, now: SimTime) -> Option<Ack> {
-        self.next_timeout().filter(|deadline| *deadline <= now)?;
-        Some(self.answer(now))
     }
 
     /// Moves `rcv_nxt` over the block that it has reached.
@@ -146,18 +166,6 @@ impl Receiver {
         });
         self.held.insert(0, block);
         is_new
-    }
-
-    /// What flavours `rfc` and `quic` say.
-    #[expect(clippy::inline_always, reason = "as above")]
-    #[inline(always)]
-    fn answer(&mut self, now: SimTime) -> Ack {
-        let (options, frame) = match self.answers.as_deref_mut() {
-            None => (Options::default(), None),
-            Some(Manners::Rfc(answers)) => (answers.take(self.rcv_nxt, self.held.len()), None),
-            Some(Manners::Quic(numbers)) => (Options::default(), Some(Box::new(numbers.take(now)))),
-        };
-        self.ack(options, frame)
     }
 
     #[inline]

@@ -90,6 +90,8 @@ pub struct SackBlock {
 impl SackBlocks {
     /// As many as fit beside a timestamp option, and ns-2's `maxSackBlocks_`.
     pub const MAX: usize = 3;
+    /// No report.
+    pub(crate) const NONE: Self = Self([SackBlock { start: 0, end: 0 }; Self::MAX]);
 
     /// Adds a block unless there are [`Self::MAX`] already.
     pub fn push(&mut self, block: SackBlock) {

@@ -104,13 +104,13 @@ impl RfcSender {
 
     /// Puts what an acknowledgement says on the scoreboard.
     fn read(&mut self, now: SimTime, ack: &Ack) -> News {
-        let sack = if self.uses_sack() { ack.sack } else { SackBlocks::default() };
+        let sack = if self.uses_sack() { &ack.sack } else { &SackBlocks::NONE };
         let timestamp_echo = ack.timestamp_echo.filter(|_| self.config.rfc.timestamps);
         let min_rtt = self.rack.as_ref().and_then(super::rack::Rack::min_rtt);
         let trusts_sack = self.config.rfc.rack_rules == Rules::Linux;
         let evidence =
             Evidence { now, timestamp_echo, min_rtt, trusts_sack, wants_times: self.fixed.wants_times };
-        self.flight.on_ack(ack.next_expected, &sack, &evidence)
+        self.flight.on_ack(ack.next_expected, sack, &evidence)
     }
 
     /// What an acknowledgement of new data means; others are told apart by the caller.

@@ -14,6 +14,9 @@ const MOST_UNTOLD: u32 = 2;
 pub(crate) struct Answers {
     config: RfcConfig,
     sends_sack: bool,
+    /// For how long an acknowledgement is held back, where nothing is asked of a segment in order but whether one is: marks are
+    /// not counted, no window grows, no PSH is looked at.
+    plain_delay: Option<SimTime>,
     /// How many acknowledgements still leave at once.
     quick: u32,
     /// When the last segment in order came, and its timeout: after more than that, more are.
@@ -44,9 +47,11 @@ impl Answers {
     /// `sends_sack`.
     pub(crate) fn new(config: &RfcConfig, w_max: u32, sends_sack: bool) -> Self {
         let window = config.growth_acks.filter(|_| config.delayed_ack.is_some());
+        let is_plain = window.is_none() && !config.accurate_ecn && !config.push_acks;
         Self {
             config: RfcConfig { d_sack: config.d_sack && sends_sack, ..*config },
             sends_sack,
+            plain_delay: config.delayed_ack.filter(|_| is_plain),
             quick: config.quick_acks,
             last_in_order: None,
             longest_gap: timeout_of(config.handshake_rtt),
@@ -64,11 +69,27 @@ impl Answers {
 
     /// Takes a segment that arrived at `now`, marked if `ce`, and put at `place`. Returns whether the acknowledgement may
     /// wait.
+    #[expect(
+        clippy::inline_always,
+        reason = "most segments of a simulation are in order; measured: 5 % of it"
+    )]
+    #[inline(always)]
     pub(crate) fn on_segment(&mut self, now: SimTime, segment: &Segment, ce: bool, place: &Place) -> bool {
         if segment.seq <= self.last_ack_sent {
             // RFC 7323 section 4.3 (2): with acknowledgements held back or holes, the oldest segment counts.
             self.ts_recent = self.ts_recent.max(Some(segment.timestamp));
         }
+        let has_news = ce || self.ece || self.was_marked || self.quick > 0;
+        match self.plain_delay {
+            Some(delay) if place.in_order && !has_news => self.may_wait(now, delay, false),
+            // Copies: what the caller has in registers goes to memory only here.
+            _ => self.on_telling_segment(now, &{ *segment }, ce, &{ *place }),
+        }
+    }
+
+    /// The rest of it, for a segment that may have something to tell.
+    #[inline(never)]
+    fn on_telling_segment(&mut self, now: SimTime, segment: &Segment, ce: bool, place: &Place) -> bool {
         // Without a mark now and before there is nothing to note.
         let tells_mark = (ce || self.ece || self.was_marked) && self.note_mark(segment.cwr, ce);
         if let Some(marks) = &mut self.marks {
@@ -117,6 +138,7 @@ impl Answers {
 
     /// RFC 5681 section 4.2, RFC 1122 section 4.2.3.2: for the second segment, or for the delay; what is out of order or
     /// fills a hole does not wait.
+    #[inline]
     fn may_wait(&mut self, now: SimTime, delay: SimTime, ends_burst: bool) -> bool {
         if self.deadline.is_some() || ends_burst {
             return false;
@@ -156,14 +178,16 @@ impl Answers {
         self.quick = self.quick.saturating_sub(1);
         self.last_ack_sent = next_expected;
         let duplicate = self.duplicate.take();
-        // Three blocks and a timestamp fill the header.
-        let is_full = || holes + usize::from(duplicate.is_some()) >= SackBlocks::MAX && self.sends_sack;
-        let has_room = !(self.config.timestamps && is_full());
+        let accurate = self.marks.as_mut().map(|marks| {
+            // Three blocks and a timestamp fill the header.
+            let is_full = self.sends_sack && holes + usize::from(duplicate.is_some()) >= SackBlocks::MAX;
+            marks.tell(!(self.config.timestamps && is_full))
+        });
         Options {
             duplicate,
             timestamp_echo: self.ts_recent.filter(|_| self.config.timestamps),
             ece: self.ece,
-            accurate: self.marks.as_mut().map(|marks| marks.tell(has_room)).unwrap_or_default(),
+            accurate: accurate.unwrap_or_default(),
         }
     }
 }

@@ -1,0 +1,94 @@
+"""One live user of a cell beside 19 simulated ones: how late packets are, and live over simulated goodput.
+
+Usage: python bench/live_cell.py [--pairs N] [--seconds S] [--load N] [--realtime]
+
+The cell is of preset nr-30k with 106 bins, which carry some 100 Mbit/s in all; its users are at 16 dB and
+3 km/h. Each pair is a live run, in which iperf3 with the kernel's CUBIC takes the place of a user, and a
+simulated one with the same seed, and so the same channels of all users. --load N: beside N busy programs.
+Needs root and iperf3, and a machine that does nothing else. Some 15 s a pair.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from live_figures import busy
+from live_pairs import interval
+
+import crossfade as cf
+
+CELL = """\
+schema = 2
+run = { runs = 1 }
+link = { packet_size = "1500 B", queue = { limit = "200 packets" } }
+reverse = { rate = "10 Mbit/s", delay = "2 ms" }
+wired = { rtt = "20 ms" }
+cell = { preset = "nr-30k", bins = 106, scheduler = "proportional-fair" }
+tcp = { flavour = "rfc", variant = "sack", congestion = "cubic", w_max = 1000, rfc = { profile = "linux" } }
+
+[flows]
+you = { radio = { mean_snr_db = 16, speed = "3 km/h" } }
+others = { count = 19, radio = { mean_snr_db = 16, speed = "3 km/h" } }
+"""
+
+
+def simulated(seed: int, seconds: float) -> tuple[float, float]:
+    """Goodput in bit/s of the user that is live otherwise, and of all."""
+    point = cf.run(CELL, set={"run.duration": f"{seconds:g} s"}, seed=seed).points[0]
+    you = next(flow for flow in point.flows if flow["name"] == "you")
+    return float(you["goodput_bps"]["value"]), float(point.metrics["goodput_bps"].value or 0.0)
+
+
+def live(folder: Path, seed: int, seconds: float, options: list[str]) -> tuple[float, dict[str, Any]]:
+    """Goodput in bit/s of that user, and what was found of the way of the data."""
+    scenario, told, report = (folder / name for name in ("cell.toml", "iperf3.json", "report.json"))
+    scenario.write_text(CELL.replace("you = { ", 'you = { traffic = "outside", '))
+    for file in (told, report):
+        file.unlink(missing_ok=True)
+    near = f"iperf3 -R -c $CROSSFADE_SERVER -t {seconds:g} -J > {told}"
+    command = [sys.executable, "-m", "crossfade", "live", str(scenario), "--quiet", "--seed", str(seed)]
+    command += ["--congestion", "cubic", "--json", str(report), *options]
+    subprocess.run([*command, "--far", "iperf3 -s -1 > /dev/null", "--", "sh", "-c", near], check=True)
+    received = json.loads(told.read_text())["end"]["sum_received"]["bits_per_second"]
+    return received, json.loads(report.read_text())["directions"][0]
+
+
+def main(arguments: list[str]) -> int:
+    """Make the pairs and print a line each, and what they say together."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--pairs", type=int, default=6)
+    parser.add_argument("--seconds", type=float, default=12.0)
+    parser.add_argument("--load", type=int, default=0)
+    parser.add_argument("--realtime", action="store_true")
+    asked = parser.parse_args(arguments)
+    if shutil.which("iperf3") is None:
+        print("error: iperf3 is needed", file=sys.stderr)
+        return 2
+    options = ["--realtime"] if asked.realtime else []
+    ratios = []
+    print("Mbit/s: of the user simulated and live, of all users simulated; us late: 50 %, 99 %")
+    with tempfile.TemporaryDirectory() as name:
+        for seed in range(1, asked.pairs + 1):
+            with busy(asked.load):
+                found, way = live(Path(name), seed, asked.seconds, options)
+            expected, of_all = simulated(seed, asked.seconds)
+            ratios.append(found / expected)
+            late = [1e6 * float(way[key]) for key in ("lateness_p50_s", "lateness_p99_s")]
+            megabits = [bps / 1e6 for bps in (expected, found, of_all)]
+            print(f"{seed:>4}" + "".join(f"{value:>9.2f}" for value in [*megabits, *late]), flush=True)
+    mean, half = interval(ratios)
+    print(f"live over simulated: {mean:.3f} ± {half:.3f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
