@@ -76,11 +76,11 @@ fn the_handshake_measures_the_first_round_trip() {
     let mut tcp = Ladder::new(&linux(Variant::Sack));
     tcp.write(10);
     send!(tcp, 0..10);
-    // Two round trips and two ticks, 42, and the next.
-    timer!(tcp, +172, TailLossProbe);
+    // Two round trips and 2 ms, 41 ticks, and the next.
+    timer!(tcp, +168, TailLossProbe);
     send!(tcp, 9..10);
-    // 80 + max(4 * 40, 200): tick 43 + 70, and the next of those that 8 divides, 120.
-    timer!(tcp, +308, Retransmission);
+    // 80 + max(4 * 40, 200): tick 42 + 70, and the next of those that 8 divides, 120.
+    timer!(tcp, +312, Retransmission);
     send!(tcp, 0..1);
 }
 

@@ -149,7 +149,7 @@ pub struct Rfc {
     pub rtt_estimator: Option<Rules>,
 
     /// Whose timers. Linux: the retransmission timer starts again when the oldest segment is repeated; probes and the
-    /// reordering timer wait 8 ms more; all of them, and delayed acknowledgements, count ticks of 4 ms.
+    /// reordering timer wait 2 ms more; all of them, and delayed acknowledgements, count ticks of 4 ms.
     #[schemars(extend("x-default" = "rfc; linux with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timer_rules: Option<Rules>,

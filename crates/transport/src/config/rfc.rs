@@ -64,11 +64,11 @@ pub enum Rules {
 const TICK: SimTime = SimTime::from_millis(4);
 
 impl Rules {
-    /// Two ticks of a kernel with 250 a second (`TCP_TIMEOUT_MIN`).
+    /// What probes and the reordering timer wait more (`TCP_TIMEOUT_MIN_US`).
     pub(crate) fn timer_slack(self) -> SimTime {
         match self {
             Self::Rfc => SimTime::ZERO,
-            Self::Linux => TICK * 2,
+            Self::Linux => SimTime::from_millis(2),
         }
     }
 
@@ -151,7 +151,7 @@ pub struct RfcConfig {
     /// trip; otherwise the samples of a window share the gain (RFC 7323 section 4.2).
     pub rtt_estimator: Rules,
     /// Linux: the timer starts again when the oldest segment is repeated (RFC 6298 section 5 restarts it by
-    /// acknowledgements only); probes and the reordering timer wait two ticks more; timers, those of delayed
+    /// acknowledgements only); probes and the reordering timer wait 2 ms more; timers, those of delayed
     /// acknowledgements too, count ticks.
     pub timer_rules: Rules,
     /// The receiver reports duplicates and the sender uses the reports (RFC 2883).

@@ -39,7 +39,8 @@ impl RfcSender {
         let receiver = u64::from(self.config.w_max);
         let room = (window - under_way).min(receiver - self.flight.size().min(receiver));
         let unsent = self.available - self.flight.snd_max();
-        if unsent < 2 || room >= self.most_in_packet() || WIN_DIVISOR * room >= window.min(receiver) {
+        let is_some = room > 0 && unsent > 1 && WIN_DIVISOR * room < window.min(receiver);
+        if !is_some || room >= self.most_in_packet() {
             return false;
         }
         let (Some(sent_at), Some(srtt)) = (self.flight.oldest_sent_at(), self.rto.srtt()) else {
