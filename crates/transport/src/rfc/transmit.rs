@@ -1,9 +1,17 @@
 //! Which segment leaves next, and whether one may.
 
+use super::offload::{LARGEST, Packet};
+use super::pacer::{quantum, usual_rate};
 use super::{Phase, RfcSender};
 use crate::config::Rules;
 use crate::segment::Segment;
 use crossfade_core::SimTime;
+
+/// Company for a lone segment is expected only so soon after the last transmission, and so long before the next
+/// acknowledgement is.
+const SOON: SimTime = SimTime::from_millis(1);
+/// A third of the window does not wait (`tcp_tso_win_divisor`).
+const WIN_DIVISOR: u64 = 3;
 
 /// The whole segments of a window. (What does not fit into a signed number is no window either, and costs a third less.)
 fn whole(cwnd: f64) -> u64 {
@@ -61,6 +69,55 @@ impl RfcSender {
             cwr: !retransmission && self.ecn.take_cwr(),
             push,
         })
+    }
+
+    /// Whether a new segment rather waits for the next acknowledgement, which will let more leave with it
+    /// (`tcp_tso_should_defer`): where less than a whole packet and less than a third of the window may leave, right after a
+    /// transmission, and the acknowledgement of the oldest segment is due. A paced sender waits by its rate.
+    fn waits_for_company(&self, now: SimTime, under_way: u64, window: u64) -> bool {
+        if self.config.rfc.windows == Rules::Rfc
+            || self.pacer.is_some()
+            || self.phase != Phase::Open
+            || self.last_sent.is_none_or(|at| now.saturating_sub(at) > SOON)
+            || self.packet.is_open(now)
+        {
+            return false;
+        }
+        let receiver = u64::from(self.config.w_max);
+        let room = (window - under_way).min(receiver - self.flight.size().min(receiver));
+        let unsent = self.available - self.flight.snd_max();
+        let is_some = room > 0 && unsent > 1 && WIN_DIVISOR * room < window.min(receiver);
+        if !is_some || room >= self.most_in_packet() {
+            return false;
+        }
+        let (Some(sent_at), Some(srtt)) = (self.flight.oldest_sent_at(), self.rto.srtt()) else {
+            return false;
+        };
+        sent_at.saturating_add(srtt) <= now.saturating_add(SOON)
+    }
+
+    /// A new segment has left. Whether it is the last of a packet of two or more, or of what the application wrote: such carry
+    /// PSH.
+    fn ends_packet(&mut self, now: SimTime) -> bool {
+        if !self.packet.is_open(now) {
+            // Before it left.
+            let cwnd = whole(self.congestion.cwnd());
+            let room = cwnd.saturating_add(1).saturating_sub(self.pipe());
+            let unsent = self.available - self.flight.snd_max() + 1;
+            // At least two packets make a window (`tcp_cwnd_test`).
+            let size = room.clamp(1, (cwnd / 2).max(1)).min(self.most_in_packet()).min(unsent);
+            self.packet = Packet::begin(now, size);
+        }
+        self.packet.on_sent() || self.flight.snd_max() == self.available
+    }
+
+    /// How many segments are one packet at most, by the pacing rate that there is or would be (`tcp_tso_autosize`).
+    fn most_in_packet(&self) -> u64 {
+        let pacing = self.config.rfc.pacing.unwrap_or_default();
+        let srtt = self.rto.srtt();
+        let usual = || srtt.map(|srtt| usual_rate(&pacing, &*self.congestion, self.flight.size(), srtt));
+        let rate = self.congestion.pacing_rate().or_else(usual);
+        quantum(Some(&pacing), &*self.congestion, rate).clamp(1, LARGEST)
     }
 
     /// A segment that leaves whatever the window, unless it has arrived meanwhile.
