@@ -14,12 +14,13 @@ from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import typer
 from sphinx.application import Sphinx
 
 import crossfade as cf
 from crossfade._crossfade import student_quantile
 from crossfade.cli import terminal
-from crossfade.cli.app import main
+from crossfade.cli.app import app, main
 from crossfade.comparison.paired import Sample
 from crossfade.papers import PAPERS, verdict_table
 
@@ -62,25 +63,6 @@ DRAWN = {"mimo-arq": ["fig4", "fig6", "fig10", "table1", "codes"], "transports":
 PAGES = GALLERY / "pages"
 PAGES.mkdir(parents=True, exist_ok=True)
 html_extra_path = [str(PAGES)]
-COMMANDS = [
-    *["run", "sweep", "merge", "plot", "report", "export", "compare", "best"],
-    *[
-        "paper",
-        "explore",
-        "phy",
-        "fit",
-        "list",
-        "copy",
-        "check",
-        "explain",
-        "metrics",
-        "schema",
-        "verify",
-        "reuse",
-        "doctor",
-        "live",
-    ],
-]
 
 
 def printed(*arguments: str) -> str:
@@ -97,7 +79,7 @@ def make_gallery(_: Sphinx) -> None:
     """Compute what the pages show. Runs are short (--quick); the pages say so."""
     GALLERY.mkdir(exist_ok=True)
     (GALLERY / "crossfade.txt").write_text(printed("--help"))
-    for command in COMMANDS:
+    for command in typer.main.get_command(app).commands:
         (GALLERY / f"{command}.txt").write_text(printed(command, "--help"))
     (GALLERY / "explain-fd_t.txt").write_text(printed("explain", "channel.fd_t"))
     plot = ["--plot", str(GALLERY / "quickstart.png")]

@@ -40,6 +40,42 @@ def test_what_is_lost_is_sent_again_and_nothing_else() -> None:
     assert point.value("spurious_fast_retransmits") == 0
 
 
+# Nothing is lost for good, and repetitions come five packets late.
+OUT_OF_ORDER = """
+schema = 2
+run = { duration = "20 s", runs = 2 }
+channel = { model = "iid", p_e = 0.05 }
+wired = { rtt = "40 ms" }
+tcp = { flavour = "quic", congestion = "cubic", w_max = 60 }
+[link]
+rate = "10 Mbit/s"
+packet_size = "1500 B"
+frame_size = "1500 B"
+framing = { payload = "1500 B", slotted = false }
+queue = { limit = "1000 packets" }
+[link.arq]
+protocol = "selective-repeat"
+window = 64
+max_retransmissions = 20
+delivery = "immediate"
+feedback = { delay = "4 ms" }
+"""
+
+
+def test_losses_that_were_none_are_known() -> None:
+    late = cf.run(OUT_OF_ORDER, cache=False).points[0]
+    assert late.value("segment_loss_rate") == 0
+    assert late.value("timeouts") == 0
+    # Without losses and probes each repetition is of a packet that was found lost for nothing.
+    assert late.value("spurious_losses") >= late.value("retransmissions") > 5
+    again = cf.run(OUT_OF_ORDER, set={"tcp.quic.undo": True}, cache=False).points[0]
+    assert again.value("goodput_bps") > 1.2 * late.value("goodput_bps")
+    in_order = cf.run(OUT_OF_ORDER, set={"link.arq.delivery": "in-order"}, cache=False).points[0]
+    assert in_order.value("spurious_losses") == 0
+    of_tcp = cf.run(OUT_OF_ORDER, set={"tcp.flavour": "rfc", "tcp.variant": "sack"}, cache=False).points[0]
+    assert "spurious_losses" not in of_tcp.metrics
+
+
 @pytest.mark.parametrize("congestion", ["reno", "cubic", "highspeed", "dctcp", "prague", "bbr-v1", "bbr-v3"])
 def test_every_congestion_control_stands_on_it(congestion: str) -> None:
     point = rows(tcp__congestion=congestion, channel__p_e=0, run__duration="10 s").points[0]

@@ -11,7 +11,7 @@ import pytest
 import crossfade as cf
 from crossfade.comparison.paired import Sample
 from crossfade.papers import PAPERS, verdicts
-from crossfade.papers.transports import FIGURES, ware
+from crossfade.papers.transports import FIGURES, of_flights, ware
 from crossfade.tables import Table
 from tests.conftest import Cli
 
@@ -34,6 +34,9 @@ OVER = {
     "voice-beside": ["discipline=drop-tail,fq-codel", "persistence=3"],
     "suspensions": ["congestion=bbr-v1", "link=steady.csv,suspensions.csv", "rtt_ms=40"],
     "blockage": ["congestion=prague", "period_s=4.5"],
+    "quic-and-arq": ["channel=bursts", "p_e=0.1", "persistence=0,3"],
+    "quic-reordering": ["p_e=0.1", "delivery=immediate"],
+    "quic-outages": ["link=outage-waits.csv,outage-loses.csv", "period_s=12"],
 }
 
 
@@ -46,7 +49,8 @@ def test_figures_have_their_axes(cli: Cli, figure: str) -> None:
         assert {row[column].removesuffix(".0") for row in rows} == said
     drawn = FIGURES[figure].y
     assert drawn is not None
-    assert all(float(row[drawn]) > 0.0 for row in rows)
+    # TCP has no metric of spurious losses.
+    assert all(float(row[drawn]) > 0.0 for row in rows if row[drawn] or row["flavour"] == "quic")
     # Columns that would say nothing are left out.
     assert all(any(row[column] for row in rows) for column in rows[0])
 
@@ -82,18 +86,30 @@ def test_the_formula_is_that_of_ware_et_al() -> None:
             assert ware(queue, 120.0, flows) == pytest.approx(part, abs=0.012), (flows, queue)
 
 
+def test_the_window_and_what_is_in_flight_balance() -> None:
+    """Two products of BBR's rate and of the round trip that it measures are what it has in flight."""
+    for queue_bdp in (2, 8, 32):
+        product = 10e6 / 12_000 * 0.0412
+        flight = queue_bdp * product + product
+        probing = (queue_bdp * 0.0412 + 0.2 + 0.0412) / 10.0
+        bbr = of_flights(queue_bdp, 100.0) / (1.0 - probing)
+        assert 2.0 * bbr * ((1.0 - bbr) * flight + 4.0) == pytest.approx(bbr * flight)
+
+
 def test_bbr_beside_cubic_is_where_the_formula_says() -> None:
     """Where BBR finds CUBIC's queue full; at 2 and 4 products it has less, as the page says."""
     late = {"run.duration": "120 s", "flows.cubic.start": "0 s", "flows.bbr.start": "10 s"}
     over = {"link.queue.limit": ["1 bdp", "2 bdp", "4 bdp", "8 bdp", "16 bdp"]}
     results = cf.run("modern/bbr-against-cubic", set=late, over=over, runs=3)
-    off = {}
+    off, by_flights = {}, {}
     for point in results.points:
         queue = int(str(point.axes["link.queue.limit"]).split()[0])
         bbr, cubic = (Sample.of(point, f"{name}.goodput_bps").mean for name in ("bbr", "cubic"))
         off[queue] = bbr / (bbr + cubic) - ware(queue, 100.0)
+        by_flights[queue] = bbr / (bbr + cubic) - of_flights(queue, 100.0)
     assert all(abs(off[queue]) < 0.12 for queue in (1, 8, 16)), off
     assert all(-0.19 < off[queue] < -0.08 for queue in (2, 4)), off
+    assert all(abs(by_flights[queue]) < 0.08 for queue in (4, 8, 16)), by_flights
 
 
 def test_the_knee_of_version_1_lies_between_15_and_25_percent() -> None:

@@ -8,7 +8,7 @@ use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferConfig};
 use crossfade_link::trace::{Schedule, TableLoss, TraceLinkConfig};
 use crossfade_link::{
-    Aggregated, Link, LinkConfig, QueueConfig, RadioConfig, SideBySide, SymbolFrames, TableFrames,
+    Aggregated, Jittered, LinkConfig, QueueConfig, RadioConfig, SideBySide, SymbolFrames, TableFrames,
     TokenBucket, WholePackets,
 };
 use crossfade_mac::Mesh;
@@ -244,10 +244,15 @@ fn slotted(setup: &Setup, seed: RunSeed) -> Option<Medium> {
 }
 
 fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> Medium {
-    let carrier = carrier(setup, seed, direction);
-    let Some(config) = setup.aggregation else { return carrier.into() };
-    let aggregated: Box<dyn Link + Send> = Box::new(Aggregated::new(config, carrier));
-    aggregated.into()
+    let mut link = carrier(setup, seed, direction);
+    if let Some(config) = setup.aggregation {
+        link = AnyLink::Other(Box::new(Aggregated::new(config, link)));
+    }
+    if let Some(config) = setup.jitter {
+        let draws = seed.stream(&format!("jitter.{direction}"));
+        link = AnyLink::Other(Box::new(Jittered::new(config, link, draws)));
+    }
+    link.into()
 }
 
 fn carrier(setup: &HopSetup, seed: RunSeed, direction: &str) -> AnyLink {

@@ -16,6 +16,7 @@ fn kind_of(metric: &str) -> (MetricKind, &'static str, &'static [&'static str]) 
         | "spurious_timeouts_detected"
         | "fast_retransmits"
         | "spurious_fast_retransmits"
+        | "spurious_losses"
         | "tail_loss_probes"
         | "ecn_reductions"
         | "retransmissions"

@@ -81,6 +81,7 @@ pub static METRICS: &[MetricInfo] = &[
     metric("spurious_timeouts_detected", "1", "Spurious timeouts detected", "Timeouts that the sender itself found to be spurious (RFC 5682, RFC 3522).", Of::Flows(|flows, _| count(flows.total.spurious_timeouts_detected))),
     metric("fast_retransmits", "1", "Fast retransmits", "Recoveries that began with duplicate acknowledgements, without a timeout.", Of::Flows(|flows, _| count(flows.total.fast_retransmits))),
     metric("spurious_fast_retransmits", "1", "Spurious fast retransmits", "Fast retransmits of a segment that was not lost.", Of::Flows(|flows, _| count(flows.total.spurious_fast_retransmits))),
+    metric("spurious_losses", "1", "Spurious losses", "Flavour quic: packets that the sender found lost and that had arrived: their acknowledgement came within three probe timeouts after that.", Of::Flows(|flows, _| flows.spurious_losses())),
     metric("tail_loss_probes", "1", "Tail loss probes", "Probes for losses at the tail of a flight (RFC 8985 section 7).", Of::Flows(|flows, _| count(flows.total.tail_loss_probes))),
     metric("ecn_reductions", "1", "ECN reductions", "Window reductions that congestion marks asked for (RFC 3168).", Of::Flows(|flows, _| count(flows.total.ecn_reductions))),
     metric("timeouts_per_slot", "1/slot", "Timeouts per slot", "Expiries of retransmission timers, per slot.", Of::Flows(|flows, scale| count(flows.total.timeouts) / scale.slots)),

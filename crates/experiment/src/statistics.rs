@@ -6,12 +6,14 @@ use crossfade_link::arq::ArqStatistics;
 use crossfade_link::{NodeStatistics, UserStatistics};
 use crossfade_scenario::{FlowSetup, HopSetup, Setup, TrafficSetup};
 use crossfade_sim::{FlowStatistics, LinkSummary, NetworkStatistics};
+use crossfade_transport::Flavour;
 
 /// What the flows of each entry of the scenario did.
 pub(crate) fn flows<'a>(setup: &'a Setup, run: &NetworkStatistics) -> Vec<(&'a FlowSetup, FlowTotals)> {
     let (mut flows, mut arrivals) = (run.flows.iter(), run.arrivals.iter());
     let group = |flow: &'a FlowSetup| {
-        let mut totals = FlowTotals::default();
+        let knows_losses = flow.tcp().is_some_and(|tcp| tcp.config.flavour == Flavour::Quic);
+        let mut totals = FlowTotals { knows_losses, ..FlowTotals::default() };
         if let TrafficSetup::Arrivals { tcp, .. } = &flow.traffic {
             let group = arrivals.next().expect("one for each entry");
             totals.add(&group.total, flow.packet_size - tcp.mss);
@@ -44,6 +46,8 @@ pub(crate) struct FlowTotals {
     shares: Vec<f64>,
     /// A bulk flow came to a stop.
     pub(crate) died: bool,
+    /// The sender of one of them at least learns which of its losses were none.
+    knows_losses: bool,
 }
 
 impl FlowTotals {
@@ -68,6 +72,12 @@ impl FlowTotals {
         self.completion_times_s.extend(&other.completion_times_s);
         self.shares.extend(&other.shares);
         self.died |= other.died;
+        self.knows_losses |= other.knows_losses;
+    }
+
+    /// Losses that were none; NaN where no sender learns of them.
+    pub(crate) fn spurious_losses(&self) -> f64 {
+        if self.knows_losses { self.total.spurious_losses as f64 } else { f64::NAN }
     }
 
     /// Of the segments whose fate is known, the share that was lost or dropped; NaN of none.

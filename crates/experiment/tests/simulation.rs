@@ -47,7 +47,9 @@ fn value(result: &PointResult, name: &str) -> f64 {
 }
 
 /// Metrics of other scenarios and methods.
-const ELSEWHERE: [&str; 73] = [
+const ELSEWHERE: [&str; 74] = [
+    // Of flavour quic.
+    "spurious_losses",
     // By analysis.
     "throughput_lower",
     "throughput_upper",

@@ -5,8 +5,8 @@
 //! [`DropTail`], [`Red`], [`CoDel`], [`FqCoDel`], [`Pie`],
 //! [`DualPi2`]. [`LinkConfig`] builds either. [`arq`] holds the links that
 //! send packets as frames and repeat lost ones ([`RadioConfig`] is their physical layer), [`trace`] those whose
-//! capacity follows a record or a table. Before an [`Aggregated`] link packets wait for one another; [`Series`] is links one
-//! after the other.
+//! capacity follows a record or a table. Before an [`Aggregated`] link packets wait for one another, behind a [`Jittered`] one for a
+//! time of their own; [`Series`] is links one after the other.
 
 mod aggregation;
 pub mod arq;
@@ -14,6 +14,7 @@ mod config;
 mod event;
 mod fabric;
 mod hop;
+mod jitter;
 mod limit;
 mod link;
 mod node;
@@ -38,6 +39,7 @@ pub use config::{LinkConfig, Queue, QueueConfig};
 pub use event::{EventLog, LinkEvent, QueueChange, Verdict};
 pub use fabric::{Fabric, PointToPoint, Port};
 pub use hop::{Hop, HopConfig};
+pub use jitter::{JitterConfig, Jittered};
 pub use limit::{QueueLimit, QueueLimitError};
 pub use link::{Departure, Link, Push};
 pub use node::{NodeStatistics, mean_exchanges};

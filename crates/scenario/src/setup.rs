@@ -13,7 +13,7 @@ use crate::tables::trace::TraceSetup;
 use crossfade_channel::LossConfig;
 use crossfade_core::SimTime;
 use crossfade_link::trace::Schedule;
-use crossfade_link::{AggregationConfig, QueueConfig, QueueLimit, RadioConfig};
+use crossfade_link::{AggregationConfig, JitterConfig, QueueConfig, QueueLimit, RadioConfig};
 use crossfade_transport::congestion::OwnRule;
 
 /// A scenario in the terms of the models. All times are absolute.
@@ -95,6 +95,8 @@ pub struct HopSetup {
     pub doppler: Option<DopplerSetup>,
     /// Packets wait before it, and are released together.
     pub aggregation: Option<AggregationConfig>,
+    /// Packets are held back behind it, each for a time of its own.
+    pub jitter: Option<JitterConfig>,
 }
 
 /// What carries the packets of a hop.
@@ -156,14 +158,28 @@ impl HopSetup {
     pub(crate) fn ideal() -> Self {
         let queue = QueueConfig::DropTail(None);
         let carrier = Carrier::Packets { rate_bps: None, queue, loss: LossConfig::Lossless };
-        Self { delay: SimTime::ZERO, carrier, limit_assumed: false, doppler: None, aggregation: None }
+        Self {
+            delay: SimTime::ZERO,
+            carrier,
+            limit_assumed: false,
+            doppler: None,
+            aggregation: None,
+            jitter: None,
+        }
     }
 
     /// The way of the data in a cell: as good as a slot's wait and a slot, and a queue.
     pub(crate) fn of_cell(slot: SimTime, limit: Option<QueueLimit>) -> Self {
         let queue = QueueConfig::DropTail(limit);
         let carrier = Carrier::Packets { rate_bps: None, queue, loss: LossConfig::Lossless };
-        Self { delay: slot * 2, carrier, limit_assumed: false, doppler: None, aggregation: None }
+        Self {
+            delay: slot * 2,
+            carrier,
+            limit_assumed: false,
+            doppler: None,
+            aggregation: None,
+            jitter: None,
+        }
     }
 
     /// Bit rate in bit/s in the long run, of a trace its mean; `None` takes no time to transmit.
@@ -180,6 +196,9 @@ impl HopSetup {
     pub fn varies_by(&self, table: &str) -> Option<String> {
         if self.aggregation.is_some() {
             return Some(join(table, "aggregation"));
+        }
+        if self.jitter.is_some() {
+            return Some(join(table, "jitter"));
         }
         match &self.carrier {
             Carrier::Packets { .. } => None,

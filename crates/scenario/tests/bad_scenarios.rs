@@ -80,6 +80,13 @@ fn frames_and_their_protocols() {
             json!([["reverse.aggregation", { "period": "60 ms", "thinning": 0 }]]),
             "reverse.aggregation.thinning = 0: must be at least 1",
         ),
+        (json!([["link.jitter.n_std", 2]]), "link.jitter.std: missing"),
+        (json!([["reverse.jitter.std", "0 s"]]), "reverse.jitter.std = \"0 s\": must be longer than 0 s"),
+        (
+            json!([["link.jitter", { "std": "5 ms", "n_std": 0 }]]),
+            "link.jitter.n_std = 0.0: must be above 0 and at most 100",
+        ),
+        (json!([["link.jitter", { "std": "5 ms", "rate": "0 bit/s" }]]), "link.jitter.rate"),
         (
             json!([["link.shaper", { "rate": "1 kbit/s", "burst": "1 kB" }]]),
             "link.shaper contradicts link.frame_size: a shaped link sends whole packets at a constant rate",

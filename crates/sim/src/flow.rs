@@ -192,6 +192,7 @@ impl Flow {
             totals.spurious_fast_retransmits = sender.spurious_fast_retransmits;
             totals.tail_loss_probes = sender.tail_loss_probes;
             totals.ecn_reductions = sender.ecn_reductions;
+            totals.spurious_losses = sender.spurious_losses;
         }
         totals
     }

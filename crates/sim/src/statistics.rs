@@ -49,6 +49,8 @@ pub struct FlowStatistics {
     pub tail_loss_probes: u64,
     /// Reductions of the window that answered a congestion mark.
     pub ecn_reductions: u64,
+    /// Packets that the sender found lost and whose acknowledgement came after all. Flavour `quic` alone knows.
+    pub spurious_losses: u64,
     /// Acknowledgements lost by the channels of the way back.
     pub acks_lost: u64,
     /// Acknowledgements dropped by the queues of the way back.
@@ -87,6 +89,7 @@ counters!(FlowStatistics {
     spurious_fast_retransmits,
     tail_loss_probes,
     ecn_reductions,
+    spurious_losses,
     acks_sent,
     acks_received,
     acks_lost,

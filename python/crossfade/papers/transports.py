@@ -37,7 +37,17 @@ FIGURES = {
     "voice-beside": Figure("A call beside a download", Along("persistence"), "voice.one_way_delay_p95_s"),
     "suspensions": Figure("A Wi-Fi that suspends", Along("rtt_ms"), SHARE),
     "blockage": Figure("A path that is blocked for half a second", Along("period_s"), "rtt_p99_s"),
+    "quic-and-arq": Figure(
+        "QUIC's recovery beside TCP's: frames repeated 0, 3 or 10 times", P_E, "goodput_bps"
+    ),
+    "quic-reordering": Figure("A link that repairs out of order", P_E, "spurious_losses"),
+    "quic-outages": Figure(
+        "QUIC's recovery beside TCP's: an outage after each 10 s", Along("period_s"), SHARE
+    ),
 }
+
+# Columns that are the same everywhere else.
+ONLY_IN = {"flavour": ["quic-and-arq", "quic-outages", "quic-reordering"], "undo": ["quic-reordering"]}
 
 
 def _seconds(value: Any) -> float:
@@ -70,8 +80,11 @@ def _bdp(value: Any) -> Cell:
 
 
 AXES = {
-    # Reno and drop-tail are what a scenario means that names none.
+    # TCP by the RFCs, Reno and drop-tail are what a scenario means that names none.
     "congestion": Axis("tcp.congestion", cell=lambda value: value or "reno"),
+    "flavour": Axis("tcp.flavour", cell=lambda value: value or "rfc"),
+    "undo": Axis("tcp.quic.undo", cell=lambda value: int(bool(value))),
+    "delivery": Axis("link.arq.delivery"),
     "channel": Axis("channel", read=_channel, cell=_channel_cell),
     "p_e": Axis("channel.p_e"),
     "persistence": Axis("link.arq.max_retransmissions"),
@@ -97,7 +110,7 @@ AXES = {
 }
 METRICS = [
     *("goodput_bps", SHARE, "link_utilisation", "rtt_mean_s", "rtt_p99_s", "timeouts", "spurious_timeouts"),
-    "voice.one_way_delay_p95_s",
+    *("spurious_losses", "voice.one_way_delay_p95_s"),
 ]
 COLUMNS = [*AXES, *(name for metric in METRICS for name in (metric, f"{metric}_ci95")), "part", "part_ci95"]
 
@@ -111,6 +124,7 @@ def table(name: str, options: Options) -> Table:
     found = _FIGURES.table(name, options)
     records = found.records()
     said = [column for column in found.columns if any(record[column] is not None for record in records)]
+    said = [column for column in said if name in ONLY_IN.get(column, [name])]
     return Table.of(said, records)
 
 
@@ -138,17 +152,36 @@ def _part(point: Point) -> Sample | None:
     return Sample({run: value / (value + cubic.values[run]) for run, value in bbr.values.items()})
 
 
+# 10 Mbit/s in packets a second, and 40 ms with a packet's own time.
+RATE, ROUND_TRIP = 10e6 / (8.0 * 1500.0), 0.0412
+
+
 def ware(queue_bdp: float, seconds: float, flows: int = 1) -> float:
     """BBR's part beside any number of loss-based flows (Ware et al. 2019), at 10 Mbit/s and 40 ms.
 
     The others' part while BBR does not probe is p = 1/2 - 1/(2 X) - 4 N/q, for a queue of q packets, which
     is X products; of every 10 s BBR empties the queue for 200 ms and fills it again.
     """
-    rate, round_trip = 10e6 / (8.0 * 1500.0), 0.0412
-    queue = queue_bdp * rate * round_trip
+    queue = queue_bdp * RATE * ROUND_TRIP
     others = max(0.0, 0.5 - 0.5 / queue_bdp - 4.0 * flows / queue)
-    probing = (queue / rate + 0.2 + round_trip) * seconds / 10.0
-    return (1.0 - others) * (seconds - probing) / seconds
+    return (1.0 - others) * _not_probing(queue, seconds)
+
+
+def of_flights(queue_bdp: float, seconds: float, flows: int = 1) -> float:
+    """The same where the round trip that BBR measures follows from all that the others have in flight.
+
+    Ware et al. take (p q + 4 N)/c + l for it, the others' queue and the path. But with BBR's packets gone the
+    others' p (q + c l) fill the wire as well: it is (p (q + c l) + 4 N)/c, and p = 1/2 - 4 N/(q + c l).
+    """
+    queue = queue_bdp * RATE * ROUND_TRIP
+    others = max(0.0, 0.5 - 4.0 * flows / (queue + RATE * ROUND_TRIP))
+    return (1.0 - others) * _not_probing(queue, seconds)
+
+
+def _not_probing(queue: float, seconds: float) -> float:
+    """The share of the time in which BBR sends as it likes."""
+    probing = (queue / RATE + 0.2 + ROUND_TRIP) * seconds / 10.0
+    return (seconds - probing) / seconds
 
 
 def _ware(check: Mapping[str, Any], options: Options) -> list[Outcome]:
@@ -161,7 +194,7 @@ def _ware(check: Mapping[str, Any], options: Options) -> list[Outcome]:
         run = point.scenario["run"]
         seconds = _seconds(run["duration"]) - _seconds(run["warmup"])
         place = float(str(_FIGURES.axes_of(point)["queue_bdp"]))
-        formula = ware(place, seconds)
+        formula = (of_flights if check.get("flights") else ware)(place, seconds)
         where = f"queue_bdp {place:g} (formula {formula:.2f})"
         (found,) = verdicts.within([(where, part.mean - formula, part.half_width())], check["tolerance"])
         outcomes.append(found)
@@ -172,32 +205,39 @@ def _lost_seconds(check: Mapping[str, Any], options: Options) -> list[Outcome]:
     """What an outage costs beside its time: seconds in which nothing came, in each period.
 
     Of every period 10 s carry data; the share of the sender is taken from the shortest outage of a link that
-    waits.
+    waits. With ``less`` and a flavour: beside what it costs a sender of that flavour under the same control.
     """
     points = _FIGURES.results(check["figure"], _asked(check, options)).points
     places = [(point, _FIGURES.axes_of(point)) for point in points]
-    outcomes = []
+    lost: dict[tuple[Cell, Cell, float], Sample] = {}
     for point, axes in places:
-        period = float(str(axes["period_s"]))
+        period, sender = float(str(axes["period_s"])), (axes["flavour"], axes["congestion"])
         if axes["link"] != check["link"] or period < check["from_s"]:
             continue
         # What the rate of a link says: one that waits has none in an outage, one that loses has it always.
         carries = 10.0 if check["link"] == "outage-waits" else period
         share = Sample.of(point, SHARE)
-        steady = Sample.of(_steady(places, axes["congestion"]), SHARE).mean
-        lost = Sample({run: 10.0 - value * carries / steady for run, value in share.values.items()})
-        difference = (f"{axes['congestion']}, outage of {period - 10.0:g} s", lost.mean, lost.half_width())
-        judge = verdicts.above if check["side"] == "above" else verdicts.below
-        outcomes += judge([difference], check["margin"])
+        steady = Sample.of(_steady(places, sender), SHARE).mean
+        seconds = {run: 10.0 - value * carries / steady for run, value in share.values.items()}
+        lost[*sender, period] = Sample(seconds)
+    judge = verdicts.above if check["side"] == "above" else verdicts.below
+    outcomes = []
+    for (flavour, congestion, period), sample in lost.items():
+        if flavour != check.get("flavour", flavour):
+            continue
+        if "less" in check:
+            sample = sample - lost[check["less"], congestion, period]
+        where = f"{congestion}, outage of {period - 10.0:g} s"
+        outcomes += judge([(where, sample.mean, sample.half_width())], check["margin"])
     return outcomes
 
 
-def _steady(places: list[tuple[Point, dict[str, Cell]]], congestion: Cell) -> Point:
-    """The point of a control with the shortest outage of a link that waits."""
+def _steady(places: list[tuple[Point, dict[str, Cell]]], sender: tuple[Cell, Cell]) -> Point:
+    """The point of a flavour and a control with the shortest outage of a link that waits."""
     waits = [
         (float(str(axes["period_s"])), point)
         for point, axes in places
-        if (axes["congestion"], axes["link"]) == (congestion, "outage-waits")
+        if (axes["flavour"], axes["congestion"], axes["link"]) == (*sender, "outage-waits")
     ]
     return min(waits, key=lambda found: found[0])[1]
 

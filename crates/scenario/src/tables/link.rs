@@ -5,6 +5,7 @@ use super::arq::Arq;
 use super::base::{LONGEST_SLOT, absent, json, time};
 use super::channel::{Channel, ChannelModel};
 use super::frames::{FrameKeys, FramedLink, Framing, Headers};
+use super::jitter::Jitter;
 use super::phy::{Layers, Phy};
 use super::queue::{Packets, Queue};
 use super::shaper::Shaper;
@@ -63,15 +64,19 @@ macro_rules! wireless {
             #[serde(skip_serializing_if = "Shaper::is_absent")]
             pub shaper: Shaper,
 
+            /// Delays behind the link that vary from packet to packet.
+            #[serde(skip_serializing_if = "Jitter::is_absent")]
+            pub jitter: Jitter,
+
             $($own)*
         }
 
         impl $table {
             /// What both ways are resolved from, but for the names of its tables and the channel.
             fn keys(&mut self) -> WirelessKeys<'_> {
-                let Self { rate, delay, queue, frame_size, framing, headers, arq, shaper, .. } = self;
+                let Self { rate, delay, queue, frame_size, framing, headers, arq, shaper, jitter, .. } = self;
                 let frames = FrameKeys { frame_size: *frame_size, framing, headers, arq };
-                WirelessKeys { rate: *rate, delay, queue, frames, shaper }
+                WirelessKeys { rate: *rate, delay, queue, frames, shaper, jitter }
             }
         }
     };
@@ -130,9 +135,9 @@ pub struct Wired {
 absent!(Wired);
 
 impl Link {
-    /// Whether nothing makes its rate another at another time.
-    pub(crate) fn is_of_constant_rate(&self) -> bool {
-        self.trace.is_absent() && self.shaper.is_absent()
+    /// Whether nothing makes its rate or its delay another at another time.
+    pub(crate) fn is_constant(&self) -> bool {
+        self.trace.is_absent() && self.shaper.is_absent() && self.jitter.is_absent()
     }
 
     pub(crate) fn resolve(
@@ -186,6 +191,7 @@ struct WirelessKeys<'a> {
     queue: &'a mut Queue,
     frames: FrameKeys<'a>,
     shaper: &'a Shaper,
+    jitter: &'a mut Jitter,
 }
 
 /// A link of one way, its table and that of its channel.
@@ -208,7 +214,7 @@ impl Hop<'_> {
         files: &Files<'_>,
     ) -> Result<HopSetup, ScenarioError> {
         let Self { table, channel_table, keys, channel, radio } = self;
-        let WirelessKeys { rate, delay, queue, frames, shaper } = keys;
+        let WirelessKeys { rate, delay, queue, frames, shaper, jitter } = keys;
         let key = |name: &str| join(table, name);
         if let (Some(trace), true) = (&trace, frames.frame_size.is_some()) {
             let reason = "frames need a constant rate";
@@ -222,6 +228,7 @@ impl Hop<'_> {
         let limit_assumed = queue.limit.is_none();
         let queue = queue.resolve(&key("queue"), rate_bps, packets, slot)?;
         let shaper = shaper.resolve(&key("shaper"), rate_bps, packets.largest)?;
+        let jitter = jitter.resolve(&key("jitter"), slot)?;
         let other = if trace.is_some() { "trace" } else { "frame_size" };
         if shaper.is_some() && (trace.is_some() || frames.is_some()) {
             let reason = "a shaped link sends whole packets at a constant rate";
@@ -257,7 +264,7 @@ impl Hop<'_> {
                 }
             }
         };
-        Ok(HopSetup { delay, carrier, limit_assumed, doppler, aggregation: None })
+        Ok(HopSetup { delay, carrier, limit_assumed, doppler, aggregation: None, jitter })
     }
 }
 
@@ -292,7 +299,7 @@ impl Wired {
         let queue = self.queue.resolve("wired.queue", rate_bps, packets, slot)?;
         let hop = |queue, limit_assumed| {
             let carrier = Carrier::Packets { rate_bps, queue, loss: LossConfig::Lossless };
-            HopSetup { delay, carrier, limit_assumed, doppler: None, aggregation: None }
+            HopSetup { delay, carrier, limit_assumed, doppler: None, aggregation: None, jitter: None }
         };
         Ok(Some([hop(queue, limit_assumed), hop(QueueConfig::DropTail(None), false)]))
     }

@@ -1,0 +1,281 @@
+//! Delays that vary behind a link, from packet to packet.
+
+use crate::event::LinkEvent;
+use crate::link::{Departure, Link, Push};
+use crate::parcel::Parcel;
+use crate::report::LinkReport;
+use crossfade_channel::complex_normal;
+use crossfade_core::{SimTime, Stream};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::f64::consts::SQRT_2;
+
+/// How delays vary: packet delay variation as RFC 8868 section 4.5 has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JitterConfig {
+    /// The standard deviation of the Gaussian whose magnitude a delay is, above zero.
+    pub std: SimTime,
+    /// A delay is at most so many times that; above zero.
+    pub n_std: f64,
+    /// The bit rate at which packets of a flow follow one that was held back longer than they; `None` is at once.
+    pub rate_bps: Option<f64>,
+}
+
+/// A link behind which every packet is held back for a time of its own, |max(min(N(0, std²), `n_std` std), -`n_std` std)|,
+/// and until the packet of its flow before it has left and its bits have: "approximately random subject to
+/// no-reordering bounded PDV" of RFC 8868 section 4.5.2. Flows may overtake each other.
+///
+/// A packet on its way through it has not come out of the link.
+pub struct Jittered<L> {
+    link: L,
+    config: JitterConfig,
+    draws: Stream,
+    /// When the next packet of a flow may leave; without flows for which that is over, now and then.
+    next: BTreeMap<u32, SimTime>,
+    /// What is held back, first who leaves first; at one time, who came first.
+    held: BinaryHeap<Reverse<Held>>,
+    /// How many packets came.
+    came: u64,
+    held_bytes: u64,
+}
+
+/// A packet that is held back until `at`; it came as number `order`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Held {
+    at: SimTime,
+    order: u64,
+    parcel: Parcel,
+}
+
+impl Ord for Held {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.order).cmp(&(other.at, other.order))
+    }
+}
+
+impl PartialOrd for Held {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<L: Link> Jittered<L> {
+    /// Behind `link`; a packet that comes out of it takes one draw.
+    ///
+    /// # Panics
+    /// A deviation, a bound or a rate that is not above zero.
+    pub fn new(config: JitterConfig, link: L, draws: Stream) -> Self {
+        let is_sound = config.std > SimTime::ZERO && config.n_std > 0.0;
+        assert!(is_sound && config.rate_bps.is_none_or(|rate_bps| rate_bps > 0.0), "{config:?}");
+        Self { link, config, draws, next: BTreeMap::new(), held: BinaryHeap::new(), came: 0, held_bytes: 0 }
+    }
+
+    /// A packet comes out of the link at time `now`.
+    fn hold(&mut self, now: SimTime, parcel: Parcel) {
+        let JitterConfig { std, n_std, rate_bps } = self.config;
+        let deviations = (complex_normal(&mut self.draws).re * SQRT_2).abs().min(n_std);
+        let delay = SimTime::from_secs_f64(std.as_secs_f64() * deviations);
+        if self.next.len() > 2 * self.held.len() + 16 {
+            self.next.retain(|_, next| *next > now);
+        }
+        let next = self.next.entry(parcel.flow()).or_default();
+        let at = now.saturating_add(delay).max(*next);
+        *next =
+            at + rate_bps.map_or(SimTime::ZERO, |rate_bps| SimTime::to_transmit(parcel.bytes(), rate_bps));
+        self.held.push(Reverse(Held { at, order: self.came, parcel }));
+        self.held_bytes += u64::from(parcel.bytes());
+        self.came += 1;
+    }
+
+    /// When the next packet leaves; [`SimTime::MAX`] if none is held back.
+    fn next_departure(&self) -> SimTime {
+        self.held.peek().map_or(SimTime::MAX, |Reverse(held)| held.at)
+    }
+}
+
+impl<L: Link> Link for Jittered<L> {
+    fn push(&mut self, now: SimTime, parcel: Parcel) -> Push {
+        self.link.push(now, parcel)
+    }
+
+    fn next_event(&self) -> Option<SimTime> {
+        let next = self.next_departure().min(self.link.next_event().unwrap_or(SimTime::MAX));
+        (next < SimTime::MAX).then_some(next)
+    }
+
+    fn advance(&mut self, now: SimTime) -> Option<Departure> {
+        loop {
+            let (departure, event) = (self.next_departure(), self.link.next_event().unwrap_or(SimTime::MAX));
+            if departure.min(event) > now {
+                return None;
+            }
+            if departure <= event {
+                let Reverse(held) = self.held.pop()?;
+                self.held_bytes -= u64::from(held.parcel.bytes());
+                return Some(Departure::Arrived(held.parcel));
+            }
+            // At the time of its event and not later: what comes out is held back from there on.
+            match self.link.advance(event) {
+                Some(Departure::Arrived(parcel)) => self.hold(event, parcel),
+                Some(gone) => return Some(gone),
+                None => {}
+            }
+        }
+    }
+
+    fn report(&mut self, now: SimTime) -> LinkReport {
+        let mut report = self.link.report(now);
+        report.statistics.arrivals -= self.held.len() as u64;
+        report.statistics.arrived_bytes -= self.held_bytes;
+        report
+    }
+
+    fn trace(&mut self, keep: bool) {
+        self.link.trace(keep);
+    }
+
+    fn next_trace(&mut self) -> Option<LinkEvent> {
+        self.link.next_trace()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hop::{Hop, HopConfig};
+    use crate::testing::{EveryThird, plain};
+    use crossfade_channel::{LossProcess, Lossless};
+    use crossfade_core::RunSeed;
+    use proptest::prelude::*;
+
+    const MS: SimTime = SimTime::from_millis(1);
+
+    /// Behind a link that takes 2 ms and no time to transmit; packets vary with 5 ms, at most 15 ms.
+    fn jittered(n_std: f64, rate_bps: Option<f64>, loss: Box<dyn LossProcess>) -> Jittered<Hop> {
+        let hop = Hop::new(HopConfig { rate_bps: None, delay: MS * 2, queue_limit: None, loss });
+        let draws = RunSeed { seed: 1, run: 0 }.stream("jitter.dl");
+        Jittered::new(JitterConfig { std: MS * 5, n_std, rate_bps }, hop, draws)
+    }
+
+    /// The delays in seconds, beyond the link's own, of packets `gap` apart.
+    fn delays(mut link: Jittered<Hop>, packets: u32, gap: SimTime) -> Vec<f64> {
+        let mut left = vec![f64::NAN; packets as usize];
+        for id in 0..packets {
+            let now = gap * u64::from(id);
+            assert_eq!(link.push(now, plain(id, 1000)), Push::Accepted);
+            let next = if id + 1 < packets { now + gap } else { SimTime::MAX };
+            while let Some(at) = link.next_event().filter(|at| *at < next) {
+                while let Some(departure) = link.advance(at) {
+                    let id = departure.parcel().id();
+                    left[id as usize] = (at - gap * u64::from(id) - MS * 2).as_secs_f64();
+                }
+            }
+        }
+        left
+    }
+
+    /// Far apart, delays are independent and half-normal, cut at `n_std`: the mean is sqrt(2/pi) (1 - e^(-k²/2)) + k q and the
+    /// second moment 1 - q - sqrt(2/pi) k e^(-k²/2) + k² q with q = erfc(k / sqrt 2), in deviations.
+    #[test]
+    fn moments_are_those_of_the_law() {
+        // q from tables of the normal distribution.
+        for (k, q) in [(3.0_f64, 0.002_699_796), (1.0, 0.317_310_508)] {
+            let n = 40_000;
+            let delays = delays(jittered(k, None, Box::new(Lossless)), n, MS * 100);
+            let in_deviations = delays.iter().map(|delay| delay / 0.005);
+            let density = (2.0 / std::f64::consts::PI).sqrt() * (-k * k / 2.0).exp();
+            let mean = (2.0 / std::f64::consts::PI).sqrt() - density + k * q;
+            let square = 1.0 - q - k * density + k * k * q;
+            let count = f64::from(n);
+            let found = in_deviations.clone().sum::<f64>() / count;
+            let found_square = in_deviations.clone().map(|x| x * x).sum::<f64>() / count;
+            // Four standard errors; no fourth moment is above 3.
+            assert!(
+                (found - mean).abs() < 4.0 * ((square - mean * mean) / count).sqrt(),
+                "{k}: {found}, {mean}"
+            );
+            assert!(
+                (found_square - square).abs() < 4.0 * (3.0 / count).sqrt(),
+                "{k}: {found_square}, {square}"
+            );
+            let most = in_deviations.clone().fold(0.0, f64::max);
+            assert!((most - k).abs() < 1e-6, "{most}");
+            let at_most = in_deviations.filter(|x| (x - k).abs() < 1e-6).count() as f64 / count;
+            assert!((at_most - q).abs() < 4.0 * (q / count).sqrt(), "{k}: {at_most} at the bound, {q}");
+        }
+    }
+
+    /// A packet that leaves later than those behind it holds them back until it has gone, at once or at a rate.
+    #[test]
+    fn a_flow_keeps_its_order_and_follows_at_the_rate() {
+        for rate_bps in [None, Some(8e6)] {
+            // 1000 bytes are 1 ms at 8 Mbit/s; they come 2 ms apart.
+            let (gap, serial) = (0.002, if rate_bps.is_some() { 0.001 } else { 0.0 });
+            let of_own = delays(jittered(3.0, None, Box::new(Lossless)), 2000, MS * 100);
+            let found = delays(jittered(3.0, rate_bps, Box::new(Lossless)), 2000, MS * 2);
+            let mut last = f64::NEG_INFINITY;
+            for (id, (own, found)) in of_own.iter().zip(&found).enumerate() {
+                let came = gap * id as f64;
+                let expected = f64::max(came + own, last + serial);
+                assert!((came + found - expected).abs() < 1e-8, "{id}");
+                last = expected;
+            }
+        }
+    }
+
+    /// At the rate of the link itself nothing makes up for a delay: each is at least that of the packet before.
+    #[test]
+    fn at_the_rate_of_a_busy_link_delays_only_grow() {
+        let found = delays(jittered(3.0, Some(8e6), Box::new(Lossless)), 5000, MS);
+        assert!(found.is_sorted_by(|a, b| *b > *a - 1e-9));
+        assert!((found[4999] - 0.015).abs() < 1e-8);
+    }
+
+    #[test]
+    fn what_is_lost_or_held_back_has_not_come_out() {
+        let mut link = jittered(3.0, None, Box::new(EveryThird(Vec::new())));
+        for id in 0..3 {
+            let told = link.push(MS, Parcel::new(id, id, 1000));
+            assert_eq!(told, if id == 0 { Push::Lost } else { Push::Accepted });
+        }
+        assert_eq!(link.advance(MS * 3), None);
+        let count = |link: &mut Jittered<Hop>| {
+            let counts = link.report(MS * 3).statistics;
+            (counts.transmissions, counts.losses, counts.arrivals, counts.arrived_bytes)
+        };
+        assert_eq!(count(&mut link), (3, 1, 0, 0));
+        while link.advance(MS * 100).is_some() {}
+        assert_eq!(count(&mut link), (3, 1, 2, 2000));
+        assert_eq!(link.next_event(), None);
+    }
+
+    proptest! {
+        /// However late it is asked: every packet leaves once, each flow in its order, and the draws fall to the packets in theirs.
+        #[test]
+        fn nothing_is_lost_or_invented(
+            pushes in prop::collection::vec((0_u64..20, 0_u32..3), 1..80), late in 0_u64..50,
+        ) {
+            let mut left: [Vec<(u32, u32)>; 2] = Default::default();
+            for (left, late) in left.iter_mut().zip([0, late]) {
+                let mut link = jittered(3.0, Some(1e7), Box::new(Lossless));
+                let mut now = SimTime::ZERO;
+                for (id, (gap, flow)) in pushes.iter().enumerate() {
+                    now += MS * *gap;
+                    left.extend(std::iter::from_fn(|| link.advance(now)).map(|gone| (gone.parcel().flow(), gone.parcel().id())));
+                    prop_assert_eq!(link.push(now, Parcel::new(id as u32, *flow, 1000)), Push::Accepted);
+                }
+                while let Some(at) = link.next_event() {
+                    let at = at + MS * late;
+                    left.extend(std::iter::from_fn(|| link.advance(at)).map(|gone| (gone.parcel().flow(), gone.parcel().id())));
+                }
+            }
+            prop_assert_eq!(left[0].len(), pushes.len());
+            for flow in 0..3 {
+                let of_flow = left[0].iter().filter(|(of, _)| *of == flow).map(|(_, id)| *id);
+                prop_assert!(of_flow.is_sorted_by(|a, b| a < b));
+            }
+            let [on_time, late] = left;
+            prop_assert_eq!(on_time, late);
+        }
+    }
+}
