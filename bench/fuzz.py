@@ -2,6 +2,7 @@
 
 Usage: python bench/fuzz.py [TARGET ...] [--quiet SECONDS] [--most SECONDS] [--jobs N]
 
+A TARGET is one of those of fuzz/, or ``control:NAME`` for senders under one congestion control alone.
 Builds the targets of fuzz/ with coverage, overflow checks and debug assertions, seeds them with what the
 repository holds (fuzz/corpus, kept between runs) and runs each until --quiet seconds of a processor (600)
 brought no new edge, or --most (3600) are spent: CPU time, so that a busy machine takes longer and shows no
@@ -35,6 +36,7 @@ LONGEST = {
     "golden": 20000,
     "trace": 600,
     "losses": 400,
+    "table": 1200,
     "rows": 4096,
     "arq": 2000,
     "packet": 200,
@@ -118,6 +120,26 @@ def losses() -> Iterator[bytes]:
         yield text.replace("\\n", "\n").encode()
 
 
+def tables() -> Iterator[bytes]:
+    """Tables that scenarios name, and golden ones of chains and weights."""
+    weights = json.loads((ROOT / "tests/data/golden/weights/vectors.json").read_text(encoding="utf-8"))
+    for entry in weights:
+        if len(text := json.dumps([entry], separators=(",", ":"))) < LONGEST["table"]:
+            yield text.encode()
+    for path in (ROOT / "tests/data/golden/ns2-chain").glob("*.csv"):
+        yield path.read_bytes()[: LONGEST["table"]]
+    yield b"time_s,sinr_db\n0,12.5\n0.1,9\n"
+    yield b"0 12.5 3\n0.1 9 -4\n# end\n"
+    yield b"node,x_m,y_m\n0,0,0\n1,200,0\n2,400,50\n"
+    yield b"snr_db,transmissions,residual\n0,1,0.5\n10,1,0.01\n10,2,0.001\n"
+    yield b"scheme,snr_db,transmissions,residual\nsiso,0,1,0.5\nblast,0,1,0.1\n"
+    yield b"axis,from,to,phy.scheme\nchannel.snr_db,-9,5,siso\nchannel.snr_db,5,40,alamouti\n"
+    for text in texts_between_quotes(
+        r'"((?:[0-9a-z_,. #]|\\n)+\\n(?:[0-9a-z_,. #]|\\n)+)"', "crates/phy", "crates/cell", "crates/mac"
+    ):
+        yield text.replace("\\n", "\n").encode()
+
+
 def rows() -> Iterator[bytes]:
     """Names of metrics and values, many of them such as no run has."""
     rng = random.Random(1)
@@ -192,9 +214,9 @@ def entries() -> Iterator[bytes]:
 
 
 def connections() -> Iterator[bytes]:
-    """What a sender is, and a network that mostly delivers what it sends; each control among them."""
+    """What a sender is, and a network that mostly delivers what it sends; each control over TCP and QUIC."""
     rng = random.Random(4)
-    for control in range(7):
+    for control in range(14):
         for _ in range(6):
             sender = bytes([control, *(rng.randrange(256) for _ in range(7))])
             ops = [0, 3, 6] * 8 + list(range(16))
@@ -208,6 +230,7 @@ SEEDS = {
     "golden": golden,
     "trace": traces,
     "losses": losses,
+    "table": tables,
     "rows": rows,
     "arq": frames,
     "packet": packets,
@@ -221,17 +244,23 @@ WORDS = {
     "golden": ("crates/verify/src",),
     "trace": ("crates/link/src",),
     "losses": ("crates/channel/src",),
+    "table": ("crates/phy/src", "crates/mac/src", "crates/verify/src"),
 }
 
 
-def seed(target: str) -> list[str]:
-    """Writes the corpus and the dictionary of `target`; the arguments that name them."""
-    corpus = FUZZ / "corpus" / target
+def artifacts(target: str) -> Path:
+    """Where an input that was found is put."""
+    return FUZZ / "artifacts" / target.replace(":", "-")
+
+
+def seed(whole: str) -> list[str]:
+    """Writes the corpus and the dictionary of a target; the arguments that name them."""
+    target, corpus = whole.partition(":")[0], FUZZ / "corpus" / whole.replace(":", "-")
     corpus.mkdir(parents=True, exist_ok=True)
     for number, data in enumerate(SEEDS[target]()):
         (corpus / f"seed-{number}").write_bytes(data)
-    (FUZZ / "artifacts" / target).mkdir(parents=True, exist_ok=True)
-    arguments = [f"-artifact_prefix={FUZZ / 'artifacts' / target}/"]
+    artifacts(whole).mkdir(parents=True, exist_ok=True)
+    arguments = [f"-artifact_prefix={artifacts(whole)}/"]
     if target in WORDS:
         words = set(texts_between_quotes(r'"([ -!#-\[\]-~]{1,30})"', *WORDS[target]))
         if target == "scenario":
@@ -265,18 +294,28 @@ def cpu_seconds(pid: int) -> float | None:
 
 
 def fuzz(built: Path, target: str, quiet: float, most: float) -> Progress:
-    """Runs `target` until `quiet` CPU seconds brought no new edge, `most` are spent, or one is found."""
+    """Runs a target until `quiet` CPU seconds brought no new edge, `most` are spent, or one is found."""
+    program, _, control = target.partition(":")
     # Slow inputs are no finding: a busy machine has them.
     options = [
         "-timeout=60",
         "-report_slow_units=3600",
         "-rss_limit_mb=3000",
         "-reload=0",
-        f"-max_len={LONGEST[target]}",
+        f"-max_len={LONGEST[program]}",
     ]
-    command = [str(built / target), *options, *seed(target)]
+    command = [str(built / program), *options, *seed(target)]
+    # Which control, for those who look.
+    alone = {"CONTROL": control} if control else {}
     progress = Progress()
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, errors="replace", cwd=FUZZ) as process:
+    with subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        cwd=FUZZ,
+        env={**os.environ, **alone},
+    ) as process:
         stop = threading.Event()
 
         def watch() -> None:
@@ -301,7 +340,7 @@ def fuzz(built: Path, target: str, quiet: float, most: float) -> Progress:
                 )
         stop.set()
         watching.join()
-    progress.found = any((FUZZ / "artifacts" / target).iterdir())
+    progress.found = any(artifacts(target).iterdir())
     return progress
 
 
@@ -335,7 +374,7 @@ def main() -> int:
     )
     parser.add_argument("--jobs", type=int, default=1, help="targets at a time")
     arguments = parser.parse_args()
-    unknown = [target for target in arguments.targets if target not in SEEDS]
+    unknown = [target for target in arguments.targets if target.partition(":")[0] not in SEEDS]
     if unknown:
         parser.error(f"TARGET = {unknown[0]!r}: one of {', '.join(SEEDS)}")
     built = build()

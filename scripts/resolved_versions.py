@@ -15,13 +15,14 @@ import sys
 import tomllib
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 RECORD = ROOT / "resolved.txt"
 
 
-# What an installer makes.
-MADE = ("INSTALLER", "REQUESTED", "direct_url.json")
+# What users install with the package, where they want it; the other extras are for those who work on it.
+EXTRAS = ("cluster", "export", "gym")
 
 
 def crates(lock: str) -> list[str]:
@@ -74,7 +75,13 @@ def digest(package: metadata.Distribution) -> str:
 def resolved() -> list[str]:
     """The lines for what is resolved and installed here."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    return sorted({*crates((ROOT / "Cargo.lock").read_text()), *packages(project["dependencies"])})
+    return sorted({*crates((ROOT / "Cargo.lock").read_text()), *packages(for_users(project))})
+
+
+def for_users(project: dict[str, Any]) -> list[str]:
+    """What the package needs, and what it can use."""
+    extras = project["optional-dependencies"]
+    return [*project["dependencies"], *(needed for extra in EXTRAS for needed in extras[extra])]
 
 
 def differences(recorded: list[str], here: list[str]) -> list[str]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -205,6 +208,81 @@ class Mine(BatchedCongestionControl):
     text = text.replace('"sack"', '"sack", rfc = { ecn = true, accurate_ecn = true }')
     run(tmp_path, text=text, runs=1)
     assert int((tmp_path / "mark").read_text()) > 5
+
+
+def infos(line: Mapping[str, str]) -> dict[str, str]:
+    """The column ``info`` of an event."""
+    return dict(pair.split("=") for pair in line["info"].split())
+
+
+SAYS = """
+from crossfade.teaching import BatchedCongestionControl, Reno
+
+
+class Mine(Reno):
+    def info(self):
+        return {"state": "slow-start" if self.cwnd < self.ssthresh else "open", "half": self.cwnd / 2, "n": 1}
+
+
+class Batched(BatchedCongestionControl):
+    calls = 0
+
+    def on_acks(self, batch):
+        self.calls += 1
+
+    def info(self):
+        return {"calls": self.calls}
+"""
+
+
+def test_what_a_class_says_of_itself_stands_in_the_events(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(SAYS)
+    (tmp_path / "a.toml").write_text(LOSSY)
+    over = {"tcp.congestion": ["mine.py:Mine", "mine.py:Batched", "reno", "bbr-v1"]}
+    lines = list(csv.DictReader(io.StringIO(cf.events(tmp_path / "a.toml", over=over))))
+    of = {word: [line for line in lines if line["tcp.congestion"] == word] for word in over["tcp.congestion"]}
+    for line in of["mine.py:Mine"]:
+        cwnd, ssthresh = float(line["cwnd"]), float(line["ssthresh"])
+        assert infos(line) == {
+            "state": "slow-start" if cwnd < ssthresh else "open",
+            "half": infos(line)["half"],
+            "n": "1",
+        }
+        assert float(infos(line)["half"]) == cwnd / 2
+    calls = [int(infos(line)["calls"]) for line in of["mine.py:Batched"]]
+    assert calls == sorted(calls)
+    assert (calls[0], calls[-1] > 20) == (0, True)
+    assert {line["info"] for line in of["reno"]} == {""}
+    bbr = [infos(line) for line in of["bbr-v1"]]
+    assert {"startup", "probe-bw"} <= {found["state"] for found in bbr}
+    names = ["state", "bandwidth", "min_rtt_s", "pacing_rate", "pacing_gain", "cwnd_gain"]
+    assert list(bbr[-1]) == names
+    assert 0.04 <= float(bbr[-1]["min_rtt_s"]) < 0.06
+    # Without anybody who says anything there is no column, and to say something changes nothing.
+    plain = cf.events(tmp_path / "a.toml").splitlines()
+    assert plain[0] == "time_s,event,flow,seq,cwnd,ssthresh,dupacks,backoff,flight_size"
+    mine = cf.events(tmp_path / "a.toml", set={"tcp.congestion": "mine.py:Mine"}).splitlines()
+    assert [line.rsplit(",", 1)[0] for line in mine] == plain
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        ("[1]", r"Mine.info\(\) gives <class 'list'>: must be a dict of numbers by name$"),
+        ("{'a b': 1}", r"Mine.info\(\) gives \"a b\" = 1: names and values must be numbers or words"),
+        ("{'a': 'b,c'}", r"Mine.info\(\) gives \"a\" = b,c: names and values"),
+        ("{'a': None}", r"Mine.info\(\) gives \"a\" = None: names and values"),
+        ("1 / 0", r"^mine.py:5, in info: ZeroDivisionError"),
+    ],
+)
+def test_what_is_no_info_is_one_line(tmp_path: Path, given: str, line: str) -> None:
+    text = f"class Mine(Reno):\n    def info(self):\n        return {given}\n"
+    (tmp_path / "mine.py").write_text("from crossfade.teaching import Reno\n\n" + text)
+    (tmp_path / "a.toml").write_text(LOSSY)
+    with pytest.raises(cf.ScenarioError, match=line) as caught:
+        cf.events(tmp_path / "a.toml", set={"tcp.congestion": "mine.py"})
+    assert "\n" not in str(caught.value)
+    assert run(tmp_path, text=LOSSY, runs=1).points, "nobody asks in a run for results"
 
 
 BASE = "from crossfade.teaching import BatchedCongestionControl\nclass Mine(BatchedCongestionControl):\n"

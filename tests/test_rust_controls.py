@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import os
 import shutil
 import subprocess
@@ -16,7 +18,7 @@ import crossfade._crossfade as _crossfade
 from crossfade.files import compiled
 from crossfade.files.compiled import CompiledRule
 from tests.conftest import Cli
-from tests.test_python_controls import of_the_page
+from tests.test_python_controls import infos, of_the_page
 from tests.test_rules import FADING
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "congestion-control"
@@ -72,6 +74,32 @@ def test_a_rate_and_samples_cross_the_border(tmp_path: Path) -> None:
         for found in (run(tmp_path, BBR, text, lossless), cf.run(text, set=lossless, cache=False))
     ]
     assert 0.5 < queues[0] < 15.0 < queues[1]
+
+
+def test_what_it_says_of_itself_stands_in_the_events(tmp_path: Path) -> None:
+    (tmp_path / "mine.rs").write_text(BBR)
+    (tmp_path / "a.toml").write_text(FADING)
+    both = cf.events(tmp_path / "a.toml", over={"tcp.congestion": ["mine.rs", "reno"]})
+    lines = list(csv.DictReader(io.StringIO(both)))
+    mine = [infos(line) for line in lines if line["tcp.congestion"] == "mine.rs"]
+    assert {line["info"] for line in lines if line["tcp.congestion"] == "reno"} == {""}
+    assert {found["state"] for found in mine} == {"startup", "cycle"}
+    assert {float(found["pacing_gain"]) for found in mine} == {2.885, 1.25, 0.75, 1.0}
+    # The link takes 167 segments a second.
+    assert 140.0 < float(mine[-1]["bandwidth"]) < 170.0
+    for old, new, line in (
+        ('"state", ', '"a state", ', r'^mine.rs: info\(\) gives "a": names and values must be words'),
+        ('"startup"', '""', r'^mine.rs: info\(\) gives "state=": names and values must be words'),
+        ('"state", ', '&"s".repeat(5000), ', r"^mine.rs: info\(\) gives 5\d+ bytes: must be at most 4000$"),
+        ("info.word(", 'panic!("no");\n        info.word(', r"^mine.rs:\d+: panicked: no, in info$"),
+    ):
+        assert BBR.count(old) == 1
+        source = BBR.replace(old, new)
+        (tmp_path / "mine.rs").write_text(source)
+        with pytest.raises(cf.ScenarioError, match=line):
+            cf.events(tmp_path / "a.toml", set={"tcp.congestion": "mine.rs"})
+        # Nobody asks in a run for results.
+        assert rows(run(tmp_path, source))
 
 
 def test_it_is_a_word_as_any_other(tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,7 +259,7 @@ def test_a_library_that_is_not_what_was_written_is_not_loaded(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("old", "new", "line"),
     [
-        ("VERSION: u32 = 1", "VERSION: u32 = 2", "its library has version 2 of the interface, this is 1"),
+        ("VERSION: u32 = 2", "VERSION: u32 = 1", "its library has version 1 of the interface, this is 2"),
         (
             "pub ssthresh: f64,\n    /// The pacing",
             "pub ssthresh: f64,\n    pub more: u64,\n    /// The pacing",

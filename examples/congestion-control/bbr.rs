@@ -1,7 +1,7 @@
 //! The idea of BBR (draft-ietf-ccwg-bbr) in a hundred lines: send at the highest delivery rate seen in ten rounds, with a
 //! window of two products of it and the shortest round trip. A sketch to begin from; `bbr-v1` and `bbr-v3` are built in.
 
-use crossfade_control::{AckSample, Control, Needs, RateSample, Start, Time};
+use crossfade_control::{AckSample, Control, Info, Needs, RateSample, Start, Time};
 
 /// What multiplies the rate in each round of the cycle: more to look for bandwidth, less to drain what that has queued.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
@@ -119,6 +119,12 @@ impl Control for Sketch {
     fn on_timeout(&mut self, _now: Time, _window: f64) {}
 
     fn set_cwnd(&mut self, _cwnd: f64) {}
+
+    fn info(&self, info: &mut Info) {
+        info.word("state", if self.at.is_none() { "startup" } else { "cycle" });
+        info.number("bandwidth", self.bandwidth());
+        info.number("pacing_gain", self.gain());
+    }
 }
 
 crossfade_control::export!(Sketch);

@@ -1,18 +1,23 @@
-//! Any network and any timing against every congestion control, with pacing and without: no panic, no stall, no window below
-//! one segment, delivery in order and exactly once. `CONTROL=bbr-v3` tries that one alone.
+//! Any network and any timing against every congestion control, over the recovery of TCP and that of QUIC, with pacing and
+//! without: no panic, no stall, no window below one segment, delivery in order and exactly once. `CONTROL=bbr-v3` tries that
+//! one alone.
 #![no_main]
 
 #[path = "../../crates/transport/tests/adversary/mod.rs"]
 mod adversary;
+#[path = "../../crates/transport/tests/adversary/quic.rs"]
+mod quic;
 #[path = "../../crates/transport/tests/adversary/tcp.rs"]
 mod tcp;
 
-use adversary::{Op, Play, RULES};
+use adversary::{Op, Play, Promises, RULES};
 use crossfade_core::SimTime;
 use crossfade_transport::{
-    Flavour, Pacing, RateReduction, RfcConfig, RtoConfig, RtoRule, Rules, TcpConfig, Variant, WindowRule,
+    Flavour, Pacing, QuicConfig, RateReduction, RfcConfig, RtoConfig, RtoRule, Rules, TcpConfig, Variant,
+    WindowRule,
 };
 use libfuzzer_sys::fuzz_target;
+use quic::Numbers;
 use std::sync::LazyLock;
 use tcp::Tcp;
 
@@ -92,12 +97,57 @@ fn op(bytes: &[u8]) -> Op {
     }
 }
 
-fuzz_target!(|data: &[u8]| {
-    let Some((first, rest)) = data.split_first_chunk() else { return };
-    let mut play = Play::<Tcp>::new(config(first), SEGMENTS[1]);
+/// What the same bytes say of a sender with QUIC's recovery.
+fn quic_config(bytes: &[u8; 8]) -> TcpConfig {
+    let ms = SimTime::from_millis;
+    let [_, flags, more, variant, .., rto] = *bytes;
+    let tcp = config(bytes);
+    let quic = QuicConfig {
+        packet_threshold: 1 + u64::from(variant % 5),
+        time_threshold: 1.0 + f64::from(variant / 5 % 8) / 4.0,
+        persistent_threshold: 1 + u32::from(variant / 40 % 4),
+        initial_rtt: ms(333),
+        probes: 1 + u32::from(flags & 1),
+        undo: more & 2 != 0,
+        max_ack_delay: ms(u64::from(rto % 50)),
+        ack_eliciting_threshold: 1 + u32::from(rto / 50),
+        ack_ranges: 1 + u32::from(more % 12),
+    };
+    let handshake_rtt = (more & 4 != 0).then_some(ms(20));
+    TcpConfig {
+        flavour: Flavour::Quic,
+        variant: Variant::Sack,
+        // Its window never falls below two packets (RFC 9002 section 7.2).
+        initial_ssthresh: tcp.initial_ssthresh.max(2.0),
+        limited_transmit: false,
+        rto: RtoConfig { rule: RtoRule::Fixed(ms(1000)), backoff: false, max: ms(1000) },
+        rfc: RfcConfig {
+            window_rule: tcp.rfc.window_rule,
+            pacing: tcp.rfc.pacing,
+            ecn: tcp.rfc.ecn,
+            hystart: tcp.rfc.hystart,
+            handshake_rtt,
+            quic,
+            ..RfcConfig::default()
+        },
+        ..tcp
+    }
+}
+
+fn play<P: Promises>(config: TcpConfig, network: &[u8]) {
+    let mut play = Play::<P>::new(config, SEGMENTS[1]);
     play.poll();
-    for bytes in rest.chunks_exact(2).take(2000) {
+    for bytes in network.chunks_exact(2).take(2000) {
         play.step(op(bytes));
     }
     play.finish();
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((first, network)) = data.split_first_chunk::<8>() else { return };
+    if usize::from(first[0]) / RULES.len() % 2 == 0 {
+        play::<Tcp>(config(first), network);
+    } else {
+        play::<Numbers>(quic_config(first), network);
+    }
 });

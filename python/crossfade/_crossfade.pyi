@@ -1,6 +1,6 @@
 """The compiled core. Structured things cross as JSON text, rows as tuples; ``crossfade.api`` is its face."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeAlias, TypedDict, final
 
 import numpy as np
@@ -269,8 +269,8 @@ class Known:
         that is missing and how many are. Raises ScenarioError for a shard that there is not.
         """
 
-    def results(self, points: Sequence[int], rows: Sequence[Row]) -> str:
-        """The results of some points by each method from their rows, in any order, as a JSON list.
+    def results(self, points: Sequence[int], parts: Iterable[Sequence[Row]]) -> str:
+        """The results of some points by each method, as a JSON list, from parts of their rows in any order.
 
         With a precision only the first runs that suffice count. A result has point, axes, scenario (all
         defaults filled in), method, runs (0 where solved), complete, loss_windows (by exact analysis),

@@ -117,6 +117,8 @@ class Check:
     bandwidth-delay product."""
     scenario: dict[str, Any] = field(default_factory=dict)
     """The scenario at the first point of a sweep, all defaults filled in."""
+    memory_of_rows: int = 0
+    """Bytes that the rows of a point take while they are summed up; 0 where a stop rule says how many."""
 
 
 def check(
@@ -142,6 +144,7 @@ def check(
         seed=description["seed"],
         warnings=description["warnings"],
         memory=plan.core.memory()[0],
+        memory_of_rows=plans.memory_of_rows(plan),
         mesh=description.get("mesh"),
         cell=description.get("cell"),
         path=description.get("path"),

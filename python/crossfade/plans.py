@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from crossfade.figures.wanted import OVER_TIME, Wanted
 from crossfade.files import read_scenario, rules
 from crossfade.results import datasets
 from crossfade.results.cache import Cache, RowStore
-from crossfade.results.manypoints import ManyPoints, chunks
+from crossfade.results.manypoints import ManyPoints, ReadRows, RowsOnDemand, chunks
 from crossfade.results.metrics import near_metrics, not_metrics
 from crossfade.results.plantable import StoredPlan
 from crossfade.results.results import Estimate, Point, Results
@@ -47,8 +47,11 @@ MANY_ROWS = 200_000
 ROWS_FOR_A_KEY = 4
 KEYS_AT_ONCE = 4096
 
-ReadRows = Callable[[list[str]], dict[str, Row]]
-"""Gives the rows of keys, by key."""
+# More rows of a point are not held: one takes a kilobyte.
+MOST_ROWS_AT_ONCE = 50_000
+# What a row takes in memory that is held, and besides while it is summed up; about, in bytes.
+ROW_HELD = 1000
+ROW_SUMMED_UP = 1000
 
 
 @dataclass(frozen=True)
@@ -138,13 +141,18 @@ class Plan:
         """
 
         def make(numbers: Sequence[int]) -> list[Point]:
-            rows = read(known.keys(numbers))
-            found = json.loads(known.results(numbers, list(rows.values())))
-            return [
-                _point(point, [rows[key] for key in point["rows"]])
-                for point in found
-                if complete or point["complete"]
-            ]
+            keys = known.keys(numbers)
+            rows_of: Callable[[list[str]], Sequence[Row]]
+            if len(keys) > MOST_ROWS_AT_ONCE:
+                # Of very many runs a part at a time.
+                rows_of = partial(RowsOnDemand, read)
+                parts = RowsOnDemand(read, keys).parts()
+            else:
+                rows = read(keys)
+                rows_of = partial(_in_order, rows)
+                parts = iter([list(rows.values())])
+            found = json.loads(known.results(numbers, parts))
+            return [_point(point, rows_of(point["rows"])) for point in found if complete or point["complete"]]
 
         counts, methods = known.counts(), self.description["methods"]
         many = ManyPoints(chunks(counts, all=complete), make, len(methods) if complete else None)
@@ -177,7 +185,7 @@ class Plan:
             provenance={
                 "version": version,
                 "results_version": _crossfade.RESULTS_VERSION,
-                "overrides": {name: dict(self.overrides[name]) for name in ("set", "over")},
+                "overrides": {name: dict(self.overrides.get(name, [])) for name in ("set", "over")},
                 # Of congestion controls that are the user's own.
                 **({"controls": controls} if controls else {}),
             },
@@ -282,14 +290,33 @@ def check_jobs(jobs: int | None) -> None:
         raise errors.ScenarioError(f"jobs = {jobs}: must be at least 1 and at most {_crossfade.MOST_JOBS}")
 
 
-def check_memory(plan: Plan, at_once: int = 1) -> None:
-    """:class:`ScenarioError` where runs, so many at once, may take more memory than ``run.memory`` allows."""
+def memory_of_rows(plan: Plan, held: bool = False) -> int:
+    """Bytes that rows may take: those of a point while they are summed up, and all where they are ``held``.
+
+    How many a stop rule will ask for is not known: then it says 0.
+    """
+    if "runs" not in plan.description["stop"]:
+        return 0
+    rows = plan.core.rows()
+    return rows // len(plan.description["points"]) * ROW_SUMMED_UP + rows * ROW_HELD * held
+
+
+def check_memory(plan: Plan, at_once: int = 1, held: bool = False) -> None:
+    """:class:`ScenarioError` where runs, so many at once, may take more memory than ``run.memory`` allows.
+
+    ``held`` says whether all rows are kept in memory until the end.
+    """
     run, allowed = plan.core.memory()
     machine = _memory_of_machine()
     most = allowed if allowed is not None else machine // 2 if machine else None
-    if most is None or "simulation" not in plan.description["methods"] or run * at_once <= most:
+    if most is None:
         return
     whose = f"{most:,} B are allowed" + ("" if allowed else " (half of this machine's)")
+    if (rows := memory_of_rows(plan, held)) > most:
+        file = "; crossfade sweep keeps them in a file" if held else "; fewer runs a point take less"
+        raise errors.ScenarioError(f"run.memory: the rows may take {rows:,} B of memory, and {whose}{file}")
+    if "simulation" not in plan.description["methods"] or run * at_once <= most:
+        return
     what = "a run" if at_once == 1 else f"{at_once} runs at once"
     fewer = f"jobs = {int(most // run)}, " if most >= run else ""
     raise errors.ScenarioError(
@@ -379,7 +406,11 @@ def _file_of(rule: type) -> str:
     return f"{rule.__name__}.py"
 
 
-def _point(found: dict[str, Any], rows: list[Row]) -> Point:
+def _in_order(rows: Mapping[str, Row], keys: Sequence[str]) -> list[Row]:
+    return [rows[key] for key in keys]
+
+
+def _point(found: dict[str, Any], rows: Sequence[Row]) -> Point:
     """A point of the results, from a point of the core's summary."""
     runs, method = found["runs"], found["method"]
 

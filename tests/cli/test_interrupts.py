@@ -6,11 +6,16 @@ minutes has to end, and nothing is computed that nobody waits for.
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
+import re
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -72,6 +77,33 @@ def test_ctrl_c_ends_it(doing: str, tmp_path: Path) -> None:
     finally:
         os.close(writer)
         process.kill()
+
+
+@pytest.mark.parametrize("command", ["run", "sweep"])
+def test_a_single_long_run_shows_how_far_it_is_and_how_long_it_takes(command: str, tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(POINT)
+    ours, terminal = pty.openpty()
+    # Wide enough for a bar, and the time that is left.
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    arguments = [sys.executable, "-m", "crossfade", command, "x.toml", "--seed", "5"]
+    process = subprocess.Popen(
+        arguments,
+        stdout=subprocess.DEVNULL,
+        stderr=terminal,
+        cwd=tmp_path,
+        env=os.environ | {"TERM": "xterm"},
+    )
+    os.close(terminal)
+    shown = b""
+    try:
+        deadline = time.monotonic() + 120
+        while not re.search(rb"runs .*0/1 +\d:\d\d:\d\d", re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", shown)):
+            assert time.monotonic() < deadline, shown
+            shown += os.read(ours, 4096)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
 
 
 @pytest.mark.parametrize("after", [0.1, 0.3, 0.6])

@@ -174,7 +174,10 @@ def test_transfers_of_a_scenario_with_its_congestion_control(
     outputs: list[str | Path] = ["--record", journal, "--json", report, "--events", events]
     done = live(scenario, "--workload", "bulk", *outputs)
     assert done.returncode == 0, done.stderr
-    assert json.loads(report.read_text())["congestion"] == ["cubic"]
+    said = json.loads(report.read_text())
+    assert said["congestion"] == ["cubic"]
+    assert [(flow["name"], flow["congestion"]) for flow in said["flows"]] == [("", "cubic")]
+    assert said["directions"][0]["queueing_delay_mean_s"] >= 0.0
     replayed = cli("run", "--replay", journal)
     assert (replayed.code, replayed.err) == (0, "")
     assert re.fullmatch(r"forward: .*: identical\nreverse: .*: identical\n", replayed.out), replayed.out

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import crossfade as cf
+from crossfade.results import plantable
 from crossfade.results.cache import cache_path
 from crossfade.results.file import ResultsFile
 from tests.conftest import SMALL, SWEEP, Cli, Mount, expect_one_line, make_row
@@ -152,6 +153,18 @@ def test_a_plan_of_another_shape_is_one_line(
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("UPDATE plans SET description = ?", (json.dumps(description),))
     expect_one_line(cli("export", path, "--out", "-"), "damaged", key if key != "seed" else "nan")
+
+
+def test_a_plan_that_says_nothing_of_axes_has_none(swept: Path) -> None:
+    with closing(sqlite3.connect(swept)) as database, database:
+        (line,) = database.execute("SELECT * FROM plans")
+        description = json.loads(line[2])
+        del description["overrides"]["over"]
+        plan = (*line[:2], json.dumps(description), line[3])
+        database.execute(
+            "UPDATE plans SET description = ?, checksum = ?", (plan[2], plantable.checksum(plan))
+        )
+    assert cf.load_results(swept).provenance["overrides"]["over"] == {}
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "{", "[]", '{"axes": 1e999}', "\0"])

@@ -13,11 +13,12 @@ import pytest
 
 import crossfade as cf
 from crossfade import plans
+from crossfade.errors import ResultsError, ScenarioError
 from crossfade.results import file as file_module
 from crossfade.results import manypoints
 from crossfade.results.cache import MemoryStore
 from crossfade.results.file import ResultsFile
-from crossfade.results.manypoints import ManyPoints
+from crossfade.results.manypoints import ManyPoints, RowsOnDemand
 from crossfade.results.rows import Row
 from crossfade.sweeps import sweep as sweep_module
 from crossfade.sweeps.stored import StoredRows
@@ -162,6 +163,66 @@ def test_results_of_many_rows_are_read_when_they_are_looked_at(
     assert not part.complete
     assert len(part.points) == len(list(part.points)) > 0
     assert {len(point.rows) for point in part.points} == {1}
+
+
+def test_a_point_of_many_runs_is_summed_up_a_part_at_a_time() -> None:
+    program = f"""
+from crossfade import plans
+from crossfade.results.rows import Row
+def used():
+    with open("/proc/self/status") as status:
+        return next(1024 * int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+plan = plans.load({LARGE.partition("[sweep]")[0]!r}, plans.Options(set={{"channel.p_e": 0.1}}, runs=100_000))
+(made,) = plan.core.make([(0, "simulation", 0)])
+keys = plan.core.keys()
+number = {{key: run for run, key in enumerate(keys)}}
+def read(some):
+    return {{
+        key: Row(key, *made[1:4], number[key], made[5], bytes([number[key] % 7]) + made[6][1:], None, 1e-4)
+        for key in some
+    }}
+known = plan.core.known()
+for start in range(0, len(keys), 4096):
+    known.add(list(read(keys[start:start + 4096]).values()))
+before = used()
+(point,) = plan.results(known, read, True, at_once=False).points
+print(point.runs, used() - before, plans.memory_of_rows(plan))
+assert point.rows[-1].run == point.rows[5:][-1].run == 99_999
+"""
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    rows, memory, said = map(int, found.stdout.split())
+    assert rows == 100_000
+    assert memory < said == 1000 * rows  # with all of them held it is 1.4 kB each
+
+
+def test_rows_that_are_read_in_parts_give_the_same_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: dict[str, Any] = {"runs": 11, "over": {"channel.p_e": [0.01, "1 %", 0.1]}}
+    whole = cf.sweep(SWEEP, **options, out=tmp_path / "x.sqlite")
+    monkeypatch.setattr(plans, "MOST_ROWS_AT_ONCE", 0)
+    monkeypatch.setattr(manypoints, "ROWS_AT_ONCE", 3)
+    parts = cf.sweep(SWEEP, **options, out=tmp_path / "x.sqlite")
+    assert parts.to_json() == whole.to_json()
+    for one, other in zip(whole.points, parts.points, strict=True):
+        assert isinstance(other.rows, RowsOnDemand)
+        assert list(other.rows) == list(one.rows)
+        assert (other.rows[-1], list(other.rows[2:4])) == (one.rows[-1], list(one.rows[2:4]))
+        assert other.samples("goodput_bps") == one.samples("goodput_bps")
+    with pytest.raises(ResultsError, match=r"^1 rows are not there any more$"):
+        list(RowsOnDemand(lambda _: {}, ["0"]))
+
+
+def test_rows_that_would_fill_the_memory_are_refused() -> None:
+    point = LARGE.partition("[sweep]")[0].replace('"iid"', '"iid", p_e = 0.1')
+    few = {"run.memory": "100 MB"}
+    with pytest.raises(
+        ScenarioError, match=r"^run.memory: the rows may take 400,000,000 B of memory, .* crossfade sweep"
+    ):
+        cf.run(point, runs=200_000, set=few, cache=False)
+    assert cf.check(point, runs=100_000, set=few).memory_of_rows == 100e6
+    with pytest.raises(ScenarioError, match=r"the rows may take 200,000,000 B .* fewer runs a point"):
+        cf.check(point, runs=200_000, set=few)
 
 
 def test_the_disk_is_waited_for_where_too_many_rows_wait(

@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use std::time::Duration;
 
 /// The version of this file.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// A time since the start of the run, or a span, in nanoseconds.
 #[repr(transparent)]
@@ -272,6 +272,8 @@ pub struct Table {
         unsafe extern "C" fn(start: *const Start, needs: *mut Needs, answer: *mut Answer) -> *mut c_void,
     /// Tells a control what happened, and what it answers; false if it panicked.
     pub event: unsafe extern "C" fn(control: *mut c_void, event: *const Event, answer: *mut Answer) -> bool,
+    /// Copies what a control says that it is at, UTF-8, into so many bytes; how many it has. The greatest number if it panicked.
+    pub info: unsafe extern "C" fn(control: *const c_void, into: *mut u8, most: usize) -> usize,
     /// Ends a control.
     pub end: unsafe extern "C" fn(control: *mut c_void),
     /// Copies what the last panic of this thread said, UTF-8, into so many bytes; how many were written.

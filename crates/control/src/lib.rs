@@ -117,6 +117,31 @@ pub trait Control: Send + Sized + 'static {
     fn limits_itself(&self) -> bool {
         false
     }
+
+    /// What it is at, number by number, for the events of a run. Asked for where they are written, and at the start: one that has
+    /// nothing to say then is not asked again.
+    fn info(&self, _info: &mut Info) {}
+}
+
+/// What a control says of itself. Names and words are of letters, digits and `. _ + -`.
+#[derive(Clone, Debug, Default)]
+pub struct Info(String);
+
+impl Info {
+    /// A number.
+    pub fn number(&mut self, name: &str, value: f64) {
+        self.add(name, &value.to_string());
+    }
+
+    /// A word, such as the name of a state.
+    pub fn word(&mut self, name: &str, value: &str) {
+        self.add(name, value);
+    }
+
+    fn add(&mut self, name: &str, value: &str) {
+        let between = if self.0.is_empty() { "" } else { " " };
+        self.0.extend([between, name, "=", value]);
+    }
 }
 
 /// Exports a type that is a [`Control`], once a file.
@@ -137,6 +162,7 @@ pub const fn table<C: Control>() -> Table {
         sizes: [size_of::<Event>() as u32, size_of::<Answer>() as u32],
         start: start::<C>,
         event: event::<C>,
+        info: info::<C>,
         end: end::<C>,
         problem,
     }
@@ -231,6 +257,20 @@ unsafe extern "C" fn event<C: Control>(control: *mut c_void, event: *const Event
     // SAFETY: the caller hands over a pointer to which can be written.
     unsafe { into.write(answered) };
     true
+}
+
+unsafe extern "C" fn info<C: Control>(control: *const c_void, into: *mut u8, most: usize) -> usize {
+    // SAFETY: `control` is what `start` of the same type gave, which nobody else uses meanwhile.
+    let control = unsafe { &*control.cast::<C>() };
+    let told = guarded(|| {
+        let mut info = Info::default();
+        control.info(&mut info);
+        info.0
+    });
+    let Some(told) = told else { return usize::MAX };
+    // SAFETY: the caller has `most` bytes to which can be written, and they are not those of this text.
+    unsafe { std::ptr::copy_nonoverlapping(told.as_ptr(), into, most.min(told.len())) };
+    told.len()
 }
 
 unsafe extern "C" fn end<C: Control>(control: *mut c_void) {

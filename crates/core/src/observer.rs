@@ -98,6 +98,11 @@ pub trait Observer {
 
     /// Takes one event, in order of time.
     fn record(&mut self, event: &EventRecord);
+
+    /// The same, where `info` gives what the congestion control of the flow is at, as text.
+    fn record_with(&mut self, event: &EventRecord, _info: &dyn Fn() -> String) {
+        self.record(event);
+    }
 }
 
 /// Nobody watches.
@@ -119,5 +124,9 @@ impl<O: Observer> Observer for &mut O {
 
     fn record(&mut self, event: &EventRecord) {
         (**self).record(event);
+    }
+
+    fn record_with(&mut self, event: &EventRecord, info: &dyn Fn() -> String) {
+        (**self).record_with(event, info);
     }
 }

@@ -8,8 +8,8 @@ use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferConfig};
 use crossfade_link::trace::{Schedule, TableLoss, TraceLinkConfig};
 use crossfade_link::{
-    Aggregated, Jittered, LinkConfig, QueueConfig, RadioConfig, SideBySide, SymbolFrames, TableFrames,
-    TokenBucket, WholePackets,
+    Aggregated, Jittered, LinkConfig, Policed, QueueConfig, RadioConfig, SideBySide, SymbolFrames,
+    TableFrames, TokenBucket, WholePackets,
 };
 use crossfade_mac::Mesh;
 use crossfade_scenario::{
@@ -245,6 +245,9 @@ fn slotted(setup: &Setup, seed: RunSeed) -> Option<Medium> {
 
 fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> Medium {
     let mut link = carrier(setup, seed, direction);
+    if let Some(config) = setup.policer {
+        link = AnyLink::Other(Box::new(Policed::new(config, link)));
+    }
     if let Some(config) = setup.aggregation {
         link = AnyLink::Other(Box::new(Aggregated::new(config, link)));
     }

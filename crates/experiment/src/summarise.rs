@@ -81,6 +81,9 @@ pub struct FlowResult {
     pub name: String,
     /// How many there are; 1 also where they arrive at random.
     pub count: u32,
+    /// Of method live, whose TCP ran: its congestion control and its kernel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<String>,
     /// By name.
     #[serde(flatten, serialize_with = "as_map")]
     pub metrics: Vec<(&'static str, Metric)>,
@@ -234,7 +237,7 @@ fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
         method,
         runs: 0,
         warnings,
-        flows: vec![FlowResult { name: String::new(), count: 1, metrics: metrics.clone() }],
+        flows: vec![FlowResult { name: String::new(), count: 1, tcp: None, metrics: metrics.clone() }],
         links: Vec::new(),
         nodes: Vec::new(),
         users: Vec::new(),
@@ -278,6 +281,7 @@ fn averaged(experiment: &Experiment, point: &Point, method: Method, mut rows: Ve
     let flow = |flow: &FlowSetup| FlowResult {
         name: flow.name.clone(),
         count: flow.count,
+        tcp: solver(method).whose_tcp(flow),
         metrics: if flow.name.is_empty() {
             metrics.clone()
         } else {

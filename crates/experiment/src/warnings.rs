@@ -159,7 +159,10 @@ fn coarse_times(setup: &Setup, link: &str, hop: &HopSetup) -> Option<String> {
 /// A queue dropped packets for a limit that nobody asked for; a saturated source is there to fill it. What a filter of
 /// acknowledgements drops has nothing to do with it.
 fn full_queue(link: &str, hop: &HopSetup, drops: &str, rows: &[&Row]) -> Option<String> {
-    let limit = hop.queue().limit().filter(|_| hop.limit_assumed && hop.aggregation.is_none())?;
+    let limit = hop
+        .queue()
+        .limit()
+        .filter(|_| hop.limit_assumed && hop.aggregation.is_none() && hop.policer.is_none())?;
     let dropped: f64 = rows.iter().filter_map(|row| row.metrics.get(drops)).sum();
     (dropped > 0.0).then(|| {
         format!(

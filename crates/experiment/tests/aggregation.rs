@@ -106,15 +106,17 @@ fn half_of_the_acknowledgements_are_enough() {
 }
 
 #[test]
-fn what_is_filtered_is_counted_and_the_formulas_refuse_gaps() {
+fn what_is_filtered_is_counted_and_the_formulas_refuse_gaps_and_policers() {
     let set = json!({ "reverse.aggregation": { "period": "60 ms", "thinning": 1000 } });
     let result = result(&set);
     let reverse = result.links.iter().find(|link| link.name == "reverse").unwrap();
     let count = |name: &str| reverse.metrics.iter().find(|(metric, _)| *metric == name).unwrap().1.value;
     assert!(count("queue_drops") > 1000.0);
     assert!(result.warnings.is_empty(), "{:?}", result.warnings);
-    let set =
-        json!({ "methods": ["formula"], "tcp.congestion": "reno", "reverse.aggregation.period": "60 ms" });
-    let line = load(TEXT, &pairs(&set), &[]).map(|_| ()).unwrap_err();
-    assert!(line.starts_with("reverse.aggregation: a formula assumes a constant rate"), "{line}");
+    let policer = json!({ "rate": "2 Mbit/s", "burst": "20 kB" });
+    for (key, value) in [("reverse.aggregation", json!({ "period": "60 ms" })), ("link.policer", policer)] {
+        let set = json!({ "methods": ["formula"], "tcp.congestion": "reno", key: value });
+        let line = load(TEXT, &pairs(&set), &[]).map(|_| ()).unwrap_err();
+        assert!(line.starts_with(&format!("{key}: a formula assumes a constant rate")), "{line}");
+    }
 }

@@ -103,6 +103,54 @@ fn rows_of_both_methods_are_told_apart_and_refusals_have_their_key() {
     refused("flows.voice", json!({ "traffic": "udp", "rate": "64 kbit/s" }), "flows.voice.traffic");
 }
 
+/// Two flows of one host, which are to have these TCPs.
+fn two_flows(one: Value, two: Value) -> Vec<(String, Value)> {
+    let flow = |tcp: Value| json!({ "traffic": "bulk", "tcp": tcp });
+    vec![("flows".to_owned(), json!({ "one": flow(one), "two": flow(two) }))]
+}
+
+#[test]
+fn flows_of_one_host_may_have_different_congestion_controls() {
+    let Some(_alone) = live() else { return };
+    let set = two_flows(json!({ "congestion": "reno" }), json!({ "congestion": "cubic" }));
+    let overrides = Overrides { set, methods: Some(json!(["live"])), ..Overrides::default() };
+    let experiment = Experiment::load(TEXT, "test.toml", &overrides).unwrap();
+    // What the sockets had, read back, by the names of the scenario.
+    let options = Options { bulk: true, data_only: true, ..Options::default() };
+    let mut session = Session::new(experiment.points.at(0), RunSeed { seed: 1, run: 0 }, options).unwrap();
+    session.start().unwrap();
+    let began = Instant::now();
+    while session.delivered().contains(&0) && began.elapsed() < Duration::from_secs(30) {
+        sleep(Duration::from_millis(10));
+    }
+    let (report, _) = session.stop().unwrap();
+    let flows: Vec<_> = report.flows.iter().map(|flow| (&*flow.name, &*flow.congestion)).collect();
+    assert_eq!(flows, [("one", "reno"), ("two", "cubic")]);
+    assert!(report.flows.iter().all(|flow| flow.bytes > 0), "{:?}", report.flows);
+    assert_eq!(report.flags.iter().find(|flag| flag.contains("sockets")), None);
+    // The same in the results of a run, with the kernel.
+    let results = run(&experiment);
+    let tcp: Vec<_> = results[0].flows.iter().map(|flow| flow.tcp.as_deref().unwrap()).collect();
+    assert!(tcp[0].starts_with("reno of Linux ") && tcp[1].starts_with("cubic of Linux "), "{tcp:?}");
+}
+
+#[test]
+fn what_a_host_has_once_flows_cannot_have_twice() {
+    for (one, two, key) in [
+        (json!({}), json!({ "variant": "newreno" }), "flows.two.tcp.variant: "),
+        (json!({}), json!({ "rfc": { "d_sack": false } }), "flows.two.tcp.rfc.d_sack: "),
+        (json!({}), json!({ "rfc": { "delayed_ack": "40 ms" } }), "flows.two.tcp.rfc.delayed_ack: "),
+        (json!({}), json!({ "w_max": 100, "congestion": "cubic" }), "flows.two.tcp.w_max: "),
+        (json!({ "initial_window": 4 }), json!({}), "flows.two.tcp.initial_window: "),
+    ] {
+        let set = two_flows(one, two);
+        let overrides = Overrides { set, methods: Some(json!(["live"])), ..Overrides::default() };
+        let error = Experiment::load(TEXT, "test.toml", &overrides).unwrap_err().to_string();
+        let words = "method live: not as of flow \"one\"; both have one host";
+        assert!(error.starts_with(key) && error.contains(words) && !error.contains('\n'), "{error}");
+    }
+}
+
 /// A file of this test, removed when it is.
 struct Scratch(std::path::PathBuf);
 

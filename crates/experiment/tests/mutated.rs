@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-const BASES: [&str; 6] = [
+const BASES: [&str; 10] = [
     r#"
         schema = 1
         run = { duration = "2000 slots", runs = 1 }
@@ -66,6 +66,47 @@ const BASES: [&str; 6] = [
         channel = { model = "markov", p_e = 0.01, fd_t = 0.01 }
         link = { rate = "1.5 Mbit/s", packet_size = "1400 B" }
         tcp = { variant = "tahoe", w_max = 12, rto = { fixed = "100 slots" } }
+    "#,
+    r#"
+        schema = 2
+        run = { duration = "3 s", warmup = "500 ms", runs = 1 }
+        channel = { model = "iid", p_e = 0.001 }
+        link = { rate = "10 Mbit/s", packet_size = "1500 B", queue = { discipline = "dualpi2", limit = "100 ms" } }
+        wired = { rtt = "25 ms" }
+        tcp = { variant = "sack", w_max = 200 }
+        [flows]
+        bulk = { tcp = { flavour = "quic", congestion = "bbr-v3" } }
+        voice = { count = 2, tcp = { congestion = "prague" } }
+        web = { tcp = { flavour = "quic", congestion = "cubic", quic = { probes = 1 } } }
+    "#,
+    r#"
+        schema = 2
+        run = { duration = "1 s", runs = 1 }
+        mesh = { topology = "chain", hops = 4, mac = "nulling" }
+        link = { packet_size = "2312 B" }
+        tcp = { flavour = "ns2", variant = "newreno", cwnd_limit = { per_hop = 0.357 } }
+        flows = { bulk = { traffic = "bulk", rate = "3 Mbit/s" } }
+    "#,
+    r#"
+        schema = 2
+        run = { duration = "500 ms", runs = 1 }
+        cell = { preset = "lte", profile = "EVA", scheduler = "proportional-fair", prediction = { horizon = "2 slots" } }
+        link = { packet_size = "1500 B", queue = { limit = "100 packets" } }
+        reverse = { rate = "10 Mbit/s", delay = "8 ms" }
+        wired = { rtt = "30 ms" }
+        tcp = { flavour = "rfc", variant = "sack", w_max = 100 }
+        [flows]
+        bulk = { count = 2, radio = { mean_snr_db = { from = 3, to = 22 }, speed = "3 km/h" } }
+        web = { radio = { mean_snr_db = 12, speed = "30 km/h" }, tcp = { congestion = "cubic" } }
+    "#,
+    r#"
+        schema = 2
+        run = { duration = "2 s", runs = 1 }
+        channel = { model = "block-rayleigh", snr_db = 12, antennas = { correlation = "urban" } }
+        phy = { scheme = "stbc-2", detector = "mmse-osic", modulation = "qpsk", symbol_rate = "8 kBd", combining = { stage = "stacked" } }
+        link = { frame_size = "30 B", framing = { header = "readable" }, arq = { protocol = "rlp-nack", max_retransmissions = 3 } }
+        wired = { one_way_delay = "100 ms" }
+        tcp = { flavour = "ns2", variant = "sack", mss = "536 B", headers = "40 B", w_max = 20 }
     "#,
 ];
 

@@ -78,3 +78,19 @@ fn what_is_not_taken_is_refused() {
     let message = refusal(json!([["flows.slow.jitter", 1.5]]));
     assert!(message.contains("jitter"), "{message}");
 }
+
+/// 12 Mbit/s into a policer of 2 Mbit/s: a full bucket and what flows in pass, to a packet, and nothing waits.
+#[test]
+fn a_policer_passes_its_bucket_and_its_rate() {
+    let set = json!([
+        ["run", { "duration": "20 s", "runs": 1 }],
+        ["link.policer", { "rate": "2 Mbit/s", "burst": "20 kB" }],
+    ]);
+    let result = result_of(TEXT, &set);
+    let value = |name: &str| result.metrics.iter().find(|(found, _)| *found == name).unwrap().1.value;
+    let (offered, fluid) = (12e6 * 20.0 / 8000.0, (20_000.0 + 250_000.0 * 20.0) / 1000.0);
+    let passed = value("goodput_bps") * 20.0 / 8000.0;
+    assert!((passed - fluid).abs() <= 3.0, "{passed} packets, the fluid has {fluid}");
+    assert!((value("queue_drops") - (offered - fluid)).abs() <= 3.0, "{}", value("queue_drops"));
+    assert!(result.warnings.iter().all(|warning| !warning.contains("were full")), "{:?}", result.warnings);
+}

@@ -20,6 +20,7 @@ mod link;
 mod node;
 mod occupancy;
 mod parcel;
+mod policer;
 mod queue;
 mod queued_link;
 mod radio;
@@ -45,6 +46,7 @@ pub use link::{Departure, Link, Push};
 pub use node::{NodeStatistics, mean_exchanges};
 pub use occupancy::{Capacity, Occupancy};
 pub use parcel::{Ecn, Parcel};
+pub use policer::{Policed, PolicerConfig};
 pub use queue::{
     CoDel, CoDelConfig, DropTail, DualPi2, DualPi2Config, DualPi2Draw, DualPi2Rules, FqCoDel, FqCoDelConfig,
     Pie, PieConfig, QueueDiscipline, Red, RedConfig, Waiting,

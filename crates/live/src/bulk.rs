@@ -3,7 +3,9 @@
 use crate::error::{LiveError, Trying};
 use crate::host::Host;
 use crossfade_core::SimTime;
-use rustix::net::sockopt::tcp_congestion;
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout, set_tcp_congestion, tcp_congestion};
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -12,8 +14,10 @@ use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
 
 /// One transfer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct BulkFlow {
+    /// The congestion control of its sender, by the kernel's name.
+    pub congestion: String,
     /// Bytes to send; `None` is without end.
     pub bytes: Option<u64>,
     /// When it begins.
@@ -73,12 +77,12 @@ impl Bulk {
             let address = listener.local_addr().trying_to("listen")?;
             let progress = Arc::new(Progress::default());
             let receiver = {
-                let (stop, progress, flow) = (Arc::clone(&stop), Arc::clone(&progress), *flow);
-                spawn(move || receive(&listener, flow, origin, &stop, &progress))
+                let (stop, progress, flow) = (Arc::clone(&stop), Arc::clone(&progress), flow.clone());
+                spawn(move || receive(&listener, &flow, origin, &stop, &progress))
             };
             let sender = {
-                let (stop, from, flow) = (Arc::clone(&stop), from.clone(), *flow);
-                spawn(move || send(&from, address, flow, origin, &stop))
+                let (stop, from, flow) = (Arc::clone(&stop), from.clone(), flow.clone());
+                spawn(move || send(&from, address, &flow, origin, &stop))
             };
             running.push(Running { progress, sender, receiver });
         }
@@ -123,7 +127,7 @@ impl Bulk {
 fn send(
     host: &Host,
     address: SocketAddr,
-    flow: BulkFlow,
+    flow: &BulkFlow,
     origin: Instant,
     stop: &AtomicBool,
 ) -> Result<(u16, String), LiveError> {
@@ -134,12 +138,16 @@ fn send(
         }
         sleep(left.min(LOOK));
     }
-    let connected = host.run(|| connect(address, stop))?;
+    let connected = host.run(|| connect(address, &flow.congestion, stop))?;
     let Some(mut stream) = connected.trying_to("connect through the link")? else {
         return Ok(Default::default());
     };
     let port = stream.local_addr().trying_to("connect through the link")?.port();
     let congestion = tcp_congestion(&stream).trying_to("read the congestion control")?;
+    if congestion != flow.congestion {
+        let cause = std::io::Error::other(format!("the socket has {congestion}"));
+        return Err(cause).trying_to("have the congestion control that was asked for");
+    }
     stream.set_write_timeout(Some(LOOK)).trying_to("connect through the link")?;
     let chunk = vec![0; 1 << 16];
     let mut left = flow.bytes.unwrap_or(u64::MAX);
@@ -159,21 +167,42 @@ fn send(
     Ok((port, congestion))
 }
 
-/// The kernel repeats a lost handshake after a second, and so does this.
-fn connect(address: SocketAddr, stop: &AtomicBool) -> std::io::Result<Option<TcpStream>> {
+/// The kernel repeats a lost handshake after a second; after three there is a new one.
+fn connect(address: SocketAddr, congestion: &str, stop: &AtomicBool) -> std::io::Result<Option<TcpStream>> {
     while !stop.load(Ordering::Relaxed) {
-        match TcpStream::connect_timeout(&address, Duration::from_secs(3)) {
-            Err(error) if error.kind() == ErrorKind::TimedOut => {}
-            outcome => return outcome.map(Some),
+        let stream = socket(congestion)?;
+        set_socket_timeout(&stream, Timeout::Send, Some(Duration::from_secs(3)))?;
+        match rustix::net::connect(&stream, &address) {
+            // The time was up (socket(7)).
+            Err(Errno::INPROGRESS | Errno::TIMEDOUT | Errno::INTR) => {}
+            outcome => return Ok(outcome.map(|()| Some(stream))?),
         }
     }
     Ok(None)
 }
 
+/// A socket that will send as `congestion` lets it: before there is a connection, so that no other has touched it.
+fn socket(congestion: &str) -> std::io::Result<TcpStream> {
+    let flags = SocketFlags::CLOEXEC;
+    let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+    set_tcp_congestion(&socket, congestion)?;
+    Ok(socket.into())
+}
+
+impl Host {
+    /// Whether connections may have a congestion control, by the kernel's name.
+    ///
+    /// # Errors
+    /// The kernel has none of that name.
+    pub fn check_congestion(&self, name: &str) -> Result<(), LiveError> {
+        self.run(|| socket(name).map(drop))?.trying_to("set a congestion control")
+    }
+}
+
 /// Receives until all is there, or it is to stop; says when all was there.
 fn receive(
     listener: &TcpListener,
-    flow: BulkFlow,
+    flow: &BulkFlow,
     origin: Instant,
     stop: &AtomicBool,
     progress: &Progress,

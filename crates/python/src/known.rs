@@ -1,7 +1,7 @@
 //! The class `Known`.
 
 use crate::error::scenario_error;
-use crate::rows::{GivenRow, method_of, unpack};
+use crate::rows::{GivenRow, method_of};
 use crossfade_experiment::{Experiment, Found, Missing, NameSets, PointNumbers, Schedule, Shard};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -97,9 +97,14 @@ impl Known {
         Ok((missing.into_iter().map(plain).collect(), there))
     }
 
-    /// The results of some points by each method from their rows, in any order, as JSON text.
-    fn results(&self, py: Python<'_>, points: Vec<usize>, rows: Vec<GivenRow<'_>>) -> PyResult<String> {
-        let rows = unpack(rows)?;
+    /// The results of some points by each method from their rows, in any order and some at a time, as JSON text.
+    fn results(&self, py: Python<'_>, points: Vec<usize>, parts: &Bound<'_, PyAny>) -> PyResult<String> {
+        let (mut rows, mut sets) = (Vec::new(), NameSets::default());
+        for part in parts.try_iter()? {
+            for row in part?.extract::<Vec<GivenRow<'_>>>()? {
+                rows.push(row.unpack(&mut sets)?);
+            }
+        }
         py.detach(|| {
             let found = Found::new(&rows);
             let there = points.into_iter().filter(|&point| point < self.experiment.points.len());

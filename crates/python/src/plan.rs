@@ -1,6 +1,6 @@
 //! The class `Plan`.
 
-use crate::congestion::{Failure, PythonControl};
+use crate::congestion::{Failure, PythonControl, says};
 use crate::error::{impossible, scenario_error};
 use crate::files::GivenFiles;
 use crate::interrupt::interruptible;
@@ -334,12 +334,14 @@ impl Plan {
     fn events_with_congestion_control(&self, py: Python<'_>, control: Py<PyAny>) -> PyResult<String> {
         let failure = Failure::default();
         let kept = failure.clone();
+        let has_info = says(control.bind(py))?;
         let make = move |tcp: &TcpConfig| -> Box<dyn CongestionControl> {
             let control = Python::attach(|py| control.clone_ref(py));
             Box::new(PythonControl::new(control, tcp.initial_window, tcp.initial_ssthresh, kept.clone()))
         };
+        let (experiment, cancel) = (&self.experiment, &failure.cancel);
         let work =
-            || crossfade_experiment::events_with_congestion_control(&self.experiment, make, &failure.cancel);
+            || crossfade_experiment::events_with_congestion_control(experiment, make, has_info, cancel);
         let (events, interrupt) = interruptible(py, &failure.cancel, work, |_| Ok(()));
         match failure.take().or(interrupt) {
             Some(error) => Err(error),

@@ -48,8 +48,8 @@ pub use tables::{
     DopplerSetup, Eight, Estimation, Feedback, FeedbackSetup, Flavour, Flow, FlowSetup, FrameHeader,
     FrameSetup, Framing, Gaps, Gate, Headers, Interpolation, Jitter, LevelKeys, Link, LossFormat, MacWord,
     Mesh, Method, Modcod, NaksPerRound, OuterLoop, OverloadWord, Packing, Persistence, Phy, PhyCombining,
-    PhyFidelity, Prediction, Preset, Profile, ProfileWord, Queue, Quic, Radio, RateReduction, Reading,
-    ReceptionWord, Retries, Reverse, Rfc, RoutingWord, Rto, Rule, RuleName, Rules, Run, Scenario,
+    PhyFidelity, Policer, Prediction, Preset, Profile, ProfileWord, Queue, Quic, Radio, RateReduction,
+    Reading, ReceptionWord, Retries, Reverse, Rfc, RoutingWord, Rto, Rule, RuleName, Rules, Run, Scenario,
     SchedulerWord, Shadowing, Shape, Shaper, ShaperSetup, SinrWord, Spread, Tcp, TcpSetup, TimerCheck,
     TimerClock, Trace, TraceSetup, Traffic, TrafficSetup, Variant, Wired,
 };

@@ -13,7 +13,7 @@ use crate::tables::trace::TraceSetup;
 use crossfade_channel::LossConfig;
 use crossfade_core::SimTime;
 use crossfade_link::trace::Schedule;
-use crossfade_link::{AggregationConfig, JitterConfig, QueueConfig, QueueLimit, RadioConfig};
+use crossfade_link::{AggregationConfig, JitterConfig, PolicerConfig, QueueConfig, QueueLimit, RadioConfig};
 use crossfade_transport::congestion::OwnRule;
 
 /// A scenario in the terms of the models. All times are absolute.
@@ -93,6 +93,8 @@ pub struct HopSetup {
     pub limit_assumed: bool,
     /// How fast its channel changes, where it fades.
     pub doppler: Option<DopplerSetup>,
+    /// Packets that do not conform are dropped before it.
+    pub policer: Option<PolicerConfig>,
     /// Packets wait before it, and are released together.
     pub aggregation: Option<AggregationConfig>,
     /// Packets are held back behind it, each for a time of its own.
@@ -163,6 +165,7 @@ impl HopSetup {
             carrier,
             limit_assumed: false,
             doppler: None,
+            policer: None,
             aggregation: None,
             jitter: None,
         }
@@ -177,6 +180,7 @@ impl HopSetup {
             carrier,
             limit_assumed: false,
             doppler: None,
+            policer: None,
             aggregation: None,
             jitter: None,
         }
@@ -199,6 +203,9 @@ impl HopSetup {
         }
         if self.jitter.is_some() {
             return Some(join(table, "jitter"));
+        }
+        if self.policer.is_some() {
+            return Some(join(table, "policer"));
         }
         match &self.carrier {
             Carrier::Packets { .. } => None,

@@ -88,6 +88,15 @@ fn frames_and_their_protocols() {
         ),
         (json!([["link.jitter", { "std": "5 ms", "rate": "0 bit/s" }]]), "link.jitter.rate"),
         (
+            json!([["link.policer", { "rate": "1 Mbit/s", "burst": "1 kB" }]]),
+            "link.policer.rate = \"1000000 bit/s\": must be at most the rate of the link, or the bucket polices nothing",
+        ),
+        (json!([["link.policer.rate", "1 kbit/s"]]), "link.policer.burst: missing"),
+        (
+            json!([["link.policer", { "rate": "1 kbit/s", "burst": "100 B" }]]),
+            "link.policer.burst = \"100 B\": must hold a packet of \"576 B\"",
+        ),
+        (
             json!([["link.shaper", { "rate": "1 kbit/s", "burst": "1 kB" }]]),
             "link.shaper contradicts link.frame_size: a shaped link sends whole packets at a constant rate",
         ),
@@ -611,6 +620,7 @@ fn pacing_and_rates() {
         (json!([["tcp.congestion", "vegas"]]), "tcp.congestion = \"vegas\": must be one of reno, cubic"),
         (json!([["tcp.pacing", 0]]), "tcp.pacing = 0: must be one of off, internal"),
         (paced("tcp.pacing_ss_ratio", json!(0)), "tcp.pacing_ss_ratio = 0: must be above 0"),
+        (paced("tcp.pacing_ca_ratio", json!(0)), "tcp.pacing_ca_ratio = 0: must be above 0"),
         (paced("tcp.pacing_ca_ratio", json!(-1.2)), "tcp.pacing_ca_ratio = -1.2: must be above 0"),
         (paced("tcp.tso_segments", json!(0)), "tcp.tso_segments = 0: must be between 1 and 127"),
         (json!([["tcp.pacing_ca_ratio", 2]]), "tcp.pacing_ca_ratio = 2.0: needs tcp.pacing = \"internal\""),

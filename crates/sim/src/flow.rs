@@ -7,6 +7,7 @@ use crate::statistics::FlowStatistics;
 use crate::workload::OnOffSource;
 use crossfade_core::{SimTime, Stream, TcpSnapshot};
 use crossfade_link::Parcel;
+use crossfade_transport::congestion::RuleInfo;
 use crossfade_transport::{Receiver, Sender, TcpConfig};
 
 /// Both ends of a TCP connection; first what every packet touches.
@@ -30,12 +31,9 @@ pub(crate) struct Connection {
 
 impl Connection {
     fn new(tcp: &Tcp) -> Self {
-        let Tcp { config, congestion } = tcp;
+        let config = &tcp.config;
         Self {
-            sender: match congestion {
-                Some(congestion) => Sender::with_congestion_control(config, congestion()),
-                None => Sender::new(config),
-            },
+            sender: tcp.sender(),
             receiver: Receiver::new(config),
             timer_at: None,
             ack_timer_at: None,
@@ -178,6 +176,14 @@ impl Flow {
         match &self.endpoints {
             Endpoints::Tcp(tcp) => tcp.sender.snapshot(),
             Endpoints::Udp(_) => TcpSnapshot::default(),
+        }
+    }
+
+    /// What its congestion control is at.
+    pub(crate) fn info(&self) -> RuleInfo {
+        match &self.endpoints {
+            Endpoints::Tcp(tcp) => tcp.sender.info(),
+            Endpoints::Udp(_) => RuleInfo::default(),
         }
     }
 

@@ -294,8 +294,10 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     fn tell(&mut self, flows: &[Flow], told: Told) {
         let Told { at: time, flow, kind, seq } = told;
         // Of flows that have gone meanwhile nothing is known any more.
-        let tcp = flows.iter().find(|at| at.id == flow).map(Flow::snapshot).unwrap_or_default();
-        self.observer.record(&EventRecord { time, kind, flow, seq, tcp });
+        let found = flows.iter().find(|at| at.id == flow);
+        let tcp = found.map(Flow::snapshot).unwrap_or_default();
+        let info = || found.map(Flow::info).unwrap_or_default().to_string();
+        self.observer.record_with(&EventRecord { time, kind, flow, seq, tcp }, &info);
     }
 
     /// A link lost or dropped a packet.

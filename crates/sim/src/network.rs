@@ -4,8 +4,8 @@ use crate::error::NetworkError;
 use crate::topology::{Passage, Topology};
 use crate::workload::{Distribution, OnOff};
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_transport::TcpConfig;
-use crossfade_transport::congestion::CongestionControl;
+use crossfade_transport::congestion::{CongestionControl, RuleInfo};
+use crossfade_transport::{Sender, TcpConfig};
 use std::fmt;
 use std::sync::Arc;
 
@@ -40,6 +40,16 @@ pub struct Tcp {
     pub config: TcpConfig,
     /// Its window rule; `None` is Reno's, as the flavour has it.
     pub congestion: Option<CongestionFactory>,
+}
+
+impl Tcp {
+    /// A sender that has sent nothing.
+    pub(crate) fn sender(&self) -> Sender {
+        match &self.congestion {
+            Some(congestion) => Sender::with_congestion_control(&self.config, congestion()),
+            None => Sender::new(&self.config),
+        }
+    }
 }
 
 impl fmt::Debug for Tcp {
@@ -214,6 +224,16 @@ impl Network {
             );
         }
         Ok(())
+    }
+
+    /// Whether a congestion control says what it is at.
+    pub fn has_info(&self) -> bool {
+        let lasting = self.flows.iter().filter_map(|flow| match &flow.source {
+            Source::Tcp(tcp) | Source::PacedTcp { tcp, .. } => Some(tcp),
+            Source::Udp(_) => None,
+        });
+        let coming = self.arrivals.iter().map(|arrivals| &arrivals.tcp);
+        lasting.chain(coming).any(|tcp| tcp.sender().info() != RuleInfo::default())
     }
 
     /// The routes that are taken, and by whom.

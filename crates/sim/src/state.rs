@@ -112,8 +112,8 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
 
     pub(crate) fn observe(&mut self, flow: &Flow, kind: EventKind, seq: u64) {
         if O::ENABLED {
-            let tcp = flow.snapshot();
-            self.observer.record(&EventRecord { time: self.now, kind, flow: flow.id, seq, tcp });
+            let record = EventRecord { time: self.now, kind, flow: flow.id, seq, tcp: flow.snapshot() };
+            self.observer.record_with(&record, &|| flow.info().to_string());
         }
     }
 }

@@ -94,7 +94,7 @@ fn the_pipe_is_full_after_three_rounds_without_growth() {
 fn the_cycle_of_eight_lasts_8_2_round_trips() {
     let mut path = bbr(Conditions::p10());
     path.run_until(ms(9_000));
-    let rows: Vec<Row> = path.rows.iter().filter(|row| row.seconds() > 3.0).copied().collect();
+    let rows: Vec<Row> = path.rows.iter().filter(|row| row.seconds() > 3.0).cloned().collect();
     let (probing, cruising): (Vec<&Row>, Vec<&Row>) =
         rows.iter().filter(|row| gain(row) != 0.75).partition(|row| gain(row) == 1.25);
     // even(ceil(2 x 33.33) + 6), two more in the probing phase; the kernel's aggregation allowance adds a segment.

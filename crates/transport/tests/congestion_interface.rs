@@ -190,6 +190,9 @@ fn a_rule_that_asks_for_nothing_hears_what_it_always_did() {
     assert!(tcp.cwnd() < 10.0, "recovery sets the window");
     assert_eq!(tcp.sender.info().state, "listening");
     assert_eq!(tcp.sender.info().bandwidth, None);
+    assert_eq!(tcp.sender.info().to_string(), "state=listening");
+    let own = RuleInfo { own: Some("a=1 b=2".to_owned()), gains: Some((1.25, 2.0)), ..RuleInfo::default() };
+    assert_eq!(own.to_string(), "pacing_gain=1.25 cwnd_gain=2 a=1 b=2");
 }
 
 #[test]

@@ -32,6 +32,8 @@ from crossfade.results.file import is_results_file
 
 # So much of what is damaged is named.
 MOST_LINES = 20
+# Less memory than this is not spoken of.
+WORTH_A_WORD = 100e6
 
 
 def check(
@@ -83,6 +85,8 @@ def check(
     methods = ", ".join(found.methods)
     megabytes = max(1.0, found.memory / 1e6)
     how = f"{methods}; {stop}, seed {found.seed}; up to {megabytes:,.0f} MB of memory a run"
+    if found.memory_of_rows >= WORTH_A_WORD:
+        how += f", and {found.memory_of_rows / 1e6:,.0f} MB to sum up a point"
     what = f"{found.title or scenario}: {points}{axes} ({how})"
     print(one_line(f"ok: {what}"))
     if found.mesh is not None:

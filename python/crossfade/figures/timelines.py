@@ -28,6 +28,7 @@ STATE = ["cwnd", "ssthresh", "flight_size", "dupacks", "backoff"]
 LIVE = [
     "srtt_s",
     "delivery_rate_bps",
+    "pacing_rate_bps",
     "retransmissions",
     "lost",
     "link_inside",
@@ -44,6 +45,7 @@ NAMES = {
     "seq": "Sequence number (segments)",
     "srtt_s": "Smoothed round trip (s)",
     "delivery_rate_bps": "Delivery rate (bit/s)",
+    "pacing_rate_bps": "Pacing rate (bit/s)",
     "retransmissions": "Sent again (segments)",
     "lost": "Taken for lost (segments)",
     "link_inside": "Inside the link (packets)",

@@ -1,4 +1,4 @@
-"""Points that are made when somebody looks at them: all of a large plan would not fit into the memory."""
+"""Points, and their rows, that are made when somebody looks at them: all would not fit into the memory."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from functools import cached_property
 from itertools import accumulate
 from typing import overload
 
+from crossfade.errors import ResultsError
 from crossfade.results.results import Point
+from crossfade.results.rows import Row
 
 # The points of a chunk are made together: so many, or fewer of many runs.
 POINTS_AT_ONCE = 64
 ROWS_AT_ONCE = 4096
+
+ReadRows = Callable[[list[str]], dict[str, Row]]
+"""Gives the rows of keys, by key."""
 
 Make = Callable[[Sequence[int]], list[Point]]
 """Makes the points of these numbers of a plan, by each method."""
@@ -80,3 +85,37 @@ class ManyPoints(Sequence[Point]):
         if self._last[0] != number:
             self._last = (number, self._make(self._chunks[number]))
         return self._last[1]
+
+
+class RowsOnDemand(Sequence[Row]):
+    """The rows of these keys, read some at a time whenever somebody goes through them."""
+
+    def __init__(self, read: ReadRows, keys: Sequence[str]) -> None:
+        self._read = read
+        self._keys = keys
+
+    def parts(self) -> Iterator[list[Row]]:
+        """All of them, in order."""
+        for start in range(0, len(self._keys), ROWS_AT_ONCE):
+            keys = list(self._keys[start : start + ROWS_AT_ONCE])
+            rows = self._read(keys)
+            if missing := sum(key not in rows for key in keys):
+                raise ResultsError(f"{missing} rows are not there any more")
+            yield [rows[key] for key in keys]
+
+    def __iter__(self) -> Iterator[Row]:
+        for part in self.parts():
+            yield from part
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
+        keys = self._keys[index]
+        if isinstance(keys, str):
+            return next(iter(RowsOnDemand(self._read, [keys])))
+        return RowsOnDemand(self._read, keys)

@@ -65,10 +65,10 @@ class Point:
     ``metrics`` are those of the whole, ``parts`` those of named flows and of links, as ``cubic.goodput_bps``
     or ``reverse.queue_drops``, ``nodes`` those of each node of a mesh, ``users`` those of each user of a
     cell. ``runs`` is 0 where a method has no randomness. ``loss_windows`` are, by exact analysis, the shares
-    of first losses that find a window of 1, 2, ... segments. ``rows`` are the runs that count, in order. Of a
-    physical layer ``snr_db`` is rho; by method phy ``residual`` are the shares of frames that are not
-    accepted after 1, 2, ... transmissions, ``combined`` those of which the combination of so many receptions
-    fails.
+    of first losses that find a window of 1, 2, ... segments. ``rows`` are the runs that count, in order; of
+    more than 50,000 they are read whenever somebody goes through them. Of a physical layer ``snr_db`` is rho;
+    by method phy ``residual`` are the shares of frames that are not accepted after 1, 2, ... transmissions,
+    ``combined`` those of which the combination of so many receptions fails.
     """
 
     axes: dict[str, Any]
@@ -81,7 +81,7 @@ class Point:
     links: list[dict[str, Any]]
     warnings: list[str]
     loss_windows: list[float]
-    rows: list[Row]
+    rows: Sequence[Row]
     nodes: list[dict[str, Any]] = field(default_factory=list)
     users: list[dict[str, Any]] = field(default_factory=list)
     snr_db: float | None = None

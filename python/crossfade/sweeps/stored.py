@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from functools import cache
 
 import crossfade._crossfade as _crossfade
-from crossfade.plans import Plan, ReadRows, check_memory, translated_errors
+from crossfade.plans import Plan, check_memory, translated_errors
 from crossfade.results.cache import MemoryStore, RowStore
+from crossfade.results.manypoints import ReadRows
 from crossfade.results.results import Results
 from crossfade.results.rows import Row
 from crossfade.sweeps.engines import WHOLE, Engine, Shard, Threads
@@ -51,7 +52,8 @@ class StoredRows:
 
     def make(self, engine: Engine, shard: Shard = WHOLE, *, progress: bool = False) -> bool:
         """Have the missing rows of a shard made; says whether it is complete (not after Ctrl-C)."""
-        check_memory(self.plan, engine.workers if isinstance(engine, Threads) else 1)
+        at_once = engine.workers if isinstance(engine, Threads) else 1
+        check_memory(self.plan, at_once, self._most_held == math.inf)
         with translated_errors(), ProgressBar(enabled=progress) as bar:
             return engine.execute(self.plan, self.known, shard, self.add, bar.update)
 

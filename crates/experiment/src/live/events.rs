@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 const HEADER: &str = "time_s,event,flow,seq,cwnd,ssthresh,dupacks,backoff,flight_size,srtt_s,delivery_rate_bps,\
-                      retransmissions,lost,host,port,congestion,link_inside,link_arrived,\
+                      pacing_rate_bps,retransmissions,lost,host,port,congestion,link_inside,link_arrived,\
                       link_lost,link_dropped\n";
 
 /// The kernel's recovery without a timeout (`tcp_ca_state`).
@@ -43,7 +43,7 @@ pub(super) fn events_csv(samples: &[Sample], links: &[LinkSample]) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(
             csv,
-            "{},{event},{flow},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            "{},{event},{flow},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
             at.as_secs_f64(),
             tcp.bytes_acked / u64::from(tcp.mss.max(1)),
             tcp.cwnd,
@@ -54,6 +54,8 @@ pub(super) fn events_csv(samples: &[Sample], links: &[LinkSample]) -> String {
             tcp.unacked,
             f64::from(tcp.srtt_us) / 1e6,
             tcp.delivery_rate * 8,
+            // "No limit" is the largest number there is.
+            tcp.pacing_rate.checked_mul(8).map_or_else(String::new, |rate| rate.to_string()),
             tcp.retransmissions,
             tcp.lost,
             HOSTS[*host],

@@ -1,14 +1,24 @@
 //! What a scenario asks of TCP, as settings of the kernel.
 
 use crossfade_core::SimTime;
-use crossfade_live::{Host, TcpRoute};
+use crossfade_live::{Host, LiveError, TcpRoute};
 use crossfade_scenario::{End, FlowSetup, ScenarioError, Setup, TcpSetup, TrafficSetup};
 use crossfade_transport::{Flavour, RtoRule, TcpConfig, Variant, WindowRule};
 use std::collections::BTreeSet;
 
-/// The properties of a host's TCP that are set as a scenario has them: `net.ipv4.NAME` and the route.
+/// A property of a host's TCP: the key of a scenario that asks for it, `NAME` of `net.ipv4.NAME`, and what that is set to.
+type Sysctl = (&'static str, &'static str, String);
+
+/// What a scenario asks of TCP: what a host has once is set on the host and on its route, the congestion control on each socket.
 pub(super) struct KernelTcp {
-    sysctls: Vec<(&'static str, String)>,
+    host: HostTcp,
+    /// Of each entry of the scenario's flows, by the kernel's name.
+    congestion: Vec<String>,
+}
+
+/// What all connections of a host share.
+struct HostTcp {
+    sysctls: Vec<Sysctl>,
     sender: TcpRoute,
     receiver: TcpRoute,
 }
@@ -23,26 +33,66 @@ impl KernelTcp {
     /// # Errors
     /// The first thing that the kernel cannot do, with its key.
     pub(super) fn of(setup: &Setup) -> Result<Self, ScenarioError> {
-        let mut first = None;
+        let mut congestion = Vec::new();
+        let mut first: Option<(&FlowSetup, HostTcp)> = None;
         for flow in &setup.flows {
             let tcp = check_flow(flow, setup.packet_size)?;
-            match first {
-                None => first = Some((flow, tcp)),
-                Some((_, other))
-                    if other.config.rfc == tcp.config.rfc && other.config.variant == tcp.config.variant => {}
-                Some((other, _)) => {
-                    let problem = format!(
-                        "flows {:?} and {:?} have the same kernel: give both one tcp",
-                        other.name, flow.name
-                    );
-                    return Err(ScenarioError::key("flows", format!("method live: {problem}")));
+            check_sizes(setup, tcp)?;
+            congestion.push(congestion_of(tcp.config.rfc.window_rule)?.to_owned());
+            let host = HostTcp::of(tcp)?;
+            match &first {
+                None => first = Some((flow, host)),
+                Some((other, of_other)) => {
+                    if let Some(key) = host.differs_from(of_other) {
+                        let problem = format!(
+                            "method live: not as of flow {:?}; both have one host, whose sockets can differ in \
+                             tcp.congestion alone",
+                            other.name
+                        );
+                        return Err(ScenarioError::key(format!("flows.{}.{key}", flow.name), problem));
+                    }
                 }
             }
         }
-        let Some((_, tcp)) = first else {
+        let Some((_, host)) = first else {
             return Err(ScenarioError::key("tcp", "missing: method live has transfers by TCP"));
         };
         check_ends(setup)?;
+        Ok(Self { host, congestion })
+    }
+
+    /// The congestion control of each entry of the scenario's flows, by the kernel's name.
+    pub(super) fn congestion(&self) -> &[String] {
+        &self.congestion
+    }
+
+    /// Another congestion control for all, by the kernel's name.
+    pub(super) fn with_congestion(mut self, name: &str) -> Self {
+        self.congestion.fill(name.to_owned());
+        self
+    }
+
+    /// Sets the hosts so, and looks whether the first, which sends, can have what its sockets will ask for.
+    pub(super) fn apply(&self, [sender, receiver]: &[Host; 2]) -> Result<(), ScenarioError> {
+        for host in [sender, receiver] {
+            for (_, name, value) in &self.host.sysctls {
+                let set = host.set_sysctl(name, value);
+                set.map_err(|error| {
+                    ScenarioError::key(format!("net.ipv4.{name} = {value}"), error.to_string())
+                })?;
+            }
+        }
+        set_route(sender, &self.host.sender)?;
+        set_route(receiver, &self.host.receiver)?;
+        for name in &self.congestion {
+            sender.check_congestion(name).map_err(|error| no_congestion(name, &error))?;
+        }
+        Ok(())
+    }
+}
+
+impl HostTcp {
+    fn of(tcp: &TcpSetup) -> Result<Self, ScenarioError> {
         let TcpConfig { variant, rfc, rto, w_max, initial_window, .. } = tcp.config;
         let has_sack = match variant {
             Variant::NewReno => false,
@@ -52,28 +102,6 @@ impl KernelTcp {
                 return Err(ScenarioError::key("tcp.variant", problem));
             }
         };
-        check_sizes(setup, tcp)?;
-        let switch = |name, on: bool| (name, u8::from(on).to_string());
-        let sysctls = vec![
-            switch("tcp_sack", has_sack),
-            switch("tcp_dsack", has_sack && rfc.d_sack),
-            switch("tcp_timestamps", rfc.timestamps),
-            // 3 asks for accurate feedback.
-            ("tcp_ecn", if rfc.accurate_ecn { "3".to_owned() } else { u8::from(rfc.ecn).to_string() }),
-            ("tcp_early_retrans", if rfc.tail_loss_probe { "3" } else { "0" }.to_owned()),
-        ];
-        let congestion = match rfc.window_rule {
-            WindowRule::Reno => "reno",
-            WindowRule::Cubic => "cubic",
-            WindowRule::HighSpeed => "highspeed",
-            WindowRule::Dctcp => "dctcp",
-            WindowRule::Prague => "prague",
-            WindowRule::BbrV1 => "bbr",
-            WindowRule::BbrV3 => {
-                let problem = "method live: the BBR of kernels is version 1, bbr-v1";
-                return Err(ScenarioError::key("tcp.congestion", problem));
-            }
-        };
         let rto_min = match rto.rule {
             RtoRule::Estimated { min, .. } => Some((min.as_nanos() / 1_000_000) as u32),
             RtoRule::Fixed(_) => {
@@ -81,53 +109,76 @@ impl KernelTcp {
                 return Err(ScenarioError::key("tcp.rto.fixed", problem));
             }
         };
-        let sender = TcpRoute {
-            congestion: Some(congestion.to_owned()),
-            initial_window: Some(initial_window as u32),
-            rto_min_ms: rto_min,
-            ..TcpRoute::default()
-        };
-        let receiver = TcpRoute {
-            window: Some(w_max.saturating_mul(tcp.mss)),
-            quick_acks: rfc.delayed_ack.is_none(),
-            ..TcpRoute::default()
-        };
-        Ok(Self { sysctls, sender, receiver })
+        let switch = |key, name, on: bool| (key, name, u8::from(on).to_string());
+        // 3 asks for accurate feedback.
+        let ecn = if rfc.accurate_ecn { "3".to_owned() } else { u8::from(rfc.ecn).to_string() };
+        let probe = if rfc.tail_loss_probe { "3" } else { "0" }.to_owned();
+        Ok(Self {
+            sysctls: vec![
+                switch("tcp.variant", "tcp_sack", has_sack),
+                switch("tcp.rfc.d_sack", "tcp_dsack", has_sack && rfc.d_sack),
+                switch("tcp.rfc.timestamps", "tcp_timestamps", rfc.timestamps),
+                ("tcp.rfc.ecn", "tcp_ecn", ecn),
+                ("tcp.rfc.tail_loss_probe", "tcp_early_retrans", probe),
+            ],
+            sender: TcpRoute {
+                initial_window: Some(initial_window as u32),
+                rto_min_ms: rto_min,
+                ..TcpRoute::default()
+            },
+            receiver: TcpRoute {
+                window: Some(w_max.saturating_mul(tcp.mss)),
+                quick_acks: rfc.delayed_ack.is_none(),
+                ..TcpRoute::default()
+            },
+        })
     }
 
-    /// The congestion control that the scenario names.
-    pub(super) fn congestion(&self) -> &str {
-        self.sender.congestion.as_deref().unwrap_or_default()
+    /// The first key by which it is not the same.
+    fn differs_from(&self, other: &Self) -> Option<&'static str> {
+        let routes = [
+            ("tcp.initial_window", self.sender.initial_window == other.sender.initial_window),
+            ("tcp.rto.min", self.sender.rto_min_ms == other.sender.rto_min_ms),
+            ("tcp.w_max", self.receiver.window == other.receiver.window),
+            ("tcp.rfc.delayed_ack", self.receiver.quick_acks == other.receiver.quick_acks),
+        ];
+        let sysctls = self.sysctls.iter().zip(&other.sysctls).map(|(ours, theirs)| (ours.0, ours == theirs));
+        sysctls.chain(routes).find(|(_, is_same)| !is_same).map(|(key, _)| key)
     }
+}
 
-    /// Another congestion control, by the kernel's name.
-    pub(super) fn with_congestion(mut self, name: &str) -> Self {
-        self.sender.congestion = Some(name.to_owned());
-        self
-    }
-
-    /// Sets the hosts so.
-    pub(super) fn apply(&self, [sender, receiver]: &[Host; 2]) -> Result<(), ScenarioError> {
-        for host in [sender, receiver] {
-            for (name, value) in &self.sysctls {
-                let set = host.set_sysctl(name, value);
-                set.map_err(|error| {
-                    ScenarioError::key(format!("net.ipv4.{name} = {value}"), error.to_string())
-                })?;
-            }
+/// What the kernel calls a window rule.
+fn congestion_of(rule: WindowRule) -> Result<&'static str, ScenarioError> {
+    match rule {
+        WindowRule::Reno => Ok("reno"),
+        WindowRule::Cubic => Ok("cubic"),
+        WindowRule::HighSpeed => Ok("highspeed"),
+        WindowRule::Dctcp => Ok("dctcp"),
+        WindowRule::Prague => Ok("prague"),
+        WindowRule::BbrV1 => Ok("bbr"),
+        WindowRule::BbrV3 => {
+            let problem = "method live: the BBR of kernels is version 1, bbr-v1";
+            Err(ScenarioError::key("tcp.congestion", problem))
         }
-        set_route(sender, &self.sender)?;
-        set_route(receiver, &self.receiver)
     }
+}
+
+/// Whose TCP runs for a flow in method live: its sockets are asked, and a run whose sockets have another one fails.
+pub(crate) fn whose_tcp(flow: &FlowSetup) -> Option<String> {
+    let congestion = congestion_of(flow.tcp()?.config.rfc.window_rule).ok()?;
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    Some(format!("{congestion} of Linux {}", release.trim()))
+}
+
+fn no_congestion(name: &str, error: &LiveError) -> ScenarioError {
+    let key = format!("congestion = {name:?}");
+    ScenarioError::key(key, format!("{error} (the kernel has: {}; try modprobe tcp_{name})", available()))
 }
 
 /// Sets how a host treats its connections.
 pub(super) fn set_route(host: &Host, route: &TcpRoute) -> Result<(), ScenarioError> {
     host.set_tcp(route).map_err(|error| match &route.congestion {
-        Some(name) => ScenarioError::key(
-            format!("congestion = {name:?}"),
-            format!("{error} (the kernel has: {}; try modprobe tcp_{name})", available()),
-        ),
+        Some(name) => no_congestion(name, &error),
         None => ScenarioError::key("live", error.to_string()),
     })
 }

@@ -15,10 +15,11 @@ mod watch;
 pub use header::{Header, Source};
 pub use opportunities::opportunities;
 pub use replay::{LaneReplay, Replay, link_events, replay, simulated_events};
-pub use report::{Direction, LiveReport};
+pub use report::{Direction, FlowReport, LiveReport};
 pub use session::{Options, Session};
 pub use view::View;
 
+pub(crate) use kernel::whose_tcp;
 pub(crate) use measure::{refusal, run};
 
 use crossfade_live::LiveError;

@@ -29,6 +29,10 @@ pub struct Direction {
     pub undeliverable: u64,
     /// The median time from one host to the other.
     pub transit_p50_s: Option<f64>,
+    /// The same, what 95 % of packets keep.
+    pub transit_p95_s: Option<f64>,
+    /// How long packets waited in the queue, in the mean; absent where nothing was sent.
+    pub queueing_delay_mean_s: Option<f64>,
     /// How much later than the link said packets were handed over: the median.
     pub lateness_p50_s: Option<f64>,
     /// The same, what 99 % of them keep.
@@ -43,6 +47,17 @@ pub struct Direction {
     pub frame_error_rate: Option<f64>,
     /// How often a frame with payload was sent, in the mean; absent without frames.
     pub frame_transmissions_per_frame: Option<f64>,
+}
+
+/// A built-in transfer.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlowReport {
+    /// Its name in the scenario; empty where flows have none.
+    pub name: String,
+    /// Whose TCP ran: the congestion control of its socket, read back; empty if it never had one.
+    pub congestion: String,
+    /// Bytes that the receiving program got.
+    pub bytes: u64,
 }
 
 /// What a live run says of itself.
@@ -64,6 +79,8 @@ pub struct LiveReport {
     pub flags: Vec<String>,
     /// Whose TCP ran: the congestion controls of the sockets that sent data, read back.
     pub congestion: Vec<String>,
+    /// The built-in transfers, each; empty where something else ran.
+    pub flows: Vec<FlowReport>,
 }
 
 /// A share of late packets that is too many.
@@ -77,6 +94,7 @@ impl LiveReport {
         late: SimTime,
         began: &Machine,
         congestion: Vec<String>,
+        flows: Vec<FlowReport>,
     ) -> Self {
         let now = Machine::now();
         let directions = [direction("forward", &report.forward), direction("reverse", &report.reverse)];
@@ -114,6 +132,7 @@ impl LiveReport {
             stolen,
             flags,
             congestion,
+            flows,
         }
     }
 
@@ -139,6 +158,8 @@ fn direction(name: &'static str, report: &PumpReport) -> Direction {
         ring_drops: report.ring_drops,
         undeliverable: report.undeliverable,
         transit_p50_s: quantile(&report.transit, 0.5),
+        transit_p95_s: quantile(&report.transit, 0.95),
+        queueing_delay_mean_s: (link.transmissions > 0).then(|| link.waiting_s / link.transmissions as f64),
         lateness_p50_s: quantile(lateness, 0.5),
         lateness_p99_s: quantile(lateness, 0.99),
         lateness_p999_s: quantile(lateness, 0.999),

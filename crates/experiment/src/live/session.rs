@@ -5,7 +5,7 @@ use super::header::{Header, Source};
 use super::kernel::{KernelTcp, end, set_route};
 use super::network::{LiveNetwork, WatchedLink};
 use super::refused;
-use super::report::LiveReport;
+use super::report::{FlowReport, LiveReport};
 use super::view::View;
 use super::watch::{Sample, Seen, Watch};
 use crossfade_core::{RunSeed, SimTime};
@@ -14,8 +14,9 @@ use crossfade_live::{
     Bulk, BulkFlow, BulkReport, Emulation, Host, HostOptions, Machine, PumpConfig, PumpReport, Recording,
     TcpCounters, TcpRoute,
 };
-use crossfade_scenario::{Point, ScenarioError, Setup, TrafficSetup};
+use crossfade_scenario::{FlowSetup, Point, ScenarioError, Setup, TrafficSetup};
 use std::fs::File;
+use std::iter::repeat_n;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -50,8 +51,8 @@ pub struct Session {
     point: Arc<Point>,
     seed: RunSeed,
     options: Options,
-    /// The congestion control that sockets are to have.
-    congestion: Option<String>,
+    /// The congestion control of each entry of the scenario's flows, where built-in transfers run.
+    congestion: Vec<String>,
     running: Option<Running>,
 }
 
@@ -101,14 +102,14 @@ impl Session {
         };
         let (has_ipv6, large_segments) = (options.ipv6, options.large_segments);
         let hosts = Host::pair_with(HostOptions { mtu, has_ipv6, large_segments }).map_err(refused)?;
-        let mut congestion = options.congestion.clone();
+        let mut congestion = Vec::new();
         if let Some(tcp) = tcp {
             let tcp = match &options.congestion {
                 Some(name) => tcp.with_congestion(name),
                 None => tcp,
             };
             tcp.apply(&hosts)?;
-            congestion = Some(tcp.congestion().to_owned());
+            congestion = tcp.congestion().to_vec();
         } else if options.congestion.is_some() {
             let route = TcpRoute { congestion: options.congestion.clone(), ..TcpRoute::default() };
             hosts.iter().try_for_each(|host| set_route(host, &route))?;
@@ -128,7 +129,7 @@ impl Session {
     pub fn lead_on(&self, device: &str) -> Result<(), ScenarioError> {
         let [far, near] = &self.hosts;
         far.forward(device).map_err(refused)?;
-        let route = TcpRoute { congestion: self.congestion.clone(), ..TcpRoute::default() };
+        let route = TcpRoute { congestion: self.options.congestion.clone(), ..TcpRoute::default() };
         near.set_gateway(far, &route).map_err(refused)
     }
 
@@ -164,7 +165,7 @@ impl Session {
         let watch = if self.options.watch { Some(Watch::start(&self.hosts, &emulation)?) } else { None };
         let bulk = if self.options.bulk {
             let [far, near] = &self.hosts;
-            Some(Bulk::start(far, near, &flows(setup), origin).map_err(refused)?)
+            Some(Bulk::start(far, near, &flows(setup, &self.congestion), origin).map_err(refused)?)
         } else {
             None
         };
@@ -237,14 +238,26 @@ impl Session {
         let bulk = bulk.map_or(Ok(Vec::new()), Bulk::stop).map_err(refused)?;
         let events = if samples.is_empty() { String::new() } else { events_csv(&samples, &passed) };
         let report = emulation.stop_with_events(&events).map_err(refused)?;
-        let mut said = LiveReport::new(&report, late, &machine, congestion(&bulk, &samples));
-        if let Some(asked) = &self.congestion
+        let flows = self.flow_reports(&bulk);
+        let mut said = LiveReport::new(&report, late, &machine, congestion(&bulk, &samples), flows);
+        if let (true, Some(asked)) = (bulk.is_empty(), &self.options.congestion)
             && said.congestion.iter().any(|name| name != asked)
         {
             said.flags.push(format!("sockets used {}, not {asked}", said.congestion.join(", ")));
         }
         let ended = Ended { report: said, forward: report.forward, links, bulk, samples, counters };
         Ok((ended, events))
+    }
+
+    /// What transfers did, with the names of the scenario.
+    fn flow_reports(&self, bulk: &[BulkReport]) -> Vec<FlowReport> {
+        let names = self.point.setup.flows.iter().flat_map(|flow| repeat_n(&flow.name, flow.count as usize));
+        let report = |(name, bulk): (&String, &BulkReport)| FlowReport {
+            name: name.clone(),
+            congestion: bulk.congestion.clone(),
+            bytes: bulk.bytes,
+        };
+        names.zip(bulk).map(report).collect()
     }
 
     pub(super) fn point(&self) -> &Point {
@@ -259,17 +272,21 @@ fn late(setup: &Setup) -> SimTime {
 }
 
 /// The transfers of a scenario, each.
-fn flows(setup: &Setup) -> Vec<BulkFlow> {
-    let of_entry = |flow: &crossfade_scenario::FlowSetup| {
+fn flows(setup: &Setup, congestion: &[String]) -> Vec<BulkFlow> {
+    let of_entry = |(flow, congestion): (&FlowSetup, &String)| {
         let bytes = match &flow.traffic {
             TrafficSetup::Tcp(tcp, Some(segments)) => Some(segments * u64::from(tcp.mss)),
             _ => None,
         };
         (0..flow.count)
-            .map(|number| BulkFlow { bytes, start: flow.start + flow.stagger * u64::from(number) })
+            .map(|number| BulkFlow {
+                congestion: congestion.clone(),
+                bytes,
+                start: flow.start + flow.stagger * u64::from(number),
+            })
             .collect::<Vec<_>>()
     };
-    setup.flows.iter().flat_map(of_entry).collect()
+    setup.flows.iter().zip(congestion).flat_map(of_entry).collect()
 }
 
 /// Those of sockets that sent data.

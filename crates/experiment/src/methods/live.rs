@@ -4,7 +4,7 @@ use super::fitted::FittedChains;
 use super::solver::{NoMetrics, Outcome, Solver};
 use crate::control::Control;
 use crossfade_core::RunSeed;
-use crossfade_scenario::{Point, ScenarioError};
+use crossfade_scenario::{FlowSetup, Point, ScenarioError};
 
 /// Real connections through the links of the scenario.
 pub(super) struct Live;
@@ -28,6 +28,11 @@ impl Solver for Live {
     #[cfg(not(target_os = "linux"))]
     fn run(&self, point: &Point, _: RunSeed, _: &FittedChains, _: &Control) -> Option<Outcome> {
         self.refusal(point).map(|error| Err(error.into()))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn whose_tcp(&self, flow: &FlowSetup) -> Option<String> {
+        crate::live::whose_tcp(flow)
     }
 
     fn is_random(&self) -> bool {

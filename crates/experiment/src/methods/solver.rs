@@ -5,7 +5,7 @@ use crate::control::Control;
 use crate::impossible::ImpossibleResult;
 use crate::metrics::Metrics;
 use crossfade_core::RunSeed;
-use crossfade_scenario::{Method, Point, ScenarioError};
+use crossfade_scenario::{FlowSetup, Method, Point, ScenarioError};
 
 /// Metrics by name, or why there are none.
 pub(crate) type Outcome = Result<Metrics, NoMetrics>;
@@ -41,6 +41,11 @@ pub(crate) trait Solver: Sync {
 
     /// One run of a point, or its solution; `None` once `control` says so.
     fn run(&self, point: &Point, seed: RunSeed, fitted: &FittedChains, control: &Control) -> Option<Outcome>;
+
+    /// Whose TCP a flow has, where it is none of ours.
+    fn whose_tcp(&self, _flow: &FlowSetup) -> Option<String> {
+        None
+    }
 
     /// Whether runs differ, so that several are averaged; what is not random is solved once.
     fn is_random(&self) -> bool;

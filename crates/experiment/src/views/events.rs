@@ -39,13 +39,25 @@ pub(crate) struct EventsCsv<'a> {
     text: String,
     sink: &'a mut TextSink<'a>,
     lines: Lines,
+    /// The last column says what controls are at.
+    has_info: bool,
 }
 
 impl<'a> EventsCsv<'a> {
     /// Hands the lines over to `sink`, many at a time.
     pub(crate) fn new(sink: &'a mut TextSink<'a>, lines: Lines) -> Self {
         let samples = if lines == Lines::Events { "" } else { SAMPLE_COLUMNS };
-        Self { text: format!("{HEADER}{samples}\n"), sink, lines }
+        Self { text: format!("{HEADER}{samples}\n"), sink, lines, has_info: false }
+    }
+
+    /// The same with what the congestion control of its flow is at behind each event, if `has_info`.
+    pub(crate) fn with_info(sink: &'a mut TextSink<'a>, lines: Lines, has_info: bool) -> Self {
+        let mut csv = Self::new(sink, lines);
+        if has_info {
+            csv.has_info = true;
+            csv.text.insert_str(csv.text.len() - 1, ",info");
+        }
+        csv
     }
 
     /// Hands over the last lines.
@@ -62,15 +74,45 @@ impl<'a> EventsCsv<'a> {
         });
         let _ = writeln!(
             self.text,
-            "{},sample,{flow},,{state},{},{},{},{},{},{}",
+            "{},sample,{flow},,{state},{},{},{},{},{},{}{}",
             sample.time_s,
             sample.link.unwrap_or_default(),
             cell(sample.goodput_bps),
             cell(sample.rtt_mean_s),
             cell(sample.queue_packets),
             cell(sample.capacity_bps),
-            cell(sample.retransmissions)
+            cell(sample.retransmissions),
+            if self.has_info { "," } else { "" }
         );
+        self.hand_over();
+    }
+
+    /// Writes an event, with what the control is at where there is a column for it.
+    fn line(&mut self, event: &EventRecord, info: &dyn Fn() -> String) {
+        let rest = match self.lines {
+            Lines::Events => "",
+            Lines::Both => ",,,,,,",
+            Lines::Samples => return,
+        };
+        let tcp = &event.tcp;
+        // Writing to a string cannot fail.
+        let _ = write!(
+            self.text,
+            "{},{},{},{},{},{},{},{},{}{rest}",
+            event.time.as_secs_f64(),
+            event.kind.name(),
+            event.flow,
+            event.seq,
+            tcp.cwnd,
+            tcp.ssthresh,
+            tcp.dupacks,
+            tcp.backoff,
+            tcp.flight_size
+        );
+        if self.has_info {
+            let _ = write!(self.text, ",{}", info());
+        }
+        self.text.push('\n');
         self.hand_over();
     }
 
@@ -87,27 +129,11 @@ fn cell(value: Option<impl ToString>) -> String {
 
 impl Observer for EventsCsv<'_> {
     fn record(&mut self, event: &EventRecord) {
-        let rest = match self.lines {
-            Lines::Events => "",
-            Lines::Both => ",,,,,,",
-            Lines::Samples => return,
-        };
-        let tcp = &event.tcp;
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            self.text,
-            "{},{},{},{},{},{},{},{},{}{rest}",
-            event.time.as_secs_f64(),
-            event.kind.name(),
-            event.flow,
-            event.seq,
-            tcp.cwnd,
-            tcp.ssthresh,
-            tcp.dupacks,
-            tcp.backoff,
-            tcp.flight_size
-        );
-        self.hand_over();
+        self.line(event, &String::new);
+    }
+
+    fn record_with(&mut self, event: &EventRecord, info: &dyn Fn() -> String) {
+        self.line(event, info);
     }
 }
 
@@ -141,5 +167,21 @@ mod tests {
         let cells: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
         assert_eq!(cells, [15; 4]);
         assert_eq!(text.lines().last(), Some("0,sample,,,,,,,,forward,,,3,,"));
+    }
+
+    #[test]
+    fn what_controls_are_at_is_the_last_column() {
+        let mut text = String::new();
+        let mut sink = |lines: &str| text.push_str(lines);
+        let mut csv = EventsCsv::with_info(&mut sink, Lines::Both, true);
+        let (time, kind, tcp) = (SimTime::ZERO, EventKind::Send, TcpSnapshot::default());
+        let info = || "state=startup bandwidth=2.5".to_owned();
+        csv.record_with(&EventRecord { time, kind, flow: 0, seq: 41, tcp }, &info);
+        csv.sample(&Sample { link: Some("forward"), ..Sample::default() });
+        csv.finish();
+        let cells: Vec<usize> = text.lines().map(|line| line.split(',').count()).collect();
+        assert_eq!(cells, [16; 3]);
+        assert!(text.lines().next().unwrap().ends_with(",retransmissions,info"));
+        assert!(text.lines().nth(1).unwrap().ends_with(",,,,,,,state=startup bandwidth=2.5"));
     }
 }

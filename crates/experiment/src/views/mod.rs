@@ -40,14 +40,18 @@ pub fn events(
     sink: &mut (dyn FnMut(usize, &str) + Send),
     cancel: &AtomicBool,
 ) -> Result<Option<()>, ScenarioError> {
+    let has_info = has_info(experiment);
     of_points(experiment, sink, |setup, network, sink| match setup.sample {
         None => {
-            let mut csv = EventsCsv::new(sink, Lines::Events);
+            let mut csv = EventsCsv::with_info(sink, Lines::Events, has_info);
             run_checked(network, &mut csv, (), cancel)?;
             csv.finish();
             Some(())
         }
-        Some(every) => samples::sampled(setup, network, every, EventsCsv::new(sink, Lines::Both), cancel),
+        Some(every) => {
+            let csv = EventsCsv::with_info(sink, Lines::Both, has_info);
+            samples::sampled(setup, network, every, csv, cancel)
+        }
     })
 }
 
@@ -70,6 +74,13 @@ pub fn samples(
         let every = setup.sample?;
         samples::sampled(setup, network, every, EventsCsv::new(sink, Lines::Samples), cancel)
     })
+}
+
+/// Whether a congestion control of one of the points says what it is at: then the events of all have a column for it.
+fn has_info(experiment: &Experiment) -> bool {
+    let seed = RunSeed { seed: experiment.seed, run: 0 };
+    let points = experiment.points.len() <= MOST_POINTS_WITH_EVENTS;
+    points && experiment.points.iter().any(|point| network(&point.setup, seed).has_info())
 }
 
 /// The events of one run of `point` as CSV, the header first.
@@ -150,13 +161,15 @@ fn of_all_points(
     Ok(experiment.points.iter().map(&mut of_point).collect())
 }
 
-/// The same with the congestion control that `make` gives for the only connection, in place of its own.
+/// The same with the congestion control that `make` gives for the only connection, in place of its own; `has_info` if it says what
+/// it is at.
 ///
 /// # Errors
 /// The plan has several points, or something else than one connection without end.
 pub fn events_with_congestion_control(
     experiment: &Experiment,
     make: impl Fn(&TcpConfig) -> Box<dyn CongestionControl> + Send + Sync + 'static,
+    has_info: bool,
     cancel: &AtomicBool,
 ) -> Result<Option<String>, ScenarioError> {
     let point = only_point(experiment, "a congestion control of one's own")?;
@@ -176,7 +189,7 @@ pub fn events_with_congestion_control(
     }
     let mut text = String::new();
     let mut sink = |lines: &str| text.push_str(lines);
-    let mut csv = EventsCsv::new(&mut sink, Lines::Events);
+    let mut csv = EventsCsv::with_info(&mut sink, Lines::Events, has_info);
     let finished = run_checked(network, &mut csv, (), cancel);
     csv.finish();
     Ok(finished.map(|_| text))

@@ -1,7 +1,11 @@
 //! What a control of the user's own answers with, and what a sender can use of that.
 
+use super::failure::Told;
 use crate::error::scenario_error;
+use crossfade_transport::congestion::RuleInfo;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use std::fmt::Write as _;
 
 /// Windows in segments, a rate in segments a second, a burst in segments.
 #[derive(Clone, Copy)]
@@ -62,4 +66,49 @@ where
     T: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
 {
     object.getattr_opt(name)?.filter(|value| !value.is_none()).map(|value| value.extract()).transpose()
+}
+
+/// Whether an object says what it is at.
+pub(crate) fn says(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(object.getattr_opt("info")?.is_some_and(|method| method.is_callable()))
+}
+
+/// What an object says of itself: the numbers, and words, of the dict that its method `info` gives, by name.
+pub(super) fn info(told: &Told) -> RuleInfo {
+    let own = told.tell("info", |object| {
+        let given = object.call_method0("info")?;
+        let class = object.get_type().name()?;
+        let problem = |what: String| scenario_error(format!("{class}.info() gives {what}"));
+        let items = given
+            .cast::<PyDict>()
+            .map_err(|_| problem(format!("{}: must be a dict of numbers by name", given.get_type())))?;
+        let mut text = String::new();
+        for (name, value) in items {
+            let name = name.to_string();
+            let value = match value.cast::<PyString>() {
+                Ok(word) => word.to_string(),
+                Err(_) => value
+                    .extract::<f64>()
+                    .map_err(|_| not_a_figure(&name, &value))
+                    .map_err(problem)?
+                    .to_string(),
+            };
+            if !is_word(&name) || !is_word(&value) {
+                return Err(problem(not_a_figure(&name, &value)));
+            }
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{}{name}={value}", if text.is_empty() { "" } else { " " });
+        }
+        Ok(text)
+    });
+    RuleInfo { own: Some(own.unwrap_or_default()), ..RuleInfo::default() }
+}
+
+fn not_a_figure(name: &str, value: &dyn std::fmt::Display) -> String {
+    format!("{name:?} = {value}: names and values must be numbers or words of letters, digits and . _ + -")
+}
+
+/// Whether a name or a value is one word in a table.
+pub(super) fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._+-".contains(&byte))
 }

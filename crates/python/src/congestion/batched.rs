@@ -1,10 +1,10 @@
 //! A congestion control that is a Python object and hears of many acknowledgements at once: one call a round trip, or a
 //! period, with an array of a row for each.
 
-use super::answers::Answers;
+use super::answers::{Answers, info, says};
 use super::failure::Told;
 use crossfade_core::SimTime;
-use crossfade_transport::congestion::{AckSample, CongestionControl, Needs, Phase, RateSample};
+use crossfade_transport::congestion::{AckSample, CongestionControl, Needs, Phase, RateSample, RuleInfo};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -45,6 +45,7 @@ pub(super) struct BatchedControl {
     told: Told,
     answers: Answers,
     needs: Needs,
+    has_info: bool,
     /// Which of the first three of [`ENDS`] end a batch.
     asked: [bool; 3],
     /// A batch ends so long after the one before; without it, with each round trip.
@@ -65,6 +66,7 @@ impl BatchedControl {
             told,
             answers,
             needs: Needs { samples: true, own_window: true, paced: true, ..Needs::default() },
+            has_info: false,
             asked: [false; 3],
             period: None,
             rows: Vec::new(),
@@ -75,11 +77,12 @@ impl BatchedControl {
         let started = control.told.tell("start", |object| {
             object.call_method1("start", (cwnd, ssthresh))?;
             let ect_1 = object.getattr_opt("ect_1")?.map_or(Ok(false), |flag| flag.is_truthy())?;
-            Ok((Answers::of(object, "start", true)?, asked(object)?, period(object)?, ect_1))
+            let asked = (asked(object)?, period(object)?);
+            Ok((Answers::of(object, "start", true)?, asked, ect_1, says(object)?))
         });
-        if let Some((answers, asked, period, ect_1)) = started {
-            (control.answers, control.asked, control.period) = (answers, asked, period);
-            control.needs.ect_1 = ect_1;
+        if let Some((answers, asked, ect_1, has_info)) = started {
+            (control.answers, (control.asked, control.period)) = (answers, asked);
+            (control.needs.ect_1, control.has_info) = (ect_1, has_info);
         }
         control
     }
@@ -209,6 +212,10 @@ impl CongestionControl for BatchedControl {
 
     fn send_quantum(&self) -> Option<u64> {
         self.answers.quantum()
+    }
+
+    fn info(&self) -> RuleInfo {
+        if self.has_info { info(&self.told) } else { RuleInfo::default() }
     }
 
     /// A timeout ends a batch at once: no acknowledgement may come for long.

@@ -1,12 +1,12 @@
 //! A congestion control that was compiled of one Rust file, and is called through the table of C functions that its library
 //! exports.
 
-use super::answers::Answers;
+use super::answers::{Answers, is_word};
 use super::failure::Failure;
 use crate::error::scenario_error;
 use crossfade_control::{self as abi, Answer, Event, Maybe, Start, Table, Time, VERSION};
 use crossfade_core::{SimTime, Stream};
-use crossfade_transport::congestion::{self, CongestionControl, Needs, Phase};
+use crossfade_transport::congestion::{self, CongestionControl, Needs, Phase, RuleInfo};
 use pyo3::PyErr;
 use rand::Rng;
 use std::ffi::c_void;
@@ -19,6 +19,8 @@ pub(super) const SOURCES: [(&str, &str); 2] = [
 
 /// More is not shown of what a panic says.
 const LONGEST_PROBLEM: usize = 300;
+/// A control that says more of itself has failed.
+const LONGEST_INFO: usize = 4000;
 
 /// A control that a library has made.
 pub(super) struct LoadedControl {
@@ -86,6 +88,33 @@ impl LoadedControl {
         } else {
             self.fail(&format!("{}, in {}", last_panic(table), event.method()));
         }
+    }
+
+    /// What the control says of itself.
+    fn told(&self) -> Option<String> {
+        let (table, object) = self.made.as_ref().filter(|_| !self.failure.has_failed())?;
+        let mut text = vec![0; LONGEST_INFO];
+        // SAFETY: what the table's own `start` has made and nothing else uses meanwhile, and as many bytes as can be written.
+        let length = unsafe { (table.info)(object.0, text.as_mut_ptr(), text.len()) };
+        if length == usize::MAX {
+            self.fail(&format!("{}, in info", last_panic(table)));
+            return None;
+        }
+        if length > LONGEST_INFO {
+            self.fail(&format!("info() gives {length} bytes: must be at most {LONGEST_INFO}"));
+            return None;
+        }
+        text.truncate(length);
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let is_pair =
+            |pair: &str| pair.split_once('=').is_some_and(|(name, value)| is_word(name) && is_word(value));
+        if let Some(pair) = text.split(' ').find(|pair| !text.is_empty() && !is_pair(pair)) {
+            self.fail(&format!(
+                "info() gives {pair:?}: names and values must be words of letters, digits and . _ + -"
+            ));
+            return None;
+        }
+        Some(text)
     }
 
     /// Goes by what the control answered, if a sender can.
@@ -275,5 +304,10 @@ impl CongestionControl for LoadedControl {
 
     fn limits_itself(&self) -> bool {
         self.limits_itself
+    }
+
+    /// None where it says nothing: then it is not asked again.
+    fn info(&self) -> RuleInfo {
+        RuleInfo { own: self.told().filter(|text| !text.is_empty()), ..RuleInfo::default() }
     }
 }

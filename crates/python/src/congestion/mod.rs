@@ -9,6 +9,7 @@ mod own;
 mod per_event;
 mod samples;
 
+pub(crate) use answers::says;
 pub(crate) use failure::Failure;
 pub(crate) use own::own_rule;
 pub(crate) use per_event::PythonControl;

@@ -1,10 +1,10 @@
 //! A congestion control that is a Python object and hears each event. Slow: every event of it takes the GIL.
 
-use super::answers::Answers;
+use super::answers::{Answers, info, says};
 use super::failure::{Failure, Told};
 use super::samples::{AckSample, LostSegment, RateSample, SendEvent, phase_name};
 use crossfade_core::{SimTime, Stream};
-use crossfade_transport::congestion::{self, CongestionControl, Needs, Phase};
+use crossfade_transport::congestion::{self, CongestionControl, Needs, Phase, RuleInfo};
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use rand::Rng;
@@ -29,6 +29,7 @@ struct Has {
     phase: bool,
     delivery: bool,
     limits: bool,
+    info: bool,
 }
 
 impl Has {
@@ -48,6 +49,7 @@ impl Has {
             phase: has("on_phase")?,
             delivery: has("on_delivery")?,
             limits: has("limits_itself")?,
+            info: says(object)?,
         };
         found.needs.paced = found.rate;
         found.needs.samples = found.send || found.lost || found.phase || found.delivery || found.limits;
@@ -165,5 +167,9 @@ impl CongestionControl for PythonControl {
 
     fn limits_itself(&self) -> bool {
         self.limits_itself
+    }
+
+    fn info(&self) -> RuleInfo {
+        if self.has.info { info(&self.told) } else { RuleInfo::default() }
     }
 }

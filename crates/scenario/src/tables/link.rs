@@ -7,6 +7,7 @@ use super::channel::{Channel, ChannelModel};
 use super::frames::{FrameKeys, FramedLink, Framing, Headers};
 use super::jitter::Jitter;
 use super::phy::{Layers, Phy};
+use super::policer::Policer;
 use super::queue::{Packets, Queue};
 use super::shaper::Shaper;
 use super::trace::{Trace, TraceSetup};
@@ -67,6 +68,9 @@ macro_rules! wireless {
             /// Delays behind the link that vary from packet to packet.
             #[serde(skip_serializing_if = "Jitter::is_absent")]
             pub jitter: Jitter,
+            /// A token bucket in front of the link, and of its queue, that drops what does not conform.
+            #[serde(skip_serializing_if = "Policer::is_absent")]
+            pub policer: Policer,
 
             $($own)*
         }
@@ -74,9 +78,9 @@ macro_rules! wireless {
         impl $table {
             /// What both ways are resolved from, but for the names of its tables and the channel.
             fn keys(&mut self) -> WirelessKeys<'_> {
-                let Self { rate, delay, queue, frame_size, framing, headers, arq, shaper, jitter, .. } = self;
+                let Self { rate, delay, queue, frame_size, framing, headers, arq, shaper, policer, jitter, .. } = self;
                 let frames = FrameKeys { frame_size: *frame_size, framing, headers, arq };
-                WirelessKeys { rate: *rate, delay, queue, frames, shaper, jitter }
+                WirelessKeys { rate: *rate, delay, queue, frames, shaper, policer, jitter }
             }
         }
     };
@@ -137,7 +141,8 @@ absent!(Wired);
 impl Link {
     /// Whether nothing makes its rate or its delay another at another time.
     pub(crate) fn is_constant(&self) -> bool {
-        self.trace.is_absent() && self.shaper.is_absent() && self.jitter.is_absent()
+        let constant_rate = self.trace.is_absent() && self.shaper.is_absent() && self.policer.is_absent();
+        constant_rate && self.jitter.is_absent()
     }
 
     pub(crate) fn resolve(
@@ -191,6 +196,7 @@ struct WirelessKeys<'a> {
     queue: &'a mut Queue,
     frames: FrameKeys<'a>,
     shaper: &'a Shaper,
+    policer: &'a Policer,
     jitter: &'a mut Jitter,
 }
 
@@ -214,7 +220,7 @@ impl Hop<'_> {
         files: &Files<'_>,
     ) -> Result<HopSetup, ScenarioError> {
         let Self { table, channel_table, keys, channel, radio } = self;
-        let WirelessKeys { rate, delay, queue, frames, shaper, jitter } = keys;
+        let WirelessKeys { rate, delay, queue, frames, shaper, policer, jitter } = keys;
         let key = |name: &str| join(table, name);
         if let (Some(trace), true) = (&trace, frames.frame_size.is_some()) {
             let reason = "frames need a constant rate";
@@ -228,6 +234,7 @@ impl Hop<'_> {
         let limit_assumed = queue.limit.is_none();
         let queue = queue.resolve(&key("queue"), rate_bps, packets, slot)?;
         let shaper = shaper.resolve(&key("shaper"), rate_bps, packets.largest)?;
+        let policer = policer.resolve(&key("policer"), rate_bps, packets.largest)?;
         let jitter = jitter.resolve(&key("jitter"), slot)?;
         let other = if trace.is_some() { "trace" } else { "frame_size" };
         if shaper.is_some() && (trace.is_some() || frames.is_some()) {
@@ -264,7 +271,7 @@ impl Hop<'_> {
                 }
             }
         };
-        Ok(HopSetup { delay, carrier, limit_assumed, doppler, aggregation: None, jitter })
+        Ok(HopSetup { delay, carrier, limit_assumed, doppler, policer, aggregation: None, jitter })
     }
 }
 
@@ -299,7 +306,15 @@ impl Wired {
         let queue = self.queue.resolve("wired.queue", rate_bps, packets, slot)?;
         let hop = |queue, limit_assumed| {
             let carrier = Carrier::Packets { rate_bps, queue, loss: LossConfig::Lossless };
-            HopSetup { delay, carrier, limit_assumed, doppler: None, aggregation: None, jitter: None }
+            HopSetup {
+                delay,
+                carrier,
+                limit_assumed,
+                doppler: None,
+                policer: None,
+                aggregation: None,
+                jitter: None,
+            }
         };
         Ok(Some([hop(queue, limit_assumed), hop(QueueConfig::DropTail(None), false)]))
     }

@@ -38,23 +38,36 @@ impl Shaper {
         link_bps: Option<f64>,
         largest_packet: u32,
     ) -> Result<Option<ShaperSetup>, ScenarioError> {
-        let (rate, burst) = match (self.rate, self.burst) {
-            (None, None) => return Ok(None),
-            (Some(rate), Some(burst)) => (rate, burst),
-            (given, _) => {
-                let missing = if given.is_some() { ("burst", "10 kB") } else { ("rate", "1 Mbit/s") };
-                let needs = format!("the size of the bucket and its rate, such as \"{}\"", missing.1);
-                return Err(ScenarioError::missing(&join(table, missing.0), &needs));
-            }
-        };
-        if link_bps.is_some_and(|link_bps| rate.0 > link_bps) {
-            let problem = "must be at most the rate of the link, or the bucket shapes nothing";
-            return Err(ScenarioError::value(join(table, "rate"), &json(rate), problem));
-        }
-        if burst.0 < largest_packet {
-            let problem = format!("must hold a packet of \"{largest_packet} B\"");
-            return Err(ScenarioError::value(join(table, "burst"), &json(burst), problem));
-        }
-        Ok(Some(ShaperSetup { rate_bps: rate.0, burst: burst.0 }))
+        let bucket = bucket(table, (self.rate, self.burst), link_bps, largest_packet, "shapes")?;
+        Ok(bucket.map(|(rate_bps, burst)| ShaperSetup { rate_bps, burst }))
     }
+}
+
+/// The rate in bit/s and the bytes of the bucket of the table called `table`, before a link that sends packets of up to
+/// `largest_packet` at `link_bps`; `does` is what a bucket does there.
+pub(super) fn bucket(
+    table: &str,
+    given: (Option<Rate>, Option<Size>),
+    link_bps: Option<f64>,
+    largest_packet: u32,
+    does: &str,
+) -> Result<Option<(f64, u32)>, ScenarioError> {
+    let (rate, burst) = match given {
+        (None, None) => return Ok(None),
+        (Some(rate), Some(burst)) => (rate, burst),
+        (rate, _) => {
+            let missing = if rate.is_some() { ("burst", "10 kB") } else { ("rate", "1 Mbit/s") };
+            let needs = format!("the size of the bucket and its rate, such as \"{}\"", missing.1);
+            return Err(ScenarioError::missing(&join(table, missing.0), &needs));
+        }
+    };
+    if link_bps.is_some_and(|link_bps| rate.0 > link_bps) {
+        let problem = format!("must be at most the rate of the link, or the bucket {does} nothing");
+        return Err(ScenarioError::value(join(table, "rate"), &json(rate), problem));
+    }
+    if burst.0 < largest_packet {
+        let problem = format!("must hold a packet of \"{largest_packet} B\"");
+        return Err(ScenarioError::value(join(table, "burst"), &json(burst), problem));
+    }
+    Ok(Some((rate.0, burst.0)))
 }

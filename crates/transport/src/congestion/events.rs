@@ -1,6 +1,7 @@
 //! What a sender tells a rule that sets a rate or a window of its own (as BBR does), event by event.
 
 use crossfade_core::SimTime;
+use std::fmt;
 
 /// What a rule wants of its sender beyond the events that every rule gets. The default is what Reno needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -108,8 +109,9 @@ pub struct RateSample {
     pub departure: SimTime,
 }
 
-/// What a rule is at, for traces and plots.
-#[derive(Clone, Copy, Debug, PartialEq, Default)]
+/// What a rule is at, for traces and plots. As text it is names and values, `state=startup bandwidth=833.3`, with a space between
+/// two.
+#[derive(Clone, Debug, PartialEq, Default)]
 pub struct RuleInfo {
     /// The name of its state, if it has states.
     pub state: &'static str,
@@ -121,4 +123,34 @@ pub struct RuleInfo {
     pub pacing_rate: Option<f64>,
     /// What multiplies the estimates: pacing and window.
     pub gains: Option<(f64, f64)>,
+    /// What a rule that is not compiled in says of itself, as text of the same form; `None` if it says nothing.
+    pub own: Option<String>,
+}
+
+impl fmt::Display for RuleInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { state, bandwidth, min_rtt, pacing_rate, gains, own } = self;
+        let numbers = [
+            ("bandwidth", *bandwidth),
+            ("min_rtt_s", min_rtt.map(SimTime::as_secs_f64)),
+            ("pacing_rate", *pacing_rate),
+            ("pacing_gain", gains.map(|(pacing, _)| pacing)),
+            ("cwnd_gain", gains.map(|(_, cwnd)| cwnd)),
+        ];
+        let mut between = "";
+        if !state.is_empty() {
+            write!(f, "state={state}")?;
+            between = " ";
+        }
+        for (name, value) in numbers {
+            if let Some(value) = value {
+                write!(f, "{between}{name}={value}")?;
+                between = " ";
+            }
+        }
+        match own.as_deref() {
+            None | Some("") => Ok(()),
+            Some(own) => write!(f, "{between}{own}"),
+        }
+    }
 }

@@ -75,6 +75,8 @@ impl CongestionControl for HighSpeed {
     fn on_ecn(&mut self, now: SimTime, window: f64) {
         self.on_loss(now, window);
         self.0.forget();
+        // RFC 3168 section 6.1.2: a mark never enlarges a window, and the least is one segment.
+        self.0.set_cwnd((window * (1.0 - decrease(window))).max(1.0));
     }
 
     fn undo(&mut self) {
@@ -142,5 +144,14 @@ mod tests {
         let reduced = rule.cwnd();
         rule.undo();
         assert_eq!(rule.cwnd(), reduced);
+    }
+
+    #[test]
+    fn a_mark_never_enlarges_a_window() {
+        for (window, left) in [(1.0, 1.0), (2.0, 1.0), (3.0, 1.5), (10.0, 5.0)] {
+            let mut rule = HighSpeed::new(window, 100.0);
+            rule.on_ecn(SimTime::ZERO, window);
+            assert_eq!((rule.cwnd(), rule.ssthresh()), (left, (window / 2.0).max(2.0)));
+        }
     }
 }

@@ -71,7 +71,7 @@ pub fn linux(conditions: &Conditions) -> TcpConfig {
 }
 
 /// What an acknowledgement left.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Row {
     pub now: SimTime,
     pub info: RuleInfo,

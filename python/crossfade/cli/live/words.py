@@ -30,12 +30,19 @@ def lines(report: dict[str, Any]) -> Iterator[str]:
             f"{100.0 * worst['late_share']:.2g} % later than {milliseconds(report['late_s'])}; "
             f"{drops:,} packets never seen"
         )
-    tcp = f"; TCP {', '.join(report['congestion'])} of the kernel" if report["congestion"] else ""
+    tcp = f"; TCP {whose(report)} of the kernel" if report["congestion"] else ""
     yield (
         f"live: {report['duration_s']:.1f} s at a load of {report['load']:.1f} on {report['processors']} "
         f"processors, "
         f"{100.0 * report['stolen']:.1f} % stolen{tcp}"
     )
+
+
+def whose(report: dict[str, Any]) -> str:
+    """The congestion controls that sent data; of the named flows of a scenario each."""
+    flows = dict.fromkeys((flow["name"], flow["congestion"]) for flow in report["flows"])
+    named = [f"{congestion} ({name})" for name, congestion in flows if name and congestion]
+    return ", ".join(named or report["congestion"])
 
 
 def milliseconds(seconds: float) -> str:

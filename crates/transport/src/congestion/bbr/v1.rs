@@ -434,6 +434,7 @@ impl CongestionControl for BbrV1 {
             min_rtt: self.min_rtt,
             pacing_rate: Some(self.pacing_rate),
             gains: Some((self.gains.pacing, self.gains.cwnd)),
+            own: None,
         }
     }
 }

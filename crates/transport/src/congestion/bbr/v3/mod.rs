@@ -501,6 +501,7 @@ impl CongestionControl for BbrV3 {
             min_rtt: self.min_rtt,
             pacing_rate: Some(self.pacing_rate),
             gains: Some(self.state.gains(&self.profile)),
+            own: None,
         }
     }
 }

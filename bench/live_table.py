@@ -1,0 +1,480 @@
+"""The kernel's own bbr beside the simulated one over the same links (reno and cubic: live_pairs.py).
+
+Usage: python bench/live_table.py [--pairs N] [--most N] [--folder DIR] [--only-kept] [CASE ...]
+
+Each pair is a live and a simulated run with one seed. A line a case and observable: the mean of both, their
+difference (of goodput and other rates as a share of the simulated) with its 95 % interval, and whether that
+is within the bound, which is fixed here. After --pairs (6) pairs a case goes on, up to --most (12), while an
+interval does not decide. A run is made again, up to twice, where more than 3 % of packets were late or nobody
+looked for 0.2 s.
+
+What the kernel did is kept in --folder (live_table/), two files a run: the same command goes on from there.
+What is simulated is made anew each time. --only-kept makes no live runs: the table of what there is, after a
+change of the simulation. A CASE is the beginning of a name. Needs root; on a busy machine put `chrt -f 1`
+before it. About 80 minutes in all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import io
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from live_pairs import interval
+from numpy.typing import NDArray
+
+import crossfade as cf
+
+BASE = """\
+schema = 2
+run = { runs = 1 }
+link = { rate = "10 Mbit/s", delay = "20 ms", packet_size = "1500 B", queue = { limit = "167 packets" } }
+reverse = { rate = "10 Mbit/s", delay = "20 ms", queue = { limit = "1000 packets" } }
+channel = { model = "iid", p_e = 0 }
+tcp = { flavour = "rfc", variant = "sack", w_max = 2000, congestion = "bbr-v1", rfc = { profile = "linux" } }
+"""
+RATE, DELAY_S, PACKET_S = 10e6, 0.02, 1.2e-3
+BDP_PACKETS = 100 / 3
+EVERY_S = 0.01
+WARM_S = 20.0
+MOST_LATE, LONGEST_GAP_S, ATTEMPTS = 0.03, 0.2, 3
+
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class Seen:
+    """A run, looked at every 10 ms."""
+
+    goodput_bps: float
+    # From WARM_S on, of BBR beside CUBIC.
+    share: float
+    queueing_s: float
+    one_way_p95_s: float
+    # From here on of the first flow.
+    time_s: Floats
+    cwnd: Floats
+    queue_packets: Floats
+    retransmissions: Floats
+    # Segments that were acknowledged, or had arrived, by then.
+    segments: Floats
+
+
+@dataclass(frozen=True)
+class Observable:
+    """What is read off a run, and how far the two may be apart."""
+
+    name: str
+    bound: float
+    read: Callable[[Seen], float]
+    is_share: bool = False
+    digits: int = 3
+
+
+@dataclass(frozen=True)
+class Distance:
+    """The Kolmogorov-Smirnov distance of what is read off runs."""
+
+    name: str
+    bound: float
+    read: Callable[[Seen], Floats]
+    digits: int = 3
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scenario and what is looked at."""
+
+    keys: dict[str, Any]
+    seconds: float
+    observables: list[Observable | Distance]
+
+
+def goodput(bound: float) -> Observable:
+    return Observable("goodput", bound, lambda seen: seen.goodput_bps / 1e6, is_share=True)
+
+
+def of_seconds(seen: Seen) -> Floats:
+    """The goodput of each second but the first two, in Mbit/s."""
+    edges = np.arange(2.0, seen.time_s[-1], 1.0)
+    return np.diff(np.interp(edges, seen.time_s, seen.segments)) * 1448 * 8 / 1e6
+
+
+def startup_peak(seen: Seen) -> float:
+    return float(seen.queue_packets[seen.time_s < 2.0].max())
+
+
+def startup_length(seen: Seen) -> float:
+    """Until the queue leaves its peak, in ms."""
+    early = seen.time_s < 2.0
+    begun = seen.time_s[np.flatnonzero(seen.segments > 0)[0]]
+    high = np.flatnonzero(seen.queue_packets[early] > 0.9 * startup_peak(seen))
+    return float(1e3 * (seen.time_s[high[-1]] - begun))
+
+
+def probes_of_rtt(seen: Seen) -> tuple[Floats, Floats]:
+    """When windows of 4 began, and how long they lasted."""
+    at = np.flatnonzero(np.diff((seen.cwnd <= 4.0).astype(int)))
+    edges = seen.time_s[at + 1]
+    return edges[0::2][: len(edges) // 2], edges[1::2] - edges[0::2][: len(edges) // 2]
+
+
+def probe_rtt_period(seen: Seen) -> float:
+    begins, _ = probes_of_rtt(seen)
+    return float(np.diff(begins).mean()) if len(begins) > 1 else np.nan
+
+
+def probe_rtt_length(seen: Seen) -> float:
+    _, lengths = probes_of_rtt(seen)
+    return float(1e3 * lengths.mean()) if len(lengths) else np.nan
+
+
+def cruising(seen: Seen) -> NDArray[np.bool_]:
+    """Neither Startup and Drain nor within a second of a window of 4."""
+    begins, _ = probes_of_rtt(seen)
+    away = np.all(np.abs(seen.time_s[:, None] - begins[None, :] - 0.6) > 0.7, axis=1)
+    return (seen.time_s > 2.0) & away
+
+
+def period(seen: Seen, begin: float, end: float) -> float:
+    """That of the queue in ms: four lags of 300 to 400 ms at which its autocorrelation is highest."""
+    step = 0.002
+    grid = np.arange(begin, end, step)
+    queue = np.interp(grid, seen.time_s, seen.queue_packets)
+    queue -= queue.mean()
+
+    def best(lags: NDArray[np.int64]) -> int:
+        return int(lags[np.argmax([np.mean(queue[:-lag] * queue[lag:]) for lag in lags])])
+
+    one = best(np.arange(0.3 / step, 0.4 / step, dtype=int))
+    return 1e3 * best(np.arange(4 * one - 10, 4 * one + 11)) * step / 4
+
+
+def cycle(seen: Seen) -> float:
+    """Before the first window of 4."""
+    return period(seen, 2.0, probes_of_rtt(seen)[0][0] - 0.1)
+
+
+def later_cycle(seen: Seen) -> float:
+    """Between the first and the second."""
+    begins = probes_of_rtt(seen)[0]
+    return period(seen, begins[0] + 1.0, begins[1] - 0.1)
+
+
+def cwnd(seen: Seen) -> float:
+    return float(np.median(seen.cwnd[cruising(seen)]))
+
+
+def round_trip(seen: Seen) -> float:
+    """The median of the round trip in ms, from what stands in the queue."""
+    return float(1e3 * (2 * DELAY_S + PACKET_S * (1 + np.median(seen.queue_packets[cruising(seen)]))))
+
+
+def policed_after(seen: Seen) -> float:
+    """How long the rate of the policer is looked for, in seconds.
+
+    From the first repetition to half a second with three of 83 packets repeated at most.
+    """
+    begun = seen.time_s[np.flatnonzero(seen.retransmissions > 0)[0]]
+    at = np.arange(begun, seen.time_s[-1] - 0.5, EVERY_S)
+    count, later = (np.interp(of, seen.time_s, seen.retransmissions) for of in (at, at + 0.5))
+    few = np.flatnonzero(later - count <= 3.0)
+    return float(at[few[0]] - begun) if len(few) else np.nan
+
+
+def repeated_share(seen: Seen) -> float:
+    return float(seen.retransmissions[-1] / max(seen.segments[-1], 1.0))
+
+
+def ware(bdps: float) -> float:
+    """BBR's share of a link that has a queue of so many bandwidth-delay products (Ware et al., IMC'19)."""
+    queue = bdps * BDP_PACKETS
+    others = max(0.0, 0.5 - 1 / (2 * bdps) - 4 / queue)
+    probing = (queue * PACKET_S + 0.2 + 2 * DELAY_S) / 10
+    return (1 - others) * (1 - probing)
+
+
+def cases() -> dict[str, Case]:
+    """By name."""
+    found: dict[str, Case] = {}
+    queueing = Observable("queueing ms", 2.0, lambda seen: 1e3 * seen.queueing_s)
+    for loss in (0, 1, 5, 10, 15, 20):
+        bound = 0.05 if loss < 15 else 0.10
+        found[f"bbr-loss-{loss}"] = Case({"channel.p_e": loss / 100}, 20.0, [goodput(bound), queueing])
+    found["bbr-cycle"] = Case(
+        {},
+        32.0,
+        [
+            Observable("cycle ms", 4.0, cycle, digits=1),
+            Observable("later cycle ms", 4.0, later_cycle, digits=1),
+            Observable("cwnd", 2.0, cwnd, digits=1),
+            Observable("round trip ms", 2.0, round_trip, digits=1),
+            Observable("startup peak", 5.0, startup_peak, digits=1),
+            # One round, with the queue that stands then.
+            Observable("startup ms", 125.0, startup_length, digits=0),
+            Observable("ProbeRTT every s", 0.05, probe_rtt_period),
+            Observable("ProbeRTT ms", 50.0, probe_rtt_length, digits=0),
+        ],
+    )
+    for rtt in (40, 10):
+        for gap in (20, 60, 120, 200):
+            keys = {
+                "link.delay": f"{rtt / 2:g} ms",
+                "reverse.delay": f"{rtt / 2:g} ms",
+                "reverse.aggregation.period": f"{gap} ms",
+                # A simulated handshake takes an empty round trip, the shortest there is for ten seconds. The
+                # kernel's waits for a release as everything does.
+                "tcp.rfc.handshake": False,
+            }
+            found[f"acks-{rtt}-{gap}"] = Case(keys, 12.0, [goodput(0.05 if gap <= 60 else 0.10)])
+    found["policer"] = Case(
+        {"link.policer": {"rate": "2 Mbit/s", "burst": "20 kB"}},
+        15.0,
+        [
+            goodput(0.05),
+            Observable("repeated", 0.02, repeated_share),
+            # An interval of 16 rounds; Linux needs two.
+            Observable("policed after s", 0.66, policed_after, digits=2),
+        ],
+    )
+    for bdps in (1, 2, 4, 8, 16, 32):
+        keys = {
+            "link.queue.limit": f"{round(bdps * BDP_PACKETS)} packets",
+            "flows": {
+                "bbr": {"traffic": "bulk", "tcp": {"congestion": "bbr-v1"}},
+                "cubic": {"traffic": "bulk", "start": "100 ms", "tcp": {"congestion": "cubic"}},
+            },
+        }
+        found[f"share-{bdps}"] = Case(keys, 50.0, [Observable("share of bbr", 0.05, lambda seen: seen.share)])
+    for persistence in (0, 3, 10):
+        arq = {"protocol": "selective-repeat", "window": 1024, "max_retransmissions": persistence}
+        keys = {
+            "link.frame_size": "500 B",
+            "link.arq": arq,
+            "channel": {"model": "markov", "p_e": 0.05, "mean_burst": 10},
+        }
+        observables = [
+            goodput(0.05),
+            Observable("one way p95", 0.05, lambda seen: 1e3 * seen.one_way_p95_s, is_share=True),
+            Distance("KS of seconds", 0.1, of_seconds),
+        ]
+        found[f"fading-{persistence}"] = Case(keys, 20.0, observables)
+    return found
+
+
+def toml(value: Any) -> str:
+    """As a scenario has it."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {toml(of)}" for key, of in value.items()) + " }"
+    return json.dumps(value)
+
+
+def kernel(name: str, case: Case, seed: int, folder: Path) -> Seen:
+    """What the kernel did, from the folder or from a run."""
+    stem = folder / f"{name}-{seed}"
+    events, report = stem.with_suffix(".csv.gz"), stem.with_suffix(".json")
+    if not report.exists():
+        for _ in range(ATTEMPTS):
+            text, said = live(case, seed)
+            if is_sound(text, said):
+                break
+        events.write_bytes(gzip.compress(text.encode(), 9))
+        report.write_text(json.dumps(said))
+    return of_kernel(gzip.decompress(events.read_bytes()).decode(), json.loads(report.read_text()))
+
+
+def live(case: Case, seed: int) -> tuple[str, dict[str, Any]]:
+    """A run: its events and its report."""
+    keys = {"run.duration": f"{case.seconds:g} s", **case.keys}
+    with tempfile.TemporaryDirectory() as scratch:
+        scenario, events, report = (
+            Path(scratch) / file for file in ("table.toml", "events.csv", "report.json")
+        )
+        scenario.write_text(BASE)
+        command = [sys.executable, "-m", "crossfade", "live", str(scenario), "--workload", "bulk", "--quiet"]
+        command += ["--seed", str(seed), "--events", str(events), "--json", str(report)]
+        for key, value in keys.items():
+            command += ["--set", f"{key}={toml(value)}"]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return events.read_text(), json.loads(report.read_text())
+
+
+def is_sound(events: str, report: dict[str, Any]) -> bool:
+    """Whether time was kept."""
+    looks = np.array([float(record["time_s"]) for record in csv.DictReader(io.StringIO(events))])
+    late = max(way["late_share"] for way in report["directions"])
+    drops = sum(way["ring_drops"] for way in report["directions"])
+    return bool(late <= MOST_LATE and not drops and len(looks) and np.diff(looks).max() <= LONGEST_GAP_S)
+
+
+def of_kernel(events: str, report: dict[str, Any]) -> Seen:
+    """From the looks at its sockets."""
+    records = [record for record in csv.DictReader(io.StringIO(events)) if record["host"] == "far"]
+    first = [record for record in records if record["flow"] == records[0]["flow"]]
+
+    def column(key: str) -> Floats:
+        return np.array([float(record[key] or "nan") for record in first])
+
+    forward = report["directions"][0]
+    other = [record for record in records if record["flow"] != records[0]["flow"]]
+    return Seen(
+        goodput_bps=8 * sum(flow["bytes"] for flow in report["flows"]) / report["duration_s"],
+        share=part(*(moved(of, "seq") for of in (first, other))),
+        queueing_s=forward["queueing_delay_mean_s"],
+        one_way_p95_s=forward["transit_p95_s"],
+        time_s=column("time_s"),
+        cwnd=column("cwnd"),
+        # Beside what waits, one packet is sent and others are on their way.
+        queue_packets=np.maximum(column("link_inside") - 1 - DELAY_S / PACKET_S, 0.0),
+        retransmissions=column("retransmissions"),
+        segments=column("seq"),
+    )
+
+
+def moved(records: list[dict[str, str]], key: str, cumulated: bool = True) -> float:
+    """How far a count has come since WARM_S."""
+    counts = [float(record[key]) for record in records if float(record["time_s"]) >= WARM_S]
+    if not counts:
+        return 0.0
+    return counts[-1] - counts[0] if cumulated else sum(counts)
+
+
+def part(one: float, other: float) -> float:
+    return one / (one + other) if one + other > 0.0 else np.nan
+
+
+@cache
+def simulated(name: str, seed: int) -> Seen:
+    """The simulated run of a seed."""
+    case = cases()[name]
+    keys = {"run.duration": f"{case.seconds:g} s", **case.keys}
+    [point] = cf.run(BASE, set=keys, seed=seed, methods=["simulation"], cache=False).points
+    text = cf.samples(BASE, f"{EVERY_S} s", set=keys, seed=seed)
+    records = list(csv.DictReader(io.StringIO(text)))
+    first = [record for record in records if record["flow"] == "0"]
+    forward = [record for record in records if record["link"] == "forward"]
+
+    def column(of: list[dict[str, str]], key: str) -> Floats:
+        return np.array([float(record[key] or "nan") for record in of])
+
+    other = [record for record in records if record["flow"] == "1"]
+    [link] = [link for link in point.links if link["name"] == "forward"]
+    bits = column(first, "goodput_bps") * EVERY_S
+    return Seen(
+        goodput_bps=point.metrics["goodput_bps"].value,
+        share=part(*(moved(of, "goodput_bps", cumulated=False) for of in (first, other))),
+        queueing_s=link["queueing_delay_mean_s"]["value"],
+        one_way_p95_s=point.metrics["one_way_delay_p95_s"].value,
+        time_s=column(first, "time_s"),
+        cwnd=column(first, "cwnd"),
+        queue_packets=column(forward, "queue_packets"),
+        retransmissions=np.cumsum(column(first, "retransmissions")),
+        segments=np.cumsum(bits) / 8 / 1448,
+    )
+
+
+Pairs = list[tuple[Seen, Seen]]
+
+
+def judged(observable: Observable | Distance, pairs: Pairs) -> tuple[float, float, float, float, str]:
+    """Both means, the difference and the half-width of its interval, and the verdict."""
+    if isinstance(observable, Distance):
+        return distance(observable, pairs)
+    ours = np.array([observable.read(simulated) for _, simulated in pairs])
+    theirs = np.array([observable.read(live) for live, _ in pairs])
+    differences = (theirs - ours) / (ours if observable.is_share else 1.0)
+    differences = differences[np.isfinite(differences)]
+    if not len(differences):
+        return float(np.nanmean(ours)), float(np.nanmean(theirs)), np.nan, np.nan, "open"
+    mean, half = interval(list(differences))
+    return (
+        float(np.nanmean(ours)),
+        float(np.nanmean(theirs)),
+        mean,
+        half,
+        verdict(mean, half, observable.bound),
+    )
+
+
+def verdict(mean: float, half: float, bound: float) -> str:
+    """Whether a difference is within its bound, as far as that is decided."""
+    if abs(mean) + half <= bound:
+        return "within"
+    return "differs" if abs(mean) - half > bound else "open"
+
+
+def distance(of: Distance, pairs: Pairs) -> tuple[float, float, float, float, str]:
+    """Of what all runs have together; the half-width is what samples of one distribution keep (Smirnov)."""
+    ours = np.sort(np.concatenate([of.read(simulated) for _, simulated in pairs]))
+    theirs = np.sort(np.concatenate([of.read(live) for live, _ in pairs]))
+    at = np.concatenate([ours, theirs])
+    steps = [np.searchsorted(one, at, side="right") / len(one) for one in (ours, theirs)]
+    found = float(np.abs(steps[0] - steps[1]).max())
+    half = 1.358 * math.sqrt(1 / len(ours) + 1 / len(theirs))
+    return float(ours.mean()), float(theirs.mean()), found, half, verdict(found, half, of.bound)
+
+
+def line(name: str, observable: Observable | Distance, pairs: Pairs) -> str:
+    """A line of the table."""
+    ours, theirs, mean, half, found = judged(observable, pairs)
+    n = observable.digits
+    is_share = isinstance(observable, Observable) and observable.is_share
+    difference = f"{100 * mean:8.1f} ± {100 * half:.1f} %" if is_share else f"{mean:8.{n}f} ± {half:.{n}f}"
+    bound = f"{100 * observable.bound:g} %" if is_share else f"{observable.bound:g}"
+    text = f"{name:<13}{observable.name:<17}{len(pairs):>3}{ours:>10.{n}f}{theirs:>10.{n}f}"
+    text += f"{difference:<20}{bound:>6}  {found}"
+    if name.startswith("share-"):
+        expected = ware(float(name.removeprefix("share-")))
+        text += f"; Ware {expected:.2f}, off by {theirs - expected:+.2f}"
+    return text
+
+
+def main(arguments: list[str]) -> int:
+    """Make what is missing, and print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("cases", nargs="*", metavar="CASE")
+    parser.add_argument("--pairs", type=int, default=6)
+    parser.add_argument("--most", type=int, default=12)
+    parser.add_argument("--folder", type=Path, default=Path("live_table"))
+    parser.add_argument("--only-kept", action="store_true")
+    asked = parser.parse_args(arguments)
+    chosen = [
+        name for name in cases() if not asked.cases or any(name.startswith(case) for case in asked.cases)
+    ]
+    if not chosen:
+        print(f"error: no such case; there are {', '.join(cases())}", file=sys.stderr)
+        return 2
+    asked.folder.mkdir(exist_ok=True)
+    head = f"{'case':<13}{'observable':<16}{'pairs':>4}{'simulated':>10}{'kernel':>10}"
+    print(f"{head}  difference         bound  verdict")
+    for name in chosen:
+        case, pairs = cases()[name], Pairs()
+        while True:
+            is_open = len(pairs) > 1 and any(judged(of, pairs)[-1] == "open" for of in case.observables)
+            if len(pairs) >= asked.pairs and not (is_open and len(pairs) < asked.most):
+                break
+            seed = len(pairs) + 1
+            if asked.only_kept and not (asked.folder / f"{name}-{seed}.json").exists():
+                break
+            pairs.append((kernel(name, case, seed, asked.folder), simulated(name, seed)))
+        for observable in case.observables if pairs else []:
+            print(line(name, observable, pairs), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

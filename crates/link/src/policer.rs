@@ -1,0 +1,178 @@
+//! A token-bucket policer: packets that do not conform are dropped.
+
+use crate::event::LinkEvent;
+use crate::link::{Departure, Link, Push};
+use crate::parcel::Parcel;
+use crate::report::LinkReport;
+use crossfade_core::SimTime;
+
+/// What a policer lets through, in the terms of RFC 2697.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PolicerConfig {
+    /// The committed information rate in bit/s, at which tokens come; above zero.
+    pub rate_bps: f64,
+    /// The committed burst size in bytes: how many tokens the bucket holds.
+    pub burst: u32,
+}
+
+/// A link before which a token bucket decides: a packet passes at once where the bucket holds as many tokens as it has bytes,
+/// and takes them; otherwise it is dropped and takes none (RFC 2697, colour-blind, with no excess burst; what an operator's
+/// `police` does). Nothing waits, which is what tells it from a [`TokenBucket`](crate::TokenBucket) that shapes.
+///
+/// What it drops is a drop of the queue.
+pub struct Policed<L> {
+    link: L,
+    rate_bps: f64,
+    /// How long an empty bucket takes to be full.
+    fills_in: SimTime,
+    /// When the bucket is full, or was.
+    full_at: SimTime,
+    dropped: u64,
+}
+
+impl<L: Link> Policed<L> {
+    /// A full bucket before `link`.
+    pub fn new(config: PolicerConfig, link: L) -> Self {
+        let PolicerConfig { rate_bps, burst } = config;
+        let fills_in = SimTime::to_transmit(burst, rate_bps);
+        Self { link, rate_bps, fills_in, full_at: SimTime::ZERO, dropped: 0 }
+    }
+
+    /// Whether a packet conforms; if so, it takes its tokens. Virtual scheduling (ITU-T I.371): what is missing from the bucket is the
+    /// time until it is full.
+    fn conforms(&mut self, now: SimTime, bytes: u32) -> bool {
+        let full_at = self.full_at.max(now) + SimTime::to_transmit(bytes, self.rate_bps);
+        let conforms = full_at - now <= self.fills_in;
+        if conforms {
+            self.full_at = full_at;
+        }
+        conforms
+    }
+}
+
+impl<L: Link> Link for Policed<L> {
+    fn push(&mut self, now: SimTime, parcel: Parcel) -> Push {
+        if self.conforms(now, parcel.bytes()) {
+            return self.link.push(now, parcel);
+        }
+        self.dropped += 1;
+        Push::QueueDrop
+    }
+
+    fn next_event(&self) -> Option<SimTime> {
+        self.link.next_event()
+    }
+
+    fn advance(&mut self, now: SimTime) -> Option<Departure> {
+        self.link.advance(now)
+    }
+
+    fn report(&mut self, now: SimTime) -> LinkReport {
+        let mut report = self.link.report(now);
+        report.statistics.queue_drops += self.dropped;
+        report
+    }
+
+    fn trace(&mut self, keep: bool) {
+        self.link.trace(keep);
+    }
+
+    fn next_trace(&mut self) -> Option<LinkEvent> {
+        self.link.next_trace()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hop::{Hop, HopConfig};
+    use crate::testing::plain;
+    use crossfade_channel::Lossless;
+    use proptest::prelude::*;
+
+    const MS: SimTime = SimTime::from_millis(1);
+
+    /// 1 Mbit/s and 3000 B before 8 Mbit/s and 5 ms: 1000 B are 8 ms of tokens and 1 ms on the wire.
+    fn policed() -> Policed<Hop> {
+        let hop =
+            HopConfig { rate_bps: Some(8e6), delay: MS * 5, queue_limit: None, loss: Box::new(Lossless) };
+        Policed::new(PolicerConfig { rate_bps: 1e6, burst: 3000 }, Hop::new(hop))
+    }
+
+    /// Which of packets of 1000 bytes, which come at these milliseconds, pass.
+    fn passes(times: &[u64]) -> Vec<bool> {
+        let mut link = policed();
+        let mut pass = |(id, &at): (u32, &u64)| link.push(MS * at, plain(id, 1000)) == Push::Accepted;
+        (0..).zip(times).map(&mut pass).collect()
+    }
+
+    #[test]
+    fn a_burst_passes_as_far_as_the_bucket_holds_and_what_does_not_pass_takes_nothing() {
+        assert_eq!(passes(&[0, 0, 0, 0, 0]), [true, true, true, false, false]);
+        // A packet's tokens are there again after 8 ms, however many were dropped meanwhile.
+        assert_eq!(passes(&[0, 0, 0, 3, 7, 8, 15, 16]), [true, true, true, false, false, true, false, true]);
+        // Idle time fills the bucket, and never above its size.
+        assert_eq!(passes(&[0, 0, 0, 500, 500, 500, 500]), [true, true, true, true, true, true, false]);
+    }
+
+    #[test]
+    fn what_passes_is_not_delayed_and_the_rest_counts_as_dropped() {
+        let mut link = policed();
+        let fates: Vec<Push> = (0..5).map(|id| link.push(SimTime::ZERO, plain(id, 1000))).collect();
+        assert_eq!(fates.iter().filter(|fate| **fate == Push::QueueDrop).count(), 2);
+        let mut arrivals = Vec::new();
+        while let Some(now) = link.next_event() {
+            while let Some(departure) = link.advance(now) {
+                assert!(matches!(departure, Departure::Arrived(_)));
+                arrivals.push(now / MS);
+            }
+        }
+        assert_eq!(arrivals, [6, 7, 8]);
+        let statistics = link.report(MS * 100).statistics;
+        assert_eq!((statistics.transmissions, statistics.queue_drops), (3, 2));
+    }
+
+    /// Offered more than its rate, it passes a bucket and what flows in: the closed form of the fluid, to a packet.
+    #[test]
+    fn in_the_long_run_its_rate_passes() {
+        let mut link = policed();
+        // 2.5 Mbit/s for 100 s.
+        let offered = 31_250_u32;
+        let passed = (0..offered)
+            .filter(|&id| {
+                link.push(SimTime::from_micros(3200) * u64::from(id), plain(id, 1000)) == Push::Accepted
+            })
+            .count() as f64;
+        let seconds = 3.2e-3 * f64::from(offered - 1);
+        let fluid = (3000.0 + 125_000.0 * seconds) / 1000.0;
+        assert!(passed <= fluid && passed > fluid - 1.0, "{passed} packets, the fluid has {fluid}");
+    }
+
+    proptest! {
+        /// The arrival curve: in no interval more than a bucket and what flows in meanwhile; and what was dropped did not conform.
+        #[test]
+        fn what_passes_conforms_and_what_is_dropped_does_not(
+            packets in prop::collection::vec((0_u64..16_000, 40_u32..1500), 1..150),
+        ) {
+            let mut link = policed();
+            let (mut at_us, mut passed) = (0, Vec::<(f64, f64)>::new());
+            for (gap, bytes) in packets {
+                at_us += gap;
+                let now = SimTime::from_micros(at_us);
+                // The least over the beginnings of intervals: the level of the bucket without this packet.
+                let (mut sum, mut level) = (0.0, 3000.0_f64);
+                for &(since, bytes) in passed.iter().rev() {
+                    sum += bytes;
+                    level = level.min(3000.0 + (now.as_secs_f64() - since) * 125_000.0 - sum);
+                }
+                let spare = level - f64::from(bytes);
+                if link.push(now, plain(0, bytes)) == Push::Accepted {
+                    prop_assert!(spare > -0.01, "passed with {spare} tokens to spare");
+                    passed.push((now.as_secs_f64(), f64::from(bytes)));
+                } else {
+                    prop_assert!(spare < 0.01, "dropped with {spare} tokens to spare");
+                }
+            }
+        }
+    }
+}

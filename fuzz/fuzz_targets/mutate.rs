@@ -1,0 +1,272 @@
+//! Changes a scenario as somebody does who knows its keys: sets, removes, copies and sweeps them. Most of what a
+//! change of bytes makes is no TOML, or an unknown key, and ends at the door.
+
+use crossfade_scenario::schema;
+use serde_json::Value as Schema;
+use std::sync::LazyLock;
+use toml::{Table, Value};
+
+/// What can be set, with its schema; any name stands as `*`.
+struct Key {
+    path: Vec<String>,
+    schema: Schema,
+}
+
+static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
+    let mut keys = Vec::new();
+    collect(&schema(), &mut Vec::new(), &mut keys);
+    keys
+});
+
+fn collect(schema: &Schema, path: &mut Vec<String>, keys: &mut Vec<Key>) {
+    let mut inner = |name: &str, schema| {
+        path.push(name.to_owned());
+        collect(schema, path, keys);
+        path.pop();
+    };
+    if let Some(properties) = schema["properties"].as_object() {
+        properties.iter().for_each(|(name, schema)| inner(name, schema));
+    } else if schema["additionalProperties"].is_object() {
+        inner("*", &schema["additionalProperties"]);
+    } else if let Some(alternatives) = schema["anyOf"].as_array() {
+        alternatives.iter().for_each(|schema| collect(schema, path, keys));
+        return;
+    }
+    if !path.is_empty() {
+        keys.push(Key { path: path.clone(), schema: schema.clone() });
+    }
+}
+
+/// Values of the wrong kind, of the wrong unit, and far out.
+const ODD: [&str; 32] = [
+    "-1",
+    "0",
+    "1",
+    "2.5",
+    "1e308",
+    "-1e308",
+    "1e-308",
+    "9223372036854775807",
+    "nan",
+    "inf",
+    "true",
+    "''",
+    "'x'",
+    "[]",
+    "{}",
+    "[[]]",
+    "[1, 1]",
+    "'0'",
+    "'1 %'",
+    "'101 %'",
+    "'1e308 s'",
+    "'-1 ms'",
+    "'1 ns'",
+    "'0 slots'",
+    "'1e30 Gbit/s'",
+    "'1 bit/s'",
+    "'0 B'",
+    "'65535 B'",
+    "'unlimited'",
+    "'1e308 dB'",
+    "'log:1:10:3'",
+    "1979-05-27",
+];
+const NUMBERS: [&str; 16] =
+    ["0", "1", "2", "3", "4", "5", "8", "10", "17", "64", "100", "1000", "65536", "0.5", "0.01", "1e6"];
+const RANGES: [&str; 6] = ["1:4:1", "0.1:0.3:0.1", "log:0.001:0.1:3", "1:9:0", "4:1:1", "reno,cubic"];
+
+/// Numbers that follow from a seed (splitmix64).
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((bits ^ bits >> 31) % end as u64) as usize
+    }
+
+    fn of<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.below(items.len())]
+    }
+
+    fn parsed(&mut self, texts: &[&str]) -> Value {
+        self.of(texts).parse().unwrap_or(Value::Boolean(false))
+    }
+
+    /// A value that the schema mostly takes.
+    fn value(&mut self, schema: &Schema) -> Value {
+        if self.below(8) == 0 {
+            return self.parsed(&ODD);
+        }
+        if schema["x-file"] == true {
+            return Value::String(format!("file{}", self.below(10)));
+        }
+        // Examples stand between quotes; their number may be another.
+        let examples: Vec<&str> = schema["x-expects"]
+            .as_str()
+            .map_or_else(Vec::new, |text| text.split('"').skip(1).step_by(2).collect());
+        if !examples.is_empty() && self.below(3) > 0 {
+            let text = self.of(&examples);
+            let unit = text.find(' ').map_or("", |at| &text[at..]);
+            let is_kept = unit.is_empty() || self.below(3) == 0;
+            return Value::String(if is_kept {
+                (*text).to_owned()
+            } else {
+                format!("{}{unit}", self.of(&NUMBERS))
+            });
+        }
+        if let Some(alternatives) = schema["anyOf"].as_array() {
+            let alternative = self.of(alternatives);
+            return self.value(alternative);
+        }
+        let words = schema["oneOf"].as_array().map_or(&[][..], Vec::as_slice);
+        if !words.is_empty() {
+            return Value::String(self.of(words)["const"].as_str().unwrap_or_default().to_owned());
+        }
+        match schema["type"].as_str() {
+            Some("boolean") => Value::Boolean(self.below(2) == 0),
+            Some("array") => {
+                let count = self.below(5);
+                Value::Array((0..count).map(|_| self.value(&schema["items"])).collect())
+            }
+            Some("integer" | "number") => {
+                let limits = ["minimum", "maximum", "exclusiveMinimum"].map(|name| schema[name].as_f64());
+                match self.of(&limits) {
+                    Some(limit) if self.below(2) == 0 => Value::Float(*limit),
+                    Some(limit) => Value::Integer(*limit as i64 + self.below(3) as i64 - 1),
+                    None => self.parsed(&NUMBERS),
+                }
+            }
+            Some("object") => self.table(schema),
+            _ => Value::String(
+                ["a", "b", "goodput_bps", "timeouts", "x.csv", "mine.py", "tcp.w_max", "a,b"][self.below(8)]
+                    .to_owned(),
+            ),
+        }
+    }
+
+    /// A table with some of its keys.
+    fn table(&mut self, schema: &Schema) -> Value {
+        let mut table = Table::new();
+        if let Some(properties) = schema["properties"].as_object().filter(|properties| !properties.is_empty())
+        {
+            for _ in 0..self.below(4) {
+                let at = self.below(properties.len());
+                let (name, inner) = properties.iter().nth(at).expect("below their number");
+                let value = self.value(inner);
+                table.insert(name.clone(), value);
+            }
+        }
+        Value::Table(table)
+    }
+
+    /// A key, and its place in `scenario`: of tables by name mostly in one that is there.
+    fn key(&mut self, scenario: &Table) -> (Vec<String>, &'static Schema) {
+        let key = &KEYS[self.below(KEYS.len())];
+        let mut path = key.path.clone();
+        for at in 0..path.len() {
+            if path[at] == "*" {
+                let there = find(scenario, &path[..at]).and_then(Value::as_table);
+                let names: Vec<&String> = there.map_or_else(Vec::new, |table| table.keys().collect());
+                let is_new = names.is_empty() || self.below(8) == 0;
+                path[at] =
+                    if is_new { ["a", "b"][self.below(2)].to_owned() } else { (*self.of(&names)).clone() };
+            }
+        }
+        (path, &key.schema)
+    }
+
+    /// The path of something that is there.
+    fn place(&mut self, scenario: &Table) -> Vec<String> {
+        let (mut path, mut table) = (Vec::new(), scenario);
+        while !table.is_empty() {
+            let (name, value) = table.iter().nth(self.below(table.len())).expect("below their number");
+            path.push(name.clone());
+            match value {
+                Value::Table(inner) if self.below(6) > 0 => table = inner,
+                _ => break,
+            }
+        }
+        path
+    }
+
+    fn change(&mut self, scenario: &mut Table) {
+        match self.below(12) {
+            0 | 1 => {
+                let path = self.place(scenario);
+                if let Some((last, tables)) = path.split_last() {
+                    table_at(scenario, tables).remove(last);
+                }
+            }
+            2 | 3 => self.sweep(scenario),
+            4 => {
+                let from = self.place(scenario);
+                let (to, _) = self.key(scenario);
+                if let Some(value) = find(scenario, &from).cloned() {
+                    put(scenario, &to, value);
+                }
+            }
+            _ => {
+                let (path, schema) = self.key(scenario);
+                let value = self.value(schema);
+                put(scenario, &path, value);
+            }
+        }
+    }
+
+    /// An axis of one key or two.
+    fn sweep(&mut self, scenario: &mut Table) {
+        let keys: Vec<_> = (0..1 + self.below(4) / 3).map(|_| self.key(scenario)).collect();
+        let name = keys.iter().map(|(path, _)| path.join(".")).collect::<Vec<_>>().join(",");
+        let count = self.below(4);
+        let values = if keys.len() > 1 {
+            let step =
+                |draw: &mut Self| Value::Array(keys.iter().map(|(_, schema)| draw.value(schema)).collect());
+            Value::Array((0..count).map(|_| step(self)).collect())
+        } else if self.below(3) == 0 {
+            Value::String((*self.of(&RANGES)).to_owned())
+        } else {
+            Value::Array((0..count).map(|_| self.value(keys[0].1)).collect())
+        };
+        put(scenario, &["sweep".to_owned(), name], values);
+    }
+}
+
+fn find<'a>(table: &'a Table, path: &[String]) -> Option<&'a Value> {
+    let (first, rest) = path.split_first()?;
+    let value = table.get(first)?;
+    if rest.is_empty() { Some(value) } else { find(value.as_table()?, rest) }
+}
+
+/// The table at `path`: a new one where there is something else.
+fn table_at<'a>(mut table: &'a mut Table, path: &[String]) -> &'a mut Table {
+    for name in path {
+        if !table.get(name).is_some_and(Value::is_table) {
+            table.insert(name.clone(), Value::Table(Table::new()));
+        }
+        table = table.get_mut(name).and_then(Value::as_table_mut).expect("just made");
+    }
+    table
+}
+
+fn put(scenario: &mut Table, path: &[String], value: Value) {
+    if let Some((last, tables)) = path.split_last() {
+        table_at(scenario, tables).insert(last.clone(), value);
+    }
+}
+
+/// The scenario `text` with one to four changes that follow from `seed`; `None` where it is no TOML, and now and then.
+pub(crate) fn changed(text: &[u8], seed: u32) -> Option<String> {
+    let mut draw = Draw(u64::from(seed));
+    if draw.below(5) == 0 {
+        return None;
+    }
+    let mut scenario: Table = std::str::from_utf8(text).ok()?.parse().ok()?;
+    for _ in 0..1 + draw.below(4) {
+        draw.change(&mut scenario);
+    }
+    toml::to_string(&scenario).ok()
+}
