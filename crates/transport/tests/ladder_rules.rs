@@ -19,10 +19,11 @@ fn by_time(rules: Rules) -> TcpConfig {
     TcpConfig { rfc: RfcConfig { rack_rules: rules, tail_loss_probe: false, ..rack.rfc }, ..rack }
 }
 
-/// RFC 8985 section 7.2: a probe is due two round trips after the last segment; a coarse timer of Linux waits two ticks
-/// of 4 ms more.
+/// RFC 8985 section 7.2: a probe is due two round trips after the last segment; in Linux 2 ms later, in
+/// whole ticks of 4 ms.
 #[test]
-fn probes_wait_for_two_round_trips_and_in_linux_for_two_ticks_more() {
+fn probes_wait_for_two_round_trips_and_in_linux_for_whole_ticks() {
+    // From 100 ms on, tick 25: 202 ms are 51 ticks, and the next.
     for (rules, due) in BOTH.into_iter().zip([200, 208]) {
         let mut tcp = Ladder::new(&timers(rules)).warm_up(100);
         tcp.write(10);
@@ -34,8 +35,9 @@ fn probes_wait_for_two_round_trips_and_in_linux_for_two_ticks_more() {
 
 /// RFC 8985 section 6.2 step 5: what was overtaken is lost a quarter of the shortest round trip later.
 #[test]
-fn reordering_is_waited_for_and_in_linux_for_two_ticks_more() {
-    for (rules, due) in BOTH.into_iter().zip([25, 33]) {
+fn reordering_is_waited_for_and_in_linux_for_whole_ticks() {
+    // From 200 ms on, tick 50: 27 ms are 7 ticks, and the next.
+    for (rules, due) in BOTH.into_iter().zip([25, 32]) {
         let mut tcp = Ladder::new(&timers(rules)).warm_up(100);
         tcp.write(10);
         send!(tcp, 0..10);
@@ -64,7 +66,8 @@ fn a_second_repetition_of_the_oldest_restarts_the_timer_in_linux() {
         assert_eq!(tcp.poll()[0].seq, 0);
         let after = tcp.sender.next_timeout().unwrap();
         assert_eq!(after > before, restarts, "{before} and {after}");
-        assert!(!restarts || after == before + ms(100));
+        // By 100 ms, each expiry rounded up to as much as 32 ms.
+        assert!(!restarts || (ms(68)..=ms(132)).contains(&(after - before)));
     }
 }
 

@@ -108,12 +108,14 @@ pub struct Rfc {
     pub hystart: Option<bool>,
 
     /// Whose arithmetic the window has. Linux: whole segments, reduced from the window and not from what is under way,
-    /// no limit L in slow start, CUBIC's alpha constant, one reduction a window of data.
+    /// no limit L in slow start, CUBIC's alpha constant, one reduction a window of data; one segment that may leave right after
+    /// others waits for company (segmentation offload).
     #[schemars(extend("x-default" = "rfc; linux with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub windows: Option<Rules>,
 
-    /// So many acknowledgements at the start, and after a segment that came twice, are not delayed.
+    /// So many acknowledgements at the start, after a segment that came twice, and after a gap longer than a timeout, are not
+    /// delayed.
     #[schemars(range(max = 1000), extend("x-default" = "0; 16 with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quick_acks: Option<u32>,
@@ -124,7 +126,7 @@ pub struct Rfc {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub growth_acks: Option<bool>,
 
-    /// The last segment of a burst carries PSH and is acknowledged at once.
+    /// The last segment of two or more that offload makes one packet of carries PSH and is acknowledged at once.
     #[schemars(extend("x-default" = "false; true with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub push_acks: Option<bool>,
@@ -147,13 +149,14 @@ pub struct Rfc {
     pub rtt_estimator: Option<Rules>,
 
     /// Whose timers. Linux: the retransmission timer starts again when the oldest segment is repeated; probes and the
-    /// reordering timer wait 8 ms more.
+    /// reordering timer wait 2 ms more; all of them, and delayed acknowledgements, count ticks of 4 ms.
     #[schemars(extend("x-default" = "rfc; linux with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timer_rules: Option<Rules>,
 
     /// Whose rack. Linux: a repetition that SACK reports has arrived, whatever timestamp is echoed; a repetition lost
-    /// after a timeout begins a fast recovery; no reordering window after a timeout.
+    /// after a timeout begins a fast recovery; another recovery begins at once where one ends while something lost and
+    /// repeated is out; no reordering window after a timeout.
     #[schemars(extend("x-default" = "rfc; linux with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rack_rules: Option<Rules>,

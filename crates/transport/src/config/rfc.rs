@@ -60,12 +60,42 @@ pub enum Rules {
     Linux,
 }
 
+/// Of a kernel with 250 a second.
+const TICK: SimTime = SimTime::from_millis(4);
+
 impl Rules {
-    /// Two ticks of a kernel with 250 a second (`TCP_TIMEOUT_MIN`).
+    /// What probes and the reordering timer wait more (`TCP_TIMEOUT_MIN_US`).
     pub(crate) fn timer_slack(self) -> SimTime {
         match self {
             Self::Rfc => SimTime::ZERO,
-            Self::Linux => SimTime::from_millis(8),
+            Self::Linux => SimTime::from_millis(2),
+        }
+    }
+
+    /// A span of time as timers keep it: Linux rounds up to ticks.
+    pub(crate) fn whole(self, span: SimTime) -> SimTime {
+        match self {
+            Self::Rfc => span,
+            Self::Linux => TICK.saturating_mul(span.as_nanos().div_ceil(TICK.as_nanos())),
+        }
+    }
+
+    /// When a timer that is started at `now` for `span` expires. Linux's never expires early: it does with the first tick after
+    /// its span in whole ticks, or, from 63 ticks on, with the first that is divided by 8 (from 504 on by 64, and so on:
+    /// `calc_wheel_index`).
+    #[inline]
+    pub(crate) fn expiry(self, now: SimTime, span: SimTime) -> SimTime {
+        match self {
+            Self::Rfc => now.saturating_add(span),
+            Self::Linux => {
+                let ticks = span.as_nanos().div_ceil(TICK.as_nanos());
+                let (mut shift, mut end) = (0, 63);
+                while ticks >= end && shift < 24 {
+                    (shift, end) = (shift + 3, end << 3);
+                }
+                let at = (now.as_nanos() / TICK.as_nanos()).saturating_add(ticks);
+                TICK.saturating_mul(((at >> shift) + 1) << shift)
+            }
         }
     }
 }
@@ -121,7 +151,8 @@ pub struct RfcConfig {
     /// trip; otherwise the samples of a window share the gain (RFC 7323 section 4.2).
     pub rtt_estimator: Rules,
     /// Linux: the timer starts again when the oldest segment is repeated (RFC 6298 section 5 restarts it by
-    /// acknowledgements only); probes and the reordering timer wait two ticks more.
+    /// acknowledgements only); probes and the reordering timer wait 2 ms more; timers, those of delayed
+    /// acknowledgements too, count ticks.
     pub timer_rules: Rules,
     /// The receiver reports duplicates and the sender uses the reports (RFC 2883).
     pub d_sack: bool,
@@ -135,7 +166,8 @@ pub struct RfcConfig {
     /// Find losses by the time of transmission (RFC 8985); needs SACK.
     pub rack: bool,
     /// Linux: a repetition that is reported has arrived, whatever timestamp is echoed; a repetition lost after a timeout
-    /// begins a fast recovery; after a timeout there is no reordering window.
+    /// begins a fast recovery; a recovery that ends while something lost and repeated is out is followed by another;
+    /// after a timeout there is no reordering window.
     pub rack_rules: Rules,
     /// Proportional Rate Reduction also without SACK: each duplicate stands for a report (RFC 6937 section 3 allows it).
     pub prr_without_sack: bool,

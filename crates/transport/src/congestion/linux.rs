@@ -4,7 +4,7 @@
 //! down, keeps CUBIC's alpha where the RFC raises it to 1, and changes CUBIC's pace at most once a tick.
 
 use super::linux_hystart::LinuxHyStart;
-use super::{AckSample, CongestionControl};
+use super::{AckSample, CongestionControl, Phase};
 use crossfade_core::SimTime;
 
 /// The ticks of its clock in a second (`HZ`), as distributions for servers set it.
@@ -189,13 +189,12 @@ impl LinuxCubic {
         if let Some(epoch) = &mut self.epoch {
             epoch.acked += acked;
         }
-        if let Some((at, window)) = self.last
-            && self.epoch.is_some()
-        {
+        if let Some((at, window)) = self.last {
+            // Also before an epoch has begun: then at the old pace.
             if window == cwnd && tick - at <= TICKS_PER_S / 32 {
                 return;
             }
-            if tick == at {
+            if tick == at && self.epoch.is_some() {
                 self.keep_up_with_reno();
                 return;
             }
@@ -302,12 +301,19 @@ impl CongestionControl for LinuxCubic {
         self.window.cwnd = self.window.ssthresh;
     }
 
-    /// Everything that was learnt is forgotten; the next slow start may end by HyStart again.
-    fn on_timeout(&mut self, _now: SimTime, _window: f64) {
+    fn on_timeout(&mut self, now: SimTime, _window: f64) {
         self.reduce();
-        (self.last_max, self.delay_min, self.last, self.pace) = (0, None, None, 1);
-        self.hystart = self.hystart.is_some().then(LinuxHyStart::new);
+        self.on_phase(now, Phase::Loss, 0);
         self.window.cwnd = 1;
+    }
+
+    /// Everything that was learnt is forgotten by any timeout, also one in a recovery that has reduced the window already; the
+    /// next slow start may end by HyStart again (`cubictcp_state`).
+    fn on_phase(&mut self, _now: SimTime, phase: Phase, _in_flight: u64) {
+        if phase == Phase::Loss {
+            (self.epoch, self.last_max, self.delay_min, self.last, self.pace) = (None, 0, None, None, 1);
+            self.hystart = self.hystart.is_some().then(LinuxHyStart::new);
+        }
     }
 
     fn set_cwnd(&mut self, cwnd: f64) {

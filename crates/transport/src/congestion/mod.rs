@@ -131,7 +131,7 @@ pub trait CongestionControl: Send {
     fn on_segment_lost(&mut self, _lost: &LostSegment) {}
 
     /// The sender does something else about losses, with `in_flight` segments thought to be in the network. Each timeout is
-    /// told, also of one after another.
+    /// told, also of one after another, and to every rule.
     fn on_phase(&mut self, _now: SimTime, _phase: Phase, _in_flight: u64) {}
 
     /// An acknowledgement arrived, in whatever phase.

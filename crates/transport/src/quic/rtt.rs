@@ -25,7 +25,7 @@ impl RoundTrip {
         // Section 6.2.2: the initial round trip and, as its deviation, half of it.
         let initial = config.initial_rtt.saturating_mul(3);
         let rule = RtoRule::Estimated { min: SimTime::ZERO, initial, granularity: GRANULARITY };
-        let rto = Rto::new(RtoConfig { rule, backoff: true, max: SimTime::MAX }, Rules::Rfc);
+        let rto = Rto::new(RtoConfig { rule, backoff: true, max: SimTime::MAX }, Rules::Rfc, Rules::Rfc);
         let mut this = Self { config: *config, rto, min: None, latest: config.initial_rtt, first_at: None };
         if let Some(rtt) = handshake {
             this.on_sample(SimTime::ZERO, rtt, SimTime::ZERO);

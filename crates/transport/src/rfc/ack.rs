@@ -67,7 +67,7 @@ impl RfcSender {
             && self.flight.lost_repetitions() > were_repeated
         {
             // What slow start repeats is lost too: a reduction that lasts.
-            self.start_recovery(now, &news);
+            self.start_recovery(now, &news, false);
         }
         let outcome = match outcome {
             AckOutcome::New if is_duplicate => AckOutcome::Duplicate,
@@ -78,7 +78,7 @@ impl RfcSender {
             self.rack.iter_mut().for_each(super::rack::Rack::on_recovery_end);
             if self.uses_sack() && (self.flight.next_lost().is_some() || self.is_repairing()) {
                 // What was sent in the recovery that has ended was lost too.
-                self.start_recovery(now, &news);
+                self.start_recovery(now, &news, safe);
             }
         }
         self.probe_after_ack(now, ack, &news);
@@ -86,7 +86,9 @@ impl RfcSender {
             self.tell_phase(now, false);
             self.tell_delivery(now, ack, prior_in_flight, prior_lost, ce);
         }
-        if self.phase == Phase::Recovery || before == Phase::Recovery || taken_back {
+        // Linux lets the window grow by the acknowledgement that ends a recovery.
+        let ends = (before == Phase::Recovery || taken_back) && self.config.rfc.windows == Rules::Rfc;
+        if self.phase == Phase::Recovery || ends {
             self.uncredited = 0;
         } else if news.acked > 0 && !marked {
             self.grow(now, rtt);
@@ -94,12 +96,10 @@ impl RfcSender {
         outcome
     }
 
-    /// Something is lost and repeated, and not known to have arrived: to Linux that is reason enough for a recovery
-    /// (`tcp_time_to_recover`). Followed where the window is the rule's own: another reduction is no part of it.
+    /// Something is lost and repeated, and not known to have arrived: to Linux that is reason enough for a recovery, and
+    /// another reduction (`tcp_time_to_recover`).
     fn is_repairing(&self) -> bool {
-        self.fixed.needs.own_window
-            && self.config.rfc.rack_rules == Rules::Linux
-            && self.flight.is_repairing()
+        self.config.rfc.rack_rules == Rules::Linux && self.flight.is_repairing()
     }
 
     /// Puts what an acknowledgement says on the scoreboard.
@@ -124,7 +124,7 @@ impl RfcSender {
             Variant::Sack => self.flight.next_lost().is_some(),
         };
         if is_loss {
-            self.start_recovery(now, news);
+            self.start_recovery(now, news, false);
             return AckOutcome::FastRetransmit;
         }
         AckOutcome::New

@@ -19,6 +19,9 @@ pub(crate) struct Answers {
     plain_delay: Option<SimTime>,
     /// How many acknowledgements still leave at once.
     quick: u32,
+    /// When the last segment in order came, and its timeout: after more than that, more are.
+    last_in_order: Option<SimTime>,
+    longest_gap: SimTime,
     /// Which segments let it grow; without SACK none beyond a hole.
     window: Option<ReceiveWindow>,
     /// Acknowledgements at once since `rcv_nxt` moved last while there were holes, and what it was.
@@ -50,6 +53,8 @@ impl Answers {
             sends_sack,
             plain_delay: config.delayed_ack.filter(|_| is_plain),
             quick: config.quick_acks,
+            last_in_order: None,
+            longest_gap: timeout_of(config.handshake_rtt),
             window: window.map(|mss| ReceiveWindow::new(mss, w_max, config.handshake_rtt)),
             dupacks: (0, 0),
             duplicate: None,
@@ -97,9 +102,17 @@ impl Answers {
             // What comes twice says that the sender repairs: it needs every acknowledgement.
             self.quick = self.quick.max(self.config.quick_acks);
         }
-        if let Some(window) = self.window.as_mut().filter(|_| self.sends_sack || !place.has_holes) {
+        if self.config.quick_acks > 0 && place.is_new && segment.seq < place.rcv_nxt {
+            // So does one in order that comes later than its own timeout: the sender begins anew (`tcp_event_data_recv`).
+            if self.last_in_order.is_some_and(|at| now.saturating_sub(at) > self.longest_gap) {
+                self.quick = self.quick.max(self.config.quick_acks);
+            }
+            self.last_in_order = Some(now);
+        }
+        let uses_window = place.is_new && (self.sends_sack || !place.has_holes);
+        if let Some(window) = self.window.as_mut().filter(|_| uses_window) {
             // As in tcp_grow_window: one acknowledgement, unless more are quick anyway.
-            self.quick |= u32::from(window.on_segment(now, segment.timestamp, place.rcv_nxt));
+            self.quick |= u32::from(window.on_segment(now, segment.timestamp, segment.seq, place.rcv_nxt));
         }
         let Some(delay) = self.config.delayed_ack.filter(|_| self.quick == 0) else { return false };
         if tells_mark || self.marks.is_some_and(|marks| marks.untold >= MOST_UNTOLD) {
@@ -130,7 +143,7 @@ impl Answers {
         if self.deadline.is_some() || ends_burst {
             return false;
         }
-        self.deadline = Some(now.saturating_add(delay));
+        self.deadline = Some(self.config.timer_rules.expiry(now, delay));
         true
     }
 
@@ -177,6 +190,12 @@ impl Answers {
             accurate: accurate.unwrap_or_default(),
         }
     }
+}
+
+/// Linux's timeout after a first round trip of `handshake`: three of it, at least 200 ms more than one; 1 s without.
+fn timeout_of(handshake: Option<SimTime>) -> SimTime {
+    let least = SimTime::from_millis(200);
+    handshake.map_or(SimTime::from_millis(1000), |rtt| rtt.saturating_add(rtt.saturating_mul(2).max(least)))
 }
 
 /// Where a segment belongs.

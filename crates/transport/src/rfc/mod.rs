@@ -25,6 +25,7 @@ mod flight;
 mod frto;
 mod newreno;
 mod news;
+mod offload;
 mod pacer;
 mod prr;
 mod rack;
@@ -54,6 +55,7 @@ use ecn::Ecn;
 use eifel::Episode;
 use flight::Flight;
 use frto::Frto;
+use offload::Packet;
 use prr::Prr;
 use rack::Rack;
 use sack_recovery::SackRecovery;
@@ -118,8 +120,8 @@ pub(crate) struct RfcSender {
     marks: Option<(MarksTold, Option<SimTime>)>,
     /// Without SACK: how many segments beyond the oldest have arrived, told by duplicates.
     counted_arrivals: u64,
-    /// How many new segments left at one instant, and when.
-    burst: (SimTime, u64),
+    /// The new segments that last left together.
+    packet: Packet,
     /// New segments that limited transmit has sent beyond the window since the first duplicate.
     limited_sent: u64,
     /// Segments that arrived and that the window rule was not told of.
@@ -144,7 +146,7 @@ impl RfcSender {
         let uses_rack = config.rfc.rack && config.variant == Variant::Sack;
         let needs = congestion.needs();
         let is_paced = config.rfc.pacing.is_some() || needs.paced || congestion.pacing_rate().is_some();
-        let mut rto = Rto::new(config.rto, config.rfc.rtt_estimator);
+        let mut rto = Rto::new(config.rto, config.rfc.rtt_estimator, config.rfc.timer_rules);
         if let Some(rtt) = config.rfc.handshake_rtt {
             rto.on_ack_sample(rtt, 1, 0, 0);
         }
@@ -170,7 +172,7 @@ impl RfcSender {
             ecn: Ecn::new(config.rfc.ecn),
             marks: config.rfc.accurate_ecn.then(|| (MarksTold::new(config.rfc.accurate_ecn_option), None)),
             counted_arrivals: 0,
-            burst: (SimTime::ZERO, 0),
+            packet: Packet::default(),
             limited_sent: 0,
             uncredited: 0,
             window_use: WindowUse::default(),

@@ -24,6 +24,10 @@ pub(super) struct ReceiveWindow {
     buffer: u64,
     /// How far the window is open (`rcv_ssthresh`).
     open: u64,
+    /// What was received in order, how many segments wait beyond holes, and one past the highest of them.
+    rcv_nxt: u64,
+    waiting: u64,
+    highest: u64,
     /// The most that was read in a round trip (`rcvq_space.space`).
     read: u64,
     /// When the current round trip began, and what had been received by then.
@@ -50,6 +54,9 @@ impl ReceiveWindow {
             buffer: BUFFER,
             // tcp_select_initial_window: half of the buffer, in whole segments.
             open: BUFFER / 2 / mss * mss,
+            rcv_nxt: 0,
+            waiting: 0,
+            highest: 0,
             read: FIRST_ROUND * mss,
             round: None,
             handshake_rtt,
@@ -58,17 +65,27 @@ impl ReceiveWindow {
         }
     }
 
-    /// A segment that was sent at `sent` has arrived; everything before segment `rcv_nxt` has. Returns whether the
-    /// window has grown by it.
-    pub(super) fn on_segment(&mut self, now: SimTime, sent: SimTime, rcv_nxt: u64) -> bool {
-        // tcp_grow_window: by two segments, as far as the buffer has room beside this one.
-        let room = self.window_of(self.buffer.saturating_sub(self.segment_memory)).min(self.w_max);
+    /// The new segment `seq` that was sent at `sent` has arrived; everything before segment `rcv_nxt` has. Returns whether
+    /// the window has grown by it.
+    pub(super) fn on_segment(&mut self, now: SimTime, sent: SimTime, seq: u64, rcv_nxt: u64) -> bool {
+        self.highest = self.highest.max(seq + 1);
+        let in_order = rcv_nxt - self.rcv_nxt;
+        self.waiting = (self.waiting + 1).saturating_sub(in_order);
+        self.rcv_nxt = rcv_nxt;
+        // tcp_grow_window: by two segments, as far as the buffer has room beside this one and those that wait.
+        let waiting = self.waiting - u64::from(in_order == 0);
+        let room = self.buffer.saturating_sub((1 + waiting) * self.segment_memory);
+        let room = self.window_of(room).min(self.w_max);
         let grows = room > self.open;
         if grows {
             self.open = room.min(self.open + 2 * self.mss);
         }
         self.measure(now, sent);
-        self.adjust(now, rcv_nxt * self.mss);
+        if in_order == 0 {
+            self.enlarge(2 * self.read);
+        } else {
+            self.adjust(now, rcv_nxt * self.mss);
+        }
         grows
     }
 
@@ -89,7 +106,7 @@ impl ReceiveWindow {
         });
     }
 
-    /// `tcp_rcv_space_adjust`: once a round trip the buffer is made large enough for twice what was read in it, and
+    /// `tcp_rcv_space_adjust`, where something is read: once a round trip the buffer is made large enough for twice what was read in it, and
     /// for as fast a growth once more.
     fn adjust(&mut self, now: SimTime, received: u64) {
         let (begin, before) = *self.round.get_or_insert((now, received));
@@ -99,11 +116,16 @@ impl ReceiveWindow {
         let read = received - before;
         if read > self.read {
             let window = 2 * read;
-            let window = window + 2 * (window * (read - self.read) / self.read);
-            self.buffer = self.buffer.max((window * 256 / self.ratio).min(LARGEST_BUFFER));
+            self.enlarge(window + 2 * (window * (read - self.read) / self.read));
             self.read = read;
         }
         self.round = Some((now, received));
+    }
+
+    /// `tcp_rcvbuf_grow`: the buffer has room for this window and for all from the first hole on.
+    fn enlarge(&mut self, window: u64) {
+        let span = self.highest.saturating_sub(self.rcv_nxt) * self.mss;
+        self.buffer = self.buffer.max(((window + span) * 256 / self.ratio).min(LARGEST_BUFFER));
     }
 }
 
@@ -123,7 +145,7 @@ mod tests {
             for i in 0..segments {
                 let at = us(41_200 * round as u64 + 1_200 * i);
                 seq += 1;
-                if window.on_segment(at, at, seq) {
+                if window.on_segment(at, at, seq - 1, seq) {
                     grown.push((seq, window.open));
                 }
             }
@@ -136,6 +158,11 @@ mod tests {
     #[test]
     fn a_small_window_never_grows() {
         let mut window = ReceiveWindow::new(1448, 40, Some(SimTime::from_millis(40)));
-        assert!((1..500).all(|seq| !window.on_segment(SimTime::from_millis(seq), SimTime::ZERO, seq)));
+        assert!((1..500).all(|seq| !window.on_segment(
+            SimTime::from_millis(seq),
+            SimTime::ZERO,
+            seq - 1,
+            seq
+        )));
     }
 }

@@ -11,8 +11,9 @@ use crate::outcome::AckOutcome;
 use crossfade_core::SimTime;
 
 impl RfcSender {
-    /// A loss was found, by acknowledgements or by the reordering timer: the fast retransmit.
-    pub(super) fn start_recovery(&mut self, now: SimTime, news: &News) {
+    /// A loss was found, by acknowledgements or by the reordering timer: the fast retransmit. `safe` as PRR has it: not where
+    /// an acknowledgement has shown the loss.
+    pub(super) fn start_recovery(&mut self, now: SimTime, news: &News, safe: bool) {
         self.statistics.fast_retransmits += 1;
         let (snd_una, snd_max) = (self.flight.snd_una(), self.flight.snd_max());
         let cwnd = self.congestion.cwnd();
@@ -65,7 +66,7 @@ impl RfcSender {
                 window: (self.config.rfc.windows == Rules::Linux).then_some(cwnd),
             };
             self.prr = Some(Prr::start(self.config.rfc.rate_reduction, &entry));
-            self.reduce_rate(news.delivered, false);
+            self.reduce_rate(news.delivered, safe);
         }
         // The repetition gets a whole timeout, as in BSD and Linux; RFC 6298 section 5 does not ask for it.
         self.rto.restart(now, true);

@@ -11,6 +11,8 @@ pub(crate) struct Rto {
     rttvar: SimTime,
     /// Linux's estimate, if that is the rule.
     linux: Option<LinuxDeviation>,
+    /// Whose clock the timer has.
+    timer_rules: Rules,
     /// Before back-off.
     base: SimTime,
     backoff: u32,
@@ -21,7 +23,8 @@ pub(crate) struct Rto {
 }
 
 impl Rto {
-    pub(crate) fn new(config: RtoConfig, rules: Rules) -> Self {
+    /// With an estimate by `rules`, and a timer by `timer_rules`.
+    pub(crate) fn new(config: RtoConfig, rules: Rules, timer_rules: Rules) -> Self {
         let base = match config.rule {
             RtoRule::Fixed(timeout) => timeout,
             // RFC 6298 (2.1): before the first measurement a constant, 1 s as it recommends.
@@ -29,7 +32,7 @@ impl Rto {
         };
         let (srtt, rttvar) = (None, SimTime::ZERO);
         let linux = (rules == Rules::Linux).then(LinuxDeviation::default);
-        Self { config, srtt, rttvar, linux, base, backoff: 1, current: base, deadline: None }
+        Self { config, srtt, rttvar, linux, timer_rules, base, backoff: 1, current: base, deadline: None }
     }
 
     /// The timeout now, back-off included.
@@ -93,7 +96,7 @@ impl Rto {
         if let RtoRule::Estimated { min, granularity, .. } = self.config.rule {
             // RFC 6298 (2.3) and (2.4): SRTT + max(G, 4 RTTVAR), at least the minimum.
             let timeout = srtt.saturating_add(rttvar.saturating_mul(4).max(granularity));
-            self.base = timeout.max(min);
+            self.base = self.timer_rules.whole(timeout.max(min));
         }
         // RFC 6298 section 5: a new measurement ends the back-off.
         self.backoff = 1;
@@ -121,12 +124,14 @@ impl Rto {
 
     /// RFC 6298 (5.1): a segment was sent; if the timer is not running, start it.
     pub(crate) fn on_sent(&mut self, now: SimTime) {
-        self.deadline.get_or_insert(now.saturating_add(self.current));
+        if self.deadline.is_none() {
+            self.restart(now, true);
+        }
     }
 
     /// RFC 6298 (5.2), (5.3), (5.6): restart the timer if anything is under way, stop it otherwise.
     pub(crate) fn restart(&mut self, now: SimTime, under_way: bool) {
-        self.deadline = under_way.then(|| now.saturating_add(self.current));
+        self.deadline = under_way.then(|| self.timer_rules.expiry(now, self.current));
     }
 }
 
@@ -191,7 +196,7 @@ mod tests {
 
     fn rto(min: u64) -> Rto {
         let rule = RtoRule::Estimated { min: MS * min, initial: MS * 1000, granularity: MS };
-        Rto::new(RtoConfig { rule, backoff: true, max: MS * 60_000 }, Rules::Rfc)
+        Rto::new(RtoConfig { rule, backoff: true, max: MS * 60_000 }, Rules::Rfc, Rules::Rfc)
     }
 
     #[test]
@@ -238,7 +243,8 @@ mod tests {
     #[test]
     fn linux_takes_an_eighth_of_every_sample_and_lets_the_deviation_fall_once_a_round_trip() {
         let rule = RtoRule::Estimated { min: MS * 200, initial: MS * 1000, granularity: MS * 200 };
-        let mut rto = Rto::new(RtoConfig { rule, backoff: true, max: MS * 60_000 }, Rules::Linux);
+        let config = RtoConfig { rule, backoff: true, max: MS * 60_000 };
+        let mut rto = Rto::new(config, Rules::Linux, Rules::Rfc);
         rto.on_ack_sample(MS * 80, 1, 0, 10);
         // 80 + max(2 * 80, 200).
         assert_eq!(rto.current(), MS * 280);

@@ -24,10 +24,14 @@ impl RfcSender {
         }
     }
 
-    /// What has been found lost, and what the sender does about it: if that has changed, or begins `anew`.
+    /// What has been found lost, and what the sender does about it: if that has changed, or begins `anew`, as with a timeout,
+    /// of which every rule hears.
     #[inline(never)]
     pub(super) fn tell_phase(&mut self, now: SimTime, anew: bool) {
         if !self.fixed.needs.samples {
+            if anew {
+                self.congestion.on_phase(now, self.phase, self.pipe());
+            }
             return;
         }
         self.tell_losses(now);

@@ -57,8 +57,13 @@ impl RfcSender {
         self.statistics.timeouts += 1;
         let snd_una = self.flight.snd_una();
         // RFC 5682 section 2.1 step 1: not if the timeout comes in the recovery from another.
-        let is_first = self.phase != Phase::Loss;
-        if self.timed_out_at == Some(snd_una) {
+        let is_again = self.timed_out_at == Some(snd_una);
+        let tells_spurious = match self.config.rfc.windows {
+            Rules::Rfc => self.phase != Phase::Loss,
+            // Nor in any other recovery, but again for the same segment (`tcp_enter_loss`).
+            Rules::Linux => self.phase == Phase::Open || is_again,
+        };
+        if is_again {
             // RFC 5681 section 3.1: ssthresh is held constant when a repetition times out.
             self.set_cwnd(1.0);
         } else if self.config.rfc.windows == Rules::Linux && self.phase == Phase::Recovery {
@@ -80,7 +85,7 @@ impl RfcSender {
         // RFC 6298 (5.5), (5.6).
         self.rto.back_off();
         self.start_over(now);
-        if self.config.rfc.f_rto && is_first {
+        if self.config.rfc.f_rto && tells_spurious {
             self.frto = Frto::WaitNew;
         }
     }
@@ -125,10 +130,13 @@ impl RfcSender {
     }
 
     pub(super) fn surroundings(&self) -> Surroundings {
+        // Linux leaves a recovery before it looks for losses.
+        let linux = self.config.rfc.rack_rules == Rules::Linux;
+        let is_over = self.recover.is_none_or(|recover| self.flight.snd_una() >= recover);
         Surroundings {
             snd_una: self.flight.snd_una(),
             snd_max: self.flight.snd_max(),
-            in_recovery: self.phase != Phase::Open,
+            in_recovery: self.phase != Phase::Open && !(linux && is_over),
             many_sacked: self.flight.sacked() >= u64::from(self.config.dupthresh),
             srtt: self.rto.srtt(),
         }
@@ -138,12 +146,13 @@ impl RfcSender {
     fn on_reordering_timeout(&mut self, now: SimTime) {
         self.find_losses_by_time(now);
         let Some(_) = self.flight.next_lost() else { return };
+        let is_linux = self.config.rfc.rack_rules == Rules::Linux;
+        // Linux counts an arrival then (`tcp_rack_reo_timeout`).
+        let news = News { delivered: u64::from(is_linux), ..News::default() };
         match self.phase {
-            Phase::Open => self.start_recovery(now, &News::default()),
             Phase::Recovery => self.reduce_rate(0, false),
-            Phase::Loss if self.config.rfc.rack_rules == Rules::Linux => {
-                self.start_recovery(now, &News::default());
-            }
+            Phase::Open => self.start_recovery(now, &news, false),
+            Phase::Loss if is_linux => self.start_recovery(now, &news, false),
             Phase::Loss => {}
         }
     }
@@ -187,8 +196,8 @@ impl RfcSender {
     /// RFC 8985 section 7.2: not in recovery, and not with reports beyond a hole.
     pub(super) fn schedule_probe(&mut self, now: SimTime) {
         if self.probes && self.phase == Phase::Open && self.flight.sacked() == 0 && self.flight.size() > 0 {
-            let slack = self.config.rfc.timer_rules.timer_slack();
-            self.tlp.schedule(now, self.rto.srtt(), self.flight.size(), self.rto.deadline, slack);
+            let rules = self.config.rfc.timer_rules;
+            self.tlp.schedule(now, self.rto.srtt(), self.flight.size(), self.rto.deadline, rules);
         }
     }
 }

@@ -1,9 +1,17 @@
 //! Which segment leaves next, and whether one may.
 
+use super::offload::{LARGEST, Packet};
+use super::pacer::{quantum, usual_rate};
 use super::{Phase, RfcSender};
 use crate::config::Rules;
 use crate::segment::Segment;
 use crossfade_core::SimTime;
+
+/// Company for a lone segment is expected only so soon after the last transmission, and so long before the next
+/// acknowledgement is.
+const SOON: SimTime = SimTime::from_millis(1);
+/// A third of the window does not wait (`tcp_tso_win_divisor`).
+const WIN_DIVISOR: u64 = 3;
 
 /// The whole segments of a window. (What does not fit into a signed number is no window either, and costs a third less.)
 fn whole(cwnd: f64) -> u64 {
@@ -16,7 +24,7 @@ impl RfcSender {
         if self.pacer.is_some() && self.is_held_back(now) {
             return None;
         }
-        let seq = self.forced().or_else(|| self.choose())?;
+        let seq = self.forced().or_else(|| self.choose(now))?;
         let retransmission = seq < self.flight.snd_max();
         if retransmission {
             self.statistics.retransmissions += 1;
@@ -48,7 +56,7 @@ impl RfcSender {
         if self.pacer.is_some() {
             self.pace(now);
         }
-        let push = self.config.rfc.push_acks && !retransmission && self.ends_burst(now);
+        let push = self.config.rfc.push_acks && !retransmission && self.ends_packet(now);
         self.last_sent = Some(now);
         Some(Segment {
             seq,
@@ -63,24 +71,53 @@ impl RfcSender {
         })
     }
 
-    /// Whether the new segment that has just left is the last of a packet that segmentation offload makes of two or more,
-    /// or of what the application wrote: such segments carry PSH.
-    fn ends_burst(&mut self, now: SimTime) -> bool {
-        let (at, count) = self.burst;
-        let count = if at == now { count + 1 } else { 1 };
-        let is_full = count >= self.offloaded();
-        let is_last = self.pipe() >= self.congestion.cwnd() as u64 || self.next_new().is_none();
-        self.burst = (now, if is_full { 0 } else { count });
-        self.flight.snd_max() == self.available || (count >= 2 && (is_full || is_last))
+    /// Whether a new segment rather waits for the next acknowledgement, which will let more leave with it
+    /// (`tcp_tso_should_defer`): where less than a whole packet and less than a third of the window may leave, right after a
+    /// transmission, and the acknowledgement of the oldest segment is due. A paced sender waits by its rate.
+    fn waits_for_company(&self, now: SimTime, under_way: u64, window: u64) -> bool {
+        if self.config.rfc.windows == Rules::Rfc
+            || self.pacer.is_some()
+            || self.phase != Phase::Open
+            || self.last_sent.is_none_or(|at| now.saturating_sub(at) > SOON)
+            || self.packet.is_open(now)
+        {
+            return false;
+        }
+        let receiver = u64::from(self.config.w_max);
+        let room = (window - under_way).min(receiver - self.flight.size().min(receiver));
+        let unsent = self.available - self.flight.snd_max();
+        let is_some = room > 0 && unsent > 1 && WIN_DIVISOR * room < window.min(receiver);
+        if !is_some || room >= self.most_in_packet() {
+            return false;
+        }
+        let (Some(sent_at), Some(srtt)) = (self.flight.oldest_sent_at(), self.rto.srtt()) else {
+            return false;
+        };
+        sent_at.saturating_add(srtt) <= now.saturating_add(SOON)
     }
 
-    /// How many segments Linux makes one packet of: a 1024th of a second at its pacing rate, at least two.
-    fn offloaded(&self) -> u64 {
-        let Some(srtt) = self.rto.srtt() else { return 2 };
-        let cwnd = self.congestion.cwnd();
-        let ratio = if cwnd < self.congestion.ssthresh() / 2.0 { 2.0 } else { 1.2 };
-        let rate = ratio * cwnd.max(self.flight.size() as f64) / srtt.as_secs_f64();
-        ((rate / 1024.0) as u64).max(2)
+    /// A new segment has left. Whether it is the last of a packet of two or more, or of what the application wrote: such carry
+    /// PSH.
+    fn ends_packet(&mut self, now: SimTime) -> bool {
+        if !self.packet.is_open(now) {
+            // Before it left.
+            let cwnd = whole(self.congestion.cwnd());
+            let room = cwnd.saturating_add(1).saturating_sub(self.pipe());
+            let unsent = self.available - self.flight.snd_max() + 1;
+            // At least two packets make a window (`tcp_cwnd_test`).
+            let size = room.clamp(1, (cwnd / 2).max(1)).min(self.most_in_packet()).min(unsent);
+            self.packet = Packet::begin(now, size);
+        }
+        self.packet.on_sent() || self.flight.snd_max() == self.available
+    }
+
+    /// How many segments are one packet at most, by the pacing rate that there is or would be (`tcp_tso_autosize`).
+    fn most_in_packet(&self) -> u64 {
+        let pacing = self.config.rfc.pacing.unwrap_or_default();
+        let srtt = self.rto.srtt();
+        let usual = || srtt.map(|srtt| usual_rate(&pacing, &*self.congestion, self.flight.size(), srtt));
+        let rate = self.congestion.pacing_rate().or_else(usual);
+        quantum(Some(&pacing), &*self.congestion, rate).clamp(1, LARGEST)
     }
 
     /// A segment that leaves whatever the window, unless it has arrived meanwhile.
@@ -91,7 +128,7 @@ impl RfcSender {
     }
 
     /// The segment that the window allows next.
-    fn choose(&mut self) -> Option<u64> {
+    fn choose(&mut self, now: SimTime) -> Option<u64> {
         let cwnd = whole(self.congestion.cwnd());
         if self.frto.budget().is_some() {
             return self.choose_as_proof(cwnd);
@@ -111,7 +148,7 @@ impl RfcSender {
             Phase::Recovery if !self.uses_sack() && !self.counts_duplicates() => (size, cwnd),
             Phase::Recovery | Phase::Loss => (self.pipe(), cwnd),
         };
-        if under_way >= window {
+        if under_way >= window || self.waits_for_company(now, under_way, window) {
             self.window_use.on_limited(self.flight.snd_max());
             return None;
         }
