@@ -37,9 +37,9 @@ impl KernelTcp {
         let mut first: Option<(&FlowSetup, HostTcp)> = None;
         for flow in &setup.flows {
             let tcp = check_flow(flow, setup.packet_size)?;
+            let host = HostTcp::of(tcp)?;
             check_sizes(setup, tcp)?;
             congestion.push(congestion_of(tcp.config.rfc.window_rule)?.to_owned());
-            let host = HostTcp::of(tcp)?;
             match &first {
                 None => first = Some((flow, host)),
                 Some((other, of_other)) => {
