@@ -156,12 +156,10 @@ pub enum FrameErrors {
 }
 
 impl HopSetup {
-    /// A hop that carries everything at once.
-    pub(crate) fn ideal() -> Self {
-        let queue = QueueConfig::DropTail(None);
-        let carrier = Carrier::Packets { rate_bps: None, queue, loss: LossConfig::Lossless };
+    /// A hop on whose way nothing else happens to packets.
+    pub(crate) fn plain(delay: SimTime, carrier: Carrier) -> Self {
         Self {
-            delay: SimTime::ZERO,
+            delay,
             carrier,
             limit_assumed: false,
             doppler: None,
@@ -171,19 +169,20 @@ impl HopSetup {
         }
     }
 
+    /// A hop that carries everything at once.
+    pub(crate) fn ideal() -> Self {
+        Self::at_once(SimTime::ZERO, None)
+    }
+
     /// The way of the data in a cell: as good as a slot's wait and a slot, and a queue.
     pub(crate) fn of_cell(slot: SimTime, limit: Option<QueueLimit>) -> Self {
+        Self::at_once(slot * 2, limit)
+    }
+
+    /// A hop that takes no time to transmit.
+    fn at_once(delay: SimTime, limit: Option<QueueLimit>) -> Self {
         let queue = QueueConfig::DropTail(limit);
-        let carrier = Carrier::Packets { rate_bps: None, queue, loss: LossConfig::Lossless };
-        Self {
-            delay: slot * 2,
-            carrier,
-            limit_assumed: false,
-            doppler: None,
-            policer: None,
-            aggregation: None,
-            jitter: None,
-        }
+        Self::plain(delay, Carrier::Packets { rate_bps: None, queue, loss: LossConfig::Lossless })
     }
 
     /// Bit rate in bit/s in the long run, of a trace its mean; `None` takes no time to transmit.

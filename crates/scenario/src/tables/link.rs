@@ -271,7 +271,7 @@ impl Hop<'_> {
                 }
             }
         };
-        Ok(HopSetup { delay, carrier, limit_assumed, doppler, policer, aggregation: None, jitter })
+        Ok(HopSetup { limit_assumed, doppler, policer, jitter, ..HopSetup::plain(delay, carrier) })
     }
 }
 
@@ -306,15 +306,7 @@ impl Wired {
         let queue = self.queue.resolve("wired.queue", rate_bps, packets, slot)?;
         let hop = |queue, limit_assumed| {
             let carrier = Carrier::Packets { rate_bps, queue, loss: LossConfig::Lossless };
-            HopSetup {
-                delay,
-                carrier,
-                limit_assumed,
-                doppler: None,
-                policer: None,
-                aggregation: None,
-                jitter: None,
-            }
+            HopSetup { limit_assumed, ..HopSetup::plain(delay, carrier) }
         };
         Ok(Some([hop(queue, limit_assumed), hop(QueueConfig::DropTail(None), false)]))
     }
