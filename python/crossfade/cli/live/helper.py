@@ -48,7 +48,16 @@ class _Run:
         self._plan = plans.read(given["name"], given["text"], given["overrides"], given["files"].__getitem__)
         asked = {
             name: config[name]
-            for name in ("bulk", "congestion", "mtu", "ipv6", "large_segments", "data_only", "captures")
+            for name in (
+                "bulk",
+                "congestion",
+                "mtu",
+                "ipv6",
+                "large_segments",
+                "data_only",
+                "let_sleep",
+                "captures",
+            )
         }
         is_shown = config["watch"] or config["page"] is not None
         watch = is_shown or config["bulk"] or config["events"] is not None or config["record"] is not None
