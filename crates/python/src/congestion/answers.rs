@@ -7,6 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use std::fmt::Write as _;
 
+/// More of a value is not shown.
+const MOST_SHOWN: usize = 60;
+
 /// Windows in segments, a rate in segments a second, a burst in segments.
 #[derive(Clone, Copy)]
 pub(super) struct Answers {
@@ -43,29 +46,38 @@ impl Answers {
 
     /// The attributes of `object` as they are behind its `method`; of the rate only with `paced`.
     pub(super) fn of(object: &Bound<'_, PyAny>, method: &str, paced: bool) -> PyResult<Self> {
-        let mut answers =
-            Self::new(object.getattr("cwnd")?.extract()?, object.getattr("ssthresh")?.extract()?);
-        if paced {
-            answers.pacing_rate = optional(object, "pacing_rate")?;
-            answers.send_quantum = optional(object, "send_quantum")?;
+        let refused = |value: &str, allowed: &str| match object.get_type().name() {
+            Ok(class) => scenario_error(format!("{class}.{value} after {method}: {allowed}")),
+            Err(error) => error,
+        };
+        let real = |name: &str, allowed| {
+            let value = object.getattr(name)?;
+            value.extract().map_err(|_: PyErr| refused(&shown(name, &value), allowed))
+        };
+        let mut answers = Self::new(real("cwnd", "must be a number")?, real("ssthresh", "must be a number")?);
+        if paced && object.getattr_opt("pacing_rate")?.is_some_and(|value| !value.is_none()) {
+            answers.pacing_rate = Some(real("pacing_rate", "must be a number, or None")?);
+        }
+        if paced && let Some(value) = object.getattr_opt("send_quantum")?.filter(|value| !value.is_none()) {
+            let whole = value.extract().map_err(|_: PyErr| {
+                refused(&shown("send_quantum", &value), "must be a whole number, or None")
+            });
+            answers.send_quantum = Some(whole?);
         }
         match answers.problem() {
             None => Ok(answers),
             Some(problem) => {
-                let class = object.get_type().name()?;
                 let (value, allowed) = problem.split_once(": ").unwrap_or((&problem, ""));
-                Err(scenario_error(format!("{class}.{value} after {method}: {allowed}")))
+                Err(refused(value, allowed))
             }
         }
     }
 }
 
-/// An attribute that may not be there, or be None.
-fn optional<'py, T>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<T>>
-where
-    T: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
-{
-    object.getattr_opt(name)?.filter(|value| !value.is_none()).map(|value| value.extract()).transpose()
+/// An attribute of the wrong kind.
+fn shown(name: &str, value: &Bound<'_, PyAny>) -> String {
+    let value = value.repr().map_or_else(|_| value.get_type().to_string(), |shown| shown.to_string());
+    format!("{name} = {}", value.chars().take(MOST_SHOWN).collect::<String>())
 }
 
 /// Whether an object says what it is at.
