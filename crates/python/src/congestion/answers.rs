@@ -9,6 +9,9 @@ use pyo3::types::{PyDict, PyString};
 use std::fmt::Write as _;
 use std::ops::Range;
 
+/// More of a value is not shown.
+const MOST_SHOWN: usize = 60;
+
 /// Windows in segments, a rate in segments a second, a burst in segments.
 #[derive(Clone, Copy)]
 pub(super) struct Answers {
@@ -45,11 +48,13 @@ impl Answers {
 
     /// The attributes of `object` as they are behind its `method`; of the rate only with `paced`.
     pub(super) fn of(object: &Bound<'_, PyAny>, method: &str, paced: bool) -> PyResult<Self> {
-        let mut answers =
-            Self::new(object.getattr("cwnd")?.extract()?, object.getattr("ssthresh")?.extract()?);
+        let real = |name, allowed| number(object, method, &object.getattr(name)?, name, allowed);
+        let mut answers = Self::new(real("cwnd", "must be a number")?, real("ssthresh", "must be a number")?);
         if paced {
-            answers.pacing_rate = optional(object, "pacing_rate")?;
-            answers.send_quantum = optional(object, "send_quantum")?;
+            if object.getattr_opt("pacing_rate")?.is_some_and(|value| !value.is_none()) {
+                answers.pacing_rate = Some(real("pacing_rate", "must be a number, or None")?);
+            }
+            answers.send_quantum = send_quantum(object, method)?;
         }
         answers.checked(object, method, "")
     }
@@ -66,7 +71,7 @@ impl Answers {
         let (cwnd, ssthresh) = (array("cwnd")?, array("ssthresh")?);
         let has_rates = object.getattr_opt("pacing_rate")?.is_some_and(|rates| !rates.is_none());
         let rates = has_rates.then(|| array("pacing_rate")).transpose()?;
-        let send_quantum = optional(object, "send_quantum")?;
+        let send_quantum = send_quantum(object, method)?;
         let (cwnd, ssthresh) = (cwnd.as_array(), ssthresh.as_array());
         let rates = rates.as_ref().map(|rates| rates.as_array());
         let of_flow = |flow: usize| {
@@ -111,12 +116,27 @@ fn of_each<'py>(
     }
 }
 
-/// An attribute that may not be there, or be None.
-fn optional<'py, T>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<T>>
-where
-    T: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
-{
-    object.getattr_opt(name)?.filter(|value| !value.is_none()).map(|value| value.extract()).transpose()
+fn send_quantum(object: &Bound<'_, PyAny>, method: &str) -> PyResult<Option<i64>> {
+    let name = "send_quantum";
+    let given = object.getattr_opt(name)?.filter(|value| !value.is_none());
+    given.map(|value| number(object, method, &value, name, "must be a whole number, or None")).transpose()
+}
+
+/// The value of an attribute, which must be a number of the kind of `T`.
+fn number<'py, T: FromPyObjectOwned<'py>>(
+    object: &Bound<'py, PyAny>,
+    method: &str,
+    value: &Bound<'py, PyAny>,
+    name: &str,
+    allowed: &str,
+) -> PyResult<T> {
+    let Ok(number) = value.extract() else {
+        let class = object.get_type().name()?;
+        let shown = value.repr().map_or_else(|_| value.get_type().to_string(), |shown| shown.to_string());
+        let shown: String = shown.chars().take(MOST_SHOWN).collect();
+        return Err(scenario_error(format!("{class}.{name} = {shown} after {method}: {allowed}")));
+    };
+    Ok(number)
 }
 
 /// Whether an object says what it is at.
