@@ -225,6 +225,7 @@ def main() -> int:
     with os.fdopen(int(sys.argv[1])) as file:
         config = json.load(file)
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         if os.geteuid() != 0:
             _crossfade.gain_privileges()
         return _Run(config).carry_out()
