@@ -1,7 +1,6 @@
 //! Marks of a queue that marks early and often, as version 3 in Linux takes them (branch v3 of google/bbr: `bbr_update_ecn_alpha`,
-//! `bbr_adapt_lower_bounds`, `bbr_check_time_to_probe_bw`). Shares are in 1/256, rounded down.
+//! `bbr_ecn_cut`). Shares are in 1/256, rounded down.
 
-use super::BbrV3;
 use crate::congestion::{Phase, RateSample};
 use crossfade_core::SimTime;
 
@@ -58,7 +57,19 @@ impl Marks {
         self.alpha as f64 / UNIT as f64
     }
 
-    /// Takes an acknowledgement.
+    /// Takes an acknowledgement, with which a round `starts` or not. Returns the share of marks of the one that has ended, if marks count.
+    pub(super) fn update(
+        &mut self,
+        sample: &RateSample,
+        starts: bool,
+        min_rtt: Option<SimTime>,
+    ) -> Option<u64> {
+        self.count(sample);
+        let share = starts.then(|| self.end_round(sample.delivered, min_rtt)).flatten();
+        self.in_round |= self.is_eligible && sample.ce > 0;
+        share
+    }
+
     fn count(&mut self, sample: &RateSample) {
         self.marked += sample.ce;
         self.reducing_until.take_if(|until| sample.delivered >= *until);
@@ -79,6 +90,12 @@ impl Marks {
         let share = UNIT * marked / newly;
         self.alpha = ((UNIT - GAIN) * self.alpha / UNIT + GAIN * share / UNIT).min(UNIT);
         Some(share)
+    }
+
+    /// The share of a round of Startup. Returns whether enough of them in succession were too much.
+    pub(super) fn ends_startup(&mut self, share: u64) -> bool {
+        self.high_rounds = if share >= THRESHOLD { self.high_rounds + 1 } else { 0 };
+        self.high_rounds >= STARTUP_ROUNDS
     }
 
     /// Whether more than half of what arrived with this sample was marked.
@@ -108,35 +125,9 @@ impl Marks {
     }
 
     /// This cycle had marks and no losses, and the marks have ceased.
-    fn have_ceased(&self, phase: Phase) -> bool {
+    pub(super) fn have_ceased(&self, phase: Phase) -> bool {
         let is_open = phase == Phase::Open && self.reducing_until.is_none();
         self.is_eligible && self.in_cycle && !self.loss_in_cycle && is_open
-    }
-}
-
-impl BbrV3 {
-    /// Takes the marks of an acknowledgement, which may have begun a round; two rounds of too many end Startup.
-    pub(super) fn update_marks(&mut self, sample: &RateSample) {
-        let Some(marks) = &mut self.marks else { return };
-        marks.count(sample);
-        // The first acknowledgement is of the model a moment later.
-        let min_rtt = self.min_rtt.or(sample.rtt);
-        let share = self.rounds.starts.then(|| marks.end_round(sample.delivered, min_rtt)).flatten();
-        marks.in_round |= marks.is_eligible && sample.ce > 0;
-        if let Some(share) = share.filter(|_| !self.full_pipe.reached) {
-            marks.high_rounds = if share >= THRESHOLD { marks.high_rounds + 1 } else { 0 };
-            if marks.high_rounds >= STARTUP_ROUNDS {
-                self.end_startup_for_queue();
-            }
-        }
-    }
-
-    /// Where marks came and ceased in a cycle without losses a probe follows at once: its first round is to add half of the
-    /// long-term bound (`ecn_reprobe_gain`), a power of 2 whose exponent this is.
-    pub(super) fn reprobe(&self, phase: Phase) -> Option<u32> {
-        self.marks.filter(|marks| marks.have_ceased(phase))?;
-        let longterm = self.bounds.inflight_longterm.min(f64::from(u32::MAX)) as u64;
-        Some((longterm / 2).max(1).ilog2())
     }
 }
 
@@ -197,19 +188,6 @@ mod tests {
         };
         assert_eq!([10, 11].map(|ce| marks.are_too_many(&sample(ce))), [false, true]);
         assert!(!Marks::new(MS * 5).are_too_many(&sample(20)));
-    }
-
-    /// Half of 80 is 40, which 2^5 comes near to; without a bound the probe is as steep as any.
-    #[test]
-    fn a_probe_after_marks_begins_steeply() {
-        let config =
-            crate::config::BbrConfig { ecn_max_rtt: Some(MS * 5), ..crate::config::BbrConfig::linux_v3() };
-        let mut rule = BbrV3::new(10.0, config, None);
-        assert_eq!(rule.reprobe(Phase::Open), None);
-        rule.marks = rule.marks.map(|marks| Marks { is_eligible: true, in_cycle: true, ..marks });
-        assert_eq!(rule.reprobe(Phase::Open), Some(30));
-        rule.bounds.inflight_longterm = 80.0;
-        assert_eq!(rule.reprobe(Phase::Open), Some(5));
     }
 
     /// The connection reduces until what was under way with the mark has arrived.

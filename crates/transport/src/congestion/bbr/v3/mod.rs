@@ -1,6 +1,7 @@
 //! BBR version 3 (draft-ietf-ccwg-bbr-06, or as Linux has it): as version 1, with bounds that losses teach. Section numbers are the
 //! draft's; where it leaves something open, what was decided is said there. Windows are in segments.
 
+mod ecn;
 mod marks;
 mod probe_bw;
 mod probe_rtt;
