@@ -1,6 +1,7 @@
 //! Changes a scenario as somebody does who knows its keys: sets, removes, copies and sweeps them. Most of what a
 //! change of bytes makes is no TOML, or an unknown key, and ends at the door.
 
+use crate::draw::Draw;
 use crossfade_scenario::schema;
 use serde_json::Value as Schema;
 use std::sync::LazyLock;
@@ -76,22 +77,7 @@ const NUMBERS: [&str; 16] =
     ["0", "1", "2", "3", "4", "5", "8", "10", "17", "64", "100", "1000", "65536", "0.5", "0.01", "1e6"];
 const RANGES: [&str; 6] = ["1:4:1", "0.1:0.3:0.1", "log:0.001:0.1:3", "1:9:0", "4:1:1", "reno,cubic"];
 
-/// Numbers that follow from a seed (splitmix64).
-struct Draw(u64);
-
 impl Draw {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((bits ^ bits >> 31) % end as u64) as usize
-    }
-
-    fn of<'a, T>(&mut self, items: &'a [T]) -> &'a T {
-        &items[self.below(items.len())]
-    }
-
     fn parsed(&mut self, texts: &[&str]) -> Value {
         self.of(texts).parse().unwrap_or(Value::Boolean(false))
     }
@@ -136,7 +122,7 @@ impl Draw {
                 let limits = ["minimum", "maximum", "exclusiveMinimum"].map(|name| schema[name].as_f64());
                 match self.of(&limits) {
                     Some(limit) if self.below(2) == 0 => Value::Float(*limit),
-                    Some(limit) => Value::Integer(*limit as i64 + self.below(3) as i64 - 1),
+                    Some(limit) => Value::Integer((*limit as i64).saturating_add(self.below(3) as i64 - 1)),
                     None => self.parsed(&NUMBERS),
                 }
             }
@@ -165,7 +151,15 @@ impl Draw {
 
     /// A key, and its place in `scenario`: of tables by name mostly in one that is there.
     fn key(&mut self, scenario: &Table) -> (Vec<String>, &'static Schema) {
-        let key = &KEYS[self.below(KEYS.len())];
+        let mut key = self.of(&KEYS);
+        // Most keys are of tables that only another kind of scenario has.
+        for _ in 0..self.below(12) {
+            let above = &key.path[..key.path.len() - 1];
+            if above.is_empty() || above.iter().any(|name| name == "*") || find(scenario, above).is_some() {
+                break;
+            }
+            key = self.of(&KEYS);
+        }
         let mut path = key.path.clone();
         for at in 0..path.len() {
             if path[at] == "*" {
@@ -194,7 +188,7 @@ impl Draw {
     }
 
     fn change(&mut self, scenario: &mut Table) {
-        match self.below(12) {
+        match self.below(16) {
             0 | 1 => {
                 let path = self.place(scenario);
                 if let Some((last, tables)) = path.split_last() {
@@ -209,11 +203,41 @@ impl Draw {
                     put(scenario, &to, value);
                 }
             }
+            5..=7 => {
+                let path = self.place(scenario);
+                if let Some(mut value) = find(scenario, &path).cloned() {
+                    self.nudge(&mut value);
+                    put(scenario, &path, value);
+                }
+            }
             _ => {
                 let (path, schema) = self.key(scenario);
                 let value = self.value(schema);
                 put(scenario, &path, value);
             }
+        }
+    }
+
+    /// Makes another value of one that is there: a little or much more or less.
+    fn nudge(&mut self, value: &mut Value) {
+        match value {
+            Value::Integer(number) => *number = self.number_for(*number as f64) as i64,
+            Value::Float(number) => *number = self.number_for(*number),
+            Value::Boolean(flag) => *flag = !*flag,
+            Value::String(text) => {
+                if let Some(other) = self.quantity_for(text) {
+                    *text = other;
+                }
+            }
+            Value::Array(items) if !items.is_empty() => {
+                let at = self.below(items.len());
+                match self.below(4) {
+                    0 => drop(items.remove(at)),
+                    1 => items.push(items[at].clone()),
+                    _ => self.nudge(&mut items[at]),
+                }
+            }
+            _ => {}
         }
     }
 
@@ -267,6 +291,23 @@ pub(crate) fn changed(text: &[u8], seed: u32) -> Option<String> {
     let mut scenario: Table = std::str::from_utf8(text).ok()?.parse().ok()?;
     for _ in 0..1 + draw.below(4) {
         draw.change(&mut scenario);
+    }
+    toml::to_string(&scenario).ok()
+}
+
+/// The scenario `text` with one to four tables or values of another one; `None` where either is no TOML, and mostly.
+pub(crate) fn crossed(text: &[u8], other: &[u8], seed: u32) -> Option<String> {
+    let mut draw = Draw(u64::from(seed));
+    if draw.below(4) > 0 {
+        return None;
+    }
+    let parsed = |text| std::str::from_utf8(text).ok()?.parse::<Table>().ok();
+    let (mut scenario, other) = (parsed(text)?, parsed(other)?);
+    for _ in 0..1 + draw.below(4) {
+        let path = draw.place(&other);
+        if let Some(value) = find(&other, &path).cloned() {
+            put(&mut scenario, &path, value);
+        }
     }
     toml::to_string(&scenario).ok()
 }
