@@ -284,14 +284,13 @@ def seed(whole: str) -> list[str]:
     return [*arguments, str(corpus)]
 
 
-def shrink(command: list[str]) -> None:
+def shrink(command: list[str], environment: dict[str, str]) -> None:
     """Leaves the inputs of a corpus, the last argument, that reach something which no smaller ones do."""
     corpus = Path(command[-1])
     kept = corpus.with_name(f"{corpus.name}.kept")
     kept.mkdir(exist_ok=True)
-    done = subprocess.run(
-        [*command[:-1], "-merge=1", str(kept), str(corpus)], cwd=FUZZ, capture_output=True, check=False
-    )
+    merge = [*command[:-1], "-merge=1", str(kept), str(corpus)]
+    done = subprocess.run(merge, cwd=FUZZ, env=environment, capture_output=True, check=False)
     if done.returncode == 0:
         shutil.rmtree(corpus)
         kept.rename(corpus)
@@ -357,8 +356,8 @@ def fuzz(built: Path, target: str, quiet: float, most: float) -> Progress:
     ]
     command = [str(built / program), *options, *seed(target)]
     # Which control, for those who look.
-    alone = {"CONTROL": control} if control else {}
-    shrink(command)
+    environment = {**os.environ, **({"CONTROL": control} if control else {})}
+    shrink(command, environment)
     progress, functions = Progress(), Functions(built / program)
     with (
         (FUZZ / "corpus" / f"{target.replace(':', '-')}.log").open("w", encoding="utf-8") as log,
@@ -368,7 +367,7 @@ def fuzz(built: Path, target: str, quiet: float, most: float) -> Progress:
             text=True,
             errors="replace",
             cwd=FUZZ,
-            env={**os.environ, **alone},
+            env=environment,
         ) as process,
     ):
         stop = threading.Event()

@@ -75,6 +75,21 @@ const ODD: [&str; 32] = [
 ];
 const NUMBERS: [&str; 16] =
     ["0", "1", "2", "3", "4", "5", "8", "10", "17", "64", "100", "1000", "65536", "0.5", "0.01", "1e6"];
+/// Of keys that take any text: names of flows, metrics, axes and files.
+const WORDS: [&str; 12] = [
+    "a",
+    "b",
+    "others",
+    "goodput_bps",
+    "rtt_mean_s",
+    "flow:a.goodput_bps",
+    "timeouts",
+    "channel.p_e",
+    "tcp.w_max",
+    "x.csv",
+    "mine.py",
+    "a,b",
+];
 const RANGES: [&str; 6] = ["1:4:1", "0.1:0.3:0.1", "log:0.001:0.1:3", "1:9:0", "4:1:1", "reno,cubic"];
 
 impl Draw {
@@ -127,10 +142,7 @@ impl Draw {
                 }
             }
             Some("object") => self.table(schema),
-            _ => Value::String(
-                ["a", "b", "goodput_bps", "timeouts", "x.csv", "mine.py", "tcp.w_max", "a,b"][self.below(8)]
-                    .to_owned(),
-            ),
+            _ => Value::String((*self.of(&WORDS)).to_owned()),
         }
     }
 
@@ -139,18 +151,23 @@ impl Draw {
         let mut table = Table::new();
         if let Some(properties) = schema["properties"].as_object().filter(|properties| !properties.is_empty())
         {
-            for _ in 0..self.below(4) {
-                let at = self.below(properties.len());
-                let (name, inner) = properties.iter().nth(at).expect("below their number");
-                let value = self.value(inner);
-                table.insert(name.clone(), value);
+            let needed = |name: &String| {
+                schema["required"].as_array().is_some_and(|names| names.iter().any(|other| other == name))
+            };
+            // One in so many of those that nobody needs.
+            let sparse = *self.of(&[1, 2, properties.len()]);
+            for (name, inner) in properties {
+                if needed(name) || self.below(sparse) == 0 {
+                    let value = self.value(inner);
+                    table.insert(name.clone(), value);
+                }
             }
         }
         Value::Table(table)
     }
 
     /// A key, and its place in `scenario`: of tables by name mostly in one that is there.
-    fn key(&mut self, scenario: &Table) -> (Vec<String>, &'static Schema) {
+    fn key(&mut self, scenario: &Table) -> (Vec<String>, &'static Key) {
         let mut key = self.of(&KEYS);
         // Most keys are of tables that only another kind of scenario has.
         for _ in 0..self.below(12) {
@@ -170,7 +187,7 @@ impl Draw {
                     if is_new { ["a", "b"][self.below(2)].to_owned() } else { (*self.of(&names)).clone() };
             }
         }
-        (path, &key.schema)
+        (path, key)
     }
 
     /// The path of something that is there.
@@ -188,7 +205,7 @@ impl Draw {
     }
 
     fn change(&mut self, scenario: &mut Table) {
-        match self.below(16) {
+        match self.below(18) {
             0 | 1 => {
                 let path = self.place(scenario);
                 if let Some((last, tables)) = path.split_last() {
@@ -203,7 +220,8 @@ impl Draw {
                     put(scenario, &to, value);
                 }
             }
-            5..=7 => {
+            5 | 6 => self.set_together(scenario),
+            7..=9 => {
                 let path = self.place(scenario);
                 if let Some(mut value) = find(scenario, &path).cloned() {
                     self.nudge(&mut value);
@@ -211,10 +229,25 @@ impl Draw {
                 }
             }
             _ => {
-                let (path, schema) = self.key(scenario);
-                let value = self.value(schema);
+                let (path, key) = self.key(scenario);
+                let value = self.value(&key.schema);
                 put(scenario, &path, value);
             }
+        }
+    }
+
+    /// Sets some keys of one table, which have to agree with one another.
+    fn set_together(&mut self, scenario: &mut Table) {
+        let (mut path, key) = self.key(scenario);
+        let above = key.path.len() - 1;
+        let is_beside =
+            |other: &&Key| other.path.len() == above + 1 && other.path[..above] == key.path[..above];
+        let beside: Vec<&Key> = KEYS.iter().filter(is_beside).collect();
+        for _ in 0..2 + self.below(4) {
+            let other = *self.of(&beside);
+            let value = self.value(&other.schema);
+            path[above].clone_from(&other.path[above]);
+            put(scenario, &path, value);
         }
     }
 
@@ -248,12 +281,12 @@ impl Draw {
         let count = self.below(4);
         let values = if keys.len() > 1 {
             let step =
-                |draw: &mut Self| Value::Array(keys.iter().map(|(_, schema)| draw.value(schema)).collect());
+                |draw: &mut Self| Value::Array(keys.iter().map(|(_, key)| draw.value(&key.schema)).collect());
             Value::Array((0..count).map(|_| step(self)).collect())
         } else if self.below(3) == 0 {
             Value::String((*self.of(&RANGES)).to_owned())
         } else {
-            Value::Array((0..count).map(|_| self.value(keys[0].1)).collect())
+            Value::Array((0..count).map(|_| self.value(&keys[0].1.schema)).collect())
         };
         put(scenario, &["sweep".to_owned(), name], values);
     }
