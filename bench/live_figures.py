@@ -66,7 +66,7 @@ for number in range(int(sys.argv[2])):
     while out.recv(200)[20:] != struct.pack("!BBHHH", 0, 0, 0xFFFF - 1 - number, 1, number):
         pass
     print(f"time={(time.perf_counter_ns() - begin) / 1e6:.4f} ms")
-    time.sleep(0.005)
+    time.sleep(float(sys.argv[3]))
 """
 
 
@@ -126,9 +126,9 @@ class Bench:
         """The median round trip through the forwarder in microseconds."""
         return self._bare(self._ping("10.77.0.1"))
 
-    def bare_echo(self) -> float:
-        """The same to the nanosecond, with what Python adds."""
-        return self._bare(self._echo("10.77.0.1"))
+    def bare_echo(self, pause_s: float) -> float:
+        """The same to the nanosecond, with what Python adds; so long after the one before."""
+        return self._bare(self._echo("10.77.0.1", pause_s))
 
     def _bare(self, command: list[str]) -> float:
         near = " ".join(command)
@@ -138,15 +138,16 @@ class Bench:
         return median_ping(done.stdout)
 
     def wake(self) -> list[float]:
-        """A wake-up of a sleeping thread in us: where the system puts it, and on the same processor."""
+        """What bench/wake.c says, in us."""
         done = subprocess.run([self._wake], capture_output=True, text=True, check=True)
         return [float(word) for word in done.stdout.split()]
 
     def _ping(self, address: str) -> list[str]:
         return ["ping", "-i", "0.005", "-c", str(max(50, int(self.seconds / 0.01))), address]
 
-    def _echo(self, address: str) -> list[str]:
-        return [sys.executable, str(self.folder / "echo.py"), address, str(max(50, int(self.seconds / 0.05)))]
+    def _echo(self, address: str, pause_s: float = 0.005) -> list[str]:
+        count = max(50, int(self.seconds / 0.05))
+        return [sys.executable, str(self.folder / "echo.py"), address, str(count), str(pause_s)]
 
     def live(self, *options: str, command: list[str]) -> tuple[str, dict[str, Any], float]:
         """What COMMAND prints, the report, and the share of a processor that the emulator took."""
@@ -254,7 +255,7 @@ def large_segments(bench: Bench) -> Iterator[Figure]:
 
 
 def round_trip(bench: Bench) -> Iterator[Figure]:
-    elsewhere, here = bench.wake()
+    elsewhere, here, _, _ = bench.wake()
     yield Figure("this machine wakes a sleeping thread, after 5 ms", elsewhere, "us")
     yield Figure("the same on one processor", here, "us")
     yield Figure("round trip through the bare C forwarder, median", bench.bare_ping(), "us")
@@ -264,8 +265,12 @@ def round_trip(bench: Bench) -> Iterator[Figure]:
 
 
 def delays(bench: Bench) -> Iterator[Figure]:
-    bare_us = bench.bare_echo()
+    _, _, at_once, cold = bench.wake()
+    yield Figure("two system calls at once, median", at_once, "us")
+    yield Figure("the same two after 40 ms of sleep", cold, "us")
     for asked_ms in (2, 40):
+        # Asleep for as long as it is while a packet is in the links.
+        bare_us = bench.bare_echo(2e-3 * asked_ms)
         found_us = bench.echo("--delay", f"{asked_ms} ms") - 2e3 * asked_ms
         name = f"delay of {asked_ms} ms each way, error of the median round trip"
         yield Figure(name, found_us, "us", most=50.0)

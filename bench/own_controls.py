@@ -1,9 +1,9 @@
 """What controls of one's own cost beside the built-in Reno. own_controls.py [SECONDS] [TURNS]
 
-One flow of flavour rfc over 10 and 100 Mbit/s, 40 ms and 0.1 % of losses, so many simulated seconds (100),
-each control in turns (5) in one process: the median of CPU time over that of the built-in Reno in the same
-turn, per segment delivered. The batched control keeps a window near that of the others, so that links are as
-busy.
+Flavour rfc, one flow over 10 and 100 Mbit/s and 20 over 100 Mbit/s, 40 ms and 0.1 % of losses, so many
+simulated seconds (100), each control in turns (5) in one process: the median of CPU time over that of the
+built-in Reno in the same turn, per segment delivered. The batched controls keep a window near that of the
+others, so that links are as busy; the shared one serves all flows.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ rate = "{rate} Mbit/s"
 packet_size = "1500 B"
 delay = "20 ms"
 queue = {{ limit = "{queue} packets" }}
+
+[flows]
+all = {{ count = {flows}, stagger = "10 ms" }}
 """
 
 PYTHON = "from crossfade.teaching import Reno\nclass Mine(Reno): pass\n"
@@ -42,7 +45,23 @@ class Mine(BatchedCongestionControl):
         self.delay = rtt.min() if len(rtt) else 0.0
         self.cwnd = max(self.cwnd * 0.5, 4.0) if lost else self.cwnd + 1.0
 """
-CONTROLS = ("reno", "bbr-v1", "reno.rs", "batched.py", "mine.py")
+SHARED = """
+import numpy as np
+from crossfade.teaching import SharedCongestionControl
+
+
+class Mine(SharedCongestionControl):
+    period = 0.05
+
+    def on_acks(self, batch):
+        flows, of = np.unique(batch["flow"], return_inverse=True)
+        lost = np.bincount(of, batch["newly_lost"])
+        cwnd = self.cwnd[flows]
+        self.cwnd[flows] = np.where(lost > 0, np.maximum(0.5 * cwnd, 4.0), cwnd + 1.0)
+"""
+CONTROLS = ("reno", "bbr-v1", "reno.rs", "batched.py", "shared.py", "mine.py")
+# Mbit/s and flows.
+CASES = ((10, 1), (100, 1), (100, 20))
 
 
 def main() -> None:
@@ -51,11 +70,16 @@ def main() -> None:
     rust = (Path(__file__).parents[1] / "examples" / "congestion-control" / "reno.rs").read_text()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for file, text in (("mine.py", PYTHON), ("batched.py", BATCHED), ("reno.rs", rust)):
+        for file, text in (
+            ("mine.py", PYTHON),
+            ("batched.py", BATCHED),
+            ("shared.py", SHARED),
+            ("reno.rs", rust),
+        ):
             (folder / file).write_text(text)
-        for rate in (10, 100):
-            scenario = folder / f"{rate}.toml"
-            scenario.write_text(SCENARIO.format(seconds=seconds, rate=rate, queue=5 * rate))
+        for rate, flows in CASES:
+            scenario = folder / f"{rate}-{flows}.toml"
+            scenario.write_text(SCENARIO.format(seconds=seconds, rate=rate, queue=5 * rate, flows=flows))
             took: dict[str, list[float]] = {control: [] for control in CONTROLS}
             for turn in range(turns + 1):
                 for control in CONTROLS:
@@ -68,7 +92,7 @@ def main() -> None:
                 ratios = [own / reno for own, reno in zip(took[control], took["reno"], strict=True)]
                 cost = 1e9 * statistics.median(took[control])
                 times = f"{statistics.median(ratios):.2f} times reno"
-                print(f"{rate} Mbit/s {control:<11} {cost:8.0f} ns a segment, {times}")
+                print(f"{flows:2} over {rate} Mbit/s {control:<11} {cost:8.0f} ns a segment, {times}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 /* What a machine takes to wake a thread that sleeps: a thread writes a byte to another through a pipe, which writes it
  * back, N times, S microseconds apart. Prints the median of a wake-up, half a round trip, in microseconds: with both
- * threads where the system puts them, and with both on one processor.
+ * threads where the system puts them, and with both on one processor; and that of writing and reading a pipe of its own,
+ * which waits for nobody: at once, and after 40 ms of sleep.
  *
  * wake [N [S]]: 400 times, 5000 us apart. cc -O2 -pthread -o wake wake.c
  */
@@ -45,6 +46,21 @@ static double median(int count, int apart) {
     return took[count / 2];
 }
 
+static double alone(int count, int apart) {
+    double *took = malloc(count * sizeof *took);
+    char byte = 0;
+    int own[2];
+    if (pipe(own)) exit(1);
+    for (int i = 0; i < count; i++) {
+        if (apart) usleep(apart);
+        double begin = now();
+        if (write(own[1], &byte, 1) != 1 || read(own[0], &byte, 1) != 1) exit(1);
+        took[i] = now() - begin;
+    }
+    qsort(took, count, sizeof *took, compare);
+    return took[count / 2];
+}
+
 int main(int words, char **word) {
     int count = words > 1 ? atoi(word[1]) : 400, apart = words > 2 ? atoi(word[2]) : 5000;
     pthread_t thread;
@@ -54,6 +70,7 @@ int main(int words, char **word) {
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
     if (sched_setaffinity(0, sizeof one, &one) || pthread_setaffinity_np(thread, sizeof one, &one)) return 1;
-    printf(" %.1f\n", median(count, apart));
+    printf(" %.1f", median(count, apart));
+    printf(" %.1f %.1f\n", alone(count, 0), alone(50, 40000));
     return 0;
 }

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -38,6 +39,17 @@ def test_names_and_headers_reach_no_terminal_raw(cli: Cli, tmp_path: Path) -> No
     assert is_clean(str(caught.value))
 
 
+@pytest.mark.parametrize("kind", ["svg", "pdf", "png"])
+def test_a_title_of_any_letters_is_drawn_in_silence(cli: Cli, tmp_path: Path, kind: str) -> None:
+    (tmp_path / "table.csv").write_text("p_e,goodput_bps\n0.1,2\n0.2,3\n")
+    figure = tmp_path / f"figure.{kind}"
+    drawn = cli("plot", tmp_path / "table.csv", "--title", f"{EVIL} 中文", "--out", figure)
+    assert (drawn.code, drawn.err) == (0, f"wrote {figure}\n")
+    if kind == "svg":
+        shown = "".join(ElementTree.parse(figure).getroot().itertext())
+        assert r"\x1b]0;owned\x07\x9b31m\u202ered\x7f 中文" in shown
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -49,6 +61,7 @@ def test_names_and_headers_reach_no_terminal_raw(cli: Cli, tmp_path: Path) -> No
         ["export", "x" * 3000],
         ["plot", "x" * 3000],
         ["x" * 3000],
+        ["control", "build", "x" * 3000],
         ["run", "quickstart", f"--{'x' * 3000}"],
     ],
 )

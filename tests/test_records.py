@@ -253,3 +253,24 @@ def test_the_plan_asked_for_last_is_read_though_the_clock_was_set_back(
             assert f"p_e = {p_e} " in file.plan().description["text"]
             times = [plan.added for plan in file.plans()]
             assert times == sorted(set(times))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        [*RUN, "--csv"],
+        [*RUN, "--events"],
+        [*RUN, "--pcap"],
+        ["export", "other.sqlite", "--to", "csv", "--out"],
+        ["live", "--rate", "1 Mbit/s", "--record"],
+        ["live", "--rate", "1 Mbit/s", "--json"],
+    ],
+)
+def test_the_journal_of_a_live_run_is_a_record(cli: Cli, here: Path, command: list[str]) -> None:
+    Path("rec.cfj").write_bytes(b"crossfade journal 1\nH")
+    Path("soft").symlink_to("rec.cfj")
+    for target in ("rec.cfj", "soft"):
+        done = cli(*command, target)
+        assert done.code == (125 if command[0] == "live" else 2)
+        assert done.err == f"error: {target}: not overwritten (it is the journal of a live run)\n"
+    assert Path("rec.cfj").read_bytes() == b"crossfade journal 1\nH"

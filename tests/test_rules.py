@@ -75,6 +75,11 @@ def test_reno_in_a_file_is_the_built_in_reno_to_the_last_digit(tmp_path: Path) -
     assert {row.key for row in mine.points[0].rows}.isdisjoint(row.key for row in built_in.points[0].rows)
 
 
+def test_a_byte_order_mark_is_no_syntax_error(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("\ufeff" + RENO)
+    assert run(tmp_path).points[0].rows
+
+
 @pytest.mark.parametrize("flavour", ["paper", "ns2"])
 def test_the_other_flavours_take_one_as_well(tmp_path: Path, flavour: str) -> None:
     (tmp_path / "mine.py").write_text(RENO)
@@ -142,7 +147,19 @@ def method(body: str) -> str:
             method("self.ssthresh = 0.5"),
             r"^mine.py:4, in on_loss: Mine.ssthresh = 0.5 after on_loss: must be at",
         ),
-        (method("self.cwnd = 'two'"), r"^mine.py:4, in on_loss: TypeError: "),
+        (
+            method("self.cwnd = 'two'"),
+            r"^mine.py:4, in on_loss: Mine.cwnd = 'two' after on_loss: must be a number$",
+        ),
+        (
+            method("self.ssthresh = None"),
+            r"^mine.py:4, in on_loss: Mine.ssthresh = None after on_loss: must be",
+        ),
+        (method("raise ValueError('x' * 100_000)"), r"^mine.py:5, in on_loss: ValueError: x{185}\.\.\.$"),
+        (
+            method("raise type('Dumb', (Exception,), {'__str__': lambda _: 1})"),
+            r"^mine.py:5, in on_loss: Dumb$",
+        ),
         (method("math.sqrt(-1)"), r"^mine.py:5, in on_loss: ValueError: "),
         (method("raise SystemExit(3)"), r"^mine.py:5, in on_loss: SystemExit: 3$"),
         (method("raise ValueError('a\\nb')"), r"^mine.py:5, in on_loss: ValueError: a b$"),

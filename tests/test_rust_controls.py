@@ -17,7 +17,7 @@ import crossfade as cf
 import crossfade._crossfade as _crossfade
 from crossfade.files import compiled
 from crossfade.files.compiled import CompiledRule
-from tests.conftest import Cli
+from tests.conftest import Cli, expect_one_line
 from tests.test_python_controls import infos, of_the_page
 from tests.test_rules import FADING
 
@@ -150,6 +150,7 @@ def test_build_compiles_once_and_says_where(tmp_path: Path, cli: Cli) -> None:
     assert "mine.rs: compiled (rustc" in third.out
     again = cli("control", "build", str(mine), "--crate", str(tmp_path / "crate"))
     assert (again.code, again.err.count("\n")) == (2, 1)
+    expect_one_line(cli("control", "build", str(mine), "--crate", str(mine)), "mine.rs: cannot be written")
     assert cli("control", "build", str(tmp_path / "mine.py")).code == 2
 
 
@@ -160,6 +161,12 @@ def test_the_crate_is_one_that_cargo_builds_without_a_network(tmp_path: Path) ->
     environment = {**os.environ, "CARGO_TARGET_DIR": str(tmp_path / "target"), "RUSTFLAGS": "-Dwarnings"}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", ["-O.rs", "@all.rs"])
+def test_a_name_that_is_an_option_of_the_compiler_is_refused(tmp_path: Path, cli: Cli, name: str) -> None:
+    (tmp_path / name).write_text(RENO)
+    expect_one_line(cli("control", "build", str(tmp_path / name)), name, "rustc takes such a name")
 
 
 def changed(old: str, new: str) -> str:

@@ -25,6 +25,8 @@ UNITS: dict[str, tuple[str, Fraction]] = {
     }.items()
     for unit, factor in units.items()
 }
+# No quantity of this field is larger, or has as many digits.
+LARGEST, LONGEST = 1e300, 1000
 _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z/%]*)\s*")
 
 
@@ -65,8 +67,13 @@ def _quantity(value: object) -> tuple[Fraction, str] | None:
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):
-        return Fraction(value), ""
+        return (Fraction(value), "") if abs(value) < LARGEST else None
     match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
     if match is None or match[2] not in UNITS or not match[2]:
         return None  # a text without a unit is a word, even if it looks like a number
-    return Fraction(match[1]), match[2]
+    near = float(match[1])
+    if not abs(near) < LARGEST:
+        return None
+    # The fraction of 1e-999999999 would fill the memory.
+    is_short = len(match[1]) < LONGEST and (abs(near) > 1.0 / LARGEST or "e" not in match[1].lower())
+    return Fraction(match[1] if is_short else near), match[2]

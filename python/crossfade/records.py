@@ -1,4 +1,5 @@
-"""What a command never overwrites: records (results files with all that belongs to them) and its own input.
+"""What a command never overwrites: its own input, and records (results files with all that belongs to
+them, journals of live runs).
 
 Other files that are there are replaced, as every program does.
 """
@@ -29,6 +30,8 @@ PART_MAGICS = (
     struct.pack("=I", 3_007_000),
     b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7",
 )
+# Of a live run, which nobody can repeat (crates/live/src/recording/writer.rs).
+JOURNAL_MAGIC = b"crossfade journal "
 NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES)
 
 Input = str | PathLike[str]
@@ -49,6 +52,8 @@ def check_not_kept(path: Path, inputs: tuple[Input, ...] = ()) -> None:
                 raise OutputError(f"{path}: not overwritten (it belongs to the results file {whole})")
     if begins(path, max(map(len, PART_MAGICS))).startswith(PART_MAGICS):
         raise OutputError(f"{path}: not overwritten (it belongs to a database)")
+    if begins(path, len(JOURNAL_MAGIC)) == JOURNAL_MAGIC:
+        raise OutputError(f"{path}: not overwritten (it is the journal of a live run)")
 
 
 @contextmanager

@@ -15,6 +15,7 @@ away from a built-in rule. ``docs/congestion-control.md`` has both.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -34,7 +35,9 @@ __all__ = [
     "RateSample",
     "Reno",
     "SendEvent",
+    "SharedCongestionControl",
     "Step",
+    "placed",
     "run",
 ]
 
@@ -177,6 +180,59 @@ class BatchedCongestionControl:
         Its fields are those of :class:`RateSample` (NaN and -1 for what is not there; ``phase`` 0 open, 1
         recovery, 2 loss), and ``cwnd``, the window that held.
         """
+
+
+class SharedCongestionControl:
+    """A window rule of many flows at once: one object for all flows of a run that name it, one call a period.
+
+    A period has all acknowledgements of these flows from k times ``period`` on and before k + 1 times, of
+    simulated time. ``on_acks`` is called behind it, when the next acknowledgement of one of them comes, and
+    what it leaves in ``cwnd`` and ``pacing_rate`` holds for a flow from its own first acknowledgement behind
+    the period on, also in recovery and after a timeout. A rule that changes only flows that have rows, each
+    by its own rows, gives every flow what an object of its own would.
+    """
+
+    shared: bool = True
+    """There is one object for all flows."""
+    period: float
+    """Seconds, at least 1e-9, of at most 1,048,576 acknowledgements."""
+    cwnd: np.ndarray | Sequence[float] = ()
+    """The congestion windows in segments, by flow: finite, at least 1."""
+    ssthresh: np.ndarray | Sequence[float] = ()
+    """The slow-start thresholds, which only traces show."""
+    pacing_rate: np.ndarray | None = None
+    """Segments a second by flow, above 0; infinity, or None for all, leaves it to the sender."""
+    send_quantum: int | None = None
+    """Segments of any flow that leave back to back when paced; None for the sender's own rule."""
+    ect_1: bool = False
+    """Segments say ECT(1)."""
+
+    def start(self, flow: int, cwnd: float, ssthresh: float) -> None:
+        """A flow begins with the windows that the scenario says.
+
+        Flows are numbered from 0 on; the number of one that has ended goes to a later one.
+        """
+        self.cwnd = placed(self.cwnd, flow, cwnd)
+        self.ssthresh = placed(self.ssthresh, flow, ssthresh)
+        if self.pacing_rate is not None:
+            self.pacing_rate = placed(self.pacing_rate, flow, math.inf)
+
+    def on_acks(self, batch: np.ndarray) -> None:
+        """A period with acknowledgements is over: a structured array, one row each by time, read-only.
+
+        Its fields are those that :class:`BatchedCongestionControl` gets, and ``flow``.
+        """
+
+
+def placed(values: np.ndarray | Sequence[float], flow: int, value: float) -> np.ndarray:
+    """``values`` with ``value`` at place ``flow``, one place longer where that is new."""
+    import numpy as np
+
+    if flow == len(values):
+        return np.append(values, value)
+    changed = np.array(values)
+    changed[flow] = value
+    return changed
 
 
 @dataclass(frozen=True)

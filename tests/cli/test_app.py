@@ -353,3 +353,18 @@ def test_a_terminal_without_unicode_gets_a_table_too(small: Path) -> None:
     ended = crossfade("run", str(small), env=os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"})
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "goodput_bps" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [("check nowhere", 2), ("run small.toml --no-cache", 0), ("check small.toml", 0)]
+)
+@pytest.mark.parametrize("streams", ["2>&-", ">&- 2>&-", "<&- >&- 2>&-", "2>/dev/full"])
+def test_streams_that_are_closed_or_full_change_no_exit_code(
+    small: Path, words: str, code: int, streams: str
+) -> None:
+    command = f'"$0" -m crossfade {words} {streams}'
+    done = subprocess.run(
+        ["sh", "-c", command, sys.executable], cwd=small.parent, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (code, "")
+    assert "error: " not in done.stdout

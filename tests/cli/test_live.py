@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 
 import crossfade as cf
-from tests.cli.live_runs import SCENARIO, live, need, need_live
+from tests.cli.live_runs import SCENARIO, live, live_command, need, need_live
 from tests.conftest import Cli, expect_one_line
 
 MESH = """\
@@ -134,6 +134,40 @@ def test_a_command_that_is_not_there_and_one_that_does_not_end() -> None:
     missing = live("--rate", "1 Mbit/s", "--", "no-such-program")
     assert (missing.returncode, "no-such-program: cannot be started" in missing.stderr) == (127, True)
     assert live("--rate", "1 Mbit/s", "--duration", "300 ms", "--", "sleep", "100").returncode == 124
+
+
+def test_the_name_of_a_command_steers_no_terminal() -> None:
+    for name, said in (
+        (
+            "\x1b]0;x\x07no\nsuch",
+            "error: \\x1b]0;x\\x07no\\nsuch: cannot be started (No such file or directory)\n",
+        ),
+        ("", "error: '': cannot be started (it has no name)\n"),
+        ("no-such-\udcff", "error: no-such-\\udcff: cannot be started (No such file or directory)\n"),
+        ("x" * 300, f"error: {'x' * 197}...: cannot be started (File name too long)\n"),
+    ):
+        done = live("--rate", "1 Mbit/s", "--quiet", "--", name)
+        assert (done.returncode, done.stderr) == (126 if "long" in said else 127, said)
+
+
+@pytest.mark.parametrize("after_s", [0.0, 0.1, 0.2, 0.4])
+def test_ctrl_c_while_the_helper_is_loaded_says_nothing(after_s: float) -> None:
+    process = subprocess.Popen(
+        live_command("--rate", "1 Mbit/s", "--quiet", "--", "sleep", "1000"),
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell's background job ignores Ctrl-C and hands that down; what is tested here must not.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        start_new_session=True,
+    )
+    try:
+        wait_until(lambda: b"live.helper" in Path(f"/proc/{process.pid}/cmdline").read_bytes())
+        time.sleep(after_s)
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert (process.returncode, err) == (130, "")
 
 
 def test_the_command_is_alone_with_its_link_and_is_who_called_it() -> None:
@@ -343,6 +377,17 @@ def test_nothing_is_left_whoever_is_killed(tree: subprocess.Popen[str], victim: 
         (["live", "--rate", "1 Mbit/s", "--workload", "web"], ["--workload", "bulk"]),
         (["live", "--rate", "1 Mbit/s", "--mtu", "5", "--", "true"], ["--mtu", "576"]),
         (["live", "--rate", "1 Mbit/s", "--serve", "/no/folder", "--", "true"], ["--serve"]),
+        # What is before -- is not COMMAND's, and no code of it.
+        (["live", "--rate", "1 Mbit/s", "--page", "x", "--", "true"], ["--page"]),
+        (["live", "--rate", "1 Mbit/s", "--fly", "--", "true"], ["--fly"]),
+        (["live", "--rate", "1 Mbit/s", "--seed", "x", "--", "true"], ["--seed"]),
+        (["live", "--rate", "1 Mbit/s", "true"], ["--rate"]),
+        # As of a variable of the shell that is not set: nothing, and not no limit.
+        (["live", "--rate", "", "--", "true"], ["link.rate"]),
+        (["live", "--delay", "", "--", "true"], ["link.delay"]),
+        (["live", "--loss", "", "--", "true"], ["channel.p_e"]),
+        (["live", "--rate", "1 Mbit/s", "--queue", "", "--", "true"], ["link.queue.limit"]),
+        (["live", "--rate", "1 Mbit/s", "--duration", "", "--", "true"], ["--duration"]),
     ],
 )
 def test_what_is_wrong_is_one_line(cli: Cli, arguments: Sequence[str], parts: Sequence[str]) -> None:
@@ -355,6 +400,8 @@ def test_a_replay_needs_a_journal(cli: Cli, scenario: Path, tmp_path: Path) -> N
     expect_one_line(cli("run", "--replay", scenario), "not a journal")
     expect_one_line(cli("run", "--replay", tmp_path / "none.cfj"), "none.cfj")
     expect_one_line(cli("run", "quickstart", "--replay", scenario), "--replay")
+    for option in (("--set", "channel.p_e=0"), ("--seed", "2"), ("--plot", "x.png"), ("--json",)):
+        expect_one_line(cli("run", "--replay", scenario, *option), f"{option[0]}: --replay")
     expect_one_line(cli("run"), "SCENARIO")
 
 

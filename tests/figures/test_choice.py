@@ -7,6 +7,7 @@ from itertools import product
 
 import pytest
 
+from crossfade import quantities
 from crossfade.errors import ResultsError
 from crossfade.figures.choice import (
     MOST_CURVES,
@@ -199,3 +200,12 @@ def test_only_numbers_are_metrics() -> None:
         choose(table, y="method")
     with pytest.raises(ResultsError, match=r"column p_e: cannot tell panels apart"):
         choose(table, x="p_e", panels="p_e")
+
+
+def test_numbers_that_would_fill_the_memory_are_words() -> None:
+    for text in ("1e999999999 s", "1e400 s", "9" * 5000 + " s", "1e308 h"):
+        assert quantities.in_numbers([text, "1 s"]) is None
+    assert quantities.in_numbers(["1e-999999999 s", "1 ms"]) == ([0.0, 0.001], "s")
+    assert quantities.in_numbers([float("inf"), 1]) is None
+    assert quantities.in_numbers([10**400, 1]) is None
+    assert quantities.in_numbers(["7 ms", "1 s"]) == ([0.007, 1.0], "s")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +24,8 @@ from crossfade.results.file import ResultsFile
 from crossfade.results.rows import Row
 from crossfade.sweeps import chunks, cluster
 from tests.conftest import SMALL, Cli, expect_one_line
+from tests.test_rules import FADING
+from tests.test_rust_controls import EXAMPLES
 
 # Half a second of work: more than what is handed out at first.
 MANY = SMALL.replace("2000 slots", "20000 slots") + '[sweep]\n"channel.p_e" = "log:0.001:0.3:8"\n'
@@ -99,6 +102,22 @@ def test_sweeps_give_the_rows_of_threads(
     results = cf.sweep(MANY, **stop, out=files[0])
     assert cf.sweep(MANY, **stop, out=files[1], engine=two_workers).to_json() == results.to_json()
     assert rows_in(files[0], load(**stop)) == rows_in(files[1], load(**stop))
+
+
+@pytest.mark.skipif(shutil.which("rustc") is None, reason="no rustc")
+def test_controls_of_the_users_own_run_on_a_cluster(two_workers: cf.Cluster, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("from crossfade.teaching import Reno\n\nclass Mine(Reno):\n    pass\n")
+    shutil.copy(EXAMPLES / "reno.rs", tmp_path / "mine.rs")
+    (tmp_path / "a.toml").write_text(FADING)
+    for name in ("mine.py", "mine.rs"):
+        mine = cf.sweep(
+            tmp_path / "a.toml",
+            set={"tcp.congestion": name},
+            out=tmp_path / f"{name}.sqlite",
+            engine=two_workers,
+        )
+        reno = cf.run(FADING, set={"tcp.congestion": "reno"}, cache=False)
+        assert [row.values for row in mine.points[0].rows] == [row.values for row in reno.points[0].rows]
 
 
 @pytest.mark.parametrize("stop", STOPS)

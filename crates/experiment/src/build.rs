@@ -21,7 +21,7 @@ use crossfade_sim::{
     Leg, Medium, Network, OnOff, SenderGate, Source, StopRule, Tcp, Topology, whole_segments,
 };
 use crossfade_transport::TcpConfig;
-use crossfade_transport::congestion::OwnRule;
+use crossfade_transport::congestion::{MakeRule, OwnRule};
 use std::sync::Arc;
 
 /// The network of `setup` in the run of `seed`.
@@ -46,8 +46,11 @@ pub(crate) fn network(setup: &Setup, seed: RunSeed) -> Network {
         },
         seed,
     };
+    // Flows with the same rule of the user's own may share what it makes for a run.
+    let mut rules: Vec<(&OwnRule, Arc<MakeRule>)> = Vec::new();
     for (number, flow) in setup.flows.iter().enumerate() {
-        add_flow(&mut network, setup, flow, routes(setup, number));
+        let rule = flow.own_rule.as_ref().map(|rule| of_run(&mut rules, rule));
+        add_flow(&mut network, setup, flow, rule.as_ref(), routes(setup, number));
     }
     network
 }
@@ -116,7 +119,13 @@ fn around(cell: Cell, setup: &Setup, seed: RunSeed) -> Topology {
 }
 
 /// Adds the flows of an entry, the first of which has the routes `data` and `acks`, and the others those that follow.
-fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]: [usize; 2]) {
+fn add_flow(
+    network: &mut Network,
+    setup: &Setup,
+    flow: &FlowSetup,
+    rule: Option<&Arc<MakeRule>>,
+    [data, acks]: [usize; 2],
+) {
     let path = |tcp: Option<&TcpSetup>, number: u32| {
         let later = 2 * (number as usize % flow.ends.len().max(1));
         FlowPath {
@@ -135,7 +144,7 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]
         TrafficSetup::Arrivals { tcp, rate_per_s, sizes } => {
             network.arrivals.push(Arrivals {
                 name: flow.name.clone(),
-                tcp: connection(flow, &tcp.config),
+                tcp: connection(rule, &tcp.config),
                 path: path(Some(tcp), 0),
                 start: SimTime::ZERO,
                 rate_per_s: *rate_per_s,
@@ -151,10 +160,10 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]
                 config.segments = Some(segments);
                 last_short_by = short_by;
             }
-            Source::Tcp(connection(flow, &config))
+            Source::Tcp(connection(rule, &config))
         }
         TrafficSetup::PacedTcp(tcp, rate_bps) => {
-            Source::PacedTcp { tcp: connection(flow, &tcp.config), rate_bps: *rate_bps }
+            Source::PacedTcp { tcp: connection(rule, &tcp.config), rate_bps: *rate_bps }
         }
         TrafficSetup::Udp { rate_bps, gaps, on_off } => {
             let [on_s, off_s] =
@@ -186,14 +195,24 @@ fn add_flow(network: &mut Network, setup: &Setup, flow: &FlowSetup, [data, acks]
     }
 }
 
-/// A connection of `flow`.
-fn connection(flow: &FlowSetup, config: &TcpConfig) -> Tcp {
+/// What `rule` makes for a run of which `begun` are the rules so far.
+fn of_run<'a>(begun: &mut Vec<(&'a OwnRule, Arc<MakeRule>)>, rule: &'a OwnRule) -> Arc<MakeRule> {
+    if let Some((_, make)) = begun.iter().find(|(known, _)| known.is(rule)) {
+        return Arc::clone(make);
+    }
+    let make = rule.of_run();
+    begun.push((rule, Arc::clone(&make)));
+    make
+}
+
+/// A connection whose window rule is made by `rule`, if it has one of the user's own.
+fn connection(rule: Option<&Arc<MakeRule>>, config: &TcpConfig) -> Tcp {
     let config = *config;
-    let of = |rule: &OwnRule| -> CongestionFactory {
-        let rule = rule.clone();
-        Arc::new(move || rule.start(&config))
+    let of = |make: &Arc<MakeRule>| -> CongestionFactory {
+        let make = Arc::clone(make);
+        Arc::new(move || make(&config))
     };
-    Tcp { config, congestion: flow.own_rule.as_ref().map(of) }
+    Tcp { config, congestion: rule.map(of) }
 }
 
 /// The tail index of [`Shape::Pareto`], and the ratio of its greatest to its least value.

@@ -16,6 +16,7 @@
 #![cfg(target_os = "linux")]
 
 mod alarm;
+mod awake;
 mod bulk;
 mod clock;
 mod counters;
@@ -28,6 +29,7 @@ mod machine;
 mod meter;
 mod namespace;
 mod offload;
+mod priority;
 mod processes;
 mod pump;
 mod recording;

@@ -137,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CrossfadeError as error:
         return _fail(str(error))
     except typer.TyperException as error:  # an unknown command or option, a value of the wrong kind
-        return _fail(_without_long_words(error.format_message()) + _meant(error))
+        return _fail(terminal.without_long_words(error.format_message()) + _meant(error))
     except (KeyboardInterrupt, typer.Abort):
         return 130
     except MemoryError:
@@ -153,18 +153,30 @@ def _meant(error: typer.TyperException) -> str:
     return f" It is a scenario: crossfade run {shortened(found[1])}" if is_scenario else ""
 
 
-def _without_long_words(message: str) -> str:
-    """A message of the parser, which quotes what it was given in full."""
-    return " ".join(shortened(word) for word in message.split(" "))
-
-
 def _fail(message: str) -> int:
     terminal.say(f"error: {' '.join(visible(message).split())}")
     return 2
 
 
+def _open_standard_streams() -> None:
+    """Where a shell has closed one (``2>&-``), let it lead nowhere.
+
+    Else the next file, a database or a device, gets its number and what is said; and what is for ``None`` as
+    standard error, Python writes to standard output.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+            os.set_inheritable(number, True)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
+
+
 def entry() -> None:
     """The process ``crossfade``."""
+    _open_standard_streams()
     all_is_loaded()
     if hasattr(signal, "SIGPIPE"):  # as every command in a pipe: end quietly when the reader has had enough
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -175,8 +187,7 @@ def entry() -> None:
             stream.reconfigure(errors="replace")
     try:
         code = main()
-        if sys.stdout is not None:  # it is where a shell closed it (>&-)
-            sys.stdout.flush()
+        sys.stdout.flush()
     except OSError as reason:  # standard output leads to a file, and its disk is full
         code = _fail(f"standard output: cannot be written ({reason.strerror})")
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # what is left unwritten would fail again at the exit

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from crossfade.errors import OutputError, ScenarioError
+from crossfade.errors import OutputError, ScenarioError, one_line, shortened
 from crossfade.files import read_text
 from crossfade.files.compiled import CompiledRule, rust_version
 
@@ -40,17 +40,30 @@ def control(
     crossfade control build mine.rs --crate mine
     """
     if file.suffix != ".rs":
-        raise ScenarioError(f"{file}: must be a Rust file, FILE.rs")
+        raise ScenarioError(f"{shortened(file)}: must be a Rust file, FILE.rs")
     rule = CompiledRule(str(file), read_text(file, ScenarioError))
+    if crate is not None:
+        _check_empty(crate)
     path, is_new = rule.build(anew=anew)
     rule.table()
     word = "compiled" if is_new else "was compiled before"
-    print(f"{file.name}: {word} ({rust_version() or 'elsewhere'}): {path}")
+    print(one_line(f"{file.name}: {word} ({rust_version() or 'elsewhere'}): {path}"))
     if crate is not None:
-        if crate.exists() and any(crate.iterdir()):
-            raise OutputError(f"{crate}: is there already, and not empty")
         try:
             rule.crate(crate)
         except OSError as reason:
-            raise OutputError(f"{crate}: cannot be written ({reason.strerror or reason})") from None
-        print(f"{crate}: a crate; cargo build --offline there")
+            raise _cannot_write(crate, reason) from None
+        print(one_line(f"{crate}: a crate; cargo build --offline there"))
+
+
+def _check_empty(crate: Path) -> None:
+    try:
+        is_empty = not (crate.exists() and any(crate.iterdir()))
+    except OSError as reason:
+        raise _cannot_write(crate, reason) from None
+    if not is_empty:
+        raise OutputError(f"{shortened(crate)}: is there already, and not empty")
+
+
+def _cannot_write(crate: Path, reason: OSError) -> OutputError:
+    return OutputError(f"{shortened(crate)}: cannot be written ({reason.strerror or reason})")

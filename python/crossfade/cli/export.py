@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from crossfade.cli import terminal
-from crossfade.cli.options import PlanOption
+from crossfade.cli.options import PlanOption, beside
 from crossfade.errors import OutputError
 from crossfade.results import export as exports
 
@@ -56,6 +56,6 @@ def export(
             terminal.write_out(line)
         return
     if out is None:
-        out = results.with_suffix(exports.writer_of(to or "csv").suffix)
+        out = beside(results, exports.writer_of(to or "csv").suffix)
     exports.export(results, out, to=to, runs=runs, plan=plan)
     terminal.say(f"wrote {out}")

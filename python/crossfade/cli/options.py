@@ -10,7 +10,7 @@ import typer
 
 from crossfade import api
 from crossfade.cli import terminal
-from crossfade.errors import ScenarioError, shortened
+from crossfade.errors import ResultsError, ScenarioError, shortened
 from crossfade.figures.plot import plot as draw
 from crossfade.figures.style import check_plot_file
 from crossfade.figures.wanted import condition
@@ -196,6 +196,13 @@ class Outputs:
         elif self._csv is not None:
             write_text(Path(self._csv), table.to_csv())
             terminal.say(f"wrote {self._csv}")
+
+
+def beside(results: Path, suffix: str) -> Path:
+    """The file that is made of ``results`` where none is named: its name with another ending."""
+    if not results.name:
+        raise ResultsError(f"{results}: cannot be read (a folder)")
+    return results.with_suffix(suffix)
 
 
 def read_assignments(option: str, texts: Sequence[str] | None) -> dict[str, Any]:

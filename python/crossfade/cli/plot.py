@@ -18,6 +18,7 @@ from crossfade.cli.options import (
     WidthOption,
     XOption,
     YOption,
+    beside,
     read_conditions,
 )
 
@@ -87,7 +88,7 @@ def plot(
     crossfade sweep lte-like-cell --out cell.sqlite
     crossfade plot cell.sqlite --cdf user_goodput_bps --by flow
     """
-    file = out or results.with_suffix(".png")
+    file = out or beside(results, ".png")
     pictures.plot(
         results,
         file,

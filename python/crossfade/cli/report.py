@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from crossfade.cli import terminal
-from crossfade.cli.options import ByOption, PlanOption, WhereOption, XOption, read_conditions
+from crossfade.cli.options import ByOption, PlanOption, WhereOption, XOption, beside, read_conditions
 from crossfade.reports import page
 
 
@@ -42,7 +42,7 @@ def report(
     crossfade report results.sqlite
     crossfade report results.sqlite --y goodput_bps --y timeouts --out report.html
     """
-    file = out or results.with_suffix(".html")
+    file = out or beside(results, ".html")
     page.report(
         results, file, plan=plan, metrics=y or None, x=x, by=by, where=read_conditions("--where", where)
     )

@@ -46,8 +46,12 @@ from crossfade.plans import Values
 from crossfade.results.interrupted import Interrupted
 from crossfade.results.metrics import near_metrics, not_metrics
 
+# What goes with --replay.
+WITH_REPLAY = ("replay", "events", "link_events", "quiet")
+
 
 def run(
+    context: typer.Context,
     scenario: Annotated[
         str | None,
         typer.Argument(
@@ -203,6 +207,10 @@ def run(
     if replay is not None:
         if scenario is not None:
             raise ScenarioError("--replay: the journal has its scenario; give none")
+        for option in context.command.params:
+            source = context.get_parameter_source(str(option.name))
+            if source and source.name == "COMMANDLINE" and option.name not in WITH_REPLAY:
+                raise ScenarioError(f"{option.opts[0]}: --replay is of the run as it was; give it without")
         return _replay(replay, events, link_events)
     if scenario is None:
         raise ScenarioError("SCENARIO: missing (or --replay FILE)")

@@ -6,6 +6,7 @@ import math
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from rich.segment import Segment
 from rich.table import Table as Grid
 from rich.text import Text
 
-from crossfade.errors import one_line, visible
+from crossfade.errors import one_line, shortened, visible
 from crossfade.results.metrics import Metric
 from crossfade.results.results import Point, Results
 from crossfade.results.shown import MAIN_METRICS, shown, shown_unit
@@ -84,13 +85,19 @@ class SafeConsole(Console):
 
 def say(line: str) -> None:
     """Tell the user something, in a line on standard error."""
-    print(one_line(line), file=sys.stderr)
+    with suppress(OSError):  # nobody can be told that nobody can be told
+        print(one_line(line), file=sys.stderr)
 
 
 def say_lines(text: str) -> None:
     """Tell the user several lines on standard error."""
     for line in text.splitlines():
         say(line)
+
+
+def without_long_words(message: str) -> str:
+    """A message of the parser of command lines, which quotes what it was given in full."""
+    return " ".join(shortened(word) for word in message.split(" "))
 
 
 def write_out(text: str) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crossfade.errors import OutputError, ScenarioError
+from crossfade.errors import OutputError, ScenarioError, visible
 from crossfade.files import check_output, write_bytes
 from crossfade.records import Input
 from crossfade.tables import Cell
@@ -125,11 +126,16 @@ def figure(file: Path, height: float = 1.0, width: str | float = "single") -> It
 
     from matplotlib import rc_context, use  # here: it takes half a second that other commands need not wait
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
     use("agg")
-    with rc_context(rc=STYLE):  # type: ignore[arg-type]  # the stubs want every key spelled as a literal
+    with rc_context(rc=STYLE), warnings.catch_warnings():  # type: ignore[arg-type]  # the stubs want literals
+        # A letter that the font has not is seen as a box.
+        warnings.filterwarnings("ignore", message="Glyph ")
         drawn = Figure(figsize=(inches, height * height_beside(inches)), layout="constrained")
         yield drawn
+        for text in drawn.findobj(Text):
+            text.set_text(visible(text.get_text()))  # no SVG may have what steers a terminal
         _fit_texts(drawn)
         kind = file.suffix.lower()
         content = io.BytesIO()

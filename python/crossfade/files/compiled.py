@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -36,7 +37,7 @@ edition = "2024"
 publish = false
 
 [lib]
-path = "{file}"
+path = {file}
 crate-type = ["cdylib"]
 
 [dependencies]
@@ -65,6 +66,8 @@ class CompiledRule:
     def __init__(self, name: str, text: str) -> None:
         self.name = PurePath(name).name
         self._text = text
+        if self.name.startswith(("-", "@")):
+            raise ScenarioError(f"{self.name}: rustc takes such a name for an option; give it another one")
         if not re.search(r"\bexport!\s*[({\[]", text):
             raise ScenarioError(f"{self.name} exports no control: {EXPORT} at its end does")
 
@@ -92,7 +95,7 @@ class CompiledRule:
     def crate(self, folder: Path) -> None:
         """Write what it is compiled of, as a crate that cargo builds without a network."""
         stem = re.sub(r"[^a-z0-9_]", "_", PurePath(self.name).stem.lower())
-        manifest = MANIFEST.format(name=f"control_{stem}", file=self.name)
+        manifest = MANIFEST.format(name=f"control_{stem}", file=json.dumps(self.name))
         sources = {f"crossfade-control/src/{name}": text for name, text in _crossfade.CONTROL_CRATE}
         for name, text in {
             self.name: self._text,

@@ -21,7 +21,7 @@ from difflib import get_close_matches
 from pathlib import PurePath
 from typing import Any
 
-from crossfade.errors import ScenarioError
+from crossfade.errors import ScenarioError, shortened
 from crossfade.files.compiled import CompiledRule
 
 # What a connection calls; teaching.CongestionControl has all of them.
@@ -54,6 +54,7 @@ class Rule:
     def __init__(self, name: str, class_name: str | None, text: str) -> None:
         self._name = name
         _files.add(name)
+        text = text.removeprefix("\ufeff")  # as Python does
         try:
             tree = ast.parse(text, name)
             self._code = compile(tree, name, "exec", dont_inherit=True)
@@ -104,9 +105,9 @@ class Rule:
     ) -> str:
         """An exception as one line: where in the file it comes from, and what it says."""
         place = f"{self._name}:{self._line}"
-        said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        if isinstance(error, _errors()):
-            said = str(error)
+        said = _said_by(error)
+        if not isinstance(error, _errors()):
+            said = f"{type(error).__name__}: {said}" if said else type(error).__name__
         frames = [frame for frame in _frames(traceback) if frame.tb_frame.f_code.co_filename == self._name]
         if frames:
             function = frames[-1].tb_frame.f_code.co_name
@@ -116,7 +117,15 @@ class Rule:
             code = getattr(getattr(type(rule), method, None), "__code__", None)
             if code is not None and code.co_filename == self._name:
                 place = f"{self._name}:{code.co_firstlineno}, in {method}"
-        return " ".join(f"{place}: {said}".split())
+        return f"{place}: {shortened(' '.join(said.split()))}"
+
+
+def _said_by(error: BaseException) -> str:
+    """What an exception says, if it can say it."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
 
 
 def interrupt() -> None:

@@ -173,7 +173,7 @@ def make(
         if source is None:
             return None
         text, name, overrides, files = source
-        found = _crossfade.Plan.load(text, name, overrides, files.__getitem__, None, rules.Rule)
+        found = _crossfade.Plan.load(text, name, overrides, files.__getitem__, None, rules.rule)
         if len(_plans) >= MOST_PLANS:
             _plans.clear()
         _plans[plan] = found

@@ -16,7 +16,7 @@ class ProgressBar:
     """A bar on standard error, drawn on a terminal only and once the work has taken :data:`PATIENCE_S`."""
 
     def __init__(self, enabled: bool) -> None:
-        self._enabled = enabled and sys.stderr.isatty()
+        self._enabled = enabled and sys.stderr is not None and sys.stderr.isatty()
         self._started = time.monotonic()
         self._bar: Progress | None = None
         self._task = TaskID(0)

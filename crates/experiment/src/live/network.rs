@@ -220,7 +220,7 @@ impl Fabric for WatchedNetwork {
     }
 }
 
-/// The port at the other end of a medium between two hosts.
+/// The port at the other end of a medium between two hosts. (A journal may name any port.)
 pub(super) fn opposite(port: Port) -> Port {
-    1 - port
+    Port::from(port == 0)
 }

@@ -37,6 +37,8 @@ pub struct Options {
     pub large_segments: bool,
     /// Losses concern what a simulation sends.
     pub data_only: bool,
+    /// Idle processors may sleep while packets pass: less power, and packets that are later.
+    pub let_sleep: bool,
     /// Where a journal goes, and what it says of the scenario.
     pub journal: Option<(File, Source)>,
     /// Where captures go: of the far host, and of the near one.
@@ -141,12 +143,15 @@ impl Session {
         let setup = &self.point.setup;
         let LiveNetwork { between, links } = LiveNetwork::new(setup, self.seed)?;
         let late = late(setup);
-        let config = PumpConfig {
+        let mut config = PumpConfig {
             late,
             warmup: if self.options.bulk { setup.warmup } else { SimTime::ZERO },
             data_only: self.options.data_only,
             ..PumpConfig::default()
         };
+        if self.options.let_sleep {
+            config.awake = SimTime::ZERO;
+        }
         let mut recording = Recording::default();
         if let Some((file, source)) = self.options.journal.take() {
             let mtu = self.options.mtu.unwrap_or(USUAL_MTU);

@@ -3,9 +3,14 @@
 use super::failure::Told;
 use crate::error::scenario_error;
 use crossfade_transport::congestion::RuleInfo;
+use numpy::{AllowTypeChange, PyArrayLike1};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use std::fmt::Write as _;
+use std::ops::Range;
+
+/// More of a value is not shown.
+const MOST_SHOWN: usize = 60;
 
 /// Windows in segments, a rate in segments a second, a burst in segments.
 #[derive(Clone, Copy)]
@@ -43,29 +48,95 @@ impl Answers {
 
     /// The attributes of `object` as they are behind its `method`; of the rate only with `paced`.
     pub(super) fn of(object: &Bound<'_, PyAny>, method: &str, paced: bool) -> PyResult<Self> {
-        let mut answers =
-            Self::new(object.getattr("cwnd")?.extract()?, object.getattr("ssthresh")?.extract()?);
+        let real = |name, allowed| number(object, method, &object.getattr(name)?, name, allowed);
+        let mut answers = Self::new(real("cwnd", "must be a number")?, real("ssthresh", "must be a number")?);
         if paced {
-            answers.pacing_rate = optional(object, "pacing_rate")?;
-            answers.send_quantum = optional(object, "send_quantum")?;
-        }
-        match answers.problem() {
-            None => Ok(answers),
-            Some(problem) => {
-                let class = object.get_type().name()?;
-                let (value, allowed) = problem.split_once(": ").unwrap_or((&problem, ""));
-                Err(scenario_error(format!("{class}.{value} after {method}: {allowed}")))
+            if object.getattr_opt("pacing_rate")?.is_some_and(|value| !value.is_none()) {
+                answers.pacing_rate = Some(real("pacing_rate", "must be a number, or None")?);
             }
+            answers.send_quantum = send_quantum(object, method)?;
+        }
+        answers.checked(object, method, "")
+    }
+
+    /// The same of the flows `wanted` of `flows` that share `object`: its attributes are arrays with a place for each. An infinite
+    /// rate is none.
+    pub(super) fn of_flows(
+        object: &Bound<'_, PyAny>,
+        method: &str,
+        flows: usize,
+        wanted: Range<usize>,
+    ) -> PyResult<Vec<Self>> {
+        let array = |name| of_each(object, method, name, flows);
+        let (cwnd, ssthresh) = (array("cwnd")?, array("ssthresh")?);
+        let has_rates = object.getattr_opt("pacing_rate")?.is_some_and(|rates| !rates.is_none());
+        let rates = has_rates.then(|| array("pacing_rate")).transpose()?;
+        let send_quantum = send_quantum(object, method)?;
+        let (cwnd, ssthresh) = (cwnd.as_array(), ssthresh.as_array());
+        let rates = rates.as_ref().map(|rates| rates.as_array());
+        let of_flow = |flow: usize| {
+            let rate = rates.map(|rates| rates[flow]).filter(|rate| *rate != f64::INFINITY);
+            let answers =
+                Self { cwnd: cwnd[flow], ssthresh: ssthresh[flow], pacing_rate: rate, send_quantum };
+            answers.checked(object, method, &format!("[{flow}]"))
+        };
+        wanted.map(of_flow).collect()
+    }
+
+    /// Refuses what no sender can use, of the place `place` of attributes that have some.
+    fn checked(self, object: &Bound<'_, PyAny>, method: &str, place: &str) -> PyResult<Self> {
+        let Some(problem) = self.problem() else { return Ok(self) };
+        let class = object.get_type().name()?;
+        let (value, allowed) = problem.split_once(": ").unwrap_or((&problem, ""));
+        let (name, value) = value.split_once(" = ").unwrap_or((value, ""));
+        let place = if name == "send_quantum" { "" } else { place };
+        Err(scenario_error(format!("{class}.{name}{place} = {value} after {method}: {allowed}")))
+    }
+}
+
+/// An attribute with a number for each of `flows` flows.
+fn of_each<'py>(
+    object: &Bound<'py, PyAny>,
+    method: &str,
+    name: &str,
+    flows: usize,
+) -> PyResult<PyArrayLike1<'py, f64, AllowTypeChange>> {
+    let values = object.getattr(name)?;
+    match values.extract::<PyArrayLike1<'py, f64, AllowTypeChange>>() {
+        Ok(array) if array.len()? == flows => Ok(array),
+        _ => {
+            let class = object.get_type().name()?;
+            let what = match values.getattr_opt("shape")? {
+                Some(shape) => format!("shape {shape}"),
+                None => format!("type {}", values.get_type().name()?),
+            };
+            let allowed = format!("must be numbers of shape ({flows},), one for each flow");
+            Err(scenario_error(format!("{class}.{name} of {what} after {method}: {allowed}")))
         }
     }
 }
 
-/// An attribute that may not be there, or be None.
-fn optional<'py, T>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Option<T>>
-where
-    T: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
-{
-    object.getattr_opt(name)?.filter(|value| !value.is_none()).map(|value| value.extract()).transpose()
+fn send_quantum(object: &Bound<'_, PyAny>, method: &str) -> PyResult<Option<i64>> {
+    let name = "send_quantum";
+    let given = object.getattr_opt(name)?.filter(|value| !value.is_none());
+    given.map(|value| number(object, method, &value, name, "must be a whole number, or None")).transpose()
+}
+
+/// The value of an attribute, which must be a number of the kind of `T`.
+fn number<'py, T: FromPyObjectOwned<'py>>(
+    object: &Bound<'py, PyAny>,
+    method: &str,
+    value: &Bound<'py, PyAny>,
+    name: &str,
+    allowed: &str,
+) -> PyResult<T> {
+    let Ok(number) = value.extract() else {
+        let class = object.get_type().name()?;
+        let shown = value.repr().map_or_else(|_| value.get_type().to_string(), |shown| shown.to_string());
+        let shown: String = shown.chars().take(MOST_SHOWN).collect();
+        return Err(scenario_error(format!("{class}.{name} = {shown} after {method}: {allowed}")));
+    };
+    Ok(number)
 }
 
 /// Whether an object says what it is at.

@@ -3,35 +3,11 @@
 
 use super::answers::{Answers, info, says};
 use super::failure::Told;
+use super::rows::Rows;
 use crossfade_core::SimTime;
 use crossfade_transport::congestion::{AckSample, CongestionControl, Needs, Phase, RateSample, RuleInfo};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{IntoPyDict, PyBytes};
-
-/// The fields of a row, and what numpy calls their types; in the order of [`BatchedControl::add`].
-const FIELDS: [(&str, &str); 19] = [
-    ("now", "f8"),
-    ("cwnd", "f8"),
-    ("rate", "f8"),
-    ("rtt", "f8"),
-    ("srtt", "f8"),
-    ("interval", "f8"),
-    ("departure", "f8"),
-    ("delivered", "i8"),
-    ("prior_delivered", "i8"),
-    ("newly_acked", "i8"),
-    ("newly_lost", "i8"),
-    ("lost", "i8"),
-    ("lost_since_sent", "i8"),
-    ("tx_in_flight", "i8"),
-    ("in_flight", "i8"),
-    ("prior_in_flight", "i8"),
-    ("ce", "i8"),
-    ("app_limited", "?"),
-    ("phase", "u1"),
-];
 
 /// What ended a batch; what a class may ask for in `ends_batch` comes first.
 const ENDS: [&str; 5] = ["loss", "timeout", "mark", "round", "period"];
@@ -50,7 +26,7 @@ pub(super) struct BatchedControl {
     asked: [bool; 3],
     /// A batch ends so long after the one before; without it, with each round trip.
     period: Option<SimTime>,
-    rows: Vec<u8>,
+    rows: Rows,
     /// When the last batch ended.
     last: SimTime,
     /// The round trip ends with a segment that left when so many had arrived.
@@ -69,7 +45,7 @@ impl BatchedControl {
             has_info: false,
             asked: [false; 3],
             period: None,
-            rows: Vec::new(),
+            rows: Rows::default(),
             last: SimTime::ZERO,
             round: 0,
             ending: None,
@@ -87,45 +63,13 @@ impl BatchedControl {
         control
     }
 
-    fn add(&mut self, sample: &RateSample) {
-        let seconds = |time: Option<SimTime>| time.map_or(f64::NAN, SimTime::as_secs_f64);
-        let reals = [
-            sample.now.as_secs_f64(),
-            self.answers.cwnd,
-            sample.rate.unwrap_or(f64::NAN),
-            seconds(sample.rtt),
-            seconds(sample.srtt),
-            sample.interval.as_secs_f64(),
-            sample.departure.as_secs_f64(),
-        ];
-        let counts = [
-            sample.delivered,
-            sample.prior_delivered.unwrap_or(u64::MAX), // -1
-            sample.newly_acked,
-            sample.newly_lost,
-            sample.lost,
-            sample.lost_since_sent,
-            sample.tx_in_flight,
-            sample.in_flight,
-            sample.prior_in_flight,
-            sample.ce,
-        ];
-        for real in reals {
-            self.rows.extend_from_slice(&real.to_ne_bytes());
-        }
-        for count in counts {
-            self.rows.extend_from_slice(&count.to_ne_bytes());
-        }
-        self.rows.extend_from_slice(&[u8::from(sample.app_limited), sample.phase as u8]);
-    }
-
     /// Hands the rows over.
     fn end(&mut self, now: SimTime, end: usize) {
         (self.last, self.ending) = (now, None);
         let rows = &self.rows;
         let answers = self.told.tell("on_acks", |object| {
             object.setattr("ended_by", ENDS[end])?;
-            object.call_method1("on_acks", (array(object.py(), rows)?,))?;
+            object.call_method1("on_acks", (rows.array(object.py())?,))?;
             Answers::of(object, "on_acks", true)
         });
         self.answers = answers.unwrap_or(self.answers);
@@ -154,7 +98,7 @@ fn asked(object: &Bound<'_, PyAny>) -> PyResult<[bool; 3]> {
 }
 
 /// The attribute `period`, in seconds.
-fn period(object: &Bound<'_, PyAny>) -> PyResult<Option<SimTime>> {
+pub(super) fn period(object: &Bound<'_, PyAny>) -> PyResult<Option<SimTime>> {
     let Some(period) = object.getattr_opt("period")?.filter(|period| !period.is_none()) else {
         return Ok(None);
     };
@@ -165,18 +109,6 @@ fn period(object: &Bound<'_, PyAny>) -> PyResult<Option<SimTime>> {
         )));
     }
     Ok(Some(SimTime::from_secs_f64(seconds)))
-}
-
-/// Rows as numpy's structured array; nobody can write to it.
-fn array<'py>(py: Python<'py>, rows: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-    static TOOLS: PyOnceLock<(Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();
-    let (frombuffer, dtype) = TOOLS.get_or_try_init(py, || {
-        let numpy = py.import("numpy")?;
-        let dtype = numpy.getattr("dtype")?.call1((FIELDS.to_vec(),))?;
-        PyResult::Ok((numpy.getattr("frombuffer")?.unbind(), dtype.unbind()))
-    })?;
-    let options = [("dtype", dtype)].into_py_dict(py)?;
-    frombuffer.bind(py).call((PyBytes::new(py, rows),), Some(&options))
 }
 
 impl CongestionControl for BatchedControl {
@@ -226,7 +158,7 @@ impl CongestionControl for BatchedControl {
     }
 
     fn on_delivery(&mut self, sample: &RateSample) {
-        self.add(sample);
+        self.rows.add(sample, self.answers.cwnd);
         if sample.ce > 0 {
             self.note(MARK);
         }
@@ -241,16 +173,5 @@ impl CongestionControl for BatchedControl {
         if let Some(end) = self.ending.or(is_over) {
             self.end(sample.now, end);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_row_is_as_long_as_its_fields() {
-        let bytes: usize = FIELDS.iter().map(|(_, kind)| if kind.ends_with('8') { 8 } else { 1 }).sum();
-        assert_eq!(bytes, 17 * 8 + 2);
     }
 }

@@ -1,5 +1,5 @@
 //! Congestion controls that are the user's own: objects of Python, told of each event or of many acknowledgements at once,
-//! and libraries made of one Rust file.
+//! of one flow or of many, and libraries made of one Rust file.
 
 mod answers;
 mod batched;
@@ -7,7 +7,9 @@ mod failure;
 mod loaded;
 mod own;
 mod per_event;
+mod rows;
 mod samples;
+mod shared;
 
 pub(crate) use answers::says;
 pub(crate) use failure::Failure;

@@ -4,37 +4,53 @@ use super::batched::BatchedControl;
 use super::failure::{Failure, Told, located};
 use super::loaded::LoadedControl;
 use super::per_event::PythonControl;
+use super::shared::{Group, SharedControl};
 use crate::error::scenario_error;
-use crossfade_transport::congestion::{CongestionControl, OwnRule};
+use crossfade_transport::congestion::{CongestionControl, MakeRule, OwnRule};
 use crossfade_transport::{Flavour, TcpConfig};
 use pyo3::prelude::*;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// The rule that an object of Python, one of `crossfade.files.rules`, makes for each connection.
 pub(crate) fn own_rule(rule: Py<PyAny>, failure: &Failure) -> OwnRule {
-    let kept = failure.clone();
-    let make = move |tcp: &TcpConfig| -> Box<dyn CongestionControl> {
-        Python::attach(|py| {
-            made(rule.bind(py), tcp, &kept).unwrap_or_else(|error| {
-                kept.set(located(rule.bind(py), error, None));
-                let none = Told::new(py.None(), None, kept.clone());
-                Box::new(PythonControl::begin(none, [tcp.initial_window, tcp.initial_ssthresh]))
+    let (rule, kept) = (Arc::new(rule), failure.clone());
+    let begin = move || -> Arc<MakeRule> {
+        let (rule, kept, shared) = (Arc::clone(&rule), kept.clone(), OnceLock::new());
+        Arc::new(move |tcp| {
+            Python::attach(|py| {
+                made(rule.bind(py), tcp, &kept, &shared).unwrap_or_else(|error| {
+                    kept.set(located(rule.bind(py), error, None));
+                    let none = Told::new(py.None(), None, kept.clone());
+                    Box::new(PythonControl::begin(none, [tcp.initial_window, tcp.initial_ssthresh]))
+                })
             })
         })
     };
-    OwnRule::new(make, Arc::clone(&failure.cancel))
+    OwnRule::new(begin, Arc::clone(&failure.cancel))
 }
 
-fn made(rule: &Bound<'_, PyAny>, tcp: &TcpConfig, failure: &Failure) -> PyResult<Box<dyn CongestionControl>> {
+/// The control of a connection; `shared` is what the connections of its run have in common.
+fn made(
+    rule: &Bound<'_, PyAny>,
+    tcp: &TcpConfig,
+    failure: &Failure,
+    shared: &OnceLock<Arc<Mutex<Group>>>,
+) -> PyResult<Box<dyn CongestionControl>> {
     let windows = [tcp.initial_window, tcp.initial_ssthresh];
-    let control: Box<dyn CongestionControl> = if rule.hasattr("table")? {
+    let control: Box<dyn CongestionControl> = if let Some(group) = shared.get() {
+        Box::new(SharedControl::begin(Arc::clone(group), windows))
+    } else if rule.hasattr("table")? {
         let name = rule.getattr("name")?.extract()?;
         Box::new(LoadedControl::begin(rule.call_method0("table")?.extract()?, windows, name, failure.clone()))
     } else {
         let object = rule.call0()?;
         let is_batched = object.hasattr("on_acks")?;
+        let is_shared = object.getattr_opt("shared")?.map_or(Ok(false), |flag| flag.is_truthy())?;
         let told = Told::new(object.unbind(), Some(rule.clone().unbind()), failure.clone());
-        if is_batched {
+        if is_batched && is_shared {
+            let group = shared.get_or_init(|| Group::new(told));
+            Box::new(SharedControl::begin(Arc::clone(group), windows))
+        } else if is_batched {
             Box::new(BatchedControl::begin(told, windows))
         } else {
             Box::new(PythonControl::begin(told, windows))

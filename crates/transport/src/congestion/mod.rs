@@ -27,7 +27,7 @@ pub use events::{LostSegment, Needs, Phase, RateSample, RuleInfo, SendEvent};
 pub use highspeed::HighSpeed;
 pub use hystart::HyStart;
 pub use linux::{LinuxCubic, LinuxReno};
-pub use own::OwnRule;
+pub use own::{MakeRule, OwnRule};
 pub use per_ack::{RenoRule, Rounding};
 pub use prague::Prague;
 pub use reno::{AckCounting, Reno};

@@ -6,7 +6,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-type Make = dyn Fn(&TcpConfig) -> Box<dyn CongestionControl> + Send + Sync;
+/// What makes the window rules of the connections of one run.
+pub type MakeRule = dyn Fn(&TcpConfig) -> Box<dyn CongestionControl> + Send + Sync;
 
 /// A window rule of the user's own: what makes one for a connection, and whether one that it made has failed.
 ///
@@ -14,22 +15,24 @@ type Make = dyn Fn(&TcpConfig) -> Box<dyn CongestionControl> + Send + Sync;
 /// nothing.
 #[derive(Clone)]
 pub struct OwnRule {
-    make: Arc<Make>,
+    begin: Arc<dyn Fn() -> Arc<MakeRule> + Send + Sync>,
     failed: Arc<AtomicBool>,
 }
 
 impl OwnRule {
-    /// What `make` makes; the rules set `failed` when they fail.
-    pub fn new(
-        make: impl Fn(&TcpConfig) -> Box<dyn CongestionControl> + Send + Sync + 'static,
-        failed: Arc<AtomicBool>,
-    ) -> Self {
-        Self { make: Arc::new(make), failed }
+    /// What `begin` gives for a run, whose connections may have something in common; the rules set `failed` when they fail.
+    pub fn new(begin: impl Fn() -> Arc<MakeRule> + Send + Sync + 'static, failed: Arc<AtomicBool>) -> Self {
+        Self { begin: Arc::new(begin), failed }
     }
 
-    /// The rule of a connection.
-    pub fn start(&self, config: &TcpConfig) -> Box<dyn CongestionControl> {
-        (self.make)(config)
+    /// What makes the rules of the connections of a run.
+    pub fn of_run(&self) -> Arc<MakeRule> {
+        (self.begin)()
+    }
+
+    /// Whether it is the same rule, not only one of the same kind.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.begin, &other.begin)
     }
 
     /// Whether a rule has failed.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_text
 import os
+import signal
 import sys
 import tomllib
 from pathlib import Path
@@ -14,7 +15,7 @@ from typer.core import TyperCommand
 
 from crossfade import plans
 from crossfade.cli import terminal
-from crossfade.cli.options import QuietOption, SeedOption, SetOption, read_assignments
+from crossfade.cli.options import QuietOption, SeedOption, SetOption, read_assignments, whole
 from crossfade.errors import CrossfadeError, ScenarioError, one_line, shortened
 from crossfade.files import check_output, inputs_of
 from crossfade.plans import Options
@@ -28,13 +29,17 @@ UNLIMITED = "10000 Gbit/s"
 
 
 class LiveCommand(TyperCommand):
-    """Keeps what follows ``--`` apart: it is COMMAND's, options and all."""
+    """Keeps what follows ``--`` apart: it is COMMAND's, options and all. What is wrong before is ours."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """What comes before ``--`` is ours."""
         place = args.index("--") if "--" in args else len(args)
         ctx.meta["command"] = args[place + 1 :]
-        return super().parse_args(ctx, args[:place])
+        try:
+            return super().parse_args(ctx, args[:place])
+        except typer.TyperException as error:
+            terminal.say(f"error: {terminal.without_long_words(error.format_message())}")
+            raise typer.Exit(OWN_FAILURE) from None
 
 
 def live(
@@ -96,7 +101,8 @@ def live(
         ),
     ] = None,
     mtu: Annotated[
-        int | None, typer.Option("--mtu", metavar="BYTES", help="The largest packet (default: 1500).")
+        int | None,
+        typer.Option("--mtu", metavar="BYTES", parser=whole, help="The largest packet (default: 1500)."),
     ] = None,
     ipv6: Annotated[
         bool, typer.Option("--ipv6", help="The hosts have IPv6 too: $CROSSFADE_SERVER6 is the far one.")
@@ -123,6 +129,13 @@ def live(
     data_only: Annotated[
         bool,
         typer.Option("--data-only", help="Losses step for TCP segments with data alone, as in a simulation."),
+    ] = False,
+    let_sleep: Annotated[
+        bool,
+        typer.Option(
+            "--let-sleep",
+            help="Let idle processors sleep while packets pass: less power, and packets up to 0.3 ms later.",
+        ),
     ] = False,
     record: Annotated[
         Path | None,
@@ -163,6 +176,7 @@ def live(
         typer.Option(
             "--page",
             metavar="PORT",
+            parser=whole,
             help="The same in a browser: a page on 127.0.0.1 (0: any free port) whose address, with a "
             "token, is told.",
         ),
@@ -210,6 +224,7 @@ def live(
                 "realtime": realtime,
                 "strict": strict,
                 "data_only": data_only,
+                "let_sleep": let_sleep,
                 "internet": internet,
                 "ipv6": ipv6,
                 "watch": watch,
@@ -297,7 +312,7 @@ def _config(
         "is_shell": not command and workload is None,
         "far": far,
         "serve": None if serve is None else str(serve.resolve()),
-        "duration_s": seconds("--duration", duration) if duration else None,
+        "duration_s": None if duration is None else seconds("--duration", duration),
         "congestion": congestion,
         "mtu": mtu,
         "large_segments": (
@@ -339,17 +354,15 @@ def _one_point(source: str, overrides: dict[str, Any], seed: int | None) -> plan
 
 def shaped(shape: dict[str, str | None]) -> str:
     """The scenario of a link that is the same both ways."""
-    rate, queue = shape["rate"] or UNLIMITED, shape["queue"] or "1000 packets"
-    way = f"rate = {json_text.dumps(rate)}\n"
-    if shape["delay"]:
-        way += f"delay = {json_text.dumps(shape['delay'])}\n"
-    if shape["rate"]:
-        way += f"queue = {{ limit = {json_text.dumps(queue)} }}\n"
-    channel = (
-        f"model = 'iid'\np_e = {json_text.dumps(shape['loss'])}\n"
-        if shape["loss"]
-        else "model = 'iid'\np_e = 0\n"
-    )
+
+    def given(name: str, usual: str) -> str:
+        text = shape[name]
+        return json_text.dumps(usual if text is None else text)
+
+    way = f"rate = {given('rate', UNLIMITED)}\ndelay = {given('delay', '0 s')}\n"
+    if shape["rate"] is not None:
+        way += f"queue = {{ limit = {given('queue', '1000 packets')} }}\n"
+    channel = f"model = 'iid'\np_e = {given('loss', '0')}\n"
     return (
         'schema = 2\ntcp = { flavour = "rfc", variant = "cubic" }\n'
         f'[channel]\n{channel}[link]\npacket_size = "1500 B"\n{way}'
@@ -380,6 +393,8 @@ def _become_helper(config: dict[str, Any]) -> int:
     os.write(reader, json_text.dumps(config).encode())
     os.lseek(reader, 0, os.SEEK_SET)
     os.set_inheritable(reader, True)
+    # It hears of Ctrl-C once there is somebody who takes it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()

@@ -24,7 +24,7 @@ link = { rate = "1 Mbit/s", packet_size = "1500 B" }
 tcp = { flavour = "rfc", variant = "sack" }
 '''
 asked = dict(bulk=False, congestion=None, mtu=None, ipv6=False, large_segments=False,
-             data_only=False, run=0, journal=None,
+             data_only=False, let_sleep=False, run=0, journal=None,
              captures=None, watch=False, source=dict(name="", text="", overrides={}, files={}))
 core.Live(core.Plan.load(text, "doctor", "{}"), json.dumps(asked))
 core.new_process_namespace()
@@ -77,6 +77,7 @@ def checks() -> Iterator[Check]:
     yield _trial()
     yield _congestion_controls()
     yield _realtime()
+    yield _awake()
     yield _clock()
     load = os.getloadavg()[0]
     cores = len(os.sched_getaffinity(0))
@@ -159,6 +160,13 @@ def _realtime() -> Check:
     return Check(
         "real-time priority", "allowed" if is_good else "not allowed (--realtime)", is_good, mend=mend
     )
+
+
+def _awake() -> Check:
+    """Whether a live run may keep processors from sleeping."""
+    may = os.access("/dev/cpu_dma_latency", os.W_OK)
+    found = "stay awake while packets pass" if may else "sleep while packets pass: 0.1 ms later"
+    return Check("idle processors", found, may, mend="sudo chmod 666 /dev/cpu_dma_latency")
 
 
 def _clock() -> Check:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import crossfade._crossfade as _crossfade
 from crossfade.cli.live.internet import NAME_SERVER
+from crossfade.errors import one_line, shortened
 
 if TYPE_CHECKING:
     from crossfade._crossfade import Live
@@ -240,8 +241,11 @@ def _execute(command: list[str], server: str) -> None:
     try:
         os.execvp(command[0], command)
     except OSError as reason:
-        _say(f"error: {command[0]}: cannot be started ({reason.strerror})")
+        _say(f"error: {shortened(command[0])}: cannot be started ({reason.strerror})")
         os._exit(NOT_FOUND if isinstance(reason, FileNotFoundError) else NOT_STARTED)
+    except ValueError:
+        _say("error: '': cannot be started (it has no name)")
+        os._exit(NOT_FOUND)
 
 
 def _serve(folder: str, address: str) -> None:
@@ -275,4 +279,4 @@ def _listens(pid: int) -> bool:
 
 def _say(line: str) -> None:
     with contextlib.suppress(OSError):
-        os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, f"{line}\n".encode())
+        os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, f"{one_line(line)}\n".encode())

@@ -48,7 +48,16 @@ class _Run:
         self._plan = plans.read(given["name"], given["text"], given["overrides"], given["files"].__getitem__)
         asked = {
             name: config[name]
-            for name in ("bulk", "congestion", "mtu", "ipv6", "large_segments", "data_only", "captures")
+            for name in (
+                "bulk",
+                "congestion",
+                "mtu",
+                "ipv6",
+                "large_segments",
+                "data_only",
+                "let_sleep",
+                "captures",
+            )
         }
         is_shown = config["watch"] or config["page"] is not None
         watch = is_shown or config["bulk"] or config["events"] is not None or config["record"] is not None
@@ -216,6 +225,7 @@ def main() -> int:
     with os.fdopen(int(sys.argv[1])) as file:
         config = json.load(file)
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         if os.geteuid() != 0:
             _crossfade.gain_privileges()
         return _Run(config).carry_out()

@@ -1,0 +1,139 @@
+//! What acknowledgements tell, a row each, for numpy.
+
+use crossfade_core::SimTime;
+use crossfade_transport::congestion::RateSample;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{IntoPyDict, PyBytes};
+
+/// The fields of a row, and what numpy calls their types; in the order of [`Rows::add`].
+const FIELDS: [(&str, &str); 19] = [
+    ("now", "f8"),
+    ("cwnd", "f8"),
+    ("rate", "f8"),
+    ("rtt", "f8"),
+    ("srtt", "f8"),
+    ("interval", "f8"),
+    ("departure", "f8"),
+    ("delivered", "i8"),
+    ("prior_delivered", "i8"),
+    ("newly_acked", "i8"),
+    ("newly_lost", "i8"),
+    ("lost", "i8"),
+    ("lost_since_sent", "i8"),
+    ("tx_in_flight", "i8"),
+    ("in_flight", "i8"),
+    ("prior_in_flight", "i8"),
+    ("ce", "i8"),
+    ("app_limited", "?"),
+    ("phase", "u1"),
+];
+
+/// The bytes of a row.
+const ROW: usize = 17 * 8 + 2;
+
+/// Rows of one flow.
+#[derive(Default)]
+pub(super) struct Rows(Vec<u8>);
+
+impl Rows {
+    /// Adds an acknowledgement that arrived while the window was `cwnd`.
+    pub(super) fn add(&mut self, sample: &RateSample, cwnd: f64) {
+        let seconds = |time: Option<SimTime>| time.map_or(f64::NAN, SimTime::as_secs_f64);
+        let reals = [
+            sample.now.as_secs_f64(),
+            cwnd,
+            sample.rate.unwrap_or(f64::NAN),
+            seconds(sample.rtt),
+            seconds(sample.srtt),
+            sample.interval.as_secs_f64(),
+            sample.departure.as_secs_f64(),
+        ];
+        let counts = [
+            sample.delivered,
+            sample.prior_delivered.unwrap_or(u64::MAX), // -1
+            sample.newly_acked,
+            sample.newly_lost,
+            sample.lost,
+            sample.lost_since_sent,
+            sample.tx_in_flight,
+            sample.in_flight,
+            sample.prior_in_flight,
+            sample.ce,
+        ];
+        for real in reals {
+            self.0.extend_from_slice(&real.to_ne_bytes());
+        }
+        for count in counts {
+            self.0.extend_from_slice(&count.to_ne_bytes());
+        }
+        self.0.extend_from_slice(&[u8::from(sample.app_limited), sample.phase as u8]);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// As numpy's structured array; nobody can write to it.
+    pub(super) fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        static DTYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        array(py, &self.0, &DTYPE, None)
+    }
+}
+
+/// Rows of many flows, each with the number of its flow.
+#[derive(Default)]
+pub(super) struct FlowRows(Rows);
+
+impl FlowRows {
+    /// As [`Rows::add`], of flow `flow`.
+    pub(super) fn add(&mut self, sample: &RateSample, cwnd: f64, flow: usize) {
+        self.0.add(sample, cwnd);
+        self.0.0.extend_from_slice(&(flow as u64).to_ne_bytes());
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.0.len() / (ROW + 8)
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// As [`Rows::array`].
+    pub(super) fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        static DTYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        array(py, &self.0.0, &DTYPE, Some(("flow", "i8")))
+    }
+}
+
+/// Rows of [`FIELDS`] and `more` as an array; their type is made once.
+fn array<'py>(
+    py: Python<'py>,
+    rows: &[u8],
+    dtype: &PyOnceLock<Py<PyAny>>,
+    more: Option<(&'static str, &'static str)>,
+) -> PyResult<Bound<'py, PyAny>> {
+    static FROMBUFFER: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let dtype = dtype.get_or_try_init(py, || {
+        let fields: Vec<_> = FIELDS.into_iter().chain(more).collect();
+        PyResult::Ok(py.import("numpy")?.getattr("dtype")?.call1((fields,))?.unbind())
+    })?;
+    let options = [("dtype", dtype)].into_py_dict(py)?;
+    FROMBUFFER.import(py, "numpy", "frombuffer")?.call((PyBytes::new(py, rows),), Some(&options))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_as_long_as_its_fields() {
+        let bytes: usize = FIELDS.iter().map(|(_, kind)| if kind.ends_with('8') { 8 } else { 1 }).sum();
+        assert_eq!(bytes, ROW);
+        let mut rows = FlowRows::default();
+        rows.add(&RateSample::default(), 1.0, 0);
+        rows.add(&RateSample::default(), 1.0, 1);
+        assert_eq!((rows.len(), rows.0.0.len()), (2, 2 * (ROW + 8)));
+    }
+}

@@ -1,0 +1,192 @@
+//! A congestion control that is one Python object for many flows of a run: it hears once a period of all their
+//! acknowledgements, an array with a row for each.
+//!
+//! Periods are those of simulated time: the k-th has all acknowledgements from k periods on and before k + 1. Its rows are handed over
+//! when the first acknowledgement of a later period comes, of whatever flow, and what is answered holds for a flow from its own
+//! first acknowledgement of a later period on. So a flow sees nothing of when others send, and fares as with an object of its own.
+
+use super::answers::Answers;
+use super::batched::period;
+use super::failure::Told;
+use super::rows::FlowRows;
+use crate::error::scenario_error;
+use crossfade_core::SimTime;
+use crossfade_transport::congestion::{AckSample, CongestionControl, Needs, RateSample};
+use pyo3::prelude::*;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Rows of a period at most: 150 MB of them.
+const MOST_ROWS: usize = 1 << 20;
+
+/// What the flows of a run have in common.
+pub(super) struct Group {
+    told: Told,
+    period: SimTime,
+    /// The period of the rows.
+    at: u64,
+    rows: FlowRows,
+    /// What was last said, by the number of the flow.
+    answers: Vec<Answers>,
+    /// Numbers of flows that are gone, of which there may be rows.
+    left: Vec<usize>,
+    /// Numbers for the next flows.
+    free: Vec<usize>,
+}
+
+impl Group {
+    pub(super) fn new(told: Told) -> Arc<Mutex<Self>> {
+        Arc::new(Mutex::new(Self {
+            told,
+            period: SimTime::MAX,
+            at: 0,
+            rows: FlowRows::default(),
+            answers: Vec::new(),
+            left: Vec::new(),
+            free: Vec::new(),
+        }))
+    }
+
+    /// A flow begins: its number, and what the sender is to do for it.
+    fn begin(&mut self, [cwnd, ssthresh]: [f64; 2]) -> (usize, Needs) {
+        let is_first = self.answers.is_empty();
+        let flow = self.free.pop().unwrap_or(self.answers.len());
+        if flow == self.answers.len() {
+            self.answers.push(Answers::new(cwnd, ssthresh));
+        }
+        let flows = self.answers.len();
+        let started = self.told.tell("start", |object| {
+            object.call_method1("start", (flow, cwnd, ssthresh))?;
+            let ect_1 = object.getattr_opt("ect_1")?.map_or(Ok(false), |flag| flag.is_truthy())?;
+            let period = if is_first { Some(common_period(object)?) } else { None };
+            Ok((Answers::of_flows(object, "start", flows, flow..flow + 1)?, ect_1, period))
+        });
+        let mut needs = Needs { samples: true, own_window: true, paced: true, ..Needs::default() };
+        if let Some((answers, ect_1, period)) = started {
+            self.answers[flow] = answers[0];
+            needs.ect_1 = ect_1;
+            self.period = period.unwrap_or(self.period);
+        }
+        (flow, needs)
+    }
+
+    /// The period of `now`, before which all earlier ones have ended.
+    fn advance(&mut self, now: SimTime) -> u64 {
+        let at = now.as_nanos() / self.period.as_nanos();
+        if at > self.at {
+            self.at = at;
+            self.end();
+        }
+        at
+    }
+
+    /// Hands the rows over.
+    fn end(&mut self) {
+        let (rows, flows) = (&self.rows, self.answers.len());
+        if rows.len() > 0 {
+            let answers = self.told.tell("on_acks", |object| {
+                object.call_method1("on_acks", (rows.array(object.py())?,))?;
+                Answers::of_flows(object, "on_acks", flows, 0..flows)
+            });
+            self.answers = answers.unwrap_or_else(|| std::mem::take(&mut self.answers));
+            self.rows.clear();
+        }
+        self.free.append(&mut self.left);
+    }
+
+    fn add(&mut self, sample: &RateSample, cwnd: f64, flow: usize) {
+        if self.rows.len() == MOST_ROWS {
+            let seconds = self.period.as_secs_f64();
+            let problem = format!("must be shorter, it has more than {MOST_ROWS} acknowledgements");
+            self.told.tell("on_acks", |_| {
+                PyResult::<()>::Err(scenario_error(format!("period = {seconds:?}: {problem}")))
+            });
+            self.rows.clear();
+        }
+        self.rows.add(sample, cwnd, flow);
+    }
+}
+
+/// The attribute `period`, which must be there.
+fn common_period(object: &Bound<'_, PyAny>) -> PyResult<SimTime> {
+    if object.getattr_opt("ends_batch")?.map_or(Ok(false), |words| words.is_truthy())? {
+        return Err(scenario_error(
+            "ends_batch: must not be there, a batch of many flows ends with its period",
+        ));
+    }
+    period(object)?.ok_or_else(|| {
+        scenario_error(
+            "period = None: must be a number of seconds, the same for all flows that share a class",
+        )
+    })
+}
+
+/// One flow of a [`Group`].
+pub(super) struct SharedControl {
+    group: Arc<Mutex<Group>>,
+    flow: usize,
+    needs: Needs,
+    answers: Answers,
+    /// The period of its last acknowledgement.
+    at: u64,
+}
+
+impl SharedControl {
+    pub(super) fn begin(group: Arc<Mutex<Group>>, windows: [f64; 2]) -> Self {
+        let (flow, needs, answers) = {
+            let mut group = lock(&group);
+            let (flow, needs) = group.begin(windows);
+            (flow, needs, group.answers[flow])
+        };
+        Self { group, flow, needs, answers, at: 0 }
+    }
+}
+
+fn lock(group: &Mutex<Group>) -> MutexGuard<'_, Group> {
+    group.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Drop for SharedControl {
+    fn drop(&mut self) {
+        lock(&self.group).left.push(self.flow);
+    }
+}
+
+impl CongestionControl for SharedControl {
+    fn cwnd(&self) -> f64 {
+        self.answers.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.answers.ssthresh
+    }
+
+    fn on_ack(&mut self, _ack: &AckSample) {}
+
+    fn on_loss(&mut self, _now: SimTime, _window: f64) {}
+
+    fn on_timeout(&mut self, _now: SimTime, _window: f64) {}
+
+    fn set_cwnd(&mut self, _cwnd: f64) {}
+
+    fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    fn pacing_rate(&self) -> Option<f64> {
+        self.answers.pacing_rate
+    }
+
+    fn send_quantum(&self) -> Option<u64> {
+        self.answers.quantum()
+    }
+
+    fn on_delivery(&mut self, sample: &RateSample) {
+        let mut group = lock(&self.group);
+        let at = group.advance(sample.now);
+        if at > self.at {
+            self.at = at;
+            self.answers = group.answers[self.flow];
+        }
+        group.add(sample, self.answers.cwnd, self.flow);
+    }
+}
