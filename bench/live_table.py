@@ -107,7 +107,7 @@ def goodput(bound: float) -> Observable:
 
 
 def of_seconds(seen: Seen) -> Floats:
-    """The goodput of each second but the first two, in Mbit/s."""
+    """What is acknowledged in each second but the first two, in Mbit/s."""
     edges = np.arange(2.0, seen.time_s[-1], 1.0)
     return np.diff(np.interp(edges, seen.time_s, seen.segments)) * 1448 * 8 / 1e6
 
@@ -316,7 +316,8 @@ def is_sound(events: str, report: dict[str, Any]) -> bool:
     looks = np.array([float(record["time_s"]) for record in csv.DictReader(io.StringIO(events))])
     late = max(way["late_share"] for way in report["directions"])
     drops = sum(way["ring_drops"] for way in report["directions"])
-    return bool(late <= MOST_LATE and not drops and len(looks) and np.diff(looks).max() <= LONGEST_GAP_S)
+    gap = np.diff(np.append(looks, report["duration_s"])).max()
+    return bool(late <= MOST_LATE and not drops and len(looks) and gap <= LONGEST_GAP_S)
 
 
 def of_kernel(events: str, report: dict[str, Any]) -> Seen:
@@ -371,7 +372,13 @@ def simulated(name: str, seed: int) -> Seen:
 
     other = [record for record in records if record["flow"] == "1"]
     [link] = [link for link in point.links if link["name"] == "forward"]
-    bits = column(first, "goodput_bps") * EVERY_S
+    # Up to the first hole, as the kernel's.
+    acknowledged = [
+        (float(record["time_s"]), float(record["seq"]))
+        for record in csv.DictReader(io.StringIO(cf.events(BASE, set=keys, seed=seed)))
+        if record["flow"] == "0" and record["event"] in ("ack", "recovery_end")
+    ]
+    acknowledged_s, segments = np.array(acknowledged).T
     return Seen(
         goodput_bps=point.metrics["goodput_bps"].value,
         share=part(*(moved(of, "goodput_bps", cumulated=False) for of in (first, other))),
@@ -381,7 +388,7 @@ def simulated(name: str, seed: int) -> Seen:
         cwnd=column(first, "cwnd"),
         queue_packets=column(forward, "queue_packets"),
         retransmissions=np.cumsum(column(first, "retransmissions")),
-        segments=np.cumsum(bits) / 8 / 1448,
+        segments=np.interp(column(first, "time_s"), acknowledged_s, np.maximum.accumulate(segments)),
     )
 
 
