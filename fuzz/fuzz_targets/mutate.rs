@@ -1,6 +1,7 @@
 //! Changes a scenario as somebody does who knows its keys: sets, removes, copies and sweeps them. Most of what a
 //! change of bytes makes is no TOML, or an unknown key, and ends at the door.
 
+use crate::draw::Draw;
 use crossfade_scenario::schema;
 use serde_json::Value as Schema;
 use std::sync::LazyLock;
@@ -74,24 +75,24 @@ const ODD: [&str; 32] = [
 ];
 const NUMBERS: [&str; 16] =
     ["0", "1", "2", "3", "4", "5", "8", "10", "17", "64", "100", "1000", "65536", "0.5", "0.01", "1e6"];
+/// Of keys that take any text: names of flows, metrics, axes and files.
+const WORDS: [&str; 12] = [
+    "a",
+    "b",
+    "others",
+    "goodput_bps",
+    "rtt_mean_s",
+    "flow:a.goodput_bps",
+    "timeouts",
+    "channel.p_e",
+    "tcp.w_max",
+    "x.csv",
+    "mine.py",
+    "a,b",
+];
 const RANGES: [&str; 6] = ["1:4:1", "0.1:0.3:0.1", "log:0.001:0.1:3", "1:9:0", "4:1:1", "reno,cubic"];
 
-/// Numbers that follow from a seed (splitmix64).
-struct Draw(u64);
-
 impl Draw {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((bits ^ bits >> 31) % end as u64) as usize
-    }
-
-    fn of<'a, T>(&mut self, items: &'a [T]) -> &'a T {
-        &items[self.below(items.len())]
-    }
-
     fn parsed(&mut self, texts: &[&str]) -> Value {
         self.of(texts).parse().unwrap_or(Value::Boolean(false))
     }
@@ -136,15 +137,12 @@ impl Draw {
                 let limits = ["minimum", "maximum", "exclusiveMinimum"].map(|name| schema[name].as_f64());
                 match self.of(&limits) {
                     Some(limit) if self.below(2) == 0 => Value::Float(*limit),
-                    Some(limit) => Value::Integer(*limit as i64 + self.below(3) as i64 - 1),
+                    Some(limit) => Value::Integer((*limit as i64).saturating_add(self.below(3) as i64 - 1)),
                     None => self.parsed(&NUMBERS),
                 }
             }
             Some("object") => self.table(schema),
-            _ => Value::String(
-                ["a", "b", "goodput_bps", "timeouts", "x.csv", "mine.py", "tcp.w_max", "a,b"][self.below(8)]
-                    .to_owned(),
-            ),
+            _ => Value::String((*self.of(&WORDS)).to_owned()),
         }
     }
 
@@ -153,19 +151,32 @@ impl Draw {
         let mut table = Table::new();
         if let Some(properties) = schema["properties"].as_object().filter(|properties| !properties.is_empty())
         {
-            for _ in 0..self.below(4) {
-                let at = self.below(properties.len());
-                let (name, inner) = properties.iter().nth(at).expect("below their number");
-                let value = self.value(inner);
-                table.insert(name.clone(), value);
+            let needed = |name: &String| {
+                schema["required"].as_array().is_some_and(|names| names.iter().any(|other| other == name))
+            };
+            // One in so many of those that nobody needs.
+            let sparse = *self.of(&[1, 2, properties.len()]);
+            for (name, inner) in properties {
+                if needed(name) || self.below(sparse) == 0 {
+                    let value = self.value(inner);
+                    table.insert(name.clone(), value);
+                }
             }
         }
         Value::Table(table)
     }
 
     /// A key, and its place in `scenario`: of tables by name mostly in one that is there.
-    fn key(&mut self, scenario: &Table) -> (Vec<String>, &'static Schema) {
-        let key = &KEYS[self.below(KEYS.len())];
+    fn key(&mut self, scenario: &Table) -> (Vec<String>, &'static Key) {
+        let mut key = self.of(&KEYS);
+        // Most keys are of tables that only another kind of scenario has.
+        for _ in 0..self.below(12) {
+            let above = &key.path[..key.path.len() - 1];
+            if above.is_empty() || above.iter().any(|name| name == "*") || find(scenario, above).is_some() {
+                break;
+            }
+            key = self.of(&KEYS);
+        }
         let mut path = key.path.clone();
         for at in 0..path.len() {
             if path[at] == "*" {
@@ -176,7 +187,7 @@ impl Draw {
                     if is_new { ["a", "b"][self.below(2)].to_owned() } else { (*self.of(&names)).clone() };
             }
         }
-        (path, &key.schema)
+        (path, key)
     }
 
     /// The path of something that is there.
@@ -194,7 +205,7 @@ impl Draw {
     }
 
     fn change(&mut self, scenario: &mut Table) {
-        match self.below(12) {
+        match self.below(18) {
             0 | 1 => {
                 let path = self.place(scenario);
                 if let Some((last, tables)) = path.split_last() {
@@ -209,11 +220,57 @@ impl Draw {
                     put(scenario, &to, value);
                 }
             }
+            5 | 6 => self.set_together(scenario),
+            7..=9 => {
+                let path = self.place(scenario);
+                if let Some(mut value) = find(scenario, &path).cloned() {
+                    self.nudge(&mut value);
+                    put(scenario, &path, value);
+                }
+            }
             _ => {
-                let (path, schema) = self.key(scenario);
-                let value = self.value(schema);
+                let (path, key) = self.key(scenario);
+                let value = self.value(&key.schema);
                 put(scenario, &path, value);
             }
+        }
+    }
+
+    /// Sets some keys of one table, which have to agree with one another.
+    fn set_together(&mut self, scenario: &mut Table) {
+        let (mut path, key) = self.key(scenario);
+        let above = key.path.len() - 1;
+        let is_beside =
+            |other: &&Key| other.path.len() == above + 1 && other.path[..above] == key.path[..above];
+        let beside: Vec<&Key> = KEYS.iter().filter(is_beside).collect();
+        for _ in 0..2 + self.below(4) {
+            let other = *self.of(&beside);
+            let value = self.value(&other.schema);
+            path[above].clone_from(&other.path[above]);
+            put(scenario, &path, value);
+        }
+    }
+
+    /// Makes another value of one that is there: a little or much more or less.
+    fn nudge(&mut self, value: &mut Value) {
+        match value {
+            Value::Integer(number) => *number = self.number_for(*number as f64) as i64,
+            Value::Float(number) => *number = self.number_for(*number),
+            Value::Boolean(flag) => *flag = !*flag,
+            Value::String(text) => {
+                if let Some(other) = self.quantity_for(text) {
+                    *text = other;
+                }
+            }
+            Value::Array(items) if !items.is_empty() => {
+                let at = self.below(items.len());
+                match self.below(4) {
+                    0 => drop(items.remove(at)),
+                    1 => items.push(items[at].clone()),
+                    _ => self.nudge(&mut items[at]),
+                }
+            }
+            _ => {}
         }
     }
 
@@ -224,12 +281,12 @@ impl Draw {
         let count = self.below(4);
         let values = if keys.len() > 1 {
             let step =
-                |draw: &mut Self| Value::Array(keys.iter().map(|(_, schema)| draw.value(schema)).collect());
+                |draw: &mut Self| Value::Array(keys.iter().map(|(_, key)| draw.value(&key.schema)).collect());
             Value::Array((0..count).map(|_| step(self)).collect())
         } else if self.below(3) == 0 {
             Value::String((*self.of(&RANGES)).to_owned())
         } else {
-            Value::Array((0..count).map(|_| self.value(keys[0].1)).collect())
+            Value::Array((0..count).map(|_| self.value(&keys[0].1.schema)).collect())
         };
         put(scenario, &["sweep".to_owned(), name], values);
     }
@@ -267,6 +324,23 @@ pub(crate) fn changed(text: &[u8], seed: u32) -> Option<String> {
     let mut scenario: Table = std::str::from_utf8(text).ok()?.parse().ok()?;
     for _ in 0..1 + draw.below(4) {
         draw.change(&mut scenario);
+    }
+    toml::to_string(&scenario).ok()
+}
+
+/// The scenario `text` with one to four tables or values of another one; `None` where either is no TOML, and mostly.
+pub(crate) fn crossed(text: &[u8], other: &[u8], seed: u32) -> Option<String> {
+    let mut draw = Draw(u64::from(seed));
+    if draw.below(4) > 0 {
+        return None;
+    }
+    let parsed = |text| std::str::from_utf8(text).ok()?.parse::<Table>().ok();
+    let (mut scenario, other) = (parsed(text)?, parsed(other)?);
+    for _ in 0..1 + draw.below(4) {
+        let path = draw.place(&other);
+        if let Some(value) = find(&other, &path).cloned() {
+            put(&mut scenario, &path, value);
+        }
     }
     toml::to_string(&scenario).ok()
 }

@@ -1,10 +1,11 @@
 //! Any text as a scenario: an error in one line, or a plan whose points can be named.
 #![no_main]
 
+mod draw;
 mod mutate;
 
 use crossfade_scenario::{Overrides, Plan};
-use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
+use libfuzzer_sys::{fuzz_crossover, fuzz_mutator, fuzz_target, fuzzer_mutate};
 
 /// What files hold, chosen by the last letter of a name: one of each kind that a scenario may name, and an empty one.
 const FILES: [&str; 10] = [
@@ -25,8 +26,14 @@ fn read(name: &str) -> Result<String, String> {
     Ok(FILES[usize::from(last) % FILES.len()].to_owned())
 }
 
+/// Points of a plan that are read.
+const MOST_POINTS: usize = 64;
+
 fuzz_target!(|text: &str| {
-    match Plan::load_with_files(text, "fuzz.toml", &Overrides::default(), &read) {
+    // Each point is read as the first: of many there are enough.
+    let goes_on = |done, _| done < MOST_POINTS;
+    let plan = Plan::load_while(text, "fuzz.toml", &Overrides::default(), &read, &goes_on, &mut |_| ());
+    match plan {
         Ok(plan) => assert!(plan.points.iter().all(|point| !point.id.is_empty())),
         Err(error) => {
             let message = error.to_string();
@@ -42,5 +49,15 @@ fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
             text.len()
         }
         _ => fuzzer_mutate(data, size, max_size),
+    }
+});
+
+fuzz_crossover!(|data1: &[u8], data2: &[u8], out: &mut [u8], seed: u32| {
+    match mutate::crossed(data1, data2, seed) {
+        Some(text) if text.len() <= out.len() => {
+            out[..text.len()].copy_from_slice(text.as_bytes());
+            text.len()
+        }
+        _ => 0,
     }
 });

@@ -1,11 +1,17 @@
-//! Any text as each of the tables that a scenario may name, or that golden data consist of: an error in one line, or a table.
+//! Any text as one of the tables that a scenario may name, or that golden data consist of: an error in one line, or a table.
+//! The first byte says which.
 #![no_main]
+
+mod draw;
+mod texts;
 
 use crossfade_cell::SinrTrace;
 use crossfade_mac::parse_positions;
 use crossfade_phy::{FerCurves, SwitchingTable};
 use crossfade_verify::{GoldenChain, verify_weights};
-use libfuzzer_sys::fuzz_target;
+use draw::Draw;
+use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
+use serde_json::Value;
 use std::fmt::Display;
 
 fn look<T, E: Display>(read: Result<T, E>) {
@@ -14,11 +20,85 @@ fn look<T, E: Display>(read: Result<T, E>) {
     }
 }
 
+/// Each reader.
+const READERS: [fn(&str); 6] = [
+    |text| {
+        look(text.parse::<SinrTrace>().map(|trace| assert!(trace.columns() > 0 && !trace.mean_db().is_nan())))
+    },
+    |text| look(parse_positions(text).map(|positions| assert!(!positions.is_empty()))),
+    |text| look(FerCurves::parse(text)),
+    |text| look(SwitchingTable::parse(text)),
+    |text| look(GoldenChain::parse("equal.csv", text)),
+    |text| look(verify_weights("vectors.json", text)),
+];
+
+/// What stands in tables beside numbers.
+const WORDS: [&str; 24] = [
+    "snr_db",
+    "transmissions",
+    "residual",
+    "scheme",
+    "detector",
+    "correlation",
+    "stbc_power",
+    "combining",
+    "combining_stage",
+    "frame_bits",
+    "axis",
+    "from",
+    "to",
+    "phy.scheme",
+    "phy.detector",
+    "phy.modulation",
+    "channel.snr_db",
+    "siso",
+    "blast",
+    "alamouti",
+    "linear",
+    "ml",
+    "qpsk",
+    "channel.k",
+];
+
 fuzz_target!(|text: &str| {
-    look(text.parse::<SinrTrace>().map(|trace| assert!(trace.columns() > 0 && !trace.mean_db().is_nan())));
-    look(parse_positions(text).map(|positions| assert!(!positions.is_empty())));
-    look(FerCurves::parse(text));
-    look(SwitchingTable::parse(text));
-    look(GoldenChain::parse("equal.csv", text));
-    look(verify_weights("vectors.json", text));
+    if let Some((reader, text)) = text.split_at_checked(1) {
+        READERS[usize::from(reader.as_bytes()[0]) % READERS.len()](text);
+    }
+});
+
+/// Makes every number within `value` zero.
+fn zero(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(zero),
+        Value::Object(table) => table.values_mut().for_each(zero),
+        Value::Number(_) => *value = 0.into(),
+        _ => {}
+    }
+}
+
+/// The form of a table, changed; `None` where there is none, and now and then.
+fn changed(data: &[u8], seed: u32) -> Option<String> {
+    let mut draw = Draw(u64::from(seed));
+    let (reader, text) = std::str::from_utf8(data).ok()?.split_at_checked(1)?;
+    if draw.below(6) == 0 {
+        return None;
+    }
+    if let Ok(mut value) = serde_json::from_str(text) {
+        match value {
+            Value::Array(ref mut list) if draw.below(8) == 0 => list.iter_mut().for_each(zero),
+            _ => (0..1 + draw.below(3)).for_each(|_| texts::json(&mut draw, &mut value)),
+        }
+        return Some(format!("{reader}{value}"));
+    }
+    Some(format!("{reader}{}", texts::lines(&mut draw, text, &WORDS)))
+}
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    match changed(&data[..size], seed) {
+        Some(text) if text.len() <= max_size => {
+            data[..text.len()].copy_from_slice(text.as_bytes());
+            text.len()
+        }
+        _ => fuzzer_mutate(data, size, max_size),
+    }
 });

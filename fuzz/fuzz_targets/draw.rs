@@ -1,0 +1,42 @@
+//! What a mutator draws: it all follows from a seed.
+
+/// Numbers that follow from a seed (splitmix64).
+pub(crate) struct Draw(pub(crate) u64);
+
+impl Draw {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((bits ^ bits >> 31) % end as u64) as usize
+    }
+
+    pub(crate) fn of<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.below(items.len())]
+    }
+
+    /// A number near or far from another.
+    pub(crate) fn number_for(&mut self, number: f64) -> f64 {
+        match self.below(10) {
+            0 => number + 1.0,
+            1 => number - 1.0,
+            2 => number * 2.0,
+            3 => number / 2.0,
+            4 => number * 10.0,
+            5 => number / 10.0,
+            6 => -number,
+            7 => 0.0,
+            8 => number * 1e6,
+            _ => number + 0.1,
+        }
+    }
+
+    /// Another number in the place of the one that `text` begins with, before the same unit; `None` where it begins
+    /// with none.
+    pub(crate) fn quantity_for(&mut self, text: &str) -> Option<String> {
+        let end = text.find(|c: char| !(c.is_ascii_digit() || "+-.e".contains(c))).unwrap_or(text.len());
+        let number: f64 = text[..end].parse().ok()?;
+        Some(format!("{}{}", self.number_for(number), &text[end..]))
+    }
+}
