@@ -62,10 +62,17 @@ def test_a_title_of_any_letters_is_drawn_in_silence(cli: Cli, tmp_path: Path, ki
         ["plot", "x" * 3000],
         ["x" * 3000],
         ["control", "build", "x" * 3000],
+        ["merge", "my.sqlite", "--out", "x" * 3000],
+        ["run", "quickstart", "--csv", "x" * 3000],
+        ["export", "my.sqlite", "--plan", "x" * 3000, "--out", "-"],
         ["run", "quickstart", f"--{'x' * 3000}"],
     ],
 )
-def test_error_lines_quote_little(cli: Cli, arguments: list[str]) -> None:
+def test_error_lines_quote_little(
+    cli: Cli, arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cf.sweep(SMALL, runs=1, out="my.sqlite")
     outcome = cli(*arguments)
     assert outcome.code == 2
     assert "x" * 201 not in outcome.err

@@ -163,6 +163,11 @@ def test_the_crate_is_one_that_cargo_builds_without_a_network(tmp_path: Path) ->
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_long_name_is_one_as_any_other(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / f"{'é' * 120}.rs").write_text(RENO)
+    assert cli("control", "build", str(tmp_path / f"{'é' * 120}.rs")).code == 0
+
+
 @pytest.mark.parametrize("name", ["-O.rs", "@all.rs"])
 def test_a_name_that_is_an_option_of_the_compiler_is_refused(tmp_path: Path, cli: Cli, name: str) -> None:
     (tmp_path / name).write_text(RENO)

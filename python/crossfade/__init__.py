@@ -6,9 +6,11 @@
 >>> results.plot("throughput.png")           # doctest: +SKIP
 """
 
+import crossfade.errors  # noqa: F401  # first of all: it ends quietly while the rest is loaded
+
+# isort: split
 from typing import TYPE_CHECKING, Any
 
-import crossfade.errors  # noqa: F401  # isort: split  # first of all: it ends quietly while the rest is loaded
 from crossfade._crossfade import RESULTS_VERSION, __version__
 from crossfade.api import (
     Check,

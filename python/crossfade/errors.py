@@ -5,10 +5,22 @@ Every message is one line that names the key (or file), its value and what is al
 
 from __future__ import annotations
 
-import re
+import os.path
 import signal
 import sys
-from pathlib import Path
+
+
+def _is_command() -> bool:
+    """Whether this is the command ``crossfade`` or ``python -m crossfade``, and no program of a user."""
+    is_module = sys.argv[0] == "-m" and "crossfade" in sys.orig_argv
+    return os.path.basename(sys.argv[0]) == "crossfade" or is_module
+
+
+# Ctrl-C while all is loaded: there is nobody yet who would take it, and nothing that it could spoil.
+if _is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+import re  # noqa: E402  # the first that takes time
 
 MOST_SHOWN = 200
 """So many characters of a text from outside are quoted in a message."""
@@ -77,17 +89,7 @@ class CrossfadeWarning(UserWarning):
     """Something that does not stop a run but that its user should know."""
 
 
-def _is_command() -> bool:
-    """Whether this is the command ``crossfade`` or ``python -m crossfade``, and no program of a user."""
-    return Path(sys.argv[0]).name == "crossfade" or (sys.argv[0] == "-m" and "crossfade" in sys.orig_argv)
-
-
 def all_is_loaded() -> None:
     """From here on Ctrl-C is a ``KeyboardInterrupt``, as ever."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-# Until then there is nobody who would take one, and nothing that it could spoil.
-if _is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -102,6 +102,43 @@ fn a_shared_queue_is_no_place_for_both() {
     assert!(got.share > 2.0, "{got:?}");
 }
 
+/// Version 3 of BBR as Linux has it, alone on 50 Mbit/s and 4 ms: with its response to marks the queue is shorter than without, where
+/// nothing but losses bounds a probe. Longer round trips are none of its business, unless that is asked for.
+#[test]
+fn marks_shorten_the_queue_of_bbr() {
+    const ONE: &str = r#"
+        schema = 2
+        run = { duration = "12 s", warmup = "2 s", runs = 2 }
+        channel = { model = "iid", p_e = 0 }
+        link = { rate = "50 Mbit/s", packet_size = "1500 B", queue = { discipline = "dualpi2" } }
+        wired = { rtt = "4 ms" }
+        tcp = { variant = "sack", congestion = "bbr-v3", w_max = 2000, rfc = { profile = "linux" }, bbr = { profile = "linux-v3" } }
+        [flows.f]
+    "#;
+    let queue_and_goodput = |set, round_trip_ms: f64| {
+        let result = result_of(ONE, &set);
+        let delay = |metric| flow(&result, "f", metric) * 1e3 - round_trip_ms / 2.0 - 0.24;
+        let marks = link(&result, "ecn_marks");
+        (
+            delay("one_way_delay_mean_s"),
+            delay("one_way_delay_p99_s"),
+            flow(&result, "f", "goodput_bps"),
+            marks,
+        )
+    };
+    let without = queue_and_goodput(json!([]), 4.0);
+    let with = queue_and_goodput(json!([["tcp.bbr.ecn", true]]), 4.0);
+    println!("{without:?} {with:?}");
+    assert!(without.3 == 0.0 && with.3 > 0.0, "{without:?} {with:?}");
+    assert!(with.0 < 0.7 * without.0 && with.1 < 0.7 * without.1, "{without:?} {with:?}");
+    assert!(with.2 > 0.9 * without.2, "{without:?} {with:?}");
+    let long = |limit| queue_and_goodput(json!([["wired.rtt", "8 ms"], ["tcp.bbr", limit]]), 8.0);
+    let unheard = long(json!({ "profile": "linux-v3", "ecn": true }));
+    let heard = long(json!({ "profile": "linux-v3", "ecn": true, "ecn_max_rtt": "10 ms" }));
+    println!("{unheard:?} {heard:?}");
+    assert!(heard.0 < unheard.0, "{unheard:?} {heard:?}");
+}
+
 #[test]
 fn what_cannot_be_is_refused_by_name() {
     for (set, key) in [

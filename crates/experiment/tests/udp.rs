@@ -3,8 +3,9 @@
 mod common;
 
 use common::{load, plan, result_of, rows};
-use crossfade_experiment::PointResult;
+use crossfade_experiment::{PointResult, samples};
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Twelve megabits a second for a link of ten: a share of 10/12 each is fair.
 const TEXT: &str = r#"
@@ -93,4 +94,17 @@ fn a_policer_passes_its_bucket_and_its_rate() {
     assert!((passed - fluid).abs() <= 3.0, "{passed} packets, the fluid has {fluid}");
     assert!((value("queue_drops") - (offered - fluid)).abs() <= 3.0, "{}", value("queue_drops"));
     assert!(result.warnings.iter().all(|warning| !warning.contains("were full")), "{:?}", result.warnings);
+}
+
+/// Ctrl-C ends what looks at a run, also where little happens between two looks.
+#[test]
+fn samples_end_when_they_are_cancelled() {
+    let plan = plan(TEXT, &json!([["run.duration", "1000 s"], ["run.sample", "100 ms"], ["run.runs", 1]]));
+    let (cancel, mut portions) = (AtomicBool::new(false), 0);
+    let mut sink = |_: usize, _: &str| {
+        portions += 1;
+        cancel.store(true, Ordering::Relaxed);
+    };
+    assert_eq!(samples(&plan, &mut sink, &cancel), Ok(None));
+    assert_eq!(portions, 1);
 }

@@ -615,6 +615,9 @@ fn pacing_and_rates() {
     load(SACK, json!({ "set": [["tcp.pacing", "internal"], ["tcp.tso_segments", 2]] })).unwrap();
     let bbr = |key: &str, value: Value| json!([["tcp.congestion", "bbr-v1"], [key, value]]);
     let bbr_v3 = |key: &str, value: Value| json!([["tcp.congestion", "bbr-v3"], [key, value]]);
+    let with_ecn = json!({ "profile": "linux-v3", "ecn": true });
+    let linux_v3 =
+        |key: &str, value: Value| json!([["tcp.congestion", "bbr-v3"], ["tcp.bbr", with_ecn], [key, value]]);
     let paced = |key: &str, value: Value| json!([["tcp.pacing", "internal"], [key, value]]);
     let cases: Vec<(Value, &str)> = vec![
         (json!([["tcp.congestion", "vegas"]]), "tcp.congestion = \"vegas\": must be one of reno, cubic"),
@@ -639,6 +642,15 @@ fn pacing_and_rates() {
         (bbr("tcp.bbr.drain_gain", json!(0.4)), "tcp.bbr.drain_gain = 0.4: needs"),
         (bbr_v3("tcp.bbr.drain_gain", json!(1)), "tcp.bbr.drain_gain = 1.0: must be"),
         (bbr_v3("tcp.bbr.drain_gain", json!(0)), "tcp.bbr.drain_gain = 0: must be"),
+        (bbr_v3("tcp.bbr.ecn", json!(true)), "tcp.bbr.ecn = true: needs tcp.bbr.profile = \"linux-v3\""),
+        (
+            bbr_v3("tcp.bbr.ecn_max_rtt", json!("1 ms")),
+            "tcp.bbr.ecn_max_rtt = \"1 ms\": needs tcp.bbr.ecn = true",
+        ),
+        (linux_v3("tcp.rfc.ecn", json!(false)), "tcp.bbr.ecn = true: needs tcp.rfc.ecn = true"),
+        (linux_v3("tcp.rfc.accurate_ecn", json!(false)), "tcp.rfc.accurate_ecn = false: must be true"),
+        (linux_v3("tcp.bbr.ecn_max_rtt", json!("-1 ms")), "tcp.bbr.ecn_max_rtt"),
+        (bbr("tcp.bbr.ecn", json!(true)), "tcp.bbr.ecn = true: needs tcp.congestion = \"bbr-v3\""),
         (bbr_v3("tcp.bbr.profile", json!("linux")), "tcp.bbr.profile = \"linux\": must be"),
         (
             json!([["tcp.rfc.accurate_ecn_option", true]]),
@@ -686,11 +698,15 @@ fn usual_choices_of_bbr_and_of_accurate_feedback_stay_unsaid() {
     let linux = ["tcp.bbr.profile", "linux-v3"];
     let of_linux = key(json!([v3, linux]));
     assert_ne!(of_linux, plain);
-    for (name, value) in
-        [("full_pipe", json!("linux")), ("drain_gain", json!(0.34375)), ("extra_acked_cap", json!("100 ms"))]
-    {
+    for (name, value) in [
+        ("full_pipe", json!("linux")),
+        ("drain_gain", json!(0.34375)),
+        ("extra_acked_cap", json!("100 ms")),
+        ("ecn", json!(false)),
+    ] {
         assert_eq!(key(json!([v3, linux, [format!("tcp.bbr.{name}"), value]])), of_linux, "{name}");
     }
+    assert_ne!(key(json!([v3, linux, ["tcp.bbr.ecn", true]])), of_linux);
     let prague = json!(["tcp.congestion", "prague"]);
     let option = |on: bool| key(json!([prague, ["tcp.rfc.accurate_ecn_option", on]]));
     assert_eq!(option(false), key(json!([prague])));

@@ -212,6 +212,7 @@ fn phases_are_those_of_the_kernel() {
     let kernel: Vec<(f64, f64)> = SERIES
         .lines()
         .skip(1)
+        .filter(|line| line.starts_with("33,"))
         .map(|line| {
             let fields: Vec<f64> = line.split(',').map(|field| field.parse().unwrap()).collect();
             (fields[1], fields[2])
@@ -245,5 +246,47 @@ fn phases_are_those_of_the_kernel() {
     assert_eq!((theirs.len(), ours.len()), (2, 2), "{theirs:?} and {ours:?}");
     for (theirs, ours) in theirs.iter().zip(&ours) {
         assert!((theirs - ours).abs() < 0.6, "ProbeRTT at {theirs} and {ours}");
+    }
+}
+
+/// Queueing delays of the kernel in milliseconds, behind its Startup: where its estimate of the bandwidth was that of the link, and
+/// where it was more than a percent above.
+fn kernel_queues(queue: f64) -> [Vec<f64>; 2] {
+    const LINK: f64 = 1448.0 * 8.0 / 1.2e-3 / 1e6;
+    let mut queues = [Vec::new(), Vec::new()];
+    for line in SERIES.lines().skip(1) {
+        let fields: Vec<f64> = line.split(',').map(|field| field.parse().unwrap()).collect();
+        if fields[0] != queue || fields[1] < 1.0 {
+            continue;
+        }
+        // The pacing rate is a gain times 0.99 of the estimate; the gain is the one that brings it next to the link.
+        let estimates = [1.0, 1.25, 0.75].map(|gain| fields[4] / 0.99 / gain / LINK);
+        let off = |estimate: &f64| (estimate - 1.0).abs();
+        let estimate = estimates.into_iter().min_by(|a, b| off(a).total_cmp(&off(b))).unwrap();
+        // Beyond propagation and transmission.
+        let queueing = fields[6] - 41.2;
+        if estimate < 1.003 {
+            queues[0].push(queueing);
+        } else if estimate > 1.01 {
+            queues[1].push(queueing);
+        }
+    }
+    queues
+}
+
+/// Without losses the kernel's queue is the simulated one while its estimate is the link's, four fifths of the time in a deep buffer;
+/// it is longer where the estimate is above, ten rounds at a time. Simulated, no estimate ever is.
+#[test]
+fn the_queue_of_the_kernel_is_longer_where_its_estimate_is_above_the_link() {
+    let [long, short] = [25, 1].map(|end| run(167, 0.0, 0, end, Punctuality::InTime, &mut Vec::new()));
+    let delays = long.one_way_delay_sum_s - short.one_way_delay_sum_s;
+    let ours = 1e3 * delays / (long.segments_received - short.segments_received) as f64 - 21.2;
+    let mean = |queues: &[f64]| queues.iter().sum::<f64>() / queues.len() as f64;
+    let [at, above] = kernel_queues(167.0);
+    assert!(at.len() > 300 && above.len() > 10, "{} and {}", at.len(), above.len());
+    assert!((mean(&at) - ours).abs() < 1.0, "{:.2} ms and {ours:.2}", mean(&at));
+    for queue in [33.0, 167.0] {
+        let [at, above] = kernel_queues(queue);
+        assert!(mean(&above) > mean(&at) + 4.0, "{:.2} ms and {:.2}", mean(&above), mean(&at));
     }
 }

@@ -29,6 +29,12 @@ impl Fed {
         Self::new(BbrConfig { extra_acked_cap: Some(SimTime::ZERO), ..BbrConfig::linux_v3() })
     }
 
+    /// Marks count at any round trip.
+    fn linux_with_ecn() -> Self {
+        let (extra_acked_cap, ecn_max_rtt) = (Some(SimTime::ZERO), Some(SimTime::ZERO));
+        Self::new(BbrConfig { extra_acked_cap, ecn_max_rtt, ..BbrConfig::linux_v3() })
+    }
+
     fn state(&self) -> &'static str {
         self.rule.info().state
     }
@@ -333,4 +339,101 @@ fn aggregation_is_allowed_for_from_the_start() {
     // Two products, and 200; without a bound the whole burst of 400, or what cwnd is.
     assert!((360.0..=362.0).contains(&window(linux)), "{}", window(linux));
     assert!(window(draft) > 362.0, "{}", window(draft));
+}
+
+fn marked(ce: u64) -> impl Fn(&mut RateSample) {
+    move |sample| (sample.ce, sample.ce_since_sent) = (ce, ce)
+}
+
+/// Two rounds with half of them marked end Startup; a round with less in between begins the count anew. The bound is what a
+/// round delivers.
+#[test]
+fn two_rounds_of_marks_end_startup_in_linux() {
+    // It grows by half each round: the pipe is not full.
+    let rounds = |shares: [u64; 4]| {
+        let mut fed = Fed::linux_with_ecn();
+        let mut rate = 100.0;
+        fed.round(|sample| sample.rate = Some(rate));
+        shares.map(|ce| {
+            rate *= 1.5;
+            fed.round(|sample| {
+                marked(ce)(sample);
+                (sample.rate, sample.in_flight) = (Some(rate), 500);
+            })
+        })
+    };
+    assert_eq!(rounds([40, 40, 0, 0]), ["startup", "drain", "drain", "drain"]);
+    assert_eq!(rounds([40, 39, 40, 40]), ["startup", "startup", "startup", "drain"]);
+    assert_eq!(rounds([39, 39, 39, 39]), ["startup"; 4]);
+}
+
+/// Cruising, a round with marks leaves `1 - alpha/3` of what is under way and all of the bandwidth; losses are not needed.
+#[test]
+fn marks_lower_what_is_under_way_once_a_round_in_linux() {
+    let mut fed = Fed::linux_with_ecn();
+    fed.until("probe-bw-cruise");
+    let info = fed.rule.info();
+    // Rounds without marks since the start, each 240/256 of the last, rounded down.
+    let alpha = info.own.as_deref().and_then(|own| own.strip_prefix("ecn_alpha=")).unwrap();
+    let alpha = alpha.parse::<f64>().unwrap() * 256.0;
+    let averaged = (240.0 * alpha / 256.0).floor() + (16.0_f64 * 128.0 / 256.0).floor();
+    let cut = (256.0 - (averaged * 85.0 / 256.0).floor()) / 256.0;
+    let before = fed.rule.cwnd();
+    assert_eq!(fed.round(marked(40)), "probe-bw-cruise");
+    assert_eq!(fed.rule.cwnd(), (cut * before).floor());
+    assert_eq!(fed.rule.info().bandwidth, info.bandwidth);
+    // The rest of the round says nothing new.
+    let after = fed.rule.cwnd();
+    fed.ack(1, |sample| {
+        marked(1)(sample);
+        sample.prior_delivered = Some(0);
+    });
+    assert_eq!(fed.rule.cwnd(), after);
+}
+
+/// Where marks came without losses and have ceased, the next probe begins at once.
+#[test]
+fn a_probe_follows_marks_that_cease_in_linux() {
+    let mut fed = Fed::linux_with_ecn();
+    fed.until("probe-bw-cruise");
+    assert_eq!(fed.round(marked(10)), "probe-bw-cruise");
+    // 70 were under way with the mark.
+    fed.now += MS;
+    assert_eq!(fed.ack(69, |_| {}), "probe-bw-cruise");
+    assert_eq!(fed.ack(1, |_| {}), "probe-bw-refill");
+    assert_eq!(fed.round(|_| {}), "probe-bw-up");
+    let mut lossy = Fed::linux_with_ecn();
+    lossy.until("probe-bw-cruise");
+    lossy.round(marked(10));
+    lossy.lose(1, 80);
+    assert_eq!(lossy.round(|_| {}), "probe-bw-cruise");
+}
+
+/// A probe of which more than half is marked ends, and what was under way is the bound, or 180/256 of the target, 80 and 2.
+#[test]
+fn marks_end_a_probe_in_linux() {
+    for (under_way, bound) in [(80, 80.0), (30, 57.0)] {
+        let mut fed = Fed::linux_with_ecn();
+        fed.until("probe-bw-up");
+        assert_eq!(fed.round(marked(40)), "probe-bw-up");
+        let state = fed.round(|sample| {
+            marked(41)(sample);
+            (sample.tx_in_flight, sample.prior_in_flight, sample.in_flight) = (under_way, 200, 200);
+        });
+        assert_eq!(state, "probe-bw-down");
+        assert_eq!(fed.rule.cwnd(), bound, "{under_way} under way");
+    }
+}
+
+/// At 40 ms marks are none of its business unless that is asked for; the draft has no response.
+#[test]
+fn marks_count_up_to_5_ms() {
+    let plain = Fed::linux();
+    assert!(!plain.rule.needs().ect_1 && Fed::linux_with_ecn().rule.needs().ect_1);
+    let config = BbrConfig { ecn_max_rtt: Some(MS * 5), ..BbrConfig::linux_v3() };
+    let (mut short, mut plain) = (Fed::new(config), Fed::new(BbrConfig::linux_v3()));
+    for round in 0..200 {
+        let both = [&mut short, &mut plain].map(|fed| (fed.round(marked(60)), fed.rule.cwnd()));
+        assert_eq!(both[0], both[1], "round {round}");
+    }
 }

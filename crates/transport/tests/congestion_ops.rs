@@ -99,7 +99,7 @@ const CONTROLS: [Control; 9] = [
 ];
 
 /// Those whose windows follow marks, rates or the kernel: what all promise is all that is asked of them.
-const OTHERS: [Make; 7] = [
+const OTHERS: [Make; 9] = [
     |cwnd, ssthresh| Box::new(LinuxReno::new(cwnd, ssthresh)),
     |cwnd, ssthresh| Box::new(LinuxCubic::new(cwnd, ssthresh, true)),
     |cwnd, ssthresh| Box::new(Dctcp::new(cwnd, ssthresh)),
@@ -107,6 +107,11 @@ const OTHERS: [Make; 7] = [
     |cwnd, _| Box::new(BbrV1::new(cwnd, BbrConfig::default(), None)),
     |cwnd, _| Box::new(BbrV1::new(cwnd, BbrConfig { policer: false, ..BbrConfig::default() }, Some(2))),
     |cwnd, _| Box::new(BbrV3::new(cwnd, BbrConfig::default(), None)),
+    |cwnd, _| Box::new(BbrV3::new(cwnd, BbrConfig::linux_v3(), None)),
+    |cwnd, _| {
+        let ecn_max_rtt = Some(SimTime::ZERO);
+        Box::new(BbrV3::new(cwnd, BbrConfig { ecn_max_rtt, ..BbrConfig::linux_v3() }, None))
+    },
 ];
 
 fn control() -> impl Strategy<Value = Control> {

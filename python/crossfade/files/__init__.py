@@ -27,6 +27,9 @@ LARGEST_FILE = 256 * 1024 * 1024
 # its size to read.
 LARGEST_SCENARIO = 8 * 1024 * 1024
 
+# Bytes of the name of a file (NAME_MAX of all usual file systems).
+LONGEST_NAME = 255
+
 # How long a pipe may be silent, and how long it may take in all.
 PIPE_WAITS_S = 10.0
 PIPE_TAKES_S = 60.0
@@ -174,6 +177,8 @@ def check_writable(path: Path) -> None:
     if not os.path.isdir(path.parent):
         what = f"there is no folder {shortened(path.parent)}"
         raise OutputError(f"{shortened(path)}: cannot be written ({what})")
+    if len(os.fsencode(path.name)) > LONGEST_NAME:
+        raise OutputError(f"{shortened(path)}: cannot be written (its name is too long)")
     if not os.access(path if os.path.exists(path) else path.parent, os.W_OK):
         raise OutputError(f"{shortened(path)}: cannot be written (no permission)")
 

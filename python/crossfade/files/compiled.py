@@ -111,7 +111,8 @@ class CompiledRule:
         of = hashlib.sha256(self._text.encode())
         for name, text in _crossfade.CONTROL_CRATE:
             of.update(f"\0{name}\0{text}".encode())
-        stem = f"{PurePath(self.name).stem}-{of.hexdigest()[:32]}"
+        # The hash tells files apart, their names people: a part of a long one will do.
+        stem = f"{PurePath(self.name).stem[:32]}-{of.hexdigest()[:32]}"
         folder = _folder()
         if compiler is None:
             return sorted(folder.glob(f"{stem}-*{SUFFIX}"))

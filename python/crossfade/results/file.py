@@ -237,7 +237,9 @@ class ResultsFile:
         if len(found) == 1:
             return found[0]
         there = ", ".join(f"{number}: {plan.id[:8]}" for number, plan in enumerate(plans, start=1))
-        raise ResultsError(f"plan {which}: {'several' if len(found) > 1 else 'not'} in {self.path} ({there})")
+        raise ResultsError(
+            f"plan {shortened(which)}: {'several' if len(found) > 1 else 'not'} in {self.path} ({there})"
+        )
 
     def merge(self, others: Sequence[str | PathLike[str]]) -> int:
         """Take in the rows and plans of other files, all or nothing; gives how many rows are new.

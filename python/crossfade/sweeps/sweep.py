@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -115,7 +116,7 @@ def merge(files: Sequence[str | PathLike[str]], out: str | PathLike[str], *, say
         ResultsFile.open(path).close()
     check_writable(out)
     joined = None
-    if not out.exists():
+    if not os.path.exists(out):
         # All or nothing; and nobody but this process ever has the draft, so that it may remove that.
         with draft(out) as file:
             joined = _join(files, file)

@@ -29,11 +29,16 @@ pub(super) fn sampled(
     let (mut before, mut from) = (engine.snapshot(SimTime::ZERO), SimTime::ZERO);
     loop {
         let to = from.saturating_add(every);
-        while engine.advance_some(to, PORTION) {
-            engine.link_events();
+        loop {
+            let goes_on = engine.advance_some(to, PORTION);
+            // Also where there are few events between two samples.
             if cancel.load(Ordering::Relaxed) {
                 return None;
             }
+            if !goes_on {
+                break;
+            }
+            engine.link_events();
         }
         let is_over = engine.next_event().is_none();
         if is_over && engine.now() < to {

@@ -38,6 +38,17 @@ pub struct Bbr {
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1, "x-default" = "0.5; 0.34375 (88/256) with profile \"linux-v3\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drain_gain: Option<f64>,
+
+    /// Version 3 of Linux: the route's queues mark early and often (the kernel's feature of a route, ecn_low). Segments say ECT(1), marks
+    /// are counted, lower the bound of what is under way once a round, and end Startup and probes when more than half is marked.
+    #[schemars(extend("x-default" = "false, of profile \"linux-v3\""))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<bool>,
+
+    /// Marks count once the shortest round trip is at most this; 0 s has no limit. Needs ecn.
+    #[schemars(extend("x-default" = "5 ms, with tcp.bbr.ecn"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn_max_rtt: Option<Span>,
 }
 
 /// Whose version 3 of BBR.
@@ -90,6 +101,7 @@ impl Bbr {
         } else {
             self.resolve_version_3()?;
         }
+        let ecn_max_rtt = self.resolve_ecn(slot)?;
         let cap = self.extra_acked_cap.map(|cap| time("tcp.bbr.extra_acked_cap", cap, slot)).transpose()?;
         let usual = match self.profile {
             Some(Profile::Linux) => BbrConfig::linux_v3(),
@@ -105,8 +117,28 @@ impl Bbr {
                 None => usual.full_pipe,
             },
             drain_gain: self.drain_gain.unwrap_or(usual.drain_gain),
+            ecn_max_rtt,
             ..usual
         })
+    }
+
+    /// Up to which round trip marks count, if they do. Without them nothing is said: the rows are older than these keys.
+    fn resolve_ecn(&mut self, slot: SimTime) -> Result<Option<SimTime>, ScenarioError> {
+        self.ecn.take_if(|given| !*given);
+        if self.ecn.is_some() && self.profile != Some(Profile::Linux) {
+            let problem = "needs tcp.bbr.profile = \"linux-v3\": the draft has none";
+            return Err(ScenarioError::value("tcp.bbr.ecn", &json(true), problem));
+        }
+        match self.ecn_max_rtt {
+            Some(given) if self.ecn.is_none() => {
+                Err(ScenarioError::value("tcp.bbr.ecn_max_rtt", &json(given), "needs tcp.bbr.ecn = true"))
+            }
+            _ if self.ecn.is_none() => Ok(None),
+            _ => {
+                let most = *self.ecn_max_rtt.get_or_insert(Span::millis(5));
+                time("tcp.bbr.ecn_max_rtt", most, slot).map(Some)
+            }
+        }
     }
 
     fn refuse_version_3(&self) -> Result<(), ScenarioError> {
@@ -114,6 +146,8 @@ impl Bbr {
             ("profile", self.profile.map(json)),
             ("full_pipe", self.full_pipe.map(json)),
             ("drain_gain", self.drain_gain.map(json)),
+            ("ecn", self.ecn.map(json)),
+            ("ecn_max_rtt", self.ecn_max_rtt.map(json)),
         ];
         match given.into_iter().find_map(|(key, value)| value.map(|value| (key, value))) {
             Some((key, value)) => {

@@ -89,11 +89,11 @@ impl Quic {
     pub(super) fn resolve(
         &mut self,
         window_rule: WindowRule,
+        counts_marks: bool,
         slot: SimTime,
     ) -> Result<RfcConfig, ScenarioError> {
         let usual = QuicConfig::default();
-        let is_scalable = matches!(window_rule, WindowRule::Dctcp | WindowRule::Prague);
-        let ecn = *self.ecn.get_or_insert(is_scalable);
+        let ecn = *self.ecn.get_or_insert(counts_marks);
         self.handshake.get_or_insert(true);
         let initial_rtt = *self.initial_rtt.get_or_insert(Span::millis(333));
         let packet_threshold = *self.packet_threshold.get_or_insert(usual.packet_threshold as u32);

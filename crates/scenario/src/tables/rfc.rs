@@ -75,13 +75,13 @@ pub struct Rfc {
     pub eifel: Option<bool>,
 
     /// Let queues mark data instead of dropping it (RFC 3168).
-    #[schemars(extend("x-default" = "false; true for congestion \"dctcp\" and \"prague\""))]
+    #[schemars(extend("x-default" = "false; true for congestion \"dctcp\" and \"prague\" and with tcp.bbr.ecn"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<bool>,
 
     /// Acknowledgements count the marks in three bits (AccECN, RFC 9768) instead of echoing one until the sender has answered. Needs
     /// ecn.
-    #[schemars(extend("x-default" = "false; true for congestion \"dctcp\" and \"prague\""))]
+    #[schemars(extend("x-default" = "false; true for congestion \"dctcp\" and \"prague\" and with tcp.bbr.ecn"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accurate_ecn: Option<bool>,
 
@@ -207,11 +207,12 @@ pub enum RateReduction {
 const LONGEST_DELAYED_ACK: SimTime = SimTime::from_millis(500);
 
 impl Rfc {
-    /// Fills in the defaults of a sender with SACK or without, and with this window rule.
+    /// Fills in the defaults of a sender with SACK or without, and with this window rule, which counts marks or hears of one a round trip.
     pub(crate) fn resolve(
         &mut self,
         sack: bool,
         window_rule: WindowRule,
+        counts_marks: bool,
         slot: SimTime,
     ) -> Result<RfcConfig, ScenarioError> {
         let usual = match self.profile.get_or_insert(Profile::Recommended) {
@@ -229,7 +230,7 @@ impl Rfc {
         self.handshake.get_or_insert(is_linux);
         let timestamps = *self.timestamps.get_or_insert(usual.timestamps);
         let rack = *self.rack.get_or_insert(usual.rack && sack);
-        let (ecn, accurate_ecn) = self.resolve_ecn(window_rule)?;
+        let (ecn, accurate_ecn) = self.resolve_ecn(counts_marks)?;
         // What is usual stays unsaid.
         self.accurate_ecn_option.take_if(|given| !*given);
         let config = RfcConfig {
@@ -295,13 +296,12 @@ impl Rfc {
     }
 
     /// Whether data may be marked, and whether marks are counted. What is usual for the congestion control stays unsaid.
-    fn resolve_ecn(&mut self, window_rule: WindowRule) -> Result<(bool, bool), ScenarioError> {
-        let is_scalable = matches!(window_rule, WindowRule::Dctcp | WindowRule::Prague);
-        let ecn = *self.ecn.get_or_insert(is_scalable);
-        let usual = is_scalable && ecn;
+    fn resolve_ecn(&mut self, counts_marks: bool) -> Result<(bool, bool), ScenarioError> {
+        let ecn = *self.ecn.get_or_insert(counts_marks);
+        let usual = counts_marks && ecn;
         match self.accurate_ecn.take_if(|given| *given == usual).or(self.accurate_ecn) {
             Some(false) if usual => {
-                let problem = "must be true for congestion \"dctcp\" and \"prague\": they count marks";
+                let problem = "must be true for congestion \"dctcp\" and \"prague\" and with tcp.bbr.ecn: they count marks";
                 Err(ScenarioError::value("tcp.rfc.accurate_ecn", &json(false), problem))
             }
             Some(true) if !ecn => {

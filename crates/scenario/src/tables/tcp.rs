@@ -294,6 +294,14 @@ impl Tcp {
         let (dupthresh, limited_transmit, rto) = self.resolve_duplicates(flavour, variant, slot)?;
         let mss = self.resolve_mss(flavour, packet_size)?;
         rfc.bbr = self.bbr.resolve(rfc.window_rule, mss, slot)?;
+        if rfc.bbr.ecn_max_rtt.is_some() && !rfc.ecn {
+            let needs = if flavour == Flavour::Quic {
+                "needs tcp.quic.ecn = true"
+            } else {
+                "needs tcp.rfc.ecn = true"
+            };
+            return Err(ScenarioError::value("tcp.bbr.ecn", &json(true), needs));
+        }
         rfc.pacing = self.resolve_pacing(rfc.window_rule, gate)?;
         let config = TcpConfig {
             flavour: match flavour {
@@ -353,7 +361,7 @@ impl Tcp {
                 Variant::Sack | Variant::Cubic => true,
             };
             let rule = self.resolve_congestion(variant)?.rule();
-            return self.rfc.resolve(sack, rule, slot);
+            return self.rfc.resolve(sack, rule, self.counts_marks(rule), slot);
         }
         let word = json(flavour);
         if let Some(congestion @ RuleName::BuiltIn(_)) = &self.congestion {
@@ -395,7 +403,7 @@ impl Tcp {
             return Err(ScenarioError::contradiction("tcp.rfc", "tcp.flavour", reason));
         }
         let rule = self.resolve_congestion(variant)?.rule();
-        self.quic.resolve(rule, slot)
+        self.quic.resolve(rule, self.counts_marks(rule), slot)
     }
 
     /// What counts duplicates, and the timeout. Flavour "quic" looks at neither.
@@ -438,6 +446,15 @@ impl Tcp {
     }
 
     /// What is usual stays unsaid: the same sender as without the key has the same results.
+    /// Marks are the window rule's own business, which counts them.
+    fn counts_marks(&self, rule: WindowRule) -> bool {
+        match rule {
+            WindowRule::Dctcp | WindowRule::Prague => true,
+            WindowRule::BbrV3 => self.bbr.ecn == Some(true),
+            _ => false,
+        }
+    }
+
     fn resolve_congestion(&mut self, variant: Variant) -> Result<Congestion, ScenarioError> {
         let usual = if variant == Variant::Cubic { Congestion::Cubic } else { Congestion::Reno };
         self.congestion.take_if(|given| *given == RuleName::BuiltIn(usual));

@@ -18,6 +18,9 @@ pub struct BbrConfig {
     pub full_pipe: FullPipeRule,
     /// Version 3: the pacing gain of Drain.
     pub drain_gain: f64,
+    /// Version 3 of Linux: queues mark early and often, and marks count where the shortest round trip is at most this; 0 has no
+    /// limit. `None`: no ECN.
+    pub ecn_max_rtt: Option<SimTime>,
 }
 
 /// Whose version 3 of BBR.
@@ -48,6 +51,7 @@ impl Default for BbrConfig {
             profile: BbrProfile::Draft,
             full_pipe: FullPipeRule::Draft,
             drain_gain: 0.5,
+            ecn_max_rtt: None,
         }
     }
 }

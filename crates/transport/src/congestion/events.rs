@@ -103,6 +103,8 @@ pub struct RateSample {
     /// How many of those that have arrived carried a congestion mark, as far as the receiver says: with accurate
     /// feedback their number, with the echo of RFC 3168 1 for an acknowledgement that carries it.
     pub ce: u64,
+    /// How many of these it and others have told of since the newest segment left.
+    pub ce_since_sent: u64,
     /// What the sender does about losses after it.
     pub phase: Phase,
     /// When the pacer lets the next segment go: now or later.
@@ -123,7 +125,7 @@ pub struct RuleInfo {
     pub pacing_rate: Option<f64>,
     /// What multiplies the estimates: pacing and window.
     pub gains: Option<(f64, f64)>,
-    /// What a rule that is not compiled in says of itself, as text of the same form; `None` if it says nothing.
+    /// What else it says of itself, as text of the same form; `None` if it says nothing.
     pub own: Option<String>,
 }
 

@@ -34,13 +34,12 @@ impl QuicSender {
     pub(super) fn tell_delivery(&mut self, now: SimTime, prior_in_flight: u64, prior_lost: u64, ce: u64) {
         let in_flight = self.sent.in_flight();
         let Some(deliveries) = &mut self.sent.deliveries else { return };
-        let sample = deliveries.sample(now, None);
+        let sample = deliveries.sample(now, None, ce);
         self.congestion.on_delivery(&RateSample {
             srtt: self.round_trip.srtt(),
             newly_lost: sample.lost - prior_lost,
             in_flight,
             prior_in_flight,
-            ce,
             phase: self.phase,
             departure: self.pacer.as_ref().map_or(now, |pacer| pacer.departure(now)),
             ..sample

@@ -13,6 +13,7 @@ struct Departure {
     delivered_time: SimTime,
     first_send_time: SimTime,
     lost: u64,
+    ce: u64,
     /// The pipe, itself included.
     in_flight: u64,
     app_limited: bool,
@@ -27,6 +28,8 @@ pub(crate) struct Deliveries {
     delivered_time: SimTime,
     first_send_time: SimTime,
     lost: u64,
+    /// Marks told of.
+    ce: u64,
     /// The value of `delivered` up to which the application, and not the path, limits samples.
     app_limited_until: u64,
     min_rtt: Option<SimTime>,
@@ -57,6 +60,7 @@ impl Deliveries {
             delivered_time: self.delivered_time,
             first_send_time: self.first_send_time,
             lost: self.lost,
+            ce: self.ce,
             in_flight,
             app_limited: self.is_app_limited(),
         };
@@ -118,8 +122,10 @@ impl Deliveries {
         self.app_limited_until = (self.delivered + in_flight).max(1);
     }
 
-    /// The sample of an acknowledgement at `now` that echoes `timestamp`; the caller adds what it knows.
-    pub(crate) fn sample(&mut self, now: SimTime, timestamp: Option<SimTime>) -> RateSample {
+    /// The sample of an acknowledgement at `now` that echoes `timestamp` and tells of `ce` new marks; the caller adds what it
+    /// knows.
+    pub(crate) fn sample(&mut self, now: SimTime, timestamp: Option<SimTime>, ce: u64) -> RateSample {
+        self.ce += ce;
         if self.is_app_limited() && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
         }
@@ -135,6 +141,7 @@ impl Deliveries {
             rtt,
             newly_acked,
             lost: self.lost,
+            ce,
             ..RateSample::default()
         };
         let Some((newest, _)) = self.newest.take() else { return sample };
@@ -144,6 +151,7 @@ impl Deliveries {
         sample.interval = send_elapsed.max(now.saturating_sub(newest.delivered_time));
         sample.prior_delivered = Some(newest.delivered);
         sample.lost_since_sent = self.lost - newest.lost;
+        sample.ce_since_sent = self.ce - newest.ce;
         sample.tx_in_flight = newest.in_flight;
         sample.app_limited = newest.app_limited;
         // What came sooner than any round trip answers an original, not the repetition that is taken for it.

@@ -60,13 +60,12 @@ impl RfcSender {
         let in_flight = self.pipe();
         let timestamp = ack.timestamp_echo.filter(|_| self.config.rfc.timestamps);
         let Some(deliveries) = &mut self.flight.deliveries else { return };
-        let sample = deliveries.sample(now, timestamp);
+        let sample = deliveries.sample(now, timestamp, ce);
         self.congestion.on_delivery(&RateSample {
             srtt: self.rto.srtt(),
             newly_lost: sample.lost - prior_lost,
             in_flight,
             prior_in_flight,
-            ce,
             phase: self.phase,
             departure: self.pacer.as_ref().map_or(now, |pacer| pacer.departure(now)),
             ..sample

@@ -119,13 +119,16 @@ impl Bounds {
     }
 
     /// A round is over: with losses in it the short-term bounds fall, unless the rule probes
-    /// (`BBRAdaptLowerBoundsFromCongestion`).
-    pub(super) fn end_loss_round(&mut self, may_fall: bool, max_bw: f64, cwnd: f64) {
+    /// (`BBRAdaptLowerBoundsFromCongestion`); that of what is under way also if marks leave a part of it.
+    pub(super) fn end_loss_round(&mut self, may_fall: bool, max_bw: f64, cwnd: f64, by_marks: Option<f64>) {
+        let inflight = if self.inflight_shortterm.is_finite() { self.inflight_shortterm } else { cwnd };
         if std::mem::take(&mut self.loss_in_round) && may_fall {
             let bw = if self.bw_shortterm.is_finite() { self.bw_shortterm } else { max_bw };
-            let inflight = if self.inflight_shortterm.is_finite() { self.inflight_shortterm } else { cwnd };
             self.bw_shortterm = self.bw_latest.max(self.losses.beta * bw);
             self.inflight_shortterm = self.inflight_latest.max(self.losses.cut(inflight));
+        }
+        if let Some(left) = by_marks.filter(|_| may_fall) {
+            self.inflight_shortterm = self.inflight_shortterm.min(self.losses.down(left * inflight));
         }
     }
 
@@ -159,8 +162,9 @@ impl Bounds {
         self.up_count = f64::INFINITY;
     }
 
-    pub(super) fn start_rising(&mut self) {
-        (self.up_rounds, self.up_acks) = (0, 0.0);
+    /// As after so many rounds of rising.
+    pub(super) fn start_rising(&mut self, rounds: u32) {
+        (self.up_rounds, self.up_acks) = (rounds.min(30), 0.0);
     }
 
     /// In the next round the bound rises by twice as much (`BBRRaiseInflightLongtermSlope`).
@@ -206,7 +210,7 @@ mod tests {
     #[test]
     fn the_longterm_bound_rises_by_1_2_4_8_a_round() {
         let mut bounds = Bounds { inflight_longterm: 60.0, ..Bounds::new(LossRules::DRAFT) };
-        bounds.start_rising();
+        bounds.start_rising(0);
         bounds.raise_slope(60.0);
         let mut reached = Vec::new();
         for _ in 0..4 {
@@ -233,7 +237,7 @@ mod tests {
                 ..RateSample::default()
             };
             if bounds.note_delivery(&sample) {
-                bounds.end_loss_round(true, 1000.0, 100.0);
+                bounds.end_loss_round(true, 1000.0, 100.0, None);
             }
             bounds.advance(&sample);
         };
@@ -243,6 +247,19 @@ mod tests {
         assert_eq!((bounds.bw_shortterm, bounds.inflight_shortterm), (600.0, 50.0));
         bounds.forget_shortterm();
         assert_eq!(bounds.bw_shortterm, f64::INFINITY);
+    }
+
+    /// Marks leave 171/256 of what is under way and the bandwidth alone; with losses in the same round the lower bound counts.
+    #[test]
+    fn marks_lower_what_is_under_way() {
+        let mut bounds = Bounds::new(LossRules::LINUX);
+        bounds.end_loss_round(true, 1000.0, 100.0, Some(171.0 / 256.0));
+        assert_eq!((bounds.bw_shortterm, bounds.inflight_shortterm), (f64::INFINITY, 66.0));
+        bounds.end_loss_round(false, 1000.0, 100.0, Some(171.0 / 256.0));
+        assert_eq!(bounds.inflight_shortterm, 66.0, "a probe is not held back");
+        bounds.note_loss();
+        bounds.end_loss_round(true, 1000.0, 100.0, Some(171.0 / 256.0));
+        assert_eq!((bounds.bw_shortterm, bounds.inflight_shortterm), (180.0 / 256.0 * 1000.0, 44.0));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! BBR version 3 (draft-ietf-ccwg-bbr-06, or as Linux has it): as version 1, with bounds that losses teach. Section numbers are the
 //! draft's; where it leaves something open, what was decided is said there. Windows are in segments.
 
+mod ecn;
+mod marks;
 mod probe_bw;
 mod probe_rtt;
 mod profile;
@@ -17,6 +19,7 @@ use crate::congestion::{
     AckSample, CongestionControl, LostSegment, Needs, Phase, RateSample, RuleInfo, SendEvent,
 };
 use crossfade_core::{RunSeed, SimTime, Stream};
+use marks::Marks;
 use profile::Profile;
 
 const LEAST_CWND: f64 = 4.0;
@@ -90,6 +93,8 @@ pub struct BbrV3 {
     rounds: Rounds,
     full_pipe: FullPipe,
     bounds: Bounds,
+    /// Where marks count.
+    marks: Option<Marks>,
     drain_began: u64,
     cycle_at: SimTime,
     probe_wait: SimTime,
@@ -134,6 +139,7 @@ impl BbrV3 {
             rounds: Rounds::default(),
             full_pipe: FullPipe::default(),
             bounds,
+            marks: config.ecn_max_rtt.map(Marks::new),
             drain_began: 0,
             cycle_at: SimTime::ZERO,
             probe_wait: SimTime::ZERO,
@@ -246,10 +252,12 @@ impl BbrV3 {
     fn update_model(&mut self, sample: &RateSample) {
         let is_loss_round = self.bounds.note_delivery(sample);
         self.update_max_bw(sample);
+        self.update_marks(sample);
         if is_loss_round {
             self.look_for_heavy_loss(sample);
             let (may_fall, max_bw, cwnd) = (!self.state.probes_bandwidth(), self.max_bw(), self.cwnd);
-            self.bounds.end_loss_round(may_fall, max_bw, cwnd);
+            let by_marks = self.marks.as_mut().and_then(Marks::take_cut);
+            self.bounds.end_loss_round(may_fall, max_bw, cwnd, by_marks);
             self.loss_events = 0;
         }
         self.update_aggregation(sample);
@@ -282,16 +290,33 @@ impl BbrV3 {
 
     /// Startup ends for losses, too (section 5.3.1.3, prose only).
     fn look_for_heavy_loss(&mut self, sample: &RateSample) {
-        let is_heavy = self.profile.losses.is_too_much(sample.lost_since_sent, sample.tx_in_flight);
+        let is_heavy = self.is_inflight_too_high(sample);
         if self.state == State::Startup
             && self.phase == Phase::Recovery
             && self.loss_events >= STARTUP_LOSSES
             && is_heavy
         {
-            self.full_pipe.reached = true;
-            let bdp = if self.profile.is_linux { self.inflight(1.0) } else { self.bdp(self.max_bw(), 1.0) };
-            self.bounds.inflight_longterm = bdp.max(self.bounds.inflight_latest);
+            self.end_startup_for_queue();
         }
+    }
+
+    /// The queue is too long: what was delivered in a round, and a product at least, are the long-term bound.
+    fn end_startup_for_queue(&mut self) {
+        self.full_pipe.reached = true;
+        let bdp = if self.profile.is_linux { self.inflight(1.0) } else { self.bdp(self.max_bw(), 1.0) };
+        self.bounds.inflight_longterm = bdp.max(self.bounds.inflight_latest);
+    }
+
+    /// Losses or marks say that too much was under way.
+    fn is_inflight_too_high(&self, sample: &RateSample) -> bool {
+        self.profile.losses.is_too_much(sample.lost_since_sent, sample.tx_in_flight)
+            || self.marks.is_some_and(|marks| marks.are_too_many(sample))
+    }
+
+    /// The signals of congestion begin anew.
+    fn reset_signals(&mut self) {
+        self.bounds.reset_signals();
+        self.marks.iter_mut().for_each(Marks::reset);
     }
 
     fn update_startup_and_drain(&mut self, sample: &RateSample) {
@@ -299,7 +324,7 @@ impl BbrV3 {
             self.state = State::Drain;
             self.drain_began = self.rounds.count;
             if self.profile.is_linux {
-                self.bounds.reset_signals();
+                self.reset_signals();
             }
         }
         let is_long =
@@ -395,7 +420,7 @@ impl CongestionControl for BbrV3 {
                     self.full_pipe.reached = false;
                 }
                 State::Up => {
-                    self.bounds.start_rising();
+                    self.bounds.start_rising(0);
                     self.feedback = Feedback::None;
                     self.state = State::Refill;
                 }
@@ -405,7 +430,8 @@ impl CongestionControl for BbrV3 {
     }
 
     fn needs(&self) -> Needs {
-        Needs { samples: true, own_window: true, random: true, ..Needs::default() }
+        let ect_1 = self.marks.is_some();
+        Needs { samples: true, own_window: true, random: true, ect_1, ..Needs::default() }
     }
 
     fn seed(&mut self, stream: Stream) {
@@ -439,6 +465,7 @@ impl CongestionControl for BbrV3 {
             self.undo = (self.state, self.bounds);
         }
         self.bounds.note_loss();
+        self.marks.iter_mut().for_each(Marks::note_loss);
         if !self.probe_samples {
             return;
         }
@@ -479,6 +506,7 @@ impl CongestionControl for BbrV3 {
         self.bounds.advance(sample);
         self.pace(self.state.gains(&self.profile).0);
         self.set_window(sample);
+        self.marks.iter_mut().for_each(|marks| marks.end_ack(sample));
     }
 
     fn limits_itself(&self) -> bool {
@@ -501,7 +529,10 @@ impl CongestionControl for BbrV3 {
             min_rtt: self.min_rtt,
             pacing_rate: Some(self.pacing_rate),
             gains: Some(self.state.gains(&self.profile)),
-            own: None,
+            own: self
+                .marks
+                .filter(|marks| marks.is_eligible)
+                .map(|marks| format!("ecn_alpha={}", marks.alpha())),
         }
     }
 }

@@ -10,7 +10,7 @@ const MOST_ROUNDS: f64 = 63.0;
 
 impl BbrV3 {
     pub(super) fn start_down(&mut self, sample: &RateSample) {
-        self.bounds.reset_signals();
+        self.reset_signals();
         self.bounds.stop_rising();
         // Section 5.3.3.5: 2 to 3 s, and rounds from 0 or 1.
         self.rounds_since_probe = self.random.random_range(0..2);
@@ -29,9 +29,11 @@ impl BbrV3 {
         self.state = State::Cruise;
     }
 
-    pub(super) fn start_refill(&mut self, sample: &RateSample) {
+    /// `up_rounds`: the probe that follows begins as steeply as others after so many rounds.
+    pub(super) fn start_refill(&mut self, sample: &RateSample, up_rounds: u32) {
         self.bounds.forget_shortterm();
-        self.bounds.start_rising();
+        self.bounds.start_rising(up_rounds);
+        self.stopped_early = false;
         self.feedback = Feedback::None;
         self.rounds.restart(sample);
         self.state = State::Refill;
@@ -55,9 +57,11 @@ impl BbrV3 {
             return;
         }
         let in_flight = self.in_network(sample, sample.prior_in_flight);
-        let state = self.state;
+        let (state, reprobe) = (self.state, self.reprobe(sample.phase));
         match state {
-            State::Down | State::Cruise if self.is_time_to_probe(sample.now) => self.start_refill(sample),
+            State::Down | State::Cruise if reprobe.is_some() || self.is_time_to_probe(sample.now) => {
+                self.start_refill(sample, reprobe.unwrap_or(0));
+            }
             State::Down if in_flight <= self.bounds.with_headroom() && in_flight <= self.inflight(1.0) => {
                 self.start_cruise();
             }
@@ -109,14 +113,14 @@ impl BbrV3 {
                     }
                     let again = std::mem::take(&mut self.stopped_early) && !self.prev_probe_too_high;
                     if again && self.state.is_probe_bw() {
-                        self.start_refill(sample);
+                        self.start_refill(sample, 0);
                         return true;
                     }
                 }
                 Feedback::None | Feedback::Coming => {}
             }
         }
-        if self.profile.losses.is_too_much(sample.lost_since_sent, sample.tx_in_flight) {
+        if self.is_inflight_too_high(sample) {
             if self.probe_samples {
                 self.handle_inflight_too_high(sample, sample.tx_in_flight as f64, sample.app_limited);
             }

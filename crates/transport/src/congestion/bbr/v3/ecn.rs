@@ -1,0 +1,54 @@
+//! What version 3 in Linux does about marks beside lowering its bounds (branch v3 of google/bbr:
+//! `bbr_check_ecn_too_high_in_startup`, `bbr_check_time_to_probe_bw`).
+
+use super::BbrV3;
+use crate::congestion::{Phase, RateSample};
+
+impl BbrV3 {
+    /// Takes the marks of an acknowledgement, which may have begun a round; two rounds of too many end Startup.
+    pub(super) fn update_marks(&mut self, sample: &RateSample) {
+        let Some(marks) = &mut self.marks else { return };
+        // The first acknowledgement is of the model a moment later.
+        let min_rtt = self.min_rtt.or(sample.rtt);
+        let share = marks.update(sample, self.rounds.starts, min_rtt);
+        if let Some(share) = share.filter(|_| !self.full_pipe.reached)
+            && marks.ends_startup(share)
+        {
+            self.end_startup_for_queue();
+        }
+    }
+
+    /// Where marks came and ceased in a cycle without losses a probe follows at once: its first round is to add half of the
+    /// long-term bound (`ecn_reprobe_gain`), a power of 2 whose exponent this is.
+    pub(super) fn reprobe(&self, phase: Phase) -> Option<u32> {
+        self.marks.filter(|marks| marks.have_ceased(phase))?;
+        let longterm = self.bounds.inflight_longterm.min(f64::from(u32::MAX)) as u64;
+        Some((longterm / 2).max(1).ilog2())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::BbrConfig;
+    use crossfade_core::SimTime;
+
+    const MS: SimTime = SimTime::from_millis(1);
+
+    /// Half of 80 is 40, which 2^5 comes near to; without a bound the probe is as steep as any.
+    #[test]
+    fn a_probe_after_marks_begins_steeply() {
+        let config = BbrConfig { ecn_max_rtt: Some(MS * 5), ..BbrConfig::linux_v3() };
+        let mut rule = BbrV3::new(10.0, config, None);
+        assert_eq!(rule.reprobe(Phase::Open), None);
+        let marked =
+            RateSample { delivered: 10, prior_delivered: Some(0), ce_since_sent: 1, ..RateSample::default() };
+        rule.marks.iter_mut().for_each(|marks| {
+            marks.update(&marked, true, Some(MS));
+            marks.end_ack(&marked);
+        });
+        assert_eq!(rule.reprobe(Phase::Open), Some(30));
+        rule.bounds.inflight_longterm = 80.0;
+        assert_eq!(rule.reprobe(Phase::Open), Some(5));
+    }
+}
