@@ -141,10 +141,10 @@ flows = { all = { count = 3 } }
 """
 
 
-def run(folder: Path, body: str, text: str = SMALL) -> cf.Results:
+def run(folder: Path, body: str, text: str = SMALL, kind: str = "Shared") -> cf.Results:
     """The rule whose class has this body."""
-    head = "import numpy as np\nfrom crossfade.teaching import SharedCongestionControl\n\n\n"
-    (folder / "mine.py").write_text(f"{head}class Mine(SharedCongestionControl):\n{body}")
+    head = f"import numpy as np\nfrom crossfade.teaching import {kind}CongestionControl\n\n\n"
+    (folder / "mine.py").write_text(f"{head}class Mine({kind}CongestionControl):\n{body}")
     (folder / "a.toml").write_text(text)
     return cf.run(folder / "a.toml", cache=False)
 
@@ -217,23 +217,23 @@ def test_what_no_sender_can_use_is_one_line(tmp_path: Path, does: str, line: str
     assert str(caught.value).startswith("mine.py:")
 
 
-def test_rows_are_bounded(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["Shared", "Batched"])
+def test_rows_are_bounded(tmp_path: Path, kind: str) -> None:
     body = """    period = 1000.0
 
-    def start(self, flow, cwnd, ssthresh):
-        super().start(flow, 3000.0, ssthresh)
+    def start(self, *told):
+        super().start(*told[:-2], 3000.0, told[-1])
 """
     text = (
         SMALL.replace('"4 Mbit/s"', '"1 Gbit/s"')
         .replace('"3 s"', '"30 s"')
         .replace("30 packets", "9000 packets")
+        .replace("count = 3", f"count = {3 if kind == 'Shared' else 1}")
+        .replace('"sack",', '"sack", w_max = 3000,')
+        .replace("p_e = 0.01", "p_e = 0.0")
     )
     with pytest.raises(cf.ScenarioError, match=r"period = 1000.0: must be shorter, it has more than 1048576"):
-        run(
-            tmp_path,
-            body,
-            text.replace('"sack",', '"sack", w_max = 3000,').replace("p_e = 0.01", "p_e = 0.0"),
-        )
+        run(tmp_path, body, text, kind)
 
 
 def test_what_can_be_used_is(tmp_path: Path) -> None:

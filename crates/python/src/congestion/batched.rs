@@ -158,6 +158,7 @@ impl CongestionControl for BatchedControl {
     }
 
     fn on_delivery(&mut self, sample: &RateSample) {
+        self.rows.bound(&self.told, self.period);
         self.rows.add(sample, self.answers.cwnd);
         if sample.ce > 0 {
             self.note(MARK);

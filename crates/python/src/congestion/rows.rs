@@ -1,5 +1,7 @@
 //! What acknowledgements tell, a row each, for numpy.
 
+use super::failure::Told;
+use crate::error::scenario_error;
 use crossfade_core::SimTime;
 use crossfade_transport::congestion::RateSample;
 use pyo3::prelude::*;
@@ -31,6 +33,9 @@ const FIELDS: [(&str, &str); 19] = [
 
 /// The bytes of a row.
 const ROW: usize = 17 * 8 + 2;
+
+/// Rows of a batch at most: 150 MB of them.
+const MOST: usize = 1 << 20;
 
 /// Rows of one flow.
 #[derive(Default)]
@@ -70,6 +75,14 @@ impl Rows {
         self.0.extend_from_slice(&[u8::from(sample.app_limited), sample.phase as u8]);
     }
 
+    /// Begins anew where there are as many as may be, and says to whom they belong that his period is too long.
+    pub(super) fn bound(&mut self, told: &Told, period: Option<SimTime>) {
+        if self.0.len() / ROW == MOST {
+            refuse_more(told, period);
+            self.clear();
+        }
+    }
+
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
@@ -96,6 +109,14 @@ impl FlowRows {
         self.0.0.len() / (ROW + 8)
     }
 
+    /// As [`Rows::bound`].
+    pub(super) fn bound(&mut self, told: &Told, period: SimTime) {
+        if self.len() == MOST {
+            refuse_more(told, Some(period));
+            self.clear();
+        }
+    }
+
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
@@ -105,6 +126,14 @@ impl FlowRows {
         static DTYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         array(py, &self.0.0, &DTYPE, Some(("flow", "i8")))
     }
+}
+
+fn refuse_more(told: &Told, period: Option<SimTime>) {
+    let period = period.map_or_else(|| "None".to_owned(), |period| format!("{:?}", period.as_secs_f64()));
+    told.tell("on_acks", |_| {
+        let problem = format!("must be shorter, it has more than {MOST} acknowledgements");
+        PyResult::<()>::Err(scenario_error(format!("period = {period}: {problem}")))
+    });
 }
 
 /// Rows of [`FIELDS`] and `more` as an array; their type is made once.

@@ -15,9 +15,6 @@ use crossfade_transport::congestion::{AckSample, CongestionControl, Needs, RateS
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Rows of a period at most: 150 MB of them.
-const MOST_ROWS: usize = 1 << 20;
-
 /// What the flows of a run have in common.
 pub(super) struct Group {
     told: Told,
@@ -94,14 +91,7 @@ impl Group {
     }
 
     fn add(&mut self, sample: &RateSample, cwnd: f64, flow: usize) {
-        if self.rows.len() == MOST_ROWS {
-            let seconds = self.period.as_secs_f64();
-            let problem = format!("must be shorter, it has more than {MOST_ROWS} acknowledgements");
-            self.told.tell("on_acks", |_| {
-                PyResult::<()>::Err(scenario_error(format!("period = {seconds:?}: {problem}")))
-            });
-            self.rows.clear();
-        }
+        self.rows.bound(&self.told, self.period);
         self.rows.add(sample, cwnd, flow);
     }
 }
