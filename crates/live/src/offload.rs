@@ -46,15 +46,17 @@ impl Segments {
             _ => return whole,
         };
         let ip_header = if version == 4 { usize::from(packet[0] & 0x0f) * 4 } else { 40 };
-        let Some(transport_header) = packet.get(transport..transport + if is_tcp { 20 } else { 8 }) else {
+        // RFC 9293 section 3.1: no TCP header is shorter than five words, whatever its data offset says.
+        let shortest = transport + if is_tcp { 20 } else { 8 };
+        let Some(transport_header) = packet.get(transport..shortest) else {
             return whole;
         };
-        let headers = transport + if is_tcp { usize::from(transport_header[12] >> 4) * 4 } else { 8 };
+        let headers = if is_tcp { transport + usize::from(transport_header[12] >> 4) * 4 } else { shortest };
         let is_right = virtio[0] & NEEDS_CHECKSUM != 0
             && size > 0
             && (20..=transport).contains(&ip_header)
             && checksum == if is_tcp { 16 } else { 6 }
-            && (transport + 8..packet.len()).contains(&headers)
+            && (shortest..packet.len()).contains(&headers)
             && packet.len() <= 0xffff;
         if !is_right {
             return whole;
@@ -249,6 +251,17 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_tcp_header_of_less_than_five_words_is_not_cut() {
+        let (virtio, mut packet) = large(true, false, 700, &[7; 3000]);
+        assert_eq!(Segments::of(virtio, &packet).count(), 5);
+        for words in 0..5 {
+            packet[20 + 12] = words << 4;
+            let whole = Segments::of(virtio, &packet);
+            assert_eq!((whole.count(), whole.on_wire(&packet, 0).len()), (1, packet.len()));
+        }
+    }
+
     proptest! {
         #[test]
         fn segments_are_packets_with_all_of_the_payload(
@@ -304,6 +317,13 @@ mod tests {
                 let (begin, place) = (u16::from(virtio[6] % 80), [16_u16, 6][usize::from(virtio[8] % 2)]);
                 virtio[6..8].copy_from_slice(&begin.to_ne_bytes());
                 virtio[8..10].copy_from_slice(&place.to_ne_bytes());
+                // Where there is payload to cut the headers end before it.
+                if let Some(first) = packet.first_mut().filter(|_| version != 6) {
+                    *first = 0x44 | *first & 3;
+                }
+                if let Some(offset) = packet.get_mut(usize::from(begin) + 12) {
+                    *offset %= 0x80;
+                }
             }
             let cut = Segments::of(virtio, &packet);
             let total: usize = (0..cut.count()).map(|segment| cut.bytes(segment, packet.len()) as usize).sum();
