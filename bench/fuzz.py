@@ -45,7 +45,7 @@ LONGEST = {
     "table": 1200,
     "rows": 4096,
     "arq": 2000,
-    "packet": 200,
+    "packet": 210,
     "journal": 2400,
     "control": 600,
 }
@@ -184,7 +184,19 @@ def frames() -> Iterator[bytes]:
 
 
 def packets() -> Iterator[bytes]:
-    """IPv4 and IPv6 packets: TCP with options, UDP, ICMP, fragments, extension headers, tunnels."""
+    """IPv4 and IPv6 packets: TCP with options, UDP, ICMP, fragments, extension headers, tunnels.
+
+    Before each what a device says of it (``struct virtio_net_hdr``): nothing, or how it is to be cut.
+    """
+    for data in plain_packets():
+        for size in (1, 7, 20):
+            for kind, place in ((0, 0), (1, 16), (0x81, 16), (4, 16), (5, 6)):
+                begin = 20 if data[0] >> 4 == 4 else 40
+                yield struct.pack("=BBHHHH", kind > 0, kind, 0, size, begin, place) + data
+
+
+def plain_packets() -> Iterator[bytes]:
+    """Each packet alone."""
 
     def ip4(protocol: int, payload: bytes, flags: int = 0x4000, tos: int = 0) -> bytes:
         fields = (0x45, tos, 20 + len(payload), 1, flags, 64, protocol, 0, 0x0A000001, 0x0A000002)
