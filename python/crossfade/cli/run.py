@@ -50,6 +50,10 @@ from crossfade.results.metrics import near_metrics, not_metrics
 WITH_REPLAY = ("replay", "events", "link_events", "quiet")
 
 
+# To lay out a table takes a millisecond a line; nobody reads so many, and --csv has all.
+MOST_POINTS = 1_000
+
+
 def run(
     context: typer.Context,
     scenario: Annotated[
@@ -261,7 +265,10 @@ def run(
         terminal.write_out(results.to_json() + "\n")
     elif not (quiet or outputs.on_stdout):
         drawn = y or ",".join(results.figure.y or [])
-        terminal.print_results(results, terminal.console(), drawn, only)
+        if only is None and len(results.points) > MOST_POINTS:
+            terminal.print_some_results(results, terminal.console(), MOST_POINTS)
+        else:
+            terminal.print_results(results, terminal.console(), drawn, only)
     terminal.print_warnings(results.warnings, terminal.console(stderr=True))
     outputs.write_table(results.table(only))
     outputs.draw(
