@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from tests.trials.attacks import (
@@ -40,12 +41,17 @@ def program(*command: str) -> None:
     subprocess.run(command, cwd=ROOT, check=True)
 
 
+def hunt() -> Counter[str]:
+    """Property tests, for as long as was asked."""
+    return property_tests(options.seconds, options.only)
+
+
 TRIALS: dict[str, Callable[[], Counter[str] | None]] = {
-    **{trial.__name__: lambda t=trial, n=count: attack(t, n) for trial, count in ATTACKS.items()},
+    **{trial.__name__: partial(attack, trial, count) for trial, count in ATTACKS.items()},
     "cluster_ports": cluster_ports,
-    "cluster_security": lambda: program(*CLUSTER),
-    "mutated_scenarios": lambda: program(*MUTATED),
-    "property_tests": lambda: property_tests(options.seconds, options.only),
+    "cluster_security": partial(program, *CLUSTER),
+    "mutated_scenarios": partial(program, *MUTATED),
+    "property_tests": hunt,
     "python_properties": python_properties,
 }
 
@@ -53,7 +59,7 @@ parser = argparse.ArgumentParser(prog="python -m tests.trials", description=__do
 parser.add_argument("trials", nargs="*", metavar="TRIAL", help=f"{', '.join(TRIALS)} (default: all)")
 parser.add_argument("--seconds", type=float, default=60.0, help="of a processor, for each of property_tests")
 parser.add_argument("--only", default="", help="those of property_tests whose crate and name have this")
-options = parser.parse_args()
+options: argparse.Namespace = parser.parse_args()
 if unknown := set(options.trials) - set(TRIALS):
     parser.error(f"no trial {', '.join(sorted(unknown))}; there are {', '.join(TRIALS)}")
 for name in options.trials or TRIALS:
