@@ -87,9 +87,14 @@ def shrink(command: list[str], environment: dict[str, str]) -> None:
 
 
 class Functions:
-    """Which addresses of a program are of functions of this repository, not generic ones of others."""
+    """Which addresses of a program are of functions of this repository, not generic ones of others.
+
+    Hash tables that are inlined there do not count: their keys are random, and what a search in them
+    meets is chance, whatever the input.
+    """
 
     def __init__(self, program: Path) -> None:
+        self.program = program
         command = ["nm", "-nC", "--defined-only", str(program)]
         said = subprocess.run(command, capture_output=True, text=True, check=True)
         symbols = [line.split(" ", 2) for line in said.stdout.splitlines()]
@@ -102,7 +107,12 @@ class Functions:
     def is_own(self, address: int) -> bool:
         """Whether the code at `address`, as the file has it, is of such a function."""
         place = bisect.bisect_right(self.starts, address) - 1
-        return place >= 0 and self.own[place]
+        return place >= 0 and self.own[place] and "hashbrown" not in self._source_of(address)
+
+    def _source_of(self, address: int) -> str:
+        """File and line, as the debugging information has them."""
+        command = ["addr2line", "-e", str(self.program), hex(address)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def loaded_at(pid: int) -> int:
