@@ -12,7 +12,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -46,13 +46,16 @@ def texts_between_quotes(pattern: str, *folders: str) -> list[str]:
     ]
 
 
-# How many scenarios get each value of each key.
-FEW = 4
+# How many scenarios get each value of each key, and each word together with each value of a neighbour.
+FEW, FEW_PAIRS = 4, 1
+
+# In place of a value: the key is taken out.
+GONE = "gone"
 
 
 def scenarios() -> Iterator[bytes]:
     """Scenarios that are written somewhere, and variants of them: other values of each key."""
-    had: Counter[tuple[tuple[str, ...], str]] = Counter()
+    had: Counter[str] = Counter()
     for text in written_scenarios():
         yield text.encode()
         try:
@@ -90,31 +93,56 @@ def written_scenarios() -> Iterator[str]:
         yield as_toml(quick | {"channel": channel})
 
 
-def variants(scenario: dict[str, Any], had: Counter[tuple[tuple[str, ...], str]]) -> Iterator[dict[str, Any]]:
-    """A scenario with each key of its tables changed to each value.
+def variants(scenario: dict[str, Any], had: Counter[str]) -> Iterator[dict[str, Any]]:
+    """A scenario with keys of its tables changed, where few earlier ones had the same change.
 
-    The values are those that the schema tells of a key, numbers at its bounds and beside them, and some that
-    it does not take. A value that FEW earlier scenarios had is left out.
+    The values are those that the schema tells of a key, numbers at its bounds and beside them, some that it
+    does not take, and none; each word of a few also together with each value of each other key of its table.
     """
+    neighbours: dict[tuple[str, ...], list[tuple[str, dict[str, Any]]]] = {}
     for path, schema in keys(SCHEMA, ()):
-        *tables, name = path
-        table: Any = scenario
-        for part in tables:
-            table = table.get(next(iter(table), "") if part == "*" else part) if table else None
-            if not isinstance(table, dict):
-                break
-        if not isinstance(table, dict) or name == "*":
+        if path[-1] != "*":
+            neighbours.setdefault(path[:-1], []).append((path[-1], schema))
+    for path, named in neighbours.items():
+        if table_at(scenario, path) is None:
             continue
-        for value in [*values(schema), 0, -1, 3, 1e308, "1 ms", "x"]:
-            had[path, repr(value)] += 1
-            if had[path, repr(value)] > FEW:
-                continue
-            changed = copy.deepcopy(scenario)
-            table = changed
-            for part in tables:
-                table = table[next(iter(table)) if part == "*" else part]
+        for name, schema in named:
+            changes = [{name: value} for value in [*values(schema), GONE, 0, -1, 3, 1e308, "1 ms", "x"]]
+            pairs = [
+                {name: word, other: value}
+                for word in words(schema)
+                for other, its in named
+                if other != name
+                for value in [*values(its), GONE]
+            ]
+            for few, several in ((FEW, changes), (FEW_PAIRS, pairs)):
+                for change in several:
+                    had[repr((path, change))] += 1
+                    if had[repr((path, change))] <= few:
+                        yield changed(scenario, path, change)
+
+
+def table_at(scenario: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any] | None:
+    """The table that a scenario has there; ``*`` stands for its first."""
+    table: Any = scenario
+    for part in path:
+        table = table.get(next(iter(table), "") if part == "*" else part)
+        if not isinstance(table, dict):
+            return None
+    return cast(dict[str, Any], table)
+
+
+def changed(scenario: dict[str, Any], path: tuple[str, ...], change: dict[str, Any]) -> dict[str, Any]:
+    """A copy of a scenario with keys of a table set or taken out."""
+    new = copy.deepcopy(scenario)
+    table = table_at(new, path)
+    assert table is not None
+    for name, value in change.items():
+        if value is GONE:
+            table.pop(name, None)
+        else:
             table[name] = value
-            yield changed
+    return new
 
 
 Key = tuple[tuple[str, ...], dict[str, Any]]
@@ -132,15 +160,22 @@ def keys(schema: dict[str, Any], path: tuple[str, ...]) -> Iterator[Key]:
         yield path, schema
 
 
+def words(schema: dict[str, Any]) -> Iterator[str]:
+    """The few words of which a key takes one."""
+    yield from (word["const"] for word in schema.get("oneOf", []) if "const" in word)
+    for alternative in schema.get("anyOf", []):
+        yield from words(alternative)
+
+
 def values(schema: dict[str, Any]) -> Iterator[Any]:
     """What a key takes by its schema, and numbers beside its bounds."""
     yield from re.findall(r'"([^"]*)"', schema.get("x-expects", ""))
-    yield from (word["const"] for word in schema.get("oneOf", []) if "const" in word)
+    yield from words(schema)
     for bound in ("minimum", "maximum", "exclusiveMinimum"):
         if bound in schema:
             yield from (schema[bound] - 1, schema[bound], schema[bound] + 1)
     for alternative in schema.get("anyOf", []):
-        yield from values(alternative)
+        yield from (value for value in values(alternative) if value not in words(alternative))
     if schema.get("x-file"):
         # The target chooses by the last letter what the file holds.
         yield from (f"file{kind}" for kind in range(10))
