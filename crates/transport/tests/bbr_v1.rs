@@ -90,6 +90,27 @@ fn the_pipe_is_full_after_three_rounds_without_growth() {
     assert_eq!(states[5], "drain", "260 is 1.3 times 200; 264, 266, 270 are not 1.25 times 260");
 }
 
+/// A round trip of 36 years at seventy segments a nanosecond: such as a property test found.
+#[test]
+fn a_target_beyond_what_can_be_counted_does_not_wrap() {
+    let mut rule = rule();
+    let rtt = Some(SimTime::from_nanos(1_136_165_053_340_000_000));
+    for round in 1..3 {
+        rule.on_delivery(&RateSample {
+            now: rtt.unwrap() + ms(round),
+            delivered: 10 * round,
+            prior_delivered: Some(10 * (round - 1)),
+            rate: Some(7e10),
+            interval: ms(1),
+            rtt,
+            newly_acked: 10,
+            ..RateSample::default()
+        });
+    }
+    // The time of the least round trip is over long since.
+    assert_eq!((rule.info().state, rule.cwnd()), ("probe-rtt", 4.0));
+}
+
 #[test]
 fn the_cycle_of_eight_lasts_8_2_round_trips() {
     let mut path = bbr(Conditions::p10());

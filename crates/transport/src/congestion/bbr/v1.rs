@@ -31,6 +31,8 @@ const LEAST_CWND: u64 = 4;
 const AGGREGATION_ROUNDS: u64 = 5;
 /// Below this rate a single segment leaves at a time.
 const LEAST_TSO_BPS: f64 = 1.2e6;
+/// No network holds so many: what is added to them does not wrap, whatever rates and round trips are said to be.
+const MOST_SEGMENTS: f64 = 1e18;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -118,7 +120,7 @@ impl BbrV1 {
     /// `gain` bandwidth-delay products in whole segments.
     fn bdp(&self, bandwidth: f64, gain: f64) -> u64 {
         let Some(min_rtt) = self.min_rtt else { return INITIAL_CWND };
-        (gain * bandwidth * min_rtt.as_secs_f64()).ceil() as u64
+        (gain * bandwidth * min_rtt.as_secs_f64()).ceil().min(MOST_SEGMENTS) as u64
     }
 
     /// Segments that leave back to back (`bbr_tso_segs_goal`).
