@@ -94,15 +94,15 @@ fn the_pipe_is_full_after_three_rounds_without_growth() {
 #[test]
 fn a_target_beyond_what_can_be_counted_does_not_wrap() {
     let mut rule = rule();
-    let rtt = Some(SimTime::from_nanos(1_136_165_053_340_000_000));
+    let rtt = SimTime::from_nanos(1_136_165_053_340_000_000);
     for round in 1..3 {
         rule.on_delivery(&RateSample {
-            now: rtt.unwrap() + ms(round),
+            now: rtt + ms(round),
             delivered: 10 * round,
             prior_delivered: Some(10 * (round - 1)),
             rate: Some(7e10),
             interval: ms(1),
-            rtt,
+            rtt: Some(rtt),
             newly_acked: 10,
             ..RateSample::default()
         });
