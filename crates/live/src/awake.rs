@@ -12,7 +12,7 @@ use std::io::Write;
 /// core.
 #[derive(Debug)]
 pub(crate) struct Awake {
-    /// Never at zero.
+    /// Never at zero, always at [`SimTime::MAX`].
     span: SimTime,
     /// While it is open they stay awake.
     held: Option<File>,
@@ -28,12 +28,13 @@ impl Awake {
     const FAST: u32 = 500;
 
     pub(crate) fn new(span: SimTime) -> Self {
-        Self { span, held: None, until: None, since: SimTime::ZERO, packets: 0 }
+        let held = if span == SimTime::MAX { hold().ok() } else { None };
+        Self { span, held, until: None, since: SimTime::ZERO, packets: 0 }
     }
 
     /// A packet has come.
     pub(crate) fn packet(&mut self, now: SimTime) {
-        if self.span == SimTime::ZERO {
+        if [SimTime::ZERO, SimTime::MAX].contains(&self.span) {
             return;
         }
         self.packets += 1;
@@ -102,6 +103,15 @@ mod tests {
         assert!(awake.held.is_none());
         packets(&mut awake, 1_200, SimTime::from_micros(667));
         assert_eq!(awake.held.is_some(), may());
+    }
+
+    #[test]
+    fn without_end_it_waits_for_no_packet_and_lasts() {
+        let mut awake = Awake::new(SimTime::MAX);
+        assert_eq!((awake.until(), awake.held.is_some()), (None, may()));
+        (0..10_000).for_each(|n| awake.packet(SimTime::from_micros(n)));
+        awake.look(MS(1_000_000));
+        assert_eq!((awake.until(), awake.held.is_some()), (None, may()));
     }
 
     #[test]

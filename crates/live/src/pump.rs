@@ -43,7 +43,8 @@ pub struct PumpConfig {
     /// the time between them, up to 0.3 ms. It does so for as long as it finds that it wakes up too late, and then
     /// releases packets with an error of a few microseconds. At zero it never does.
     pub spin: SimTime,
-    /// For so long after a packet idle processors are kept from sleeping, where that is allowed; never at zero.
+    /// For so long after a packet idle processors are kept from sleeping, where that is allowed: never at zero, and
+    /// from the beginning to the end at [`SimTime::MAX`].
     pub awake: SimTime,
     /// A packet that is handed over later than this is counted.
     pub late: SimTime,
