@@ -20,7 +20,7 @@ use std::time::Instant;
 
 /// What lies between two hosts.
 pub enum Between {
-    /// A link in each direction, with a thread each: from the first host to the second, and back.
+    /// A link in each direction, from the first host to the second, and back; with a thread each while much passes.
     Links([LiveLink; 2]),
     /// One medium for both directions, driven by one thread.
     Shared(LiveFabric),

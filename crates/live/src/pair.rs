@@ -90,14 +90,20 @@ pub(crate) fn pair() -> Result<(Leader, Helper), LiveError> {
 impl Leader {
     /// Drives until it is time to stop. Gives a report for each way.
     pub(crate) fn run(mut self, mut driver: Driver, pumps: [Pump; 2]) -> Result<Vec<PumpReport>, LiveError> {
-        pumps.into_iter().for_each(|pump| driver.take(pump));
+        for pump in pumps {
+            driver.take(pump);
+        }
         driver.begin()?;
         loop {
             match driver.wait(Some(&self.word), None)? {
                 Ready::Pumps => {
                     let level = self.load.add(driver.turn()?);
-                    if level == Level::Much && driver.pumps() == 2 {
-                        driver.give().into_iter().try_for_each(|pump| self.lend.send(pump)).ok();
+                    if level == Level::Much
+                        && driver.pumps() == 2
+                        && let Some(pump) = driver.give()
+                    {
+                        // Where nobody takes it there is an end of file to hear of.
+                        let _ = self.lend.send(pump);
                     }
                 }
                 Ready::Others => match self.hear() {
@@ -109,7 +115,10 @@ impl Leader {
             }
         }
         if driver.pumps() == 1 {
-            self.returned.recv().into_iter().for_each(|pump| driver.take(pump));
+            // Who helps stops too, and returns it.
+            if let Ok(pump) = self.returned.recv() {
+                driver.take(pump);
+            }
         }
         driver.end()
     }

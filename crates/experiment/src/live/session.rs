@@ -25,9 +25,12 @@ use std::time::Instant;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StayAwake {
+    /// They may sleep.
     Never,
+    /// For a second after each packet.
     #[default]
     WhilePassing,
+    /// From the beginning to the end.
     Always,
 }
 
