@@ -471,9 +471,9 @@ class Live:
 
     def __new__(cls, plan: Plan, asked: str) -> Live:
         """The hosts of the plan's only point. ``asked`` is JSON: ``{"bulk": bool, "congestion": str | null,
-        "mtu": n | null, "ipv6": bool, "large_segments": bool, "data_only": bool, "let_sleep": bool, "run": n,
-        "journal": path | null, "captures": [far, near] | null, "watch": bool,
-        "source": {"name", "text", "overrides", "files"}}``.
+        "mtu": n | null, "ipv6": bool, "large_segments": bool, "data_only": bool,
+        "awake": "never" | "while-passing" | "always", "run": n, "journal": path | null,
+        "captures": [far, near] | null, "watch": bool, "source": {"name", "text", "overrides", "files"}}``.
 
         Raises ScenarioError for what the system refuses, and what the kernel's TCP has not.
         """

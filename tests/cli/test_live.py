@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,7 @@ reverse = { rate = "10 Mbit/s", delay = "8 ms" }
 tcp = { variant = "sack", w_max = 50, rfc = { profile = "linux" } }
 """
 
+LATENCY = "/dev/cpu_dma_latency"
 IID = "channel = { model = 'iid', p_e = 0.02 }\n"
 MIMO = """\
 channel = { model = "block-rayleigh", snr_db = 15, antennas = { correlation = "none" } }
@@ -483,6 +485,36 @@ def test_the_helper_has_one_thread_when_it_forks() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "1\n", "what starts threads (numpy) is loaded where it is used"
+
+
+@pytest.mark.parametrize(
+    ("options", "is_held"), [(["--realtime"], True), ([], False), (["--realtime", "--let-sleep"], False)]
+)
+def test_with_real_time_priority_processors_stay_awake_before_any_packet(
+    options: list[str], is_held: bool, tmp_path: Path
+) -> None:
+    if os.geteuid() != 0 or not os.access(LATENCY, os.W_OK):
+        pytest.skip(f"root and {LATENCY} are needed")
+    mark, begun = f"awake-{os.getpid()}-{random.random()}", tmp_path / "begun"
+    words = live_command("--delay", "1 ms", *options, "--", "sh", "-c", f"touch {begun}; read line")
+    run = subprocess.Popen(words, stdin=subprocess.PIPE, env={**os.environ, "MARK": mark})
+    try:
+        while not begun.exists():
+            assert run.poll() is None
+            time.sleep(0.02)
+        assert (LATENCY in opened_by(processes(mark))) == is_held
+    finally:
+        run.communicate()
+    assert run.returncode == 1, "no line to read"
+
+
+def opened_by(numbers: Sequence[int]) -> set[str]:
+    """Where their open files are."""
+    found = set()
+    for number in numbers:
+        with suppress(OSError):
+            found |= {os.readlink(entry) for entry in Path(f"/proc/{number}/fd").iterdir()}
+    return found
 
 
 def test_of_a_sweep_the_first_point_runs_or_what_is_set(scenario: Path) -> None:

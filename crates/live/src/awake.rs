@@ -12,7 +12,7 @@ use std::io::Write;
 /// core.
 #[derive(Debug)]
 pub(crate) struct Awake {
-    /// Never at zero.
+    /// Never at zero, always at [`SimTime::MAX`].
     span: SimTime,
     /// While it is open they stay awake.
     held: Option<File>,
@@ -28,15 +28,16 @@ impl Awake {
     const FAST: u32 = 500;
 
     pub(crate) fn new(span: SimTime) -> Self {
-        Self { span, held: None, until: None, since: SimTime::ZERO, packets: 0 }
+        let held = if span == SimTime::MAX { hold().ok() } else { None };
+        Self { span, held, until: None, since: SimTime::ZERO, packets: 0 }
     }
 
-    /// A packet has come.
-    pub(crate) fn packet(&mut self, now: SimTime) {
-        if self.span == SimTime::ZERO {
+    /// So many packets have come.
+    pub(crate) fn packets(&mut self, now: SimTime, count: u32) {
+        if [SimTime::ZERO, SimTime::MAX].contains(&self.span) {
             return;
         }
-        self.packets += 1;
+        self.packets += count;
         if self.until.is_none() || self.since + Self::PERIOD <= now {
             let is_fast = self.packets > Self::FAST;
             if is_fast {
@@ -84,8 +85,8 @@ mod tests {
     fn it_lasts_from_the_last_packet_on() {
         let mut awake = Awake::new(MS(1_000));
         assert_eq!(awake.until(), None);
-        awake.packet(MS(1));
-        awake.packet(MS(900));
+        awake.packets(MS(1), 1);
+        awake.packets(MS(900), 1);
         awake.look(MS(1_900) - SimTime::from_nanos(1));
         assert_eq!((awake.until(), awake.held.is_some()), (Some(MS(1_900)), may()));
         awake.look(MS(1_900));
@@ -96,7 +97,7 @@ mod tests {
     fn packets_that_come_fast_keep_processors_awake_themselves() {
         let mut awake = Awake::new(MS(1_000));
         let packets = |awake: &mut Awake, from: u64, each: SimTime| {
-            (0..2_000).for_each(|n| awake.packet(MS(from) + each.saturating_mul(n)));
+            (0..2_000).for_each(|n| awake.packets(MS(from) + each.saturating_mul(n), 1));
         };
         packets(&mut awake, 1_000, SimTime::from_micros(100));
         assert!(awake.held.is_none());
@@ -105,9 +106,18 @@ mod tests {
     }
 
     #[test]
+    fn without_end_it_waits_for_no_packet_and_lasts() {
+        let mut awake = Awake::new(SimTime::MAX);
+        assert_eq!((awake.until(), awake.held.is_some()), (None, may()));
+        (0..10_000).for_each(|n| awake.packets(SimTime::from_micros(n), 1));
+        awake.look(MS(1_000_000));
+        assert_eq!((awake.until(), awake.held.is_some()), (None, may()));
+    }
+
+    #[test]
     fn at_zero_it_never_does() {
         let mut awake = Awake::new(SimTime::ZERO);
-        awake.packet(SimTime::ZERO);
+        awake.packets(SimTime::ZERO, 1);
         assert!(awake.until().is_none() && awake.held.is_none());
     }
 }

@@ -1,10 +1,12 @@
 //! Two hosts, what lies between them, and the threads that pass packets.
 
 use crate::clock::Clock;
+use crate::driver::Driver;
 use crate::error::{LiveError, Trying};
 use crate::header::Kind;
 use crate::host::Host;
 use crate::meter::Meter;
+use crate::pair::pair;
 use crate::pump::{LiveFabric, LiveLink, Pump, PumpConfig};
 use crate::recording::Recording;
 use crate::report::PumpReport;
@@ -18,7 +20,7 @@ use std::time::Instant;
 
 /// What lies between two hosts.
 pub enum Between {
-    /// A link in each direction, with a thread each: from the first host to the second, and back.
+    /// A link in each direction, from the first host to the second, and back; with a thread each while much passes.
     Links([LiveLink; 2]),
     /// One medium for both directions, driven by one thread.
     Shared(LiveFabric),
@@ -41,7 +43,7 @@ pub struct Emulation {
     clock: Clock,
     /// Its threads stop when this is closed.
     stop: Option<PipeWriter>,
-    pumps: Vec<JoinHandle<Result<Vec<PumpReport>, LiveError>>>,
+    threads: Vec<JoinHandle<Result<Vec<PumpReport>, LiveError>>>,
     meters: [Meter; 2],
     recording: Recording,
 }
@@ -76,7 +78,7 @@ impl Emulation {
             hosts: hosts.clone(),
             clock,
             stop: Some(writer),
-            pumps: Vec::new(),
+            threads: Vec::new(),
             meters: Default::default(),
             recording,
         };
@@ -90,22 +92,35 @@ impl Emulation {
         let there = |ports| Way::new([first.tun(), second.tun()], ports, spared[0], on_way);
         let back = |ports| Way::new([second.tun(), first.tun()], ports, spared[1], on_way_back);
         let one_way = [PointToPoint::<()>::IN, PointToPoint::<()>::OUT];
-        let pumps: Vec<(&str, LiveFabric, Vec<Way>)> = match between {
-            Between::Links([forward, reverse]) => vec![
-                ("forward", Box::new(PointToPoint(forward)), vec![there(one_way)]),
-                ("reverse", Box::new(PointToPoint(reverse)), vec![back(one_way)]),
-            ],
-            Between::Shared(fabric) => vec![("shared", fabric, vec![there([0, 1]), back([1, 0])])],
+        let driver = || Ok(Driver::new(config, clock, reader.try_clone().trying_to("open a pipe")?));
+        let pump = |lane: u8, is_shared: bool, medium, ways| {
+            let recorder = emulation.recording.recorder(lane, is_shared);
+            Pump::new(config, clock, medium, ways, first.most_bytes(), recorder)
         };
-        let is_shared = pumps.len() == 1;
-        for (lane, (name, medium, ways)) in pumps.into_iter().enumerate() {
-            let stop = reader.try_clone().trying_to("open a pipe")?;
-            let recorder = emulation.recording.recorder(lane as u8, is_shared);
-            let pump = Pump::new(config, clock, medium, ways, first.most_bytes(), stop, recorder);
-            let thread = Builder::new().name(name.to_owned()).spawn(|| pump.run());
-            emulation.pumps.push(thread.trying_to("start a thread")?);
+        match between {
+            Between::Links([forward, reverse]) => {
+                let forward = pump(0, false, Box::new(PointToPoint(forward)), vec![there(one_way)]);
+                let reverse = pump(1, false, Box::new(PointToPoint(reverse)), vec![back(one_way)]);
+                let (leader, helper) = pair()?;
+                let [of_both, of_one] = [driver()?, driver()?];
+                emulation.start_thread("links", || leader.run(of_both, [forward, reverse]))?;
+                emulation.start_thread("reverse", || helper.run(of_one))?;
+            }
+            Between::Shared(fabric) => {
+                let (driver, pump) = (driver()?, pump(0, true, fabric, vec![there([0, 1]), back([1, 0])]));
+                emulation.start_thread("network", || driver.run(pump))?;
+            }
         }
         Ok(emulation)
+    }
+
+    fn start_thread(
+        &mut self,
+        name: &str,
+        work: impl FnOnce() -> Result<Vec<PumpReport>, LiveError> + Send + 'static,
+    ) -> Result<(), LiveError> {
+        self.threads.push(Builder::new().name(name.to_owned()).spawn(work).trying_to("start a thread")?);
+        Ok(())
     }
 
     /// What shows what has passed, there and back.
@@ -130,7 +145,7 @@ impl Emulation {
 
     /// Whether it goes on: somebody may have removed a device.
     pub fn is_running(&self) -> bool {
-        !self.pumps.iter().any(JoinHandle::is_finished)
+        !self.threads.iter().any(JoinHandle::is_finished)
     }
 
     /// Stops, and tells what was counted. Packets inside the links are gone.
@@ -167,7 +182,7 @@ impl Emulation {
     fn join(&mut self) -> Vec<Result<Vec<PumpReport>, LiveError>> {
         drop(self.stop.take());
         let join = |thread: JoinHandle<_>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
-        self.pumps.drain(..).map(join).collect()
+        self.threads.drain(..).map(join).collect()
     }
 }
 
@@ -175,6 +190,6 @@ impl Drop for Emulation {
     fn drop(&mut self) {
         drop(self.stop.take());
         // A panic of a link has been printed where it happened: a second one, while unwinding, would abort.
-        self.pumps.drain(..).for_each(|thread| drop(thread.join()));
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
     }
 }

@@ -1,31 +1,20 @@
 //! Packets from TUN devices through a medium into others, in real time.
 
-use crate::alarm::Alarm;
-use crate::awake::Awake;
 use crate::clock::Clock;
-use crate::error::{LiveError, Trying};
+use crate::error::LiveError;
 use crate::header;
 use crate::offload::Segments;
-use crate::priority::prefer_this_thread;
 use crate::recording::Recorder;
 use crate::report::PumpReport;
 use crate::store::{Place, Store};
+use crate::tun::Tun;
 use crate::way::{Run, Way};
 use crossfade_core::SimTime;
 use crossfade_link::{Departure, Fabric, Link, Parcel, Push};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use rustix::time::{ClockId, clock_gettime};
-use std::io::PipeReader;
-use std::num::NonZeroU64;
-use std::time::Duration;
+use std::sync::Arc;
 
 /// So many packets are read before the pump looks whether it shall stop.
 const BATCH: usize = 32;
-
-/// Who passes packets of such a size, or segments that are cut, interrupts nobody who makes them: he would find them
-/// one at a time, and a quarter of the throughput is lost.
-const LARGE_BYTES: usize = 16_384;
 
 /// A link that real packets can go through.
 pub type LiveLink = Box<dyn Link + Send>;
@@ -43,7 +32,8 @@ pub struct PumpConfig {
     /// the time between them, up to 0.3 ms. It does so for as long as it finds that it wakes up too late, and then
     /// releases packets with an error of a few microseconds. At zero it never does.
     pub spin: SimTime,
-    /// For so long after a packet idle processors are kept from sleeping, where that is allowed; never at zero.
+    /// For so long after a packet idle processors are kept from sleeping, where that is allowed: never at zero, and
+    /// from the beginning to the end at [`SimTime::MAX`].
     pub awake: SimTime,
     /// A packet that is handed over later than this is counted.
     pub late: SimTime,
@@ -72,10 +62,6 @@ impl Default for PumpConfig {
 pub(crate) struct Pump {
     config: PumpConfig,
     clock: Clock,
-    alarm: Alarm,
-    awake: Awake,
-    /// When it last looked, if it has been awake since.
-    looked: Option<SimTime>,
     medium: LiveFabric,
     /// One or two.
     ways: Vec<Way>,
@@ -86,10 +72,20 @@ pub(crate) struct Pump {
     buffer: Vec<u8>,
     /// What leaves together.
     run: Run,
-    /// Has an end of file when it is time to stop.
-    stop: PipeReader,
     recorder: Recorder,
     is_warm: bool,
+    done: Done,
+    /// Processor time that it took.
+    pub(crate) cpu: SimTime,
+}
+
+/// What a pump did in a turn.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Done {
+    /// So many packets were read.
+    pub(crate) packets: u32,
+    /// Some were handed over.
+    pub(crate) handed_over: bool,
 }
 
 impl Pump {
@@ -99,84 +95,61 @@ impl Pump {
         medium: LiveFabric,
         ways: Vec<Way>,
         most_bytes: usize,
-        stop: PipeReader,
         recorder: Recorder,
     ) -> Self {
         Self {
             config,
             clock,
-            alarm: Alarm::new(config.spin),
-            awake: Awake::new(config.awake),
-            looked: None,
             medium,
             ways,
             store: Store::new(config.capacity),
             entered: Vec::new(),
             buffer: vec![0; most_bytes],
             run: Run::default(),
-            stop,
             recorder,
             is_warm: config.warmup == SimTime::ZERO,
+            done: Done::default(),
+            cpu: SimTime::ZERO,
         }
     }
 
-    /// Works until it is told to stop. Gives a report for each way.
-    pub(crate) fn run(mut self) -> Result<Vec<PumpReport>, LiveError> {
-        // Timers of ordinary threads may be late by 50 us so that they can be bundled.
-        rustix::thread::set_current_timer_slack(NonZeroU64::new(1)).trying_to("set the timer slack")?;
-        if self.buffer.len() < LARGE_BYTES {
-            prefer_this_thread();
+    /// A packet may be as large.
+    pub(crate) fn most_bytes(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// The devices that it reads.
+    pub(crate) fn devices(&self) -> impl Iterator<Item = Arc<Tun>> + '_ {
+        self.ways.iter().map(|way| Arc::clone(&way.from))
+    }
+
+    /// When there is something to do next, if nothing comes.
+    pub(crate) fn next_event(&self) -> Option<SimTime> {
+        let warmup = (!self.is_warm).then_some(self.config.warmup);
+        self.medium.next_event().into_iter().chain(warmup).min()
+    }
+
+    /// Does what is to be done by now.
+    pub(crate) fn turn(&mut self) -> Result<Done, LiveError> {
+        self.done = Done::default();
+        for way in 0..self.ways.len() {
+            self.read_batch(way)?;
         }
-        while self.wait()? {
-            for way in 0..self.ways.len() {
-                self.read_batch(way)?;
-            }
-            let now = self.clock.now();
-            self.release(now);
-            self.awake.look(now);
-            self.medium.prepare();
-            self.ways.iter().for_each(Way::show);
-        }
+        self.release(self.clock.now());
+        self.medium.prepare();
+        self.ways.iter().for_each(Way::show);
+        Ok(self.done)
+    }
+
+    /// Gives a report for each way.
+    pub(crate) fn end(mut self) -> Result<Vec<PumpReport>, LiveError> {
         let now = self.clock.now();
         self.release(now);
         self.recorder.end(now)?;
         let report = self.medium.report(now);
-        let (cpu, left) = (thread_cpu_time(), self.store.len() as u64);
-        let of_way = |way: Way| way.report([now, cpu], left, &report);
+        let left = self.store.len() as u64;
+        let of_way = |way: Way| way.report([now, self.cpu], left, &report);
         Ok(self.ways.into_iter().map(of_way).collect())
-    }
-
-    /// Waits for a packet or an event of the medium. Returns whether to go on.
-    fn wait(&mut self) -> Result<bool, LiveError> {
-        let now = self.clock.now();
-        if let Some(before) = self.looked.take() {
-            self.alarm.looked(now - before);
-        }
-        let sleep = self.next_event().map(|at| self.alarm.sleep(at.saturating_sub(now)));
-        let timeout = sleep.map(timespec);
-        let mut ready = [
-            PollFd::new(&self.stop, PollFlags::IN),
-            PollFd::new(&self.ways[0].from, PollFlags::IN),
-            PollFd::new(&self.ways[self.ways.len() - 1].from, PollFlags::IN),
-        ];
-        match poll(&mut ready[..=self.ways.len()], timeout.as_ref()) {
-            Ok(0) => {
-                match sleep {
-                    Some(SimTime::ZERO) => self.looked = Some(now),
-                    Some(sleep) => self.alarm.rang(sleep, self.clock.now().saturating_sub(now + sleep)),
-                    None => {}
-                }
-                Ok(true)
-            }
-            Ok(_) => Ok(ready[0].revents().is_empty()),
-            Err(Errno::INTR) => Ok(true),
-            Err(error) => Err(error).trying_to("wait for packets"),
-        }
-    }
-
-    fn next_event(&self) -> Option<SimTime> {
-        let warmup = (!self.is_warm).then_some(self.config.warmup);
-        self.medium.next_event().into_iter().chain(warmup).chain(self.awake.until()).min()
     }
 
     fn read_batch(&mut self, way: usize) -> Result<(), LiveError> {
@@ -188,7 +161,7 @@ impl Pump {
                 parcel = parcel.spared();
             }
             let now = self.clock.now();
-            self.awake.packet(now);
+            self.done.packets += 1;
             let read = self.store.open(&mut self.buffer, length, segments);
             for segment in 0..segments.count() {
                 let bytes = segments.bytes(segment, length);
@@ -284,18 +257,8 @@ impl Pump {
     fn hand_over(&mut self) {
         let Some(way) = self.run.way() else { return };
         // Work takes time too.
-        self.looked = None;
+        self.done.handed_over = true;
         let Self { ways, run, store, recorder, clock, config, .. } = self;
         ways[way].hand_over(run, store, recorder, || clock.now(), config.late);
     }
-}
-
-/// Processor time of the calling thread.
-fn thread_cpu_time() -> SimTime {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    SimTime::from_nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
-}
-
-fn timespec(span: SimTime) -> Timespec {
-    Duration::from_nanos(span.as_nanos()).try_into().expect("584 years fit")
 }

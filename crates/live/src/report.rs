@@ -9,7 +9,7 @@ use crossfade_link::arq::ArqStatistics;
 pub struct PumpReport {
     /// How long it ran.
     pub duration: SimTime,
-    /// Processor time that it took.
+    /// Processor time that it took; of a thread that passes both directions each has half.
     pub cpu: SimTime,
     /// Packets read from the device.
     pub packets: u64,

@@ -3,7 +3,7 @@
 use crate::error::scenario_error;
 use crate::plan::{Plan, to_json};
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_experiment::live::{Options, Session, Source};
+use crossfade_experiment::live::{Options, Session, Source, StayAwake};
 use crossfade_live::LiveError;
 use pyo3::prelude::*;
 use serde::Deserialize;
@@ -20,7 +20,7 @@ struct Asked {
     ipv6: bool,
     large_segments: bool,
     data_only: bool,
-    let_sleep: bool,
+    awake: StayAwake,
     run: u64,
     journal: Option<String>,
     captures: Option<[String; 2]>,
@@ -57,7 +57,7 @@ impl Live {
             ipv6: asked.ipv6,
             large_segments: asked.large_segments,
             data_only: asked.data_only,
-            let_sleep: asked.let_sleep,
+            awake: asked.awake,
             journal: journal.map(|file| (file, asked.source)),
             captures: captures.transpose()?,
             watch: asked.watch,

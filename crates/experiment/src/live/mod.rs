@@ -16,7 +16,7 @@ pub use header::{Header, Source};
 pub use opportunities::opportunities;
 pub use replay::{LaneReplay, Replay, link_events, replay, simulated_events};
 pub use report::{Direction, FlowReport, LiveReport};
-pub use session::{Options, Session};
+pub use session::{Options, Session, StayAwake};
 pub use view::View;
 
 pub(crate) use kernel::whose_tcp;

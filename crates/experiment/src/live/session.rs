@@ -15,10 +15,24 @@ use crossfade_live::{
     TcpCounters, TcpRoute,
 };
 use crossfade_scenario::{FlowSetup, Point, ScenarioError, Setup, TrafficSetup};
+use serde::Deserialize;
 use std::fs::File;
 use std::iter::repeat_n;
 use std::sync::Arc;
 use std::time::Instant;
+
+/// When idle processors are kept from sleeping, where that is allowed: more power, and packets that are less late.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StayAwake {
+    /// They may sleep.
+    Never,
+    /// For a second after each packet.
+    #[default]
+    WhilePassing,
+    /// From the beginning to the end.
+    Always,
+}
 
 /// What is asked for beside the scenario.
 #[derive(Debug, Default)]
@@ -37,8 +51,8 @@ pub struct Options {
     pub large_segments: bool,
     /// Losses concern what a simulation sends.
     pub data_only: bool,
-    /// Idle processors may sleep while packets pass: less power, and packets that are later.
-    pub let_sleep: bool,
+    /// When idle processors are kept from sleeping.
+    pub awake: StayAwake,
     /// Where a journal goes, and what it says of the scenario.
     pub journal: Option<(File, Source)>,
     /// Where captures go: of the far host, and of the near one.
@@ -149,8 +163,10 @@ impl Session {
             data_only: self.options.data_only,
             ..PumpConfig::default()
         };
-        if self.options.let_sleep {
-            config.awake = SimTime::ZERO;
+        match self.options.awake {
+            StayAwake::Never => config.awake = SimTime::ZERO,
+            StayAwake::WhilePassing => {}
+            StayAwake::Always => config.awake = SimTime::MAX,
         }
         let mut recording = Recording::default();
         if let Some((file, source)) = self.options.journal.take() {

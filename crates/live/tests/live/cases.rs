@@ -1,7 +1,7 @@
 //! What is tested.
 
 use crate::ping::{PING_BYTES, ping};
-use crate::replay::{Entry, Recorded, replay};
+use crate::replay::{Attended, Entry, Recorded, replay};
 use crate::transfer::{MSS, transfer};
 use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime};
@@ -37,6 +37,7 @@ pub(crate) const ALL: &[Case] = &[
     ("every_packet_is_accounted_for", every_packet_is_accounted_for),
     ("marks_of_a_queue_arrive", marks_of_a_queue_arrive),
     ("large_segments_are_packets_to_a_link", large_segments_are_packets_to_a_link),
+    ("one_thread_passes_little_and_two_pass_much", one_thread_passes_little_and_two_pass_much),
     ("nothing_is_left", nothing_is_left),
 ];
 
@@ -369,6 +370,27 @@ fn marks_of_a_queue_arrive() {
     });
     assert_eq!(marked as u64, report.forward.link.ecn_marks);
     assert!(marked > 0);
+}
+
+/// The way back is passed by the thread of both ways, by one of its own while much passes, and by the first again;
+/// what passes meanwhile is neither lost nor doubled nor changed.
+fn one_thread_passes_little_and_two_pass_much() {
+    let (link, threads) = Attended::new(hop(None, SimTime::ZERO));
+    let data: Vec<u8> = (0..30_000_000_u32).map(|byte| (byte.wrapping_mul(byte) >> 7) as u8).collect();
+    let passed_by = |name: &str| threads.lock().unwrap().drain(..).any(|thread| thread == name);
+    let (forward, config) = (hop(None, SimTime::ZERO), PumpConfig::default());
+    emulate(forward, Box::new(link), config, |[near, far]| {
+        for _ in 0..2 {
+            let (received, _) = transfer(near, far, &data);
+            assert!(received == data, "what was sent");
+            assert!(passed_by("reverse"), "many acknowledgements");
+            let mut pings = (0..3_000).map(|_| {
+                sleep(Duration::from_millis(10));
+                ping(near, far.address(), 1)
+            });
+            assert!(pings.any(|_| passed_by("links")), "few answers");
+        }
+    });
 }
 
 fn nothing_is_left() {

@@ -3,6 +3,7 @@
 use crossfade_core::SimTime;
 use crossfade_link::{Departure, Link, LinkEvent, LinkReport, Parcel, Push};
 use std::sync::{Arc, Mutex};
+use std::thread::current;
 
 /// A packet as it is in a simulation too: live, it has the name of its bytes.
 fn anonymous(parcel: Parcel) -> Parcel {
@@ -46,6 +47,46 @@ impl<L: Link> Link for Recorded<L> {
         let departure = self.link.advance(now)?;
         self.record.lock().unwrap().push(Entry::Departure(now, departure.map(anonymous)));
         Some(departure)
+    }
+
+    fn report(&mut self, now: SimTime) -> LinkReport {
+        self.link.report(now)
+    }
+
+    fn trace(&mut self, keep: bool) {
+        self.link.trace(keep);
+    }
+
+    fn next_trace(&mut self) -> Option<LinkEvent> {
+        self.link.next_trace()
+    }
+}
+
+/// A link that keeps the names of the threads by which packets enter.
+pub(crate) struct Attended<L> {
+    link: L,
+    threads: Arc<Mutex<Vec<String>>>,
+}
+
+impl<L> Attended<L> {
+    pub(crate) fn new(link: L) -> (Self, Arc<Mutex<Vec<String>>>) {
+        let threads = Arc::default();
+        (Self { link, threads: Arc::clone(&threads) }, threads)
+    }
+}
+
+impl<L: Link> Link for Attended<L> {
+    fn push(&mut self, now: SimTime, parcel: Parcel) -> Push {
+        self.threads.lock().unwrap().push(current().name().unwrap_or_default().to_owned());
+        self.link.push(now, parcel)
+    }
+
+    fn next_event(&self) -> Option<SimTime> {
+        self.link.next_event()
+    }
+
+    fn advance(&mut self, now: SimTime) -> Option<Departure> {
+        self.link.advance(now)
     }
 
     fn report(&mut self, now: SimTime) -> LinkReport {

@@ -324,6 +324,7 @@ def _config(
         "page": page,
         **{name: outputs[name] and str(outputs[name]) for name in ("events", "link_events", "json")},
         **flags,
+        "awake": "never" if flags["let_sleep"] else "always" if flags["realtime"] else "while-passing",
         # A transfer is compared with simulated ones, which have no handshake.
         "data_only": flags["data_only"] or workload is not None,
     }

@@ -55,7 +55,7 @@ class _Run:
                 "ipv6",
                 "large_segments",
                 "data_only",
-                "let_sleep",
+                "awake",
                 "captures",
             )
         }
@@ -74,8 +74,6 @@ class _Run:
         self._guests = None if config["bulk"] else Guests(self._live, config, waits)
         self._seen, self._looked_s = Seen(), 0.0
         self._viewers: list[Viewer] = []
-        # Held open for as long as the run lasts.
-        self._awake: BinaryIO | None = None
 
     def carry_out(self) -> int:
         """Start, wait, stop, tell. Gives the exit code."""
@@ -100,7 +98,6 @@ class _Run:
     def _start(self) -> None:
         """Threads inherit the priority of their process, which then gives it up."""
         if self._config["realtime"]:
-            self._awake = _keep_processors_awake()
             try:
                 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
             except OSError as reason:
@@ -200,19 +197,6 @@ class _Run:
             return Path(self._config["record"]).read_bytes()
         self._journal.seek(0)
         return self._journal.read()
-
-
-def _keep_processors_awake() -> BinaryIO | None:
-    """While this is open, idle processors of this machine do not sleep (Linux, power/pm_qos_interface.rst).
-
-    Waking one takes up to 0.1 ms and more. Where it is not allowed they sleep as before.
-    """
-    try:
-        file = cast(BinaryIO, open("/dev/cpu_dma_latency", "wb", buffering=0))  # noqa: SIM115
-        file.write((0).to_bytes(4, sys.byteorder))
-    except OSError:
-        return None
-    return file
 
 
 def _nameless() -> BinaryIO:

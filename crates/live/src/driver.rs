@@ -1,0 +1,189 @@
+//! Threads that drive pumps.
+
+use crate::alarm::Alarm;
+use crate::awake::Awake;
+use crate::clock::Clock;
+use crate::error::{LiveError, Trying};
+use crate::priority::prefer_this_thread;
+use crate::pump::{Pump, PumpConfig};
+use crate::report::PumpReport;
+use crate::tun::Tun;
+use crossfade_core::SimTime;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::time::{ClockId, clock_gettime};
+use std::io::PipeReader;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Who passes packets of such a size, or segments that are cut, interrupts nobody who makes them: he would find them
+/// one at a time, and a quarter of the throughput is lost.
+const LARGE_BYTES: usize = 16_384;
+
+/// Waits for what its pumps wait for, and gives each its turn.
+pub(crate) struct Driver {
+    config: PumpConfig,
+    clock: Clock,
+    alarm: Alarm,
+    awake: Awake,
+    /// When it last looked, if it has been awake since.
+    looked: Option<SimTime>,
+    pumps: Vec<Pump>,
+    /// What they read: at most two.
+    devices: Vec<Arc<Tun>>,
+    /// Has an end of file when it is time to stop.
+    stop: PipeReader,
+    /// The processor time of this thread that its pumps have been told of.
+    settled: SimTime,
+}
+
+/// What has come to pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ready {
+    /// A packet for the pumps, or an event of theirs.
+    Pumps,
+    /// What others have to say.
+    Others,
+    /// It is time to stop.
+    Stop,
+}
+
+impl Driver {
+    pub(crate) fn new(config: PumpConfig, clock: Clock, stop: PipeReader) -> Self {
+        Self {
+            config,
+            clock,
+            alarm: Alarm::new(config.spin),
+            awake: Awake::new(config.awake),
+            looked: None,
+            pumps: Vec::new(),
+            devices: Vec::new(),
+            stop,
+            settled: SimTime::ZERO,
+        }
+    }
+
+    /// Drives one pump until it is time to stop. Gives a report for each way.
+    pub(crate) fn run(mut self, pump: Pump) -> Result<Vec<PumpReport>, LiveError> {
+        self.take(pump);
+        self.begin()?;
+        while self.wait(None, None)? == Ready::Pumps {
+            self.turn()?;
+        }
+        self.end()
+    }
+
+    /// Makes the calling thread one that passes packets.
+    pub(crate) fn begin(&self) -> Result<(), LiveError> {
+        // Timers of ordinary threads may be late by 50 us so that they can be bundled.
+        rustix::thread::set_current_timer_slack(NonZeroU64::new(1)).trying_to("set the timer slack")?;
+        if self.pumps.iter().all(|pump| pump.most_bytes() < LARGE_BYTES) {
+            prefer_this_thread();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn pumps(&self) -> usize {
+        self.pumps.len()
+    }
+
+    pub(crate) fn take(&mut self, pump: Pump) {
+        self.settle();
+        self.pumps.push(pump);
+        self.devices = self.pumps.iter().flat_map(Pump::devices).collect();
+    }
+
+    /// Gives up the pump that it took last.
+    pub(crate) fn give(&mut self) -> Option<Pump> {
+        self.settle();
+        let pump = self.pumps.pop();
+        self.devices = self.pumps.iter().flat_map(Pump::devices).collect();
+        if self.pumps.is_empty() {
+            self.awake = Awake::new(self.config.awake);
+        }
+        pump
+    }
+
+    /// Pumps that had turns together have taken the same processor time each.
+    fn settle(&mut self) {
+        let cpu = thread_cpu_time();
+        let took = cpu - std::mem::replace(&mut self.settled, cpu);
+        let each = SimTime::from_nanos(took.as_nanos() / self.pumps.len().max(1) as u64);
+        self.pumps.iter_mut().for_each(|pump| pump.cpu += each);
+    }
+
+    /// Waits for a packet, an event of a medium, word from `others`, or the time `latest`.
+    pub(crate) fn wait(
+        &mut self,
+        others: Option<&PipeReader>,
+        latest: Option<SimTime>,
+    ) -> Result<Ready, LiveError> {
+        let now = self.clock.now();
+        if let Some(before) = self.looked.take() {
+            self.alarm.looked(now - before);
+        }
+        let sleep = self.next_event(latest).map(|at| self.alarm.sleep(at.saturating_sub(now)));
+        let timeout = sleep.map(timespec);
+        let last = self.devices.len() - 1;
+        let mut ready = [
+            PollFd::new(&self.stop, PollFlags::IN),
+            PollFd::new(others.unwrap_or(&self.stop), PollFlags::IN),
+            PollFd::new(&self.devices[0], PollFlags::IN),
+            PollFd::new(&self.devices[last], PollFlags::IN),
+        ];
+        match poll(&mut ready[..3 + last], timeout.as_ref()) {
+            Ok(0) => match sleep {
+                Some(SimTime::ZERO) => self.looked = Some(now),
+                Some(sleep) => self.alarm.rang(sleep, self.clock.now().saturating_sub(now + sleep)),
+                None => {}
+            },
+            Ok(_) if !ready[0].revents().is_empty() => return Ok(Ready::Stop),
+            Ok(_) if !ready[1].revents().is_empty() => return Ok(Ready::Others),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error).trying_to("wait for packets"),
+        }
+        Ok(Ready::Pumps)
+    }
+
+    fn next_event(&self, latest: Option<SimTime>) -> Option<SimTime> {
+        self.pumps.iter().filter_map(Pump::next_event).chain(self.awake.until()).chain(latest).min()
+    }
+
+    /// Gives each pump its turn. Says when it began and when it ended.
+    pub(crate) fn turn(&mut self) -> Result<[SimTime; 2], LiveError> {
+        let begin = self.clock.now();
+        let mut packets = 0;
+        for pump in &mut self.pumps {
+            let done = pump.turn()?;
+            packets += done.packets;
+            if done.handed_over {
+                // Work takes time too.
+                self.looked = None;
+            }
+        }
+        let now = self.clock.now();
+        if packets > 0 {
+            self.awake.packets(now, packets);
+        }
+        self.awake.look(now);
+        Ok([begin, now])
+    }
+
+    /// Gives a report for each way.
+    pub(crate) fn end(mut self) -> Result<Vec<PumpReport>, LiveError> {
+        self.settle();
+        let reports = self.pumps.into_iter().map(Pump::end).collect::<Result<Vec<_>, _>>()?;
+        Ok(reports.into_iter().flatten().collect())
+    }
+}
+
+/// Processor time of the calling thread.
+fn thread_cpu_time() -> SimTime {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    SimTime::from_nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+fn timespec(span: SimTime) -> Timespec {
+    Duration::from_nanos(span.as_nanos()).try_into().expect("584 years fit")
+}

@@ -1,0 +1,194 @@
+//! Two pumps that one thread drives while little passes, and two while much does.
+//!
+//! To wake a thread takes a quarter of a round trip, and one that drives both ways need not be woken for the answer. But
+//! it has one processor.
+
+use crate::driver::{Driver, Ready};
+use crate::error::{LiveError, Trying};
+use crate::pump::Pump;
+use crate::report::PumpReport;
+use crossfade_core::SimTime;
+use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// How much the threads of a pair had to do, as one of them sees it.
+#[derive(Clone, Debug, Default)]
+struct Load {
+    /// Nanoseconds, of both.
+    worked: Arc<AtomicU64>,
+    /// When it was last judged, and what they had worked by then.
+    since: SimTime,
+    before: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    /// One thread is enough.
+    Little,
+    Some,
+    /// Each pump needs a thread of its own.
+    Much,
+}
+
+impl Load {
+    const PERIOD: SimTime = SimTime::from_millis(100);
+    /// Of a period's nanoseconds.
+    const LITTLE: u64 = 2_000_000;
+    const MUCH: u64 = 5_000_000;
+
+    /// A turn more, from its begin to its end.
+    fn add(&mut self, [begin, end]: [SimTime; 2]) -> Level {
+        let turn = (end - begin).as_nanos();
+        let worked = self.worked.fetch_add(turn, Relaxed) + turn;
+        let is_over = self.until() <= end;
+        let level = match worked - self.before {
+            Self::MUCH.. => Level::Much,
+            ..Self::LITTLE if is_over => Level::Little,
+            _ => Level::Some,
+        };
+        if is_over || level == Level::Much {
+            (self.since, self.before) = (end, worked);
+        }
+        level
+    }
+
+    /// When it is judged next.
+    fn until(&self) -> SimTime {
+        self.since + Self::PERIOD
+    }
+}
+
+/// Drives both pumps, and lends the second one to its [`Helper`] while much passes.
+pub(crate) struct Leader {
+    load: Load,
+    lend: Sender<Pump>,
+    returned: Receiver<Pump>,
+    /// Has a byte for each that is returned, and an end of file when nobody helps any more.
+    word: PipeReader,
+}
+
+/// Drives a pump while it is lent one.
+pub(crate) struct Helper {
+    load: Load,
+    lent: Receiver<Pump>,
+    give_back: Sender<Pump>,
+    word: PipeWriter,
+}
+
+/// A leader and who helps it.
+pub(crate) fn pair() -> Result<(Leader, Helper), LiveError> {
+    let (lend, lent) = channel();
+    let (give_back, returned) = channel();
+    let (reader, writer) = pipe().trying_to("open a pipe")?;
+    let load = Load::default();
+    let helper = Helper { load: load.clone(), lent, give_back, word: writer };
+    Ok((Leader { load, lend, returned, word: reader }, helper))
+}
+
+impl Leader {
+    /// Drives until it is time to stop. Gives a report for each way.
+    pub(crate) fn run(mut self, mut driver: Driver, pumps: [Pump; 2]) -> Result<Vec<PumpReport>, LiveError> {
+        for pump in pumps {
+            driver.take(pump);
+        }
+        driver.begin()?;
+        loop {
+            match driver.wait(Some(&self.word), None)? {
+                Ready::Pumps => {
+                    let level = self.load.add(driver.turn()?);
+                    if level == Level::Much
+                        && driver.pumps() == 2
+                        && let Some(pump) = driver.give()
+                    {
+                        // Where nobody takes it there is an end of file to hear of.
+                        let _ = self.lend.send(pump);
+                    }
+                }
+                Ready::Others => match self.hear() {
+                    Some(pump) => driver.take(pump),
+                    // What has happened to the helper it says itself.
+                    None => break,
+                },
+                Ready::Stop => break,
+            }
+        }
+        if driver.pumps() == 1 {
+            // Who helps stops too, and returns it.
+            if let Ok(pump) = self.returned.recv() {
+                driver.take(pump);
+            }
+        }
+        driver.end()
+    }
+
+    fn hear(&mut self) -> Option<Pump> {
+        self.word.read_exact(&mut [0]).ok()?;
+        self.returned.recv().ok()
+    }
+}
+
+impl Helper {
+    /// Helps until it is time to stop. Has nothing of its own to report.
+    pub(crate) fn run(mut self, mut driver: Driver) -> Result<Vec<PumpReport>, LiveError> {
+        while let Ok(pump) = self.lent.recv() {
+            driver.take(pump);
+            driver.begin()?;
+            loop {
+                if driver.wait(None, Some(self.load.until()))? == Ready::Stop
+                    || self.load.add(driver.turn()?) == Level::Little
+                {
+                    break;
+                }
+            }
+            // Where nobody wants it back all is over.
+            let sent = driver.give().is_some_and(|pump| self.give_back.send(pump).is_ok());
+            if !sent || self.word.write_all(&[0]).is_err() {
+                break;
+            }
+        }
+        Ok(Vec::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const US: fn(u64) -> SimTime = SimTime::from_micros;
+
+    /// A turn of so long each 100 us, from a time in ms on, for a number of ms.
+    fn work(load: &mut Load, from_ms: u64, lasting_ms: u64, turn_us: u64) -> Vec<Level> {
+        let starts = (0..lasting_ms * 10).map(|n| US(from_ms * 1_000 + n * 100));
+        starts.map(|start| load.add([start, start + US(turn_us)])).collect()
+    }
+
+    #[test]
+    fn a_thread_that_works_a_twentieth_of_the_time_is_told_at_once() {
+        let mut load = Load::default();
+        let levels = work(&mut load, 0, 100, 4);
+        assert!(!levels.contains(&Level::Much), "4 %");
+        let levels = work(&mut load, 100, 100, 50);
+        let first = levels.iter().position(|&level| level == Level::Much).unwrap();
+        assert!((90..=101).contains(&first), "5 ms of work take 100 turns: {first}");
+    }
+
+    #[test]
+    fn what_both_work_counts_and_little_is_told_at_the_end_of_a_period() {
+        let mut leader = Load::default();
+        let mut helper = leader.clone();
+        work(&mut leader, 0, 200, 30);
+        assert_eq!(helper.add([US(200_000); 2]), Level::Much, "the leader alone works 30 %");
+        work(&mut leader, 200, 50, 1);
+        let levels = work(&mut helper, 200, 99, 0);
+        assert!(
+            levels.iter().all(|&level| level == Level::Some),
+            "the period lasts until {:?}",
+            helper.until()
+        );
+        assert_eq!(helper.add([helper.until(); 2]), Level::Little);
+        work(&mut leader, 300, 100, 3);
+        assert_eq!(helper.add([helper.until(); 2]), Level::Some, "3 % are neither");
+    }
+}
