@@ -456,7 +456,7 @@ class RateSample:
 
     @property
     def answers_probe(self) -> bool:
-        """It covers a segment that a tail loss probe has repeated, and nothing beyond: the original may be lost."""
+        """It covers a segment that a tail loss probe has repeated, and nothing beyond."""
 
     @property
     def phase(self) -> str:
