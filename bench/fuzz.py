@@ -17,38 +17,20 @@ from __future__ import annotations
 import argparse
 import bisect
 import concurrent.futures
-import gzip
-import json
 import os
-import random
 import re
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import threading
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-FUZZ = ROOT / "fuzz"
+from fuzz_seeds import LONGEST, ROOT, SEEDS, texts_between_quotes
 
-# The longest input of each target, bytes: what its reader meets in practice and a little more.
-LONGEST = {
-    "scenario": 6000,
-    "golden": 4000,
-    "trace": 600,
-    "losses": 400,
-    "table": 1200,
-    "rows": 4096,
-    "arq": 2000,
-    "packet": 200,
-    "journal": 2400,
-    "control": 600,
-}
+FUZZ = ROOT / "fuzz"
 
 # What has edges counted, which cargo has to know of where it changes, and the checks of a debug build.
 COUNTED = FUZZ / "counted.sh"
@@ -57,198 +39,6 @@ FLAGS = (
     f"--cfg counted_{zlib.crc32(COUNTED.read_bytes())}"
 )
 
-
-def texts_between_quotes(pattern: str, *folders: str) -> list[str]:
-    """Every match of `pattern` in the Rust files below `folders`."""
-    files = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.rs"))]
-    return [
-        text for path in files for text in re.findall(pattern, path.read_text(encoding="utf-8"), re.DOTALL)
-    ]
-
-
-def scenarios() -> Iterator[bytes]:
-    """Shipped scenarios, and those written in tests and pages."""
-    for path in sorted((ROOT / "scenarios").rglob("*.toml")):
-        yield path.read_bytes()
-    pages = [
-        *(ROOT / "docs").rglob("*.md"),
-        *(ROOT / "tests").rglob("*.py"),
-        *(ROOT / "crates").glob("*/tests/**/*.rs"),
-    ]
-    for path in sorted(pages):
-        if "_build" in path.parts:
-            continue
-        for text in re.findall(
-            r'schema = [12]\n.*?(?="#|"""|```)', path.read_text(encoding="utf-8"), re.DOTALL
-        ):
-            if len(text) < LONGEST["scenario"]:
-                yield text.encode()
-
-
-def golden() -> Iterator[bytes]:
-    """The first lines of golden files behind their patterns, shortened."""
-    for folder in sorted((ROOT / "tests/data/golden").glob("ns2*")):
-        if not (folder / "patterns.json").is_file():
-            continue
-        whole = json.loads((folder / "patterns.json").read_text(encoding="utf-8"))
-        short = {key: value[:6] if key == "patterns" else value for key, value in whole.items()}
-        for path in sorted(folder.glob("*.csv.gz"))[:8]:
-            lines = gzip.decompress(path.read_bytes()).decode().splitlines()
-            for count in (6, 30):
-                yield "\n".join([json.dumps(short, separators=(",", ":")), *lines[:count], ""]).encode()
-
-
-def traces() -> Iterator[bytes]:
-    """Delivery opportunities, rates and attenuation over time: shipped files, those of tests."""
-    for path in [*sorted((ROOT / "scenarios").rglob("*.csv")), *sorted((ROOT / "tests/data").glob("*.csv"))]:
-        yield "\n".join([*path.read_text(encoding="utf-8").splitlines()[:60], ""]).encode()
-    yield b"0\n0\n1\n5\n12\n"
-    yield b"time_s,rate_bps\n0,1e6\n1.5,2e6\n10,0\n"
-    yield b"time_s,attenuation_db\n0,3\n10,4.5\n"
-    for text in texts_between_quotes(r'"((?:[0-9a-z_,. #]|\\n)+\\n(?:[0-9a-z_,. #]|\\n)+)"', "crates/link"):
-        yield text.replace("\\n", "\n").encode()
-
-
-def losses() -> Iterator[bytes]:
-    """Recorded losses in the forms that the reader knows, and some that it does not."""
-    yield from (
-        b"0101101\n",
-        b"0 1 0 1\n",
-        b"0\n1\n1\n0\n",
-        b"sent,lost\n1,0\n2,1\n",
-        b"# lost\n3\n4\n10\n",
-        b"10 3\n20 1\n",
-    )
-    for text in texts_between_quotes(
-        r'"((?:[0-9a-z_,. #]|\\n)+\\n(?:[0-9a-z_,. #]|\\n)+)"', "crates/channel"
-    ):
-        yield text.replace("\\n", "\n").encode()
-
-
-def tables() -> Iterator[bytes]:
-    """Tables that scenarios name, and golden ones of chains and weights, before each reader."""
-    for text in plain_tables():
-        for reader in b"012345":
-            yield bytes([reader]) + text
-
-
-def plain_tables() -> Iterator[bytes]:
-    """Each table alone."""
-    weights = json.loads((ROOT / "tests/data/golden/weights/vectors.json").read_text(encoding="utf-8"))
-    for entry in weights:
-        if len(text := json.dumps([entry], separators=(",", ":"))) < LONGEST["table"]:
-            yield text.encode()
-    for path in (ROOT / "tests/data/golden/ns2-chain").glob("*.csv"):
-        yield path.read_bytes()[: LONGEST["table"]]
-    yield b"time_s,sinr_db\n0,12.5\n0.1,9\n"
-    yield b"0 12.5 3\n0.1 9 -4\n# end\n"
-    yield b"node,x_m,y_m\n0,0,0\n1,200,0\n2,400,50\n"
-    yield b"snr_db,transmissions,residual\n0,1,0.5\n10,1,0.01\n10,2,0.001\n"
-    yield b"scheme,snr_db,transmissions,residual\nsiso,0,1,0.5\nblast,0,1,0.1\n"
-    yield b"axis,from,to,phy.scheme\nchannel.snr_db,-9,5,siso\nchannel.snr_db,5,40,alamouti\n"
-    for text in texts_between_quotes(
-        r'"((?:[0-9a-z_,. #]|\\n)+\\n(?:[0-9a-z_,. #]|\\n)+)"', "crates/phy", "crates/cell", "crates/mac"
-    ):
-        yield text.replace("\\n", "\n").encode()
-
-
-def rows() -> Iterator[bytes]:
-    """Names of metrics and values, many of them such as no run has."""
-    rng = random.Random(1)
-    names = ["goodput_bps", "rtt_mean_s", "link_utilisation", "flow:a.goodput_bps", "loss_rate", "timeouts"]
-    values = [0.0, 1.0, 1e6, -1.0, 1e300, float("nan")]
-    for _ in range(30):
-        parts = []
-        for _ in range(rng.randrange(1, 25)):
-            chosen = "\n".join(sorted(rng.sample(names, rng.randrange(1, 5))))
-            parts.append(chosen.encode() + struct.pack("<3d", *(rng.choice(values) for _ in range(3))))
-        yield b"".join(parts)
-
-
-def frames() -> Iterator[bytes]:
-    """Frames that mostly follow one another, as an ARQ receiver meets them."""
-    rng = random.Random(2)
-    kinds = [0x80, 0x82, 0x42, 0x02, 0xC3, 0x81]
-    for _ in range(40):
-        data = bytearray()
-        for number in range(rng.randrange(4, 120)):
-            data += bytes(
-                [
-                    rng.choice(kinds),
-                    (number + rng.randrange(-2, 3)) % 256,
-                    max(0, number - 4),
-                    rng.randrange(60),
-                ]
-            )
-        yield bytes(data)
-
-
-def packets() -> Iterator[bytes]:
-    """IPv4 and IPv6 packets: TCP with options, UDP, ICMP, fragments, extension headers, tunnels."""
-
-    def ip4(protocol: int, payload: bytes, flags: int = 0x4000, tos: int = 0) -> bytes:
-        fields = (0x45, tos, 20 + len(payload), 1, flags, 64, protocol, 0, 0x0A000001, 0x0A000002)
-        return struct.pack(">BBHHHBBHII", *fields) + payload
-
-    def ip6(following: int, payload: bytes, traffic_class: int = 0) -> bytes:
-        return (
-            struct.pack(">IHBB", 0x60000000 | traffic_class << 20, len(payload), following, 64)
-            + bytes(32)
-            + payload
-        )
-
-    def tcp(flags: int, payload: bytes = b"", options: bytes = b"") -> bytes:
-        offset = (20 + len(options)) // 4 << 4
-        return struct.pack(">HHIIBBHHH", 1000, 80, 5, 6, offset, flags, 100, 0, 0) + options + payload
-
-    udp = struct.pack(">HHHH", 1, 2, 12, 0) + b"abcd"
-    yield ip4(6, tcp(0x10))
-    yield ip4(6, tcp(0x18, b"x" * 50))
-    yield ip4(6, tcp(2, b"", b"\x02\x04\x05\xb4\x01\x03\x03\x07"))
-    yield ip4(6, tcp(0x10, b"a"), tos=1)
-    yield ip4(6, tcp(0x10)[:13])
-    yield ip4(17, udp)
-    yield ip4(17, udp, 0x2001)
-    yield ip4(1, b"\x08\0\0\0abcd")
-    yield ip4(4, ip4(6, tcp(0x10)))
-    yield ip6(6, tcp(0x10))
-    yield ip6(17, udp, 2)
-    yield ip6(0, b"\x11\0" + bytes(6) + udp)
-    yield ip6(44, b"\x06\0\0\1\0\0\0\1" + tcp(0x10))
-
-
-def entries() -> Iterator[bytes]:
-    """Entries of a journal: 24 bytes each."""
-    rng = random.Random(3)
-    for _ in range(20):
-        count = rng.randrange(1, 30)
-        yield bytes(rng.randrange(256) if at % 24 in (0, 8, 16) else 0 for at in range(24 * count))
-
-
-def connections() -> Iterator[bytes]:
-    """What a sender is, and a network that mostly delivers what it sends; each control over TCP and QUIC."""
-    rng = random.Random(4)
-    for control in range(14):
-        for _ in range(6):
-            sender = bytes([control, *(rng.randrange(256) for _ in range(7))])
-            ops = [0, 3, 6] * 8 + list(range(16))
-            yield sender + bytes(
-                byte for _ in range(rng.randrange(20, 250)) for byte in (rng.choice(ops), rng.randrange(8))
-            )
-
-
-SEEDS = {
-    "scenario": scenarios,
-    "golden": golden,
-    "trace": traces,
-    "losses": losses,
-    "table": tables,
-    "rows": rows,
-    "arq": frames,
-    "packet": packets,
-    "journal": entries,
-    "control": connections,
-}
 
 # Where the words of a target's dictionary stand between quotes.
 WORDS = {
@@ -297,9 +87,14 @@ def shrink(command: list[str], environment: dict[str, str]) -> None:
 
 
 class Functions:
-    """Which addresses of a program are of functions of this repository, not generic ones of others."""
+    """Which addresses of a program are of functions of this repository, not generic ones of others.
+
+    Hash tables that are inlined there do not count: their keys are random, and what a search in them
+    meets is chance, whatever the input.
+    """
 
     def __init__(self, program: Path) -> None:
+        self.program = program
         command = ["nm", "-nC", "--defined-only", str(program)]
         said = subprocess.run(command, capture_output=True, text=True, check=True)
         symbols = [line.split(" ", 2) for line in said.stdout.splitlines()]
@@ -312,7 +107,12 @@ class Functions:
     def is_own(self, address: int) -> bool:
         """Whether the code at `address`, as the file has it, is of such a function."""
         place = bisect.bisect_right(self.starts, address) - 1
-        return place >= 0 and self.own[place]
+        return place >= 0 and self.own[place] and "hashbrown" not in self._source_of(address)
+
+    def _source_of(self, address: int) -> str:
+        """File and line, as the debugging information has them."""
+        command = ["addr2line", "-e", str(self.program), hex(address)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def loaded_at(pid: int) -> int:

@@ -134,6 +134,25 @@ def test_other_files_are_replaced(cli: Cli, here: Path) -> None:
     assert cli("run", "sweep.toml", "--quiet", "--csv", "/dev/null").code == 0
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--csv", "a.png", "--plot", "./a.png"),
+        ("--csv", "a", "--events", "linked"),
+        ("--events", "a", "--pcap", "a"),
+    ],
+)
+def test_no_command_writes_two_outputs_to_one_file(cli: Cli, here: Path, options: tuple[str, ...]) -> None:
+    Path("linked").symlink_to("a")
+    expect_one_line(cli(*RUN, *options), f"{Path(options[-1])}: not written twice")
+    assert not Path("a").exists()
+    assert not Path("a.png").exists()
+
+
+def test_two_outputs_may_go_where_nothing_is_kept(cli: Cli, here: Path) -> None:
+    assert cli(*RUN, "--quiet", "--csv", "/dev/null", "--events", "/dev/null").code == 0
+
+
 def test_a_file_being_filled_is_a_record_before_its_first_checkpoint(here: Path) -> None:
     with ResultsFile.create("new.sqlite"), pytest.raises(cf.OutputError, match="it is a results file"):
         cf.export("my.sqlite", "new.sqlite", to="csv")

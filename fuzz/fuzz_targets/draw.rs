@@ -1,4 +1,18 @@
-//! What a mutator draws: it all follows from a seed.
+//! What a mutator draws, which all follows from a seed, and how it hands over what came of it.
+
+use libfuzzer_sys::fuzzer_mutate;
+
+/// Writes the text that came of the first `size` bytes of `data`, or where there is none, or it is too long, changes
+/// these by bytes: how many there are now.
+pub(crate) fn hand_over(text: Option<String>, data: &mut [u8], size: usize, max_size: usize) -> usize {
+    match text {
+        Some(text) if text.len() <= max_size => {
+            data[..text.len()].copy_from_slice(text.as_bytes());
+            text.len()
+        }
+        _ => fuzzer_mutate(data, size, max_size),
+    }
+}
 
 /// Numbers that follow from a seed (splitmix64).
 pub(crate) struct Draw(pub(crate) u64);

@@ -5,7 +5,7 @@ mod draw;
 mod mutate;
 
 use crossfade_scenario::{Overrides, Plan};
-use libfuzzer_sys::{fuzz_crossover, fuzz_mutator, fuzz_target, fuzzer_mutate};
+use libfuzzer_sys::{fuzz_crossover, fuzz_mutator, fuzz_target};
 
 /// What files hold, chosen by the last letter of a name: one of each kind that a scenario may name, and an empty one.
 const FILES: [&str; 10] = [
@@ -43,13 +43,7 @@ fuzz_target!(|text: &str| {
 });
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-    match mutate::changed(&data[..size], seed) {
-        Some(text) if text.len() <= max_size => {
-            data[..text.len()].copy_from_slice(text.as_bytes());
-            text.len()
-        }
-        _ => fuzzer_mutate(data, size, max_size),
-    }
+    draw::hand_over(mutate::changed(&data[..size], seed), data, size, max_size)
 });
 
 fuzz_crossover!(|data1: &[u8], data2: &[u8], out: &mut [u8], seed: u32| {

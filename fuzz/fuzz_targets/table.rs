@@ -10,7 +10,7 @@ use crossfade_mac::parse_positions;
 use crossfade_phy::{FerCurves, SwitchingTable};
 use crossfade_verify::{GoldenChain, verify_weights};
 use draw::Draw;
-use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
+use libfuzzer_sys::{fuzz_mutator, fuzz_target};
 use serde_json::Value;
 use std::fmt::Display;
 
@@ -94,11 +94,5 @@ fn changed(data: &[u8], seed: u32) -> Option<String> {
 }
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-    match changed(&data[..size], seed) {
-        Some(text) if text.len() <= max_size => {
-            data[..text.len()].copy_from_slice(text.as_bytes());
-            text.len()
-        }
-        _ => fuzzer_mutate(data, size, max_size),
-    }
+    draw::hand_over(changed(&data[..size], seed), data, size, max_size)
 });

@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import json
 import os
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, cast
@@ -63,7 +65,8 @@ def run(
 
 def solve(scenario: Scenario, options: Options) -> Results:
     """What :func:`run` does: a sweep whose rows are kept in the user's cache."""
-    plan = plans.load(scenario, options)
+    tell = partial(plans.tell_of_many, partial(print, file=sys.stderr)) if options.progress else None
+    plan = plans.load(scenario, options, tell)
     engine, cache = Threads(options.jobs), options.cache
     with nullcontext(cache) if isinstance(cache, Cache) else open_cache(cache) as store:
         rows = StoredRows(plan, store)

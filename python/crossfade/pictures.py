@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from crossfade import api, plans
-from crossfade.errors import ResultsError
+from crossfade.errors import ResultsError, ScenarioError, shortened
 from crossfade.figures import distributions, linkevents, timelines
 from crossfade.figures.choice import column_list
 from crossfade.figures.plot import plot_wanted
@@ -21,6 +21,10 @@ from crossfade.results import datasets
 from crossfade.results.file import is_results_file
 from crossfade.results.results import Results
 from crossfade.tables import Table, label
+
+# What pictures of single runs do not leave to choose.
+OVER_TIME = "over time, axes are linear, and all but the curves' axis have panels; where chooses"
+BY_LINK = "each link and point has a panel of its own; where chooses"
 
 
 def plot(
@@ -87,6 +91,7 @@ def plot(
         table = _users(results, cdf)
     file, title = fspath(path), title or ""
     if cdf is not None or distributions.is_transfers(table) or distributions.is_delays(table):
+        _refuse("a distribution has one panel", x=x, y=y, panels=panels)
         distributions.plot(
             table,
             file,
@@ -101,6 +106,9 @@ def plot(
         )
         return
     if linkevents.is_link_events(table) or timelines.is_events(table):
+        _refuse(OVER_TIME, log_x=log_x, log_y=log_y, panels=panels)
+        if linkevents.is_link_events(table):
+            _refuse(BY_LINK, by=by)
         _plot_over_time(table, file, x=x, y=y, by=by, where=where, title=title, width=width or "single")
         return
     plot_wanted(
@@ -119,6 +127,14 @@ def plot(
         width=width,
         labels=labels,
     )
+
+
+def _refuse(why: str, **options: object) -> None:
+    """Raise :class:`ScenarioError` for what is asked for and not done in this picture."""
+    for name, value in options.items():
+        if value is not None:
+            said = ",".join(column_list(value) or []) if isinstance(value, str | Sequence) else value
+            raise ScenarioError(f"{name} = {shortened(said)}: not for this picture ({why})")
 
 
 def _users(results: Results, metric: str) -> Table:
@@ -171,6 +187,9 @@ def draw(
             results = api.run(scenario, set=set, over=over, seed=seed)
         plot(results, path, **chosen, **options)
         return
+    _refuse(OVER_TIME, log_y=options.get("log_y"), panels=panels)
+    if kind == "link-events":
+        _refuse(BY_LINK, by=by)
     view = api.events if kind == "events" else api.link_events
     table = Table.from_csv(view(scenario, set=set, over=over, seed=seed), "events")
     wanted = wanted.over(table, x, y, by, panels, where) if wanted.of == kind else Wanted()

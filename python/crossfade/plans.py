@@ -36,6 +36,9 @@ Values = Mapping[str, Any]
 OnPoints = Callable[[int, int], object]
 """Takes how many points of a plan were read, and of how many, now and then while a plan is read."""
 
+# To read so many takes a second.
+MANY_POINTS = 10_000
+
 # More in a list than any axis has: the core allows 100,000.
 MOST_VALUES = 1_000_000
 # A value of that many brackets was not meant.
@@ -195,6 +198,12 @@ class Plan:
         )
 
 
+def tell_of_many(say: Callable[[str], object], done: int, points: int) -> None:
+    """Tell that a plan is large before it is read: for :func:`load`."""
+    if done == 0 and points >= MANY_POINTS:
+        say(f"reading {points:,} points")
+
+
 def load(scenario: Scenario, options: Options = AS_WRITTEN, on_points: OnPoints | None = None) -> Plan:
     """Read a scenario with what is asked for on top of it; :class:`ScenarioError` where it is wrong."""
     name, text, read_file = read_scenario(scenario)
@@ -254,7 +263,8 @@ def read(
 def load_results(path: str | PathLike[str], plan: int | str | None = None) -> Results:
     """A results file as :class:`Results`, as :func:`run` gave them: points with estimates and their rows.
 
-    Points without a finished run are left out. ``plan`` is as in :func:`open_results`. Of a file whose plan
+    Points without a finished run are left out. All rows of the plan are held, a kilobyte each, which
+    :func:`open_results` does not. ``plan`` is as in :func:`open_results`. Of a file whose plan
     this version of crossfade reads in another way, what only the scenario tells (``Point.scenario``,
     ``flows``, ``links``) is empty; the metrics of flows and links are in ``Point.parts``.
     """

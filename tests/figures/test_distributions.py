@@ -88,6 +88,8 @@ def test_the_command_draws_them(cli: Cli, tmp_path: Path) -> None:
     assert "Share above" in svg_words(tmp_path / "delays.svg")
     expect_one_line(cli("plot", delays, "--cdf", "jitter_s"), "jitter_s", "one_way_delay_s, rtt_s")
     expect_one_line(cli("plot", pages, "--cdf", "size"), "size")
+    for option in ("x", "y", "panels"):
+        expect_one_line(cli("plot", pages, f"--{option}", "size"), f"{option} = size", "one panel")
     expect_one_line(
         cli("plot", delays, "--by", "link.queue.limit", "--cdf", "one_way_delay_s"), "flow", "--where"
     )

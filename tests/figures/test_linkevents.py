@@ -127,5 +127,8 @@ def test_what_cannot_be_drawn_is_one_line(cli: Cli, tmp_path: Path) -> None:
     expect_one_line(cli("plot", file, "--y", "cwnd"), "column cwnd", "attempt", "packets", "node")
     expect_one_line(cli("plot", file, "--y", "attempt"), "nothing to draw", "no such events")
     expect_one_line(cli("plot", file, "--x", "frame"), "column frame", "time_s")
+    expect_one_line(cli("plot", file, "--by", "link"), "by = link", "a panel of its own")
+    expect_one_line(cli("plot", file, "--panels", "link,event"), "panels = link,event", "where chooses")
+    expect_one_line(cli("plot", file, "--log-y"), "log_y = True", "linear")
     file.write_text(table(*(queue(0.1, "enqueued", 1, f"l{n}") for n in range(7))).to_csv())
     expect_one_line(cli("plot", file), "7 panels", "at most 6", "--where link=forward")

@@ -134,7 +134,7 @@ SCALED = st.builds(
 
 
 @given(st.data())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=settings().max_examples // 2)
 def test_estimates_are_those_of_summarise(data: st.DataObject) -> None:
     precision = data.draw(st.sampled_from([None, "1 %", "50 %"]))
     runs = data.draw(st.integers(20, 30) if precision else st.integers(1, 25))
@@ -285,7 +285,7 @@ NUMBER = st.one_of(st.integers(-5, 5), st.floats(-5, 5), st.text("ab", min_size=
         max_size=3,
     )
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 def test_every_point_lies_in_the_cell_of_its_values(axes: list[list[list[Any]]]) -> None:
     named = {
         ",".join(f"axis{i}.key{k}" for k in range(len(steps[0]))): [

@@ -23,7 +23,7 @@ from crossfade.results.rows import Row
 from crossfade.sweeps import sweep as sweep_module
 from crossfade.sweeps.stored import StoredRows
 from crossfade.sweeps.times import Times
-from tests.conftest import SWEEP
+from tests.conftest import SWEEP, Cli
 
 # Ten million runs.
 LARGE = """
@@ -72,6 +72,21 @@ def test_the_first_line_comes_before_the_points_are_read() -> None:
     with pytest.raises(StopHereError):
         cf.sweep(LARGE, say=say)
     assert said == ["reading 10,000 points"]
+
+
+def test_a_run_of_many_points_says_so_first(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(cf.ScenarioError, match="jobs = 0"):
+        cf.run(LARGE, jobs=0, progress=True)
+    with pytest.raises(cf.ScenarioError, match="memory"):
+        cf.run(LARGE, set={"run.memory": "1 kB"}, progress=True)
+    assert capsys.readouterr().err == "reading 10,000 points\n"
+
+
+def test_of_many_points_a_run_prints_the_range_of_each_metric(cli: Cli, small: Path) -> None:
+    few = ["--set", 'run.duration="20 slots"', "--runs", "1", "--no-cache"]
+    outcome = cli("run", small, *few, "--over", "channel.p_e=0:1:0.001", "--csv", "/dev/null")
+    assert (outcome.code, len(outcome.out.splitlines()) < 30) == (0, True), outcome.err
+    assert "1001 points" in outcome.out
 
 
 def test_what_is_finished_of_a_large_plan_needs_no_other_points() -> None:

@@ -1,9 +1,13 @@
-"""The long form of the trials: ``python -m tests.trials``, half an hour on two cores."""
+"""The long form of the trials: ``python -m tests.trials [TRIAL ...]``, an hour and a half on two cores."""
 
+import argparse
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from tests.trials.attacks import (
@@ -14,36 +18,54 @@ from tests.trials.attacks import (
     make_results,
     tampered_reads,
 )
+from tests.trials.properties import property_tests, python_properties
 
 ROOT = Path(__file__).parents[2]
-# What is not done in this process: their own output tells what they did.
-PROGRAMS = {
-    "mutated scenarios, with overflow checks": (
-        *("cargo", "test", "--profile", "checked", "-p", "crossfade-experiment", "--test", "mutated"),
-        *("--", "--ignored", "--nocapture"),
-    ),
-    "attacks on a cluster by one who knows its ports": (
-        *(sys.executable, "-m", "pytest", "-q", "tests/sweeps/test_cluster_security.py"),
-    ),
+# What is done to a results file, how often.
+ATTACKS = {flipped_bits: 1_500, tampered_reads: 4_000, killed_sweeps: 20, killed_merges: 10}
+MUTATED = (
+    *("cargo", "test", "--profile", "checked", "-p", "crossfade-experiment", "--test", "mutated"),
+    *("--", "--ignored", "--nocapture"),
+)
+CLUSTER = (sys.executable, "-m", "pytest", "-q", "tests/sweeps/test_cluster_security.py")
+
+
+def attack(trial: Callable[[Path, Path, int], Counter[str]], count: int) -> Counter[str]:
+    """A trial on a results file of its own."""
+    with tempfile.TemporaryDirectory() as name:
+        return trial(make_results(Path(name)), Path(name), count)
+
+
+def program(*command: str) -> None:
+    """What is not done in this process: its own output tells what it did."""
+    subprocess.run(command, cwd=ROOT, check=True)
+
+
+def hunt() -> Counter[str]:
+    """Property tests, for as long as was asked."""
+    return property_tests(options.seconds, options.only)
+
+
+TRIALS: dict[str, Callable[[], Counter[str] | None]] = {
+    **{trial.__name__: partial(attack, trial, count) for trial, count in ATTACKS.items()},
+    "cluster_ports": cluster_ports,
+    "cluster_security": partial(program, *CLUSTER),
+    "mutated_scenarios": partial(program, *MUTATED),
+    "property_tests": hunt,
+    "python_properties": python_properties,
 }
 
-with tempfile.TemporaryDirectory() as name:
-    folder = Path(name)
-    results = make_results(folder)
-    trials = {flipped_bits: 1_500, tampered_reads: 4_000, killed_sweeps: 20, killed_merges: 10}
-    for trial, count in trials.items():
-        began = time.monotonic()
-        found = trial(results, folder, count)
-        print(f"{trial.__name__}: {count} in {time.monotonic() - began:.0f} s, none failed", flush=True)
-        for outcome, times in sorted(found.items()):
-            print(f"  {times:5} {outcome}", flush=True)
-began = time.monotonic()
-found = cluster_ports()
-print(f"cluster_ports: {found.total()} in {time.monotonic() - began:.0f} s, nobody got in", flush=True)
-for outcome, times in sorted(found.items()):
-    print(f"  {times:5} {outcome}", flush=True)
-for what, program in PROGRAMS.items():
+parser = argparse.ArgumentParser(prog="python -m tests.trials", description=__doc__)
+parser.add_argument("trials", nargs="*", metavar="TRIAL", help=f"{', '.join(TRIALS)} (default: all)")
+parser.add_argument("--seconds", type=float, default=60.0, help="of a processor, for each of property_tests")
+parser.add_argument("--only", default="", help="those of property_tests whose crate and name have this")
+options: argparse.Namespace = parser.parse_args()
+if unknown := set(options.trials) - set(TRIALS):
+    parser.error(f"no trial {', '.join(sorted(unknown))}; there are {', '.join(TRIALS)}")
+for name in options.trials or TRIALS:
     began = time.monotonic()
-    print(f"{what}:", flush=True)
-    subprocess.run(program, cwd=ROOT, check=True)
-    print(f"  in {time.monotonic() - began:.0f} s", flush=True)
+    print(f"{name}:", flush=True)
+    found = TRIALS[name]()
+    for outcome, times in sorted((found or {}).items()):
+        print(f"  {times:>10,} {outcome}", flush=True)
+    print(f"  in {time.monotonic() - began:.0f} s, none failed", flush=True)

@@ -106,7 +106,7 @@ fn small_model() -> impl Strategy<Value = Model> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases * 75 / 64))]
 
     #[test]
     fn figures_are_in_order(model in small_model()) {

@@ -310,7 +310,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(32))]
+        #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 8))]
         #[test]
         fn the_gain_does_not_depend_on_the_order_of_questions(
             fd_t in 1e-4..2.0, run: u64, steps in proptest::collection::vec(0_u64..1000, 1..20),

@@ -224,7 +224,7 @@ fn traffic() -> impl Strategy<Value = Vec<(u64, u32)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases * 25 / 16))]
 
     /// Every packet leaves once; in order, where the protocol says so; what is counted is what happened.
     #[test]

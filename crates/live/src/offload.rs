@@ -90,12 +90,7 @@ impl Segments {
 
     /// A few segments in a row as one packet: what goes in front of it, its headers, which come into `headers`, and where
     /// in `packet` its payload lies. The kernel need not be told the checksum of what it checks itself.
-    pub(crate) fn join(
-        &self,
-        packet: &[u8],
-        run: Range<u32>,
-        headers: &mut Vec<u8>,
-    ) -> (VirtioHeader, Range<usize>) {
+    pub fn join(&self, packet: &[u8], run: Range<u32>, headers: &mut Vec<u8>) -> ([u8; 10], Range<usize>) {
         headers.clear();
         let mut virtio = self.virtio;
         if self.count == 0 {

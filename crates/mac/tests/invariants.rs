@@ -69,7 +69,7 @@ fn frames(mesh: &mut Mesh) -> Vec<Frame> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
 
     #[test]
     fn packets_leave_once_and_time_adds_up(

@@ -96,7 +96,7 @@ fn busy() -> Network {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 16))]
 
     /// Whatever the portions, by events or by time, also across times at which nothing happens.
     #[test]

@@ -178,7 +178,7 @@ fn any_flow() -> impl Strategy<Value = FlowConfig> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
 
     /// Whatever is sent is received, lost, dropped or still under way, of every flow and on every link; files
     /// arrive; who watches sees what is counted, and changes nothing; the same network gives the same again.

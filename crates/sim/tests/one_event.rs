@@ -86,7 +86,7 @@ fn told(network: Network, is_traced: bool, looks: &[u64]) -> Told {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases * 25 / 32))]
 
     #[test]
     fn one_event_is_as_good_as_three(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +14,7 @@ from crossfade.errors import ResultsError, ScenarioError, shortened
 from crossfade.figures.plot import plot as draw
 from crossfade.figures.style import check_plot_file
 from crossfade.figures.wanted import condition
-from crossfade.files import check_output, inputs_of, write_text
+from crossfade.files import check_outputs, inputs_of, write_text
 from crossfade.results.interrupted import Interrupted
 from crossfade.tables import Table
 
@@ -165,15 +165,20 @@ class Outputs:
     """
 
     def __init__(
-        self, csv: str | None, plot: Path | None, json: bool, source: str | None = None, *options: object
+        self,
+        csv: str | None,
+        plot: Path | None,
+        json: bool,
+        source: str | None = None,
+        *options: object,
+        others: Iterable[Path | None] = (),
     ) -> None:
-        self.inputs = inputs_of(source, *options)
+        inputs = inputs_of(source, *options)
         if json and csv == "-":
             raise ScenarioError("--json and --csv -: both want standard output")
-        if csv not in (None, "-"):
-            check_output(Path(str(csv)), *self.inputs)
         if plot is not None:
-            check_plot_file(plot, *self.inputs)
+            check_plot_file(plot)
+        check_outputs([None if csv in (None, "-") else Path(str(csv)), plot, *others], *inputs)
         self._csv = csv
         self._plot = plot
         self.on_stdout = json or csv == "-"

@@ -41,13 +41,17 @@ from crossfade.cli.options import (
 )
 from crossfade.errors import ScenarioError, one_line, shortened
 from crossfade.figures import linkevents, timelines
-from crossfade.files import check_output, write_bytes, write_text
+from crossfade.files import check_outputs, write_bytes, write_text
 from crossfade.plans import Values
 from crossfade.results.interrupted import Interrupted
 from crossfade.results.metrics import near_metrics, not_metrics
 
 # What goes with --replay.
 WITH_REPLAY = ("replay", "events", "link_events", "quiet")
+
+
+# To lay out a table takes a millisecond a line; nobody reads so many, and --csv has all.
+MOST_POINTS = 1_000
 
 
 def run(
@@ -216,13 +220,11 @@ def run(
         raise ScenarioError("SCENARIO: missing (or --replay FILE)")
     keys, axes = read_assignments("--set", set), read_axes(over)
     wanted = read_conditions("--where", where)
-    outputs = Outputs(csv, plot, json, scenario, keys, axes)
+    others = (events, link_events, samples, transfers, delays, trace_out, pcap, air_pcap)
+    outputs = Outputs(csv, plot, json, scenario, keys, axes, others=others)
     _check_metrics("--y", y, scenario, keys, axes)
     _check_metrics("--columns", columns, scenario, keys, axes)
     only = [name.strip() for name in columns.split(",")] if columns is not None else None
-    for file in (events, link_events, samples, transfers, delays, trace_out, pcap, air_pcap):
-        if file is not None:
-            check_output(file, *outputs.inputs)
     if events is not None:
         api.write_events(events, scenario, set=keys, over=axes, seed=seed)
     if link_events is not None:
@@ -263,7 +265,10 @@ def run(
         terminal.write_out(results.to_json() + "\n")
     elif not (quiet or outputs.on_stdout):
         drawn = y or ",".join(results.figure.y or [])
-        terminal.print_results(results, terminal.console(), drawn, only)
+        if only is None and len(results.points) > MOST_POINTS:
+            terminal.print_some_results(results, terminal.console(), MOST_POINTS)
+        else:
+            terminal.print_results(results, terminal.console(), drawn, only)
     terminal.print_warnings(results.warnings, terminal.console(stderr=True))
     outputs.write_table(results.table(only))
     outputs.draw(
@@ -297,9 +302,7 @@ def _check_metrics(option: str, y: str | None, scenario: str, keys: Values, axes
 
 def _replay(journal: Path, events: Path | None, link_events: Path | None) -> int:
     """One line a link."""
-    for file in (events, link_events):
-        if file is not None:
-            check_output(file, journal)
+    check_outputs((events, link_events), journal)
     found = api.replay(journal)
     if events is not None:
         write_text(events, api.journal_events(journal).to_csv())

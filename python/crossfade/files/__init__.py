@@ -11,7 +11,7 @@ import stat
 import time
 import tomllib
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from pathlib import Path
@@ -168,6 +168,20 @@ def check_output(path: Path, *inputs: Input) -> None:
     """
     check_writable(path)
     check_not_kept(path, inputs)
+
+
+def check_outputs(paths: Iterable[Path | None], *inputs: Input) -> None:
+    """As :func:`check_output`, of all that a command writes: of two in one file the first would be lost."""
+    seen: set[str] = set()
+    for path in paths:
+        if path is None:
+            continue
+        check_output(path, *inputs)
+        name = os.path.realpath(path)
+        # A device or a pipe (/dev/null) loses nothing.
+        if name in seen and (os.path.isfile(name) or not os.path.exists(name)):
+            raise OutputError(f"{shortened(path)}: not written twice (two outputs have this name)")
+        seen.add(name)
 
 
 def check_writable(path: Path) -> None:

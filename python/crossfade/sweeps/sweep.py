@@ -26,8 +26,6 @@ from crossfade.sweeps.pilot import Missing, cpu_seconds, duration, make_pilot, w
 from crossfade.sweeps.stored import StoredRows, repeatable_methods
 
 MOST_SHARDS = 1_000_000
-# To read so many takes a second.
-MANY_POINTS = 10_000
 # More rows are read from the file again where they are needed: one takes a kilobyte.
 MOST_ROWS_HELD = 50_000
 
@@ -71,7 +69,7 @@ def sweep(
     engine = engine or Threads(options.jobs)
     shard = _checked(shard)
     say = say or (lambda _: None)
-    plan = plans.load(scenario, options, partial(_reading, say))
+    plan = plans.load(scenario, options, partial(plans.tell_of_many, say))
     if kept_out := [name for name in plan.description["methods"] if name not in repeatable_methods()]:
         raise ScenarioError(
             f"methods = {kept_out}: no two runs are equal, and a results file keeps none; use crossfade run"
@@ -161,12 +159,6 @@ def _rows_of(path: Path, keys: Sequence[str]) -> dict[str, Row]:
     """Rows of a results file that somebody may fill meanwhile."""
     with ResultsFile.open(path) as file:
         return file.get(keys)
-
-
-def _reading(say: Say, done: int, points: int) -> None:
-    """Tell that a plan is large before it is read."""
-    if done == 0 and points >= MANY_POINTS:
-        say(f"reading {points:,} points")
 
 
 def _checked(shard: Shard | None) -> Shard:

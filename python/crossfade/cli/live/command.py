@@ -17,7 +17,7 @@ from crossfade import plans
 from crossfade.cli import terminal
 from crossfade.cli.options import QuietOption, SeedOption, SetOption, read_assignments, whole
 from crossfade.errors import CrossfadeError, ScenarioError, one_line, shortened
-from crossfade.files import check_output, inputs_of
+from crossfade.files import check_outputs, inputs_of
 from crossfade.plans import Options
 from crossfade.quantities import in_numbers
 
@@ -296,9 +296,7 @@ def _config(
         outputs["json"],
         *map(Path, [*(captures or []), *(opportunities or [])]),
     ]
-    for file in files:
-        if file is not None:
-            check_output(file, *inputs)
+    check_outputs(files, *inputs)
     shell = os.environ.get("SHELL") or "/bin/sh"
     return {
         "plan": {

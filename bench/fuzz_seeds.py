@@ -1,0 +1,373 @@
+"""What fuzzing begins with: inputs of each target, of what the repository holds and the schema says."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import random
+import re
+import struct
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# The longest input of each target, bytes: what its reader meets in practice and a little more.
+LONGEST = {
+    "scenario": 6000,
+    "golden": 4000,
+    "trace": 600,
+    "losses": 400,
+    "table": 1200,
+    "rows": 4096,
+    "arq": 2000,
+    "packet": 210,
+    "journal": 2400,
+    "control": 600,
+}
+
+# The schema of scenarios, as a test keeps it.
+SCHEMA: dict[str, Any] = json.loads(
+    (ROOT / "crates/scenario/tests/snapshots/snapshots__the_schema.snap")
+    .read_text(encoding="utf-8")
+    .split("---\n", 2)[2]
+)
+
+
+def texts_between_quotes(pattern: str, *folders: str) -> list[str]:
+    """Every match of `pattern` in the Rust files below `folders`."""
+    files = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.rs"))]
+    return [
+        text for path in files for text in re.findall(pattern, path.read_text(encoding="utf-8"), re.DOTALL)
+    ]
+
+
+# How many scenarios get each value of each key, and each word together with each value of a neighbour.
+FEW, FEW_PAIRS = 4, 1
+
+# In place of a value: the key is taken out.
+GONE = "gone"
+
+
+def scenarios() -> Iterator[bytes]:
+    """Scenarios that are written somewhere, and variants of them: other values of each key."""
+    had: Counter[str] = Counter()
+    for text in written_scenarios():
+        yield text.encode()
+        try:
+            scenario = tomllib.loads(text)
+        except tomllib.TOMLDecodeError:
+            continue
+        for variant in variants(scenario, had):
+            data = as_toml(variant).encode()
+            if len(data) <= LONGEST["scenario"]:
+                yield data
+
+
+def written_scenarios() -> Iterator[str]:
+    """Shipped scenarios, those written in tests and pages, and each channel that none of them has."""
+    for path in sorted((ROOT / "scenarios").rglob("*.toml")):
+        yield path.read_text(encoding="utf-8")
+    pages = [
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "tests").rglob("*.py"),
+        *(ROOT / "crates").glob("*/tests/**/*.rs"),
+    ]
+    for path in sorted(pages):
+        if "_build" in path.parts:
+            continue
+        for text in re.findall(
+            r'schema = [12]\n.*?(?="#|"""|```)', path.read_text(encoding="utf-8"), re.DOTALL
+        ):
+            if len(text) < LONGEST["scenario"]:
+                yield text
+    quick = tomllib.loads((ROOT / "scenarios/quickstart.toml").read_text(encoding="utf-8"))
+    quick.pop("sweep", None)
+    for transitions in ([[0.9, 0.1], [0.2, 0.8]], [[1, 0], [0, 1]], [[0.5, 0.4], [0, 1]], [[1]], []):
+        losses = [0.01, 1.0][: len(transitions)]
+        channel = {"model": "finite-state", "transitions": transitions, "state_p_e": losses}
+        yield as_toml(quick | {"channel": channel})
+
+
+def variants(scenario: dict[str, Any], had: Counter[str]) -> Iterator[dict[str, Any]]:
+    """A scenario with keys of its tables changed, where few earlier ones had the same change.
+
+    The values are those that the schema tells of a key, numbers at its bounds and beside them, some that it
+    does not take, and none; each word of a few also together with each value of each other key of its table.
+    """
+    neighbours: dict[tuple[str, ...], list[tuple[str, dict[str, Any]]]] = {}
+    for path, schema in keys(SCHEMA, ()):
+        if path[-1] != "*":
+            neighbours.setdefault(path[:-1], []).append((path[-1], schema))
+    for path, named in neighbours.items():
+        if table_at(scenario, path) is None:
+            continue
+        for name, schema in named:
+            changes = [{name: value} for value in [*values(schema), GONE, 0, -1, 3, 1e308, "1 ms", "x"]]
+            pairs = [
+                {name: word, other: value}
+                for word in words(schema)
+                for other, its in named
+                if other != name
+                for value in [*values(its), GONE]
+            ]
+            for few, several in ((FEW, changes), (FEW_PAIRS, pairs)):
+                for change in several:
+                    had[repr((path, change))] += 1
+                    if had[repr((path, change))] <= few:
+                        yield changed(scenario, path, change)
+
+
+def table_at(scenario: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any] | None:
+    """The table that a scenario has there; ``*`` stands for its first."""
+    table: Any = scenario
+    for part in path:
+        table = table.get(next(iter(table), "") if part == "*" else part)
+        if not isinstance(table, dict):
+            return None
+    return cast(dict[str, Any], table)
+
+
+def changed(scenario: dict[str, Any], path: tuple[str, ...], change: dict[str, Any]) -> dict[str, Any]:
+    """A copy of a scenario with keys of a table set or taken out."""
+    new = copy.deepcopy(scenario)
+    table = table_at(new, path)
+    assert table is not None
+    for name, value in change.items():
+        if value is GONE:
+            table.pop(name, None)
+        else:
+            table[name] = value
+    return new
+
+
+Key = tuple[tuple[str, ...], dict[str, Any]]
+
+
+def keys(schema: dict[str, Any], path: tuple[str, ...]) -> Iterator[Key]:
+    """Each key below a schema: the names on the way to it (``*`` stands for any), and what is said of it."""
+    for alternative in schema.get("anyOf", []):
+        yield from keys(alternative, path)
+    for name, part in schema.get("properties", {}).items():
+        yield from keys(part, (*path, name))
+    if isinstance(part := schema.get("additionalProperties"), dict):
+        yield from keys(part, (*path, "*"))
+    if path:
+        yield path, schema
+
+
+def words(schema: dict[str, Any]) -> Iterator[str]:
+    """The few words of which a key takes one."""
+    yield from (word["const"] for word in schema.get("oneOf", []) if "const" in word)
+    for alternative in schema.get("anyOf", []):
+        yield from words(alternative)
+
+
+def values(schema: dict[str, Any]) -> Iterator[Any]:
+    """What a key takes by its schema, and numbers beside its bounds."""
+    yield from re.findall(r'"([^"]*)"', schema.get("x-expects", ""))
+    yield from words(schema)
+    for bound in ("minimum", "maximum", "exclusiveMinimum"):
+        if bound in schema:
+            yield from (schema[bound] - 1, schema[bound], schema[bound] + 1)
+    for alternative in schema.get("anyOf", []):
+        yield from (value for value in values(alternative) if value not in words(alternative))
+    if schema.get("x-file"):
+        # The target chooses by the last letter what the file holds.
+        yield from (f"file{kind}" for kind in range(10))
+
+
+def as_toml(scenario: dict[str, Any]) -> str:
+    """A scenario with each table on a line."""
+
+    def written(value: Any) -> str:
+        if isinstance(value, dict):
+            parts = (f"{json.dumps(name)} = {written(part)}" for name, part in value.items())
+            return "{ " + ", ".join(parts) + " }"
+        if isinstance(value, list):
+            return "[" + ", ".join(map(written, value)) + "]"
+        return json.dumps(value, ensure_ascii=False)
+
+    return "".join(f"{json.dumps(name)} = {written(value)}\n" for name, value in scenario.items())
+
+
+def golden() -> Iterator[bytes]:
+    """The first lines of golden files behind their patterns, shortened."""
+    for folder in sorted((ROOT / "tests/data/golden").glob("ns2*")):
+        if not (folder / "patterns.json").is_file():
+            continue
+        whole = json.loads((folder / "patterns.json").read_text(encoding="utf-8"))
+        short = {key: value[:6] if key == "patterns" else value for key, value in whole.items()}
+        for path in sorted(folder.glob("*.csv.gz"))[:8]:
+            lines = gzip.decompress(path.read_bytes()).decode().splitlines()
+            for count in (6, 30):
+                yield "\n".join([json.dumps(short, separators=(",", ":")), *lines[:count], ""]).encode()
+
+
+def traces() -> Iterator[bytes]:
+    """Delivery opportunities, rates and attenuation over time: shipped files, those of tests."""
+    for path in [*sorted((ROOT / "scenarios").rglob("*.csv")), *sorted((ROOT / "tests/data").glob("*.csv"))]:
+        yield "\n".join([*path.read_text(encoding="utf-8").splitlines()[:60], ""]).encode()
+    yield b"0\n0\n1\n5\n12\n"
+    yield b"time_s,rate_bps\n0,1e6\n1.5,2e6\n10,0\n"
+    yield b"time_s,attenuation_db\n0,3\n10,4.5\n"
+    for text in texts_between_quotes(r'"((?:[0-9a-z_,. #]|\\n)+\\n(?:[0-9a-z_,. #]|\\n)+)"', "crates/link"):
+        yield text.replace("\\n", "\n").encode()
+
+
+def losses() -> Iterator[bytes]:
+    """Recorded losses in the forms that the reader knows, and some that it does not."""
+    yield from (
+        b"0101101\n",
+        b"0 1 0 1\n",
+        b"0\n1\n1\n0\n",
+        b"sent,lost\n1,0\n2,1\n",
+        b"# lost\n3\n4\n10\n",
+        b"10 3\n20 1\n",
+    )
+    for text in texts_between_quotes(
+        r'"((?:[0-9a-z_,. #]|\\n)+\\n(?:[0-9a-z_,. #]|\\n)+)"', "crates/channel"
+    ):
+        yield text.replace("\\n", "\n").encode()
+
+
+def tables() -> Iterator[bytes]:
+    """Tables that scenarios name, and golden ones of chains and weights, before each reader."""
+    for text in plain_tables():
+        for reader in b"012345":
+            yield bytes([reader]) + text
+
+
+def plain_tables() -> Iterator[bytes]:
+    """Each table alone."""
+    weights = json.loads((ROOT / "tests/data/golden/weights/vectors.json").read_text(encoding="utf-8"))
+    for entry in weights:
+        if len(text := json.dumps([entry], separators=(",", ":"))) < LONGEST["table"]:
+            yield text.encode()
+    for path in (ROOT / "tests/data/golden/ns2-chain").glob("*.csv"):
+        yield path.read_bytes()[: LONGEST["table"]]
+    yield b"time_s,sinr_db\n0,12.5\n0.1,9\n"
+    yield b"0 12.5 3\n0.1 9 -4\n# end\n"
+    yield b"node,x_m,y_m\n0,0,0\n1,200,0\n2,400,50\n"
+    yield b"snr_db,transmissions,residual\n0,1,0.5\n10,1,0.01\n10,2,0.001\n"
+    yield b"scheme,snr_db,transmissions,residual\nsiso,0,1,0.5\nblast,0,1,0.1\n"
+    yield b"axis,from,to,phy.scheme\nchannel.snr_db,-9,5,siso\nchannel.snr_db,5,40,alamouti\n"
+    for text in texts_between_quotes(
+        r'"((?:[0-9a-z_,. #]|\\n)+\\n(?:[0-9a-z_,. #]|\\n)+)"', "crates/phy", "crates/cell", "crates/mac"
+    ):
+        yield text.replace("\\n", "\n").encode()
+
+
+def rows() -> Iterator[bytes]:
+    """Names of metrics and values, many of them such as no run has."""
+    rng = random.Random(1)
+    names = ["goodput_bps", "rtt_mean_s", "link_utilisation", "flow:a.goodput_bps", "loss_rate", "timeouts"]
+    values = [0.0, 1.0, 1e6, -1.0, 1e300, float("nan")]
+    for _ in range(30):
+        parts = []
+        for _ in range(rng.randrange(1, 25)):
+            chosen = "\n".join(sorted(rng.sample(names, rng.randrange(1, 5))))
+            parts.append(chosen.encode() + struct.pack("<3d", *(rng.choice(values) for _ in range(3))))
+        yield b"".join(parts)
+
+
+def frames() -> Iterator[bytes]:
+    """Frames that mostly follow one another, as an ARQ receiver meets them."""
+    rng = random.Random(2)
+    kinds = [0x80, 0x82, 0x42, 0x02, 0xC3, 0x81]
+    for _ in range(40):
+        data = bytearray()
+        for number in range(rng.randrange(4, 120)):
+            data += bytes(
+                [
+                    rng.choice(kinds),
+                    (number + rng.randrange(-2, 3)) % 256,
+                    max(0, number - 4),
+                    rng.randrange(60),
+                ]
+            )
+        yield bytes(data)
+
+
+def packets() -> Iterator[bytes]:
+    """IPv4 and IPv6 packets: TCP with options, UDP, ICMP, fragments, extension headers, tunnels.
+
+    Before each what a device says of it (``struct virtio_net_hdr``): nothing, or how it is to be cut.
+    """
+    for data in plain_packets():
+        for size in (1, 7, 20):
+            for kind, place in ((0, 0), (1, 16), (0x81, 16), (4, 16), (5, 6)):
+                begin = 20 if data[0] >> 4 == 4 else 40
+                yield struct.pack("=BBHHHH", kind > 0, kind, 0, size, begin, place) + data
+
+
+def plain_packets() -> Iterator[bytes]:
+    """Each packet alone."""
+
+    def ip4(protocol: int, payload: bytes, flags: int = 0x4000, tos: int = 0) -> bytes:
+        fields = (0x45, tos, 20 + len(payload), 1, flags, 64, protocol, 0, 0x0A000001, 0x0A000002)
+        return struct.pack(">BBHHHBBHII", *fields) + payload
+
+    def ip6(following: int, payload: bytes, traffic_class: int = 0) -> bytes:
+        return (
+            struct.pack(">IHBB", 0x60000000 | traffic_class << 20, len(payload), following, 64)
+            + bytes(32)
+            + payload
+        )
+
+    def tcp(flags: int, payload: bytes = b"", options: bytes = b"") -> bytes:
+        offset = (20 + len(options)) // 4 << 4
+        return struct.pack(">HHIIBBHHH", 1000, 80, 5, 6, offset, flags, 100, 0, 0) + options + payload
+
+    udp = struct.pack(">HHHH", 1, 2, 12, 0) + b"abcd"
+    yield ip4(6, tcp(0x10))
+    yield ip4(6, tcp(0x18, b"x" * 50))
+    yield ip4(6, tcp(2, b"", b"\x02\x04\x05\xb4\x01\x03\x03\x07"))
+    yield ip4(6, tcp(0x10, b"a"), tos=1)
+    yield ip4(6, tcp(0x10)[:13])
+    yield ip4(17, udp)
+    yield ip4(17, udp, 0x2001)
+    yield ip4(1, b"\x08\0\0\0abcd")
+    yield ip4(4, ip4(6, tcp(0x10)))
+    yield ip6(6, tcp(0x10))
+    yield ip6(17, udp, 2)
+    yield ip6(0, b"\x11\0" + bytes(6) + udp)
+    yield ip6(44, b"\x06\0\0\1\0\0\0\1" + tcp(0x10))
+
+
+def entries() -> Iterator[bytes]:
+    """Entries of a journal: 24 bytes each."""
+    rng = random.Random(3)
+    for _ in range(20):
+        count = rng.randrange(1, 30)
+        yield bytes(rng.randrange(256) if at % 24 in (0, 8, 16) else 0 for at in range(24 * count))
+
+
+def connections() -> Iterator[bytes]:
+    """What a sender is, and a network that mostly delivers what it sends; each control over TCP and QUIC."""
+    rng = random.Random(4)
+    for control in range(14):
+        for _ in range(6):
+            sender = bytes([control, *(rng.randrange(256) for _ in range(7))])
+            ops = [0, 3, 6] * 8 + list(range(16))
+            yield sender + bytes(
+                byte for _ in range(rng.randrange(20, 250)) for byte in (rng.choice(ops), rng.randrange(8))
+            )
+
+
+SEEDS = {
+    "scenario": scenarios,
+    "golden": golden,
+    "trace": traces,
+    "losses": losses,
+    "table": tables,
+    "rows": rows,
+    "arq": frames,
+    "packet": packets,
+    "journal": entries,
+    "control": connections,
+}
