@@ -53,8 +53,8 @@ class CongestionControl:
     ``rfc``), others cost nothing: ``on_send(send)``, ``on_segment_lost(lost)``, ``on_probe_repaired(now,
     app_limited)``, ``on_phase(now, phase, in_flight)`` with ``phase`` one of "open", "recovery", "loss",
     ``on_delivery(sample)``, ``limits_itself()`` (true: what is sent now tells nothing of the path) and
-    ``seed(number)``, once, behind ``start``. A method ``info()`` gives a dict of numbers or words by name: what
-    the rule is at, in the column ``info`` of events.
+    ``seed(number)``, once, behind ``start``. A method ``info()`` gives a dict of numbers or words by
+    name: what the rule is at, in the column ``info`` of events.
     """
 
     cwnd: float
