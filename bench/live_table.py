@@ -234,9 +234,6 @@ def cases() -> dict[str, Case]:
                 "link.delay": f"{rtt / 2:g} ms",
                 "reverse.delay": f"{rtt / 2:g} ms",
                 "reverse.aggregation.period": f"{gap} ms",
-                # A simulated handshake takes an empty round trip, the shortest there is for ten seconds. The
-                # kernel's waits for a release as everything does.
-                "tcp.rfc.handshake": False,
             }
             found[f"acks-{rtt}-{gap}"] = Case(keys, 12.0, [goodput(0.05 if gap <= 60 else 0.10)])
     found["policer"] = Case(

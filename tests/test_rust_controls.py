@@ -271,7 +271,7 @@ def test_a_library_that_is_not_what_was_written_is_not_loaded(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("old", "new", "line"),
     [
-        ("VERSION: u32 = 2", "VERSION: u32 = 1", "its library has version 1 of the interface, this is 2"),
+        ("VERSION: u32 = 3", "VERSION: u32 = 2", "its library has version 2 of the interface, this is 3"),
         (
             "pub ssthresh: f64,\n    /// The pacing",
             "pub ssthresh: f64,\n    pub more: u64,\n    /// The pacing",

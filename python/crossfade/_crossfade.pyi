@@ -455,6 +455,10 @@ class RateSample:
         """How many of those that have arrived carried a congestion mark."""
 
     @property
+    def answers_probe(self) -> bool:
+        """It covers a segment that a tail loss probe has repeated, and nothing beyond."""
+
+    @property
     def phase(self) -> str:
         """What the sender does about losses after it: "open", "recovery" or "loss"."""
 

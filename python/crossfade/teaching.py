@@ -50,11 +50,11 @@ class CongestionControl:
 
     A rule with a rate has an attribute ``pacing_rate`` (segments a second, or None) and perhaps
     ``send_quantum`` (segments that leave back to back). A method of these that it has is called (flavour
-    ``rfc``), others cost nothing: ``on_send(send)``, ``on_segment_lost(lost)``, ``on_phase(now, phase,
-    in_flight)`` with ``phase`` one of "open", "recovery", "loss", ``on_delivery(sample)``,
-    ``limits_itself()`` (true: what is sent now tells nothing of the path) and ``seed(number)``, once, behind
-    ``start``. A method ``info()`` gives a dict of numbers or words by name: what the rule is at, in the
-    column ``info`` of events.
+    ``rfc``), others cost nothing: ``on_send(send)``, ``on_segment_lost(lost)``, ``on_probe_repaired(now,
+    app_limited)``, ``on_phase(now, phase, in_flight)`` with ``phase`` one of "open", "recovery", "loss",
+    ``on_delivery(sample)``, ``limits_itself()`` (true: what is sent now tells nothing of the path) and
+    ``seed(number)``, once, behind ``start``. A method ``info()`` gives a dict of numbers or words by
+    name: what the rule is at, in the column ``info`` of events.
     """
 
     cwnd: float

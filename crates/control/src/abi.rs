@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use std::time::Duration;
 
 /// The version of this file.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// A time since the start of the run, or a span, in nanoseconds.
 #[repr(transparent)]
@@ -73,7 +73,7 @@ pub struct Start {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Needs {
-    /// To hear `on_send`, `on_segment_lost`, `on_phase` and `on_delivery`.
+    /// To hear `on_send`, `on_segment_lost`, `on_probe_repaired`, `on_phase` and `on_delivery`.
     pub samples: bool,
     /// The window is the control's alone, also in recovery and after a timeout: `set_cwnd` is never called.
     pub own_window: bool,
@@ -185,6 +185,8 @@ pub struct RateSample {
     pub app_limited: bool,
     /// How many of those that have arrived carried a congestion mark.
     pub ce: u64,
+    /// It covers a segment that a tail loss probe has repeated, and nothing beyond: the original may be lost.
+    pub answers_probe: bool,
     /// What the sender does about losses after it.
     pub phase: Phase,
     /// When the pacer lets the next segment go: now or later.
@@ -215,6 +217,8 @@ pub enum Event {
     Send(SendEvent),
     /// [`on_segment_lost`](crate::Control::on_segment_lost).
     SegmentLost(LostSegment),
+    /// [`on_probe_repaired`](crate::Control::on_probe_repaired).
+    ProbeRepaired(Time, bool),
     /// [`on_phase`](crate::Control::on_phase).
     Phase(Time, Phase, u64),
     /// [`on_delivery`](crate::Control::on_delivery).
@@ -235,6 +239,7 @@ impl Event {
             Self::Seed(_) => "seed",
             Self::Send(_) => "on_send",
             Self::SegmentLost(_) => "on_segment_lost",
+            Self::ProbeRepaired(..) => "on_probe_repaired",
             Self::Phase(..) => "on_phase",
             Self::Delivery(_) => "on_delivery",
         }

@@ -107,6 +107,10 @@ pub trait Control: Send + Sized + 'static {
     /// A segment was found lost, a repetition or not.
     fn on_segment_lost(&mut self, _lost: &LostSegment) {}
 
+    /// A tail loss probe has repaired the loss of a segment, of which nothing else tells. `app_limited`: the application had
+    /// nothing to send as that left.
+    fn on_probe_repaired(&mut self, _now: Time, _app_limited: bool) {}
+
     /// The sender does something else about losses, with `in_flight` segments thought to be in the network.
     fn on_phase(&mut self, _now: Time, _phase: Phase, _in_flight: u64) {}
 
@@ -248,6 +252,7 @@ unsafe extern "C" fn event<C: Control>(control: *mut c_void, event: *const Event
             Event::Seed(seed) => control.seed(*seed),
             Event::Send(send) => control.on_send(send),
             Event::SegmentLost(lost) => control.on_segment_lost(lost),
+            Event::ProbeRepaired(now, app_limited) => control.on_probe_repaired(*now, *app_limited),
             Event::Phase(now, phase, in_flight) => control.on_phase(*now, *phase, *in_flight),
             Event::Delivery(sample) => control.on_delivery(sample),
         }

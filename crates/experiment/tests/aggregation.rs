@@ -71,6 +71,34 @@ fn round_trips_vary_by_the_gap() {
     assert!((0.055..=0.0605).contains(&mean) && most < 0.062, "{mean}, {most}");
 }
 
+/// Releases each 60 ms, 20 ms of wires each way: the SYN-ACK of a SYN of time 0 goes at 60 and comes at 80, that of one of 45 goes
+/// at 120. A request waits as well. The first segment arrives 21.2 ms later.
+#[test]
+fn a_handshake_and_a_request_wait_for_their_releases() {
+    let completion = |start: &str, request: Option<&str>| {
+        let mut f = json!({ "traffic": "transfer", "size": "1000 B", "start": start, "handshake": true });
+        if let Some(request) = request {
+            f["request"] = json!(request);
+        }
+        let set = json!({
+            "flows": { "f": f }, "run.duration": "2 s", "run.warmup": "0 s", "reverse.aggregation.period": "60 ms",
+        });
+        value(&result(&set), "completion_time_s")
+    };
+    let segment = 1040.0 * 8.0 / 10e6;
+    for (start, request, opening) in [
+        ("0 s", None, 0.080),
+        ("45 ms", None, 0.095),
+        ("0 s", Some("300 B"), 0.140),
+        ("45 ms", Some("300 B"), 0.155),
+    ] {
+        let found = completion(start, request);
+        let expected = opening + 0.020 + segment;
+        // A SYN takes 32 us.
+        assert!((found - expected).abs() < 0.0005, "{start}, {request:?}: {found}, expected {expected}");
+    }
+}
+
 /// Linux's allowance covers gaps of up to 100 ms (commit 78dc70eba), that of the draft of version 3 any; without one the window of
 /// two products is too small for a gap of more than a round trip. CUBIC counts what is acknowledged.
 #[test]

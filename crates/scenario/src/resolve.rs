@@ -16,6 +16,7 @@ use crate::tables::{
 use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
 use crossfade_mac::MAX_MSDU_BYTES;
+use crossfade_transport::Releases;
 
 /// Fills in the defaults of `scenario` and gives its model objects.
 ///
@@ -155,12 +156,17 @@ fn resolve_around(
     let wired = scenario.wired.resolve(Packets { usual: longest, largest: longest, ..data }, slot)?;
     let hops = [forward, &reverse].into_iter().chain(wired.iter().flatten());
     let idle_rtt = hops.fold(SimTime::ZERO, |sum, hop| sum.saturating_add(hop.transit(SYN_BYTES)));
+    let releases = reverse.aggregation.map(|config| {
+        let there = wired.as_ref().map_or(SimTime::ZERO, |[there, _]| there.transit(SYN_BYTES));
+        let way_of_syn = there.saturating_add(forward.transit(SYN_BYTES));
+        Releases { period: config.period, way_of_syn }
+    });
     for flow in flows {
         let back = |bytes: u32| {
             let wired = wired.as_ref().map_or(SimTime::ZERO, |[_, back]| back.transit(bytes));
             reverse.transit(bytes).saturating_add(wired)
         };
-        flow.open(idle_rtt, back(flow.request));
+        flow.open(idle_rtt, back(flow.request), releases);
     }
     Ok((reverse, wired))
 }
@@ -246,7 +252,7 @@ fn resolve_mesh(scenario: &mut Scenario, files: &Files<'_>) -> Result<Setup, Sce
         }
         let longest = |bytes: u32| flow.ends.iter().map(|&ends| mesh.round_trip(ends, bytes, bytes)).max();
         if let (Some(round_trip), Some(of_request)) = (longest(SYN_BYTES), longest(flow.request)) {
-            flow.open(round_trip, SimTime::from_nanos(of_request.as_nanos() / 2));
+            flow.open(round_trip, SimTime::from_nanos(of_request.as_nanos() / 2), None);
         }
     }
     let (warmup, end) = scenario.run.resolve(slot)?;

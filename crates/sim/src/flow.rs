@@ -44,6 +44,11 @@ impl Connection {
         }
     }
 
+    /// Fast recoveries that the sender has begun.
+    pub(crate) fn recoveries(&self) -> u64 {
+        self.sender.statistics().fast_retransmits
+    }
+
     /// One whose application writes a segment every `gap`.
     fn paced(tcp: &Tcp, gap: SimTime) -> Self {
         let config = TcpConfig { segments: Some(0), ..tcp.config };
@@ -126,11 +131,13 @@ impl Flow {
         measures_delays: bool,
         stream: impl Fn(&str) -> Stream,
     ) -> Self {
+        let (opening, start) = (config.path.opening, config.start);
         let mut endpoints = match &config.source {
-            Source::Tcp(tcp) => Endpoints::Tcp(Connection::new(tcp)),
+            Source::Tcp(tcp) => Endpoints::Tcp(Connection::new(&tcp.opened(&opening, start))),
             Source::PacedTcp { tcp, rate_bps } => {
                 let gap = SimTime::to_transmit(config.path.packet_size, *rate_bps);
-                Endpoints::Tcp(Connection::paced(tcp, gap.max(SimTime::from_nanos(1))))
+                let tcp = tcp.opened(&opening, start);
+                Endpoints::Tcp(Connection::paced(&tcp, gap.max(SimTime::from_nanos(1))))
             }
             Source::Udp(on_off) => Endpoints::Udp(Datagrams {
                 source: OnOffSource::new(
@@ -160,7 +167,7 @@ impl Flow {
             place,
             id: place,
             arrivals: None,
-            opening: config.path.opening,
+            opening: opening.lasts(start),
             counts: FlowStatistics { start: config.start, rtt, one_way_delay, ..FlowStatistics::default() },
             one_way_delay_sum_ns: 0,
         }
@@ -195,6 +202,7 @@ impl Flow {
             let sender = tcp.sender.statistics();
             (totals.rtt_sum_s, totals.rtt_samples) = tcp.sender.rtt_samples();
             totals.spurious_timeouts_detected = sender.spurious_timeouts;
+            totals.fast_retransmits = sender.fast_retransmits;
             totals.spurious_fast_retransmits = sender.spurious_fast_retransmits;
             totals.tail_loss_probes = sender.tail_loss_probes;
             totals.ecn_reductions = sender.ecn_reductions;

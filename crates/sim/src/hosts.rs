@@ -110,11 +110,9 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         if C::ENABLED {
             self.capture.ack(self.now, flow.id, parcel.bytes(), ack);
         }
+        let recoveries = if O::ENABLED { tcp.recoveries() } else { 0 };
         let outcome = tcp.sender.on_ack(self.now, ack);
         self.reverse.packets.forget(parcel);
-        if outcome == AckOutcome::FastRetransmit {
-            flow.counts.fast_retransmits += 1;
-        }
         if self.measures_delays
             && let Some(histogram) = &mut flow.counts.rtt
         {
@@ -126,7 +124,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
             }
         }
         if O::ENABLED {
-            self.observe_ack(flow, outcome);
+            self.observe_ack(flow, outcome, recoveries);
         }
         self.transmit(flow);
         if !L::IS_SINGLE && flow.arrivals.is_some() && flow.has_ended() {
@@ -143,7 +141,12 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         tcp.timer_at = None;
         match tcp.sender.next_timeout() {
             Some(deadline) if deadline <= self.now => {
-                if tcp.sender.on_timeout(self.now) == Some(Expired::Retransmission) {
+                let recoveries = tcp.recoveries();
+                let expired = tcp.sender.on_timeout(self.now);
+                if tcp.recoveries() > recoveries {
+                    let snd_una = tcp.sender.snd_una();
+                    self.observe(flow, EventKind::FastRetransmit, snd_una);
+                } else if expired == Some(Expired::Retransmission) {
                     flow.counts.timeouts += 1;
                     let snd_una = tcp.sender.snd_una();
                     if tcp.receiver.rcv_nxt() > snd_una {
@@ -292,15 +295,19 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
     }
 
-    fn observe_ack(&mut self, flow: &Flow, outcome: AckOutcome) {
-        let kind = match outcome {
-            AckOutcome::New => EventKind::Ack,
-            AckOutcome::Duplicate => EventKind::DuplicateAck,
-            AckOutcome::FastRetransmit => EventKind::FastRetransmit,
-            AckOutcome::RecoveryEnd => EventKind::RecoveryEnd,
-            AckOutcome::Stale => return,
-        };
+    /// Before the acknowledgement so many `recoveries` had begun.
+    fn observe_ack(&mut self, flow: &Flow, outcome: AckOutcome, recoveries: u64) {
         let Endpoints::Tcp(tcp) = &flow.endpoints else { return };
-        self.observe(flow, kind, tcp.sender.snd_una());
+        let kind = match outcome {
+            AckOutcome::New => Some(EventKind::Ack),
+            AckOutcome::Duplicate => Some(EventKind::DuplicateAck),
+            AckOutcome::RecoveryEnd => Some(EventKind::RecoveryEnd),
+            AckOutcome::FastRetransmit | AckOutcome::Stale => None,
+        };
+        // A recovery may begin as another ends.
+        let begins = (tcp.recoveries() > recoveries).then_some(EventKind::FastRetransmit);
+        for kind in kind.into_iter().chain(begins) {
+            self.observe(flow, kind, tcp.sender.snd_una());
+        }
     }
 }

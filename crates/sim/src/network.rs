@@ -5,7 +5,7 @@ use crate::topology::{Passage, Topology};
 use crate::workload::{Distribution, OnOff};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_transport::congestion::{CongestionControl, RuleInfo};
-use crossfade_transport::{Sender, TcpConfig};
+use crossfade_transport::{Opening, Sender, TcpConfig};
 use std::fmt;
 use std::sync::Arc;
 
@@ -50,6 +50,14 @@ impl Tcp {
             None => Sender::new(&self.config),
         }
     }
+
+    /// Of a connection whose handshake begins at `start`, or seems to have: what that measures counts its wait.
+    pub(crate) fn opened(&self, opening: &Opening, start: SimTime) -> Self {
+        let mut tcp = self.clone();
+        let measured = tcp.config.rfc.handshake_rtt;
+        tcp.config.rfc.handshake_rtt = measured.map(|rtt| rtt.saturating_add(opening.wait_of_syn_ack(start)));
+        tcp
+    }
 }
 
 impl fmt::Debug for Tcp {
@@ -90,8 +98,8 @@ pub struct FlowPath {
     pub sender_access: SimTime,
     /// One-way delay between the last link and the receiver, the same both ways. No rate, no loss.
     pub receiver_access: SimTime,
-    /// Between the start of a flow and its first packet: a handshake, or what the receiver asks with.
-    pub opening: SimTime,
+    /// What comes between the start of a flow and its first packet.
+    pub opening: Opening,
     /// Which user it is of, where links serve several.
     pub user: u16,
     /// The way of its data: a place among [`Topology::routes`].
@@ -111,7 +119,7 @@ impl Default for FlowPath {
             sack_block_size: 8,
             sender_access: SimTime::ZERO,
             receiver_access: SimTime::ZERO,
-            opening: SimTime::ZERO,
+            opening: Opening::default(),
             user: 0,
             data: Topology::DATA,
             acks: Topology::ACKS,

@@ -41,7 +41,7 @@ pub struct FlowStatistics {
     pub spurious_timeouts: u64,
     /// The timeouts that the sender found to be spurious. Flavour `rfc` alone looks.
     pub spurious_timeouts_detected: u64,
-    /// Fast retransmits, one for each recovery.
+    /// Fast retransmits, one for each fast recovery that begins, by an acknowledgement or by a timer for reordering.
     pub fast_retransmits: u64,
     /// Of these, the ones that the sender found to be spurious.
     pub spurious_fast_retransmits: u64,

@@ -7,6 +7,7 @@ mod accurate_ecn;
 mod classic;
 mod config;
 pub mod congestion;
+mod opening;
 mod outcome;
 mod quic;
 mod receiver;
@@ -20,6 +21,7 @@ pub use config::{
     BbrConfig, BbrProfile, Flavour, FullPipeRule, Pacing, QuicConfig, RateReduction, ReductionBound,
     RfcConfig, RtoConfig, RtoRule, Rules, TcpConfig, Variant, WindowRule,
 };
+pub use opening::{Opening, Releases};
 pub use outcome::{AckOutcome, Expired, SenderStatistics};
 pub use receiver::{Received, Receiver};
 pub use segment::{Ack, AckFrame, SackBlock, SackBlocks, Segment};

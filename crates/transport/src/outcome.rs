@@ -38,7 +38,8 @@ pub struct SenderStatistics {
     pub timeouts: u64,
     /// Of these, the ones that F-RTO or Eifel found to be spurious. Flavour `rfc` alone looks.
     pub spurious_timeouts: u64,
-    /// Fast retransmits, one for each recovery.
+    /// Fast retransmits, one for each fast recovery that begins, by an acknowledgement or by a timer for reordering. A persistent
+    /// congestion is none.
     pub fast_retransmits: u64,
     /// Of these, the ones that Eifel or D-SACK found to be spurious, or in flavour `quic` the arrival of all that was taken
     /// for lost. Flavours `rfc` and `quic` alone look.

@@ -231,8 +231,8 @@ fn recovery_conserves_a_round_and_gives_the_window_back() {
 /// (Cardwell et al. 2016, figure 10, and Cao et al. 2019: a cliff between 15 and 25 %).
 #[test]
 fn loss_is_ignored_up_to_a_knee() {
-    let utilisation = |loss, policer| {
-        let conditions = Conditions { loss, ..Conditions::p10() };
+    let utilisation = |loss, policer, run| {
+        let conditions = Conditions { loss, run, ..Conditions::p10() };
         let config = BbrConfig { policer, ..BbrConfig::default() };
         let rule = BbrV1::new(10.0, config, Some(2));
         let mut path = Path::new(conditions, &linux(&conditions), Box::new(rule)).quiet();
@@ -240,13 +240,15 @@ fn loss_is_ignored_up_to_a_knee() {
     };
     // An independent sketch of the rule over the same path, without recovery and without the search for policers.
     for (loss, sketched) in [(0.0, 0.98), (0.01, 1.0), (0.05, 0.97), (0.1, 0.91), (0.15, 0.86), (0.2, 0.76)] {
-        let share = utilisation(loss, false);
+        let share = utilisation(loss, false, 0);
         assert!((share - sketched).abs() < 0.03, "{share} at {loss}, sketched {sketched}");
     }
-    assert!(utilisation(0.25, false) < 0.4, "beyond the knee");
-    // What looks for policers takes 15 % of random loss over so few packets a round for one.
-    let [below, above] = [0.15, 0.18].map(|loss| utilisation(loss, true));
-    assert!((0.7..0.8).contains(&below) && above < 0.45, "{below} at 15 %, {above} at 18 %");
+    assert!(utilisation(0.25, false, 0) < 0.4, "beyond the knee");
+    // What looks for policers takes 15 % of random loss over so few packets a round for one, in some runs sooner than
+    // in others: 31 runs of Linux 6.18 had 6.16 Mbit/s of data there, 0.64 of the link, each between 3 and 7.
+    let mean = |loss| (0..8).map(|run| utilisation(loss, true, run)).sum::<f64>() / 8.0;
+    let (below, above) = (mean(0.15), utilisation(0.18, true, 0));
+    assert!((below - 0.64).abs() < 0.1 && above < 0.45, "{below} at 15 %, {above} at 18 %");
 }
 
 /// Two intervals with the same rate and a fifth lost: their mean at gain 1, for 48 rounds.

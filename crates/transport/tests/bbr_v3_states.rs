@@ -437,3 +437,45 @@ fn marks_count_up_to_5_ms() {
         assert_eq!(both[0], both[1], "round {round}");
     }
 }
+
+/// A loss that a tail probe has repaired is one of what a round delivered and itself: of up to 51 too many, which ends a probe;
+/// of 52 not. The draft has nothing of it.
+#[test]
+fn a_loss_repaired_by_a_probe_counts_in_linux() {
+    let after = |mut fed: Fed, latest: u64, app_limited| {
+        fed.until("probe-bw-up");
+        // Twice, for the last round counts as well.
+        for _ in 0..2 {
+            fed.now += MS * 40;
+            fed.ack(latest, |_| {});
+        }
+        fed.rule.on_probe_repaired(fed.now, app_limited);
+        let state = fed.state();
+        fed.ack(1, |sample| {
+            (sample.tx_in_flight, sample.in_flight, sample.prior_in_flight) = (10, 200, 200);
+        });
+        (state, fed.rule.cwnd())
+    };
+    let unharmed = after(Fed::linux(), 51, false);
+    assert_eq!(unharmed.0, "probe-bw-up");
+    // 180/256 of 82.
+    assert_eq!(after(Fed::linux(), 50, false), ("probe-bw-down", 57.0));
+    let limited = after(Fed::linux(), 50, true);
+    assert!(limited.0 == "probe-bw-down" && limited.1 > 100.0, "{limited:?}");
+    assert_eq!(after(Fed::draft(), 20, false).0, "probe-bw-up");
+}
+
+/// An acknowledgement that may be of a probe does not end what is known of the last round's deliveries.
+#[test]
+fn an_ambiguous_answer_to_a_probe_keeps_the_signals_in_linux() {
+    let bound = |answers_probe| {
+        let mut fed = Fed::linux();
+        fed.until("probe-bw-cruise");
+        fed.now += MS * 40;
+        fed.ack(1, |sample| (sample.answers_probe, sample.rate) = (answers_probe, Some(10.0)));
+        fed.lose(1, 80);
+        fed.round(|sample| sample.rate = Some(10.0));
+        fed.rule.info().bandwidth
+    };
+    assert_eq!((bound(true), bound(false)), (Some(RATE), Some(180.0 / 256.0 * RATE)));
+}

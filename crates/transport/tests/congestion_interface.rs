@@ -63,13 +63,17 @@ impl CongestionControl for Listener {
     fn on_segment_lost(&mut self, lost: &LostSegment) {
         self.says(format!("lost of {}, {} since", lost.tx_in_flight, lost.lost_since_sent));
     }
+    fn on_probe_repaired(&mut self, _now: SimTime, app_limited: bool) {
+        self.says(format!("repaired by a probe, app_limited {app_limited}"));
+    }
     fn on_phase(&mut self, _now: SimTime, phase: Phase, in_flight: u64) {
         self.says(format!("{phase:?} with {in_flight}"));
     }
     fn on_delivery(&mut self, sample: &RateSample) {
         let RateSample { newly_acked, newly_lost, in_flight, prior_in_flight, ce, .. } = *sample;
+        let probe = if sample.answers_probe { ", of a probe perhaps" } else { "" };
         self.says(format!(
-            "{newly_acked} acked, {newly_lost} lost, {prior_in_flight} to {in_flight}, ce {ce}"
+            "{newly_acked} acked, {newly_lost} lost, {prior_in_flight} to {in_flight}, ce {ce}{probe}"
         ));
     }
     fn info(&self) -> RuleInfo {
@@ -122,6 +126,28 @@ fn within_an_acknowledgement_events_come_in_one_order() {
     assert_eq!(take(&heard), ["send on 7", "send on 8", "send on 9"]);
     ack!(tcp, +100, 12);
     assert_eq!(take(&heard), ["Open with 0", "9 acked, 0 lost, 10 to 0, ce 0"]);
+}
+
+/// RFC 8985 section 7.4.2: an acknowledgement of what a probe repeats may be of the original; one beyond it tells that that was lost.
+#[test]
+fn a_loss_repaired_by_a_probe_is_told() {
+    let (tcp, heard) = listener(&rack(Variant::Sack), ALL);
+    let mut tcp = tcp.warm_up(100);
+    tcp.write(10);
+    send!(tcp, 0..10);
+    ack!(tcp, +100, 9);
+    timer!(tcp, +250, TailLossProbe);
+    send!(tcp, 9..10);
+    let _before = take(&heard);
+    ack!(tcp, +100, 10);
+    assert_eq!(take(&heard), ["1 acked, 0 lost, 2 to 0, ce 0, of a probe perhaps", "ack of 1"]);
+    tcp.write(1);
+    send!(tcp, 10..11);
+    let _sent = take(&heard);
+    ack!(tcp, +100, 11);
+    let told = take(&heard);
+    assert_eq!(told[..2], ["repaired by a probe, app_limited true", "loss at 1"]);
+    assert_eq!(told[2], "1 acked, 0 lost, 1 to 0, ce 0");
 }
 
 /// RFC 9768 appendix A.2.1: (newly acknowledged, difference modulo 8) of (9, 2), (10, 2) and (8, 0) are 2, 10 and 8 marks; an

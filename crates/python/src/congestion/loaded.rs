@@ -275,6 +275,10 @@ impl CongestionControl for LoadedControl {
         }));
     }
 
+    fn on_probe_repaired(&mut self, now: SimTime, app_limited: bool) {
+        self.tell(&Event::ProbeRepaired(time(now), app_limited));
+    }
+
     fn on_phase(&mut self, now: SimTime, now_in: Phase, in_flight: u64) {
         self.tell(&Event::Phase(time(now), phase(now_in), in_flight));
     }
@@ -297,6 +301,7 @@ impl CongestionControl for LoadedControl {
             prior_in_flight: sample.prior_in_flight,
             app_limited: sample.app_limited,
             ce: sample.ce,
+            answers_probe: sample.answers_probe,
             phase: phase(sample.phase),
             departure: time(sample.departure),
         }));

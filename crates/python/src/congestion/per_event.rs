@@ -26,6 +26,7 @@ struct Has {
     rate: bool,
     send: bool,
     lost: bool,
+    repaired: bool,
     phase: bool,
     delivery: bool,
     limits: bool,
@@ -46,13 +47,15 @@ impl Has {
             rate: has("pacing_rate")? || has("send_quantum")?,
             send: has("on_send")?,
             lost: has("on_segment_lost")?,
+            repaired: has("on_probe_repaired")?,
             phase: has("on_phase")?,
             delivery: has("on_delivery")?,
             limits: has("limits_itself")?,
             info: says(object)?,
         };
         found.needs.paced = found.rate;
-        found.needs.samples = found.send || found.lost || found.phase || found.delivery || found.limits;
+        let hears = [found.send, found.lost, found.repaired, found.phase, found.delivery, found.limits];
+        found.needs.samples = hears.contains(&true);
         Ok(found)
     }
 }
@@ -145,6 +148,12 @@ impl CongestionControl for PythonControl {
     fn on_segment_lost(&mut self, lost: &congestion::LostSegment) {
         if self.has.lost {
             self.call("on_segment_lost", (LostSegment::from(lost),));
+        }
+    }
+
+    fn on_probe_repaired(&mut self, now: SimTime, app_limited: bool) {
+        if self.has.repaired {
+            self.call("on_probe_repaired", (now.as_secs_f64(), app_limited));
         }
     }
 

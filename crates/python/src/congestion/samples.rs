@@ -107,6 +107,7 @@ pub(crate) struct RateSample {
     prior_in_flight: u64,
     app_limited: bool,
     ce: u64,
+    answers_probe: bool,
     phase: &'static str,
     departure: f64,
 }
@@ -130,6 +131,7 @@ impl From<&congestion::RateSample> for RateSample {
             prior_in_flight: sample.prior_in_flight,
             app_limited: sample.app_limited,
             ce: sample.ce,
+            answers_probe: sample.answers_probe,
             phase: phase_name(sample.phase),
             departure: sample.departure.as_secs_f64(),
         }

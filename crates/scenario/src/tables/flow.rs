@@ -10,6 +10,7 @@ use crate::mesh::MeshSetup;
 use crate::quantity::{Bytes, FromNode, Rate, Share, Size, Span};
 use crossfade_core::SimTime;
 use crossfade_transport::congestion::OwnRule;
+use crossfade_transport::{Opening, Releases};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -181,8 +182,8 @@ pub struct FlowSetup {
     pub handshake: bool,
     /// Bytes of the packet with which the receiver asks for its data; 0 where it does not.
     pub request: u32,
-    /// How long the two take, once the path is known.
-    pub opening: SimTime,
+    /// What comes before its first data, once the path is known.
+    pub opening: Opening,
     /// Bytes of a data packet on the wire.
     pub packet_size: u32,
     /// The nodes of the mesh, or the ports of the cell, that it goes from and to, of several flows in turn; none of a path of
@@ -217,7 +218,7 @@ impl FlowSetup {
             access_delay: SimTime::ZERO,
             handshake: false,
             request: 0,
-            opening: SimTime::ZERO,
+            opening: Opening::default(),
             packet_size,
             ends,
             traffic,
@@ -225,12 +226,18 @@ impl FlowSetup {
         }
     }
 
-    /// How it begins over a shared path whose idle round trip is `rtt`, and whose way back takes `back` for the request.
-    pub(crate) fn open(&mut self, rtt: SimTime, back: SimTime) {
+    /// How it begins over a shared path whose idle round trip is `rtt`, whose way back takes `back` for the request, and where
+    /// packets on that way wait for `releases`.
+    pub(crate) fn open(&mut self, rtt: SimTime, back: SimTime, releases: Option<Releases>) {
         let rtt = rtt.saturating_add(self.access_delay * 2);
-        let handshake = if self.handshake { rtt } else { SimTime::ZERO };
-        let request = if self.request > 0 { back.saturating_add(self.access_delay) } else { SimTime::ZERO };
-        self.opening = handshake.saturating_add(request);
+        self.opening = Opening {
+            handshake: self.handshake.then_some(rtt),
+            request: (self.request > 0).then(|| back.saturating_add(self.access_delay)),
+            releases: releases.map(|releases| Releases {
+                way_of_syn: releases.way_of_syn.saturating_add(self.access_delay),
+                ..releases
+            }),
+        };
         if let TrafficSetup::Tcp(tcp, _)
         | TrafficSetup::PacedTcp(tcp, _)
         | TrafficSetup::Arrivals { tcp, .. } = &mut self.traffic
@@ -384,7 +391,7 @@ impl Flow {
             handshake,
             request,
             // Once the path is known.
-            opening: SimTime::ZERO,
+            opening: Opening::default(),
             packet_size,
             ends,
             traffic,

@@ -60,7 +60,8 @@ pub struct AckSample {
 ///
 /// 1. [`on_ecn`](Self::on_ecn) for an echoed mark; [`undo`](Self::undo), if the last reduction had no cause;
 /// 2. [`on_segment_lost`](Self::on_segment_lost) for each segment that it shows to be lost;
-/// 3. [`on_loss`](Self::on_loss), if a recovery begins;
+/// 3. [`on_loss`](Self::on_loss), if a recovery begins; where a tail loss probe has repaired the loss,
+///    [`on_probe_repaired`](Self::on_probe_repaired) before it;
 /// 4. [`on_phase`](Self::on_phase), if what the sender does about losses has changed;
 /// 5. [`on_delivery`](Self::on_delivery);
 /// 6. [`on_ack`](Self::on_ack), where the window may grow.
@@ -129,6 +130,10 @@ pub trait CongestionControl: Send {
 
     /// A segment was found lost, a repetition or not.
     fn on_segment_lost(&mut self, _lost: &LostSegment) {}
+
+    /// A tail loss probe has repaired the loss of a segment, which no recovery and no `on_segment_lost` tells of (RFC 8985 section
+    /// 7.4.2). `app_limited`: the application had nothing to send as that left.
+    fn on_probe_repaired(&mut self, _now: SimTime, _app_limited: bool) {}
 
     /// The sender does something else about losses, with `in_flight` segments thought to be in the network. Each timeout is
     /// told, also of one after another, and to every rule.

@@ -42,7 +42,7 @@ impl QuicSender {
         })
     }
 
-    /// Finds what is lost, and answers it. Returns whether a recovery begins.
+    /// Finds what is lost, and answers it. Returns whether a recovery begins; after a persistent congestion none does.
     pub(super) fn find_losses(&mut self, now: SimTime) -> bool {
         let losses = self.detect_losses(now);
         let Some(newest) = losses.newest else { return false };
@@ -59,7 +59,7 @@ impl QuicSender {
         } else if let Some(episode) = &mut self.episode {
             episode.missing += losses.count;
         }
-        begins
+        begins && !losses.persistent
     }
 
     /// RFC 9002 appendix A.10. What is not lost has waited less than all behind it, so the oldest packet in flight decides.

@@ -81,10 +81,10 @@ impl RfcSender {
                 self.start_recovery(now, &news, safe);
             }
         }
-        self.probe_after_ack(now, ack, &news);
+        let answers_probe = self.probe_after_ack(now, ack, &news);
         if let Some((prior_in_flight, prior_lost)) = prior {
             self.tell_phase(now, false);
-            self.tell_delivery(now, ack, prior_in_flight, prior_lost, ce);
+            self.tell_delivery(now, ack, prior_in_flight, prior_lost, ce, answers_probe);
         }
         // Linux lets the window grow by the acknowledgement that ends a recovery.
         let ends = (before == Phase::Recovery || taken_back) && self.config.rfc.windows == Rules::Rfc;

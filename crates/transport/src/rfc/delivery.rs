@@ -107,6 +107,11 @@ impl Deliveries {
         });
     }
 
+    /// Whether the application had nothing to send as the last segment left.
+    pub(crate) fn was_last_app_limited(&self) -> bool {
+        self.departures.back().is_some_and(|last| last.app_limited)
+    }
+
     /// What was found lost since the last call.
     pub(crate) fn take_lost(&mut self) -> Vec<LostSegment> {
         std::mem::take(&mut self.untold)

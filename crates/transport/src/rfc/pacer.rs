@@ -7,6 +7,8 @@ use crossfade_core::SimTime;
 
 /// The least pacing rate, in segments a second.
 const LEAST: f64 = 0.1;
+/// Under Linux's rules the burst that comes to so many segments sent is the first that is paced.
+const UNPACED: u64 = 10;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pacer {
@@ -16,6 +18,8 @@ pub(crate) struct Pacer {
     burst: (SimTime, u64),
     /// Something waits for `next`.
     waits: bool,
+    /// Segments of earlier bursts, until bursts are paced.
+    sent: u64,
 }
 
 impl Pacer {
@@ -40,21 +44,28 @@ impl Pacer {
     }
 
     /// A segment leaves; `rate` is in segments a second, `quantum` how many leave back to back. Under Linux's rules a burst
-    /// that is late makes good for it with up to half of its length; else idle time earns no credit.
+    /// that is late makes good for it with up to half of its length, and the first ten segments are not paced; else idle time
+    /// earns no credit.
     pub(crate) fn on_sent(&mut self, now: SimTime, rate: f64, quantum: u64, rules: Rules) {
         // What is no number is the least.
         let length = SimTime::from_secs_f64(1.0 / rate.max(LEAST));
         let mut credit = SimTime::ZERO;
         if self.burst.0 != now || self.burst.1 == 0 {
             self.burst = (now, quantum.max(1));
+            if self.sent < UNPACED {
+                self.sent += self.burst.1;
+            }
             if rules == Rules::Linux {
                 let half = SimTime::from_nanos(length.as_nanos() / 2);
                 credit = now.saturating_sub(self.next).min(half.saturating_mul(self.burst.1));
             }
         }
         self.burst.1 -= 1;
-        self.next = self.next.max(now).saturating_add(length).saturating_sub(credit);
         self.waits = false;
+        self.next = self.next.max(now);
+        if rules == Rules::Rfc || self.sent >= UNPACED {
+            self.next = self.next.saturating_add(length).saturating_sub(credit);
+        }
     }
 }
 
@@ -88,12 +99,12 @@ mod tests {
     const MS: SimTime = SimTime::from_millis(1);
 
     /// When 12 segments leave that are all ready at 5 ms.
-    fn departures(rate: f64, quantum: u64) -> Vec<u64> {
+    fn departures(rate: f64, quantum: u64, rules: Rules) -> Vec<u64> {
         let (mut pacer, mut now) = (Pacer::default(), MS * 5);
         let mut left = Vec::new();
         while left.len() < 12 {
             if pacer.is_open(now) {
-                pacer.on_sent(now, rate, quantum, Rules::Rfc);
+                pacer.on_sent(now, rate, quantum, rules);
                 left.push(now.as_nanos() / 1_000_000);
             } else {
                 now = pacer.waiting(true).deadline().unwrap();
@@ -104,9 +115,18 @@ mod tests {
 
     #[test]
     fn a_quantum_leaves_at_once_and_the_rate_is_kept() {
-        assert_eq!(departures(1000.0, 1), (5..17).collect::<Vec<_>>());
-        assert_eq!(departures(1000.0, 2), [5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15]);
-        assert_eq!(departures(500.0, 5)[..11], [5, 5, 5, 5, 5, 15, 15, 15, 15, 15, 25]);
+        assert_eq!(departures(1000.0, 1, Rules::Rfc), (5..17).collect::<Vec<_>>());
+        assert_eq!(departures(1000.0, 2, Rules::Rfc), [5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15]);
+        assert_eq!(departures(500.0, 5, Rules::Rfc)[..11], [5, 5, 5, 5, 5, 15, 15, 15, 15, 15, 25]);
+    }
+
+    /// `tcp_update_skb_after_send`: the packet by which ten segments have left is the first to hold back another.
+    #[test]
+    fn linux_does_not_pace_the_first_ten() {
+        let linux = |quantum| departures(1000.0, quantum, Rules::Linux);
+        assert_eq!(linux(1), [5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 6, 7]);
+        assert_eq!(linux(2), [5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 7, 7]);
+        assert_eq!(linux(4), [5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5]);
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl RfcSender {
     }
 
     /// What an acknowledgement told of deliveries and of `ce` new marks; before it, `prior_in_flight` were under way and
-    /// `prior_lost` found lost.
+    /// `prior_lost` found lost. It `answers_probe`, or the original of what that repeated.
     #[inline(never)]
     pub(super) fn tell_delivery(
         &mut self,
@@ -56,6 +56,7 @@ impl RfcSender {
         prior_in_flight: u64,
         prior_lost: u64,
         ce: u64,
+        answers_probe: bool,
     ) {
         let in_flight = self.pipe();
         let timestamp = ack.timestamp_echo.filter(|_| self.config.rfc.timestamps);
@@ -66,6 +67,7 @@ impl RfcSender {
             newly_lost: sample.lost - prior_lost,
             in_flight,
             prior_in_flight,
+            answers_probe,
             phase: self.phase,
             departure: self.pacer.as_ref().map_or(now, |pacer| pacer.departure(now)),
             ..sample

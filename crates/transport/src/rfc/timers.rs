@@ -7,6 +7,7 @@ use super::news::News;
 use super::pacer::Pacer;
 use super::rack::Surroundings;
 use super::sack_recovery::SackRecovery;
+use super::tlp::{Answer, Original};
 use super::{Phase, RfcSender};
 use crate::config::Rules;
 use crate::outcome::Expired;
@@ -167,20 +168,28 @@ impl RfcSender {
         let new = self.next_new();
         let end_seq = new.map_or(snd_max, |seq| seq + 1);
         self.force = Some(new.unwrap_or(snd_max - 1));
-        self.tlp.on_probe(end_seq, new.is_none());
+        let app_limited = self.flight.deliveries.as_ref().is_some_and(|all| all.was_last_app_limited());
+        self.tlp.on_probe(end_seq, new.is_none().then_some(Original { app_limited }));
         self.statistics.tail_loss_probes += 1;
         // Section 7.3: the probe restarts the retransmission timer.
         self.rto.restart(now, true);
     }
 
-    /// An acknowledgement may explain the last probe, and moves the next one.
-    pub(super) fn probe_after_ack(&mut self, now: SimTime, ack: &Ack, news: &News) {
+    /// An acknowledgement may explain the last probe, and moves the next one. Returns whether it may answer the probe as well as
+    /// the original.
+    pub(super) fn probe_after_ack(&mut self, now: SimTime, ack: &Ack, news: &News) -> bool {
         if !self.probes {
-            return;
+            return false;
         }
         // RFC 8985 section 7.4.2.
         let reports_nothing = news.acked == 0 && ack.sack.as_slice().is_empty();
-        let repaired = self.tlp.on_ack(ack.next_expected, news.duplicate.is_some(), reports_nothing);
+        let answer = self.tlp.on_ack(ack.next_expected, news.duplicate, reports_nothing);
+        if let Answer::Repaired(original) = answer
+            && self.phase == Phase::Open
+        {
+            self.congestion.on_probe_repaired(now, original.app_limited);
+        }
+        let repaired = matches!(answer, Answer::Repaired(_));
         if repaired && self.phase == Phase::Open && self.ecn.may_reduce(self.flight.snd_una()) {
             let window = ((self.flight.size() + news.acked) as f64).min(self.congestion.cwnd());
             self.congestion.on_loss(now, window);
@@ -191,6 +200,7 @@ impl RfcSender {
         if news.acked > 0 {
             self.schedule_probe(now);
         }
+        answer == Answer::Ambiguous
     }
 
     /// RFC 8985 section 7.2: not in recovery, and not with reports beyond a hole.

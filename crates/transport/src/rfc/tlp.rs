@@ -1,6 +1,7 @@
 //! Tail loss probes (RFC 8985 section 7).
 
 use crate::config::Rules;
+use crate::segment::SackBlock;
 use crossfade_core::SimTime;
 
 /// `TLP.max_ack_delay`, whose value RFC 8985 section 7.2 leaves to the implementation: here that of Linux (`TCP_RTO_MIN`).
@@ -11,7 +12,25 @@ const MAX_ACK_DELAY: SimTime = SimTime::from_millis(200);
 struct Probe {
     /// `TLP.end_seq`: one past the highest segment sent then.
     end_seq: u64,
-    is_repetition: bool,
+    /// It repeats a segment, whose original left while the application had nothing to send, or not.
+    repeats: Option<Original>,
+}
+
+/// What is known of the segment that a probe repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Original {
+    pub(super) app_limited: bool,
+}
+
+/// What an acknowledgement says of a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// Nothing, or that nothing was lost.
+    Nothing,
+    /// It covers the segment that was repeated and nothing beyond: the original may have arrived, or the probe.
+    Ambiguous,
+    /// The probe has repaired a loss that congestion control is to hear of.
+    Repaired(Original),
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,8 +63,8 @@ impl TailLossProbe {
     }
 
     /// The probe leaves (section 7.3); `end_seq` is one past the highest segment sent, the probe included.
-    pub(super) fn on_probe(&mut self, end_seq: u64, is_repetition: bool) {
-        self.probe = Some(Probe { end_seq, is_repetition });
+    pub(super) fn on_probe(&mut self, end_seq: u64, repeats: Option<Original>) {
+        self.probe = Some(Probe { end_seq, repeats });
         self.deadline = None;
     }
 
@@ -54,26 +73,53 @@ impl TailLossProbe {
         *self = Self::default();
     }
 
-    /// Takes an acknowledgement (section 7.4.2). Returns whether the probe has repaired a loss that congestion
-    /// control is to hear of.
+    /// Takes an acknowledgement (section 7.4.2).
     pub(super) fn on_ack(
         &mut self,
         next_expected: u64,
-        reports_duplicate: bool,
+        duplicate: Option<SackBlock>,
         reports_nothing: bool,
-    ) -> bool {
-        let Some(probe) = self.probe.filter(|probe| next_expected >= probe.end_seq) else { return false };
-        if !probe.is_repetition || reports_duplicate {
+    ) -> Answer {
+        let Some(probe) = self.probe.filter(|probe| next_expected >= probe.end_seq) else {
+            return Answer::Nothing;
+        };
+        let original = match probe.repeats {
+            Some(original) if duplicate.is_none_or(|block| block.end != probe.end_seq) => original,
             // New data has arrived, or both the original and the probe have.
-            self.probe = None;
-        } else if next_expected > probe.end_seq {
+            _ => {
+                self.probe = None;
+                return Answer::Nothing;
+            }
+        };
+        if next_expected > probe.end_seq {
             // The probe was accepted as new: the original is gone.
             self.probe = None;
-            return true;
+            Answer::Repaired(original)
         } else if reports_nothing {
             // A duplicate without a report: the receiver had the original.
             self.probe = None;
+            Answer::Nothing
+        } else {
+            Answer::Ambiguous
         }
-        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Section 7.4.2: segments 0 to 9 were sent, and the probe repeats the last. A D-SACK of it says that the original had
+    /// arrived; one of another segment says nothing, and the loss shows with the next acknowledgement.
+    #[test]
+    fn a_duplicate_report_answers_the_probe_if_it_is_of_it() {
+        let original = Original { app_limited: false };
+        for (start, answer) in [(9, Answer::Nothing), (4, Answer::Repaired(original))] {
+            let mut tlp = TailLossProbe::default();
+            tlp.on_probe(10, Some(original));
+            let first = tlp.on_ack(10, Some(SackBlock { start, end: start + 1 }), false);
+            assert_eq!(first == Answer::Ambiguous, start == 4);
+            assert_eq!(tlp.on_ack(11, None, false), answer);
+        }
     }
 }

@@ -36,6 +36,8 @@ pub struct Conditions {
     /// The sender's receiver window.
     pub w_max: u32,
     pub segments: Option<u64>,
+    /// Which random numbers.
+    pub run: u64,
 }
 
 impl Conditions {
@@ -49,6 +51,7 @@ impl Conditions {
             ack_loss: 0.0,
             w_max: 10_000,
             segments: None,
+            run: 0,
         }
     }
 }
@@ -119,7 +122,7 @@ pub struct Path {
 impl Path {
     pub fn new(conditions: Conditions, config: &TcpConfig, rule: Box<dyn CongestionControl>) -> Self {
         let mut sender = Sender::with_congestion_control(config, rule);
-        let seed = RunSeed { seed: 1, run: 0 };
+        let seed = RunSeed { seed: 1, run: conditions.run };
         sender.seed(|| seed.stream("congestion.flow"));
         Self {
             conditions,

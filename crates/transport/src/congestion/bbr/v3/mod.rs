@@ -2,6 +2,7 @@
 //! draft's; where it leaves something open, what was decided is said there. Windows are in segments.
 
 mod ecn;
+mod losses;
 mod marks;
 mod probe_bw;
 mod probe_rtt;
@@ -23,8 +24,6 @@ use marks::Marks;
 use profile::Profile;
 
 const LEAST_CWND: f64 = 4.0;
-/// Ranges lost in a round that end Startup (section 5.3.1.3); acknowledgements that show losses are counted, as Linux does.
-const STARTUP_LOSSES: u32 = 6;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -288,31 +287,6 @@ impl BbrV3 {
         self.extra_acked.max().min(cap)
     }
 
-    /// Startup ends for losses, too (section 5.3.1.3, prose only).
-    fn look_for_heavy_loss(&mut self, sample: &RateSample) {
-        let is_heavy = self.is_inflight_too_high(sample);
-        if self.state == State::Startup
-            && self.phase == Phase::Recovery
-            && self.loss_events >= STARTUP_LOSSES
-            && is_heavy
-        {
-            self.end_startup_for_queue();
-        }
-    }
-
-    /// The queue is too long: what was delivered in a round, and a product at least, are the long-term bound.
-    fn end_startup_for_queue(&mut self) {
-        self.full_pipe.reached = true;
-        let bdp = if self.profile.is_linux { self.inflight(1.0) } else { self.bdp(self.max_bw(), 1.0) };
-        self.bounds.inflight_longterm = bdp.max(self.bounds.inflight_latest);
-    }
-
-    /// Losses or marks say that too much was under way.
-    fn is_inflight_too_high(&self, sample: &RateSample) -> bool {
-        self.profile.losses.is_too_much(sample.lost_since_sent, sample.tx_in_flight)
-            || self.marks.is_some_and(|marks| marks.are_too_many(sample))
-    }
-
     /// The signals of congestion begin anew.
     fn reset_signals(&mut self) {
         self.bounds.reset_signals();
@@ -333,20 +307,6 @@ impl BbrV3 {
             && (is_long || self.in_network(sample, sample.in_flight) <= self.inflight(1.0))
         {
             self.start_down(sample);
-        }
-    }
-
-    /// What an undo gives back is what was as the recovery began. A timeout makes growth news, and what was in the window the
-    /// short-term bound.
-    fn on_phase_in_linux(&mut self, phase: Phase) {
-        if phase != Phase::Open {
-            self.undo = (self.state, self.bounds);
-        }
-        if phase == Phase::Loss {
-            self.full_pipe.restart(0.0);
-            if !self.state.probes_bandwidth() && self.bounds.inflight_shortterm.is_infinite() {
-                self.bounds.inflight_shortterm = self.cwnd.max(self.prior_cwnd);
-            }
         }
     }
 
@@ -405,28 +365,8 @@ impl CongestionControl for BbrV3 {
         self.cwnd = cwnd;
     }
 
-    /// Section 5.5.11; Linux stays in its state.
     fn undo(&mut self) {
-        let (state, bounds) = self.undo;
-        self.bounds.loss_in_round = false;
-        self.full_pipe.restart(0.0);
-        self.bounds.raise_to(&bounds);
-        if self.profile.is_linux {
-            self.cwnd = self.cwnd.max(self.prior_cwnd);
-        } else if self.state != State::ProbeRtt && self.state != state {
-            match state {
-                State::Startup => {
-                    self.state = State::Startup;
-                    self.full_pipe.reached = false;
-                }
-                State::Up => {
-                    self.bounds.start_rising(0);
-                    self.feedback = Feedback::None;
-                    self.state = State::Refill;
-                }
-                _ => {}
-            }
-        }
+        self.take_back();
     }
 
     fn needs(&self) -> Needs {
@@ -459,21 +399,13 @@ impl CongestionControl for BbrV3 {
         }
     }
 
-    /// Section 5.5.10.2 (`BBRHandleLostPacket`).
     fn on_segment_lost(&mut self, lost: &LostSegment) {
-        if !self.bounds.loss_in_round && !self.profile.is_linux {
-            self.undo = (self.state, self.bounds);
-        }
-        self.bounds.note_loss();
-        self.marks.iter_mut().for_each(Marks::note_loss);
-        if !self.probe_samples {
-            return;
-        }
-        let losses = self.profile.losses;
-        if losses.is_too_much(lost.lost_since_sent, lost.tx_in_flight) {
-            let at = RateSample { now: lost.now, delivered: self.bounds.delivered, ..RateSample::default() };
-            let in_flight = losses.inflight_at_loss(lost.tx_in_flight, lost.lost_since_sent);
-            self.handle_inflight_too_high(&at, in_flight, lost.app_limited);
+        self.take_loss(lost);
+    }
+
+    fn on_probe_repaired(&mut self, now: SimTime, app_limited: bool) {
+        if self.profile.is_linux {
+            self.take_repaired_loss(now, app_limited);
         }
     }
 
@@ -503,7 +435,10 @@ impl CongestionControl for BbrV3 {
         self.update_startup_and_drain(sample);
         self.update_cycle(sample);
         self.update_min_rtt(sample);
-        self.bounds.advance(sample);
+        if !(self.profile.is_linux && sample.answers_probe) {
+            // Should the probe have repaired a loss, what the path delivered before it is still known.
+            self.bounds.advance(sample);
+        }
         self.pace(self.state.gains(&self.profile).0);
         self.set_window(sample);
         self.marks.iter_mut().for_each(|marks| marks.end_ack(sample));
