@@ -193,6 +193,31 @@ proptest! {
     }
 }
 
+/// A hole that is none makes Reno wait a timeout: what merged states may add to its figures grows with that.
+#[test]
+fn the_stated_error_of_reno_grows_with_the_timeout() {
+    for (timeout_slots, p_gb, p_bg) in
+        [(31, 0.00939267, 0.59695456), (33, 0.00554638, 0.56128924), (36, 0.00246833, 0.25099658)]
+    {
+        let channel = TwoStateMarkov::new(1.0 - p_gb, 1.0 - p_bg).unwrap();
+        let (w_max, dupthresh) = (5, 1);
+        let model = Model {
+            variant: Variant::Reno,
+            w_max,
+            dupthresh,
+            timeout_slots,
+            backoff_max_slots: None,
+            channel,
+        };
+        for accuracy in [1e-1, 1e-4, 1e-5] {
+            let (coarse, fine) = (exact(&model, accuracy).unwrap(), exact(&model, 1e-9).unwrap());
+            let off = (coarse.solution.throughput_per_slot - fine.solution.throughput_per_slot).abs();
+            assert!(off <= coarse.truncation, "{off:e} {:e}", coarse.truncation);
+            assert!(coarse.truncation <= accuracy);
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_solved_is_refused_in_one_line() {
     let good = Model {

@@ -86,7 +86,8 @@ impl RayleighFading {
 
     /// The two-state chain of this fading under the threshold that loses the share `p_e`.
     ///
-    /// At 0 and 1 it is the limit: bad steps are single as losses vanish, good ones as they take over.
+    /// At 0, below 1e-290 (where products have no more all their digits) and at 1 it is the limit: bad steps are
+    /// single as losses vanish, good ones as they take over.
     ///
     /// The relative error of each transition probability is below 5e-15 (measured for `fd_t` 1e-4 to 1.3 and
     /// `p_e` 1e-6 to 0.5). Takes 4 to 15 us there, more in extremely slow fading.
@@ -95,7 +96,7 @@ impl RayleighFading {
     /// `p_e` outside [0, 1].
     pub fn markov(self, p_e: f64) -> Result<TwoStateMarkov, ChannelError> {
         let u = threshold(probability("p_e", p_e)?);
-        if p_e == 0.0 || p_e == 1.0 {
+        if p_e < 1e-290 || p_e == 1.0 {
             return TwoStateMarkov::new(1.0 - p_e, p_e);
         }
         let s = self.one_minus_abs_rho();
@@ -299,6 +300,16 @@ mod tests {
         for fd_t in [0.0, -0.01, f64::NAN, f64::INFINITY, 1e-200, 1e10] {
             let error = TwoStateMarkov::from_rayleigh(0.1, fd_t).unwrap_err().to_string();
             assert_eq!(error, format!("fd_t = {fd_t:?}: must be between 1e-100 and 1e9"));
+        }
+    }
+
+    #[test]
+    fn losses_too_rare_for_all_digits_are_single() {
+        for p_e in [f64::MIN_POSITIVE / 1e3, f64::MIN_POSITIVE, 1e-295, 1e-289] {
+            for fd_t in [1e-6, 0.01, 0.3] {
+                let chain = chain(fd_t, p_e);
+                assert!((chain.p_bg() + chain.p_bb() - 1.0).abs() < 1e-12, "{p_e:e} at {fd_t}: {chain:?}");
+            }
         }
     }
 
