@@ -18,7 +18,7 @@ pub(crate) struct Pacer {
     burst: (SimTime, u64),
     /// Something waits for `next`.
     waits: bool,
-    /// Segments of earlier bursts, until bursts are paced.
+    /// Segments of all bursts, this one included.
     sent: u64,
 }
 
@@ -52,9 +52,7 @@ impl Pacer {
         let mut credit = SimTime::ZERO;
         if self.burst.0 != now || self.burst.1 == 0 {
             self.burst = (now, quantum.max(1));
-            if self.sent < UNPACED {
-                self.sent += self.burst.1;
-            }
+            self.sent = self.sent.saturating_add(self.burst.1);
             if rules == Rules::Linux {
                 let half = SimTime::from_nanos(length.as_nanos() / 2);
                 credit = now.saturating_sub(self.next).min(half.saturating_mul(self.burst.1));
@@ -127,6 +125,11 @@ mod tests {
         assert_eq!(linux(1), [5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 6, 7]);
         assert_eq!(linux(2), [5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 7, 7]);
         assert_eq!(linux(4), [5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5]);
+        let mut pacer = Pacer::default();
+        for now in [MS, MS * 2] {
+            pacer.on_sent(now, 1000.0, u64::MAX, Rules::Linux);
+        }
+        assert_eq!(pacer.departure(MS * 2), MS * 2, "a burst of any length is a late one");
     }
 
     #[test]
