@@ -117,8 +117,9 @@ def variants(scenario: dict[str, Any], had: Counter[str]) -> Iterator[dict[str, 
             ]
             for few, several in ((FEW, changes), (FEW_PAIRS, pairs)):
                 for change in several:
-                    had[repr((path, change))] += 1
-                    if had[repr((path, change))] <= few:
+                    key = repr((path, change))
+                    had[key] += 1
+                    if had[key] <= few:
                         yield changed(scenario, path, change)
 
 

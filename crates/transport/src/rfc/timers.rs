@@ -188,13 +188,12 @@ impl RfcSender {
             && self.phase == Phase::Open
         {
             self.congestion.on_probe_repaired(now, original.app_limited);
-        }
-        let repaired = matches!(answer, Answer::Repaired(_));
-        if repaired && self.phase == Phase::Open && self.ecn.may_reduce(self.flight.snd_una()) {
-            let window = ((self.flight.size() + news.acked) as f64).min(self.congestion.cwnd());
-            self.congestion.on_loss(now, window);
-            self.ecn.on_reduction(self.flight.snd_max());
-            self.episode = None;
+            if self.ecn.may_reduce(self.flight.snd_una()) {
+                let window = ((self.flight.size() + news.acked) as f64).min(self.congestion.cwnd());
+                self.congestion.on_loss(now, window);
+                self.ecn.on_reduction(self.flight.snd_max());
+                self.episode = None;
+            }
         }
         self.tlp.deadline = None;
         if news.acked > 0 {
