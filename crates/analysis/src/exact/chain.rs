@@ -10,7 +10,7 @@
 //! summed up in closed form, back-off included. Every other step shifts what is held by a packet at least, so
 //! that it is forgotten in a few steps; how the windows follow each other is solved exactly in every step.
 
-use super::cycle::{End, Held, Mean, SecondPart, after_arrival};
+use super::cycle::{End, Forgotten, Held, Mean, SecondPart, after_arrival};
 use crate::embedded::stationary;
 use crate::growth::{LossWindow, windows};
 use crate::model::Model;
@@ -94,18 +94,14 @@ impl Weights {
         self.held.clear();
     }
 
-    /// What weighs less than `grain` joins the state in which nothing is held. Returns how many packets that
-    /// forgets, weighted.
-    fn add(&mut self, group: usize, held: Held, weight: Weight, grain: f64) -> f64 {
-        if held == 0 {
+    /// What weighs less than `grain` joins the state in which nothing is held. Returns what that forgets.
+    fn add(&mut self, group: usize, held: Held, weight: Weight, grain: f64) -> Forgotten {
+        if held == 0 || weight.probability < grain {
             self.empty[group] += weight;
-        } else if weight.probability < grain {
-            self.empty[group] += weight;
-            return weight.probability * f64::from(held.count_ones());
-        } else {
-            *self.held.entry((group as u32, held)).or_default() += weight;
+            return Forgotten::packets(weight.probability, held);
         }
-        0.0
+        *self.held.entry((group as u32, held)).or_default() += weight;
+        Forgotten::default()
     }
 }
 
@@ -144,8 +140,8 @@ pub(super) struct Step {
     by_group: Vec<[f64; 2]>,
     /// How often the first loss finds which floor of the window.
     pub(super) floors: Vec<f64>,
-    /// Packets forgotten in a cycle.
-    pub(super) forgotten: f64,
+    /// In a cycle.
+    pub(super) forgotten: Forgotten,
 }
 
 impl Step {
@@ -253,9 +249,9 @@ impl Chain {
 
     /// From `loss` to `resumed` and, where the first packet of the next cycle is lost in a window of more
     /// than one, to `next_loss`.
-    fn second_part(&mut self, second: &SecondPart, grain: f64) -> f64 {
+    fn second_part(&mut self, second: &SecondPart, grain: f64) -> Forgotten {
         let loss = std::mem::take(&mut self.loss);
-        let mut forgotten = 0.0;
+        let mut forgotten = Forgotten::default();
         let empty = loss.empty.iter().enumerate().map(|(group, weight)| (group, 0, *weight));
         let held = loss.held.iter().map(|(&(group, held), weight)| (group as usize, held, *weight));
         for (group, held, weight) in empty.chain(held).filter(|(_, _, weight)| weight.probability > 0.0) {
@@ -263,19 +259,19 @@ impl Chain {
             let floor = self.windows[group].floor;
             // (n + N_d)^2 = n^2 + 2 n N_d + N_d^2; n^2 was counted where part 1 began.
             let twice_n = 2.0 * weight.age / weight.probability;
-            let mut merged = 0.0;
+            let mut merged = Forgotten::default();
             let in_mean = second.ends(floor, held, weight.probability, |end, mean, held| {
                 self.sums[group].slots_squared += twice_n * mean.slots + mean.slots_squared;
-                merged += self.end(group, end, &mean, held, grain);
+                merged = merged + self.end(group, end, &mean, held, grain);
             });
-            forgotten += in_mean + merged;
+            forgotten = forgotten + in_mean + merged;
         }
         self.loss = loss;
         forgotten
     }
 
     /// One end of part 2, and the first slot of the next cycle.
-    fn end(&mut self, group: usize, end: End, mean: &Mean, held: Held, grain: f64) -> f64 {
+    fn end(&mut self, group: usize, end: End, mean: &Mean, held: Held, grain: f64) -> Forgotten {
         let Mean { probability, good_next, .. } = *mean;
         let lost = probability - good_next;
         let half = self.windows[group].half;
@@ -327,9 +323,9 @@ impl Chain {
         held: Held,
         weight: f64,
         grain: f64,
-    ) -> f64 {
+    ) -> Forgotten {
         if weight <= 0.0 {
-            return 0.0;
+            return Forgotten::default();
         }
         // Only windows that never occur have a larger half.
         let ssthresh = ssthresh.min(self.model.w_max.div_ceil(2));
@@ -346,9 +342,9 @@ impl Chain {
     }
 
     /// The first packet of a cycle is lost.
-    fn lose(&mut self, group: usize, window: u32, held: Held, weight: f64, grain: f64) -> f64 {
+    fn lose(&mut self, group: usize, window: u32, held: Held, weight: f64, grain: f64) -> Forgotten {
         if weight <= 0.0 {
-            return 0.0;
+            return Forgotten::default();
         }
         let next = LossWindow::of(f64::from(window)).index();
         self.flows[group].loss[next] += weight;
@@ -357,15 +353,16 @@ impl Chain {
     }
 
     /// From `resumed` to `next_loss`: every packet that arrives is new, and shifts what is held.
-    fn first_part(&mut self, grain: f64) -> f64 {
+    fn first_part(&mut self, grain: f64) -> Forgotten {
         let channel = &self.model.channel;
-        let mut forgotten = 0.0;
+        let mut forgotten = Forgotten::default();
         for (&(resumed, held), &weight) in &self.resumed.held {
             let growth = &self.growth[resumed as usize];
             let (mut held, mut intact, mut slot) = (held, weight, 0);
             while held != 0 {
                 slot = usize::min(slot + 1, growth.len() - 1);
-                forgotten += self.next_loss.add(growth[slot], held, intact.next(channel.p_gb()), grain);
+                forgotten =
+                    forgotten + self.next_loss.add(growth[slot], held, intact.next(channel.p_gb()), grain);
                 intact = intact.next(channel.p_gg());
                 held = after_arrival(held);
             }

@@ -9,6 +9,7 @@ use crate::embedded::{Endings, Outcome};
 use crate::model::{AnalysisError, Model};
 use crate::phi::{Bad, Good, State, good_after};
 use crossfade_transport::Variant;
+use std::ops::Add;
 
 /// The packets that the receiver holds ahead of the first missing one: bit p - 1 stands for the p-th behind
 /// it.
@@ -59,6 +60,29 @@ impl End {
             2 => Self::Recovered,
             _ => Self::TimeoutInRecovery { arrived: index as u32 - 3 },
         }
+    }
+}
+
+/// What was not followed in a cycle, weighted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Forgotten {
+    /// Packets that the receiver holds, and is taken not to.
+    pub(super) packets: f64,
+    /// Ends of part 2 that were taken as if it had held nothing before, while it did.
+    pub(super) ends: f64,
+}
+
+impl Forgotten {
+    pub(super) fn packets(weight: f64, held: Held) -> Self {
+        Self { packets: weight * f64::from(held.count_ones()), ends: 0.0 }
+    }
+}
+
+impl Add for Forgotten {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { packets: self.packets + other.packets, ends: self.ends + other.ends }
     }
 }
 
@@ -272,15 +296,15 @@ impl SecondPart {
         }
     }
 
-    /// Calls `emit` with every end of part 2, its means times `weight`, and what is held then. Returns how
-    /// many packets were forgotten, times `weight`: at most so many are taken for new when they come again.
+    /// Calls `emit` with every end of part 2, its means times `weight`, and what is held then. Returns what
+    /// was forgotten, times `weight`.
     pub(super) fn ends(
         &self,
         floor: u32,
         held: Held,
         weight: f64,
         mut emit: impl FnMut(End, Mean, Held),
-    ) -> f64 {
+    ) -> Forgotten {
         let Patterns { list: patterns, blocks, rest } = &self.by_floor[floor as usize - 1];
         let mut least = 1.0;
         let mut followed = 0;
@@ -293,12 +317,18 @@ impl SecondPart {
             let factor = weight * pattern.probability;
             self.follow(pattern, held, |ending, mean, held| emit(ending, mean.times(factor), held));
         }
-        let mut forgotten = 0.0;
+        let mut forgotten = Forgotten::default();
         for (index, mean) in rest[followed].iter().enumerate().filter(|(_, mean)| mean.probability > 0.0) {
             emit(End::from_index(index), mean.times(weight), 0);
-            forgotten += mean.new + mean.probability * f64::from(held.count_ones());
+            let probability = weight * mean.probability;
+            let Forgotten { packets, .. } = Forgotten::packets(probability, held);
+            forgotten = forgotten
+                + Forgotten {
+                    packets: packets + weight * mean.new,
+                    ends: if held == 0 { 0.0 } else { probability },
+                };
         }
-        forgotten * weight
+        forgotten
     }
 }
 
