@@ -78,12 +78,11 @@ fn a_dual_queue_couples_marks_and_drops() {
     }
 }
 
-/// The two laws at one p' (RFC 9332 equations (5) and (6)): N flows of Reno and N of Prague fill the link where
-/// C = N (1.22/(R_C p') + 2/(k R_L p')), and a Prague flow gets 2 R_C/(1.22 k R_L) of a Reno flow, equation (10) for k = 2, with the
-/// round trips that they have. Reno is below its law, the more the smaller its window (1.03 at 7 segments,
-/// 1.21 at 31), for it does not grow while it recovers. Below 25 ms
-/// Prague behaves as at 25 ms (appendix C.2), which the share shows at 10 ms; at 100 ms the classic queue is empty at times
-/// and p' varies, so that drops are no measure of its mean, nor equation (10) of the share.
+/// The two laws at one p' (RFC 9332 equations (5) and (6)): N flows each fill the link where its rate is
+/// `N (1.22/(R_C p') + 2/(k R_L p'))`, and a Prague flow gets `2 R_C/(1.22 k R_L)` of a Reno flow, equation (10) for k = 2, with the round
+/// trips that they have. Reno is below its law, the more the smaller its window (1.03 at 7 segments, 1.21 at 31), for it does not
+/// grow while it recovers. Below 25 ms Prague behaves as at 25 ms (appendix C.2), which the share shows at 10 ms; at 100 ms the classic
+/// queue is empty at times and p' varies, so that drops are no measure of its mean, nor equation (10) of the share.
 #[test]
 fn five_and_five_share_as_the_two_laws_say() {
     for (round_trip, coupling) in
@@ -92,7 +91,7 @@ fn five_and_five_share_as_the_two_laws_say() {
         let set = json!([
             ["wired.rtt", format!("{round_trip} ms")],
             ["link.queue.coupling", coupling],
-            ["run", { "duration": "75 s", "warmup": "15 s", "runs": 6 }],
+            ["run", { "duration": "75 s", "warmup": "15 s", "runs": 3 }],
         ]);
         let result = result_of(TEXT, &set);
         let got = classes(&result, round_trip);
