@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn an_original_that_is_taken_for_its_repetition_gives_no_sample() {
         let mut deliveries = Deliveries::default();
-        let mut arrives = |deliveries: &mut Deliveries, at, seq, repeated| {
+        let arrives = |deliveries: &mut Deliveries, at, seq, repeated| {
             deliveries.on_arrival(0, seq, repeated);
             let sample = deliveries.sample(MS * at, None, 0);
             deliveries.pop();
@@ -211,7 +211,9 @@ mod tests {
             assert_eq!(deliveries.newest.unwrap().0.in_flight, in_flight, "after {place}");
         }
         (0..2).for_each(|place| deliveries.on_sent(place, MS * 20, 8 + place as u64));
-        [1, 0].into_iter().for_each(|place| deliveries.on_arrival(place, place as u64, true));
+        for place in [1, 0] {
+            deliveries.on_arrival(place, place as u64, true);
+        }
         assert_eq!(deliveries.sample(MS * 60, None, 0).tx_in_flight, 9);
     }
 }
