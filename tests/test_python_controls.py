@@ -172,6 +172,69 @@ def test_a_batched_class_hears_of_each_acknowledgement_once(
     assert period == 100.0 or (found.value("goodput_bps") or 0.0) > 1e6
 
 
+ROWS_AND_SAMPLES = """
+import math
+from pathlib import Path
+
+from crossfade.teaching import BatchedCongestionControl, CongestionControl
+
+NAMES = ({names})
+
+
+def write(rows):
+    with Path("MARK").open("a") as file:
+        file.writelines(repr(row) + "\\n" for row in rows)
+
+
+class {event}(CongestionControl):
+    own_window = True
+
+    def set_cwnd(self, cwnd):
+        raise AssertionError("the window is its own")
+
+    def on_delivery(self, sample):
+        phases = ("open", "recovery", "loss")
+        values = [getattr(sample, name) for name in NAMES[:-1]] + [phases.index(sample.phase)]
+        absent = {{"prior_delivered": -1}}
+        write([[absent.get(name, math.nan) if v is None else v for name, v in zip(NAMES, values)]])
+
+
+class {batch}(BatchedCongestionControl):
+    period = 1.0
+
+    def on_acks(self, batch):
+        assert set(batch.dtype.names) == {{*NAMES, "cwnd"}}
+        assert batch.dtype["answers_probe"] == bool
+        write([row[name].item() for name in NAMES] for row in batch)
+"""
+
+
+@pytest.mark.parametrize("w_max", [500, 1])
+def test_rows_have_what_a_sample_has(tmp_path: Path, w_max: int) -> None:
+    """Field by field: two controls that never change their windows, one with a row for each sample."""
+    from crossfade._crossfade import RateSample
+
+    fields = [name for name in vars(RateSample) if not name.startswith("_") and name != "phase"]
+    names = [*sorted(fields), "phase"]
+    lossy = LOSSY.replace("p_e = 0.02", "p_e = 0.1").replace(
+        "w_max = 500", f'w_max = {w_max}, rfc = {{ profile = "linux" }}'
+    )
+    lossy = lossy.replace('"5 s"', '"20 s"')
+    told = {}
+    for event, batch in (("Mine", "_Other"), ("_Other", "Mine")):
+        text = ROWS_AND_SAMPLES.format(names=repr(names)[1:-1], event=event, batch=batch)
+        (tmp_path / "mine.py").write_text(text.replace("MARK", str(tmp_path / event)))
+        run(tmp_path, text=lossy, runs=1)
+        told[event] = (tmp_path / event).read_text().splitlines()
+    samples, rows = told["Mine"], told["_Other"]
+    # The last period has no end.
+    assert len(samples) >= len(rows) > 50
+    assert rows == samples[: len(rows)]
+    # The acknowledgement of a single segment that a probe has repeated covers nothing beyond.
+    probes = {eval(row, {"nan": 0.0})[names.index("answers_probe")] for row in rows}
+    assert probes == ({True, False} if w_max == 1 else {False})
+
+
 def test_a_timeout_ends_a_batch_at_once(tmp_path: Path) -> None:
     text = BATCHED.format(period=100.0, ends='("timeout",)').replace("MARK", str(tmp_path / "mark"))
     (tmp_path / "mine.py").write_text(text)

@@ -48,6 +48,21 @@ fn before_a_round_trip_is_known_ten_segments_a_millisecond() {
     assert!((rate(&rule) / (high * 250.0) - 1.0).abs() < 1e-12, "{}", rate(&rule));
 }
 
+/// `bbr_tso_segs_goal`: what is paced in 1/1024 s, at least one segment below 1.2 Mbit/s and two above, at most 127.
+#[test]
+fn the_quantum_is_a_millisecond() {
+    let quantum = |segments_per_s: f64| {
+        let config = BbrConfig { mss: 1500, ..BbrConfig::default() };
+        let mut rule = BbrV1::new(10.0, config, None);
+        // The first rate is 2.887 x 10 segments a round trip, less the margin.
+        let srtt = SimTime::from_secs_f64(739.0 / 256.0 * 0.99 * 10.0 / segments_per_s);
+        rule.on_send(&SendEvent { srtt: Some(srtt), ..SendEvent::default() });
+        rule.send_quantum().unwrap()
+    };
+    // 1.188, 1.212, 12, 35 and 48 Mbit/s, and 12 Gbit/s.
+    assert_eq!([99.0, 101.0, 1000.0, 2900.0, 4000.0, 1e6].map(quantum), [1, 2, 2, 2, 3, 127]);
+}
+
 #[test]
 fn startup_fills_the_pipe_and_three_rounds_more() {
     let mut path = bbr(Conditions::p10());
@@ -194,6 +209,42 @@ fn an_equal_round_trip_postpones_probe_rtt() {
     assert_eq!(rule.info().min_rtt, Some(ms(50)));
 }
 
+/// After idle time the phases of the cycle do not count: it paces at the bandwidth, less its margin.
+#[test]
+fn after_idle_time_it_paces_at_the_bandwidth() {
+    let mut rule = rule();
+    let mut gains = Vec::new();
+    for round in 1..60_u64 {
+        rule.on_delivery(&RateSample {
+            now: ms(41 * round),
+            delivered: 33 * round,
+            prior_delivered: Some(33 * (round - 1)),
+            rate: Some(P10),
+            interval: ms(40),
+            rtt: Some(ms(40)),
+            newly_acked: 33,
+            in_flight: if rule.info().state == "drain" { 1 } else { 70 },
+            prior_in_flight: 70,
+            ..RateSample::default()
+        });
+        let gain = rule.info().gains.unwrap().0;
+        if rule.info().state == "probe-bw" && gain != 1.0 {
+            let mut idle = rule.clone();
+            assert!((idle.pacing_rate().unwrap() / (gain * 0.99 * P10) - 1.0).abs() < 1e-9);
+            let send = SendEvent { now: ms(41 * round + 500), after_idle: true, ..SendEvent::default() };
+            idle.on_send(&send);
+            assert!(
+                (idle.pacing_rate().unwrap() / (gain * 0.99 * P10) - 1.0).abs() < 1e-9,
+                "the window's fault"
+            );
+            idle.on_send(&SendEvent { app_limited: true, ..send });
+            assert!((idle.pacing_rate().unwrap() / (0.99 * P10) - 1.0).abs() < 1e-9);
+            gains.push(gain);
+        }
+    }
+    assert!(gains.contains(&1.25) && gains.contains(&0.75), "{gains:?}");
+}
+
 #[test]
 fn recovery_conserves_a_round_and_gives_the_window_back() {
     let mut rule = rule();
@@ -231,19 +282,26 @@ fn recovery_conserves_a_round_and_gives_the_window_back() {
 /// (Cardwell et al. 2016, figure 10, and Cao et al. 2019: a cliff between 15 and 25 %).
 #[test]
 fn loss_is_ignored_up_to_a_knee() {
-    let utilisation = |loss, policer, run| {
-        let conditions = Conditions { loss, run, ..Conditions::p10() };
+    let over = |rate, quantum, loss, policer, run| {
+        let conditions = Conditions { rate, loss, run, ..Conditions::p10() };
         let config = BbrConfig { policer, ..BbrConfig::default() };
-        let rule = BbrV1::new(10.0, config, Some(2));
+        let rule = BbrV1::new(10.0, config, Some(quantum));
         let mut path = Path::new(conditions, &linux(&conditions), Box::new(rule)).quiet();
         path.utilisation(ms(5_000), ms(35_000))
     };
+    let utilisation = |loss, policer, run| over(P10, 2, loss, policer, run);
     // An independent sketch of the rule over the same path, without recovery and without the search for policers.
     for (loss, sketched) in [(0.0, 0.98), (0.01, 1.0), (0.05, 0.97), (0.1, 0.91), (0.15, 0.86), (0.2, 0.76)] {
         let share = utilisation(loss, false, 0);
         assert!((share - sketched).abs() < 0.03, "{share} at {loss}, sketched {sketched}");
     }
     assert!(utilisation(0.25, false, 0) < 0.4, "beyond the knee");
+    // The same over 50 Mbit/s.
+    for (loss, sketched) in [(0.001, 1.0), (0.02, 0.98), (0.05, 0.96), (0.1, 0.91), (0.15, 0.86)] {
+        let share = over(5.0 * P10, 4, loss, false, 0);
+        assert!((share - sketched).abs() < 0.03, "{share} at {loss}, sketched {sketched}");
+    }
+    assert!(over(5.0 * P10, 4, 0.25, false, 0) < 0.3, "beyond the knee");
     // What looks for policers takes 15 % of random loss over so few packets a round for one, in some runs sooner than
     // in others: 31 runs of Linux 6.18 had 6.16 Mbit/s of data there, 0.64 of the link, each between 3 and 7.
     let mean = |loss| (0..8).map(|run| utilisation(loss, true, run)).sum::<f64>() / 8.0;
@@ -306,11 +364,18 @@ fn aggregation_is_allowed_for_up_to_100_ms() {
     for (rtt, gap, cap, most) in [
         (10, 60, Some(SimTime::ZERO), 0.45),
         (40, 160, Some(SimTime::ZERO), 0.45),
+        (10, 30, Some(SimTime::ZERO), 0.88),
+        (40, 80, Some(SimTime::ZERO), 0.88),
         (10, 200, linux, 0.6),
         (40, 200, linux, 0.7),
     ] {
         let share = utilisation(rtt, gap, cap);
         assert!(share < most, "{share} at {rtt} ms, {gap} ms with {cap:?}");
+    }
+    // Without the allowance a gap of a round trip is filled.
+    for (rtt, gap) in [(10, 10), (40, 40)] {
+        let share = utilisation(rtt, gap, Some(SimTime::ZERO));
+        assert!(share > 0.93, "{share} at {rtt} ms, {gap} ms without an allowance");
     }
     let share = utilisation(10, 200, None);
     assert!(share > 0.9, "no bound at all: {share}");

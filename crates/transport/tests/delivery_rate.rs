@@ -3,7 +3,8 @@
 mod path;
 
 use crossfade_core::SimTime;
-use crossfade_transport::congestion::{AckSample, CongestionControl, Needs, RateSample};
+use crossfade_transport::BbrConfig;
+use crossfade_transport::congestion::{AckSample, BbrV1, BbrV3, CongestionControl, Needs, RateSample};
 use path::{Conditions, P10, Path, linux, ms};
 use std::sync::{Arc, Mutex};
 
@@ -120,6 +121,36 @@ fn an_application_that_pauses_is_told_from_the_path() {
     let last = after.last().unwrap();
     assert_eq!(last.delivered - last.prior_delivered.unwrap(), 10);
     assert!((last.rate.unwrap() / (10.0 / 0.0508) - 1.0).abs() < 0.03, "{last:?}");
+}
+
+/// Ten packets each 100 ms show a rate of 190 a second: BBR takes such a sample where it is more than what it knows, and it never
+/// lowers what a full pipe has shown, over however many rounds (draft-ietf-ccwg-bbr section 5.5.4).
+#[test]
+fn what_the_application_limits_lowers_no_bandwidth() {
+    let rules: [Box<dyn CongestionControl>; 3] = [
+        Box::new(BbrV1::new(10.0, BbrConfig::default(), Some(2))),
+        Box::new(BbrV3::new(10.0, BbrConfig::default(), Some(2))),
+        Box::new(BbrV3::new(10.0, BbrConfig::linux_v3(), Some(2))),
+    ];
+    for rule in rules {
+        let conditions = Conditions { segments: Some(0), ..Conditions::p10() };
+        let mut path = Path::new(conditions, &linux(&conditions), rule);
+        let pauses = |path: &mut Path, bursts: u64| {
+            for _ in 0..bursts {
+                path.sender.write(10);
+                path.run_until(path.now + ms(100));
+            }
+            path.sender.info().bandwidth.unwrap()
+        };
+        let seldom = pauses(&mut path, 50);
+        assert!((150.0..=250.0).contains(&seldom), "{seldom}");
+        path.sender.write(3000);
+        path.run_until(path.now + ms(5000));
+        let full = path.sender.info().bandwidth.unwrap();
+        assert!((0.97..1.01).contains(&(full / P10)), "{full}");
+        assert_eq!(pauses(&mut path, 200), full);
+        assert!(path.rows.windows(2).all(|pair| pair[0].info.bandwidth <= pair[1].info.bandwidth));
+    }
 }
 
 /// The acknowledgement of a repetition that comes in less than any round trip answers the original.

@@ -320,6 +320,51 @@ fn round_trips() {
     assert_eq!((sum_s, samples), (0.04, 1));
 }
 
+/// Each transmission has its number: the acknowledgement of an original that comes 1 ms behind its probe measures the original, and the
+/// probe's own, 40 ms later, the probe. What TCP without timestamps cannot tell (RFC 9002 section 4.2 and 5.1).
+#[test]
+fn an_original_is_told_from_its_probe() {
+    let mut ladder = Ladder::new(&config());
+    ladder.send(1);
+    assert_eq!(ladder.expire(145), Some(Expired::Retransmission));
+    assert_eq!(ladder.poll(), [(1, 0)]);
+    ladder.ack(1, &[0..1]);
+    let (sum_s, samples) = ladder.sender.rtt_samples();
+    assert!((sum_s - 0.146).abs() < 1e-12 && samples == 1, "{sum_s}");
+    ladder.ack(39, &[0..2]);
+    let (sum_s, samples) = ladder.sender.rtt_samples();
+    assert!((sum_s - 0.186).abs() < 1e-12 && samples == 2, "{sum_s}");
+}
+
+/// Section 7.6.1: nothing but losses over more than 3 (srtt + max(4 rttvar, 1 ms) + `max_ack_delay`). The eighth round trip of
+/// 40 ms behind the handshake's, that of the acknowledgement which shows the losses, leaves rttvar 20 (3/4)^8 = 2.0 ms:
+/// 3 (40 + 8 + 25) = 219.03 ms.
+#[test]
+fn an_outage_that_loses_is_persistent_after_219_ms() {
+    for (lasts, is_persistent) in [(219, false), (220, true)] {
+        let mut ladder = Ladder::new(&config());
+        for number in 0..7 {
+            ladder.send(1);
+            ladder.ack(40, &[0..number + 1]);
+        }
+        let began = ladder.now;
+        for at in [0, 70, 140, lasts] {
+            ladder.now = began + ms(at);
+            ladder.send(1);
+        }
+        // The outage is over, and all that was sent in it is lost.
+        ladder.now = began + ms(lasts + 1);
+        ladder.send(3);
+        ladder.now += ms(40);
+        ladder.ack_with(&[11..14, 0..7], 0, 0);
+        let counts = ladder.sender.statistics();
+        assert_eq!(counts.persistent_congestions, u64::from(is_persistent), "{lasts} ms, {counts:?}");
+        if is_persistent {
+            assert_eq!(ladder.windows(), (3.0, 5.0), "two, and one for what was acknowledged");
+        }
+    }
+}
+
 /// Section 7.8: a window that the application does not fill does not grow; one that waits for the pacer does.
 #[test]
 fn a_window_not_in_use_does_not_grow() {

@@ -8,7 +8,9 @@ mod quic;
 
 use adversary::{Play, RULES};
 use crossfade_core::SimTime;
-use crossfade_transport::{Flavour, Pacing, QuicConfig, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
+use crossfade_transport::{
+    BbrConfig, Flavour, Pacing, QuicConfig, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant,
+};
 use ops::ops;
 use proptest::prelude::*;
 use quic::Numbers;
@@ -27,14 +29,14 @@ fn config() -> impl Strategy<Value = TcpConfig> {
     let numbers = (1u64..6, 1.0..3.0_f64, 1u32..5, 1u32..3, any::<bool>());
     let answers = (0u64..50, 1u32..5, 1u32..12);
     let windows = (1u32..40, 1u32..12, 2u32..64);
-    (rule, pacing, numbers, answers, windows, any::<[bool; 3]>()).prop_map(
+    (rule, pacing, numbers, answers, windows, any::<[bool; 4]>()).prop_map(
         |(
             window_rule,
             pacing,
             numbers,
             answers,
             (w_max, initial_window, ssthresh),
-            [ecn, hystart, handshake],
+            [ecn, hystart, handshake, linux],
         )| {
             let (packet_threshold, time_threshold, persistent_threshold, probes, undo) = numbers;
             let (max_ack_delay, ack_eliciting_threshold, ack_ranges) = answers;
@@ -50,6 +52,7 @@ fn config() -> impl Strategy<Value = TcpConfig> {
                 ack_eliciting_threshold,
                 ack_ranges,
             };
+            let bbr = if linux { BbrConfig::linux_v3() } else { BbrConfig::default() };
             let handshake_rtt = handshake.then_some(ms(20));
             TcpConfig {
                 flavour: Flavour::Quic,
@@ -67,6 +70,7 @@ fn config() -> impl Strategy<Value = TcpConfig> {
                     ecn,
                     hystart,
                     handshake_rtt,
+                    bbr,
                     quic,
                     ..RfcConfig::default()
                 },

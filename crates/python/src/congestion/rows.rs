@@ -9,7 +9,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{IntoPyDict, PyBytes};
 
 /// The fields of a row, and what numpy calls their types; in the order of [`Rows::add`].
-const FIELDS: [(&str, &str); 19] = [
+const FIELDS: [(&str, &str); 20] = [
     ("now", "f8"),
     ("cwnd", "f8"),
     ("rate", "f8"),
@@ -28,11 +28,12 @@ const FIELDS: [(&str, &str); 19] = [
     ("prior_in_flight", "i8"),
     ("ce", "i8"),
     ("app_limited", "?"),
+    ("answers_probe", "?"),
     ("phase", "u1"),
 ];
 
 /// The bytes of a row.
-const ROW: usize = 17 * 8 + 2;
+const ROW: usize = 17 * 8 + 3;
 
 /// Rows of a batch at most: 150 MB of them.
 const MOST: usize = 1 << 20;
@@ -72,7 +73,8 @@ impl Rows {
         for count in counts {
             self.0.extend_from_slice(&count.to_ne_bytes());
         }
-        self.0.extend_from_slice(&[u8::from(sample.app_limited), sample.phase as u8]);
+        let flags = [sample.app_limited, sample.answers_probe].map(u8::from);
+        self.0.extend_from_slice(&[flags[0], flags[1], sample.phase as u8]);
     }
 
     /// Begins anew where there are as many as may be, and says to whom they belong that his period is too long.

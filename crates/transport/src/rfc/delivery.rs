@@ -167,3 +167,53 @@ impl Deliveries {
         sample
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: SimTime = SimTime::from_millis(1);
+
+    /// A round trip of 40 ms is known; then everything is late and is repeated, and the acknowledgement of each original comes a
+    /// millisecond behind its repetition. The first sample spans the outage. The second has a repetition that left 1 ms after the last
+    /// one that is thought to have arrived: 1000 segments a second, if it were believed.
+    #[test]
+    fn an_original_that_is_taken_for_its_repetition_gives_no_sample() {
+        let mut deliveries = Deliveries::default();
+        let arrives = |deliveries: &mut Deliveries, at, seq, repeated| {
+            deliveries.on_arrival(0, seq, repeated);
+            let sample = deliveries.sample(MS * at, None, 0);
+            deliveries.pop();
+            (sample.interval, sample.rate, sample.rtt)
+        };
+        deliveries.on_sent(0, SimTime::ZERO, 1);
+        assert_eq!(arrives(&mut deliveries, 40, 0, false), (MS * 40, Some(25.0), Some(MS * 40)));
+        (0..3).for_each(|place| deliveries.on_sent(place, MS * 40, 3));
+        deliveries.on_sent(0, MS * 440, 1);
+        assert_eq!(arrives(&mut deliveries, 441, 1, true), (MS * 401, Some(1.0 / 0.401), None));
+        for (seq, at) in [(2, 441), (3, 442)] {
+            deliveries.on_sent(0, MS * at, 1);
+            assert_eq!(arrives(&mut deliveries, at + 1, seq, true), (MS, None, None));
+        }
+        assert_eq!(deliveries.delivered, 4, "it counts as delivered");
+    }
+
+    /// Of what one acknowledgement covers the transmission that left last is the sample's, and of those that left together the one with
+    /// the highest number.
+    #[test]
+    fn the_newest_transmission_is_the_sample() {
+        let mut deliveries = Deliveries::default();
+        (0..3).for_each(|place| deliveries.on_sent(place, MS * place as u64, place as u64 + 1));
+        // The first again, last of all.
+        deliveries.on_sent(0, MS * 10, 7);
+        for (place, in_flight) in [(1, 2), (2, 3), (0, 7), (1, 7)] {
+            deliveries.on_arrival(place, place as u64, place == 0);
+            assert_eq!(deliveries.newest.unwrap().0.in_flight, in_flight, "after {place}");
+        }
+        (0..2).for_each(|place| deliveries.on_sent(place, MS * 20, 8 + place as u64));
+        for place in [1, 0] {
+            deliveries.on_arrival(place, place as u64, true);
+        }
+        assert_eq!(deliveries.sample(MS * 60, None, 0).tx_in_flight, 9);
+    }
+}

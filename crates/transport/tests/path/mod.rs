@@ -33,6 +33,8 @@ pub struct Conditions {
     /// Acknowledgements come only at multiples of this.
     pub ack_gap: Option<SimTime>,
     pub ack_loss: f64,
+    /// A token bucket before the queue that drops: packets a second, and how many pass at once.
+    pub bucket: Option<(f64, f64)>,
     /// The sender's receiver window.
     pub w_max: u32,
     pub segments: Option<u64>,
@@ -49,6 +51,7 @@ impl Conditions {
             loss: 0.0,
             ack_gap: None,
             ack_loss: 0.0,
+            bucket: None,
             w_max: 10_000,
             segments: None,
             run: 0,
@@ -84,6 +87,9 @@ pub struct Row {
     pub rtt: SimTime,
     pub pipe: u64,
     pub delivered: u64,
+    /// What has left the sender, and what of it found no room or no token.
+    pub sent: u64,
+    pub dropped: u64,
 }
 
 impl Row {
@@ -111,6 +117,8 @@ pub struct Path {
     pending: HashMap<u64, Event>,
     next_id: u64,
     queue: VecDeque<Segment>,
+    /// What the bucket holds, and since when.
+    tokens: (f64, SimTime),
     random: Stream,
     pub delivered: u64,
     pub sent: u64,
@@ -133,6 +141,7 @@ impl Path {
             pending: HashMap::new(),
             next_id: 0,
             queue: VecDeque::new(),
+            tokens: (conditions.bucket.map_or(0.0, |(_, burst)| burst), SimTime::ZERO),
             random: seed.stream("path"),
             delivered: 0,
             sent: 0,
@@ -162,13 +171,23 @@ impl Path {
         SimTime::from_secs_f64(1.0 / self.conditions.rate)
     }
 
+    /// Takes a token, if there is a bucket.
+    fn conforms(&mut self) -> bool {
+        let Some((rate, burst)) = self.conditions.bucket else { return true };
+        let (tokens, since) = self.tokens;
+        let tokens = (tokens + rate * (self.now - since).as_secs_f64()).min(burst);
+        let conforms = tokens >= 1.0;
+        self.tokens = (if conforms { tokens - 1.0 } else { tokens }, self.now);
+        conforms
+    }
+
     fn transmit(&mut self) {
         while let Some(segment) = self.sender.poll_transmit(self.now) {
             self.sent += 1;
             if self.random.random::<f64>() < self.conditions.loss {
                 continue;
             }
-            if self.queue.len() > self.conditions.queue {
+            if !self.conforms() || self.queue.len() > self.conditions.queue {
                 self.dropped += 1;
                 continue;
             }
@@ -235,6 +254,8 @@ impl Path {
                         rtt: self.now - ack.timestamp_echo.unwrap_or(self.now),
                         pipe: self.sender.pipe(),
                         delivered: self.delivered,
+                        sent: self.sent,
+                        dropped: self.dropped,
                     });
                 }
                 self.transmit();

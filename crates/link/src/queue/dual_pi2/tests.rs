@@ -21,21 +21,24 @@ fn held(config: DualPi2Config, probability: f64) -> DualPi2 {
     DualPi2 { control: Control { probability, delay: SimTime::ZERO }, ..queue(config) }
 }
 
+/// More than are dropped in one turn.
+const WAITING: usize = 12;
+
 /// Shares of `n` packets of this codepoint that are marked and dropped after waiting `delay`.
 fn shares(mut queue: DualPi2, ecn: Ecn, delay: SimTime, n: u32) -> [f64; 2] {
     let (mut marks, mut drops) = (0, 0);
-    (0..4).for_each(|_| {
+    (0..WAITING).for_each(|_| {
         queue.enqueue(SimTime::ZERO, plain(0, 1000).with_ecn(ecn), &mut Vec::new()).unwrap();
     });
     for id in 0..n {
         let at = delay * u64::from(id + 1);
         let mut dropped = Vec::new();
-        // The four that wait came at the time of the last.
+        // Those that wait came at the time of the last.
         queue.queues.iter_mut().flat_map(|queue| &mut queue.waiting).for_each(|held| held.since = at - delay);
         let sent = queue.dequeue(at, &mut dropped);
         marks += u32::from(sent.is_some_and(|sent| sent.packet.is_ce() && ecn != Ecn::Ce));
         drops += dropped.len() as u32;
-        while queue.packets() < 4 {
+        while queue.packets() < WAITING {
             queue.enqueue(at, plain(id, 1000).with_ecn(ecn), &mut Vec::new()).unwrap();
         }
     }
@@ -187,6 +190,26 @@ fn an_overload_that_does_not_yield_is_dropped() {
             assert!((drops - share).abs() < 0.01, "{ecn:?}: {drops} dropped of {share}, {config:?}");
             assert!((delay - 0.015).abs() < 0.001, "{ecn:?}: {delay} s, {config:?}");
             assert!(if ecn == Ecn::Ect1 { marks > 0.99 } else { marks == 0.0 }, "{ecn:?}: {marks}");
+        }
+    }
+}
+
+/// RFC 9332 section 4.2.3: at p' = 1/k marks can tell no more. From there on L is dropped as C is, a quarter of both for k = 2, and
+/// what is left of it all marked; up to there L is not dropped, and C marks what says ECT(0).
+#[test]
+fn at_a_half_a_quarter_of_both_is_dropped() {
+    let n = 20_000;
+    // Each of the dropped makes room for another judgement in the same turn.
+    let of_all = |[marked, dropped]: [f64; 2]| [marked / (1.0 + dropped), dropped / (1.0 + dropped)];
+    let near = |got: [f64; 2], expected: [f64; 2]| {
+        assert!(got.iter().zip(expected).all(|(got, p)| (got - p).abs() < 0.015), "{got:?}, {expected:?}");
+    };
+    for config in both() {
+        for (p, l, ect_0) in [(0.499, [0.998, 0.0], [0.249, 0.0]), (0.501, [0.749, 0.251], [0.0, 0.251])] {
+            let shares = |ecn| of_all(shares(held(config, p), ecn, SimTime::from_micros(500), n));
+            near(shares(Ecn::Ect1), l);
+            near(shares(Ecn::Ect0), ect_0);
+            near(shares(Ecn::NotEct), [0.0, p * p]);
         }
     }
 }

@@ -1,0 +1,130 @@
+//! A congestion control whose account is audited: whatever the sender tells it has to add up, and whatever it answers has to be
+//! something that a sender can use.
+
+use crossfade_core::{SimTime, Stream};
+use crossfade_transport::congestion::{
+    AckSample, CongestionControl, LostSegment, Needs, Phase, RateSample, RuleInfo, SendEvent,
+};
+
+/// Hands everything on to a control and keeps books.
+pub(crate) struct Audited {
+    rule: Box<dyn CongestionControl>,
+    /// Transmissions and losses that were told.
+    sent: u64,
+    lost: u64,
+    last: RateSample,
+}
+
+impl Audited {
+    pub(crate) fn new(rule: Box<dyn CongestionControl>) -> Self {
+        Self { rule, sent: 0, lost: 0, last: RateSample::default() }
+    }
+
+    fn check_answers(&self) {
+        let cwnd = self.rule.cwnd();
+        assert!(cwnd.is_finite() && cwnd >= 1.0, "cwnd {cwnd}");
+        // A round trip that takes no time lets a rate be infinite.
+        let rate = self.rule.pacing_rate();
+        assert!(rate.is_none_or(|rate| rate > 0.0), "{rate:?} segments a second");
+        assert!(self.rule.send_quantum().is_none_or(|quantum| quantum > 0));
+    }
+
+    /// Conservation: each transmission has arrived, was lost, is in flight or is one too many.
+    fn check_books(&self, sample: &RateSample) {
+        let last = &self.last;
+        assert!(sample.now >= last.now && sample.departure >= sample.now, "{last:?}, then {sample:?}");
+        assert_eq!(sample.delivered, last.delivered + sample.newly_acked, "{sample:?}");
+        assert_eq!(sample.lost, self.lost, "each loss is told once: {sample:?}");
+        assert!(sample.newly_lost <= sample.lost - last.lost, "{last:?}, then {sample:?}");
+        assert!(sample.delivered + sample.in_flight <= self.sent, "{} sent, {sample:?}", self.sent);
+        assert!(last.delivered + sample.prior_in_flight <= self.sent, "{} sent, {sample:?}", self.sent);
+        assert!(sample.prior_delivered.is_none_or(|prior| prior < sample.delivered), "{sample:?}");
+        assert!(sample.prior_delivered.is_none() || sample.tx_in_flight >= 1, "{sample:?}");
+        assert!(sample.lost_since_sent <= sample.lost && sample.tx_in_flight <= self.sent, "{sample:?}");
+        if let Some(rate) = sample.rate {
+            let delivered = (sample.delivered - sample.prior_delivered.unwrap()) as f64;
+            assert!((rate * sample.interval.as_secs_f64() / delivered - 1.0).abs() < 1e-9, "{sample:?}");
+        }
+    }
+}
+
+impl CongestionControl for Audited {
+    fn cwnd(&self) -> f64 {
+        self.rule.cwnd()
+    }
+    fn ssthresh(&self) -> f64 {
+        self.rule.ssthresh()
+    }
+    fn on_ack(&mut self, ack: &AckSample) {
+        self.rule.on_ack(ack);
+        self.check_answers();
+    }
+    fn on_loss(&mut self, now: SimTime, window: f64) {
+        self.rule.on_loss(now, window);
+        self.check_answers();
+    }
+    fn on_timeout(&mut self, now: SimTime, window: f64) {
+        self.rule.on_timeout(now, window);
+        self.check_answers();
+    }
+    fn set_cwnd(&mut self, cwnd: f64) {
+        self.rule.set_cwnd(cwnd);
+    }
+    fn on_ecn(&mut self, now: SimTime, window: f64) {
+        self.rule.on_ecn(now, window);
+        self.check_answers();
+    }
+    fn undo(&mut self) {
+        self.rule.undo();
+        self.check_answers();
+    }
+    fn on_idle_end(&mut self, now: SimTime, idle: SimTime) {
+        self.rule.on_idle_end(now, idle);
+    }
+    fn needs(&self) -> Needs {
+        // Samples tell, and change nothing.
+        Needs { samples: true, ..self.rule.needs() }
+    }
+    fn seed(&mut self, stream: Stream) {
+        self.rule.seed(stream);
+    }
+    fn pacing_rate(&self) -> Option<f64> {
+        self.rule.pacing_rate()
+    }
+    fn send_quantum(&self) -> Option<u64> {
+        self.rule.send_quantum()
+    }
+    fn on_send(&mut self, send: &SendEvent) {
+        assert!(self.last.delivered + send.in_flight <= self.sent, "{} sent, {send:?}", self.sent);
+        self.sent += 1;
+        self.rule.on_send(send);
+        self.check_answers();
+    }
+    fn on_segment_lost(&mut self, lost: &LostSegment) {
+        self.lost += 1;
+        assert!((1..=self.lost).contains(&lost.lost_since_sent), "{lost:?}");
+        assert!((1..=self.sent).contains(&lost.tx_in_flight), "{lost:?}");
+        self.rule.on_segment_lost(lost);
+        self.check_answers();
+    }
+    fn on_probe_repaired(&mut self, now: SimTime, app_limited: bool) {
+        self.rule.on_probe_repaired(now, app_limited);
+    }
+    fn on_phase(&mut self, now: SimTime, phase: Phase, in_flight: u64) {
+        assert!(self.last.delivered + in_flight <= self.sent, "{in_flight} of {} in flight", self.sent);
+        self.rule.on_phase(now, phase, in_flight);
+        self.check_answers();
+    }
+    fn on_delivery(&mut self, sample: &RateSample) {
+        self.check_books(sample);
+        self.last = *sample;
+        self.rule.on_delivery(sample);
+        self.check_answers();
+    }
+    fn limits_itself(&self) -> bool {
+        self.rule.limits_itself()
+    }
+    fn info(&self) -> RuleInfo {
+        self.rule.info()
+    }
+}
