@@ -1,7 +1,7 @@
 //! What is tested.
 
 use crate::ping::{PING_BYTES, ping};
-use crate::replay::{Attended, Entry, Recorded, replay};
+use crate::replay::{Entry, attended, recorded, replay};
 use crate::transfer::{MSS, transfer};
 use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime};
@@ -307,7 +307,7 @@ fn a_simulation_does_the_same() {
 }
 
 fn same(what: &str, live: impl Fn() -> LiveLink, simulated: impl Fn() -> Box<dyn Link>) {
-    let (link, record) = Recorded::new(live());
+    let (link, record) = recorded(live());
     tcp(Box::new(link), 400_000);
     let record = record.lock().unwrap();
     let replayed = replay(simulated(), &record);
@@ -375,7 +375,7 @@ fn marks_of_a_queue_arrive() {
 /// The way back is passed by the thread of both ways, by one of its own while much passes, and by the first again;
 /// what passes meanwhile is neither lost nor doubled nor changed.
 fn one_thread_passes_little_and_two_pass_much() {
-    let (link, threads) = Attended::new(hop(None, SimTime::ZERO));
+    let (link, threads) = attended(hop(None, SimTime::ZERO));
     let data: Vec<u8> = (0..30_000_000_u32).map(|byte| (byte.wrapping_mul(byte) >> 7) as u8).collect();
     let passed_by = |name: &str| threads.lock().unwrap().drain(..).any(|thread| thread == name);
     let (forward, config) = (hop(None, SimTime::ZERO), PumpConfig::default());
@@ -420,7 +420,7 @@ fn large_segments_are_packets_to_a_link() {
     let hosts = Host::pair_with(HostOptions { large_segments: true, ..HostOptions::default() }).unwrap();
     for rate_bps in [Some(50e6), Some(1e13)] {
         let config = LinkConfig { rate_bps, delay: MS, queue: Queue::DropTail(None), loss: iid(0.02) };
-        let (link, record) = Recorded::new(config.build().unwrap());
+        let (link, record) = recorded(config.build().unwrap());
         let back = hop(None, MS);
         let emulation = Emulation::start(&hosts, Box::new(link), back, PumpConfig::default()).unwrap();
         let (received, _) = transfer(&hosts[0], &hosts[1], &data);
