@@ -215,7 +215,9 @@ mod tests {
             let (device, programs) = host();
             let mut devices = [echo(), echo()];
             devices[near] = device;
-            pumps(&devices).into_iter().for_each(|pump| driver.take(pump));
+            for pump in pumps(&devices) {
+                driver.take(pump);
+            }
             for number in 0..10 {
                 programs.send(&[number; 100]).unwrap();
                 assert_eq!(driver.wait(None, None).unwrap(), Ready::Pumps);

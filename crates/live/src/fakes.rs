@@ -7,13 +7,14 @@ use crate::pump::{LiveLink, Pump, PumpConfig};
 use crate::recording::Recording;
 use crate::tun::Tun;
 use crate::way::Way;
-use crossfade_channel::Lossless;
+use crossfade_channel::{LossProcess, Lossless};
 use crossfade_core::SimTime;
 use crossfade_link::{LinkConfig, PointToPoint, Queue};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::thread::current;
 
 fn device(socket: UnixDatagram) -> Arc<Tun> {
     socket.set_nonblocking(true).unwrap();
@@ -38,9 +39,19 @@ pub(crate) fn echo() -> Arc<Tun> {
 }
 
 /// A link that holds nothing back.
-pub(crate) fn hop() -> LiveLink {
+pub(crate) fn hop(loss: impl LossProcess + 'static) -> LiveLink {
     let queue = Queue::DropTail(None);
-    LinkConfig { rate_bps: None, delay: SimTime::ZERO, queue, loss: Box::new(Lossless) }.build().unwrap()
+    LinkConfig { rate_bps: None, delay: SimTime::ZERO, queue, loss: Box::new(loss) }.build().unwrap()
+}
+
+/// Loses nothing, and panics on a thread of this name.
+pub(crate) struct FailsOn(pub(crate) &'static str);
+
+impl LossProcess for FailsOn {
+    fn lost(&mut self, _now: SimTime, _transmission: u64) -> bool {
+        assert!(current().name() != Some(self.0), "on purpose");
+        false
+    }
 }
 
 /// A pump from one device to the other through a link.
@@ -54,5 +65,5 @@ pub(crate) fn pump(devices: [&Arc<Tun>; 2], link: LiveLink) -> Pump {
 
 /// Both ways between two devices.
 pub(crate) fn pumps([first, second]: &[Arc<Tun>; 2]) -> [Pump; 2] {
-    [pump([first, second], hop()), pump([second, first], hop())]
+    [pump([first, second], hop(Lossless)), pump([second, first], hop(Lossless))]
 }

@@ -55,11 +55,15 @@ impl<L: Link, W: FnMut(Entry)> Link for Watched<L, W> {
     }
 }
 
+pub(crate) fn watched(link: impl Link, watch: impl FnMut(Entry)) -> impl Link {
+    Watched { link, watch }
+}
+
 /// A link that keeps a record.
 pub(crate) fn recorded(link: impl Link) -> (impl Link, Record) {
     let record = Record::default();
     let kept = Arc::clone(&record);
-    (Watched { link, watch: move |entry| kept.lock().unwrap().push(entry) }, record)
+    (watched(link, move |entry| kept.lock().unwrap().push(entry)), record)
 }
 
 /// A link that keeps the names of the threads by which packets enter.
@@ -71,7 +75,7 @@ pub(crate) fn attended(link: impl Link) -> (impl Link, Arc<Mutex<Vec<String>>>) 
             kept.lock().unwrap().push(current().name().unwrap_or_default().to_owned());
         }
     };
-    (Watched { link, watch }, threads)
+    (watched(link, watch), threads)
 }
 
 /// Pushes what was pushed, when it was pushed, from an event loop: what the link does then. It ends with the
