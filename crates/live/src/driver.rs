@@ -32,6 +32,8 @@ pub(crate) struct Driver {
     pumps: Vec<Pump>,
     /// What they read: at most two.
     devices: Vec<Arc<Tun>>,
+    /// Which of them had a packet when it last waited.
+    ready: [bool; 2],
     /// Has an end of file when it is time to stop.
     stop: PipeReader,
     /// The processor time of this thread that its pumps have been told of.
@@ -59,6 +61,7 @@ impl Driver {
             looked: None,
             pumps: Vec::new(),
             devices: Vec::new(),
+            ready: [false; 2],
             stop,
             settled: SimTime::ZERO,
         }
@@ -140,7 +143,8 @@ impl Driver {
             },
             Ok(_) if !ready[0].revents().is_empty() => return Ok(Ready::Stop),
             Ok(_) if !ready[1].revents().is_empty() => return Ok(Ready::Others),
-            Ok(_) | Err(Errno::INTR) => {}
+            Ok(_) => self.ready = [2, 3].map(|device| !ready[device].revents().is_empty()),
+            Err(Errno::INTR) => {}
             Err(error) => return Err(error).trying_to("wait for packets"),
         }
         Ok(Ready::Pumps)
@@ -150,14 +154,23 @@ impl Driver {
         self.pumps.iter().filter_map(Pump::next_event).chain(self.awake.until()).chain(latest).min()
     }
 
-    /// Gives each pump its turn. Says when it began and when it ended.
+    /// Gives each pump its turn, and reads no device in vain. Says when it began and when it ended.
+    ///
+    /// The pump whose device has a packet is the first: the kernel of the other host has answered by the time that a
+    /// packet is handed over to it, and the other pump passes the answer in the same turn.
     pub(crate) fn turn(&mut self) -> Result<[SimTime; 2], LiveError> {
         let begin = self.clock.now();
-        let mut packets = 0;
-        for pump in &mut self.pumps {
-            let done = pump.turn()?;
+        let ready = std::mem::take(&mut self.ready);
+        let count = self.pumps.len();
+        let first = usize::from(count == 2 && !ready[0]);
+        let (mut packets, mut may_answer) = (0, false);
+        for index in (0..count).map(|n| (first + n) % count) {
+            // One pump alone has all devices.
+            let is_ready = if count == 2 { ready[index] } else { ready.contains(&true) };
+            let done = self.pumps[index].turn(is_ready || may_answer)?;
             packets += done.packets;
             if done.handed_over {
+                may_answer = true;
                 // Work takes time too.
                 self.looked = None;
             }
@@ -186,4 +199,33 @@ fn thread_cpu_time() -> SimTime {
 
 fn timespec(span: SimTime) -> Timespec {
     Duration::from_nanos(span.as_nanos()).try_into().expect("584 years fit")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fakes::{echo, host, pumps};
+    use std::io::pipe;
+
+    #[test]
+    fn what_a_host_answers_at_once_is_passed_in_the_same_turn() {
+        for near in [0, 1] {
+            let (stop, _writer) = pipe().unwrap();
+            let mut driver = Driver::new(PumpConfig::default(), Clock::start(), stop);
+            let (device, programs) = host();
+            let mut devices = [echo(), echo()];
+            devices[near] = device;
+            for pump in pumps(&devices) {
+                driver.take(pump);
+            }
+            for number in 0..10 {
+                programs.send(&[number; 100]).unwrap();
+                assert_eq!(driver.wait(None, None).unwrap(), Ready::Pumps);
+                driver.turn().unwrap();
+                let mut answer = [0; 1500];
+                assert_eq!(programs.recv(&mut answer).unwrap(), 100, "host {near}, packet {number}");
+                assert_eq!(answer[..100], [number; 100]);
+            }
+        }
+    }
 }

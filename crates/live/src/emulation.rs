@@ -181,8 +181,9 @@ impl Emulation {
 
     fn join(&mut self) -> Vec<Result<Vec<PumpReport>, LiveError>> {
         drop(self.stop.take());
-        let join = |thread: JoinHandle<_>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
-        self.threads.drain(..).map(join).collect()
+        // Where one has panicked, the others end first: they have devices.
+        let ended: Vec<_> = self.threads.drain(..).map(JoinHandle::join).collect();
+        ended.into_iter().map(|end| end.unwrap_or_else(|panic| resume_unwind(panic))).collect()
     }
 }
 

@@ -23,6 +23,8 @@ mod counters;
 mod driver;
 mod emulation;
 mod error;
+#[cfg(test)]
+mod fakes;
 mod header;
 mod host;
 mod interface;

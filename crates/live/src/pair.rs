@@ -155,6 +155,11 @@ impl Helper {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Clock;
+    use crate::fakes::{FailsOn, echo, hop, pump, pumps};
+    use crate::pump::PumpConfig;
+    use crossfade_channel::Lossless;
+    use std::thread::Builder;
 
     const US: fn(u64) -> SimTime = SimTime::from_micros;
 
@@ -190,5 +195,37 @@ mod tests {
         assert_eq!(helper.add([helper.until(); 2]), Level::Little);
         work(&mut leader, 300, 100, 3);
         assert_eq!(helper.add([helper.until(); 2]), Level::Some, "3 % are neither");
+    }
+
+    /// A driver, and what stops it when it is dropped.
+    fn driver() -> (Driver, PipeWriter) {
+        let (stop, writer) = pipe().unwrap();
+        (Driver::new(PumpConfig::default(), Clock::start(), stop), writer)
+    }
+
+    #[test]
+    fn a_leader_that_nobody_helps_ends_and_reports_both_ways() {
+        let (leader, helper) = pair().unwrap();
+        // As where the system has no thread for it.
+        drop(helper);
+        let (driver, _go_on) = driver();
+        let reports = leader.run(driver, pumps(&[echo(), echo()])).unwrap();
+        assert_eq!(reports.len(), 2);
+    }
+
+    /// A packet that is sent back and forth without end is much.
+    #[test]
+    fn a_leader_whose_helper_fails_ends_and_reports_the_way_that_it_has() {
+        let (leader, helper) = pair().unwrap();
+        let (of_both, _go_on) = driver();
+        let (of_one, _go_on_too) = driver();
+        let devices = [echo(), echo()];
+        devices[0].write(&Default::default(), [&[], &[7; 100]]).unwrap();
+        let [first, second] = [&devices[0], &devices[1]];
+        let ways = [pump([first, second], hop(Lossless)), pump([second, first], hop(FailsOn("helper")))];
+        let helper = Builder::new().name("helper".to_owned()).spawn(|| helper.run(of_one)).unwrap();
+        let reports = leader.run(of_both, ways).unwrap();
+        assert_eq!(reports.len(), 1);
+        assert!(helper.join().is_err_and(|panic| panic.is::<&str>()));
     }
 }

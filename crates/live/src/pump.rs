@@ -129,11 +129,13 @@ impl Pump {
         self.medium.next_event().into_iter().chain(warmup).min()
     }
 
-    /// Does what is to be done by now.
-    pub(crate) fn turn(&mut self) -> Result<Done, LiveError> {
+    /// Does what is to be done by now; with `may_read` there may be packets.
+    pub(crate) fn turn(&mut self, may_read: bool) -> Result<Done, LiveError> {
         self.done = Done::default();
-        for way in 0..self.ways.len() {
-            self.read_batch(way)?;
+        if may_read {
+            for way in 0..self.ways.len() {
+                self.read_batch(way)?;
+            }
         }
         self.release(self.clock.now());
         self.medium.prepare();
@@ -168,6 +170,8 @@ impl Pump {
                 self.enter(now, way, Place { read, segment }, parcel.sized(bytes))?;
             }
             self.store.close(read);
+            // What leaves at once does not wait until it is known whether there is more to read.
+            self.release(now);
         }
         Ok(())
     }

@@ -33,6 +33,12 @@ impl Tun {
         Ok(Self { device, cuts })
     }
 
+    /// What gives and takes a packet a call, in place of a device.
+    #[cfg(test)]
+    pub(crate) fn fake(device: OwnedFd) -> Self {
+        Self { device, cuts: false }
+    }
+
     /// Whether packets may be large segments.
     pub(crate) fn cuts(&self) -> bool {
         self.cuts

@@ -1,7 +1,7 @@
 //! What is tested.
 
 use crate::ping::{PING_BYTES, ping};
-use crate::replay::{Attended, Entry, Recorded, replay};
+use crate::replay::{Entry, attended, recorded, replay, watched};
 use crate::transfer::{MSS, transfer};
 use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime};
@@ -18,9 +18,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
-use std::panic::{catch_unwind, resume_unwind};
-use std::thread::sleep;
-use std::time::Duration;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::{current, sleep};
+use std::time::{Duration, Instant};
 
 /// A name and what it does.
 pub(crate) type Case = (&'static str, fn());
@@ -38,6 +40,7 @@ pub(crate) const ALL: &[Case] = &[
     ("marks_of_a_queue_arrive", marks_of_a_queue_arrive),
     ("large_segments_are_packets_to_a_link", large_segments_are_packets_to_a_link),
     ("one_thread_passes_little_and_two_pass_much", one_thread_passes_little_and_two_pass_much),
+    ("a_link_that_fails_ends_the_emulation", a_link_that_fails_ends_the_emulation),
     ("nothing_is_left", nothing_is_left),
 ];
 
@@ -307,7 +310,7 @@ fn a_simulation_does_the_same() {
 }
 
 fn same(what: &str, live: impl Fn() -> LiveLink, simulated: impl Fn() -> Box<dyn Link>) {
-    let (link, record) = Recorded::new(live());
+    let (link, record) = recorded(live());
     tcp(Box::new(link), 400_000);
     let record = record.lock().unwrap();
     let replayed = replay(simulated(), &record);
@@ -375,7 +378,7 @@ fn marks_of_a_queue_arrive() {
 /// The way back is passed by the thread of both ways, by one of its own while much passes, and by the first again;
 /// what passes meanwhile is neither lost nor doubled nor changed.
 fn one_thread_passes_little_and_two_pass_much() {
-    let (link, threads) = Attended::new(hop(None, SimTime::ZERO));
+    let (link, threads) = attended(hop(None, SimTime::ZERO));
     let data: Vec<u8> = (0..30_000_000_u32).map(|byte| (byte.wrapping_mul(byte) >> 7) as u8).collect();
     let passed_by = |name: &str| threads.lock().unwrap().drain(..).any(|thread| thread == name);
     let (forward, config) = (hop(None, SimTime::ZERO), PumpConfig::default());
@@ -393,25 +396,64 @@ fn one_thread_passes_little_and_two_pass_much() {
     });
 }
 
+/// A link that panics once both threads pass packets ends the emulation, on whichever of them it does, and whoever stops
+/// it learns of it; no thread and no device is left by then.
+fn a_link_that_fails_ends_the_emulation() {
+    for thread in ["links", "reverse"] {
+        let before = in_use();
+        let are_two = Arc::new(AtomicBool::new(false));
+        let link = || {
+            let are_two = Arc::clone(&are_two);
+            let watch = move |entry| {
+                let name = current().name().unwrap_or_default().to_owned();
+                are_two.fetch_or(name == "reverse", Relaxed);
+                let is_time = matches!(entry, Entry::Push(..)) && name == thread && are_two.load(Relaxed);
+                assert!(!is_time, "on purpose, in the thread of {thread}");
+            };
+            Box::new(watched(hop(None, SimTime::ZERO), watch))
+        };
+        let hosts = Host::pair(MTU).unwrap();
+        let emulation = Emulation::start(&hosts, link(), link(), PumpConfig::default()).unwrap();
+        let sockets =
+            hosts.each_ref().map(|host| host.run(|| UdpSocket::bind((host.address(), 0))).unwrap().unwrap());
+        let begin = Instant::now();
+        while emulation.is_running() {
+            for (socket, to) in sockets.iter().zip([&hosts[1], &hosts[0]]) {
+                // Where nobody reads any more the device is full.
+                socket.send_to(&[0; 1000], (to.address(), 9)).ok();
+            }
+            assert!(begin.elapsed() < Duration::from_secs(20), "{thread} goes on");
+        }
+        drop((sockets, hosts));
+        let panic = catch_unwind(AssertUnwindSafe(|| emulation.stop())).unwrap_err();
+        let message = panic.downcast_ref::<String>().expect("a message");
+        assert!(message.ends_with(thread), "{message}");
+        assert_eq!(in_use(), before, "{thread}");
+    }
+}
+
+/// Network namespaces and TUN devices that this process has open, its threads, and devices of its own namespace.
+fn in_use() -> (BTreeSet<String>, usize, usize) {
+    let read = |link: Result<fs::DirEntry, _>| fs::read_link(link.unwrap().path()).ok();
+    let open = fs::read_dir("/proc/self/fd").unwrap().filter_map(read);
+    let entered = fs::read_dir("/proc/self/task").unwrap();
+    let entered = entered.filter_map(|task| fs::read_link(task.unwrap().path().join("ns/net")).ok());
+    let names = open.chain(entered).map(|name| name.to_string_lossy().into_owned());
+    let names = names.filter(|name| name.starts_with("net:") || name.contains("tun")).collect();
+    let threads = fs::read_dir("/proc/self/task").unwrap().count();
+    (names, threads, fs::read_to_string("/proc/net/dev").unwrap().lines().count())
+}
+
 fn nothing_is_left() {
-    let namespaces = || -> BTreeSet<String> {
-        let read = |link: Result<fs::DirEntry, _>| fs::read_link(link.unwrap().path()).ok();
-        let open = fs::read_dir("/proc/self/fd").unwrap().filter_map(read);
-        let entered = fs::read_dir("/proc/self/task").unwrap();
-        let entered = entered.filter_map(|task| fs::read_link(task.unwrap().path().join("ns/net")).ok());
-        let names = open.chain(entered).map(|name| name.to_string_lossy().into_owned());
-        names.filter(|name| name.starts_with("net:") || name.contains("tun")).collect()
-    };
-    let devices = || fs::read_to_string("/proc/net/dev").unwrap().lines().count();
-    let before = (namespaces(), devices());
-    let (during, _) = emulate(hop(None, MS), hop(None, MS), PumpConfig::default(), |_| namespaces());
-    assert!(during.len() >= before.0.len() + 3, "two namespaces and the device file: {during:?}");
-    assert_eq!((namespaces(), devices()), before);
+    let before = in_use();
+    let (during, _) = emulate(hop(None, MS), hop(None, MS), PumpConfig::default(), |_| in_use());
+    assert!(during.0.len() >= before.0.len() + 3, "two namespaces and the device file: {during:?}");
+    assert_eq!(in_use(), before);
     // The same when what goes on between them ends in a panic.
     let fail = |_: &[Host; 2]| resume_unwind(Box::new("on purpose"));
     let failing = || emulate(hop(None, MS), hop(None, MS), PumpConfig::default(), fail);
     assert!(catch_unwind(failing).is_err());
-    assert_eq!((namespaces(), devices()), before);
+    assert_eq!(in_use(), before);
 }
 
 /// TCP that leaves it to the emulator to cut its segments, over a link that loses 2 % of its packets and has a rate.
@@ -420,7 +462,7 @@ fn large_segments_are_packets_to_a_link() {
     let hosts = Host::pair_with(HostOptions { large_segments: true, ..HostOptions::default() }).unwrap();
     for rate_bps in [Some(50e6), Some(1e13)] {
         let config = LinkConfig { rate_bps, delay: MS, queue: Queue::DropTail(None), loss: iid(0.02) };
-        let (link, record) = Recorded::new(config.build().unwrap());
+        let (link, record) = recorded(config.build().unwrap());
         let back = hop(None, MS);
         let emulation = Emulation::start(&hosts, Box::new(link), back, PumpConfig::default()).unwrap();
         let (received, _) = transfer(&hosts[0], &hosts[1], &data);

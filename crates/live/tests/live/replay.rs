@@ -19,23 +19,16 @@ pub(crate) enum Entry {
 
 pub(crate) type Record = Arc<Mutex<Vec<Entry>>>;
 
-/// A link that keeps a record.
-pub(crate) struct Recorded<L> {
+/// A link that tells of each entry.
+struct Watched<L, W> {
     link: L,
-    record: Record,
+    watch: W,
 }
 
-impl<L> Recorded<L> {
-    pub(crate) fn new(link: L) -> (Self, Record) {
-        let record = Record::default();
-        (Self { link, record: Arc::clone(&record) }, record)
-    }
-}
-
-impl<L: Link> Link for Recorded<L> {
+impl<L: Link, W: FnMut(Entry)> Link for Watched<L, W> {
     fn push(&mut self, now: SimTime, parcel: Parcel) -> Push {
         let fate = self.link.push(now, parcel);
-        self.record.lock().unwrap().push(Entry::Push(now, anonymous(parcel), fate));
+        (self.watch)(Entry::Push(now, anonymous(parcel), fate));
         fate
     }
 
@@ -45,7 +38,7 @@ impl<L: Link> Link for Recorded<L> {
 
     fn advance(&mut self, now: SimTime) -> Option<Departure> {
         let departure = self.link.advance(now)?;
-        self.record.lock().unwrap().push(Entry::Departure(now, departure.map(anonymous)));
+        (self.watch)(Entry::Departure(now, departure.map(anonymous)));
         Some(departure)
     }
 
@@ -62,55 +55,33 @@ impl<L: Link> Link for Recorded<L> {
     }
 }
 
+pub(crate) fn watched(link: impl Link, watch: impl FnMut(Entry)) -> impl Link {
+    Watched { link, watch }
+}
+
+/// A link that keeps a record.
+pub(crate) fn recorded(link: impl Link) -> (impl Link, Record) {
+    let record = Record::default();
+    let kept = Arc::clone(&record);
+    (watched(link, move |entry| kept.lock().unwrap().push(entry)), record)
+}
+
 /// A link that keeps the names of the threads by which packets enter.
-pub(crate) struct Attended<L> {
-    link: L,
-    threads: Arc<Mutex<Vec<String>>>,
-}
-
-impl<L> Attended<L> {
-    pub(crate) fn new(link: L) -> (Self, Arc<Mutex<Vec<String>>>) {
-        let threads = Arc::default();
-        (Self { link, threads: Arc::clone(&threads) }, threads)
-    }
-}
-
-impl<L: Link> Link for Attended<L> {
-    fn push(&mut self, now: SimTime, parcel: Parcel) -> Push {
-        self.threads.lock().unwrap().push(current().name().unwrap_or_default().to_owned());
-        self.link.push(now, parcel)
-    }
-
-    fn next_event(&self) -> Option<SimTime> {
-        self.link.next_event()
-    }
-
-    fn advance(&mut self, now: SimTime) -> Option<Departure> {
-        self.link.advance(now)
-    }
-
-    fn report(&mut self, now: SimTime) -> LinkReport {
-        self.link.report(now)
-    }
-
-    fn trace(&mut self, keep: bool) {
-        self.link.trace(keep);
-    }
-
-    fn next_trace(&mut self) -> Option<LinkEvent> {
-        self.link.next_trace()
-    }
+pub(crate) fn attended(link: impl Link) -> (impl Link, Arc<Mutex<Vec<String>>>) {
+    let threads = Arc::<Mutex<Vec<String>>>::default();
+    let kept = Arc::clone(&threads);
+    let watch = move |entry| {
+        if let Entry::Push(..) = entry {
+            kept.lock().unwrap().push(current().name().unwrap_or_default().to_owned());
+        }
+    };
+    (watched(link, watch), threads)
 }
 
 /// Pushes what was pushed, when it was pushed, from an event loop: what the link does then. It ends with the
 /// last entry of `record`.
 pub(crate) fn replay(link: impl Link, record: &[Entry]) -> Vec<Entry> {
-    let (mut link, simulated) = Recorded::new(link);
-    let run_until = |link: &mut Recorded<_>, until: SimTime| {
-        while let Some(at) = link.next_event().filter(|&at| at <= until) {
-            while link.advance(at).is_some() {}
-        }
-    };
+    let (mut link, simulated) = recorded(link);
     for entry in record {
         match *entry {
             Entry::Push(now, parcel, _) => {
@@ -122,4 +93,10 @@ pub(crate) fn replay(link: impl Link, record: &[Entry]) -> Vec<Entry> {
     }
     let entries = simulated.lock().unwrap();
     entries.clone()
+}
+
+fn run_until(link: &mut impl Link, until: SimTime) {
+    while let Some(at) = link.next_event().filter(|&at| at <= until) {
+        while link.advance(at).is_some() {}
+    }
 }

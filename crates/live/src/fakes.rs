@@ -1,0 +1,69 @@
+//! Hosts for tests that need no privilege: sockets of the calling process that give and take a datagram a call, as a
+//! TUN device does a packet.
+
+use crate::clock::Clock;
+use crate::meter::Meter;
+use crate::pump::{LiveLink, Pump, PumpConfig};
+use crate::recording::Recording;
+use crate::tun::Tun;
+use crate::way::Way;
+use crossfade_channel::{LossProcess, Lossless};
+use crossfade_core::SimTime;
+use crossfade_link::{LinkConfig, PointToPoint, Queue};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::thread::current;
+
+fn device(socket: UnixDatagram) -> Arc<Tun> {
+    socket.set_nonblocking(true).unwrap();
+    Arc::new(Tun::fake(socket.into()))
+}
+
+/// The device of a host, and what its programs send and receive by.
+pub(crate) fn host() -> (Arc<Tun>, UnixDatagram) {
+    let (inside, programs) = UnixDatagram::pair().unwrap();
+    programs.set_nonblocking(true).unwrap();
+    (device(inside), programs)
+}
+
+/// The device of a host that sends back each packet as soon as it is handed over.
+pub(crate) fn echo() -> Arc<Tun> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let name = format!("crossfade-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed));
+    let address = SocketAddr::from_abstract_name(name).unwrap();
+    let socket = UnixDatagram::bind_addr(&address).unwrap();
+    socket.connect_addr(&address).unwrap();
+    device(socket)
+}
+
+/// A link that holds nothing back.
+pub(crate) fn hop(loss: impl LossProcess + 'static) -> LiveLink {
+    let queue = Queue::DropTail(None);
+    LinkConfig { rate_bps: None, delay: SimTime::ZERO, queue, loss: Box::new(loss) }.build().unwrap()
+}
+
+/// Loses nothing, and panics on a thread of this name.
+pub(crate) struct FailsOn(pub(crate) &'static str);
+
+impl LossProcess for FailsOn {
+    fn lost(&mut self, _now: SimTime, _transmission: u64) -> bool {
+        assert!(current().name() != Some(self.0), "on purpose");
+        false
+    }
+}
+
+/// A pump from one device to the other through a link.
+pub(crate) fn pump(devices: [&Arc<Tun>; 2], link: LiveLink) -> Pump {
+    let ports = [PointToPoint::<()>::IN, PointToPoint::<()>::OUT];
+    let way = Way::new(devices.map(Arc::clone), ports, &[], Meter::default());
+    let recorder = Recording::default().recorder(0, false);
+    let medium = Box::new(PointToPoint(link));
+    Pump::new(PumpConfig::default(), Clock::start(), medium, vec![way], 1500, recorder)
+}
+
+/// Both ways between two devices.
+pub(crate) fn pumps([first, second]: &[Arc<Tun>; 2]) -> [Pump; 2] {
+    [pump([first, second], hop(Lossless)), pump([second, first], hop(Lossless))]
+}
