@@ -10,7 +10,7 @@ fn both() -> [Fed; 2] {
     [Fed::draft(), Fed::linux()]
 }
 
-/// "Never Exiting PROBE_UP (or STARTUP) When Application-Limited With No Loss": sixty rounds without growth.
+/// "Never Exiting UP (or Startup) When Application-Limited With No Loss": sixty rounds without growth.
 #[test]
 fn what_the_application_limits_is_no_plateau() {
     for mut fed in both() {
@@ -27,7 +27,7 @@ fn what_the_application_limits_is_no_plateau() {
     }
 }
 
-/// "Exiting PROBE_UP on Loss When Application-Limited": the probe ends. Its last sentence wants the long-term bound updated, the
+/// "Exiting UP on Loss When Application-Limited": the probe ends. Its last sentence wants the long-term bound updated, the
 /// pseudo-code (`BBRHandleInflightTooHigh`), as Linux, leaves it alone; so does this.
 #[test]
 fn losses_end_a_probe_that_the_application_limits() {
@@ -43,7 +43,7 @@ fn losses_end_a_probe_that_the_application_limits() {
     }
 }
 
-/// "Handling Application-Limited Sending During PROBE_REFILL": low samples do not count, UP comes a round later.
+/// "Handling Application-Limited Sending During REFILL": low samples do not count, UP comes a round later.
 #[test]
 fn a_refill_that_the_application_limits_teaches_nothing() {
     for mut fed in both() {
