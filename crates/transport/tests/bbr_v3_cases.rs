@@ -66,7 +66,7 @@ fn a_spurious_timeout_in_a_probe_takes_no_bound() {
         fed.until("probe-bw-up");
         fed.rule.on_phase(fed.now, Phase::Loss, 0);
         assert_eq!(fed.rule.cwnd(), 1.0);
-        fed.lose(3, 100);
+        fed.lose(70, 100);
         assert_eq!(fed.state(), "probe-bw-down");
         fed.rule.undo();
         fed.rule.on_phase(fed.now, Phase::Open, 70);
