@@ -81,3 +81,32 @@ def test_a_page_has_readable_text_where_it_has_directives(page: Path) -> None:
         if not any("gallery" in name for name in directive.sources()):
             assert plain_pages.filled(part[0], page) == part[0], "python scripts/refresh_pages.py"
     assert plain_pages.for_sphinx(text).count("<!-- sphinx") == 0
+
+
+def where_tests_are() -> dict[str, list[str]]:
+    """Where the tests of the Rust crates and of this package are, by name: paths in the repository."""
+    found: dict[str, list[str]] = {}
+    for folder, pattern, test in (
+        ("crates", "*.rs", r"#\[test\]\s+(?:#\[.*\]\s+)*fn (\w+)"),
+        ("tests", "test_*.py", r"^def (test_\w+)"),
+    ):
+        for path in (ROOT / folder).rglob(pattern):
+            for name in re.findall(test, path.read_text(encoding="utf-8"), re.MULTILINE):
+                found.setdefault(name, []).append(path.relative_to(ROOT).as_posix())
+    return found
+
+
+def test_the_cases_of_the_transports_have_their_tests() -> None:
+    tests = where_tests_are()
+    named = re.findall(r"`([\w/]+\.(?:rs|py))::(\w+)`", (DOCS / "transport-cases.md").read_text())
+    assert len(named) > 100
+    for file, name in named:
+        assert sum(path.endswith(f"/{file}") for path in tests.get(name, [])) == 1, f"{file}::{name}"
+
+
+def test_the_packetdrill_scripts_have_their_tests() -> None:
+    covered = (DOCS / "packetdrill.md").read_text().partition("## Covered")[2].partition("\n## ")[0]
+    cells = [line.split("|")[4] for line in covered.splitlines() if line.startswith("| ")][1:]
+    named = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
+    assert len(named) >= 30
+    assert named <= where_tests_are().keys()

@@ -11,7 +11,9 @@ const STARTUP_LOSSES: u32 = 6;
 impl BbrV3 {
     /// Section 5.5.10.2 (`BBRHandleLostPacket`).
     pub(super) fn take_loss(&mut self, lost: &LostSegment) {
-        if !self.bounds.loss_in_round && !self.profile.is_linux {
+        // The pseudo-code saves at each first loss of a round, and a probe that ends for losses begins one: the prose's "start of the
+        // episode" is meant.
+        if !std::mem::replace(&mut self.is_undo_saved, true) && !self.profile.is_linux {
             self.undo = (self.state, self.bounds);
         }
         self.note_loss();

@@ -107,8 +107,9 @@ pub struct BbrV3 {
     probe_rtt: ProbeRtt,
     after_idle: bool,
     phase: Phase,
-    /// State and bounds before the losses of this round, in case there were none.
+    /// State and bounds before the losses of this episode, in case there were none.
     undo: (State, Bounds),
+    is_undo_saved: bool,
     aggregation: Aggregation,
     extra_acked: MaxFilter,
 }
@@ -152,6 +153,7 @@ impl BbrV3 {
             after_idle: false,
             phase: Phase::Open,
             undo: (State::Startup, bounds),
+            is_undo_saved: false,
             aggregation: Aggregation::default(),
             extra_acked: MaxFilter::default(),
         };
@@ -424,6 +426,7 @@ impl CongestionControl for BbrV3 {
             }
         }
         self.phase = phase;
+        self.is_undo_saved &= phase != Phase::Open;
     }
 
     fn on_delivery(&mut self, sample: &RateSample) {

@@ -1,0 +1,95 @@
+//! BBR version 3 fed with samples.
+
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
+
+use crossfade_core::SimTime;
+use crossfade_transport::BbrConfig;
+use crossfade_transport::congestion::{BbrV3, CongestionControl, LostSegment, RateSample};
+
+pub const MS: SimTime = SimTime::from_millis(1);
+
+/// 2000 segments a second and 40 ms: 80 in a bandwidth-delay product.
+pub const RATE: f64 = 2000.0;
+
+/// A rule that hears what the test says.
+pub struct Fed {
+    pub rule: BbrV3,
+    pub now: SimTime,
+    pub delivered: u64,
+    pub lost: u64,
+}
+
+impl Fed {
+    pub fn new(config: BbrConfig) -> Self {
+        Self { rule: BbrV3::new(10.0, config, Some(2)), now: SimTime::ZERO, delivered: 0, lost: 0 }
+    }
+
+    pub fn draft() -> Self {
+        Self::new(BbrConfig { extra_acked_cap: Some(SimTime::ZERO), ..BbrConfig::default() })
+    }
+
+    pub fn linux() -> Self {
+        Self::new(BbrConfig { extra_acked_cap: Some(SimTime::ZERO), ..BbrConfig::linux_v3() })
+    }
+
+    /// Marks count at any round trip.
+    pub fn linux_with_ecn() -> Self {
+        let (extra_acked_cap, ecn_max_rtt) = (Some(SimTime::ZERO), Some(SimTime::ZERO));
+        Self::new(BbrConfig { extra_acked_cap, ecn_max_rtt, ..BbrConfig::linux_v3() })
+    }
+
+    pub fn state(&self) -> &'static str {
+        self.rule.info().state
+    }
+
+    /// A round of one acknowledgement, 40 ms after the last.
+    pub fn round(&mut self, change: impl FnOnce(&mut RateSample)) -> &'static str {
+        self.now += MS * 40;
+        self.ack(80, change)
+    }
+
+    /// An acknowledgement of `newly` segments, the first of which left after the last acknowledgement.
+    pub fn ack(&mut self, newly: u64, change: impl FnOnce(&mut RateSample)) -> &'static str {
+        let prior_delivered = self.delivered;
+        self.delivered += newly;
+        let mut sample = RateSample {
+            now: self.now,
+            delivered: self.delivered,
+            prior_delivered: Some(prior_delivered),
+            interval: MS * 40,
+            rate: Some(RATE),
+            // A little shorter each time: no ProbeRTT.
+            rtt: Some(MS * 40 - SimTime::from_nanos(self.delivered)),
+            srtt: Some(MS * 40),
+            newly_acked: newly,
+            lost: self.lost,
+            tx_in_flight: 80,
+            in_flight: 70,
+            prior_in_flight: 70,
+            departure: self.now,
+            ..RateSample::default()
+        };
+        change(&mut sample);
+        self.rule.on_delivery(&sample);
+        self.state()
+    }
+
+    /// `count` of the `in_flight` segments that the last of them left with are lost.
+    pub fn lose(&mut self, count: u64, in_flight: u64) {
+        for lost in 1..=count {
+            self.lost += 1;
+            self.rule.on_segment_lost(&LostSegment {
+                now: self.now,
+                tx_in_flight: in_flight,
+                lost_since_sent: lost,
+                ..LostSegment::default()
+            });
+        }
+    }
+
+    /// Rounds until the state begins.
+    pub fn until(&mut self, state: &str) -> u64 {
+        let rounds = (1..200).find(|_| self.round(|_| {}) == state);
+        rounds.unwrap_or_else(|| panic!("{} instead of {state}", self.state()))
+    }
+}
