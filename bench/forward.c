@@ -1,8 +1,9 @@
 /* The least that passes packets between two hosts: two network namespaces with a TUN device each, a thread a way
  * that reads a packet and writes it. What crossfade live is compared with.
  *
- * forward FAR NEAR [MTU [large]]: runs the shell command FAR at 10.77.0.1 and NEAR at 10.77.0.2, and ends with NEAR. With
- * large the hosts leave it to the devices to cut segments, which nobody then does. Root.
+ * forward FAR NEAR [MTU [large | US]]: runs the shell command FAR at 10.77.0.1 and NEAR at 10.77.0.2, and ends with NEAR.
+ * With large the hosts leave it to the devices to cut segments, which nobody then does. With US each packet is held for so
+ * many microseconds, one at a time, for pings: it sleeps until 0.1 ms before the end, and stays awake from there on. Root.
  * cc -O2 -pthread -o forward forward.c
  */
 #define _GNU_SOURCE
@@ -16,10 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static int tun[2], space[2], large;
+static long held_us;
 
 static void fail(const char *what) {
     perror(what);
@@ -42,12 +46,28 @@ static void make_host(int number, const char *mtu) {
     if (system(command)) fail("ip");
 }
 
+static long long now_ns(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
+static void hold(void) {
+    long long until = now_ns() + held_us * 1000, wake = until - 100000;
+    struct timespec time = {wake / 1000000000LL, wake % 1000000000LL};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL)) continue;
+    while (now_ns() < until) continue;
+}
+
 static void *pass(void *from) {
     int way = *(int *)from;
     char packet[65536 + 10]; /* and struct virtio_net_hdr */
     ssize_t bytes;
-    while ((bytes = read(tun[way], packet, sizeof packet)) > 0)
+    prctl(PR_SET_TIMERSLACK, 1);
+    while ((bytes = read(tun[way], packet, sizeof packet)) > 0) {
+        if (held_us) hold();
         if (write(tun[1 - way], packet, bytes) < 0) continue; /* a host that will not have it */
+    }
     return NULL;
 }
 
@@ -67,7 +87,8 @@ int main(int count, char **words) {
     pthread_t threads[2];
     int status;
     if (count < 3 || count > 5) return 2;
-    large = count == 5;
+    large = count == 5 && strcmp(words[4], "large") == 0;
+    held_us = count == 5 && !large ? atol(words[4]) : 0;
     for (int host = 0; host < 2; host++) make_host(host, count >= 4 ? words[3] : "1500");
     for (int way = 0; way < 2; way++)
         if (pthread_create(&threads[way], NULL, pass, &ways[way])) fail("thread");

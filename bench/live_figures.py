@@ -130,10 +130,14 @@ class Bench:
         """The same to the nanosecond, with what Python adds; so long after the one before."""
         return self._bare(self._echo("10.77.0.1", pause_s))
 
-    def _bare(self, command: list[str]) -> float:
+    def bare_echo_held(self, delay_ms: int) -> float:
+        """The same, with each packet held in each way as a link holds it: asleep, and awake for the last 0.1 ms."""
+        return self._bare(self._echo("10.77.0.1"), "1500", str(1000 * delay_ms))
+
+    def _bare(self, command: list[str], *how: str) -> float:
         near = " ".join(command)
         done = subprocess.run(
-            [self._forwarder, "sleep 1000", near], capture_output=True, text=True, check=True
+            [self._forwarder, "sleep 1000", near, *how], capture_output=True, text=True, check=True
         )
         return median_ping(done.stdout)
 
@@ -275,6 +279,8 @@ def delays(bench: Bench) -> Iterator[Figure]:
         name = f"delay of {asked_ms} ms each way, error of the median round trip"
         yield Figure(name, found_us, "us", most=50.0)
         yield Figure("  beyond the round trip of the bare forwarder", found_us - bare_us, "us")
+        held_us = bench.bare_echo_held(asked_ms) - 2e3 * asked_ms
+        yield Figure("  the same error of a bare forwarder that waits as long", held_us, "us")
 
 
 def lateness(bench: Bench) -> Iterator[Figure]:

@@ -156,15 +156,17 @@ impl Driver {
 
     /// Gives each pump its turn, and reads no device in vain. Says when it began and when it ended.
     ///
-    /// The pump whose device has a packet is the first: the kernel of the other host has answered by the time that a
-    /// packet is handed over to it, and the other pump passes the answer in the same turn.
+    /// The pump whose device has a packet, or else the one with the next event, is the first: the kernel of the other
+    /// host has answered by the time that a packet is handed over to it, and the other pump takes the answer in the
+    /// same turn.
     pub(crate) fn turn(&mut self) -> Result<[SimTime; 2], LiveError> {
         let begin = self.clock.now();
         let ready = std::mem::take(&mut self.ready);
         let count = self.pumps.len();
-        let first = usize::from(count == 2 && !ready[0]);
+        let next_event = |&index: &usize| self.pumps[index].next_event().unwrap_or(SimTime::MAX);
+        let first = ready.iter().position(|&ready| ready).or_else(|| (0..count).min_by_key(next_event));
         let (mut packets, mut may_answer) = (0, false);
-        for index in (0..count).map(|n| (first + n) % count) {
+        for index in (0..count).map(|n| (first.unwrap_or(0) + n) % count) {
             // One pump alone has all devices.
             let is_ready = if count == 2 { ready[index] } else { ready.contains(&true) };
             let done = self.pumps[index].turn(is_ready || may_answer)?;
@@ -208,22 +210,32 @@ mod tests {
     use std::io::pipe;
 
     #[test]
-    fn what_a_host_answers_at_once_is_passed_in_the_same_turn() {
-        for near in [0, 1] {
+    fn what_a_host_answers_at_once_is_read_in_the_same_turn() {
+        let cases = [
+            (0, SimTime::ZERO),
+            (1, SimTime::ZERO),
+            (0, SimTime::from_millis(1)),
+            (1, SimTime::from_millis(1)),
+        ];
+        for (near, delay) in cases {
             let (stop, _writer) = pipe().unwrap();
-            let mut driver = Driver::new(PumpConfig::default(), Clock::start(), stop);
+            let clock = Clock::start();
+            let mut driver = Driver::new(PumpConfig::default(), clock, stop);
             let (device, programs) = host();
             let mut devices = [echo(), echo()];
             devices[near] = device;
-            for pump in pumps(&devices) {
+            for pump in pumps(&devices, clock, delay) {
                 driver.take(pump);
             }
             for number in 0..10 {
-                programs.send(&[number; 100]).unwrap();
-                assert_eq!(driver.wait(None, None).unwrap(), Ready::Pumps);
-                driver.turn().unwrap();
                 let mut answer = [0; 1500];
-                assert_eq!(programs.recv(&mut answer).unwrap(), 100, "host {near}, packet {number}");
+                programs.send(&[number; 100]).unwrap();
+                while programs.recv(&mut answer).is_err() {
+                    assert_eq!(driver.wait(None, None).unwrap(), Ready::Pumps);
+                    driver.turn().unwrap();
+                    let waiting = devices[1 - near].read(&mut [0; 1500]).unwrap();
+                    assert!(waiting.is_none(), "near host {near}, delay {delay:?}, packet {number}");
+                }
                 assert_eq!(answer[..100], [number; 100]);
             }
         }

@@ -38,10 +38,9 @@ pub(crate) fn echo() -> Arc<Tun> {
     device(socket)
 }
 
-/// A link that holds nothing back.
-pub(crate) fn hop(loss: impl LossProcess + 'static) -> LiveLink {
-    let queue = Queue::DropTail(None);
-    LinkConfig { rate_bps: None, delay: SimTime::ZERO, queue, loss: Box::new(loss) }.build().unwrap()
+/// A link that only delays, or loses.
+pub(crate) fn hop(delay: SimTime, loss: impl LossProcess + 'static) -> LiveLink {
+    LinkConfig { rate_bps: None, delay, queue: Queue::DropTail(None), loss: Box::new(loss) }.build().unwrap()
 }
 
 /// Loses nothing, and panics on a thread of this name.
@@ -55,15 +54,15 @@ impl LossProcess for FailsOn {
 }
 
 /// A pump from one device to the other through a link.
-pub(crate) fn pump(devices: [&Arc<Tun>; 2], link: LiveLink) -> Pump {
+pub(crate) fn pump(devices: [&Arc<Tun>; 2], clock: Clock, link: LiveLink) -> Pump {
     let ports = [PointToPoint::<()>::IN, PointToPoint::<()>::OUT];
     let way = Way::new(devices.map(Arc::clone), ports, &[], Meter::default());
     let recorder = Recording::default().recorder(0, false);
     let medium = Box::new(PointToPoint(link));
-    Pump::new(PumpConfig::default(), Clock::start(), medium, vec![way], 1500, recorder)
+    Pump::new(PumpConfig::default(), clock, medium, vec![way], 1500, recorder)
 }
 
 /// Both ways between two devices.
-pub(crate) fn pumps([first, second]: &[Arc<Tun>; 2]) -> [Pump; 2] {
-    [pump([first, second], hop(Lossless)), pump([second, first], hop(Lossless))]
+pub(crate) fn pumps([first, second]: &[Arc<Tun>; 2], clock: Clock, delay: SimTime) -> [Pump; 2] {
+    [[first, second], [second, first]].map(|devices| pump(devices, clock, hop(delay, Lossless)))
 }

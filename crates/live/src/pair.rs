@@ -209,7 +209,8 @@ mod tests {
         // As where the system has no thread for it.
         drop(helper);
         let (driver, _go_on) = driver();
-        let reports = leader.run(driver, pumps(&[echo(), echo()])).unwrap();
+        let pumps = pumps(&[echo(), echo()], Clock::start(), SimTime::ZERO);
+        let reports = leader.run(driver, pumps).unwrap();
         assert_eq!(reports.len(), 2);
     }
 
@@ -222,7 +223,9 @@ mod tests {
         let devices = [echo(), echo()];
         devices[0].write(&Default::default(), [&[], &[7; 100]]).unwrap();
         let [first, second] = [&devices[0], &devices[1]];
-        let ways = [pump([first, second], hop(Lossless)), pump([second, first], hop(FailsOn("helper")))];
+        let [link, fails] = [hop(SimTime::ZERO, Lossless), hop(SimTime::ZERO, FailsOn("helper"))];
+        let clock = Clock::start();
+        let ways = [pump([first, second], clock, link), pump([second, first], clock, fails)];
         let helper = Builder::new().name("helper".to_owned()).spawn(|| helper.run(of_one)).unwrap();
         let reports = leader.run(of_both, ways).unwrap();
         assert_eq!(reports.len(), 1);
