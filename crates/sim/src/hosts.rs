@@ -127,7 +127,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
             self.observe_ack(flow, outcome, recoveries);
         }
         self.transmit(flow);
-        if !L::IS_SINGLE && flow.arrivals.is_some() && flow.has_ended() {
+        if !L::IS_SINGLE && flow.arrivals.is_some() && flow.is_done() {
             self.ended.push(flow.place);
         }
     }

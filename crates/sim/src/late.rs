@@ -12,19 +12,19 @@
 use crate::capture::Capture;
 use crate::flow::{Endpoints, Flow};
 use crate::layout::Layout;
-use crate::line::LineTable;
 use crate::network::{STALL, StopRule};
 use crate::state::{Kind, NetworkState};
 use crate::wakeup::Wakeup;
 use crossfade_core::{Observer, SimTime};
+
+/// The line to the receivers: there is no other where acknowledgements are foreseen.
+const LINE: usize = 0;
 
 const NANOSECOND: SimTime = SimTime::from_nanos(1);
 
 /// How late receivers are told.
 pub(crate) struct Late {
     pub(crate) is_on: bool,
-    /// The line to all of them.
-    line: u32,
     /// By how much at most.
     most: SimTime,
     wakeup: Wakeup,
@@ -39,7 +39,6 @@ impl Default for Late {
     fn default() -> Self {
         Self {
             is_on: false,
-            line: 0,
             most: SimTime::ZERO,
             wakeup: Wakeup::NONE,
             harmless: u64::MAX,
@@ -60,29 +59,23 @@ impl Late {
 }
 
 impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
-    /// Nothing has happened yet: from now on receivers are told late, where that can be done for these flows.
-    pub(crate) fn tell_late_where_possible(&mut self, flows: &[Flow]) {
-        let Some(line) = flows.first().map(|flow| flow.lines.receiver) else { return };
-        let is_one = line != LineTable::NONE && flows.iter().all(|flow| flow.lines.receiver == line);
-        if O::ENABLED || !is_one || !self.forward.is_direct || !self.reverse.is_foreseen {
+    /// Nothing has happened yet: from now on receivers are told late, where that can be done. No acknowledgement is held back
+    /// for less than one of the `waits`.
+    pub(crate) fn tell_late_where_possible(&mut self, waits: impl Iterator<Item = Option<SimTime>>) {
+        if O::ENABLED || !self.forward.is_direct || !self.reverse.is_foreseen {
             return;
         }
         // Later than all that could be scheduled on the way back, or by a receiver that waits.
-        let way_back =
-            self.reverse.entries[line as usize].delay().saturating_add(self.reverse.links[0].delay());
-        let waits = flows.iter().filter_map(|flow| match &flow.endpoints {
-            Endpoints::Tcp(tcp) => tcp.receiver.shortest_delay(),
-            Endpoints::Udp(_) => None,
-        });
-        let most = waits.min().map_or(way_back, |wait| wait.min(way_back)).saturating_sub(NANOSECOND);
+        let way_back = self.reverse.entries[LINE].delay().saturating_add(self.reverse.links[0].delay());
+        let most = waits.flatten().fold(way_back, SimTime::min).saturating_sub(NANOSECOND);
         let keeps_sent = matches!(self.stop, StopRule::Delivered(_));
-        self.late = Late { is_on: most > SimTime::ZERO, line, most, keeps_sent, ..Late::default() };
+        self.late = Late { is_on: most > SimTime::ZERO, most, keeps_sent, ..Late::default() };
     }
 
     /// A segment has been put on the line; it comes out `at` a time if nothing else comes out before.
     #[inline]
     pub(crate) fn arrive_late(&mut self, at: Option<SimTime>) {
-        self.late.harmless -= 1;
+        self.late.harmless = self.late.harmless.saturating_sub(1);
         if self.late.harmless == 0 {
             // To find out how many more are harmless.
             self.tell_at(self.now);
@@ -116,7 +109,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
 
     /// When receivers are told next.
     fn go_on_late(&mut self) {
-        let line = &self.forward.exits[self.late.line as usize];
+        let line = &self.forward.exits[LINE];
         if let Some((first, last)) = line.next_event().zip(line.last_event()) {
             self.tell_at(first.saturating_add(self.late.most).min(last));
         }
@@ -136,9 +129,9 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         if !self.late.is_on {
             return;
         }
-        let (now, line) = (self.now, self.late.line as usize);
+        let now = self.now;
         let sent = std::mem::replace(&mut self.sent_since_delivery, u64::MAX);
-        while let Some((at, parcel)) = self.forward.exits[line].advance_timed(until) {
+        while let Some((at, parcel)) = self.forward.exits[LINE].advance_timed(until) {
             self.now = at;
             self.on_segment(&mut flows[parcel.flow() as usize], parcel);
         }
@@ -162,7 +155,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
             Endpoints::Udp(_) => 0,
         };
         let in_order = self.segments_in_order + flows.iter().map(held).sum::<u64>();
-        let (on_line, _) = self.forward.exits[self.late.line as usize].contents();
+        let (on_line, _) = self.forward.exits[LINE].contents();
         let harmless = self.enough_segments.saturating_sub(in_order).saturating_sub(on_line);
         if harmless > flows.len() as u64 {
             self.late.harmless = harmless;

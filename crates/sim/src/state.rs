@@ -94,8 +94,8 @@ pub(crate) struct NetworkState<O, C, L: Layout> {
     pub(crate) sent_since_delivery: u64,
     /// When something new was delivered last.
     pub(crate) last_delivery: SimTime,
-    /// Flows that came and may go: nothing of them is left in the network. (One whose last packet is lost
-    /// stays until the end of the run.)
+    /// Flows that came and may go, if nothing of them is left in the network. (One whose last packet is lost stays until the
+    /// end of the run.)
     pub(crate) ended: Vec<u32>,
     /// What observers are told when it is sent: losses that a link knew before. `None` has been told.
     pub(crate) losses: Vec<Option<Told>>,

@@ -20,7 +20,7 @@ use crate::workload::{Distribution, whole_segments};
 use counts::WarmUp;
 use crossfade_core::{EventQueue, Observer, RunSeed, SimTime, Stream};
 use crossfade_link::{Departure, LinkEvent, LinkStatistics, Parcel, Port, Push};
-use crossfade_transport::Ack;
+use crossfade_transport::{Ack, Receiver};
 
 /// Arrivals at work.
 struct Group {
@@ -295,9 +295,9 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         if !self.net.is_traced {
             let ways = self.flows.iter().map(Flow::ways).chain(self.groups.iter().map(|group| group.ways));
             self.net.pass_where_possible(&ways.collect::<Vec<_>>());
-            if self.groups.is_empty() {
-                self.net.tell_late_where_possible(&self.flows);
-            }
+            let comes =
+                self.groups.iter().map(|group| Receiver::new(&group.config.tcp.config).shortest_delay());
+            self.net.tell_late_where_possible(self.flows.iter().map(Flow::shortest_delay).chain(comes));
         }
         if self.warmup == SimTime::ZERO {
             self.warm_up();
@@ -363,8 +363,13 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
             return;
         }
         while let Some(place) = self.net.ended.pop() {
-            self.account(place);
-            self.free.push(place);
+            self.net.settle(&mut self.flows);
+            let flow = &self.flows[place as usize];
+            // It may stand there twice.
+            if flow.arrivals.is_some() && flow.has_ended() {
+                self.account(place);
+                self.free.push(place);
+            }
         }
     }
 }
