@@ -155,7 +155,9 @@ proptest! {
     ) {
         looks.sort_unstable();
         let mut flows = flows;
-        flows.iter_mut().for_each(|flow| flow.path.receiver_access = MS * receiver_ms);
+        for flow in &mut flows {
+            flow.path.receiver_access = MS * receiver_ms;
+        }
         // Not all at one distance: nobody is told late.
         flows[0].path.receiver_access = MS * other_ms.unwrap_or(receiver_ms);
         // Datagrams and arrivals have no end.
