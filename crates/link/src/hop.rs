@@ -87,9 +87,9 @@ impl Hop {
         &self.statistics
     }
 
-    /// Whether packets come out later than they are pushed, however fast it sends.
-    pub fn has_delay(&self) -> bool {
-        self.delay > SimTime::ZERO
+    /// For how long every packet is on its way, however fast it sends.
+    pub fn delay(&self) -> SimTime {
+        self.delay
     }
 
     /// Whether every packet comes out.

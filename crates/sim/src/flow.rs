@@ -178,6 +178,14 @@ impl Flow {
         FlowWays { lines: self.lines, data: self.data, acks: self.acks }
     }
 
+    /// No acknowledgement of it is held back for less than this; `None` where none is.
+    pub(crate) fn shortest_delay(&self) -> Option<SimTime> {
+        match &self.endpoints {
+            Endpoints::Tcp(tcp) => tcp.receiver.shortest_delay(),
+            Endpoints::Udp(_) => None,
+        }
+    }
+
     /// The variables that traces show, and the oldest segment not yet acknowledged.
     pub(crate) fn snapshot(&self) -> TcpSnapshot {
         match &self.endpoints {
@@ -211,9 +219,14 @@ impl Flow {
         totals
     }
 
-    /// Whether everything was sent and acknowledged, and nothing is left between the hosts.
-    pub(crate) fn has_ended(&self) -> bool {
+    /// Whether everything was sent and acknowledged.
+    pub(crate) fn is_done(&self) -> bool {
         let Endpoints::Tcp(tcp) = &self.endpoints else { return false };
-        tcp.sender.is_done() && self.counts.in_flight() == 0
+        tcp.sender.is_done()
+    }
+
+    /// Whether, besides, nothing is left between the hosts.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.is_done() && self.counts.in_flight() == 0
     }
 }

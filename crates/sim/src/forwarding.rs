@@ -192,7 +192,11 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     #[inline(always)]
     fn leave_later<D: Direction>(&mut self, flow: &mut Flow, at: SimTime, parcel: Parcel) {
         let (_, line) = D::lines(flow.lines);
-        if let Some(at) = D::path(self).exits[line as usize].push_ahead(at, parcel) {
+        let out = D::path(self).exits[line as usize].push_ahead(at, parcel);
+        if matches!(D::EXIT, Kind::ForwardExit) && self.late.is_on {
+            return self.arrive_late(out);
+        }
+        if let Some(at) = out {
             self.schedule(at, D::EXIT, line);
         }
     }

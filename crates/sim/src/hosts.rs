@@ -45,7 +45,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
             flow.counts.bytes_delivered += u64::from(parcel.bytes());
             flow.counts.segments_in_order += received.delivered;
             flow.counts.last_delivery = self.now;
-            self.sent_since_delivery = 0;
+            (self.sent_since_delivery, self.last_delivery) = (0, self.now);
         }
         let Endpoints::Tcp(tcp) = &flow.endpoints else { return };
         if received.delivered > 0 {
@@ -127,7 +127,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
             self.observe_ack(flow, outcome, recoveries);
         }
         self.transmit(flow);
-        if !L::IS_SINGLE && flow.arrivals.is_some() && flow.has_ended() {
+        if !L::IS_SINGLE && flow.arrivals.is_some() && flow.is_done() {
             self.ended.push(flow.place);
         }
     }
@@ -253,6 +253,9 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
             self.capture.segment(self.now, flow.id, parcel.bytes(), &segment);
         }
         self.sent_since_delivery += 1;
+        if !L::IS_SINGLE {
+            self.late.on_sent(self.now);
+        }
         self.is_over |= self.has_stalled();
         self.send(flow, parcel, segment);
         true

@@ -15,6 +15,7 @@ mod flow;
 mod forwarding;
 mod guests;
 mod hosts;
+mod late;
 mod layout;
 mod line;
 mod link_summary;
@@ -30,6 +31,7 @@ mod snapshot;
 mod state;
 mod statistics;
 mod topology;
+mod wakeup;
 mod workload;
 
 pub use capture::Capture;

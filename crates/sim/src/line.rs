@@ -42,6 +42,11 @@ impl DelayLine {
         now + self.delay
     }
 
+    /// For how long each packet is on it.
+    pub(crate) fn delay(&self) -> SimTime {
+        self.delay
+    }
+
     /// What comes out next and when, if that is before `now`.
     #[inline]
     pub(crate) fn before(&mut self, now: SimTime) -> Option<(SimTime, Parcel)> {
@@ -84,10 +89,21 @@ impl DelayLine {
         self.under_way.front().map(|(at, _)| *at)
     }
 
+    /// When the last of those on it comes out.
+    pub(crate) fn last_event(&self) -> Option<SimTime> {
+        self.under_way.back().map(|(at, _)| *at)
+    }
+
     /// The next packet that has come out by `now`.
     pub(crate) fn advance(&mut self, now: SimTime) -> Option<Parcel> {
+        self.advance_timed(now).map(|(_, parcel)| parcel)
+    }
+
+    /// The same, and when it came out.
+    #[inline]
+    pub(crate) fn advance_timed(&mut self, now: SimTime) -> Option<(SimTime, Parcel)> {
         self.next_event().filter(|&at| at <= now)?;
-        self.under_way.pop_front().map(|(_, parcel)| parcel)
+        self.under_way.pop_front()
     }
 }
 

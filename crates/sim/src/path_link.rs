@@ -2,6 +2,7 @@
 
 use crate::medium::AnyLink;
 use crate::routing::Next;
+use crate::wakeup::Wakeup;
 use crossfade_core::SimTime;
 use crossfade_link::{Departure, Fabric, Hop, Link, LinkEvent, LinkReport, Parcel, Port, Push};
 
@@ -85,38 +86,6 @@ impl PathLinkKind for Hop {
     }
 }
 
-/// The event at which a link or a fabric has something to do.
-#[derive(Clone, Copy)]
-pub(crate) struct Wakeup {
-    /// The event that counts; others still in the queue are ignored. [`SimTime::MAX`] if there is none.
-    at: SimTime,
-}
-
-impl Wakeup {
-    const NONE: Self = Self { at: SimTime::MAX };
-
-    /// Whether the event that happens at `now` is the one that counts; then there is none any more.
-    #[inline]
-    pub(crate) fn take(&mut self, now: SimTime) -> bool {
-        let counts = self.at == now;
-        if counts {
-            self.at = SimTime::MAX;
-        }
-        counts
-    }
-
-    /// When to schedule an event, if none comes in time for `next`.
-    #[inline]
-    fn missing(&mut self, next: Option<SimTime>) -> Option<SimTime> {
-        let at = next.unwrap_or(SimTime::MAX);
-        let is_missing = at < self.at;
-        if is_missing {
-            self.at = at;
-        }
-        is_missing.then_some(at)
-    }
-}
-
 /// A link that one direction uses.
 pub(crate) struct PathLink<K> {
     link: K,
@@ -137,7 +106,12 @@ impl<K: PathLinkKind> PathLink<K> {
 
     /// Whether it knows of each packet when it comes out, later than it is pushed, at its last hop.
     pub(crate) fn can_be_passed(&self) -> bool {
-        self.next == Next::Exit && self.link.as_hop().is_some_and(Hop::has_delay)
+        self.next == Next::Exit && self.delay() > SimTime::ZERO
+    }
+
+    /// For how long every packet is on its way at least, of a hop.
+    pub(crate) fn delay(&self) -> SimTime {
+        self.link.as_hop().map_or(SimTime::ZERO, Hop::delay)
     }
 
     /// Whether, besides, every packet comes out.

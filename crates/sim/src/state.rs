@@ -3,6 +3,7 @@
 use crate::capture::Capture;
 use crate::flow::Flow;
 use crate::guests::Guests;
+use crate::late::Late;
 use crate::layout::Layout;
 use crate::network::{STALL, SenderGate, StopRule};
 use crate::packets::Data;
@@ -25,6 +26,8 @@ pub(crate) enum Kind {
     Fabric,
     /// Packets reach the receivers: of a line.
     ForwardExit,
+    /// Receivers are told of what has reached them.
+    Late,
     ReverseEntry,
     ReverseLink,
     ReverseExit,
@@ -67,6 +70,7 @@ pub(crate) struct Told {
 pub(crate) struct NetworkState<O, C, L: Layout> {
     pub(crate) forward: Path<Data, L>,
     pub(crate) reverse: Path<Ack, L>,
+    pub(crate) late: Late,
     /// What both directions use, or packets from outside.
     pub(crate) fabrics: Vec<PathFabric>,
     pub(crate) routing: Routing,
@@ -88,8 +92,10 @@ pub(crate) struct NetworkState<O, C, L: Layout> {
     /// As many of them as the run waits for; known once the warm-up has ended.
     pub(crate) enough_segments: u64,
     pub(crate) sent_since_delivery: u64,
-    /// Flows that came and may go: nothing of them is left in the network. (One whose last packet is lost
-    /// stays until the end of the run.)
+    /// When something new was delivered last.
+    pub(crate) last_delivery: SimTime,
+    /// Flows that came and may go, if nothing of them is left in the network. (One whose last packet is lost stays until the
+    /// end of the run.)
     pub(crate) ended: Vec<u32>,
     /// What observers are told when it is sent: losses that a link knew before. `None` has been told.
     pub(crate) losses: Vec<Option<Told>>,

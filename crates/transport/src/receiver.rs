@@ -109,6 +109,14 @@ impl Receiver {
         }
     }
 
+    /// No acknowledgement is held back for less than this; `None` where none is.
+    pub fn shortest_delay(&self) -> Option<SimTime> {
+        match self.answers.as_deref()? {
+            Manners::Rfc(answers) => answers.shortest_delay(),
+            Manners::Quic(numbers) => numbers.shortest_delay(),
+        }
+    }
+
     /// The acknowledgement that was held back, if it is due.
     pub fn on_timeout(&mut self, now: SimTime) -> Option<Ack> {
         self.next_timeout().filter(|deadline| *deadline <= now)?;

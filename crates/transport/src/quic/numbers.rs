@@ -94,6 +94,10 @@ impl Numbers {
         true
     }
 
+    pub(crate) fn shortest_delay(&self) -> Option<SimTime> {
+        Some(self.max_ack_delay).filter(|delay| *delay > SimTime::ZERO)
+    }
+
     pub(crate) fn deadline(&self) -> Option<SimTime> {
         self.deadline
     }

@@ -162,10 +162,21 @@ impl Answers {
             self.dupacks.1 += 1;
             return false;
         }
-        let twentieth = self.config.handshake_rtt.map(|rtt| SimTime::from_nanos(rtt.as_nanos() / 20));
-        let deadline = now.saturating_add(twentieth.map_or(longest, |part| part.min(longest)));
+        let deadline = now.saturating_add(self.compressed_for(longest));
         self.deadline = Some(self.deadline.map_or(deadline, |at| at.min(deadline)));
         true
+    }
+
+    /// For how long reports wait for each other: a twentieth of the round trip, or `longest`.
+    fn compressed_for(&self, longest: SimTime) -> SimTime {
+        let twentieth = self.config.handshake_rtt.map(|rtt| SimTime::from_nanos(rtt.as_nanos() / 20));
+        twentieth.map_or(longest, |part| part.min(longest))
+    }
+
+    /// What timers round is rounded up.
+    pub(crate) fn shortest_delay(&self) -> Option<SimTime> {
+        let compressed = self.config.sack_compression.map(|longest| self.compressed_for(longest));
+        self.config.delayed_ack.into_iter().chain(compressed).min()
     }
 
     pub(crate) fn deadline(&self) -> Option<SimTime> {

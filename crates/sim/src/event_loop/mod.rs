@@ -1,24 +1,26 @@
 //! One clock, one queue of events, any number of flows over links and fabrics.
 
+mod counts;
+
 use crate::capture::Capture;
 use crate::direction::Direction;
-use crate::flow::{AccessLines, Endpoints, Flow, FlowRoute, FlowWays};
+use crate::flow::{AccessLines, Flow, FlowRoute, FlowWays};
 use crate::guests::Guests;
+use crate::late::Late;
 use crate::layout::Layout;
 use crate::line::LineTable;
-use crate::link_summary::LinkSummary;
 use crate::network::{Arrivals, FlowConfig, FlowPath, Network, Source, StopRule};
 use crate::packets::Data;
 use crate::path::Path;
 use crate::path_link::PathFabric;
 use crate::routing::{Place, Routing, Use};
-use crate::snapshot::{FlowSnapshot, Snapshot};
 use crate::state::{Event, Kind, NetworkState};
-use crate::statistics::{ArrivalStatistics, Completion, FlowStatistics, NetworkStatistics};
+use crate::statistics::{ArrivalStatistics, FlowStatistics};
 use crate::workload::{Distribution, whole_segments};
+use counts::WarmUp;
 use crossfade_core::{EventQueue, Observer, RunSeed, SimTime, Stream};
-use crossfade_link::{Departure, LinkEvent, LinkReport, LinkStatistics, Parcel, Port, Push};
-use crossfade_transport::Ack;
+use crossfade_link::{Departure, LinkEvent, LinkStatistics, Parcel, Port, Push};
+use crossfade_transport::{Ack, Receiver};
 
 /// Arrivals at work.
 struct Group {
@@ -28,13 +30,6 @@ struct Group {
     sizes: Stream,
     seed: RunSeed,
     statistics: ArrivalStatistics,
-}
-
-/// What was counted by the end of the warm-up.
-struct WarmUp {
-    at: SimTime,
-    flows: Vec<FlowStatistics>,
-    links: Vec<LinkReport>,
 }
 
 pub(crate) struct EventLoop<O, C, L: Layout> {
@@ -103,6 +98,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
             net: NetworkState {
                 forward: Path::new(senders.delays(), tables.forward, receivers.delays()),
                 reverse: Path::new(receivers.delays(), tables.reverse, senders.delays()),
+                late: Late::default(),
                 fabrics: tables.fabrics.into_iter().map(PathFabric::new).collect(),
                 routing,
                 outside: Guests::new(passages),
@@ -117,6 +113,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
                 segments_in_order: 0,
                 enough_segments: u64::MAX,
                 sent_since_delivery: 0,
+                last_delivery: SimTime::ZERO,
                 ended: Vec::new(),
                 losses: Vec::new(),
                 told: Vec::new(),
@@ -148,7 +145,10 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
             if self.net.is_over {
                 return false;
             }
-            let Some((now, event)) = self.net.queue.pop_by(until) else { return false };
+            let Some((now, event)) = self.net.queue.pop_by(until) else {
+                self.net.tell_by(&mut self.flows, until);
+                return false;
+            };
             self.net.now = now;
             self.happen(event);
         }
@@ -171,6 +171,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
                 None => net.on_exit::<Data>(flows, index),
                 Some(lines) => self.exit_in_order::<Data>(&lines),
             },
+            Kind::Late => net.on_late(flows),
             Kind::ReverseEntry => net.on_entry::<Ack>(flows, index),
             Kind::ReverseLink => {
                 net.on_link::<Ack>(flows, index);
@@ -184,10 +185,19 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
                 Some(lines) => self.exit_in_order::<Ack>(&lines),
             },
             Kind::LossTold => net.on_loss_told(flows, index),
-            Kind::Timer => net.on_timer(&mut flows[index as usize]),
-            Kind::DelayedAck => net.on_ack_timer(&mut flows[index as usize]),
+            Kind::Timer => {
+                net.settle(flows);
+                net.on_timer(&mut flows[index as usize]);
+            }
+            Kind::DelayedAck => {
+                net.settle(flows);
+                net.on_ack_timer(&mut flows[index as usize]);
+            }
             Kind::Warm => self.warm_up(),
-            Kind::Stop => net.is_over = true,
+            Kind::Stop => {
+                net.settle(flows);
+                net.is_over = true;
+            }
             Kind::Start => net.start(&mut flows[index as usize]),
             Kind::Datagram => net.send_datagram(&mut flows[index as usize]),
             Kind::Write => net.write(&mut flows[index as usize]),
@@ -269,13 +279,6 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         &self.net.routing.names
     }
 
-    /// What was counted since the start; everything has happened that happens by `now`.
-    pub(crate) fn snapshot(&mut self, now: SimTime) -> Snapshot {
-        let flows = self.flows.iter().take(self.permanent);
-        let flows = flows.map(|flow| FlowSnapshot { counts: flow.totals(), tcp: flow.snapshot() }).collect();
-        Snapshot { flows, links: self.reports_by(now) }
-    }
-
     /// Who watches.
     pub(crate) fn observer(&mut self) -> &mut O {
         &mut self.net.observer
@@ -286,23 +289,15 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         self.net.now
     }
 
-    /// What each link and fabric has counted by now.
-    fn reports(&mut self) -> Vec<LinkReport> {
-        self.reports_by(self.net.now)
-    }
-
-    /// The same by `now`; everything has happened that happens by then.
-    fn reports_by(&mut self, now: SimTime) -> Vec<LinkReport> {
-        let net = &mut self.net;
-        (0..net.routing.places.len()).map(|medium| net.report(net.routing.places[medium], now)).collect()
-    }
-
     #[inline(never)]
     fn begin(&mut self) {
         // What links tell of themselves comes in portions of events.
         if !self.net.is_traced {
             let ways = self.flows.iter().map(Flow::ways).chain(self.groups.iter().map(|group| group.ways));
             self.net.pass_where_possible(&ways.collect::<Vec<_>>());
+            let comes =
+                self.groups.iter().map(|group| Receiver::new(&group.config.tcp.config).shortest_delay());
+            self.net.tell_late_where_possible(self.flows.iter().map(Flow::shortest_delay).chain(comes));
         }
         if self.warmup == SimTime::ZERO {
             self.warm_up();
@@ -317,21 +312,6 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         }
         for group in 0..self.groups.len() as u32 {
             self.schedule_arrival(group, self.groups[group as usize].config.start);
-        }
-    }
-
-    /// What is counted begins.
-    #[inline(never)]
-    fn warm_up(&mut self) {
-        if let StopRule::Delivered(segments) = self.net.stop {
-            self.net.enough_segments = self.net.segments_in_order.saturating_add(segments);
-        }
-        self.warm = Some(self.totals());
-        // A timeout that was not counted is not counted as spurious.
-        for flow in self.flows.iter_mut() {
-            if let Endpoints::Tcp(tcp) = &mut flow.endpoints {
-                tcp.doubts.clear();
-            }
         }
     }
 
@@ -383,62 +363,13 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
             return;
         }
         while let Some(place) = self.net.ended.pop() {
-            self.account(place);
-            self.free.push(place);
-        }
-    }
-
-    /// Adds a flow that came to the statistics of its arrivals; it is no longer theirs.
-    fn account(&mut self, place: u32) {
-        let Some(group) = self.flows[place as usize].arrivals.take() else { return };
-        let counted = self.counted(place);
-        let statistics = &mut self.groups[group as usize].statistics;
-        statistics.total.add(&counted);
-        if let Some(completion_time) = counted.completion_time.filter(|_| counted.start >= self.warmup) {
-            let segments = counted.segments_in_order;
-            statistics.completions.push(Completion { start: counted.start, segments, completion_time });
-        }
-    }
-
-    /// What was counted since the start.
-    fn totals(&mut self) -> WarmUp {
-        WarmUp {
-            at: self.net.now,
-            flows: self.flows.iter().map(Flow::totals).collect(),
-            links: self.reports(),
-        }
-    }
-
-    /// What was counted of a flow since the warm-up.
-    fn counted(&self, place: u32) -> FlowStatistics {
-        let end = self.flows[place as usize].totals();
-        match &self.warm {
-            // Who came later was not there at the end of the warm-up.
-            Some(warm) => warm.flows.get(place as usize).map_or_else(|| end.clone(), |warm| end.since(warm)),
-            // A run that ended in its warm-up has nothing to count.
-            None => end.since(&end),
-        }
-    }
-
-    /// What was counted since the warm-up.
-    pub(crate) fn measured(mut self) -> NetworkStatistics {
-        self.net.tell_the_rest(&self.flows);
-        for place in 0..self.flows.len() as u32 {
-            self.account(place);
-        }
-        let flows = (0..self.permanent as u32).map(|place| self.counted(place)).collect();
-        let stalled = self.net.has_stalled();
-        let warm = self.warm.take().unwrap_or_else(|| self.totals());
-        let begin = if let StopRule::At(_) = self.net.stop { self.warmup } else { warm.at };
-        let duration = self.net.now.saturating_sub(begin);
-        let ends = self.reports();
-        let links = self.names().iter().zip(warm.links.iter().zip(&ends));
-        NetworkStatistics {
-            duration,
-            flows,
-            links: links.map(|(name, (warm, end))| LinkSummary::between(name, warm, end, duration)).collect(),
-            arrivals: self.groups.into_iter().map(|group| group.statistics).collect(),
-            stalled,
+            self.net.settle(&mut self.flows);
+            let flow = &self.flows[place as usize];
+            // It may stand there twice.
+            if flow.arrivals.is_some() && flow.has_ended() {
+                self.account(place);
+                self.free.push(place);
+            }
         }
     }
 }

@@ -1,0 +1,111 @@
+//! What is counted: at the end of the warm-up, at that of the run, and when somebody looks.
+
+use super::EventLoop;
+use crate::capture::Capture;
+use crate::flow::{Endpoints, Flow};
+use crate::layout::Layout;
+use crate::link_summary::LinkSummary;
+use crate::network::StopRule;
+use crate::snapshot::{FlowSnapshot, Snapshot};
+use crate::statistics::{Completion, FlowStatistics, NetworkStatistics};
+use crossfade_core::{Observer, SimTime};
+use crossfade_link::LinkReport;
+
+/// What was counted by the end of the warm-up.
+pub(super) struct WarmUp {
+    at: SimTime,
+    pub(super) flows: Vec<FlowStatistics>,
+    links: Vec<LinkReport>,
+}
+
+impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
+    /// What was counted since the start; everything has happened that happens by `now`.
+    pub(crate) fn snapshot(&mut self, now: SimTime) -> Snapshot {
+        let flows = self.flows.iter().take(self.permanent);
+        let flows = flows.map(|flow| FlowSnapshot { counts: flow.totals(), tcp: flow.snapshot() }).collect();
+        Snapshot { flows, links: self.reports_by(now) }
+    }
+
+    /// What each link and fabric has counted by now.
+    pub(super) fn reports(&mut self) -> Vec<LinkReport> {
+        self.reports_by(self.net.now)
+    }
+
+    /// The same by `now`; everything has happened that happens by then.
+    fn reports_by(&mut self, now: SimTime) -> Vec<LinkReport> {
+        let net = &mut self.net;
+        (0..net.routing.places.len()).map(|medium| net.report(net.routing.places[medium], now)).collect()
+    }
+
+    /// What is counted begins.
+    #[inline(never)]
+    pub(super) fn warm_up(&mut self) {
+        self.net.settle(&mut self.flows);
+        if let StopRule::Delivered(segments) = self.net.stop {
+            self.net.enough_segments = self.net.segments_in_order.saturating_add(segments);
+        }
+        self.warm = Some(self.totals());
+        // A timeout that was not counted is not counted as spurious.
+        for flow in self.flows.iter_mut() {
+            if let Endpoints::Tcp(tcp) = &mut flow.endpoints {
+                tcp.doubts.clear();
+            }
+        }
+        self.net.count_harmless(&self.flows);
+    }
+
+    /// Adds a flow that came to the statistics of its arrivals; it is no longer theirs.
+    pub(super) fn account(&mut self, place: u32) {
+        let Some(group) = self.flows[place as usize].arrivals.take() else { return };
+        let counted = self.counted(place);
+        let statistics = &mut self.groups[group as usize].statistics;
+        statistics.total.add(&counted);
+        if let Some(completion_time) = counted.completion_time.filter(|_| counted.start >= self.warmup) {
+            let segments = counted.segments_in_order;
+            statistics.completions.push(Completion { start: counted.start, segments, completion_time });
+        }
+    }
+
+    /// What was counted since the start.
+    fn totals(&mut self) -> WarmUp {
+        WarmUp {
+            at: self.net.now,
+            flows: self.flows.iter().map(Flow::totals).collect(),
+            links: self.reports(),
+        }
+    }
+
+    /// What was counted of a flow since the warm-up.
+    fn counted(&self, place: u32) -> FlowStatistics {
+        let end = self.flows[place as usize].totals();
+        match &self.warm {
+            // Who came later was not there at the end of the warm-up.
+            Some(warm) => warm.flows.get(place as usize).map_or_else(|| end.clone(), |warm| end.since(warm)),
+            // A run that ended in its warm-up has nothing to count.
+            None => end.since(&end),
+        }
+    }
+
+    /// What was counted since the warm-up.
+    pub(crate) fn measured(mut self) -> NetworkStatistics {
+        self.net.settle(&mut self.flows);
+        self.net.tell_the_rest(&self.flows);
+        for place in 0..self.flows.len() as u32 {
+            self.account(place);
+        }
+        let flows = (0..self.permanent as u32).map(|place| self.counted(place)).collect();
+        let stalled = self.net.has_stalled();
+        let warm = self.warm.take().unwrap_or_else(|| self.totals());
+        let begin = if let StopRule::At(_) = self.net.stop { self.warmup } else { warm.at };
+        let duration = self.net.now.saturating_sub(begin);
+        let ends = self.reports();
+        let links = self.names().iter().zip(warm.links.iter().zip(&ends));
+        NetworkStatistics {
+            duration,
+            flows,
+            links: links.map(|(name, (warm, end))| LinkSummary::between(name, warm, end, duration)).collect(),
+            arrivals: self.groups.into_iter().map(|group| group.statistics).collect(),
+            stalled,
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Receivers that are told late of what has reached them change nothing: what is counted is what is counted with an event for
+//! each arrival.
+//!
+//! Links that are traced have all their events; so the same network runs traced and not, looked at on the way. Times are
+//! whole milliseconds, so that arrivals, timers and looks fall together all the time. (What observers are told is compared in
+//! `one_event.rs`: to them nothing is late.)
+
+mod common;
+
+use common::{MS, path, run_network, stream, tcp};
+use crossfade_channel::{Iid, LossProcess, Lossless};
+use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::{CoDelConfig, HopConfig, LinkConfig, Queue, QueueLimit, RedConfig};
+use crossfade_sim::{
+    AnyLink, Arrivals, Distribution, Engine, FlowConfig, Gaps, Network, OnOff, SenderGate, Snapshot, Source,
+    StopRule, Tcp, Topology,
+};
+use crossfade_transport::congestion::{CongestionControl, Cubic};
+use crossfade_transport::{Flavour, QuicConfig, RfcConfig, RtoRule, TcpConfig, Variant};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+/// A rate at which packets take whole milliseconds, or none; a queue, and a probability of loss.
+#[derive(Clone, Debug)]
+struct Draft {
+    rate_bps: Option<f64>,
+    delay_ms: u64,
+    queue: Queue,
+    p_e: f64,
+}
+
+impl Draft {
+    fn link(&self, name: &str, seed: u64) -> AnyLink {
+        let Self { rate_bps, delay_ms, ref queue, p_e } = *self;
+        let lossy = || Box::new(Iid::new(p_e, stream(name, seed)).unwrap()) as Box<dyn LossProcess>;
+        let loss = if p_e > 0.0 { lossy() } else { Box::new(Lossless) };
+        LinkConfig { rate_bps, delay: MS * delay_ms, queue: queue.clone(), loss }.try_into().unwrap()
+    }
+}
+
+fn any_forward() -> impl Strategy<Value = Draft> {
+    let queue = prop_oneof![
+        6 => prop::option::of(2_usize..30).prop_map(|limit| Queue::DropTail(limit.map(QueueLimit::Packets))),
+        1 => Just(Queue::CoDel(CoDelConfig { ecn: true, ..CoDelConfig::default() }, QueueLimit::Packets(30))),
+        1 => any::<u64>().prop_map(|seed| {
+            Queue::Red(RedConfig::new(QueueLimit::Packets(30), 1000, 1e6), stream("queue.dl", seed))
+        }),
+    ];
+    let (rates, losses) = (vec![8e6, 4e6, 1e6], vec![0.0, 0.0, 0.02, 0.2]);
+    (prop::sample::select(rates), 0_u64..20, queue, prop::sample::select(losses))
+        .prop_map(|(rate, delay_ms, queue, p_e)| Draft { rate_bps: Some(rate), delay_ms, queue, p_e })
+}
+
+/// Mostly without a limit or a loss: elsewhere nobody is told late.
+fn any_reverse() -> impl Strategy<Value = Draft> {
+    let rates = prop::sample::select(vec![Some(0.32e6), Some(8e6), None]);
+    let losses = prop::sample::select(vec![0.0, 0.0, 0.0, 0.0, 0.0, 0.1]);
+    let limits = prop_oneof![6 => Just(None), 1 => (2_usize..12).prop_map(Some)];
+    (rates, 1_u64..30, limits, losses).prop_map(|(rate_bps, delay_ms, limit, p_e)| {
+        let queue = Queue::DropTail(limit.map(QueueLimit::Packets));
+        Draft { rate_bps, delay_ms, queue, p_e }
+    })
+}
+
+fn any_tcp() -> impl Strategy<Value = Tcp> {
+    let flavours = vec![Flavour::Paper, Flavour::Ns2, Flavour::Rfc, Flavour::Rfc, Flavour::Quic];
+    let variants = vec![
+        Variant::OldTahoe,
+        Variant::Tahoe,
+        Variant::Reno,
+        Variant::NewReno,
+        Variant::Sack,
+        Variant::Sack,
+    ];
+    // From shorter than the way back to longer than timers.
+    let waits = vec![None, Some(MS), Some(MS * 7), Some(MS * 40), Some(MS * 300)];
+    let rtos = vec![None, None, Some(MS * 9), Some(MS * 60)];
+    (
+        prop::sample::select(flavours),
+        prop::sample::select(variants),
+        prop::sample::select(waits),
+        prop::sample::select(rtos),
+        1_u32..40,
+        prop::option::of(1_u64..200),
+        any::<[bool; 4]>(),
+    )
+        .prop_map(|(flavour, variant, wait, rto, w_max, segments, [linux, ecn, accurate_ecn, cubic])| {
+            let base = if linux { RfcConfig::linux() } else { RfcConfig::default() };
+            let quic = QuicConfig { max_ack_delay: wait.unwrap_or(SimTime::ZERO), ..QuicConfig::default() };
+            let rfc = RfcConfig { delayed_ack: wait, ecn, accurate_ecn: ecn && accurate_ecn, quic, ..base };
+            let variant = if flavour == Flavour::Paper { Variant::NewReno } else { variant };
+            let variant = match variant {
+                Variant::OldTahoe if flavour != Flavour::Paper => Variant::Tahoe,
+                Variant::Reno | Variant::Tahoe if linux => Variant::Sack,
+                other => other,
+            };
+            let mut config = TcpConfig { rfc, ..tcp(flavour, variant, w_max, segments) };
+            if let Some(rto) = rto {
+                config.rto.rule = RtoRule::Fixed(rto);
+            }
+            let rule = || Box::new(Cubic::new(1.0, 20.0)) as Box<dyn CongestionControl>;
+            let takes_rule = cubic && flavour == Flavour::Rfc;
+            Tcp { config, congestion: takes_rule.then(|| Arc::new(rule) as _) }
+        })
+}
+
+fn any_flow() -> impl Strategy<Value = FlowConfig> {
+    let gaps = prop::sample::select(vec![Gaps::Periodic, Gaps::Poisson]);
+    let source = prop_oneof![
+        6 => any_tcp().prop_map(Source::Tcp),
+        1 => any_tcp().prop_map(|tcp| Source::PacedTcp { tcp, rate_bps: 0.4e6 }),
+        1 => gaps.prop_map(|gaps| {
+            Source::Udp(OnOff { rate_bps: 1e6, on_s: Distribution::Fixed(1.0), off_s: None, gaps })
+        }),
+    ];
+    (source, 1_u64..9, 0_u64..50).prop_map(|(source, sender, start)| FlowConfig {
+        name: String::new(),
+        source,
+        path: path(MS * sender, MS),
+        start: MS * start,
+    })
+}
+
+/// All that is told of a run, looked at on the way at these times, and when it ended.
+fn told(network: Network, is_traced: bool, looks: &[u64]) -> Vec<String> {
+    let mut engine = Engine::new(network, (), ()).unwrap();
+    engine.trace_links(is_traced);
+    let mut look = |look: &u64| {
+        let Snapshot { flows, links } = engine.snapshot(MS * *look);
+        // Queues are kept where they are told of.
+        let links: Vec<_> = links.into_iter().map(|link| link.statistics).collect();
+        format!("{flows:?} {links:?}")
+    };
+    let mut told: Vec<_> = looks.iter().map(&mut look).collect();
+    while engine.step(100) {}
+    told.push(engine.now().to_string());
+    told.push(format!("{:?}", engine.into_statistics()));
+    told
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases * 3))]
+
+    #[test]
+    fn late_is_as_good_as_on_time(
+        flows in prop::collection::vec(any_flow(), 1..8),
+        forward in any_forward(), reverse in any_reverse(),
+        receiver_ms in 1_u64..6, other_ms in prop::option::weighted(0.1, 1_u64..6),
+        comes in prop::option::weighted(0.4, any_tcp()),
+        warmup_ms in prop_oneof![Just(0_u64), 0_u64..500],
+        stop in prop_oneof![
+            (1_u64..4000).prop_map(|ms| StopRule::At(MS * ms)), (1_u64..1500).prop_map(StopRule::Delivered),
+        ],
+        mut looks in prop::collection::vec(0_u64..4000, 0..6), seed in any::<u64>(),
+    ) {
+        looks.sort_unstable();
+        let mut flows = flows;
+        for flow in &mut flows {
+            flow.path.receiver_access = MS * receiver_ms;
+        }
+        // Not all at one distance: nobody is told late.
+        flows[0].path.receiver_access = MS * other_ms.unwrap_or(receiver_ms);
+        // Datagrams and arrivals have no end.
+        let has_end = comes.is_none() && flows.iter().all(|flow| !matches!(flow.source, Source::Udp(_)));
+        let stop = if has_end { stop } else { StopRule::At(MS * 2500) };
+        let arrivals = comes.map(|tcp| Arrivals {
+            name: "files".to_owned(),
+            tcp,
+            path: path(MS, MS * receiver_ms),
+            start: SimTime::ZERO,
+            rate_per_s: 20.0,
+            sizes: Distribution::Exponential { mean: 4.0 },
+            mss: 1000,
+        });
+        let build = || Network {
+            flows: flows.clone(),
+            arrivals: arrivals.clone().into_iter().collect(),
+            topology: Topology::path(vec![forward.link("dl", seed)], vec![reverse.link("ul", seed)]),
+            passages: Vec::new(),
+            gate: SenderGate::Queue,
+            measures_delays: true,
+            warmup: MS * warmup_ms,
+            stop,
+            seed: RunSeed { seed, run: 0 },
+        };
+        let [on_time, late] = [true, false].map(|is_traced| told(build(), is_traced, &looks));
+        for (late, on_time) in late.iter().zip(&on_time) {
+            prop_assert_eq!(late, on_time);
+        }
+        prop_assert_eq!(late.last().unwrap(), &format!("{:?}", run_network(build())));
+    }
+}
+
+/// Loses everything from a certain time on.
+struct Until(SimTime);
+
+impl LossProcess for Until {
+    fn lost(&mut self, now: SimTime, _transmission: u64) -> bool {
+        now >= self.0
+    }
+}
+
+/// A run is given up after as many transmissions without a delivery, whenever receivers are told of the last.
+#[test]
+fn what_is_sent_after_the_last_delivery_is_counted() {
+    let mut config = tcp(Flavour::Ns2, Variant::NewReno, 30, None);
+    config.rto.rule = RtoRule::Fixed(MS * 3);
+    config.rto.backoff = false;
+    let link = |queue_limit, loss: Box<dyn LossProcess>| HopConfig {
+        rate_bps: Some(8e6),
+        delay: MS * 20,
+        queue_limit,
+        loss,
+    };
+    let flow = |i: u64| FlowConfig {
+        name: String::new(),
+        source: Source::Tcp(Tcp { config, congestion: None }),
+        path: path(MS * (1 + i), MS * 2),
+        start: MS * i,
+    };
+    let build = || Network {
+        flows: (0..4).map(flow).collect(),
+        arrivals: Vec::new(),
+        topology: Topology::path(
+            vec![link(Some(QueueLimit::Packets(50)), Box::new(Until(MS * 1234))).into()],
+            vec![link(None, Box::new(Lossless)).into()],
+        ),
+        passages: Vec::new(),
+        gate: SenderGate::Queue,
+        measures_delays: false,
+        warmup: SimTime::ZERO,
+        stop: StopRule::Delivered(u64::MAX),
+        seed: RunSeed { seed: 1, run: 0 },
+    };
+    let late = told(build(), false, &[]);
+    assert!(late[1].contains("stalled: true"));
+    assert_eq!(told(build(), true, &[]), late);
+}
