@@ -222,7 +222,7 @@ fn what_is_sent_after_the_last_delivery_is_counted() {
         flows: (0..4).map(flow).collect(),
         arrivals: Vec::new(),
         topology: Topology::path(
-            vec![link(Some(QueueLimit::Packets(50)), Box::new(Until(MS * 1234))).into()],
+            vec![link(Some(QueueLimit::Packets(50)), Box::new(Until(MS * 517))).into()],
             vec![link(None, Box::new(Lossless)).into()],
         ),
         passages: Vec::new(),

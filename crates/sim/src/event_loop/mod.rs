@@ -186,7 +186,9 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
             },
             Kind::LossTold => net.on_loss_told(flows, index),
             Kind::Timer => {
-                net.settle(flows);
+                if flows[index as usize].is_timer_due(net.now) {
+                    net.settle(flows);
+                }
                 net.on_timer(&mut flows[index as usize]);
             }
             Kind::DelayedAck => {
