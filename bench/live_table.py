@@ -26,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -44,13 +44,9 @@ link = { rate = "10 Mbit/s", delay = "20 ms", packet_size = "1500 B", queue = { 
 reverse = { rate = "10 Mbit/s", delay = "20 ms", queue = { limit = "1000 packets" } }
 channel = { model = "iid", p_e = 0 }
 tcp = { flavour = "rfc", variant = "sack", w_max = 2000, congestion = "bbr-v1", rfc = { profile = "linux" } }
-
-# More than any run can carry. The kernel's begins with a handshake as well.
-[flows.f]
-traffic = "transfer"
-size = "1000 MB"
-handshake = true
 """
+# More than any run can carry. The kernel's begins with a handshake as well.
+ONE_FLOW = {"f": {"traffic": "transfer", "size": "1000 MB", "handshake": True}}
 RATE, DELAY_S, PACKET_S = 10e6, 0.02, 1.2e-3
 BDP_PACKETS = 100 / 3
 EVERY_S = 0.01
@@ -277,7 +273,7 @@ def cases() -> dict[str, Case]:
             Distance("KS of seconds", 0.1, of_seconds),
         ]
         found[f"fading-{persistence}"] = Case(keys, 20.0, observables)
-    return found
+    return {name: replace(case, keys={"flows": ONE_FLOW, **case.keys}) for name, case in found.items()}
 
 
 def toml(value: Any) -> str:
@@ -309,8 +305,8 @@ def live(case: Case, seed: int) -> tuple[str, dict[str, Any]]:
             Path(scratch) / file for file in ("table.toml", "events.csv", "report.json")
         )
         scenario.write_text(BASE)
-        command = [sys.executable, "-m", "crossfade", "live", str(scenario), "--workload", "bulk", "--data-only", "--quiet"]
-        command += ["--seed", str(seed), "--events", str(events), "--json", str(report)]
+        command = [sys.executable, "-m", "crossfade", "live", str(scenario), "--workload", "bulk"]
+        command += ["--data-only", "--quiet", "--seed", str(seed), "--events", str(events), "--json", str(report)]
         for key, value in keys.items():
             command += ["--set", f"{key}={toml(value)}"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
