@@ -233,12 +233,10 @@ fn without_late_packets_the_queue_of_the_kernel_is_the_simulated_one() {
     // Student's t with ten degrees of freedom, two-sided 95 %.
     let half = 2.228 * (rest / n * (1.0 + late.powi(2) / spread)).sqrt();
     let slope_half = 2.228 * (rest / n / spread).sqrt();
-    println!(
-        "in time {in_time:.2f} +- {half:.2f} ms, {per_percent:.1f} +- {slope_half:.1f} ms for each percent"
-    );
+    println!("in time {in_time:.2} +- {half:.2} ms, {per_percent:.1} +- {slope_half:.1} ms for each percent");
     assert!(per_percent > slope_half && half < 1.5, "{per_percent} +- {slope_half}, {half}");
     let [_, simulated, _] = means(33, 0.0, Punctuality::InTime);
-    assert!((simulated - in_time).abs() < half, "{simulated:.2f} ms");
+    assert!((simulated - in_time).abs() < half, "{simulated:.2} ms");
 }
 
 /// The window through Startup, the cycle and two `ProbeRTT`s, beside what `ss` said of the kernel's.
