@@ -66,9 +66,17 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
     fn send_ack(&mut self, flow: &mut Flow, ack: Ack) {
         let ranges = ack.more_ranges() as u32;
         flow.counts.acks_sent += 1;
-        let Ack { next_expected, sack, timestamp_echo, ece, accurate, frame } = ack;
-        let place =
-            self.reverse.packets.keep(Ack { next_expected, sack, timestamp_echo, ece, accurate, frame });
+        let Ack { next_expected, sack, timestamp, timestamp_echo, ece, window, accurate, frame } = ack;
+        let place = self.reverse.packets.keep(Ack {
+            next_expected,
+            sack,
+            timestamp,
+            timestamp_echo,
+            ece,
+            window,
+            accurate,
+            frame,
+        });
         let parcel = flow.acknowledgement.named(Content::Ack.name(place));
         let bytes = parcel.bytes() + ranges * flow.sack_block_size;
         self.enter::<Ack>(flow, parcel.sized(bytes));

@@ -105,6 +105,7 @@ impl<P> IndexMut<Parcel> for Packets<P> {
 pub(crate) struct Data {
     pub(crate) seq: u64,
     timestamp: SimTime,
+    echo: SimTime,
     /// Flags, and from [`Self::NUMBER`] on the number of the packet.
     flags: u64,
 }
@@ -125,21 +126,21 @@ impl Data {
 impl From<Segment> for Data {
     #[inline]
     fn from(segment: Segment) -> Self {
-        let Segment { seq, number, retransmission, timestamp, ecn_capable, l4s, cwr, push } = segment;
+        let Segment { seq, number, retransmission, timestamp, echo, ecn_capable, l4s, cwr, push } = segment;
         let flags = [retransmission, ecn_capable, cwr, push, l4s];
         let number = number << Self::NUMBER;
         let flags = (0..).zip(flags).fold(number, |flags, (bit, flag)| flags | u64::from(flag) << bit);
-        Self { seq, timestamp, flags }
+        Self { seq, timestamp, echo, flags }
     }
 }
 
 impl From<Data> for Segment {
     #[inline]
     fn from(data: Data) -> Self {
-        let Data { seq, timestamp, flags } = data;
+        let Data { seq, timestamp, echo, flags } = data;
         let number = flags >> Data::NUMBER;
         let [retransmission, ecn_capable, cwr, push, l4s] = [1, 2, 4, 8, 16].map(|flag| flags & flag != 0);
-        Self { seq, number, retransmission, timestamp, ecn_capable, l4s, cwr, push }
+        Self { seq, number, retransmission, timestamp, echo, ecn_capable, l4s, cwr, push }
     }
 }
 
@@ -151,9 +152,9 @@ mod tests {
     fn a_mark_is_counted_once_and_changes_nothing_that_was_sent() {
         for bits in 0..32_u8 {
             let [retransmission, ecn_capable, l4s, cwr, push] = [1, 2, 4, 8, 16].map(|bit| bits & bit != 0);
-            let timestamp = SimTime::from_micros(3);
+            let [timestamp, echo] = [3, 5].map(SimTime::from_micros);
             let segment =
-                Segment { seq: 7, number: 9, retransmission, timestamp, ecn_capable, l4s, cwr, push };
+                Segment { seq: 7, number: 9, retransmission, timestamp, echo, ecn_capable, l4s, cwr, push };
             let mut data = Data::from(segment);
             assert_eq!([data.count_mark(), data.count_mark()], [true, false]);
             assert_eq!(Segment::from(data), segment);

@@ -74,7 +74,7 @@ impl Receiver {
         match answers.as_deref_mut() {
             None => {
                 let (is_new, delivered) = buffer.place(segment.seq);
-                Received { ack: Some(buffer.ack(Options::default(), None)), is_new, delivered }
+                Received { ack: Some(buffer.ack(now, Options::default(), None)), is_new, delivered }
             }
             Some(Manners::Rfc(answers)) => {
                 let had_holes = buffer.has_holes();
@@ -85,7 +85,7 @@ impl Receiver {
                     return Received { ack: None, is_new, delivered };
                 }
                 let options = answers.take(buffer.rcv_nxt, buffer.held.len());
-                Received { ack: Some(buffer.ack(options, None)), is_new, delivered }
+                Received { ack: Some(buffer.ack(now, options, None)), is_new, delivered }
             }
             Some(Manners::Quic(numbers)) => {
                 let Some(at_once) = numbers.on_packet(now, segment.number, ce) else {
@@ -96,7 +96,7 @@ impl Receiver {
                     return Received { ack: None, is_new, delivered };
                 }
                 let frame = Some(Box::new(numbers.take(now)));
-                Received { ack: Some(buffer.ack(Options::default(), frame)), is_new, delivered }
+                Received { ack: Some(buffer.ack(now, Options::default(), frame)), is_new, delivered }
             }
         }
     }
@@ -122,8 +122,8 @@ impl Receiver {
         self.next_timeout().filter(|deadline| *deadline <= now)?;
         let buffer = &self.buffer;
         Some(match self.answers.as_deref_mut()? {
-            Manners::Rfc(answers) => buffer.ack(answers.take(buffer.rcv_nxt, buffer.held.len()), None),
-            Manners::Quic(numbers) => buffer.ack(Options::default(), Some(Box::new(numbers.take(now)))),
+            Manners::Rfc(answers) => buffer.ack(now, answers.take(buffer.rcv_nxt, buffer.held.len()), None),
+            Manners::Quic(numbers) => buffer.ack(now, Options::default(), Some(Box::new(numbers.take(now)))),
         })
     }
 }
@@ -177,8 +177,8 @@ impl Buffer {
     }
 
     #[inline]
-    fn ack(&self, options: Options, frame: Option<Box<AckFrame>>) -> Ack {
-        let Options { duplicate, timestamp_echo, ece, accurate } = options;
+    fn ack(&self, now: SimTime, options: Options, frame: Option<Box<AckFrame>>) -> Ack {
+        let Options { duplicate, timestamp_echo, ece, window, accurate } = options;
         let mut sack = SackBlocks::default();
         // RFC 2883 section 4: first the duplicate, then the block that it lies in, if it lies in one.
         if let Some(block) = duplicate {
@@ -187,7 +187,16 @@ impl Buffer {
         if self.sends_sack {
             self.held.iter().take(SackBlocks::MAX).for_each(|&block| sack.push(block));
         }
-        Ack { next_expected: self.rcv_nxt, sack, timestamp_echo, ece, accurate, frame }
+        Ack {
+            next_expected: self.rcv_nxt,
+            sack,
+            timestamp: now,
+            timestamp_echo,
+            ece,
+            window,
+            accurate,
+            frame,
+        }
     }
 }
 

@@ -15,6 +15,8 @@ pub struct Segment {
     pub retransmission: bool,
     /// When it was sent: the timestamp option (RFC 7323), at full resolution.
     pub timestamp: SimTime,
+    /// When the last acknowledgement left that the sender has read, which it echoes (RFC 7323 section 3.2): 0 before there is one.
+    pub echo: SimTime,
     /// Whether routers may mark it instead of dropping it (RFC 3168 section 5).
     pub ecn_capable: bool,
     /// The sender is scalable: its packets say ECT(1), not ECT(0) (RFC 9331 section 4.1).
@@ -34,10 +36,14 @@ pub struct Ack {
     /// Segments beyond it that have arrived (RFC 2018); empty unless the variant uses them. A first block that
     /// lies below `next_expected` or in the second block reports a duplicate (RFC 2883).
     pub sack: SackBlocks,
+    /// When it left the receiver: its own timestamp.
+    pub timestamp: SimTime,
     /// The timestamp of the segment that it answers (RFC 7323 section 4.3); `None` without timestamps.
     pub timestamp_echo: Option<SimTime>,
     /// Echoes a congestion mark until the sender answers (RFC 3168 section 6.1.3).
     pub ece: bool,
+    /// How many segments from `next_expected` on the receiver has room for, where it says so (RFC 9293 section 3.8.6).
+    pub window: Option<u32>,
     /// Counts congestion marks instead (AccECN, RFC 9768).
     pub accurate: AccEcn,
     /// What QUIC says instead of the first three.

@@ -129,3 +129,20 @@ fn cubic_keeps_whole_windows() {
     assert_eq!(tcp.ssthresh(), 7.0);
     let _ = tcp.poll();
 }
+
+/// The receiver's window bounds what is new (`tcp_snd_wnd_test`), not what is repeated, and nothing of it is taken back (RFC 9293
+/// section 3.8.6.2.1).
+#[test]
+fn the_receivers_window_bounds_what_is_new() {
+    let mut tcp = Ladder::new(&linux(Variant::Sack));
+    tcp.write(1000);
+    send!(tcp, 0..10);
+    tcp.advertise(80, 1, 10);
+    send!(tcp, 10..11);
+    tcp.advertise(1, 2, 5);
+    send!(tcp);
+    ack!(tcp, +1, 2, sack 3..4, 5..6, 7..8);
+    send!(tcp, 2..3, 4..5, 6..7);
+    tcp.advertise(80, 8, 20);
+    assert!(tcp.poll().iter().all(|segment| segment.seq < 28));
+}

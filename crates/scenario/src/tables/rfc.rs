@@ -121,7 +121,7 @@ pub struct Rfc {
     pub quick_acks: Option<u32>,
 
     /// Nor are those of segments by which a receive window like that of Linux grows: half a dozen at the start, and a
-    /// few dozen after each round trip in which more was read than ever before.
+    /// few dozen after each round trip in which more was read than ever before. That window bounds the sender.
     #[schemars(extend("x-default" = "false; true with profile \"linux\""))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub growth_acks: Option<bool>,

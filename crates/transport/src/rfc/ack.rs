@@ -12,6 +12,10 @@ use crossfade_core::SimTime;
 
 impl RfcSender {
     pub(crate) fn on_ack(&mut self, now: SimTime, ack: &Ack) -> AckOutcome {
+        if let Some(window) = ack.window {
+            self.echo = if self.config.rfc.timestamps { ack.timestamp } else { SimTime::ZERO };
+            self.widen(ack.next_expected.saturating_add(u64::from(window)));
+        }
         let is_old = ack.next_expected < self.flight.snd_una();
         if is_old && !self.uses_sack() {
             return AckOutcome::Stale;

@@ -22,7 +22,7 @@ pub(crate) struct Answers {
     /// When the last segment in order came, and its timeout: after more than that, more are.
     last_in_order: Option<SimTime>,
     longest_gap: SimTime,
-    /// Which segments let it grow; without SACK none beyond a hole.
+    /// That of Linux, if it is; without SACK what comes beyond a hole does not let it grow.
     window: Option<ReceiveWindow>,
     /// Acknowledgements at once since `rcv_nxt` moved last while there were holes, and what it was.
     dupacks: (u64, u32),
@@ -46,7 +46,7 @@ impl Answers {
     /// For a receiver that has seen nothing, with a window of at most `w_max` segments; it reports blocks if
     /// `sends_sack`.
     pub(crate) fn new(config: &RfcConfig, w_max: u32, sends_sack: bool) -> Self {
-        let window = config.growth_acks.filter(|_| config.delayed_ack.is_some());
+        let window = config.growth_acks;
         let is_plain = window.is_none() && !config.accurate_ecn && !config.push_acks;
         Self {
             config: RfcConfig { d_sack: config.d_sack && sends_sack, ..*config },
@@ -109,10 +109,11 @@ impl Answers {
             }
             self.last_in_order = Some(now);
         }
-        let uses_window = place.is_new && (self.sends_sack || !place.has_holes);
-        if let Some(window) = self.window.as_mut().filter(|_| uses_window) {
+        if let Some(window) = self.window.as_mut().filter(|_| place.is_new) {
+            let may_grow = self.sends_sack || !place.has_holes;
+            let grows = window.on_segment(now, segment.echo, segment.seq, place.rcv_nxt, may_grow);
             // As in tcp_grow_window: one acknowledgement, unless more are quick anyway.
-            self.quick |= u32::from(window.on_segment(now, segment.timestamp, segment.seq, place.rcv_nxt));
+            self.quick |= u32::from(grows);
         }
         let Some(delay) = self.config.delayed_ack.filter(|_| self.quick == 0) else { return false };
         if tells_mark || self.marks.is_some_and(|marks| marks.untold >= MOST_UNTOLD) {
@@ -198,6 +199,7 @@ impl Answers {
             duplicate,
             timestamp_echo: self.ts_recent.filter(|_| self.config.timestamps),
             ece: self.ece,
+            window: self.window.as_mut().map(ReceiveWindow::advertise),
             accurate: accurate.unwrap_or_default(),
         }
     }
@@ -228,5 +230,7 @@ pub(crate) struct Options {
     pub(crate) duplicate: Option<SackBlock>,
     pub(crate) timestamp_echo: Option<SimTime>,
     pub(crate) ece: bool,
+    /// Room for so many segments.
+    pub(crate) window: Option<u32>,
     pub(crate) accurate: AccEcn,
 }

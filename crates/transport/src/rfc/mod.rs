@@ -1,7 +1,7 @@
 //! TCP as the RFCs specify it: the sender of flavour `rfc`.
 //!
-//! The connection is established (RFC 9293 section 3.5 is not simulated), the receiver's window is constant because
-//! its application reads at once, and every segment is full-sized, so that the windows of RFC 5681 count segments.
+//! The connection is established (RFC 9293 section 3.5 is not simulated), the receiver's application reads at once, so that
+//! its window is constant unless it is Linux's, and every segment is full-sized, so that the windows of RFC 5681 count segments.
 //!
 //! ```text
 //!               loss shown by duplicates, SACK or RACK
@@ -92,6 +92,10 @@ pub(crate) struct RfcSender {
     /// How many segments the application has written.
     available: u64,
     flight: Flight,
+    /// One past the last segment that the receiver's window allows, where its acknowledgements say so (RFC 9293 section 3.8.6).
+    right_edge: u64,
+    /// The timestamp to echo: when the last acknowledgement left.
+    echo: SimTime,
     congestion: Box<dyn CongestionControl>,
     rto: Rto,
     phase: Phase,
@@ -155,6 +159,8 @@ impl RfcSender {
             fixed: Fixed::new(config, needs),
             available: config.segments.unwrap_or(u64::MAX),
             flight: Flight::new(uses_rack, needs.samples),
+            right_edge: u64::MAX,
+            echo: SimTime::ZERO,
             congestion,
             rto,
             phase: Phase::Open,

@@ -1,7 +1,7 @@
-//! How the receive window of Linux opens, for the one thing that it decides here: a segment that lets it grow is
-//! acknowledged at once (`tcp_grow_window`).
+//! The receive window of Linux: a segment that lets it grow is acknowledged at once (`tcp_grow_window`), and what waits beyond holes
+//! takes room from it (`__tcp_select_window`).
 //!
-//! The program reads at once. The window that bounds the sender is `w_max` all the time, as everywhere in this flavour.
+//! The program reads at once. Elsewhere in this flavour `w_max` is the window all the time; it bounds this one too.
 
 use crossfade_core::SimTime;
 
@@ -28,13 +28,16 @@ pub(super) struct ReceiveWindow {
     rcv_nxt: u64,
     waiting: u64,
     highest: u64,
+    /// Up to where the sender was allowed to send, in bytes from the first on (`rcv_wup + rcv_wnd`).
+    edge: u64,
     /// The most that was read in a round trip (`rcvq_space.space`).
     read: u64,
     /// When the current round trip began, and what had been received by then.
     round: Option<(SimTime, u64)>,
-    /// Of the handshake, if it is measured; what is longer was queued.
+    /// Of the handshake, if it is measured.
     handshake_rtt: Option<SimTime>,
-    least_delay: SimTime,
+    /// The last timestamp echoed.
+    last_echo: SimTime,
     rtt: Option<SimTime>,
 }
 
@@ -57,17 +60,25 @@ impl ReceiveWindow {
             rcv_nxt: 0,
             waiting: 0,
             highest: 0,
+            edge: 0,
             read: FIRST_ROUND * mss,
             round: None,
             handshake_rtt,
-            least_delay: SimTime::MAX,
-            rtt: None,
+            last_echo: SimTime::ZERO,
+            rtt: handshake_rtt,
         }
     }
 
-    /// The new segment `seq` that was sent at `sent` has arrived; everything before segment `rcv_nxt` has. Returns whether
-    /// the window has grown by it.
-    pub(super) fn on_segment(&mut self, now: SimTime, sent: SimTime, seq: u64, rcv_nxt: u64) -> bool {
+    /// The new segment `seq` has arrived, which echoes an acknowledgement that left at `echo`, if that is not 0; everything before
+    /// segment `rcv_nxt` has. Returns whether the window has grown by it, which it `may`.
+    pub(super) fn on_segment(
+        &mut self,
+        now: SimTime,
+        echo: SimTime,
+        seq: u64,
+        rcv_nxt: u64,
+        may: bool,
+    ) -> bool {
         self.highest = self.highest.max(seq + 1);
         let in_order = rcv_nxt - self.rcv_nxt;
         self.waiting = (self.waiting + 1).saturating_sub(in_order);
@@ -76,11 +87,11 @@ impl ReceiveWindow {
         let waiting = self.waiting - u64::from(in_order == 0);
         let room = self.buffer.saturating_sub((1 + waiting) * self.segment_memory);
         let room = self.window_of(room).min(self.w_max);
-        let grows = room > self.open;
+        let grows = may && room > self.open;
         if grows {
             self.open = room.min(self.open + 2 * self.mss);
         }
-        self.measure(now, sent);
+        self.measure(now, echo);
         if in_order == 0 {
             self.enlarge(2 * self.read);
         } else {
@@ -89,17 +100,26 @@ impl ReceiveWindow {
         grows
     }
 
+    /// The window that an acknowledgement advertises now, in whole segments: what is open and has room beside what waits, and no
+    /// less than was promised.
+    pub(super) fn advertise(&mut self) -> u32 {
+        let room = self.window_of(self.buffer.saturating_sub(self.waiting * self.segment_memory));
+        let received = self.rcv_nxt * self.mss;
+        self.edge = self.edge.max(received + room.min(self.open));
+        u32::try_from((self.edge - received) / self.mss).unwrap_or(u32::MAX)
+    }
+
     fn window_of(&self, buffer: u64) -> u64 {
         buffer * self.ratio / 256
     }
 
-    /// `tcp_rcv_rtt_update`: an eighth of what is longer, all of what is shorter. A timestamp that comes back says how
-    /// long; here the handshake and the queueing of the segment do.
-    fn measure(&mut self, now: SimTime, sent: SimTime) {
-        let delay = now.saturating_sub(sent);
-        self.least_delay = self.least_delay.min(delay);
-        let Some(handshake) = self.handshake_rtt else { return };
-        let sample = handshake + (delay - self.least_delay);
+    /// `tcp_rcv_rtt_measure_ts`, `tcp_rcv_rtt_update`: with each new echo an eighth of what is longer, all of what is shorter.
+    fn measure(&mut self, now: SimTime, echo: SimTime) {
+        if self.handshake_rtt.is_none() || echo == self.last_echo {
+            return;
+        }
+        self.last_echo = echo;
+        let sample = now.saturating_sub(echo);
         self.rtt = Some(match self.rtt {
             Some(rtt) if sample > rtt => rtt + SimTime::from_nanos((sample - rtt).as_nanos() / 8),
             _ => sample,
@@ -145,7 +165,9 @@ mod tests {
             for i in 0..segments {
                 let at = us(41_200 * round as u64 + 1_200 * i);
                 seq += 1;
-                if window.on_segment(at, at, seq - 1, seq) {
+                // The acknowledgement of the round before.
+                let echo = at.saturating_sub(us(41_200));
+                if window.on_segment(at, echo, seq - 1, seq, true) {
                     grown.push((seq, window.open));
                 }
             }
@@ -155,6 +177,36 @@ mod tests {
         assert_eq!((grown[5].1, grown.len(), grown[37].1), (80_480, 6 + 32, 172_320));
     }
 
+    /// The same over losses of a fifth: segments 9 and 10 are missing, then 16; up to 64.66 segments are allowed all the time, however
+    /// many are acknowledged, and more once 40 is the first that is missing.
+    #[test]
+    fn what_waits_beyond_holes_takes_room() {
+        let us = SimTime::from_micros;
+        let mut window = ReceiveWindow::new(1448, 1000, Some(us(40_200)));
+        let arrivals = [0..9, 11..16, 18..19, 20..28, 9..10, 10..11, 29..31, 28..29, 17..18, 31..38];
+        let (mut arrived, mut rcv_nxt, mut edges) = ([false; 100], 0, Vec::new());
+        let mut arrive = |seq: usize| {
+            arrived[seq] = true;
+            let next = arrived.iter().position(|&is_there| !is_there).unwrap() as u64;
+            window.on_segment(us(1200 * seq as u64), SimTime::ZERO, seq as u64, next, true);
+            rcv_nxt = next;
+            next + u64::from(window.advertise())
+        };
+        for seq in arrivals.into_iter().flatten() {
+            edges.push(arrive(seq));
+        }
+        // As the kernel: 45 at first, and with each of the next two segments more than it takes.
+        assert_eq!(edges[..6], [48, 51, 54, 57, 60, 61]);
+        assert!(edges[8..].iter().all(|&edge| edge == 64), "{edges:?}");
+        let seqs = [38..40, 16..17].into_iter().flatten();
+        let last = seqs.map(&mut arrive).last();
+        assert!(
+            last.is_some_and(|edge| edge > 87),
+            "{last:?}; the kernel's, which was read a little later, 87"
+        );
+        assert_eq!(rcv_nxt, 28 + 12);
+    }
+
     #[test]
     fn a_small_window_never_grows() {
         let mut window = ReceiveWindow::new(1448, 40, Some(SimTime::from_millis(40)));
@@ -162,7 +214,8 @@ mod tests {
             SimTime::from_millis(seq),
             SimTime::ZERO,
             seq - 1,
-            seq
+            seq,
+            true
         )));
     }
 }

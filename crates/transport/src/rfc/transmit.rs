@@ -63,6 +63,7 @@ impl RfcSender {
             number: 0,
             retransmission,
             timestamp: now,
+            echo: self.echo,
             // RFC 3168 section 6.1.5: repetitions are not ECN-capable; those of a scalable sender are (RFC 8311 section 4.3).
             ecn_capable: self.ecn.enabled() && (!retransmission || self.fixed.needs.ect_1),
             l4s: self.ecn.enabled() && self.fixed.needs.ect_1,
@@ -83,7 +84,7 @@ impl RfcSender {
         {
             return false;
         }
-        let receiver = u64::from(self.config.w_max);
+        let receiver = u64::from(self.config.w_max).min(self.right_edge - self.flight.snd_una());
         let room = (window - under_way).min(receiver - self.flight.size().min(receiver));
         let unsent = self.available - self.flight.snd_max();
         let is_some = room > 0 && unsent > 1 && WIN_DIVISOR * room < window.min(receiver);
@@ -182,8 +183,13 @@ impl RfcSender {
     /// A segment not sent before, if the application and the receiver allow one.
     pub(super) fn next_new(&self) -> Option<u64> {
         let seq = self.flight.snd_max();
-        let in_window = self.flight.size() < u64::from(self.config.w_max);
+        let in_window = self.flight.size() < u64::from(self.config.w_max) && seq < self.right_edge;
         (in_window && seq < self.available).then_some(seq)
+    }
+
+    /// The receiver allows everything before `edge`, and takes nothing back (RFC 9293 section 3.8.6.2.1).
+    pub(super) fn widen(&mut self, edge: u64) {
+        self.right_edge = if self.right_edge == u64::MAX { edge } else { self.right_edge.max(edge) };
     }
 
     /// RFC 5681 section 4.1: after an idle time of a timeout the acknowledgement clock has stopped.

@@ -114,6 +114,13 @@ impl Ladder {
             .on_ack(self.now, &Ack { next_expected, sack: blocks, timestamp_echo, ece, ..Ack::default() })
     }
 
+    /// The receiver has room for so many segments from `next` on.
+    pub fn advertise(&mut self, after: u64, next: u64, window: u32) -> AckOutcome {
+        self.wait(after);
+        let next_expected = next + self.base;
+        self.sender.on_ack(self.now, &Ack { next_expected, window: Some(window), ..Ack::default() })
+    }
+
     pub fn poll(&mut self) -> Vec<Segment> {
         let base = self.base;
         std::iter::from_fn(|| self.sender.poll_transmit(self.now))
