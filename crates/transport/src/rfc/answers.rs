@@ -199,7 +199,7 @@ impl Answers {
             duplicate,
             timestamp_echo: self.ts_recent.filter(|_| self.config.timestamps),
             ece: self.ece,
-            window: self.window.as_mut().map(ReceiveWindow::advertise),
+            window: self.window.as_mut().and_then(ReceiveWindow::advertise),
             accurate: accurate.unwrap_or_default(),
         }
     }

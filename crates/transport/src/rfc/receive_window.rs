@@ -8,6 +8,9 @@ use crossfade_core::SimTime;
 /// Memory for what is received, at first (`tcp_rmem[1]`) and at most (`tcp_rmem[2]`), in bytes.
 const BUFFER: u64 = 131_072;
 const LARGEST_BUFFER: u64 = 6 << 20;
+/// Larger segments do not bound the sender: of them the first window has room for a few, the kernel fills its rest with parts of
+/// segments, and it has other memory for them.
+const LARGEST_SEGMENT: u64 = 16_384;
 /// What a program is expected to read in the first round trip, in segments (`tcp_init_buffer_space`).
 const FIRST_ROUND: u64 = 10;
 
@@ -101,12 +104,15 @@ impl ReceiveWindow {
     }
 
     /// The window that an acknowledgement advertises now, in whole segments: what is open and has room beside what waits, and no
-    /// less than was promised.
-    pub(super) fn advertise(&mut self) -> u32 {
+    /// less than was promised. `None` if it bounds nothing.
+    pub(super) fn advertise(&mut self) -> Option<u32> {
+        if self.mss > LARGEST_SEGMENT {
+            return None;
+        }
         let room = self.window_of(self.buffer.saturating_sub(self.waiting * self.segment_memory));
         let received = self.rcv_nxt * self.mss;
         self.edge = self.edge.max(received + room.min(self.open));
-        u32::try_from((self.edge - received) / self.mss).unwrap_or(u32::MAX)
+        Some(u32::try_from((self.edge - received) / self.mss).unwrap_or(u32::MAX))
     }
 
     fn window_of(&self, buffer: u64) -> u64 {
@@ -203,7 +209,7 @@ mod tests {
                 arrived[seq] = true;
                 let rcv_nxt = arrived.iter().position(|&is_there| !is_there).unwrap() as u64;
                 window.on_segment(SimTime::from_micros(100 * at), SimTime::ZERO, seq as u64, rcv_nxt, true);
-                rcv_nxt + u64::from(window.advertise())
+                rcv_nxt + u64::from(window.advertise().unwrap())
             })
             .collect();
         let (before, after) = edges.split_at(edges.len() - 2);
@@ -211,6 +217,18 @@ mod tests {
         assert!(before[8..].iter().all(|&edge| edge == 64), "{edges:?}");
         // The kernel acknowledges 16 before the program has read what that lets it: its edge moves with 62.
         assert_eq!(after, [88, 88]);
+    }
+
+    /// Else a sender would wait for ever.
+    #[test]
+    fn there_is_room_for_a_segment_if_none_waits() {
+        for mss in (1..=LARGEST_SEGMENT as u32).step_by(7).chain([1, 2, 536, 1448, 8948, 16_384]) {
+            let mut window = ReceiveWindow::new(mss, 1000, None);
+            assert!(window.advertise().is_some_and(|segments| segments >= 1), "{mss}");
+            window.on_segment(SimTime::ZERO, SimTime::ZERO, 0, 1, true);
+            assert!(window.advertise().is_some_and(|segments| segments >= 1), "{mss}");
+        }
+        assert_eq!(ReceiveWindow::new(65_483, 1000, None).advertise(), None);
     }
 
     #[test]
