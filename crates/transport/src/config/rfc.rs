@@ -138,8 +138,8 @@ pub struct RfcConfig {
     /// (RFC 5681 section 4.2 allows it).
     pub quick_acks: u32,
     /// So are those of segments by which a receive window like that of Linux grows; the bytes of a segment, which decide
-    /// how it does. Without [`Self::handshake_rtt`] it grows at the start alone. It bounds the sender, as does `w_max`,
-    /// if segments have 16 KiB at most.
+    /// how it does. Without [`Self::handshake_rtt`] it grows at the start alone; with it, its round trip follows timestamps and
+    /// it bounds the sender, as does `w_max`, if a segment fits into a page.
     pub growth_acks: Option<u32>,
     /// Segments that end a burst of the sender carry PSH, and the receiver acknowledges them at once.
     pub push_acks: bool,

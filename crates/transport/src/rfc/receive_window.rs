@@ -8,9 +8,9 @@ use crossfade_core::SimTime;
 /// Memory for what is received, at first (`tcp_rmem[1]`) and at most (`tcp_rmem[2]`), in bytes.
 const BUFFER: u64 = 131_072;
 const LARGEST_BUFFER: u64 = 6 << 20;
-/// Larger segments do not bound the sender: of them the first window has room for a few, the kernel fills its rest with parts of
-/// segments, and it has other memory for them.
-const LARGEST_SEGMENT: u64 = 16_384;
+/// What fits into a page. Larger segments do not bound the sender: of them the first window has room for a few, the kernel fills its
+/// rest with parts of segments, and it has other memory for them.
+const LARGEST_SEGMENT: u64 = 4096 - 320;
 /// What a program is expected to read in the first round trip, in segments (`tcp_init_buffer_space`).
 const FIRST_ROUND: u64 = 10;
 
@@ -37,10 +37,9 @@ pub(super) struct ReceiveWindow {
     read: u64,
     /// When the current round trip began, and what had been received by then.
     round: Option<(SimTime, u64)>,
-    /// Of the handshake, if it is measured.
-    handshake_rtt: Option<SimTime>,
     /// The last timestamp echoed.
     last_echo: SimTime,
+    /// At first that of the handshake, if it is measured.
     rtt: Option<SimTime>,
 }
 
@@ -66,7 +65,6 @@ impl ReceiveWindow {
             edge: 0,
             read: FIRST_ROUND * mss,
             round: None,
-            handshake_rtt,
             last_echo: SimTime::ZERO,
             rtt: handshake_rtt,
         }
@@ -104,9 +102,9 @@ impl ReceiveWindow {
     }
 
     /// The window that an acknowledgement advertises now, in whole segments: what is open and has room beside what waits, and no
-    /// less than was promised. `None` if it bounds nothing.
+    /// less than was promised. `None` if it bounds nothing: then it might never grow.
     pub(super) fn advertise(&mut self) -> Option<u32> {
-        if self.mss > LARGEST_SEGMENT {
+        if self.mss > LARGEST_SEGMENT || self.rtt.is_none() {
             return None;
         }
         let room = self.window_of(self.buffer.saturating_sub(self.waiting * self.segment_memory));
@@ -121,7 +119,7 @@ impl ReceiveWindow {
 
     /// `tcp_rcv_rtt_measure_ts`, `tcp_rcv_rtt_update`: with each new echo an eighth of what is longer, all of what is shorter.
     fn measure(&mut self, now: SimTime, echo: SimTime) {
-        if self.handshake_rtt.is_none() || echo == self.last_echo {
+        if echo == self.last_echo {
             return;
         }
         self.last_echo = echo;
@@ -222,13 +220,15 @@ mod tests {
     /// Else a sender would wait for ever.
     #[test]
     fn there_is_room_for_a_segment_if_none_waits() {
-        for mss in (1..=LARGEST_SEGMENT as u32).step_by(7).chain([1, 2, 536, 1448, 8948, 16_384]) {
-            let mut window = ReceiveWindow::new(mss, 1000, None);
+        let rtt = Some(SimTime::from_millis(40));
+        for mss in 1..=LARGEST_SEGMENT as u32 {
+            let mut window = ReceiveWindow::new(mss, 1000, rtt);
             assert!(window.advertise().is_some_and(|segments| segments >= 1), "{mss}");
             window.on_segment(SimTime::ZERO, SimTime::ZERO, 0, 1, true);
             assert!(window.advertise().is_some_and(|segments| segments >= 1), "{mss}");
         }
-        assert_eq!(ReceiveWindow::new(65_483, 1000, None).advertise(), None);
+        assert_eq!(ReceiveWindow::new(8948, 1000, rtt).advertise(), None);
+        assert_eq!(ReceiveWindow::new(1448, 1000, None).advertise(), None);
     }
 
     #[test]

@@ -84,7 +84,8 @@ impl RfcSender {
         {
             return false;
         }
-        let receiver = u64::from(self.config.w_max).min(self.right_edge - self.flight.snd_una());
+        let receiver =
+            u64::from(self.config.w_max).min(self.right_edge.saturating_sub(self.flight.snd_una()));
         let room = (window - under_way).min(receiver - self.flight.size().min(receiver));
         let unsent = self.available - self.flight.snd_max();
         let is_some = room > 0 && unsent > 1 && WIN_DIVISOR * room < window.min(receiver);
