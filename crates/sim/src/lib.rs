@@ -16,6 +16,7 @@ mod forwarding;
 mod guests;
 mod hosts;
 mod late;
+mod late_receivers;
 mod layout;
 mod line;
 mod link_summary;

@@ -1,6 +1,7 @@
 //! What is counted: at the end of the warm-up, at that of the run, and when somebody looks.
 
 use super::EventLoop;
+use super::warm_up::WarmUp;
 use crate::capture::Capture;
 use crate::flow::{Endpoints, Flow};
 use crate::layout::Layout;
@@ -10,13 +11,6 @@ use crate::snapshot::{FlowSnapshot, Snapshot};
 use crate::statistics::{Completion, FlowStatistics, NetworkStatistics};
 use crossfade_core::{Observer, SimTime};
 use crossfade_link::LinkReport;
-
-/// What was counted by the end of the warm-up.
-pub(super) struct WarmUp {
-    at: SimTime,
-    pub(super) flows: Vec<FlowStatistics>,
-    links: Vec<LinkReport>,
-}
 
 impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
     /// What was counted since the start; everything has happened that happens by `now`.

@@ -1,6 +1,7 @@
 //! One clock, one queue of events, any number of flows over links and fabrics.
 
 mod counts;
+mod warm_up;
 
 use crate::capture::Capture;
 use crate::direction::Direction;
@@ -17,10 +18,10 @@ use crate::routing::{Place, Routing, Use};
 use crate::state::{Event, Kind, NetworkState};
 use crate::statistics::{ArrivalStatistics, FlowStatistics};
 use crate::workload::{Distribution, whole_segments};
-use counts::WarmUp;
 use crossfade_core::{EventQueue, Observer, RunSeed, SimTime, Stream};
 use crossfade_link::{Departure, LinkEvent, LinkStatistics, Parcel, Port, Push};
 use crossfade_transport::{Ack, Receiver};
+use warm_up::WarmUp;
 
 /// Arrivals at work.
 struct Group {
