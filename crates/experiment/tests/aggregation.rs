@@ -121,7 +121,7 @@ fn each_control_copes_with_gaps_as_its_allowance_says() {
 }
 
 /// Acknowledgements are cumulative: half of them filtered, or a fifth lost, costs next to nothing. (Where half are lost, so are now and
-/// then all of the few that BBR's ProbeRTT has under way, and those of timeouts after it: 9 % of the goodput in the mean of 60 runs.)
+/// then all of the few that the probe of the round trip of BBR has under way, and those of timeouts after it: 9 % of the goodput in the mean of 60 runs.)
 #[test]
 fn half_of_the_acknowledgements_are_enough() {
     let lost = [("reverse.channel.model", json!("iid")), ("reverse.channel.p_e", json!(0.2))];
