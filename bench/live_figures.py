@@ -131,7 +131,7 @@ class Bench:
         return self._bare(self._echo("10.77.0.1", pause_s))
 
     def bare_echo_held(self, delay_ms: int) -> float:
-        """The same, with each packet held in each way as a link holds it: asleep, and awake for the last 0.1 ms."""
+        """The same, with each packet held as a link holds it: asleep, and awake for the last 0.1 ms."""
         return self._bare(self._echo("10.77.0.1"), "1500", str(1000 * delay_ms))
 
     def _bare(self, command: list[str], *how: str) -> float:

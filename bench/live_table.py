@@ -306,7 +306,8 @@ def live(case: Case, seed: int) -> tuple[str, dict[str, Any]]:
         )
         scenario.write_text(BASE)
         command = [sys.executable, "-m", "crossfade", "live", str(scenario), "--workload", "bulk"]
-        command += ["--data-only", "--quiet", "--seed", str(seed), "--events", str(events), "--json", str(report)]
+        command += ["--data-only", "--quiet", "--seed", str(seed)]
+        command += ["--events", str(events), "--json", str(report)]
         for key, value in keys.items():
             command += ["--set", f"{key}={toml(value)}"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
