@@ -236,3 +236,52 @@ fn what_is_sent_after_the_last_delivery_is_counted() {
     assert!(late[1].contains("stalled: true"));
     assert_eq!(told(build(), true, &[]), late);
 }
+
+/// Datagrams come one a second, a minute after they were sent; meanwhile, from `start` on, `flows` of TCP send more than a run is given
+/// up after. What each has sent by `look`.
+fn sent_between_datagrams(flows: Vec<Source>, start: SimTime, look: SimTime) -> Vec<u64> {
+    let link = || HopConfig {
+        rate_bps: Some(1e9),
+        delay: MS * 60_000,
+        queue_limit: None,
+        loss: Box::new(Lossless) as Box<dyn LossProcess>,
+    };
+    let flow = |source, start| FlowConfig { name: String::new(), source, path: path(MS, MS * 2), start };
+    let (on_s, gaps) = (Distribution::Fixed(1.0), Gaps::Periodic);
+    let datagrams = Source::Udp(OnOff { rate_bps: 8e3, on_s, off_s: None, gaps });
+    let network = Network {
+        flows: std::iter::once(flow(datagrams, SimTime::ZERO))
+            .chain(flows.into_iter().map(|source| flow(source, start)))
+            .collect(),
+        arrivals: Vec::new(),
+        topology: Topology::path(vec![link().into()], vec![link().into()]),
+        passages: Vec::new(),
+        gate: SenderGate::Queue,
+        measures_delays: false,
+        warmup: SimTime::ZERO,
+        stop: StopRule::Delivered(u64::MAX),
+        seed: RunSeed { seed: 1, run: 0 },
+    };
+    let mut engine = Engine::new(network, (), ()).unwrap();
+    engine.snapshot(look).flows[1..].iter().map(|flow| flow.counts.segments_sent).collect()
+}
+
+/// A run is not given up for segments whose receivers are told of them late: not for those that timers send, nor for those that
+/// applications write.
+#[test]
+fn what_has_come_meanwhile_keeps_a_run_going() {
+    let (start, look) = (MS * 60_500, MS * 115_500);
+    let mut config = tcp(Flavour::Ns2, Variant::NewReno, 1, None);
+    (config.rto.rule, config.rto.backoff) = (RtoRule::Fixed(MS), false);
+    let timed = Source::Tcp(Tcp { config, congestion: None });
+    let sent = sent_between_datagrams(vec![timed; 20], start, look);
+    // One at the start, and one each time that the timer expires.
+    assert_eq!(sent, [55_001; 20]);
+
+    let mut config =
+        TcpConfig { initial_window: 2e6, ..tcp(Flavour::Ns2, Variant::NewReno, 2_000_000, None) };
+    config.rto.rule = RtoRule::Fixed(MS * 1_000_000);
+    let written = Source::PacedTcp { tcp: Tcp { config, congestion: None }, rate_bps: 160e6 };
+    // One every 50 us.
+    assert_eq!(sent_between_datagrams(vec![written], start, look), [1_100_001]);
+}
