@@ -7,13 +7,13 @@
 
 mod common;
 
-use common::{MS, path, run_network, stream, tcp};
+use common::{MS, network_of, path, run_network, stream, tcp};
 use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{CoDelConfig, HopConfig, LinkConfig, Queue, QueueLimit, RedConfig};
 use crossfade_sim::{
-    AnyLink, Arrivals, Distribution, Engine, FlowConfig, Gaps, Network, OnOff, SenderGate, Snapshot, Source,
-    StopRule, Tcp, Topology,
+    AnyLink, Arrivals, Distribution, Engine, FlowConfig, Gaps, Network, OnOff, Snapshot, Source, StopRule,
+    Tcp,
 };
 use crossfade_transport::congestion::{CongestionControl, Cubic};
 use crossfade_transport::{Flavour, QuicConfig, RfcConfig, RtoRule, TcpConfig, Variant};
@@ -172,16 +172,14 @@ proptest! {
             sizes: Distribution::Exponential { mean: 4.0 },
             mss: 1000,
         });
-        let build = || Network {
-            flows: flows.clone(),
-            arrivals: arrivals.clone().into_iter().collect(),
-            topology: Topology::path(vec![forward.link("dl", seed)], vec![reverse.link("ul", seed)]),
-            passages: Vec::new(),
-            gate: SenderGate::Queue,
-            measures_delays: true,
-            warmup: MS * warmup_ms,
-            stop,
-            seed: RunSeed { seed, run: 0 },
+        let build = || {
+            let [forward, reverse] = [forward.link("dl", seed), reverse.link("ul", seed)];
+            Network {
+                arrivals: arrivals.clone().into_iter().collect(),
+                warmup: MS * warmup_ms,
+                seed: RunSeed { seed, run: 0 },
+                ..network_of(flows.clone(), vec![forward], vec![reverse], stop)
+            }
         };
         let [on_time, late] = [true, false].map(|is_traced| told(build(), is_traced, &looks));
         for (late, on_time) in late.iter().zip(&on_time) {
@@ -218,19 +216,11 @@ fn what_is_sent_after_the_last_delivery_is_counted() {
         path: path(MS * (1 + i), MS * 2),
         start: MS * i,
     };
-    let build = || Network {
-        flows: (0..4).map(flow).collect(),
-        arrivals: Vec::new(),
-        topology: Topology::path(
-            vec![link(Some(QueueLimit::Packets(50)), Box::new(Until(MS * 517))).into()],
-            vec![link(None, Box::new(Lossless)).into()],
-        ),
-        passages: Vec::new(),
-        gate: SenderGate::Queue,
-        measures_delays: false,
-        warmup: SimTime::ZERO,
-        stop: StopRule::Delivered(u64::MAX),
-        seed: RunSeed { seed: 1, run: 0 },
+    let build = || {
+        let forward = link(Some(QueueLimit::Packets(50)), Box::new(Until(MS * 517)));
+        let reverse = link(None, Box::new(Lossless));
+        let flows = (0..4).map(flow).collect();
+        network_of(flows, vec![forward.into()], vec![reverse.into()], StopRule::Delivered(u64::MAX))
     };
     let late = told(build(), false, &[]);
     assert!(late[1].contains("stalled: true"));
@@ -249,19 +239,10 @@ fn sent_between_datagrams(flows: Vec<Source>, start: SimTime, look: SimTime) -> 
     let flow = |source, start| FlowConfig { name: String::new(), source, path: path(MS, MS * 2), start };
     let (on_s, gaps) = (Distribution::Fixed(1.0), Gaps::Periodic);
     let datagrams = Source::Udp(OnOff { rate_bps: 8e3, on_s, off_s: None, gaps });
-    let network = Network {
-        flows: std::iter::once(flow(datagrams, SimTime::ZERO))
-            .chain(flows.into_iter().map(|source| flow(source, start)))
-            .collect(),
-        arrivals: Vec::new(),
-        topology: Topology::path(vec![link().into()], vec![link().into()]),
-        passages: Vec::new(),
-        gate: SenderGate::Queue,
-        measures_delays: false,
-        warmup: SimTime::ZERO,
-        stop: StopRule::Delivered(u64::MAX),
-        seed: RunSeed { seed: 1, run: 0 },
-    };
+    let first = flow(datagrams, SimTime::ZERO);
+    let flows = std::iter::once(first).chain(flows.into_iter().map(|source| flow(source, start))).collect();
+    let stop = StopRule::Delivered(u64::MAX);
+    let network = network_of(flows, vec![link().into()], vec![link().into()], stop);
     let mut engine = Engine::new(network, (), ()).unwrap();
     engine.snapshot(look).flows[1..].iter().map(|flow| flow.counts.segments_sent).collect()
 }
