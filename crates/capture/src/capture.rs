@@ -40,6 +40,8 @@ impl Default for CaptureConfig {
 /// - After the acknowledgement of the last byte the connection ends, at the same instant again.
 /// - Initial sequence numbers are zero, the payload is zeros. Flow i comes from port 50000 + i (7000 flows a
 ///   host), goes to the discard port, and never meets a router: its time to live is 64.
+/// - An acknowledgement shows the receiver's window that it carries ([`Ack::window`]), rounded up to the scale of the handshake, and
+///   until one carries any the largest.
 /// - A congestion mark is set by a router, so at the sender's interface no packet bears one.
 ///
 /// A flow of QUIC's recovery ([`connect_quic`](Self::connect_quic)) is a flow of UDP datagrams, as long as the link counted

@@ -74,15 +74,20 @@ impl Connection {
         u64::from(self.w_max) * u64::from(self.mss)
     }
 
-    /// The receiver's window as a header shows it, and its shift.
-    ///
-    /// Rounded up: the sender may use all of `w_max`. What rounding adds is less than a segment up to 32768
-    /// segments, so it never makes room for one more.
-    fn scaled_window(&self) -> (u16, u8) {
-        let scaled = |shift: u8| u16::try_from(self.window_bytes().div_ceil(1 << shift)).ok();
+    /// The shift of the receiver's windows: the least by which a header can show the largest of them.
+    fn shift(&self) -> u8 {
         (0..=MAX_SHIFT)
-            .find_map(|shift| Some((scaled(shift)?, shift)))
+            .find(|shift| u16::try_from(self.window_bytes().div_ceil(1 << shift)).is_ok())
             .expect("the window was checked against the largest shift")
+    }
+
+    /// A receiver's window of so many segments, of which `w_max` count, as a header shows it with this shift.
+    ///
+    /// Rounded up, as Linux does (`__tcp_select_window`): the sender may use all of it. What rounding adds is less than a
+    /// segment up to a `w_max` of 32768, so it never makes room for one more.
+    fn scaled_window(&self, segments: u32, shift: u8) -> u16 {
+        let bytes = u64::from(segments.min(self.w_max)) * u64::from(self.mss);
+        u16::try_from(bytes.div_ceil(1 << shift)).expect("no more than the largest window")
     }
 }
 
@@ -100,7 +105,7 @@ pub(crate) struct Flow {
     connection: Connection,
     endpoints: Endpoints,
     stage: Stage,
-    /// The receiver's window as its acknowledgements show it.
+    /// The receiver's window as its last acknowledgement has shown it.
     window: u16,
     shift: u8,
     /// IPv4 identification of the next packet to the receiver, and to the sender.
@@ -116,12 +121,12 @@ pub(crate) struct Flow {
 impl Flow {
     /// A flow that has sent nothing; `connection` was checked.
     pub(crate) fn new(version: IpVersion, flow: u32, connection: Connection) -> Self {
-        let (window, shift) = connection.scaled_window();
+        let shift = connection.shift();
         Self {
             connection,
             endpoints: Endpoints::new(version, flow),
             stage: Stage::New,
-            window,
+            window: connection.scaled_window(connection.w_max, shift),
             shift,
             identification: [0; 2],
             timestamp_echo: [0; 2],
@@ -164,6 +169,9 @@ impl Flow {
         };
         if self.connection.ecn == Ecn::Accurate {
             self.ace = ack.accurate.ace();
+        }
+        if let Some(segments) = ack.window {
+            self.window = self.connection.scaled_window(segments, self.shift);
         }
         let mut tcp = self.header(Direction::ToSender, self.receiver_next(), acknowledged);
         tcp.ece |= ack.ece && self.connection.ecn == Ecn::Echo;
@@ -368,14 +376,18 @@ mod tests {
 
     #[test]
     fn a_window_is_shown_with_the_least_shift_and_never_too_small() {
-        assert_eq!(connection(1000, 20).scaled_window(), (20_000, 0));
-        assert_eq!(connection(1, 65_535).scaled_window(), (65_535, 0));
-        assert_eq!(connection(1, 65_536).scaled_window(), (32_768, 1));
+        let shown = |mss, w_max| {
+            let connection = connection(mss, w_max);
+            (connection.scaled_window(w_max, connection.shift()), connection.shift())
+        };
+        assert_eq!(shown(1000, 20), (20_000, 0));
+        assert_eq!(shown(1, 65_535), (65_535, 0));
+        assert_eq!(shown(1, 65_536), (32_768, 1));
         // 64 segments of 1460 B: 93440 = 2 * 46720.
-        assert_eq!(connection(1460, 64).scaled_window(), (46_720, 1));
+        assert_eq!(shown(1460, 64), (46_720, 1));
         // 101 * 1461 = 147561 does not divide by 4.
-        assert_eq!(connection(1461, 101).scaled_window(), (36_891, 2));
-        assert_eq!(connection(16_384, 65_535).scaled_window(), (65_535, 14));
+        assert_eq!(shown(1461, 101), (36_891, 2));
+        assert_eq!(shown(16_384, 65_535), (65_535, 14));
     }
 
     #[test]
@@ -383,10 +395,16 @@ mod tests {
         for mss in [1, 2, 536, 1448, 1460, 9000, 65_483] {
             for w_max in (1..=32_768).filter(|w| u64::from(*w) * u64::from(mss) <= MAX_WINDOW) {
                 let connection = connection(mss, w_max);
-                let (window, shift) = connection.scaled_window();
-                let shown = u64::from(window) << shift;
-                let used = connection.window_bytes();
-                assert!((used..used + u64::from(mss)).contains(&shown), "{mss} {w_max}: {shown}");
+                let shift = connection.shift();
+                // The largest window, and a smaller one of it.
+                for segments in [w_max, 1 + w_max / 3] {
+                    let shown = u64::from(connection.scaled_window(segments, shift)) << shift;
+                    let used = u64::from(segments) * u64::from(mss);
+                    assert!(
+                        (used..used + u64::from(mss)).contains(&shown),
+                        "{mss} {w_max} {segments}: {shown}"
+                    );
+                }
             }
         }
     }

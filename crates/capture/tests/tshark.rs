@@ -8,133 +8,17 @@
 //! trip); else a *retransmission*. The four together are what a sender calls retransmissions, segment by
 //! segment; the split is Wireshark's guess.
 
-use crossfade_capture::{Capture, CaptureConfig, Connection, Ecn, HEADERS_ONLY, IpVersion, WHOLE_PACKETS};
-use crossfade_core::{EventQueue, RunSeed, SimTime};
+mod common;
+
+use common::{Log, MS, Run, Seen, V4, capture, has_tshark, save, tcp};
+use crossfade_capture::{Capture, CaptureConfig, Connection, Ecn, HEADERS_ONLY, IpVersion};
+use crossfade_core::{RunSeed, SimTime};
 use crossfade_transport::{
-    Ack, Flavour, Receiver, RfcConfig, RtoConfig, RtoRule, SackBlock, SackBlocks, Segment, Sender, TcpConfig,
-    Variant, WindowRule,
+    Ack, Flavour, Receiver, RfcConfig, SackBlock, SackBlocks, Segment, TcpConfig, Variant, WindowRule,
 };
 use rand::RngExt;
 use std::collections::BTreeMap;
-use std::collections::VecDeque;
-use std::io::Write;
-use std::path::PathBuf;
 use std::process::Command;
-
-const MS: SimTime = SimTime::from_millis(1);
-const ONE_WAY: SimTime = SimTime::from_millis(20);
-
-fn has_tshark() -> bool {
-    let found = Command::new("tshark").arg("--version").output().is_ok();
-    if !found {
-        // Not a macro: the test harness would keep what it prints to itself.
-        let _ =
-            writeln!(std::io::stderr(), "SKIPPED: no tshark on the PATH (Debian: apt-get install tshark)");
-    }
-    found
-}
-
-/// What the network or a clock does to an end.
-#[derive(Clone, Copy, Debug)]
-enum Event {
-    DataArrives(Segment),
-    /// The oldest under way.
-    AckArrives,
-    Timer,
-}
-
-/// What the sender's interface saw.
-#[derive(Clone, Debug)]
-enum Seen {
-    Sent(Segment),
-    Acked(Ack),
-}
-
-type Log = Vec<(SimTime, Seen)>;
-
-/// A sender and a receiver 40 ms apart; 10 Mbit/s, and independent losses each way.
-struct Run {
-    tcp: TcpConfig,
-    connection: Connection,
-    start: SimTime,
-    loss: f64,
-    ack_loss: f64,
-    /// At these times the path stands still until the second.
-    stall: Option<(SimTime, SimTime)>,
-    seed: u64,
-}
-
-impl Run {
-    fn log(&self) -> Log {
-        let mut losses = RunSeed { seed: self.seed, run: 0 }.stream("losses");
-        let mut sender = Sender::new(&self.tcp);
-        let mut receiver = Receiver::new(&self.tcp);
-        let mut queue = EventQueue::default();
-        let mut acks = VecDeque::new();
-        let mut log = Log::new();
-        let (mut now, mut idle_at) = (self.start, SimTime::ZERO);
-        loop {
-            while let Some(segment) = sender.poll_transmit(now) {
-                log.push((now, Seen::Sent(segment)));
-                idle_at = idle_at.max(now);
-                if let Some((from, until)) = self.stall
-                    && (from..until).contains(&idle_at)
-                {
-                    idle_at = until;
-                }
-                idle_at += SimTime::to_transmit(self.connection.mss + 52, 10e6);
-                if !losses.random_bool(self.loss) {
-                    queue.schedule(idle_at + ONE_WAY, 0, Event::DataArrives(segment));
-                }
-            }
-            if sender.is_done() {
-                return log;
-            }
-            if let Some(deadline) = sender.next_timeout() {
-                queue.schedule(deadline.max(now), 2, Event::Timer);
-            }
-            let Some((at, event)) = queue.pop() else { panic!("the sender waits for nothing") };
-            now = at;
-            match event {
-                Event::DataArrives(segment) => {
-                    let mut ack =
-                        receiver.on_segment(now, &segment, false).ack.expect("ns-2 holds nothing back");
-                    ack.timestamp_echo = Some(segment.timestamp);
-                    if !losses.random_bool(self.ack_loss) {
-                        acks.push_back(ack);
-                        queue.schedule(now + ONE_WAY, 1, Event::AckArrives);
-                    }
-                }
-                Event::AckArrives => {
-                    let ack = acks.pop_front().expect("one for each event");
-                    sender.on_ack(now, &ack);
-                    log.push((now, Seen::Acked(ack)));
-                }
-                Event::Timer => {
-                    sender.on_timeout(now);
-                }
-            }
-        }
-    }
-}
-
-/// Feeds the logs of flows 0, 1, ... in order of time.
-fn capture(config: CaptureConfig, flows: &[(Connection, Log)]) -> Capture {
-    let mut capture = Capture::new(config, flows[0].0).unwrap();
-    let mut events = Vec::new();
-    for (flow, (connection, log)) in flows.iter().enumerate() {
-        capture.connect(flow as u32, *connection).unwrap();
-        events.extend(log.iter().map(|(time, seen)| (*time, flow as u32, seen.clone())));
-    }
-    events.sort_by_key(|&(time, flow, _)| (time, flow));
-    for (time, flow, seen) in events {
-        match seen {
-            Seen::Sent(segment) => capture.on_segment_sent(time, flow, &segment),
-            Seen::Acked(ack) => capture.on_ack_received(time, flow, &ack),
-        }
-    }
-    capture
-}
 
 /// For each segment sent, whether it was sent before.
 fn retransmissions(log: &Log) -> Vec<bool> {
@@ -157,29 +41,8 @@ fn acknowledgements(log: &Log) -> (usize, usize) {
 }
 
 fn run(variant: Variant, segments: u64, seed: u64) -> Run {
-    let rule = RtoRule::Estimated { min: MS * 200, initial: MS * 1000, granularity: MS * 10 };
-    let tcp = TcpConfig {
-        flavour: Flavour::Ns2,
-        variant,
-        w_max: 64,
-        initial_window: 2.0,
-        initial_ssthresh: 64.0,
-        dupthresh: 3,
-        limited_transmit: false,
-        rto: RtoConfig { rule, backoff: true, max: MS * 60_000 },
-        segments: Some(segments),
-        rfc: RfcConfig::default(),
-    };
-    let mss = 1448;
-    let connection = Connection {
-        mss,
-        w_max: tcp.w_max,
-        timestamps: true,
-        sack: variant == Variant::Sack,
-        ecn: Ecn::Off,
-        bytes: Some(segments * u64::from(mss)),
-    };
-    Run { tcp, connection, start: SimTime::ZERO, loss: 0.02, ack_loss: 0.01, stall: None, seed }
+    let tcp = tcp(Flavour::Ns2, variant, 64, segments);
+    Run { loss: 0.02, ack_loss: 0.01, ..Run::new(tcp, seed) }
 }
 
 /// What tshark says of one packet.
@@ -229,12 +92,6 @@ impl Row {
             .iter()
             .any(|kind| self.has(kind))
     }
-}
-
-fn save(name: &str, capture: &Capture) -> PathBuf {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.pcap"));
-    std::fs::write(&path, capture.bytes()).unwrap();
-    path
 }
 
 /// Runs tshark with every check that it has; no packet may be malformed or bear a wrong checksum.
@@ -328,8 +185,7 @@ fn agrees(name: &str, run: &Run, config: CaptureConfig) -> BTreeMap<&'static str
     kinds
 }
 
-const V4: CaptureConfig = CaptureConfig { ip: IpVersion::V4, snaplen: WHOLE_PACKETS };
-const V6: CaptureConfig = CaptureConfig { ip: IpVersion::V6, snaplen: WHOLE_PACKETS };
+const V6: CaptureConfig = CaptureConfig { ip: IpVersion::V6, ..V4 };
 
 #[test]
 fn retransmissions_agree_segment_by_segment() {
@@ -475,7 +331,7 @@ fn the_counts_of_marks_are_those_of_the_queue() {
     if !has_tshark() {
         return;
     }
-    let base = run(Variant::Sack, 1, 1).tcp;
+    let base = tcp(Flavour::Ns2, Variant::Sack, 64, 1);
     let rfc = RfcConfig {
         ecn: true,
         accurate_ecn: true,

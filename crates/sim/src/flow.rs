@@ -186,12 +186,6 @@ impl Flow {
         }
     }
 
-    /// Whether its sender's timer expires at `now`, and has not been moved since the event was scheduled.
-    pub(crate) fn is_timer_due(&self, now: SimTime) -> bool {
-        let Endpoints::Tcp(tcp) = &self.endpoints else { return false };
-        tcp.timer_at == Some(now) && tcp.sender.next_timeout().is_some_and(|deadline| deadline <= now)
-    }
-
     /// The variables that traces show, and the oldest segment not yet acknowledged.
     pub(crate) fn snapshot(&self) -> TcpSnapshot {
         match &self.endpoints {

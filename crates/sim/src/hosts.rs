@@ -262,7 +262,7 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
         }
         self.sent_since_delivery += 1;
         if !L::IS_SINGLE {
-            self.late.on_sent(self.now);
+            self.sent_late();
         }
         self.is_over |= self.has_stalled();
         self.send(flow, parcel, segment);

@@ -3,8 +3,12 @@
 //! Where acknowledgements come back over one hop of which it is known when each comes out, a receiver changes nothing but
 //! itself and what will come out there, for as long as an acknowledgement is under way at least. So segments wait at the end
 //! of the line to the receivers for nearly that long, and then all of them are handed over, in their order and each at its own
-//! time: one event for a hundred of them. Whoever looks at receivers in between (a timer, the end of the warm-up or of the run,
-//! a snapshot) has them told first. Nothing that is counted tells the difference.
+//! time: one event for a hundred of them. Whoever looks at receivers in between (an acknowledgement that was held back, the end of
+//! the warm-up or of the run, a snapshot) has them told first. Nothing that is counted tells the difference.
+//!
+//! A sender's timer need not: of the receiver it asks only whether its segment is there, to count spurious timeouts. A copy that has come and
+//! was not told of counts as soon as it is told of, for it was sent before the timer expired; and as copies come in the order in which they
+//! were sent, none that does not count comes first.
 //!
 //! The last of those on the line is never late, so that nothing happens after the last event that there would be without all
 //! this; and where a run is to end with a certain segment, receivers are told on time before that one can come.
@@ -45,6 +49,15 @@ impl<O: Observer, C: Capture, L: Layout> NetworkState<O, C, L> {
             self.tell_at(self.now);
         } else if let Some(at) = at {
             self.tell_at(at);
+        }
+    }
+
+    /// A segment has been sent. Half-way to giving the run up receivers are told: something new may have reached them since.
+    #[inline]
+    pub(crate) fn sent_late(&mut self) {
+        self.late.on_sent(self.now);
+        if self.late.is_on && self.sent_since_delivery == STALL / 2 + 1 {
+            self.tell_at(self.now);
         }
     }
 

@@ -7,13 +7,13 @@
 
 mod common;
 
-use common::{MS, path, run_network, stream, tcp};
+use common::{MS, network_of, path, run_network, stream, tcp};
 use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{CoDelConfig, HopConfig, LinkConfig, Queue, QueueLimit, RedConfig};
 use crossfade_sim::{
-    AnyLink, Arrivals, Distribution, Engine, FlowConfig, Gaps, Network, OnOff, SenderGate, Snapshot, Source,
-    StopRule, Tcp, Topology,
+    AnyLink, Arrivals, Distribution, Engine, FlowConfig, Gaps, Network, OnOff, Snapshot, Source, StopRule,
+    Tcp,
 };
 use crossfade_transport::congestion::{CongestionControl, Cubic};
 use crossfade_transport::{Flavour, QuicConfig, RfcConfig, RtoRule, TcpConfig, Variant};
@@ -172,16 +172,14 @@ proptest! {
             sizes: Distribution::Exponential { mean: 4.0 },
             mss: 1000,
         });
-        let build = || Network {
-            flows: flows.clone(),
-            arrivals: arrivals.clone().into_iter().collect(),
-            topology: Topology::path(vec![forward.link("dl", seed)], vec![reverse.link("ul", seed)]),
-            passages: Vec::new(),
-            gate: SenderGate::Queue,
-            measures_delays: true,
-            warmup: MS * warmup_ms,
-            stop,
-            seed: RunSeed { seed, run: 0 },
+        let build = || {
+            let [forward, reverse] = [forward.link("dl", seed), reverse.link("ul", seed)];
+            Network {
+                arrivals: arrivals.clone().into_iter().collect(),
+                warmup: MS * warmup_ms,
+                seed: RunSeed { seed, run: 0 },
+                ..network_of(flows.clone(), vec![forward], vec![reverse], stop)
+            }
         };
         let [on_time, late] = [true, false].map(|is_traced| told(build(), is_traced, &looks));
         for (late, on_time) in late.iter().zip(&on_time) {
@@ -218,21 +216,53 @@ fn what_is_sent_after_the_last_delivery_is_counted() {
         path: path(MS * (1 + i), MS * 2),
         start: MS * i,
     };
-    let build = || Network {
-        flows: (0..4).map(flow).collect(),
-        arrivals: Vec::new(),
-        topology: Topology::path(
-            vec![link(Some(QueueLimit::Packets(50)), Box::new(Until(MS * 517))).into()],
-            vec![link(None, Box::new(Lossless)).into()],
-        ),
-        passages: Vec::new(),
-        gate: SenderGate::Queue,
-        measures_delays: false,
-        warmup: SimTime::ZERO,
-        stop: StopRule::Delivered(u64::MAX),
-        seed: RunSeed { seed: 1, run: 0 },
+    let build = || {
+        let forward = link(Some(QueueLimit::Packets(50)), Box::new(Until(MS * 517)));
+        let reverse = link(None, Box::new(Lossless));
+        let flows = (0..4).map(flow).collect();
+        network_of(flows, vec![forward.into()], vec![reverse.into()], StopRule::Delivered(u64::MAX))
     };
     let late = told(build(), false, &[]);
     assert!(late[1].contains("stalled: true"));
     assert_eq!(told(build(), true, &[]), late);
+}
+
+/// Datagrams come one a second, a minute after they were sent; meanwhile, from `start` on, `flows` of TCP send more than a run is given
+/// up after. What each has sent by `look`.
+fn sent_between_datagrams(flows: Vec<Source>, start: SimTime, look: SimTime) -> Vec<u64> {
+    let link = || HopConfig {
+        rate_bps: Some(1e9),
+        delay: MS * 60_000,
+        queue_limit: None,
+        loss: Box::new(Lossless) as Box<dyn LossProcess>,
+    };
+    let flow = |source, start| FlowConfig { name: String::new(), source, path: path(MS, MS * 2), start };
+    let (on_s, gaps) = (Distribution::Fixed(1.0), Gaps::Periodic);
+    let datagrams = Source::Udp(OnOff { rate_bps: 8e3, on_s, off_s: None, gaps });
+    let first = flow(datagrams, SimTime::ZERO);
+    let flows = std::iter::once(first).chain(flows.into_iter().map(|source| flow(source, start))).collect();
+    let stop = StopRule::Delivered(u64::MAX);
+    let network = network_of(flows, vec![link().into()], vec![link().into()], stop);
+    let mut engine = Engine::new(network, (), ()).unwrap();
+    engine.snapshot(look).flows[1..].iter().map(|flow| flow.counts.segments_sent).collect()
+}
+
+/// A run is not given up for segments whose receivers are told of them late: not for those that timers send, nor for those that
+/// applications write.
+#[test]
+fn what_has_come_meanwhile_keeps_a_run_going() {
+    let (start, look) = (MS * 60_500, MS * 115_500);
+    let mut config = tcp(Flavour::Ns2, Variant::NewReno, 1, None);
+    (config.rto.rule, config.rto.backoff) = (RtoRule::Fixed(MS), false);
+    let timed = Source::Tcp(Tcp { config, congestion: None });
+    let sent = sent_between_datagrams(vec![timed; 20], start, look);
+    // One at the start, and one each time that the timer expires.
+    assert_eq!(sent, [55_001; 20]);
+
+    let mut config =
+        TcpConfig { initial_window: 2e6, ..tcp(Flavour::Ns2, Variant::NewReno, 2_000_000, None) };
+    config.rto.rule = RtoRule::Fixed(MS * 1_000_000);
+    let written = Source::PacedTcp { tcp: Tcp { config, congestion: None }, rate_bps: 160e6 };
+    // One every 50 us.
+    assert_eq!(sent_between_datagrams(vec![written], start, look), [1_100_001]);
 }

@@ -2,13 +2,13 @@
 
 mod common;
 
-use common::{MS, path, run_network, stream, tcp};
+use common::{MS, network_of, path, run_network, stream, tcp};
 use crossfade_channel::{Iid, Lossless};
 use crossfade_core::{EventKind, EventRecord, RunSeed, SimTime};
 use crossfade_link::{CoDelConfig, HopConfig, LinkConfig, Queue, QueueLimit};
 use crossfade_sim::{
     AnyLink, Arrivals, Capture, Distribution, FlowConfig, Gaps, Interrupted, Network, NetworkStatistics,
-    OnOff, OneHop, SenderGate, SimulationError, Source, StopRule, Tcp, Topology, run, simulate,
+    OnOff, OneHop, SenderGate, SimulationError, Source, StopRule, Tcp, run, simulate,
 };
 use crossfade_transport::congestion::{CongestionControl, Cubic};
 use crossfade_transport::{Ack, Flavour, Segment, TcpConfig, Variant};
@@ -56,8 +56,8 @@ impl From<Sketch> for Network {
         let links = |links: Vec<LinkConfig>| -> Vec<AnyLink> {
             links.into_iter().map(|link| link.try_into().unwrap()).collect()
         };
-        let (topology, passages) = (Topology::path(links(forward), links(reverse)), Vec::new());
-        Self { flows, arrivals, topology, passages, gate, measures_delays, warmup, stop, seed }
+        let network = network_of(flows, links(forward), links(reverse), stop);
+        Self { arrivals, gate, measures_delays, warmup, seed, ..network }
     }
 }
 

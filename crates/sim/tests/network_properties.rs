@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{MS, path, run_network, stream, tcp};
+use common::{MS, network_of, path, run_network, stream, tcp};
 use crossfade_channel::{Iid, LossProcess};
 use crossfade_core::{EventKind, EventRecord, RunSeed, SimTime};
 use crossfade_link::arq::{
@@ -13,8 +13,8 @@ use crossfade_link::arq::{
 use crossfade_link::trace::{RateTable, Schedule, TraceLinkConfig};
 use crossfade_link::{CoDelConfig, FqCoDelConfig, LinkConfig, Queue, QueueLimit, RedConfig};
 use crossfade_sim::{
-    AnyLink, Arrivals, Distribution, FlowConfig, Gaps, LinkSummary, Network, OnOff, SenderGate, Source,
-    StopRule, Tcp, Topology, simulate,
+    AnyLink, Arrivals, Distribution, FlowConfig, Gaps, LinkSummary, Network, OnOff, Source, StopRule, Tcp,
+    simulate,
 };
 use crossfade_transport::{Flavour, RtoRule, Variant};
 use proptest::prelude::*;
@@ -206,15 +206,9 @@ proptest! {
         let is_finite = !comes && flows.iter().all(|flow| matches!(flow.source, Source::Tcp(_)));
         let end = MS * if is_finite { 100_000_000 } else { 60_000 };
         let build = || Network {
-            flows: flows.clone(),
             arrivals: if comes { vec![arrivals.clone()] } else { Vec::new() },
-            topology: Topology::path(links(&forward, "dl"), links(&reverse, "ul")),
-            passages: Vec::new(),
-            gate: SenderGate::Queue,
-            measures_delays: true,
-            warmup: SimTime::ZERO,
-            stop: StopRule::At(end),
             seed: RunSeed { seed, run: 0 },
+            ..network_of(flows.clone(), links(&forward, "dl"), links(&reverse, "ul"), StopRule::At(end))
         };
         let mut events: Vec<EventRecord> = Vec::new();
         let statistics = simulate(build(), &mut events, (), &AtomicBool::new(false)).unwrap();

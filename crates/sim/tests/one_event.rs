@@ -5,13 +5,13 @@
 
 mod common;
 
-use common::{MS, path, run_network, stream, tcp};
+use common::{MS, network_of, path, run_network, stream, tcp};
 use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{EventRecord, RunSeed, SimTime};
 use crossfade_link::{HopConfig, LinkStatistics, QueueLimit};
 use crossfade_sim::{
-    AnyLink, Arrivals, Distribution, Engine, FlowConfig, Gaps, Network, NetworkStatistics, OnOff, SenderGate,
-    Source, StopRule, Tcp, Topology,
+    AnyLink, Arrivals, Distribution, Engine, FlowConfig, Gaps, Network, NetworkStatistics, OnOff, Source,
+    StopRule, Tcp,
 };
 use crossfade_transport::{Flavour, Variant};
 use proptest::prelude::*;
@@ -122,16 +122,14 @@ proptest! {
             sizes: Distribution::Exponential { mean: 4.0 },
             mss: 1,
         };
-        let build = || Network {
-            flows: flows.clone(),
-            arrivals: if comes { vec![arrivals.clone()] } else { Vec::new() },
-            topology: Topology::path(vec![forward.link("dl", seed)], vec![reverse.link("ul", seed)]),
-            passages: Vec::new(),
-            gate: SenderGate::Queue,
-            measures_delays: true,
-            warmup: MS * warmup_ms,
-            stop,
-            seed: RunSeed { seed, run: 0 },
+        let build = || {
+            let [forward, reverse] = [forward.link("dl", seed), reverse.link("ul", seed)];
+            Network {
+                arrivals: if comes { vec![arrivals.clone()] } else { Vec::new() },
+                warmup: MS * warmup_ms,
+                seed: RunSeed { seed, run: 0 },
+                ..network_of(flows.clone(), vec![forward], vec![reverse], stop)
+            }
         };
         let (statistics, events, links) = told(build(), true, &looks);
         let ours = told(build(), false, &looks);

@@ -186,12 +186,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
                 Some(lines) => self.exit_in_order::<Ack>(&lines),
             },
             Kind::LossTold => net.on_loss_told(flows, index),
-            Kind::Timer => {
-                if flows[index as usize].is_timer_due(net.now) {
-                    net.settle(flows);
-                }
-                net.on_timer(&mut flows[index as usize]);
-            }
+            Kind::Timer => net.on_timer(&mut flows[index as usize]),
             Kind::DelayedAck => {
                 net.settle(flows);
                 net.on_ack_timer(&mut flows[index as usize]);

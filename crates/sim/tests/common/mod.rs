@@ -1,7 +1,9 @@
 //! What tests of whole networks share.
 
 use crossfade_core::{RunSeed, SimTime, Stream};
-use crossfade_sim::{FlowPath, Network, NetworkStatistics, simulate};
+use crossfade_sim::{
+    AnyLink, FlowConfig, FlowPath, Network, NetworkStatistics, SenderGate, StopRule, Topology, simulate,
+};
 use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 use std::sync::atomic::AtomicBool;
 
@@ -37,4 +39,24 @@ pub(crate) fn run_network(network: impl Into<Network>) -> NetworkStatistics {
 
 pub(crate) fn stream(name: &str, seed: u64) -> Stream {
     RunSeed { seed, run: 0 }.stream(name)
+}
+
+/// Flows over these links, counted from the start on.
+pub(crate) fn network_of(
+    flows: Vec<FlowConfig>,
+    forward: Vec<AnyLink>,
+    reverse: Vec<AnyLink>,
+    stop: StopRule,
+) -> Network {
+    Network {
+        flows,
+        arrivals: Vec::new(),
+        topology: Topology::path(forward, reverse),
+        passages: Vec::new(),
+        gate: SenderGate::Queue,
+        measures_delays: true,
+        warmup: SimTime::ZERO,
+        stop,
+        seed: RunSeed { seed: 1, run: 0 },
+    }
 }

@@ -1,0 +1,184 @@
+//! Lossy runs, their captures, and tshark.
+
+use crossfade_capture::{Capture, CaptureConfig, Connection, Ecn, IpVersion, WHOLE_PACKETS};
+use crossfade_core::{EventQueue, RunSeed, SimTime};
+use crossfade_transport::{
+    Ack, Flavour, Receiver, RfcConfig, RtoConfig, RtoRule, Segment, Sender, TcpConfig, Variant,
+};
+use rand::RngExt;
+use std::collections::VecDeque;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::Command;
+
+pub(crate) const MS: SimTime = SimTime::from_millis(1);
+const ONE_WAY: SimTime = SimTime::from_millis(20);
+const MSS: u32 = 1448;
+
+pub(crate) const V4: CaptureConfig = CaptureConfig { ip: IpVersion::V4, snaplen: WHOLE_PACKETS };
+
+pub(crate) fn has_tshark() -> bool {
+    let found = Command::new("tshark").arg("--version").output().is_ok();
+    if !found {
+        // Not a macro: the test harness would keep what it prints to itself.
+        let _ =
+            writeln!(std::io::stderr(), "SKIPPED: no tshark on the PATH (Debian: apt-get install tshark)");
+    }
+    found
+}
+
+/// What the network or a clock does to an end.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    DataArrives(Segment),
+    /// The oldest under way.
+    AckArrives,
+    Timer,
+    /// An acknowledgement held back is due.
+    AckTimer,
+}
+
+/// What the sender's interface saw.
+#[derive(Clone, Debug)]
+pub(crate) enum Seen {
+    Sent(Segment),
+    Acked(Ack),
+}
+
+pub(crate) type Log = Vec<(SimTime, Seen)>;
+
+/// So many segments to send.
+pub(crate) fn tcp(flavour: Flavour, variant: Variant, w_max: u32, segments: u64) -> TcpConfig {
+    let rule = RtoRule::Estimated { min: MS * 200, initial: MS * 1000, granularity: MS * 10 };
+    TcpConfig {
+        flavour,
+        variant,
+        w_max,
+        initial_window: 2.0,
+        initial_ssthresh: f64::from(w_max),
+        dupthresh: 3,
+        limited_transmit: false,
+        rto: RtoConfig { rule, backoff: true, max: MS * 60_000 },
+        segments: Some(segments),
+        rfc: RfcConfig::default(),
+    }
+}
+
+/// A sender and a receiver 40 ms apart; 10 Mbit/s, and independent losses each way.
+pub(crate) struct Run {
+    pub(crate) tcp: TcpConfig,
+    pub(crate) connection: Connection,
+    pub(crate) start: SimTime,
+    pub(crate) loss: f64,
+    pub(crate) ack_loss: f64,
+    /// At these times the path stands still until the second.
+    pub(crate) stall: Option<(SimTime, SimTime)>,
+    pub(crate) seed: u64,
+}
+
+impl Run {
+    /// Without losses.
+    pub(crate) fn new(tcp: TcpConfig, seed: u64) -> Self {
+        let connection = Connection {
+            mss: MSS,
+            w_max: tcp.w_max,
+            timestamps: true,
+            sack: tcp.variant == Variant::Sack,
+            ecn: Ecn::Off,
+            bytes: tcp.segments.map(|segments| segments * u64::from(MSS)),
+        };
+        Self { tcp, connection, start: SimTime::ZERO, loss: 0.0, ack_loss: 0.0, stall: None, seed }
+    }
+
+    pub(crate) fn log(&self) -> Log {
+        let mut losses = RunSeed { seed: self.seed, run: 0 }.stream("losses");
+        let mut sender = Sender::new(&self.tcp);
+        let mut receiver = Receiver::new(&self.tcp);
+        let mut queue = EventQueue::default();
+        let mut acks = VecDeque::new();
+        let mut log = Log::new();
+        let (mut now, mut idle_at) = (self.start, SimTime::ZERO);
+        // When the next event of each timer comes: of the sender's, and of the receiver's.
+        let mut due = [None; 2];
+        loop {
+            while let Some(segment) = sender.poll_transmit(now) {
+                log.push((now, Seen::Sent(segment)));
+                idle_at = idle_at.max(now);
+                if let Some((from, until)) = self.stall
+                    && (from..until).contains(&idle_at)
+                {
+                    idle_at = until;
+                }
+                idle_at += SimTime::to_transmit(MSS + 52, 10e6);
+                if !losses.random_bool(self.loss) {
+                    queue.schedule(idle_at + ONE_WAY, 0, Event::DataArrives(segment));
+                }
+            }
+            if sender.is_done() {
+                return log;
+            }
+            let timers = [(sender.next_timeout(), Event::Timer), (receiver.next_timeout(), Event::AckTimer)];
+            for (scheduled, (deadline, event)) in due.iter_mut().zip(timers) {
+                if let Some(deadline) = deadline.filter(|at| scheduled.is_none_or(|earlier| *at < earlier)) {
+                    *scheduled = Some(deadline);
+                    queue.schedule(deadline.max(now), 2, event);
+                }
+            }
+            let Some((at, event)) = queue.pop() else { panic!("the sender waits for nothing") };
+            now = at;
+            for scheduled in &mut due {
+                *scheduled = scheduled.filter(|at| *at > now);
+            }
+            let answer = match event {
+                Event::DataArrives(segment) => {
+                    let mut ack = receiver.on_segment(now, &segment, false).ack;
+                    // Flavour `ns2` has no options.
+                    if let Some(ack) = ack.as_mut().filter(|_| self.tcp.flavour == Flavour::Ns2) {
+                        ack.timestamp_echo = Some(segment.timestamp);
+                    }
+                    ack
+                }
+                Event::AckTimer => receiver.on_timeout(now),
+                Event::AckArrives => {
+                    let ack = acks.pop_front().expect("one for each event");
+                    sender.on_ack(now, &ack);
+                    log.push((now, Seen::Acked(ack)));
+                    None
+                }
+                Event::Timer => {
+                    sender.on_timeout(now);
+                    None
+                }
+            };
+            if let Some(ack) = answer.filter(|_| !losses.random_bool(self.ack_loss)) {
+                acks.push_back(ack);
+                queue.schedule(now + ONE_WAY, 1, Event::AckArrives);
+            }
+        }
+    }
+}
+
+/// Feeds the logs of flows 0, 1, ... in order of time.
+pub(crate) fn capture(config: CaptureConfig, flows: &[(Connection, Log)]) -> Capture {
+    let mut capture = Capture::new(config, flows[0].0).unwrap();
+    let mut events = Vec::new();
+    for (flow, (connection, log)) in flows.iter().enumerate() {
+        capture.connect(flow as u32, *connection).unwrap();
+        events.extend(log.iter().map(|(time, seen)| (*time, flow as u32, seen.clone())));
+    }
+    events.sort_by_key(|&(time, flow, _)| (time, flow));
+    for (time, flow, seen) in events {
+        match seen {
+            Seen::Sent(segment) => capture.on_segment_sent(time, flow, &segment),
+            Seen::Acked(ack) => capture.on_ack_received(time, flow, &ack),
+        }
+    }
+    capture
+}
+
+/// A file for tshark, to be removed.
+pub(crate) fn save(name: &str, capture: &Capture) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.pcap"));
+    std::fs::write(&path, capture.bytes()).unwrap();
+    path
+}
