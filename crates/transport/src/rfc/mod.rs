@@ -92,8 +92,8 @@ pub(crate) struct RfcSender {
     /// How many segments the application has written.
     available: u64,
     flight: Flight,
-    /// One past the last segment that the receiver's window allows, where its acknowledgements say so (RFC 9293 section 3.8.6).
-    right_edge: u64,
+    /// One past the last segment that the receiver's window allows, once its acknowledgements say so (RFC 9293 section 3.8.6).
+    right_edge: Option<u64>,
     /// The timestamp to echo: when the last acknowledgement left.
     echo: SimTime,
     congestion: Box<dyn CongestionControl>,
@@ -159,7 +159,7 @@ impl RfcSender {
             fixed: Fixed::new(config, needs),
             available: config.segments.unwrap_or(u64::MAX),
             flight: Flight::new(uses_rack, needs.samples),
-            right_edge: u64::MAX,
+            right_edge: None,
             echo: SimTime::ZERO,
             congestion,
             rto,

@@ -84,8 +84,8 @@ impl RfcSender {
         {
             return false;
         }
-        let receiver =
-            u64::from(self.config.w_max).min(self.right_edge.saturating_sub(self.flight.snd_una()));
+        let allowed = self.right_edge.map_or(u64::MAX, |edge| edge.saturating_sub(self.flight.snd_una()));
+        let receiver = allowed.min(u64::from(self.config.w_max));
         let room = (window - under_way).min(receiver - self.flight.size().min(receiver));
         let unsent = self.available - self.flight.snd_max();
         let is_some = room > 0 && unsent > 1 && WIN_DIVISOR * room < window.min(receiver);
@@ -184,13 +184,14 @@ impl RfcSender {
     /// A segment not sent before, if the application and the receiver allow one.
     pub(super) fn next_new(&self) -> Option<u64> {
         let seq = self.flight.snd_max();
-        let in_window = self.flight.size() < u64::from(self.config.w_max) && seq < self.right_edge;
+        let in_window = self.flight.size() < u64::from(self.config.w_max)
+            && self.right_edge.is_none_or(|edge| seq < edge);
         (in_window && seq < self.available).then_some(seq)
     }
 
     /// The receiver allows everything before `edge`, and takes nothing back (RFC 9293 section 3.8.6.2.1).
     pub(super) fn widen(&mut self, edge: u64) {
-        self.right_edge = if self.right_edge == u64::MAX { edge } else { self.right_edge.max(edge) };
+        self.right_edge = self.right_edge.max(Some(edge));
     }
 
     /// RFC 5681 section 4.1: after an idle time of a timeout the acknowledgement clock has stopped.
