@@ -1,13 +1,14 @@
 //! TCP.
 
-use super::base::{json, positive_time};
+use super::base::json;
 use super::bbr::Bbr;
 use super::congestion::{Congestion, RuleName};
 use super::pacing::{Keys, Pacing};
 use super::quic::Quic;
 use super::rfc::{Profile, Rfc};
+use super::rto::Rto;
 use crate::error::ScenarioError;
-use crate::quantity::{Size, Span, Window, WindowLimit};
+use crate::quantity::{Size, Window, WindowLimit};
 use crossfade_core::SimTime;
 use crossfade_transport::{
     self as transport, AccEcn, RfcConfig, RtoConfig, RtoRule, SackBlocks, TcpConfig, WindowRule,
@@ -177,41 +178,6 @@ pub enum Gate {
     Slot,
     /// Whatever the window allows goes into the link's queue at once.
     Queue,
-}
-
-/// The retransmission timeout.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Rto {
-    /// The same timeout for every segment, at least a slot. Required for flavour "paper"; contradicts min,
-    /// initial and granularity.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fixed: Option<Span>,
-
-    /// An estimated timeout is never less than this.
-    #[schemars(extend("x-default" = "200 ms for flavour \"ns2\"; 1 s for flavour \"rfc\" (200 ms with profile \"linux\")"))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min: Option<Span>,
-
-    /// The timeout before the first round trip is measured.
-    #[schemars(extend("x-default" = "3 s for flavour \"ns2\"; 1 s for flavour \"rfc\""))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub initial: Option<Span>,
-
-    /// The tick of the clock that measures round trips; four deviations of the round trip count as at least this.
-    #[schemars(extend("x-default" = "10 ms for flavour \"ns2\"; 1 ms for flavour \"rfc\" (200 ms with profile \"linux\")"))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub granularity: Option<Span>,
-
-    /// The longest timeout. Not taken with a fixed timeout that does not back off.
-    #[schemars(extend("x-default" = "60 s, or tcp.rto.fixed if that is longer"))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max: Option<Span>,
-
-    /// Whether a timeout doubles the next one.
-    #[schemars(extend("x-default" = "false for flavour \"paper\"; true for the others"))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub backoff: Option<bool>,
 }
 
 /// Bytes around the frames of a QUIC packet: IP 20, UDP 8, short header 1, connection id 8, packet number 2, tag 16.
@@ -419,7 +385,15 @@ impl Tcp {
         }
         let dupthresh = *self.dupthresh.get_or_insert(3);
         let limited_transmit = self.resolve_limited_transmit(flavour, variant)?;
-        Ok((dupthresh, limited_transmit, self.rto.resolve(flavour, self.rfc.profile, slot)?))
+        let usual_rto = match (flavour, self.rfc.profile) {
+            (Flavour::Paper, _) => None,
+            // RFC 6298 section 2: (2.1) and (2.4). Linux holds the term of the deviation, and not the whole, above 200 ms:
+            // what the clock's tick G does in (2.3).
+            (Flavour::Rfc, Some(Profile::Linux)) => Some([200, 1000, 200]),
+            (Flavour::Rfc, _) => Some([1000, 1000, 1]),
+            (Flavour::Ns2 | Flavour::Quic, _) => Some([200, 3000, 10]),
+        };
+        Ok((dupthresh, limited_transmit, self.rto.resolve(usual_rto, slot)?))
     }
 
     fn resolve_pacing(
@@ -573,100 +547,5 @@ impl Tcp {
             return Err(ScenarioError::value("tcp.mss", &json(mss), problem));
         }
         Ok(payload)
-    }
-}
-
-impl Rto {
-    fn resolve(
-        &mut self,
-        flavour: Flavour,
-        profile: Option<Profile>,
-        slot: SimTime,
-    ) -> Result<RtoConfig, ScenarioError> {
-        let backoff = *self.backoff.get_or_insert(flavour != Flavour::Paper);
-        let estimated = [("min", self.min), ("initial", self.initial), ("granularity", self.granularity)];
-        let estimated =
-            estimated.into_iter().find_map(|(name, given)| given.map(|_| format!("tcp.rto.{name}")));
-        match (self.fixed, estimated) {
-            (Some(_), Some(key)) => {
-                let reason = "the timeout is either fixed or estimated";
-                Err(ScenarioError::contradiction(&key, "tcp.rto.fixed", reason))
-            }
-            (None, Some(key)) if flavour == Flavour::Paper => {
-                let reason = "flavour \"paper\" takes tcp.rto.fixed alone";
-                Err(ScenarioError::contradiction(&key, "tcp.flavour", reason))
-            }
-            (None, None) if flavour == Flavour::Paper => {
-                Err(ScenarioError::missing("tcp.rto.fixed", "the timeout, such as \"100 slots\""))
-            }
-            (Some(fixed), None) => self.resolve_fixed(fixed, backoff, slot),
-            (None, _) => {
-                let usual = match (flavour, profile) {
-                    // RFC 6298 section 2: (2.1) and (2.4). Linux holds the term of the deviation, and not the
-                    // whole, above 200 ms: what the clock's tick G does in (2.3).
-                    (Flavour::Rfc, Some(Profile::Linux)) => [200, 1000, 200],
-                    (Flavour::Rfc, _) => [1000, 1000, 1],
-                    _ => [200, 3000, 10],
-                };
-                self.resolve_estimated(usual.map(Span::millis), backoff, slot)
-            }
-        }
-    }
-
-    fn resolve_fixed(
-        &mut self,
-        fixed: Span,
-        backoff: bool,
-        slot: SimTime,
-    ) -> Result<RtoConfig, ScenarioError> {
-        let timeout = positive_time("tcp.rto.fixed", fixed, slot)?;
-        if timeout < slot {
-            let problem = format!("must be at least a slot ({slot})");
-            return Err(ScenarioError::value("tcp.rto.fixed", &json(fixed), problem));
-        }
-        if !backoff {
-            if self.max.is_some() {
-                let reason = "a fixed timeout that does not back off has no other maximum";
-                return Err(ScenarioError::contradiction("tcp.rto.max", "tcp.rto.fixed", reason));
-            }
-            return Ok(RtoConfig { rule: RtoRule::Fixed(timeout), backoff, max: timeout });
-        }
-        let default = if timeout > SimTime::from_millis(60_000) { fixed } else { Span::millis(60_000) };
-        let max = self.resolve_max(default, ("tcp.rto.fixed", timeout), slot)?;
-        Ok(RtoConfig { rule: RtoRule::Fixed(timeout), backoff, max })
-    }
-
-    fn resolve_estimated(
-        &mut self,
-        [min, initial, granularity]: [Span; 3],
-        backoff: bool,
-        slot: SimTime,
-    ) -> Result<RtoConfig, ScenarioError> {
-        let min = positive_time("tcp.rto.min", *self.min.get_or_insert(min), slot)?;
-        let initial = positive_time("tcp.rto.initial", *self.initial.get_or_insert(initial), slot)?;
-        let granularity = *self.granularity.get_or_insert(granularity);
-        let granularity = positive_time("tcp.rto.granularity", granularity, slot)?;
-        let longest = [("tcp.rto.min", min), ("tcp.rto.initial", initial)];
-        let mut max = SimTime::ZERO;
-        for limit in longest {
-            max = self.resolve_max(Span::millis(60_000), limit, slot)?;
-        }
-        Ok(RtoConfig { rule: RtoRule::Estimated { min, initial, granularity }, backoff, max })
-    }
-
-    /// The longest timeout, which must not be shorter than the one called `limit`.
-    fn resolve_max(
-        &mut self,
-        default: Span,
-        (limit, shortest): (&str, SimTime),
-        slot: SimTime,
-    ) -> Result<SimTime, ScenarioError> {
-        let max = *self.max.get_or_insert(default);
-        let time = positive_time("tcp.rto.max", max, slot)?;
-        if time < shortest {
-            let problem = format!("must be at least {limit} ({shortest})");
-            return Err(ScenarioError::value("tcp.rto.max", &json(max), problem));
-        }
-        Ok(time)
     }
 }
