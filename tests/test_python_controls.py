@@ -389,6 +389,8 @@ BASE = "from crossfade.teaching import BatchedCongestionControl\nclass Mine(Batc
         ),
         (BASE + "    period = 0", r"period = 0.0: must be a number of seconds, at least 1e-9"),
         (BASE + "    period = 'long'", r"TypeError"),
+        (BASE + "    period = '1 s'", r"period = '1 s': must be a number of seconds, at least 1e-9"),
+        (BASE + "    ends_batch = 'loss'", r"ends_batch = 'loss': must be a tuple of loss, timeout, mark"),
         (BASE + "    ends_batch = ('losses',)", r"ends_batch has \"losses\": must be of loss, timeout, mark"),
         (
             "class Mine:\n    def on_acks(self, batch): pass\n",

@@ -376,6 +376,7 @@ def test_nothing_is_left_whoever_is_killed(tree: subprocess.Popen[str], victim: 
         (["live", "--rate", "fast", "--", "true"], ["link.rate"]),
         (["live", "--rate", "1 Mbit/s", "--duration", "soon", "--", "true"], ["--duration", "soon"]),
         (["live", "--rate", "1 Mbit/s", "--pcap", "one", "--", "true"], ["--pcap", "NEAR,FAR"]),
+        (["live", "--rate", "1 Mbit/s", "--pcap", "a,b,c", "--", "true"], ["--pcap", "NEAR,FAR"]),
         (["live", "--rate", "1 Mbit/s", "--workload", "web"], ["--workload", "bulk"]),
         (["live", "--rate", "1 Mbit/s", "--mtu", "5", "--", "true"], ["--mtu", "576"]),
         (["live", "--rate", "1 Mbit/s", "--serve", "/no/folder", "--", "true"], ["--serve"]),

@@ -205,6 +205,10 @@ fn range(schema: &Value) -> Option<String> {
         (Value::Number(min), _, Value::Number(max)) => Some(format!("between {min} and {max}")),
         (Value::Number(min), _, _) => Some(format!("at least {min}")),
         (_, Value::Number(min), Value::Number(max)) => Some(format!("above {min} and at most {max}")),
+        (_, Value::Number(min), _) => Some(match &schema["exclusiveMaximum"] {
+            Value::Number(max) => format!("above {min} and below {max}"),
+            _ => format!("above {min}"),
+        }),
         _ => None,
     }
 }

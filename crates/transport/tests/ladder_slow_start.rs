@@ -5,7 +5,7 @@
 #[macro_use]
 mod ladder;
 
-use crossfade_transport::{RfcConfig, TcpConfig, Variant};
+use crossfade_transport::{Pacing, RfcConfig, TcpConfig, Variant};
 use ladder::{Ladder, byte_counting, config};
 
 /// `initial_window/iw10-base-case`
@@ -132,4 +132,27 @@ fn no_more_is_sent_than_the_receiver_allows() {
     ack!(tcp, +0, 5);
     send!(tcp, 5..9);
     assert_eq!(tcp.cwnd(), 10.0, "a window that is not used does not grow");
+}
+
+/// RFC 7661 section 4.3, and Linux's `tcp_write_xmit`, which compares what is under way with the window behind its loop: a paced
+/// window that is full was in use, also where all of it is acknowledged before the pacer opens again.
+#[test]
+fn a_full_window_grows_while_the_pacer_is_closed() {
+    let rfc = config(Variant::Sack).rfc;
+    let pacing = Some(Pacing { slow_start_ratio: 2.0, ratio: 1.0, quantum: Some(1) });
+    let paced = TcpConfig { initial_window: 2.0, initial_ssthresh: 2.0, ..config(Variant::Sack) };
+    let mut tcp = Ladder::new(&TcpConfig { rfc: RfcConfig { pacing, ..rfc }, ..paced }).warm_up(40);
+    assert_eq!(tcp.cwnd(), 2.0);
+    tcp.write(100);
+    // Two segments in 40 ms: one each 20 ms.
+    send!(tcp, 0..1);
+    timer!(tcp, +20, Pacing);
+    send!(tcp, 1..2);
+    ack!(tcp, +15, 2);
+    assert_eq!(tcp.cwnd(), 3.0);
+    // It is not full with one of three.
+    timer!(tcp, +5, Pacing);
+    send!(tcp, 2..3);
+    ack!(tcp, +1, 3);
+    assert_eq!(tcp.cwnd(), 3.0);
 }

@@ -88,7 +88,10 @@ impl BatchedControl {
 fn asked(object: &Bound<'_, PyAny>) -> PyResult<[bool; 3]> {
     let mut asked = [false; 3];
     let Some(words) = object.getattr_opt("ends_batch")? else { return Ok(asked) };
-    for word in words.extract::<Vec<String>>()? {
+    let all: Vec<String> = words.extract().map_err(|_| {
+        PyTypeError::new_err(format!("ends_batch = {words:?}: must be a tuple of loss, timeout, mark"))
+    })?;
+    for word in all {
         let at = ENDS[..3].iter().position(|end| *end == word).ok_or_else(|| {
             PyTypeError::new_err(format!("ends_batch has {word:?}: must be of loss, timeout, mark"))
         })?;
@@ -102,13 +105,14 @@ pub(super) fn period(object: &Bound<'_, PyAny>) -> PyResult<Option<SimTime>> {
     let Some(period) = object.getattr_opt("period")?.filter(|period| !period.is_none()) else {
         return Ok(None);
     };
-    let seconds: f64 = period.extract()?;
-    if !(1e-9..=1e6).contains(&seconds) {
-        return Err(PyTypeError::new_err(format!(
-            "period = {seconds:?}: must be a number of seconds, at least 1e-9 and at most 1e6, or None"
-        )));
-    }
-    Ok(Some(SimTime::from_secs_f64(seconds)))
+    let given = match period.extract::<f64>() {
+        Ok(seconds) if (1e-9..=1e6).contains(&seconds) => return Ok(Some(SimTime::from_secs_f64(seconds))),
+        Ok(seconds) => format!("{seconds:?}"),
+        Err(_) => period.repr()?.to_string(),
+    };
+    Err(PyTypeError::new_err(format!(
+        "period = {given}: must be a number of seconds, at least 1e-9 and at most 1e6, or None"
+    )))
 }
 
 impl CongestionControl for BatchedControl {

@@ -1,6 +1,6 @@
 //! Acknowledgements that go together.
 
-use super::base::{absent, json, positive_time};
+use super::base::{absent, positive_time};
 use crate::error::{ScenarioError, join};
 use crate::quantity::Span;
 use crossfade_core::SimTime;
@@ -19,7 +19,7 @@ pub struct Aggregation {
 
     /// Of so many acknowledgements of a flow that are released together one goes on, counted back from the newest (RFC 3449
     /// section 5.2.1): 1 keeps all, 1000 the newest. What is filtered counts in queue_drops. With period.
-    #[schemars(extend("x-default" = "1, with period"))]
+    #[schemars(range(min = 1), extend("x-default" = "1, with period"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thinning: Option<u32>,
 }
@@ -42,9 +42,6 @@ impl Aggregation {
         };
         let period = positive_time(&join(table, "period"), period, slot)?;
         let thinning = *self.thinning.get_or_insert(1);
-        if thinning == 0 {
-            return Err(ScenarioError::value(join(table, "thinning"), &json(thinning), "must be at least 1"));
-        }
         Ok(Some(AggregationConfig { period, thinning }))
     }
 }

@@ -166,7 +166,11 @@ impl Bbr {
         let full_pipe = if is_linux { FullPipe::Linux } else { FullPipe::Draft };
         self.full_pipe.take_if(|given| *given == full_pipe);
         if let Some(gain) = self.drain_gain.filter(|gain| !(*gain > 0.0 && *gain < 1.0)) {
-            return Err(ScenarioError::value("tcp.bbr.drain_gain", &json(gain), "must be between 0 and 1"));
+            return Err(ScenarioError::value(
+                "tcp.bbr.drain_gain",
+                &json(gain),
+                "must be above 0 and below 1",
+            ));
         }
         self.drain_gain.take_if(|given| *given == usual.drain_gain);
         if is_linux {

@@ -45,8 +45,12 @@ fn pacing_and_rates() {
         ),
         (bbr("tcp.bbr.full_pipe", json!("linux")), "tcp.bbr.full_pipe = \"linux\": needs"),
         (bbr("tcp.bbr.drain_gain", json!(0.4)), "tcp.bbr.drain_gain = 0.4: needs"),
-        (bbr_v3("tcp.bbr.drain_gain", json!(1)), "tcp.bbr.drain_gain = 1.0: must be"),
-        (bbr_v3("tcp.bbr.drain_gain", json!(0)), "tcp.bbr.drain_gain = 0: must be"),
+        (bbr_v3("tcp.bbr.drain_gain", json!(1)), "tcp.bbr.drain_gain = 1.0: must be above 0 and below 1"),
+        (
+            bbr_v3("tcp.bbr.drain_gain", json!("x")),
+            "tcp.bbr.drain_gain = \"x\": must be a number, above 0 and below 1",
+        ),
+        (bbr_v3("tcp.bbr.drain_gain", json!(0)), "tcp.bbr.drain_gain = 0: must be above 0 and below 1"),
         (bbr_v3("tcp.bbr.ecn", json!(true)), "tcp.bbr.ecn = true: needs tcp.bbr.profile = \"linux-v3\""),
         (
             bbr_v3("tcp.bbr.ecn_max_rtt", json!("1 ms")),

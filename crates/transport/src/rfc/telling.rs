@@ -115,6 +115,11 @@ impl RfcSender {
         let window = self.congestion.cwnd() + f64::from(self.config.dupthresh);
         let waits = self.frto.budget().is_some() || (self.flight.size().min(self.pipe()) as f64) < window;
         self.pacer = Some(pacer.waiting(waits));
+        // A window that is full was in use, whether or not the pacer is still closed as it opens again (Linux's
+        // `tcp_write_xmit` looks behind its loop): a small one is acknowledged before.
+        if self.is_window_full() {
+            self.window_use.on_limited(self.flight.snd_max());
+        }
         true
     }
 

@@ -135,9 +135,39 @@ impl RfcSender {
         if self.frto.budget().is_some() {
             return self.choose_as_proof(cwnd);
         }
+        let (under_way, window) = self.use_of_window(cwnd);
+        if under_way >= window || self.waits_for_company(now, under_way, window) {
+            self.window_use.on_limited(self.flight.snd_max());
+            return None;
+        }
+        let chosen = match self.phase {
+            Phase::Open => {
+                let is_limited = self.flight.size() >= cwnd;
+                self.next_new().inspect(|_| self.limited_sent += u64::from(is_limited))
+            }
+            Phase::Recovery if self.counts_duplicates() => {
+                self.flight.next_lost().or_else(|| self.next_new())
+            }
+            Phase::Recovery if !self.uses_sack() => self.next_new(),
+            Phase::Recovery | Phase::Loss => self.next_segment_with_sack(),
+        };
+        if chosen.is_none() {
+            self.note_lack_of_data();
+        }
+        chosen
+    }
+
+    /// Whether the window allows no other segment.
+    pub(super) fn is_window_full(&self) -> bool {
+        let (under_way, window) = self.use_of_window(whole(self.congestion.cwnd()));
+        under_way >= window
+    }
+
+    /// What is under way, and how much may be before the next segment has to wait.
+    fn use_of_window(&self, cwnd: u64) -> (u64, u64) {
         let size = self.flight.size();
         let limited_transmit = self.config.limited_transmit;
-        let (under_way, window) = match self.phase {
+        match self.phase {
             // RFC 3042: the pipe lacks what was reported, so that each report sends a new segment.
             Phase::Open if (self.uses_sack() || self.counts_duplicates()) && limited_transmit => {
                 (self.pipe(), cwnd)
@@ -149,23 +179,7 @@ impl RfcSender {
             Phase::Open => (size, cwnd),
             Phase::Recovery if !self.uses_sack() && !self.counts_duplicates() => (size, cwnd),
             Phase::Recovery | Phase::Loss => (self.pipe(), cwnd),
-        };
-        if under_way >= window || self.waits_for_company(now, under_way, window) {
-            self.window_use.on_limited(self.flight.snd_max());
-            return None;
         }
-        let chosen = match self.phase {
-            Phase::Open => self.next_new().inspect(|_| self.limited_sent += u64::from(size >= cwnd)),
-            Phase::Recovery if self.counts_duplicates() => {
-                self.flight.next_lost().or_else(|| self.next_new())
-            }
-            Phase::Recovery if !self.uses_sack() => self.next_new(),
-            Phase::Recovery | Phase::Loss => self.next_segment_with_sack(),
-        };
-        if chosen.is_none() {
-            self.note_lack_of_data();
-        }
-        chosen
     }
 
     /// After a timeout that may be spurious.

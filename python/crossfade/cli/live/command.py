@@ -380,10 +380,10 @@ def seconds(option: str, text: str) -> float:
 def _pair(option: str, names: str, text: str | None) -> list[str] | None:
     if text is None:
         return None
-    first, comma, second = text.partition(",")
-    if not (first and comma and second) or first == second:
+    files = text.split(",")
+    if len(files) != 2 or not all(files) or files[0] == files[1]:
         raise ScenarioError(f"{option} {shortened(text)}: must be two files, {names}")
-    return [os.path.abspath(first), os.path.abspath(second)]
+    return [os.path.abspath(file) for file in files]
 
 
 def _become_helper(config: dict[str, Any]) -> int:
