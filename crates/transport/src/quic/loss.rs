@@ -59,6 +59,9 @@ impl QuicSender {
         } else if let Some(episode) = &mut self.episode {
             episode.missing += losses.count;
         }
+        if self.phase == Phase::Recovery {
+            self.phase_end = self.sent.next_number();
+        }
         begins && !losses.persistent
     }
 

@@ -63,7 +63,8 @@ pub(crate) struct QuicSender {
     /// window grow (RFC 9002 appendix B.5, `congestion_recovery_start_time`).
     recovery_end: u64,
     phase: Phase,
-    /// The phase ends when a packet from this one on has arrived.
+    /// The phase ends when a packet from this one on has arrived: in recovery one that left after the last loss was found, so that a
+    /// control that conserves packets at its beginning sees one recovery where each round loses some, as over TCP.
     phase_end: u64,
     told_phase: Phase,
     lost_run: LostRun,
