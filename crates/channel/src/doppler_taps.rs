@@ -10,15 +10,14 @@
 #![allow(clippy::inline_always)]
 
 use crate::error::{ChannelError, out_of_range};
+use crate::fourier::{BLOCK, Transform, frequency_at};
 use crate::noise::{NoiseSource, Use, positions};
 use crate::simd::{Kernel, Simd, Vector};
 use crossfade_core::Stream;
 use rand::Rng;
-use std::f64::consts::{FRAC_PI_2, PI, TAU};
+use std::f64::consts::{FRAC_PI_2, PI};
 use std::sync::LazyLock;
 
-/// Samples of a block.
-const BLOCK: usize = 1024;
 /// Samples by which blocks follow each other.
 const HALF: usize = BLOCK / 2;
 /// Samples that an interpolated value is made of.
@@ -65,16 +64,12 @@ impl Segment {
     const EMPTY: Self = Self { number: None, rows: Vec::new() };
 }
 
-/// Cosines and sines of the places of half a turn, and of a quarter turn between the middles of its places.
-static TURNS: LazyLock<[[(f32, f32); HALF]; 2]> = LazyLock::new(|| {
-    let pair = |angle: f64| {
-        let (sin, cos) = libm::sincos(angle);
+/// Cosines and sines of a quarter turn between the middles of its places.
+static FADE: LazyLock<[(f32, f32); HALF]> = LazyLock::new(|| {
+    std::array::from_fn(|i| {
+        let (sin, cos) = libm::sincos(FRAC_PI_2 * (i as f64 + 0.5) / HALF as f64);
         (cos as f32, sin as f32)
-    };
-    [
-        std::array::from_fn(|i| pair(TAU * i as f64 / BLOCK as f64)),
-        std::array::from_fn(|i| pair(FRAC_PI_2 * (i as f64 + 0.5) / HALF as f64)),
-    ]
+    })
 });
 
 impl DopplerTaps {
@@ -160,7 +155,7 @@ impl DopplerTaps {
             &jumped[middle..]
         };
         self.block(number.wrapping_add(1), &mut rows);
-        self.simd.run(Mix { old, new: &mut rows[..middle], row: self.row_len(), turns: &TURNS[1] });
+        self.simd.run(Mix { old, new: &mut rows[..middle], row: self.row_len(), turns: &*FADE });
         self.segments[place] = Segment { number: Some(number), rows };
     }
 
@@ -173,16 +168,14 @@ impl DopplerTaps {
         rows.resize(BLOCK * row_len, 0.0);
         for (place, row) in rows.chunks_exact_mut(row_len).enumerate() {
             row.fill(0.0);
-            // Decimation in time takes its input in bit-reversed order.
-            let frequency = place.reverse_bits() >> (usize::BITS - BLOCK.ilog2());
-            let cell = (frequency + cells / 2) % BLOCK;
+            let cell = (frequency_at(place) + cells / 2) % BLOCK;
             let Some(amplitude) = self.amplitudes.get(cell) else { continue };
             let drawn = cell * self.taps..(cell + 1) * self.taps;
             let (row_re, row_im) = row.split_at_mut(self.width);
             row_re.iter_mut().zip(&re[drawn.clone()]).for_each(|(row, re)| *row = re * amplitude);
             row_im.iter_mut().zip(&im[drawn]).for_each(|(row, im)| *row = im * amplitude);
         }
-        self.simd.run(Transform { rows, width: self.width, twiddles: &TURNS[0] });
+        self.simd.run(Transform::new(rows, self.width));
     }
 }
 
@@ -294,101 +287,12 @@ impl Kernel for Interpolate<'_> {
     }
 }
 
-/// Cooley and Tukey (1965), radix 2, in place, of whole rows. Two stages at a time, in parts that stay in the cache: no
-/// sum is another for that.
-struct Transform<'a> {
-    rows: &'a mut [f32],
-    width: usize,
-    twiddles: &'a [(f32, f32); HALF],
-}
-
-/// Rows that stay in the cache together.
-const CACHED: usize = 256;
-
-impl Kernel for Transform<'_> {
-    type Output = ();
-    #[inline(always)]
-    fn run<V: Vector>(self) {
-        const { assert!(CACHED == 1 << 8 && BLOCK == CACHED << 2, "an even number of stages in each") };
-        let row = 2 * self.width;
-        for part in self.rows.chunks_exact_mut(CACHED * row) {
-            for bits in (0..8).step_by(2) {
-                two_stages::<V>(part, 1 << bits, self.width, self.twiddles);
-            }
-        }
-        two_stages::<V>(self.rows, CACHED, self.width, self.twiddles);
-    }
-}
-
-/// The stages that join groups of `size` rows and of twice as many.
-#[inline(always)]
-fn two_stages<V: Vector>(rows: &mut [f32], size: usize, width: usize, twiddles: &[(f32, f32); HALF]) {
-    let row = 2 * width;
-    for group in rows.chunks_exact_mut(4 * size * row) {
-        let (left, right) = group.split_at_mut(2 * size * row);
-        let (a, b) = left.split_at_mut(size * row);
-        let (c, d) = right.split_at_mut(size * row);
-        let pairs = a.chunks_exact_mut(row).zip(b.chunks_exact_mut(row));
-        let others = c.chunks_exact_mut(row).zip(d.chunks_exact_mut(row));
-        for (i, ((a, b), (c, d))) in pairs.zip(others).enumerate() {
-            let inner = turn(twiddles, i * (HALF / size));
-            let first = turn(twiddles, i * (HALF / size / 2));
-            let second = turn(twiddles, (i + size) * (HALF / size / 2));
-            let mut at = 0;
-            while at < width {
-                let (upper, lower) = butterfly::<V>(load(a, at), load(b, at), inner);
-                let (other_upper, other_lower) = butterfly::<V>(load(c, at), load(d, at), inner);
-                let (new_a, new_c) = butterfly(upper, other_upper, first);
-                let (new_b, new_d) = butterfly(lower, other_lower, second);
-                store(new_a, a, at);
-                store(new_b, b, at);
-                store(new_c, c, at);
-                store(new_d, d, at);
-                at += V::LANES;
-            }
-        }
-    }
-}
-
-type Complex<V> = (V, V);
-
-/// Cosine and sine of a twiddle factor.
-#[inline(always)]
-fn turn<V: Vector>(twiddles: &[(f32, f32); HALF], place: usize) -> Complex<V> {
-    let (cos, sin) = twiddles[place % HALF];
-    (V::splat(cos), V::splat(sin))
-}
-
-/// Paths from the one at `at` of a row.
-#[inline(always)]
-fn load<V: Vector>(row: &[f32], at: usize) -> Complex<V> {
-    let (re, im) = row.split_at(row.len() / 2);
-    (V::load(&re[at..]), V::load(&im[at..]))
-}
-
-#[inline(always)]
-fn store<V: Vector>((re, im): Complex<V>, row: &mut [f32], at: usize) {
-    let (to_re, to_im) = row.split_at_mut(row.len() / 2);
-    re.store(&mut to_re[at..]);
-    im.store(&mut to_im[at..]);
-}
-
-/// Sum and difference of `upper` and of `lower` turned by `cos` and `sin`.
-#[inline(always)]
-fn butterfly<V: Vector>(
-    upper: Complex<V>,
-    (re, im): Complex<V>,
-    (cos, sin): Complex<V>,
-) -> (Complex<V>, Complex<V>) {
-    let (turned_re, turned_im) = (re * cos - im * sin, re * sin + im * cos);
-    ((upper.0 + turned_re, upper.1 + turned_im), (upper.0 - turned_re, upper.1 - turned_im))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crossfade_core::RunSeed;
     use num_complex::Complex64;
+    use std::f64::consts::TAU;
 
     fn taps(count: usize, fd_t: f64, run: u64, simd: Simd) -> DopplerTaps {
         let stream = RunSeed { seed: 5, run }.stream("channel.dl.0");

@@ -26,6 +26,7 @@ mod doppler_taps;
 mod drop_list;
 mod error;
 mod finite_state;
+mod fourier;
 mod frequency_response;
 mod geometric;
 mod iid;
