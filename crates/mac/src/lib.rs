@@ -19,6 +19,7 @@ mod air;
 mod arrays;
 pub mod bianchi;
 mod config;
+mod contention;
 mod error;
 pub mod golden;
 mod interface;

@@ -11,9 +11,9 @@
 //! Without RTS the exchange begins with DATA. A wait that ends in vain doubles the window and begins again; after
 //! too many the packet is given up. A station always draws a backoff before it calls, also on an idle medium.
 
-use crate::timing::{DcfConfig, Timing};
+use crate::contention::Contention;
+use crate::timing::{Rules, Timing};
 use crossfade_core::{SimTime, Stream};
-use rand::Rng;
 use std::sync::Arc;
 
 /// The four frames of an exchange.
@@ -97,13 +97,6 @@ pub(crate) enum Phase {
     Wait(FrameKind),
 }
 
-/// What all stations of a mesh have in common.
-#[derive(Clone, Debug)]
-pub(crate) struct Rules {
-    pub(crate) config: DcfConfig,
-    pub(crate) timing: Timing,
-}
-
 /// One station.
 pub(crate) struct Station {
     node: u32,
@@ -112,25 +105,12 @@ pub(crate) struct Station {
     /// When the phase ends, unless it is idle.
     phase_ends: SimTime,
     job: Option<Job>,
-    /// Slots still to wait.
-    backoff: Option<u32>,
-    /// From when on they are counted, while they are.
-    counting: Option<SimTime>,
-    window: u32,
+    contention: Contention,
     short_failures: u32,
     long_failures: u32,
-    /// Until when others have reserved the medium.
-    nav: SimTime,
-    /// Until when it must not call the station that the packet is for.
-    hold: SimTime,
-    medium_busy: bool,
-    idle_since: SimTime,
-    /// The last that was on the air was not understood.
-    undecodable: bool,
     /// The other end of the exchange, and when it ends.
     peer: u32,
     exchange_ends: SimTime,
-    stream: Stream,
 }
 
 impl Station {
@@ -140,20 +120,12 @@ impl Station {
             phase: Phase::Idle,
             phase_ends: SimTime::ZERO,
             job: None,
-            backoff: None,
-            counting: None,
-            window: rules.config.cw_min,
+            contention: Contention::new(Arc::clone(&rules), stream),
             short_failures: 0,
             long_failures: 0,
-            nav: SimTime::ZERO,
-            hold: SimTime::ZERO,
-            medium_busy: false,
-            idle_since: SimTime::ZERO,
-            undecodable: false,
             peer: node,
             exchange_ends: SimTime::ZERO,
             rules,
-            stream,
         }
     }
 
@@ -179,10 +151,7 @@ impl Station {
     /// When [`Self::on_time`] is to be called.
     pub(crate) fn next_event(&self) -> Option<SimTime> {
         match self.phase {
-            Phase::Idle => {
-                let slots = u64::from(self.backoff?);
-                self.counting.map(|from| from + self.rules.timing.slot * slots)
-            }
+            Phase::Idle => self.contention.ends(),
             _ => Some(self.phase_ends),
         }
     }
@@ -190,72 +159,48 @@ impl Station {
     /// There is a packet to send. Only without one before.
     pub(crate) fn begin(&mut self, now: SimTime, job: Job) {
         self.job = Some(job);
-        if self.backoff.is_none() {
-            self.draw();
+        if self.contention.backoff.is_none() {
+            self.contention.draw();
         }
         self.resume(now);
     }
 
-    /// The called station is engaged until then, or there are too many nulls to make. Whether that is news.
+    /// The called station is engaged until then, or there are too many nulls to make. Whether that is news. Only with
+    /// a packet to send.
     pub(crate) fn hold(&mut self, now: SimTime, until: SimTime) -> bool {
-        self.freeze(now);
-        let is_news = until != self.hold;
-        self.hold = until;
+        let is_news = self.contention.hold(now, until);
         self.resume(now);
         is_news
     }
 
     /// Others have reserved the medium until then.
     pub(crate) fn reserve(&mut self, now: SimTime, until: SimTime) {
-        if until > self.nav {
-            self.freeze(now);
-            self.nav = until;
+        if self.contention.reserve(now, until) {
             self.resume(now);
         }
     }
 
     /// Something is on the air.
     pub(crate) fn on_busy(&mut self, now: SimTime) {
-        self.freeze(now);
-        self.medium_busy = true;
+        self.contention.on_busy(now);
     }
 
     /// Nothing is on the air any more.
     pub(crate) fn on_idle(&mut self, now: SimTime) {
-        self.medium_busy = false;
-        self.idle_since = now;
+        self.contention.on_idle(now);
         self.resume(now);
     }
 
     /// A frame has ended here, understood or not. Before [`Self::on_idle`].
     pub(crate) fn on_frame_end(&mut self, understood: bool) {
-        self.undecodable = !understood;
+        self.contention.on_frame_end(understood);
     }
 
-    /// The slots that have passed count; no more do.
-    fn freeze(&mut self, now: SimTime) {
-        if let (Some(from), Some(slots)) = (self.counting.take(), &mut self.backoff) {
-            let passed = now.saturating_sub(from) / self.rules.timing.slot;
-            *slots -= passed.min(u64::from(*slots)) as u32;
-        }
-    }
-
-    /// Slots count again, if nothing stands against it: after DIFS, or EIFS, of idle.
+    /// Contends for the medium, unless it is in an exchange.
     fn resume(&mut self, now: SimTime) {
-        if self.phase == Phase::Idle && !self.medium_busy && self.backoff.is_some() && self.counting.is_none()
-        {
-            let Timing { difs, eifs, .. } = self.rules.timing;
-            let idle = self.idle_since + if self.undecodable { eifs } else { difs };
-            let hold = if self.job.is_some() { self.hold } else { SimTime::ZERO };
-            self.counting = Some(idle.max(self.nav.max(hold) + difs).max(now));
+        if self.phase == Phase::Idle {
+            self.contention.resume(now);
         }
-    }
-
-    /// A new backoff.
-    fn draw(&mut self) {
-        // The product's upper half: uniform to 2^-48 whatever the window.
-        let draw = u128::from(self.stream.next_u64()) * u128::from(self.window + 1);
-        self.backoff = Some((draw >> 64) as u32);
     }
 
     fn enter(&mut self, phase: Phase, ends: SimTime) {
@@ -280,7 +225,7 @@ impl Station {
         let Timing { slot, sifs, rts, cts, ack, .. } = self.rules.timing;
         match self.phase {
             Phase::Idle => {
-                (self.backoff, self.counting) = (None, None);
+                self.contention.end();
                 let Some(job) = self.job else { return Action::Nothing };
                 self.peer = job.to;
                 let answered = job.data + sifs + ack;
@@ -292,7 +237,7 @@ impl Station {
                     self.send(now, FrameKind::Data, job.data)
                 }
             }
-            Phase::Gap(FrameKind::Cts) if self.medium_busy || self.nav > now => {
+            Phase::Gap(FrameKind::Cts) if self.contention.is_taken(now) => {
                 self.leave(now);
                 Action::Nothing
             }
@@ -306,9 +251,7 @@ impl Station {
                 self.send(now, kind, airtime)
             }
             Phase::Sending(kind) => {
-                if !self.medium_busy {
-                    (self.idle_since, self.undecodable) = (now, false);
-                }
+                self.contention.on_sent(now);
                 match kind {
                     FrameKind::Rts => self.enter(Phase::Wait(FrameKind::Cts), now + sifs + cts + slot),
                     // As long as DATA may take: it has promised to be there.
@@ -342,27 +285,27 @@ impl Station {
             self.finish();
             Action::GaveUp(kind)
         } else {
-            self.window = (2 * self.window + 1).min(self.rules.config.cw_max);
+            self.contention.widen();
             Action::Failed(kind)
         };
-        self.draw();
+        self.contention.draw();
         self.leave(now);
         action
     }
 
     /// Done with the packet, one way or the other.
     fn finish(&mut self) {
-        (self.job, self.hold) = (None, SimTime::ZERO);
+        self.job = None;
         (self.short_failures, self.long_failures) = (0, 0);
-        self.window = self.rules.config.cw_min;
+        self.contention.reset();
     }
 
     /// A frame for this station was understood.
     pub(crate) fn on_frame(&mut self, now: SimTime, frame: &Frame) -> Heard {
         let Timing { sifs, .. } = self.rules.timing;
         match (frame.kind, self.phase) {
-            (FrameKind::Rts, Phase::Idle) if self.nav <= now => {
-                self.freeze(now);
+            (FrameKind::Rts, Phase::Idle) if !self.contention.is_reserved(now) => {
+                self.contention.freeze(now);
                 (self.peer, self.exchange_ends) = (frame.from, frame.until);
                 self.enter(Phase::Gap(FrameKind::Cts), now + sifs);
                 Heard::Called
@@ -377,14 +320,14 @@ impl Station {
                 Heard::Packet
             }
             (FrameKind::Data, Phase::Idle) if !self.rules.config.rts => {
-                self.freeze(now);
+                self.contention.freeze(now);
                 (self.peer, self.exchange_ends) = (frame.from, frame.until);
                 self.enter(Phase::Gap(FrameKind::Ack), now + sifs);
                 Heard::Packet
             }
             (FrameKind::Ack, Phase::Wait(FrameKind::Ack)) if frame.from == self.peer => {
                 self.finish();
-                self.draw();
+                self.contention.draw();
                 self.leave(now);
                 Heard::Acknowledged
             }
@@ -396,6 +339,7 @@ impl Station {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::timing::DcfConfig;
     use crossfade_core::RunSeed;
 
     const DATA: SimTime = SimTime::from_micros(1000);
@@ -412,7 +356,7 @@ mod tests {
 
     fn with_backoff(rts: bool, slots: u32) -> Station {
         let mut station = station(rts);
-        station.backoff = Some(slots);
+        station.contention.backoff = Some(slots);
         station.begin(us(0), Job { to: 1, data: DATA, sequence: 7 });
         station
     }
@@ -444,7 +388,7 @@ mod tests {
         assert_eq!(wake(&mut a, 1786), Action::Nothing);
         assert_eq!(a.on_frame(us(2100), &frame(FrameKind::Ack, 1, 2100)), Heard::Acknowledged);
         // A backoff follows also without a packet.
-        assert!(a.backoff.is_some() && a.job().is_none());
+        assert!(a.contention.backoff.is_some() && a.job().is_none());
     }
 
     #[test]
@@ -458,35 +402,6 @@ mod tests {
         assert_eq!(sent(wake(&mut b, 1686)), (FrameKind::Ack, 2000));
         assert_eq!(wake(&mut b, 1990), Action::Nothing);
         assert_eq!(b.next_event(), None);
-    }
-
-    #[test]
-    fn slots_count_only_on_an_idle_medium() {
-        let mut a = with_backoff(true, 5);
-        // Two slots of 20 us and a half pass after DIFS.
-        a.on_busy(us(50 + 50));
-        assert_eq!(a.next_event(), None);
-        a.on_frame_end(true);
-        a.on_idle(us(1000));
-        assert_eq!(a.next_event(), Some(us(1000 + 50 + 3 * 20)));
-        // Shorter than DIFS: nothing counted.
-        a.on_busy(us(1040));
-        a.on_frame_end(true);
-        a.on_idle(us(1100));
-        assert_eq!(a.next_event(), Some(us(1100 + 50 + 3 * 20)));
-    }
-
-    #[test]
-    fn what_was_not_understood_costs_eifs() {
-        let mut a = with_backoff(true, 1);
-        a.on_busy(us(10));
-        a.on_frame_end(false);
-        a.on_idle(us(100));
-        assert_eq!(a.next_event(), Some(us(100 + 364 + 20)));
-        a.on_busy(us(150));
-        a.on_frame_end(true);
-        a.on_idle(us(200));
-        assert_eq!(a.next_event(), Some(us(200 + 50 + 20)));
     }
 
     #[test]
@@ -519,8 +434,8 @@ mod tests {
                 assert_eq!(a.on_time(end), Action::Nothing);
                 let timeout = a.next_event().unwrap();
                 let action = a.on_time(timeout);
-                windows.push(a.window);
-                assert!(a.backoff.unwrap() <= a.window);
+                windows.push(a.contention.window);
+                assert!(a.contention.backoff.unwrap() <= a.contention.window);
                 if action == Action::GaveUp(kind) {
                     break;
                 }
@@ -551,12 +466,5 @@ mod tests {
             }
         }
         assert_eq!(given_up, 4);
-    }
-
-    #[test]
-    fn a_hold_stands_until_it_ends() {
-        let mut a = with_backoff(true, 2);
-        a.hold(us(70), us(500));
-        assert_eq!(a.next_event(), Some(us(500 + 50 + 20)), "one slot had passed");
     }
 }

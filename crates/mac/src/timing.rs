@@ -154,6 +154,13 @@ impl Timing {
     }
 }
 
+/// What all stations of a mesh have in common.
+#[derive(Clone, Debug)]
+pub(crate) struct Rules {
+    pub(crate) config: DcfConfig,
+    pub(crate) timing: Timing,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,9 +15,9 @@ use crate::interface::{Interface, Packet};
 use crate::null_table::NullTable;
 use crate::radio::Radio;
 use crate::routes::Routes;
-use crate::station::{Frame, Job, Phase, Rules, Station};
+use crate::station::{Frame, Job, Phase, Station};
 use crate::timers::Timers;
-use crate::timing::Timing;
+use crate::timing::{Rules, Timing};
 use crate::vector::Vector;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{
