@@ -57,8 +57,9 @@ text_quantity!(
 text_quantity!(
     /// A bit rate in bit/s.
     Rate(f64),
-    "a positive bit rate such as \"64 kbit/s\" or \"1.5 Mbit/s\"",
-    |text| units::parse_rate(text).ok().filter(|rate| rate.is_finite())
+    "a positive bit rate such as \"64 kbit/s\" or \"1.5 Mbit/s\", at most 10000 Gbit/s",
+    // There a packet of 1500 bytes takes a nanosecond, and time has no less.
+    |text| units::parse_rate(text).ok().filter(|&rate| rate <= 1e13)
 );
 text_quantity!(
     /// Channel uses a second.
@@ -395,6 +396,7 @@ mod tests {
             (canonical::<Span>(json!("100")), "100 slots"),
             (canonical::<Rate>(json!("1 Mbps")), "Mbit/s"),
             (canonical::<Rate>(json!("1e308 Gbit/s")), "Mbit/s"),
+            (canonical::<Rate>(json!("10001 Gbit/s")), "at most 10000 Gbit/s"),
             (canonical::<Size>(json!("64 KiB")), "at most 65535 B"),
             (canonical::<Limit>(json!("-1 packets")), "unlimited"),
             (canonical::<Limit>(json!("50")), "50 packets"),

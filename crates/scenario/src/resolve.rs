@@ -408,6 +408,12 @@ fn resolve_flows(
         let problem = "traffic \"outside\" has no simulated flow beside it; without flows a program has the links to itself";
         return Err(ScenarioError::key("flows", problem));
     }
+    let mut outside = flows.iter().filter(|flow| matches!(flow.traffic, TrafficSetup::Outside));
+    if let (Some(first), Some(second)) = (outside.next(), outside.next()) {
+        let problem =
+            format!("\"outside\" is flows.{} already, and one flow stands for the program", first.name);
+        return Err(ScenarioError::key(format!("flows.{}.traffic", second.name), problem));
+    }
     let total = flows.iter().fold(0_u32, |sum, flow| sum.saturating_add(flow.count));
     if total > MOST_FLOWS {
         let problem = format!("{total} flows are too many; at most {MOST_FLOWS} are allowed");

@@ -1,6 +1,6 @@
 //! What the tables share: times within limits, and values as messages show them.
 
-use crate::error::ScenarioError;
+use crate::error::{ScenarioError, join};
 use crate::quantity::Span;
 use crossfade_core::SimTime;
 use serde_json::Value;
@@ -32,6 +32,13 @@ pub(crate) fn positive_time(key: &str, span: Span, slot: SimTime) -> Result<SimT
 /// A value of the scenario as it stands in messages.
 pub(crate) fn json(value: impl serde::Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_default()
+}
+
+/// What a model refuses, "NAME = VALUE: must be so", with the table before the name.
+pub(crate) fn named(table: &str, error: &impl std::fmt::Display) -> ScenarioError {
+    let text = error.to_string();
+    let (what, problem) = text.split_once(": ").unwrap_or((&text, "cannot be"));
+    ScenarioError::key(join(table, what), problem)
 }
 
 /// Whether nothing is said in a table.

@@ -14,6 +14,7 @@ pub(crate) mod base;
 pub(crate) mod bbr;
 pub(crate) mod cell;
 pub(crate) mod channel;
+pub(crate) mod combining;
 pub(crate) mod congestion;
 pub(crate) mod fer_curve;
 pub(crate) mod figure;
@@ -26,6 +27,8 @@ pub(crate) mod method;
 pub(crate) mod pacing;
 pub(crate) mod phy;
 pub(crate) mod policer;
+pub(crate) mod prediction;
+pub(crate) mod propagation;
 pub(crate) mod queue;
 pub(crate) mod quic;
 mod radio;
@@ -45,11 +48,9 @@ pub use arq::{
     TimerClock,
 };
 pub(crate) use base::{LONGEST_SLOT, json};
-pub use cell::{
-    AllocationWord, Cell, CellArq, Eight, Interpolation, LevelKeys, Prediction, Preset, ProfileWord,
-    SchedulerWord, Shadowing, SinrWord,
-};
+pub use cell::{AllocationWord, Cell, CellArq, Preset, SchedulerWord};
 pub use channel::{Channel, ChannelModel, Clock, DopplerSetup, LossFormat};
+pub use combining::PhyCombining;
 pub use congestion::{Congestion, RuleName};
 pub(crate) use figure::Figure;
 pub use flow::{Distribution, Flow, FlowSetup, Gaps, Shape, Traffic, TrafficSetup};
@@ -58,8 +59,10 @@ pub use jitter::Jitter;
 pub use link::{Link, Reverse, Wired};
 pub use mesh::{Arrangement, MacWord, Mesh, OverloadWord, ReceptionWord, Retries, RoutingWord, Rule};
 pub use method::Method;
-pub use phy::{Estimation, Phy, PhyCombining, PhyFidelity};
+pub use phy::{Estimation, Phy, PhyFidelity};
 pub use policer::Policer;
+pub use prediction::{Eight, LevelKeys, Prediction, SinrWord};
+pub use propagation::{Interpolation, ProfileWord, Shadowing};
 pub use queue::{Discipline, Queue};
 pub(crate) use queue::{Packets, USUAL_LIMIT};
 pub use quic::Quic;

@@ -2,14 +2,14 @@
 
 use super::base::{absent, json};
 use super::channel::{Channel, ChannelModel, refuse};
+use super::combining::{PhyCombining, refuse_combining};
 use super::fer_curve::fer_table;
 use super::frames::FrameSetup;
-use crate::error::{ScenarioError, join};
+use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::quantity::{FileName, Rate, SymbolRate};
 use crossfade_channel::{Motion, RayleighFading};
 use crossfade_core::SimTime;
-use crossfade_link::arq::{ArqProtocol, FrameHeader};
 use crossfade_link::{Policy, RadioConfig};
 use crossfade_phy::{self as phy, FerTable, PhyConfig, PhyError, SchemeChoice, Snr, SwitchingTable};
 use schemars::JsonSchema;
@@ -167,61 +167,6 @@ pub enum StbcPower {
     Printed,
 }
 
-/// How the receptions of a frame are combined.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[schemars(rename = "PhyCombining")]
-pub struct PhyCombining {
-    /// Where they are.
-    #[schemars(extend("x-default" = "none; stacked, where something else of combining is given"))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stage: Option<Stage>,
-
-    /// What a reception counts, at the stages posthoc and joint.
-    #[schemars(extend("x-default" = "maximal-ratio, with posthoc and joint"))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub weights: Option<Weights>,
-
-    /// What makes a frame good.
-    #[schemars(extend("x-default" = "combined, with combining"))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub accept: Option<Accept>,
-}
-
-/// Where receptions are combined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Stage {
-    /// Nowhere: each transmission stands by itself.
-    None,
-    /// The estimates of each reception, after it was detected by itself.
-    Posthoc,
-    /// Inside the detection with cancellation: each decision is made on all receptions and cancelled in all.
-    Joint,
-    /// As one system of all equations, which is optimal and has no weights.
-    Stacked,
-}
-
-/// What a reception counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Weights {
-    /// All the same.
-    EqualGain,
-    /// Each by its signal-to-noise ratio.
-    MaximalRatio,
-}
-
-/// What makes a frame good.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Accept {
-    /// The combination passes its check.
-    Combined,
-    /// The combination passes, or the last reception by itself.
-    Either,
-}
-
 /// How well the receiver knows the channel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -242,7 +187,7 @@ pub enum PhyFidelity {
     Table,
 }
 
-absent!(Phy, PhyCombining, Estimation);
+absent!(Phy, Estimation);
 
 /// The physical layers of a link.
 pub(crate) struct Layers {
@@ -481,41 +426,6 @@ impl Phy {
     }
 }
 
-impl PhyCombining {
-    /// Fills in the defaults.
-    fn resolve(&mut self) -> Result<Option<phy::Combining>, ScenarioError> {
-        let usual = if self.is_absent() { Stage::None } else { Stage::Stacked };
-        let stage = *self.stage.get_or_insert(usual);
-        let foreign = |key: &str, takes: &str| {
-            let word = format!("phy.combining.stage = {}", json(stage));
-            Err(ScenarioError::contradiction(&join("phy.combining", key), &word, takes))
-        };
-        let weighs = matches!(stage, Stage::Posthoc | Stage::Joint);
-        if self.weights.is_some() && !weighs {
-            return foreign("weights", "only posthoc and joint weigh receptions");
-        }
-        let stage = match stage {
-            Stage::None if self.accept.is_some() => return foreign("accept", "nothing is combined"),
-            Stage::None => return Ok(None),
-            Stage::Posthoc => phy::Stage::Posthoc,
-            Stage::Joint => phy::Stage::Joint,
-            Stage::Stacked => phy::Stage::Stacked,
-        };
-        if weighs {
-            self.weights.get_or_insert(Weights::MaximalRatio);
-        }
-        let weights = match self.weights {
-            Some(Weights::EqualGain) => phy::Weights::EqualGain,
-            Some(Weights::MaximalRatio) | None => phy::Weights::MaximalRatio,
-        };
-        let accept = match self.accept.get_or_insert(Accept::Combined) {
-            Accept::Combined => phy::Accept::Combined,
-            Accept::Either => phy::Accept::Either,
-        };
-        Ok(Some(phy::Combining { stage, weights, accept }))
-    }
-}
-
 /// The signal-to-noise ratio as rho in dB.
 fn rho_db(config: &PhyConfig, channel: &Channel) -> Result<f64, ScenarioError> {
     let given = [channel.snr_db, channel.es_n0_db, channel.eb_n0_db];
@@ -526,20 +436,6 @@ fn rho_db(config: &PhyConfig, channel: &Channel) -> Result<f64, ScenarioError> {
     let [rho, symbol, bit] = given;
     let snr = Snr::given(rho, symbol, bit).map_err(|error| refuse_phy(&error))?;
     Ok(snr.rho_db(config.scheme, config.n_t, config.stbc_power, config.modulation))
-}
-
-/// Receptions cannot be combined on every link.
-fn refuse_combining(frames: &FrameSetup) -> Result<(), ScenarioError> {
-    if frames.header == FrameHeader::Lost {
-        let problem = "must be \"readable\" with phy.combining: the receiver must know which frame a spoiled copy \
-                       belongs to";
-        return Err(ScenarioError::value("link.framing.header", &json("lost"), problem));
-    }
-    if frames.protocol == ArqProtocol::None {
-        let problem = "must be one that repeats frames, with phy.combining: there is one copy of each";
-        return Err(ScenarioError::value("link.arq.protocol", &json("none"), problem));
-    }
-    Ok(())
 }
 
 /// A refusal of the physical layer, with the key that it is about.

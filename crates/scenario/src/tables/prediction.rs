@@ -1,0 +1,178 @@
+//! What the base station of a cell knows of its channels, and which modulation it uses on that.
+
+use super::base::{absent, json, named, positive_time};
+use crate::error::{ScenarioError, join};
+use crate::quantity::{Share, Span};
+use crossfade_cell::{FrameSuccess, LevelRule, Levels, PredictedSinr};
+use crossfade_channel::wiener_nmse;
+use crossfade_core::SimTime;
+use crossfade_phy::Modulation;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What the base station knows of the channels.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Prediction {
+    /// The normalised mean square error of the predicted complex gain, below 1.
+    #[schemars(range(min = 0, max = 1), extend("x-default" = "0, or what the horizon allows"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nmse: Option<f64>,
+
+    /// How far ahead channels are predicted, from 32 slots each observed with the mean signal-to-noise ratio. Without
+    /// an nmse it makes the error, of each user for itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub horizon: Option<Span>,
+
+    /// Whether the predicted signal-to-noise ratio has the error's power added, which makes it right in the mean.
+    #[schemars(extend("x-default" = "unbiased"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sinr: Option<SinrWord>,
+}
+
+/// From which predicted signal-to-noise ratio on which modulation is used: levels that are best for an error of the
+/// predictions, unless a target or levels are given.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct LevelKeys {
+    /// The normalised mean square error of predictions that the levels are made for.
+    #[schemars(range(min = 0, max = 1), extend("x-default" = "the error of the predictions"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_nmse: Option<f64>,
+
+    /// The share of frames that may fail, instead of the most expected bits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_fer: Option<Share>,
+
+    /// The levels of 2 to 8 bits a symbol in dB, or of 1 to 8. Contradicts the others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub custom_db: Option<Vec<f64>>,
+
+    /// The constellation of 3 bits a symbol.
+    #[schemars(extend("x-default" = "star"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eight: Option<Eight>,
+}
+
+absent!(Prediction, LevelKeys);
+
+/// The constellation of 3 bits a symbol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Eight {
+    /// Two rings of four points.
+    Star,
+    /// 4 x 2 points.
+    Rectangular,
+}
+
+/// What is taken for the signal-to-noise ratio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SinrWord {
+    /// Right in the mean.
+    Unbiased,
+    /// The predicted gain as it stands: too low by the power of its error.
+    Raw,
+}
+
+/// Slots from which a predictor knows the channel.
+const OBSERVATIONS: usize = 32;
+
+impl Prediction {
+    /// Fills in the defaults.
+    pub(super) fn resolve(&mut self, slot: SimTime) -> Result<PredictionSetup, ScenarioError> {
+        let horizon = self.horizon.map(|horizon| positive_time("cell.prediction.horizon", horizon, slot));
+        let horizon_slots =
+            horizon.transpose()?.map(|horizon| horizon.as_nanos() as f64 / slot.as_nanos() as f64);
+        if let Some(nmse) = self.nmse.filter(|nmse| *nmse >= 1.0) {
+            let problem = "must be at least 0 and below 1";
+            return Err(ScenarioError::value("cell.prediction.nmse", &json(nmse), problem));
+        }
+        let is_given = horizon_slots.is_some() || self.nmse.is_some_and(|nmse| nmse > 0.0);
+        if horizon_slots.is_none() {
+            self.nmse.get_or_insert(0.0);
+        }
+        Ok(PredictionSetup { nmse: self.nmse, horizon_slots, is_given })
+    }
+}
+
+/// How well channels are predicted.
+pub(super) struct PredictionSetup {
+    nmse: Option<f64>,
+    /// How far ahead, in slots.
+    pub(super) horizon_slots: Option<f64>,
+    /// Whether there is any error.
+    pub(super) is_given: bool,
+}
+
+impl PredictionSetup {
+    /// The normalised mean square error of a user's predictions: one for all, or what the horizon allows.
+    pub(super) fn nmse_of(&self, fd_t: f64, mean_snr_db: f64) -> f64 {
+        let snr = 10_f64.powf(mean_snr_db / 10.0);
+        self.nmse.unwrap_or_else(|| {
+            wiener_nmse(fd_t, self.horizon_slots.unwrap_or(0.0), snr, OBSERVATIONS).min(0.999)
+        })
+    }
+}
+
+impl LevelKeys {
+    /// Fills in the defaults, for frames of so many symbols.
+    pub(super) fn resolve(
+        &mut self,
+        prediction: &mut Prediction,
+        symbols: u32,
+    ) -> Result<LevelsByError, ScenarioError> {
+        let usual = prediction.nmse;
+        let Self { target_nmse, target_fer, custom_db, eight } = &mut *self;
+        let refuse = |key: &str| {
+            let (one, other) = (join("cell.levels", key), "cell.levels.custom_db");
+            Err(ScenarioError::contradiction(&one, other, "the levels are given"))
+        };
+        match custom_db {
+            Some(_) if target_fer.is_some() => return refuse("target_fer"),
+            Some(_) if target_nmse.is_some() => return refuse("target_nmse"),
+            Some(_) => {}
+            None => *target_nmse = target_nmse.or(usual),
+        }
+        let eight = match *eight.get_or_insert(Eight::Star) {
+            Eight::Star => Modulation::Star8,
+            Eight::Rectangular => Modulation::Rect8,
+        };
+        let kind = match *prediction.sinr.get_or_insert(SinrWord::Unbiased) {
+            SinrWord::Unbiased => PredictedSinr::Unbiased,
+            SinrWord::Raw => PredictedSinr::Raw,
+        };
+        let (keys, success) = (self.clone(), FrameSuccess::new(symbols, eight));
+        Ok(LevelsByError { keys, kind, success, made: Vec::new() })
+    }
+}
+
+/// The levels of users: where nothing else is said, made for the error of their own predictions.
+pub(super) struct LevelsByError {
+    keys: LevelKeys,
+    kind: PredictedSinr,
+    success: FrameSuccess,
+    made: Vec<(f64, Arc<Levels>)>,
+}
+
+impl LevelsByError {
+    /// Those for predictions of this error.
+    pub(super) fn of(&mut self, nmse: f64) -> Result<Arc<Levels>, ScenarioError> {
+        let LevelKeys { target_nmse, target_fer, custom_db, .. } = &self.keys;
+        let target_nmse = target_nmse.unwrap_or(nmse);
+        if let Some((_, levels)) = self.made.iter().find(|(made_for, _)| *made_for == target_nmse) {
+            return Ok(Arc::clone(levels));
+        }
+        let rule = match (custom_db, target_fer) {
+            (Some(levels), _) => LevelRule::Custom(levels.clone()),
+            (None, Some(target)) => LevelRule::TargetFer { target: target.0, target_nmse },
+            (None, None) => LevelRule::Optimal { target_nmse },
+        };
+        let levels = Levels::new(rule, self.kind, self.success.clone()).map(Arc::new);
+        let levels = levels.map_err(|error| named("cell", &error))?;
+        self.made.push((target_nmse, Arc::clone(&levels)));
+        Ok(levels)
+    }
+}
