@@ -53,6 +53,15 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_files_that_a_page_names_are_there(page: Path) -> None:
+    if page.name == "CHANGES.md":  # says where things were
+        return
+    named = re.findall(r"`((?:bench|crates|docs|examples|python|scripts|tests)/[^`\s]+)`", plain(page))
+    missing = [name for name in named if not any(ROOT.glob(name.partition("::")[0].rstrip("/")))]
+    assert [name for name in missing if "NAME" not in name] == []
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_no_link_is_dead_in_a_clone(page: Path) -> None:
     text = re.sub(r"^(```+).*?^\1$", "", plain(page), flags=re.DOTALL | re.MULTILINE)
     for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", text)):

@@ -18,7 +18,7 @@ from crossfade.figures.wanted import Wanted
 from crossfade.files import shipped_scenarios
 from crossfade.plans import Options, Scenario, Values
 from crossfade.results import datasets
-from crossfade.results.file import is_results_file
+from crossfade.results.opening import is_results_file
 from crossfade.results.results import Results
 from crossfade.tables import Table, label
 

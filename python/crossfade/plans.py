@@ -450,13 +450,25 @@ def _point(found: dict[str, Any], rows: Sequence[Row]) -> Point:
         links=found["links"],
         nodes=found.get("nodes", []),
         users=found.get("users", []),
-        warnings=found["warnings"],
+        warnings=[*found["warnings"], *_failed(method, rows)],
         loss_windows=found["loss_windows"],
         rows=rows,
         snr_db=found.get("snr_db"),
         residual=[Estimate(n=runs, method=method, **share) for share in found.get("residual", [])],
         combined=[Estimate(n=runs, method=method, **share) for share in found.get("combined", [])],
     )
+
+
+def _failed(method: str, rows: Sequence[Row]) -> list[str]:
+    """Why live runs have no values: what the system refused, or sockets that used another TCP.
+
+    What other methods refuse is known of the point before anything runs, and is among its warnings.
+    """
+    failures = [row.failure for row in rows if row.failure] if method == "live" else []
+    if not failures:
+        return []
+    how_many = f"{len(failures)} of {len(rows)} runs of method live failed"
+    return [f"{'no live' if len(failures) == len(rows) else how_many}: {failures[0]}"]
 
 
 def _refuse_methods_without_result(methods: Sequence[str], points: Sequence[Point]) -> None:

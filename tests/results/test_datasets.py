@@ -6,7 +6,7 @@ import json
 import math
 import random
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,17 +16,13 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 import crossfade as cf
-import crossfade._crossfade as _crossfade
-from crossfade import plans
-from crossfade.plans import Options
 from crossfade.results.file import ResultsFile
 from crossfade.results.grids import Grid
 from crossfade.results.results import INTERVAL
 from crossfade.results.rows import Row
-from tests.conftest import SMALL, SWEEP, Cli, expect_one_line, reseal
+from tests.conftest import SMALL, SWEEP, Cli, reseal
 from tests.results.results_files import Made, add_plan, add_rows, crossed
 
 FLOWS = """\
@@ -126,91 +122,6 @@ def test_json_prints_the_numbers_of_the_dataset(small: Path, path: Path, cli: Cl
             assert repr(dataset[f"{name}{end}"].item()) == repr(cell)
         assert dataset[name].attrs["units"] == metric["unit"]
     assert dataset["runs"] == printed["runs"]
-
-
-SCALED = st.builds(
-    lambda x, e: x * 10.0**e, st.floats(0.1, 1.0), st.integers(-140, 140)
-)  # whose squares are finite
-
-
-@given(st.data())
-@settings(max_examples=settings().max_examples // 2)
-def test_estimates_are_those_of_summarise(data: st.DataObject) -> None:
-    precision = data.draw(st.sampled_from([None, "1 %", "50 %"]))
-    runs = data.draw(st.integers(20, 30) if precision else st.integers(1, 25))
-    limit = {"set": {"run.max_runs": runs}} if precision else {"runs": runs}
-    plan = plans.load(SWEEP, Options(precision=precision, **limit))
-    keys = iter(plan.core.keys())
-    points = plan.description["points"]
-    near = st.floats(0.9, 1.1)  # whose spread may reach the precision
-    goodputs = st.one_of(near, SCALED) if data.draw(st.booleans()) else near
-    rows, arrays = [], []
-    for point in points:
-        for run in range(runs):
-            metrics = {"goodput_bps": data.draw(goodputs)}
-            if data.draw(st.booleans()):
-                metrics["timeouts"] = data.draw(SCALED)
-            packed = np.array([metrics[name] for name in sorted(metrics)]).tobytes()
-            names = "\n".join(sorted(metrics))
-            rows.append(Row(next(keys), point["id"], "simulation", 1, run, names, packed, None, 0.0))
-            arrays.append([metrics.get("goodput_bps", math.nan), metrics.get("timeouts", math.nan)])
-    share = None if precision is None else plan.description["stop"]["precision"]
-    means, *intervals, counts, precise = _crossfade.estimates(
-        np.array(arrays),
-        np.arange(len(points)) * runs,
-        ["goodput_bps", "timeouts"],
-        [0, 1],
-        None if share is None else (share, 0),
-    )
-    summary = json.loads(plan.core.known().results(range(len(points)), [rows[:7], rows[7:]]))
-    for i, found in enumerate(summary):
-        assert counts[i] == found["runs"]
-        for column, name in enumerate(["goodput_bps", "timeouts"]):
-            metric = found["metrics"].get(name, dict.fromkeys(("value", "ci95", "low", "high"), math.nan))
-            assert repr(means[i, column].item()) == repr(metric["value"])
-            for array, key in zip(intervals, ("ci95", "low", "high"), strict=True):
-                expected = math.nan if metric[key] is None else metric[key]
-                assert repr(array[i, column].item()) == repr(expected)
-        reached = not any("has not reached the precision" in text for text in found["warnings"])
-        assert precise[i] == (reached and "interrupted" not in " ".join(found["warnings"]))
-
-
-def test_estimates_are_means_with_student_intervals() -> None:
-    rng = np.random.default_rng(1)
-    values = rng.normal(10.0, 2.0, (60, 3))
-    values[rng.random((60, 3)) < 0.3] = np.nan
-    values[:, 2] = np.nan
-    starts = np.array([0, 0, 1, 13, 60])
-    names = ["goodput_bps", "rtt_mean_s", "rtt_p95_s"]
-    means, ci95, low, high, counts, precise = _crossfade.estimates(values, starts, names, [0, 1, 2])
-    assert counts.tolist() == [0, 1, 12, 47, 0]
-    assert precise.all()
-    for i, (begin, end) in enumerate(zip(starts, [*starts[1:], 60], strict=True)):
-        for column in range(3):
-            group = values[begin:end, column]
-            group = group[~np.isnan(group)]
-            if len(group) == 0:
-                assert math.isnan(means[i, column])
-            else:
-                assert means[i, column] == pytest.approx(group.mean(), rel=1e-14)
-            if len(group) < 2:
-                assert math.isnan(ci95[i, column])
-            else:
-                half = stats.t.ppf(0.975, len(group) - 1) * stats.sem(group)
-                assert ci95[i, column] == pytest.approx(half, rel=1e-9)
-                # What also covers skewed runs is never narrower.
-                assert low[i, column] <= means[i, column] - half * (1.0 - 1e-9)
-                assert high[i, column] >= means[i, column] + half * (1.0 - 1e-9)
-
-
-@pytest.mark.parametrize(
-    ("starts", "precision"), [([1, 0], None), ([0, 5], None), ([-1], None), ([0], (0.1, 2))]
-)
-def test_estimates_refuse_what_does_not_fit(starts: list[int], precision: tuple[float, int] | None) -> None:
-    with pytest.raises(IndexError):
-        _crossfade.estimates(
-            np.zeros((4, 2)), np.array(starts), ["goodput_bps", "timeouts"], [0, 1], precision
-        )
 
 
 def test_points_that_reach_no_precision_are_marked(path: Path) -> None:
@@ -533,62 +444,7 @@ def test_what_is_solved_serves_every_seed(path: Path) -> None:
     assert cf.open_results(path)["goodput_bps"] == 1.0
 
 
-# Files that cannot be read
-
-
-def newer(path: Path) -> None:
-    add_plan(path, {})
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute("PRAGMA user_version = 3")
-
-
-def other(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute("CREATE TABLE plans (id)")
-
-
-def cut(path: Path) -> None:
-    add_plan(path, {})
-    add_rows(path, [Made(0, run, {"goodput_bps": 1.0}) for run in range(500)])
-    whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2])
-
-
-WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
-    "missing": (lambda path: None, "no such file"),
-    "text": (lambda path: path.write_text("a,b\n1,2\n"), "not a results file"),
-    "empty": (lambda path: path.write_bytes(b""), "not a results file"),
-    "folder": (lambda path: path.mkdir(), "not a results file"),
-    "other": (other, "not a results file"),
-    "newer": (newer, "of a newer crossfade (format 3"),
-    "no plan": (lambda path: add_rows(path, []), "there is no plan in it"),
-    "cut": (cut, "damaged"),
-}
-
-
-@pytest.mark.parametrize("kind", WRONG)
-def test_what_is_no_results_file_is_one_line(kind: str, path: Path, cli: Cli) -> None:
-    make, message = WRONG[kind]
-    make(path)
-    for read in (cf.open_results, cf.load_results):
-        with pytest.raises(cf.ResultsError) as error:
-            read(path)
-        assert str(path) in str(error.value)
-        assert message in str(error.value)
-        assert "\n" not in str(error.value)
-    expect_one_line(cli("export", path, "--to", "csv", "--out", path.parent / "out.csv"), message)
-    assert not (path.parent / "out.csv").exists()
-
-
-@pytest.mark.parametrize("number", [0, 3, -1, 99, "x", ""])
-def test_an_unknown_plan_is_one_line(number: int | str, path: Path, cli: Cli) -> None:
-    add_plan(path, {}, seed=1)
-    add_plan(path, {}, seed=2, added=1.0)
-    with pytest.raises(cf.ResultsError, match=rf"^plan {number}: ") as error:
-        cf.open_results(path, plan=number)
-    assert "1: " in str(error.value)
-    assert "2: " in str(error.value)
-    expect_one_line(cli("export", path, f"--plan={number}"), f"plan {number}: ")
+# Files in use and of other versions
 
 
 def test_a_file_is_read_while_it_is_filled(path: Path) -> None:

@@ -18,7 +18,8 @@ import pytest
 import crossfade as cf
 from crossfade import records
 from crossfade.results import file as resultsfile
-from crossfade.results.file import ResultsFile, is_results_file
+from crossfade.results.file import ResultsFile
+from crossfade.results.opening import is_results_file
 from crossfade.results.plantable import plan_id
 from crossfade.results.rows import Row
 from tests.conftest import Mount, make_row, reseal

@@ -22,7 +22,7 @@ from crossfade import plans
 from crossfade.plans import Options, Plan
 from crossfade.results.file import ResultsFile
 from crossfade.results.rows import Row
-from crossfade.sweeps import chunks, cluster
+from crossfade.sweeps import chunks, connection, worker
 from tests.conftest import SMALL, Cli, expect_one_line
 from tests.test_rules import FADING
 from tests.test_rust_controls import EXAMPLES
@@ -189,18 +189,16 @@ def test_a_scheduler_that_goes_away(two_workers: cf.Cluster) -> None:
 @contextmanager
 def one_worker(monkeypatch: pytest.MonkeyPatch, program: str) -> Iterator[cf.Cluster]:
     """A cluster whose worker does something before it serves."""
-    monkeypatch.setattr(
-        cluster, "WORKER", f"from crossfade.sweeps import cluster\n{program}\n{cluster.WORKER}"
-    )
+    monkeypatch.setattr(worker, "WORKER", f"from crossfade.sweeps import worker\n{program}\n{worker.WORKER}")
     with cf.Cluster("local", 1) as found:
         yield found
 
 
 def test_a_worker_of_another_build_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    program = "cluster.BUILD = ('0.0.1', 'abcdef012345' + 52 * '0')"
+    program = "worker.BUILD = ('0.0.1', 'abcdef012345' + 52 * '0')"
     with one_worker(monkeypatch, program) as old, pytest.raises(cf.ClusterError) as raised:
         on(old, load(runs=10))
-    version, sources = cluster.BUILD
+    version, sources = worker.BUILD
     assert str(raised.value) == (
         f"a worker has crossfade 0.0.1 (sources abcdef012345), not {version} (sources {sources[:12]}): "
         "the same must be on both"
@@ -220,24 +218,24 @@ async def work():
 logging.disable()
 asyncio.run(work())
 """
-    monkeypatch.setattr(cluster, "WORKER", program)
+    monkeypatch.setattr(worker, "WORKER", program)
     with cf.Cluster("local", 1) as without, pytest.raises(cf.ClusterError) as raised:
         on(without, load(runs=10))
     assert f"cluster local: crossfade {cf.__version__} must be installed there (" in str(raised.value)
 
 
 def test_a_run_that_kills_every_worker_ends_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "RESTART_S", 0.0)
+    monkeypatch.setattr(connection, "RESTART_S", 0.0)
     monkeypatch.setattr(chunks, "COUNT_EVERY_S", 0.1)
     monkeypatch.setattr(chunks, "MOST_LOST", 2)
     program = """
 import os
-make = cluster.make
+make = worker.make
 def deadly(build, plan, source, tasks):
     if (2, "simulation", 7) in [tuple(task) for task in tasks]:
         os._exit(1)
     return make(build, plan, source, tasks)
-cluster.make = deadly
+worker.make = deadly
 """
     with one_worker(monkeypatch, program) as dying, pytest.raises(cf.ClusterError) as raised:
         on(dying, load(runs=10))
@@ -247,7 +245,7 @@ cluster.make = deadly
 
 def test_addresses_that_lead_nowhere(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cluster, "CONNECT_S", 0.3)
+    monkeypatch.setattr(connection, "CONNECT_S", 0.3)
     (tmp_path / "other.json").write_text("[]")
     allowed = "must be local, HOST:PORT or a scheduler file (.json)"
     for address, reason in {
@@ -269,8 +267,8 @@ def test_addresses_that_lead_nowhere(cli: Cli, tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_scheduler_without_workers(two_workers: cf.Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "WORKERS_S", 0.2)
-    monkeypatch.setattr(cluster, "WORKER", "import time; time.sleep(100)")
+    monkeypatch.setattr(connection, "WORKERS_S", 0.2)
+    monkeypatch.setattr(worker, "WORKER", "import time; time.sleep(100)")
     with pytest.raises(cf.ClusterError, match=r"^cluster local: no worker within 0 s"):
         cf.Cluster("local", 1).__enter__()
 

@@ -19,7 +19,7 @@ import pytest
 
 import crossfade as cf
 from crossfade import plans
-from crossfade.sweeps import cluster
+from crossfade.sweeps import cluster, connection
 from tests.conftest import SMALL, Cli, expect_one_line
 from tests.sweeps.test_cluster import certificate_of, children, on, scheduler_of, two_workers, wait_for
 
@@ -242,7 +242,7 @@ def test_tls_files_lead_to_a_cluster_without_a_warning(
         with cf.Cluster(address, security=cluster.tls_files(pem["own"], pem["own"], pem["own-key"])) as same:
             assert len(on(same, plans.load(SMALL))) == 10
 
-        monkeypatch.setattr(cluster, "CONNECT_S", 1.0)
+        monkeypatch.setattr(connection, "CONNECT_S", 1.0)
         wrong = [*tls[:2], "--tls-cert", pem["other"], "--tls-key", pem["other-key"]]
         expect_one_line(cli(*command, address, *wrong), "no Dask scheduler answers there within 1 s, or none")
 

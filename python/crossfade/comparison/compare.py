@@ -19,8 +19,8 @@ from crossfade.comparison.paired import COVERAGE, Crossing, Curve, Sample, Verdi
 from crossfade.errors import ResultsError, ScenarioError
 from crossfade.plans import Options
 from crossfade.quantities import in_numbers, is_log_spaced
-from crossfade.results.file import is_results_file
 from crossfade.results.metrics import near_metrics
+from crossfade.results.opening import is_results_file
 from crossfade.results.results import Point, Results
 from crossfade.tables import Cell, Table, label
 

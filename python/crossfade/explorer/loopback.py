@@ -6,6 +6,7 @@ Of Python's own http.server: a few addresses need no framework.
 from __future__ import annotations
 
 import secrets
+import sys
 from abc import abstractmethod
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -54,6 +55,11 @@ class LoopbackServer(ThreadingHTTPServer):
     @abstractmethod
     def answer(self, asked: SplitResult) -> Answer:
         """What somebody is told who has it."""
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Who has gone away before the answer is told nothing, and nobody needs to know."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
 
     def reply(self, path: str, host: str | None) -> Answer:
         """What a request is told; ``host`` is whom the browser believes to talk to."""

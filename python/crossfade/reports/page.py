@@ -24,7 +24,7 @@ from crossfade.files import check_output, write_text
 from crossfade.reports.charts import figures_data
 from crossfade.reports.tables import comparisons, table_of_metrics, table_of_rows
 from crossfade.results import datasets
-from crossfade.results.file import is_results_file
+from crossfade.results.opening import is_results_file
 from crossfade.results.results import Results
 from crossfade.tables import Table
 from crossfade.wording import METHOD_WORDS, html, typeset, without_symbols

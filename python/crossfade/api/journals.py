@@ -1,0 +1,89 @@
+"""Journals of live runs: replayed, and looked at."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import crossfade._crossfade as _crossfade
+from crossfade import errors
+from crossfade.figures.choice import number
+from crossfade.files import read_bytes
+from crossfade.plans import translated_errors
+from crossfade.tables import Table
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """One link of a journal, replayed: where it first differs, or None where all is identical."""
+
+    link: str
+    packets: int
+    arrived: int
+    lost: int
+    dropped: int
+    difference: str | None
+
+
+def replay(journal: str | PathLike[str]) -> list[Replayed]:
+    """Put the arrivals that ``crossfade live --record`` kept through the simulated links, one by one.
+
+    Each packet has the same fate at the same nanosecond, or the first difference is told. Raises
+    :class:`ScenarioError` where the journal is damaged; every byte of it is checked.
+    """
+    found = json.loads(of_journal(journal, "replay"))
+    for warning in found["warnings"]:
+        warnings.warn(warning, errors.CrossfadeWarning, stacklevel=2)
+    return [Replayed(**lane) for lane in found["lanes"]]
+
+
+def journal_events(journal: str | PathLike[str]) -> Table:
+    """What the kernel's TCP did in a recorded run, in the columns of :func:`events` and more.
+
+    Where the scenario's own transfers ran, the simulated sender of the same scenario, seed and run stands
+    beside it until the same time: a column ``method`` tells them apart.
+    """
+    table = Table.from_csv(of_journal(journal, "journal_events"), str(journal))
+    simulated = of_journal(journal, "journal_simulated")
+    if simulated is None or not table.rows:
+        return table
+    beside = Table.from_csv(simulated, str(journal))
+    last = max(map(number, table.cells("time_s")))
+    records = [{"method": "live", **record} for record in table.records()]
+    records += [
+        {"method": "simulation", **record} for record in beside.records() if number(record["time_s"]) <= last
+    ]
+    return Table.of(["method", *table.columns], records)
+
+
+def journal_link_events(journal: str | PathLike[str]) -> str:
+    """What happened inside the links of a recorded run as CSV text, in the columns of :func:`link_events`.
+
+    It comes from the replay, which is that run to the nanosecond.
+    """
+    return str(of_journal(journal, "journal_link_events"))
+
+
+def journal_opportunities(journal: str | PathLike[str]) -> tuple[str, str]:
+    """What came out from the far host, and to it, in a recorded run: the millisecond of each 1500 bytes.
+
+    Of a link that always had something to send this is a trace of it, as ``link.trace`` reads them.
+    """
+    down, up = of_journal(journal, "journal_opportunities")
+    return down, up
+
+
+def of_journal(journal: str | PathLike[str], function: str) -> Any:
+    """What the core makes of a journal."""
+    if not hasattr(_crossfade, function):
+        raise errors.ScenarioError(f"{journal}: journals of live runs are read on Linux only")
+    data = read_bytes(Path(journal), errors.ScenarioError)
+    try:
+        with translated_errors():
+            return getattr(_crossfade, function)(data)
+    except errors.ScenarioError as error:
+        raise errors.ScenarioError(f"{errors.shortened(journal)}: {error}") from None

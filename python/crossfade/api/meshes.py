@@ -1,0 +1,83 @@
+"""What a mesh could carry at one time, and where its nodes stand."""
+
+from __future__ import annotations
+
+import json
+from os import PathLike, fspath
+
+from crossfade import errors, plans
+from crossfade.api.solving import solve
+from crossfade.figures.meshmap import plot_map
+from crossfade.plans import Options, Scenario, Values, translated_errors
+from crossfade.results.cache import Cache
+from crossfade.tables import Cell, Table, label
+
+REUSE_COLUMNS = ["links", "antennas", "exchanges", "exact", "set", "exchanges_mean", "ci95"]
+
+
+def reuse(
+    scenario: Scenario,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    runs: int | None = None,
+    seed: int | None = None,
+    jobs: int | None = None,
+    cache: bool | Cache = True,
+    progress: bool = False,
+    simulated: bool = True,
+) -> Table:
+    """The largest set of exchanges that a mesh can have under way at one time, beside the simulated mean.
+
+    A row a point: the axes, ``links`` on the routes of the flows, ``antennas`` of a node, ``exchanges`` in
+    the largest set (``exact`` unless the search had to end early), the ``set`` as pairs of nodes, and the
+    simulated ``exchanges_mean`` with its ``ci95`` (left out where not ``simulated``).
+    """
+    options = Options(set, over, runs, None, seed, ["simulation"], jobs, cache, progress)
+    plan = plans.load(scenario, options)
+    with translated_errors():
+        found = json.loads(plan.core.reuse())
+    points = solve(scenario, options).points if simulated else []
+    axes = plan.description["axes"]
+    records = []
+    for item in found:
+        at = plan.description["points"][item["point"]]["axes"]
+        record: dict[str, Cell] = {axis: label(at[axis]) for axis in axes}
+        record |= {"links": item["links"], "antennas": item["antennas"], "exchanges": item["exchanges"]}
+        record |= {"exact": "true" if item["is_exact"] else "false"}
+        record["set"] = " ".join(f"{a}-{b}" for a, b in item["set"])
+        if points and (mean := points[item["point"]].metrics.get("exchanges_mean")):
+            record |= {"exchanges_mean": mean.value, "ci95": mean.ci95}
+        records.append(record)
+    return Table.of([*axes, *REUSE_COLUMNS], records)
+
+
+def plot_mesh(
+    scenario: Scenario,
+    path: str | PathLike[str],
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    title: str | None = None,
+    width: str | float = "single",
+) -> None:
+    """Draw where the nodes of a mesh stand, the hops of its routes, and the largest set of exchanges.
+
+    The scenario has one point.
+    """
+    plan = plans.load(scenario, Options(set, over))
+    with translated_errors():
+        found = json.loads(plan.core.reuse())
+    if len(found) > 1:
+        raise errors.ScenarioError(f"a map shows one mesh; the plan has {len(found)} points")
+    mesh = plan.description["mesh"]
+    plot_map(
+        fspath(path),
+        mesh["positions"],
+        mesh["links"],
+        found[0]["set"],
+        range_m=mesh["range_m"],
+        interference_m=mesh["interference_m"],
+        title=plan.title if title is None else title,
+        width=width,
+    )

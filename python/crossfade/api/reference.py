@@ -1,0 +1,97 @@
+"""What keys and metrics mean, values as they are written, a closed form, golden data of other programs."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, cast
+
+import crossfade._crossfade as _crossfade
+from crossfade import errors
+from crossfade.files import read_text
+from crossfade.plans import translated_errors
+from crossfade.results.metrics import metric_of, near_metrics
+
+
+def schema() -> str:
+    """The JSON Schema of a scenario, for editors."""
+    return json.dumps(json.loads(_crossfade.schema()), indent=2)
+
+
+def explain(key: str) -> str:
+    """What a key of a scenario means (type, unit, default, what is allowed), or what a metric counts."""
+    try:
+        with translated_errors():
+            return _crossfade.explain(key)
+    except errors.ScenarioError:
+        if (metric := metric_of(key)) is not None:
+            return f"{metric}\n"
+        if "." not in key and (meant := near_metrics(key)):
+            raise errors.ScenarioError(f"{errors.shortened(key)}: no key and no metric; {meant}") from None
+        raise
+
+
+def parse_value(text: str) -> Any:
+    """A value as the command line takes it: a TOML number, list or inline table, else the text itself."""
+    with translated_errors():
+        return json.loads(_crossfade.parse_value(text))
+
+
+def markov_from_rayleigh(
+    fd_t: float, *, p_e: float | None = None, fading_margin_db: float | None = None
+) -> dict[str, float]:
+    """The two-state Markov channel of a Rayleigh fading link with a threshold (Zorzi, Rao and Milstein 1995).
+
+    ``fd_t`` is the Doppler frequency times the slot; exactly one of ``p_e`` (mean packet error probability)
+    and ``fading_margin_db`` says how deep the threshold lies. Gives fd_t, p_e, fading_margin_db, p_gg, p_bb,
+    mean_burst (slots) and rho.
+    """
+    with translated_errors():
+        found = _crossfade.markov_from_rayleigh(fd_t, p_e=p_e, fading_margin_db=fading_margin_db)
+    return cast(dict[str, float], found)
+
+
+@dataclass(frozen=True)
+class GoldenCase:
+    """One golden case repeated: where it first differs, or None where it agrees.
+
+    Of a case that is one number, ``found`` has both and how far they may be apart.
+    """
+
+    case: str
+    rows: int
+    difference: str | None
+    found: str | None = None
+
+
+def verify(folder: str | PathLike[str]) -> list[GoldenCase]:
+    """Repeat a folder of golden data of another program.
+
+    It holds traces (``patterns.json`` and ``sends_SET_VARIANT.csv`` or ``.csv.gz``; every row has to be
+    identical), throughputs of chains of 802.11 stations (``equal.csv`` and ``wider.csv``: within 4 and 5 %,
+    0.5 % where the window is one packet; about a minute) or antenna weights (``vectors.json``; 1e-9).
+
+    Raises :class:`GoldenError` where the folder cannot be read as one of these.
+    """
+    path = Path(folder)
+    if not os.path.isdir(path):
+        raise errors.GoldenError(f"{errors.shortened(path)}: no such folder")
+    names = [path / name for name in ("equal.csv", "wider.csv", "vectors.json") if (path / name).exists()]
+    patterns = None
+    if not names:
+        patterns = read_text(path / "patterns.json", errors.GoldenError)
+        names = sorted([*path.glob("sends_*.csv"), *path.glob("sends_*.csv.gz")])
+    files = [(name.name.removesuffix(".gz"), read_text(name, errors.GoldenError)) for name in names]
+    with translated_errors():
+        cases = json.loads(_crossfade.verify(files, patterns))
+    return [
+        GoldenCase(_case_name(case["case"]), case["rows"], case["difference"], case["found"])
+        for case in cases
+    ]
+
+
+def _case_name(name: str) -> str:
+    return name.replace(".csv/", " ").replace(".json/", " ")

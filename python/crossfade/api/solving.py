@@ -1,0 +1,141 @@
+"""A scenario checked, solved and simulated: every point of its sweep by each of its methods."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from crossfade import plans
+from crossfade.plans import Options, Scenario, Values
+from crossfade.results.cache import Cache, open_cache
+from crossfade.results.frames import frames_table
+from crossfade.results.interrupted import Interrupted
+from crossfade.results.results import Results
+from crossfade.sweeps.engines import Threads
+from crossfade.sweeps.stored import StoredRows
+from crossfade.tables import Table
+
+
+def run(
+    scenario: Scenario,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    runs: int | None = None,
+    precision: str | None = None,
+    seed: int | None = None,
+    methods: Sequence[str] | None = None,
+    jobs: int | None = None,
+    cache: bool | Cache = True,
+    progress: bool = False,
+) -> Results:
+    """Solve or simulate a scenario: every point of its sweep by each of its methods.
+
+    ``set`` changes keys (``{"tcp.w_max": 6}``; None takes a key out), ``over`` replaces or adds axes
+    (``{"channel.p_e": [0.01, 0.1]}``, also ``"log:0.001:0.3:13"``, ``"start:stop:step"``). ``runs`` or
+    ``precision`` (``"1 %"``), ``seed`` and ``methods`` (``["analysis", "simulation"]``) stand
+    above the file's. ``jobs`` is the number of
+    threads (all cores where None); results do not depend on it.
+
+    Finished runs are taken from the user's cache and kept there; ``cache=False`` leaves it alone.
+
+    Raises :class:`ScenarioError` on anything wrong in the scenario or an option, and on Ctrl-C
+    :class:`Interrupted` (a ``KeyboardInterrupt``), which carries what is finished.
+    """
+    return solve(scenario, Options(set, over, runs, precision, seed, methods, jobs, cache, progress))
+
+
+def solve(scenario: Scenario, options: Options) -> Results:
+    """What :func:`run` does: a sweep whose rows are kept in the user's cache."""
+    tell = partial(plans.tell_of_many, partial(print, file=sys.stderr)) if options.progress else None
+    plan = plans.load(scenario, options, tell)
+    engine, cache = Threads(options.jobs), options.cache
+    with nullcontext(cache) if isinstance(cache, Cache) else open_cache(cache) as store:
+        rows = StoredRows(plan, store)
+        complete = rows.make(engine, progress=options.progress)
+    if not complete:
+        raise Interrupted(len(rows.known), lambda: rows.results(complete=False))
+    return rows.results(complete)
+
+
+def phy(
+    scenario: Scenario,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    runs: int | None = None,
+    seed: int | None = None,
+    methods: Sequence[str] | None = None,
+    jobs: int | None = None,
+    cache: bool | Cache = True,
+    progress: bool = False,
+) -> Table:
+    """Error rates of the frames of a physical layer, without link protocol and transport.
+
+    A row for each point, method (``phy``; ``formula`` gives closed forms) and number of transmissions: bit
+    and frame error rate, the share that is not accepted after so many transmissions, the effective rate. The
+    table of a single scheme, as CSV, is what ``phy.table`` reads. The rest is as in :func:`run`.
+    """
+    asked = ["phy"] if methods is None else methods
+    return frames_table(solve(scenario, Options(set, over, runs, None, seed, asked, jobs, cache, progress)))
+
+
+@dataclass(frozen=True)
+class Check:
+    """What a scenario would run: its axes, points and runs a point, and what to be careful about."""
+
+    title: str
+    axes: dict[str, int]
+    points: int
+    methods: list[str]
+    stop: dict[str, Any]
+    seed: int
+    warnings: list[str]
+    memory: float
+    """Bytes that a run may take at most, as it is judged from the scenario."""
+    mesh: dict[str, Any] | None = None
+    """Of a mesh, at the first point of a sweep: how long an exchange lasts, what a window of one reaches."""
+    cell: dict[str, Any] | None = None
+    """Of a cell, at the first point of a sweep: its slot and bins, its users and their switch levels."""
+    path: dict[str, Any] | None = None
+    """Of links, at the first point of a sweep: what each is, the slot, and each flow's round trip and
+    bandwidth-delay product."""
+    scenario: dict[str, Any] = field(default_factory=dict)
+    """The scenario at the first point of a sweep, all defaults filled in."""
+    memory_of_rows: int = 0
+    """Bytes that the rows of a point take while they are summed up; 0 where a stop rule says how many."""
+
+
+def check(
+    scenario: Scenario,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    runs: int | None = None,
+    precision: str | None = None,
+    seed: int | None = None,
+    methods: Sequence[str] | None = None,
+) -> Check:
+    """Read a scenario and say what it would run; :class:`ScenarioError` where it is wrong."""
+    plan = plans.load(scenario, Options(set, over, runs, precision, seed, methods))
+    plans.check_memory(plan)
+    description = plan.description
+    return Check(
+        title=plan.title,
+        axes=description["steps"],
+        points=len(description["points"]),
+        methods=description["methods"],
+        stop=description["stop"],
+        seed=description["seed"],
+        warnings=description["warnings"],
+        memory=plan.core.memory()[0],
+        memory_of_rows=plans.memory_of_rows(plan),
+        mesh=description.get("mesh"),
+        cell=description.get("cell"),
+        path=description.get("path"),
+        scenario=description["scenario"],
+    )

@@ -1,0 +1,259 @@
+"""Single runs looked at: events, samples, transfers, delays, packet captures and traces of opportunities."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+
+from crossfade import errors, plans
+from crossfade.files import whole_file
+from crossfade.plans import Options, Plan, Scenario, Values, translated_errors
+from crossfade.tables import Table, csv_line, label
+
+
+def events(
+    scenario: Scenario, *, set: Values | None = None, over: Values | None = None, seed: int | None = None
+) -> str:
+    """Every event of run 0 as CSV text (time_s, event, flow, seq, cwnd, ...).
+
+    Of a scenario with a sweep, the events of each of its points (20 at the most), one after the other, behind
+    columns for the axes. :func:`write_events` takes no memory for the text of a long run. With ``run.sample``
+    there are samples between the events, in the columns of :func:`samples`.
+    """
+    return _text_of(_viewed(scenario, set, over, seed), "events")
+
+
+def samples(
+    scenario: Scenario,
+    every: str | None = None,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    seed: int | None = None,
+) -> str:
+    """What each flow and link did over time in run 0 as CSV text: a line each, every so often (``"100 ms"``).
+
+    Without ``every`` the scenario says it (``run.sample``). Columns are those of :func:`events` (a flow's
+    state as it is then), and link, goodput_bps, rtt_mean_s, queue_packets, capacity_bps, retransmissions: of
+    the time since the line before, but for the queue, which is as it is then. Of a link goodput_bps is all
+    that came out of it, retransmissions are frames. Flows that arrive and go have no lines. Of a sweep as in
+    :func:`events`.
+    """
+    text = io.StringIO()
+    stream_samples(text.write, scenario, every, set=set, over=over, seed=seed)
+    return text.getvalue()
+
+
+def write_samples(
+    path: str | PathLike[str],
+    scenario: Scenario,
+    every: str | None = None,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    seed: int | None = None,
+) -> None:
+    """Write what :func:`samples` gives to a file while the run goes on, as :func:`write_events` does."""
+    with whole_file(Path(path)) as name, open(name, "w", encoding="utf-8", newline="") as file:
+        stream_samples(file.write, scenario, every, set=set, over=over, seed=seed)
+
+
+def stream_samples(
+    write: Callable[[str], object],
+    scenario: Scenario,
+    every: str | None = None,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    seed: int | None = None,
+) -> None:
+    """Hand the text of :func:`samples` to ``write``, piece by piece, while the run goes on."""
+    asked = {**(set or {}), **({} if every is None else {"run.sample": every})}
+    _write_lines(_viewed(scenario, asked, over, seed), "samples", write)
+
+
+def link_events(
+    scenario: Scenario, *, set: Values | None = None, over: Values | None = None, seed: int | None = None
+) -> str:
+    """What happened inside links in run 0 as CSV text: frames with their verdicts, slots, the air, queues.
+
+    Columns: time_s, link, event (``frame``, ``slot``, ``air``, ``defer``, ``queue``), user, node, frame,
+    attempt, scheme, snr_db, verdict, bin, end_s, nulls, change, packets, bytes, kind, to, nulled; a cell is
+    empty where it says nothing.
+    Of a sweep as in :func:`events`.
+    """
+    return _text_of(_viewed(scenario, set, over, seed), "link_events")
+
+
+def transfers(
+    scenario: Scenario,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    runs: int | None = None,
+    seed: int | None = None,
+) -> Table:
+    """A row for each transfer that came to its end, in every run of each point (100 runs, 20 points at most).
+
+    Columns: the axes, run, flow, start_s, segments, completion_time_s (from the start to the last delivery).
+    The runs are simulated anew: they are those of :func:`run`, which keeps their means.
+    """
+    return _rows_of(_viewed(scenario, set, over, seed, runs), "transfers")
+
+
+def delays(
+    scenario: Scenario,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    runs: int | None = None,
+    seed: int | None = None,
+) -> Table:
+    """How round trips and one-way delays are distributed, in every run of each point.
+
+    Columns: the axes, run, flow, delay (``rtt_s`` or ``one_way_delay_s``), share, value_s: that part of the
+    delays of the run is no longer than the value (within 1/64 of it). The rest is as in :func:`transfers`.
+    """
+    return _rows_of(_viewed(scenario, set, over, seed, runs), "delays")
+
+
+def _rows_of(plan: Plan, view: str) -> Table:
+    return Table.from_csv(_text_of(plan, view), view)
+
+
+def _text_of(plan: Plan, view: str) -> str:
+    text = io.StringIO()
+    _write_lines(plan, view, text.write)
+    return text.getvalue()
+
+
+def write_events(
+    path: str | PathLike[str],
+    scenario: Scenario,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    seed: int | None = None,
+    of_links: bool = False,
+) -> None:
+    """Write what :func:`events` gives, or :func:`link_events`, to a file while the run goes on.
+
+    The file gets its name when it is whole; :class:`OutputError` where it cannot be written.
+    """
+    plan = _viewed(scenario, set, over, seed)
+    with whole_file(Path(path)) as name, open(name, "w", encoding="utf-8", newline="") as file:
+        _write_lines(plan, "link_events" if of_links else "events", file.write)
+
+
+def _viewed(
+    scenario: Scenario, set: Values | None, over: Values | None, seed: int | None, runs: int | None = None
+) -> Plan:
+    """The plan of which single runs are looked at."""
+    plan = plans.load(scenario, Options(set, over, runs, seed=seed))
+    plans.check_memory(plan)
+    return plan
+
+
+def _write_lines(plan: Plan, view: str, write: Callable[[str], object]) -> None:
+    """The CSV texts of all points as one, behind columns for the axes where there are any."""
+    axes, points = plan.description["axes"], plan.description["points"]
+    begun = -1
+
+    def take(number: int, text: str) -> None:
+        nonlocal begun
+        if not axes:
+            write(text)
+            return
+        before = csv_line(label(points[number]["axes"][axis]) for axis in axes)
+        lines = text.splitlines(keepends=True)
+        if number != begun:
+            header = lines.pop(0)
+            if begun < 0:
+                write(csv_line(axes) + "," + header)
+            begun = number
+        write("".join(f"{before},{line}" for line in lines))
+
+    with translated_errors():
+        getattr(plan.core, view)(take)
+
+
+def pcap(
+    scenario: Scenario,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    seed: int | None = None,
+    ipv6: bool = False,
+    snaplen: int | None = None,
+) -> bytes:
+    """What the senders' network interfaces see in run 0 of a single point, as the bytes of a pcap file.
+
+    IPv4 (or IPv6) and TCP headers are real, with options and right checksums; the payload is zeros. Flow n
+    has port 50000 + n. The handshake is not simulated: it stands at the instant of the flow's first packet.
+    ``snaplen`` bytes of each are kept (default: all; their lengths are told in any case).
+    :func:`write_pcap` takes no memory for the packets of a long run.
+    """
+    file = io.BytesIO()
+    plan = _viewed(scenario, set, over, seed)
+    with translated_errors():
+        plan.core.pcap(ipv6, _snaplen(snaplen), file.write)
+    return file.getvalue()
+
+
+def write_pcap(
+    path: str | PathLike[str],
+    scenario: Scenario,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    seed: int | None = None,
+    ipv6: bool = False,
+    snaplen: int | None = None,
+) -> None:
+    """Write what :func:`pcap` gives to a file while the run goes on; as :func:`write_events` otherwise."""
+    plan = _viewed(scenario, set, over, seed)
+    with whole_file(Path(path)) as name, open(name, "wb") as file, translated_errors():
+        plan.core.pcap(ipv6, _snaplen(snaplen), file.write)
+
+
+def _snaplen(bytes_kept: int | None) -> int | None:
+    if bytes_kept is not None and not 1 <= bytes_kept < 2**32:
+        raise errors.ScenarioError(f"snaplen = {bytes_kept}: must be a number of bytes, 100 or more")
+    return bytes_kept
+
+
+def air_pcap(
+    scenario: Scenario, *, set: Values | None = None, over: Values | None = None, seed: int | None = None
+) -> bytes:
+    """What a radio that hears everything would have seen of a mesh in run 0, as the bytes of a pcap file.
+
+    Radiotap and 802.11 headers are real, with the duration fields; node n has the address 02:00:00:00:XX:XX
+    with its number. What the frames carry is zeros.
+    """
+    plan = plans.load(scenario, Options(set, over, seed=seed))
+    with translated_errors():
+        return plan.core.air_pcap()
+
+
+def opportunities(
+    scenario: Scenario,
+    user: int = 0,
+    *,
+    set: Values | None = None,
+    over: Values | None = None,
+    seed: int | None = None,
+) -> str:
+    """When a flow was delivered each 1500 bytes in run 0 of a single point, as a trace of opportunities.
+
+    A line each with whole milliseconds since the start: the format of ``link.trace.opportunities``, and of
+    other emulators. ``user`` counts flows from 0; in a cell they are its users. It is what the link could
+    have carried for it where packets of it were always waiting, as those of traffic ``saturated`` are.
+    """
+    plan = plans.load(scenario, Options(set, over, seed=seed))
+    plans.check_memory(plan)
+    if not 0 <= user < 2**32:
+        raise errors.ScenarioError(f"user = {user}: must be 0 or more")
+    with translated_errors():
+        return plan.core.opportunities(user)

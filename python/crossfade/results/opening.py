@@ -1,0 +1,142 @@
+"""How a results file is opened to be read: nothing in it is believed before it was looked at.
+
+It may be another program's database, of a newer format, tampered with, damaged so that queries have no end,
+or where nothing can be written. All of these end in one line.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+
+from crossfade.errors import OutputError, ResultsError
+from crossfade.records import APPLICATION_ID, SQLITE_MAGIC, begins
+from crossfade.results import rowtables
+
+# Format 1 had no checksums.
+FORMAT_VERSION = 2
+
+# What a file holds, all of it: the columns of its tables with their types.
+SCHEMA = {
+    "plans": "id TEXT, added REAL, description TEXT, warnings TEXT",
+    "metric_sets": "id INTEGER, names TEXT",
+    "rows": "key BLOB, point BLOB, method TEXT, seed INTEGER, run INTEGER, metric_set INTEGER, values BLOB, "
+    "failure TEXT, results_version INTEGER, version TEXT, seconds REAL",
+}
+SEALED = ("plans", "rows")
+# How SQLite says that it can make no log: no permission, no room.
+NO_ROOM = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_FULL", "SQLITE_IOERR")
+
+# A query may take so many steps of SQLite's machine, and so many for each byte of the file: a row, which
+# takes about twenty, has a hundred bytes at the least. What takes more goes round in circles.
+STEPS = 20_000_000
+STEPS_PER_BYTE = 5
+STEPS_AT_ONCE = 1_000_000
+
+
+def is_results_file(path: str | PathLike[str]) -> bool:
+    """Whether a file is to be opened as a results file: whether it begins as an SQLite database does."""
+    return begins(Path(path), len(SQLITE_MAGIC)) == SQLITE_MAGIC
+
+
+def connect_to_read(path: Path) -> sqlite3.Connection:
+    """A connection that reads, also beside a sweep that writes, on a full disk and without permission."""
+
+    def connect(options: str, alone: bool = False) -> sqlite3.Connection:
+        address = f"{path.absolute().as_uri()}?{options}"
+        database = sqlite3.connect(
+            address, rowtables.BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False, uri=True
+        )
+        try:
+            rowtables.guard(database)
+            database.execute("PRAGMA query_only = ON")
+            if alone:
+                database.execute("PRAGMA locking_mode = EXCLUSIVE")
+            database.execute("SELECT count(*) FROM sqlite_master")
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    try:
+        # Not "ro", with which SQLite could not clear away the log that even a reader makes.
+        return connect("mode=rw")
+    except sqlite3.OperationalError as error:
+        if not error.sqlite_errorname.startswith(NO_ROOM):
+            raise
+        # Where nothing can be written (no permission, a full disk), readers can make no log.
+        log = path.with_name(f"{path.name}-wal")
+        if log.exists() and log.stat().st_size > 0:
+            # What is in the log counts: alone with the file, SQLite keeps the log's index in memory.
+            return connect("mode=rw", alone=True)
+        return connect("immutable=1")  # the file does not change meanwhile
+
+
+def check_format(path: Path, database: sqlite3.Connection, may_be_empty: bool) -> None:
+    """Refuse what is no results file, or one of a newer format, with :class:`ResultsError`."""
+    (application,) = database.execute("PRAGMA application_id").fetchone()
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if may_be_empty and application == version == tables == 0:
+        return
+    if application != APPLICATION_ID:
+        raise ResultsError(f"{path}: not a results file (another program's database)")
+    if version > FORMAT_VERSION:
+        raise ResultsError(
+            f"{path}: a results file of a newer crossfade (format {version}; this one reads format "
+            f"{FORMAT_VERSION})"
+        )
+    if version < 1:
+        raise ResultsError(f"{path}: not a results file, or a damaged one (format {version})")
+    _check_schema(path, database, version)
+
+
+def _check_schema(path: Path, database: sqlite3.Connection, version: int) -> None:
+    """Refuse a file with anything but the tables of its format: a view or a trigger is another's program."""
+    found = set()
+    for kind, name, statement in database.execute("SELECT type, name, sql FROM sqlite_master").fetchall():
+        is_table = kind == "table" and str(statement).upper().startswith("CREATE TABLE")
+        if is_table and name in SCHEMA:
+            found.add(name)
+        elif not (str(name).startswith("sqlite_") and (is_table or kind == "index")):
+            raise ResultsError(f"{path}: not a results file, or a tampered one (it holds a {kind} {name})")
+    for name, columns in SCHEMA.items():
+        wanted = columns + ", checksum INTEGER" * (version > 1 and name in SEALED)
+        if name not in found:
+            raise ResultsError(f"{path}: not a results file, or a damaged one (no table {name})")
+        there = database.execute(f"PRAGMA table_xinfo({name})").fetchall()
+        if ", ".join(f"{column[1]} {column[2]}" for column in there) != wanted or any(c[6] for c in there):
+            raise ResultsError(f"{path}: not a results file, or a damaged one (columns of the table {name})")
+
+
+def bound_steps(path: Path, database: sqlite3.Connection) -> None:
+    """Let queries from here on take as many steps as the whole file could need, and no more."""
+    size = sum(part.stat().st_size for part in (path, path.with_name(f"{path.name}-wal")) if part.exists())
+    left = (STEPS + STEPS_PER_BYTE * size) // STEPS_AT_ONCE
+
+    def is_enough() -> bool:
+        nonlocal left
+        left -= 1
+        return left < 0
+
+    database.set_progress_handler(is_enough, STEPS_AT_ONCE)
+
+
+@contextmanager
+def one_line(path: Path, to_write: bool) -> Iterator[None]:
+    """SQLite's errors as this package's own, each one line that names the file."""
+    try:
+        yield
+    except (sqlite3.Error, OSError, ValueError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        name = getattr(error, "sqlite_errorname", "")
+        if name == "SQLITE_INTERRUPT":
+            raise ResultsError(f"{path}: not a results file, or a damaged one (it has no end)") from None
+        if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+            raise ResultsError(f"{path}: not a results file, or a damaged one ({reason})") from None
+        if to_write:
+            raise OutputError(f"{path}: cannot be written ({reason})") from None
+        raise ResultsError(f"{path}: cannot be read ({reason})") from None

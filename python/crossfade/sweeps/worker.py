@@ -1,0 +1,101 @@
+"""What a worker of a cluster does: it makes rows of plans that it is sent, and is served by a scheduler.
+
+Who hands them to it is :mod:`crossfade.sweeps.cluster`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import shutil
+import sys
+import tempfile
+import threading
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+import crossfade._crossfade as _crossfade
+from crossfade.errors import ClusterError
+from crossfade.files import rules
+
+if TYPE_CHECKING:
+    from crossfade._crossfade import PackedRow, Task
+
+T = TypeVar("T")
+
+# How many plans a worker keeps, for chunks to come.
+MOST_PLANS = 4
+LOOPBACK = "127.0.0.1"
+BUILD = (_crossfade.__version__, _crossfade.SOURCE_HASH)
+# What a worker does for a chunk. As text: a worker that is sent a function that it has not got would end.
+MAKE = "__import__('crossfade.sweeps.worker', fromlist=['make']).make(*arguments)"
+WORKER = "from crossfade.sweeps.worker import serve; serve({address!r}, {folder!r})"
+
+Source = tuple[str, str, str, dict[str, str]]
+"""What a plan is loaded from: text, name, overrides, and the contents of files by name."""
+
+# The plans that this worker has, by their ids.
+_plans: dict[str, _crossfade.Plan] = {}
+
+
+def make(
+    build: tuple[str, str], plan: str, source: Source | None, tasks: Sequence[Task]
+) -> list[PackedRow] | None:
+    """The rows of tasks, made by a worker of the same build as the sender's.
+
+    ``plan`` is the id of the plan, ``source`` what to load it from; None where the worker needs it for that.
+    """
+    if build != BUILD:
+        here, there = (f"{version} (sources {sources[:12]})" for version, sources in (BUILD, build))
+        raise ClusterError(f"a worker has crossfade {here}, not {there}: the same must be on both")
+    found = _plans.get(plan)
+    if found is None:
+        if source is None:
+            return None
+        text, name, overrides, files = source
+        found = _crossfade.Plan.load(text, name, overrides, files.__getitem__, None, rules.rule)
+        if len(_plans) >= MOST_PLANS:
+            _plans.clear()
+        _plans[plan] = found
+    return found.make(tasks)
+
+
+def serve(address: str, folder: str) -> None:
+    """Be a worker of one thread, as long as standard input is open: as long as its owner lives.
+
+    The first line there is the certificate to use, as JSON.
+    """
+    from distributed import Security, Worker
+
+    def end() -> None:
+        sys.stdin.read()
+        shutil.rmtree(folder, ignore_errors=True)
+        os._exit(0)  # whatever run is under way: nobody waits for it
+
+    async def work() -> None:
+        # Runs take little memory; a limit would stop workers where others fill the machine.
+        async with without_http(Worker)(
+            address,
+            host=LOOPBACK,
+            security=security,
+            nthreads=1,
+            memory_limit=0,
+            dashboard=False,
+            local_directory=folder,
+        ) as worker:
+            await worker.finished()
+
+    logging.disable()
+    warnings.simplefilter("ignore")
+    tempfile.tempdir = folder  # OpenSSL reads keys from files: they are removed with the folder at the latest
+    security = Security(require_encryption=True, **json.loads(sys.stdin.readline()))
+    threading.Thread(target=end, daemon=True).start()
+    asyncio.run(work())
+
+
+def without_http(kind: type[T]) -> type[T]:
+    """Dask's ``Scheduler`` or ``Worker`` without its HTTP server, which would listen whatever its options."""
+    return type(kind.__name__, (kind,), {"start_http_server": lambda *_, **__: None})

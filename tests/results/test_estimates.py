@@ -1,0 +1,102 @@
+"""Means and intervals of many points at once: those of summing up, Student's, and what does not fit."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import crossfade._crossfade as _crossfade
+from crossfade import plans
+from crossfade.plans import Options
+from crossfade.results.rows import Row
+from tests.conftest import SWEEP
+
+SCALED = st.builds(
+    lambda x, e: x * 10.0**e, st.floats(0.1, 1.0), st.integers(-140, 140)
+)  # whose squares are finite
+
+
+@given(st.data())
+@settings(max_examples=settings().max_examples // 2)
+def test_estimates_are_those_of_summarise(data: st.DataObject) -> None:
+    precision = data.draw(st.sampled_from([None, "1 %", "50 %"]))
+    runs = data.draw(st.integers(20, 30) if precision else st.integers(1, 25))
+    limit = {"set": {"run.max_runs": runs}} if precision else {"runs": runs}
+    plan = plans.load(SWEEP, Options(precision=precision, **limit))
+    keys = iter(plan.core.keys())
+    points = plan.description["points"]
+    near = st.floats(0.9, 1.1)  # whose spread may reach the precision
+    goodputs = st.one_of(near, SCALED) if data.draw(st.booleans()) else near
+    rows, arrays = [], []
+    for point in points:
+        for run in range(runs):
+            metrics = {"goodput_bps": data.draw(goodputs)}
+            if data.draw(st.booleans()):
+                metrics["timeouts"] = data.draw(SCALED)
+            packed = np.array([metrics[name] for name in sorted(metrics)]).tobytes()
+            names = "\n".join(sorted(metrics))
+            rows.append(Row(next(keys), point["id"], "simulation", 1, run, names, packed, None, 0.0))
+            arrays.append([metrics.get("goodput_bps", math.nan), metrics.get("timeouts", math.nan)])
+    share = None if precision is None else plan.description["stop"]["precision"]
+    means, *intervals, counts, precise = _crossfade.estimates(
+        np.array(arrays),
+        np.arange(len(points)) * runs,
+        ["goodput_bps", "timeouts"],
+        [0, 1],
+        None if share is None else (share, 0),
+    )
+    summary = json.loads(plan.core.known().results(range(len(points)), [rows[:7], rows[7:]]))
+    for i, found in enumerate(summary):
+        assert counts[i] == found["runs"]
+        for column, name in enumerate(["goodput_bps", "timeouts"]):
+            metric = found["metrics"].get(name, dict.fromkeys(("value", "ci95", "low", "high"), math.nan))
+            assert repr(means[i, column].item()) == repr(metric["value"])
+            for array, key in zip(intervals, ("ci95", "low", "high"), strict=True):
+                expected = math.nan if metric[key] is None else metric[key]
+                assert repr(array[i, column].item()) == repr(expected)
+        reached = not any("has not reached the precision" in text for text in found["warnings"])
+        assert precise[i] == (reached and "interrupted" not in " ".join(found["warnings"]))
+
+
+def test_estimates_are_means_with_student_intervals() -> None:
+    rng = np.random.default_rng(1)
+    values = rng.normal(10.0, 2.0, (60, 3))
+    values[rng.random((60, 3)) < 0.3] = np.nan
+    values[:, 2] = np.nan
+    starts = np.array([0, 0, 1, 13, 60])
+    names = ["goodput_bps", "rtt_mean_s", "rtt_p95_s"]
+    means, ci95, low, high, counts, precise = _crossfade.estimates(values, starts, names, [0, 1, 2])
+    assert counts.tolist() == [0, 1, 12, 47, 0]
+    assert precise.all()
+    for i, (begin, end) in enumerate(zip(starts, [*starts[1:], 60], strict=True)):
+        for column in range(3):
+            group = values[begin:end, column]
+            group = group[~np.isnan(group)]
+            if len(group) == 0:
+                assert math.isnan(means[i, column])
+            else:
+                assert means[i, column] == pytest.approx(group.mean(), rel=1e-14)
+            if len(group) < 2:
+                assert math.isnan(ci95[i, column])
+            else:
+                half = stats.t.ppf(0.975, len(group) - 1) * stats.sem(group)
+                assert ci95[i, column] == pytest.approx(half, rel=1e-9)
+                # What also covers skewed runs is never narrower.
+                assert low[i, column] <= means[i, column] - half * (1.0 - 1e-9)
+                assert high[i, column] >= means[i, column] + half * (1.0 - 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("starts", "precision"), [([1, 0], None), ([0, 5], None), ([-1], None), ([0], (0.1, 2))]
+)
+def test_estimates_refuse_what_does_not_fit(starts: list[int], precision: tuple[float, int] | None) -> None:
+    with pytest.raises(IndexError):
+        _crossfade.estimates(
+            np.zeros((4, 2)), np.array(starts), ["goodput_bps", "timeouts"], [0, 1], precision
+        )
