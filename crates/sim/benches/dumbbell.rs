@@ -8,7 +8,7 @@
 use crossfade_channel::Lossless;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{CoDelConfig, FqCoDelConfig, LinkConfig, Queue, QueueLimit};
-use crossfade_sim::{FlowConfig, FlowPath, Network, SenderGate, Source, StopRule, Tcp, Topology, simulate};
+use crossfade_sim::{FlowConfig, FlowPath, Network, Source, StopRule, Tcp, Topology, simulate};
 use crossfade_transport::congestion::{CongestionControl, Cubic};
 use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 use rustix::time::{ClockId, clock_gettime};
@@ -81,20 +81,12 @@ fn dumbbell(case: &str, segments: u64) -> Network {
         // Not in step: over the first second.
         start: SimTime::from_nanos(1_000_000_000 / count * i),
     };
-    Network {
-        flows: (0..count).map(flow).collect(),
-        arrivals: Vec::new(),
-        topology: Topology::path(
-            vec![link(queue).try_into().expect("good parameters")],
-            vec![link(Queue::DropTail(None)).try_into().expect("good parameters")],
-        ),
-        passages: Vec::new(),
-        gate: SenderGate::Queue,
-        measures_delays: false,
-        warmup: SimTime::ZERO,
-        stop: StopRule::Delivered(segments),
-        seed: RunSeed { seed: 1, run: 0 },
-    }
+    let topology = Topology::path(
+        vec![link(queue).try_into().expect("good parameters")],
+        vec![link(Queue::DropTail(None)).try_into().expect("good parameters")],
+    );
+    let flows = (0..count).map(flow).collect();
+    Network::new(flows, topology, StopRule::Delivered(segments), RunSeed { seed: 1, run: 0 })
 }
 
 fn cpu_seconds() -> f64 {

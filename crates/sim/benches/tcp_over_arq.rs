@@ -12,7 +12,7 @@ use crossfade_link::arq::{
     StopAndWaitConfig,
 };
 use crossfade_link::{HopConfig, Queue};
-use crossfade_sim::{FlowConfig, FlowPath, Network, SenderGate, Source, StopRule, Tcp, Topology, simulate};
+use crossfade_sim::{FlowConfig, FlowPath, Network, Source, StopRule, Tcp, Topology, simulate};
 use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::AtomicBool;
@@ -57,25 +57,12 @@ fn network(protocol: ArqProtocol, p_e: f64, frames: u64) -> Network {
     };
     let path = FlowPath { packet_size: 600, ack_size: 40, sack_block_size: 8, ..FlowPath::default() };
     let source = Source::Tcp(Tcp { config, congestion: None });
-    Network {
-        flows: vec![FlowConfig { name: String::new(), source, path, start: SimTime::ZERO }],
-        arrivals: Vec::new(),
-        topology: Topology::path(
-            vec![
-                forward
-                    .build(Queue::DropTail(None), LossyFrames { loss }, seed.stream("feedback.dl"))
-                    .expect("good parameters")
-                    .into(),
-            ],
-            vec![back.into()],
-        ),
-        passages: Vec::new(),
-        gate: SenderGate::Queue,
-        measures_delays: false,
-        warmup: SimTime::ZERO,
-        stop: StopRule::At(SLOT * frames),
-        seed,
-    }
+    let flows = vec![FlowConfig { name: String::new(), source, path, start: SimTime::ZERO }];
+    let forward = forward
+        .build(Queue::DropTail(None), LossyFrames { loss }, seed.stream("feedback.dl"))
+        .expect("good parameters");
+    let topology = Topology::path(vec![forward.into()], vec![back.into()]);
+    Network::new(flows, topology, StopRule::At(SLOT * frames), seed)
 }
 
 fn cpu_seconds() -> f64 {

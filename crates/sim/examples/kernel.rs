@@ -13,8 +13,7 @@ use crossfade_core::{EventKind, EventRecord, RunSeed, SimTime};
 use crossfade_link::trace::{RateRow, RateTable, Schedule, TraceLinkConfig};
 use crossfade_link::{CoDelConfig, LinkConfig, Queue, QueueLimit};
 use crossfade_sim::{
-    AnyLink, FlowConfig, FlowPath, Network, NetworkStatistics, SenderGate, Source, StopRule, Tcp, Topology,
-    simulate,
+    AnyLink, FlowConfig, FlowPath, Network, NetworkStatistics, Source, StopRule, Tcp, Topology, simulate,
 };
 use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant, WindowRule};
 use std::collections::BTreeMap;
@@ -85,17 +84,9 @@ fn network(flows: Vec<(TcpConfig, SimTime)>, forward: AnyLink, reverse: AnyLink,
         path,
         start,
     };
-    Network {
-        flows: flows.into_iter().map(flow).collect(),
-        arrivals: Vec::new(),
-        topology: Topology::path(vec![forward], vec![reverse]),
-        passages: Vec::new(),
-        gate: SenderGate::Queue,
-        measures_delays: false,
-        warmup: SimTime::ZERO,
-        stop: StopRule::At(stop),
-        seed: RunSeed { seed: 1, run: 0 },
-    }
+    let flows = flows.into_iter().map(flow).collect();
+    let topology = Topology::path(vec![forward], vec![reverse]);
+    Network::new(flows, topology, StopRule::At(stop), RunSeed { seed: 1, run: 0 })
 }
 
 fn run(network: Network, events: &mut Vec<EventRecord>) -> NetworkStatistics {

@@ -185,6 +185,22 @@ pub struct Network {
 }
 
 impl Network {
+    /// Flows that last, counted from the start on, through links with queues; how delays are distributed is not
+    /// measured.
+    pub fn new(flows: Vec<FlowConfig>, topology: Topology, stop: StopRule, seed: RunSeed) -> Self {
+        Self {
+            flows,
+            arrivals: Vec::new(),
+            topology,
+            passages: Vec::new(),
+            gate: SenderGate::Queue,
+            measures_delays: false,
+            warmup: SimTime::ZERO,
+            stop,
+            seed,
+        }
+    }
+
     /// Refuses what cannot be simulated.
     ///
     /// # Errors

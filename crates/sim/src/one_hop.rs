@@ -55,18 +55,10 @@ impl From<OneHop> for Network {
             config;
         let path = FlowPath { packet_size, ack_size, sack_block_size, ..FlowPath::default() };
         let source = Source::Tcp(Tcp { config: tcp, congestion: None });
-        Self {
-            flows: vec![FlowConfig { name: String::new(), source, path, start: SimTime::ZERO }],
-            arrivals: Vec::new(),
-            topology: Topology::path(vec![forward.into()], vec![reverse.into()]),
-            passages: Vec::new(),
-            measures_delays: false,
-            gate,
-            warmup,
-            stop,
-            // Nothing is drawn for the workload.
-            seed: RunSeed { seed: 0, run: 0 },
-        }
+        let flows = vec![FlowConfig { name: String::new(), source, path, start: SimTime::ZERO }];
+        let topology = Topology::path(vec![forward.into()], vec![reverse.into()]);
+        // Nothing is drawn for the workload.
+        Self { gate, warmup, ..Self::new(flows, topology, stop, RunSeed { seed: 0, run: 0 }) }
     }
 }
 

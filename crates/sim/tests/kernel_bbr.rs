@@ -5,8 +5,7 @@ use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{EventRecord, RunSeed, SimTime, Stream};
 use crossfade_link::{Departure, Link, LinkConfig, LinkEvent, LinkReport, Parcel, Push, Queue, QueueLimit};
 use crossfade_sim::{
-    AnyLink, FlowConfig, FlowPath, FlowStatistics, Network, SenderGate, Source, StopRule, Tcp, Topology,
-    simulate,
+    AnyLink, FlowConfig, FlowPath, FlowStatistics, Network, Source, StopRule, Tcp, Topology, simulate,
 };
 use crossfade_transport::{Flavour, Pacing, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant, WindowRule};
 use rand::RngExt;
@@ -145,17 +144,8 @@ fn run(
         Punctuality::InTime => (forward, reverse),
         Punctuality::Late => (late(forward, "late there"), late(reverse, "late back")),
     };
-    let network = Network {
-        flows: vec![flow],
-        arrivals: Vec::new(),
-        topology: Topology::path(vec![forward], vec![reverse]),
-        passages: Vec::new(),
-        gate: SenderGate::Queue,
-        measures_delays: false,
-        warmup: SimTime::ZERO,
-        stop: StopRule::At(MS * (1000 * seconds)),
-        seed,
-    };
+    let topology = Topology::path(vec![forward], vec![reverse]);
+    let network = Network::new(vec![flow], topology, StopRule::At(MS * (1000 * seconds)), seed);
     simulate(network, events, (), &AtomicBool::new(false)).expect("nobody cancels").flows.remove(0)
 }
 

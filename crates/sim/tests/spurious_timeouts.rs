@@ -4,8 +4,8 @@ use crossfade_channel::{DropList, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::HopConfig;
 use crossfade_sim::{
-    Distribution, FlowConfig, FlowPath, FlowStatistics, Gaps, Network, OnOff, SenderGate, Source, StopRule,
-    Tcp, Topology, simulate,
+    Distribution, FlowConfig, FlowPath, FlowStatistics, Gaps, Network, OnOff, Source, StopRule, Tcp,
+    Topology, simulate,
 };
 use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 use std::sync::atomic::AtomicBool;
@@ -29,22 +29,10 @@ fn network(flavour: Flavour, data: Box<dyn LossProcess>, acks: Box<dyn LossProce
     };
     let path = FlowPath { packet_size: 1000, ack_size: 40, sack_block_size: 8, ..FlowPath::default() };
     let link = |rate_bps, loss| HopConfig { rate_bps, delay: MS * 10, queue_limit: None, loss }.into();
-    Network {
-        flows: vec![FlowConfig {
-            name: "tcp".to_owned(),
-            source: Source::Tcp(Tcp { config: tcp, congestion: None }),
-            path,
-            start: SimTime::ZERO,
-        }],
-        arrivals: Vec::new(),
-        topology: Topology::path(vec![link(Some(8e6), data)], vec![link(None, acks)]),
-        passages: Vec::new(),
-        gate: SenderGate::Queue,
-        measures_delays: false,
-        warmup: SimTime::ZERO,
-        stop: StopRule::At(MS * 20_000),
-        seed: RunSeed { seed: 1, run: 0 },
-    }
+    let source = Source::Tcp(Tcp { config: tcp, congestion: None });
+    let flows = vec![FlowConfig { name: "tcp".to_owned(), source, path, start: SimTime::ZERO }];
+    let topology = Topology::path(vec![link(Some(8e6), data)], vec![link(None, acks)]);
+    Network::new(flows, topology, StopRule::At(MS * 20_000), RunSeed { seed: 1, run: 0 })
 }
 
 fn lossless() -> Box<dyn LossProcess> {

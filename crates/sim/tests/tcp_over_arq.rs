@@ -11,9 +11,7 @@ use crossfade_link::arq::{
     ReverseConfig, SegmentationConfig, SoftBufferConfig,
 };
 use crossfade_link::{HopConfig, Queue};
-use crossfade_sim::{
-    AnyLink, FlowConfig, FlowPath, Network, SenderGate, Source, StopRule, Tcp, Topology, simulate,
-};
+use crossfade_sim::{AnyLink, FlowConfig, FlowPath, Network, Source, StopRule, Tcp, Topology, simulate};
 use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 use std::sync::atomic::AtomicBool;
 
@@ -76,17 +74,10 @@ fn throughput_of(mss: u32, reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>
         HopConfig { rate_bps: None, delay: SimTime::ZERO, queue_limit: None, loss: Box::new(Lossless) };
     let path = FlowPath { packet_size: mss + 40, ack_size: 40, sack_block_size: 8, ..FlowPath::default() };
     let source = Source::Tcp(Tcp { config: tcp, congestion: None });
-    let network = Network {
-        flows: vec![FlowConfig { name: String::new(), source, path, start: SimTime::ZERO }],
-        arrivals: Vec::new(),
-        topology: Topology::path(vec![link(reading, n, p_e, fd_t, run)], vec![back.into()]),
-        passages: Vec::new(),
-        gate: SenderGate::Queue,
-        measures_delays: false,
-        warmup: SimTime::ZERO,
-        stop: StopRule::At(MS * 1000 * SECONDS),
-        seed: RunSeed { seed: 1, run },
-    };
+    let flows = vec![FlowConfig { name: String::new(), source, path, start: SimTime::ZERO }];
+    let topology = Topology::path(vec![link(reading, n, p_e, fd_t, run)], vec![back.into()]);
+    let stop = StopRule::At(MS * 1000 * SECONDS);
+    let network = Network::new(flows, topology, stop, RunSeed { seed: 1, run });
     let statistics = simulate(network, (), (), &AtomicBool::new(false)).unwrap();
     let bits_per_s = |units: u64, bytes: u32| units as f64 * f64::from(bytes) * 8.0 / SECONDS as f64;
     let frames = statistics.links[0].arq.as_ref().unwrap().frames_delivered;

@@ -6,6 +6,9 @@ use crate::rfc::{Answers, Options, Place};
 use crate::segment::{Ack, AckFrame, SackBlock, SackBlocks, Segment};
 use crossfade_core::SimTime;
 
+/// So many blocks an acknowledgement is expected to have room for (`TCP_SACK_BLOCKS_EXPECTED`).
+const BLOCKS_EXPECTED: usize = 2;
+
 /// What the receiver made of a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
@@ -78,11 +81,12 @@ impl Receiver {
             }
             Some(Manners::Rfc(answers)) => {
                 let had_holes = buffer.has_holes();
+                let before = if had_holes { buffer.ack_before(now, segment.seq, answers) } else { None };
                 let (is_new, delivered) = buffer.place(segment.seq);
                 let (in_order, has_holes) = (delivered == 1 && !had_holes, buffer.has_holes());
                 let place = Place { is_new, in_order, has_holes, rcv_nxt: buffer.rcv_nxt };
                 if answers.on_segment(now, segment, ce, &place) {
-                    return Received { ack: None, is_new, delivered };
+                    return Received { ack: before, is_new, delivered };
                 }
                 let options = answers.take(buffer.rcv_nxt, buffer.held.len());
                 Received { ack: Some(buffer.ack(now, options, None)), is_new, delivered }
@@ -131,6 +135,20 @@ impl Receiver {
 impl Buffer {
     fn has_holes(&self) -> bool {
         !self.held.is_empty()
+    }
+
+    /// Reports that wait for others leave before a segment beyond a hole that touches none of the last two blocks: an
+    /// acknowledgement has no room for many, and what it does not report is taken for lost (`tcp_sack_new_ofo_skb`).
+    #[inline(never)]
+    fn ack_before(&self, now: SimTime, seq: u64, answers: &mut Answers) -> Option<Ack> {
+        if !answers.compresses() || seq <= self.rcv_nxt {
+            return None;
+        }
+        let touches = |block: &SackBlock| block.start <= seq + 1 && seq <= block.end;
+        let at = self.held.iter().position(touches).unwrap_or(self.held.len());
+        let is_there = self.held.get(at).is_some_and(|block| (block.start..block.end).contains(&seq));
+        let hides = at >= BLOCKS_EXPECTED && !is_there;
+        hides.then(|| self.ack(now, answers.take(self.rcv_nxt, self.held.len()), None))
     }
 
     /// Puts segment `seq` where it belongs. Returns whether it was not there, and how many can now be read.
@@ -293,6 +311,28 @@ mod tests {
         assert!((27..30).all(|seq| at_once(seq, false)) && !at_once(30, false) && !at_once(31, false));
         assert_eq!(receiver.next_timeout(), Some(ms(11)));
         assert_eq!(blocks(&receiver.on_timeout(ms(11)).unwrap()), [(27, 32)]);
+    }
+
+    /// Each of them is told by some acknowledgement, though between many holes the next has no room for it. What continues one of
+    /// the last two blocks waits; what begins a third, or continues it, does not.
+    #[test]
+    fn reports_that_wait_leave_before_one_that_hides_them() {
+        let ms = SimTime::from_millis;
+        let linux = TcpConfig { rfc: RfcConfig::linux(), ..config(Flavour::Rfc) };
+        let mut receiver = Receiver::new(&linux);
+        (0..26).for_each(|seq| drop(receiver.on_segment(ms(9), &segment(seq), false)));
+        (27..30).for_each(|seq| drop(receiver.on_segment(ms(10), &segment(seq), false)));
+        let mut told = |seq| receiver.on_segment(ms(10), &segment(seq), false).ack.map(|ack| blocks(&ack));
+        assert_eq!([30, 33].map(&mut told), [None, None], "one block, and a second");
+        assert_eq!(told(36), Some(vec![(33, 34), (27, 31)]), "as it was before the third");
+        assert_eq!([37, 34].map(&mut told), [None, None]);
+        assert_eq!(told(31), Some(vec![(33, 35), (36, 38), (27, 31)]));
+        assert_eq!(told(40), Some(vec![(27, 32), (33, 35), (36, 38)]));
+        assert_eq!(
+            told(40),
+            Some(vec![(40, 41), (40, 41), (27, 32)]),
+            "a duplicate is told at once, and alone"
+        );
     }
 
     #[test]

@@ -304,7 +304,7 @@ fn loss_is_ignored_up_to_a_knee() {
     assert!(over(5.0 * P10, 4, 0.25, false, 0) < 0.3, "beyond the knee");
     // What looks for policers takes 15 % of random loss over so few packets a round for one, in some runs sooner than
     // in others: 31 runs of Linux 6.18 had 6.16 Mbit/s of data there, 0.64 of the link, each between 3 and 7.
-    let mean = |loss| (0..8).map(|run| utilisation(loss, true, run)).sum::<f64>() / 8.0;
+    let mean = |loss| (0..32).map(|run| utilisation(loss, true, run)).sum::<f64>() / 32.0;
     let (below, above) = (mean(0.15), utilisation(0.18, true, 0));
     assert!((below - 0.64).abs() < 0.05 && above < 0.45, "{below} at 15 %, {above} at 18 %");
 }
@@ -378,7 +378,26 @@ fn aggregation_is_allowed_for_up_to_100_ms() {
         assert!(share > 0.93, "{share} at {rtt} ms, {gap} ms without an allowance");
     }
     let share = utilisation(10, 200, None);
-    assert!(share > 0.9, "no bound at all: {share}");
+    assert!(share > 0.85, "no bound at all: {share}");
+}
+
+/// A packet of offload waits until it is whole, for the next acknowledgement is due (`tcp_tso_should_defer`). A capture of Linux
+/// 6.18 over 43.7 Mbit/s and 5.2 ms has four segments of its window of 20 each 1.1 to 1.6 ms (its estimate is 4000 packets/s;
+/// here it is the 3645 of the link, which makes three).
+#[test]
+fn of_a_receive_window_that_binds_whole_packets_leave() {
+    let rate = 43.743e6 / 12_000.0;
+    let conditions =
+        Conditions { rate, rtt: SimTime::from_micros(5_494), queue: 9, w_max: 20, ..Conditions::p10() };
+    let rule = BbrV1::new(10.0, BbrConfig::default(), None);
+    let mut path = Path::new(conditions, &linux(&conditions), Box::new(rule));
+    path.run_until(ms(4_000));
+    let rows: Vec<_> = path.rows.iter().filter(|row| row.now > ms(2_000)).collect();
+    let left = rows.windows(2).map(|rows| rows[1].sent - rows[0].sent);
+    assert!(rows.len() > 5_000 && left.clone().all(|segments| segments == 0 || segments == 3));
+    // A packet leaves as the last of another is acknowledged: 20 segments in a round trip and two transmissions.
+    let share = left.sum::<u64>() as f64 / 2.0 / rate;
+    assert!((share - 20.0 / (5.494e-3 * rate + 2.0)).abs() < 0.01, "{share}");
 }
 
 /// The probing phase does not end while what is under way falls short of a target that grows with the estimate: a quarter

@@ -180,7 +180,10 @@ fn the_profile_of_linux_fills_the_same_path() {
     let mut path = Path::new(conditions, &linux(&conditions), Box::new(BbrV3::new(10.0, config, Some(2))));
     let delivered = path.run_until(ms(19_000));
     let phases = phases(&path.rows);
-    assert_eq!((phases[0].0, phases[1].0, phases[2].0), ("startup", "drain", "probe-bw-down"));
+    assert_eq!((phases[0].0, phases[1].0), ("startup", "drain"));
+    // Where nothing was lost Drain and Down end at the same, one product under way: no more than an acknowledgement parts them.
+    let is_cruise = |phase: usize| phases[phase].0 == "probe-bw-cruise";
+    assert!(is_cruise(2) || (is_cruise(3) && phases[2].2 < 0.002), "{phases:?}");
     assert!(phases[1].2 < 0.09, "Drain lasts {} s", phases[1].2);
     let (up, queue) = of(&phases, "probe-bw-up");
     assert!((0.14..0.17).contains(&up) && (28..=34).contains(&queue), "{up} s, {queue}");

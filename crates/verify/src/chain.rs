@@ -4,9 +4,7 @@ use crate::case::CaseReport;
 use crate::parse::GoldenError;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_mac::{DcfConfig, Mac, Mesh, MeshConfig, Position, Reception, Routing};
-use crossfade_sim::{
-    FlowConfig, FlowPath, Leg, Medium, Network, SenderGate, Source, StopRule, Tcp, Topology, simulate,
-};
+use crossfade_sim::{FlowConfig, FlowPath, Leg, Medium, Network, Source, StopRule, Tcp, Topology, simulate};
 use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -134,25 +132,14 @@ impl GoldenChain {
         let tcp = Tcp { config: newreno(window), congestion: None };
         let path = FlowPath { packet_size: PACKET_BYTES, ack_size: ACK_BYTES, ..FlowPath::default() };
         let warmup = SimTime::from_millis(2000);
-        let network = Network {
-            flows: vec![FlowConfig {
-                name: String::new(),
-                source: Source::PacedTcp { tcp, rate_bps: OFFERED_BPS },
-                path,
-                start: SimTime::ZERO,
-            }],
-            arrivals: Vec::new(),
-            topology: Topology {
-                media: vec![Medium::Fabric(Box::new(mesh)).named("mesh")],
-                routes: [(0, last), (last, 0)].map(|(from, to)| vec![Leg { medium: 0, from, to }]).into(),
-            },
-            passages: Vec::new(),
-            gate: SenderGate::Queue,
-            measures_delays: false,
-            warmup,
-            stop: StopRule::At(warmup + SimTime::from_millis(1000 * seconds)),
-            seed,
+        let source = Source::PacedTcp { tcp, rate_bps: OFFERED_BPS };
+        let flows = vec![FlowConfig { name: String::new(), source, path, start: SimTime::ZERO }];
+        let topology = Topology {
+            media: vec![Medium::Fabric(Box::new(mesh)).named("mesh")],
+            routes: [(0, last), (last, 0)].map(|(from, to)| vec![Leg { medium: 0, from, to }]).into(),
         };
+        let stop = StopRule::At(warmup + SimTime::from_millis(1000 * seconds));
+        let network = Network { warmup, ..Network::new(flows, topology, stop, seed) };
         let statistics = simulate(network, (), (), &AtomicBool::new(false)).expect("nobody cancels");
         let delivered = statistics.flows[0].segments_delivered;
         delivered as f64 * f64::from(PACKET_BYTES) * 8.0 / statistics.duration.as_secs_f64() / 1e6

@@ -376,7 +376,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
 mod tests {
     use super::*;
     use crate::layout::Many;
-    use crate::{Distribution, SenderGate, Tcp, Topology};
+    use crate::{Distribution, Tcp, Topology};
     use crossfade_channel::Lossless;
     use crossfade_link::HopConfig;
     use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
@@ -400,8 +400,8 @@ mod tests {
             segments: None,
             rfc: RfcConfig::default(),
         };
+        let topology = Topology::path(vec![link().into()], vec![link().into()]);
         Network {
-            flows: Vec::new(),
             arrivals: vec![Arrivals {
                 name: "files".to_owned(),
                 tcp: Tcp { config, congestion: None },
@@ -411,13 +411,7 @@ mod tests {
                 sizes: Distribution::Exponential { mean: 3.0 },
                 mss: 1,
             }],
-            topology: Topology::path(vec![link().into()], vec![link().into()]),
-            passages: Vec::new(),
-            gate: SenderGate::Queue,
-            measures_delays: false,
-            warmup: SimTime::ZERO,
-            stop: StopRule::At(MS * 100_000),
-            seed: RunSeed { seed: 1, run: 0 },
+            ..Network::new(Vec::new(), topology, StopRule::At(MS * 100_000), RunSeed { seed: 1, run: 0 })
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_sim::{
-    AnyLink, FlowConfig, FlowPath, Network, NetworkStatistics, SenderGate, StopRule, Topology, simulate,
+    AnyLink, FlowConfig, FlowPath, Network, NetworkStatistics, StopRule, Topology, simulate,
 };
 use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
 use std::sync::atomic::AtomicBool;
@@ -48,15 +48,6 @@ pub(crate) fn network_of(
     reverse: Vec<AnyLink>,
     stop: StopRule,
 ) -> Network {
-    Network {
-        flows,
-        arrivals: Vec::new(),
-        topology: Topology::path(forward, reverse),
-        passages: Vec::new(),
-        gate: SenderGate::Queue,
-        measures_delays: true,
-        warmup: SimTime::ZERO,
-        stop,
-        seed: RunSeed { seed: 1, run: 0 },
-    }
+    let (topology, seed) = (Topology::path(forward, reverse), RunSeed { seed: 1, run: 0 });
+    Network { measures_delays: true, ..Network::new(flows, topology, stop, seed) }
 }

@@ -55,7 +55,9 @@ impl Answers {
             quick: config.quick_acks,
             last_in_order: None,
             longest_gap: timeout_of(config.handshake_rtt),
-            window: window.map(|mss| ReceiveWindow::new(mss, w_max, config.handshake_rtt)),
+            window: window.map(|mss| {
+                ReceiveWindow::new(mss, w_max, config.handshake_rtt.filter(|_| config.timestamps))
+            }),
             dupacks: (0, 0),
             duplicate: None,
             deadline: None,
@@ -166,6 +168,11 @@ impl Answers {
         let deadline = now.saturating_add(self.compressed_for(longest));
         self.deadline = Some(self.deadline.map_or(deadline, |at| at.min(deadline)));
         true
+    }
+
+    /// Whether reports wait for others: where there are holes, nothing else waits.
+    pub(crate) fn compresses(&self) -> bool {
+        self.deadline.is_some() && self.config.sack_compression.is_some()
     }
 
     /// For how long reports wait for each other: a twentieth of the round trip, or `longest`.

@@ -135,6 +135,8 @@ pub(crate) struct RfcSender {
     pacer: Option<Pacer>,
     /// The phase that the window rule was last told of.
     told_phase: Phase,
+    /// One past the highest segment sent when the last loss was found: before it is acknowledged not all losses are repaired.
+    loss_free_from: u64,
     last_sent: Option<SimTime>,
     /// The oldest segment at the last timeout.
     timed_out_at: Option<u64>,
@@ -184,6 +186,7 @@ impl RfcSender {
             window_use: WindowUse::default(),
             pacer: is_paced.then(Pacer::default),
             told_phase: Phase::Open,
+            loss_free_from: 0,
             last_sent: None,
             timed_out_at: None,
             timed: None,

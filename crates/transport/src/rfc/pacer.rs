@@ -38,6 +38,11 @@ impl Pacer {
         self.waits.then_some(self.next)
     }
 
+    /// When the next burst may begin, or might have.
+    pub(crate) fn due(&self) -> SimTime {
+        self.next
+    }
+
     /// When the next segment can leave that is sent from `now` on.
     pub(crate) fn departure(&self, now: SimTime) -> SimTime {
         self.next.max(now)

@@ -40,12 +40,16 @@ pub(super) struct ReceiveWindow {
     round: Option<(SimTime, u64)>,
     /// The last timestamp echoed.
     last_echo: SimTime,
-    /// At first that of the handshake, if it is measured.
+    /// The window that was last advertised (`rcv_wnd`); when one began to come in, and one past its last byte.
+    advertised: u64,
+    window_begin: Option<(SimTime, u64)>,
+    /// With timestamps at first that of the handshake, if it is measured.
     rtt: Option<SimTime>,
 }
 
 impl ReceiveWindow {
-    /// With segments of `mss` bytes, of which at most `w_max` are under way.
+    /// With segments of `mss` bytes, of which at most `w_max` are under way. With timestamps the handshake may have measured
+    /// a round trip.
     pub(super) fn new(mss: u32, w_max: u32, handshake_rtt: Option<SimTime>) -> Self {
         let mss = u64::from(mss);
         // A packet as a TUN device and most drivers allocate it: headers and headroom, rounded up to a cache line,
@@ -67,6 +71,8 @@ impl ReceiveWindow {
             read: FIRST_ROUND * mss,
             round: None,
             last_echo: SimTime::ZERO,
+            advertised: BUFFER / 2 / mss * mss,
+            window_begin: None,
             rtt: handshake_rtt,
         }
     }
@@ -97,21 +103,23 @@ impl ReceiveWindow {
         if in_order == 0 {
             self.enlarge(2 * self.read);
         } else {
+            self.measure_window(now, rcv_nxt - in_order + 1);
             self.adjust(now, rcv_nxt * self.mss, (in_order - 1) * self.mss);
         }
         grows
     }
 
     /// The window that an acknowledgement advertises now, in whole segments: what is open and has room beside what waits, and no
-    /// less than was promised. `None` if it bounds nothing: then it might never grow.
+    /// less than was promised. `None` if it bounds nothing.
     pub(super) fn advertise(&mut self) -> Option<u32> {
-        if self.mss > LARGEST_SEGMENT || self.rtt.is_none() {
+        if self.mss > LARGEST_SEGMENT {
             return None;
         }
         let room = self.window_of(self.buffer.saturating_sub(self.waiting * self.segment_memory));
         let received = self.rcv_nxt * self.mss;
         self.edge = self.edge.max(received + room.min(self.open));
-        Some(u32::try_from((self.edge - received) / self.mss).unwrap_or(u32::MAX))
+        self.advertised = self.edge - received;
+        Some(u32::try_from(self.advertised / self.mss).unwrap_or(u32::MAX))
     }
 
     fn window_of(&self, buffer: u64) -> u64 {
@@ -129,6 +137,21 @@ impl ReceiveWindow {
             Some(rtt) if sample > rtt => rtt + SimTime::from_nanos((sample - rtt).as_nanos() / 8),
             _ => sample,
         });
+    }
+
+    /// `tcp_rcv_rtt_measure`: a round trip takes no longer than a whole window to come in. Without timestamps nothing else is known of
+    /// it. The segment in order before `next` has come.
+    fn measure_window(&mut self, now: SimTime, next: u64) {
+        let received = next * self.mss;
+        match self.window_begin {
+            Some((_, end)) if received < end => return,
+            Some((begin, _)) => {
+                let took = (now - begin).max(SimTime::from_micros(1));
+                self.rtt = Some(took.min(self.rtt.unwrap_or(SimTime::MAX)));
+            }
+            None => {}
+        }
+        self.window_begin = Some((now, received + self.advertised.min(self.w_max)));
     }
 
     /// `tcp_rcv_space_adjust`, where something is read: once a round trip the buffer is made large enough for twice what was read in it, and
@@ -246,6 +269,21 @@ mod tests {
         }
     }
 
+    /// Nobody echoes when a segment left. The first window is of 44 segments, and grows by the first to 55, as far as the first
+    /// buffer goes; 100 come in each 100 ms.
+    #[test]
+    fn without_timestamps_a_round_trip_is_what_a_window_takes() {
+        let mut window = ReceiveWindow::new(1460, 1000, None);
+        let mut advertised = Vec::new();
+        for seq in 0..400 {
+            window.on_segment(SimTime::from_millis(seq), SimTime::ZERO, seq, seq + 1, true);
+            advertised.push(window.advertise().unwrap());
+        }
+        let first = advertised.iter().position(|&segments| segments > 56).unwrap();
+        assert!((43..60).contains(&first), "{first}: {advertised:?}");
+        assert_eq!(window.rtt, Some(SimTime::from_millis(44)));
+    }
+
     /// Else a sender would wait for ever.
     #[test]
     fn there_is_room_for_a_segment_if_none_waits() {
@@ -257,7 +295,6 @@ mod tests {
             assert!(window.advertise().is_some_and(|segments| segments >= 1), "{mss}");
         }
         assert_eq!(ReceiveWindow::new(8948, 1000, rtt).advertise(), None);
-        assert_eq!(ReceiveWindow::new(1448, 1000, None).advertise(), None);
     }
 
     #[test]

@@ -145,6 +145,7 @@ impl RfcSender {
         self.counted_arrivals = 0;
         self.frto = Frto::Off;
         self.force = None;
+        self.loss_free_from = 0;
         if self.phase != Phase::Open {
             self.end_recovery(self.congestion.cwnd());
             self.rack.iter_mut().for_each(super::rack::Rack::on_recovery_end);

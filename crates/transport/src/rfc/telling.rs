@@ -1,7 +1,8 @@
 //! What a window rule hears that asks for more than losses and growth, and how its rate is kept.
 
-use super::RfcSender;
 use super::pacer::{quantum, usual_rate};
+use super::{Phase, RfcSender};
+use crate::config::Rules;
 use crate::congestion::{LostSegment, RateSample, RuleInfo, SendEvent};
 use crate::segment::Ack;
 use crossfade_core::{SimTime, Stream};
@@ -20,6 +21,7 @@ impl RfcSender {
         if let Some(deliveries) = &mut self.flight.deliveries {
             for lost in deliveries.take_lost() {
                 self.congestion.on_segment_lost(&LostSegment { now, ..lost });
+                self.loss_free_from = self.flight.snd_max();
             }
         }
     }
@@ -35,10 +37,23 @@ impl RfcSender {
             return;
         }
         self.tell_losses(now);
-        if anew || self.told_phase != self.phase {
-            self.told_phase = self.phase;
-            self.congestion.on_phase(now, self.phase, self.pipe());
+        let phase = self.phase_of_control();
+        if anew || self.told_phase != phase {
+            self.told_phase = phase;
+            self.congestion.on_phase(now, phase, self.pipe());
         }
+    }
+
+    /// The phase that the window rule sees. For one that sets its own window a recovery ends as all losses are repaired
+    /// (draft-ietf-ccwg-bbr, "Modulating cwnd in Loss Recovery"), not where RFC 6675 ends one and begins another: it would conserve
+    /// packets each time. Linux begins the other at once.
+    fn phase_of_control(&self) -> Phase {
+        let lasts = self.phase == Phase::Open
+            && self.told_phase == Phase::Recovery
+            && self.fixed.needs.own_window
+            && self.config.rfc.rack_rules == Rules::Rfc
+            && self.flight.snd_una() < self.loss_free_from;
+        if lasts { Phase::Recovery } else { self.phase }
     }
 
     /// How many segments were found lost since the start, where that is counted.
@@ -68,7 +83,7 @@ impl RfcSender {
             in_flight,
             prior_in_flight,
             answers_probe,
-            phase: self.phase,
+            phase: self.told_phase,
             departure: self.pacer.as_ref().map_or(now, |pacer| pacer.departure(now)),
             ..sample
         });

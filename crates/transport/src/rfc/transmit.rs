@@ -74,12 +74,12 @@ impl RfcSender {
 
     /// Whether a new segment rather waits for the next acknowledgement, which will let more leave with it
     /// (`tcp_tso_should_defer`): where less than a whole packet and less than a third of the window may leave, right after a
-    /// transmission, and the acknowledgement of the oldest segment is due. A paced sender waits by its rate.
+    /// transmission, or after the next one was due if it is paced, and the acknowledgement of the oldest segment is due.
     fn waits_for_company(&self, now: SimTime, under_way: u64, window: u64) -> bool {
+        let last = self.pacer.map_or(self.last_sent, |pacer| Some(pacer.due()));
         if self.config.rfc.windows == Rules::Rfc
-            || self.pacer.is_some()
             || self.phase != Phase::Open
-            || self.last_sent.is_none_or(|at| now.saturating_sub(at) > SOON)
+            || last.is_none_or(|at| now.saturating_sub(at) > SOON)
             || self.packet.is_open(now)
         {
             return false;

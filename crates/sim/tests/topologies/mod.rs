@@ -1,0 +1,57 @@
+//! What tests of topologies share: media of any kind and routes through them.
+
+use crossfade_channel::{Iid, LossProcess, Lossless};
+use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::HopConfig;
+use crossfade_sim::{
+    AnyLink, FlowConfig, FlowPath, Network, NetworkStatistics, Source, StopRule, Tcp, Topology, simulate,
+};
+use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
+use std::sync::atomic::AtomicBool;
+
+pub(crate) const MS: SimTime = SimTime::from_millis(1);
+
+/// Selective acknowledgements and a window of 20 segments.
+pub(crate) fn tcp(segments: Option<u64>) -> Source {
+    let config = TcpConfig {
+        flavour: Flavour::Rfc,
+        variant: Variant::Sack,
+        w_max: 20,
+        initial_window: 1.0,
+        initial_ssthresh: 20.0,
+        dupthresh: 3,
+        limited_transmit: true,
+        rto: RtoConfig {
+            rule: RtoRule::Estimated { min: MS * 200, initial: MS * 1000, granularity: MS },
+            backoff: true,
+            max: MS * 60_000,
+        },
+        segments,
+        rfc: RfcConfig::default(),
+    };
+    Source::Tcp(Tcp { config, congestion: None })
+}
+
+pub(crate) fn flow(source: Source, path: FlowPath) -> FlowConfig {
+    FlowConfig { name: String::new(), source, path, start: SimTime::ZERO }
+}
+
+/// So many packets are lost, each by itself.
+pub(crate) fn iid(p_e: f64, name: &str) -> Box<dyn LossProcess> {
+    Box::new(Iid::new(p_e, RunSeed { seed: 7, run: 0 }.stream(name)).unwrap())
+}
+
+/// Counted from the start on.
+pub(crate) fn network(topology: Topology, flows: Vec<FlowConfig>, stop: StopRule) -> Network {
+    let seed = RunSeed { seed: 7, run: 0 };
+    Network { measures_delays: true, ..Network::new(flows, topology, stop, seed) }
+}
+
+pub(crate) fn run(network: Network) -> NetworkStatistics {
+    simulate(network, (), (), &AtomicBool::new(false)).unwrap()
+}
+
+/// A link without losses, and without a limit to its queue.
+pub(crate) fn hop(rate_bps: Option<f64>, delay: SimTime) -> AnyLink {
+    HopConfig { rate_bps, delay, queue_limit: None, loss: Box::new(Lossless) }.into()
+}
