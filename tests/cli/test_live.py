@@ -380,6 +380,10 @@ def test_nothing_is_left_whoever_is_killed(tree: subprocess.Popen[str], victim: 
         (["live", "--rate", "1 Mbit/s", "--workload", "web"], ["--workload", "bulk"]),
         (["live", "--rate", "1 Mbit/s", "--mtu", "5", "--", "true"], ["--mtu", "576"]),
         (["live", "--rate", "1 Mbit/s", "--serve", "/no/folder", "--", "true"], ["--serve"]),
+        (["live", "--rate", "1e300 bit/s", "--", "true"], ["link.rate", "at most 10000 Gbit/s"]),
+        (["live", "--rate", "1 Mbit/s", "--record", "/dev/null", "--", "true"], ["--record", "new file"]),
+        (["live", "--rate", "1 Mbit/s", "--congestion", "bbr x", "--", "true"], ["--congestion", "bbr x"]),
+        (["live", "--rate", "1 Mbit/s", "--workload", "bulk", "--mtu", "900"], ["--mtu", "link.packet_size"]),
         # What is before -- is not COMMAND's, and no code of it.
         (["live", "--rate", "1 Mbit/s", "--page", "x", "--", "true"], ["--page"]),
         (["live", "--rate", "1 Mbit/s", "--fly", "--", "true"], ["--fly"]),
@@ -391,6 +395,9 @@ def test_nothing_is_left_whoever_is_killed(tree: subprocess.Popen[str], victim: 
         (["live", "--loss", "", "--", "true"], ["channel.p_e"]),
         (["live", "--rate", "1 Mbit/s", "--queue", "", "--", "true"], ["link.queue.limit"]),
         (["live", "--rate", "1 Mbit/s", "--duration", "", "--", "true"], ["--duration"]),
+        (["live", "--rate", "1 Mbit/s", "--far", " ", "--", "true"], ["--far", "shell command"]),
+        (["live", "--rate", "1 Mbit/s", "--serve", "", "--", "true"], ["--serve", "folder"]),
+        (["live", "--rate", "1 Mbit/s", "--congestion", "", "--", "true"], ["--congestion", "name"]),
     ],
 )
 def test_what_is_wrong_is_one_line(cli: Cli, arguments: Sequence[str], parts: Sequence[str]) -> None:
@@ -437,7 +444,8 @@ def by_nobody(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]
     bind = f'mount --bind {node} /dev/net/tun && exec setpriv {" ".join(NOBODY)} sh -c \'exec "$@"\' sh "$@"'
 
     def run(*words: str | Path, python: str, network: str = "") -> subprocess.CompletedProcess[str]:
-        space = ["unshare", "-m", "-n"] if network else ["unshare", "-m"]
+        # With a network there is a server, which the end of its process namespace ends.
+        space = ["unshare", "-m", *(["-n", "-p", "--fork", "--mount-proc"] if network else [])]
         command = [*space, "sh", "-c", network + bind, "sh", python, *map(str, words)]
         return subprocess.run(
             command, capture_output=True, text=True, env=environment, timeout=60, check=False, cwd="/"
@@ -463,7 +471,7 @@ def test_without_root(by_nobody: Callable[..., subprocess.CompletedProcess[str]]
 NETWORK = """\
 ip link set lo up; ip link add out type veth peer name in
 ip addr add 192.0.2.1/24 dev out; ip link set out up
-cd FOLDER; setpriv --pdeathsig KILL python3 -m http.server 8000 --bind 192.0.2.1 > /dev/null 2>&1 &
+cd FOLDER; python3 -m http.server 8000 --bind 192.0.2.1 > /dev/null 2>&1 &
 until grep -q :1F40 /proc/net/tcp; do sleep 0.05; done
 """
 

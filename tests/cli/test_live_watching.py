@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 import crossfade as cf
 from crossfade import api
 from crossfade.cli.live import braille
-from crossfade.cli.live.screen import picture
+from crossfade.cli.live.screen import as_one, picture
 from crossfade.cli.live.watching import Frame
 from tests.cli.live_runs import SCENARIO, live, live_command, need_live
 from tests.conftest import Cli, expect_one_line, svg_words
@@ -113,6 +114,10 @@ def test_a_picture_fits_its_screen() -> None:
         assert len(lines) < height or height < 8
         assert all(line.cell_len <= max(width, 100) for line in lines)
     assert any("cwnd 99" in line.plain for line in picture(frames, 80, 24))
+    for width in (1, 5, 20):
+        lines = picture(frames, width, 24)
+        drawn = Console(width=width).render_lines(as_one(lines))
+        assert len(drawn) == len(lines), "none goes on in the next"
 
 
 def test_the_terminal_shows_it_and_is_given_back(tmp_path: Path) -> None:

@@ -90,7 +90,10 @@ impl Emulation {
         let [first, second] = hosts;
         let [on_way, on_way_back] = emulation.meters.clone();
         let there = |ports| Way::new([first.tun(), second.tun()], ports, spared[0], on_way);
-        let back = |ports| Way::new([second.tun(), first.tun()], ports, spared[1], on_way_back);
+        let back = |ports| {
+            Way::new([second.tun(), first.tun()], ports, spared[1], on_way_back)
+                .with_receive_window(config.receive_window)
+        };
         let one_way = [PointToPoint::<()>::IN, PointToPoint::<()>::OUT];
         let driver = || Ok(Driver::new(config, clock, reader.try_clone().trying_to("open a pipe")?));
         let pump = |lane: u8, is_shared: bool, medium, ways| {

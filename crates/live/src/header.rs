@@ -65,17 +65,23 @@ pub enum Kind {
 
 /// Which kind of packet these bytes are. (IPv6 with extension headers, and later fragments, are data.)
 pub fn kind(packet: &[u8]) -> Kind {
-    const TCP: u8 = 6;
     const SYN: u8 = 0x02;
-    let Some(Flow { protocol: TCP, ports: [_, ..], .. }) = Flow::of(packet) else { return Kind::Data };
-    let ip_header = if packet[0] >> 4 == 4 { usize::from(packet[0] & 0x0f) * 4 } else { 40 };
-    let Some(&[offset, flags]) = packet.get(ip_header + 12..ip_header + 14) else { return Kind::Data };
-    let data = packet.len().saturating_sub(ip_header + usize::from(offset >> 4) * 4);
+    let Some(at) = tcp(packet) else { return Kind::Data };
+    let [offset, flags] = [packet[at + 12], packet[at + 13]];
+    let data = packet.len().saturating_sub(at + usize::from(offset >> 4) * 4);
     match (flags & SYN, data) {
         (0, 0) => Kind::WithoutData,
         (0, _) => Kind::Data,
         _ => Kind::Handshake,
     }
+}
+
+/// Where the header of TCP begins, all of whose 20 fixed bytes are there; `None` of anything else.
+pub(crate) fn tcp(packet: &[u8]) -> Option<usize> {
+    const TCP: u8 = 6;
+    let Flow { protocol: TCP, ports: [_, ..], .. } = Flow::of(packet)? else { return None };
+    let at = if packet[0] >> 4 == 4 { usize::from(packet[0] & 0x0f) * 4 } else { 40 };
+    (packet.len() >= at + 20).then_some(at)
 }
 
 /// Its ECN field; of what is not IP, that it may not be marked.
@@ -99,16 +105,21 @@ pub fn mark_ce(packet: &mut [u8]) {
             let old = u16::from_be_bytes([packet[0], packet[1]]);
             packet[1] |= CE;
             let new = u16::from_be_bytes([packet[0], packet[1]]);
-            let checksum = u16::from_be_bytes([packet[10], packet[11]]);
-            // RFC 1624 equation 3: HC' = ~(~HC + ~m + m'), in ones' complement.
-            let sum = u32::from(!checksum) + u32::from(!old) + u32::from(new);
-            let sum = (sum & 0xffff) + (sum >> 16);
-            let checksum = !(((sum & 0xffff) + (sum >> 16)) as u16);
-            packet[10..12].copy_from_slice(&checksum.to_be_bytes());
+            correct(&mut packet[10..12], old, new);
         }
         Some(6) if packet.len() >= 40 => packet[1] |= CE << 4,
         _ => {}
     }
+}
+
+/// Makes a checksum, which is the two bytes, right again where 16 bits of what it sums were `old` and are `new`.
+pub(crate) fn correct(checksum: &mut [u8], old: u16, new: u16) {
+    let before = u16::from_be_bytes([checksum[0], checksum[1]]);
+    // RFC 1624 equation 3: HC' = ~(~HC + ~m + m'), in ones' complement.
+    let sum = u32::from(!before) + u32::from(!old) + u32::from(new);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let after = !(((sum & 0xffff) + (sum >> 16)) as u16);
+    checksum.copy_from_slice(&after.to_be_bytes());
 }
 
 #[cfg(test)]

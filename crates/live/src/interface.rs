@@ -63,7 +63,8 @@ const IFA_F_NODAD: u8 = 0x02;
 pub struct TcpRoute {
     /// The congestion control of new connections, by the kernel's name; the host's default without.
     pub congestion: Option<String>,
-    /// The largest receive window in bytes.
+    /// The largest receive window in bytes, at the handshake: it may grow (see
+    /// [`PumpConfig::receive_window`](crate::PumpConfig)).
     pub window: Option<u32>,
     /// The initial congestion window in segments.
     pub initial_window: Option<u32>,

@@ -42,6 +42,7 @@ mod sockets;
 mod store;
 mod tun;
 mod way;
+mod window;
 
 pub use bulk::{Bulk, BulkFlow, BulkReport};
 pub use counters::TcpCounters;

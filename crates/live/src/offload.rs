@@ -83,6 +83,11 @@ impl Segments {
         place(run.start)..place(run.end).min(length)
     }
 
+    /// Whether the kernel has left the checksum of the transport to who cuts.
+    pub(crate) fn has_partial_checksum(&self) -> bool {
+        self.virtio[0] & NEEDS_CHECKSUM != 0
+    }
+
     /// What the kernel needs to have in front of the packet as it was read.
     pub(crate) fn virtio(&self) -> &VirtioHeader {
         &self.virtio

@@ -42,6 +42,8 @@ pub struct PumpConfig {
     /// Losses concern what a simulation sends: on the way from the first host the TCP segments with data, on
     /// the way back all but handshakes; see [`Parcel::spared`].
     pub data_only: bool,
+    /// The largest receive window in bytes that the second host tells the first one of; as it likes without.
+    pub receive_window: Option<u32>,
 }
 
 impl Default for PumpConfig {
@@ -54,6 +56,7 @@ impl Default for PumpConfig {
             late: SimTime::from_millis(1),
             warmup: SimTime::ZERO,
             data_only: false,
+            receive_window: None,
         }
     }
 }
@@ -158,6 +161,9 @@ impl Pump {
         for _ in 0..BATCH {
             let Some((virtio, length)) = self.ways[way].from.read(&mut self.buffer)? else { break };
             let segments = Segments::of(virtio, &self.buffer[..length]);
+            if let Some(window) = &mut self.ways[way].window {
+                window.hold(&mut self.buffer[..length], segments.has_partial_checksum());
+            }
             let mut parcel = header::parcel(0, &self.buffer[..length]);
             if self.ways[way].spared.contains(&header::kind(&self.buffer[..length])) {
                 parcel = parcel.spared();

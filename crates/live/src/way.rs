@@ -7,6 +7,7 @@ use crate::recording::Recorder;
 use crate::report::PumpReport;
 use crate::store::{Place, Store};
 use crate::tun::Tun;
+use crate::window::ReceiveWindow;
 use crossfade_core::{DelayHistogram, SimTime};
 use crossfade_link::{Departure, LinkReport, Parcel, Port};
 use std::sync::Arc;
@@ -18,6 +19,8 @@ pub(crate) struct Way {
     pub(crate) ports: [Port; 2],
     /// Which packets the losses spare.
     pub(crate) spared: &'static [Kind],
+    /// What its packets may say of receive windows.
+    pub(crate) window: Option<ReceiveWindow>,
     meter: Meter,
     /// What the meter shows next; of what was dropped, `refused` did not get as far as the link.
     pub(crate) passed: Passed,
@@ -77,6 +80,7 @@ impl Way {
             to,
             ports,
             spared,
+            window: None,
             meter,
             passed: Passed::default(),
             refused: 0,
@@ -86,6 +90,11 @@ impl Way {
             transit: DelayHistogram::default(),
             transit_sum_s: 0.0,
         }
+    }
+
+    /// The same, whose packets tell of receive windows of at most so many bytes.
+    pub(crate) fn with_receive_window(self, bytes: Option<u32>) -> Self {
+        Self { window: bytes.map(ReceiveWindow::new), ..self }
     }
 
     /// Shows what has passed.

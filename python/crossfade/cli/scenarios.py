@@ -28,7 +28,7 @@ from crossfade.cli.options import (
 )
 from crossfade.errors import OutputError, ScenarioError, one_line, shortened
 from crossfade.files import check_output, shipped_file, shipped_scenarios, write_text
-from crossfade.results.file import is_results_file
+from crossfade.results.opening import is_results_file
 
 # So much of what is damaged is named.
 MOST_LINES = 20

@@ -66,6 +66,11 @@ impl KernelTcp {
         &self.congestion
     }
 
+    /// The largest receive window of each connection, in bytes.
+    pub(super) fn receive_window(&self) -> Option<u32> {
+        self.host.receiver.window
+    }
+
     /// Another congestion control for all, by the kernel's name.
     pub(super) fn with_congestion(mut self, name: &str) -> Self {
         self.congestion.fill(name.to_owned());

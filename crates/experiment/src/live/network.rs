@@ -5,9 +5,7 @@ use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{Departure, Fabric, Link, LinkEvent, LinkReport, Parcel, Port, Push, Series};
 use crossfade_live::{Between, LiveLink};
 use crossfade_scenario::{FlowSetup, ScenarioError, Setup, TrafficSetup};
-use crossfade_sim::{
-    Engine, LinkSummary, Medium, NamedMedium, Network, Passage, SenderGate, StopRule, Topology,
-};
+use crossfade_sim::{Engine, LinkSummary, Medium, NamedMedium, Network, Passage, StopRule, Topology};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,21 +14,6 @@ pub(super) struct LiveNetwork {
     /// The first host sends the data of the scenario, the second acknowledges it.
     pub(super) between: Between,
     pub(super) links: Vec<WatchedLink>,
-}
-
-/// A network that nobody uses but from outside.
-fn alone(topology: Topology, seed: RunSeed) -> Network {
-    Network {
-        flows: Vec::new(),
-        arrivals: Vec::new(),
-        topology,
-        passages: Vec::new(),
-        gate: SenderGate::Queue,
-        measures_delays: false,
-        warmup: SimTime::ZERO,
-        stop: StopRule::At(SimTime::MAX),
-        seed,
-    }
 }
 
 /// The reports of a link, which others ask it for.
@@ -58,7 +41,8 @@ impl LiveNetwork {
         if is_links && used.iter().collect::<BTreeSet<_>>().len() == used.len() {
             Ok(Self::of_links(topology))
         } else {
-            Self::of_engine(setup, alone(topology, seed))
+            // A network that nobody uses but from outside.
+            Self::of_engine(setup, Network::new(Vec::new(), topology, StopRule::At(SimTime::MAX), seed))
         }
     }
 

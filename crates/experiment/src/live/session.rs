@@ -7,7 +7,7 @@ use super::network::{LiveNetwork, WatchedLink};
 use super::refused;
 use super::report::{FlowReport, LiveReport};
 use super::view::View;
-use super::watch::{Sample, Seen, Watch};
+use super::watch::{Purpose, Sample, Seen, Watch};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::AggregationConfig;
 use crossfade_live::{
@@ -57,7 +57,7 @@ pub struct Options {
     pub journal: Option<(File, Source)>,
     /// Where captures go: of the far host, and of the near one.
     pub captures: Option<[File; 2]>,
-    /// Look at the kernel's sockets.
+    /// Look at the kernel's sockets often enough to draw what they do; otherwise it is whose TCP ran alone.
     pub watch: bool,
 }
 
@@ -67,8 +67,12 @@ pub struct Session {
     point: Arc<Point>,
     seed: RunSeed,
     options: Options,
+    /// Bytes of the largest packet.
+    mtu: u32,
     /// The congestion control of each entry of the scenario's flows, where built-in transfers run.
     congestion: Vec<String>,
+    /// The largest receive window of theirs in bytes.
+    receive_window: Option<u32>,
     running: Option<Running>,
 }
 
@@ -118,6 +122,7 @@ impl Session {
         };
         let (has_ipv6, large_segments) = (options.ipv6, options.large_segments);
         let hosts = Host::pair_with(HostOptions { mtu, has_ipv6, large_segments }).map_err(refused)?;
+        let receive_window = tcp.as_ref().and_then(KernelTcp::receive_window);
         let mut congestion = Vec::new();
         if let Some(tcp) = tcp {
             let tcp = match &options.congestion {
@@ -130,7 +135,7 @@ impl Session {
             let route = TcpRoute { congestion: options.congestion.clone(), ..TcpRoute::default() };
             hosts.iter().try_for_each(|host| set_route(host, &route))?;
         }
-        Ok(Self { hosts, point, seed, options, congestion, running: None })
+        Ok(Self { hosts, point, seed, options, mtu, congestion, receive_window, running: None })
     }
 
     /// The far host, then the near one.
@@ -161,6 +166,7 @@ impl Session {
             late,
             warmup: if self.options.bulk { setup.warmup } else { SimTime::ZERO },
             data_only: self.options.data_only,
+            receive_window: self.receive_window,
             ..PumpConfig::default()
         };
         match self.options.awake {
@@ -170,9 +176,13 @@ impl Session {
         }
         let mut recording = Recording::default();
         if let Some((file, source)) = self.options.journal.take() {
-            let mtu = self.options.mtu.unwrap_or(USUAL_MTU);
-            let header =
-                Header::new(source, self.point.index, self.seed, mtu, [config.data_only, self.options.bulk]);
+            let header = Header::new(
+                source,
+                self.point.index,
+                self.seed,
+                self.mtu,
+                [config.data_only, self.options.bulk],
+            );
             let header = serde_json::to_string(&header).expect("a header is JSON");
             recording = recording.with_journal(file, &header).map_err(refused)?;
         }
@@ -183,7 +193,9 @@ impl Session {
         let emulation =
             Emulation::start_recorded(&self.hosts, between, config, recording).map_err(refused)?;
         let origin = emulation.origin();
-        let watch = if self.options.watch { Some(Watch::start(&self.hosts, &emulation)?) } else { None };
+        let watch = |purpose| Watch::start(&self.hosts, &emulation, purpose);
+        let watch =
+            if self.options.watch { Some(watch(Purpose::Record)?) } else { watch(Purpose::Name).ok() };
         let bulk = if self.options.bulk {
             let [far, near] = &self.hosts;
             Some(Bulk::start(far, near, &flows(setup, &self.congestion), origin).map_err(refused)?)
@@ -241,7 +253,7 @@ impl Session {
         View::new(&seen, since)
     }
 
-    /// Stops. Gives what it was, and what was seen of TCP as CSV (without a watch, empty).
+    /// Stops. Gives what it was, and what was seen of TCP as CSV (the header alone where none sent data).
     ///
     /// # Errors
     /// What stopped it earlier; it was never started.
@@ -257,7 +269,7 @@ impl Session {
         let Seen { samples, links: passed } = watch.map(Watch::finish).unwrap_or_default();
         let counters = TcpCounters::of(&self.hosts[0]).map_err(refused)?;
         let bulk = bulk.map_or(Ok(Vec::new()), Bulk::stop).map_err(refused)?;
-        let events = if samples.is_empty() { String::new() } else { events_csv(&samples, &passed) };
+        let events = events_csv(if self.options.watch { &samples } else { &[] }, &passed);
         let report = emulation.stop_with_events(&events).map_err(refused)?;
         let flows = self.flow_reports(&bulk);
         let mut said = LiveReport::new(&report, late, &machine, congestion(&bulk, &samples), flows);

@@ -6,11 +6,27 @@ use crossfade_live::{Emulation, Host, Passed, SocketWatch, TcpSample};
 use crossfade_scenario::ScenarioError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{JoinHandle, sleep, spawn};
+use std::thread::{JoinHandle, park_timeout, spawn};
 use std::time::Duration;
 
-/// How often.
-const PERIOD: Duration = Duration::from_millis(10);
+/// What a watch is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// What sockets and links do over time.
+    Record,
+    /// Whose TCP ran: a socket of each congestion control that has sent data.
+    Name,
+}
+
+impl Purpose {
+    /// How often it looks.
+    fn period(self) -> Duration {
+        match self {
+            Self::Record => Duration::from_millis(10),
+            Self::Name => Duration::from_millis(100),
+        }
+    }
+}
 
 /// More samples are not kept: an hour of three connections.
 const MOST_SAMPLES: usize = 1_000_000;
@@ -38,6 +54,31 @@ pub(super) struct Seen {
     pub(super) links: Vec<LinkSample>,
 }
 
+impl Seen {
+    fn add(&mut self, at: SimTime, ways: [Passed; 2], found: [Vec<TcpSample>; 2]) {
+        if self.links.len() < MOST_SAMPLES {
+            self.links.push(LinkSample { at, ways });
+        }
+        for (host, found) in found.into_iter().enumerate() {
+            let room = MOST_SAMPLES - self.samples.len();
+            self.samples.extend(found.into_iter().take(room).map(|tcp| Sample { at, host, tcp }));
+        }
+    }
+
+    fn name(&mut self, at: SimTime, found: [Vec<TcpSample>; 2]) {
+        for (host, tcp) in found
+            .into_iter()
+            .enumerate()
+            .flat_map(|(host, found)| found.into_iter().map(move |tcp| (host, tcp)))
+        {
+            let is_known = self.samples.iter().any(|known| known.tcp.congestion == tcp.congestion);
+            if tcp.data_segments_out > 0 && !is_known {
+                self.samples.push(Sample { at, host, tcp });
+            }
+        }
+    }
+}
+
 /// A thread that looks.
 pub(super) struct Watch {
     stop: Arc<AtomicBool>,
@@ -47,28 +88,32 @@ pub(super) struct Watch {
 
 impl Watch {
     /// At the sockets of `hosts` and what is between them.
-    pub(super) fn start(hosts: &[Host; 2], emulation: &Emulation) -> Result<Self, ScenarioError> {
+    pub(super) fn start(
+        hosts: &[Host; 2],
+        emulation: &Emulation,
+        purpose: Purpose,
+    ) -> Result<Self, ScenarioError> {
         let watch = |host| SocketWatch::new(host).map_err(refused);
         let mut sockets = [watch(&hosts[0])?, watch(&hosts[1])?];
         let (origin, meters) = (emulation.origin(), emulation.meters());
         let (stop, seen) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(Seen::default())));
         let (stopped, kept) = (Arc::clone(&stop), Arc::clone(&seen));
         let thread = spawn(move || {
+            let mut before = None;
             while !stopped.load(Ordering::Relaxed) {
                 let at = SimTime::from_nanos(origin.elapsed().as_nanos() as u64);
                 let ways = meters.each_ref().map(crossfade_live::Meter::read);
-                // What cannot be looked at now may be later.
-                let found = sockets.each_mut().map(|sockets| sockets.sample().unwrap_or_default());
-                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-                if kept.links.len() < MOST_SAMPLES {
-                    kept.links.push(LinkSample { at, ways });
+                // Where nothing has passed nobody has sent: a link without traffic costs next to nothing.
+                if purpose == Purpose::Record || before.replace(ways) != Some(ways) {
+                    // What cannot be looked at now may be later.
+                    let found = sockets.each_mut().map(|sockets| sockets.sample().unwrap_or_default());
+                    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                    match purpose {
+                        Purpose::Record => kept.add(at, ways, found),
+                        Purpose::Name => kept.name(at, found),
+                    }
                 }
-                for (host, found) in found.into_iter().enumerate() {
-                    let room = MOST_SAMPLES - kept.samples.len();
-                    kept.samples.extend(found.into_iter().take(room).map(|tcp| Sample { at, host, tcp }));
-                }
-                drop(kept);
-                sleep(PERIOD);
+                park_timeout(purpose.period());
             }
         });
         Ok(Self { stop, seen, thread })
@@ -93,6 +138,7 @@ impl Watch {
     /// All samples.
     pub(super) fn finish(self) -> Seen {
         self.stop.store(true, Ordering::Relaxed);
+        self.thread.thread().unpark();
         self.thread.join().expect("looking does not panic");
         std::mem::take(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }

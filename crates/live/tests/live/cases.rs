@@ -38,6 +38,7 @@ pub(crate) const ALL: &[Case] = &[
     ("a_simulation_does_the_same", a_simulation_does_the_same),
     ("every_packet_is_accounted_for", every_packet_is_accounted_for),
     ("marks_of_a_queue_arrive", marks_of_a_queue_arrive),
+    ("a_receive_window_binds", a_receive_window_binds),
     ("large_segments_are_packets_to_a_link", large_segments_are_packets_to_a_link),
     ("one_thread_passes_little_and_two_pass_much", one_thread_passes_little_and_two_pass_much),
     ("a_link_that_fails_ends_the_emulation", a_link_that_fails_ends_the_emulation),
@@ -454,6 +455,28 @@ fn nothing_is_left() {
     let failing = || emulate(hop(None, MS), hop(None, MS), PumpConfig::default(), fail);
     assert!(catch_unwind(failing).is_err());
     assert_eq!(in_use(), before);
+}
+
+/// A sender has no more on the way than the receiver is let tell it that it may: a window a round trip of 40 ms. Segments,
+/// large or not, that are none of the window wait for the next.
+fn a_receive_window_binds() {
+    const SEGMENTS: u32 = 30;
+    let data = random_bytes(1_000_000);
+    let receive_window = Some(SEGMENTS * MSS as u32);
+    let config = PumpConfig { receive_window, ..PumpConfig::default() };
+    for large_segments in [false, true] {
+        undisturbed(|| {
+            let hosts = Host::pair_with(HostOptions { large_segments, ..HostOptions::default() }).unwrap();
+            let [there, back] = [hop(None, MS * 20), hop(None, MS * 20)];
+            let emulation = Emulation::start(&hosts, there, back, config).unwrap();
+            let (received, goodput_bps) = transfer(&hosts[0], &hosts[1], &data);
+            assert!(received == data, "what was sent");
+            let report = emulation.stop().unwrap();
+            check(&report.forward);
+            check(&report.reverse);
+            check_goodput(goodput_bps, f64::from(SEGMENTS * MTU) * 8.0 / 0.04)
+        });
+    }
 }
 
 /// TCP that leaves it to the emulator to cut its segments, over a link that loses 2 % of its packets and has a rate.

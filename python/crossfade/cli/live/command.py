@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_text
 import os
+import re
 import signal
 import sys
 import tomllib
@@ -16,7 +17,7 @@ from typer.core import TyperCommand
 from crossfade import plans
 from crossfade.cli import terminal
 from crossfade.cli.options import QuietOption, SeedOption, SetOption, read_assignments, whole
-from crossfade.errors import CrossfadeError, ScenarioError, one_line, shortened
+from crossfade.errors import CrossfadeError, OutputError, ScenarioError, one_line, shortened
 from crossfade.files import check_outputs, inputs_of
 from crossfade.plans import Options
 from crossfade.quantities import in_numbers
@@ -26,6 +27,9 @@ OWN_FAILURE = 125
 
 UNLIMITED = "10000 Gbit/s"
 """What stands for a link that only delays or loses: a packet of 1500 bytes takes a nanosecond."""
+
+CONGESTION = re.compile(r"[\w-]{1,15}", re.ASCII)
+"""What the kernel may call a congestion control (``TCP_CA_NAME_MAX`` of its ``include/net/tcp.h``)."""
 
 
 class LiveCommand(TyperCommand):
@@ -71,7 +75,7 @@ def live(
         ),
     ] = None,
     serve: Annotated[
-        Path | None,
+        str | None,
         typer.Option("--serve", metavar="DIR", help="Serve a folder over HTTP at port 80 of the far host."),
     ] = None,
     workload: Annotated[
@@ -139,7 +143,7 @@ def live(
     ] = False,
     record: Annotated[
         Path | None,
-        typer.Option("--record", metavar="FILE", help="Keep a journal for crossfade run --replay (.cfj)."),
+        typer.Option("--record", metavar="FILE", help="Keep a journal (a new file, .cfj) for run --replay."),
     ] = None,
     pcap: Annotated[
         str | None,
@@ -244,7 +248,7 @@ def _config(
     set: list[str] | None,
     shape: dict[str, str | None],
     far: str | None,
-    serve: Path | None,
+    serve: str | None,
     workload: str | None,
     duration: str | None,
     congestion: str | None,
@@ -267,11 +271,23 @@ def _config(
         raise ScenarioError("--queue: needs --rate; a link without a rate keeps nothing waiting")
     if workload not in (None, "bulk"):
         raise ScenarioError(f"--workload {shortened(workload)}: must be bulk")
+    # As of a variable of the shell that is not set: nothing, and neither no program nor the folder one is in.
+    if far is not None and not far.strip():
+        raise ScenarioError(f"--far {far!r}: must be a shell command, such as 'iperf3 -s'")
+    if serve == "":
+        raise ScenarioError("--serve '': must be a folder, such as .")
+    if congestion is not None and not CONGESTION.fullmatch(congestion):
+        raise ScenarioError(
+            f"--congestion {shortened(repr(congestion))}: must be the kernel's name of a congestion control, "
+            "such as bbr"
+        )
     if workload and (command or far or serve):
         raise ScenarioError("--workload bulk: runs alone, without COMMAND, --far or --serve")
     if workload and flags["internet"]:
         raise ScenarioError("--workload bulk: runs between the two hosts, without --internet")
-    if serve is not None and not serve.is_dir():
+    if workload and mtu is not None:
+        raise ScenarioError(f"--mtu {mtu}: --workload bulk has the scenario's packets; set link.packet_size")
+    if serve is not None and not Path(serve).is_dir():
         raise ScenarioError(f"--serve {shortened(serve)}: no such folder")
     if mtu is not None and not 576 <= mtu <= 65535:
         raise ScenarioError(f"--mtu {mtu}: must be at least 576 and at most 65535")
@@ -297,6 +313,7 @@ def _config(
         *map(Path, [*(captures or []), *(opportunities or [])]),
     ]
     check_outputs(files, *inputs)
+    check_new("--record", outputs["record"])
     shell = os.environ.get("SHELL") or "/bin/sh"
     return {
         "plan": {
@@ -309,7 +326,7 @@ def _config(
         "command": [] if workload else command or [shell],
         "is_shell": not command and workload is None,
         "far": far,
-        "serve": None if serve is None else str(serve.resolve()),
+        "serve": None if serve is None else str(Path(serve).resolve()),
         "duration_s": None if duration is None else seconds("--duration", duration),
         "congestion": congestion,
         "mtu": mtu,
@@ -369,11 +386,18 @@ def shaped(shape: dict[str, str | None]) -> str:
     )
 
 
+def check_new(option: str, path: Path | None) -> None:
+    """Raise ``OutputError`` where there is something of that name: a journal takes the place of nothing, nor
+    does it go to a pipe or a device, from which nobody could replay it."""
+    if path is not None and os.path.lexists(path):
+        raise OutputError(f"{option} {shortened(path)}: not overwritten (it must be the name of a new file)")
+
+
 def seconds(option: str, text: str) -> float:
     """A time on the command line in seconds."""
     found = in_numbers([text, "1 s", "1 ms"])
     if found is None or found[0][0] <= 0.0:
-        raise ScenarioError(f"{option} {shortened(text)}: must be a time such as 10 s")
+        raise ScenarioError(f"{option} {shortened(text)}: must be a time above 0 such as 10 s")
     return found[0][0]
 
 

@@ -31,6 +31,10 @@ core.new_process_namespace()
 """
 
 
+# The device number of /dev/net/tun (Linux, Documentation/networking/tuntap.rst).
+TUN = os.makedev(10, 200) if hasattr(os, "makedev") else 0
+
+
 @dataclass(frozen=True)
 class Check:
     """One thing that live emulation needs (``required``) or would profit from."""
@@ -122,6 +126,9 @@ def _tun(is_root: bool) -> Check:
     node = Path("/dev/net/tun")
     if not node.exists():
         return Check("/dev/net/tun", "not there", False, required=True, mend="sudo modprobe tun")
+    if node.stat().st_rdev != TUN:
+        mend = "sudo rm /dev/net/tun; sudo mknod -m 666 /dev/net/tun c 10 200"
+        return Check("/dev/net/tun", "is no TUN device", False, required=True, mend=mend)
     try:
         os.close(os.open(node, os.O_RDWR))
     except OSError as reason:
@@ -136,7 +143,7 @@ def _trial() -> Check:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = done.stderr.strip().splitlines()
     found = "two hosts were made" if done.returncode == 0 else lines[-1] if lines else "failed"
-    found = found.removeprefix("_crossfade.ScenarioError: ").removeprefix("crossfade.")
+    found = found.removeprefix("crossfade.").removeprefix("_crossfade.ScenarioError: ")
     return Check(
         "namespaces", found, done.returncode == 0, required=True, mend="run it as root, or see above"
     )

@@ -169,17 +169,29 @@ class _First:
 
     def _start_far(self) -> list[int]:
         """Programs of the far host; it is waited for that they listen."""
-        started = []
+        started, listening = [], 0
         if folder := self._config["serve"]:
-            started.append(self._start(FAR, lambda: _serve(folder, self._server)))
+            has_ipv6 = self._config["ipv6"]
+            started.append(self._start(FAR, lambda: _serve(folder, has_ipv6)))
+            listening = self._wait_until_it_listens(started[-1], listening)
         if far := self._config["far"]:
             started.append(
                 self._start(FAR, lambda: _execute(["/bin/sh", "-c", far], self._server), silent=True)
             )
-        until = time.monotonic() + LISTEN_S
-        while started and time.monotonic() < until and not all(_listens(pid) for pid in started[:1]):
-            time.sleep(0.01)
+            self._wait_until_it_listens(started[-1], listening)
         return started
+
+    def _wait_until_it_listens(self, pid: int, before: int) -> int:
+        """Until a program of the far host listens at more sockets than there were, has ended, or does not
+        seem to; gives how many there are."""
+        until = time.monotonic() + LISTEN_S
+        while (now := _listening(pid)) is not None and now <= before:
+            if time.monotonic() > until:
+                if not self._config["quiet"]:
+                    _say(f"live: the far program does not listen after {LISTEN_S:g} s; COMMAND starts")
+                break
+            time.sleep(0.01)
+        return now or before
 
     def _start(self, host: int, become: Callable[[], object], silent: bool = False) -> int:
         pid = os.fork()
@@ -248,33 +260,49 @@ def _execute(command: list[str], server: str) -> None:
         os._exit(NOT_FOUND)
 
 
-def _serve(folder: str, address: str) -> None:
-    """A static web server."""
+def _serve(folder: str, has_ipv6: bool) -> None:
+    """A static web server at port 80 of all addresses."""
+    import socket
     from functools import partial
     from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+    from socketserver import TCPServer
 
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
             """Nobody reads it."""
 
-    ThreadingHTTPServer((address, 80), partial(Quiet, directory=folder)).serve_forever()
+    class Server(ThreadingHTTPServer):
+        address_family = socket.AF_INET6 if has_ipv6 else socket.AF_INET
+        # Connections that are made at once wait for each other, and do not try again a second later.
+        request_queue_size = 128
+
+        def server_bind(self) -> None:
+            if has_ipv6:
+                self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+            # HTTPServer's would ask name servers, which the far host cannot reach, what it is called.
+            TCPServer.server_bind(self)
+
+        def handle_error(self, *_: object) -> None:
+            """A client that has gone away is not the business of COMMAND."""
+
+    # A client that has gone away ends its connection, not the server.
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    Server(("::" if has_ipv6 else "", 80), partial(Quiet, directory=folder)).serve_forever()
 
 
-def _listens(pid: int) -> bool:
-    """Whether a TCP or UDP socket is open on the host of a process, or it has ended."""
+def _listening(pid: int) -> int | None:
+    """How many TCP and UDP sockets wait on the host of a process; None where that has ended."""
     try:
         if os.readlink(f"/proc/{pid}/ns/net") == os.readlink("/proc/self/ns/net"):
-            return False  # it is not there yet
+            return 0  # it is not there yet
     except OSError:
-        return True
+        return None
+    found = 0
     for name, state in (("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")):
-        try:
+        with contextlib.suppress(OSError):
             lines = Path(f"/proc/{pid}/net/{name}").read_text().splitlines()[1:]
-        except OSError:
-            continue
-        if any(line.split()[3] == state for line in lines):
-            return True
-    return False
+            found += sum(line.split()[3] == state for line in lines)
+    return found
 
 
 def _say(line: str) -> None:

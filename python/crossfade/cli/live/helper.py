@@ -31,6 +31,9 @@ from crossfade.files import write_text
 # COMMAND was ended by --duration, as by timeout(1).
 TIMED_OUT = 124
 INTERRUPTED = 130
+# COMMAND did not end so long after SIGTERM; then SIGKILL comes, as to its other processes.
+GRACE_S = 5.0
+KILLED = 128 + signal.SIGKILL
 # What is between the hosts when COMMAND has ended still arrives, if that takes no longer.
 LINGER_S = 2.0
 QUIET_S = 0.1
@@ -107,6 +110,13 @@ class _Run:
         self._live.start()
         if self._config["realtime"]:
             os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        if self._way_out is not None:
+            terminal.say(WARNING)
+        # A port that is not free is known before COMMAND begins.
+        if self._config["page"] is not None:
+            self._viewers.append(Page(self._config["page"]))
+        if self._config["watch"]:
+            self._viewers.append(Screen())
         if self._guests is not None:
             # Ctrl-C is COMMAND's: it decides whether to end.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -115,13 +125,6 @@ class _Run:
                 near = self._live.addresses()[1]
                 terminal.say(f"live: a shell on {near}; the far host is $CROSSFADE_SERVER; exit ends it")
             self._guests.order(GO)
-
-        if self._way_out is not None:
-            terminal.say(WARNING)
-        if self._config["page"] is not None:
-            self._viewers.append(Page(self._config["page"]))
-        if self._config["watch"]:
-            self._viewers.append(Screen())
 
     def _look(self) -> None:
         """Show what has been seen, if anybody looks."""
@@ -154,19 +157,22 @@ class _Run:
         return 0
 
     def _wait_for_command(self, guests: Guests) -> int:
-        limit_s, told = self._config["duration_s"], False
+        limit_s, told_s = self._config["duration_s"], None
         while (code := guests.result(LOOK_S)) is None:
             self._look()
             if not self._live.is_running():
                 return OWN_FAILURE
-            is_over = limit_s is not None and self._live.elapsed() >= limit_s
-            if (is_over or self._stopped) and not told:
-                guests.order(STOP)
-                told = True
-            elif told and limit_s is not None and self._live.elapsed() >= limit_s + 5.0:
+            now_s = self._live.elapsed()
+            if told_s is None:
+                if self._stopped or (limit_s is not None and now_s >= limit_s):
+                    guests.order(STOP)
+                    told_s = now_s
+            elif now_s >= told_s + GRACE_S:
                 break  # it does not listen to SIGTERM
         self._linger()
-        return TIMED_OUT if told and not self._stopped else code or 0
+        if told_s is not None and not self._stopped:
+            return TIMED_OUT
+        return KILLED if code is None else code
 
     def _linger(self) -> None:
         """The far host shall see the end of what COMMAND has sent."""

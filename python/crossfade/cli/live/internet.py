@@ -23,6 +23,8 @@ DEVICE = "tap0"
 # Its network on the far host. Its third address answers for the name servers of this machine.
 NETWORK, NAME_SERVER = "10.78.0.0/24", "10.78.0.3"
 READY_S = 10.0
+# The most bytes of a packet that it takes (its manual).
+MOST_MTU = 65521
 
 WARNING = (
     "live: --internet: COMMAND reaches the network of this machine (not its loopback) as you, through the "
@@ -38,8 +40,9 @@ class WayOut:
             raise CrossfadeError(f"--internet: {MISSING}; see crossfade doctor")
         ending, self._end = os.pipe()
         ready, told = os.pipe()
-        command = [PROGRAM, "--configure", f"--mtu={mtu}", f"--cidr={NETWORK}", "--disable-host-loopback"]
-        command += [f"--exit-fd={ending}", f"--ready-fd={told}", "--netns-type=path"]
+        command = [PROGRAM, "--configure", f"--mtu={min(mtu, MOST_MTU)}", f"--cidr={NETWORK}"]
+        command += ["--disable-host-loopback", "--netns-type=path"]
+        command += [f"--exit-fd={ending}", f"--ready-fd={told}"]
         self._process = subprocess.Popen(
             [*command, live.far_namespace(), DEVICE],
             pass_fds=(ending, told),

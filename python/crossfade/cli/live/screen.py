@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from rich.console import Group
 from rich.live import Live as Refreshed
 from rich.text import Text
 
@@ -40,11 +39,16 @@ class Screen:
             return
         self._drawn_s = frames[-1].time_s
         width, height = self._console.size
-        self._refreshed.update(Group(*picture(frames, width, height)), refresh=True)
+        self._refreshed.update(as_one(picture(frames, width, height)), refresh=True)
 
     def close(self) -> None:
         """Give the terminal back."""
         self._refreshed.stop()
+
+
+def as_one(lines: Sequence[Text]) -> Text:
+    """Lines of which what does not fit is cut off: one that went on in the next would tear plots apart."""
+    return Text("\n", no_wrap=True, overflow="crop", end="").join(lines)
 
 
 def picture(frames: Sequence[Frame], width: int, height: int) -> list[Text]:

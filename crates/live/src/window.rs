@@ -1,0 +1,216 @@
+//! The receive window that a host tells of, held to a largest one.
+
+use crate::header;
+use std::collections::HashMap;
+
+/// Holds what a host says of its receive windows to so many bytes.
+///
+/// The window of a route counts at the handshake alone: Linux lets it follow the buffer from there on
+/// (`tcp_rcvbuf_grow`, and `tcp_measure_rcv_mss` where packets take less memory than thought), as far as the scale
+/// of the handshake can say. So the field is written anew in what the host sends (RFC 9293 section 3.1, RFC 7323
+/// section 2.3). The sender then has no other way to know than if its peer had no more room.
+#[derive(Debug)]
+pub(crate) struct ReceiveWindow {
+    bytes: u32,
+    /// By how many bits the windows of a connection are shifted, as its host said in the handshake.
+    scales: HashMap<Connection, u8>,
+}
+
+/// Addresses and ports, as they are in the packets of one host.
+type Connection = ([u8; 32], [u8; 4]);
+
+impl ReceiveWindow {
+    /// Connections that are known at a time. Where there are more all are forgotten, and those of before go without.
+    const MOST: usize = 4096;
+    /// RFC 7323 section 2.3: no shift is larger.
+    const LARGEST_SHIFT: u8 = 14;
+
+    pub(crate) fn new(bytes: u32) -> Self {
+        Self { bytes, scales: HashMap::new() }
+    }
+
+    /// Holds what this packet of the host says, if it is of TCP and no later fragment. Its checksum is made right,
+    /// unless it `is_partial`: the kernel leaves it to a device that cuts segments, and has not summed the window.
+    pub(crate) fn hold(&mut self, packet: &mut [u8], is_partial: bool) {
+        const SYN: u8 = 0x02;
+        let Some(at) = header::tcp(packet) else { return };
+        let connection = connection(packet, at);
+        let is_handshake = packet[at + 13] & SYN != 0;
+        let shift = if is_handshake {
+            let end = (at + usize::from(packet[at + 12] >> 4) * 4).min(packet.len());
+            let shift = window_scale(packet.get(at + 20..end).unwrap_or_default());
+            if self.scales.len() == Self::MOST && !self.scales.contains_key(&connection) {
+                self.scales.clear();
+            }
+            self.scales.insert(connection, shift.unwrap_or(0).min(Self::LARGEST_SHIFT));
+            // The window of the handshake itself is never shifted.
+            0
+        } else {
+            let Some(&shift) = self.scales.get(&connection) else { return };
+            shift
+        };
+        // Up to the next that can be said: less than a segment more lets no segment more be sent.
+        let largest = u16::try_from(self.bytes.div_ceil(1 << shift)).unwrap_or(u16::MAX);
+        let said = u16::from_be_bytes([packet[at + 14], packet[at + 15]]);
+        if said > largest {
+            packet[at + 14..at + 16].copy_from_slice(&largest.to_be_bytes());
+            if !is_partial {
+                header::correct(&mut packet[at + 16..at + 18], said, largest);
+            }
+        }
+    }
+}
+
+/// Of a packet whose header of TCP begins at `at`.
+fn connection(packet: &[u8], at: usize) -> Connection {
+    let addresses = if packet[0] >> 4 == 4 { &packet[12..20] } else { &packet[8..40] };
+    let mut connection = ([0; 32], [0; 4]);
+    connection.0[..addresses.len()].copy_from_slice(addresses);
+    connection.1.copy_from_slice(&packet[at..at + 4]);
+    connection
+}
+
+/// The shift among the options of TCP (RFC 7323 section 2.2).
+fn window_scale(mut options: &[u8]) -> Option<u8> {
+    const END: u8 = 0;
+    const NOTHING: u8 = 1;
+    const WINDOW_SCALE: u8 = 3;
+    loop {
+        options = match *options {
+            [] | [END, ..] => return None,
+            [NOTHING, ref rest @ ..] => rest,
+            [WINDOW_SCALE, 3, shift, ..] => return Some(shift),
+            // Kind and length count too.
+            [_, length, ..] if length >= 2 => options.get(usize::from(length)..)?,
+            _ => return None,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use etherparse::{PacketBuilder, PacketHeaders, TcpHeader, TcpOptionElement, TransportHeader};
+    use proptest::prelude::*;
+
+    fn packet(is_ipv6: bool, port: u16, change: impl FnOnce(&mut TcpHeader)) -> Vec<u8> {
+        let ip = if is_ipv6 {
+            PacketBuilder::ipv6([1; 16], [2; 16], 64)
+        } else {
+            PacketBuilder::ipv4([10, 77, 0, 2], [10, 77, 0, 1], 64)
+        };
+        let mut header = TcpHeader::new(port, 80, 1, 0);
+        header.ack = true;
+        change(&mut header);
+        let mut packet = Vec::new();
+        ip.tcp_header(header).write(&mut packet, &[7; 11]).unwrap();
+        packet
+    }
+
+    fn syn(is_ipv6: bool, port: u16, shift: Option<u8>) -> Vec<u8> {
+        packet(is_ipv6, port, |tcp| {
+            let scale = shift.map(TcpOptionElement::WindowScale);
+            let options = [TcpOptionElement::Noop, TcpOptionElement::MaximumSegmentSize(1460)];
+            tcp.set_options(&options.into_iter().chain(scale).collect::<Vec<_>>()).unwrap();
+            (tcp.syn, tcp.window_size) = (true, u16::MAX);
+        })
+    }
+
+    /// The window that an independent parser finds, which finds the checksum right too.
+    fn window(packet: &[u8]) -> u16 {
+        let found = PacketHeaders::from_ip_slice(packet).unwrap();
+        let (ip, payload) = (found.net.unwrap(), found.payload.slice());
+        let Some(TransportHeader::Tcp(tcp)) = found.transport else { unreachable!() };
+        let expected = match (ip.ipv4_ref(), ip.ipv6_ref()) {
+            (Some((ip, _)), _) => tcp.calc_checksum_ipv4(ip, payload),
+            (_, Some((ip, _))) => tcp.calc_checksum_ipv6(ip, payload),
+            _ => unreachable!(),
+        };
+        assert_eq!(tcp.checksum, expected.unwrap());
+        tcp.window_size
+    }
+
+    /// What is left of `said` on connection `port`.
+    fn held(limit: &mut ReceiveWindow, is_ipv6: bool, port: u16, said: u16) -> u16 {
+        let mut packet = packet(is_ipv6, port, |tcp| tcp.window_size = said);
+        limit.hold(&mut packet, false);
+        window(&packet)
+    }
+
+    proptest! {
+        #[test]
+        fn no_larger_window_is_told_and_smaller_ones_are_as_they_were(
+            is_ipv6: bool, bytes in 1_u32..2_000_000, shift in prop::option::of(0_u8..=14), said: u16,
+        ) {
+            let mut limit = ReceiveWindow::new(bytes);
+            let mut handshake = syn(is_ipv6, 1000, shift);
+            limit.hold(&mut handshake, false);
+            prop_assert_eq!(u32::from(window(&handshake)), bytes.min(0xffff));
+            let held = u32::from(held(&mut limit, is_ipv6, 1000, said)) << shift.unwrap_or(0);
+            let said = u32::from(said) << shift.unwrap_or(0);
+            prop_assert!(held <= said && held < bytes + (1 << shift.unwrap_or(0)));
+            prop_assert!(held == said || held >= bytes.min(0xffff << shift.unwrap_or(0)));
+        }
+
+        /// What comes out of a TUN device, whatever it is.
+        #[test]
+        fn no_bytes_make_it_panic(mut packet in prop::collection::vec(any::<u8>(), 0..100), is_ipv6: bool) {
+            if let [first, .., ] = &mut packet[..] {
+                *first = if is_ipv6 { 0x60 } else { 0x40 | *first & 0xf };
+            }
+            if let Some(protocol) = packet.get_mut(if is_ipv6 { 6 } else { 9 }) {
+                *protocol = 6;
+            }
+            let mut limit = ReceiveWindow::new(1000);
+            limit.hold(&mut packet, false);
+            limit.hold(&mut packet, false);
+        }
+    }
+
+    #[test]
+    fn connections_have_scales_of_their_own() {
+        let mut limit = ReceiveWindow::new(40 * 1460);
+        for (port, shift) in [(1000, Some(0)), (1001, Some(7)), (1002, None)] {
+            limit.hold(&mut syn(false, port, shift), false);
+        }
+        // 58,400 bytes are 456.25 times 128.
+        let held = [1000, 1001, 1002, 1003].map(|port| held(&mut limit, false, port, 60_000));
+        assert_eq!(held, [58_400, 457, 58_400, 60_000], "nobody knows the scale of the last");
+    }
+
+    #[test]
+    fn a_partial_checksum_has_not_summed_the_window() {
+        let mut limit = ReceiveWindow::new(1000);
+        limit.hold(&mut syn(false, 1000, Some(0)), false);
+        let before = packet(false, 1000, |tcp| tcp.window_size = 5000);
+        let mut after = before.clone();
+        limit.hold(&mut after, true);
+        assert_eq!(after[34..36], 1000_u16.to_be_bytes());
+        assert_eq!((&after[..34], &after[36..]), (&before[..34], &before[36..]));
+    }
+
+    #[test]
+    fn it_forgets_connections_rather_than_grow() {
+        let mut limit = ReceiveWindow::new(1000);
+        for port in 0..10_000 {
+            limit.hold(&mut syn(false, port, Some(2)), false);
+            assert!(limit.scales.len() <= ReceiveWindow::MOST);
+        }
+        assert_eq!(held(&mut limit, false, 9_999, 300), 250);
+    }
+
+    #[test]
+    fn options_that_make_no_sense_have_no_scale() {
+        let cases: [(&[u8], _); 6] = [
+            (&[2, 4, 5, 180, 1, 3, 3, 7], Some(7)),
+            (&[0, 3, 3, 7], None),
+            (&[2, 0, 3, 3, 7], None),
+            (&[2, 9, 3, 3, 7], None),
+            (&[3, 3], None),
+            (&[3, 2, 3, 3, 7], Some(7)),
+        ];
+        for (options, shift) in cases {
+            assert_eq!(window_scale(options), shift, "{options:?}");
+        }
+    }
+}
