@@ -23,6 +23,7 @@ from pathlib import Path
 import pytest
 
 import crossfade as cf
+from crossfade.cli.live import doctor
 from tests.cli.live_runs import SCENARIO, live, live_command, need, need_live, without_flags
 from tests.conftest import Cli, expect_one_line
 
@@ -423,6 +424,19 @@ def test_the_doctor_says_what_there_is(cli: Cli) -> None:
     assert all(re.match(r"(ok|note)\s+[\w/ -]+: ", line) for line in outcome.out.splitlines()[:-1])
 
 
+def test_the_doctor_tries_real_time_priority() -> None:
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        pytest.skip("real-time priority that root lacks: root and setpriv are needed")
+    less = ["setpriv", "--inh-caps=-sys_nice", "--bounding-set=-sys_nice"]
+    command = ["prlimit", "--rtprio=0", *less, sys.executable, "-m", "crossfade"]
+    done = subprocess.run([*command, "doctor"], capture_output=True, text=True, check=False)
+    assert "note    real-time priority: not allowed (--realtime: Operation not permitted)" in done.stdout
+    words = [*command, "live", "--rate", "1 Mbit/s", "--realtime", "--", "true"]
+    refused = subprocess.run(words, capture_output=True, text=True, check=False)
+    said = "error: --realtime: not allowed (Operation not permitted); see crossfade doctor\n"
+    assert (refused.returncode, without_flags(refused.stderr)) == (125, said)
+
+
 NOBODY = ["--reuid=65534", "--regid=65534", "--clear-groups"]
 
 
@@ -504,6 +518,8 @@ def test_with_real_time_priority_processors_stay_awake_before_any_packet(
 ) -> None:
     if os.geteuid() != 0 or not os.access(LATENCY, os.W_OK):
         pytest.skip(f"root and {LATENCY} are needed")
+    if "--realtime" in options and not doctor.realtime().is_good:
+        pytest.skip("real-time priority is not allowed here")
     mark, begun = f"awake-{os.getpid()}-{random.random()}", tmp_path / "begun"
     words = live_command("--delay", "1 ms", *options, "--", "sh", "-c", f"touch {begun}; read line")
     run = subprocess.Popen(words, stdin=subprocess.PIPE, env={**os.environ, "MARK": mark})

@@ -242,7 +242,7 @@ def test_a_browser_draws_the_page_and_asks_nobody_else(page: str, tmp_path: Path
     assert re.findall(r'data-curves="(\d+)"', dom) == ["2", "1", "1"], dom[-3000:]
     cells = re.findall(r"<td>(.*?)</td>", dom)
     assert cells[0] == "from the far host"
-    assert float(cells[1]) > 1.0, "Mbit/s"
+    assert float(cells[1]) > 0.0, "Mbit/s"
     (socket,) = (number for number, cell in enumerate(cells) if cell.startswith("far:"))
     assert cells[socket].endswith(" cubic")
     assert 1 <= int(cells[socket + 1]) <= 1000, "cwnd"

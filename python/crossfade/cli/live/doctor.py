@@ -80,7 +80,7 @@ def checks() -> Iterator[Check]:
     yield _tun(is_root)
     yield _trial()
     yield _congestion_controls()
-    yield _realtime()
+    yield realtime()
     yield _awake()
     yield _clock()
     load = os.getloadavg()[0]
@@ -157,16 +157,20 @@ def _congestion_controls() -> Check:
     return Check("congestion controls", f"{' '.join(found)} (default {default})", not missing, mend=mend)
 
 
-def _realtime() -> Check:
-    """Whether --realtime would be allowed."""
-    import resource
-
-    most = resource.getrlimit(resource.RLIMIT_RTPRIO)[0]
-    is_good = most > 0 or os.geteuid() == 0
-    mend = "sudo setcap, or ulimit -r 1 by /etc/security/limits.conf"
-    return Check(
-        "real-time priority", "allowed" if is_good else "not allowed (--realtime)", is_good, mend=mend
+def realtime() -> Check:
+    """Whether --realtime is allowed, tried: root may lack it too, in a container or a control group."""
+    before = os.sched_getscheduler(0), os.sched_getparam(0)
+    mend = (
+        "capability CAP_SYS_NICE, or ulimit -r 1 by /etc/security/limits.conf; "
+        "of a control group cpu.rt_runtime_us above 0"
     )
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except OSError as reason:
+        found = f"not allowed (--realtime: {reason.strerror})"
+        return Check("real-time priority", found, False, mend=mend)
+    os.sched_setscheduler(0, *before)
+    return Check("real-time priority", "allowed", True)
 
 
 def _awake() -> Check:
