@@ -5,18 +5,16 @@ Skipped, with the reason, where the system has no namespaces or no TUN device.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import os
 import random
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,51 +22,16 @@ import pytest
 
 import crossfade as cf
 from crossfade.cli.live import doctor
-from tests.cli.live_runs import SCENARIO, live, live_command, need, need_live, without_flags
+from tests.cli.live_runs import live, live_command, need, need_live, without_flags
 from tests.conftest import Cli, expect_one_line
 
-MESH = """\
-schema = 1
-run = { duration = "2 s", runs = 1 }
-mesh = { topology = "chain", hops = 3, mac = "nulling" }
-link = { packet_size = "1500 B" }
-tcp = { flavour = "rfc", variant = "cubic", w_max = 8, rfc = { profile = "linux" } }
-"""
-CELL = """\
-schema = 2
-run = { duration = "2 s", runs = 1 }
-cell = { preset = "lte", scheduler = "proportional-fair", radio = { mean_snr_db = 16, speed = "30 km/h" } }
-link = { packet_size = "1500 B" }
-reverse = { rate = "10 Mbit/s", delay = "8 ms" }
-tcp = { variant = "sack", w_max = 50, rfc = { profile = "linux" } }
-"""
-
 LATENCY = "/dev/cpu_dma_latency"
-IID = "channel = { model = 'iid', p_e = 0.02 }\n"
-MIMO = """\
-channel = { model = "block-rayleigh", snr_db = 15, antennas = { correlation = "none" } }
-phy = { modulation = "qpsk", symbol_rate = "250 kBd", scheme = "blast", detector = "mmse-osic" }
-"""
-LINKS = {
-    "trace": (IID, "trace = { opportunities = 'opportunities.trace' }"),
-    "table": ("", "trace = { rates = 'rates.csv', period = '1 s' }"),
-    "MIMO": (MIMO, "frame_size = '60 B'\narq = { protocol = 'selective-repeat', window = 512 }"),
-}
-"""Links beside those of a rate: their channel, and their keys."""
 
 
 @pytest.fixture(autouse=True)
 def possible(request: pytest.FixtureRequest) -> None:
-    portable = ("wrong_is_one_line", "needs_a_journal")
-    if not any(name in request.node.name for name in portable):
+    if "wrong_is_one_line" not in request.node.name:
         need_live()
-
-
-@pytest.fixture
-def scenario(tmp_path: Path) -> Path:
-    path = tmp_path / "link.toml"
-    path.write_text(SCENARIO)
-    return path
 
 
 def processes(mark: str) -> list[int]:
@@ -204,79 +167,6 @@ def test_a_far_program_sees_the_end_and_nothing_of_it_is_left(tmp_path: Path) ->
     assert got.read_text() == "50000"
 
 
-def test_transfers_of_a_scenario_with_its_congestion_control(
-    scenario: Path, tmp_path: Path, cli: Cli
-) -> None:
-    journal, report, events = tmp_path / "rec.cfj", tmp_path / "report.json", tmp_path / "events.csv"
-    outputs: list[str | Path] = ["--record", journal, "--json", report, "--events", events]
-    done = live(scenario, "--workload", "bulk", *outputs)
-    assert done.returncode == 0, done.stderr
-    said = json.loads(report.read_text())
-    assert said["congestion"] == ["cubic"]
-    assert [(flow["name"], flow["congestion"]) for flow in said["flows"]] == [("", "cubic")]
-    assert said["directions"][0]["queueing_delay_mean_s"] >= 0.0
-    replayed = cli("run", "--replay", journal)
-    assert (replayed.code, replayed.err) == (0, "")
-    assert re.fullmatch(r"forward: .*: identical\nreverse: .*: identical\n", replayed.out), replayed.out
-    assert ", 0 lost" not in replayed.out.splitlines()[0]
-    for name in (journal, events):
-        figure = tmp_path / f"{name.stem}.png"
-        assert cli("plot", name, "--y", "cwnd", "--out", figure).code == 0
-        assert figure.stat().st_size > 5000
-    # The journal of another seed is another run.
-    damaged = bytearray(journal.read_bytes())
-    damaged[len(damaged) // 2] ^= 1
-    journal.write_bytes(damaged)
-    expect_one_line(cli("run", "--replay", journal), "rec.cfj", "damaged")
-
-
-@pytest.mark.parametrize("name", LINKS)
-def test_a_link_of_any_kind_is_replayed(name: str, tmp_path: Path, cli: Cli) -> None:
-    (tmp_path / "opportunities.trace").write_text("1\n2\n2\n5\n9\n9\n10\n")
-    (tmp_path / "rates.csv").write_text("time_s,rate_bps,delay_s,loss\n0,8e6,0.01,0.02\n0.4,2e6,0,0.1\n")
-    channel, keys = LINKS[name]
-    scenario, journal = tmp_path / "link.toml", tmp_path / "rec.cfj"
-    scenario.write_text(
-        f'schema = 1\nrun = {{ duration = "2 s", runs = 1 }}\nreverse = {{ delay = "5 ms" }}\n{channel}'
-        'tcp = { flavour = "rfc", variant = "sack", w_max = 200, rfc = { profile = "linux" } }\n'
-        f'[link]\npacket_size = "1500 B"\ndelay = "5 ms"\nqueue = {{ limit = "30 packets" }}\n{keys}\n'
-    )
-    done = live(scenario, "--workload", "bulk", "--record", journal)
-    assert done.returncode == 0, done.stderr
-    replayed = cli("run", "--replay", journal)
-    assert (replayed.code, replayed.err) == (0, "")
-    assert re.fullmatch(r"forward: .*: identical\nreverse: .*: identical\n", replayed.out), replayed.out
-    assert not replayed.out.startswith("forward: 0 packets")
-
-
-@pytest.mark.parametrize("network", [MESH, CELL], ids=["mesh", "cell"])
-def test_a_network_between_the_hosts_is_replayed(network: str, tmp_path: Path, cli: Cli) -> None:
-    scenario, journal = tmp_path / "network.toml", tmp_path / "rec.cfj"
-    scenario.write_text(network)
-    done = live(scenario, "--workload", "bulk", "--record", journal)
-    assert done.returncode == 0, done.stderr
-    replayed = cli("run", "--replay", journal)
-    assert (replayed.code, replayed.err) == (0, "")
-    assert re.fullmatch(r"shared: .*: identical\n", replayed.out), replayed.out
-
-
-def test_a_program_is_one_user_of_a_cell_among_others(tmp_path: Path, cli: Cli) -> None:
-    need("curl")
-    scenario, journal = tmp_path / "cell.toml", tmp_path / "rec.cfj"
-    scenario.write_text(CELL + 'flows = { you = { traffic = "outside" }, others = { count = 19 } }\n')
-    (tmp_path / "page").write_bytes(bytes(300_000))
-    fetch = ["sh", "-c", f"curl -sf -o {tmp_path}/came $CROSSFADE_SERVER/page"]
-    done = live(scenario, "--serve", tmp_path, "--record", journal, "--", *fetch)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "came").read_bytes() == bytes(300_000)
-    replayed = cli("run", "--replay", journal)
-    assert re.fullmatch(r"shared: .*: identical\n", replayed.out), replayed.out
-    # All of them on the kernel would be one user.
-    every = scenario.read_text().replace('{ traffic = "outside" }', "{}")
-    scenario.write_text(every)
-    expect_one_line(cli("run", scenario, "--method", "live"), "one of the 20 places", "outside")
-
-
 def test_captures_have_the_delay_and_the_losses_of_the_journal(scenario: Path, tmp_path: Path) -> None:
     need("tshark")
     near, far, report = tmp_path / "near.pcap", tmp_path / "far.pcap", tmp_path / "report.json"
@@ -407,15 +297,6 @@ def test_what_is_wrong_is_one_line(cli: Cli, arguments: Sequence[str], parts: Se
     expect_one_line(type(outcome)(2, outcome.out, outcome.err), *parts)
 
 
-def test_a_replay_needs_a_journal(cli: Cli, scenario: Path, tmp_path: Path) -> None:
-    expect_one_line(cli("run", "--replay", scenario), "not a journal")
-    expect_one_line(cli("run", "--replay", tmp_path / "none.cfj"), "none.cfj")
-    expect_one_line(cli("run", "quickstart", "--replay", scenario), "--replay")
-    for option in (("--set", "channel.p_e=0"), ("--seed", "2"), ("--plot", "x.png"), ("--json",)):
-        expect_one_line(cli("run", "--replay", scenario, *option), f"{option[0]}: --replay")
-    expect_one_line(cli("run"), "SCENARIO")
-
-
 def test_the_doctor_says_what_there_is(cli: Cli) -> None:
     outcome = cli("doctor")
     assert outcome.code == 0, outcome.out
@@ -425,8 +306,9 @@ def test_the_doctor_says_what_there_is(cli: Cli) -> None:
 
 
 def test_the_doctor_tries_real_time_priority() -> None:
-    if os.geteuid() != 0 or not shutil.which("setpriv"):
-        pytest.skip("real-time priority that root lacks: root and setpriv are needed")
+    need("setpriv")
+    if os.geteuid() != 0:
+        pytest.skip("real-time priority that root lacks: only root can give it up")
     less = ["setpriv", "--inh-caps=-sys_nice", "--bounding-set=-sys_nice"]
     command = ["prlimit", "--rtprio=0", *less, sys.executable, "-m", "crossfade"]
     done = subprocess.run([*command, "doctor"], capture_output=True, text=True, check=False)
@@ -435,70 +317,6 @@ def test_the_doctor_tries_real_time_priority() -> None:
     refused = subprocess.run(words, capture_output=True, text=True, check=False)
     said = "error: --realtime: not allowed (Operation not permitted); see crossfade doctor\n"
     assert (refused.returncode, without_flags(refused.stderr)) == (125, said)
-
-
-NOBODY = ["--reuid=65534", "--regid=65534", "--clear-groups"]
-
-
-@pytest.fixture
-def by_nobody(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """crossfade as nobody, with a TUN node that everybody may open bound over the real one."""
-    if os.geteuid() != 0 or not all(map(shutil.which, ("unshare", "setpriv", "mknod"))):
-        pytest.skip("crossfade live without root: only root can become somebody else")
-    node, folder = tmp_path / "tun", tmp_path / "home"
-    subprocess.run(["mknod", "-m", "666", node, "c", "10", "200"], check=True)
-    folder.mkdir()
-    folder.chmod(0o777)
-    for parent in (tmp_path, *tmp_path.parents[:2]):
-        parent.chmod(parent.stat().st_mode | 0o055)
-    # What root has installed for itself nobody else may read: the system's interpreter will do.
-    packages = [word for word in sys.path if word.endswith("site-packages")]
-    path = os.pathsep.join([str(Path(cf.__file__).parents[1]), *packages])
-    environment = {**os.environ, "XDG_CACHE_HOME": str(folder), "HOME": str(folder), "PYTHONPATH": path}
-    bind = f'mount --bind {node} /dev/net/tun && exec setpriv {" ".join(NOBODY)} sh -c \'exec "$@"\' sh "$@"'
-
-    def run(*words: str | Path, python: str, network: str = "") -> subprocess.CompletedProcess[str]:
-        # With a network there is a server, which the end of its process namespace ends.
-        space = ["unshare", "-m", *(["-n", "-p", "--fork", "--mount-proc"] if network else [])]
-        command = [*space, "sh", "-c", network + bind, "sh", python, *map(str, words)]
-        return subprocess.run(
-            command, capture_output=True, text=True, env=environment, timeout=60, check=False, cwd="/"
-        )
-
-    for python in (sys.executable, "/usr/bin/python3"):
-        if run("-c", "import crossfade.cli.app", python=python).returncode == 0:
-            return functools.partial(run, "-m", "crossfade", python=python)
-    pytest.skip("crossfade live without root: nobody else can read this package")
-
-
-def test_without_root(by_nobody: Callable[..., subprocess.CompletedProcess[str]], scenario: Path) -> None:
-    script = "id -u; grep -c tun0 /proc/net/dev"
-    done = by_nobody("live", "--rate", "5 Mbit/s", "--quiet", "--", "sh", "-c", script)
-    assert (done.returncode, done.stdout.split()) == (0, ["65534", "1"]), done.stderr
-    done = by_nobody("run", scenario, "--method", "live", "--set", "run.duration=1 s", "--csv", "-")
-    assert done.returncode == 0, done.stderr
-    assert "goodput_bps" in done.stdout
-    assert by_nobody("doctor").returncode == 0
-
-
-# A network of its own with a web server, as long as there is a process of this one.
-NETWORK = """\
-ip link set lo up; ip link add out type veth peer name in
-ip addr add 192.0.2.1/24 dev out; ip link set out up
-cd FOLDER; python3 -m http.server 8000 --bind 192.0.2.1 > /dev/null 2>&1 &
-until grep -q :1F40 /proc/net/tcp; do sleep 0.05; done
-"""
-
-
-def test_a_way_out_without_root(
-    by_nobody: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
-) -> None:
-    need("slirp4netns", "curl", "ip")
-    (tmp_path / "page").write_bytes(bytes(100_000))
-    fetch = ["sh", "-c", "id -u; curl -sf -m 30 http://192.0.2.1:8000/page | wc -c"]
-    link = ["--rate", "10 Mbit/s", "--delay", "10 ms", "--internet"]
-    done = by_nobody("live", *link, "--", *fetch, network=NETWORK.replace("FOLDER", str(tmp_path)))
-    assert (done.returncode, done.stdout.split()) == (0, ["65534", "100000"]), done.stderr
 
 
 def test_the_helper_has_one_thread_when_it_forks() -> None:

@@ -1,7 +1,9 @@
-//! Two ways to say one thing are one run: limits of queues in other terms, speed and carrier for a Doppler frequency.
+//! Two ways to say one thing are one run: limits of queues in other terms, speed and carrier for a Doppler frequency, what is
+//! usual and what a file leaves open.
 
 use crossfade_link::QueueLimit;
 use crossfade_scenario::{Overrides, Plan, Point};
+use crossfade_transport::{Flavour, TcpConfig, Variant};
 use serde_json::{Value, json};
 
 /// 20 Mbit/s, frames of 0.6 ms, 40 ms there and back.
@@ -101,4 +103,26 @@ fn a_flow_that_only_set_names_is_told() {
     let overrides: Overrides = serde_json::from_value(overrides).unwrap();
     let named = format!("{GOOD}\n[flows]\na = {{}}\n");
     assert_eq!(Plan::load(&named, "test.toml", &overrides).unwrap().new_flows, ["b"]);
+}
+
+/// What tests of the models begin with is what a scenario gets that leaves it open. The table `tcp.rfc` has tests of its own, and the
+/// timeouts of the paper are of its slots.
+#[test]
+fn what_is_usual_with_a_flavour_is_what_a_scenario_gets() {
+    for ([word, name], flavour, variant) in [
+        (["rfc", "sack"], Flavour::Rfc, Variant::Sack),
+        (["ns2", "reno"], Flavour::Ns2, Variant::Reno),
+        (["ns2", "old-tahoe"], Flavour::Ns2, Variant::OldTahoe),
+        (["paper", "reno"], Flavour::Paper, Variant::Reno),
+    ] {
+        let mut set = json!([["tcp.flavour", word], ["tcp.variant", name]]);
+        if flavour == Flavour::Paper {
+            set.as_array_mut().unwrap().push(json!(["tcp.rto.fixed", "1 s"]));
+        }
+        let point = load(&set).unwrap();
+        let got = point.setup.only_bulk_tcp().unwrap().config;
+        let usual = TcpConfig { rfc: got.rfc, ..TcpConfig::new(flavour, variant, 400) };
+        let rto = if flavour == Flavour::Paper { got.rto } else { usual.rto };
+        assert_eq!(got, TcpConfig { rto, ..usual }, "{word}, {name}");
+    }
 }

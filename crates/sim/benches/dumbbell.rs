@@ -10,7 +10,7 @@ use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{CoDelConfig, FqCoDelConfig, LinkConfig, Queue, QueueLimit};
 use crossfade_sim::{FlowConfig, FlowPath, Network, Source, StopRule, Tcp, Topology, simulate};
 use crossfade_transport::congestion::{CongestionControl, Cubic};
-use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
+use crossfade_transport::{Flavour, RtoConfig, TcpConfig, Variant};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -33,24 +33,13 @@ const CASES: [&str; 10] = [
 fn tcp(case: &str) -> Tcp {
     let is_rfc = !(case.starts_with("ns2") || case.starts_with("flows"));
     let config = TcpConfig {
-        flavour: if is_rfc { Flavour::Rfc } else { Flavour::Ns2 },
-        variant: if case.starts_with("flows") || case == "ns2-newreno" {
-            Variant::NewReno
-        } else {
-            Variant::Sack
-        },
-        w_max: 64,
         initial_window: 1.0,
-        initial_ssthresh: 64.0,
-        dupthresh: 3,
-        limited_transmit: true,
-        rto: RtoConfig {
-            rule: RtoRule::Estimated { min: MS * 200, initial: MS * 3000, granularity: MS * 10 },
-            backoff: true,
-            max: MS * 60_000,
-        },
-        segments: None,
-        rfc: RfcConfig::default(),
+        rto: RtoConfig::estimated(MS * 200, MS * 3000, MS * 10),
+        ..TcpConfig::new(
+            if is_rfc { Flavour::Rfc } else { Flavour::Ns2 },
+            if case.starts_with("flows") || case == "ns2-newreno" { Variant::NewReno } else { Variant::Sack },
+            64,
+        )
     };
     let cubic = || Box::new(Cubic::new(1.0, 64.0)) as Box<dyn CongestionControl>;
     Tcp { config, congestion: (case == "rfc-cubic").then(|| Arc::new(cubic) as _) }

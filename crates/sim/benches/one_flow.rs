@@ -7,7 +7,7 @@ use crossfade_channel::{Clock, Iid, LossProcess, MarkovLoss, TwoStateMarkov};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::HopConfig;
 use crossfade_sim::{OneHop, SenderGate, StopRule, run};
-use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
+use crossfade_transport::{Flavour, RtoConfig, TcpConfig, Variant};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::AtomicBool;
 
@@ -32,28 +32,22 @@ fn loss(case: &str) -> Box<dyn LossProcess> {
 fn connection(case: &str, segments: u64) -> OneHop {
     let paper = case.starts_with("paper");
     let delay = if paper { SimTime::ZERO } else { MS * 20 };
-    let rule = if paper {
-        RtoRule::Fixed(SLOT * 100)
-    } else {
-        RtoRule::Estimated { min: MS * 200, initial: MS * 3000, granularity: MS * 10 }
-    };
+    let rto =
+        if paper { RtoConfig::fixed(SLOT * 100) } else { RtoConfig::estimated(MS * 200, MS * 3000, MS * 10) };
     let lossless = Box::new(crossfade_channel::Lossless);
     OneHop {
         tcp: TcpConfig {
-            flavour: match case {
-                "rfc-iid" | "rfc-markov" => Flavour::Rfc,
-                _ if paper => Flavour::Paper,
-                _ => Flavour::Ns2,
-            },
-            variant: if case.starts_with("rfc") { Variant::Sack } else { Variant::Reno },
-            w_max: 64,
             initial_window: 1.0,
-            initial_ssthresh: 64.0,
-            dupthresh: 3,
-            limited_transmit: !paper,
-            rto: RtoConfig { rule, backoff: !paper, max: MS * 60_000 },
-            segments: None,
-            rfc: RfcConfig::default(),
+            rto,
+            ..TcpConfig::new(
+                match case {
+                    "rfc-iid" | "rfc-markov" => Flavour::Rfc,
+                    _ if paper => Flavour::Paper,
+                    _ => Flavour::Ns2,
+                },
+                if case.starts_with("rfc") { Variant::Sack } else { Variant::Reno },
+                64,
+            )
         },
         packet_size: 1000,
         ack_size: 40,

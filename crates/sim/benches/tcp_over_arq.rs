@@ -13,7 +13,7 @@ use crossfade_link::arq::{
 };
 use crossfade_link::{HopConfig, Queue};
 use crossfade_sim::{FlowConfig, FlowPath, Network, Source, StopRule, Tcp, Topology, simulate};
-use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
+use crossfade_transport::{Flavour, RtoConfig, TcpConfig, Variant};
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::AtomicBool;
 
@@ -42,18 +42,10 @@ fn network(protocol: ArqProtocol, p_e: f64, frames: u64) -> Network {
     };
     let back =
         HopConfig { rate_bps: None, delay: SimTime::ZERO, queue_limit: None, loss: Box::new(Lossless) };
-    let rule = RtoRule::Estimated { min: MS * 1000, initial: MS * 3000, granularity: MS * 100 };
     let config = TcpConfig {
-        flavour: Flavour::Ns2,
-        variant: Variant::Tahoe,
-        w_max: 4,
-        initial_window: 1.0,
-        initial_ssthresh: 4.0,
-        dupthresh: 3,
         limited_transmit: false,
-        rto: RtoConfig { rule, backoff: true, max: MS * 64_000 },
-        segments: None,
-        rfc: RfcConfig::default(),
+        rto: RtoConfig { max: MS * 64_000, ..RtoConfig::estimated(MS * 1000, MS * 3000, MS * 100) },
+        ..TcpConfig::new(Flavour::Ns2, Variant::Tahoe, 4)
     };
     let path = FlowPath { packet_size: 600, ack_size: 40, sack_block_size: 8, ..FlowPath::default() };
     let source = Source::Tcp(Tcp { config, congestion: None });

@@ -15,7 +15,7 @@ use crossfade_link::{CoDelConfig, LinkConfig, Queue, QueueLimit};
 use crossfade_sim::{
     AnyLink, FlowConfig, FlowPath, Network, NetworkStatistics, Source, StopRule, Tcp, Topology, simulate,
 };
-use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant, WindowRule};
+use crossfade_transport::{Flavour, RfcConfig, RtoConfig, TcpConfig, Variant, WindowRule};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
@@ -50,20 +50,11 @@ fn tcp(handshake: SimTime, profile: &str, variant: &str, acks: &str, segments: O
     let min = if profile == "recommended" { 1000 } else { 200 };
     let granularity = if profile == "recommended" { MS } else { MS * 200 };
     TcpConfig {
-        flavour: Flavour::Rfc,
-        variant,
-        w_max: 1000,
-        initial_window: 10.0,
         initial_ssthresh: f64::INFINITY,
-        dupthresh: 3,
-        limited_transmit: true,
-        rto: RtoConfig {
-            rule: RtoRule::Estimated { min: MS * min, initial: MS * 1000, granularity },
-            backoff: true,
-            max: MS * 60_000,
-        },
         segments,
         rfc,
+        rto: RtoConfig::estimated(MS * min, MS * 1000, granularity),
+        ..TcpConfig::new(Flavour::Rfc, variant, 1000)
     }
 }
 

@@ -8,7 +8,7 @@ use crossfade_channel::{Clock, Iid, LossProcess, Lossless, MarkovLoss, TwoStateM
 use crossfade_core::{Estimate, MethodKind, RunSeed, SimTime};
 use crossfade_link::HopConfig;
 use crossfade_sim::{OneHop, SenderGate, StopRule, run};
-use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
+use crossfade_transport::{Flavour, RtoConfig, TcpConfig, Variant};
 use std::sync::atomic::AtomicBool;
 
 const SLOT: SimTime = SimTime::from_millis(8);
@@ -38,16 +38,9 @@ fn throughput(variant: Variant, w_max: u32, k: u32, channel: Channel, p_e: f64) 
         let instant = |rate_bps, loss| HopConfig { rate_bps, delay: SimTime::ZERO, queue_limit: None, loss };
         let config = OneHop {
             tcp: TcpConfig {
-                flavour: Flavour::Paper,
-                variant,
-                w_max,
-                initial_window: 1.0,
-                initial_ssthresh: f64::from(w_max),
                 dupthresh: k,
-                limited_transmit: false,
-                rto: RtoConfig { rule: RtoRule::Fixed(SLOT * 100), backoff: false, max: SLOT * 100 },
-                segments: None,
-                rfc: RfcConfig::default(),
+                rto: RtoConfig::fixed(SLOT * 100),
+                ..TcpConfig::new(Flavour::Paper, variant, w_max)
             },
             packet_size: 1000,
             ack_size: 40,

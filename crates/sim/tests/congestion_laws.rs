@@ -9,7 +9,7 @@ use crossfade_sim::{
     CongestionFactory, OneHop, RunStatistics, SenderGate, StopRule, run_with_congestion_control,
 };
 use crossfade_transport::congestion::{Cubic, Reno, SlowStart};
-use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
+use crossfade_transport::{Flavour, RfcConfig, TcpConfig, Variant};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -21,18 +21,10 @@ fn ms(millis: u64) -> SimTime {
 
 /// One flow from 10 segments on, until `end_s`; every segment is acknowledged.
 fn connection(forward: HopConfig, warmup_s: u64, end_s: u64) -> OneHop {
-    let rule = RtoRule::Estimated { min: ms(1000), initial: ms(1000), granularity: ms(1) };
     let tcp = TcpConfig {
-        flavour: Flavour::Rfc,
-        variant: Variant::Sack,
-        w_max: 1_000_000,
-        initial_window: 10.0,
         initial_ssthresh: f64::INFINITY,
-        dupthresh: 3,
-        limited_transmit: true,
-        rto: RtoConfig { rule, backoff: true, max: ms(60_000) },
-        segments: None,
         rfc: RfcConfig { delayed_ack: None, ..RfcConfig::default() },
+        ..TcpConfig::new(Flavour::Rfc, Variant::Sack, 1_000_000)
     };
     OneHop {
         tcp,

@@ -7,7 +7,7 @@ use crossfade_link::{Departure, Link, LinkConfig, LinkEvent, LinkReport, Parcel,
 use crossfade_sim::{
     AnyLink, FlowConfig, FlowPath, FlowStatistics, Network, Source, StopRule, Tcp, Topology, simulate,
 };
-use crossfade_transport::{Flavour, Pacing, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant, WindowRule};
+use crossfade_transport::{Flavour, Pacing, RfcConfig, RtoConfig, TcpConfig, Variant, WindowRule};
 use rand::RngExt;
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
@@ -20,25 +20,14 @@ const MS: SimTime = SimTime::from_millis(1);
 
 fn tcp() -> TcpConfig {
     TcpConfig {
-        flavour: Flavour::Rfc,
-        variant: Variant::Sack,
-        w_max: 2000,
-        initial_window: 10.0,
-        initial_ssthresh: 2000.0,
-        dupthresh: 3,
-        limited_transmit: true,
-        rto: RtoConfig {
-            rule: RtoRule::Estimated { min: MS * 200, initial: MS * 1000, granularity: MS * 200 },
-            backoff: true,
-            max: MS * 60_000,
-        },
-        segments: None,
         rfc: RfcConfig {
             window_rule: WindowRule::BbrV1,
             handshake_rtt: Some(MS * 40),
             pacing: Some(Pacing::default()),
             ..RfcConfig::linux()
         },
+        rto: RtoConfig::estimated(MS * 200, MS * 1000, MS * 200),
+        ..TcpConfig::new(Flavour::Rfc, Variant::Sack, 2000)
     }
 }
 

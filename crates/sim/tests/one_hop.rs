@@ -4,29 +4,14 @@ use crossfade_channel::{Clock, DropList, Iid, LossProcess, Lossless, MarkovLoss,
 use crossfade_core::{EventKind, EventRecord, Observer, RunSeed, SimTime};
 use crossfade_link::{HopConfig, QueueLimit};
 use crossfade_sim::{Interrupted, OneHop, RunStatistics, SenderGate, StopRule, run};
-use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
+use crossfade_transport::{Flavour, RtoConfig, RtoRule, TcpConfig, Variant};
 use proptest::prelude::*;
 use std::sync::atomic::AtomicBool;
 
 const MS: SimTime = SimTime::from_millis(1);
 
 fn ns2_tcp(variant: Variant, w_max: u32) -> TcpConfig {
-    TcpConfig {
-        flavour: Flavour::Ns2,
-        variant,
-        w_max,
-        initial_window: 1.0,
-        initial_ssthresh: f64::from(w_max),
-        dupthresh: 3,
-        limited_transmit: true,
-        rto: RtoConfig {
-            rule: RtoRule::Estimated { min: MS * 200, initial: MS * 3000, granularity: MS * 10 },
-            backoff: true,
-            max: MS * 60_000,
-        },
-        segments: None,
-        rfc: RfcConfig::default(),
-    }
+    TcpConfig::new(Flavour::Ns2, variant, w_max)
 }
 
 /// 10 Mbit/s and 20 ms each way; 1000-byte packets last 0.8 ms, acknowledgements 0.032 ms: an empty round trip of

@@ -4,7 +4,7 @@ use crossfade_channel::{LossProcess, Lossless};
 use crossfade_core::{EventKind, EventRecord, SimTime};
 use crossfade_link::HopConfig;
 use crossfade_sim::{OneHop, RunStatistics, SenderGate, StopRule, run};
-use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
+use crossfade_transport::{Flavour, RtoConfig, TcpConfig, Variant};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
@@ -26,16 +26,9 @@ impl LossProcess for BadSlots {
 
 fn tcp(variant: Variant, w_max: u32, dupthresh: u32) -> TcpConfig {
     TcpConfig {
-        flavour: Flavour::Paper,
-        variant,
-        w_max,
-        initial_window: 1.0,
-        initial_ssthresh: f64::from(w_max),
         dupthresh,
-        limited_transmit: false,
-        rto: RtoConfig { rule: RtoRule::Fixed(SLOT * T_O), backoff: false, max: SLOT * T_O },
-        segments: None,
-        rfc: RfcConfig::default(),
+        rto: RtoConfig::fixed(SLOT * T_O),
+        ..TcpConfig::new(Flavour::Paper, variant, w_max)
     }
 }
 

@@ -7,7 +7,7 @@ use crossfade_channel::{Clock, Iid, LossProcess, Lossless, MarkovLoss, RayleighL
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{HopConfig, QueueLimit};
 use crossfade_sim::{OneHop, SenderGate, StopRule, run};
-use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
+use crossfade_transport::{Flavour, RtoConfig, TcpConfig, Variant};
 use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
 
@@ -33,25 +33,11 @@ fn loss(channel: &str) -> Box<dyn LossProcess> {
 fn connection(flavour: Flavour, variant: Variant, channel: &str) -> OneHop {
     let paper = flavour == Flavour::Paper;
     let delay = if paper { SimTime::ZERO } else { SimTime::from_millis(50) };
-    let rule = if paper {
-        RtoRule::Fixed(SLOT * 100)
-    } else {
-        let ms = SimTime::from_millis;
-        RtoRule::Estimated { min: ms(200), initial: ms(3000), granularity: ms(10) }
-    };
+    let ms = SimTime::from_millis;
+    let rto =
+        if paper { RtoConfig::fixed(SLOT * 100) } else { RtoConfig::estimated(ms(200), ms(3000), ms(10)) };
     OneHop {
-        tcp: TcpConfig {
-            flavour,
-            variant,
-            w_max: 24,
-            initial_window: 1.0,
-            initial_ssthresh: 24.0,
-            dupthresh: 3,
-            limited_transmit: !paper && variant != Variant::OldTahoe,
-            rto: RtoConfig { rule, backoff: !paper, max: SimTime::from_millis(60_000) },
-            segments: None,
-            rfc: RfcConfig::default(),
-        },
+        tcp: TcpConfig { initial_window: 1.0, rto, ..TcpConfig::new(flavour, variant, 24) },
         packet_size: 1000,
         ack_size: 40,
         sack_block_size: 8,

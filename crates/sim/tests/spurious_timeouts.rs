@@ -16,16 +16,12 @@ const FLAVOURS: [Flavour; 3] = [Flavour::Paper, Flavour::Ns2, Flavour::Rfc];
 /// A transfer of ten segments, one under way at a time: a millisecond and a round trip of 20 ms each.
 fn network(flavour: Flavour, data: Box<dyn LossProcess>, acks: Box<dyn LossProcess>) -> Network {
     let tcp = TcpConfig {
-        flavour,
-        variant: Variant::Reno,
-        w_max: 1,
         initial_window: 1.0,
-        initial_ssthresh: 1.0,
-        dupthresh: 3,
         limited_transmit: false,
-        rto: RtoConfig { rule: RtoRule::Fixed(MS * 200), backoff: true, max: MS * 60_000 },
         segments: Some(10),
         rfc: RfcConfig { delayed_ack: None, timestamps: false, ..RfcConfig::default() },
+        rto: RtoConfig { rule: RtoRule::Fixed(MS * 200), backoff: true, max: MS * 60_000 },
+        ..TcpConfig::new(flavour, Variant::Reno, 1)
     };
     let path = FlowPath { packet_size: 1000, ack_size: 40, sack_block_size: 8, ..FlowPath::default() };
     let link = |rate_bps, loss| HopConfig { rate_bps, delay: MS * 10, queue_limit: None, loss }.into();

@@ -12,7 +12,7 @@ use crossfade_link::arq::{
 };
 use crossfade_link::{HopConfig, Queue};
 use crossfade_sim::{AnyLink, FlowConfig, FlowPath, Network, Source, StopRule, Tcp, Topology, simulate};
-use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
+use crossfade_transport::{Flavour, RtoConfig, TcpConfig, Variant};
 use std::sync::atomic::AtomicBool;
 
 const MS: SimTime = SimTime::from_millis(1);
@@ -57,18 +57,10 @@ fn throughput(reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>, run: u64) -
 }
 
 fn throughput_of(mss: u32, reading: Reading, n: u32, p_e: f64, fd_t: Option<f64>, run: u64) -> (f64, f64) {
-    let rule = RtoRule::Estimated { min: MS * 1000, initial: MS * 3000, granularity: MS * 100 };
     let tcp = TcpConfig {
-        flavour: Flavour::Ns2,
-        variant: Variant::Tahoe,
-        w_max: 4,
-        initial_window: 1.0,
-        initial_ssthresh: 4.0,
-        dupthresh: 3,
         limited_transmit: false,
-        rto: RtoConfig { rule, backoff: true, max: MS * 64_000 },
-        segments: None,
-        rfc: RfcConfig::default(),
+        rto: RtoConfig { max: MS * 64_000, ..RtoConfig::estimated(MS * 1000, MS * 3000, MS * 100) },
+        ..TcpConfig::new(Flavour::Ns2, Variant::Tahoe, 4)
     };
     let back =
         HopConfig { rate_bps: None, delay: SimTime::ZERO, queue_limit: None, loss: Box::new(Lossless) };

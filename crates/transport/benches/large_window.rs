@@ -6,9 +6,7 @@
 
 use crossfade_core::SimTime;
 use crossfade_transport::congestion::{AckSample, CongestionControl};
-use crossfade_transport::{
-    Ack, Flavour, Receiver, RfcConfig, RtoConfig, RtoRule, Segment, Sender, TcpConfig, Variant,
-};
+use crossfade_transport::{Ack, Flavour, Receiver, RfcConfig, Segment, Sender, TcpConfig, Variant};
 use std::collections::VecDeque;
 use std::time::Instant;
 
@@ -34,19 +32,10 @@ impl CongestionControl for Constant {
 }
 
 fn config(rack: bool) -> TcpConfig {
-    let ms = SimTime::from_millis;
-    let rule = RtoRule::Estimated { min: ms(1000), initial: ms(1000), granularity: ms(1) };
     TcpConfig {
-        flavour: Flavour::Rfc,
-        variant: Variant::Sack,
-        w_max: 1_000_000,
-        initial_window: 10.0,
         initial_ssthresh: f64::INFINITY,
-        dupthresh: 3,
-        limited_transmit: true,
-        rto: RtoConfig { rule, backoff: true, max: ms(60_000) },
-        segments: None,
         rfc: RfcConfig { rack, tail_loss_probe: rack, ..RfcConfig::default() },
+        ..TcpConfig::new(Flavour::Rfc, Variant::Sack, 1_000_000)
     }
 }
 

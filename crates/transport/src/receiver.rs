@@ -222,26 +222,15 @@ impl Buffer {
 mod tests {
     use super::*;
     use crate::config::RfcConfig;
-    use crate::config::{RtoConfig, RtoRule};
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
     const NOW: SimTime = SimTime::ZERO;
 
     fn config(flavour: Flavour) -> TcpConfig {
-        let ms = SimTime::from_millis;
-        let rule = RtoRule::Estimated { min: ms(1000), initial: ms(1000), granularity: ms(1) };
         TcpConfig {
-            flavour,
-            variant: Variant::Sack,
-            w_max: 64,
-            initial_window: 10.0,
-            initial_ssthresh: 64.0,
-            dupthresh: 3,
-            limited_transmit: true,
-            rto: RtoConfig { rule, backoff: true, max: ms(60_000) },
-            segments: None,
             rfc: RfcConfig { ecn: true, ..RfcConfig::default() },
+            ..TcpConfig::new(flavour, Variant::Sack, 64)
         }
     }
 

@@ -2,8 +2,7 @@
 
 use crossfade_core::SimTime;
 use crossfade_transport::{
-    Ack, Flavour, Receiver, RfcConfig, RtoConfig, RtoRule, Segment, Sender, SenderStatistics, TcpConfig,
-    Variant,
+    Ack, Flavour, Receiver, RfcConfig, Segment, Sender, SenderStatistics, TcpConfig, Variant,
 };
 use proptest::prelude::*;
 use std::collections::{BTreeSet, VecDeque};
@@ -11,19 +10,11 @@ use std::collections::{BTreeSet, VecDeque};
 const SEGMENTS: u64 = 300;
 
 fn config(variant: Variant, rfc: RfcConfig) -> TcpConfig {
-    let ms = SimTime::from_millis;
-    let rule = RtoRule::Estimated { min: ms(1000), initial: ms(1000), granularity: ms(1) };
     TcpConfig {
-        flavour: Flavour::Rfc,
-        variant,
-        w_max: 64,
-        initial_window: 10.0,
         initial_ssthresh: f64::INFINITY,
-        dupthresh: 3,
-        limited_transmit: true,
-        rto: RtoConfig { rule, backoff: true, max: ms(60_000) },
         segments: Some(SEGMENTS),
         rfc,
+        ..TcpConfig::new(Flavour::Rfc, variant, 64)
     }
 }
 

@@ -132,16 +132,14 @@ fn config() -> impl Strategy<Value = TcpConfig> {
                 rfc,
             )| {
                 TcpConfig {
-                    flavour,
-                    variant,
-                    w_max,
                     initial_window: f64::from(initial_window),
                     initial_ssthresh: f64::from(ssthresh),
                     dupthresh,
                     limited_transmit,
-                    rto: RtoConfig { rule, backoff, max: ms(60_000) },
                     segments: Some(SEGMENTS[0]),
                     rfc,
+                    rto: RtoConfig { rule, backoff, max: ms(60_000) },
+                    ..TcpConfig::new(flavour, variant, w_max)
                 }
             },
         )

@@ -8,9 +8,7 @@ mod quic;
 
 use adversary::{Play, RULES};
 use crossfade_core::SimTime;
-use crossfade_transport::{
-    BbrConfig, Flavour, Pacing, QuicConfig, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant,
-};
+use crossfade_transport::{BbrConfig, Flavour, Pacing, QuicConfig, RfcConfig, RtoConfig, TcpConfig, Variant};
 use ops::ops;
 use proptest::prelude::*;
 use quic::Numbers;
@@ -55,14 +53,9 @@ fn config() -> impl Strategy<Value = TcpConfig> {
             let bbr = if linux { BbrConfig::linux_v3() } else { BbrConfig::default() };
             let handshake_rtt = handshake.then_some(ms(20));
             TcpConfig {
-                flavour: Flavour::Quic,
-                variant: Variant::Sack,
-                w_max,
                 initial_window: f64::from(initial_window),
                 initial_ssthresh: f64::from(ssthresh),
-                dupthresh: 3,
                 limited_transmit: false,
-                rto: RtoConfig { rule: RtoRule::Fixed(ms(1000)), backoff: false, max: ms(1000) },
                 segments: Some(SEGMENTS / 2),
                 rfc: RfcConfig {
                     window_rule,
@@ -74,6 +67,8 @@ fn config() -> impl Strategy<Value = TcpConfig> {
                     quic,
                     ..RfcConfig::default()
                 },
+                rto: RtoConfig::fixed(ms(1000)),
+                ..TcpConfig::new(Flavour::Quic, Variant::Sack, w_max)
             }
         },
     )

@@ -5,7 +5,7 @@ use crate::parse::GoldenError;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_mac::{DcfConfig, Mac, Mesh, MeshConfig, Position, Reception, Routing};
 use crossfade_sim::{FlowConfig, FlowPath, Leg, Medium, Network, Source, StopRule, Tcp, Topology, simulate};
-use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
+use crossfade_transport::{Flavour, TcpConfig, Variant};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -148,22 +148,10 @@ impl GoldenChain {
 
 /// TCP of the golden data: the window limit is the slow-start threshold too, `windowInit_` has its default.
 fn newreno(window: u32) -> TcpConfig {
-    let ms = SimTime::from_millis;
     TcpConfig {
-        flavour: Flavour::Ns2,
-        variant: Variant::NewReno,
-        w_max: window,
         initial_window: 2.0,
-        initial_ssthresh: f64::from(window),
-        dupthresh: 3,
         limited_transmit: false,
-        rto: RtoConfig {
-            rule: RtoRule::Estimated { min: ms(200), initial: ms(3000), granularity: ms(10) },
-            backoff: true,
-            max: ms(60_000),
-        },
-        segments: None,
-        rfc: RfcConfig::default(),
+        ..TcpConfig::new(Flavour::Ns2, Variant::NewReno, window)
     }
 }
 

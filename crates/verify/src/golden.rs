@@ -6,7 +6,7 @@ use crossfade_channel::{DropList, Lossless};
 use crossfade_core::{EventKind, EventRecord, Observer, SimTime};
 use crossfade_link::HopConfig;
 use crossfade_sim::{OneHop, SenderGate, StopRule, run};
-use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
+use crossfade_transport::{Flavour, TcpConfig, Variant};
 use std::sync::atomic::AtomicBool;
 
 /// Times may differ by so much.
@@ -78,20 +78,9 @@ fn connection(variant: Variant, limited_transmit: bool, npackets: u64, drops: Dr
     let hop = |loss| HopConfig { rate_bps: Some(RATE_BPS), delay: ms * 20, queue_limit: None, loss };
     OneHop {
         tcp: TcpConfig {
-            flavour: Flavour::Ns2,
-            variant,
-            w_max: 64,
-            initial_window: 1.0,
-            initial_ssthresh: 64.0,
-            dupthresh: 3,
             limited_transmit,
-            rto: RtoConfig {
-                rule: RtoRule::Estimated { min: ms * 200, initial: ms * 3000, granularity: ms * 10 },
-                backoff: true,
-                max: ms * 60_000,
-            },
             segments: Some(npackets),
-            rfc: RfcConfig::default(),
+            ..TcpConfig::new(Flavour::Ns2, variant, 64)
         },
         packet_size: PACKET_SIZE,
         ack_size: 40,

@@ -257,9 +257,7 @@ mod tests {
     use super::*;
     use crossfade_channel::TwoStateMarkov;
     use crossfade_core::SimTime;
-    use crossfade_transport::{
-        Ack, AckOutcome, Flavour, Receiver, RfcConfig, RtoConfig, RtoRule, Sender, TcpConfig,
-    };
+    use crossfade_transport::{Ack, AckOutcome, Flavour, Receiver, RtoConfig, RtoRule, Sender, TcpConfig};
 
     const SLOT: SimTime = SimTime::from_millis(8);
 
@@ -288,20 +286,13 @@ mod tests {
     impl Machine {
         fn new(model: &Model, ack_delay_slots: u32) -> Self {
             let config = TcpConfig {
-                flavour: Flavour::Paper,
-                variant: model.variant,
-                w_max: model.w_max,
-                initial_window: 1.0,
-                initial_ssthresh: f64::from(model.w_max),
                 dupthresh: model.dupthresh,
-                limited_transmit: false,
                 rto: RtoConfig {
                     rule: RtoRule::Fixed(SLOT * u64::from(model.timeout_slots)),
                     backoff: model.backoff_max_slots.is_some(),
                     max: SLOT * u64::from(model.backoff_max_slots.unwrap_or(model.timeout_slots)),
                 },
-                segments: None,
-                rfc: RfcConfig::default(),
+                ..TcpConfig::new(Flavour::Paper, model.variant, model.w_max)
             };
             Self {
                 sender: Sender::new(&config),

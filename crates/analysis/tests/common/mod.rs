@@ -6,7 +6,7 @@ use crossfade_channel::{Clock, LossProcess, Lossless, MarkovLoss, TwoStateMarkov
 use crossfade_core::{EventKind, EventRecord, Observer, RunSeed, SimTime};
 use crossfade_link::HopConfig;
 use crossfade_sim::{OneHop, RunStatistics, SenderGate, StopRule, run};
-use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
+use crossfade_transport::{Flavour, RtoConfig, RtoRule, TcpConfig, Variant};
 use std::sync::atomic::AtomicBool;
 
 pub(crate) const SLOT: SimTime = SimTime::from_millis(8);
@@ -43,20 +43,13 @@ impl Run {
         let ack_delay = SLOT * u64::from(self.ack_delay_slots);
         let config = OneHop {
             tcp: TcpConfig {
-                flavour: Flavour::Paper,
-                variant: model.variant,
-                w_max: model.w_max,
-                initial_window: 1.0,
-                initial_ssthresh: f64::from(model.w_max),
                 dupthresh: model.dupthresh,
-                limited_transmit: false,
                 rto: RtoConfig {
                     rule: RtoRule::Fixed(SLOT * u64::from(model.timeout_slots)),
                     backoff: model.backoff_max_slots.is_some(),
                     max: SLOT * u64::from(longest),
                 },
-                segments: None,
-                rfc: RfcConfig::default(),
+                ..TcpConfig::new(Flavour::Paper, model.variant, model.w_max)
             },
             packet_size: 1000,
             ack_size: 40,

@@ -2,9 +2,7 @@
 
 use crossfade_capture::{Capture, CaptureConfig, Connection, Ecn, IpVersion, WHOLE_PACKETS};
 use crossfade_core::{EventQueue, RunSeed, SimTime};
-use crossfade_transport::{
-    Ack, Flavour, Receiver, RfcConfig, RtoConfig, RtoRule, Segment, Sender, TcpConfig, Variant,
-};
+use crossfade_transport::{Ack, Flavour, Receiver, RtoConfig, Segment, Sender, TcpConfig, Variant};
 use rand::RngExt;
 use std::collections::VecDeque;
 use std::io::Write;
@@ -49,18 +47,12 @@ pub(crate) type Log = Vec<(SimTime, Seen)>;
 
 /// So many segments to send.
 pub(crate) fn tcp(flavour: Flavour, variant: Variant, w_max: u32, segments: u64) -> TcpConfig {
-    let rule = RtoRule::Estimated { min: MS * 200, initial: MS * 1000, granularity: MS * 10 };
     TcpConfig {
-        flavour,
-        variant,
-        w_max,
         initial_window: 2.0,
-        initial_ssthresh: f64::from(w_max),
-        dupthresh: 3,
         limited_transmit: false,
-        rto: RtoConfig { rule, backoff: true, max: MS * 60_000 },
         segments: Some(segments),
-        rfc: RfcConfig::default(),
+        rto: RtoConfig::estimated(MS * 200, MS * 1000, MS * 10),
+        ..TcpConfig::new(flavour, variant, w_max)
     }
 }
 

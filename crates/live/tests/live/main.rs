@@ -8,15 +8,25 @@
 //! neither network nor user namespaces or has no TUN device they are skipped, and say why.
 
 #[cfg(target_os = "linux")]
-mod cases;
+mod lifetime;
+#[cfg(target_os = "linux")]
+mod packets;
 #[cfg(target_os = "linux")]
 mod ping;
 #[cfg(target_os = "linux")]
 mod replay;
 #[cfg(target_os = "linux")]
+mod tcp;
+#[cfg(target_os = "linux")]
+mod testbed;
+#[cfg(target_os = "linux")]
 mod transfer;
 #[cfg(target_os = "linux")]
 mod without_root;
+
+/// The name of a case and what it does.
+#[cfg(target_os = "linux")]
+type Case = (&'static str, fn());
 
 #[cfg(not(target_os = "linux"))]
 fn main() {
@@ -30,7 +40,7 @@ fn main() -> std::process::ExitCode {
 
 #[cfg(target_os = "linux")]
 mod harness {
-    use crate::{cases, without_root};
+    use crate::{lifetime, packets, tcp, without_root};
     use crossfade_live::{Host, gain_privileges};
     use std::panic::catch_unwind;
     use std::process::{ExitCode, exit};
@@ -43,7 +53,7 @@ mod harness {
     /// Runs the cases whose names contain one of the arguments: all, without arguments.
     pub(crate) fn main() -> ExitCode {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
-        let cases = [cases::ALL, without_root::ALL].concat();
+        let cases = [packets::ALL, tcp::ALL, lifetime::ALL, without_root::ALL].concat();
         if arguments.iter().any(|argument| argument == "--list") {
             for (name, _) in &cases {
                 println!("{name}: test");

@@ -1,6 +1,6 @@
 //! The same for a user without privileges, in a user namespace.
 
-use crate::cases::Case;
+use crate::Case;
 use rustix::process::{Signal, set_parent_process_death_signal};
 use std::env;
 use std::fs::{self, Permissions};

@@ -7,9 +7,7 @@ use crossfade_channel::{LogNormalShadowing, PathLoss};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{Departure, Fabric, LinkReport, NodeStatistics, Parcel, Port, Push};
 use crossfade_mac::{DcfConfig, Mac, Mesh, MeshConfig, NullingConfig, Reception, Routing, Topology};
-use crossfade_transport::{
-    Ack, Flavour, Receiver, RfcConfig, RtoConfig, RtoRule, Segment, Sender, TcpConfig, Variant,
-};
+use crossfade_transport::{Ack, Flavour, Receiver, Segment, Sender, TcpConfig, Variant};
 use std::collections::HashMap;
 
 pub(crate) const PACKET_BYTES: u32 = 2312;
@@ -45,22 +43,11 @@ pub(crate) fn sinr(exponent: f64, shadowing_db: f64) -> Reception {
 }
 
 fn newreno(window: u32) -> TcpConfig {
-    let ms = SimTime::from_millis;
     TcpConfig {
-        flavour: Flavour::Ns2,
-        variant: Variant::NewReno,
-        w_max: window,
         initial_window: 2.0,
-        initial_ssthresh: f64::from(window),
-        dupthresh: 3,
         limited_transmit: false,
-        rto: RtoConfig {
-            rule: RtoRule::Estimated { min: ms(200), initial: ms(3000), granularity: ms(10) },
-            backoff: true,
-            max: ms(60_000),
-        },
         segments: Some(0),
-        rfc: RfcConfig::default(),
+        ..TcpConfig::new(Flavour::Ns2, Variant::NewReno, window)
     }
 }
 

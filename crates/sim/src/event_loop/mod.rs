@@ -379,7 +379,7 @@ mod tests {
     use crate::{Distribution, Tcp, Topology};
     use crossfade_channel::Lossless;
     use crossfade_link::HopConfig;
-    use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
+    use crossfade_transport::{Flavour, RtoConfig, TcpConfig, Variant};
 
     const MS: SimTime = SimTime::from_millis(1);
 
@@ -387,18 +387,10 @@ mod tests {
     fn files() -> Network {
         let link =
             || HopConfig { rate_bps: Some(10e6), delay: MS, queue_limit: None, loss: Box::new(Lossless) };
-        let rule = RtoRule::Estimated { min: MS * 200, initial: MS * 1000, granularity: MS };
         let config = TcpConfig {
-            flavour: Flavour::Rfc,
-            variant: Variant::Sack,
-            w_max: 20,
             initial_window: 1.0,
-            initial_ssthresh: 20.0,
-            dupthresh: 3,
-            limited_transmit: true,
-            rto: RtoConfig { rule, backoff: true, max: MS * 60_000 },
-            segments: None,
-            rfc: RfcConfig::default(),
+            rto: RtoConfig::estimated(MS * 200, MS * 1000, MS),
+            ..TcpConfig::new(Flavour::Rfc, Variant::Sack, 20)
         };
         let topology = Topology::path(vec![link().into()], vec![link().into()]);
         Network {

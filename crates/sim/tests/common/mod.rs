@@ -4,27 +4,19 @@ use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_sim::{
     AnyLink, FlowConfig, FlowPath, Network, NetworkStatistics, StopRule, Topology, simulate,
 };
-use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
+use crossfade_transport::{Flavour, RfcConfig, RtoConfig, TcpConfig, Variant};
 use std::sync::atomic::AtomicBool;
 
 pub(crate) const MS: SimTime = SimTime::from_millis(1);
 
 pub(crate) fn tcp(flavour: Flavour, variant: Variant, w_max: u32, segments: Option<u64>) -> TcpConfig {
     TcpConfig {
-        flavour,
-        variant,
-        w_max,
         initial_window: 1.0,
-        initial_ssthresh: f64::from(w_max),
-        dupthresh: 3,
         limited_transmit: true,
-        rto: RtoConfig {
-            rule: RtoRule::Estimated { min: MS * 200, initial: MS * 3000, granularity: MS * 10 },
-            backoff: true,
-            max: MS * 60_000,
-        },
         segments,
         rfc: RfcConfig { delayed_ack: None, ..RfcConfig::default() },
+        rto: RtoConfig::estimated(MS * 200, MS * 3000, MS * 10),
+        ..TcpConfig::new(flavour, variant, w_max)
     }
 }
 

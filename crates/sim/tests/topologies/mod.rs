@@ -6,7 +6,7 @@ use crossfade_link::HopConfig;
 use crossfade_sim::{
     AnyLink, FlowConfig, FlowPath, Network, NetworkStatistics, Source, StopRule, Tcp, Topology, simulate,
 };
-use crossfade_transport::{Flavour, RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
+use crossfade_transport::{Flavour, RtoConfig, TcpConfig, Variant};
 use std::sync::atomic::AtomicBool;
 
 pub(crate) const MS: SimTime = SimTime::from_millis(1);
@@ -14,20 +14,10 @@ pub(crate) const MS: SimTime = SimTime::from_millis(1);
 /// Selective acknowledgements and a window of 20 segments.
 pub(crate) fn tcp(segments: Option<u64>) -> Source {
     let config = TcpConfig {
-        flavour: Flavour::Rfc,
-        variant: Variant::Sack,
-        w_max: 20,
         initial_window: 1.0,
-        initial_ssthresh: 20.0,
-        dupthresh: 3,
-        limited_transmit: true,
-        rto: RtoConfig {
-            rule: RtoRule::Estimated { min: MS * 200, initial: MS * 1000, granularity: MS },
-            backoff: true,
-            max: MS * 60_000,
-        },
         segments,
-        rfc: RfcConfig::default(),
+        rto: RtoConfig::estimated(MS * 200, MS * 1000, MS),
+        ..TcpConfig::new(Flavour::Rfc, Variant::Sack, 20)
     };
     Source::Tcp(Tcp { config, congestion: None })
 }

@@ -68,6 +68,19 @@ pub struct RtoConfig {
     pub max: SimTime,
 }
 
+impl RtoConfig {
+    /// The same time for every segment, and not doubled.
+    pub const fn fixed(timeout: SimTime) -> Self {
+        Self { rule: RtoRule::Fixed(timeout), backoff: false, max: timeout }
+    }
+
+    /// From the measured round trip, doubled up to a minute, the least that RFC 6298 allows as a bound (2.5).
+    pub const fn estimated(min: SimTime, initial: SimTime, granularity: SimTime) -> Self {
+        let rule = RtoRule::Estimated { min, initial, granularity };
+        Self { rule, backoff: true, max: SimTime::from_millis(60_000) }
+    }
+}
+
 /// Everything a sender and its receiver need to know. Windows and sequence numbers count segments of one MSS.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TcpConfig {
@@ -91,4 +104,29 @@ pub struct TcpConfig {
     pub segments: Option<u64>,
     /// What flavours `rfc` and `quic` leave open; the other flavours do not look at it.
     pub rfc: RfcConfig,
+}
+
+impl TcpConfig {
+    /// What a scenario has that says no more: a source that never runs dry, three duplicates, a threshold of the whole
+    /// window, and what is usual with the flavour: `paper` and `ns2` begin with one segment and have the timeouts of
+    /// ns-2 (those of the paper are [`RtoConfig::fixed`], in slots), the others begin with ten (RFC 6928) and have those of RFC 6298.
+    pub fn new(flavour: Flavour, variant: Variant, w_max: u32) -> Self {
+        let ms = SimTime::from_millis;
+        let (initial_window, rto) = match flavour {
+            Flavour::Paper | Flavour::Ns2 => (1.0, RtoConfig::estimated(ms(200), ms(3000), ms(10))),
+            Flavour::Rfc | Flavour::Quic => (10.0, RtoConfig::estimated(ms(1000), ms(1000), ms(1))),
+        };
+        Self {
+            flavour,
+            variant,
+            w_max,
+            initial_window: f64::from(w_max).min(initial_window),
+            initial_ssthresh: f64::from(w_max),
+            dupthresh: 3,
+            limited_transmit: flavour != Flavour::Paper && variant != Variant::OldTahoe,
+            rto,
+            segments: None,
+            rfc: RfcConfig::default(),
+        }
+    }
 }

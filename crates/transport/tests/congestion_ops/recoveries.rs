@@ -6,8 +6,8 @@ use super::operations::{Op, ops};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_transport::congestion::CongestionControl;
 use crossfade_transport::{
-    Ack, AckOutcome, Flavour, Pacing, RateReduction, Receiver, RfcConfig, RtoConfig, RtoRule, Segment,
-    Sender, TcpConfig, Variant,
+    Ack, AckOutcome, Flavour, Pacing, RateReduction, Receiver, RfcConfig, RtoConfig, Segment, Sender,
+    TcpConfig, Variant,
 };
 use proptest::prelude::*;
 
@@ -191,7 +191,6 @@ fn config() -> impl Strategy<Value = TcpConfig> {
         Variant::NewReno,
         Variant::Sack,
     ]);
-    let rule = RtoRule::Estimated { min: ms(200), initial: ms(1000), granularity: ms(1) };
     let rfc = prop_oneof![
         Just(RfcConfig::default()),
         Just(RfcConfig::linux()),
@@ -203,16 +202,13 @@ fn config() -> impl Strategy<Value = TcpConfig> {
     let ecn = (any::<bool>(), any::<bool>());
     (flavour, variant, 1u32..100, 1u32..20, 1u32..100, ecn, rfc, pacing).prop_map(
         move |(flavour, variant, w_max, initial_window, ssthresh, (ecn, accurate), rfc, pacing)| TcpConfig {
-            flavour,
-            variant,
-            w_max,
             initial_window: f64::from(initial_window.min(w_max)),
             initial_ssthresh: f64::from(ssthresh),
-            dupthresh: 3,
             limited_transmit: flavour == Flavour::Rfc,
-            rto: RtoConfig { rule, backoff: true, max: ms(60_000) },
             segments: Some(SEGMENTS),
             rfc: RfcConfig { ecn, accurate_ecn: ecn && accurate, pacing, ..rfc },
+            rto: RtoConfig::estimated(ms(200), ms(1000), ms(1)),
+            ..TcpConfig::new(flavour, variant, w_max)
         },
     )
 }

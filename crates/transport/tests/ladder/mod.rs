@@ -8,7 +8,7 @@
 use crossfade_core::SimTime;
 use crossfade_transport::congestion::{CongestionControl, Cubic, Reno, SlowStart};
 use crossfade_transport::{
-    Ack, AckOutcome, Expired, Flavour, RfcConfig, RtoConfig, RtoRule, SackBlock, SackBlocks, Segment, Sender,
+    Ack, AckOutcome, Expired, Flavour, RfcConfig, RtoConfig, SackBlock, SackBlocks, Segment, Sender,
     SenderStatistics, TcpConfig, Variant,
 };
 use std::ops::Range;
@@ -19,18 +19,12 @@ pub const fn ms(time: u64) -> SimTime {
 
 /// As the scripts assume it: an initial window of ten segments, no timestamps, RTO at least 200 ms.
 pub fn config(variant: Variant) -> TcpConfig {
-    let rule = RtoRule::Estimated { min: ms(200), initial: ms(1000), granularity: ms(1) };
     TcpConfig {
-        flavour: Flavour::Rfc,
-        variant,
-        w_max: 1000,
-        initial_window: 10.0,
         initial_ssthresh: f64::INFINITY,
-        dupthresh: 3,
-        limited_transmit: true,
-        rto: RtoConfig { rule, backoff: true, max: ms(60_000) },
         segments: Some(0),
         rfc: RfcConfig { timestamps: false, ..RfcConfig::default() },
+        rto: RtoConfig::estimated(ms(200), ms(1000), ms(1)),
+        ..TcpConfig::new(Flavour::Rfc, variant, 1000)
     }
 }
 

@@ -6,7 +6,7 @@
 use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_transport::congestion::{CongestionControl, RuleInfo};
 use crossfade_transport::{
-    Ack, Flavour, Receiver, RfcConfig, RtoConfig, RtoRule, Segment, Sender, TcpConfig, Variant,
+    Ack, Flavour, Receiver, RfcConfig, RtoConfig, Segment, Sender, TcpConfig, Variant,
 };
 use rand::RngExt;
 use std::cmp::Reverse;
@@ -61,18 +61,13 @@ impl Conditions {
 
 /// As Linux, with an acknowledgement a packet.
 pub fn linux(conditions: &Conditions) -> TcpConfig {
-    let rule = RtoRule::Estimated { min: ms(200), initial: ms(1000), granularity: ms(200) };
     TcpConfig {
-        flavour: Flavour::Rfc,
-        variant: Variant::Sack,
-        w_max: conditions.w_max,
         initial_window: 10.0,
         initial_ssthresh: f64::INFINITY,
-        dupthresh: 3,
-        limited_transmit: true,
-        rto: RtoConfig { rule, backoff: true, max: ms(60_000) },
         segments: conditions.segments,
         rfc: RfcConfig { delayed_ack: None, handshake_rtt: Some(conditions.rtt), ..RfcConfig::linux() },
+        rto: RtoConfig::estimated(ms(200), ms(1000), ms(200)),
+        ..TcpConfig::new(Flavour::Rfc, Variant::Sack, conditions.w_max)
     }
 }
 

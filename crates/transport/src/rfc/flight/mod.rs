@@ -4,6 +4,8 @@
 //! Every operation is amortised O(1) or O(log n) in the window. Blocks that were reported before are skipped by
 //! pointers to the next segment not yet reported (union-find), losses to be repaired wait in a heap.
 
+mod loss_detection;
+
 use super::delivery::Deliveries;
 use super::news::{Evidence, News, duplicate};
 use crate::segment::{SackBlock, SackBlocks};
@@ -227,86 +229,6 @@ impl Flight {
         at
     }
 
-    /// Marks what RFC 6675's `IsLost` finds: not reported, with `dupthresh` segments above it that were.
-    #[inline]
-    pub(super) fn mark_lost_by_dupthresh(&mut self, dupthresh: u64) {
-        if self.sacked_above >= dupthresh {
-            self.mark_lost_below_reports(dupthresh);
-        }
-    }
-
-    #[inline(never)]
-    fn mark_lost_below_reports(&mut self, dupthresh: u64) {
-        while let Some(record) = self.record(self.lost_below) {
-            let (seq, fate) = (self.lost_below, record.fate);
-            let above = self.sacked_above - u64::from(fate == Fate::Sacked);
-            if above < dupthresh {
-                break;
-            }
-            match fate {
-                Fate::Sacked => self.sacked_above -= 1,
-                Fate::InFlight => self.mark_lost(seq),
-                // The original is gone, the repetition may be under way.
-                Fate::Doubled => self.set_fate(seq, Fate::Repeated),
-                Fate::Lost | Fate::Repeated => {}
-            }
-            self.lost_below += 1;
-        }
-    }
-
-    /// A segment under way is gone, and its repetition if there is one.
-    pub(super) fn mark_lost(&mut self, seq: u64) {
-        if let Some(fate) = self.fate(seq).filter(|fate| !matches!(fate, Fate::Lost | Fate::Sacked)) {
-            self.lost_repetitions += u64::from(fate != Fate::InFlight);
-            self.set_fate(seq, Fate::Lost);
-            self.lost.push(Reverse(seq));
-            self.lost_count += 1;
-            self.tell_lost(seq);
-        }
-    }
-
-    fn tell_lost(&mut self, seq: u64) {
-        if let Some(deliveries) = &mut self.deliveries {
-            deliveries.on_lost((seq - self.snd_una) as usize);
-        }
-    }
-
-    /// Everything not reported is gone (after a timeout).
-    pub(super) fn mark_all_lost(&mut self) {
-        self.lost.clear();
-        for seq in self.snd_una..self.snd_max() {
-            let fate = self.fate(seq);
-            if fate != Some(Fate::Sacked) {
-                self.set_fate(seq, Fate::Lost);
-                self.lost.push(Reverse(seq));
-                if fate != Some(Fate::Lost) {
-                    self.tell_lost(seq);
-                }
-            }
-        }
-    }
-
-    /// After a timeout: the oldest and what was sent at least `wait` ago is gone (RFC 8985 section 6.3).
-    pub(super) fn mark_lost_by_age(&mut self, wait: SimTime, now: SimTime) {
-        for seq in self.snd_una..self.snd_max() {
-            let is_old = self.record(seq).is_some_and(|record| record.sent_at.saturating_add(wait) <= now);
-            if is_old || seq == self.snd_una {
-                self.mark_lost(seq);
-            }
-        }
-    }
-
-    /// Nothing was lost after all: what was taken for lost is under way.
-    pub(super) fn unmark_lost(&mut self) {
-        while let Some(seq) = self.next_lost() {
-            self.lost.pop();
-            self.set_fate(seq, Fate::InFlight);
-        }
-        // What is reported from now on is judged anew.
-        (self.lost_below, self.sacked_above) = (self.snd_una, self.sacked);
-        self.sort_times();
-    }
-
     /// Puts everything under way into the order of time again: some of it was left out.
     fn sort_times(&mut self) {
         let Some(by_time) = &mut self.by_time else { return };
@@ -314,45 +236,6 @@ impl Flight {
         let under_way = self.records.iter().zip(self.snd_una..);
         by_time.extend(under_way.map(|(record, seq)| (record.sent_at, seq)));
         by_time.make_contiguous().sort_unstable();
-    }
-
-    /// Marks what was sent before the transmission `newest`, which has arrived, and at least `wait` ago (RFC 8985
-    /// section 6.2 step 5). Returns when the last of the others that were sent before it will have waited so long.
-    pub(super) fn mark_lost_by_time(
-        &mut self,
-        newest: (SimTime, u64),
-        wait: SimTime,
-        now: SimTime,
-    ) -> Option<SimTime> {
-        let mut by_time = self.by_time.take()?;
-        let mut deadline = None;
-        debug_assert!(self.pending.is_empty());
-        while let Some(&(sent_at, seq)) = by_time.front() {
-            if sent_at > newest.0 {
-                break;
-            }
-            by_time.pop_front();
-            let waits = self.record(seq).is_some_and(|record| {
-                record.sent_at == sent_at && !matches!(record.fate, Fate::Sacked | Fate::Lost)
-            });
-            if !waits {
-                continue;
-            }
-            let lost_at = sent_at.saturating_add(wait);
-            if (sent_at, seq) < newest && lost_at <= now {
-                self.mark_lost(seq);
-                continue;
-            }
-            if (sent_at, seq) < newest {
-                deadline = deadline.max(Some(lost_at));
-            }
-            self.pending.push((sent_at, seq));
-        }
-        while let Some(transmission) = self.pending.pop() {
-            by_time.push_front(transmission);
-        }
-        self.by_time = Some(by_time);
-        deadline
     }
 
     /// Forgets what was reported (RFC 2018 section 8).
@@ -367,28 +250,6 @@ impl Flight {
         (self.sacked, self.sacked_above) = (0, 0);
         (self.highest_sacked, self.lost_below) = (self.snd_una, self.snd_una);
         self.sort_times();
-    }
-
-    /// The lowest segment that is lost and not yet repeated.
-    #[inline]
-    pub(super) fn next_lost(&mut self) -> Option<u64> {
-        if self.lost.is_empty() { None } else { self.next_listed_as_lost() }
-    }
-
-    #[inline(never)]
-    fn next_listed_as_lost(&mut self) -> Option<u64> {
-        while let Some(&Reverse(seq)) = self.lost.peek() {
-            if self.fate(seq) == Some(Fate::Lost) {
-                return Some(seq);
-            }
-            self.lost.pop();
-        }
-        None
-    }
-
-    /// Whether a segment is lost, repeated or not.
-    pub(super) fn is_repairing(&self) -> bool {
-        self.records.iter().any(|record| matches!(record.fate, Fate::Lost | Fate::Repeated))
     }
 
     /// The lowest segment from `from` on with reported segments above it, itself not reported (RFC 6675 section
@@ -437,13 +298,13 @@ mod tests {
         blocks
     }
 
-    fn sent(segments: u64) -> Flight {
+    pub(super) fn sent(segments: u64) -> Flight {
         let mut flight = Flight::new(true, false);
         (0..segments).for_each(|seq| flight.on_sent(seq, SimTime::from_nanos(seq)));
         flight
     }
 
-    fn ack(flight: &mut Flight, next_expected: u64, ranges: &[(u64, u64)]) -> News {
+    pub(super) fn ack(flight: &mut Flight, next_expected: u64, ranges: &[(u64, u64)]) -> News {
         flight.on_ack(next_expected, &blocks(ranges), &Evidence { wants_times: true, ..Evidence::default() })
     }
 
@@ -474,28 +335,6 @@ mod tests {
         // RFC 2883 section 4: below the acknowledgement; inside the second block.
         assert_eq!(ack(&mut flight, 3, &[(1, 2), (5, 6)]).duplicate, Some(SackBlock { start: 1, end: 2 }));
         assert_eq!(ack(&mut flight, 3, &[(5, 6), (5, 7)]).duplicate, Some(SackBlock { start: 5, end: 6 }));
-    }
-
-    #[test]
-    fn time_shows_what_was_overtaken() {
-        let at = SimTime::from_nanos;
-        let mut flight = sent(6);
-        let news = ack(&mut flight, 0, &[(3, 4)]);
-        let newest = news.latest.map(|arrival| (arrival.sent_at, arrival.seq)).unwrap();
-        assert_eq!(newest, (at(3), 3));
-        // At 11 what was sent 10 before is lost, at 12 what was sent last before 3 will be.
-        assert_eq!(flight.mark_lost_by_time(newest, at(10), at(11)), Some(at(12)));
-        let fates: Vec<_> = (0..6).map(|seq| flight.fate(seq).unwrap()).collect();
-        assert_eq!(fates, [Lost, Lost, InFlight, Sacked, InFlight, InFlight]);
-        flight.on_sent(0, at(20));
-        assert_eq!(
-            flight.mark_lost_by_time(newest, at(10), at(30)),
-            None,
-            "the repetition left later than 3"
-        );
-        assert_eq!(flight.fate(2), Some(Lost));
-        flight.unmark_lost();
-        assert_eq!((flight.pipe(), flight.next_lost()), (5, None));
     }
 
     #[derive(Clone, Debug)]

@@ -1,0 +1,17 @@
+"""What tests of commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.live_runs import SCENARIO
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    """A file with the scenario of live runs."""
+    path = tmp_path / "link.toml"
+    path.write_text(SCENARIO)
+    return path
