@@ -26,6 +26,7 @@ LONGEST = {
     "rows": 4096,
     "arq": 2000,
     "packet": 210,
+    "window": 900,
     "journal": 2400,
     "control": 600,
 }
@@ -322,7 +323,8 @@ def plain_packets() -> Iterator[bytes]:
 
     def tcp(flags: int, payload: bytes = b"", options: bytes = b"") -> bytes:
         offset = (20 + len(options)) // 4 << 4
-        return struct.pack(">HHIIBBHHH", 1000, 80, 5, 6, offset, flags, 100, 0, 0) + options + payload
+        fields = (1000, 80, 5, 6, offset, flags, 50_000, 0, 0)
+        return struct.pack(">HHIIBBHHH", *fields) + options + payload
 
     udp = struct.pack(">HHHH", 1, 2, 12, 0) + b"abcd"
     yield ip4(6, tcp(0x10))
@@ -335,9 +337,22 @@ def plain_packets() -> Iterator[bytes]:
     yield ip4(1, b"\x08\0\0\0abcd")
     yield ip4(4, ip4(6, tcp(0x10)))
     yield ip6(6, tcp(0x10))
+    yield ip6(6, tcp(0x12, b"", b"\x03\x03\x02\x00"))
     yield ip6(17, udp, 2)
     yield ip6(0, b"\x11\0" + bytes(6) + udp)
     yield ip6(44, b"\x06\0\0\1\0\0\0\1" + tcp(0x10))
+
+
+def windows() -> Iterator[bytes]:
+    """A largest window, and packets of a host: handshakes, and what follows them."""
+    rng = random.Random(5)
+    packets = list(plain_packets())
+    handshakes = [data for data in packets if data[33:34] == b"\x02" or data[53:54] == b"\x02"]
+    for most in (1, 1000, 58_400, 1 << 20, (1 << 32) - 1):
+        for _ in range(4):
+            chosen = [rng.choice(handshakes), *(rng.choice(packets) for _ in range(5)), rng.choice(handshakes)]
+            parts = (bytes([rng.randrange(2), len(data)]) + data for data in chosen)
+            yield struct.pack(">I", most) + b"".join(parts)
 
 
 def entries() -> Iterator[bytes]:
@@ -369,6 +384,7 @@ SEEDS = {
     "rows": rows,
     "arq": frames,
     "packet": packets,
+    "window": windows,
     "journal": entries,
     "control": connections,
 }

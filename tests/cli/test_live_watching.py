@@ -160,6 +160,29 @@ def test_the_terminal_shows_it_and_is_given_back(tmp_path: Path) -> None:
     assert "live: from the far host:" in text[end:]
 
 
+def test_a_shell_has_the_terminal_while_a_run_is_stopped() -> None:
+    """Ctrl-Z: the alternate screen goes before the shell goes on, and comes again with ``fg``."""
+    need_live()
+    command = live_command("--rate", "10 Mbit/s", "--watch", "--", "sleep", "3")
+    pid, master = pty.fork()
+    if pid == 0:
+        os.environ["TERM"] = "xterm-256color"
+        os.execvp("sh", ["sh", "-c", 'set -m; "$@"; echo the shell; fg; echo ended $?', "sh", *command])
+    seen, is_stopped, until = b"", False, time.monotonic() + PATIENCE_S
+    while time.monotonic() < until and select.select([master], [], [], PATIENCE_S)[0]:
+        try:
+            seen += os.read(master, 1 << 16)
+        except OSError:  # the other side is closed
+            break
+        if not is_stopped and b"through the link" in seen:
+            is_stopped = os.write(master, b"\x1a") == 1
+    os.close(master)
+    os.waitpid(pid, 0)
+    turns = re.findall(r"\x1b\[\?1049[hl]|\x1b\[\?25[hl]|the shell|ended \d+", seen.decode())
+    taken, given = ["\x1b[?1049h", "\x1b[?25l"], ["\x1b[?25h", "\x1b[?1049l"]
+    assert turns == [*taken, *given, "the shell", *taken, *given, "ended 0"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [

@@ -62,3 +62,4 @@ pub use pump::{LiveFabric, LiveLink, PumpConfig};
 pub use recording::{Entry, Fate, Journal, JournalError, Recording};
 pub use report::PumpReport;
 pub use sockets::{SocketWatch, TcpSample};
+pub use window::ReceiveWindow;

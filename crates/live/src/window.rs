@@ -10,14 +10,15 @@ use std::collections::HashMap;
 /// of the handshake can say. So the field is written anew in what the host sends (RFC 9293 section 3.1, RFC 7323
 /// section 2.3). The sender then has no other way to know than if its peer had no more room.
 #[derive(Debug)]
-pub(crate) struct ReceiveWindow {
+pub struct ReceiveWindow {
     bytes: u32,
-    /// By how many bits the windows of a connection are shifted, as its host said in the handshake.
+    /// By how many bits the windows of a connection are shifted, as its host said in the handshake. (That counts where
+    /// the other host has a scale too, as an answer to a handshake knows, and two kernels have.)
     scales: HashMap<Connection, u8>,
 }
 
-/// Addresses and ports, as they are in the packets of one host.
-type Connection = ([u8; 32], [u8; 4]);
+/// The version of IP, addresses and ports, as they are in the packets of one host.
+type Connection = (u8, [u8; 32], [u8; 4]);
 
 impl ReceiveWindow {
     /// Connections that are known at a time. Where there are more all are forgotten, and those of before go without.
@@ -25,13 +26,14 @@ impl ReceiveWindow {
     /// RFC 7323 section 2.3: no shift is larger.
     const LARGEST_SHIFT: u8 = 14;
 
-    pub(crate) fn new(bytes: u32) -> Self {
+    /// Of at most so many bytes.
+    pub fn new(bytes: u32) -> Self {
         Self { bytes, scales: HashMap::new() }
     }
 
-    /// Holds what this packet of the host says, if it is of TCP and no later fragment. Its checksum is made right,
-    /// unless it `is_partial`: the kernel leaves it to a device that cuts segments, and has not summed the window.
-    pub(crate) fn hold(&mut self, packet: &mut [u8], is_partial: bool) {
+    /// Holds what this packet of the host says, if it is of TCP, right behind IP, and no fragment. Its checksum is made
+    /// right, unless it `is_partial`: the kernel leaves it to a device that cuts segments, and has not summed the window.
+    pub fn hold(&mut self, packet: &mut [u8], is_partial: bool) {
         const SYN: u8 = 0x02;
         let Some(at) = header::tcp(packet) else { return };
         let connection = connection(packet, at);
@@ -63,10 +65,11 @@ impl ReceiveWindow {
 
 /// Of a packet whose header of TCP begins at `at`.
 fn connection(packet: &[u8], at: usize) -> Connection {
-    let addresses = if packet[0] >> 4 == 4 { &packet[12..20] } else { &packet[8..40] };
-    let mut connection = ([0; 32], [0; 4]);
-    connection.0[..addresses.len()].copy_from_slice(addresses);
-    connection.1.copy_from_slice(&packet[at..at + 4]);
+    let version = packet[0] >> 4;
+    let addresses = if version == 4 { &packet[12..20] } else { &packet[8..40] };
+    let mut connection = (version, [0; 32], [0; 4]);
+    connection.1[..addresses.len()].copy_from_slice(addresses);
+    connection.2.copy_from_slice(&packet[at..at + 4]);
     connection
 }
 
@@ -179,6 +182,99 @@ mod tests {
     }
 
     #[test]
+    fn a_connection_is_its_version_addresses_and_ports() {
+        const SYN: u8 = 2;
+        // Of no address: both versions have the same bytes then, as far as they go.
+        let of = |is_ipv6: bool, flags: u8| {
+            let (mut packet, first, protocol) =
+                if is_ipv6 { (vec![0; 40], 0x60, 6) } else { (vec![0; 20], 0x45, 9) };
+            (packet[0], packet[protocol]) = (first, 6);
+            packet.extend([3, 232, 0, 80, 0, 0, 0, 1, 0, 0, 0, 0, 0x50, flags, 0xff, 0xff, 0, 0, 0, 0]);
+            packet
+        };
+        let is_held = |is_ipv6, changed: Option<usize>, limit: &mut ReceiveWindow| {
+            let mut packet = of(is_ipv6, 0);
+            if let Some(at) = changed {
+                packet[at] ^= 1;
+            }
+            let before = packet.clone();
+            limit.hold(&mut packet, false);
+            packet != before
+        };
+        for (is_ipv6, named) in [(false, 12..24), (true, 8..44)] {
+            let mut limit = ReceiveWindow::new(1000);
+            limit.hold(&mut of(is_ipv6, SYN), false);
+            assert!(is_held(is_ipv6, None, &mut limit));
+            assert!(!is_held(!is_ipv6, None, &mut limit), "of the other version");
+            for at in named {
+                assert!(!is_held(is_ipv6, Some(at), &mut limit), "byte {at} is of another");
+            }
+        }
+    }
+
+    #[test]
+    fn every_handshake_counts_and_nothing_else_does() {
+        type Flags = fn(&mut TcpHeader);
+        let said = |limit: &mut ReceiveWindow, flags: Flags| {
+            let mut packet = packet(false, 1000, |tcp| {
+                tcp.window_size = 60_000;
+                flags(tcp);
+            });
+            limit.hold(&mut packet, false);
+            window(&packet)
+        };
+        let handshakes: [Flags; 4] = [
+            |tcp| (tcp.syn, tcp.ack) = (true, false),
+            |tcp| tcp.syn = true,
+            |tcp| (tcp.syn, tcp.ece, tcp.cwr) = (true, true, true),
+            |tcp| (tcp.syn, tcp.fin) = (true, true),
+        ];
+        for handshake in handshakes {
+            let mut limit = ReceiveWindow::new(10_000);
+            // Of an earlier connection with these ports.
+            limit.hold(&mut syn(false, 1000, Some(3)), false);
+            assert_eq!(said(&mut limit, |_| ()), 1250);
+            // It has data, and no scale.
+            assert_eq!(said(&mut limit, handshake), 10_000, "of itself, which is not scaled");
+            assert_eq!(said(&mut limit, |_| ()), 10_000);
+        }
+        let others: [Flags; 3] = [|tcp| tcp.fin = true, |tcp| tcp.rst = true, |tcp| tcp.psh = true];
+        let mut limit = ReceiveWindow::new(10_000);
+        limit.hold(&mut syn(false, 1000, Some(3)), false);
+        for other in others {
+            assert_eq!((said(&mut limit, other), said(&mut limit, |_| ())), (1250, 1250));
+        }
+    }
+
+    /// RFC 7323 section 2.3: what is larger counts as 14.
+    #[test]
+    fn no_shift_is_larger_than_14() {
+        for shift in [14, 15, 32, 255] {
+            let mut limit = ReceiveWindow::new(1 << 20);
+            limit.hold(&mut syn(false, 1000, Some(shift)), false);
+            assert_eq!(held(&mut limit, false, 1000, 65_535), 64);
+        }
+    }
+
+    #[test]
+    fn a_scale_is_an_option_of_a_handshake_not_its_data() {
+        const SCALE: [u8; 4] = [3, 3, 7, 0];
+        let in_data = packet(false, 1000, |tcp| tcp.syn = true);
+        let (headers, _) = in_data.split_at(40);
+        let in_data = [headers, &SCALE].concat();
+        // Cut off behind its fixed part, whose length says that there is more.
+        let mut cut_off = headers.to_vec();
+        cut_off[32] = 0xf0;
+        let mut in_options = [headers, &SCALE].concat();
+        in_options[32] = 0x60;
+        for (mut handshake, largest) in [(in_data, 10_000), (cut_off, 10_000), (in_options, 79)] {
+            let mut limit = ReceiveWindow::new(10_000);
+            limit.hold(&mut handshake, true);
+            assert_eq!(held(&mut limit, false, 1000, 60_000), largest);
+        }
+    }
+
+    #[test]
     fn a_partial_checksum_has_not_summed_the_window() {
         let mut limit = ReceiveWindow::new(1000);
         limit.hold(&mut syn(false, 1000, Some(0)), false);
@@ -197,13 +293,20 @@ mod tests {
             assert!(limit.scales.len() <= ReceiveWindow::MOST);
         }
         assert_eq!(held(&mut limit, false, 9_999, 300), 250);
+        // One that is known takes no room: its handshake may come twice.
+        let mut limit = ReceiveWindow::new(1000);
+        for port in 0..ReceiveWindow::MOST as u16 {
+            limit.hold(&mut syn(false, port, Some(2)), false);
+        }
+        limit.hold(&mut syn(false, 0, Some(2)), false);
+        assert_eq!([0, 1, 4_000].map(|port| held(&mut limit, false, port, 300)), [250; 3]);
     }
 
     #[test]
     fn options_that_make_no_sense_have_no_scale() {
         let cases: [(&[u8], _); 6] = [
             (&[2, 4, 5, 180, 1, 3, 3, 7], Some(7)),
-            (&[0, 3, 3, 7], None),
+            (&[0, 2, 3, 3, 7], None),
             (&[2, 0, 3, 3, 7], None),
             (&[2, 9, 3, 3, 7], None),
             (&[3, 3], None),

@@ -46,7 +46,7 @@ class _Run:
 
     def __init__(self, config: dict[str, Any]) -> None:
         self._config = config
-        self._stopped = False
+        self._stopped = self._is_to_pause = False
         given = config["plan"]
         self._plan = plans.read(given["name"], given["text"], given["overrides"], given["files"].__getitem__)
         asked = {
@@ -98,6 +98,9 @@ class _Run:
     def _stop(self, *_: object) -> None:
         self._stopped = True
 
+    def _pause(self, *_: object) -> None:
+        self._is_to_pause = True
+
     def _start(self) -> None:
         """Threads inherit the priority of their process, which then gives it up."""
         if self._config["realtime"]:
@@ -117,6 +120,7 @@ class _Run:
             self._viewers.append(Page(self._config["page"]))
         if self._config["watch"]:
             self._viewers.append(Screen())
+            signal.signal(signal.SIGTSTP, self._pause)
         if self._guests is not None:
             # Ctrl-C is COMMAND's: it decides whether to end.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -128,13 +132,27 @@ class _Run:
 
     def _look(self) -> None:
         """Show what has been seen, if anybody looks."""
+        if self._is_to_pause:
+            self._is_to_pause = False
+            self._lend_terminal()
         if self._viewers and (now := time.monotonic()) >= self._looked_s + PERIOD_S:
             self._looked_s = now
             if self._seen.look(self._live):
                 for viewer in self._viewers:
                     viewer.show(self._seen)
 
+    def _lend_terminal(self) -> None:
+        """Stop, as Ctrl-Z asks, and go on with the screen when somebody says so: the shell has it meanwhile."""
+        (screen,) = (viewer for viewer in self._viewers if isinstance(viewer, Screen))
+        screen.close()
+        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTSTP)
+        signal.signal(signal.SIGTSTP, self._pause)
+        screen.resume()
+
     def _close_viewers(self) -> None:
+        if self._config["watch"]:
+            signal.signal(signal.SIGTSTP, signal.SIG_DFL)
         for viewer in self._viewers:
             viewer.close()
         if self._printed is not None:

@@ -45,6 +45,10 @@ class Screen:
         """Give the terminal back."""
         self._refreshed.stop()
 
+    def resume(self) -> None:
+        """Take the terminal again, after `close`."""
+        self._refreshed.start(refresh=True)
+
 
 def as_one(lines: Sequence[Text]) -> Text:
     """Lines of which what does not fit is cut off: one that went on in the next would tear plots apart."""
