@@ -104,8 +104,8 @@ def test_what_iperf3_reports_is_what_the_record_has(lossy: Path, tmp_path: Path)
     controls = [control for control in ("reno", "cubic", "bbr") if control in known]
     # So many bytes, not so many seconds: a loaded machine then takes longer, and has as many.
     calls = [(control, way) for control in controls for way in ("", "-R")]
-    # A server that the machine let wait hears that all was handed over before it reads the rest, and never counts
-    # that: no more than a window.
+    # A server that the machine let wait hears that all was handed over before it reads the rest, and never
+    # counts that: no more than a window.
     options = [f"{'-n 3M' if way else '-n 8M -w 64K'} -C {control} {way}" for control, way in calls]
     options.append("-u -b 10M -t 1 -l 1200")
     # Between two calls the server is not there for a moment, and an error ends with 0.
