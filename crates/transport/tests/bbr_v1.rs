@@ -409,7 +409,7 @@ fn an_allowance_without_bound_fills_gaps_of_any_length() {
 /// here it is the 3645 of the link, which makes three). Whether its end is marked or not: a packet that has begun waits no more.
 #[test]
 fn of_a_receive_window_that_binds_whole_packets_leave() {
-    [true, false].map(whole_packets_leave);
+    [true, false].into_iter().for_each(whole_packets_leave);
 }
 
 fn whole_packets_leave(push_acks: bool) {
