@@ -347,6 +347,16 @@ def test_a_full_disk_is_one_line() -> None:
     assert ended.stderr.count("\n") == 1
 
 
+def test_a_working_folder_that_was_deleted_is_one_line(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    for command in ("run quickstart --csv rows.csv", "live --rate '1 Mbit/s' --json report.json -- true"):
+        gone.mkdir()
+        script = f"cd {gone} && rmdir {gone} && exec {sys.executable} -m crossfade {command}"
+        ended = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+        said = "error: the working folder was deleted: change to one that is there\n"
+        assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", said)
+
+
 def test_a_terminal_without_unicode_gets_a_table_too(small: Path) -> None:
     import os
 

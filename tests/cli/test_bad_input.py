@@ -39,6 +39,11 @@ COMMAND_LINES = [
     (["run", "quickstart", "--set", "tcp.w_max=lots"], ["tcp.w_max", "lots"]),
     (["run", "quickstart", "--set", "tcp=3"], ["tcp = 3", "must be a table"]),
     (["run", "quickstart", "--over", "channel.p_e"], ["--over", "KEY=VALUE"]),
+    (
+        ["run", "quickstart", "--set", "tcp.w_max=10", "--set", "tcp.initial_window=20"],
+        ["tcp.initial_window = 20: must be at most tcp.w_max = 10"],
+    ),
+    (["run", "quickstart", "--set", "link.rate=1e-300 bit/s"], ['link.rate = "1e-300 bit/s": too slow']),
     (["run", "quickstart", "--over", "channel.p_e=0:1"], ["channel.p_e"]),
     (["run", "quickstart", "--over", "channel.p_e=2"], ["channel.p_e", "2"]),
     (["run", "quickstart", "--over", "channel.p_e=[0.1,"], ["channel.p_e"]),

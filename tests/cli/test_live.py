@@ -102,6 +102,14 @@ def test_a_command_that_is_not_there_and_one_that_does_not_end() -> None:
     assert live("--rate", "1 Mbit/s", "--duration", "300 ms", "--", "sleep", "100").returncode == 124
 
 
+def test_a_congestion_control_that_the_kernel_has_not_is_that_of_the_option(scenario: Path) -> None:
+    for words in (["--rate", "1 Mbit/s", "--", "true"], [scenario, "--workload", "bulk"]):
+        done = live("--congestion", "nosuch", *words)
+        assert (done.returncode, done.stderr.count("\n")) == (125, 1)
+        assert done.stderr.startswith('error: --congestion "nosuch": ')
+        assert "the kernel has: " in done.stderr
+
+
 def test_the_name_of_a_command_steers_no_terminal() -> None:
     for name, said in (
         (

@@ -86,3 +86,23 @@ def test_without_the_program_it_is_one_line(
     assert "slirp4netns: not installed (--internet); mend: apt install slirp4netns" in cli("doctor").out
     outcome = cli("live", "quickstart", "--workload", "bulk", "--internet")
     expect_one_line(type(outcome)(2, outcome.out, outcome.err), "--internet")
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("echo 'cannot open tap:\n  not permitted' >&2; exit 1", "cannot open tap: not permitted"),
+        ("exit 3", "it said nothing"),
+    ],
+)
+def test_why_the_program_fails_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, why: str
+) -> None:
+    need_live()
+    program = tmp_path / "slirp4netns"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    done = live("--rate", "1 Mbit/s", "--internet", "--", "true")
+    said = f"error: --internet: slirp4netns could not join the far host ({why})\n"
+    assert (done.returncode, done.stderr) == (125, said)

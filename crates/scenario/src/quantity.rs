@@ -254,39 +254,45 @@ impl fmt::Display for Span {
     }
 }
 
+/// A number as it is written: with a power of ten where zeros would hide it.
+fn plain(number: f64) -> String {
+    let is_plain = number == 0.0 || (1e-6..1e16).contains(&number.abs());
+    if is_plain { number.to_string() } else { format!("{number:e}") }
+}
+
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bit/s", self.0)
+        write!(f, "{} bit/s", plain(self.0))
     }
 }
 
 impl fmt::Display for Speed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} m/s", self.0)
+        write!(f, "{} m/s", plain(self.0))
     }
 }
 
 impl fmt::Display for Frequency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} Hz", self.0)
+        write!(f, "{} Hz", plain(self.0))
     }
 }
 
 impl fmt::Display for Length {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} m", self.0)
+        write!(f, "{} m", plain(self.0))
     }
 }
 
 impl fmt::Display for SymbolRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} Bd", self.0)
+        write!(f, "{} Bd", plain(self.0))
     }
 }
 
 impl fmt::Display for Angle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} rad", self.0)
+        write!(f, "{} rad", plain(self.0))
     }
 }
 
@@ -382,6 +388,10 @@ mod tests {
         }
         assert_eq!(canonical::<Span>(json!("100 slots")), Ok(json!("100 slots")));
         assert_eq!(canonical::<Rate>(json!("1.5 Mbit/s")), Ok(json!("1500000 bit/s")));
+        // Below a millionth and from 10^16 on digits would be lost among zeros.
+        assert_eq!(canonical::<Rate>(json!("1e-300 bit/s")), Ok(json!("1e-300 bit/s")));
+        assert_eq!(canonical::<Rate>(json!("0.0000025 bit/s")), Ok(json!("0.0000025 bit/s")));
+        assert_eq!(canonical::<Frequency>(json!("1e290 GHz")), Ok(json!("1e299 Hz")));
         assert_eq!(canonical::<Size>(json!("1.4 kB")), Ok(json!("1400 B")));
         assert_eq!(canonical::<Length>(json!("0.2 km")), Ok(json!("200 m")));
         assert_eq!(canonical::<Limit>(json!("1 packet")), Ok(json!("1 packets")));

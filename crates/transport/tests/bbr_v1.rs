@@ -406,14 +406,20 @@ fn an_allowance_without_bound_fills_gaps_of_any_length() {
 
 /// A packet of offload waits until it is whole, for the next acknowledgement is due (`tcp_tso_should_defer`). A capture of Linux
 /// 6.18 over 43.7 Mbit/s and 5.2 ms has four segments of its window of 20 each 1.1 to 1.6 ms (its estimate is 4000 packets/s;
-/// here it is the 3645 of the link, which makes three).
+/// here it is the 3645 of the link, which makes three). Whether its end is marked or not: a packet that has begun waits no more.
 #[test]
 fn of_a_receive_window_that_binds_whole_packets_leave() {
+    [true, false].into_iter().for_each(whole_packets_leave);
+}
+
+fn whole_packets_leave(push_acks: bool) {
     let rate = 43.743e6 / 12_000.0;
     let conditions =
         Conditions { rate, rtt: SimTime::from_micros(5_494), queue: 9, w_max: 20, ..Conditions::p10() };
     let rule = BbrV1::new(10.0, BbrConfig::default(), None);
-    let mut path = Path::new(conditions, &linux(&conditions), Box::new(rule));
+    let mut config = linux(&conditions);
+    config.rfc.push_acks = push_acks;
+    let mut path = Path::new(conditions, &config, Box::new(rule));
     path.run_until(ms(4_000));
     let rows: Vec<_> = path.rows.iter().filter(|row| row.now > ms(2_000)).collect();
     let left = rows.windows(2).map(|rows| rows[1].sent - rows[0].sent);

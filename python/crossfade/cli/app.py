@@ -174,6 +174,15 @@ def _open_standard_streams() -> None:
             setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
 
 
+def _has_folder() -> bool:
+    """Whether the folder that this process is in is there still."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True
+
+
 def entry() -> None:
     """The process ``crossfade``."""
     _open_standard_streams()
@@ -188,7 +197,9 @@ def entry() -> None:
     try:
         code = main()
         sys.stdout.flush()
-    except OSError as reason:  # standard output leads to a file, and its disk is full
-        code = _fail(f"standard output: cannot be written ({reason.strerror})")
+    except OSError as reason:
+        # Else standard output leads to a file, and its disk is full.
+        lost = "the working folder was deleted: change to one that is there"
+        code = _fail(f"standard output: cannot be written ({reason.strerror})" if _has_folder() else lost)
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # what is left unwritten would fail again at the exit
     sys.exit(code)

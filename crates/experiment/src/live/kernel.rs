@@ -14,6 +14,8 @@ pub(super) struct KernelTcp {
     host: HostTcp,
     /// Of each entry of the scenario's flows, by the kernel's name.
     congestion: Vec<String>,
+    /// Who says so: a key or an option.
+    asked_by: &'static str,
 }
 
 /// What all connections of a host share.
@@ -58,7 +60,7 @@ impl KernelTcp {
             return Err(ScenarioError::key("tcp", "missing: method live has transfers by TCP"));
         };
         check_ends(setup)?;
-        Ok(Self { host, congestion })
+        Ok(Self { host, congestion, asked_by: KEY })
     }
 
     /// The congestion control of each entry of the scenario's flows, by the kernel's name.
@@ -74,6 +76,7 @@ impl KernelTcp {
     /// Another congestion control for all, by the kernel's name.
     pub(super) fn with_congestion(mut self, name: &str) -> Self {
         self.congestion.fill(name.to_owned());
+        self.asked_by = OPTION;
         self
     }
 
@@ -87,10 +90,10 @@ impl KernelTcp {
                 })?;
             }
         }
-        set_route(sender, &self.host.sender)?;
-        set_route(receiver, &self.host.receiver)?;
+        set_route(sender, &self.host.sender, self.asked_by)?;
+        set_route(receiver, &self.host.receiver, self.asked_by)?;
         for name in &self.congestion {
-            sender.check_congestion(name).map_err(|error| no_congestion(name, &error))?;
+            sender.check_congestion(name).map_err(|error| no_congestion(self.asked_by, name, &error))?;
         }
         Ok(())
     }
@@ -175,15 +178,19 @@ pub(crate) fn whose_tcp(flow: &FlowSetup) -> Option<String> {
     Some(format!("{congestion} of Linux {}", release.trim()))
 }
 
-fn no_congestion(name: &str, error: &LiveError) -> ScenarioError {
-    let key = format!("congestion = {name:?}");
-    ScenarioError::key(key, format!("{error} (the kernel has: {}; try modprobe tcp_{name})", available()))
+/// What stands before the name of a congestion control that an option or a scenario asks for.
+pub(super) const OPTION: &str = "--congestion ";
+const KEY: &str = "tcp.congestion = ";
+
+fn no_congestion(asked_by: &str, name: &str, error: &LiveError) -> ScenarioError {
+    let problem = format!("{error} (the kernel has: {}; try modprobe tcp_{name})", available());
+    ScenarioError::key(format!("{asked_by}{name:?}"), problem)
 }
 
-/// Sets how a host treats its connections.
-pub(super) fn set_route(host: &Host, route: &TcpRoute) -> Result<(), ScenarioError> {
+/// Sets how a host treats its connections; `asked_by`: [`OPTION`] or the key.
+pub(super) fn set_route(host: &Host, route: &TcpRoute, asked_by: &str) -> Result<(), ScenarioError> {
     host.set_tcp(route).map_err(|error| match &route.congestion {
-        Some(name) => no_congestion(name, &error),
+        Some(name) => no_congestion(asked_by, name, &error),
         None => ScenarioError::key("live", error.to_string()),
     })
 }

@@ -2,7 +2,7 @@
 
 use super::events::events_csv;
 use super::header::{Header, Source};
-use super::kernel::{KernelTcp, end, set_route};
+use super::kernel::{KernelTcp, OPTION, end, set_route};
 use super::network::{LiveNetwork, WatchedLink};
 use super::refused;
 use super::report::{FlowReport, LiveReport};
@@ -133,7 +133,7 @@ impl Session {
             congestion = tcp.congestion().to_vec();
         } else if options.congestion.is_some() {
             let route = TcpRoute { congestion: options.congestion.clone(), ..TcpRoute::default() };
-            hosts.iter().try_for_each(|host| set_route(host, &route))?;
+            hosts.iter().try_for_each(|host| set_route(host, &route, OPTION))?;
         }
         Ok(Self { hosts, point, seed, options, mtu, congestion, receive_window, running: None })
     }

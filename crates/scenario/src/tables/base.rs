@@ -29,9 +29,11 @@ pub(crate) fn positive_time(key: &str, span: Span, slot: SimTime) -> Result<SimT
     }
 }
 
-/// A value of the scenario as it stands in messages.
+/// A value of the scenario as it stands in messages: a whole number without a fraction, whatever it is kept as.
 pub(crate) fn json(value: impl serde::Serialize) -> Value {
-    serde_json::to_value(value).unwrap_or_default()
+    let value = serde_json::to_value(value).unwrap_or_default();
+    let whole = value.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < 1e15);
+    whole.map_or(value, |number| (number as i64).into())
 }
 
 /// What a model refuses, "NAME = VALUE: must be so", with the table before the name.

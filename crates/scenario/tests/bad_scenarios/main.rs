@@ -73,7 +73,7 @@ fn values_and_contradictions() {
         (json!([["tcp.w_max", "24"]]), &["tcp.w_max = \"24\": must be a whole number"]),
         (json!([["tcp.dupthresh", 0]]), &["tcp.dupthresh = 0: must be between 1"]),
         (json!([["tcp.initial_window", 0.5]]), &["tcp.initial_window = 0.5: must be between 1"]),
-        (json!([["tcp.initial_window", 25]]), &["tcp.initial_window = 25.0: must be at most tcp.w_max = 24"]),
+        (json!([["tcp.initial_window", 25]]), &["tcp.initial_window = 25: must be at most tcp.w_max = 24"]),
         (json!([["tcp.initial_ssthresh", 0]]), &["tcp.initial_ssthresh = 0: must be between 1"]),
         (json!([["tcp.limited_transmit", 1]]), &["tcp.limited_transmit = 1: must be true or false"]),
         (
@@ -127,7 +127,7 @@ fn values_and_contradictions() {
         (json!([["link.queue.target", "5 ms"]]), &["link.queue.target contradicts link.queue.discipline"]),
         (
             json!([["link.queue", { "discipline": "red", "limit": "50 packets", "min_th": 20 }]]),
-            &["link.queue.max_th = 15.0: must be above link.queue.min_th = 20"],
+            &["link.queue.max_th = 15: must be above link.queue.min_th = 20"],
         ),
         (
             json!([["link.queue", { "discipline": "codel", "limit": "50 packets", "target": "1 s" }]]),
@@ -176,8 +176,8 @@ fn values_and_contradictions() {
         ),
         (json!([["run.runs", 0]]), &["run.runs = 0: must be between 1"]),
         (json!([["run", { "runs": 10, "precision": "1 %" }]]), &["run.runs contradicts run.precision"]),
-        (json!([["run.precision", 0]]), &["run.precision = 0.0: must be above 0"]),
-        (json!([["run.precision", "1"]]), &["run.precision = 1.0: must be above 0 and below 1"]),
+        (json!([["run.precision", 0]]), &["run.precision = 0: must be above 0"]),
+        (json!([["run.precision", "1"]]), &["run.precision = 1: must be above 0 and below 1"]),
         (json!([["run.max_runs", 100]]), &["run.max_runs: needs run.precision"]),
         (json!([["run.metric", "timeouts"]]), &["run.metric: needs run.precision"]),
         (json!([["run", { "count": 9, "precision": 0.1 }]]), &["run.count contradicts run.precision"]),
@@ -355,7 +355,7 @@ fn sweeps_and_overrides() {
         (json!({ "over": [["channel.p_e", [0.1, 1.5]]] }), &["channel.p_e = 1.5: must be between 0 and 1"]),
         (
             json!({ "over": [["tcp.w_max", [24, 6]], ["tcp.initial_window", [6, 12]]] }),
-            &["tcp.initial_window = 12.0: must be at most tcp.w_max = 6"],
+            &["tcp.initial_window = 12: must be at most tcp.w_max = 6"],
         ),
         (
             json!({ "set": [["tcp.mss", "1360 B"]], "over": [["link.packet_size", "1400 B,1000 B"]] }),

@@ -56,7 +56,9 @@ impl RfcSender {
         if self.pacer.is_some() {
             self.pace(now);
         }
-        let push = self.config.rfc.push_acks && !retransmission && self.ends_packet(now);
+        // Packets that nobody waits for, and whose ends nobody marks, need no account.
+        let has_packets = self.config.rfc.push_acks || self.config.rfc.windows == Rules::Linux;
+        let ends_packet = has_packets && !retransmission && self.ends_packet(now);
         self.last_sent = Some(now);
         Some(Segment {
             seq,
@@ -68,13 +70,14 @@ impl RfcSender {
             ecn_capable: self.ecn.enabled() && (!retransmission || self.fixed.needs.ect_1),
             l4s: self.ecn.enabled() && self.fixed.needs.ect_1,
             cwr: !retransmission && self.ecn.take_cwr(),
-            push,
+            push: self.config.rfc.push_acks && ends_packet,
         })
     }
 
     /// Whether a new segment rather waits for the next acknowledgement, which will let more leave with it
     /// (`tcp_tso_should_defer`): where less than a whole packet and less than a third of the window may leave, right after a
-    /// transmission, or after the next one was due if it is paced, and the acknowledgement of the oldest segment is due.
+    /// transmission, or after the next one was due if it is paced, and the acknowledgement of the oldest segment is due. A
+    /// packet that has begun to leave does not wait.
     fn waits_for_company(&self, now: SimTime, under_way: u64, window: u64) -> bool {
         let last = self.pacer.map_or(self.last_sent, |pacer| Some(pacer.due()));
         if self.config.rfc.windows == Rules::Rfc

@@ -10,9 +10,10 @@ import os
 import select
 import shutil
 import subprocess
+import tempfile
 from typing import TYPE_CHECKING
 
-from crossfade.errors import CrossfadeError
+from crossfade.errors import CrossfadeError, shortened
 
 if TYPE_CHECKING:
     from crossfade._crossfade import Live
@@ -43,20 +44,27 @@ class WayOut:
         command = [PROGRAM, "--configure", f"--mtu={min(mtu, MOST_MTU)}", f"--cidr={NETWORK}"]
         command += ["--disable-host-loopback", "--netns-type=path"]
         command += [f"--exit-fd={ending}", f"--ready-fd={told}"]
-        self._process = subprocess.Popen(
-            [*command, live.far_namespace(), DEVICE],
-            pass_fds=(ending, told),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is COMMAND's
-        )
-        os.close(ending)
-        os.close(told)
-        # An end of file says that it has ended instead.
-        if not select.select([ready], [], [], READY_S)[0] or not os.read(ready, 1):
-            raise CrossfadeError(f"--internet: {PROGRAM} could not join the far host")
-        os.close(ready)
+        with tempfile.TemporaryFile() as said:
+            self._process = subprocess.Popen(
+                [*command, live.far_namespace(), DEVICE],
+                pass_fds=(ending, told),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=said,
+                start_new_session=True,  # Ctrl-C is COMMAND's
+            )
+            os.close(ending)
+            os.close(told)
+            # An end of file says that it has ended instead.
+            is_ready = select.select([ready], [], [], READY_S)[0] and os.read(ready, 1)
+            os.close(ready)
+            if not is_ready:
+                self._process.kill()
+                self.close()
+                said.seek(0)
+                reason = said.read().decode(errors="replace").strip() or "it said nothing"
+                why = shortened(" ".join(reason.split()))
+                raise CrossfadeError(f"--internet: {PROGRAM} could not join the far host ({why})")
         live.lead_on(DEVICE)
 
     def close(self) -> None:
