@@ -46,7 +46,7 @@ def live(*arguments: str | Path, timeout: float = 60.0) -> subprocess.CompletedP
 
 
 def without_flags(errors: str) -> str:
-    """What a run said on standard error, without what it says of the machine: a hypervisor may take its time."""
+    """What a run said on standard error, without what it says of the machine: a hypervisor may take time."""
     return re.sub(r"^warning: .*( late|was stolen by the hypervisor)\n", "", errors, flags=re.MULTILINE)
 
 

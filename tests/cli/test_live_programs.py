@@ -125,8 +125,8 @@ def test_what_iperf3_reports_is_what_the_record_has(lossy: Path, tmp_path: Path)
         flow = flow_of(said, down if way else up)
         size = flow.size()
         if not way:
-            # The server stops counting when it is told that the client has handed over everything. A call that
-            # was refused had words too, before.
+            # The server stops counting when it is told that the client has handed over everything. A call
+            # that was refused had words too, before.
             call = max((one for one in words if one.began < flow.began), key=lambda one: one.began)
             size = flow.size(until=next(at for at, _, size in call.packets if size == 1))
         assert size > 1_000_000
