@@ -350,7 +350,8 @@ def windows() -> Iterator[bytes]:
     handshakes = [data for data in packets if data[33:34] == b"\x02" or data[53:54] == b"\x02"]
     for most in (1, 1000, 58_400, 1 << 20, (1 << 32) - 1):
         for _ in range(4):
-            chosen = [rng.choice(handshakes), *(rng.choice(packets) for _ in range(5)), rng.choice(handshakes)]
+            others = (rng.choice(packets) for _ in range(5))
+            chosen = [rng.choice(handshakes), *others, rng.choice(handshakes)]
             parts = (bytes([rng.randrange(2), len(data)]) + data for data in chosen)
             yield struct.pack(">I", most) + b"".join(parts)
 

@@ -83,6 +83,30 @@ def test_datagrams_in_large_segments(tmp_path: Path, cli: Cli) -> None:
         assert {status for *_, status in datagrams} == {"1"}
 
 
+@pytest.mark.parametrize("segments", ["--large-segments", "--no-large-segments"])
+def test_no_larger_window_is_told_than_w_max(segments: str, tmp_path: Path) -> None:
+    """Nor a wrong checksum, also where the kernel has left it to who cuts segments."""
+    need("tshark")
+    (tmp_path / "link.toml").write_text(SCENARIO)
+    near, far = tmp_path / "near.pcap", tmp_path / "far.pcap"
+    options: list[str | Path] = [
+        "--set",
+        "tcp.w_max=30",
+        "--set",
+        "run.duration=1 s",
+        "--pcap",
+        f"{near},{far}",
+    ]
+    done = live(tmp_path / "link.toml", "--workload", "bulk", segments, *options)
+    assert done.returncode == 0, done.stderr
+    for capture in (near, far):
+        ((_, _, _, shift, *_),) = read(capture, "10.77.0.2", "tcp.options.wscale.shift")
+        told = read(capture, "10.77.0.2", "tcp.window_size")
+        # Up to the next that the scale can say.
+        assert max(int(window) for _, _, _, window, *_ in told) == -(-30 * 1448 >> int(shift)) << int(shift)
+        assert {tuple(packet[-2:]) for packet in told} == {("1", "1")}
+
+
 def read(
     path: Path, source: str, word: str = "tcp.seq_raw", status: str = "tcp.checksum.status"
 ) -> list[list[str]]:

@@ -142,7 +142,7 @@ class _Run:
                     viewer.show(self._seen)
 
     def _lend_terminal(self) -> None:
-        """Stop, as Ctrl-Z asks, and go on with the screen when somebody says so: the shell has it meanwhile."""
+        """Stop, as Ctrl-Z asks, and take the screen again when somebody lets it go on."""
         (screen,) = (viewer for viewer in self._viewers if isinstance(viewer, Screen))
         screen.close()
         signal.signal(signal.SIGTSTP, signal.SIG_DFL)
