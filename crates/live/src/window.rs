@@ -31,8 +31,8 @@ impl ReceiveWindow {
         Self { bytes, scales: HashMap::new() }
     }
 
-    /// Holds what this packet of the host says, if it is of TCP, right behind IP, and no fragment. Its checksum is made
-    /// right, unless it `is_partial`: the kernel leaves it to a device that cuts segments, and has not summed the window.
+    /// Holds what this packet of the host says, if it is of TCP, right behind IP, and no fragment. Its checksum is
+    /// made right, unless it `is_partial`: the kernel leaves it to a device that cuts segments, without the window.
     pub fn hold(&mut self, packet: &mut [u8], is_partial: bool) {
         const SYN: u8 = 0x02;
         let Some(at) = header::tcp(packet) else { return };
@@ -51,7 +51,7 @@ impl ReceiveWindow {
             let Some(&shift) = self.scales.get(&connection) else { return };
             shift
         };
-        // Up to the next that can be said: less than a segment more lets no segment more be sent.
+        // Up to the next that can be said: less than a segment more lets no whole segment more be sent.
         let largest = u16::try_from(self.bytes.div_ceil(1 << shift)).unwrap_or(u16::MAX);
         let said = u16::from_be_bytes([packet[at + 14], packet[at + 15]]);
         if said > largest {
