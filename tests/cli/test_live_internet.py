@@ -93,6 +93,7 @@ def test_without_the_program_it_is_one_line(
     [
         ("echo 'cannot open tap:\n  not permitted' >&2; exit 1", "cannot open tap: not permitted"),
         ("exit 3", "it said nothing"),
+        ("yes >&2; exit 4", f"{'y ' * 98}y..."),
     ],
 )
 def test_why_the_program_fails_is_told(

@@ -10,7 +10,6 @@ import os
 import select
 import shutil
 import subprocess
-import tempfile
 from typing import TYPE_CHECKING
 
 from crossfade.errors import CrossfadeError, shortened
@@ -44,30 +43,39 @@ class WayOut:
         command = [PROGRAM, "--configure", f"--mtu={min(mtu, MOST_MTU)}", f"--cidr={NETWORK}"]
         command += ["--disable-host-loopback", "--netns-type=path"]
         command += [f"--exit-fd={ending}", f"--ready-fd={told}"]
-        with tempfile.TemporaryFile() as said:
-            self._process = subprocess.Popen(
-                [*command, live.far_namespace(), DEVICE],
-                pass_fds=(ending, told),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=said,
-                start_new_session=True,  # Ctrl-C is COMMAND's
-            )
-            os.close(ending)
-            os.close(told)
-            # An end of file says that it has ended instead.
-            is_ready = select.select([ready], [], [], READY_S)[0] and os.read(ready, 1)
-            os.close(ready)
-            if not is_ready:
-                self._process.kill()
-                self.close()
-                said.seek(0)
-                reason = said.read().decode(errors="replace").strip() or "it said nothing"
-                why = shortened(" ".join(reason.split()))
-                raise CrossfadeError(f"--internet: {PROGRAM} could not join the far host ({why})")
+        # Never blocks who writes, and keeps no more than a pipe holds: the rest of what is said is lost.
+        self._said, saying = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._process = subprocess.Popen(
+            [*command, live.far_namespace(), DEVICE],
+            pass_fds=(ending, told),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=saying,
+            start_new_session=True,  # Ctrl-C is COMMAND's
+        )
+        for given in (ending, told, saying):
+            os.close(given)
+        # An end of file says that it has ended instead.
+        is_ready = select.select([ready], [], [], READY_S)[0] and os.read(ready, 1)
+        os.close(ready)
+        if not is_ready:
+            self._process.kill()
+            self._process.wait()
+            why = self._reason()
+            self.close()
+            raise CrossfadeError(f"--internet: {PROGRAM} could not join the far host ({why})")
         live.lead_on(DEVICE)
 
     def close(self) -> None:
         """End it, and wait until it has."""
         os.close(self._end)
         self._process.wait()
+        os.close(self._said)
+
+    def _reason(self) -> str:
+        """What it said, in a line."""
+        try:
+            said = os.read(self._said, 10_000).decode(errors="replace").split()
+        except BlockingIOError:  # a child of its own is left, and is silent
+            said = []
+        return shortened(" ".join(said)) if said else "it said nothing"
