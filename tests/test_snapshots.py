@@ -92,6 +92,26 @@ def test_json_of_a_run(cli: Cli) -> None:
     check("quickstart.json", json.dumps(rounded(shown), indent=1, ensure_ascii=False) + "\n")
 
 
+def test_json_of_each_kind_of_network(cli: Cli) -> None:
+    """What is said of a mesh, of a cell and of links, and what short runs of them give."""
+    said = {}
+    for name, axes in {
+        "mesh-chain": ["mesh.mac=nulling"],
+        "lte-like-cell": [],
+        "classics/rtt-unfairness": ["tcp.variant=sack", "flows.far.access_delay=10 ms"],
+    }.items():
+        how = ["--set", "run.duration=1 s", "--set", "run.warmup=0 s", "--runs", "2"]
+        how += [word for axis in axes for word in ("--over", axis)]
+        facts, run = cli("check", name, *how), cli("run", name, "--json", *how)
+        assert (facts.code, run.code) == (0, 0), facts.err + run.err
+        found = json.loads(run.out)
+        points = found if isinstance(found, list) else [found]
+        for point in points:
+            del point["provenance"]["version"]
+        said[name] = {"check": (facts.out + facts.err).splitlines(), "run": points}
+    check("networks.json", json.dumps(rounded(said), indent=1, ensure_ascii=False) + "\n")
+
+
 def rounded(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: rounded(item) for key, item in value.items()}

@@ -1,0 +1,275 @@
+//! What is said of every kind of network, and what runs of it give: of each shipped scenario and of some that show what
+//! none of these does. Facts and results are told by their hashes, what people read stands as it is.
+
+use crossfade_experiment::{
+    Control, Experiment, PointResult, Row, Shard, execute, link_events, samples, summarise,
+};
+use crossfade_scenario::Overrides;
+use insta::assert_snapshot;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+/// So few slots show every metric and take no time.
+const SLOTS: &str = "200 slots";
+
+const METHODS: [&str; 8] = [
+    "analysis",
+    "analysis:bounds",
+    "analysis:paper-bounds",
+    "formula",
+    "formula:square-root",
+    "phy",
+    "simulation",
+    "live",
+];
+
+/// Links, meshes and cells that no shipped scenario has.
+const OTHERS: [(&str, &str); 6] = [
+    (
+        "links with all that a link can have",
+        r#"
+        run = { duration = "2 s" }
+        channel = { model = "rayleigh", p_e = 0.1, speed = "3 km/h", carrier = "1 GHz" }
+        wired = { rate = "2 Mbit/s", rtt = "20 ms", queue = { limit = "2 bdp" } }
+        tcp = { variant = "cubic", w_max = 400 }
+        flows = { a = { count = 2 }, web = { traffic = "arrivals", arrivals_per_s = 5, size = "3 kB" } }
+        [link]
+        rate = "1 Mbit/s"
+        packet_size = "500 B"
+        frame_size = "60 B"
+        framing = { payload = "50 B" }
+        arq = { protocol = "selective-repeat", window = 16, max_retransmissions = 3 }
+        jitter = { std = "1 ms" }
+        [reverse]
+        rate = "50 kbit/s"
+        shaper = { rate = "40 kbit/s", burst = "400 B" }
+        aggregation = { period = "5 ms", thinning = 2 }
+        channel = { model = "iid", p_e = 0.1 }
+        "#,
+    ),
+    (
+        "a link beside a program",
+        r#"
+        run = { duration = "2 s" }
+        channel = { model = "iid", p_e = 0.01 }
+        link = { rate = "1 Mbit/s", packet_size = "500 B", delay = "3 ms", policer = { rate = "900 kbit/s", burst = "5 kB" } }
+        tcp = { variant = "sack", w_max = 20 }
+        flows = { a = {}, program = { traffic = "outside" } }
+        "#,
+    ),
+    (
+        "a star of saturated stations",
+        r#"
+        methods = ["simulation", "formula"]
+        run = { duration = "2 s" }
+        link = { packet_size = "1000 B" }
+        mesh = { topology = "star", stations = 4, spacing = "100 m" }
+        flows = { up = { traffic = "saturated", from = "others", to = 0 } }
+        "#,
+    ),
+    (
+        "a mesh with shadowing",
+        r#"
+        run = { duration = "2 s" }
+        link = { packet_size = "1000 B" }
+        tcp = { variant = "sack", w_max = 20 }
+        mesh = { topology = "chain", hops = 5, routing = "shortest-path", spacing = "200 m", reception = "sinr", mac = "nulling" }
+        flows = { a = { from = 0, to = 5 }, b = { from = 5, to = 0, traffic = "udp", rate = "10 kbit/s" } }
+        "#,
+    ),
+    (
+        "a cell behind a wired segment",
+        r#"
+        run = { duration = "2 s" }
+        link = { packet_size = "500 B", queue = { limit = "30 packets" } }
+        wired = { rate = "20 Mbit/s", rtt = "20 ms" }
+        reverse = { rate = "1 Mbit/s", delay = "2 ms", channel = { model = "iid", p_e = 0.01 } }
+        tcp = { variant = "cubic", w_max = 100 }
+        cell = { preset = "lte", scheduler = "proportional-fair", prediction = { nmse = 0.001, horizon = "5 slots" } }
+        [flows]
+        near = { count = 2, radio = { mean_snr_db = 20, speed = "3 km/h" } }
+        far = { radio = { mean_snr_db = 5, speed = "200 km/h" } }
+        voice = { traffic = "udp", rate = "8 kbit/s", radio = { mean_snr_db = -20 } }
+        "#,
+    ),
+    (
+        "a cell of one",
+        r#"
+        run = { duration = "2 s" }
+        link = { packet_size = "500 B" }
+        tcp = { variant = "sack", w_max = 100 }
+        cell = { radio = { mean_snr_db = 10 } }
+        "#,
+    ),
+];
+
+/// What stands in the place of the results of a network.
+struct Network<'a> {
+    name: String,
+    text: String,
+    /// Where the files lie that it names.
+    folder: &'a Path,
+}
+
+impl Network<'_> {
+    fn load(&self, text: &str, overrides: &Value) -> Result<Experiment, String> {
+        let overrides: Overrides = serde_json::from_value(overrides.clone()).unwrap();
+        let read = |name: &str| fs::read_to_string(self.folder.join(name)).map_err(|error| error.to_string());
+        Experiment::load_with_files(text, "file", &overrides, &read).map_err(|error| error.to_string())
+    }
+
+    /// The first point alone, of short runs by `method`.
+    fn short(&self, first: &Map<String, Value>, method: &str) -> Result<Experiment, String> {
+        let mut set: Vec<Value> = first.iter().map(|(key, value)| json!([key, value])).collect();
+        set.retain(|pair| !["schema", "methods", "run"].contains(&pair[0].as_str().unwrap()));
+        let run = if method == "phy" { json!({ "frames": 10 }) } else { json!({ "duration": SLOTS }) };
+        set.push(json!(["run", run]));
+        self.load("schema = 2", &json!({ "set": set, "runs": 2, "methods": [method] }))
+    }
+
+    /// All that is said of it, and what becomes of it.
+    fn told(&self) -> String {
+        let plan = self.load(&self.text, &json!({})).unwrap_or_else(|error| panic!("{}: {error}", self.name));
+        let said = json!(plan.describe());
+        let mut text = format!("== {}\n", self.name);
+        for kind in ["path", "mesh", "cell"] {
+            if let Some(facts) = said.get(kind) {
+                let _ = writeln!(text, "{kind}: {}", hash(facts));
+            }
+        }
+        let _ = writeln!(text, "memory: {:.6e}", plan.memory().0);
+        lines(&mut text, "warning", &plan.warnings());
+        let Value::Object(first) = said["scenario"].clone() else { unreachable!("a table") };
+        let first = without_counts(first);
+        let mut simulated = None;
+        for method in METHODS {
+            match self.short(&first, method) {
+                Ok(short) if method == "simulation" => simulated = Some(short),
+                Ok(short) => {
+                    let _ = writeln!(text, "{method}: taken");
+                    if method == "formula" {
+                        results(&mut text, &short, &rows(&short));
+                    }
+                }
+                Err(error) => {
+                    let _ = writeln!(text, "{method}: {error}");
+                }
+            }
+        }
+        let Some(short) = simulated else { return text };
+        let rows = rows(&short);
+        let [row, _] = &rows[..] else { panic!("{}: {} rows", self.name, rows.len()) };
+        let names: Vec<&str> = row.metrics.names().joined().split('\n').collect();
+        let _ = writeln!(text, "row: {} metrics {}", names.len(), hash(&names));
+        results(&mut text, &short, &rows);
+        let _ = writeln!(text, "events: {}", self.events(&first));
+        text
+    }
+
+    /// The hash of the samples and link events of a short run.
+    fn events(&self, first: &Map<String, Value>) -> String {
+        let mut sampled = first.clone();
+        sampled.retain(|key, _| !["schema", "methods", "run"].contains(&key.as_str()));
+        let mut set: Vec<Value> = sampled.iter().map(|(key, value)| json!([key, value])).collect();
+        set.push(json!(["run", { "duration": SLOTS, "sample": "20 slots" }]));
+        let plan = self.load("schema = 2", &json!({ "set": set, "runs": 1 })).unwrap();
+        let mut texts = String::new();
+        let cancel = AtomicBool::new(false);
+        samples(&plan, &mut |_, text| texts.push_str(text), &cancel).unwrap();
+        link_events(&plan, &mut |_, text| texts.push_str(text), &cancel).unwrap();
+        hash(&texts)
+    }
+}
+
+/// A resolved scenario says how many entries of arrivals there are, which may not be said.
+fn without_counts(mut scenario: Map<String, Value>) -> Map<String, Value> {
+    let flows = scenario.get_mut("flows").and_then(Value::as_object_mut).into_iter().flatten();
+    for (_, flow) in flows.filter(|(_, flow)| flow["traffic"] == "arrivals") {
+        flow.as_object_mut().unwrap().remove("count");
+    }
+    scenario
+}
+
+fn rows(plan: &Experiment) -> Vec<Row> {
+    let mut rows = Vec::new();
+    execute(plan, vec![], 1, Shard::WHOLE, &Control::default(), &mut |new, _| rows.extend(new)).unwrap();
+    rows
+}
+
+fn results(text: &mut String, plan: &Experiment, rows: &[Row]) {
+    for result in summarise(plan, rows) {
+        parts(text, &result);
+        lines(text, "doubt", &result.warnings);
+        let _ = writeln!(text, "result: {}", hash(&result));
+    }
+}
+
+/// Which parts there are, and how many metrics each has.
+fn parts(text: &mut String, result: &PointResult) {
+    let said = json!(result);
+    for kind in ["flows", "links", "nodes", "users"] {
+        let Some(parts) = said[kind].as_array().filter(|parts| !parts.is_empty()) else { continue };
+        let part = |part: &Value| {
+            let name = ["name", "node", "user"].iter().find_map(|key| part.get(*key)).unwrap();
+            format!("{name} {}", part.as_object().unwrap().len() - 1)
+        };
+        let parts: Vec<String> = parts.iter().map(part).collect();
+        let _ = writeln!(text, "{kind}: {}", parts.join(", "));
+    }
+}
+
+fn lines(text: &mut String, what: &str, lines: &[String]) {
+    for line in lines {
+        let _ = writeln!(text, "{what}: {line}");
+    }
+}
+
+fn hash(value: &impl Serialize) -> String {
+    let hash = Sha256::digest(serde_json::to_string(value).unwrap());
+    hash[..12].iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+}
+
+fn scenarios(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            scenarios(&path, found);
+        } else if path.extension().is_some_and(|end| end == "toml") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn what_is_said_of_the_shipped_networks() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/crossfade/scenarios");
+    let mut files = Vec::new();
+    scenarios(&root, &mut files);
+    files.sort();
+    let mut text = String::new();
+    for path in &files {
+        let scenario = fs::read_to_string(path).unwrap();
+        if !scenario.contains("schema = 2") {
+            // The figures of a paper.
+            continue;
+        }
+        let name = path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");
+        let network = Network { name, text: scenario, folder: path.parent().unwrap() };
+        text.push_str(&network.told());
+    }
+    assert_snapshot!(text);
+}
+
+#[test]
+fn what_is_said_of_other_networks() {
+    let of = |(name, text): (&str, &str)| {
+        let (name, text) = (name.to_owned(), format!("schema = 2\n{text}"));
+        Network { name, text, folder: Path::new("/") }.told()
+    };
+    assert_snapshot!(OTHERS.map(of).concat());
+}
