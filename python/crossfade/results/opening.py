@@ -40,20 +40,22 @@ def is_results_file(path: str | PathLike[str]) -> bool:
     return begins(Path(path), len(SQLITE_MAGIC)) == SQLITE_MAGIC
 
 
-def connect_to_read(path: Path) -> sqlite3.Connection:
+def connect_to_read(path: Path) -> tuple[sqlite3.Connection, sidecars.State | None]:
     """A connection that reads and writes nothing, also beside a sweep that writes.
 
-    SQLite never gets the right to write where the file lies: it could play back what lies beside it.
+    SQLite never gets the right to write where the file lies: it could play back what lies beside it. With it
+    comes the state of the file where the connection does not follow what others write from now on.
     """
     sidecars.check(path, to_write=False)
     if sidecars.in_use(path):
-        return _connect(path, "mode=ro")
+        return _connect(path, "mode=ro"), None
+    state = sidecars.state(path)
     if not sidecars.has_log(path):
-        # SQLite looks at nothing beside the file. A writer that comes later makes a log.
-        return _connect(path, "mode=ro&immutable=1")
+        # SQLite looks at nothing beside the file then.
+        return _connect(path, "mode=ro&immutable=1"), state
     # A log that a killed sweep left, or a stranger: to play it back writes.
     with sidecars.private_copy(path) as copy:
-        return _connect(copy, "mode=rw", alone=True)
+        return _connect(copy, "mode=rw", alone=True), state
 
 
 def _connect(path: Path, options: str, alone: bool = False) -> sqlite3.Connection:

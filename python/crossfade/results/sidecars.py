@@ -19,6 +19,9 @@ from pathlib import Path
 
 from crossfade.errors import ResultsError
 
+State = tuple[int, ...]
+"""A file and its log as they are at one moment."""
+
 LOG = "-wal"
 INDEX = "-shm"
 JOURNAL = "-journal"
@@ -96,6 +99,16 @@ def in_use(path: Path) -> bool:
             return any(device in line.split() for line in locks)
     except OSError:  # not Linux
         return True
+
+
+def state(path: Path) -> State:
+    """What changes when somebody writes to the database: the file and its log, by number, time and size."""
+    found: list[int] = []
+    for part in ("", LOG):
+        with suppress(OSError):
+            seen = os.stat(f"{path}{part}", follow_symlinks=not part)
+            found += [seen.st_ino, seen.st_mtime_ns, seen.st_size]
+    return tuple(found)
 
 
 def has_log(path: Path) -> bool:
