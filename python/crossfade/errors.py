@@ -50,6 +50,12 @@ def shortened(text: object) -> str:
     return shown if len(shown) <= MOST_SHOWN else f"{shown[: MOST_SHOWN - 3]}..."
 
 
+def as_bug(said: str) -> str:
+    """The line for what must not happen, such as a panic: what it ``said``, and what to do."""
+    asked = "please report it with this command and its files"
+    return f"a bug in crossfade, not in your input: {shortened(one_line(said))}; {asked}"
+
+
 class CrossfadeError(Exception):
     """The root of all errors of this package. What its message quotes cannot steer a terminal."""
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import crossfade._crossfade as _crossfade
 from crossfade import plans
-from crossfade.errors import CrossfadeError, ScenarioError
+from crossfade.errors import CrossfadeError, ScenarioError, as_bug
 from crossfade.plans import Plan
 from crossfade.results.rows import Row
 
@@ -63,6 +63,7 @@ def execute(
 
 def main() -> None:
     """Make what is asked for."""
+    _crossfade.keep_panics()
     name, text, overrides, files, known, jobs, shard = pickle.load(sys.stdin.buffer)
     out = sys.stdout.buffer
 
@@ -83,6 +84,8 @@ def main() -> None:
         hand_over("end", complete)
     except (CrossfadeError, _crossfade.ScenarioError) as error:
         hand_over("error", str(error))
+    except _crossfade.PanicException as panic:
+        hand_over("error", as_bug(_crossfade.panic_said() or str(panic)))
 
 
 if __name__ == "__main__":
