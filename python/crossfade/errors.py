@@ -21,6 +21,7 @@ if _is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handl
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 import re  # noqa: E402  # the first that takes time
+import threading  # noqa: E402
 
 MOST_SHOWN = 200
 """So many characters of a text from outside are quoted in a message."""
@@ -93,6 +94,15 @@ class OutputError(CrossfadeError):
 
 class CrossfadeWarning(UserWarning):
     """Something that does not stop a run but that its user should know."""
+
+
+def outlive_peers() -> None:
+    """From here on who is gone at the other end of a connection or a pipe is a ``BrokenPipeError``.
+
+    A command ends quietly when the reader of its output has had enough (SIGPIPE); it must not for a client.
+    """
+    if hasattr(signal, "SIGPIPE") and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 
 
 def all_is_loaded() -> None:

@@ -201,6 +201,9 @@ def entry() -> None:
     try:
         code = main()
         sys.stdout.flush()
+    except BrokenPipeError:  # where SIGPIPE was given up for somebody else's sake
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGPIPE)
     except OSError as reason:
         # Else standard output leads to a file, and its disk is full.
         lost = "the working folder was deleted: change to one that is there"

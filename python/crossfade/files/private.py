@@ -84,8 +84,10 @@ def _is_own_group(group: int) -> bool:
 
     with suppress(KeyError):
         user, found = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
-        return found.gr_gid == user.pw_gid and found.gr_name == user.pw_name and not (
-            set(found.gr_mem) - {user.pw_name}
+        return (
+            found.gr_gid == user.pw_gid
+            and found.gr_name == user.pw_name
+            and not (set(found.gr_mem) - {user.pw_name})
         )
     return False
 

@@ -20,7 +20,7 @@ from crossfade import plans
 from crossfade.cli import terminal
 from crossfade.cli.live import words
 from crossfade.cli.live.command import OWN_FAILURE
-from crossfade.cli.live.guests import END, GO, STOP, Guests
+from crossfade.cli.live.guests import END, GO, STOP, Guests, sudo_user
 from crossfade.cli.live.internet import WARNING, WayOut
 from crossfade.cli.live.page import Page
 from crossfade.cli.live.screen import Screen
@@ -235,6 +235,7 @@ def main() -> int:
     _crossfade.keep_panics()
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+        sudo_user()
         if os.geteuid() != 0:
             _crossfade.gain_privileges()
         return _Run(config).carry_out()
