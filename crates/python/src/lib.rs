@@ -2,6 +2,8 @@
 //!
 //! The stub `python/crossfade/_crossfade.pyi` says what each function takes and gives.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod antennas;
 mod congestion;
 mod error;
