@@ -3,6 +3,8 @@
 //!
 //! Nothing here knows a channel, a protocol or an engine.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod counters;
 mod estimate;
 mod event_queue;
@@ -12,6 +14,7 @@ mod observer;
 mod out_of_range;
 mod pooled;
 mod random;
+mod square;
 mod student;
 mod time;
 pub mod units;
@@ -25,5 +28,6 @@ pub use observer::{EventKind, EventRecord, Observer, TcpSnapshot};
 pub use out_of_range::OutOfRange;
 pub use pooled::{RunQuantiles, pooled_quantile};
 pub use random::{RunSeed, Stream};
+pub use square::square;
 pub use student::student_t_quantile;
 pub use time::SimTime;

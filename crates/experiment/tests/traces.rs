@@ -212,6 +212,7 @@ fn wrong_files_and_keys_are_refused_in_one_line() {
         ("path.csv", "0 1e6 0 0\n1 1e6 0 2\n"),
         ("dead.csv", "0 0 0 0\n"),
         ("good.csv", "0 1e6 0 0\n9 2e6 0 0\n"),
+        ("good.up", "12\n"),
         ("losses.txt", "0 1 2x"),
         ("rain.csv", "0 0\n5 x\n"),
         ("clear.csv", "0 0\n"),
@@ -266,6 +267,29 @@ fn wrong_files_and_keys_are_refused_in_one_line() {
         (
             trace(json!({ "attenuation": "clear.csv", "modcod": "dvb" })),
             "link.trace.modcod = \"dvb\": must be",
+        ),
+        // Every packet passes through the queue of such a link.
+        (
+            with(json!({ "rates": "good.csv" }), "link.queue.limit", json!("0 packets")),
+            "link.queue.limit = \"0 packets\": must let in a packet of link.packet_size = \"1500 B\"",
+        ),
+        (
+            with(json!({ "opportunities": "good.up" }), "link.queue.limit", json!("1499 B")),
+            "link.queue.limit = \"1499 B\": must let in a packet of link.packet_size = \"1500 B\"",
+        ),
+        (
+            json!([
+                ["link.rate", "1 Mbit/s"],
+                ["reverse", { "trace": { "opportunities": "good.up" }, "queue": { "limit": "0 B" } }],
+            ]),
+            "reverse.queue.limit = \"0 B\": must let in a packet",
+        ),
+        (
+            json!([
+                ["link", { "rate": "1 Mbit/s", "packet_size": "1500 B", "queue": { "limit": "0 packets" },
+                    "shaper": { "rate": "500 kbit/s", "burst": "3 kB" } }],
+            ]),
+            "link.queue.limit = \"0 packets\": must let in a packet",
         ),
         (
             with(json!({ "rates": "good.csv" }), "link.rate", json!("1 Mbit/s")),

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from crossfade.errors import OutputError, ResultsError
 from crossfade.records import APPLICATION_ID, SQLITE_MAGIC, begins
-from crossfade.results import rowtables
+from crossfade.results import rowtables, sidecars
 
 # Format 1 had no checksums.
 FORMAT_VERSION = 2
@@ -27,8 +27,6 @@ SCHEMA = {
     "failure TEXT, results_version INTEGER, version TEXT, seconds REAL",
 }
 SEALED = ("plans", "rows")
-# How SQLite says that it can make no log: no permission, no room.
-NO_ROOM = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_FULL", "SQLITE_IOERR")
 
 # A query may take so many steps of SQLite's machine, and so many for each byte of the file: a row, which
 # takes about twenty, has a hundred bytes at the least. What takes more goes round in circles.
@@ -42,37 +40,40 @@ def is_results_file(path: str | PathLike[str]) -> bool:
     return begins(Path(path), len(SQLITE_MAGIC)) == SQLITE_MAGIC
 
 
-def connect_to_read(path: Path) -> sqlite3.Connection:
-    """A connection that reads, also beside a sweep that writes, on a full disk and without permission."""
+def connect_to_read(path: Path) -> tuple[sqlite3.Connection, sidecars.State | None]:
+    """A connection that reads and writes nothing, also beside a sweep that writes.
 
-    def connect(options: str, alone: bool = False) -> sqlite3.Connection:
-        address = f"{path.absolute().as_uri()}?{options}"
-        database = sqlite3.connect(
-            address, rowtables.BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False, uri=True
-        )
-        try:
-            rowtables.guard(database)
-            database.execute("PRAGMA query_only = ON")
-            if alone:
-                database.execute("PRAGMA locking_mode = EXCLUSIVE")
-            database.execute("SELECT count(*) FROM sqlite_master")
-        except BaseException:
-            database.close()
-            raise
-        return database
+    SQLite never gets the right to write where the file lies: it could play back what lies beside it. With it
+    comes the state of the file where the connection does not follow what others write from now on.
+    """
+    sidecars.check(path, to_write=False)
+    if sidecars.in_use(path):
+        return _connect(path, "mode=ro"), None
+    state = sidecars.state(path)
+    if not sidecars.has_log(path):
+        # SQLite looks at nothing beside the file then.
+        return _connect(path, "mode=ro&immutable=1"), state
+    # A log that a killed sweep left, or a stranger: to play it back writes.
+    with sidecars.private_copy(path) as copy:
+        return _connect(copy, "mode=rw", alone=True), state
 
+
+def _connect(path: Path, options: str, alone: bool = False) -> sqlite3.Connection:
+    address = f"{path.absolute().as_uri()}?{options}"
+    database = sqlite3.connect(
+        address, rowtables.BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False, uri=True
+    )
     try:
-        # Not "ro", with which SQLite could not clear away the log that even a reader makes.
-        return connect("mode=rw")
-    except sqlite3.OperationalError as error:
-        if not error.sqlite_errorname.startswith(NO_ROOM):
-            raise
-        # Where nothing can be written (no permission, a full disk), readers can make no log.
-        log = path.with_name(f"{path.name}-wal")
-        if log.exists() and log.stat().st_size > 0:
-            # What is in the log counts: alone with the file, SQLite keeps the log's index in memory.
-            return connect("mode=rw", alone=True)
-        return connect("immutable=1")  # the file does not change meanwhile
+        rowtables.guard(database)
+        database.execute("PRAGMA query_only = ON")
+        if alone:
+            # The index of the log is in memory then, and the names of the files are needed no more.
+            database.execute("PRAGMA locking_mode = EXCLUSIVE")
+        database.execute("SELECT count(*) FROM sqlite_master")
+    except BaseException:
+        database.close()
+        raise
+    return database
 
 
 def check_format(path: Path, database: sqlite3.Connection, may_be_empty: bool) -> None:

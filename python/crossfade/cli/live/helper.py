@@ -20,12 +20,12 @@ from crossfade import plans
 from crossfade.cli import terminal
 from crossfade.cli.live import words
 from crossfade.cli.live.command import OWN_FAILURE
-from crossfade.cli.live.guests import END, GO, STOP, Guests
+from crossfade.cli.live.guests import END, GO, STOP, Guests, sudo_user
 from crossfade.cli.live.internet import WARNING, WayOut
 from crossfade.cli.live.page import Page
 from crossfade.cli.live.screen import Screen
 from crossfade.cli.live.watching import PERIOD_S, Seen, Viewer
-from crossfade.errors import CrossfadeError, one_line
+from crossfade.errors import CrossfadeError, as_bug, one_line
 from crossfade.files import write_text
 
 # COMMAND was ended by --duration, as by timeout(1).
@@ -232,8 +232,10 @@ def main() -> int:
     """Do what is asked for; gives the exit code."""
     with os.fdopen(int(sys.argv[1])) as file:
         config = json.load(file)
+    _crossfade.keep_panics()
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+        sudo_user()
         if os.geteuid() != 0:
             _crossfade.gain_privileges()
         return _Run(config).carry_out()
@@ -241,6 +243,9 @@ def main() -> int:
         return INTERRUPTED
     except (CrossfadeError, _crossfade.ScenarioError, OSError) as error:
         terminal.say(f"error: {one_line(str(error))}")
+        return OWN_FAILURE
+    except _crossfade.PanicException as panic:
+        terminal.say(f"error: {as_bug(_crossfade.panic_said() or str(panic))}")
         return OWN_FAILURE
 
 
