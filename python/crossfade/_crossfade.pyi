@@ -79,6 +79,14 @@ def methods() -> str:
     Of a random method several runs are averaged. Rows of one that is not repeatable are never kept or merged.
     """
 
+def parts() -> str:
+    """What networks have parts of, as JSON ``{"kinds", "links"}``, both in the order of results.
+
+    A kind is ``{"name", "list", "prefix", "is_numbered"}``: what one is called and what the list of them, what
+    stands before a part's name in the keys of rows, and whether parts have numbers in place of names. The links
+    are all names that results may call one.
+    """
+
 def parse_value(text: str) -> str:
     """A value as written on the command line, as JSON text.
 

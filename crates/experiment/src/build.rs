@@ -1,7 +1,7 @@
 //! From tables to model objects: the one place that knows all kinds of models.
 
 use crate::closed_forms::packet_loss;
-use crate::names::{LINKS, MESH};
+use crate::parts::{MESH, PATH};
 use crossfade_cell::Cell;
 use crossfade_channel::{LossConfig, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime, Stream};
@@ -77,7 +77,7 @@ pub(crate) fn topology(setup: &Setup, seed: RunSeed) -> Topology {
     if let Some(cell) = &setup.cell {
         return around(Cell::new(cell.config.clone(), seed).expect("checked"), setup, seed);
     }
-    let [wired, forward, reverse, wired_reverse] = LINKS;
+    let [wired, forward, reverse, wired_reverse] = PATH;
     let wireless = slotted(setup, seed).unwrap_or_else(|| link(&setup.forward, seed, "dl"));
     let mut data = vec![wireless.named(forward)];
     let mut acks = vec![link(&setup.reverse, seed, "ul").named(reverse)];
@@ -92,7 +92,7 @@ pub(crate) fn topology(setup: &Setup, seed: RunSeed) -> Topology {
 
 /// A cell, the links on the way back of its users, and the wired segment that they share.
 fn around(cell: Cell, setup: &Setup, seed: RunSeed) -> Topology {
-    let [wired, forward, reverse, wired_reverse] = LINKS;
+    let [wired, forward, reverse, wired_reverse] = PATH;
     let users = setup.cell.as_ref().map_or(0, |cell| cell.config.users.len() as u32);
     let back = |user: u32| match link(&setup.reverse, seed, &format!("ul.{user}")) {
         Medium::Link(link) => link,

@@ -25,8 +25,8 @@ mod memory;
 mod mesh;
 mod methods;
 mod metrics;
-mod names;
 mod opportunity_log;
+mod parts;
 mod path;
 mod row;
 mod schedule;
@@ -47,13 +47,11 @@ pub use known::{Known, PointNumbers};
 pub use mesh::{FlowFacts, MeshFacts};
 pub use methods::{MethodInfo, methods};
 pub use metrics::{METRICS, MetricInfo};
+pub use parts::{FLOW, LINK, LINKS, NODE, PARTS, Part, PartKind, USER};
 pub use path::{LinkFacts, PathFacts, PathFlowFacts};
 pub use row::{MetricNames, NameSets, Row, RowMetrics};
 pub use schedule::{Missing, Progress, Schedule, Shard, Task};
-pub use summarise::{
-    FlowResult, Found, LinkResult, Metric, NodeResult, PointResult, UserResult, results_of_groups, summarise,
-    summarise_groups,
-};
+pub use summarise::{Found, Metric, PartResult, PointResult, results_of_groups, summarise, summarise_groups};
 pub use views::{
     ReuseFacts, Sink, air_pcap, delays, events, events_with_congestion_control, link_events, opportunities,
     pcap, reuse, samples, transfers,

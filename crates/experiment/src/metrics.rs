@@ -1,9 +1,9 @@
 //! The metrics, each in one row: name, unit, words for people, and how it is computed of a run.
 //!
-//! In a row of results a metric of the whole has its own name, that of a link is `LINK.NAME` and that of a flow
-//! `flow:FLOW.NAME`, that of a node `node:NUMBER.NAME`, that of a user of a cell `user:NUMBER.NAME`.
+//! In a row of results a metric of the whole has its own name, and that of a part its name after the part's
+//! (`crates/experiment/src/parts.rs`): `reverse.NAME` is a link's, `flow:FLOW.NAME` a flow's.
 
-use crate::names::MESH;
+use crate::parts::{FLOW, LINK, NODE, Part, PartKind, USER};
 use crate::statistics::{FlowTotals, LinkMeasured, NodesMeasured, Scale, UsersMeasured, quantile_s};
 use crossfade_core::RunQuantiles;
 use crossfade_scenario::Setup;
@@ -184,29 +184,9 @@ impl MetricInfo {
         if let Of::Nodes(of) = self.of { Some(of(nodes)) } else { None }
     }
 
-    /// Whether nodes have it.
-    pub(crate) fn is_of_nodes(&self) -> bool {
-        matches!(self.of, Of::Nodes(_))
-    }
-
     /// Its value for users of a cell.
     pub(crate) fn of_users(&self, users: &UsersMeasured) -> Option<f64> {
         if let Of::Users(of) | Of::AllUsers(of) = self.of { Some(of(users)) } else { None }
-    }
-
-    /// Whether each user has it.
-    pub(crate) fn is_of_each_user(&self) -> bool {
-        matches!(self.of, Of::Users(_))
-    }
-
-    /// The key of a user's metric in a row.
-    pub(crate) fn user_key(&self, user: usize) -> String {
-        format!("user:{user}.{}", self.name)
-    }
-
-    /// The key of a node's metric in a row.
-    pub(crate) fn node_key(&self, node: usize) -> String {
-        format!("node:{node}.{}", self.name)
     }
 
     /// Whether the whole has it, and not only links.
@@ -214,30 +194,21 @@ impl MetricInfo {
         !matches!(self.of, Of::LinkAlone(_))
     }
 
-    /// Whether links have it.
-    pub(crate) fn is_of_links(&self) -> bool {
-        matches!(self.of, Of::Link(_) | Of::LinkAlone(_))
-    }
-
-    /// The key of a link's metric in a row.
-    pub(crate) fn link_key(&self, link: &str) -> String {
-        // The wireless link on the way of the data, or the mesh, is described by the metrics of the whole.
-        if ["forward", MESH].contains(&link) && self.is_of_whole() {
-            self.name.to_owned()
-        } else {
-            format!("{link}.{}", self.name)
+    /// Whether each part of that kind has it.
+    pub(crate) fn is_of_each(&self, kind: PartKind) -> bool {
+        match self.of {
+            Of::Flows(_) => kind == FLOW,
+            Of::Link(_) | Of::LinkAlone(_) => kind == LINK,
+            Of::Nodes(_) => kind == NODE,
+            Of::Users(_) => kind == USER,
+            Of::AllUsers(_) | Of::Solution => false,
         }
     }
 
-    /// The key of a flow's metric in a row.
-    pub(crate) fn flow_key(&self, flow: &str) -> String {
-        flow_key(flow, self.name)
+    /// Its key in a row where it is that of a part.
+    pub(crate) fn key(&self, part: &Part) -> String {
+        if part.is_carrier() && self.is_of_whole() { self.name.to_owned() } else { part.key(self.name) }
     }
-}
-
-/// The key of what a row has of a flow.
-pub(crate) fn flow_key(flow: &str, name: &str) -> String {
-    format!("flow:{flow}.{name}")
 }
 
 /// The unit of every metric.

@@ -1,7 +1,7 @@
 //! What can be said of the links between two hosts without a run: how long packets are under way, what fits into that
 //! time, and how losses come.
 
-use crate::names::LINKS;
+use crate::parts::PATH;
 use crossfade_channel::{LossConfig, TwoStateMarkov};
 use crossfade_core::SimTime;
 use crossfade_scenario::{HopSetup, Setup};
@@ -61,7 +61,7 @@ pub(crate) fn facts(setup: &Setup) -> Option<PathFacts> {
     if setup.mesh.is_some() || setup.cell.is_some() {
         return None;
     }
-    let [wired, forward, reverse, wired_reverse] = LINKS;
+    let [wired, forward, reverse, wired_reverse] = PATH;
     let (there, back) = setup.wired.as_ref().map(|[there, back]| (there, back)).unzip();
     let links = [
         (wired, there),

@@ -1,6 +1,6 @@
 //! What the flows of a simulated run did, alone and together, and what its links did: metrics are computed of it.
 
-use crate::names::{LINKS, MESH};
+use crate::parts::{MESH, PATH};
 use crossfade_core::{DelayHistogram, SimTime, jain_fairness};
 use crossfade_link::arq::ArqStatistics;
 use crossfade_link::{NodeStatistics, UserStatistics};
@@ -129,7 +129,7 @@ pub(crate) struct Scale {
 
 impl Scale {
     pub(crate) fn new(setup: &Setup, duration: SimTime, links: &[(&str, LinkMeasured<'_>)]) -> Self {
-        let [_, forward, _, _] = LINKS;
+        let [_, forward, _, _] = PATH;
         let wireless = links.iter().find(|(name, _)| *name == forward);
         let repeated = wireless.map(|(_, link)| link.of_frames(ArqStatistics::frame_transmissions_per_frame));
         Self {
@@ -150,7 +150,7 @@ pub(crate) struct LinkMeasured<'a> {
 
 /// The links that there are, in the order in which packets take them.
 pub(crate) fn links<'a>(setup: &Setup, run: &'a NetworkStatistics) -> Vec<(&'a str, LinkMeasured<'a>)> {
-    let [_, forward, reverse, _] = LINKS;
+    let [_, forward, reverse, _] = PATH;
     let measured = |report: &'a LinkSummary| {
         let hop = match report.name.as_str() {
             name if name == forward => Some(&setup.forward),
@@ -252,7 +252,7 @@ fn of_some(count: u64, of: u64) -> f64 {
 
 /// The users that there are, and all of them together; nothing without a cell.
 pub(crate) fn users(setup: &Setup, run: &NetworkStatistics) -> Option<(Vec<UsersMeasured>, UsersMeasured)> {
-    let [_, forward, _, _] = LINKS;
+    let [_, forward, _, _] = PATH;
     setup.cell.as_ref()?;
     let users = &run.link(forward)?.users;
     let slots = run.duration.as_nanos() as f64 / setup.slot.as_nanos() as f64;

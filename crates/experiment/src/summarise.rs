@@ -4,11 +4,12 @@ use crate::experiment::Experiment;
 use crate::kinds::{estimate, share_of_frames};
 use crate::methods::{BIANCHI, solver};
 use crate::metrics::{COMBINED_ERRORS, FIT_DISTANCES, LOSS_WINDOW, METRICS, MetricInfo, NOT_ACCEPTED};
-use crate::names::{LINKS, MESH};
+use crate::parts::{FLOW, LINK, MESH, NODE, PARTS, PATH, Part, PartKind, USER};
 use crate::row::Row;
 use crate::warnings;
 use crossfade_core::Estimate;
-use crossfade_scenario::{FlowSetup, Method, Point, Scenario, ScenarioError, StopRule};
+use crossfade_scenario::{FlowSetup, Method, Point, Scenario, ScenarioError, Setup, StopRule};
+use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -33,16 +34,9 @@ pub struct PointResult {
     pub metrics: Vec<(&'static str, Metric)>,
     /// What makes the values doubtful.
     pub warnings: Vec<String>,
-    /// The same for each flow.
-    pub flows: Vec<FlowResult>,
-    /// The same for each link, as far as the metrics describe links.
-    pub links: Vec<LinkResult>,
-    /// The same for each node of a mesh.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub nodes: Vec<NodeResult>,
-    /// The same for each user of a cell.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub users: Vec<UserResult>,
+    /// The same for each part that has any: lists by the kinds of parts, of which those of numbered parts may be missing.
+    #[serde(flatten, serialize_with = "by_kind")]
+    pub parts: Vec<PartResult>,
     /// By an exact analysis: how often the first loss of a cycle finds a window of 1, 2, ... segments.
     pub loss_windows: Vec<f64>,
     /// rho in dB, where there is a physical layer.
@@ -74,49 +68,61 @@ pub struct Metric {
     pub unit: &'static str,
 }
 
-/// The metrics of one flow, or of several that are alike.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FlowResult {
-    /// Its name in the scenario; empty where flows have none.
-    pub name: String,
-    /// How many there are; 1 also where they arrive at random.
-    pub count: u32,
-    /// Of method live, whose TCP ran: its congestion control and its kernel.
-    #[serde(skip_serializing_if = "Option::is_none")]
+/// The metrics of one part; of a flow also of several that are alike.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartResult {
+    /// Which part; a flow without a name has the metrics of the whole.
+    pub part: Part,
+    /// Of a flow, how many there are; 1 also where they arrive at random.
+    pub count: Option<u32>,
+    /// Of a flow by method live, whose TCP ran: its congestion control and its kernel.
     pub tcp: Option<String>,
     /// By name.
-    #[serde(flatten, serialize_with = "as_map")]
     pub metrics: Vec<(&'static str, Metric)>,
 }
 
-/// The metrics of one link.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LinkResult {
-    /// `wired`, `forward`, `reverse`, `wired_reverse` or `mesh`.
-    pub name: &'static str,
-    /// By name.
-    #[serde(flatten, serialize_with = "as_map")]
-    pub metrics: Vec<(&'static str, Metric)>,
+impl PartResult {
+    fn new(part: Part, metrics: Vec<(&'static str, Metric)>) -> Self {
+        Self { part, count: None, tcp: None, metrics }
+    }
 }
 
-/// The metrics of one node of a mesh.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct NodeResult {
-    /// Its number.
-    pub node: usize,
-    /// By name.
-    #[serde(flatten, serialize_with = "as_map")]
-    pub metrics: Vec<(&'static str, Metric)>,
+impl Serialize for PartResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Part { kind, name } = &self.part;
+        let mut map = serializer.serialize_map(None)?;
+        match name.parse::<usize>() {
+            Ok(number) if kind.is_numbered => map.serialize_entry(kind.name, &number)?,
+            _ => map.serialize_entry("name", name)?,
+        }
+        if let Some(count) = self.count {
+            map.serialize_entry("count", &count)?;
+        }
+        if let Some(tcp) = &self.tcp {
+            map.serialize_entry("tcp", tcp)?;
+        }
+        for (name, metric) in &self.metrics {
+            map.serialize_entry(name, metric)?;
+        }
+        map.end()
+    }
 }
 
-/// The metrics of one user of a cell.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct UserResult {
-    /// Its number, in the order of the flows.
-    pub user: usize,
-    /// By name.
-    #[serde(flatten, serialize_with = "as_map")]
-    pub metrics: Vec<(&'static str, Metric)>,
+impl PointResult {
+    /// The results of its parts of that kind.
+    pub fn parts_of(&self, kind: PartKind) -> impl Iterator<Item = &PartResult> {
+        self.parts.iter().filter(move |found| found.part.kind == kind)
+    }
+}
+
+/// A list for each kind of parts; of parts that have numbers only where there are any.
+fn by_kind<S: Serializer>(parts: &[PartResult], serializer: S) -> Result<S::Ok, S::Error> {
+    let of = |kind: &PartKind| -> (&str, Vec<&PartResult>) {
+        (kind.list, parts.iter().filter(|found| found.part.kind == *kind).collect())
+    };
+    let lists =
+        PARTS.iter().filter(|kind| !kind.is_numbered || parts.iter().any(|found| found.part.kind == **kind));
+    serializer.collect_map(lists.map(of))
 }
 
 fn as_map<S: Serializer>(metrics: &[(&'static str, Metric)], serializer: S) -> Result<S::Ok, S::Error> {
@@ -237,10 +243,7 @@ fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
         method,
         runs: 0,
         warnings,
-        flows: vec![FlowResult { name: String::new(), count: 1, tcp: None, metrics: metrics.clone() }],
-        links: Vec::new(),
-        nodes: Vec::new(),
-        users: Vec::new(),
+        parts: vec![PartResult { count: Some(1), ..PartResult::new(Part::new(FLOW, ""), metrics.clone()) }],
         loss_windows,
         snr_db: point.setup.forward.radio().map(|radio| radio.snr_db),
         residual: (1..)
@@ -278,32 +281,19 @@ fn averaged(experiment: &Experiment, point: &Point, method: Method, mut rows: Ve
         metrics.filter_map(|metric| Some((metric.name, mean(&key(metric), metric.unit)?))).collect()
     };
     let metrics = all(&MetricInfo::is_of_whole, &|metric| metric.name.to_owned());
-    let flow = |flow: &FlowSetup| FlowResult {
-        name: flow.name.clone(),
-        count: flow.count,
-        tcp: solver(method).whose_tcp(flow),
-        metrics: if flow.name.is_empty() {
-            metrics.clone()
-        } else {
-            all(&MetricInfo::is_of_whole, &|metric| metric.flow_key(&flow.name))
-        },
+    let of_part = |part: &Part| all(&|metric| metric.is_of_each(part.kind), &|metric| metric.key(part));
+    let flow = |flow: &FlowSetup| {
+        let part = Part::new(FLOW, &flow.name);
+        let metrics = if flow.name.is_empty() { metrics.clone() } else { of_part(&part) };
+        PartResult {
+            count: Some(flow.count),
+            tcp: solver(method).whose_tcp(flow),
+            ..PartResult::new(part, metrics)
+        }
     };
-    let link =
-        |name| LinkResult { name, metrics: all(&MetricInfo::is_of_links, &|metric| metric.link_key(name)) };
-    let links = LINKS.into_iter().chain([MESH]).map(link).filter(|link| !link.metrics.is_empty());
-    // Metrics of the whole are those of the link on the way of the data, or of the mesh.
-    let carries = |link: &LinkResult| (link.name == MESH) == point.setup.mesh.is_some();
-    let links = links.filter(carries).collect();
-    let node =
-        |node| NodeResult { node, metrics: all(&MetricInfo::is_of_nodes, &|metric| metric.node_key(node)) };
-    let count = point.setup.mesh.as_ref().map_or(0, |mesh| mesh.config.positions.len());
-    let nodes = (0..count).map(node).filter(|node| !node.metrics.is_empty()).collect();
-    let user = |user| UserResult {
-        user,
-        metrics: all(&MetricInfo::is_of_each_user, &|metric| metric.user_key(user)),
-    };
-    let count = point.setup.cell.as_ref().map_or(0, |cell| cell.config.users.len());
-    let users = (0..count).map(user).filter(|user| !user.metrics.is_empty()).collect();
+    let flows = point.setup.flows.iter().map(flow);
+    let others = parts(&point.setup).into_iter().map(|part| PartResult::new(part.clone(), of_part(&part)));
+    let parts = flows.chain(others.filter(|found| !found.metrics.is_empty())).collect();
     PointResult {
         point: point.index,
         axes: point.axes.clone(),
@@ -311,10 +301,7 @@ fn averaged(experiment: &Experiment, point: &Point, method: Method, mut rows: Ve
         method,
         runs: rows.len() as u64,
         warnings: warnings::of_runs(&experiment.stop, point, method, &rows),
-        flows: point.setup.flows.iter().map(flow).collect(),
-        links,
-        nodes,
-        users,
+        parts,
         loss_windows: Vec::new(),
         snr_db: point.setup.forward.radio().map(|radio| radio.snr_db),
         residual: of_frames(NOT_ACCEPTED),
@@ -323,4 +310,13 @@ fn averaged(experiment: &Experiment, point: &Point, method: Method, mut rows: Ve
         complete: !rows.is_empty(),
         metrics,
     }
+}
+
+/// The parts of a network beside its flows.
+fn parts(setup: &Setup) -> Vec<Part> {
+    let links = if setup.mesh.is_some() { &[MESH][..] } else { &PATH };
+    let links = links.iter().map(|name| Part::new(LINK, name));
+    let nodes = setup.mesh.as_ref().map_or(0, |mesh| mesh.config.positions.len());
+    let users = setup.cell.as_ref().map_or(0, |cell| cell.config.users.len());
+    links.chain(Part::numbered(NODE, nodes)).chain(Part::numbered(USER, users)).collect()
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{load, metric, result_of};
-use crossfade_experiment::PointResult;
+use crossfade_experiment::{LINK, PointResult};
 use serde_json::{Value, json};
 
 const TEXT: &str = r#"
@@ -138,7 +138,7 @@ fn half_of_the_acknowledgements_are_enough() {
 fn what_is_filtered_is_counted_and_the_formulas_refuse_gaps_and_policers() {
     let set = json!({ "reverse.aggregation": { "period": "60 ms", "thinning": 1000 } });
     let result = result(&set);
-    let reverse = result.links.iter().find(|link| link.name == "reverse").unwrap();
+    let reverse = result.parts_of(LINK).find(|link| link.part.name == "reverse").unwrap();
     let count = |name: &str| reverse.metrics.iter().find(|(metric, _)| *metric == name).unwrap().1.value;
     assert!(count("queue_drops") > 1000.0);
     assert!(result.warnings.is_empty(), "{:?}", result.warnings);

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{metric, plan, result_of, rows};
-use crossfade_experiment::{Control, PointResult, Shard, execute};
+use crossfade_experiment::{Control, LINK, PointResult, Shard, execute};
 use crossfade_scenario::Method;
 use serde_json::{Value, json};
 
@@ -166,7 +166,7 @@ fn acknowledgements_may_travel_in_frames_too() {
     let one = |key: &str, value: Value| json!([["run.runs", 3], ["tcp.w_max", 1], [key, value]]);
     let ideal = result_of(TCP, &one("reverse", json!({})));
     let both = result_of(TCP, &one("reverse", reverse));
-    let link = both.links.iter().find(|link| link.name == "reverse").unwrap();
+    let link = both.parts_of(LINK).find(|link| link.part.name == "reverse").unwrap();
     let of_link = |name| link.metrics.iter().find(|(found, _)| *found == name).unwrap().1.value;
     assert!((of_link("frame_error_rate") - 0.3).abs() < 0.02);
     assert!(of_link("residual_frame_error_rate") < 1e-3);

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{load, result_of};
-use crossfade_experiment::PointResult;
+use crossfade_experiment::{FLOW, LINK, PointResult};
 use serde_json::json;
 
 const TEXT: &str = r#"
@@ -22,12 +22,12 @@ const TEXT: &str = r#"
 "#;
 
 fn flow(result: &PointResult, name: &str, metric: &str) -> f64 {
-    let flow = result.flows.iter().find(|flow| flow.name == name).unwrap();
+    let flow = result.parts_of(FLOW).find(|flow| flow.part.name == name).unwrap();
     flow.metrics.iter().find(|(found, _)| *found == metric).unwrap().1.value
 }
 
 fn link(result: &PointResult, metric: &str) -> f64 {
-    let link = result.links.iter().find(|link| link.name == "forward").unwrap();
+    let link = result.parts_of(LINK).find(|link| link.part.name == "forward").unwrap();
     link.metrics.iter().find(|(found, _)| *found == metric).unwrap().1.value
 }
 

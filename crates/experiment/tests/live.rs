@@ -5,7 +5,7 @@
 
 use crossfade_core::RunSeed;
 use crossfade_experiment::live::{Options, Session, Source, replay};
-use crossfade_experiment::{Control, Experiment, PointResult, Row, Shard, execute, summarise};
+use crossfade_experiment::{Control, Experiment, FLOW, PointResult, Row, Shard, execute, summarise};
 use crossfade_scenario::Overrides;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -143,7 +143,7 @@ fn flows_of_one_host_may_have_different_congestion_controls() {
     assert_eq!(report.flags.iter().find(|flag| flag.contains("sockets")), None);
     // The same in the results of a run, with the kernel.
     let results = run(&experiment);
-    let tcp: Vec<_> = results[0].flows.iter().map(|flow| flow.tcp.as_deref().unwrap()).collect();
+    let tcp: Vec<_> = results[0].parts_of(FLOW).map(|flow| flow.tcp.as_deref().unwrap()).collect();
     assert!(tcp[0].starts_with("reno of Linux ") && tcp[1].starts_with("cubic of Linux "), "{tcp:?}");
 }
 
@@ -270,7 +270,7 @@ fn simulated_flows_share_the_link_with_what_is_real() {
     // A simulation has none of it, and a scenario that is nothing else is refused.
     let simulated = &run(&experiment)[0];
     assert!(
-        simulated.flows.iter().all(|flow| flow.name == "others" || flow.metrics.is_empty()),
+        simulated.parts_of(FLOW).all(|flow| flow.part.name == "others" || flow.metrics.is_empty()),
         "{simulated:?}"
     );
     let nothing_else = json!({ "me": { "traffic": "outside" } });

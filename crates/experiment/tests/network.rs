@@ -1,6 +1,6 @@
 //! Many flows: their names, their counts, and that they do not disturb each other's draws.
 
-use crossfade_experiment::{Control, Experiment, PointResult, Row, Shard, execute, summarise};
+use crossfade_experiment::{Control, Experiment, FLOW, LINK, PointResult, Row, Shard, execute, summarise};
 use crossfade_scenario::Overrides;
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ fn result(set: &Value) -> PointResult {
 }
 
 fn flow(result: &PointResult, name: &str, metric: &str) -> f64 {
-    let flow = result.flows.iter().find(|flow| flow.name == name).unwrap();
+    let flow = result.parts_of(FLOW).find(|flow| flow.part.name == name).unwrap();
     flow.metrics
         .iter()
         .find(|(found, _)| *found == metric)
@@ -54,7 +54,7 @@ fn flow(result: &PointResult, name: &str, metric: &str) -> f64 {
 }
 
 fn link(result: &PointResult, name: &str, metric: &str) -> f64 {
-    let link = result.links.iter().find(|link| link.name == name).unwrap();
+    let link = result.parts_of(LINK).find(|link| link.part.name == name).unwrap();
     link.metrics
         .iter()
         .find(|(found, _)| *found == metric)
@@ -70,7 +70,7 @@ fn whole(result: &PointResult, metric: &str) -> f64 {
 #[test]
 fn the_whole_is_the_sum_of_its_flows() {
     let result = result(&json!([]));
-    let names: Vec<&str> = result.flows.iter().map(|flow| flow.name.as_str()).collect();
+    let names: Vec<&str> = result.parts_of(FLOW).map(|flow| flow.part.name.as_str()).collect();
     assert_eq!(names, ["bulk", "files", "voice"]);
     for metric in ["goodput_bps", "segments_sent", "retransmissions", "segments_delivered", "timeouts"] {
         let sum: f64 = names.iter().map(|name| flow(&result, name, metric)).sum();
@@ -89,7 +89,7 @@ fn the_whole_is_the_sum_of_its_flows() {
 #[test]
 fn links_have_names_and_books() {
     let result = result(&json!([]));
-    let names: Vec<&str> = result.links.iter().map(|link| link.name).collect();
+    let names: Vec<&str> = result.parts_of(LINK).map(|link| link.part.name.as_str()).collect();
     assert_eq!(names, ["wired", "forward", "reverse", "wired_reverse"]);
     assert!(link(&result, "forward", "link_utilisation") > 0.95);
     assert!(link(&result, "forward", "queue_drops") > 0.0);

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{load, plan, result_of, rows};
-use crossfade_experiment::{PointResult, samples};
+use crossfade_experiment::{FLOW, PointResult, samples};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -23,7 +23,7 @@ const FLOWS: [&str; 3] = ["slow", "middle", "fast"];
 /// What each flow gets of what it offers.
 fn shares(result: &PointResult) -> [f64; 3] {
     FLOWS.map(|name| {
-        let flow = result.flows.iter().find(|flow| flow.name == name).unwrap();
+        let flow = result.parts_of(FLOW).find(|flow| flow.part.name == name).unwrap();
         let (_, metric) = flow.metrics.iter().find(|(found, _)| *found == "goodput_bps").unwrap();
         metric.value / if name == "fast" { 1e7 } else { 1e6 }
     })

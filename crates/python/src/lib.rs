@@ -52,6 +52,12 @@ fn methods() -> PyResult<String> {
     plan::to_json(&crossfade_experiment::methods())
 }
 
+/// What networks have parts of as JSON text: the kinds of parts, and all that may be called links, in the order of results.
+#[pyfunction]
+fn parts() -> String {
+    json!({ "kinds": crossfade_experiment::PARTS, "links": crossfade_experiment::LINKS }).to_string()
+}
+
 /// A value as it is written on the command line, as JSON text.
 #[pyfunction]
 fn parse_value(text: &str) -> String {
@@ -139,6 +145,7 @@ fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(metrics, module)?)?;
     module.add_function(wrap_pyfunction!(methods, module)?)?;
+    module.add_function(wrap_pyfunction!(parts, module)?)?;
     module.add_function(wrap_pyfunction!(parse_value, module)?)?;
     module.add_function(wrap_pyfunction!(markov_from_rayleigh, module)?)?;
     module.add_function(wrap_pyfunction!(antennas::antenna_correlations, module)?)?;

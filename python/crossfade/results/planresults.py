@@ -12,11 +12,9 @@ from crossfade.figures.wanted import Wanted
 from crossfade.results.planrows import Estimates, PlanRows
 from crossfade.results.plantable import is_solved
 from crossfade.results.results import Estimate, Point, Results
-from crossfade.results.rows import FLOW, NODE, USER
+from crossfade.results.rows import FLOW, LINKS, NUMBERED
 from crossfade.wording import metric_name
 
-# The links of a scenario, in the order in which packets take them.
-LINKS = ["wired", "forward", "reverse", "wired_reverse", "mesh"]
 # By an exact analysis: how often the first loss of a cycle finds a window of 1, 2, ... segments.
 LOSS_WINDOW = "loss_window."
 
@@ -51,13 +49,9 @@ def published(rows: PlanRows) -> list[Metric]:
         return kind, place, part, ranks[last]
 
     found = {}
-    # Those of nodes and users are too many for a table: they stand in what a run prints.
+    # Those of numbered parts (nodes, users) are too many for a table: they stand in what a run prints.
     for name in sorted(
-        (
-            name
-            for name in rows.names
-            if name.rpartition(".")[2] in units and not name.startswith((NODE, USER))
-        ),
+        (name for name in rows.names if name.rpartition(".")[2] in units and not name.startswith(NUMBERED)),
         key=rank,
     ):
         metric = Metric(name.removeprefix(FLOW), rows.names.index(name), units[name.rpartition(".")[2]])

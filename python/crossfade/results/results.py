@@ -16,7 +16,7 @@ from crossfade.errors import ScenarioError, shortened, visible
 from crossfade.figures.choice import where as rows_where
 from crossfade.figures.plot import plot_wanted
 from crossfade.figures.wanted import Wanted
-from crossfade.results.rows import FLOW, NODE, USER, Row, names_of
+from crossfade.results.rows import PREFIXES, Row, names_of
 from crossfade.results.shown import MAIN_METRICS, html_table, shown, shown_unit
 from crossfade.tables import Cell, Table, format_estimate, label
 
@@ -107,7 +107,7 @@ class Point:
         """
         held = {known for names in {row.names for row in self.rows} for known in names_of(names)}
         # In a row those of a flow, node or user (near.goodput_bps) say what it is.
-        spelled = next((key for key in (name, FLOW + name, NODE + name, USER + name) if key in held), name)
+        spelled = next((key for prefix in ("", *PREFIXES.values()) if (key := prefix + name) in held), name)
         return [row.value(spelled) for row in self.rows]
 
 

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import math
 import struct
 from bisect import bisect_left
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-# How rows tell the metrics of flows, of nodes of a mesh and of users of a cell from those of links.
-FLOW = "flow:"
-NODE = "node:"
-USER = "user:"
+import crossfade._crossfade as _crossfade
+
+_PARTS: dict[str, Any] = json.loads(_crossfade.parts())
+
+# What results call links, in the order in which packets take them.
+LINKS: list[str] = _PARTS["links"]
+# What results call the lists of parts: flows, links, ...
+LISTS: list[str] = [kind["list"] for kind in _PARTS["kinds"]]
+# How rows tell the metrics of flows, and of parts that have numbers in place of names, from those of links.
+PREFIXES: dict[str, str] = {kind["name"]: kind["prefix"] for kind in _PARTS["kinds"] if kind["prefix"]}
+FLOW = PREFIXES["flow"]
+NUMBERED = tuple(kind["prefix"] for kind in _PARTS["kinds"] if kind["is_numbered"])
 
 
 class Row(NamedTuple):

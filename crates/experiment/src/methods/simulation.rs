@@ -5,7 +5,8 @@ use super::solver::{NoMetrics, Outcome, Solver};
 use crate::build::network;
 use crate::control::{Control, PartDone};
 use crate::impossible::{Possible, most_of_run};
-use crate::metrics::{DIED, METRICS, Metrics, distributions, flow_key};
+use crate::metrics::{DIED, METRICS, Metrics, distributions};
+use crate::parts::{FLOW, LINK, NODE, Part, USER};
 use crate::statistics::{FlowTotals, Scale, flows, links, nodes, users};
 use crossfade_core::{Observer, RunSeed};
 use crossfade_scenario::{End, Method, Point, ScenarioError, Setup};
@@ -92,36 +93,42 @@ pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
     for (_, flow) in &flows {
         whole.join(flow);
     }
+    let named: Vec<_> = flows
+        .iter()
+        .filter(|(flow, _)| !flow.name.is_empty())
+        .map(|(flow, totals)| (Part::new(FLOW, &flow.name), flow.count, totals))
+        .collect();
+    let links: Vec<_> = links.iter().map(|(name, link)| (Part::new(LINK, name), link)).collect();
     for metric in METRICS {
         insert(metric.name.to_owned(), metric.of_flows(&whole, &scale));
-        for (flow, totals) in flows.iter().filter(|(flow, _)| !flow.name.is_empty() && flow.count > 0) {
-            insert(metric.flow_key(&flow.name), metric.of_flows(totals, &scale));
+        for (flow, _, totals) in named.iter().filter(|(_, count, _)| *count > 0) {
+            insert(metric.key(flow), metric.of_flows(totals, &scale));
         }
-        for (name, link) in &links {
-            insert(metric.link_key(name), metric.of_link(link));
+        for (part, link) in &links {
+            insert(metric.key(part), metric.of_link(link));
         }
     }
     for (name, value) in distributions(&whole) {
         insert(name, Some(value));
     }
-    for (flow, totals) in flows.iter().filter(|(flow, _)| !flow.name.is_empty()) {
+    for (flow, _, totals) in &named {
         for (name, value) in distributions(totals) {
-            insert(flow_key(&flow.name, &name), Some(value));
+            insert(flow.key(&name), Some(value));
         }
     }
     if let Some((nodes, whole)) = nodes(run) {
         for metric in METRICS {
             insert(metric.name.to_owned(), metric.of_nodes(&whole));
             for (number, node) in nodes.iter().enumerate() {
-                insert(metric.node_key(number), metric.of_nodes(node));
+                insert(metric.key(&Part::new(NODE, number)), metric.of_nodes(node));
             }
         }
     }
     if let Some((users, whole)) = users(setup, run) {
         for metric in METRICS {
             insert(metric.name.to_owned(), metric.of_users(&whole));
-            for (number, user) in users.iter().enumerate().filter(|_| metric.is_of_each_user()) {
-                insert(metric.user_key(number), metric.of_users(user));
+            for (number, user) in users.iter().enumerate().filter(|_| metric.is_of_each(USER)) {
+                insert(metric.key(&Part::new(USER, number)), metric.of_users(user));
             }
         }
     }

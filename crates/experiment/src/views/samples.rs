@@ -1,7 +1,7 @@
 //! A run looked at every so often: what each flow and link did in between.
 
 use super::events::{EventsCsv, Sample};
-use crate::names::LINKS;
+use crate::parts::PATH;
 use crossfade_core::SimTime;
 use crossfade_link::{LinkReport, Occupancy};
 use crossfade_scenario::{HopSetup, Setup, TrafficSetup};
@@ -129,7 +129,7 @@ fn headers(setup: &Setup) -> Vec<u32> {
 
 /// The link called so.
 fn hop<'a>(setup: &'a Setup, name: &str) -> Option<&'a HopSetup> {
-    let [wired, forward, reverse, wired_reverse] = LINKS;
+    let [wired, forward, reverse, wired_reverse] = PATH;
     let both = setup.wired.as_ref();
     match name {
         name if name == forward => Some(&setup.forward),
