@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import importlib
 import importlib.util
-import os
 import random
 import shutil
 from collections.abc import Callable

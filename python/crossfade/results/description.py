@@ -16,6 +16,8 @@ from typing import Any
 ASKED = ("axes", "points", "methods", "stop", "seed")
 TOLD = ("name", "title", "text", "overrides", "scenario", "units", "version", "results_version")
 
+# What a sweep may have: MOST_POINTS of crates/scenario/src/range.rs.
+MOST_POINTS = 100_000
 MOST_RUNS = 10_000_000
 # What run.count may ask for.
 MOST_COUNTED = 10**12
@@ -148,7 +150,7 @@ SHAPES: dict[str, Callable[[Any], bool]] = {
     "files": _is_table_of_texts,
     "scenario": _is_table,
     "axes": _is_names,
-    "points": lambda value: isinstance(value, list) and bool(value),
+    "points": lambda value: isinstance(value, list) and 0 < len(value) <= MOST_POINTS,
     "methods": lambda value: _is_names(value) and bool(value),
     "stop": _is_stop,
     "seed": lambda value: _is_whole(value, 0, 2**64 - 1),
