@@ -104,6 +104,10 @@ def test_who_asks_without_a_token_is_told_the_same_whatever_is_asked(monkeypatch
 
 def test_the_token_is_on_no_command_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    tmp_path.chmod(0o755)
+    assert server._runtime_folder() is None
+    tmp_path.chmod(0o700)
+    assert server._runtime_folder() == str(tmp_path)
     opened: list[str] = []
     told: list[str] = []
 
