@@ -16,6 +16,9 @@ from pathlib import Path
 
 from tests.trials.attacks import tamper
 
+# Characters of a line or a cell that are too many to be quoted whole.
+LONG = 600
+
 NASTY_WORDS = [
     *(
         '""',
@@ -64,8 +67,8 @@ NASTY_LINES = [
     "a.b.c = 1",
     "include = '/etc/passwd'",
     "\ufeff",
-    "x" * 5000,
-    "[" * 3000,
+    "x" * LONG,
+    "[" * LONG,
     "\0",
 ]
 NASTY_CELLS = [
@@ -80,7 +83,7 @@ NASTY_CELLS = [
     "\0",
     '"',
     "0,0",
-    "9" * 400,
+    "9" * LONG,
     "=1+1",
     "\u202e",
 ]
@@ -110,7 +113,7 @@ figure = { y = ["goodput_bps"], x = "channel.p_e", by = "tcp.variant" }
 "channel.p_e" = [0.01, 0.1]
 """
 FOLLOWING = {
-    "cell.up": 'link = { packet_size = "1500 B", trace = { opportunities = "NAME" } }\n',
+    "cell.up": 'channel = { model = "none" }\nlink = { packet_size = "1500 B", trace = { opportunities = "NAME" } }\n',
     "path.csv": 'link = { packet_size = "1500 B", trace = { rates = "NAME", period = "2 s" } }\n',
     "rain.csv": 'link = { packet_size = "1500 B", trace = { attenuation = "NAME", budget = { transmit_power_dbm = 82, '
     "path_loss_db = 174, noise_figure_db = 2, bandwidth_hz = 5e6 } } }\n",
@@ -119,9 +122,9 @@ FOLLOWING = {
     'reverse = { rate = "1 Mbit/s" }\n',
     "nodes.csv": 'mesh = { file = "NAME" }\nlink = { packet_size = "1000 B" }\n',
     "fer.csv": 'channel = { model = "block-rayleigh", snr_db = 6 }\nphy = { scheme = "siso", symbol_rate = "8 kBd", '
-    'fidelity = "table", table = "NAME" }\nlink = { frame_size = "30 B", packet_size = "576 B" }\n',
+    'fidelity = "table", table = "NAME" }\nlink = { frame_size = "30 B", packet_size = "100 B" }\n',
     "switching.csv": 'channel = { model = "block-rayleigh", snr_db = 9 }\nphy = { symbol_rate = "8 kBd", policy = "NAME" }\n'
-    'link = { frame_size = "30 B", packet_size = "576 B" }\n',
+    'link = { frame_size = "30 B", packet_size = "100 B" }\n',
 }
 GOOD = {
     "cell.up": "3\n5\n5\n9\n17\n40\n41\n41\n41\n100\n",
@@ -182,7 +185,9 @@ class Makers:
         else:
             spoilt(strange, GOOD[name], draw, cells=True)
         asked = draw.choice([strange.name] * 8 + ["../home/.ssh/id_ed25519", "/dev/zero", "/proc/self/maps"])
-        text = 'schema = 2\nrun = { duration = "200 ms", runs = 1 }\ntcp = { flavour = "rfc", variant = "sack" }\n'
+        text = (
+            'schema = 2\nrun = { duration = "1 s", runs = 1 }\ntcp = { flavour = "rfc", variant = "sack" }\n'
+        )
         path = folder / "naming.toml"
         path.write_text(text + FOLLOWING[name].replace("NAME", asked))
         # Some commands take such a file itself.

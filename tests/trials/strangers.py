@@ -201,7 +201,7 @@ def try_batch(place: Path, numbers: range, seed: int) -> Counter[str]:
             file = makers.all[kind](folder, draw, place / "victim.txt")
             likely = LIKELY.get(kind, tuple(COMMANDS))
             allowed = ONLY_LOOKED_AT.get(kind, tuple(COMMANDS))
-            name = draw.choice(likely if draw.random() < 0.75 else tuple(COMMANDS))
+            name = draw.choice(likely if draw.random() < 0.85 else tuple(COMMANDS))
             name = name if name in allowed else draw.choice(allowed)
             before = snapshot(folder)
         about = f"file {number} of seed {seed} ({kind} {file.name}), {name}"

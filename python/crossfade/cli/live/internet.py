@@ -44,6 +44,8 @@ class WayOut:
         ready, told = os.pipe()
         command = [PROGRAM, "--configure", f"--mtu={min(mtu, MOST_MTU)}", f"--cidr={NETWORK}"]
         command += ["--disable-host-loopback", "--netns-type=path"]
+        # What takes COMMAND's packets apart sees none of this machine's files, and keeps no right that it had.
+        command += ["--enable-sandbox"]
         command += [f"--exit-fd={ending}", f"--ready-fd={told}"]
         # Never blocks who writes, and keeps no more than a pipe holds: the rest of what is said is lost.
         self._said, saying = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
