@@ -16,11 +16,25 @@ schema = 2
 run = { duration = "2000 slots", runs = 2 }
 tcp = { variant = "reno", w_max = 24, rto = { fixed = "100 slots" } }
 """
-LINK = 'channel = { model = "iid", p_e = 0.01 }\nlink = { packet_size = "1400 B", trace = { KEY = "file.csv" } }\n'
+LINK = """\
+channel = { model = "iid", p_e = 0.01 }
+link = { packet_size = "1400 B", trace = { KEY = "file.csv" } }
+"""
 RADIO = """\
 channel = { model = "block-rayleigh" }
-link = { rate = "1 Mbit/s", packet_size = "1400 B", frame_size = "100 B", arq = { protocol = "selective-repeat" } }
-phy = { scheme = "alamouti", n_t = 2, n_r = 2, modulation = "qpsk", snr_db = 10, fidelity = "table", table = "file.csv" }
+[link]
+rate = "1 Mbit/s"
+packet_size = "1400 B"
+frame_size = "100 B"
+arq = { protocol = "selective-repeat" }
+[phy]
+scheme = "alamouti"
+n_t = 2
+n_r = 2
+modulation = "qpsk"
+snr_db = 10
+fidelity = "table"
+table = "file.csv"
 """
 CELLS = {
     "rates": ["0,AAAA", "AAAA,1e6", "AAAA", "0,1e6,0,AAAA", f"{','.join('1' * 1000)}AAAA"],

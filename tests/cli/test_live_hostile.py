@@ -80,7 +80,8 @@ def test_the_server_follows_no_link_out_of_its_folder(tmp_path: Path) -> None:
     (folder / "loop").symlink_to("loop")
     os.mkfifo(folder / "pipe")
     script = (
-        "for f in file inside out away/file away/ sub/ loop pipe ../secret/file %2e%2e/secret/file nothing; do "
+        "for f in file inside out away/file away/ sub/ loop pipe ../secret/file %2e%2e/secret/file "
+        "nothing; do "
         "curl -s -m 10 --path-as-is -o - -w ' %{http_code}\\n' $CROSSFADE_SERVER/$f | tail -1; done"
     )
     done = live_as({}, *LINK, "--serve", folder, "--", "sh", "-c", script)

@@ -1,7 +1,7 @@
 """Files as somebody would make them who means harm, or who is careless: of every kind that a command reads.
 
-Each maker is given a folder of its own and draws; it leaves good files there beside the strange one, whose name
-it gives. ``victim`` is a file of the reader's that none of them may touch.
+Each maker is given a folder of its own and draws; it leaves good files there beside the strange one, whose
+name it gives. ``victim`` is a file of the reader's that none of them may touch.
 """
 
 from __future__ import annotations
@@ -113,17 +113,22 @@ figure = { y = ["goodput_bps"], x = "channel.p_e", by = "tcp.variant" }
 "channel.p_e" = [0.01, 0.1]
 """
 FOLLOWING = {
-    "cell.up": 'channel = { model = "none" }\nlink = { packet_size = "1500 B", trace = { opportunities = "NAME" } }\n',
+    "cell.up": 'channel = { model = "none" }\n'
+    'link = { packet_size = "1500 B", trace = { opportunities = "NAME" } }\n',
     "path.csv": 'link = { packet_size = "1500 B", trace = { rates = "NAME", period = "2 s" } }\n',
-    "rain.csv": 'link = { packet_size = "1500 B", trace = { attenuation = "NAME", budget = { transmit_power_dbm = 82, '
+    "rain.csv": 'link = { packet_size = "1500 B", '
+    'trace = { attenuation = "NAME", budget = { transmit_power_dbm = 82, '
     "path_loss_db = 174, noise_figure_db = 2, bandwidth_hz = 5e6 } } }\n",
-    "losses.txt": 'channel = { model = "trace", file = "NAME" }\nlink = { rate = "1 Mbit/s", packet_size = "1500 B" }\n',
+    "losses.txt": 'channel = { model = "trace", file = "NAME" }\n'
+    'link = { rate = "1 Mbit/s", packet_size = "1500 B" }\n',
     "sinr.csv": 'cell = { bins = 1, radio = { trace = "NAME" } }\nlink = { packet_size = "1500 B" }\n'
     'reverse = { rate = "1 Mbit/s" }\n',
     "nodes.csv": 'mesh = { file = "NAME" }\nlink = { packet_size = "1000 B" }\n',
-    "fer.csv": 'channel = { model = "block-rayleigh", snr_db = 6 }\nphy = { scheme = "siso", symbol_rate = "8 kBd", '
+    "fer.csv": 'channel = { model = "block-rayleigh", snr_db = 6 }\n'
+    'phy = { scheme = "siso", symbol_rate = "8 kBd", '
     'fidelity = "table", table = "NAME" }\nlink = { frame_size = "30 B", packet_size = "100 B" }\n',
-    "switching.csv": 'channel = { model = "block-rayleigh", snr_db = 9 }\nphy = { symbol_rate = "8 kBd", policy = "NAME" }\n'
+    "switching.csv": 'channel = { model = "block-rayleigh", snr_db = 9 }\n'
+    'phy = { symbol_rate = "8 kBd", policy = "NAME" }\n'
     'link = { frame_size = "30 B", packet_size = "100 B" }\n',
 }
 GOOD = {

@@ -1,7 +1,7 @@
-"""Hostile files of each kind through every command that takes one, watched: ``python -m tests.trials strangers``.
+"""Hostile files of each kind through every command that takes one: ``python -m tests.trials strangers``.
 
-Nothing but the output of a command changes, no process starts, no address is opened, memory is bounded; each file
-gives a result or one line.
+Nothing but the output of a command changes, no process starts, no address is opened, memory is bounded;
+each file gives a result or one line.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ def tried(arguments: Arguments, about: str) -> str:
     began = time.process_time()
     try:
         with patience(PATIENCE_S):
-            code, out, err = command(*arguments)
+            code, _, err = command(*arguments)
     except KeyboardInterrupt:
         return "stopped after 3 s"
     except BaseException as error:

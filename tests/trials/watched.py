@@ -1,7 +1,7 @@
-"""A process whose every step is watched: what it opens to write, starts, removes or connects to, and what changed.
+"""A process that is watched: what it opens to write, starts, removes or connects to, and what changed.
 
-Python tells of each such step (PEP 578, :func:`sys.addaudithook`); what happens below Python, in SQLite or in the
-extension, is seen by comparing the other files before and after: names, contents, modes and times.
+Python tells of each such step (PEP 578, :func:`sys.addaudithook`); what happens below Python, in SQLite or
+in the extension, is seen by comparing the other files before and after: names, contents, modes and times.
 """
 
 from __future__ import annotations
@@ -181,7 +181,8 @@ exec "$@"
 
 
 def enclosed(folder: Path, command: Sequence[str]) -> list[str]:
-    """A command in namespaces of its own: no network, no other processes, and ``folder``, as ``/mnt``, the only
+    """A command in namespaces of its own: no network, no other processes, and ``folder``, as ``/mnt``, the
+    only
     one that can be written to, with its ``tmp`` as ``/tmp``. As it is where the machine allows none."""
     plain = ["sh", "-c", 'cd "$0" && exec "$@"', str(folder), *command]
     if shutil.which("unshare") is None:

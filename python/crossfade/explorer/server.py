@@ -152,7 +152,9 @@ def explore(
 
 
 def _runtime_folder() -> str | None:
-    """The user's own folder for as long as somebody is logged in, where there is one as the XDG rule has it."""
+    """The user's own folder for as long as somebody is logged in, where there is one as the XDG
+    rule has it.
+    """
     folder = os.environ.get("XDG_RUNTIME_DIR", "")
     with suppress(OSError):
         status = os.lstat(folder)
