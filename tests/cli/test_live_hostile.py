@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from crossfade.cli.live import guests
 from tests.cli.live_runs import live_command, need, need_live
 
 LINK = ["--rate", "100 Mbit/s", "--delay", "1 ms", "--quiet"]
@@ -62,6 +63,19 @@ def test_under_sudo_of_nobody_known_command_does_not_run_as_root(tmp_path: Path)
         assert done.stderr.startswith("error: SUDO_USER = ")
         assert done.stderr.count("\n") == 1
         assert not (tmp_path / "ran").exists()
+
+
+def test_where_the_user_cannot_be_again_nothing_runs_as_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container whose root has not the right to become another user."""
+
+    def refused(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setenv("SUDO_USER", "nobody")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(os, "initgroups", refused)
+    with pytest.raises(PermissionError):
+        guests._leave_sudo()
 
 
 def test_the_server_follows_no_link_out_of_its_folder(tmp_path: Path) -> None:
