@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.trials.attacks import tamper
 
 # Characters of a line or a cell that are too many to be quoted whole.
-LONG = 600
+LONG = 5000
 
 NASTY_WORDS = [
     *(

@@ -44,7 +44,9 @@ def test_a_strangers_file_does_nothing_to_the_reader() -> None:
 
 
 def test_the_watch_sees_what_a_file_must_not_lead_to(tmp_path: Path) -> None:
-    """Each step that a hostile file could lead to, in a process of its own: there the watch cannot be taken off."""
+    """Each step that a hostile file could lead to, in a process of its own: there the watch
+    cannot be taken off.
+    """
     program = """
 import os, sys
 from pathlib import Path
@@ -69,7 +71,15 @@ with watch.paused():
     command = [sys.executable, "-c", program, str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     told = done.stdout.split()
-    expected = ["open", "os.rename", "os.symlink", "os.remove", "socket.connect", "subprocess.Popen", "ctypes.dlopen"]
+    expected = [
+        "open",
+        "os.rename",
+        "os.symlink",
+        "os.remove",
+        "socket.connect",
+        "subprocess.Popen",
+        "ctypes.dlopen",
+    ]
     assert [event for event in expected if event in told] == expected
 
 
