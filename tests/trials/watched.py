@@ -33,6 +33,8 @@ CHANGES = {
     **dict.fromkeys(("os.setxattr", "os.removexattr", "os.listxattr", "shutil.rmtree", "shutil.chown"), 1),
     **dict.fromkeys(("os.rename", "os.link", "os.symlink", "shutil.copyfile", "shutil.move"), 2),
 }
+# Which argument of these is the open folder that a name is in.
+FOLDERS = {"os.remove": 1, "os.rmdir": 1, "os.mkdir": 2}
 # Steps that no file of a stranger may lead to.
 FORBIDDEN = (
     *("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.fork", "os.forkpty", "os.startfile"),
@@ -89,9 +91,11 @@ class Watch:
             if writes and not isinstance(path, int):
                 self._check(event, path)
         elif event in CHANGES:
+            folder = arguments[FOLDERS[event]] if event in FOLDERS else -1
             for path in arguments[: CHANGES[event]]:
                 if not isinstance(path, int):
-                    self._check(event, path)
+                    # A name within an open folder, as shutil.rmtree gives it.
+                    self._check(event, path if folder < 0 else f"/proc/self/fd/{folder}/{os.fsdecode(path)}")
         elif event in FORBIDDEN:
             self.found.append(f"{event} {arguments!r:.200}")
 
