@@ -122,7 +122,13 @@ def _link(part: str) -> Act:
 
 
 def _hard_link(part: str) -> Act:
-    return lambda path, draw, victim: os.link(victim, _beside(path, part))
+    def act(path: Path, draw: random.Random, victim: Path) -> None:
+        # Of a copy beside it: to make a link of the victim itself would change its time.
+        copy = path.with_name("another.txt")
+        shutil.copy(victim, copy)
+        os.link(copy, _beside(path, part))
+
+    return act
 
 
 def _put(part: str, size: int, begin: bytes = b"") -> Act:
