@@ -141,7 +141,8 @@ def snapshot(folder: Path) -> dict[str, tuple[object, ...]]:
         if path.is_symlink():
             content = os.readlink(path)
         elif path.is_file():
-            content = hashlib.sha256(path.read_bytes()).hexdigest()
+            with open(path, "rb") as file:  # of a file with holes, a terabyte long, the beginning
+                content = hashlib.sha256(file.read(1 << 26)).hexdigest()
         # A folder's time changes as a file comes and goes in it, which the names tell.
         times = () if path.is_dir() else (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
         found[str(path.relative_to(folder))] = (status.st_mode, status.st_uid, status.st_ino, *times, content)

@@ -95,8 +95,8 @@ fn likeness(a: &str, b: &str) -> f64 {
     strsim::jaro_winkler(&a, &b).max(strsim::normalized_damerau_levenshtein(&a, &b))
 }
 
-/// The most characters of what is said to be allowed: longer than any list of keys.
-const LONGEST_PROBLEM: usize = 1_000;
+/// The most characters of what is said to be allowed: more than the list of all metrics has.
+const LONGEST_PROBLEM: usize = 4_000;
 
 /// Long values are cut: the line has to stay readable.
 fn shorten(text: &str) -> String {

@@ -116,7 +116,9 @@ def _check_schema(path: Path, database: sqlite3.Connection, version: int) -> Non
 
 def bound_steps(path: Path, database: sqlite3.Connection) -> None:
     """Let queries from here on take as many steps as the whole file could need, and no more."""
-    size = sum(part.stat().st_size for part in (path, path.with_name(f"{path.name}-wal")) if part.exists())
+    # What is on the disk: a file may be a terabyte of holes.
+    parts = [part.stat() for part in (path, path.with_name(f"{path.name}-wal")) if part.exists()]
+    size = sum(min(part.st_size, 512 * getattr(part, "st_blocks", part.st_size)) for part in parts)
     left = (STEPS + STEPS_PER_BYTE * size) // STEPS_AT_ONCE
 
     def is_enough() -> bool:
