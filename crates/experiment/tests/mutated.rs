@@ -241,7 +241,8 @@ fn files(draw: &mut ChaCha8Rng) -> Vec<(&'static str, String)> {
                     _ => lines[line][cell] = number(draw),
                 }
             }
-            let text = lines.iter().map(|cells| format!("{}\n", cells.join(","))).collect();
+            let lines: Vec<String> = lines.iter().map(|cells| cells.join(",") + "\n").collect();
+            let text = lines.concat();
             (name, text)
         })
         .collect()

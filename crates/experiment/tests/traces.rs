@@ -206,6 +206,7 @@ fn what_is_in_a_file_decides_not_its_name() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn wrong_files_and_keys_are_refused_in_one_line() {
     let files = [
         ("cell.up", "1\n2\nx\n"),
