@@ -18,6 +18,8 @@ TOLD = ("name", "title", "text", "overrides", "scenario", "units", "version", "r
 
 # What a sweep may have: MOST_POINTS of crates/scenario/src/range.rs.
 MOST_POINTS = 100_000
+# Characters of the name of an axis or a method: keys that vary together are one name.
+LONGEST_NAME = 1_000
 MOST_RUNS = 10_000_000
 # What run.count may ask for.
 MOST_COUNTED = 10**12
@@ -89,7 +91,12 @@ def _is_texts(value: Any) -> bool:
 
 
 def _is_names(value: Any) -> bool:
-    return _is_texts(value) and all(value) and len(set(value)) == len(value)
+    return (
+        _is_texts(value)
+        and all(value)
+        and len(set(value)) == len(value)
+        and all(len(name) <= LONGEST_NAME for name in value)
+    )
 
 
 def _is_table(value: Any) -> bool:
