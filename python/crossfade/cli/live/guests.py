@@ -246,8 +246,7 @@ def sudo_user() -> pwd.struct_passwd | None:
     except (KeyError, ValueError):
         raise ScenarioError(
             f"SUDO_USER = {shortened(name)}: is no user of this machine, and COMMAND is not run as "
-            f"root instead; "
-            "unset SUDO_USER to run it as root"
+            "root instead; unset SUDO_USER to run it as root"
         ) from None
 
 
