@@ -1,7 +1,7 @@
 //! Scenarios that somebody has spoilt, run to their end: a result that can be, or one line. Never a panic, and
 //! (with overflow checks, as in the profiles `dev` and `checked`) never a number that has wrapped around.
 //!
-//! `cargo test --profile checked -p crossfade-experiment --test mutated -- --ignored --nocapture` is the long form.
+//! `cargo test --profile checked -p crossfade-experiment --test all mutated -- --ignored --nocapture` is the long form.
 
 mod spoilt;
 
