@@ -152,8 +152,8 @@ class Plan:
 
     @property
     def title(self) -> str:
-        """The scenario's own words, empty where it has none."""
-        return self.description["scenario"].get("title") or ""
+        """The scenario's own words, or the first of many; empty where it has none."""
+        return shortened(self.description["scenario"].get("title") or "")
 
     @cached_property
     def figure(self) -> Wanted:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from crossfade.cli.live import guests
 from tests.cli.live_runs import live_command, need, need_live
 
 LINK = ["--rate", "100 Mbit/s", "--delay", "1 ms", "--quiet"]
@@ -64,6 +65,19 @@ def test_under_sudo_of_nobody_known_command_does_not_run_as_root(tmp_path: Path)
         assert not (tmp_path / "ran").exists()
 
 
+def test_where_the_user_cannot_be_again_nothing_runs_as_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container whose root has not the right to become another user."""
+
+    def refused(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setenv("SUDO_USER", "nobody")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(os, "initgroups", refused)
+    with pytest.raises(PermissionError):
+        guests._leave_sudo()
+
+
 def test_the_server_follows_no_link_out_of_its_folder(tmp_path: Path) -> None:
     need_live()
     need("curl")
@@ -80,7 +94,8 @@ def test_the_server_follows_no_link_out_of_its_folder(tmp_path: Path) -> None:
     (folder / "loop").symlink_to("loop")
     os.mkfifo(folder / "pipe")
     script = (
-        "for f in file inside out away/file away/ sub/ loop pipe ../secret/file %2e%2e/secret/file nothing; do "
+        "for f in file inside out away/file away/ sub/ loop pipe ../secret/file %2e%2e/secret/file "
+        "nothing; do "
         "curl -s -m 10 --path-as-is -o - -w ' %{http_code}\\n' $CROSSFADE_SERVER/$f | tail -1; done"
     )
     done = live_as({}, *LINK, "--serve", folder, "--", "sh", "-c", script)

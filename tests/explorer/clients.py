@@ -17,6 +17,12 @@ def reset(address: Address, said: bytes) -> None:
         client.sendall(said)
 
 
+def leave(address: Address, said: bytes) -> None:
+    """Say something, and go: what the server writes first is answered by RST, what comes next by SIGPIPE."""
+    with socket.create_connection(address) as client:
+        client.sendall(said)
+
+
 def read_a_byte_and_leave(address: Address, said: bytes) -> None:
     """Ask, read the beginning of the answer, and go."""
     with socket.create_connection(address) as client, suppress(OSError):
@@ -70,11 +76,13 @@ def outlives(address: Address, path: str, is_well: Callable[[], bool]) -> None:
     asked = f"GET {path} HTTP/1.1\r\nHost: {address[0]}:{address[1]}\r\n\r\n".encode()
     for _ in range(20):
         reset(address, asked)
-        reset(address, b"GET / HTTP/1.0\r\n\r\n")
+        leave(address, asked)
+        leave(address, b"GET / HTTP/1.0\r\n\r\n")
         read_a_byte_and_leave(address, asked)
     assert is_well()
     for nonsense in NONSENSE:
         reset(address, nonsense)
+        leave(address, nonsense)
         say(address, nonsense)
     assert is_well()
     with half_open(address, 200):

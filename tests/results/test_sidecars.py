@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sqlite3
@@ -14,6 +15,7 @@ import pytest
 import crossfade as cf
 from crossfade.errors import ResultsError
 from crossfade.results import rowtables, sidecars
+from crossfade.results.description import MOST_POINTS, read_description
 from crossfade.results.file import ResultsFile
 from tests.conftest import Cli, expect_one_line, make_row
 
@@ -219,3 +221,11 @@ def test_a_text_of_half_a_gigabyte_is_refused(results: Path, cli: Cli) -> None:
     database.commit()
     database.close()
     expect_one_line(cli("report", str(results)), "x.sqlite: ")
+
+
+def test_a_plan_of_more_points_than_a_sweep_may_have_is_refused() -> None:
+    plan = {"axes": [], "methods": ["simulation"], "stop": {"runs": 1}, "seed": 1}
+    point = {"axes": {}, "id": "0" * 32}
+    assert read_description(json.dumps({**plan, "points": [point] * MOST_POINTS}))
+    with pytest.raises(ValueError, match="points: not what a sweep writes"):
+        read_description(json.dumps({**plan, "points": [point] * (MOST_POINTS + 1)}))

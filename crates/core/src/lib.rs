@@ -8,6 +8,7 @@
 mod counters;
 mod estimate;
 mod event_queue;
+mod excerpt;
 mod histogram;
 mod interval;
 mod observer;
@@ -22,6 +23,7 @@ pub mod units;
 pub use counters::Counter;
 pub use estimate::{Estimate, MethodKind, jain_fairness};
 pub use event_queue::EventQueue;
+pub use excerpt::excerpt;
 pub use histogram::DelayHistogram;
 pub use interval::{Events, MetricKind};
 pub use observer::{EventKind, EventRecord, Observer, TcpSnapshot};

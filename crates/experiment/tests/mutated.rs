@@ -1,7 +1,7 @@
 //! Scenarios that somebody has spoilt, run to their end: a result that can be, or one line. Never a panic, and
 //! (with overflow checks, as in the profiles `dev` and `checked`) never a number that has wrapped around.
 //!
-//! `cargo test --profile checked -p crossfade-experiment --test mutated -- --ignored --nocapture` is the long form.
+//! `cargo test --profile checked -p crossfade-experiment --test all mutated -- --ignored --nocapture` is the long form.
 
 mod spoilt;
 
@@ -241,7 +241,8 @@ fn files(draw: &mut ChaCha8Rng) -> Vec<(&'static str, String)> {
                     _ => lines[line][cell] = number(draw),
                 }
             }
-            let text = lines.iter().map(|cells| format!("{}\n", cells.join(","))).collect();
+            let lines: Vec<String> = lines.iter().map(|cells| cells.join(",") + "\n").collect();
+            let text = lines.concat();
             (name, text)
         })
         .collect()

@@ -11,7 +11,9 @@ static SAID: Mutex<Option<String>> = Mutex::new(None);
 #[pyfunction]
 pub(crate) fn keep_panics() {
     set_hook(Box::new(|panic| {
-        let said = panic.payload_as_str().unwrap_or("a panic");
+        let payload = panic.payload();
+        let said = payload.downcast_ref::<&str>().copied();
+        let said = said.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic");
         let text = match panic.location() {
             Some(place) => format!("{}:{}: {said}", place.file(), place.line()),
             None => said.to_owned(),

@@ -16,7 +16,7 @@ from typing import Any, Unpack
 
 from crossfade import api, plans
 from crossfade.comparison.paired import COVERAGE, Crossing, Curve, Sample, Verdict, each_of
-from crossfade.errors import ResultsError, ScenarioError
+from crossfade.errors import ResultsError, ScenarioError, shortened
 from crossfade.plans import Options, RunOptions
 from crossfade.quantities import in_numbers, is_log_spaced
 from crossfade.results.metrics import near_metrics
@@ -379,7 +379,7 @@ def _check_keys(
         for key in keys_in(keys):
             if key not in [*axes, METHOD]:
                 known = ", ".join(axes) or "none: give some with over"
-                raise ScenarioError(f"{option} {key}: not an axis (axes: {known})")
+                raise ScenarioError(f"{option} {key}: not an axis (axes: {shortened(known)})")
             values = set(methods) if key == METHOD else {label(point[key]) for point in points}
             if len(values) < 2:
                 raise ScenarioError(f"{option} {key}: has but one value, which leaves no choice")

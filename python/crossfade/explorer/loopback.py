@@ -1,7 +1,7 @@
 """Servers of pages: for this machine alone, and for who knows their token alone.
 
-Of Python's own http.server: a few addresses need no framework. Every process of this machine may connect, so that
-no client, slow, silent or gone, may end a server or keep it from its reader.
+Of Python's own http.server: a few addresses need no framework. Every process of this machine may connect,
+so that no client, slow, silent or gone, may end a server or keep it from its reader.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -150,15 +151,26 @@ def explore(
             server.serve_forever()
 
 
+def _runtime_folder() -> str | None:
+    """The user's own folder for as long as somebody is logged in, where there is one as the XDG
+    rule has it.
+    """
+    folder = os.environ.get("XDG_RUNTIME_DIR", "")
+    with suppress(OSError):
+        status = os.lstat(folder)
+        is_own = hasattr(os, "geteuid") and status.st_uid == os.geteuid()
+        if os.path.isabs(folder) and is_own and stat.S_IMODE(status.st_mode) == 0o700:
+            return folder
+    return None
+
+
 @contextmanager
 def _signpost(url: str) -> Iterator[str]:
     """The address of a page that leads on to another, as long as the block lasts.
 
     Every user of a machine sees what programs are started with; this page only its own user may read.
     """
-    folder = os.environ.get("XDG_RUNTIME_DIR", "")
-    place = folder if os.path.isabs(folder) and os.access(folder, os.W_OK) else None
-    with TemporaryDirectory(prefix="crossfade-", dir=place, ignore_cleanup_errors=True) as name:
+    with TemporaryDirectory(prefix="crossfade-", dir=_runtime_folder(), ignore_cleanup_errors=True) as name:
         page = Path(name, "explore.html")
         words = {"url": escape(url, quote=True)}
         page.write_text(SIGNPOST.format(**words), encoding="utf-8")

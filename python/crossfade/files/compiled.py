@@ -202,8 +202,9 @@ class CompiledRule:
 def rustc_path() -> str | None:
     """The compiler by its absolute name, None where there is none: of a proxy of rustup that behind it.
 
-    A proxy asks ``rust-toolchain.toml`` of the working folder, and of those above, which compiler is meant; what
-    is in the root folder is the administrator's. ``RUSTC`` and ``RUSTUP_TOOLCHAIN`` are the user's own words.
+    A proxy asks ``rust-toolchain.toml`` of the working folder, and of those above, which compiler is meant;
+    what is in the root folder is the administrator's. ``RUSTC`` and ``RUSTUP_TOOLCHAIN`` are the user's own
+    words.
     """
     found = shutil.which(os.environ.get("RUSTC") or "rustc")
     return found and _behind(os.path.abspath(found))

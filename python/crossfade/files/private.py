@@ -61,8 +61,8 @@ def _refuse_others(path: Path, status: os.stat_result, *, may_be_roots: bool) ->
     user = os.geteuid()
     if status.st_uid != user and not (may_be_roots and status.st_uid == 0):
         raise ScenarioError(
-            f"{shortened(path)}: belongs to another user (uid {status.st_uid}, not {user}), who could put code "
-            "there; remove it, or set XDG_CACHE_HOME to a folder of your own"
+            f"{shortened(path)}: belongs to another user (uid {status.st_uid}, not {user}), who "
+            "could put code there; remove it, or set XDG_CACHE_HOME to a folder of your own"
         )
     if stat.S_ISDIR(status.st_mode) and may_be_roots and status.st_mode & stat.S_ISVTX:
         return  # whoever may write there may not rename what is another's
@@ -71,8 +71,8 @@ def _refuse_others(path: Path, status: os.stat_result, *, may_be_roots: bool) ->
     )
     if is_open:
         raise ScenarioError(
-            f"{shortened(path)}: others may write to it (mode {stat.S_IMODE(status.st_mode):04o}), and so put "
-            f"code there; remove what they may have changed, and chmod go-w {shortened(path)}"
+            f"{shortened(path)}: others may write to it (mode {stat.S_IMODE(status.st_mode):04o}), "
+            f"and so put code there; remove what they may have changed, and chmod go-w {shortened(path)}"
         )
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
-from crossfade.errors import OutputError, ResultsError
+from crossfade.errors import OutputError, ResultsError, shortened
 from crossfade.records import APPLICATION_ID, SQLITE_MAGIC, begins
 from crossfade.results import rowtables, sidecars
 
@@ -103,7 +103,8 @@ def _check_schema(path: Path, database: sqlite3.Connection, version: int) -> Non
         if is_table and name in SCHEMA:
             found.add(name)
         elif not (str(name).startswith("sqlite_") and (is_table or kind == "index")):
-            raise ResultsError(f"{path}: not a results file, or a tampered one (it holds a {kind} {name})")
+            what = shortened(f"{kind} {name}")
+            raise ResultsError(f"{path}: not a results file, or a tampered one (it holds a {what})")
     for name, columns in SCHEMA.items():
         wanted = columns + ", checksum INTEGER" * (version > 1 and name in SEALED)
         if name not in found:
@@ -115,7 +116,9 @@ def _check_schema(path: Path, database: sqlite3.Connection, version: int) -> Non
 
 def bound_steps(path: Path, database: sqlite3.Connection) -> None:
     """Let queries from here on take as many steps as the whole file could need, and no more."""
-    size = sum(part.stat().st_size for part in (path, path.with_name(f"{path.name}-wal")) if part.exists())
+    # What is on the disk: a file may be a terabyte of holes.
+    parts = [part.stat() for part in (path, path.with_name(f"{path.name}-wal")) if part.exists()]
+    size = sum(min(part.st_size, 512 * getattr(part, "st_blocks", part.st_size)) for part in parts)
     left = (STEPS + STEPS_PER_BYTE * size) // STEPS_AT_ONCE
 
     def is_enough() -> bool:
@@ -132,7 +135,7 @@ def one_line(path: Path, to_write: bool) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError, ValueError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or error
+        reason = shortened(getattr(error, "strerror", None) or error)
         name = getattr(error, "sqlite_errorname", "")
         if name == "SQLITE_INTERRUPT":
             raise ResultsError(f"{path}: not a results file, or a damaged one (it has no end)") from None

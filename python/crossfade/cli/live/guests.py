@@ -245,13 +245,15 @@ def sudo_user() -> pwd.struct_passwd | None:
         return pwd.getpwnam(name)
     except (KeyError, ValueError):
         raise ScenarioError(
-            f"SUDO_USER = {shortened(name)}: is no user of this machine, and COMMAND is not run as root instead; "
-            "unset SUDO_USER to run it as root"
+            f"SUDO_USER = {shortened(name)}: is no user of this machine, and COMMAND is not run as "
+            "root instead; unset SUDO_USER to run it as root"
         ) from None
 
 
 def _leave_sudo() -> None:
-    """Under sudo, be the user who called it; raises where that cannot be, and nothing is run as root instead."""
+    """Under sudo, be the user who called it; raises where that cannot be, and nothing is run as
+    root instead.
+    """
     if (user := sudo_user()) is not None:
         name = user.pw_name
         os.initgroups(name, user.pw_gid)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import stat
 import sys
 import tempfile
 import time
@@ -228,6 +229,15 @@ def _nameless() -> BinaryIO:
     return cast(BinaryIO, tempfile.TemporaryFile())
 
 
+def _drop_empty(journal: str | None) -> None:
+    """Remove a journal in which nothing was recorded: its name is free for the command as it should be."""
+    if journal is not None:
+        with suppress(OSError):
+            found = os.lstat(journal)
+            if stat.S_ISREG(found.st_mode) and found.st_size == 0:
+                os.unlink(journal)
+
+
 def main() -> int:
     """Do what is asked for; gives the exit code."""
     with os.fdopen(int(sys.argv[1])) as file:
@@ -240,9 +250,11 @@ def main() -> int:
             _crossfade.gain_privileges()
         return _Run(config).carry_out()
     except KeyboardInterrupt:
+        _drop_empty(config["record"])
         return INTERRUPTED
     except (CrossfadeError, _crossfade.ScenarioError, OSError) as error:
         terminal.say(f"error: {one_line(str(error))}")
+        _drop_empty(config["record"])
         return OWN_FAILURE
     except _crossfade.PanicException as panic:
         terminal.say(f"error: {as_bug(_crossfade.panic_said() or str(panic))}")
