@@ -8,6 +8,7 @@ mod jitter;
 mod l4s;
 mod mutated;
 mod network;
+mod networks;
 mod plan;
 mod radio;
 mod radio_policy;
