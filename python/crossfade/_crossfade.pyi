@@ -82,9 +82,9 @@ def methods() -> str:
 def parts() -> str:
     """What networks have parts of, as JSON ``{"kinds", "links"}``, both in the order of results.
 
-    A kind is ``{"name", "list", "prefix", "is_numbered"}``: what one is called and what the list of them, what
-    stands before a part's name in the keys of rows, and whether parts have numbers in place of names. The links
-    are all names that results may call one.
+    A kind is ``{"name", "list", "prefix", "is_numbered"}``: what one is called and what the list of them,
+    what stands before a part's name in the keys of rows, and whether parts have numbers in place of names.
+    The links are all names that results may call one.
     """
 
 def parse_value(text: str) -> str:

@@ -20,6 +20,7 @@ from crossfade.plans import Options, Scenario, Values
 from crossfade.results import datasets
 from crossfade.results.opening import is_results_file
 from crossfade.results.results import Results
+from crossfade.results.rows import PREFIXES
 from crossfade.tables import Table, label
 
 # What pictures of single runs do not leave to choose.
@@ -145,7 +146,7 @@ def _users(results: Results, metric: str) -> Table:
         whose = [name for name, count in flows.items() for _ in range(count)] or [""] * len(point.users)
         axes = [label(point.axes[name]) for name in results.axes]
         for user, flow in enumerate(whose):
-            values = point.samples(f"user:{user}.{metric}")
+            values = point.samples(f"{PREFIXES['user']}{user}.{metric}")
             rows += [[*axes, run, flow, user, value] for run, value in enumerate(values) if value == value]
     if not rows:
         raise ResultsError(
