@@ -8,14 +8,15 @@
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
-mod cell;
 mod digest;
 mod document;
 mod error;
 mod files;
+mod flows;
+mod hop;
 mod identity;
-mod mesh;
 mod migrate;
+mod networks;
 mod per_user;
 mod plan;
 mod points;
@@ -28,12 +29,12 @@ mod stop;
 mod sweep;
 mod tables;
 
-pub use cell::{CellSetup, Recorded};
 pub use document::parse_value;
 pub use error::ScenarioError;
 pub use files::ReadFile;
+pub use hop::{Carrier, FrameErrors, HopSetup};
 pub use identity::RESULTS_VERSION;
-pub use mesh::MeshSetup;
+pub use networks::{Around, CellSetup, LinksSetup, NetworkSetup, WirelessLink};
 pub use per_user::{PerUser, PerUserExpects};
 pub use plan::{Overrides, Plan};
 pub use points::{Point, Points};
@@ -42,16 +43,16 @@ pub use quantity::{
     Share, Size, Span, Speed, Window, WindowLimit,
 };
 pub use schema::{explain, schema};
-pub use setup::{Carrier, FrameErrors, HopSetup, Setup};
+pub use setup::Setup;
 pub use stop::{End, StopRule};
 pub use tables::{
     Aggregation, AllocationWord, Antennas, Arq, ArqProtocol, Arrangement, Budget, Cell, CellArq,
-    CellFeedback, Channel, ChannelModel, Clock, Congestion, Correlation, Delivery, Discipline, Distribution,
-    DopplerSetup, Eight, Estimation, Feedback, FeedbackSetup, Flavour, Flow, FlowSetup, FrameHeader,
-    FrameSetup, Framing, Gaps, Gate, Headers, Interpolation, Jitter, LevelKeys, Link, LossFormat, MacWord,
-    Mesh, Method, Modcod, NaksPerRound, OuterLoop, OverloadWord, Packing, Persistence, Phy, PhyCombining,
-    PhyFidelity, Policer, Prediction, Preset, Profile, ProfileWord, Queue, Quic, Radio, RateReduction,
-    Reading, ReceptionWord, Retries, Reverse, Rfc, RoutingWord, Rto, Rule, RuleName, Rules, Run, Scenario,
-    SchedulerWord, Shadowing, Shape, Shaper, ShaperSetup, SinrWord, Spread, Tcp, TcpSetup, TimerCheck,
-    TimerClock, Trace, TraceSetup, Traffic, TrafficSetup, Variant, Wired,
+    CellFeedback, CellModel, Channel, ChannelModel, Clock, Congestion, Correlation, Delivery, Discipline,
+    Distribution, DopplerSetup, Eight, Estimation, Feedback, FeedbackSetup, Flavour, Flow, FlowSetup,
+    FrameHeader, FrameSetup, Framing, Gaps, Gate, Headers, Interpolation, Jitter, LevelKeys, Link,
+    LossFormat, MacWord, Mesh, MeshSetup, Method, Modcod, NaksPerRound, OuterLoop, OverloadWord, Packing,
+    Persistence, Phy, PhyCombining, PhyFidelity, Policer, Prediction, Preset, Profile, ProfileWord, Queue,
+    Quic, Radio, RateReduction, Reading, ReceptionWord, Recorded, Retries, Reverse, Rfc, RoutingWord, Rto,
+    Rule, RuleName, Rules, Run, Scenario, SchedulerWord, Shadowing, Shape, Shaper, ShaperSetup, SinrWord,
+    Spread, Tcp, TcpSetup, TimerCheck, TimerClock, Trace, TraceSetup, Traffic, TrafficSetup, Variant, Wired,
 };

@@ -5,7 +5,6 @@ use super::base::{absent, json, named, positive_time};
 use super::prediction::{LevelKeys, Prediction};
 use super::propagation::{ProfileKeys, ProfileWord, Shadowing};
 use super::radio::{Radio, RadioSetup};
-use crate::cell::{CellSetup, Recorded};
 use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::quantity::{Frequency, Retransmissions, Span};
@@ -176,6 +175,30 @@ pub enum SchedulerWord {
     ProportionalFair,
 }
 
+/// A slotted downlink with many users.
+#[derive(Clone, Debug)]
+pub struct CellModel {
+    /// Everything about it but its seed.
+    pub config: CellConfig,
+    /// How many slots ahead channels are predicted, where that was said.
+    pub horizon_slots: Option<f64>,
+    /// Whether an error of predictions or a horizon was asked for.
+    pub is_prediction_given: bool,
+    /// What was recorded of channels, a flow each.
+    pub recorded: Vec<Recorded>,
+}
+
+/// A recorded channel.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// The key of the file, which messages name.
+    pub key: String,
+    /// Until when it says something.
+    pub lasts: SimTime,
+    /// Whether it begins again.
+    pub repeats: bool,
+}
+
 impl Cell {
     /// Fills in what the preset says, and gives the slot.
     pub(crate) fn resolve_slot(&mut self) -> Result<SimTime, ScenarioError> {
@@ -206,7 +229,7 @@ impl Cell {
         radios: &mut [(String, &mut Radio, usize)],
         queue: Option<QueueLimit>,
         files: &Files<'_>,
-    ) -> Result<CellSetup, ScenarioError> {
+    ) -> Result<CellModel, ScenarioError> {
         let profile = ProfileKeys {
             profile: &mut self.profile,
             delay_spread: &mut self.delay_spread,
@@ -270,7 +293,7 @@ impl Cell {
             queue,
         };
         config.check().map_err(|error| named("cell", &error))?;
-        Ok(CellSetup {
+        Ok(CellModel {
             config,
             horizon_slots: prediction.horizon_slots,
             is_prediction_given: prediction.is_given,

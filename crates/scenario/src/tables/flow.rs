@@ -1,12 +1,12 @@
 //! Who sends, and how much.
 
 use super::base::{json, positive_time, time};
+use super::mesh::MeshSetup;
 use super::radio::Radio;
 use super::tagged::{refuse_foreign, tag, taken_by};
 use super::tcp::{Tcp, TcpSetup};
 use crate::document::merge_value;
 use crate::error::{ScenarioError, join};
-use crate::mesh::MeshSetup;
 use crate::quantity::{Bytes, FromNode, Rate, Share, Size, Span};
 use crossfade_core::SimTime;
 use crossfade_transport::congestion::OwnRule;
@@ -254,6 +254,11 @@ impl FlowSetup {
             | TrafficSetup::Arrivals { tcp, .. } => Some(tcp),
             TrafficSetup::Udp { .. } | TrafficSetup::Saturated | TrafficSetup::Outside => None,
         }
+    }
+
+    /// Bytes of an acknowledgement, of what is not acknowledged 0.
+    pub fn ack_size(&self) -> u32 {
+        self.tcp().map_or(0, |tcp| tcp.ack_size)
     }
 }
 

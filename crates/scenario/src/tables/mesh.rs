@@ -1,11 +1,13 @@
 //! A mesh: stations of 802.11 that share the air.
 
+mod setup;
 mod topology;
+
+pub use setup::MeshSetup;
 
 use super::base::{absent, json, positive_time};
 use crate::error::ScenarioError;
 use crate::files::Files;
-use crate::mesh::MeshSetup;
 use crate::quantity::{FileName, Length, Limit, Rate, Room, Span};
 use crossfade_channel::{LogNormalShadowing, PathLoss};
 use crossfade_core::{RunSeed, SimTime};

@@ -48,7 +48,7 @@ pub use arq::{
     TimerClock,
 };
 pub(crate) use base::{LONGEST_SLOT, json};
-pub use cell::{AllocationWord, Cell, CellArq, Preset, SchedulerWord};
+pub use cell::{AllocationWord, Cell, CellArq, CellModel, Preset, Recorded, SchedulerWord};
 pub use channel::{Channel, ChannelModel, Clock, DopplerSetup, LossFormat};
 pub use combining::PhyCombining;
 pub use congestion::{Congestion, RuleName};
@@ -57,7 +57,9 @@ pub use flow::{Distribution, Flow, FlowSetup, Gaps, Shape, Traffic, TrafficSetup
 pub use frames::{FrameHeader, FrameSetup, Framing, Headers, Packing};
 pub use jitter::Jitter;
 pub use link::{Link, Reverse, Wired};
-pub use mesh::{Arrangement, MacWord, Mesh, OverloadWord, ReceptionWord, Retries, RoutingWord, Rule};
+pub use mesh::{
+    Arrangement, MacWord, Mesh, MeshSetup, OverloadWord, ReceptionWord, Retries, RoutingWord, Rule,
+};
 pub use method::Method;
 pub use phy::{Estimation, Phy, PhyFidelity};
 pub use policer::Policer;

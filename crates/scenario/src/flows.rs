@@ -1,0 +1,104 @@
+//! Who sends over a network, whatever carries the packets.
+
+use crate::error::ScenarioError;
+use crate::files::Files;
+use crate::quantity::Size;
+use crate::tables::mesh::MeshSetup;
+use crate::tables::{FlowSetup, RuleName, Scenario, TrafficSetup};
+use crossfade_core::SimTime;
+
+/// What a kind of network makes of the tables that all of them have.
+pub(crate) struct OnNetwork {
+    pub(crate) slot: SimTime,
+    /// Bytes of the packet that a slot is of.
+    pub(crate) packet_size: u32,
+    pub(crate) flows: Vec<FlowSetup>,
+}
+
+/// Bytes of the headers of IP and TCP without options.
+pub(crate) const USUAL_HEADERS: u32 = 40;
+
+/// The segments of a handshake: headers of IP and TCP with all options that are usual.
+pub(crate) const SYN_BYTES: u32 = 60;
+
+/// More flows than this take more memory than a laptop has.
+const MOST_FLOWS: u32 = 100_000;
+
+/// Fills in the size of packets.
+pub(crate) fn resolve_packet_size(scenario: &mut Scenario) -> Result<Size, ScenarioError> {
+    let packet_size = match (scenario.link.packet_size, scenario.tcp.packet_size()) {
+        (Some(packet_size), _) => packet_size,
+        (None, Some(packet_size)) => packet_size?,
+        // Frames check their own size.
+        (None, None) if scenario.is_phy_alone() || scenario.has_no_transport() => {
+            Size(scenario.link.frame_size.map_or(1, |size| size.0.max(1)))
+        }
+        (None, None) => {
+            return Err(ScenarioError::missing("link.packet_size", "a size such as \"1400 B\""));
+        }
+    };
+    scenario.link.packet_size = Some(packet_size);
+    if packet_size.0 == 0 {
+        return Err(ScenarioError::key("link.packet_size = \"0 B\"", "must be at least 1 B"));
+    }
+    Ok(packet_size)
+}
+
+/// Fills in the defaults of the flows. A sender may wait for the slots of a hop that is alone and carries whole packets at
+/// a constant rate: `one_hop`. Flows of a `mesh` go from node to node.
+pub(crate) fn resolve_flows(
+    scenario: &mut Scenario,
+    packet_size: u32,
+    slot: SimTime,
+    one_hop: bool,
+    mesh: Option<&MeshSetup>,
+) -> Result<Vec<FlowSetup>, ScenarioError> {
+    if scenario.flows.is_empty() {
+        let ends: Vec<[u32; 2]> = mesh.map(MeshSetup::outermost).into_iter().collect();
+        ends.iter().try_for_each(|&ends| mesh.map_or(Ok(()), |mesh| mesh.check_ends("mesh", ends)))?;
+        let hops = mesh.and_then(|mesh| mesh.common_round_trip_hops(&ends));
+        let tcp = scenario.tcp.resolve(packet_size, slot, one_hop, hops)?;
+        return Ok(vec![FlowSetup::bulk(&tcp, packet_size, ends)]);
+    }
+    let alone = one_hop && scenario.flows.len() == 1;
+    let mut flows = Vec::new();
+    for (name, flow) in &mut scenario.flows {
+        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_') {
+            let problem = "a flow's name has letters, digits, - and _";
+            return Err(ScenarioError::key(format!("flows.{name:?}"), problem));
+        }
+        flows.push(flow.resolve(name, &scenario.tcp, packet_size, slot, alone, mesh)?);
+    }
+    if flows.iter().all(|flow| matches!(flow.traffic, TrafficSetup::Outside)) {
+        let problem = "traffic \"outside\" has no simulated flow beside it; without flows a program has the links to itself";
+        return Err(ScenarioError::key("flows", problem));
+    }
+    let mut outside = flows.iter().filter(|flow| matches!(flow.traffic, TrafficSetup::Outside));
+    if let (Some(first), Some(second)) = (outside.next(), outside.next()) {
+        let problem =
+            format!("\"outside\" is flows.{} already, and one flow stands for the program", first.name);
+        return Err(ScenarioError::key(format!("flows.{}.traffic", second.name), problem));
+    }
+    let total = flows.iter().fold(0_u32, |sum, flow| sum.saturating_add(flow.count));
+    if total > MOST_FLOWS {
+        let problem = format!("{total} flows are too many; at most {MOST_FLOWS} are allowed");
+        return Err(ScenarioError::key("flows", problem));
+    }
+    Ok(flows)
+}
+
+/// Gives the flows of `scenario` the window rules that are the user's own.
+pub(crate) fn add_own_rules(
+    scenario: &Scenario,
+    flows: &mut [FlowSetup],
+    files: &Files<'_>,
+) -> Result<(), ScenarioError> {
+    for flow in flows.iter_mut().filter(|flow| flow.tcp().is_some()) {
+        let of_flow = scenario.flows.get(&flow.name).and_then(|named| named.tcp.as_ref());
+        if let Some(RuleName::Own(name)) = &of_flow.unwrap_or(&scenario.tcp).congestion {
+            let table = of_flow.map_or(String::new(), |_| format!("flows.{}.", flow.name));
+            flow.own_rule = Some(files.rule(&format!("{table}tcp.congestion"), name)?);
+        }
+    }
+    Ok(())
+}

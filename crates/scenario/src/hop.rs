@@ -1,0 +1,213 @@
+//! One link in the terms of the models.
+
+use crate::error::join;
+use crate::tables::channel::DopplerSetup;
+use crate::tables::frames::FrameSetup;
+use crate::tables::shaper::ShaperSetup;
+use crate::tables::trace::TraceSetup;
+use crossfade_channel::LossConfig;
+use crossfade_core::SimTime;
+use crossfade_link::trace::Schedule;
+use crossfade_link::{AggregationConfig, JitterConfig, PolicerConfig, QueueConfig, RadioConfig};
+
+/// One way between sender and receiver.
+#[derive(Clone, Debug)]
+pub struct HopSetup {
+    /// Propagation delay.
+    pub delay: SimTime,
+    /// What carries packets.
+    pub carrier: Carrier,
+    /// Nothing was said of how much may wait.
+    pub limit_assumed: bool,
+    /// How fast its channel changes, where it fades.
+    pub doppler: Option<DopplerSetup>,
+    /// Packets that do not conform are dropped before it.
+    pub policer: Option<PolicerConfig>,
+    /// Packets wait before it, and are released together.
+    pub aggregation: Option<AggregationConfig>,
+    /// Packets are held back behind it, each for a time of its own.
+    pub jitter: Option<JitterConfig>,
+}
+
+/// What carries the packets of a hop.
+#[derive(Clone, Debug)]
+pub enum Carrier {
+    /// Whole packets at a constant rate.
+    Packets {
+        /// Bit rate in bit/s; `None` takes no time to transmit.
+        rate_bps: Option<f64>,
+        /// What waits, and what is dropped.
+        queue: QueueConfig,
+        /// Which packets are lost.
+        loss: LossConfig,
+    },
+    /// Whole packets at a constant rate, behind a token bucket.
+    Shaped {
+        /// Bit rate in bit/s of what the bucket lets through; `None` takes no time to transmit.
+        rate_bps: Option<f64>,
+        /// The bucket.
+        shaper: ShaperSetup,
+        /// What waits, and what is dropped.
+        queue: QueueConfig,
+        /// Which packets are lost.
+        loss: LossConfig,
+    },
+    /// Packets as frames, which may be repeated.
+    Frames {
+        /// Bit rate in bit/s.
+        rate_bps: f64,
+        /// What waits, and what is dropped.
+        queue: QueueConfig,
+        /// How packets become frames, and who repeats them.
+        frames: FrameSetup,
+        /// What becomes of them.
+        errors: FrameErrors,
+    },
+    /// Whole packets at a capacity that follows a record or a table.
+    Schedule {
+        /// When what can be sent.
+        trace: TraceSetup,
+        /// What waits, and what is dropped.
+        queue: QueueConfig,
+        /// Which packets are lost; `None` says that the table has the losses.
+        loss: Option<LossConfig>,
+    },
+}
+
+/// What becomes of frames.
+#[derive(Clone, Debug)]
+pub enum FrameErrors {
+    /// Some are lost.
+    Lost(LossConfig),
+    /// A physical layer receives them, or not.
+    Radio(Box<RadioConfig>),
+}
+
+impl HopSetup {
+    /// A hop on whose way nothing else happens to packets.
+    pub(crate) fn plain(delay: SimTime, carrier: Carrier) -> Self {
+        Self {
+            delay,
+            carrier,
+            limit_assumed: false,
+            doppler: None,
+            policer: None,
+            aggregation: None,
+            jitter: None,
+        }
+    }
+
+    /// Bit rate in bit/s in the long run, of a trace its mean; `None` takes no time to transmit.
+    pub fn rate_bps(&self) -> Option<f64> {
+        match &self.carrier {
+            Carrier::Packets { rate_bps, .. } => *rate_bps,
+            Carrier::Shaped { shaper, .. } => Some(shaper.rate_bps),
+            Carrier::Frames { rate_bps, .. } => Some(*rate_bps),
+            Carrier::Schedule { trace, .. } => Some(trace.mean_rate_bps),
+        }
+    }
+
+    /// The key under `table` that makes it another link than one of whole packets at a constant rate, if one does.
+    pub fn varies_by(&self, table: &str) -> Option<String> {
+        if self.aggregation.is_some() {
+            return Some(join(table, "aggregation"));
+        }
+        if self.jitter.is_some() {
+            return Some(join(table, "jitter"));
+        }
+        if self.policer.is_some() {
+            return Some(join(table, "policer"));
+        }
+        match &self.carrier {
+            Carrier::Packets { .. } => None,
+            Carrier::Shaped { .. } => Some(join(table, "shaper")),
+            Carrier::Frames { .. } => Some(join(table, "frame_size")),
+            Carrier::Schedule { trace, .. } => Some(trace.key.clone()),
+        }
+    }
+
+    /// How packets become frames, if they do.
+    pub fn frames(&self) -> Option<&FrameSetup> {
+        if let Carrier::Frames { frames, .. } = &self.carrier { Some(frames) } else { None }
+    }
+
+    /// The physical layer of its frames, if there is one.
+    pub fn radio(&self) -> Option<&RadioConfig> {
+        match &self.carrier {
+            Carrier::Frames { errors: FrameErrors::Radio(radio), .. } => Some(radio),
+            _ => None,
+        }
+    }
+
+    /// What its capacity follows, if that changes.
+    pub fn trace(&self) -> Option<&TraceSetup> {
+        if let Carrier::Schedule { trace, .. } = &self.carrier { Some(trace) } else { None }
+    }
+
+    /// Which packets, or frames, are lost; `None` where a table says that beside its rates, and under a physical
+    /// layer.
+    pub fn loss(&self) -> Option<&LossConfig> {
+        match &self.carrier {
+            Carrier::Packets { loss, .. }
+            | Carrier::Shaped { loss, .. }
+            | Carrier::Frames { errors: FrameErrors::Lost(loss), .. } => Some(loss),
+            Carrier::Frames { errors: FrameErrors::Radio(_), .. } => None,
+            Carrier::Schedule { loss, .. } => loss.as_ref(),
+        }
+    }
+
+    /// What waits, and what is dropped.
+    pub fn queue(&self) -> &QueueConfig {
+        match &self.carrier {
+            Carrier::Packets { queue, .. }
+            | Carrier::Shaped { queue, .. }
+            | Carrier::Frames { queue, .. }
+            | Carrier::Schedule { queue, .. } => queue,
+        }
+    }
+
+    /// Whether, sooner or later, every packet is lost.
+    pub fn ends_in_loss(&self) -> bool {
+        match (self.loss(), self.trace()) {
+            (Some(loss), _) => loss.ends_in_loss(),
+            (None, Some(TraceSetup { schedule: Schedule::Rates(table), .. })) => table.ends_dead(),
+            (None, _) => false,
+        }
+    }
+
+    /// How long a packet of `bytes` takes that waits for nothing and loses nothing.
+    pub fn transit(&self, bytes: u32) -> SimTime {
+        let rate_bps = match self.carrier {
+            // The bucket is full.
+            Carrier::Shaped { rate_bps, .. } => rate_bps,
+            _ => self.rate_bps(),
+        };
+        let transmission = match (self.frames(), rate_bps) {
+            (Some(frames), _) => frames.time_for(bytes),
+            (None, Some(rate_bps)) => SimTime::to_transmit(bytes, rate_bps),
+            (None, None) => SimTime::ZERO,
+        };
+        self.delay + transmission
+    }
+
+    /// For how long frames may be repeated; zero where they are not.
+    pub fn longest_recovery(&self) -> SimTime {
+        match &self.carrier {
+            Carrier::Frames { frames, .. } => frames.longest_recovery(self.loss().and_then(LossConfig::rate)),
+            Carrier::Packets { .. } | Carrier::Shaped { .. } | Carrier::Schedule { .. } => SimTime::ZERO,
+        }
+    }
+
+    /// The time in which a packet of `bytes` can follow another at best; `None` without a rate.
+    pub fn shortest_transmission(&self, bytes: u32) -> Option<SimTime> {
+        let transmission = |bytes, rate_bps| Some(SimTime::to_transmit(bytes, rate_bps));
+        match &self.carrier {
+            Carrier::Packets { rate_bps, .. } => rate_bps.and_then(|rate_bps| transmission(bytes, rate_bps)),
+            Carrier::Shaped { rate_bps, shaper, .. } => {
+                transmission(bytes, rate_bps.unwrap_or(shaper.rate_bps))
+            }
+            Carrier::Frames { rate_bps, frames, .. } => transmission(frames.on_air_bytes(bytes), *rate_bps),
+            Carrier::Schedule { trace, .. } => transmission(bytes, trace.schedule.peak_rate_bps()),
+        }
+    }
+}

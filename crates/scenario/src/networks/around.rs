@@ -1,0 +1,108 @@
+//! What stands around the hop that carries the data: the way back, and a wired segment.
+
+use crate::error::ScenarioError;
+use crate::files::Files;
+use crate::flows::{SYN_BYTES, USUAL_HEADERS};
+use crate::hop::HopSetup;
+use crate::tables::{FlowSetup, Packets, Scenario, TcpSetup};
+use crossfade_core::SimTime;
+use crossfade_link::QueueLimit;
+use crossfade_transport::Releases;
+
+/// What stands around the hop that carries the data, a link or a cell.
+#[derive(Clone, Debug)]
+pub struct Around {
+    /// The wireless link, on the way of the acknowledgements.
+    pub reverse: HopSetup,
+    /// The wired segment before the wireless link, and on the way back.
+    pub wired: Option<[HopSetup; 2]>,
+}
+
+/// A wireless link of a network.
+#[derive(Clone, Copy, Debug)]
+pub struct WirelessLink<'a> {
+    /// Its table.
+    pub table: &'static str,
+    /// The table of its channel.
+    pub channel: &'static str,
+    /// What it is.
+    pub hop: &'a HopSetup,
+}
+
+/// The hop that carries the data, as what stands around it knows it.
+pub(super) struct Forward {
+    /// How long a segment of a handshake takes that waits for nothing.
+    pub(super) way_of_syn: SimTime,
+    /// How much may wait.
+    pub(super) limit: Option<QueueLimit>,
+    /// What it carries.
+    pub(super) data: Packets,
+}
+
+impl Around {
+    /// How long a packet of `bytes` and its answer of `answer_bytes` take around the hop that carries the data.
+    pub(super) fn transit(&self, bytes: u32, answer_bytes: u32) -> SimTime {
+        let wired =
+            self.wired.as_ref().map(|[there, back]| there.transit(bytes) + back.transit(answer_bytes));
+        self.reverse.transit(answer_bytes) + wired.unwrap_or_default()
+    }
+
+    /// The wireless link on the way back.
+    pub(super) fn wireless_link(&self) -> WirelessLink<'_> {
+        WirelessLink { table: "reverse", channel: "reverse.channel", hop: &self.reverse }
+    }
+}
+
+/// Fills in the defaults of the way back and of the wired parts, over which flows shake hands.
+pub(super) fn resolve(
+    scenario: &mut Scenario,
+    flows: &mut [FlowSetup],
+    forward: &Forward,
+    slot: SimTime,
+    files: &Files<'_>,
+) -> Result<Around, ScenarioError> {
+    let Forward { way_of_syn, limit, data } = *forward;
+    let tcp = || flows.iter().filter_map(FlowSetup::tcp);
+    let acks = Packets {
+        largest: tcp().map(TcpSetup::longest_ack).max().unwrap_or(0),
+        headers: tcp().map(|tcp| tcp.ack_size).min().unwrap_or(USUAL_HEADERS),
+        ..data
+    };
+    let reverse = scenario.reverse.resolve(acks, slot, files)?;
+    check_queue(flows, limit, data.usual)?;
+    let longest = data.largest.max(acks.largest);
+    let wired = scenario.wired.resolve(Packets { usual: longest, largest: longest, ..data }, slot)?;
+    let hops = [&reverse].into_iter().chain(wired.iter().flatten());
+    let idle_rtt = hops.fold(way_of_syn, |sum, hop| sum.saturating_add(hop.transit(SYN_BYTES)));
+    let releases = reverse.aggregation.map(|config| {
+        let there = wired.as_ref().map_or(SimTime::ZERO, |[there, _]| there.transit(SYN_BYTES));
+        Releases { period: config.period, way_of_syn: there.saturating_add(way_of_syn) }
+    });
+    for flow in flows {
+        let back = |bytes: u32| {
+            let wired = wired.as_ref().map_or(SimTime::ZERO, |[_, back]| back.transit(bytes));
+            reverse.transit(bytes).saturating_add(wired)
+        };
+        flow.open(idle_rtt, back(flow.request), releases);
+    }
+    Ok(Around { reverse, wired })
+}
+
+/// Refuses flows whose packets the queue never lets in; one for those of the link was checked before.
+fn check_queue(
+    flows: &[FlowSetup],
+    limit: Option<QueueLimit>,
+    packet_size: u32,
+) -> Result<(), ScenarioError> {
+    let Some(limit) = limit else { return Ok(()) };
+    let is_shut_out =
+        |flow: &&FlowSetup| flow.packet_size > packet_size && !limit.admits(0, 0, flow.packet_size);
+    match flows.iter().find(is_shut_out) {
+        None => Ok(()),
+        Some(FlowSetup { name, packet_size, .. }) => {
+            let problem =
+                format!("has packets of {packet_size} B, which link.queue.limit = \"{limit}\" never lets in");
+            Err(ScenarioError::key(format!("flows.{name}"), problem))
+        }
+    }
+}

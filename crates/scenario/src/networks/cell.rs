@@ -1,0 +1,94 @@
+//! A slotted downlink with many users: `[cell]`.
+
+use super::around::{self, Around, Forward};
+use crate::error::ScenarioError;
+use crate::files::Files;
+use crate::flows::{OnNetwork, USUAL_HEADERS, resolve_flows, resolve_packet_size};
+use crate::quantity::{Limit, Room};
+use crate::tables::{
+    CellModel, Channel, FlowSetup, Link, Packets, Phy, Queue, Radio, Scenario, USUAL_LIMIT, json,
+};
+use crossfade_core::SimTime;
+use crossfade_link::QueueLimit;
+
+/// A cell, in which each user has a link of its own on the way back.
+#[derive(Clone, Debug)]
+pub struct CellSetup {
+    /// The downlink.
+    pub model: CellModel,
+    /// The way back, and the wired segment that users share.
+    pub around: Around,
+}
+
+impl CellSetup {
+    /// How long a packet takes that waits for a slot alone.
+    pub fn way_of_data(&self) -> SimTime {
+        way_of_data(self.model.config.slot)
+    }
+
+    pub(super) fn round_trip(&self, flow: &FlowSetup) -> SimTime {
+        let around = self.around.transit(flow.packet_size, flow.ack_size());
+        self.way_of_data() + around + flow.access_delay * 2
+    }
+}
+
+/// A slot's wait and a slot.
+fn way_of_data(slot: SimTime) -> SimTime {
+    slot * 2
+}
+
+/// Fills in the defaults of a cell, which stands in the place of the link.
+pub(super) fn resolve(
+    scenario: &mut Scenario,
+    files: &Files<'_>,
+) -> Result<(OnNetwork, CellSetup), ScenarioError> {
+    let Scenario { phy, channel, link, .. } = &*scenario;
+    let queue = Queue { limit: link.queue.limit, ..Queue::default() };
+    let bare = Link { packet_size: link.packet_size, queue, ..Link::default() };
+    for (key, is_given) in [
+        ("phy", *phy != Phy::default()),
+        ("channel", *channel != Channel::default()),
+        ("link", *link != bare),
+    ] {
+        if is_given {
+            let reason = "the cell carries the data; of link it takes packet_size and queue.limit alone";
+            return Err(ScenarioError::contradiction(key, "cell", reason));
+        }
+    }
+    let slot = scenario.cell.resolve_slot()?;
+    scenario.run.resolve_frames(false)?;
+    let usual = resolve_packet_size(scenario)?.0;
+    let mut flows = resolve_flows(scenario, usual, slot, false, None)?;
+    let mut users = 0;
+    for flow in &mut flows {
+        flow.ends = (users..users + flow.count.max(1)).map(|user| [0, user + 1]).collect();
+        users += flow.count.max(1);
+    }
+    let usual_room = Limit(Room::Of(QueueLimit::Packets(USUAL_LIMIT)));
+    let room = *scenario.link.queue.limit.get_or_insert(usual_room);
+    if matches!(room.0, Room::Time(_) | Room::Products(_)) {
+        let problem = "must be packets, bytes or \"unlimited\": a cell has no rate of its own";
+        return Err(ScenarioError::value("link.queue.limit", &json(room), problem));
+    }
+    let limit = room.0.limit();
+    let largest = flows.iter().map(|flow| flow.packet_size).fold(usual, u32::max);
+    if limit.is_some_and(|limit| !limit.admits(0, 0, largest)) {
+        let problem = format!("must let in a packet of {largest} B");
+        return Err(ScenarioError::value("link.queue.limit", &json(room), problem));
+    }
+    let mut alone = Radio::default();
+    let named = scenario.flows.iter_mut().zip(&flows);
+    let mut radios: Vec<(String, &mut Radio, usize)> = named
+        .map(|((name, flow), setup)| (format!("flows.{name}.radio"), &mut flow.radio, setup.ends.len()))
+        .collect();
+    if radios.is_empty() {
+        radios.push(("cell.radio".to_owned(), &mut alone, 1));
+    }
+    let model = scenario.cell.resolve(slot, &mut radios, limit, files)?;
+    // What the flows say stands with them.
+    scenario.cell.radio = if scenario.flows.is_empty() { alone } else { Radio::default() };
+    let data = Packets { usual, largest, headers: USUAL_HEADERS.min(usual), few: true, round_trip: None };
+    let ahead = Forward { way_of_syn: way_of_data(slot), limit, data };
+    let around = around::resolve(scenario, &mut flows, &ahead, slot, files)?;
+    Ok((OnNetwork { slot, packet_size: usual, flows }, CellSetup { model, around }))
+}

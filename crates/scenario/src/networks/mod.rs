@@ -1,0 +1,89 @@
+//! What carries the packets of a scenario: a room for each kind, which resolves its own tables. Here stands which kind it
+//! is, and nothing that only one of them has.
+
+mod around;
+mod cell;
+mod links;
+mod mesh;
+
+pub use around::{Around, WirelessLink};
+pub use cell::CellSetup;
+pub use links::LinksSetup;
+
+use crate::error::ScenarioError;
+use crate::files::Files;
+use crate::flows::OnNetwork;
+use crate::tables::mesh::MeshSetup;
+use crate::tables::{FlowSetup, Gate, Scenario};
+use crossfade_core::SimTime;
+
+/// What carries packets.
+#[derive(Clone, Debug)]
+pub enum NetworkSetup {
+    /// A path of links.
+    Links(Box<LinksSetup>),
+    /// Stations that share the air.
+    Mesh(Box<MeshSetup>),
+    /// A slotted downlink with many users.
+    Cell(Box<CellSetup>),
+}
+
+/// Fills in the defaults of the network of `scenario` and of its flows, and gives their model objects.
+///
+/// # Errors
+/// What is missing, out of range or contradictory.
+pub(crate) fn resolve(
+    scenario: &mut Scenario,
+    files: &Files<'_>,
+) -> Result<(OnNetwork, NetworkSetup), ScenarioError> {
+    if !scenario.mesh.is_absent() {
+        let (common, mesh) = mesh::resolve(scenario, files)?;
+        return Ok((common, NetworkSetup::Mesh(Box::new(mesh))));
+    }
+    if !scenario.cell.is_absent() {
+        let (common, cell) = cell::resolve(scenario, files)?;
+        return Ok((common, NetworkSetup::Cell(Box::new(cell))));
+    }
+    let (common, links) = links::resolve(scenario, files)?;
+    Ok((common, NetworkSetup::Links(Box::new(links))))
+}
+
+impl NetworkSetup {
+    /// The round trip of a flow's segment and its acknowledgement that wait for nothing.
+    pub fn round_trip(&self, flow: &FlowSetup) -> SimTime {
+        match self {
+            Self::Links(links) => links.round_trip(flow),
+            Self::Mesh(mesh) => mesh::round_trip(mesh, flow),
+            Self::Cell(cell) => cell.round_trip(flow),
+        }
+    }
+
+    /// How senders meet the first link.
+    pub fn gate(&self) -> Gate {
+        match self {
+            Self::Links(links) => links.gate,
+            Self::Mesh(_) | Self::Cell(_) => Gate::Queue,
+        }
+    }
+
+    /// The wireless links that the scenario describes, on the way of the data first.
+    pub fn wireless_links(&self) -> Vec<WirelessLink<'_>> {
+        match self {
+            Self::Links(links) => {
+                let forward = WirelessLink { table: "link", channel: "channel", hop: &links.forward };
+                vec![forward, links.around.wireless_link()]
+            }
+            Self::Mesh(_) => Vec::new(),
+            Self::Cell(cell) => vec![cell.around.wireless_link()],
+        }
+    }
+
+    /// What stands around the hop that carries the data.
+    pub fn around(&self) -> Option<&Around> {
+        match self {
+            Self::Links(links) => Some(&links.around),
+            Self::Mesh(_) => None,
+            Self::Cell(cell) => Some(&cell.around),
+        }
+    }
+}
