@@ -5,8 +5,14 @@ use crossfade_link::RadioConfig;
 use crossfade_link::arq::ArqProtocol;
 use crossfade_phy::closed_form::Diversity;
 use crossfade_phy::{Scheme, from_db};
-use crossfade_scenario::{ScenarioError, Setup};
+use crossfade_scenario::{HopSetup, ScenarioError, Setup};
 use serde_json::json;
+
+/// The link of the data and its physical layer, if it has one.
+pub(crate) fn radio(setup: &Setup) -> Option<(&HopSetup, &RadioConfig)> {
+    let hop = &setup.links()?.forward;
+    Some((hop, hop.radio()?))
+}
 
 /// Refuses, for `who`, a scheme or a signal-to-noise ratio that changes from frame to frame.
 ///
@@ -60,8 +66,8 @@ fn frame_error(radio: &RadioConfig) -> Result<f64, ScenarioError> {
 const MOST_ATTEMPTS: u32 = 8;
 
 /// How often a frame is sent at most.
-pub(crate) fn attempts(setup: &Setup) -> u32 {
-    let repetitions = setup.forward.frames().and_then(|frames| frames.protocol.most_repetitions());
+pub(crate) fn attempts(hop: &HopSetup) -> u32 {
+    let repetitions = hop.frames().and_then(|frames| frames.protocol.most_repetitions());
     repetitions.map_or(MOST_ATTEMPTS, |repetitions| repetitions.saturating_add(1)).min(1000)
 }
 
@@ -70,8 +76,13 @@ pub(crate) fn attempts(setup: &Setup) -> u32 {
 ///
 /// # Errors
 /// Frames that are repeated or that fade together; neither table nor closed form.
-pub(crate) fn packet_loss(setup: &Setup, radio: &RadioConfig, who: &str) -> Result<f64, ScenarioError> {
-    let Some(frames) = setup.forward.frames().filter(|frames| frames.protocol == ArqProtocol::None) else {
+pub(crate) fn packet_loss(
+    hop: &HopSetup,
+    packet_size: u32,
+    radio: &RadioConfig,
+    who: &str,
+) -> Result<f64, ScenarioError> {
+    let Some(frames) = hop.frames().filter(|frames| frames.protocol == ArqProtocol::None) else {
         let problem = format!("{who} assumes frames that are sent once; use method simulation");
         return Err(ScenarioError::key("link.arq.protocol", problem));
     };
@@ -84,17 +95,17 @@ pub(crate) fn packet_loss(setup: &Setup, radio: &RadioConfig, who: &str) -> Resu
         table.residual(radio.snr_db, 1).map_err(|error| ScenarioError::key("phy.table", error.to_string()))
     });
     let fer = of_table.unwrap_or_else(|| frame_error(radio))?;
-    let n = frames.segmentation.frames(setup.packet_size);
+    let n = frames.segmentation.frames(packet_size);
     Ok(-libm::expm1(f64::from(n) * libm::log1p(-fer)))
 }
 
 /// More than the share of packets whose frames all arrive can be: each symbol is received as if it were alone and all its
 /// copies were combined, over antennas that are not correlated at all or that are one, whichever is better.
-pub(crate) fn best_packet_success(setup: &Setup, radio: &RadioConfig) -> f64 {
+pub(crate) fn best_packet_success(hop: &HopSetup, packet_size: u32, radio: &RadioConfig) -> f64 {
     let phy = radio.phy;
-    let frames = setup.forward.frames().map_or(1, |frames| frames.segmentation.frames(setup.packet_size));
-    let copies = if phy.combining.is_some() { attempts(setup) } else { 1 };
-    let tries = if phy.combining.is_some() { 1 } else { attempts(setup) };
+    let frames = hop.frames().map_or(1, |frames| frames.segmentation.frames(packet_size));
+    let copies = if phy.combining.is_some() { attempts(hop) } else { 1 };
+    let tries = if phy.combining.is_some() { 1 } else { attempts(hop) };
     let power = from_db(radio.snr_db) * phy.scheme.power(phy.stbc_power) / phy.scheme.rate(phy.n_t);
     // The energy of a symbol at all antennas, over as many paths as it takes.
     let paths = (phy.n_r * if phy.scheme == Scheme::Blast { 1 } else { phy.n_t }) as u32 * copies;

@@ -1,15 +1,15 @@
 //! A plan together with what the methods say of it.
 
-use crate::cell::{self, CellFacts};
-use crate::mesh::{self, MeshFacts};
-use crate::methods::{FittedChains, solver};
+use crate::fitted::FittedChains;
+use crate::methods::solver;
 use crate::metrics::{METRICS, units};
-use crate::path::{self, PathFacts};
+use crate::networks;
 use crate::survey::Survey;
 use crate::warnings;
 use crossfade_scenario::{Method, Overrides, Plan, Point, Points, ReadFile, ScenarioError, StopRule};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -163,9 +163,7 @@ impl Experiment {
             points: Listed(&self.points),
             units: units(),
             warnings: self.warnings(),
-            mesh: mesh::facts(&first.setup),
-            cell: cell::facts(&first.setup),
-            path: path::facts(&first.setup),
+            facts: [networks::of(&first.setup).facts(&first.setup)].into(),
             scenario: first,
         }
     }
@@ -184,12 +182,9 @@ struct Description<'a> {
     points: Listed<'a>,
     units: Map<String, Value>,
     warnings: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mesh: Option<MeshFacts>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cell: Option<CellFacts>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<PathFacts>,
+    /// What can be said of the network.
+    #[serde(flatten)]
+    facts: BTreeMap<&'static str, Value>,
 }
 
 fn scenario_of<S: Serializer>(point: &Arc<Point>, serializer: S) -> Result<S::Ok, S::Error> {

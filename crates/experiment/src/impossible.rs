@@ -73,7 +73,7 @@ pub(crate) fn most_of_run(setup: &Setup, run: &NetworkStatistics) -> Vec<(&'stat
     };
     let metrics = ["link_goodput_bps", "goodput_bps", "ip_goodput_bps"];
     let all = |most| metrics.map(|metric| (metric, most, LINK)).into();
-    most(&setup.forward).map_or_else(Vec::new, all)
+    setup.links().and_then(|links| most(&links.forward)).map_or_else(Vec::new, all)
 }
 
 /// The time in which a packet of `bytes` follows another at best, in nanoseconds; `None` without a rate.

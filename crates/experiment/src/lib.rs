@@ -10,33 +10,31 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod build;
-mod cell;
-mod cell_warnings;
 mod closed_forms;
 mod control;
 mod execute;
 mod experiment;
+mod fitted;
 mod impossible;
 mod kinds;
 mod known;
 #[cfg(target_os = "linux")]
 pub mod live;
 mod memory;
-mod mesh;
 mod methods;
 mod metrics;
+mod networks;
 mod opportunity_log;
 mod parts;
-mod path;
 mod row;
 mod schedule;
+mod solver;
 mod statistics;
 mod summarise;
 mod survey;
 mod views;
 mod warnings;
 
-pub use cell::{CellFacts, CellFlowFacts, UserFacts};
 pub use control::Control;
 pub use crossfade_capture::{CaptureConfig, IpVersion};
 pub use execute::{MOST_JOBS, execute, execute_rest, make};
@@ -44,11 +42,9 @@ pub use experiment::Experiment;
 pub use impossible::ImpossibleResult;
 pub use kinds::estimate;
 pub use known::{Known, PointNumbers};
-pub use mesh::{FlowFacts, MeshFacts};
 pub use methods::{MethodInfo, methods};
 pub use metrics::{METRICS, MetricInfo};
 pub use parts::{FLOW, LINK, LINKS, NODE, PARTS, Part, PartKind, USER};
-pub use path::{LinkFacts, PathFacts, PathFlowFacts};
 pub use row::{MetricNames, NameSets, Row, RowMetrics};
 pub use schedule::{Missing, Progress, Schedule, Shard, Task};
 pub use summarise::{Found, Metric, PartResult, PointResult, results_of_groups, summarise, summarise_groups};

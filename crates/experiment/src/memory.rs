@@ -1,17 +1,17 @@
 //! How much memory a run may take, judged before it runs: from above, within a small factor.
 
+use crossfade_core::SimTime;
 use crossfade_link::QueueLimit;
-use crossfade_mac::Mac;
 use crossfade_scenario::{
-    Carrier, CellSetup, Distribution, End, FlowSetup, FrameErrors, HopSetup, MeshSetup, Setup, TrafficSetup,
+    Around, Carrier, Distribution, End, FlowSetup, FrameErrors, HopSetup, LinksSetup, Setup, TrafficSetup,
 };
 
 /// Bytes of what every run has.
 const RUN: f64 = 1e6;
 /// Bytes of a flow: its endpoints, counters and delay histograms.
-const FLOW: f64 = 16e3;
+pub(crate) const FLOW: f64 = 16e3;
 /// Bytes of a packet under way, in whatever waits for it: links, scoreboards, reassembly.
-const PACKET: f64 = 200.0;
+pub(crate) const PACKET: f64 = 200.0;
 /// Bytes of what is kept of a flow that has ended.
 const ENDED: f64 = 24.0;
 /// A queue that is used to this share of a link may be of any length.
@@ -20,43 +20,48 @@ const BUSY: f64 = 0.9;
 /// Bytes of a physical layer for each byte of a frame: its symbols, of one bit each, and what they are received as.
 const FRAME_BYTE: f64 = 200.0;
 
-/// Bytes that a run of `setup` may take.
-pub(crate) fn of_run(setup: &Setup) -> f64 {
-    let flows: f64 = setup.flows.iter().map(|flow| flows(setup, flow)).sum();
-    RUN + flows
-        + packets(setup) * PACKET
-        + radio(&setup.forward)
-        + radio(&setup.reverse)
-        + setup.mesh.as_ref().map_or(0.0, mesh)
-        + setup.cell.as_ref().map_or(0.0, cell)
+/// Bytes that a run takes without its network.
+pub(crate) fn of_flows(setup: &Setup) -> f64 {
+    RUN + setup.flows.iter().map(|flow| flows(setup, flow)).sum::<f64>()
+}
+
+/// What a path does to packets, as far as it decides how many are under way at once.
+#[derive(Default)]
+pub(crate) struct Path<'a> {
+    /// What carries the data, in bit/s; `None` carries whatever comes.
+    rate_bps: Option<f64>,
+    /// Propagation delays there and back, in seconds.
+    delays_s: f64,
+    /// The hops on the way of the data that packets may wait for.
+    on_the_way: Vec<&'a HopSetup>,
+}
+
+impl<'a> Path<'a> {
+    /// The way back and the wired parts around a hop of that delay.
+    pub(crate) fn around(around: &'a Around, delay: SimTime) -> Self {
+        let wired = || around.wired.iter().flatten();
+        let delays = wired().map(|hop| hop.delay).chain([delay, around.reverse.delay]);
+        let delays_s = delays.map(SimTime::as_secs_f64).sum();
+        Self { rate_bps: None, delays_s, on_the_way: wired().take(1).collect() }
+    }
+
+    /// A whole path of links.
+    pub(crate) fn of_links(links: &'a LinksSetup) -> Self {
+        let mut path = Self::around(&links.around, links.forward.delay);
+        path.rate_bps = links.forward.rate_bps();
+        path.on_the_way.push(&links.forward);
+        path
+    }
 }
 
 /// Bytes of the frame that is detected at a time, symbol by symbol.
-fn radio(hop: &HopSetup) -> f64 {
+pub(crate) fn radio(hop: &HopSetup) -> f64 {
     match &hop.carrier {
         Carrier::Frames { frames, errors: FrameErrors::Radio(_), .. } => {
             f64::from(frames.frame_size) * FRAME_BYTE
         }
         _ => 0.0,
     }
-}
-
-/// Bytes of the users of a cell: blocks of two fading processes, and a queue.
-fn cell(cell: &CellSetup) -> f64 {
-    let queue = match cell.config.queue {
-        None => 0.0,
-        Some(QueueLimit::Packets(packets)) => packets as f64 * PACKET,
-        Some(QueueLimit::Bytes(bytes)) => bytes as f64 / 40.0 * PACKET,
-    };
-    cell.config.users.len() as f64 * (2e6 + queue)
-}
-
-/// Bytes of the nodes of a mesh, their queues, and what there is between each two of them.
-fn mesh(mesh: &MeshSetup) -> f64 {
-    let config = &mesh.config;
-    let antennas = if let Mac::Nulling(nulling) = config.mac { nulling.antennas as f64 } else { 0.0 };
-    let nodes = config.positions.len() as f64;
-    nodes * (FLOW + config.queue as f64 * PACKET) + nodes * nodes * (PACKET + antennas * antennas * 16.0)
 }
 
 /// How long a run lasts, in seconds; by a count of segments it is judged by a link that is rarely used.
@@ -84,27 +89,22 @@ fn flows(setup: &Setup, flow: &FlowSetup) -> f64 {
     at_once * FLOW + all * ENDED
 }
 
-/// Packets that may be under way at once.
-fn packets(setup: &Setup) -> f64 {
-    let wired = setup.wired.iter().flatten();
-    let hops: Vec<&HopSetup> = wired.chain([&setup.forward, &setup.reverse]).collect();
+/// Packets that may be under way at once on `path`.
+pub(crate) fn packets(setup: &Setup, path: &Path<'_>) -> f64 {
     // What comes, and is not carried, waits.
     let offered = |flow: &FlowSetup| packets_per_s(setup, flow).min(1e15);
     let all: f64 = setup.flows.iter().map(offered).sum();
-    let carried =
-        setup.forward.rate_bps().map_or(f64::INFINITY, |rate| rate / 8.0 / f64::from(setup.packet_size));
+    let carried = path.rate_bps.map_or(f64::INFINITY, |rate| rate / 8.0 / f64::from(setup.packet_size));
     let too_many = (all - carried).max(if all > BUSY * carried { all * 0.01 } else { 0.0 }) * seconds(setup);
     // Without a rate nothing waits, and acknowledgements are no more than windows hold.
-    let on_the_way = setup.wired.iter().map(|[there, _]| there).chain([&setup.forward]);
-    let queues = on_the_way.filter(|hop| hop.rate_bps().is_some());
+    let queues = path.on_the_way.iter().filter(|hop| hop.rate_bps().is_some());
     let limits = queues.map(|hop| match hop.queue().limit() {
         None => f64::INFINITY,
         Some(QueueLimit::Packets(packets)) => packets as f64,
         Some(QueueLimit::Bytes(bytes)) => bytes as f64 / f64::from(setup.packet_size.min(40)),
     });
     let waiting: f64 = limits.map(|limit| too_many.min(limit)).sum();
-    let delays: f64 = hops.iter().map(|hop| hop.delay.as_secs_f64()).sum();
-    let flying = all.min(carried) * delays.min(seconds(setup));
+    let flying = all.min(carried) * path.delays_s.min(seconds(setup));
     // A sender holds no more than its window, and all of them no more than they may send in the time.
     let windows: f64 = setup.flows.iter().map(window).sum();
     let sent = carried * seconds(setup) * 2.0 + 100.0 * setup.flows.len() as f64;

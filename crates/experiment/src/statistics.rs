@@ -1,5 +1,6 @@
 //! What the flows of a simulated run did, alone and together, and what its links did: metrics are computed of it.
 
+use crate::networks::hop;
 use crate::parts::{MESH, PATH};
 use crossfade_core::{DelayHistogram, SimTime, jain_fairness};
 use crossfade_link::arq::ArqStatistics;
@@ -150,14 +151,9 @@ pub(crate) struct LinkMeasured<'a> {
 
 /// The links that there are, in the order in which packets take them.
 pub(crate) fn links<'a>(setup: &Setup, run: &'a NetworkStatistics) -> Vec<(&'a str, LinkMeasured<'a>)> {
-    let [_, forward, reverse, _] = PATH;
     let measured = |report: &'a LinkSummary| {
-        let hop = match report.name.as_str() {
-            name if name == forward => Some(&setup.forward),
-            name if name == reverse => Some(&setup.reverse),
-            _ => None,
-        };
-        let payload = hop.and_then(HopSetup::frames).map(|frames| frames.segmentation.payload);
+        let payload =
+            hop(setup, &report.name).and_then(HopSetup::frames).map(|frames| frames.segmentation.payload);
         (report.name.as_str(), LinkMeasured { report, payload, seconds: run.duration.as_secs_f64() })
     };
     run.links.iter().map(measured).collect()
@@ -253,7 +249,7 @@ fn of_some(count: u64, of: u64) -> f64 {
 /// The users that there are, and all of them together; nothing without a cell.
 pub(crate) fn users(setup: &Setup, run: &NetworkStatistics) -> Option<(Vec<UsersMeasured>, UsersMeasured)> {
     let [_, forward, _, _] = PATH;
-    setup.cell.as_ref()?;
+    setup.cell()?;
     let users = &run.link(forward)?.users;
     let slots = run.duration.as_nanos() as f64 / setup.slot.as_nanos() as f64;
     let goodput =

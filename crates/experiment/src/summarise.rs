@@ -1,14 +1,16 @@
 //! From rows to results: means over the runs of a point with their intervals.
 
+use crate::closed_forms::radio;
 use crate::experiment::Experiment;
 use crate::kinds::{estimate, share_of_frames};
 use crate::methods::{BIANCHI, solver};
 use crate::metrics::{COMBINED_ERRORS, FIT_DISTANCES, LOSS_WINDOW, METRICS, MetricInfo, NOT_ACCEPTED};
-use crate::parts::{FLOW, LINK, MESH, NODE, PARTS, PATH, Part, PartKind, USER};
+use crate::networks;
+use crate::parts::{FLOW, PARTS, Part, PartKind};
 use crate::row::Row;
 use crate::warnings;
 use crossfade_core::Estimate;
-use crossfade_scenario::{FlowSetup, Method, Point, Scenario, ScenarioError, Setup, StopRule};
+use crossfade_scenario::{FlowSetup, Method, Point, Scenario, ScenarioError, StopRule};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -230,7 +232,7 @@ fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
     let loss_windows = (1..).map_while(|floor| found(&format!("{LOSS_WINDOW}{floor}"))).collect();
     let mut warnings = warnings::of_setup(&point.setup);
     warnings.extend(row.and_then(|row| row.failure.as_deref()).map(|why| warnings::missing(method, why)));
-    if point.setup.mesh.is_some() && !metrics.is_empty() {
+    if point.setup.mesh().is_some() && !metrics.is_empty() {
         warnings.push(BIANCHI.to_owned());
     }
     if let [Some(good_runs), Some(bad_runs)] = FIT_DISTANCES.map(found) {
@@ -245,7 +247,7 @@ fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
         warnings,
         parts: vec![PartResult { count: Some(1), ..PartResult::new(Part::new(FLOW, ""), metrics.clone()) }],
         loss_windows,
-        snr_db: point.setup.forward.radio().map(|radio| radio.snr_db),
+        snr_db: radio(&point.setup).map(|(_, radio)| radio.snr_db),
         residual: (1..)
             .map_while(|n| found(&format!("{NOT_ACCEPTED}{n}")))
             .map(|share| Metric { unit: "1", ..exact(share) })
@@ -292,7 +294,10 @@ fn averaged(experiment: &Experiment, point: &Point, method: Method, mut rows: Ve
         }
     };
     let flows = point.setup.flows.iter().map(flow);
-    let others = parts(&point.setup).into_iter().map(|part| PartResult::new(part.clone(), of_part(&part)));
+    let others = networks::of(&point.setup)
+        .parts()
+        .into_iter()
+        .map(|part| PartResult::new(part.clone(), of_part(&part)));
     let parts = flows.chain(others.filter(|found| !found.metrics.is_empty())).collect();
     PointResult {
         point: point.index,
@@ -303,20 +308,11 @@ fn averaged(experiment: &Experiment, point: &Point, method: Method, mut rows: Ve
         warnings: warnings::of_runs(&experiment.stop, point, method, &rows),
         parts,
         loss_windows: Vec::new(),
-        snr_db: point.setup.forward.radio().map(|radio| radio.snr_db),
+        snr_db: radio(&point.setup).map(|(_, radio)| radio.snr_db),
         residual: of_frames(NOT_ACCEPTED),
         combined: of_frames(COMBINED_ERRORS),
         rows: rows.iter().map(|row| row.key.clone()).collect(),
         complete: !rows.is_empty(),
         metrics,
     }
-}
-
-/// The parts of a network beside its flows.
-fn parts(setup: &Setup) -> Vec<Part> {
-    let links = if setup.mesh.is_some() { &[MESH][..] } else { &PATH };
-    let links = links.iter().map(|name| Part::new(LINK, name));
-    let nodes = setup.mesh.as_ref().map_or(0, |mesh| mesh.config.positions.len());
-    let users = setup.cell.as_ref().map_or(0, |cell| cell.config.users.len());
-    links.chain(Part::numbered(NODE, nodes)).chain(Part::numbered(USER, users)).collect()
 }

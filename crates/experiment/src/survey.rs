@@ -2,6 +2,7 @@
 
 use crate::memory;
 use crate::methods::solver;
+use crate::networks;
 use crate::warnings;
 use crossfade_scenario::{Method, Point, ScenarioError};
 use std::collections::HashSet;
@@ -27,7 +28,8 @@ impl Survey {
     /// Takes up a point; all come in order.
     pub(crate) fn see(&mut self, point: &Point) {
         let methods = point.scenario.methods.as_deref().unwrap_or_default();
-        self.memory = self.memory.max(memory::of_run(&point.setup));
+        self.memory =
+            self.memory.max(memory::of_flows(&point.setup) + networks::of(&point.setup).memory(&point.setup));
         if point.index == 0 {
             let refusal = |method: Method| solver(method).refusal(point).map(|error| point.locate(error));
             self.hopeless = methods.iter().map(|&method| (method, refusal(method))).collect();

@@ -1,17 +1,12 @@
 //! What makes a result doubtful though nothing is wrong with the scenario.
 
-use crate::cell_warnings as cell;
-use crate::closed_forms::best_packet_success;
 use crate::methods::solver;
 use crate::metrics::DIED;
+use crate::networks::{self, percent};
 use crate::row::Row;
-use crossfade_channel::{Clock, LossConfig};
+use crossfade_channel::LossConfig;
 use crossfade_core::{Estimate, MethodKind, SimTime};
-use crossfade_link::{QueueConfig, QueueLimit};
-use crossfade_mac::{Reception, Routes};
-use crossfade_scenario::{
-    End, FlowSetup, Gaps, Gate, HopSetup, Method, Point, Setup, StopRule, TraceSetup, TrafficSetup,
-};
+use crossfade_scenario::{FlowSetup, Method, Point, Setup, StopRule};
 use crossfade_transport::{Flavour, RtoRule, Variant};
 
 /// Doubts that a point of a plan raises before anything runs.
@@ -54,26 +49,7 @@ pub(crate) fn of_setup(setup: &Setup) -> Vec<String> {
     let of_flow =
         |flow| [early_timeout(setup, flow).or_else(|| slow_recovery(setup, flow)), narrow_window(flow)];
     let of_flows = setup.flows.iter().flat_map(of_flow);
-    let of_way = |(link, channel, hop)| {
-        [
-            coarse_times(setup, link, hop),
-            hasty_link(link, hop),
-            short_trace(setup, hop),
-            short_record(setup, channel, hop),
-            open_record(channel, hop),
-        ]
-    };
-    let ways = [("link", "channel", &setup.forward), ("reverse", "reverse.channel", &setup.reverse)];
-    let of_ways = ways.into_iter().flat_map(of_way);
-    let of_cell = setup.cell.iter().flat_map(|of| cell::of_setup(of, setup.end));
-    let of_mesh = setup.flows.iter().map(|flow| shadowed_route(setup, flow));
-    of_flows
-        .chain([short_queue(setup), in_phase(setup), nothing_arrives(setup)])
-        .chain(of_ways)
-        .chain(of_mesh)
-        .flatten()
-        .chain(of_cell)
-        .collect()
+    of_flows.flatten().chain(networks::of(setup).warnings(setup)).collect()
 }
 
 /// All doubts about the result of a point that stands on `rows` of a method that is random.
@@ -83,19 +59,11 @@ pub(crate) fn of_runs(stop: &StopRule, point: &Point, method: Method, rows: &[&R
         return unfinished(stop, rows).into_iter().collect();
     }
     let mut warnings = of_setup(&point.setup);
-    let Setup { forward, reverse, wired, .. } = &point.setup;
-    let doubts = [
-        died(rows),
-        cell::starved(&point.setup, rows),
-        full_queue("link", forward, "queue_drops", rows),
-        full_queue("reverse", reverse, "reverse.queue_drops", rows),
-        wired.as_ref().and_then(|[there, _]| full_queue("wired", there, "wired.queue_drops", rows)),
-        without_effect("channel", forward.loss(), "frame_error_rate", rows),
-        without_effect("reverse.channel", reverse.loss(), "reverse.frame_error_rate", rows),
-        unfinished(stop, rows),
-        equal_runs(&point.setup, rows),
-    ];
-    warnings.extend(doubts.into_iter().flatten());
+    warnings.extend(died(rows));
+    warnings.extend(networks::of(&point.setup).warnings_of_runs(&point.setup, rows));
+    warnings.extend(networks::of_network_runs(&point.setup, rows));
+    warnings.extend(unfinished(stop, rows));
+    warnings.extend(equal_runs(&point.setup, rows));
     warnings
 }
 
@@ -128,9 +96,10 @@ fn early_timeout(setup: &Setup, flow: &FlowSetup) -> Option<String> {
 /// The link may take so long to repeat a lost frame that TCP repeats its segment too (RFC 3366 section 2).
 fn slow_recovery(setup: &Setup, flow: &FlowSetup) -> Option<String> {
     let (key, shortest) = shortest_timeout(flow)?;
-    let (link, recovery) = [("link", &setup.forward), ("reverse", &setup.reverse)]
-        .map(|(link, hop)| (link, hop.longest_recovery()))
-        .into_iter()
+    let links = setup.network.wireless_links();
+    let (link, recovery) = links
+        .iter()
+        .map(|link| (link.table, link.hop.longest_recovery()))
         .max_by_key(|(_, recovery)| *recovery)?;
     let longest = setup.round_trip(flow).saturating_add(recovery);
     (recovery > SimTime::ZERO && shortest <= longest).then(|| {
@@ -139,214 +108,6 @@ fn slow_recovery(setup: &Setup, flow: &FlowSetup) -> Option<String> {
              ({longest} with the round trip): segments may time out that were not lost"
         )
     })
-}
-
-/// Packets are so short that whole nanoseconds do not measure them.
-fn coarse_times(setup: &Setup, link: &str, hop: &HopSetup) -> Option<String> {
-    let (what, bytes) =
-        hop.frames().map_or(("packet", setup.packet_size), |frames| ("frame", frames.frame_size));
-    let rate_bps = hop.trace().is_none().then(|| hop.rate_bps()).flatten()?;
-    let (exact, taken) = (f64::from(bytes) * 8e9 / rate_bps, SimTime::to_transmit(bytes, rate_bps));
-    (taken.as_nanos() as f64 > exact * 1.001).then(|| {
-        format!(
-            "{link}.rate: times are whole nanoseconds, and a {what} of {bytes} B takes {exact:.2}: the link carries \
-             {:.4} of its rate at most",
-            exact / taken.as_nanos() as f64
-        )
-    })
-}
-
-/// A queue dropped packets for a limit that nobody asked for; a saturated source is there to fill it. What a filter of
-/// acknowledgements drops has nothing to do with it.
-fn full_queue(link: &str, hop: &HopSetup, drops: &str, rows: &[&Row]) -> Option<String> {
-    let limit = hop
-        .queue()
-        .limit()
-        .filter(|_| hop.limit_assumed && hop.aggregation.is_none() && hop.policer.is_none())?;
-    let dropped: f64 = rows.iter().filter_map(|row| row.metrics.get(drops)).sum();
-    (dropped > 0.0).then(|| {
-        format!(
-            "{link}.queue.limit is not given, and the usual {limit} were full: {dropped} packets were dropped \
-             (\"unlimited\" drops none)"
-        )
-    })
-}
-
-/// A link repeats what has not had the time to be acknowledged.
-fn hasty_link(link: &str, hop: &HopSetup) -> Option<String> {
-    let frames = hop.frames()?;
-    let (key, patience) = frames.patience()?;
-    let answer = frames.answer_time(hop.delay);
-    (patience < answer).then(|| {
-        format!(
-            "{link}.arq.{key} ({patience}) is below the time in which an answer can come ({answer}): frames may \
-             be repeated that were not lost"
-        )
-    })
-}
-
-/// A run outlasts the trace of a link.
-fn short_trace(setup: &Setup, hop: &HopSetup) -> Option<String> {
-    let (TraceSetup { schedule, key, .. }, End::At(end)) = (hop.trace()?, setup.end) else {
-        return None;
-    };
-    let lasts = schedule.lasts();
-    let consequence =
-        if schedule.repeats() { "it begins again" } else { "what holds then holds for the rest" };
-    (lasts > SimTime::ZERO && lasts < end)
-        .then(|| format!("{key} lasts {lasts} and a run {end}: {consequence}"))
-}
-
-/// A run outlasts the recorded losses of a channel.
-fn short_record(setup: &Setup, key: &str, hop: &HopSetup) -> Option<String> {
-    let (Some(LossConfig::Trace { losses, clock }), End::At(end)) = (hop.loss(), setup.end) else {
-        return None;
-    };
-    let step = match clock {
-        Clock::Slot(step) => *step,
-        // The most that there can be.
-        Clock::Transmission => hop.frames().map_or(setup.slot, |frames| frames.frame_time),
-    };
-    let (packets, steps) = (losses.trace.packets(), end / step);
-    (packets < steps).then(|| {
-        format!("{key}.file holds {packets} packets and a run has up to {steps}: the record begins again")
-    })
-}
-
-/// How long a record is, it does not say.
-fn open_record(key: &str, hop: &HopSetup) -> Option<String> {
-    let Some(LossConfig::Trace { losses, .. }) = hop.loss() else { return None };
-    losses.packets_assumed.then(|| {
-        format!(
-            "{key}.file does not say how many packets there were: it is taken to end with its last loss (add a \
-             line \"# packets N\")"
-        )
-    })
-}
-
-/// A route discovery takes a link for usable that passes one frame in ten.
-const PASSES: f64 = 0.1;
-
-/// Shadowing lets frames through beyond the range: a route discovery would find other routes.
-fn shadowed_route(setup: &Setup, flow: &FlowSetup) -> Option<String> {
-    let mesh = setup.mesh.as_ref()?;
-    if matches!(mesh.config.reception, Reception::Range) {
-        return None;
-    }
-    let discovered = mesh.config.discovered_routes(PASSES);
-    flow.ends.iter().find_map(|&[from, to]| {
-        let hops = |routes: &Routes| routes.hops(from as usize, to as usize).ok();
-        let (taken, found) = (hops(&mesh.routes)?, hops(&discovered)?);
-        (found != taken).then(|| format!(
-            "from node {from} to node {to} packets take {taken} hops, but mesh.shadowing_db lets frames through \
-             beyond mesh.range: a route discovery that takes a link for usable which passes {} of the frames would \
-             find {found} hops",
-            percent(PASSES)
-        ))
-    })
-}
-
-fn short_queue(setup: &Setup) -> Option<String> {
-    if setup.cell.is_some() {
-        // Its slots are no packet times: how fast it is for a user, the run says.
-        return None;
-    }
-    let queue = setup.forward.queue();
-    let drop_tail = matches!(queue, QueueConfig::DropTail(_));
-    let limit = queue.limit().filter(|_| !drop_tail || setup.gate == Gate::Queue)?;
-    let packets = match limit {
-        QueueLimit::Packets(packets) => packets as f64,
-        QueueLimit::Bytes(bytes) => bytes as f64 / f64::from(setup.packet_size),
-    };
-    let longest = setup.flows.iter().map(|flow| setup.round_trip(flow)).max()?;
-    let product = longest.as_nanos() as f64 / setup.slot.as_nanos() as f64;
-    (packets < product / 2.0).then(|| {
-        format!(
-            "link.queue.limit ({limit}) is below half the bandwidth-delay product \
-             ({product:.1} packets)"
-        )
-    })
-}
-
-/// An SNR at which no packet comes through, by a receiver better than there can be.
-fn nothing_arrives(setup: &Setup) -> Option<String> {
-    const FEW: f64 = 1e-4;
-    let radio = setup.forward.radio().filter(|radio| radio.shadowing.is_none() && radio.policy.is_none())?;
-    (best_packet_success(setup, radio) < FEW).then(|| {
-        "channel.snr_db: nothing can arrive: less than one packet in 10000 would, even if its symbols did not interfere"
-            .to_owned()
-    })
-}
-
-/// Sources that are exactly periodic and begin in phase keep it: at a full drop-tail queue it is always the same ones
-/// that lose (Floyd and Jacobson, "On traffic phase effects in packet-switched gateways", 1992).
-fn in_phase(setup: &Setup) -> Option<String> {
-    let wired = setup.wired.as_ref().map(|[there, _]| there);
-    let is_full = |hop: &&HopSetup| {
-        // TCP fills any queue; datagrams alone must offer more than the link carries.
-        let offered: f64 = setup.flows.iter().map(offered_bps).sum();
-        matches!(hop.queue(), QueueConfig::DropTail(Some(_)))
-            && hop.rate_bps().is_some_and(|rate_bps| offered >= rate_bps)
-    };
-    [Some(&setup.forward), wired].into_iter().flatten().find(is_full)?;
-    let periodic: Vec<(&FlowSetup, u64)> =
-        setup.flows.iter().filter_map(|flow| Some((flow, period(flow)?))).collect();
-    let pairs = periodic.iter().enumerate().flat_map(|(i, first)| {
-        periodic[i..].iter().filter_map(move |second| {
-            let is_same = std::ptr::eq(first.0, second.0);
-            (!is_same || first.0.count > 1).then_some((*first, *second))
-        })
-    });
-    let meets = |(first, second): &((&FlowSetup, u64), (&FlowSetup, u64))| {
-        let common = gcd(first.1, second.1);
-        let apart = if std::ptr::eq(first.0, second.0) {
-            first.0.stagger.as_nanos()
-        } else {
-            (first.0.start.as_nanos() + first.0.access_delay.as_nanos())
-                .abs_diff(second.0.start.as_nanos() + second.0.access_delay.as_nanos())
-        };
-        // Periods in the ratio of small numbers meet again and again, if they ever meet.
-        first.1.min(second.1) / common <= 100 && apart.is_multiple_of(common)
-    };
-    let ((first, _), (second, _)) = pairs.into_iter().find(meets)?;
-    let who = if std::ptr::eq(first, second) {
-        format!("the sources of flows.{} are", first.name)
-    } else {
-        format!("flows.{} and flows.{} are", first.name, second.name)
-    };
-    Some(format!(
-        "{who} exactly periodic and in phase at a drop-tail queue: which of them loses packets is no matter of \
-         chance; traffic = \"poisson\", jitter, start_within or stagger mends that"
-    ))
-}
-
-/// The time between two packets of a source that is exactly periodic for good, in nanoseconds.
-fn period(flow: &FlowSetup) -> Option<u64> {
-    match &flow.traffic {
-        TrafficSetup::Udp { rate_bps, gaps: Gaps::Periodic, on_off: None }
-            if flow.start_within == SimTime::ZERO =>
-        {
-            Some(SimTime::to_transmit(flow.packet_size, *rate_bps).as_nanos()).filter(|gap| *gap > 0)
-        }
-        _ => None,
-    }
-}
-
-/// The mean rate at which a flow would send; TCP takes what it gets.
-fn offered_bps(flow: &FlowSetup) -> f64 {
-    match &flow.traffic {
-        TrafficSetup::Udp { rate_bps, on_off, .. } => {
-            let share = on_off.map_or(1.0, |[on, off]| on.mean / (on.mean + off.mean));
-            f64::from(flow.count) * rate_bps * share
-        }
-        TrafficSetup::PacedTcp(_, rate_bps) => f64::from(flow.count) * rate_bps,
-        TrafficSetup::Tcp(..) | TrafficSetup::Arrivals { .. } | TrafficSetup::Saturated => f64::INFINITY,
-        TrafficSetup::Outside => 0.0,
-    }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 fn narrow_window(flow: &FlowSetup) -> Option<String> {
@@ -377,23 +138,13 @@ fn died(rows: &[&Row]) -> Option<String> {
 
 /// A record is the same in every run: where nothing else is drawn, the runs say nothing of the spread.
 fn equal_runs(setup: &Setup, rows: &[&Row]) -> Option<String> {
-    let is_record =
-        matches!(setup.forward.loss(), Some(LossConfig::Trace { .. })) || setup.forward.trace().is_some();
+    let forward = setup.links().map(|links| &links.forward);
+    let is_record = forward
+        .is_some_and(|hop| matches!(hop.loss(), Some(LossConfig::Trace { .. })) || hop.trace().is_some());
     let [first, others @ ..] = rows else { return None };
     let are_equal = !others.is_empty() && others.iter().all(|row| row.metrics == first.metrics);
     (is_record && are_equal).then(|| {
         format!("all {} runs are equal, nothing in them is random: intervals of 0 mean nothing", rows.len())
-    })
-}
-
-/// `rate` names the metric that counts the losses of the channel `key`.
-fn without_effect(key: &str, loss: Option<&LossConfig>, rate: &str, rows: &[&Row]) -> Option<String> {
-    let lossless = |row: &&Row| row.metrics.get(rate).is_some_and(|rate| rate == 0.0);
-    // Losses of a table come with its rates, which have an effect.
-    let may_lose = loss.is_some_and(LossConfig::may_lose);
-    (may_lose && !rows.is_empty() && rows.iter().all(lossless)).then(|| {
-        let runs = if rows.len() == 1 { "the run".to_owned() } else { format!("any of {} runs", rows.len()) };
-        format!("{key} had no effect on the outcome: nothing was lost in {runs}")
     })
 }
 
@@ -426,10 +177,4 @@ fn unfinished(stop: &StopRule, rows: &[&Row]) -> Option<String> {
             Some(format!("{metric} has not come to {count} within {max_runs} runs: it is {sum}"))
         }
     }
-}
-
-/// A share for people: four significant digits.
-fn percent(share: f64) -> String {
-    let rounded: f64 = format!("{:.3e}", 100.0 * share).parse().unwrap_or(f64::NAN);
-    format!("{rounded} %")
 }

@@ -154,7 +154,7 @@ fn a_table_of_several_schemes_gives_each_its_own() {
         let set: Vec<Value> = table_keys.into_iter().chain(set.as_array().unwrap().iter().cloned()).collect();
         let plan = with_table(RADIO, &json!(set), table.into())?;
         let point = plan.points.at(0);
-        let table = point.setup.forward.radio().unwrap().table.clone().unwrap();
+        let table = point.setup.links().unwrap().forward.radio().unwrap().table.clone().unwrap();
         table.residual(12.0, 1).map_err(|error| error.to_string())
     };
     assert_eq!(read(json!([])), Ok(0.6));
@@ -203,10 +203,10 @@ fn two_ways_to_say_one_thing_are_one_run() {
     }
     assert_ne!(key(json!([["phy.combining.stage", "stacked"]])), plain);
     let plan = load(RADIO, &json!([["phy.scheme", "stbc-half"]])).unwrap();
-    assert_eq!(plan.points.at(0).setup.forward.rate_bps(), Some(8000.0));
+    assert_eq!(plan.points.at(0).setup.links().unwrap().forward.rate_bps(), Some(8000.0));
     // rho = Eb/N0 + 10 log10(8 bits a use), of BLAST with QPSK.
     let plan = load(RADIO, &json!([["channel", { "snr_db": null, "eb_n0_db": 3 }]])).unwrap();
-    let rho = plan.points.at(0).setup.forward.radio().unwrap().snr_db;
+    let rho = plan.points.at(0).setup.links().unwrap().forward.radio().unwrap().snr_db;
     assert!((rho - (3.0 + 10.0 * 8_f64.log10())).abs() < 1e-12, "{rho}");
 }
 
@@ -260,7 +260,7 @@ fn closed_forms_need_neither_packets_nor_runs() {
     );
     assert_eq!(alone.len(), 1);
     assert_eq!(metric(&alone[0], "frame_error_rate"), metric(&both[1], "frame_error_rate"));
-    assert_eq!(plan.points.at(0).setup.frames, 200);
+    assert_eq!(plan.points.at(0).setup.links().unwrap().frames, 200);
 }
 
 #[test]

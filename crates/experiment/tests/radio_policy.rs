@@ -69,7 +69,7 @@ fn a_policy_of_one_scheme_is_that_scheme() {
             assert!((one.value - other.value).abs() <= room || one.value.is_nan(), "{scheme} {name}");
         }
         let experiment = load(&[json!(["phy.policy", "switching.csv"])], &table).unwrap();
-        assert_eq!(experiment.points.at(0).setup.forward.rate_bps(), Some(rate));
+        assert_eq!(experiment.points.at(0).setup.links().unwrap().forward.rate_bps(), Some(rate));
     }
 }
 

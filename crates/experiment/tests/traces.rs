@@ -88,7 +88,7 @@ fn a_table_has_rates_delays_and_losses() {
     ]);
     let repeating = plan_with(UDP, &repeating, &[("path.csv", table)]);
     // 4 Mbit and 1 Mbit in a second.
-    assert_eq!(repeating.points.at(0).setup.forward.rate_bps(), Some(5e6));
+    assert_eq!(repeating.points.at(0).setup.links().unwrap().forward.rate_bps(), Some(5e6));
     let goodput = metric(&crate::common::result(&repeating), "link_goodput_bps").0;
     assert!((goodput / (4e6 + 0.75e6) - 1.0).abs() < 0.02, "{goodput}");
 }

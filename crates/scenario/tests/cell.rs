@@ -2,7 +2,7 @@
 
 use crossfade_cell::{Allocation, Quantiser};
 use crossfade_core::SimTime;
-use crossfade_scenario::{Overrides, Plan, Setup};
+use crossfade_scenario::{CellModel, Overrides, Plan, Setup};
 use serde_json::{Value, json};
 
 const CELL: &str = r#"
@@ -30,10 +30,14 @@ fn setup(set: &Value) -> Setup {
     load(set).unwrap().points.at(0).setup.clone()
 }
 
+fn cell(set: &Value) -> CellModel {
+    setup(set).cell().unwrap().model.clone()
+}
+
 #[test]
 fn presets_and_defaults() {
-    let cell = |set: Value| setup(&set).cell.unwrap().config;
-    let wip = cell(json!([]));
+    let config = |set: Value| cell(&set).config;
+    let wip = config(json!([]));
     assert_eq!((wip.slot, wip.symbols, wip.bins), (SimTime::from_nanos(666_667), 108, 25));
     assert_eq!((wip.bin_width_hz, wip.allocation), (200e3, Allocation::BestBin { candidates: 25 }));
     assert_eq!((wip.arq.delay_slots, wip.arq.max_retransmissions, wip.arq.split), (3, None, true));
@@ -41,9 +45,9 @@ fn presets_and_defaults() {
     assert_eq!((user.mean_snr_db, user.nmse), (16.0, 0.1));
     // 75 km/h at 2 GHz are 139 Hz.
     assert!((user.fd_t - 0.0926).abs() < 1e-4, "{}", user.fd_t);
-    let nr = cell(json!([["cell.preset", "nr-30k"]]));
+    let nr = config(json!([["cell.preset", "nr-30k"]]));
     assert_eq!((nr.slot, nr.symbols, nr.bins, nr.bin_width_hz), (SimTime::from_micros(500), 132, 106, 360e3));
-    let lte = cell(json!([["cell.preset", "lte"], ["cell.bins", 50], ["cell.arq.delay", "8 ms"]]));
+    let lte = config(json!([["cell.preset", "lte"], ["cell.bins", 50], ["cell.arq.delay", "8 ms"]]));
     assert_eq!((lte.bins, lte.arq.delay_slots), (50, 8));
     // What a word does not take is forgotten: sweeps have it in all of their points.
     let id = |set: Value| load(&set).unwrap().points.at(0).id.clone();
@@ -63,7 +67,7 @@ fn each_flow_has_a_user_and_ranges_go_evenly() {
     let setup = setup(&json!([["flows", flows], ["cell.radio.mean_snr_db", 25]]));
     let ends: Vec<_> = setup.flows.iter().map(|flow| flow.ends.clone()).collect();
     assert_eq!(ends, [vec![[0, 1], [0, 2], [0, 3]], vec![[0, 4]], vec![[0, 5], [0, 6]]]);
-    let users = setup.cell.unwrap().config.users;
+    let users = &setup.cell().unwrap().model.config.users;
     let means: Vec<f64> = users.iter().map(|user| user.mean_snr_db).collect();
     assert_eq!(means, [0.0, 5.0, 10.0, 20.0, 25.0, 25.0]);
     assert_eq!((users[4].speed_mps, users[5].speed_mps), (5.0, 10.0));
@@ -77,7 +81,7 @@ fn a_horizon_makes_the_error_of_each_user() {
     });
     let set =
         json!([["flows", flows], ["cell.prediction.nmse", null], ["cell.prediction.horizon", "3 slots"]]);
-    let users = setup(&set).cell.unwrap().config.users;
+    let users = cell(&set).config.users;
     // In the order of the names.
     assert!(users[0].nmse > 0.05 && users[1].nmse < 0.01, "{} {}", users[0].nmse, users[1].nmse);
     assert_ne!(users[0].levels.at(16.0), users[1].levels.at(16.0));
@@ -90,13 +94,15 @@ fn recorded_ratios_are_what_the_file_says() {
         "measured": { "count": 2, "radio": { "trace": "sinr.csv", "trace_period": "1 s" } },
     });
     let set = json!([["flows", flows]]);
-    let cell = setup(&set).cell.unwrap();
-    let [drawn, one, other] = &cell.config.users[..] else { panic!("{} users", cell.config.users.len()) };
+    let measured = cell(&set);
+    let [drawn, one, other] = &measured.config.users[..] else {
+        panic!("{} users", measured.config.users.len())
+    };
     assert!(drawn.trace.is_none() && one.trace == other.trace);
     let mean_db = 10.0 * f64::midpoint(10_f64.powf(1.2), 10_f64.powf(1.8)).log10();
     assert!((one.mean_snr_db - mean_db).abs() < 1e-9, "{}", one.mean_snr_db);
     assert_eq!((one.speed_mps, one.fd_t, one.nmse), (0.0, 0.0, 0.0));
-    let [recorded] = &cell.recorded[..] else { panic!("{:?}", cell.recorded) };
+    let [recorded] = &measured.recorded[..] else { panic!("{:?}", measured.recorded) };
     assert_eq!(
         (recorded.key.as_str(), recorded.lasts, recorded.repeats),
         ("flows.measured.radio.trace", SimTime::from_millis(1000), true)
@@ -106,30 +112,29 @@ fn recorded_ratios_are_what_the_file_says() {
     assert!(id("0,12\n0.5,18\n") == id("0,12\n0.5,18\n") && id("0,12\n") != id("0,13\n"));
     // Flows that say nothing take what is usual; those that say how strong they are do not.
     let flows = json!({ "measured": {}, "drawn": { "radio": { "mean_snr_db": 9 } } });
-    let users =
-        setup(&json!([["flows", flows], ["cell.radio.trace", "sinr.csv"]])).cell.unwrap().config.users;
+    let users = cell(&json!([["flows", flows], ["cell.radio.trace", "sinr.csv"]])).config.users;
     assert_eq!([users[0].trace.is_some(), users[1].trace.is_some()], [false, true]);
 }
 
 #[test]
 fn reports_and_the_outer_loop_have_defaults() {
-    let cell = |set: Value| setup(&set).cell.unwrap().config;
-    let none = cell(json!([]));
+    let config = |set: Value| cell(&set).config;
+    let none = config(json!([]));
     assert!(none.feedback.is_none() && none.outer_loop.is_none());
-    let feedback = |set: Value| cell(set).feedback.unwrap();
+    let feedback = |set: Value| config(set).feedback.unwrap();
     let late = feedback(json!([["cell.feedback.delay", "4 slots"]]));
     assert_eq!((late.period_slots, late.delay_slots, late.quantiser), (1, 4, None));
     let set = json!([["cell.feedback", { "period": "5 ms", "step_db": 2 }]]);
     let quantiser = Quantiser { lowest_db: -6.0, step_db: 2.0, bits: 4 };
     // 5 ms are 7.5 slots.
     assert_eq!((feedback(set.clone()).period_slots, feedback(set).quantiser), (8, Some(quantiser)));
-    let outer = |set: Value| cell(json!([["cell.outer_loop", set]])).outer_loop.unwrap();
+    let outer = |set: Value| config(json!([["cell.outer_loop", set]])).outer_loop.unwrap();
     // Sionna's steps, and srsRAN's.
     let usual = outer(json!({ "step_down_db": 1 }));
     assert!((usual.step_up_db - 1.0 / 9.0).abs() < 1e-12 && usual.limit_db == 20.0);
     let given = outer(json!({ "step_down_db": 0.099, "step_up_db": 0.001 }));
     assert!((given.target() - 0.01).abs() < 1e-12);
-    let of_levels = cell(json!([["cell.levels.target_fer", "1 %"], ["cell.outer_loop.limit_db", 5]]));
+    let of_levels = config(json!([["cell.levels.target_fer", "1 %"], ["cell.outer_loop.limit_db", 5]]));
     assert!((of_levels.outer_loop.unwrap().target() - 0.01).abs() < 1e-12);
 }
 

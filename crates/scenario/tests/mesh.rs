@@ -1,7 +1,7 @@
 //! Meshes: what their scenarios mean, and what is refused.
 
 use crossfade_mac::{Knowledge, Mac};
-use crossfade_scenario::{Overrides, Plan, Setup};
+use crossfade_scenario::{MeshSetup, Overrides, Plan, Setup};
 use serde_json::{Value, json};
 
 const CHAIN: &str = r#"
@@ -27,6 +27,10 @@ fn load(set: &Value) -> Result<Plan, String> {
 
 fn setup(set: &Value) -> Setup {
     load(set).unwrap().points.at(0).setup.clone()
+}
+
+fn mesh(set: &Value) -> MeshSetup {
+    setup(set).mesh().unwrap().clone()
 }
 
 #[test]
@@ -58,7 +62,7 @@ fn times_are_those_of_the_exchanges() {
 
 #[test]
 fn words_become_models() {
-    let mac = |word: &str| setup(&json!([["mesh.mac", word]])).mesh.unwrap().config.mac;
+    let mac = |word: &str| mesh(&json!([["mesh.mac", word]])).config.mac;
     let Mac::Nulling(nulling) = mac("nulling") else { panic!() };
     assert_eq!((nulling.antennas, nulling.knowledge), (2, Knowledge::Overheard));
     let Mac::Nulling(genie) = mac("nulling-genie") else { panic!() };
@@ -69,19 +73,19 @@ fn words_become_models() {
         load(&json!([["mesh.mac", "plain"], ["mesh.antennas", antennas]])).unwrap().points.at(0).id.clone()
     };
     assert_eq!(id(1), id(4));
-    let hops = |set: Value| setup(&set).mesh.unwrap().round_trip_hops([0, 8]);
+    let hops = |set: Value| mesh(&set).round_trip_hops([0, 8]);
     assert_eq!(hops(json!([["mesh.range", "450 m"]])), Some(16));
     assert_eq!(hops(json!([["mesh.range", "450 m"], ["mesh.routing", "shortest-path"]])), Some(8));
     let listed = json!([
         ["mesh", { "topology": null, "hops": null, "file": "places.csv" }],
         ["flows.file.to", 1],
     ]);
-    assert_eq!(setup(&listed).mesh.unwrap().config.positions.len(), 4);
+    assert_eq!(mesh(&listed).config.positions.len(), 4);
     let random = |placement: u64| {
         let set = json!([
             ["mesh", { "topology": "random", "hops": null, "nodes": 9, "placement": placement, "range": "900 m" }],
         ]);
-        setup(&set).mesh.unwrap().config.positions
+        mesh(&set).config.positions
     };
     assert!(random(1) == random(1) && random(1) != random(2));
 }

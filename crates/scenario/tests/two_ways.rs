@@ -23,7 +23,7 @@ fn load(set: &Value) -> Result<Point, String> {
 }
 
 fn limit(set: &Value) -> QueueLimit {
-    load(set).unwrap().setup.forward.queue().limit().unwrap()
+    load(set).unwrap().setup.links().unwrap().forward.queue().limit().unwrap()
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn a_limit_in_products_is_of_the_base_round_trip() {
     assert_eq!(limit(&far), QueueLimit::Bytes(453_000));
     // Each link has its own rate: 100 Mbit/s, over the round trip with its 0.12 ms for a packet and 4.16 us for 52 B.
     let wired = load(&json!([["wired.rate", "100 Mbit/s"], ["wired.queue.limit", "1 bdp"]])).unwrap();
-    let limit = wired.setup.wired.unwrap()[0].queue().limit();
+    let limit = wired.setup.links().unwrap().around.wired.as_ref().unwrap()[0].queue().limit();
     assert_eq!(limit, Some(QueueLimit::Bytes((100e6 * 0.040_724_16_f64 / 8.0) as u64)));
 }
 
@@ -57,7 +57,7 @@ fn a_limit_in_products_is_of_the_base_round_trip() {
 fn speed_and_carrier_are_a_doppler_frequency() {
     let fast = json!([["channel", { "fd_t": null, "speed": "50 km/h", "carrier": "2 GHz" }]]);
     let point = load(&fast).unwrap();
-    let doppler = point.setup.forward.doppler.unwrap();
+    let doppler = point.setup.links().unwrap().forward.doppler.unwrap();
     // 50/3.6 m/s times 2e9 Hz over 299792458 m/s; frames of 0.6 ms.
     assert!((doppler.frequency_hz - 92.656_69).abs() < 1e-4, "{doppler:?}");
     assert!((doppler.fd_t - 0.055_594).abs() < 1e-6, "{doppler:?}");
@@ -65,7 +65,7 @@ fn speed_and_carrier_are_a_doppler_frequency() {
     assert_eq!(load(&same).unwrap().id, point.id);
     // Both may be given where they agree, but for rounding.
     let both = json!([["channel", { "fd_t": 0.0556, "speed": "50 km/h", "carrier": "2 GHz" }]]);
-    assert_eq!(load(&both).unwrap().setup.forward.doppler.unwrap().fd_t, 0.0556);
+    assert_eq!(load(&both).unwrap().setup.links().unwrap().forward.doppler.unwrap().fd_t, 0.0556);
     for (set, line) in [
         (
             json!([["channel", { "speed": "50 km/h", "carrier": "2 GHz" }]]),

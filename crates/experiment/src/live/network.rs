@@ -1,6 +1,7 @@
 //! The links of a scenario as something between two hosts.
 
-use crate::build::{network, routes, topology};
+use crate::build::{network, routes};
+use crate::networks;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{Departure, Fabric, Link, LinkEvent, LinkReport, Parcel, Port, Push, Series};
 use crossfade_live::{Between, LiveLink};
@@ -35,7 +36,7 @@ impl LiveNetwork {
         if setup.flows.iter().any(|flow| matches!(flow.traffic, TrafficSetup::Outside)) {
             return Self::of_engine(setup, network(setup, seed));
         }
-        let topology = topology(setup, seed);
+        let topology = networks::of(setup).topology(setup, seed);
         let used: Vec<usize> = topology.routes[..2].iter().flatten().map(|leg| leg.medium).collect();
         let is_links = used.iter().all(|&at| matches!(topology.media[at].medium, Medium::Link(_)));
         if is_links && used.iter().collect::<BTreeSet<_>>().len() == used.len() {

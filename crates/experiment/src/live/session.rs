@@ -109,8 +109,8 @@ impl Session {
     /// What the system refuses; what the scenario asks for and the kernel has not.
     pub fn new(point: Arc<Point>, seed: RunSeed, options: Options) -> Result<Self, ScenarioError> {
         let tcp = if options.bulk { Some(KernelTcp::of(&point.setup)?) } else { None };
-        if let (None, Some(AggregationConfig { thinning: 2.., .. })) = (&tcp, point.setup.reverse.aggregation)
-        {
+        let aggregation = point.setup.network.around().and_then(|around| around.reverse.aggregation);
+        if let (None, Some(AggregationConfig { thinning: 2.., .. })) = (&tcp, aggregation) {
             let problem =
                 "a link of real packets does not tell acknowledgements from data: leave it out, or 1";
             return Err(ScenarioError::key("reverse.aggregation.thinning", problem));
@@ -300,7 +300,8 @@ impl Session {
 
 /// Half the time to transmit what the link sends as a whole: a frame, or a packet.
 fn late(setup: &Setup) -> SimTime {
-    let slot = setup.forward.frames().map_or(setup.slot, |frames| frames.frame_time);
+    let frames = setup.links().and_then(|links| links.forward.frames());
+    let slot = frames.map_or(setup.slot, |frames| frames.frame_time);
     LEAST_LATE.max(SimTime::from_nanos(slot.as_nanos() / 2))
 }
 

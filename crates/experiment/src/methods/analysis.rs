@@ -1,15 +1,15 @@
 //! One point by analysis: from its setup to its metrics, or the assumption that fails.
 
 use super::assumptions::unforeseen;
-use super::fitted::FittedChains;
-use super::solver::{NoMetrics, Outcome, Solver};
 use crate::closed_forms::packet_loss;
 use crate::control::Control;
+use crate::fitted::FittedChains;
 use crate::metrics::{FIT_DISTANCES, LOSS_WINDOW, Metrics, rates};
+use crate::solver::{NoMetrics, Outcome, Solver};
 use crossfade_analysis::{AnalysisError, Model, Solution, bounds, exact, exact_delayed, paper_bounds};
 use crossfade_channel::{Fidelity, LossConfig, NotMarkov};
 use crossfade_core::{OutOfRange, RunSeed, SimTime};
-use crossfade_scenario::{Gate, Point, Rto, Scenario, ScenarioError, Setup};
+use crossfade_scenario::{Around, Gate, HopSetup, LinksSetup, Point, Rto, Scenario, ScenarioError, Setup};
 use crossfade_transport::{Flavour, RtoConfig, RtoRule, TcpConfig};
 use serde_json::{Value, json};
 use std::panic::resume_unwind;
@@ -86,22 +86,23 @@ fn solvable(point: &Point) -> Result<Solvable, ScenarioError> {
     if tcp.flavour != Flavour::Paper {
         return Err(unmet("tcp.flavour", given.flavour, "flavour \"paper\", the idealised sender"));
     }
-    if setup.gate != Gate::Slot {
+    let links = setup.links().filter(|links| links.gate == Gate::Slot);
+    let Some(LinksSetup { forward, around: Around { reverse, .. }, .. }) = links else {
         return Err(unmet("tcp.gate", given.gate, "gate \"slot\", one packet a slot"));
-    }
-    let loss = loss(setup)?;
-    if setup.forward.radio().is_none()
+    };
+    let loss = loss(forward, setup.packet_size)?;
+    if forward.radio().is_none()
         && let Some(error) = unforeseen(scenario, setup, "the analysis")
     {
         return Err(error);
     }
-    if setup.reverse.rate_bps().is_some() {
+    if reverse.rate_bps().is_some() {
         let assumed = "acknowledgements that take no time to transmit";
         return Err(unmet("reverse.rate", scenario.reverse.rate, assumed));
     }
     let delays = [
-        ("link.delay", setup.forward.delay, scenario.link.delay),
-        ("reverse.delay", setup.reverse.delay, scenario.reverse.delay),
+        ("link.delay", forward.delay, scenario.link.delay),
+        ("reverse.delay", reverse.delay, scenario.reverse.delay),
     ];
     let mut ack_delay_slots: u32 = 0;
     for (key, delay, given) in delays {
@@ -109,7 +110,7 @@ fn solvable(point: &Point) -> Result<Solvable, ScenarioError> {
         let slots = slots.ok_or_else(|| unmet(key, given, "a delay of a whole number of slots"))?;
         ack_delay_slots = ack_delay_slots.saturating_add(slots);
     }
-    if setup.reverse.loss().is_some_and(LossConfig::may_lose) {
+    if reverse.loss().is_some_and(LossConfig::may_lose) {
         return Err(unmet(
             "reverse.channel.model",
             scenario.reverse.channel.model,
@@ -126,14 +127,16 @@ fn solvable(point: &Point) -> Result<Solvable, ScenarioError> {
         channel: loss.nearby_view().map_err(|error| not_markov(scenario, &error))?.chain,
     };
     model.check().map_err(|error| refuse(&error))?;
-    Ok(Solvable { model, ack_delay_slots })
+    Ok(Solvable { model, loss, ack_delay_slots })
 }
 
 /// What can be solved.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Solvable {
     /// The connection and its channel.
     model: Model,
+    /// Which packets are lost; the chain of the model may be one near it.
+    loss: LossConfig,
     /// Slots from the end of a packet's slot until the sender has its acknowledgement.
     ack_delay_slots: u32,
 }
@@ -148,7 +151,8 @@ fn whole_slots(time: SimTime, slot: SimTime) -> Option<u32> {
 /// The connection, if it is alone on its hop.
 fn only_flow<'a>(scenario: &Scenario, setup: &'a Setup) -> Result<&'a TcpConfig, ScenarioError> {
     let problem = |assumed| format!("the analysis assumes {assumed}; use method simulation");
-    for (key, is_there) in [("mesh", setup.mesh.is_some()), ("wired", setup.wired.is_some())] {
+    let is_wired = setup.network.around().is_some_and(|around| around.wired.is_some());
+    for (key, is_there) in [("mesh", setup.mesh().is_some()), ("wired", is_wired)] {
         if is_there {
             return Err(ScenarioError::key(key, problem("one hop")));
         }
@@ -164,10 +168,10 @@ fn only_flow<'a>(scenario: &Scenario, setup: &'a Setup) -> Result<&'a TcpConfig,
 ///
 /// # Errors
 /// A physical layer of which no packet loss is known.
-fn loss(setup: &Setup) -> Result<LossConfig, ScenarioError> {
-    match setup.forward.radio() {
-        Some(radio) => Ok(LossConfig::Iid { p_e: packet_loss(setup, radio, "the analysis")? }),
-        None => Ok(setup.forward.loss().cloned().unwrap_or(LossConfig::Lossless)),
+fn loss(hop: &HopSetup, packet_size: u32) -> Result<LossConfig, ScenarioError> {
+    match hop.radio() {
+        Some(radio) => Ok(LossConfig::Iid { p_e: packet_loss(hop, packet_size, radio, "the analysis")? }),
+        None => Ok(hop.loss().cloned().unwrap_or(LossConfig::Lossless)),
     }
 }
 
@@ -277,8 +281,8 @@ impl Analysis {
     /// # Errors
     /// What cannot be solved this way, and what to use instead.
     fn analyse(self, point: &Point, fitted: &FittedChains) -> Result<Metrics, ScenarioError> {
-        let Solvable { model, ack_delay_slots } = solvable(point)?;
-        let view = fitted.view(&loss(&point.setup)?).map_err(|error| not_markov(&point.scenario, &error))?;
+        let Solvable { model, loss, ack_delay_slots } = solvable(point)?;
+        let view = fitted.view(&loss).map_err(|error| not_markov(&point.scenario, &error))?;
         let model = Model { channel: view.chain, ..model };
         let mut metrics = if ack_delay_slots > 0 {
             solve_delayed(&point.setup, &model, ack_delay_slots)?

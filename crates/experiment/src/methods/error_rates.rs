@@ -3,26 +3,26 @@
 use crate::closed_forms::{attempts, diversity};
 use crate::metrics::{Metrics, NOT_ACCEPTED};
 use crossfade_link::RadioConfig;
-use crossfade_scenario::{ScenarioError, Setup};
+use crossfade_scenario::{HopSetup, ScenarioError};
 
 /// The error rates of `radio`: those of a first transmission, and, where transmissions are independent and none are
 /// combined, the residual ones.
 ///
 /// # Errors
 /// A scheme whose symbols interfere, correlated antennas, or an estimated channel: there is no closed form.
-pub(super) fn error_rates(setup: &Setup, radio: &RadioConfig) -> Result<Metrics, ScenarioError> {
+pub(super) fn error_rates(hop: &HopSetup, radio: &RadioConfig) -> Result<Metrics, ScenarioError> {
     let (diversity, phy) = (diversity(radio)?, radio.phy);
     let fer = diversity.frame_error(phy.modulation, phy.frame_bits);
     let mut metrics = Metrics::from([("frame_error_rate".to_owned(), fer)]);
     metrics.extend(diversity.bit_error(phy.modulation).map(|ber| ("bit_error_rate".to_owned(), ber)));
-    let attempts = attempts(setup);
+    let attempts = attempts(hop);
     if attempts > 1 && (phy.combining.is_some() || !radio.is_independent()) {
         metrics.insert(format!("{NOT_ACCEPTED}1"), fer);
         return Ok(metrics);
     }
     let residual = |n: u32| libm::pow(fer, f64::from(n));
     metrics.extend((1..=attempts).map(|n| (format!("{NOT_ACCEPTED}{n}"), residual(n))));
-    let rate_bps = setup.forward.rate_bps().unwrap_or_default();
+    let rate_bps = hop.rate_bps().unwrap_or_default();
     let sent: f64 = (0..attempts).map(residual).sum();
     metrics.extend(
         [

@@ -3,11 +3,11 @@
 use super::assumptions::unforeseen;
 use super::bianchi::saturated_star;
 use super::error_rates::error_rates;
-use super::fitted::FittedChains;
-use super::solver::{NoMetrics, Outcome, Solver};
-use crate::closed_forms::packet_loss;
+use crate::closed_forms::{packet_loss, radio};
 use crate::control::Control;
+use crate::fitted::FittedChains;
 use crate::metrics::{Metrics, rates};
+use crate::solver::{NoMetrics, Outcome, Solver};
 use crossfade_analysis::{Formula, TcpPath};
 use crossfade_channel::LossConfig;
 use crossfade_core::{RunSeed, SimTime};
@@ -23,8 +23,8 @@ impl Solver for LossFormula {
         if let Some(mesh) = self.star(point) {
             return saturated_star(point, mesh).err();
         }
-        match point.setup.forward.radio() {
-            Some(radio) => error_rates(&point.setup, radio).err().filter(|_| asked(point, self.0).is_err()),
+        match radio(&point.setup) {
+            Some((hop, radio)) => error_rates(hop, radio).err().filter(|_| asked(point, self.0).is_err()),
             None => asked(point, self.0).err(),
         }
     }
@@ -33,11 +33,11 @@ impl Solver for LossFormula {
         if let Some(mesh) = self.star(point) {
             return Some(saturated_star(point, mesh).map_err(NoMetrics::from));
         }
-        let Some(radio) = point.setup.forward.radio() else {
+        let Some((hop, radio)) = radio(&point.setup) else {
             return Some(formula(point, self.0).map_err(NoMetrics::from));
         };
         // Of the error rates and what TCP makes of them, what can be said.
-        Some(match (error_rates(&point.setup, radio), formula(point, self.0)) {
+        Some(match (error_rates(hop, radio), formula(point, self.0)) {
             (Ok(mut rates), of_tcp) => {
                 rates.extend(of_tcp.unwrap_or_default());
                 Ok(rates)
@@ -59,7 +59,7 @@ impl Solver for LossFormula {
 impl LossFormula {
     /// The mesh, of which the formula is another.
     fn star<'a>(&self, point: &'a Point) -> Option<&'a MeshSetup> {
-        point.setup.mesh.as_ref().filter(|_| self.0 == Formula::Padhye)
+        point.setup.mesh().filter(|_| self.0 == Formula::Padhye)
     }
 }
 
@@ -103,14 +103,15 @@ fn path(point: &Point) -> Result<TcpPath, ScenarioError> {
         let problem = "the formulas are TCP's, with its timeouts; use method simulation";
         return Err(ScenarioError::value("tcp.flavour", &json!("quic"), problem));
     }
-    if let Some(radio) = setup.forward.radio() {
-        let p = packet_loss(setup, radio, "a formula")?;
+    if let Some((hop, radio)) = radio(setup) {
+        let p = packet_loss(hop, setup.packet_size, radio, "a formula")?;
         return Ok(tcp_path(setup, &tcp.config, p));
     }
     if let Some(error) = unforeseen(scenario, setup, "a formula") {
         return Err(error);
     }
-    let p = setup.forward.loss().and_then(LossConfig::rate).ok_or_else(|| {
+    let loss = setup.links().and_then(|links| links.forward.loss());
+    let p = loss.and_then(LossConfig::rate).ok_or_else(|| {
         let problem = "a formula assumes a loss rate, and a drop list has none; use method simulation";
         ScenarioError::value("channel.model", &json!(scenario.channel.model), problem)
     })?;

@@ -1,8 +1,8 @@
 //! One run of a point on the kernel's TCP, in real time.
 
-use super::fitted::FittedChains;
-use super::solver::{NoMetrics, Outcome, Solver};
 use crate::control::Control;
+use crate::fitted::FittedChains;
+use crate::solver::{NoMetrics, Outcome, Solver};
 use crossfade_core::RunSeed;
 use crossfade_scenario::{FlowSetup, Point, ScenarioError};
 

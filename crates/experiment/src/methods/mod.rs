@@ -4,18 +4,15 @@ mod analysis;
 mod assumptions;
 mod bianchi;
 mod error_rates;
-mod fitted;
 mod formula;
 mod live;
 mod phy;
 mod simulation;
-mod solver;
 
 pub(crate) use bianchi::FORM as BIANCHI;
-pub(crate) use fitted::FittedChains;
 pub(crate) use simulation::{metrics as metrics_of, run_checked};
-pub(crate) use solver::{MakeRun, NoMetrics, Solver};
 
+use crate::solver::Solver;
 use analysis::Analysis;
 use crossfade_scenario::Method;
 use formula::LossFormula;

@@ -1,14 +1,14 @@
 //! A batch of frames over the physical layer alone.
 
-use super::fitted::FittedChains;
-use super::solver::{Outcome, Solver};
 use crate::closed_forms::{attempts, refuse_changing};
 use crate::control::{Control, PartDone};
+use crate::fitted::FittedChains;
 use crate::metrics::{COMBINED_ERRORS, INDEPENDENT, Metrics, NOT_ACCEPTED};
+use crate::solver::{Outcome, Solver};
 use crossfade_core::RunSeed;
 use crossfade_link::RadioConfig;
 use crossfade_phy::Counts;
-use crossfade_scenario::{Point, ScenarioError, Setup};
+use crossfade_scenario::{HopSetup, LinksSetup, Point, ScenarioError};
 use serde_json::json;
 
 /// Frames without a protocol: each is sent until it is accepted, as often as the ARQ of the link would.
@@ -23,26 +23,26 @@ impl Solver for Frames {
     }
 
     fn run(&self, point: &Point, seed: RunSeed, _: &FittedChains, control: &Control) -> Option<Outcome> {
-        let radio = match radio(point) {
-            Ok(radio) => radio,
+        let (links, radio) = match radio(point) {
+            Ok(found) => found,
             Err(error) => return Some(Err(error.into())),
         };
         let streams = (seed.stream("channel.dl"), seed.stream("phy.dl"));
-        let frames = radio.monte_carlo(attempts(&point.setup), streams.0, streams.1);
+        let frames = radio.monte_carlo(attempts(&links.forward), streams.0, streams.1);
         let mut frames = match frames {
             Ok(frames) => frames,
             Err(error) => return Some(Err(ScenarioError::key("phy", error.to_string()).into())),
         };
         let mut counts = Counts::default();
         let mut part = PartDone::new(control);
-        for first in (0..point.setup.frames).step_by(CHUNK as usize) {
+        for first in (0..links.frames).step_by(CHUNK as usize) {
             if control.is_cancelled() {
                 return None;
             }
-            part.is(first as f64 / point.setup.frames as f64);
-            counts += &frames.count(first..point.setup.frames.min(first + CHUNK));
+            part.is(first as f64 / links.frames as f64);
+            counts += &frames.count(first..links.frames.min(first + CHUNK));
         }
-        Some(Ok(metrics(&point.setup, radio, &counts)))
+        Some(Ok(metrics(&links.forward, radio, &counts)))
     }
 
     fn is_random(&self) -> bool {
@@ -58,16 +58,17 @@ impl Solver for Frames {
 ///
 /// # Errors
 /// There is none, or one that changes with time: there is none here.
-fn radio(point: &Point) -> Result<&RadioConfig, ScenarioError> {
-    let radio = point.setup.forward.radio().ok_or_else(|| {
+fn radio(point: &Point) -> Result<(&LinksSetup, &RadioConfig), ScenarioError> {
+    let found = point.setup.links().and_then(|links| Some((links, links.forward.radio()?)));
+    let (links, radio) = found.ok_or_else(|| {
         let problem = "method phy needs the physical layer of \"block-rayleigh\"";
         ScenarioError::value("channel.model", &json!(point.scenario.channel.model), problem)
     })?;
     refuse_changing(radio, "method phy")?;
-    Ok(radio)
+    Ok((links, radio))
 }
 
-fn metrics(setup: &Setup, radio: &RadioConfig, counts: &Counts) -> Metrics {
+fn metrics(hop: &HopSetup, radio: &RadioConfig, counts: &Counts) -> Metrics {
     let first = counts.attempts[0];
     let bits = counts.frames * u64::from(radio.phy.frame_bits);
     let (sent, lost) = counts.attempts.iter().fold((0, counts.frames), |(sent, left), attempt| {
@@ -76,7 +77,7 @@ fn metrics(setup: &Setup, radio: &RadioConfig, counts: &Counts) -> Metrics {
     });
     let accepted = counts.frames - lost;
     let share = |part: u64, whole: u64| part as f64 / whole as f64;
-    let rate_bps = setup.forward.rate_bps().unwrap_or_default();
+    let rate_bps = hop.rate_bps().unwrap_or_default();
     let mut metrics: Metrics = [
         ("frame_errors", first.frame_errors as f64),
         ("frame_transmissions", counts.frames as f64),

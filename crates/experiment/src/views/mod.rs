@@ -249,7 +249,7 @@ pub fn opportunities(
 /// The plan has several points; there is no mesh.
 pub fn air_pcap(experiment: &Experiment, cancel: &AtomicBool) -> Result<Option<Vec<u8>>, ScenarioError> {
     let point = only_point(experiment, "a capture")?;
-    let Some(mesh) = &point.setup.mesh else {
+    let Some(mesh) = point.setup.mesh() else {
         return Err(ScenarioError::key("mesh", "missing; there is no air to capture"));
     };
     let seed = RunSeed { seed: experiment.seed, run: 0 };

@@ -1,7 +1,7 @@
 //! How many exchanges of a mesh can be under way at one time.
 
 use crate::experiment::Experiment;
-use crate::mesh::links;
+use crate::networks::mesh_links as links;
 use crossfade_mac::reuse::{Reuse, ReuseRules, largest};
 use crossfade_mac::{Knowledge, Mac};
 use crossfade_scenario::{MeshSetup, Point, ScenarioError};
@@ -33,7 +33,7 @@ pub fn reuse(experiment: &Experiment) -> Result<Vec<ReuseFacts>, ScenarioError> 
 }
 
 fn of_point(point: &Point) -> Result<ReuseFacts, ScenarioError> {
-    let Some(mesh) = &point.setup.mesh else {
+    let Some(mesh) = point.setup.mesh() else {
         return Err(point.locate(ScenarioError::key("mesh", "missing; spatial reuse is about a mesh")));
     };
     let refuse =

@@ -1,7 +1,7 @@
 //! A run looked at every so often: what each flow and link did in between.
 
 use super::events::{EventsCsv, Sample};
-use crate::parts::PATH;
+use crate::networks::hop;
 use crossfade_core::SimTime;
 use crossfade_link::{LinkReport, Occupancy};
 use crossfade_scenario::{HopSetup, Setup, TrafficSetup};
@@ -125,17 +125,4 @@ fn headers(setup: &Setup) -> Vec<u32> {
         std::iter::repeat_n(headers, flow.count as usize)
     };
     lasting.flat_map(each).collect()
-}
-
-/// The link called so.
-fn hop<'a>(setup: &'a Setup, name: &str) -> Option<&'a HopSetup> {
-    let [wired, forward, reverse, wired_reverse] = PATH;
-    let both = setup.wired.as_ref();
-    match name {
-        name if name == forward => Some(&setup.forward),
-        name if name == reverse => Some(&setup.reverse),
-        name if name == wired => both.map(|[there, _]| there),
-        name if name == wired_reverse => both.map(|[_, back]| back),
-        _ => None,
-    }
 }

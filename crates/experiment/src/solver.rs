@@ -1,7 +1,7 @@
 //! What a method is: the trait that each has.
 
-use super::fitted::FittedChains;
 use crate::control::Control;
+use crate::fitted::FittedChains;
 use crate::impossible::ImpossibleResult;
 use crate::metrics::Metrics;
 use crossfade_core::RunSeed;

@@ -1,0 +1,253 @@
+//! A cell: how it is made, and what is said of it, its slots and bins, who is there, and from where on which modulation is
+//! used.
+
+use super::doubts;
+use super::hop::{link, wired};
+use super::kind::NetworkKind;
+use crate::memory::{PACKET, Path, packets, radio};
+use crate::parts::{LINK, PATH, Part, USER};
+use crate::row::Row;
+use crossfade_cell::{Cell, UserConfig};
+use crossfade_channel::wiener_nmse;
+use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::{QueueLimit, SideBySide};
+use crossfade_scenario::{
+    CellModel, CellSetup, End, FlowSetup, Recorded, Scenario, ScenarioError, Setup, TrafficSetup,
+};
+use crossfade_sim::{Leg, Medium, Topology};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+impl NetworkKind for CellSetup {
+    /// The cell, the links on the way back of its users, and the wired segment that they share.
+    fn topology(&self, _: &Setup, seed: RunSeed) -> Topology {
+        let [_, forward, reverse, _] = PATH;
+        let cell = Cell::new(self.model.config.clone(), seed).expect("checked");
+        let users = self.model.config.users.len() as u32;
+        let back = |user: u32| link(&self.around.reverse, seed, &format!("ul.{user}"));
+        let uplinks = SideBySide::new((0..users).map(back).collect());
+        let mut media = vec![
+            Medium::Fabric(Box::new(cell)).named(forward),
+            Medium::Fabric(Box::new(uplinks)).named(reverse),
+        ];
+        let is_wired = self.around.wired.is_some();
+        if let Some(both) = &self.around.wired {
+            let [there, back] = wired(both, seed);
+            media.insert(0, there);
+            media.push(back);
+        }
+        let first = usize::from(is_wired);
+        let both_ways = |user: u32| {
+            let mut data = vec![Leg { medium: first, from: 0, to: user + 1 }];
+            let mut acks = vec![Leg { medium: first + 1, from: user, to: users + user }];
+            if is_wired {
+                data.insert(0, Leg::link(0));
+                acks.push(Leg::link(3));
+            }
+            [data, acks]
+        };
+        Topology { media, routes: (0..users).flat_map(both_ways).collect() }
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let links = PATH.iter().map(|name| Part::new(LINK, name));
+        links.chain(Part::numbered(USER, self.model.config.users.len())).collect()
+    }
+
+    fn facts(&self, setup: &Setup) -> (&'static str, Value) {
+        ("cell", json!(facts(self, setup)))
+    }
+
+    /// Of the users blocks of two fading processes, and a queue.
+    fn memory(&self, setup: &Setup) -> f64 {
+        let config = &self.model.config;
+        let queue = match config.queue {
+            None => 0.0,
+            Some(QueueLimit::Packets(packets)) => packets as f64 * PACKET,
+            Some(QueueLimit::Bytes(bytes)) => bytes as f64 / 40.0 * PACKET,
+        };
+        let path = Path::around(&self.around, self.way_of_data());
+        let under_way = packets(setup, &path) * PACKET + radio(&self.around.reverse);
+        under_way + config.users.len() as f64 * (2e6 + queue)
+    }
+
+    fn warnings(&self, setup: &Setup) -> Vec<String> {
+        let model = &self.model;
+        let there = self.around.wired.as_ref().map(|[there, _]| there);
+        let of_cell = [fast_users(model), selective_bins(model), bold_prediction(model), known_traces(model)];
+        let of_path = [doubts::in_phase(setup, there.into_iter())].into_iter().flatten();
+        let of_links = doubts::of_links(setup);
+        of_path
+            .chain(of_links)
+            .chain(of_cell.into_iter().flatten())
+            .chain(short_traces(model, setup.end))
+            .collect()
+    }
+
+    fn warnings_of_runs(&self, setup: &Setup, rows: &[&Row]) -> Vec<String> {
+        starved(setup, rows).into_iter().collect()
+    }
+
+    fn unmet_assumption(&self, _: &Scenario, who: &str) -> Option<ScenarioError> {
+        let problem = format!("{who} assumes a link of constant rate; use method simulation");
+        Some(ScenarioError::key("cell", problem))
+    }
+}
+
+/// Sizes and levels of a cell.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct CellFacts {
+    /// How long a slot is, in seconds.
+    slot_s: f64,
+    /// Symbols of a bin and slot that carry payload.
+    symbols: u32,
+    /// How many bins there are.
+    bins: usize,
+    /// How wide each is, in Hz.
+    bin_width_hz: f64,
+    /// A fifth of the inverse delay spread, in Hz; none of a single path.
+    coherence_bandwidth_hz: Option<f64>,
+    /// Who is there, in the order of the flows.
+    users: Vec<UserFacts>,
+    /// Whose these are.
+    flows: Vec<CellFlowFacts>,
+}
+
+/// A flow.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct CellFlowFacts {
+    /// Its name; empty where the scenario names no flows.
+    name: String,
+    /// How many users it has, the next ones in their order.
+    users: usize,
+    /// The round trip of a packet and its acknowledgement that wait for nothing but a slot, in seconds.
+    round_trip_s: f64,
+}
+
+/// A user.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct UserFacts {
+    /// The mean signal-to-noise ratio in dB.
+    mean_snr_db: f64,
+    /// The speed in metres a second.
+    speed_mps: f64,
+    /// The maximum Doppler shift in cycles a slot.
+    fd_t: f64,
+    /// How long its channel stays like itself, in seconds: 0.423 over the Doppler shift (Rappaport); none where nothing moves.
+    coherence_time_s: Option<f64>,
+    /// Whether its ratios were recorded.
+    is_recorded: bool,
+    /// The normalised mean square error of its predictions.
+    nmse: f64,
+    /// From which predicted ratio in dB on 1 to 8 bits a symbol are used at its mean; none without a limit.
+    levels_db: [Option<f64>; 8],
+}
+
+fn facts(cell: &CellSetup, setup: &Setup) -> CellFacts {
+    let config = &cell.model.config;
+    let coherence = config.profile.coherence_bandwidth_hz();
+    let user = |user: &UserConfig| {
+        let UserConfig { mean_snr_db, speed_mps, fd_t, nmse, .. } = *user;
+        let level = |&ratio: &f64| (ratio > 0.0).then(|| 10.0 * libm::log10(ratio));
+        let levels_db = user.levels.at(mean_snr_db).each_ref().map(level);
+        let coherence_time_s = (fd_t > 0.0).then(|| 0.423 * config.slot.as_secs_f64() / fd_t);
+        let is_recorded = user.trace.is_some();
+        UserFacts { mean_snr_db, speed_mps, fd_t, coherence_time_s, is_recorded, nmse, levels_db }
+    };
+    let flow = |flow: &FlowSetup| CellFlowFacts {
+        name: flow.name.clone(),
+        users: flow.ends.len(),
+        round_trip_s: setup.round_trip(flow).as_secs_f64(),
+    };
+    CellFacts {
+        slot_s: config.slot.as_secs_f64(),
+        symbols: config.symbols,
+        bins: config.bins,
+        bin_width_hz: config.bin_width_hz,
+        coherence_bandwidth_hz: coherence.is_finite().then_some(coherence),
+        users: config.users.iter().map(user).collect(),
+        flows: setup.flows.iter().map(flow).collect(),
+    }
+}
+
+/// From here on a slot is a large part of a Doppler period.
+const FAST: f64 = 0.25;
+/// Slots from which a predictor is taken to know the channel.
+const OBSERVATIONS: usize = 32;
+
+/// Predictions are asked for of channels that are recorded.
+fn known_traces(cell: &CellModel) -> Option<String> {
+    let [recorded, ..] = &cell.recorded[..] else { return None };
+    (cell.is_prediction_given).then(|| {
+        format!(
+            "cell.prediction says nothing of {}: recorded ratios are known as they are, or as cell.feedback reports them",
+            recorded.key
+        )
+    })
+}
+
+/// A run outlasts recorded channels.
+fn short_traces(cell: &CellModel, end: End) -> impl Iterator<Item = String> {
+    cell.recorded.iter().filter_map(move |Recorded { key, lasts, repeats }| {
+        let End::At(end) = end else { return None };
+        let consequence = if *repeats { "it begins again" } else { "its last line holds for the rest" };
+        (*lasts > SimTime::ZERO && *lasts < end)
+            .then(|| format!("{key} lasts {lasts} and a run {end}: {consequence}"))
+    })
+}
+
+fn fast_users(cell: &CellModel) -> Option<String> {
+    let fastest = cell.config.users.iter().map(|user| user.fd_t).fold(0.0, f64::max);
+    (fastest >= FAST).then(|| {
+        format!(
+            "f_d T = {fastest:.2} for the fastest user: channels change within a slot, in which they are taken to be \
+             constant"
+        )
+    })
+}
+
+fn selective_bins(cell: &CellModel) -> Option<String> {
+    let (coherence, width) = (cell.config.profile.coherence_bandwidth_hz(), cell.config.bin_width_hz);
+    (coherence < width).then(|| {
+        format!(
+            "the coherence bandwidth ({:.0} kHz, a fifth of the inverse delay spread) is below cell.bin_width ({:.0} \
+             kHz), in which channels are taken to be constant",
+            coherence / 1e3,
+            width / 1e3
+        )
+    })
+}
+
+/// Some user is predicted better than Wiener's filter can.
+fn bold_prediction(cell: &CellModel) -> Option<String> {
+    let horizon = cell.horizon_slots?;
+    let limit = |user: &crossfade_cell::UserConfig| {
+        let snr = libm::pow(10.0, user.mean_snr_db / 10.0);
+        (user.nmse, wiener_nmse(user.fd_t, horizon, snr, OBSERVATIONS))
+    };
+    let modelled = cell.config.users.iter().filter(|user| user.trace.is_none());
+    let bold = modelled.map(limit).filter(|(asked, limit)| *asked < limit * (1.0 - 1e-9));
+    let (asked, limit) = bold.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some(format!(
+        "cell.prediction.nmse = {asked} is better than a linear predictor can be for some user: {limit:.3} over \
+         {horizon} slots"
+    ))
+}
+
+/// Some user with something to send never had a bin.
+fn starved(setup: &Setup, rows: &[&Row]) -> Option<String> {
+    let is_simulated =
+        |traffic: &TrafficSetup| !matches!(traffic, TrafficSetup::Outside | TrafficSetup::Arrivals { .. });
+    let flows = setup.flows.iter().filter(|flow| is_simulated(&flow.traffic));
+    let users = flows.flat_map(|flow| flow.ends.iter().map(move |&[_, port]| (&flow.name, port - 1)));
+    let had_none = |user: u32| {
+        let key = Part::new(USER, user).key("bins_per_slot");
+        rows.iter().filter(|row| row.metrics.get(&key) == Some(0.0)).count()
+    };
+    let (name, user, runs) = users
+        .map(|(name, user)| (name, user, had_none(user)))
+        .filter(|(_, _, runs)| *runs > 0)
+        .max_by_key(|(_, _, runs)| *runs)?;
+    let of_flow = if name.is_empty() { String::new() } else { format!(" of flow {name}") };
+    Some(format!("user {user}{of_flow} was never scheduled in {runs} of {} runs", rows.len()))
+}

@@ -1,0 +1,211 @@
+//! What makes the links of a network doubtful, whatever kind it is of.
+
+use crate::row::Row;
+use crossfade_channel::{Clock, LossConfig};
+use crossfade_core::SimTime;
+use crossfade_link::QueueConfig;
+use crossfade_scenario::{End, FlowSetup, Gaps, HopSetup, Setup, TraceSetup, TrafficSetup, WirelessLink};
+
+/// Doubts that the wireless links of a network raise before anything runs.
+pub(super) fn of_links(setup: &Setup) -> impl Iterator<Item = String> {
+    let of_link = |WirelessLink { table, channel, hop }| {
+        [
+            coarse_times(setup, table, hop),
+            hasty_link(table, hop),
+            short_trace(setup, hop),
+            short_record(setup, channel, hop),
+            open_record(channel, hop),
+        ]
+    };
+    setup.network.wireless_links().into_iter().flat_map(of_link).flatten()
+}
+
+/// Doubts about the queues and channels of a network in the runs of which these are the rows.
+pub(crate) fn of_network_runs(setup: &Setup, rows: &[&Row]) -> Vec<String> {
+    let links = setup.network.wireless_links();
+    // The metrics of the link on the way of the data are those of the whole.
+    let key = |table: &str, metric: &str| {
+        if table == "link" { metric.to_owned() } else { format!("{table}.{metric}") }
+    };
+    let full = |table: &str, hop| full_queue(table, hop, &key(table, "queue_drops"), rows);
+    let full_queues = links.iter().map(|link| full(link.table, link.hop));
+    let wired = setup.network.around().and_then(|around| around.wired.as_ref());
+    let full_wired = wired.and_then(|[there, _]| full("wired", there));
+    let idle_channels = links.iter().map(|WirelessLink { table, channel, hop }| {
+        without_effect(channel, hop.loss(), &key(table, "frame_error_rate"), rows)
+    });
+    full_queues.chain([full_wired]).chain(idle_channels).flatten().collect()
+}
+
+/// Packets are so short that whole nanoseconds do not measure them.
+fn coarse_times(setup: &Setup, link: &str, hop: &HopSetup) -> Option<String> {
+    let (what, bytes) =
+        hop.frames().map_or(("packet", setup.packet_size), |frames| ("frame", frames.frame_size));
+    let rate_bps = hop.trace().is_none().then(|| hop.rate_bps()).flatten()?;
+    let (exact, taken) = (f64::from(bytes) * 8e9 / rate_bps, SimTime::to_transmit(bytes, rate_bps));
+    (taken.as_nanos() as f64 > exact * 1.001).then(|| {
+        format!(
+            "{link}.rate: times are whole nanoseconds, and a {what} of {bytes} B takes {exact:.2}: the link carries \
+             {:.4} of its rate at most",
+            exact / taken.as_nanos() as f64
+        )
+    })
+}
+
+/// A queue dropped packets for a limit that nobody asked for; a saturated source is there to fill it. What a filter of
+/// acknowledgements drops has nothing to do with it.
+fn full_queue(link: &str, hop: &HopSetup, drops: &str, rows: &[&Row]) -> Option<String> {
+    let limit = hop
+        .queue()
+        .limit()
+        .filter(|_| hop.limit_assumed && hop.aggregation.is_none() && hop.policer.is_none())?;
+    let dropped: f64 = rows.iter().filter_map(|row| row.metrics.get(drops)).sum();
+    (dropped > 0.0).then(|| {
+        format!(
+            "{link}.queue.limit is not given, and the usual {limit} were full: {dropped} packets were dropped \
+             (\"unlimited\" drops none)"
+        )
+    })
+}
+
+/// A link repeats what has not had the time to be acknowledged.
+fn hasty_link(link: &str, hop: &HopSetup) -> Option<String> {
+    let frames = hop.frames()?;
+    let (key, patience) = frames.patience()?;
+    let answer = frames.answer_time(hop.delay);
+    (patience < answer).then(|| {
+        format!(
+            "{link}.arq.{key} ({patience}) is below the time in which an answer can come ({answer}): frames may \
+             be repeated that were not lost"
+        )
+    })
+}
+
+/// A run outlasts the trace of a link.
+fn short_trace(setup: &Setup, hop: &HopSetup) -> Option<String> {
+    let (TraceSetup { schedule, key, .. }, End::At(end)) = (hop.trace()?, setup.end) else {
+        return None;
+    };
+    let lasts = schedule.lasts();
+    let consequence =
+        if schedule.repeats() { "it begins again" } else { "what holds then holds for the rest" };
+    (lasts > SimTime::ZERO && lasts < end)
+        .then(|| format!("{key} lasts {lasts} and a run {end}: {consequence}"))
+}
+
+/// A run outlasts the recorded losses of a channel.
+fn short_record(setup: &Setup, key: &str, hop: &HopSetup) -> Option<String> {
+    let (Some(LossConfig::Trace { losses, clock }), End::At(end)) = (hop.loss(), setup.end) else {
+        return None;
+    };
+    let step = match clock {
+        Clock::Slot(step) => *step,
+        // The most that there can be.
+        Clock::Transmission => hop.frames().map_or(setup.slot, |frames| frames.frame_time),
+    };
+    let (packets, steps) = (losses.trace.packets(), end / step);
+    (packets < steps).then(|| {
+        format!("{key}.file holds {packets} packets and a run has up to {steps}: the record begins again")
+    })
+}
+
+/// How long a record is, it does not say.
+fn open_record(key: &str, hop: &HopSetup) -> Option<String> {
+    let Some(LossConfig::Trace { losses, .. }) = hop.loss() else { return None };
+    losses.packets_assumed.then(|| {
+        format!(
+            "{key}.file does not say how many packets there were: it is taken to end with its last loss (add a \
+             line \"# packets N\")"
+        )
+    })
+}
+
+/// Sources that are exactly periodic and begin in phase keep it: at a full drop-tail queue it is always the same ones
+/// that lose (Floyd and Jacobson, "On traffic phase effects in packet-switched gateways", 1992).
+pub(super) fn in_phase<'a>(
+    setup: &Setup,
+    mut on_the_way: impl Iterator<Item = &'a HopSetup>,
+) -> Option<String> {
+    let is_full = |hop: &&HopSetup| {
+        // TCP fills any queue; datagrams alone must offer more than the link carries.
+        let offered: f64 = setup.flows.iter().map(offered_bps).sum();
+        matches!(hop.queue(), QueueConfig::DropTail(Some(_)))
+            && hop.rate_bps().is_some_and(|rate_bps| offered >= rate_bps)
+    };
+    on_the_way.find(is_full)?;
+    let periodic: Vec<(&FlowSetup, u64)> =
+        setup.flows.iter().filter_map(|flow| Some((flow, period(flow)?))).collect();
+    let pairs = periodic.iter().enumerate().flat_map(|(i, first)| {
+        periodic[i..].iter().filter_map(move |second| {
+            let is_same = std::ptr::eq(first.0, second.0);
+            (!is_same || first.0.count > 1).then_some((*first, *second))
+        })
+    });
+    let meets = |(first, second): &((&FlowSetup, u64), (&FlowSetup, u64))| {
+        let common = gcd(first.1, second.1);
+        let apart = if std::ptr::eq(first.0, second.0) {
+            first.0.stagger.as_nanos()
+        } else {
+            (first.0.start.as_nanos() + first.0.access_delay.as_nanos())
+                .abs_diff(second.0.start.as_nanos() + second.0.access_delay.as_nanos())
+        };
+        // Periods in the ratio of small numbers meet again and again, if they ever meet.
+        first.1.min(second.1) / common <= 100 && apart.is_multiple_of(common)
+    };
+    let ((first, _), (second, _)) = pairs.into_iter().find(meets)?;
+    let who = if std::ptr::eq(first, second) {
+        format!("the sources of flows.{} are", first.name)
+    } else {
+        format!("flows.{} and flows.{} are", first.name, second.name)
+    };
+    Some(format!(
+        "{who} exactly periodic and in phase at a drop-tail queue: which of them loses packets is no matter of \
+         chance; traffic = \"poisson\", jitter, start_within or stagger mends that"
+    ))
+}
+
+/// The time between two packets of a source that is exactly periodic for good, in nanoseconds.
+fn period(flow: &FlowSetup) -> Option<u64> {
+    match &flow.traffic {
+        TrafficSetup::Udp { rate_bps, gaps: Gaps::Periodic, on_off: None }
+            if flow.start_within == SimTime::ZERO =>
+        {
+            Some(SimTime::to_transmit(flow.packet_size, *rate_bps).as_nanos()).filter(|gap| *gap > 0)
+        }
+        _ => None,
+    }
+}
+
+/// The mean rate at which a flow would send; TCP takes what it gets.
+fn offered_bps(flow: &FlowSetup) -> f64 {
+    match &flow.traffic {
+        TrafficSetup::Udp { rate_bps, on_off, .. } => {
+            let share = on_off.map_or(1.0, |[on, off]| on.mean / (on.mean + off.mean));
+            f64::from(flow.count) * rate_bps * share
+        }
+        TrafficSetup::PacedTcp(_, rate_bps) => f64::from(flow.count) * rate_bps,
+        TrafficSetup::Tcp(..) | TrafficSetup::Arrivals { .. } | TrafficSetup::Saturated => f64::INFINITY,
+        TrafficSetup::Outside => 0.0,
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// `rate` names the metric that counts the losses of the channel `key`.
+fn without_effect(key: &str, loss: Option<&LossConfig>, rate: &str, rows: &[&Row]) -> Option<String> {
+    let lossless = |row: &&Row| row.metrics.get(rate).is_some_and(|rate| rate == 0.0);
+    // Losses of a table come with its rates, which have an effect.
+    let may_lose = loss.is_some_and(LossConfig::may_lose);
+    (may_lose && !rows.is_empty() && rows.iter().all(lossless)).then(|| {
+        let runs = if rows.len() == 1 { "the run".to_owned() } else { format!("any of {} runs", rows.len()) };
+        format!("{key} had no effect on the outcome: nothing was lost in {runs}")
+    })
+}
+
+/// A share for people: four significant digits.
+pub(crate) fn percent(share: f64) -> String {
+    let rounded: f64 = format!("{:.3e}", 100.0 * share).parse().unwrap_or(f64::NAN);
+    format!("{rounded} %")
+}

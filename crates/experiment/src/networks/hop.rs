@@ -1,0 +1,119 @@
+//! A hop of a path as model objects: what carries its packets, and what stands around that.
+
+use crate::parts::PATH;
+use crossfade_channel::{LossConfig, Lossless};
+use crossfade_core::{RunSeed, SimTime, Stream};
+use crossfade_link::arq::{ArqLinkConfig, LossyFrames, ReverseConfig, SoftBufferConfig};
+use crossfade_link::trace::{Schedule, TableLoss, TraceLinkConfig};
+use crossfade_link::{
+    Aggregated, Jittered, LinkConfig, Policed, QueueConfig, RadioConfig, SymbolFrames, TableFrames,
+    TokenBucket,
+};
+use crossfade_scenario::{Carrier, FrameErrors, FrameSetup, HopSetup, Setup};
+use crossfade_sim::{AnyLink, Medium, NamedMedium};
+
+/// The link of a hop, whose streams are named after its `direction`.
+pub(super) fn link(setup: &HopSetup, seed: RunSeed, direction: &str) -> AnyLink {
+    let mut link = carrier(setup, seed, direction);
+    if let Some(config) = setup.policer {
+        link = AnyLink::Other(Box::new(Policed::new(config, link)));
+    }
+    if let Some(config) = setup.aggregation {
+        link = AnyLink::Other(Box::new(Aggregated::new(config, link)));
+    }
+    if let Some(config) = setup.jitter {
+        let draws = seed.stream(&format!("jitter.{direction}"));
+        link = AnyLink::Other(Box::new(Jittered::new(config, link, draws)));
+    }
+    link
+}
+
+fn carrier(setup: &HopSetup, seed: RunSeed, direction: &str) -> AnyLink {
+    let delay = setup.delay;
+    let stream = |of: &str| seed.stream(&format!("{of}.{direction}"));
+    let lost = |loss: &LossConfig| loss.build(stream("channel")).expect("checked");
+    let queue = |queue: &QueueConfig| queue.build(stream("queue"));
+    match &setup.carrier {
+        Carrier::Packets { rate_bps, queue: waiting, loss } => {
+            let (rate_bps, queue, loss) = (*rate_bps, queue(waiting), lost(loss));
+            AnyLink::try_from(LinkConfig { rate_bps, delay, queue, loss }).expect("checked")
+        }
+        Carrier::Shaped { rate_bps, shaper, queue: waiting, loss } => {
+            let bucket = TokenBucket::new(shaper.rate_bps, shaper.burst, *rate_bps);
+            queue(waiting).before(bucket, delay, lost(loss)).expect("checked").into()
+        }
+        Carrier::Frames { rate_bps, queue: waiting, frames, errors } => {
+            let (config, feedback) = (frame_link(frames, *rate_bps, delay), stream("feedback"));
+            let queue = queue(waiting);
+            let link = match errors {
+                FrameErrors::Lost(loss) => config.build(queue, LossyFrames { loss: lost(loss) }, feedback),
+                FrameErrors::Radio(radio) => match &radio.table {
+                    None => config.build(queue, symbols(radio, stream), feedback),
+                    Some(table) => config.build(
+                        queue,
+                        TableFrames::new(radio, table, stream("phy")).expect("checked"),
+                        feedback,
+                    ),
+                },
+            };
+            link.expect("checked").into()
+        }
+        Carrier::Schedule { trace, queue: waiting, loss } => {
+            let loss = match (loss, &trace.schedule) {
+                (Some(loss), _) => lost(loss),
+                (None, Schedule::Rates(table)) => Box::new(TableLoss::new(table.clone(), stream("channel"))),
+                (None, Schedule::Opportunities(_)) => Box::new(Lossless),
+            };
+            let (schedule, queue) = (trace.schedule.clone(), queue(waiting));
+            let config = TraceLinkConfig { schedule, delay, queue, loss };
+            config.build().expect("checked").into()
+        }
+    }
+}
+
+/// The frames of a physical layer whose symbols are all detected.
+pub(super) fn symbols(radio: &RadioConfig, stream: impl Fn(&str) -> Stream) -> SymbolFrames {
+    let [fading, phy, shadowing] = ["channel", "phy", "shadowing"].map(stream);
+    radio.symbols(&fading, &phy, &shadowing).expect("checked")
+}
+
+fn frame_link(setup: &FrameSetup, rate_bps: f64, delay: SimTime) -> ArqLinkConfig {
+    let FrameSetup { frame_size, frame_time: _, clock, segmentation, header, protocol, feedback } = *setup;
+    ArqLinkConfig {
+        rate_bps,
+        frame_size,
+        clock,
+        delay,
+        segmentation,
+        header,
+        soft_buffer: SoftBufferConfig::default(),
+        reverse: ReverseConfig {
+            rate_bps: feedback.rate_bps,
+            feedback_size: feedback.size,
+            delay: feedback.delay,
+            loss: feedback.loss,
+        },
+        protocol,
+    }
+}
+
+/// The links of a wired segment, there and back.
+pub(super) fn wired([there, back]: &[HopSetup; 2], seed: RunSeed) -> [NamedMedium; 2] {
+    let [wired, _, _, wired_reverse] = PATH;
+    let segment = |hop, direction: &str| Medium::from(link(hop, seed, direction));
+    [segment(there, "wired.dl").named(wired), segment(back, "wired.ul").named(wired_reverse)]
+}
+
+/// The hop that results call so.
+pub(crate) fn hop<'a>(setup: &'a Setup, name: &str) -> Option<&'a HopSetup> {
+    let [wired, forward, reverse, wired_reverse] = PATH;
+    let around = setup.network.around()?;
+    let segment = |at: usize| around.wired.as_ref().map(|both| &both[at]);
+    match name {
+        name if name == forward => setup.links().map(|links| &links.forward),
+        name if name == reverse => Some(&around.reverse),
+        name if name == wired => segment(0),
+        name if name == wired_reverse => segment(1),
+        _ => None,
+    }
+}

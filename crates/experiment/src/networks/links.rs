@@ -1,0 +1,225 @@
+//! Links in a row between two hosts: how they are made, and what is said of them, how long packets are under way, what fits
+//! into that time, and how losses come.
+
+use super::doubts;
+use super::hop::{link, symbols, wired};
+use super::kind::NetworkKind;
+use crate::closed_forms::{best_packet_success, packet_loss};
+use crate::memory::{PACKET, Path, packets, radio};
+use crate::parts::{LINK, PATH, Part};
+use crossfade_channel::{LossConfig, LossProcess, TwoStateMarkov};
+use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::{LinkConfig, QueueConfig, QueueLimit, WholePackets};
+use crossfade_scenario::{Carrier, FrameErrors, Gate, HopSetup, LinksSetup, Scenario, ScenarioError, Setup};
+use crossfade_sim::{AnyLink, Leg, Medium, Topology};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+impl NetworkKind for LinksSetup {
+    fn topology(&self, setup: &Setup, seed: RunSeed) -> Topology {
+        let [_, forward, reverse, _] = PATH;
+        let wireless =
+            slotted(self, setup.packet_size, seed).unwrap_or_else(|| link(&self.forward, seed, "dl"));
+        let mut data = vec![Medium::from(wireless).named(forward)];
+        let mut acks = vec![Medium::from(link(&self.around.reverse, seed, "ul")).named(reverse)];
+        if let Some(both) = &self.around.wired {
+            let [there, back] = wired(both, seed);
+            data.insert(0, there);
+            acks.push(back);
+        }
+        let [there, back] = [0..data.len(), data.len()..data.len() + acks.len()];
+        data.append(&mut acks);
+        Topology { media: data, routes: [there, back].map(|media| media.map(Leg::link).collect()).into() }
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        PATH.iter().map(|name| Part::new(LINK, name)).collect()
+    }
+
+    fn facts(&self, setup: &Setup) -> (&'static str, Value) {
+        ("path", json!(facts(self, setup)))
+    }
+
+    fn memory(&self, setup: &Setup) -> f64 {
+        let path = Path::of_links(self);
+        packets(setup, &path) * PACKET + radio(&self.forward) + radio(&self.around.reverse)
+    }
+
+    fn warnings(&self, setup: &Setup) -> Vec<String> {
+        let there = self.around.wired.as_ref().map(|[there, _]| there);
+        let on_the_way = [&self.forward].into_iter().chain(there);
+        let of_path = [
+            short_queue(self, setup),
+            doubts::in_phase(setup, on_the_way),
+            nothing_arrives(self, setup.packet_size),
+        ];
+        of_path.into_iter().flatten().chain(doubts::of_links(setup)).collect()
+    }
+
+    fn unmet_assumption(&self, scenario: &Scenario, who: &str) -> Option<ScenarioError> {
+        let links = [
+            ("link", &self.forward, scenario.link.frame_size),
+            ("reverse", &self.around.reverse, scenario.reverse.frame_size),
+        ];
+        links.into_iter().find_map(|(table, hop, given)| {
+            if hop.frames().is_some() {
+                let problem = format!("{who} assumes a link that loses whole packets; use method simulation");
+                let key = format!("{table}.frame_size");
+                return Some(ScenarioError::value(key, &json!(given), problem));
+            }
+            let problem = format!("{who} assumes a constant rate; use method simulation");
+            hop.varies_by(table).map(|key| ScenarioError::key(key, problem))
+        })
+    }
+}
+
+/// The wireless link of a sender that is asked every slot, where packets are frames of a physical layer: they fare
+/// as whole packets, and the sender can tell when the link is idle.
+fn slotted(path: &LinksSetup, packet_size: u32, seed: RunSeed) -> Option<AnyLink> {
+    let Carrier::Frames { queue, frames, errors: FrameErrors::Radio(radio), .. } = &path.forward.carrier
+    else {
+        return None;
+    };
+    if path.gate != Gate::Slot {
+        return None;
+    }
+    let loss: Box<dyn LossProcess> = if radio.table.is_none() {
+        Box::new(WholePackets {
+            frames: symbols(radio, |of| seed.stream(&format!("{of}.dl"))),
+            per_packet: frames.segmentation.frames(packet_size),
+            frame_time: frames.frame_time,
+        })
+    } else {
+        let p_e = packet_loss(&path.forward, packet_size, radio, "the simulation").expect("checked");
+        LossConfig::Iid { p_e }.build(seed.stream("phy.dl")).expect("checked")
+    };
+    let queue = queue.build(seed.stream("queue.dl"));
+    let config = LinkConfig { rate_bps: path.forward.rate_bps(), delay: path.forward.delay, queue, loss };
+    Some(AnyLink::try_from(config).expect("checked"))
+}
+
+/// Times and products of a path of links.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct PathFacts {
+    /// How long a data packet takes at the rate of the link, in seconds.
+    slot_s: f64,
+    /// Bytes of a data packet.
+    packet_bytes: u32,
+    /// In the order in which packets take them, there and back.
+    links: Vec<LinkFacts>,
+    /// Of each entry of the flows.
+    flows: Vec<PathFlowFacts>,
+}
+
+/// Of one link.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct LinkFacts {
+    /// What it is called.
+    name: &'static str,
+    /// Bit rate in bit/s in the long run; none takes no time to transmit.
+    rate_bps: Option<f64>,
+    /// Propagation delay in seconds.
+    delay_s: f64,
+    /// How much may wait, as a scenario says it; none is without limit.
+    queue_limit: Option<String>,
+    /// How long a frame takes, in seconds, where packets are sent as frames.
+    frame_s: Option<f64>,
+    /// The share of frames, or packets, that is lost in the long run, where that is known.
+    loss_rate: Option<f64>,
+    /// The mean number of losses in a row, where that is known; of Rayleigh fading that of the chain near it.
+    mean_burst: Option<f64>,
+    /// The normalised Doppler frequency, where the channel fades.
+    fd_t: Option<f64>,
+    /// The Doppler frequency in Hz.
+    doppler_hz: Option<f64>,
+    /// The speed in m/s and the carrier in Hz that it follows from, where these are given.
+    speed_and_carrier: Option<(f64, f64)>,
+}
+
+/// Of flows that are alike.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct PathFlowFacts {
+    /// Their name; empty where the scenario names no flows.
+    name: String,
+    /// The round trip of a packet and its acknowledgement that wait for nothing, in seconds.
+    round_trip_s: f64,
+    /// What the link carries in that time, in bytes.
+    bdp_bytes: Option<f64>,
+}
+
+fn facts(path: &LinksSetup, setup: &Setup) -> PathFacts {
+    let [wired, forward, reverse, wired_reverse] = PATH;
+    let (there, back) = path.around.wired.as_ref().map(|[there, back]| (there, back)).unzip();
+    let links = [
+        (wired, there),
+        (forward, Some(&path.forward)),
+        (reverse, Some(&path.around.reverse)),
+        (wired_reverse, back),
+    ];
+    let flows = setup.flows.iter().map(|flow| {
+        let round_trip_s = setup.round_trip(flow).as_secs_f64();
+        let bdp_bytes = path.forward.rate_bps().map(|rate_bps| rate_bps * round_trip_s / 8.0);
+        PathFlowFacts { name: flow.name.clone(), round_trip_s, bdp_bytes }
+    });
+    PathFacts {
+        slot_s: setup.slot.as_secs_f64(),
+        packet_bytes: setup.packet_size,
+        links: links.into_iter().filter_map(|(name, hop)| Some(facts_of(name, hop?))).collect(),
+        flows: flows.collect(),
+    }
+}
+
+fn facts_of(name: &'static str, hop: &HopSetup) -> LinkFacts {
+    let doppler = hop.doppler;
+    LinkFacts {
+        name,
+        rate_bps: hop.rate_bps(),
+        delay_s: hop.delay.as_secs_f64(),
+        queue_limit: hop.queue().limit().map(|limit| limit.to_string()),
+        frame_s: hop.frames().map(|frames| frames.frame_time).map(SimTime::as_secs_f64),
+        loss_rate: hop.loss().and_then(LossConfig::rate),
+        mean_burst: hop.loss().and_then(mean_burst),
+        fd_t: doppler.map(|doppler| doppler.fd_t),
+        doppler_hz: doppler.map(|doppler| doppler.frequency_hz),
+        speed_and_carrier: doppler.and_then(|doppler| doppler.speed_and_carrier),
+    }
+}
+
+/// The mean number of losses in a row.
+fn mean_burst(loss: &LossConfig) -> Option<f64> {
+    let chain = match loss {
+        LossConfig::Iid { p_e } => TwoStateMarkov::iid(*p_e).ok(),
+        LossConfig::Markov { chain, .. } => Some(*chain),
+        LossConfig::Rayleigh { p_e, fd_t, .. } => TwoStateMarkov::from_rayleigh(*p_e, *fd_t).ok(),
+        _ => None,
+    };
+    chain.map(|chain| chain.mean_burst()).filter(|burst| burst.is_finite())
+}
+
+fn short_queue(path: &LinksSetup, setup: &Setup) -> Option<String> {
+    let queue = path.forward.queue();
+    let drop_tail = matches!(queue, QueueConfig::DropTail(_));
+    let limit = queue.limit().filter(|_| !drop_tail || path.gate == Gate::Queue)?;
+    let packets = match limit {
+        QueueLimit::Packets(packets) => packets as f64,
+        QueueLimit::Bytes(bytes) => bytes as f64 / f64::from(setup.packet_size),
+    };
+    let longest = setup.flows.iter().map(|flow| setup.round_trip(flow)).max()?;
+    let product = longest.as_nanos() as f64 / setup.slot.as_nanos() as f64;
+    (packets < product / 2.0).then(|| {
+        format!(
+            "link.queue.limit ({limit}) is below half the bandwidth-delay product \
+             ({product:.1} packets)"
+        )
+    })
+}
+
+/// An SNR at which no packet comes through, by a receiver better than there can be.
+fn nothing_arrives(path: &LinksSetup, packet_size: u32) -> Option<String> {
+    const FEW: f64 = 1e-4;
+    let radio = path.forward.radio().filter(|radio| radio.shadowing.is_none() && radio.policy.is_none())?;
+    (best_packet_success(&path.forward, packet_size, radio) < FEW).then(|| {
+        "channel.snr_db: nothing can arrive: less than one packet in 10000 would, even if its symbols did not interfere"
+            .to_owned()
+    })
+}

@@ -1,0 +1,147 @@
+//! A mesh: how it is made, and what is said of it, where its nodes stand, how long exchanges last, and what a window of
+//! one packet can reach.
+
+use super::doubts::percent;
+use super::kind::NetworkKind;
+use crate::memory::{FLOW, PACKET, Path, packets};
+use crate::parts::{LINK, MESH, NODE, Part};
+use crossfade_core::{RunSeed, SimTime};
+use crossfade_mac::{Mac, Mesh, Reception, Routes};
+use crossfade_scenario::{FlowSetup, MeshSetup, Scenario, ScenarioError, Setup};
+use crossfade_sim::{Leg, Medium, Topology};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+impl NetworkKind for MeshSetup {
+    fn topology(&self, setup: &Setup, seed: RunSeed) -> Topology {
+        let fabric = Mesh::new(self.config.clone(), seed).expect("checked");
+        let routes = setup.flows.iter().flat_map(|flow| &flow.ends).flat_map(|&[from, to]| {
+            [(from, to), (to, from)].map(|(from, to)| vec![Leg { medium: 0, from, to }])
+        });
+        let routes = routes.collect();
+        Topology { media: vec![Medium::Fabric(Box::new(fabric)).named(MESH)], routes }
+    }
+
+    fn parts(&self) -> Vec<Part> {
+        let nodes = Part::numbered(NODE, self.config.positions.len());
+        [Part::new(LINK, MESH)].into_iter().chain(nodes).collect()
+    }
+
+    fn facts(&self, setup: &Setup) -> (&'static str, Value) {
+        ("mesh", json!(facts(self, setup)))
+    }
+
+    /// Of the nodes, their queues, and what there is between each two of them.
+    fn memory(&self, setup: &Setup) -> f64 {
+        let config = &self.config;
+        let antennas = if let Mac::Nulling(nulling) = config.mac { nulling.antennas as f64 } else { 0.0 };
+        let nodes = config.positions.len() as f64;
+        let between = nodes * nodes * (PACKET + antennas * antennas * 16.0);
+        packets(setup, &Path::default()) * PACKET + nodes * (FLOW + config.queue as f64 * PACKET) + between
+    }
+
+    fn warnings(&self, setup: &Setup) -> Vec<String> {
+        setup.flows.iter().filter_map(|flow| shadowed_route(self, flow)).collect()
+    }
+
+    fn unmet_assumption(&self, _: &Scenario, who: &str) -> Option<ScenarioError> {
+        let nodes = self.config.positions.len();
+        let problem = format!("{who} assumes one link in place of {nodes} nodes; use method simulation");
+        Some(ScenarioError::key("mesh", problem))
+    }
+}
+
+/// Times and bounds of a mesh.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct MeshFacts {
+    /// How many nodes there are.
+    nodes: usize,
+    /// Where they stand, in metres.
+    positions: Vec<[f64; 2]>,
+    /// Up to here a frame can be understood, in metres.
+    range_m: f64,
+    /// Up to here it interferes, in metres.
+    interference_m: f64,
+    /// The hops on the routes of the flows.
+    links: Vec<(usize, usize)>,
+    /// From the first frame of an exchange for a data packet to the end of its ACK, in seconds.
+    exchange_s: f64,
+    /// The same with DIFS and the mean backoff before it.
+    slot_s: f64,
+    /// Of each entry of the flows.
+    flows: Vec<FlowFacts>,
+}
+
+/// Of flows between two nodes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct FlowFacts {
+    /// Their name; empty where the scenario names no flows.
+    name: String,
+    /// Where they begin and end; of several the longest.
+    ends: [u32; 2],
+    /// How many hops there are there and back.
+    round_trip_hops: u32,
+    /// The mean round trip of a packet that is alone, in seconds; none of datagrams.
+    round_trip_s: Option<f64>,
+    /// What a window of one packet reaches, in bit/s of whole packets.
+    window_1_bps: Option<f64>,
+}
+
+fn facts(mesh: &MeshSetup, setup: &Setup) -> MeshFacts {
+    let flows = setup.flows.iter().filter_map(|flow| {
+        let hops = |ends: &&[u32; 2]| mesh.round_trip_hops(**ends);
+        let &ends = flow.ends.iter().max_by_key(hops)?;
+        let round_trip_s = flow.tcp().map(|tcp| mesh.round_trip(ends, setup.packet_size, tcp.ack_size));
+        let round_trip_s = round_trip_s.map(SimTime::as_secs_f64);
+        Some(FlowFacts {
+            name: flow.name.clone(),
+            ends,
+            round_trip_hops: mesh.round_trip_hops(ends)?,
+            round_trip_s,
+            window_1_bps: round_trip_s.map(|round_trip_s| f64::from(setup.packet_size) * 8.0 / round_trip_s),
+        })
+    });
+    MeshFacts {
+        nodes: mesh.config.positions.len(),
+        positions: mesh.config.positions.iter().map(|place| [place.x_m, place.y_m]).collect(),
+        range_m: mesh.config.range_m,
+        interference_m: mesh.config.interference_m,
+        links: links(setup, mesh),
+        exchange_s: mesh.timing.exchange(setup.packet_size).as_secs_f64(),
+        slot_s: mesh.slot(setup.packet_size).as_secs_f64(),
+        flows: flows.collect(),
+    }
+}
+
+/// The hops on the routes of the flows, each once, whichever way it is taken.
+pub(crate) fn links(setup: &Setup, mesh: &MeshSetup) -> Vec<(usize, usize)> {
+    let ends = setup.flows.iter().flat_map(|flow| &flow.ends);
+    let both_ways = ends.flat_map(|&[from, to]| [(from, to), (to, from)]);
+    // Every flow was found to have a route.
+    let routes = both_ways.filter_map(|(from, to)| mesh.routes.links(from as usize, to as usize).ok());
+    let mut links: Vec<(usize, usize)> = routes.flatten().map(|(a, b)| (a.min(b), a.max(b))).collect();
+    links.sort_unstable();
+    links.dedup();
+    links
+}
+
+/// A route discovery takes a link for usable that passes one frame in ten.
+const PASSES: f64 = 0.1;
+
+/// Shadowing lets frames through beyond the range: a route discovery would find other routes.
+fn shadowed_route(mesh: &MeshSetup, flow: &FlowSetup) -> Option<String> {
+    if matches!(mesh.config.reception, Reception::Range) {
+        return None;
+    }
+    let discovered = mesh.config.discovered_routes(PASSES);
+    flow.ends.iter().find_map(|&[from, to]| {
+        let hops = |routes: &Routes| routes.hops(from as usize, to as usize).ok();
+        let (taken, found) = (hops(&mesh.routes)?, hops(&discovered)?);
+        (found != taken).then(|| format!(
+            "from node {from} to node {to} packets take {taken} hops, but mesh.shadowing_db lets frames through \
+             beyond mesh.range: a route discovery that takes a link for usable which passes {} of the frames would \
+             find {found} hops",
+            percent(PASSES)
+        ))
+    })
+}

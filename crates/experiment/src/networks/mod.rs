@@ -1,0 +1,24 @@
+//! The kinds of networks, a room each.
+
+mod cell;
+mod doubts;
+mod hop;
+mod kind;
+mod links;
+mod mesh;
+
+pub(crate) use doubts::{of_network_runs, percent};
+pub(crate) use hop::hop;
+pub(crate) use kind::NetworkKind;
+pub(crate) use mesh::links as mesh_links;
+
+use crossfade_scenario::{NetworkSetup, Setup};
+
+/// The network of `setup`, by its kind.
+pub(crate) fn of(setup: &Setup) -> &dyn NetworkKind {
+    match &setup.network {
+        NetworkSetup::Links(links) => &**links,
+        NetworkSetup::Mesh(mesh) => &**mesh,
+        NetworkSetup::Cell(cell) => &**cell,
+    }
+}
