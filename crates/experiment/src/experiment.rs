@@ -1,9 +1,9 @@
 //! A plan together with what the methods say of it.
 
-use crate::fitted::FittedChains;
 use crate::methods::solver;
 use crate::metrics::{METRICS, units};
 use crate::networks;
+use crate::solver::FittedChains;
 use crate::survey::Survey;
 use crate::warnings;
 use crossfade_scenario::{Method, Overrides, Plan, Point, Points, ReadFile, ScenarioError, StopRule};

@@ -14,7 +14,6 @@ mod closed_forms;
 mod control;
 mod execute;
 mod experiment;
-mod fitted;
 mod impossible;
 mod kinds;
 mod known;

@@ -1,11 +1,13 @@
-//! What a method is: the trait that each has.
+//! What a method is: the trait that each has, and what its runs share.
 
 use crate::control::Control;
-use crate::fitted::FittedChains;
 use crate::impossible::ImpossibleResult;
 use crate::metrics::Metrics;
+use crossfade_channel::{LossConfig, MarkovView, NotMarkov};
 use crossfade_core::RunSeed;
 use crossfade_scenario::{FlowSetup, Method, Point, ScenarioError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Metrics by name, or why there are none.
 pub(crate) type Outcome = Result<Metrics, NoMetrics>;
@@ -52,4 +54,26 @@ pub(crate) trait Solver: Sync {
 
     /// Whether the same point and seed give the same row at any time: only such rows may be kept and merged.
     fn is_repeatable(&self) -> bool;
+}
+
+/// Chains fitted to Rayleigh fading, by what they were fitted to: points of a sweep share them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FittedChains(Arc<Mutex<Found>>);
+
+/// What was found for the parameters of a channel.
+type Found = HashMap<[u64; 2], Result<MarkovView, NotMarkov>>;
+
+impl FittedChains {
+    /// What the analysis may take a channel for. Takes up to a second for Rayleigh fading.
+    pub(crate) fn view(&self, loss: &LossConfig) -> Result<MarkovView, NotMarkov> {
+        let Some(parameters) = loss.needs_fit() else { return loss.markov_view() };
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock().get(&parameters).cloned();
+        // Not under the lock: other threads have other points. Two may fit the same, and find the same.
+        known.unwrap_or_else(|| {
+            let found = loss.markov_view();
+            lock().insert(parameters, found.clone());
+            found
+        })
+    }
 }

@@ -1,12 +1,10 @@
 //! What a journal says of its run: enough to make its links again.
 
-use crate::experiment::Experiment;
 use crossfade_core::RunSeed;
-use crossfade_scenario::{Overrides, Point, RESULTS_VERSION, ScenarioError};
+use crossfade_scenario::RESULTS_VERSION;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Where a scenario came from, so that it can be read again anywhere.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -69,21 +67,5 @@ impl Header {
             results_version: RESULTS_VERSION,
             kernel: kernel.trim().to_owned(),
         }
-    }
-
-    /// The point that was run.
-    ///
-    /// # Errors
-    /// The scenario is not one any more: another version wrote it.
-    pub(super) fn point(&self) -> Result<Arc<Point>, ScenarioError> {
-        let Source { name, text, overrides, files } = &self.scenario;
-        let read = |file: &str| files.get(file).cloned().ok_or_else(|| "not in the journal".to_owned());
-        let overrides: Overrides = serde_json::from_value(overrides.clone())
-            .map_err(|error| ScenarioError::key("journal", error.to_string()))?;
-        let experiment = Experiment::load_with_files(text, name, &overrides, &read)?;
-        if self.point >= experiment.points.len() {
-            return Err(ScenarioError::key("journal", format!("its scenario has no point {}", self.point)));
-        }
-        Ok(experiment.points.at(self.point))
     }
 }

@@ -21,12 +21,3 @@ pub use view::View;
 
 pub(crate) use kernel::whose_tcp;
 pub(crate) use measure::{refusal, run};
-
-use crossfade_live::LiveError;
-use crossfade_scenario::ScenarioError;
-
-/// What the system refuses, as one line.
-#[expect(clippy::needless_pass_by_value, reason = "it stands in map_err")]
-fn refused(error: LiveError) -> ScenarioError {
-    ScenarioError::key("live", error.to_string())
-}

@@ -1,14 +1,16 @@
 //! The arrivals of a journal, once more, in simulated time.
 
-use super::header::Header;
+use super::header::{Header, Source};
 use super::network::{LiveNetwork, opposite};
+use crate::experiment::Experiment;
 use crate::views;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{Fabric, LinkEvent, PointToPoint};
 use crossfade_live::{Entry, Fate, Journal};
-use crossfade_scenario::{RESULTS_VERSION, ScenarioError};
+use crossfade_scenario::{Overrides, Point, RESULTS_VERSION, ScenarioError};
 use serde::Serialize;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// What a replay has found.
 #[derive(Clone, Debug, Serialize)]
@@ -87,7 +89,7 @@ pub fn simulated_events(bytes: &[u8]) -> Result<Option<String>, ScenarioError> {
         return Ok(None);
     }
     let seed = RunSeed { seed: header.seed, run: header.run };
-    let point = header.point()?;
+    let point = point(&header)?;
     Ok(views::events_of_run(&point, seed))
 }
 
@@ -97,7 +99,7 @@ pub(super) type Lane = (&'static str, Box<dyn Fabric + Send>);
 /// A journal, what it says of its run, and the media of that.
 pub(super) fn read(bytes: &[u8]) -> Result<(Header, Journal, Vec<Lane>), ScenarioError> {
     let (header, journal) = parse(bytes)?;
-    let point = header.point()?;
+    let point = point(&header)?;
     let media = LiveNetwork::new(&point.setup, RunSeed { seed: header.seed, run: header.run })?.lanes();
     if media.len() != journal.lanes.len() {
         return Err(wrong(format!("it has {} links, its scenario {}", journal.lanes.len(), media.len())));
@@ -180,4 +182,20 @@ fn words(left: Option<Left>) -> String {
     };
     let mark = if is_ce { ", marked" } else { "" };
     format!("packet {id} {fate} at {at} (port {port}{mark})")
+}
+
+/// The point that was run.
+///
+/// # Errors
+/// The scenario is not one any more: another version wrote it.
+fn point(header: &Header) -> Result<Arc<Point>, ScenarioError> {
+    let Source { name, text, overrides, files } = &header.scenario;
+    let read = |file: &str| files.get(file).cloned().ok_or_else(|| "not in the journal".to_owned());
+    let overrides: Overrides = serde_json::from_value(overrides.clone())
+        .map_err(|error| ScenarioError::key("journal", error.to_string()))?;
+    let experiment = Experiment::load_with_files(text, name, &overrides, &read)?;
+    if header.point >= experiment.points.len() {
+        return Err(ScenarioError::key("journal", format!("its scenario has no point {}", header.point)));
+    }
+    Ok(experiment.points.at(header.point))
 }

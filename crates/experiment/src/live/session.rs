@@ -4,10 +4,9 @@ use super::events::events_csv;
 use super::header::{Header, Source};
 use super::kernel::{KernelTcp, OPTION, end, set_route};
 use super::network::{LiveNetwork, WatchedLink};
-use super::refused;
 use super::report::{FlowReport, LiveReport};
 use super::view::View;
-use super::watch::{Purpose, Sample, Seen, Watch};
+use super::watch::{Purpose, Sample, Seen, Watch, refused};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::AggregationConfig;
 use crossfade_live::{

@@ -1,8 +1,7 @@
 //! Looks at the TCP of both hosts, and at the links between them, again and again.
 
-use super::refused;
 use crossfade_core::SimTime;
-use crossfade_live::{Emulation, Host, Passed, SocketWatch, TcpSample};
+use crossfade_live::{Emulation, Host, LiveError, Passed, SocketWatch, TcpSample};
 use crossfade_scenario::ScenarioError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,6 +25,12 @@ impl Purpose {
             Self::Name => Duration::from_millis(100),
         }
     }
+}
+
+/// What the system refuses, as one line.
+#[expect(clippy::needless_pass_by_value, reason = "it stands in map_err")]
+pub(super) fn refused(error: LiveError) -> ScenarioError {
+    ScenarioError::key("live", error.to_string())
 }
 
 /// More samples are not kept: an hour of three connections.

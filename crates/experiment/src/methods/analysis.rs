@@ -3,9 +3,8 @@
 use super::assumptions::unforeseen;
 use crate::closed_forms::packet_loss;
 use crate::control::Control;
-use crate::fitted::FittedChains;
 use crate::metrics::{FIT_DISTANCES, LOSS_WINDOW, Metrics, rates};
-use crate::solver::{NoMetrics, Outcome, Solver};
+use crate::solver::{FittedChains, NoMetrics, Outcome, Solver};
 use crossfade_analysis::{AnalysisError, Model, Solution, bounds, exact, exact_delayed, paper_bounds};
 use crossfade_channel::{Fidelity, LossConfig, NotMarkov};
 use crossfade_core::{OutOfRange, RunSeed, SimTime};

@@ -1,8 +1,7 @@
 //! One run of a point on the kernel's TCP, in real time.
 
 use crate::control::Control;
-use crate::fitted::FittedChains;
-use crate::solver::{NoMetrics, Outcome, Solver};
+use crate::solver::{FittedChains, NoMetrics, Outcome, Solver};
 use crossfade_core::RunSeed;
 use crossfade_scenario::{FlowSetup, Point, ScenarioError};
 

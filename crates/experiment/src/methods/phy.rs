@@ -2,9 +2,8 @@
 
 use crate::closed_forms::{attempts, refuse_changing};
 use crate::control::{Control, PartDone};
-use crate::fitted::FittedChains;
 use crate::metrics::{COMBINED_ERRORS, INDEPENDENT, Metrics, NOT_ACCEPTED};
-use crate::solver::{Outcome, Solver};
+use crate::solver::{FittedChains, Outcome, Solver};
 use crossfade_core::RunSeed;
 use crossfade_link::RadioConfig;
 use crossfade_phy::Counts;

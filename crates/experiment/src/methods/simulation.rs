@@ -2,11 +2,10 @@
 
 use crate::build::network;
 use crate::control::{Control, PartDone};
-use crate::fitted::FittedChains;
 use crate::impossible::{Possible, most_of_run};
 use crate::metrics::{DIED, METRICS, Metrics, distributions};
 use crate::parts::{FLOW, LINK, NODE, Part, USER};
-use crate::solver::{NoMetrics, Outcome, Solver};
+use crate::solver::{FittedChains, NoMetrics, Outcome, Solver};
 use crate::statistics::{FlowTotals, Scale, flows, links, nodes, users};
 use crossfade_core::{Observer, RunSeed};
 use crossfade_scenario::{End, Method, Point, ScenarioError, Setup};
