@@ -52,13 +52,13 @@ pub struct Part {
 
 impl Part {
     /// The part of that name, or number.
-    pub fn new(kind: PartKind, name: impl ToString) -> Self {
-        Self { kind, name: name.to_string() }
+    pub fn new(kind: PartKind, name: impl Into<String>) -> Self {
+        Self { kind, name: name.into() }
     }
 
     /// So many numbered parts.
     pub(crate) fn numbered(kind: PartKind, count: usize) -> impl Iterator<Item = Self> {
-        (0..count).map(move |number| Self::new(kind, number))
+        (0..count).map(move |number| Self::new(kind, number.to_string()))
     }
 
     /// Whether metrics of the whole are its own.

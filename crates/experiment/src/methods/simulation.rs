@@ -97,7 +97,7 @@ pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
         .filter(|(flow, _)| !flow.name.is_empty())
         .map(|(flow, totals)| (Part::new(FLOW, &flow.name), flow.count, totals))
         .collect();
-    let links: Vec<_> = links.iter().map(|(name, link)| (Part::new(LINK, name), link)).collect();
+    let links: Vec<_> = links.iter().map(|(name, link)| (Part::new(LINK, *name), link)).collect();
     for metric in METRICS {
         insert(metric.name.to_owned(), metric.of_flows(&whole, &scale));
         for (flow, _, totals) in named.iter().filter(|(_, count, _)| *count > 0) {
@@ -119,7 +119,7 @@ pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
         for metric in METRICS {
             insert(metric.name.to_owned(), metric.of_nodes(&whole));
             for (number, node) in nodes.iter().enumerate() {
-                insert(metric.key(&Part::new(NODE, number)), metric.of_nodes(node));
+                insert(metric.key(&Part::new(NODE, number.to_string())), metric.of_nodes(node));
             }
         }
     }
@@ -127,7 +127,7 @@ pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
         for metric in METRICS {
             insert(metric.name.to_owned(), metric.of_users(&whole));
             for (number, user) in users.iter().enumerate().filter(|_| metric.is_of_each(USER)) {
-                insert(metric.key(&Part::new(USER, number)), metric.of_users(user));
+                insert(metric.key(&Part::new(USER, number.to_string())), metric.of_users(user));
             }
         }
     }

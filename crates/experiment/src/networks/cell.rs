@@ -50,7 +50,7 @@ impl NetworkKind for CellSetup {
     }
 
     fn parts(&self) -> Vec<Part> {
-        let links = PATH.iter().map(|name| Part::new(LINK, name));
+        let links = PATH.iter().map(|name| Part::new(LINK, *name));
         links.chain(Part::numbered(USER, self.model.config.users.len())).collect()
     }
 
@@ -241,7 +241,7 @@ fn starved(setup: &Setup, rows: &[&Row]) -> Option<String> {
     let flows = setup.flows.iter().filter(|flow| is_simulated(&flow.traffic));
     let users = flows.flat_map(|flow| flow.ends.iter().map(move |&[_, port]| (&flow.name, port - 1)));
     let had_none = |user: u32| {
-        let key = Part::new(USER, user).key("bins_per_slot");
+        let key = Part::new(USER, user.to_string()).key("bins_per_slot");
         rows.iter().filter(|row| row.metrics.get(&key) == Some(0.0)).count()
     };
     let (name, user, runs) = users

@@ -33,7 +33,7 @@ impl NetworkKind for LinksSetup {
     }
 
     fn parts(&self) -> Vec<Part> {
-        PATH.iter().map(|name| Part::new(LINK, name)).collect()
+        PATH.iter().map(|name| Part::new(LINK, *name)).collect()
     }
 
     fn facts(&self, setup: &Setup) -> (&'static str, Value) {
