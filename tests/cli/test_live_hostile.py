@@ -17,12 +17,22 @@ LINK = ["--rate", "100 Mbit/s", "--delay", "1 ms", "--quiet"]
 ROOT = Path(__file__).parents[2]
 
 CLIENTS = """\
-import os, urllib.request
+import os, socket, time, urllib.request
 from tests.explorer.clients import outlives
 server = os.environ["CROSSFADE_SERVER"]
 def is_well():
     with urllib.request.urlopen(f"http://{server}/file", timeout=20) as answer:
         return answer.read() == b"found"
+# One that says a byte now and then, while others are answered.
+slow = socket.create_connection((server, 80))
+for byte in b"GET /file HTTP/1.0\\r\\n\\r\\n":
+    slow.sendall(bytes([byte]))
+    time.sleep(0.02)
+    assert is_well()
+answer = b""
+while block := slow.recv(1):
+    answer += block
+assert answer.endswith(b"found")
 outlives((server, 80), "/file", is_well)
 print("well")
 """

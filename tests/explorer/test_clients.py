@@ -219,11 +219,13 @@ const wait = (element, name) => new Promise((done) => {
 </script></body>"""
 
 
-def test_a_page_of_another_origin_learns_nothing(tmp_path: Path) -> None:
+def learned_by_a_page_of_another_origin(victim: int, folder: Path) -> list[str]:
+    """What ``STRANGER`` tells of a server at a port, in a browser."""
     told: list[str] = []
     done = Event()
-    with serving(text="a secret page") as served, socket.create_server((ADDRESS, 0)) as other:
-        port = other.getsockname()[1]
+    body = STRANGER.replace("PORT", str(victim))
+    head = f"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\n\r\n"
+    with socket.create_server((ADDRESS, 0)) as other:
 
         def serve_stranger() -> None:
             while not done.is_set():
@@ -232,18 +234,33 @@ def test_a_page_of_another_origin_learns_nothing(tmp_path: Path) -> None:
                     asked = client.recv(65536).decode().split(" ")[1]
                     if asked.startswith("/told?"):
                         told.append(unquote(asked.partition("?")[2]))
-                    body = STRANGER.replace("PORT", str(served.server_port))
-                    head = (
-                        f"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\n\r\n"
-                    )
                     client.sendall((head + body).encode())
                     if told:
                         done.set()
 
         threading.Thread(target=serve_stranger, daemon=True).start()
-        visit(f"http://{ADDRESS}:{port}/", tmp_path, done)
+        visit(f"http://{ADDRESS}:{other.getsockname()[1]}/", folder, done)
+    return told
+
+
+NOTHING = ['{"cors":"refused","no-cors":"refused","img":"refused","script":"refused"}']
+
+
+def test_a_page_of_another_origin_learns_nothing(tmp_path: Path) -> None:
+    with serving(text="a secret page") as served:
+        assert learned_by_a_page_of_another_origin(served.server_port, tmp_path) == NOTHING
         assert status(served.url) == 200
-    assert told == ['{"cors":"refused","no-cors":"refused","img":"refused","script":"refused"}']
+
+
+def test_a_page_of_another_origin_learns_nothing_of_a_live_run(tmp_path: Path) -> None:
+    shown = Page(0)
+    try:
+        port = urlsplit(shown.address).port
+        assert port is not None
+        assert learned_by_a_page_of_another_origin(port, tmp_path) == NOTHING
+        assert status(shown.address) == 200
+    finally:
+        shown.close()
 
 
 def _takes(client: socket.socket) -> bool:

@@ -9,20 +9,11 @@ import typer
 
 from crossfade import pictures
 from crossfade.cli import terminal
-from crossfade.cli.options import (
-    ByOption,
-    LogYOption,
-    PanelsOption,
-    PlanOption,
-    WhereOption,
-    WidthOption,
-    XOption,
-    YOption,
-    beside,
-    read_conditions,
-)
+from crossfade.cli.groups import Drawn, grouped
+from crossfade.cli.options import PlanOption, beside
 
 
+@grouped
 def plot(
     results: Annotated[
         Path,
@@ -32,11 +23,7 @@ def plot(
             "or --delays.",
         ),
     ],
-    x: XOption = None,
-    y: YOption = None,
-    by: ByOption = None,
-    panels: PanelsOption = None,
-    where: WhereOption = None,
+    drawn: Drawn,
     cdf: Annotated[
         str | None,
         typer.Option(
@@ -55,11 +42,9 @@ def plot(
             show_default=False,
         ),
     ] = None,
-    log_y: LogYOption = None,
     intervals: Annotated[
         str, typer.Option("--intervals", metavar="HOW", help="95 % intervals as bars, bands or none.")
     ] = "bars",
-    width: WidthOption = None,
     title: Annotated[
         str | None,
         typer.Option("--title", metavar="TEXT", help="The title (default: the scenario's; '' for none)."),
@@ -93,16 +78,10 @@ def plot(
         results,
         file,
         plan=plan,
-        x=x,
-        y=y,
-        by=by,
-        panels=panels,
-        where=read_conditions("--where", where),
         title=title,
         cdf=cdf,
         log_x=log_x,
-        log_y=log_y,
         intervals=intervals,
-        width=width,
+        **drawn.options(),
     )
     terminal.say(f"wrote {file}")

@@ -10,21 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from crossfade.cli import terminal
-from crossfade.cli.options import (
-    JobsOption,
-    MethodOption,
-    OverOption,
-    PrecisionOption,
-    QuietOption,
-    RunsOption,
-    ScenarioArgument,
-    SeedOption,
-    SetOption,
-    read_assignments,
-    read_axes,
-    read_methods,
-    stop,
-)
+from crossfade.cli.groups import Asked, grouped
+from crossfade.cli.options import MethodOption, ScenarioArgument, read_methods, stop
 from crossfade.errors import ScenarioError, shortened
 from crossfade.results.interrupted import Interrupted
 from crossfade.sweeps import sweep as sweeps
@@ -37,14 +24,11 @@ if TYPE_CHECKING:
 MOST_LINES = 40
 
 
+@grouped
 def sweep(
     scenario: ScenarioArgument,
-    set: SetOption = None,
-    over: OverOption = None,
+    asked: Asked,
     method: MethodOption = None,
-    runs: RunsOption = None,
-    precision: PrecisionOption = None,
-    seed: SeedOption = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -53,7 +37,6 @@ def sweep(
             help="The results file (default: the scenario's name with the ending .sqlite, here).",
         ),
     ] = None,
-    jobs: JobsOption = None,
     shard: Annotated[
         str | None,
         typer.Option(
@@ -89,7 +72,6 @@ def sweep(
             "--tls-key", metavar="PEM", help="For a --cluster with TLS: its key, if --tls-cert is without."
         ),
     ] = None,
-    quiet: QuietOption = False,
 ) -> None:
     """Run a sweep into a results file. The same command once more does only what is missing.
 
@@ -106,30 +88,24 @@ def sweep(
     console = terminal.console()
     try:
         with ExitStack() as stack:
-            engine = _cluster(cluster, jobs, tls_ca_file, tls_cert, tls_key)
+            engine = _cluster(cluster, asked.jobs, tls_ca_file, tls_cert, tls_key)
             if engine is not None:
                 stack.enter_context(engine)
             results = sweeps.sweep(
                 scenario,
-                set=read_assignments("--set", set),
-                over=read_axes(over),
-                runs=runs,
-                precision=precision,
-                seed=seed,
                 methods=read_methods(method),
                 out=out,
-                jobs=jobs,
                 engine=engine,
                 shard=None if shard is None else _read_shard(shard),
-                progress=not quiet,
-                say=None if quiet else _say,
+                say=None if asked.quiet else _say,
+                **asked.options(),
             )
     except Interrupted as error:
         show = partial(terminal.print_some_results, to=console, most=MOST_LINES)
         raise stop(error, True, lambda left: show(left.results)) from None
     if not results.complete:
         return  # a shard: its results are not those of the plan
-    if not quiet:
+    if not asked.quiet:
         terminal.print_some_results(results, console, MOST_LINES)
     terminal.print_warnings(results.warnings, terminal.console(stderr=True))
 

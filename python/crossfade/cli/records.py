@@ -1,0 +1,147 @@
+"""What ``crossfade run`` writes of runs beside their metrics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, TextIO
+
+import typer
+
+from crossfade import api
+from crossfade.cli.groups import Asked
+from crossfade.cli.intervals import print_intervals
+from crossfade.cli.options import whole
+from crossfade.files import write_bytes, write_text
+
+
+@dataclass(frozen=True)
+class Records:
+    """Files of events, samples, transfers, delays and packets, and the lines of ``--interval``."""
+
+    events: Annotated[
+        Path | None,
+        typer.Option(
+            "--events",
+            metavar="FILE",
+            help="Write every event of the first run of each point as CSV (at most 20 points).",
+        ),
+    ] = None
+    link_events: Annotated[
+        Path | None,
+        typer.Option(
+            "--link-events",
+            metavar="FILE",
+            help="Write what happened inside links in the first run of each point as CSV: frames, queues, "
+            "slots, the air (at most 20 points).",
+        ),
+    ] = None
+    transfers: Annotated[
+        Path | None,
+        typer.Option(
+            "--transfers",
+            metavar="FILE",
+            help="Write a row for each transfer that came to its end, in every run of each point, as CSV (at "
+            "most 100 runs of 20 points).",
+        ),
+    ] = None
+    delays: Annotated[
+        Path | None,
+        typer.Option(
+            "--delays",
+            metavar="FILE",
+            help="Write how round trips and one-way delays are distributed in every run as CSV, likewise.",
+        ),
+    ] = None
+    samples: Annotated[
+        Path | None,
+        typer.Option(
+            "--samples",
+            metavar="FILE",
+            help="Write what flows and links did over time in the first run of each point as CSV, every "
+            "run.sample (at most 20 points).",
+        ),
+    ] = None
+    trace_out: Annotated[
+        Path | None,
+        typer.Option(
+            "--trace-out",
+            metavar="FILE",
+            help="Write when a flow was delivered each 1500 bytes in the first run, a line of milliseconds "
+            "each: delivery opportunities, which link.trace and other emulators replay (a scenario of one "
+            "point).",
+        ),
+    ] = None
+    trace_user: Annotated[
+        int,
+        typer.Option(
+            "--trace-user",
+            metavar="NUMBER",
+            parser=whole,
+            help="Which flow --trace-out is about, counted from 0; in a cell, which user.",
+        ),
+    ] = 0
+    interval: Annotated[
+        str | None,
+        typer.Option(
+            "--interval",
+            metavar="TIME",
+            help="Print a line for every so many seconds of the first run (1, or '100 ms'); for a scenario "
+            "of one point.",
+        ),
+    ] = None
+    pcap: Annotated[
+        Path | None,
+        typer.Option(
+            "--pcap",
+            metavar="FILE",
+            help="Write what the senders' network interfaces see in the first run as a pcap file, for "
+            "Wireshark and tshark (a scenario of one point).",
+        ),
+    ] = None
+    air_pcap: Annotated[
+        Path | None,
+        typer.Option(
+            "--air-pcap",
+            metavar="FILE",
+            help="Write the frames of a mesh in the first run as a pcap file with radiotap headers (a "
+            "scenario of one point).",
+        ),
+    ] = None
+    ipv6: Annotated[bool, typer.Option("--ipv6", help="Let --pcap write IPv6.")] = False
+    snaplen: Annotated[
+        int | None,
+        typer.Option(
+            "--snaplen",
+            metavar="BYTES",
+            parser=whole,
+            help="How many bytes of each packet --pcap keeps (default: all).",
+        ),
+    ] = None
+
+    def files(self) -> tuple[Path | None, ...]:
+        """The files that are to be written."""
+        of_points = (self.events, self.link_events, self.samples, self.transfers, self.delays)
+        return (*of_points, self.trace_out, self.pcap, self.air_pcap)
+
+    def write(self, scenario: str, asked: Asked, lines_to: TextIO) -> None:
+        """Write what is wanted; lines of ``--interval`` go to ``lines_to``."""
+        viewed = asked.viewed()
+        if self.events is not None:
+            api.write_events(self.events, scenario, **viewed)
+        if self.link_events is not None:
+            api.write_events(self.link_events, scenario, of_links=True, **viewed)
+        if self.transfers is not None:
+            write_text(self.transfers, api.transfers(scenario, runs=asked.runs, **viewed).to_csv())
+        if self.delays is not None:
+            write_text(self.delays, api.delays(scenario, runs=asked.runs, **viewed).to_csv())
+        if self.samples is not None:
+            api.write_samples(self.samples, scenario, **viewed)
+        if self.interval is not None:
+            print_intervals(scenario, self.interval, asked.keys, asked.axes, asked.seed, lines_to)
+        if self.trace_out is not None:
+            write_text(self.trace_out, api.opportunities(scenario, self.trace_user, **viewed))
+        if self.pcap is not None:
+            api.write_pcap(self.pcap, scenario, ipv6=self.ipv6, snaplen=self.snaplen, **viewed)
+        if self.air_pcap is not None:
+            write_bytes(self.air_pcap, api.air_pcap(scenario, **viewed))
