@@ -424,11 +424,12 @@ def _point(found: dict[str, Any], rows: Sequence[Row]) -> Point:
     """A point of the results, from a point of the core's summary."""
     runs, method = found["runs"], found["method"]
 
+    def estimate(metric: Mapping[str, Any]) -> Estimate:
+        return Estimate(method=method, **{"n" if name == "runs" else name: cell for name, cell in metric.items()})
+
     def estimates(metrics: Mapping[str, Any]) -> dict[str, Estimate]:
         return {
-            name: Estimate(n=runs, method=method, **metric)
-            for name, metric in metrics.items()
-            if isinstance(metric, dict)
+            name: estimate(metric) for name, metric in metrics.items() if isinstance(metric, dict)
         }
 
     metrics = estimates(found["metrics"])
@@ -454,8 +455,8 @@ def _point(found: dict[str, Any], rows: Sequence[Row]) -> Point:
         loss_windows=found["loss_windows"],
         rows=rows,
         snr_db=found.get("snr_db"),
-        residual=[Estimate(n=runs, method=method, **share) for share in found.get("residual", [])],
-        combined=[Estimate(n=runs, method=method, **share) for share in found.get("combined", [])],
+        residual=[estimate(share) for share in found.get("residual", [])],
+        combined=[estimate(share) for share in found.get("combined", [])],
     )
 
 

@@ -21,6 +21,7 @@ from crossfade.comparison.compare import (
     RunOptions,
     doubts,
     loaded,
+    missing,
     results_of,
     unit_of,
     words,
@@ -33,6 +34,7 @@ from crossfade.errors import ScenarioError
 from crossfade.figures.choice import in_numbers, number
 from crossfade.figures.plot import Envelope, plot
 from crossfade.plans import Options
+from crossfade.results.metrics import metric_of
 from crossfade.results.results import Results
 from crossfade.tables import Cell, Table
 
@@ -169,14 +171,17 @@ def best(
     choose: str | Sequence[str],
     *,
     metric: str = "goodput_bps",
-    lowest: bool = False,
+    lowest: bool | None = None,
     subject_to: Sequence[str] = (),
     method: str | None = None,
     together: bool = False,
     where: Mapping[str, Any] | None = None,
     **options: Unpack[RunOptions],
 ) -> Best:
-    """Find the choice with the highest (or ``lowest``) metric at every point of the other axes.
+    """Find the choice with the best metric at every point of the other axes.
+
+    What is best, the highest or the lowest, the metric itself knows (``crossfade explain rtt_p95_s``);
+    ``lowest`` says otherwise, and is needed for a metric of which neither is.
 
     ``source`` is a scenario (which is run, with the ``options`` of :func:`crossfade.run`), its results, or a
     results file. ``choose`` are the axes of the choices (``"tcp.variant,tcp.w_max"``: every pair of values).
@@ -198,7 +203,7 @@ def best(
     Raises :class:`ScenarioError` where an option is wrong, :class:`ResultsError` where there is no such
     metric.
     """
-    goal = Goal(metric, lowest, [Constraint.parse(text) for text in subject_to])
+    goal = Goal(metric, is_lowest(metric, lowest), [Constraint.parse(text) for text in subject_to])
     metrics = list(dict.fromkeys([metric, *(constraint.metric for constraint in goal.constraints)]))
     source, asked = loaded(source) or source, Options(**options)
     if isinstance(source, Results):
@@ -221,7 +226,7 @@ def best(
         unit=unit_of(results, metric),
         method=results.methods[0],
         conditions=choices.conditions,
-        warnings=doubts(results),
+        warnings=[*doubts(results), *missing(results, metrics)],
         results=results,
         decisions=[
             _decide(choices.named(condition), choices.chosen, under, goal, coverage)
@@ -233,6 +238,19 @@ def best(
             for found in switching_ranges(line, choices.chosen, goal, coverage)
         ],
     )
+
+
+def is_lowest(metric: str, lowest: bool | None) -> bool:
+    """Whether the lowest of a metric is the best: as asked for, else as it is of the metric.
+
+    :class:`ScenarioError` where neither is said and neither is the better one.
+    """
+    if lowest is not None:
+        return lowest
+    found = metric_of(metric)
+    if found is not None and found.direction is None:
+        raise ScenarioError(f"metric {metric}: neither more nor less of it is better, say --lowest or --highest")
+    return found is not None and found.direction == "lower"
 
 
 def _decide(
@@ -279,7 +297,7 @@ def _decide(
         condition=condition,
         choice=dict(zip(chosen, leader, strict=True)),
         value=found.value.mean,
-        ci95=found.value.ci95(coverage),
+        ci95=None if found.value.unfinished else found.value.ci95(coverage),
         runner_up=words(ranking[1]) if margin else None,
         margin=margin.mean if margin and margin.values else None,
         margin_ci95=margin.ci95(coverage) if margin and margin.values else None,

@@ -109,7 +109,16 @@ def results_of(rows: PlanRows) -> Results:
         method, start = rows.methods[group % len(rows.methods)], rows.starts[group]
         runs = 0 if is_solved(method) else counts[group]
         estimates = {
-            metric.name: Estimate(value, ci95, low, high, runs, method, metric.unit)
+            metric.name: Estimate(
+                value,
+                ci95,
+                low,
+                high,
+                0 if is_solved(method) else int(found.defined[group][metric.column]),
+                method,
+                metric.unit,
+                bool(found.at_least[group][metric.column]),
+            )
             for metric in metrics
             if not math.isnan(value := means[group][metric.column])
             for ci95, low, high in [[_none_if_nan(array[group][metric.column]) for array in intervals]]
