@@ -22,7 +22,7 @@ def path(tmp_path: Path) -> Path:
 def newer(path: Path) -> None:
     add_plan(path, {})
     with closing(sqlite3.connect(path)) as database, database:
-        database.execute("PRAGMA user_version = 3")
+        database.execute("PRAGMA user_version = 4")
 
 
 def other(path: Path) -> None:
