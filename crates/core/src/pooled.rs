@@ -4,6 +4,7 @@
 //! times have. Times that had not ended when the run did are *censored*: such a time is longer than what was seen of it.
 
 use crate::estimate::{Estimate, MethodKind};
+use crate::square::square;
 use crate::student::student_quantiles;
 use crate::{DelayHistogram, SimTime};
 use statrs::function::beta::beta_reg;
@@ -135,7 +136,7 @@ impl Curve {
         let variance = squares * n as f64 / (n as f64 - 1.0);
         // An estimate from few runs is as likely to be much too small as Student's quantile says.
         let t = if is_one_each { NORMAL } else { student_quantiles(n)[0] };
-        let found = share * (1.0 - share) / variance * (NORMAL / t).powi(2);
+        let found = share * (1.0 - share) / variance * square(NORMAL / t);
         if found.is_finite() { found.clamp(1.0, count) } else { count }
     }
 
