@@ -75,7 +75,11 @@ impl DelayHistogram {
     /// ```
     pub fn quantile(&self, p: f64) -> Option<SimTime> {
         let count = self.count();
-        let rank = ((p * count as f64).ceil() as u64).clamp(1, count.max(1));
+        self.ranked(((p * count as f64).ceil() as u64).clamp(1, count.max(1)))
+    }
+
+    /// The delay of that rank, the shortest being the first, within 1/64 of itself; `None` beyond the longest.
+    pub(crate) fn ranked(&self, rank: u64) -> Option<SimTime> {
         let mut below = self.zeros;
         if rank <= below {
             return Some(SimTime::ZERO);

@@ -8,6 +8,7 @@ use crate::square::square;
 use crate::student::student_quantiles;
 use crate::{DelayHistogram, SimTime};
 use statrs::function::beta::beta_reg;
+use std::borrow::Cow;
 
 /// The times of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,43 +19,41 @@ pub struct RunTimes {
     pub unended: DelayHistogram,
 }
 
-impl RunTimes {
-    /// How many there are.
-    fn count(&self) -> u64 {
-        self.ended.count() + self.unended.count()
-    }
-}
-
 /// The time that a share `p` of the times of all runs together does not exceed, each counting once: the smallest with at least
 /// that share at or below it. `None` of no times.
 ///
-/// With times that did not end, shares are those of Kaplan and Meier ("Nonparametric estimation from incomplete observations",
-/// J. American Statistical Association 53, 1958), which takes the reason for a time's not being seen to its end to have nothing
-/// to do with the time. If they do not come to `p`, the quantile is longer than the longest time seen, which is given as a
-/// lower bound (`at_least`).
+/// Of times that did not end it is known that they are longer than what was seen of them, and nothing else: longer times may
+/// well be cut off sooner, as those of flows that arrive late at an overloaded link. If less than 1 - `p` of the times did not
+/// end, the quantile lies between that of the times as they were seen and that with an endless time for each of these, and the
+/// value is that of Kaplan and Meier ("Nonparametric estimation from incomplete observations", J. American Statistical
+/// Association 53, 1958), which lies between the two. Otherwise the quantile of the times as they were seen is a lower bound
+/// (`at_least`).
 ///
-/// The interval: the share at or below the quantile varies over the runs, which are clusters of times (Woodruff, "Confidence
-/// intervals for medians and other position measures", J. American Statistical Association 47, 1952), as that of so many
-/// independent times would (Korn and Graubard, "Confidence intervals for proportions with small expected number of positive
-/// counts", Survey Methodology 24, 1998); its ends are the order statistics of these between which the quantile lies in 95 % of
-/// experiments. There is no `high` where the longest time seen may be below the quantile. It is not symmetric, so `ci95`
-/// is empty.
+/// The interval goes from the lower end of the interval of the one to the upper end of that of the other. The share at or below
+/// a quantile varies over the runs, which are clusters of times (Woodruff, "Confidence intervals for medians and other position
+/// measures", J. American Statistical Association 47, 1952), as that of so many independent times would (Korn and Graubard,
+/// "Confidence intervals for proportions with small expected number of positive counts", Survey Methodology 24, 1998); the ends
+/// are the order statistics of these between which the quantile lies in 95 % of experiments. There is no `high` where the
+/// longest time that ended may be below the quantile. It is not symmetric, so `ci95` is empty.
 pub fn pooled_quantile(runs: &[RunTimes], p: f64) -> Option<Estimate> {
-    let curve = Curve::of(runs)?;
     let p = p.clamp(0.0, 1.0);
-    let (value, at_least) = match curve.quantile(p) {
-        Some(value) => (value, false),
-        None => (curve.last(), true),
-    };
+    let as_seen = Times::of(runs, |run| {
+        if run.unended.count() == 0 {
+            return Cow::Borrowed(&run.ended);
+        }
+        let mut seen = run.ended.clone();
+        seen.merge(&run.unended);
+        Cow::Owned(seen)
+    });
+    let endless = Times::of(runs, |run| Cow::Borrowed(&run.ended));
     let n = runs.iter().filter(|run| run.count() > 0).count();
-    let (low, high) = if n > 1 {
-        let independent = curve.independent_times(runs, p, n);
-        let (below, above) = order_statistics(independent, p);
-        let low = below.map_or(SimTime::ZERO, |level| curve.quantile(level).unwrap_or_else(|| curve.last()));
-        (Some(low), above.and_then(|level| curve.quantile(level)))
-    } else {
-        (None, None)
+    let (value, at_least) = match endless.quantile(p) {
+        Some(longest) => (kaplan_meier(&as_seen, &endless, p).unwrap_or(longest), false),
+        // Not longer than it was.
+        None => (DelayHistogram::bucket(as_seen.bucket(p)?).0, true),
     };
+    let low = (n > 1).then(|| as_seen.ends(p).0.map_or(SimTime::ZERO, |low| low.min(value)));
+    let high = if n > 1 && !at_least { endless.ends(p).1.map(|high| high.max(value)) } else { None };
     Some(Estimate {
         value: value.as_secs_f64(),
         ci95: None,
@@ -66,139 +65,122 @@ pub fn pooled_quantile(runs: &[RunTimes], p: f64) -> Option<Estimate> {
     })
 }
 
-/// The share of times that have ended, by time.
-struct Curve {
-    all: RunTimes,
-    steps: Vec<Step>,
+impl RunTimes {
+    /// How many there are.
+    fn count(&self) -> u64 {
+        self.ended.count() + self.unended.count()
+    }
 }
 
-/// A bucket of times in which some ended.
-struct Step {
-    bucket: u32,
-    /// How many lasted as long or longer, and how many of them ended here.
-    at_risk: f64,
-    ended: f64,
-    /// The share that has ended, before and behind.
-    before: f64,
-    behind: f64,
-    /// The sum of `ended / (at_risk (at_risk - ended))` up to here, the steps at which all ended left out.
-    hazard: f64,
+/// Times of several runs, the longest of which may have no end.
+struct Times<'a> {
+    /// Of each run those with an end, and how many there are with the others.
+    runs: Vec<(Cow<'a, DelayHistogram>, u64)>,
+    /// The same of all runs together.
+    all: DelayHistogram,
+    count: u64,
 }
 
-impl Curve {
-    /// `None` of no times.
-    fn of(runs: &[RunTimes]) -> Option<Self> {
-        let mut all = RunTimes::default();
-        for run in runs {
-            all.ended.merge(&run.ended);
-            all.unended.merge(&run.unended);
-        }
-        (all.count() > 0).then(|| Self { steps: steps(&all), all })
+impl<'a> Times<'a> {
+    /// Of each run those that `known` gives have an end.
+    fn of(runs: &'a [RunTimes], known: impl Fn(&'a RunTimes) -> Cow<'a, DelayHistogram>) -> Self {
+        let runs: Vec<_> = runs.iter().map(|run| (known(run), run.count())).collect();
+        let mut all = DelayHistogram::default();
+        runs.iter().for_each(|(known, _)| all.merge(known));
+        let count = runs.iter().map(|(_, count)| count).sum();
+        Self { runs, all, count }
     }
 
-    /// The smallest time by which a share `level` has ended; `None` where so many have not.
+    /// The smallest time with a share `level` at or below it; `None` of no times and where it has no end.
     fn quantile(&self, level: f64) -> Option<SimTime> {
-        if self.all.unended.count() == 0 {
-            return self.all.ended.quantile(level);
-        }
-        let step = self.steps.iter().find(|step| step.behind >= level)?;
-        let (start, width) = DelayHistogram::bucket(step.bucket);
-        // As if the times of a bucket were spread evenly over it.
-        let share = step.part(level) * step.ended;
-        let share = (share.ceil().clamp(1.0, step.ended) - 0.5) / step.ended;
-        Some(start + SimTime::from_nanos((share * width.as_nanos() as f64) as u64))
+        self.all.ranked(self.rank(level))
     }
 
-    /// The longest time seen, ended or not; not longer than it was.
-    fn last(&self) -> SimTime {
-        let last = self.all.ended.counts().chain(self.all.unended.counts()).map(|(bucket, _)| bucket).max();
-        last.map_or(SimTime::ZERO, |bucket| DelayHistogram::bucket(bucket).0)
+    /// The number of times up to that, the shortest being the first.
+    fn rank(&self, level: f64) -> u64 {
+        ((level * self.count as f64).ceil() as u64).clamp(1, self.count.max(1))
     }
 
-    /// Of how many independent times the share up to the quantile `p` (up to the last time, where that is not reached) would
-    /// vary as it does over the `n` runs that have some; not more than there are.
-    fn independent_times(&self, runs: &[RunTimes], p: f64, n: usize) -> f64 {
-        let count = self.all.count() as f64;
-        let is_one_each = runs.iter().all(|run| run.count() <= 1);
-        if is_one_each && self.all.unended.count() == 0 {
+    /// The number of the bucket in which that is.
+    fn bucket(&self, level: f64) -> Option<u32> {
+        let (rank, mut up_to) = (self.rank(level), 0);
+        let is_here = |&(_, count): &(u32, u64)| {
+            up_to += count;
+            up_to >= rank
+        };
+        self.all.counts().find(is_here).map(|(number, _)| number)
+    }
+
+    /// Below and above which times the quantile `p` is in 2.5 % of experiments at the most; `None` where there is none.
+    fn ends(&self, p: f64) -> (Option<SimTime>, Option<SimTime>) {
+        let (below, above) = order_statistics(self.independent_times(p), p);
+        (below.and_then(|level| self.quantile(level)), above.and_then(|level| self.quantile(level)))
+    }
+
+    /// Of how many independent times the share up to the quantile `p` (up to the longest time with an end, where that is
+    /// longer) would vary as it does over the runs; not more than there are.
+    fn independent_times(&self, p: f64) -> f64 {
+        let count = self.count as f64;
+        if self.runs.iter().all(|(_, count)| *count <= 1) {
             return count;
         }
-        let at = self.steps.iter().position(|step| step.behind >= p).or(self.steps.len().checked_sub(1));
-        let Some(at) = at else { return count };
-        let step = &self.steps[at];
-        let part = step.part(p);
-        let share = step.before + part * (step.behind - step.before);
-        let deviations = runs.iter().map(|run| {
-            let before = at.checked_sub(1).map_or(0.0, |last| self.influence(run, last));
-            before + part * (self.influence(run, at) - before)
+        let Some(last) = self.bucket(p).or_else(|| self.all.counts().map(|(number, _)| number).last()) else {
+            return count;
+        };
+        // Those in earlier buckets, and those in this one.
+        let up_to = |known: &DelayHistogram| {
+            let upto = known.counts().take_while(|(number, _)| *number <= last);
+            upto.fold((0.0, 0.0), |(before, here), (number, count)| {
+                if number < last { (before + count as f64, here) } else { (before, here + count as f64) }
+            })
+        };
+        let (before, here) = up_to(&self.all);
+        // Which part of the bucket's times lie up to the quantile.
+        let part = ((p * count - before) / here).clamp(0.0, 1.0);
+        let share = (before + part * here) / count;
+        let with_any = self.runs.iter().filter(|(_, count)| *count > 0);
+        let residuals = with_any.map(|(known, count)| {
+            let (before, here) = up_to(known);
+            before + part * here - share * *count as f64
         });
-        let squares: f64 = deviations.map(|deviation| deviation * deviation).sum();
-        let variance = squares * n as f64 / (n as f64 - 1.0);
+        let (n, squares) = residuals.fold((0, 0.0), |(n, squares), x| (n + 1, squares + x * x));
+        let variance = squares * f64::from(n) / f64::from(n - 1) / square(count);
         // An estimate from few runs is as likely to be much too small as Student's quantile says.
-        let t = if is_one_each { NORMAL } else { student_quantiles(n)[0] };
+        let t = student_quantiles(n as usize)[0];
         let found = share * (1.0 - share) / variance * square(NORMAL / t);
         if found.is_finite() { found.clamp(1.0, count) } else { count }
     }
+}
 
-    /// What the times of a run add to the share that has ended behind a step, beyond what all together say: the sum over all
-    /// runs is 0, that of the squares the variance (without a censored time each is the run's own share less that of all,
-    /// times its part of all times).
-    fn influence(&self, run: &RunTimes, at: usize) -> f64 {
-        let end = &self.steps[at];
-        let left = 1.0 - end.behind;
-        if left <= 0.0 {
-            return 0.0;
-        }
-        // The last step up to a bucket, and no later than the end.
-        let up_to = |bucket: u32| {
-            let behind = self.steps[..=at].partition_point(|step| step.bucket <= bucket);
-            behind.checked_sub(1).map(|at| &self.steps[at])
-        };
-        let expected = |(bucket, count): (u32, u64)| {
-            -(count as f64) * up_to(bucket).map_or(0.0, |step| step.hazard)
-        };
-        let seen = |(bucket, count): (u32, u64)| {
-            let step = up_to(bucket).filter(|step| step.bucket == bucket);
-            step.map_or(0.0, |step| count as f64 / (step.at_risk - step.ended))
-        };
-        let ended = run.ended.counts().map(|times| expected(times) + seen(times)).sum::<f64>();
-        left * (ended + run.unended.counts().map(expected).sum::<f64>())
+/// The quantile `p` by the estimate of Kaplan and Meier: the share that has ended by then grows, where a time ended, by that part
+/// of what is left of it which ended of those that were seen so long. In a bucket with both, those that ended are the shorter.
+/// `None` where it does not come to `p`.
+fn kaplan_meier(as_seen: &Times<'_>, endless: &Times<'_>, p: f64) -> Option<SimTime> {
+    let total = as_seen.count;
+    if endless.all.count() == total {
+        return endless.quantile(p);
     }
-}
-
-/// The buckets in which times ended. In one with both, those that ended count as the shorter ones.
-fn steps(all: &RunTimes) -> Vec<Step> {
-    let total = all.count();
-    let (mut left, mut behind, mut hazard) = (total, 0.0, 0.0);
-    let mut censored = all.unended.counts().peekable();
-    let mut has_censored = false;
-    let step = |(bucket, ended): (u32, u64)| {
-        while let Some((_, count)) = censored.next_if(|(at, _)| *at < bucket) {
-            left -= count;
-            has_censored = true;
+    let (mut seen, mut passed, mut left) = (as_seen.all.counts().peekable(), 0, 1.0);
+    for (number, ended) in endless.all.counts() {
+        while let Some((_, count)) = seen.next_if(|(at, _)| *at < number) {
+            passed += count;
         }
-        let (at_risk, before) = (left as f64, behind);
-        left -= ended;
-        behind = if has_censored {
-            1.0 - (1.0 - before) * (left as f64 / at_risk)
-        } else {
-            // A quotient, to the last digit.
-            (total - left) as f64 / total as f64
-        };
-        if left > 0 {
-            hazard += ended as f64 / (at_risk * left as f64);
+        let at_risk = (total - passed) as f64;
+        let behind = left * (1.0 - ended as f64 / at_risk);
+        if 1.0 - behind >= p - ROUNDING {
+            // As if the times of a bucket were spread evenly over it.
+            let share = ((p - (1.0 - left)) / (left - behind)).clamp(0.0, 1.0);
+            let share = ((share * ended as f64).ceil().max(1.0) - 0.5) / ended as f64;
+            let (start, width) = DelayHistogram::bucket(number);
+            return Some(start + SimTime::from_nanos((share * width.as_nanos() as f64) as u64));
         }
-        Step { bucket, at_risk, ended: ended as f64, before, behind, hazard }
-    };
-    all.ended.counts().map(step).collect()
-}
-
-impl Step {
-    /// Which part of the bucket's times lie up to a level.
-    fn part(&self, level: f64) -> f64 {
-        ((level - self.before) / (self.behind - self.before)).clamp(0.0, 1.0)
+        left = behind;
     }
+    None
 }
+
+/// What products of shares may be off by.
+const ROUNDING: f64 = 1e-12;
 
 /// The normal quantile at 97.5 %.
 const NORMAL: f64 = 1.959_963_984_540_054;
@@ -214,8 +196,7 @@ fn order_statistics(n: f64, p: f64) -> (Option<f64>, Option<f64>) {
         return (Some((p - half).max(0.0)), Some((p + half).min(1.0)));
     }
     let n = n.floor() as u64;
-    // P(so many values or more lie below the quantile): it falls with the number.
-    let at_least = |k: u64| if k == 0 { 1.0 } else { beta_reg(k as f64, (n - k + 1) as f64, p) };
+    let at_least = |k: u64| at_least(k, n, p);
     let first = |from: u64, to: u64, holds: &dyn Fn(u64) -> bool| {
         let (mut low, mut high) = (from, to + 1);
         while low < high {
@@ -229,6 +210,11 @@ fn order_statistics(n: f64, p: f64) -> (Option<f64>, Option<f64>) {
     let above = first(1, n, &|k| at_least(k) <= 0.025);
     let level = |k: u64| k as f64 / n as f64;
     (Some(below).filter(|k| *k > 0).map(level), Some(above).filter(|k| *k <= n).map(level))
+}
+
+/// The probability that `k` or more of `n` independent values lie below their quantile `p`: it falls with `k`.
+fn at_least(k: u64, n: u64, p: f64) -> f64 {
+    if k == 0 { 1.0 } else { beta_reg(k as f64, (n - k + 1) as f64, p) }
 }
 
 #[cfg(test)]
