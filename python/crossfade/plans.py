@@ -460,12 +460,12 @@ def _point(found: dict[str, Any], rows: Sequence[Row]) -> Point:
     runs, method = found["runs"], found["method"]
 
     def estimate(metric: Mapping[str, Any]) -> Estimate:
-        return Estimate(method=method, **{"n" if name == "runs" else name: cell for name, cell in metric.items()})
+        return Estimate(
+            method=method, **{"n" if name == "runs" else name: cell for name, cell in metric.items()}
+        )
 
     def estimates(metrics: Mapping[str, Any]) -> dict[str, Estimate]:
-        return {
-            name: estimate(metric) for name, metric in metrics.items() if isinstance(metric, dict)
-        }
+        return {name: estimate(metric) for name, metric in metrics.items() if isinstance(metric, dict)}
 
     metrics = estimates(found["metrics"])
     parts = {

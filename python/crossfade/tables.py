@@ -157,13 +157,14 @@ def format_estimate(
 ) -> str:
     """A value for a person: as many digits as its interval is worth (two of the interval's own).
 
-    A lower bound (``at_least``) is told with that of its interval: ``≥ 12.1 (> 11.8)``. Where the interval is not much like ``value ± ci95``, its ends are given: those of rare events, shares at
-    their ceiling and skewed runs. Of nothing seen it has one end.
+    A lower bound (``at_least``) is told with that of its interval: ``at least 12.1 (> 11.8)``. Where the
+    interval is not much like ``value ± ci95``, its ends are given: those of rare events, shares at their
+    ceiling and skewed runs. Of nothing seen it has one end.
     """
     if value is None:
         return "-"
     if at_least or (low is not None and high is None):
-        sign = "≥ " if at_least else ""
+        sign = "at least " if at_least else ""
         if low is None or value - low <= 0.0:
             return f"{sign}{value:.4g}"
         digits = max(0, 1 - _exponent(value - low))

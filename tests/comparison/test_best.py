@@ -348,7 +348,7 @@ def test_the_metric_knows_its_better_side() -> None:
     for lowest, choice in ((None, "fast"), (True, "fast"), (False, "slow")):
         (at,) = cf.best(results("tcp", points), "tcp", metric="completion_time_s", lowest=lowest).decisions
         assert at.choice == {"tcp": choice}
-    with pytest.raises(cf.ScenarioError, match="link_utilisation: neither .* --lowest or --highest"):
+    with pytest.raises(cf.ScenarioError, match=r"link_utilisation: neither .* --lowest or --highest"):
         cf.best(results("tcp", {"a": {"link_utilisation": [0.5, 0.6]}}), "tcp", metric="link_utilisation")
 
 

@@ -109,7 +109,8 @@ def test_unfinished_times_are_those_of_kaplan_and_meier() -> None:
     ((value, is_bound),) = pooled([*ended, *left], ["completion_time_p95_s"])
     assert is_bound
     assert 20.0 * 63 / 64 <= value <= 20.0
-    # One was not seen any more after 0.5 s: of 19 all ended, the 95 % quantile is the 19th (0.95 x 19 = 18.05).
+    # One was not seen any more after 0.5 s: of 19 all ended, the 95 % quantile is the
+    # 19th (0.95 x 19 = 18.05).
     ended = [packed("completion_time", np.array([float(i)])) for i in range(1, 20)]
     left = [packed("unfinished_time", np.array([0.5]))]
     ((value, is_bound),) = pooled([*ended, *left], ["completion_time_p95_s"])
@@ -127,6 +128,4 @@ def test_a_damaged_distribution_is_none(damaged: bytes) -> None:
 
 def test_there_is_one_distribution_a_row() -> None:
     with pytest.raises(IndexError, match="one for each row"):
-        _crossfade.estimates(
-            np.ones((2, 1)), np.array([0]), ["rtt_pooled_p95_s"], [0], distributions=[b""]
-        )
+        _crossfade.estimates(np.ones((2, 1)), np.array([0]), ["rtt_pooled_p95_s"], [0], distributions=[b""])

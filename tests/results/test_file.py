@@ -331,7 +331,7 @@ def absent(path: Path) -> None:
 BAD_FILES: list[tuple[Callable[[Path], None], str | None, str]] = [
     (no_database, "not a results file", "not a results file"),
     (other_database, "not a results file", "not a results file"),
-    (newer_format, r"a results file of a newer crossfade \(format 3", "newer crossfade"),
+    (newer_format, r"a results file of a newer crossfade \(format 4;", "newer crossfade"),
     (torn, "not a results file, or a damaged one", "damaged"),
     (folder, "a folder", "not a results file"),
     (absent, None, "no such file"),

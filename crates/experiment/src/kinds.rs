@@ -194,11 +194,8 @@ mod tests {
 
     #[test]
     fn an_estimate_tells_over_how_many_runs_it_is() {
-        let held = Held {
-            runs: 4,
-            columns: &[("rtt_p95_s", &[0.1, f64::NAN, 0.3, f64::NAN])],
-            distributions: &[],
-        };
+        let held =
+            Held { runs: 4, columns: &[("rtt_p95_s", &[0.1, f64::NAN, 0.3, f64::NAN])], distributions: &[] };
         let found = estimate("rtt_p95_s", &held).unwrap();
         assert_eq!((found.value, found.n), (0.2, 2));
     }

@@ -195,7 +195,8 @@ mod tests {
     fn distributions_are_found_by_name() {
         let mut delays = DelayHistogram::default();
         delays.record(SimTime::from_nanos(3));
-        let both = BTreeMap::from([("a".to_owned(), delays.clone()), ("rtt".to_owned(), DelayHistogram::default())]);
+        let both =
+            BTreeMap::from([("a".to_owned(), delays.clone()), ("rtt".to_owned(), DelayHistogram::default())]);
         let row = RowMetrics::default().with_distributions(&both);
         // "a" and a histogram of three bytes (no zeros, bucket 4, once), "rtt" and one of a byte.
         assert_eq!(row.distributions(), [1, b'a', 3, 0, 4, 1, 3, b'r', b't', b't', 1, 0]);

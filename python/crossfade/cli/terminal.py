@@ -227,7 +227,8 @@ def _sweep(results: Results, metrics: Sequence[str]) -> Grid:
         cells = [_axis_cell(label(point.axes[axis])) for axis in results.axes]
         cells += [point.method] if several else []
         estimates = [
-            shown(vars(found[name]) if name in found else None, units[name][1], point.runs) for name in metrics
+            shown(vars(found[name]) if name in found else None, units[name][1], point.runs)
+            for name in metrics
         ]
         grid.add_row(*cells, str(point.runs) if point.runs else "-", *estimates)
     return grid
@@ -361,7 +362,7 @@ def print_best(found: Best, to: Console) -> None:
     for at in found.decisions:
         cells = [_axis_cell(cell) for cell in [*at.condition.values(), *_chosen(at.choice, found.choose)]]
         estimates = [
-            _in_unit(at.value, at.ci95, factor),
+            f"{'at least ' * at.at_least}{_in_unit(at.value, at.ci95, factor)}",
             _in_unit(at.margin, at.margin_ci95, factor),
         ]
         verdict = _styled(at.verdict)

@@ -49,13 +49,15 @@ class Decision:
     or are better if they keep to a constraint whose limit lies inside their interval. ``constraint
     uncertain``: that is so of its own constraints, those in ``uncertain``. ``no feasible choice``: no mean
     keeps to the constraints; ``rivals`` are those that perhaps do. ``margin`` is the advantage over the
-    ``runner_up``, the next best mean that keeps to the constraints.
+    ``runner_up``, the next best mean that keeps to the constraints. ``value`` is a lower bound, ``at_least``,
+    if it is a completion time and flows were unfinished; ``margin`` is then that of the times seen.
     """
 
     condition: dict[str, Cell]
     choice: dict[str, Cell] | None
     value: float | None
     ci95: float | None
+    at_least: bool
     runner_up: str | None
     margin: float | None
     margin_ci95: float | None
@@ -110,9 +112,21 @@ class Best:
     def table(self) -> Table:
         """A row a condition: the choice, the metric with its interval, and how sure it is."""
         metric = self.goal.metric
-        columns = [*self.conditions, *self.choose, metric, f"{metric}_ci95", "runner_up", "margin"]
+        columns = [
+            *self.conditions,
+            *self.choose,
+            metric,
+            f"{metric}_ci95",
+            *self._bounds(),
+            "runner_up",
+            "margin",
+        ]
         columns += ["margin_ci95", "verdict", "rivals", "uncertain"]
         return Table.of(columns, self.records())
+
+    def _bounds(self) -> list[str]:
+        """The column that says which values are lower bounds, where there are any."""
+        return [f"{self.goal.metric}_at_least"] if any(found.at_least for found in self.decisions) else []
 
     def records(self) -> list[dict[str, Cell]]:
         """The rows of :meth:`table`."""
@@ -121,6 +135,7 @@ class Best:
             found.condition
             | (found.choice or {})
             | {metric: found.value, f"{metric}_ci95": found.ci95, "runner_up": found.runner_up}
+            | dict.fromkeys(self._bounds(), int(found.at_least))
             | {"margin": found.margin, "margin_ci95": found.margin_ci95, "verdict": found.verdict}
             | {"rivals": "; ".join(found.rivals) or None, "uncertain": "; ".join(found.uncertain) or None}
             for found in self.decisions
@@ -248,7 +263,9 @@ def is_lowest(metric: str, lowest: bool | None) -> bool:
         return lowest
     found = metric_of(metric)
     if found is not None and found.direction is None:
-        raise ScenarioError(f"metric {metric}: neither more nor less of it is better, say --lowest or --highest")
+        raise ScenarioError(
+            f"metric {metric}: neither more nor less of it is better, say --lowest or --highest"
+        )
     return found is not None and found.direction == "lower"
 
 
@@ -277,6 +294,7 @@ def _decide(
             condition=condition,
             choice=None,
             **dict.fromkeys(("value", "ci95", "runner_up", "margin", "margin_ci95")),
+            at_least=False,
             verdict="no feasible choice",
             rivals=[named(choice) for choice in perhaps],
             uncertain=[],
@@ -297,6 +315,7 @@ def _decide(
         choice=dict(zip(chosen, leader, strict=True)),
         value=found.value.mean,
         ci95=None if found.value.unfinished else found.value.ci95(coverage),
+        at_least=bool(found.value.unfinished),
         runner_up=words(ranking[1]) if margin else None,
         margin=margin.mean if margin and margin.values else None,
         margin_ci95=margin.ci95(coverage) if margin and margin.values else None,

@@ -203,8 +203,8 @@ def missing(results: Results, metrics: Sequence[str]) -> list[str]:
         if lacking:
             left, of = map(sum, zip(*lacking, strict=True))
             found.append(
-                f"{metric} is undefined in {left} of {of} runs of {len(lacking)} of {len(results.points)} points: "
-                "these runs are left out, which may be a bias"
+                f"{metric} is undefined in {left} of {of} runs of {len(lacking)} of {len(results.points)} "
+                "points: these runs are left out, which may be a bias"
             )
     return found
 

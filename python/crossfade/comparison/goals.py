@@ -83,7 +83,9 @@ class Goal:
         for value in values.values():
             common &= value.values.keys() if value.values and not value.is_exact else common
         if runs and not common:
-            raise ResultsError(f"{self.metric}: the choices have no run in common in which all of them have it")
+            raise ResultsError(
+                f"{self.metric}: the choices have no run in common in which all of them have it"
+            )
 
         def sample(point: Point, metric: str) -> Sample:
             return Sample.of(point, metric).within(common)

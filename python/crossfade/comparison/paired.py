@@ -38,14 +38,16 @@ def _samples(point: Point, metric: str) -> list[float]:
     """A metric in each run, NaN where it is undefined.
 
     Of a quotient of what differs from run to run (energy by packets) a run's value is the quotient over all
-    runs plus what the run adds to it, as in the interval of that (the delta method; ``of_ratio`` of the core).
+    runs plus what the run adds to it, as in the interval of that (the delta method; ``of_ratio`` of the
+    core).
     """
     own = point.samples(metric)
     ratio = found.ratio if (found := metric_of(metric)) else None
     if ratio is None:
         return own
     part, dot, _ = metric.rpartition(".")
-    over = [math.fsum(cells) for cells in zip(*(point.samples(f"{part}{dot}{name}") for name in ratio["over"]))]
+    parts = [point.samples(f"{part}{dot}{name}") for name in ratio["over"]]
+    over = [math.fsum(cells) for cells in zip(*parts, strict=True)]
     divided = (
         point.samples(f"{part}{dot}{ratio['of']}")
         if ratio["of"] is not None
@@ -68,9 +70,9 @@ class Sample:
     Runs in which it is undefined are left out. Sums and differences are taken over the runs that both have;
     what is exact shifts every run of the other.
 
-    Of completion times ``unfinished`` are the runs with flows that had not come to their end, which count with
-    the time that they have had, ``seen`` by run how long a flow could be seen. A difference ``cannot_rank`` if
-    flows were unfinished and those of the other could be seen for another time.
+    Of completion times ``unfinished`` are the runs with flows that had not come to their end, which count
+    with the time that they have had, ``seen`` by run how long a flow could be seen. A difference
+    ``cannot_rank`` if flows were unfinished and those of the other could be seen for another time.
     """
 
     values: Mapping[int, float]

@@ -17,9 +17,9 @@ from crossfade.results.results import BESIDE
 class Metric:
     """A metric: the name of its column, its unit (``1`` of a pure number), its words in figures, its meaning.
 
-    ``direction`` is its better side, ``higher`` or ``lower``, None where there is none. ``ratio`` says of what
-    rows hold it is the quotient over all runs: ``of`` (None: its own value times ``over``) by the sum of ``over``;
-    None of other metrics. Its ``str`` is what ``crossfade explain`` prints.
+    ``direction`` is its better side, ``higher`` or ``lower``, None where there is none. ``ratio`` says of
+    what rows hold it is the quotient over all runs: ``of`` (None: its own value times ``over``) by the sum of
+    ``over``; None of other metrics. Its ``str`` is what ``crossfade explain`` prints.
     """
 
     name: str

@@ -40,8 +40,8 @@ class PlanRows:
     Group g is the distinct point ``points[g // len(methods)]`` (its id; equal points share their rows) by
     the method ``methods[g % len(methods)]``. ``values`` has a row a run and a column for each of ``names``,
     NaN where a metric is undefined. Names are those of rows: ``flow:cubic.goodput_bps``. ``place`` counts the
-    rows of the group before each. ``distributions`` has those of each row, packed. ``failures`` says why groups
-    have no values. ``rows`` are the rows themselves, where they were asked for.
+    rows of the group before each. ``distributions`` has those of each row, packed. ``failures`` says why
+    groups have no values. ``rows`` are the rows themselves, where they were asked for.
     """
 
     plan: StoredPlan
@@ -181,7 +181,9 @@ def read_rows(file: ResultsFile, plan: StoredPlan, *, with_rows: bool = False) -
     distributions = [behind[i] for i in order]
     names, values = _sorted_values(chunks, order)
     methods = plan.description["methods"]
-    return PlanRows(plan, points, methods, names, values, distributions, group, run, _places(group), failures, rows)
+    return PlanRows(
+        plan, points, methods, names, values, distributions, group, run, _places(group), failures, rows
+    )
 
 
 def _places(group: Integers) -> Integers:

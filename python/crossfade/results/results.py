@@ -260,8 +260,8 @@ class Results:
     def table(self, only: Sequence[str] | None = None) -> Table:
         """A row a point and method: axes, ``method``, ``runs``, each metric and its interval.
 
-        The interval is ``NAME_ci95``, ``NAME_ci95_low`` and ``NAME_ci95_high``, and ``NAME_runs`` the number of
-        runs that the metric is of; ``NAME_at_least``, where some value is a lower bound, is 1 there. See
+        The interval is ``NAME_ci95``, ``NAME_ci95_low`` and ``NAME_ci95_high``, and ``NAME_runs`` the number
+        of runs that the metric is of; ``NAME_at_least``, where some value is a lower bound, is 1 there. See
         :class:`Estimate`.
         ``only`` are the metrics that are wanted, in order; :class:`ScenarioError` for one that there is not.
         """
