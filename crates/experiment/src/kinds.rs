@@ -34,6 +34,7 @@ fn kind_of(metric: &str) -> (MetricKind, &'static str, &'static [&'static str]) 
         | "data_drops"
         | "interface_drops"
         | "duplicates"
+        | "flows_unfinished"
         | "deferrals" => MetricKind::Count,
         "timeouts_per_slot" => return (MetricKind::Rate, "timeouts", &[]),
         "fast_retransmits_per_slot" => return (MetricKind::Rate, "fast_retransmits", &[]),
