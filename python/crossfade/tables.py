@@ -153,6 +153,7 @@ def format_estimate(
     ci95: float | None,
     low: float | None = None,
     high: float | None = None,
+    *,
     at_least: bool = False,
 ) -> str:
     """A value for a person: as many digits as its interval is worth (two of the interval's own).

@@ -354,7 +354,7 @@ def test_the_metric_knows_its_better_side() -> None:
 
 def test_the_same_runs_are_compared() -> None:
     # Over its two runs "late" has 2, over the same two "whole" has 1; over all four "whole" has 5.
-    points = {
+    points: dict[str, Values] = {
         "late": {"rtt_p95_s": [2.0, 2.0, None, None]},
         "whole": {"rtt_p95_s": [1.0, 1.0, 9.0, 9.0]},
     }

@@ -108,7 +108,9 @@ def test_files_of_format_1_are_read_and_continued(tmp_path: Path) -> None:
 def test_files_of_format_2_are_read_and_continued(tmp_path: Path, cli: Cli) -> None:
     """Format 2 has checksums and no distributions; its rows are of results versions before 12."""
     path = tmp_path / "old.sqlite"
-    add_plan(path, {}, units={"completion_time_s": "s", "completion_time_p95_s": "s", "rtt_pooled_p95_s": "s"})
+    add_plan(
+        path, {}, units={"completion_time_s": "s", "completion_time_p95_s": "s", "rtt_pooled_p95_s": "s"}
+    )
     metrics = {"completion_time_s": 9.0, "completion_time_p95_s": 9.0, "rtt_pooled_p95_s": 0.25}
     add_rows(path, [Made(0, run, {name: value + run for name, value in metrics.items()}) for run in range(2)])
     with closing(sqlite3.connect(path)) as database, database:
@@ -123,12 +125,14 @@ def test_files_of_format_2_are_read_and_continued(tmp_path: Path, cli: Cli) -> N
         # What is of all runs together is not told by values of single runs.
         assert "completion_time_p95_s" not in found or found["completion_time_p95_s"].isnull().all()
         assert "rtt_pooled_p95_s" not in found or found["rtt_pooled_p95_s"].isnull().all()
-        assert "results version 7: completion times are those of the flows that finished" in str(found.warnings)
+        assert "results version 7: completion times are those of the flows that finished" in str(
+            found.warnings
+        )
 
     expect_the_old_rows()
     assert cli("check", path).code == 0
     assert path.read_bytes() == old, "to read changes nothing"
-    # What continues it makes it format 3, which older programs refuse in a line, and its rows stay what they are.
+    # What continues it makes it format 3, which older programs refuse in a line; its rows stay what they are.
     with ResultsFile.create(path) as file:
         file.put([make_row(9)])
     with closing(sqlite3.connect(path)) as database:
@@ -137,7 +141,7 @@ def test_files_of_format_2_are_read_and_continued(tmp_path: Path, cli: Cli) -> N
     assert versions == [(7,), (cf.RESULTS_VERSION,)]
     expect_the_old_rows()
     # A row of format 2 with anything behind its values is damaged only if its checksum says so.
-    change(path, "UPDATE rows SET \"values\" = \"values\" || x'01' WHERE run = 1 AND results_version = 7")
+    change(path, 'UPDATE rows SET "values" = "values" || x\'01\' WHERE run = 1 AND results_version = 7')
     with pytest.warns(cf.CrossfadeWarning, match="1 damaged row"):
         assert cf.open_results(path)["completion_time_s"] == 9.0
 

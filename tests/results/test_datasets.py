@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import crossfade as cf
+from crossfade.results.beside import INTERVAL, RUNS
 from crossfade.results.file import ResultsFile
 from crossfade.results.grids import Grid
-from crossfade.results.results import INTERVAL
 from crossfade.results.rows import Row
 from tests.conftest import SMALL, SWEEP, Cli, reseal
 from tests.results.results_files import Made, add_plan, add_rows, crossed
@@ -83,7 +83,9 @@ def test_results_and_dataset_have_the_numbers_of_a_run(
     assert loaded.to_json() == results.to_json()  # scenario, flows, links and warnings too
     dataset = cf.open_results(path)
     names = {*results.metrics, *results.parts}
-    assert set(dataset) - {"runs", "precise"} == {f"{name}{end}" for name in names for end in ("", *INTERVAL)}
+    assert set(dataset) - {"runs", "precise"} == {
+        f"{name}{end}" for name in names for end in ("", *INTERVAL, RUNS)
+    }
     for before, point in zip(results.points, loaded.points, strict=True):
         assert values(point.metrics) == values(before.metrics)
         assert values(point.parts) == values(before.parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 import crossfade._crossfade as _crossfade
 
 SECOND = 10**9
-Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
+Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def number(value: int) -> bytes:
@@ -61,7 +62,7 @@ def pooled(runs: Sequence[bytes], names: Sequence[str]) -> list[tuple[float, boo
 
 def arq(rng: np.random.Generator, _: int) -> Floats:
     """Each retransmission of the link takes 120 ms."""
-    return 0.02 + 0.12 * (rng.geometric(0.9, 900) - 1.0)
+    return (0.02 + 0.12 * (rng.geometric(0.9, 900) - 1)).astype(np.float64)
 
 
 def outages(rng: np.random.Generator, _: int) -> Floats:
@@ -77,7 +78,7 @@ def handovers(rng: np.random.Generator, run: int) -> Floats:
 
 def timeouts(rng: np.random.Generator, _: int) -> Floats:
     """Timers of 1, 2, 4, ... s, and packets that wait for nothing."""
-    return np.where(rng.random(500) < 0.08, 2.0 ** rng.geometric(0.5, 500), 0.0)
+    return np.where(rng.random(500) < 0.08, np.exp2(rng.geometric(0.5, 500)), 0.0).astype(np.float64)
 
 
 @pytest.mark.parametrize("delays", [arq, outages, handovers, timeouts])

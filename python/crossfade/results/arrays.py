@@ -8,10 +8,10 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from crossfade.results.beside import AT_LEAST, BESIDE, RUNS
 from crossfade.results.grids import Grid
 from crossfade.results.planresults import attributes_of, published
 from crossfade.results.planrows import Estimates, PlanRows
-from crossfade.results.results import AT_LEAST, BESIDE, RUNS
 
 Variable = tuple[tuple[str, ...], NDArray[Any], dict[str, str]]
 """Dimensions, values and attributes."""

@@ -128,9 +128,9 @@ def _batches(rows: PlanRows, runs: bool) -> tuple[pa.Schema, Iterator[pa.RecordB
     import numpy as np
     import pyarrow as pa
 
+    from crossfade.results.beside import AT_LEAST, RUNS
     from crossfade.results.grids import Grid
     from crossfade.results.planresults import attributes_of, published
-    from crossfade.results.results import AT_LEAST, RUNS
 
     description, methods, metrics = rows.plan.description, np.array(rows.methods), published(rows)
     grid = Grid.of(description["axes"], description["points"])

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from crossfade.results.beside import AT_LEAST, BESIDE, RUNS
 from crossfade.results.grids import Grid
-from crossfade.results.results import AT_LEAST, BESIDE, RUNS
 from crossfade.wording import metric_name
 
 

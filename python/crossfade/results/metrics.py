@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 import crossfade._crossfade as _crossfade
-from crossfade.results.results import BESIDE
+from crossfade.results.beside import BESIDE
 
 
 @dataclass(frozen=True)

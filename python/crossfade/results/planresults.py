@@ -82,7 +82,7 @@ def _of_older_rows(rows: PlanRows) -> list[str]:
     if "completion_time_s" not in ends or "flows_unfinished" in ends:
         return []
     version = rows.plan.description["results_version"]
-    return [f"results version {version}: completion times are those of the flows that finished, whatever the others"]
+    return [f"results version {version}: completion times are those of the flows that finished alone"]
 
 
 def attributes_of(rows: PlanRows, found: Estimates) -> dict[str, str | int]:

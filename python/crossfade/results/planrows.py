@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import crossfade._crossfade as _crossfade
+from crossfade.results.beside import AT_LEAST, INTERVAL, RUNS
 from crossfade.results.file import ResultsFile
 from crossfade.results.plantable import StoredPlan, is_solved
-from crossfade.results.results import AT_LEAST, INTERVAL, RUNS
 from crossfade.results.rows import Row, names_of
 from crossfade.results.rowtables import LARGEST_VALUE, Line, to_signed
 

@@ -16,6 +16,7 @@ from crossfade.errors import ScenarioError, shortened, visible
 from crossfade.figures.choice import where as rows_where
 from crossfade.figures.plot import plot_wanted
 from crossfade.figures.wanted import Wanted
+from crossfade.results.beside import AT_LEAST, INTERVAL, RUNS
 from crossfade.results.rows import FLOW, NODE, USER, Row, names_of
 from crossfade.results.shown import MAIN_METRICS, html_table, shown, shown_unit
 from crossfade.tables import Cell, Table, format_estimate, label
@@ -25,19 +26,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Metrics = dict[str, "Estimate"]
-
-INTERVAL = ("_ci95", "_ci95_low", "_ci95_high")
-"""What is appended to the name of a metric for the columns of its interval."""
-BESIDE = {
-    "_ci95": "half-width of the 95 % interval of",
-    "_ci95_low": "lower end of the 95 % interval of",
-    "_ci95_high": "upper end of the 95 % interval of",
-    "_runs": "number of runs with a value of",
-    "_at_least": "whether it is a lower bound, of",
-}
-"""What stands beside a metric in columns, with its words."""
-RUNS, AT_LEAST = "_runs", "_at_least"
-"""The same for the number of runs that it is of, and for whether it is a lower bound (1) or not (0)."""
 
 # The number of a row, beside its columns.
 PLACE = " "
@@ -67,7 +55,7 @@ class Estimate:
     at_least: bool = False
 
     def __str__(self) -> str:
-        return format_estimate(self.value, self.ci95, self.low, self.high, self.at_least)
+        return format_estimate(self.value, self.ci95, self.low, self.high, at_least=self.at_least)
 
 
 @dataclass(frozen=True)
