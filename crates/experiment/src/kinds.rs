@@ -171,24 +171,25 @@ mod tests {
 
     #[test]
     fn unfinished_flows_make_bounds() {
-        // One flow a run; two of four were unfinished after 10 s.
+        // One flow a run; one of four was unfinished after 10 s.
         let held = Held {
             runs: 4,
             columns: &[
-                ("completion_time_s", &[4.0, 6.0, 10.0, 10.0]),
-                ("completion_time_sum_s", &[4.0, 6.0, 10.0, 10.0]),
-                ("flows_completed", &[1.0, 1.0, 0.0, 0.0]),
-                ("flows_unfinished", &[0.0, 0.0, 1.0, 1.0]),
+                ("completion_time_s", &[4.0, 6.0, 8.0, 10.0]),
+                ("completion_time_sum_s", &[4.0, 6.0, 8.0, 10.0]),
+                ("flows_completed", &[1.0, 1.0, 1.0, 0.0]),
+                ("flows_unfinished", &[0.0, 0.0, 0.0, 1.0]),
             ],
             distributions: &[
-                ("completion_time", &[Some(4), Some(6), None, None]),
-                ("unfinished_time", &[None, None, Some(10), Some(10)]),
+                ("completion_time", &[Some(4), Some(6), Some(8), None]),
+                ("unfinished_time", &[None, None, None, Some(10)]),
             ],
         };
         let mean = estimate("completion_time_s", &held).unwrap();
-        assert_eq!((mean.value, mean.ci95, mean.high, mean.n, mean.at_least), (7.5, None, None, 4, true));
-        // Student: deviation 3, t(0.975, 3) = 3.182446.
-        assert!((mean.low.unwrap() - (7.5 - 3.182_446 * 1.5)).abs() < 1e-5, "{mean:?}");
+        assert_eq!((mean.value, mean.ci95, mean.high, mean.n, mean.at_least), (7.0, None, None, 4, true));
+        // Student: a variance of 20/3, t(0.975, 3) = 3.182446.
+        let half = 3.182_446 * (20.0_f64 / 3.0 / 4.0).sqrt();
+        assert!((mean.low.unwrap() - (7.0 - half)).abs() < 1e-5, "{mean:?}");
         let p95 = estimate("completion_time_p95_s", &held).unwrap();
         assert!(p95.at_least && p95.value > 9.8 && p95.value <= 10.0 && p95.n == 4, "{p95:?}");
     }

@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(row.distributions(), [1, b'a', 3, 0, 4, 1, 3, b'r', b't', b't', 1, 0]);
         assert_eq!(row.distribution("a"), Some(delays));
         assert_eq!((row.distribution("rtt").map(|rtt| rtt.count()), row.distribution("b")), (Some(0), None));
-        for damaged in [&[9][..], &[1, b'a', 3, 0], &[1, b'a', 2, 0, 4], &[0xff; 20]] {
+        for damaged in [&[9][..], &[1, b'a', 3, 0], &[1, b'a', 2, 0, 0x84], &[0xff; 20]] {
             assert_eq!(distribution(damaged, "a"), None, "{damaged:?}");
         }
     }
