@@ -53,8 +53,8 @@ KEYS_AT_ONCE = 4096
 # More rows of a point are not held: one takes a kilobyte.
 MOST_ROWS_AT_ONCE = 50_000
 # What a row takes in memory that is held, and besides while it is summed up; about, in bytes.
-ROW_HELD = 1000
-ROW_SUMMED_UP = 1000
+ROW_HELD = 1200
+ROW_SUMMED_UP = 1200
 
 
 class ViewOptions(TypedDict, total=False):

@@ -6,6 +6,7 @@ sorted by point, method and run. The rows of one point by one method are a *grou
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -117,6 +118,7 @@ class PlanRows:
         else:
             finished = rows >= stop["runs"]
         finished = np.where(self.solved, rows > 0, finished)
+        defined = np.where(np.isnan(means), math.nan, np.where(self.solved[:, np.newaxis], 0.0, defined))
         return Estimates(means, ci95, low, high, defined, at_least, rows, precise, finished)
 
 
@@ -125,7 +127,7 @@ class Estimates:
     """Means of groups (down) and metrics (across), with the half-widths and the ends of their 95 % intervals.
 
     NaN where a metric is undefined, or a single run says nothing of the spread. ``defined`` is the number of
-    rows in which a metric is, ``at_least`` whether its mean is a lower bound. ``rows`` is how many rows of
+    rows in which a metric is (0 of what is solved), ``at_least`` whether its mean is a lower bound. ``rows`` is how many rows of
     a group count, ``finished`` whether that is all there are to be, ``precise`` whether they reach the
     precision that the plan asks for (true where it asks for none).
     """
