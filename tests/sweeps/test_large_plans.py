@@ -235,8 +235,8 @@ def test_rows_that_would_fill_the_memory_are_refused() -> None:
         ScenarioError, match=r"^run.memory: the rows may take 480,000,000 B of memory, .* crossfade sweep"
     ):
         cf.run(point, runs=200_000, set=few, cache=False)
-    assert cf.check(point, runs=100_000, set=few).memory_of_rows == 120e6
-    with pytest.raises(ScenarioError, match=r"the rows may take 200,000,000 B .* fewer runs a point"):
+    assert cf.check(point, runs=80_000, set=few).memory_of_rows == 96e6
+    with pytest.raises(ScenarioError, match=r"the rows may take 240,000,000 B .* fewer runs a point"):
         cf.check(point, runs=200_000, set=few)
 
 
