@@ -86,7 +86,9 @@ impl<'a> Times<'a> {
     fn of(runs: &'a [RunTimes], known: impl Fn(&'a RunTimes) -> Cow<'a, DelayHistogram>) -> Self {
         let runs: Vec<_> = runs.iter().map(|run| (known(run), run.count())).collect();
         let mut all = DelayHistogram::default();
-        runs.iter().for_each(|(known, _)| all.merge(known));
+        for (known, _) in &runs {
+            all.merge(known);
+        }
         let count = runs.iter().map(|(_, count)| count).sum();
         Self { runs, all, count }
     }
