@@ -128,8 +128,8 @@ class Estimates:
 
     NaN where a metric is undefined, or a single run says nothing of the spread. ``defined`` is the number of
     rows in which a metric is (0 of what is solved), ``at_least`` whether its mean is a lower bound. ``rows``
-    is how many rows of a group count, ``finished`` whether that is all there are to be, ``precise`` whether they reach the
-    precision that the plan asks for (true where it asks for none).
+    is how many rows of a group count, ``finished`` whether that is all there are to be, ``precise`` whether
+    they reach the precision that the plan asks for (true where it asks for none).
     """
 
     means: Floats
