@@ -3,7 +3,7 @@
 use crate::build::network;
 use crate::control::{Control, PartDone};
 use crate::impossible::{Possible, most_of_run};
-use crate::metrics::{DIED, METRICS, Metrics, distributions};
+use crate::metrics::{DIED, KEPT, METRICS, Metrics, distributions};
 use crate::parts::{FLOW, LINK, NODE, Part, USER};
 use crate::solver::{FittedChains, NoMetrics, Outcome, Solver};
 use crate::statistics::{FlowTotals, Scale, flows, links, nodes, users};
@@ -77,13 +77,14 @@ const QUOTIENTS: [&str; 2] = ["energy_per_packet", "frame_transmissions_per_fram
 /// All metrics of a run; what is per something that there was none of is none: a run without deliveries has no
 /// energy per packet.
 pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
-    let mut metrics = Metrics::new();
+    let mut metrics = Metrics::default();
+    let values = &mut *metrics;
     let mut insert = |key: String, value: Option<f64>| {
         let of_nothing = |value: f64| {
             value.is_nan() || value == f64::INFINITY && QUOTIENTS.iter().any(|name| key.ends_with(name))
         };
         if let Some(value) = value.filter(|value| !of_nothing(*value)) {
-            metrics.insert(key, value);
+            values.insert(key, value);
         }
     };
     let (flows, links) = (flows(setup, run), links(setup, run));
@@ -98,21 +99,13 @@ pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
         .map(|(flow, totals)| (Part::new(FLOW, &flow.name), flow.count, totals))
         .collect();
     let links: Vec<_> = links.iter().map(|(name, link)| (Part::new(LINK, *name), link)).collect();
-    for metric in METRICS {
+    for metric in METRICS.iter().chain(KEPT) {
         insert(metric.name.to_owned(), metric.of_flows(&whole, &scale));
         for (flow, _, totals) in named.iter().filter(|(_, count, _)| *count > 0) {
             insert(metric.key(flow), metric.of_flows(totals, &scale));
         }
         for (part, link) in &links {
             insert(metric.key(part), metric.of_link(link));
-        }
-    }
-    for (name, value) in distributions(&whole) {
-        insert(name, Some(value));
-    }
-    for (flow, _, totals) in &named {
-        for (name, value) in distributions(totals) {
-            insert(flow.key(&name), Some(value));
         }
     }
     if let Some((nodes, whole)) = nodes(run) {
@@ -124,7 +117,7 @@ pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
         }
     }
     if let Some((users, whole)) = users(setup, run) {
-        for metric in METRICS {
+        for metric in METRICS.iter().chain(KEPT) {
             insert(metric.name.to_owned(), metric.of_users(&whole));
             for (number, user) in users.iter().enumerate().filter(|_| metric.is_of_each(USER)) {
                 insert(metric.key(&Part::new(USER, number.to_string())), metric.of_users(user));
@@ -132,5 +125,9 @@ pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
         }
     }
     insert(DIED.to_owned(), Some(f64::from(u8::from(run.stalled || whole.died))));
+    metrics.distributions.extend(distributions(&whole).map(|(name, found)| (name.to_owned(), found)));
+    for (flow, _, totals) in &named {
+        metrics.distributions.extend(distributions(totals).map(|(name, found)| (flow.key(name), found)));
+    }
     metrics
 }
