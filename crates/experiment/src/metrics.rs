@@ -3,16 +3,16 @@
 //! In a row of results a metric of the whole has its own name, and that of a part its name after the part's
 //! (`crates/experiment/src/parts.rs`): `reverse.NAME` is a link's, `flow:FLOW.NAME` a flow's.
 
-use crate::directions::Direction;
-use crate::parts::{FLOW, LINK, NODE, Part, PartKind, USER};
-use crate::ratios::Ratio;
+use crate::metric::{MetricInfo, Whose, count};
+use crate::networks;
+use crate::parts::{FLOW, LINK};
 use crate::row::{NameSets, RowMetrics};
-use crate::statistics::{FlowTotals, LinkMeasured, NodesMeasured, Scale, UsersMeasured, quantile_s};
+use crate::statistics::{FlowTotals, LinkMeasured, Scale, quantile_s};
 use crossfade_core::{DelayHistogram, SimTime};
 use crossfade_scenario::Setup;
-use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
+use std::sync::LazyLock;
 
 /// What is measured in a run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,35 +59,10 @@ impl<const N: usize> From<[(String, f64); N]> for Metrics {
     }
 }
 
-/// A metric: a published one, or one that rows keep for the estimates of others.
-pub struct MetricInfo {
-    /// As in results, columns and `--json`.
-    pub name: &'static str,
-    /// "1" is a pure number.
-    pub unit: &'static str,
-    /// A title for axes and tables.
-    pub words: &'static str,
-    /// What it counts, in sentences.
-    pub meaning: &'static str,
+/// A metric of flows, links or solutions.
+pub(crate) struct Metric {
+    pub(crate) info: MetricInfo,
     of: Of,
-}
-
-impl Serialize for MetricInfo {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        /// What is told of a metric.
-        #[derive(Serialize)]
-        struct Told {
-            name: &'static str,
-            unit: &'static str,
-            words: &'static str,
-            meaning: &'static str,
-            direction: Option<Direction>,
-            ratio: Option<Ratio>,
-        }
-        let Self { name, unit, words, meaning, .. } = *self;
-        let (direction, ratio) = (Direction::of(name), Ratio::of(name));
-        Told { name, unit, words, meaning, direction, ratio }.serialize(serializer)
-    }
 }
 
 /// How a metric is computed; NaN where it is undefined.
@@ -98,12 +73,6 @@ enum Of {
     Link(fn(&LinkMeasured<'_>) -> f64),
     /// Of links, and of the whole there is none.
     LinkAlone(fn(&LinkMeasured<'_>) -> f64),
-    /// Of the nodes of a mesh, alone and all together.
-    Nodes(fn(&NodesMeasured) -> f64),
-    /// Of the users of a cell, alone and all together.
-    Users(fn(&UsersMeasured) -> f64),
-    /// Of all users of a cell together.
-    AllUsers(fn(&UsersMeasured) -> f64),
     /// Of a solution, or of method phy.
     Solution,
 }
@@ -114,18 +83,20 @@ const fn metric(
     words: &'static str,
     meaning: &'static str,
     of: Of,
-) -> MetricInfo {
-    MetricInfo { name, unit, words, meaning, of }
+) -> Metric {
+    let whose = match of {
+        Of::Flows(_) => Whose::EachAndAll(FLOW),
+        Of::Link(_) => Whose::EachAndAll(LINK),
+        Of::LinkAlone(_) => Whose::Each(LINK),
+        Of::Solution => Whose::All,
+    };
+    Metric { info: MetricInfo { name, unit, words, meaning, whose }, of }
 }
 
-fn count(count: u64) -> f64 {
-    count as f64
-}
-
-/// The published metrics, in the order of tables.
+/// The published metrics of any network, in the order of tables.
 #[rustfmt::skip]
 #[expect(clippy::redundant_closure_for_method_calls, reason = "the rows of a table look alike")]
-pub static METRICS: &[MetricInfo] = &[
+pub(crate) static ANY_NETWORK: &[Metric] = &[
     metric("goodput_bps", "bit/s", "Goodput", "Application data that reached the receiver for the first time in the measured time, headers left out; what waits there for earlier data counts when it arrives.", Of::Flows(|flows, scale| flows.goodput_bits / scale.seconds)),
     metric("ip_goodput_bps", "bit/s", "IP goodput", "Whole IP packets, headers included, that reached the receiver for the first time.", Of::Flows(|flows, scale| count(flows.total.bytes_delivered) * 8.0 / scale.seconds)),
     metric("link_goodput_bps", "bit/s", "Link goodput", "Whole packets, headers included, that came through the link; retransmissions of TCP count each time.", Of::Link(|link| count(link.report.counts.arrived_bytes) * 8.0 / link.seconds)),
@@ -198,42 +169,11 @@ pub static METRICS: &[MetricInfo] = &[
     metric("queueing_delay_p50_s", "s", "Queueing delay, median", "The median of that wait.", Of::LinkAlone(|link| quantile_s(Some(&link.report.counts.queueing_delay), 0.5))),
     metric("queueing_delay_p95_s", "s", "Queueing delay, 95th percentile", "The 95th percentile of that wait.", Of::LinkAlone(|link| quantile_s(Some(&link.report.counts.queueing_delay), 0.95))),
     metric("queueing_delay_p99_s", "s", "Queueing delay, 99th percentile", "The 99th percentile of that wait. It is that of a run, and so depends on the length of a run.", Of::LinkAlone(|link| quantile_s(Some(&link.report.counts.queueing_delay), 0.99))),
-    metric("exchanges_mean", "1", "Mean exchanges at one time", "Of a mesh: how many exchanges that succeeded were under way at one time, in the mean: the spatial reuse. Of a node, those that it called.", Of::Nodes(|nodes| nodes.counts.exchange_time.as_secs_f64() / nodes.seconds)),
-    metric("rts_sent", "frames", "RTS sent", "RTS frames sent.", Of::Nodes(|nodes| count(nodes.counts.rts_sent))),
-    metric("rts_losses", "frames", "RTS lost", "RTS frames without a CTS in answer.", Of::Nodes(|nodes| count(nodes.counts.rts_losses))),
-    metric("data_sent", "frames", "DATA sent", "DATA frames sent.", Of::Nodes(|nodes| count(nodes.counts.data_sent))),
-    metric("data_losses", "frames", "DATA lost", "DATA frames without an ACK in answer.", Of::Nodes(|nodes| count(nodes.counts.data_losses))),
-    metric("packets_forwarded", "packets", "Packets forwarded", "Packets that the next node has acknowledged.", Of::Nodes(|nodes| count(nodes.counts.packets_forwarded))),
-    metric("packets_delivered", "packets", "Packets delivered", "Packets that came out at the node that they were bound for.", Of::Nodes(|nodes| count(nodes.counts.packets_delivered))),
-    metric("duplicates", "frames", "Duplicates", "DATA frames that came a second time.", Of::Nodes(|nodes| count(nodes.counts.duplicates))),
-    metric("rts_drops", "packets", "Packets dropped for RTS", "Packets given up after too many RTS without a CTS.", Of::Nodes(|nodes| count(nodes.counts.rts_drops))),
-    metric("data_drops", "packets", "Packets dropped for DATA", "Packets given up after too many DATA frames without an ACK.", Of::Nodes(|nodes| count(nodes.counts.data_drops))),
-    metric("interface_drops", "packets", "Packets dropped at interfaces", "Packets that found the queue of a node full.", Of::Nodes(|nodes| count(nodes.counts.queue_drops))),
-    metric("nulls_spent", "1", "Nulls spent", "Nulls made, one for each neighbour and exchange.", Of::Nodes(|nodes| count(nodes.counts.nulls_spent))),
-    metric("deferrals", "1", "Deferrals", "How often a call was put off for the sake of an exchange nearby.", Of::Nodes(|nodes| count(nodes.counts.deferrals))),
-    metric("transmit_share", "1", "Time sending", "The share of its time that a node was sending, in the mean.", Of::Nodes(|nodes| nodes.share(nodes.counts.transmit))),
-    metric("receive_share", "1", "Time receiving", "The share of its time that a node was locked on a frame, in the mean.", Of::Nodes(|nodes| nodes.share(nodes.counts.receive))),
-    metric("busy_share", "1", "Time of a busy medium", "The share of its time in which a node neither sent nor received, and something else was on the air, in the mean.", Of::Nodes(|nodes| nodes.share(nodes.counts.busy))),
-    metric("user_goodput_bps", "bit/s", "Goodput of a user", "Whole packets, headers included, that came through the cell to a user; of the whole the mean over users.", Of::Users(|users| users.goodput_bps())),
-    metric("user_goodput_p05_bps", "bit/s", "Goodput, 5th percentile of users", "The goodput of a user that 5 % of the users do not exceed.", Of::AllUsers(|users| users.goodput_quantile_bps(0.05))),
-    metric("bins_per_slot", "1", "Bins per slot", "Bins that a user of a cell had in a slot, in the mean.", Of::Users(|users| users.bins_per_slot())),
-    metric("retransmissions_per_frame", "1", "Retransmissions per frame", "Frames of a cell that failed, for each frame of bits that were not sent before.", Of::Users(|users| users.retransmissions_per_frame())),
-    metric("retransmissions_per_piece", "1", "Retransmissions per piece", "How often the bits of a frame that arrives, or of a part of one that was split, had failed before, in the mean.", Of::Users(|users| users.retransmissions_per_piece())),
-    metric("initial_frame_error_rate", "1", "Initial frame error rate", "Of the frames of a cell whose bits were not sent before, the share that failed: what outer-loop adaptation aims at.", Of::Users(|users| users.initial_frame_error_rate())),
-    metric("below_levels_share", "1", "Frames below the lowest level", "Of the frames of a cell, the share for which a channel below the lowest switch level was predicted.", Of::Users(|users| users.below_levels_share())),
-    metric("modulation_share_1", "1", "Frames of 1 bit a symbol", "Of the frames of a cell, the share sent with 1 bit a symbol.", Of::Users(|users| users.modulation_share(1))),
-    metric("modulation_share_2", "1", "Frames of 2 bits a symbol", "Of the frames of a cell, the share sent with 2 bits a symbol.", Of::Users(|users| users.modulation_share(2))),
-    metric("modulation_share_3", "1", "Frames of 3 bits a symbol", "Of the frames of a cell, the share sent with 3 bits a symbol.", Of::Users(|users| users.modulation_share(3))),
-    metric("modulation_share_4", "1", "Frames of 4 bits a symbol", "Of the frames of a cell, the share sent with 4 bits a symbol.", Of::Users(|users| users.modulation_share(4))),
-    metric("modulation_share_5", "1", "Frames of 5 bits a symbol", "Of the frames of a cell, the share sent with 5 bits a symbol.", Of::Users(|users| users.modulation_share(5))),
-    metric("modulation_share_6", "1", "Frames of 6 bits a symbol", "Of the frames of a cell, the share sent with 6 bits a symbol.", Of::Users(|users| users.modulation_share(6))),
-    metric("modulation_share_7", "1", "Frames of 7 bits a symbol", "Of the frames of a cell, the share sent with 7 bits a symbol.", Of::Users(|users| users.modulation_share(7))),
-    metric("modulation_share_8", "1", "Frames of 8 bits a symbol", "Of the frames of a cell, the share sent with 8 bits a symbol.", Of::Users(|users| users.modulation_share(8))),
 ];
 
 /// What rows keep beside the published metrics, for the estimates of these: see [`Ratio`].
 #[rustfmt::skip]
-pub(crate) static KEPT: &[MetricInfo] = &[
+pub(crate) static KEPT: &[Metric] = &[
     metric("packet_transmissions", "1", "", "", Of::Flows(|flows, scale| flows.packet_transmissions(scale))),
     metric("segments_with_fate", "1", "", "", Of::Flows(|flows, _| count(flows.segments_with_fate()))),
     metric("segments_received", "1", "", "", Of::Flows(|flows, _| count(flows.total.segments_received))),
@@ -242,12 +182,13 @@ pub(crate) static KEPT: &[MetricInfo] = &[
     metric("longest_observation_s", "s", "", "", Of::Flows(|flows, _| flows.of_ends(flows.longest_observation.as_secs_f64()))),
     metric("frames_begun", "1", "", "", Of::Link(|link| link.of_frames(|arq| count(arq.frames)))),
     metric("packets_transmitted", "1", "", "", Of::LinkAlone(|link| count(link.report.counts.transmissions))),
-    metric("cell_frames", "1", "", "", Of::Users(|users| count(users.counts.frames))),
-    metric("cell_frames_delivered", "1", "", "", Of::Users(|users| count(users.counts.frames_delivered))),
-    metric("cell_frames_sent", "1", "", "", Of::Users(|users| count(users.counts.sent()))),
 ];
 
-impl MetricInfo {
+/// The published metrics, in the order of tables: those of any network, and those of its kinds.
+pub static METRICS: LazyLock<Vec<&'static MetricInfo>> =
+    LazyLock::new(|| ANY_NETWORK.iter().map(|metric| &metric.info).chain(networks::metrics()).collect());
+
+impl Metric {
     /// Its value for flows.
     pub(crate) fn of_flows(&self, flows: &FlowTotals, scale: &Scale) -> Option<f64> {
         if let Of::Flows(of) = self.of { Some(of(flows, scale)) } else { None }
@@ -256,37 +197,6 @@ impl MetricInfo {
     /// Its value for a link.
     pub(crate) fn of_link(&self, link: &LinkMeasured<'_>) -> Option<f64> {
         if let Of::Link(of) | Of::LinkAlone(of) = self.of { Some(of(link)) } else { None }
-    }
-
-    /// Its value for nodes of a mesh.
-    pub(crate) fn of_nodes(&self, nodes: &NodesMeasured) -> Option<f64> {
-        if let Of::Nodes(of) = self.of { Some(of(nodes)) } else { None }
-    }
-
-    /// Its value for users of a cell.
-    pub(crate) fn of_users(&self, users: &UsersMeasured) -> Option<f64> {
-        if let Of::Users(of) | Of::AllUsers(of) = self.of { Some(of(users)) } else { None }
-    }
-
-    /// Whether the whole has it, and not only links.
-    pub(crate) fn is_of_whole(&self) -> bool {
-        !matches!(self.of, Of::LinkAlone(_))
-    }
-
-    /// Whether each part of that kind has it.
-    pub(crate) fn is_of_each(&self, kind: PartKind) -> bool {
-        match self.of {
-            Of::Flows(_) => kind == FLOW,
-            Of::Link(_) | Of::LinkAlone(_) => kind == LINK,
-            Of::Nodes(_) => kind == NODE,
-            Of::Users(_) => kind == USER,
-            Of::AllUsers(_) | Of::Solution => false,
-        }
-    }
-
-    /// Its key in a row where it is that of a part.
-    pub(crate) fn key(&self, part: &Part) -> String {
-        if part.is_carrier() && self.is_of_whole() { self.name.to_owned() } else { part.key(self.name) }
     }
 }
 

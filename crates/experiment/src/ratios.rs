@@ -75,7 +75,9 @@ impl Ratio {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metric::MetricInfo;
     use crate::metrics::{KEPT, METRICS};
+    use crate::networks;
 
     fn columns<'a>(named: &'a [(&'a str, [f64; 3])]) -> impl Fn(&str) -> Vec<f64> + 'a {
         |name| named.iter().find(|(known, _)| *known == name).map_or(vec![f64::NAN; 3], |(_, x)| x.to_vec())
@@ -108,10 +110,11 @@ mod tests {
 
     #[test]
     fn every_part_of_a_ratio_is_a_metric_of_rows() {
-        let all = || METRICS.iter().chain(KEPT);
-        for ratio in all().filter_map(|metric| Ratio::of(metric.name)) {
+        let kept = || KEPT.iter().map(|metric| &metric.info).chain(networks::kept());
+        let all = || -> Vec<&MetricInfo> { METRICS.iter().copied().chain(kept()).collect() };
+        for ratio in all().iter().filter_map(|metric| Ratio::of(metric.name)) {
             for name in ratio.of.iter().chain(ratio.over) {
-                assert!(all().any(|metric| metric.name == *name), "{name}");
+                assert!(all().iter().any(|metric| metric.name == *name), "{name}");
             }
         }
     }

@@ -1,10 +1,9 @@
 //! What the flows of a simulated run did, alone and together, and what its links did: metrics are computed of it.
 
 use crate::networks::hop;
-use crate::parts::{MESH, PATH};
+use crate::parts::PATH;
 use crossfade_core::{DelayHistogram, RunTimes, SimTime, jain_fairness, pooled_quantile};
 use crossfade_link::arq::ArqStatistics;
-use crossfade_link::{NodeStatistics, UserStatistics};
 use crossfade_scenario::{FlowSetup, HopSetup, Setup, TrafficSetup};
 use crossfade_sim::{FlowStatistics, LinkSummary, NetworkStatistics};
 use crossfade_transport::Flavour;
@@ -205,114 +204,6 @@ pub(crate) fn links<'a>(setup: &Setup, run: &'a NetworkStatistics) -> Vec<(&'a s
         (report.name.as_str(), LinkMeasured { report, payload, seconds: run.duration.as_secs_f64() })
     };
     run.links.iter().map(measured).collect()
-}
-
-/// What nodes of a mesh did, alone or together.
-pub(crate) struct NodesMeasured {
-    pub(crate) counts: NodeStatistics,
-    /// The time that was measured, in seconds.
-    pub(crate) seconds: f64,
-}
-
-impl NodesMeasured {
-    /// A share of the time of all of them.
-    pub(crate) fn share(&self, of: SimTime) -> f64 {
-        let NodeStatistics { transmit, receive, busy, idle, .. } = self.counts;
-        of.as_secs_f64() / (transmit + receive + busy + idle).as_secs_f64()
-    }
-}
-
-/// The nodes that there are, and all of them together; nothing of a path of links.
-pub(crate) fn nodes(run: &NetworkStatistics) -> Option<(Vec<NodesMeasured>, NodesMeasured)> {
-    let nodes = &run.link(MESH)?.nodes;
-    let seconds = run.duration.as_secs_f64();
-    let mut whole = NodeStatistics::default();
-    for node in nodes {
-        whole.add(node);
-    }
-    let measured = |counts| NodesMeasured { counts, seconds };
-    Some((nodes.iter().copied().map(measured).collect(), measured(whole)))
-}
-
-/// What users of a cell did, alone or together.
-pub(crate) struct UsersMeasured {
-    pub(crate) counts: UserStatistics,
-    /// Of each of them, the bit/s of packets that came through.
-    goodputs_bps: Vec<f64>,
-    /// The time that was measured, in slots.
-    slots: f64,
-}
-
-impl UsersMeasured {
-    /// The mean goodput of a user.
-    pub(crate) fn goodput_bps(&self) -> f64 {
-        self.goodputs_bps.iter().sum::<f64>() / self.goodputs_bps.len() as f64
-    }
-
-    /// The goodput that a share `p` of the users does not exceed: the smallest with at least that share at or below it, as of
-    /// any other quantile.
-    pub(crate) fn goodput_quantile_bps(&self, p: f64) -> f64 {
-        let mut sorted = self.goodputs_bps.clone();
-        sorted.sort_by(f64::total_cmp);
-        let rank = ((p * sorted.len() as f64).ceil() as usize).clamp(1, sorted.len());
-        sorted[rank - 1]
-    }
-
-    /// Frames that failed for each one of bits that were not sent before.
-    pub(crate) fn retransmissions_per_frame(&self) -> f64 {
-        of_some(self.counts.frame_errors, self.counts.frames)
-    }
-
-    /// Of the frames of bits that were not sent before, the share that failed.
-    pub(crate) fn initial_frame_error_rate(&self) -> f64 {
-        of_some(self.counts.first_errors, self.counts.frames)
-    }
-
-    /// How often the bits of a delivered frame, or part of one, had failed before, in the mean.
-    pub(crate) fn retransmissions_per_piece(&self) -> f64 {
-        of_some(self.counts.failures_before, self.counts.frames_delivered)
-    }
-
-    /// Of the frames sent, the share with so many bits a symbol.
-    pub(crate) fn modulation_share(&self, bits: usize) -> f64 {
-        self.counts.frames_by_bits[bits - 1] as f64 / self.counts.sent() as f64
-    }
-
-    /// Of the frames sent, the share for which less than the lowest level was predicted.
-    pub(crate) fn below_levels_share(&self) -> f64 {
-        self.counts.below_levels as f64 / self.counts.sent() as f64
-    }
-
-    /// Bins that a user had in a slot, in the mean.
-    pub(crate) fn bins_per_slot(&self) -> f64 {
-        self.counts.sent() as f64 / self.slots / self.goodputs_bps.len() as f64
-    }
-}
-
-/// A quotient of counts; NaN of nothing.
-fn of_some(count: u64, of: u64) -> f64 {
-    if of == 0 { f64::NAN } else { count as f64 / of as f64 }
-}
-
-/// The users that there are, and all of them together; nothing without a cell.
-pub(crate) fn users(setup: &Setup, run: &NetworkStatistics) -> Option<(Vec<UsersMeasured>, UsersMeasured)> {
-    let [_, forward, _, _] = PATH;
-    setup.cell()?;
-    let users = &run.link(forward)?.users;
-    let slots = run.duration.as_nanos() as f64 / setup.slot.as_nanos() as f64;
-    let goodput =
-        |user: &UserStatistics| user.packets.arrived_bytes as f64 * 8.0 / run.duration.as_secs_f64();
-    let mut counts = UserStatistics::default();
-    for user in users {
-        counts.add(user);
-    }
-    let one = |user: &UserStatistics| UsersMeasured {
-        counts: user.clone(),
-        goodputs_bps: vec![goodput(user)],
-        slots,
-    };
-    let whole = UsersMeasured { counts, goodputs_bps: users.iter().map(goodput).collect(), slots };
-    Some((users.iter().map(one).collect(), whole))
 }
 
 impl LinkMeasured<'_> {

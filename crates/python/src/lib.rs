@@ -43,7 +43,7 @@ fn explain(key: &str) -> PyResult<String> {
 /// The published metrics as JSON text: name, unit, words and meaning of each, in the order of tables.
 #[pyfunction]
 fn metrics() -> PyResult<String> {
-    plan::to_json(&crossfade_experiment::METRICS)
+    plan::to_json(&*crossfade_experiment::METRICS)
 }
 
 /// The methods that there are as JSON text: name, and whether each is random and repeatable.

@@ -3,10 +3,11 @@
 use crate::build::network;
 use crate::control::{Control, PartDone};
 use crate::impossible::{Possible, most_of_run};
-use crate::metrics::{DIED, KEPT, METRICS, Metrics, distributions};
-use crate::parts::{FLOW, LINK, NODE, Part, USER};
+use crate::metrics::{ANY_NETWORK, DIED, KEPT, Metrics, distributions};
+use crate::networks;
+use crate::parts::{FLOW, LINK, Part};
 use crate::solver::{FittedChains, NoMetrics, Outcome, Solver};
-use crate::statistics::{FlowTotals, Scale, flows, links, nodes, users};
+use crate::statistics::{FlowTotals, Scale, flows, links};
 use crossfade_core::{Observer, RunSeed};
 use crossfade_scenario::{End, Method, Point, ScenarioError, Setup};
 use crossfade_sim::{Capture, Engine, Network, NetworkStatistics, SimulationError, simulate as run};
@@ -99,30 +100,17 @@ pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
         .map(|(flow, totals)| (Part::new(FLOW, &flow.name), flow.count, totals))
         .collect();
     let links: Vec<_> = links.iter().map(|(name, link)| (Part::new(LINK, *name), link)).collect();
-    for metric in METRICS.iter().chain(KEPT) {
-        insert(metric.name.to_owned(), metric.of_flows(&whole, &scale));
+    for metric in ANY_NETWORK.iter().chain(KEPT) {
+        insert(metric.info.name.to_owned(), metric.of_flows(&whole, &scale));
         for (flow, _, totals) in named.iter().filter(|(_, count, _)| *count > 0) {
-            insert(metric.key(flow), metric.of_flows(totals, &scale));
+            insert(metric.info.key(flow), metric.of_flows(totals, &scale));
         }
         for (part, link) in &links {
-            insert(metric.key(part), metric.of_link(link));
+            insert(metric.info.key(part), metric.of_link(link));
         }
     }
-    if let Some((nodes, whole)) = nodes(run) {
-        for metric in METRICS {
-            insert(metric.name.to_owned(), metric.of_nodes(&whole));
-            for (number, node) in nodes.iter().enumerate() {
-                insert(metric.key(&Part::new(NODE, number.to_string())), metric.of_nodes(node));
-            }
-        }
-    }
-    if let Some((users, whole)) = users(setup, run) {
-        for metric in METRICS.iter().chain(KEPT) {
-            insert(metric.name.to_owned(), metric.of_users(&whole));
-            for (number, user) in users.iter().enumerate().filter(|_| metric.is_of_each(USER)) {
-                insert(metric.key(&Part::new(USER, number.to_string())), metric.of_users(user));
-            }
-        }
+    for (key, value) in networks::of(setup).metrics_of_run(setup, run) {
+        insert(key, Some(value));
     }
     insert(DIED.to_owned(), Some(f64::from(u8::from(run.stalled || whole.died))));
     metrics.distributions.extend(distributions(&whole).map(|(name, found)| (name.to_owned(), found)));

@@ -5,16 +5,17 @@ use super::doubts;
 use super::hop::{link, wired};
 use super::kind::NetworkKind;
 use crate::memory::{PACKET, Path, packets, radio};
+use crate::metric::{MetricOf, count};
 use crate::parts::{LINK, PATH, Part, USER};
 use crate::row::Row;
 use crossfade_cell::{Cell, UserConfig};
 use crossfade_channel::wiener_nmse;
 use crossfade_core::{RunSeed, SimTime};
-use crossfade_link::{QueueLimit, SideBySide};
+use crossfade_link::{QueueLimit, SideBySide, UserStatistics};
 use crossfade_scenario::{
     CellModel, CellSetup, End, FlowSetup, Recorded, Scenario, ScenarioError, Setup, TrafficSetup,
 };
-use crossfade_sim::{Leg, Medium, Topology};
+use crossfade_sim::{Leg, Medium, NetworkStatistics, Topology};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -86,6 +87,11 @@ impl NetworkKind for CellSetup {
 
     fn warnings_of_runs(&self, setup: &Setup, rows: &[&Row]) -> Vec<String> {
         starved(setup, rows).into_iter().collect()
+    }
+
+    fn metrics_of_run(&self, setup: &Setup, run: &NetworkStatistics) -> Vec<(String, f64)> {
+        let Some((users, whole)) = users(setup, run) else { return Vec::new() };
+        METRICS.iter().chain(KEPT).flat_map(|metric| metric.values(USER, &whole, &users)).collect()
     }
 
     fn unmet_assumption(&self, _: &Scenario, who: &str) -> Option<ScenarioError> {
@@ -251,3 +257,112 @@ fn starved(setup: &Setup, rows: &[&Row]) -> Option<String> {
     let of_flow = if name.is_empty() { String::new() } else { format!(" of flow {name}") };
     Some(format!("user {user}{of_flow} was never scheduled in {runs} of {} runs", rows.len()))
 }
+
+/// What users of a cell did, alone or together.
+pub(crate) struct UsersMeasured {
+    counts: UserStatistics,
+    /// Of each of them, the bit/s of packets that came through.
+    goodputs_bps: Vec<f64>,
+    /// The time that was measured, in slots.
+    slots: f64,
+}
+
+impl UsersMeasured {
+    /// The mean goodput of a user.
+    fn goodput_bps(&self) -> f64 {
+        self.goodputs_bps.iter().sum::<f64>() / self.goodputs_bps.len() as f64
+    }
+
+    /// The goodput that a share `p` of the users does not exceed: the smallest with at least that share at or below it, as of
+    /// any other quantile.
+    fn goodput_quantile_bps(&self, p: f64) -> f64 {
+        let mut sorted = self.goodputs_bps.clone();
+        sorted.sort_by(f64::total_cmp);
+        let rank = ((p * sorted.len() as f64).ceil() as usize).clamp(1, sorted.len());
+        sorted[rank - 1]
+    }
+
+    /// Frames that failed for each one of bits that were not sent before.
+    fn retransmissions_per_frame(&self) -> f64 {
+        of_some(self.counts.frame_errors, self.counts.frames)
+    }
+
+    /// Of the frames of bits that were not sent before, the share that failed.
+    fn initial_frame_error_rate(&self) -> f64 {
+        of_some(self.counts.first_errors, self.counts.frames)
+    }
+
+    /// How often the bits of a delivered frame, or part of one, had failed before, in the mean.
+    fn retransmissions_per_piece(&self) -> f64 {
+        of_some(self.counts.failures_before, self.counts.frames_delivered)
+    }
+
+    /// Of the frames sent, the share with so many bits a symbol.
+    fn modulation_share(&self, bits: usize) -> f64 {
+        self.counts.frames_by_bits[bits - 1] as f64 / self.counts.sent() as f64
+    }
+
+    /// Of the frames sent, the share for which less than the lowest level was predicted.
+    fn below_levels_share(&self) -> f64 {
+        self.counts.below_levels as f64 / self.counts.sent() as f64
+    }
+
+    /// Bins that a user had in a slot, in the mean.
+    fn bins_per_slot(&self) -> f64 {
+        self.counts.sent() as f64 / self.slots / self.goodputs_bps.len() as f64
+    }
+}
+
+/// A quotient of counts; NaN of nothing.
+fn of_some(count: u64, of: u64) -> f64 {
+    if of == 0 { f64::NAN } else { count as f64 / of as f64 }
+}
+
+/// The users that there are, and all of them together; nothing where none was looked at.
+fn users(setup: &Setup, run: &NetworkStatistics) -> Option<(Vec<UsersMeasured>, UsersMeasured)> {
+    let [_, forward, _, _] = PATH;
+    let users = &run.link(forward)?.users;
+    let slots = run.duration.as_nanos() as f64 / setup.slot.as_nanos() as f64;
+    let goodput =
+        |user: &UserStatistics| user.packets.arrived_bytes as f64 * 8.0 / run.duration.as_secs_f64();
+    let mut counts = UserStatistics::default();
+    for user in users {
+        counts.add(user);
+    }
+    let one = |user: &UserStatistics| UsersMeasured {
+        counts: user.clone(),
+        goodputs_bps: vec![goodput(user)],
+        slots,
+    };
+    let whole = UsersMeasured { counts, goodputs_bps: users.iter().map(goodput).collect(), slots };
+    Some((users.iter().map(one).collect(), whole))
+}
+
+/// The published metrics of its users, in the order of tables.
+#[rustfmt::skip]
+#[expect(clippy::redundant_closure_for_method_calls, reason = "the rows of a table look alike")]
+pub(super) static METRICS: &[MetricOf<UsersMeasured>] = &[
+    MetricOf::each(USER, "user_goodput_bps", "bit/s", "Goodput of a user", "Whole packets, headers included, that came through the cell to a user; of the whole the mean over users.", |users| users.goodput_bps()),
+    MetricOf::whole("user_goodput_p05_bps", "bit/s", "Goodput, 5th percentile of users", "The goodput of a user that 5 % of the users do not exceed.", |users| users.goodput_quantile_bps(0.05)),
+    MetricOf::each(USER, "bins_per_slot", "1", "Bins per slot", "Bins that a user of a cell had in a slot, in the mean.", |users| users.bins_per_slot()),
+    MetricOf::each(USER, "retransmissions_per_frame", "1", "Retransmissions per frame", "Frames of a cell that failed, for each frame of bits that were not sent before.", |users| users.retransmissions_per_frame()),
+    MetricOf::each(USER, "retransmissions_per_piece", "1", "Retransmissions per piece", "How often the bits of a frame that arrives, or of a part of one that was split, had failed before, in the mean.", |users| users.retransmissions_per_piece()),
+    MetricOf::each(USER, "initial_frame_error_rate", "1", "Initial frame error rate", "Of the frames of a cell whose bits were not sent before, the share that failed: what outer-loop adaptation aims at.", |users| users.initial_frame_error_rate()),
+    MetricOf::each(USER, "below_levels_share", "1", "Frames below the lowest level", "Of the frames of a cell, the share for which a channel below the lowest switch level was predicted.", |users| users.below_levels_share()),
+    MetricOf::each(USER, "modulation_share_1", "1", "Frames of 1 bit a symbol", "Of the frames of a cell, the share sent with 1 bit a symbol.", |users| users.modulation_share(1)),
+    MetricOf::each(USER, "modulation_share_2", "1", "Frames of 2 bits a symbol", "Of the frames of a cell, the share sent with 2 bits a symbol.", |users| users.modulation_share(2)),
+    MetricOf::each(USER, "modulation_share_3", "1", "Frames of 3 bits a symbol", "Of the frames of a cell, the share sent with 3 bits a symbol.", |users| users.modulation_share(3)),
+    MetricOf::each(USER, "modulation_share_4", "1", "Frames of 4 bits a symbol", "Of the frames of a cell, the share sent with 4 bits a symbol.", |users| users.modulation_share(4)),
+    MetricOf::each(USER, "modulation_share_5", "1", "Frames of 5 bits a symbol", "Of the frames of a cell, the share sent with 5 bits a symbol.", |users| users.modulation_share(5)),
+    MetricOf::each(USER, "modulation_share_6", "1", "Frames of 6 bits a symbol", "Of the frames of a cell, the share sent with 6 bits a symbol.", |users| users.modulation_share(6)),
+    MetricOf::each(USER, "modulation_share_7", "1", "Frames of 7 bits a symbol", "Of the frames of a cell, the share sent with 7 bits a symbol.", |users| users.modulation_share(7)),
+    MetricOf::each(USER, "modulation_share_8", "1", "Frames of 8 bits a symbol", "Of the frames of a cell, the share sent with 8 bits a symbol.", |users| users.modulation_share(8)),
+];
+
+/// What rows keep beside them, for the quotients of all runs together.
+#[rustfmt::skip]
+pub(super) static KEPT: &[MetricOf<UsersMeasured>] = &[
+    MetricOf::each(USER, "cell_frames", "1", "", "", |users| count(users.counts.frames)),
+    MetricOf::each(USER, "cell_frames_delivered", "1", "", "", |users| count(users.counts.frames_delivered)),
+    MetricOf::each(USER, "cell_frames_sent", "1", "", "", |users| count(users.counts.sent())),
+];

@@ -4,7 +4,7 @@ use crate::parts::Part;
 use crate::row::Row;
 use crossfade_core::RunSeed;
 use crossfade_scenario::{Scenario, ScenarioError, Setup};
-use crossfade_sim::Topology;
+use crossfade_sim::{NetworkStatistics, Topology};
 use serde_json::Value;
 
 /// A kind of network: how it is made, and what is said of it. `setup` is the scenario that has it.
@@ -26,6 +26,11 @@ pub(crate) trait NetworkKind {
 
     /// Doubts about the runs of which these are the rows.
     fn warnings_of_runs(&self, _setup: &Setup, _rows: &[&Row]) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What its parts did in a run, beside flows and links: values by key, NaN where they are undefined.
+    fn metrics_of_run(&self, _setup: &Setup, _run: &NetworkStatistics) -> Vec<(String, f64)> {
         Vec::new()
     }
 

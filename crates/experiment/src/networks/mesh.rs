@@ -4,11 +4,13 @@
 use super::doubts::percent;
 use super::kind::NetworkKind;
 use crate::memory::{FLOW, PACKET, Path, packets};
+use crate::metric::{MetricOf, count};
 use crate::parts::{LINK, MESH, NODE, Part};
 use crossfade_core::{RunSeed, SimTime};
+use crossfade_link::NodeStatistics;
 use crossfade_mac::{Mac, Mesh, Reception, Routes};
 use crossfade_scenario::{FlowSetup, MeshSetup, Scenario, ScenarioError, Setup};
-use crossfade_sim::{Leg, Medium, Topology};
+use crossfade_sim::{Leg, Medium, NetworkStatistics, Topology};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -42,6 +44,11 @@ impl NetworkKind for MeshSetup {
 
     fn warnings(&self, setup: &Setup) -> Vec<String> {
         setup.flows.iter().filter_map(|flow| shadowed_route(self, flow)).collect()
+    }
+
+    fn metrics_of_run(&self, _: &Setup, run: &NetworkStatistics) -> Vec<(String, f64)> {
+        let Some((nodes, whole)) = nodes(run) else { return Vec::new() };
+        METRICS.iter().flat_map(|metric| metric.values(NODE, &whole, &nodes)).collect()
     }
 
     fn unmet_assumption(&self, _: &Scenario, who: &str) -> Option<ScenarioError> {
@@ -145,3 +152,51 @@ fn shadowed_route(mesh: &MeshSetup, flow: &FlowSetup) -> Option<String> {
         ))
     })
 }
+
+/// What nodes of a mesh did, alone or together.
+pub(crate) struct NodesMeasured {
+    counts: NodeStatistics,
+    /// The time that was measured, in seconds.
+    seconds: f64,
+}
+
+impl NodesMeasured {
+    /// A share of the time of all of them.
+    fn share(&self, of: SimTime) -> f64 {
+        let NodeStatistics { transmit, receive, busy, idle, .. } = self.counts;
+        of.as_secs_f64() / (transmit + receive + busy + idle).as_secs_f64()
+    }
+}
+
+/// The nodes that there are, and all of them together; nothing of a path of links.
+fn nodes(run: &NetworkStatistics) -> Option<(Vec<NodesMeasured>, NodesMeasured)> {
+    let nodes = &run.link(MESH)?.nodes;
+    let seconds = run.duration.as_secs_f64();
+    let mut whole = NodeStatistics::default();
+    for node in nodes {
+        whole.add(node);
+    }
+    let measured = |counts| NodesMeasured { counts, seconds };
+    Some((nodes.iter().copied().map(measured).collect(), measured(whole)))
+}
+
+/// The published metrics of its nodes, in the order of tables.
+#[rustfmt::skip]
+pub(super) static METRICS: &[MetricOf<NodesMeasured>] = &[
+    MetricOf::each(NODE, "exchanges_mean", "1", "Mean exchanges at one time", "Of a mesh: how many exchanges that succeeded were under way at one time, in the mean: the spatial reuse. Of a node, those that it called.", |nodes| nodes.counts.exchange_time.as_secs_f64() / nodes.seconds),
+    MetricOf::each(NODE, "rts_sent", "frames", "RTS sent", "RTS frames sent.", |nodes| count(nodes.counts.rts_sent)),
+    MetricOf::each(NODE, "rts_losses", "frames", "RTS lost", "RTS frames without a CTS in answer.", |nodes| count(nodes.counts.rts_losses)),
+    MetricOf::each(NODE, "data_sent", "frames", "DATA sent", "DATA frames sent.", |nodes| count(nodes.counts.data_sent)),
+    MetricOf::each(NODE, "data_losses", "frames", "DATA lost", "DATA frames without an ACK in answer.", |nodes| count(nodes.counts.data_losses)),
+    MetricOf::each(NODE, "packets_forwarded", "packets", "Packets forwarded", "Packets that the next node has acknowledged.", |nodes| count(nodes.counts.packets_forwarded)),
+    MetricOf::each(NODE, "packets_delivered", "packets", "Packets delivered", "Packets that came out at the node that they were bound for.", |nodes| count(nodes.counts.packets_delivered)),
+    MetricOf::each(NODE, "duplicates", "frames", "Duplicates", "DATA frames that came a second time.", |nodes| count(nodes.counts.duplicates)),
+    MetricOf::each(NODE, "rts_drops", "packets", "Packets dropped for RTS", "Packets given up after too many RTS without a CTS.", |nodes| count(nodes.counts.rts_drops)),
+    MetricOf::each(NODE, "data_drops", "packets", "Packets dropped for DATA", "Packets given up after too many DATA frames without an ACK.", |nodes| count(nodes.counts.data_drops)),
+    MetricOf::each(NODE, "interface_drops", "packets", "Packets dropped at interfaces", "Packets that found the queue of a node full.", |nodes| count(nodes.counts.queue_drops)),
+    MetricOf::each(NODE, "nulls_spent", "1", "Nulls spent", "Nulls made, one for each neighbour and exchange.", |nodes| count(nodes.counts.nulls_spent)),
+    MetricOf::each(NODE, "deferrals", "1", "Deferrals", "How often a call was put off for the sake of an exchange nearby.", |nodes| count(nodes.counts.deferrals)),
+    MetricOf::each(NODE, "transmit_share", "1", "Time sending", "The share of its time that a node was sending, in the mean.", |nodes| nodes.share(nodes.counts.transmit)),
+    MetricOf::each(NODE, "receive_share", "1", "Time receiving", "The share of its time that a node was locked on a frame, in the mean.", |nodes| nodes.share(nodes.counts.receive)),
+    MetricOf::each(NODE, "busy_share", "1", "Time of a busy medium", "The share of its time in which a node neither sent nor received, and something else was on the air, in the mean.", |nodes| nodes.share(nodes.counts.busy)),
+];

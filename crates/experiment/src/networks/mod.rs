@@ -12,6 +12,7 @@ pub(crate) use hop::hop;
 pub(crate) use kind::NetworkKind;
 pub(crate) use mesh::links as mesh_links;
 
+use crate::metric::MetricInfo;
 use crossfade_scenario::{NetworkSetup, Setup};
 
 /// The network of `setup`, by its kind.
@@ -21,4 +22,16 @@ pub(crate) fn of(setup: &Setup) -> &dyn NetworkKind {
         NetworkSetup::Mesh(mesh) => &**mesh,
         NetworkSetup::Cell(cell) => &**cell,
     }
+}
+
+/// What rows keep beside those of [`metrics`].
+#[cfg(test)]
+pub(crate) fn kept() -> impl Iterator<Item = &'static MetricInfo> {
+    cell::KEPT.iter().map(|metric| &metric.info)
+}
+
+/// The published metrics that only some kind has, in the order of tables.
+pub(crate) fn metrics() -> impl Iterator<Item = &'static MetricInfo> {
+    let of_meshes = mesh::METRICS.iter().map(|metric| &metric.info);
+    of_meshes.chain(cell::METRICS.iter().map(|metric| &metric.info))
 }

@@ -1,0 +1,114 @@
+//! What a metric is, whatever it is of.
+
+use crate::directions::Direction;
+use crate::parts::{Part, PartKind};
+use crate::ratios::Ratio;
+use serde::{Serialize, Serializer};
+
+/// A metric: a published one, or one that rows keep for the estimates of others.
+pub struct MetricInfo {
+    /// As in results, columns and `--json`.
+    pub name: &'static str,
+    /// "1" is a pure number.
+    pub unit: &'static str,
+    /// A title for axes and tables.
+    pub words: &'static str,
+    /// What it counts, in sentences.
+    pub meaning: &'static str,
+    /// What has it.
+    pub(crate) whose: Whose,
+}
+
+impl Serialize for MetricInfo {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        /// What is told of a metric.
+        #[derive(Serialize)]
+        struct Told {
+            name: &'static str,
+            unit: &'static str,
+            words: &'static str,
+            meaning: &'static str,
+            direction: Option<Direction>,
+            ratio: Option<Ratio>,
+        }
+        let Self { name, unit, words, meaning, .. } = *self;
+        let (direction, ratio) = (Direction::of(name), Ratio::of(name));
+        Told { name, unit, words, meaning, direction, ratio }.serialize(serializer)
+    }
+}
+
+/// What has a metric.
+#[derive(Clone, Copy)]
+pub(crate) enum Whose {
+    /// Each part of that kind, and the whole.
+    EachAndAll(PartKind),
+    /// Each part of that kind, and of the whole there is none.
+    Each(PartKind),
+    /// The whole alone.
+    All,
+}
+
+impl MetricInfo {
+    /// Whether the whole has it, and not only parts.
+    pub(crate) fn is_of_whole(&self) -> bool {
+        !matches!(self.whose, Whose::Each(_))
+    }
+
+    /// Whether each part of that kind has it.
+    pub(crate) fn is_of_each(&self, kind: PartKind) -> bool {
+        matches!(self.whose, Whose::EachAndAll(of) | Whose::Each(of) if of == kind)
+    }
+
+    /// Its key in a row where it is that of a part.
+    pub(crate) fn key(&self, part: &Part) -> String {
+        if part.is_carrier() && self.is_of_whole() { self.name.to_owned() } else { part.key(self.name) }
+    }
+}
+
+/// A metric of what a kind of network counts of its parts, which is an `M`.
+pub(crate) struct MetricOf<M> {
+    pub(crate) info: MetricInfo,
+    /// NaN where it is undefined.
+    of: fn(&M) -> f64,
+}
+
+impl<M> MetricOf<M> {
+    /// That of each part of a kind, and of all of them together.
+    pub(crate) const fn each(
+        kind: PartKind,
+        name: &'static str,
+        unit: &'static str,
+        words: &'static str,
+        meaning: &'static str,
+        of: fn(&M) -> f64,
+    ) -> Self {
+        let whose = Whose::EachAndAll(kind);
+        Self { info: MetricInfo { name, unit, words, meaning, whose }, of }
+    }
+
+    /// That of all of them together alone.
+    pub(crate) const fn whole(
+        name: &'static str,
+        unit: &'static str,
+        words: &'static str,
+        meaning: &'static str,
+        of: fn(&M) -> f64,
+    ) -> Self {
+        Self { info: MetricInfo { name, unit, words, meaning, whose: Whose::All }, of }
+    }
+
+    /// Its values by key: of the `whole`, and of each of the `parts` of that kind, which have numbers.
+    pub(crate) fn values(&self, kind: PartKind, whole: &M, parts: &[M]) -> Vec<(String, f64)> {
+        let mut values = vec![(self.info.name.to_owned(), (self.of)(whole))];
+        if self.info.is_of_each(kind) {
+            let each = Part::numbered(kind, parts.len()).zip(parts);
+            values.extend(each.map(|(part, measured)| (self.info.key(&part), (self.of)(measured))));
+        }
+        values
+    }
+}
+
+/// A count as a metric.
+pub(crate) fn count(count: u64) -> f64 {
+    count as f64
+}
