@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import crossfade as cf
+from crossfade.figures.choice import number
 from crossfade.results.results import Results
 from tests.conftest import Cli
 
@@ -137,12 +138,13 @@ def test_at_a_load_above_one_times_are_bounds() -> None:
     point = cf.run(OVERLOAD, cache=False).points[0]
     # The first 20 s of runs long enough for all that began in them to end.
     longer = cf.transfers(OVERLOAD, set={"run.duration": "200 s"})
-    columns = {name: longer.cells(name) for name in ("start_s", "completion_time_s")}
-    pairs = [(float(str(s)), float(str(t))) for s, t in zip(*columns.values(), strict=True)]
-    times = np.array([time for start, time in pairs if start < 20.0])
+    columns = [map(number, longer.cells(name)) for name in ("start_s", "completion_time_s")]
+    pairs = [(start, time) for start, time in zip(*columns, strict=True) if start < 20.0]
+    times = np.array([time for _, time in pairs])
     began = sum(point.samples("flows_completed")) + sum(point.samples("flows_unfinished"))
     assert len(times) == began
-    seen = np.array([min(time, 20.0 - start) for start, time in pairs if start < 20.0])
+    assert np.isfinite(times).all()
+    seen = np.array([min(time, 20.0 - start) for start, time in pairs])
     mean, quantile = point.metrics["completion_time_s"], point.metrics["completion_time_p95_s"]
     assert mean.value == pytest.approx(seen.mean(), rel=1e-6)
     assert mean.at_least

@@ -201,15 +201,17 @@ mod tests {
         assert_eq!(Estimate::from_runs(&[], MethodKind::Simulation), None);
     }
 
+    /// A name, a time from two uniform numbers, and the mean.
+    type Kind = (&'static str, fn(f64, f64) -> f64, f64);
+
     /// Of times that some runs did not see the end of: in how many experiments the interval has the mean of what was seen, and
     /// in how many the mean of the times is not below the bound.
     fn coverage_of_bounds(experiments: u32) -> Vec<(String, u32, u32)> {
         use rand::Rng;
         let mut stream = crate::RunSeed { seed: 1, run: 0 }.stream("bounds");
         let mut uniform = || ((stream.next_u64() >> 12) as f64 + 0.5) * f64::EPSILON;
-        // A time from two uniform numbers, and the mean: exponential, log-normal, and with gaps: a timer that expires with
+        // Exponential, log-normal, and with gaps: a timer that expires with
         // probability 0.4, of 1 s.
-        type Kind = (&'static str, fn(f64, f64) -> f64, f64);
         let kinds: [Kind; 3] = [
             ("exponential", |u, _| -u.ln(), 1.0),
             (

@@ -201,13 +201,15 @@ fn coverage_of_delays(experiments: usize) -> usize {
     covered
 }
 
+/// A name, the share above a time, and a time from two uniform numbers.
+type Kind = (&'static str, fn(f64) -> f64, fn(f64, f64) -> f64);
+
 /// Of times that some runs did not see the end of, by what they are: the experiments that the interval covered.
 fn coverage_of_unended_times(experiments: usize) -> Vec<(String, usize)> {
     let mut draw = uniform("censored");
     let mut found = Vec::new();
     // Exponential times of mean 1, log-normal ones of median 1, and times with gaps (a timer of 1, 2, 4, ... s that expires with
-    // probability 0.4 each time); the share above, and a time from two uniform numbers.
-    type Kind = (&'static str, fn(f64) -> f64, fn(f64, f64) -> f64);
+    // probability 0.4 each time).
     let kinds: [Kind; 3] = [
         ("exponential", |x| (-x).exp(), |u, _| -u.ln()),
         (
