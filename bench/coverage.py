@@ -231,7 +231,7 @@ def of_classes(experiments: int) -> Iterator[str]:
             columns += [np.round(runs * one.chances), np.full(len(runs), one.chances)]
         starts = np.arange(experiments) * RUNS
         values = np.ascontiguousarray(np.stack(columns, axis=1))
-        means, _, low, high, _, _ = core.estimates(values, starts, names, [0])
+        means, _, low, high, *_ = core.estimates(values, starts, names, [0])
         student = core.estimates(values[:, :1].copy(), starts, ["goodput_bps"], [0])[1][:, 0]
         before = np.abs(means[:, 0] - one.truth) <= student
         after = (low[:, 0] <= one.truth) & (one.truth <= high[:, 0])

@@ -597,11 +597,14 @@ def estimates(
     columns: list[int],
     precision: tuple[float, int] | None = None,
     count: tuple[int, int] | None = None,
+    distributions: list[bytes] | None = None,
 ) -> tuple[
     NDArray[np.float64],
     NDArray[np.float64],
     NDArray[np.float64],
     NDArray[np.float64],
+    NDArray[np.float64],
+    NDArray[np.bool_],
     NDArray[np.int64],
     NDArray[np.bool_],
 ]:

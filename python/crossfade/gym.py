@@ -125,7 +125,7 @@ class CongestionEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         assert results is not None
         assert agent.step is not None
         metrics = {name: value.value for name, value in results.points[0].metrics.items()}
-        is_done = bool(metrics.get("completion_time_s"))
+        is_done = bool(metrics.get("flows_completed")) and not metrics.get("flows_unfinished")
         info = {"time_s": agent.step.now, "metrics": metrics}
         return agent.observation(), float(self._reward(agent.step)), is_done, not is_done, info
 

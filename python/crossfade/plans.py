@@ -53,8 +53,8 @@ KEYS_AT_ONCE = 4096
 # More rows of a point are not held: one takes a kilobyte.
 MOST_ROWS_AT_ONCE = 50_000
 # What a row takes in memory that is held, and besides while it is summed up; about, in bytes.
-ROW_HELD = 1000
-ROW_SUMMED_UP = 1000
+ROW_HELD = 1200
+ROW_SUMMED_UP = 1200
 
 
 class ViewOptions(TypedDict, total=False):
@@ -459,12 +459,13 @@ def _point(found: dict[str, Any], rows: Sequence[Row]) -> Point:
     """A point of the results, from a point of the core's summary."""
     runs, method = found["runs"], found["method"]
 
+    def estimate(metric: Mapping[str, Any]) -> Estimate:
+        return Estimate(
+            method=method, **{"n" if name == "runs" else name: cell for name, cell in metric.items()}
+        )
+
     def estimates(metrics: Mapping[str, Any]) -> dict[str, Estimate]:
-        return {
-            name: Estimate(n=runs, method=method, **metric)
-            for name, metric in metrics.items()
-            if isinstance(metric, dict)
-        }
+        return {name: estimate(metric) for name, metric in metrics.items() if isinstance(metric, dict)}
 
     metrics = estimates(found["metrics"])
     parts = {
@@ -489,8 +490,8 @@ def _point(found: dict[str, Any], rows: Sequence[Row]) -> Point:
         loss_windows=found["loss_windows"],
         rows=rows,
         snr_db=found.get("snr_db"),
-        residual=[Estimate(n=runs, method=method, **share) for share in found.get("residual", [])],
-        combined=[Estimate(n=runs, method=method, **share) for share in found.get("combined", [])],
+        residual=[estimate(share) for share in found.get("residual", [])],
+        combined=[estimate(share) for share in found.get("combined", [])],
     )
 
 

@@ -149,15 +149,27 @@ def ends_shown(
 
 
 def format_estimate(
-    value: float | None, ci95: float | None, low: float | None = None, high: float | None = None
+    value: float | None,
+    ci95: float | None,
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    at_least: bool = False,
 ) -> str:
     """A value for a person: as many digits as its interval is worth (two of the interval's own).
 
-    Where the interval is not much like ``value ± ci95``, its ends are given: those of rare events, shares at
-    their ceiling and skewed runs. Of nothing seen it has one end.
+    A lower bound (``at_least``) is told with that of its interval: ``at least 12.1 (> 11.8)``. Where the
+    interval is not much like ``value ± ci95``, its ends are given: those of rare events, shares at their
+    ceiling and skewed runs. Of nothing seen it has one end.
     """
     if value is None:
         return "-"
+    if at_least or (low is not None and high is None):
+        sign = "at least " if at_least else ""
+        if low is None or value - low <= 0.0:
+            return f"{sign}{value:.4g}"
+        digits = max(0, 1 - _exponent(value - low))
+        return f"{sign}{value:,.{digits}f} (> {low:,.{digits}f})"
     if ends := ends_shown(value, ci95, low, high):
         if ends[0] == value:
             return f"{value:.6g} (< {ends[1]:.2g})"

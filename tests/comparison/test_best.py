@@ -341,3 +341,23 @@ def test_methods_that_results_lack_are_refused() -> None:
 
 def test_the_example_is_right() -> None:
     assert doctest.testmod(sys.modules["crossfade.comparison.best"]).failed == 0
+
+
+def test_the_metric_knows_its_better_side() -> None:
+    points = {"fast": {"completion_time_s": [1.0, 1.1]}, "slow": {"completion_time_s": [5.0, 5.2]}}
+    for lowest, choice in ((None, "fast"), (True, "fast"), (False, "slow")):
+        (at,) = cf.best(results("tcp", points), "tcp", metric="completion_time_s", lowest=lowest).decisions
+        assert at.choice == {"tcp": choice}
+    with pytest.raises(cf.ScenarioError, match=r"link_utilisation: neither .* --lowest or --highest"):
+        cf.best(results("tcp", {"a": {"link_utilisation": [0.5, 0.6]}}), "tcp", metric="link_utilisation")
+
+
+def test_the_same_runs_are_compared() -> None:
+    # Over its two runs "late" has 2, over the same two "whole" has 1; over all four "whole" has 5.
+    points: dict[str, Values] = {
+        "late": {"rtt_p95_s": [2.0, 2.0, None, None]},
+        "whole": {"rtt_p95_s": [1.0, 1.0, 9.0, 9.0]},
+    }
+    found = cf.best(results("tcp", points), "tcp", metric="rtt_p95_s")
+    assert found.decisions[0].choice == {"tcp": "whole"}
+    assert any("rtt_p95_s is undefined in 2 of 4 runs of 1 of 2 points" in text for text in found.warnings)

@@ -16,7 +16,7 @@ from scipy import stats
 import crossfade as cf
 from bench import coverage
 from crossfade.comparison.compare import Choices
-from tests.comparison.synthetic import results
+from tests.comparison.synthetic import Values, results
 from tests.conftest import SMALL, SWEEP, Cli, expect_one_line
 
 BY_HAND = results(
@@ -261,3 +261,54 @@ def test_intervals_cover_what_they_promise() -> None:
     assert len(found) == 7
     for kind in found:
         assert low <= kind.covered <= high, kind
+
+
+def transfers(times: list[float | None], horizon: float) -> dict[str, list[float | None]]:
+    """One transfer a run: when it ended, None where that was not within the horizon."""
+    return {
+        "completion_time_s": [horizon if time is None else time for time in times],
+        "completion_time_sum_s": [horizon if time is None else time for time in times],
+        "flows_completed": [float(time is not None) for time in times],
+        "flows_unfinished": [float(time is None) for time in times],
+        "longest_observation_s": [horizon] * len(times),
+    }
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "horizons", "verdict"),
+    [
+        # 9 of 10 unfinished at 10 s are not equal to 10 of 10 at 9 s.
+        ([9.0] + [None] * 9, [9.0] * 10, (10.0, 10.0), "higher"),
+        ([None] * 10, [None] * 10, (10.0, 10.0), "cannot tell"),
+        ([9.0] + [None] * 9, [12.0 + i for i in range(10)], (10.0, 60.0), "cannot tell"),
+        ([9.0] * 10, [9.0] * 10, (10.0, 60.0), "equal"),
+    ],
+)
+def test_unfinished_transfers_are_compared_as_far_as_they_were_seen(
+    first: list[float | None], second: list[float | None], horizons: tuple[float, float], verdict: str
+) -> None:
+    found = cf.compare(
+        results("tcp", {"a": transfers(first, horizons[0]), "b": transfers(second, horizons[1])}),
+        "tcp",
+        metric="completion_time_s",
+    )
+    assert [pair.verdict for pair in found.pairs] == [verdict]
+
+
+def test_a_run_without_deliveries_counts_with_its_transmissions() -> None:
+    # 60 transmissions for 20 packets, and 40 for 20: 3 less 2, not the mean of 1 and 3 less 2.
+    points: dict[str, Values] = {
+        "a": {
+            "energy_per_packet": [1.0, 3.0, None],
+            "packet_transmissions": [10.0, 30.0, 20.0],
+            "segments_delivered": [10.0, 10.0, 0.0],
+        },
+        "b": {
+            "energy_per_packet": [2.0, 2.0, 2.0],
+            "packet_transmissions": [20.0, 10.0, 10.0],
+            "segments_delivered": [10.0, 5.0, 5.0],
+        },
+    }
+    (pair,) = cf.compare(results("tcp", points), "tcp", metric="energy_per_packet").pairs
+    assert pair.difference == pytest.approx(1.0)
+    assert pair.pairs == 3

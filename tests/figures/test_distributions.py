@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import crossfade as cf
+from crossfade.figures.choice import number
 from crossfade.figures.distributions import _curves, _mean
 from crossfade.tables import Table
 from tests.conftest import Cli, expect_one_line, svg_words
@@ -34,12 +35,15 @@ def test_transfers_are_what_the_means_are_of(transfers: Table) -> None:
     results = cf.run(PAGES, cache=False)
     records = transfers.records()
     for run, mean in enumerate(results.points[0].samples("page.completion_time_s")):
-        times = [float(record["completion_time_s"] or 0) for record in records if record["run"] == run]
-        assert sum(times) / len(times) == pytest.approx(mean, rel=1e-9)
-        counted = results.points[0].samples("page.flows_completed")[run]
-        assert len(times) == counted
+        ended, left = (
+            [number(record[name]) for record in records if record["run"] == run and record[name] is not None]
+            for name in ("completion_time_s", "unfinished_s")
+        )
+        assert sum(ended + left) / len(ended + left) == pytest.approx(mean, rel=1e-9)
+        for count, name in ((len(ended), "page.flows_completed"), (len(left), "page.flows_unfinished")):
+            assert count == results.points[0].samples(name)[run]
     # 20 kB are 14 segments of 1448 B.
-    assert {record["segments"] for record in records} == {14}
+    assert {record["segments"] for record in records if record["completion_time_s"] is not None} == {14}
     assert {record["flow"] for record in records} == {"page"}
 
 
@@ -69,6 +73,21 @@ def test_the_band_is_students_over_runs() -> None:
     assert mean[at_one] == pytest.approx(0.75)
     assert half[at_one] == pytest.approx(12.706 * (0.25 * 2**0.5) / 2**0.5, rel=1e-4)
     assert (mean[-1], half[-1]) == (1.0, 0.0)
+
+
+def test_transfers_that_were_unfinished_count_as_the_longest() -> None:
+    """One of two ended after 1 s, one of one after 3 s: up to 2 s (1/2 + 0) / 2, up to 3 s (1/2 + 1) / 2."""
+    table = Table(
+        ["run", "flow", "start_s", "completion_time_s", "unfinished_s"],
+        [[0, "a", 0, 1.0, None], [0, "a", 0, None, 2.0], [1, "a", 0, 3.0, None]],
+    )
+    [curve] = _curves(table, "completion_time_s", None, {})
+    places, mean, _ = _mean(curve, False)
+    assert (places[0], places[-1], mean[-1]) == (1.0, 3.0, 0.75)
+    assert mean[int(abs(places - 2.0).argmin())] == 0.25
+    none = Table(table.columns, [[0, "a", 0, None, 2.0]])
+    with pytest.raises(cf.ResultsError, match="nothing to draw"):
+        _curves(none, "completion_time_s", None, {})
 
 
 def test_the_command_draws_them(cli: Cli, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import crossfade as cf
-from crossfade.results import plantable
+from crossfade.results import plantable, rowtables
 from crossfade.results.cache import cache_path
 from crossfade.results.file import ResultsFile
 from tests.conftest import SMALL, SWEEP, Cli, Mount, expect_one_line, make_row
@@ -103,6 +103,47 @@ def test_files_of_format_1_are_read_and_continued(tmp_path: Path) -> None:
     change(path, "UPDATE rows SET run = 5 WHERE run = 1")
     with pytest.warns(cf.CrossfadeWarning, match="1 damaged row"):
         assert cf.open_results(path)["goodput_bps"] == 0.0
+
+
+def test_files_of_format_2_are_read_and_continued(tmp_path: Path, cli: Cli) -> None:
+    """Format 2 has checksums and no distributions; its rows are of results versions before 12."""
+    path = tmp_path / "old.sqlite"
+    add_plan(
+        path, {}, units={"completion_time_s": "s", "completion_time_p95_s": "s", "rtt_pooled_p95_s": "s"}
+    )
+    metrics = {"completion_time_s": 9.0, "completion_time_p95_s": 9.0, "rtt_pooled_p95_s": 0.25}
+    add_rows(path, [Made(0, run, {name: value + run for name, value in metrics.items()}) for run in range(2)])
+    with closing(sqlite3.connect(path)) as database, database:
+        rowtables.create_tables(database)
+        plantable.seal_plans(database)
+        database.execute("PRAGMA user_version = 2")
+    old = path.read_bytes()
+
+    def expect_the_old_rows() -> None:
+        found = cf.open_results(path)
+        assert found["completion_time_s"] == 9.5
+        # What is of all runs together is not told by values of single runs.
+        assert "completion_time_p95_s" not in found or found["completion_time_p95_s"].isnull().all()
+        assert "rtt_pooled_p95_s" not in found or found["rtt_pooled_p95_s"].isnull().all()
+        assert "results version 7: completion times are those of the flows that finished" in str(
+            found.warnings
+        )
+
+    expect_the_old_rows()
+    assert cli("check", path).code == 0
+    assert path.read_bytes() == old, "to read changes nothing"
+    # What continues it makes it format 3, which older programs refuse in a line; its rows stay what they are.
+    with ResultsFile.create(path) as file:
+        file.put([make_row(9)])
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("PRAGMA user_version").fetchone() == (3,)
+        versions = database.execute("SELECT DISTINCT results_version FROM rows ORDER BY 1").fetchall()
+    assert versions == [(7,), (cf.RESULTS_VERSION,)]
+    expect_the_old_rows()
+    # A row of format 2 with anything behind its values is damaged only if its checksum says so.
+    change(path, 'UPDATE rows SET "values" = "values" || x\'01\' WHERE run = 1 AND results_version = 7')
+    with pytest.warns(cf.CrossfadeWarning, match="1 damaged row"):
+        assert cf.open_results(path)["completion_time_s"] == 9.0
 
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id, i AS names FROM n"

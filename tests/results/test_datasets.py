@@ -18,9 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import crossfade as cf
+from crossfade.results.beside import BESIDE, INTERVAL, RUNS
 from crossfade.results.file import ResultsFile
 from crossfade.results.grids import Grid
-from crossfade.results.results import INTERVAL
+from crossfade.results.metrics import metric_of
 from crossfade.results.rows import Row
 from tests.conftest import SMALL, SWEEP, Cli, reseal
 from tests.results.results_files import Made, add_plan, add_rows, crossed
@@ -83,7 +84,9 @@ def test_results_and_dataset_have_the_numbers_of_a_run(
     assert loaded.to_json() == results.to_json()  # scenario, flows, links and warnings too
     dataset = cf.open_results(path)
     names = {*results.metrics, *results.parts}
-    assert set(dataset) - {"runs", "precise"} == {f"{name}{end}" for name in names for end in ("", *INTERVAL)}
+    assert set(dataset) - {"runs", "precise"} == {
+        f"{name}{end}" for name in names for end in ("", *INTERVAL, RUNS)
+    }
     for before, point in zip(results.points, loaded.points, strict=True):
         assert values(point.metrics) == values(before.metrics)
         assert values(point.parts) == values(before.parts)
@@ -151,8 +154,13 @@ def test_runs_are_a_dimension(path: Path) -> None:
     assert not any("_ci95" in str(name) for name in runs)
     xr.testing.assert_identical(runs["runs"], means["runs"])
     for name in runs:
-        if name not in ("runs", "precise"):
+        # What is a quotient of sums over all runs is not the mean of the runs' own.
+        if name not in ("runs", "precise") and getattr(metric_of(str(name)), "ratio", None) is None:
             xr.testing.assert_allclose(runs[name].mean("run"), means[name])
+    # No queue drops anything: each segment sent is a transmission.
+    simulated = runs.sel({"method": "simulation"})
+    energy = simulated["segments_sent"].sum("run") / simulated["segments_delivered"].sum("run")
+    xr.testing.assert_allclose(energy, means["energy_per_packet"].sel({"method": "simulation"}))
     for point in results.points:
         samples = runs["goodput_bps"].sel(point.axes | {"method": point.method}).to_numpy()
         expected = point.samples("goodput_bps")
@@ -296,7 +304,7 @@ def test_parts_have_the_names_of_their_flow_or_link(path: Path) -> None:
     }
     add_rows(path, [Made(0, 0, metrics)])
     dataset = cf.open_results(path)
-    names = [name for name in map(str, dataset) if "_ci95" not in name]
+    names = [name for name in map(str, dataset) if not name.endswith(tuple(BESIDE))]
     assert names == [
         "goodput_bps",
         "a-b_1.goodput_bps",

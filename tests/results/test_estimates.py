@@ -44,7 +44,7 @@ def test_estimates_are_those_of_summarise(data: st.DataObject) -> None:
             rows.append(Row(next(keys), point["id"], "simulation", 1, run, names, packed, None, 0.0))
             arrays.append([metrics.get("goodput_bps", math.nan), metrics.get("timeouts", math.nan)])
     share = None if precision is None else plan.description["stop"]["precision"]
-    means, *intervals, counts, precise = _crossfade.estimates(
+    means, *intervals, defined, _, counts, precise = _crossfade.estimates(
         np.array(arrays),
         np.arange(len(points)) * runs,
         ["goodput_bps", "timeouts"],
@@ -57,6 +57,7 @@ def test_estimates_are_those_of_summarise(data: st.DataObject) -> None:
         for column, name in enumerate(["goodput_bps", "timeouts"]):
             metric = found["metrics"].get(name, dict.fromkeys(("value", "ci95", "low", "high"), math.nan))
             assert repr(means[i, column].item()) == repr(metric["value"])
+            assert defined[i, column] == metric.get("runs", 0)
             for array, key in zip(intervals, ("ci95", "low", "high"), strict=True):
                 expected = math.nan if metric[key] is None else metric[key]
                 assert repr(array[i, column].item()) == repr(expected)
@@ -71,13 +72,17 @@ def test_estimates_are_means_with_student_intervals() -> None:
     values[:, 2] = np.nan
     starts = np.array([0, 0, 1, 13, 60])
     names = ["goodput_bps", "rtt_mean_s", "rtt_p95_s"]
-    means, ci95, low, high, counts, precise = _crossfade.estimates(values, starts, names, [0, 1, 2])
+    means, ci95, low, high, defined, at_least, counts, precise = _crossfade.estimates(
+        values, starts, names, [0, 1, 2]
+    )
+    assert not at_least.any()
     assert counts.tolist() == [0, 1, 12, 47, 0]
     assert precise.all()
     for i, (begin, end) in enumerate(zip(starts, [*starts[1:], 60], strict=True)):
         for column in range(3):
             group = values[begin:end, column]
             group = group[~np.isnan(group)]
+            assert defined[i, column] == len(group)
             if len(group) == 0:
                 assert math.isnan(means[i, column])
             else:

@@ -71,7 +71,7 @@ def test_the_tables_are_those_of_the_documentation(tmp_path: Path) -> None:
         file.add_plan(plan())
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA application_id").fetchone() == (0x43465253,)
-        assert database.execute("PRAGMA user_version").fetchone() == (2,)
+        assert database.execute("PRAGMA user_version").fetchone() == (3,)
         assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         (line,) = database.execute(
             'SELECT hex(key), hex(point), method, seed, run, names, "values", failure, results_version, '
@@ -313,7 +313,7 @@ def other_database(path: Path) -> None:
 def newer_format(path: Path) -> None:
     ResultsFile.create(path).close()
     with closing(sqlite3.connect(path)) as database, database:
-        database.execute("PRAGMA user_version = 3")
+        database.execute("PRAGMA user_version = 4")
 
 
 def torn(path: Path) -> None:
@@ -331,7 +331,7 @@ def absent(path: Path) -> None:
 BAD_FILES: list[tuple[Callable[[Path], None], str | None, str]] = [
     (no_database, "not a results file", "not a results file"),
     (other_database, "not a results file", "not a results file"),
-    (newer_format, r"a results file of a newer crossfade \(format 3", "newer crossfade"),
+    (newer_format, r"a results file of a newer crossfade \(format 4;", "newer crossfade"),
     (torn, "not a results file, or a damaged one", "damaged"),
     (folder, "a folder", "not a results file"),
     (absent, None, "no such file"),

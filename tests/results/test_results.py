@@ -36,7 +36,7 @@ def test_json_reads_back_as_the_same_numbers(value: float, ci95: float | None) -
     point = Point({}, {"schema": 1}, "simulation", 10, metrics, {}, [], [], [], [], [])
     found = json.loads(Results("", ["simulation"], 1, [point], {}).to_json())
     assert repr(found["metrics"]["goodput_bps"]) == repr(
-        {"value": value, "ci95": ci95, "low": None, "high": None, "unit": "bit/s"}
+        {"value": value, "ci95": ci95, "low": None, "high": None, "unit": "bit/s", "runs": 10}
     )
 
 
@@ -146,7 +146,7 @@ def test_one_point_is_one_object_and_a_sweep_a_list() -> None:
     ]  # fmt: skip
     assert single["scenario"]["tcp"]["w_max"] == 24
     assert (single["method"], single["seed"], single["runs"]) == ("simulation", 1, 10)
-    assert set(single["metrics"]["goodput_bps"]) == {"value", "ci95", "low", "high", "unit"}
+    assert set(single["metrics"]["goodput_bps"]) == {"value", "ci95", "low", "high", "unit", "runs"}
     swept = cf.run(SWEEP).to_dict()
     assert isinstance(swept, list)
     assert [point["axes"] for point in swept] == [

@@ -22,7 +22,7 @@ def path(tmp_path: Path) -> Path:
 def newer(path: Path) -> None:
     add_plan(path, {})
     with closing(sqlite3.connect(path)) as database, database:
-        database.execute("PRAGMA user_version = 3")
+        database.execute("PRAGMA user_version = 4")
 
 
 def other(path: Path) -> None:
@@ -43,7 +43,7 @@ WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
     "empty": (lambda path: path.write_bytes(b""), "not a results file"),
     "folder": (lambda path: path.mkdir(), "not a results file"),
     "other": (other, "not a results file"),
-    "newer": (newer, "of a newer crossfade (format 3"),
+    "newer": (newer, "of a newer crossfade (format 4; this one reads format 3)"),
     "no plan": (lambda path: add_rows(path, []), "there is no plan in it"),
     "cut": (cut, "damaged"),
 }

@@ -20,6 +20,8 @@ pub struct DelayHistogram {
 
 const BUCKET_BITS: u32 = 6;
 const BUCKETS: usize = 1 << BUCKET_BITS;
+/// The first octave holds all that is below 64 ns, the last what is from 2^63 ns on.
+const OCTAVES: usize = (u64::BITS - BUCKET_BITS) as usize + 1;
 
 impl DelayHistogram {
     /// Counts one delay.
@@ -73,7 +75,11 @@ impl DelayHistogram {
     /// ```
     pub fn quantile(&self, p: f64) -> Option<SimTime> {
         let count = self.count();
-        let rank = ((p * count as f64).ceil() as u64).clamp(1, count.max(1));
+        self.ranked(((p * count as f64).ceil() as u64).clamp(1, count.max(1)))
+    }
+
+    /// The delay of that rank, the shortest being the first, within 1/64 of itself; `None` beyond the longest.
+    pub(crate) fn ranked(&self, rank: u64) -> Option<SimTime> {
         let mut below = self.zeros;
         if rank <= below {
             return Some(SimTime::ZERO);
@@ -90,6 +96,64 @@ impl DelayHistogram {
             }
         }
         None
+    }
+
+    /// The buckets that counted anything, from the shortest delays on: each with its number, which rises with the delay.
+    pub fn counts(&self) -> impl Iterator<Item = (u32, u64)> {
+        let zeros = Some((0, self.zeros)).filter(|(_, count)| *count > 0);
+        let counts = (first_number(self.first)..).zip(self.buckets.iter().copied());
+        zeros.into_iter().chain(counts.filter(|(_, count)| *count > 0))
+    }
+
+    /// Where the bucket of that number starts and how wide it is.
+    pub(crate) fn bucket(number: u32) -> (SimTime, SimTime) {
+        let Some(at) = number.checked_sub(1) else { return (SimTime::ZERO, SimTime::ZERO) };
+        let (start, width) = bounds(at as usize / BUCKETS, at as usize % BUCKETS);
+        (SimTime::from_nanos(start), SimTime::from_nanos(width))
+    }
+
+    /// The counts in few bytes, most often one a bucket: numbers of 7 bits a byte (LEB128), that of zeros, the number of the
+    /// first bucket, then the counts in order; a 0 stands for as many empty buckets as the number behind it says.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write_number(&mut bytes, self.zeros);
+        let mut next = None;
+        for (number, count) in self.counts().filter(|(number, _)| *number > 0) {
+            match next.map(|next| number - next) {
+                None => write_number(&mut bytes, u64::from(number)),
+                Some(0) => {}
+                Some(empty) => {
+                    bytes.push(0);
+                    write_number(&mut bytes, u64::from(empty));
+                }
+            }
+            write_number(&mut bytes, count);
+            next = Some(number + 1);
+        }
+        bytes
+    }
+
+    /// What [`Self::to_bytes`] has written; `None` of anything else.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut rest = bytes;
+        let mut histogram = Self { zeros: read_number(&mut rest)?, ..Self::default() };
+        let mut all = histogram.zeros;
+        if rest.is_empty() {
+            return Some(histogram);
+        }
+        let mut number = read_number(&mut rest)?.checked_sub(1)?;
+        while !rest.is_empty() {
+            let count = read_number(&mut rest)?;
+            if count == 0 {
+                number = number.checked_add(read_number(&mut rest)?)?;
+                continue;
+            }
+            let number_here = usize::try_from(number).ok().filter(|number| *number < OCTAVES * BUCKETS)?;
+            all = all.checked_add(count)?;
+            histogram.octave(number_here / BUCKETS)[number_here % BUCKETS] = count;
+            number += 1;
+        }
+        Some(histogram)
     }
 
     /// Adds the delays of another histogram: of another flow, or another run.
@@ -128,6 +192,38 @@ impl PartialEq for DelayHistogram {
 
 impl Eq for DelayHistogram {}
 
+/// The number of the first bucket of an octave; that of delays of zero is 0.
+fn first_number(octave: usize) -> u32 {
+    (octave * BUCKETS) as u32 + 1
+}
+
+/// A number of 7 bits a byte, the lowest first; the highest bit says that more follow.
+pub fn write_number(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// The number that `bytes` begin with, which are those behind it from then on; `None` where there is none.
+pub fn read_number(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0_u64;
+    for shift in (0..u64::BITS).step_by(7) {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        let bits = u64::from(byte & 0x7f);
+        if bits << shift >> shift != bits {
+            return None;
+        }
+        number |= bits << shift;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
 /// The octave and the bucket of a delay.
 fn position(nanos: u64) -> (usize, usize) {
     let shift = (u64::BITS - BUCKET_BITS - 1).saturating_sub(nanos.leading_zeros());
@@ -159,8 +255,7 @@ mod tests {
     #[test]
     fn buckets_tile_the_line() {
         let mut next = 0_u64;
-        // The first octave holds all that is below 64 ns, the last what is from 2^63 ns on.
-        for octave in 0..=(u64::BITS - BUCKET_BITS) as usize {
+        for octave in 0..OCTAVES {
             for bucket in 0..BUCKETS {
                 let (start, width) = bounds(octave, bucket);
                 assert_eq!(start, next);
@@ -187,6 +282,18 @@ mod tests {
         assert_eq!(quantiles, [0, 0, 0, 3, 3, 100, 127, 127]);
     }
 
+    #[test]
+    fn the_bytes_of_a_histogram_by_hand() {
+        // Two zeros; 3 ns is in bucket 4 (that of 0 is bucket 0, that of 1 ns bucket 2), 5 ns two further, 200 times.
+        let mut delays = histogram(&[0, 0, 3]);
+        (0..200).for_each(|_| delays.record(SimTime::from_nanos(5)));
+        assert_eq!(delays.to_bytes(), [2, 4, 1, 0, 1, 0xc8 & 0x7f | 0x80, 0xc8 >> 7]);
+        assert_eq!(DelayHistogram::default().to_bytes(), [0]);
+        for damaged in [&[][..], &[0x80], &[0, 0], &[0, 1, 0], &[0, 0xff, 0xff, 1, 1], &[0xff; 11]] {
+            assert_eq!(DelayHistogram::from_bytes(damaged), None, "{damaged:?}");
+        }
+    }
+
     proptest! {
         /// Against the sorted delays, over all scales at once.
         #[test]
@@ -200,6 +307,20 @@ mod tests {
             let exact = nanos[rank - 1];
             let off = histogram.quantile(p).unwrap().as_nanos().abs_diff(exact);
             prop_assert!(off.saturating_mul(64) <= exact, "{exact} is off by {off}");
+        }
+
+        #[test]
+        fn bytes_lose_nothing(scaled in prop::collection::vec((0_u32..64, any::<u64>()), 0..200)) {
+            let nanos: Vec<u64> = scaled.into_iter().map(|(shift, x)| x >> shift).collect();
+            let delays = histogram(&nanos);
+            prop_assert_eq!(DelayHistogram::from_bytes(&delays.to_bytes()), Some(delays));
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+            if let Some(delays) = DelayHistogram::from_bytes(&bytes) {
+                prop_assert_eq!(DelayHistogram::from_bytes(&delays.to_bytes()), Some(delays));
+            }
         }
 
         #[test]

@@ -21,14 +21,14 @@ mod time;
 pub mod units;
 
 pub use counters::Counter;
-pub use estimate::{Estimate, MethodKind, jain_fairness};
+pub use estimate::{Estimate, MethodKind, jain_fairness, of_ratio};
 pub use event_queue::EventQueue;
 pub use excerpt::excerpt;
-pub use histogram::DelayHistogram;
+pub use histogram::{DelayHistogram, read_number, write_number};
 pub use interval::{Events, MetricKind};
 pub use observer::{EventKind, EventRecord, Observer, TcpSnapshot};
 pub use out_of_range::OutOfRange;
-pub use pooled::{RunQuantiles, pooled_quantile};
+pub use pooled::{RunTimes, pooled_quantile};
 pub use random::{RunSeed, Stream};
 pub use square::square;
 pub use student::student_t_quantile;

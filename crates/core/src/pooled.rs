@@ -1,154 +1,223 @@
-//! A quantile of all runs together, from a few quantiles of each.
+//! A quantile of all runs together, of delays or of times that some runs did not see the end of.
+//!
+//! Each run keeps its times in a [`DelayHistogram`], so that a quantile is off by less than 1/64 of itself, whatever gaps the
+//! times have. Times that had not ended when the run did are *censored*: such a time is longer than what was seen of it.
 
 use crate::estimate::{Estimate, MethodKind};
 use crate::square::square;
 use crate::student::student_quantiles;
+use crate::{DelayHistogram, SimTime};
+use statrs::function::beta::beta_reg;
+use std::borrow::Cow;
 
-/// What a run keeps of a distribution: how many values there were, and the quantiles at [`RunQuantiles::SHARES`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RunQuantiles {
-    /// How many values the run had; above 0.
-    pub count: f64,
-    /// Its quantiles, rising.
-    pub quantiles: [f64; RunQuantiles::SHARES.len()],
+/// The times of one run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunTimes {
+    /// Those that ended.
+    pub ended: DelayHistogram,
+    /// So long had lasted those that had not ended; none, of delays.
+    pub unended: DelayHistogram,
 }
 
-impl RunQuantiles {
-    /// Close to the usual quantiles, and to those of one bad run in ten that decide the quantiles of all: its 50 % is their
-    /// 95 %, its 90 % their 99 %. Between them a run is taken to be spread evenly.
-    pub const SHARES: [f64; 9] = [0.0, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.999, 1.0];
-
-    /// The share of its values up to `x`.
-    fn share_below(&self, x: f64) -> f64 {
-        let xs = &self.quantiles;
-        match xs.iter().rposition(|at| *at <= x) {
-            None => 0.0,
-            Some(last) if last + 1 == xs.len() => 1.0,
-            Some(i) => {
-                let part = (x - xs[i]) / (xs[i + 1] - xs[i]);
-                Self::SHARES[i] + part * (Self::SHARES[i + 1] - Self::SHARES[i])
-            }
-        }
-    }
-}
-
-/// The value that a share `p` of the values of all runs together does not exceed, each value counting once; `None` of no
-/// runs.
+/// The time that a share `p` of the times of all runs together does not exceed, each counting once: the smallest with at least
+/// that share at or below it. `None` of no times.
 ///
-/// The interval is Woodruff's ("Confidence intervals for medians and other position measures", J. American Statistical
-/// Association 47, 1952): runs are clusters of values, the share of values below the quantile is a ratio of two sums over
-/// them, and the ends of Student's interval of that share are taken back to the values. It is not symmetric, so
-/// `ci95` is empty.
-pub fn pooled_quantile(runs: &[RunQuantiles], p: f64) -> Option<Estimate> {
-    let total: f64 = runs.iter().map(|run| run.count).sum();
-    if !(total > 0.0 && total.is_finite()) {
-        return None;
-    }
-    let share = |x: f64| runs.iter().map(|run| run.count * run.share_below(x)).sum::<f64>() / total;
-    let ends = runs.iter().map(|run| (run.quantiles[0], run.quantiles[RunQuantiles::SHARES.len() - 1]));
-    let (least, most) =
-        ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), (low, high)| (a.min(low), b.max(high)));
-    let quantile = |p: f64| {
-        // The smallest value with as large a share at or below it.
-        if share(least) >= p {
-            return least;
+/// Of times that did not end it is known that they are longer than what was seen of them, and nothing else: longer times may
+/// well be cut off sooner, as those of flows that arrive late at an overloaded link. If less than 1 - `p` of the times did not
+/// end, the quantile lies between that of the times as they were seen and that with an endless time for each of these, and the
+/// value is that of Kaplan and Meier ("Nonparametric estimation from incomplete observations", J. American Statistical
+/// Association 53, 1958), which lies between the two. Otherwise the quantile of the times as they were seen is a lower bound
+/// (`at_least`).
+///
+/// The interval goes from the lower end of the interval of the one to the upper end of that of the other. The share at or below
+/// a quantile varies over the runs, which are clusters of times (Woodruff, "Confidence intervals for medians and other position
+/// measures", J. American Statistical Association 47, 1952), as that of so many independent times would (Korn and Graubard,
+/// "Confidence intervals for proportions with small expected number of positive counts", Survey Methodology 24, 1998); the ends
+/// are the order statistics of these between which the quantile lies in 95 % of experiments. There is no `high` where the
+/// longest time that ended may be below the quantile. It is not symmetric, so `ci95` is empty.
+pub fn pooled_quantile(runs: &[RunTimes], p: f64) -> Option<Estimate> {
+    let p = p.clamp(0.0, 1.0);
+    let as_seen = Times::of(runs, |run| {
+        if run.unended.count() == 0 {
+            return Cow::Borrowed(&run.ended);
         }
-        let (mut low, mut high) = (least, most);
-        for _ in 0..60 {
-            let middle = f64::midpoint(low, high);
-            if share(middle) >= p { high = middle } else { low = middle }
-        }
-        high
-    };
-    let value = quantile(p);
-    let n = runs.len() as f64;
-    let limits = (runs.len() > 1).then(|| {
-        let residual = |run: &RunQuantiles| square(run.count * (run.share_below(value) - p));
-        let error = (runs.iter().map(residual).sum::<f64>() * n / (n - 1.0)).sqrt() / total;
-        let half = student_quantiles(runs.len())[0] * error;
-        (quantile((p - half).max(0.0)), quantile((p + half).min(1.0)))
+        let mut seen = run.ended.clone();
+        seen.merge(&run.unended);
+        Cow::Owned(seen)
     });
-    let (low, high) = limits.unzip();
-    Some(Estimate { value, ci95: None, low, high, n: runs.len() as u64, method: MethodKind::Simulation })
+    let endless = Times::of(runs, |run| Cow::Borrowed(&run.ended));
+    let n = runs.iter().filter(|run| run.count() > 0).count();
+    let (value, at_least) = match endless.quantile(p) {
+        Some(longest) => (kaplan_meier(&as_seen, &endless, p).unwrap_or(longest), false),
+        // Not longer than it was.
+        None => (DelayHistogram::bucket(as_seen.bucket(p)?).0, true),
+    };
+    let low = (n > 1).then(|| as_seen.ends(p).0.map_or(SimTime::ZERO, |low| low.min(value)));
+    let high = if n > 1 && !at_least { endless.ends(p).1.map(|high| high.max(value)) } else { None };
+    Some(Estimate {
+        value: value.as_secs_f64(),
+        ci95: None,
+        low: low.map(SimTime::as_secs_f64),
+        high: high.map(SimTime::as_secs_f64),
+        n: n as u64,
+        method: MethodKind::Simulation,
+        at_least,
+    })
+}
+
+impl RunTimes {
+    /// How many there are.
+    fn count(&self) -> u64 {
+        self.ended.count() + self.unended.count()
+    }
+}
+
+/// Times of several runs, the longest of which may have no end.
+struct Times<'a> {
+    /// Of each run those with an end, and how many there are with the others.
+    runs: Vec<(Cow<'a, DelayHistogram>, u64)>,
+    /// The same of all runs together.
+    all: DelayHistogram,
+    count: u64,
+}
+
+impl<'a> Times<'a> {
+    /// Of each run those that `known` gives have an end.
+    fn of(runs: &'a [RunTimes], known: impl Fn(&'a RunTimes) -> Cow<'a, DelayHistogram>) -> Self {
+        let runs: Vec<_> = runs.iter().map(|run| (known(run), run.count())).collect();
+        let mut all = DelayHistogram::default();
+        for (known, _) in &runs {
+            all.merge(known);
+        }
+        let count = runs.iter().map(|(_, count)| count).sum();
+        Self { runs, all, count }
+    }
+
+    /// The smallest time with a share `level` at or below it; `None` of no times and where it has no end.
+    fn quantile(&self, level: f64) -> Option<SimTime> {
+        self.all.ranked(self.rank(level))
+    }
+
+    /// The number of times up to that, the shortest being the first.
+    fn rank(&self, level: f64) -> u64 {
+        ((level * self.count as f64).ceil() as u64).clamp(1, self.count.max(1))
+    }
+
+    /// The number of the bucket in which that is.
+    fn bucket(&self, level: f64) -> Option<u32> {
+        let (rank, mut up_to) = (self.rank(level), 0);
+        let is_here = |&(_, count): &(u32, u64)| {
+            up_to += count;
+            up_to >= rank
+        };
+        self.all.counts().find(is_here).map(|(number, _)| number)
+    }
+
+    /// Below and above which times the quantile `p` is in 2.5 % of experiments at the most; `None` where there is none.
+    fn ends(&self, p: f64) -> (Option<SimTime>, Option<SimTime>) {
+        let (below, above) = order_statistics(self.independent_times(p), p);
+        (below.and_then(|level| self.quantile(level)), above.and_then(|level| self.quantile(level)))
+    }
+
+    /// Of how many independent times the share up to the quantile `p` (up to the longest time with an end, where that is
+    /// longer) would vary as it does over the runs; not more than there are.
+    fn independent_times(&self, p: f64) -> f64 {
+        let count = self.count as f64;
+        if self.runs.iter().all(|(_, count)| *count <= 1) {
+            return count;
+        }
+        let Some(last) = self.bucket(p).or_else(|| self.all.counts().map(|(number, _)| number).last()) else {
+            return count;
+        };
+        // Those in earlier buckets, and those in this one.
+        let up_to = |known: &DelayHistogram| {
+            let upto = known.counts().take_while(|(number, _)| *number <= last);
+            upto.fold((0.0, 0.0), |(before, here), (number, count)| {
+                if number < last { (before + count as f64, here) } else { (before, here + count as f64) }
+            })
+        };
+        let (before, here) = up_to(&self.all);
+        // Which part of the bucket's times lie up to the quantile.
+        let part = ((p * count - before) / here).clamp(0.0, 1.0);
+        let share = (before + part * here) / count;
+        let with_any = self.runs.iter().filter(|(_, count)| *count > 0);
+        let residuals = with_any.map(|(known, count)| {
+            let (before, here) = up_to(known);
+            before + part * here - share * *count as f64
+        });
+        let (n, squares) = residuals.fold((0, 0.0), |(n, squares), x| (n + 1, squares + x * x));
+        let variance = squares * f64::from(n) / f64::from(n - 1) / square(count);
+        // An estimate from few runs is as likely to be much too small as Student's quantile says.
+        let t = student_quantiles(n as usize)[0];
+        let found = share * (1.0 - share) / variance * square(NORMAL / t);
+        if found.is_finite() { found.clamp(1.0, count) } else { count }
+    }
+}
+
+/// The quantile `p` by the estimate of Kaplan and Meier: the share that has ended by then grows, where a time ended, by that part
+/// of what is left of it which ended of those that were seen so long. In a bucket with both, those that ended are the shorter.
+/// `None` where it does not come to `p`.
+fn kaplan_meier(as_seen: &Times<'_>, endless: &Times<'_>, p: f64) -> Option<SimTime> {
+    let total = as_seen.count;
+    if endless.all.count() == total {
+        return endless.quantile(p);
+    }
+    let (mut seen, mut passed, mut left) = (as_seen.all.counts().peekable(), 0, 1.0);
+    for (number, ended) in endless.all.counts() {
+        while let Some((_, count)) = seen.next_if(|(at, _)| *at < number) {
+            passed += count;
+        }
+        let at_risk = (total - passed) as f64;
+        let behind = left * (1.0 - ended as f64 / at_risk);
+        if 1.0 - behind >= p - ROUNDING {
+            // As if the times of a bucket were spread evenly over it.
+            let share = ((p - (1.0 - left)) / (left - behind)).clamp(0.0, 1.0);
+            let share = ((share * ended as f64).ceil().max(1.0) - 0.5) / ended as f64;
+            let (start, width) = DelayHistogram::bucket(number);
+            return Some(start + SimTime::from_nanos((share * width.as_nanos() as f64) as u64));
+        }
+        left = behind;
+    }
+    None
+}
+
+/// What products of shares may be off by.
+const ROUNDING: f64 = 1e-12;
+
+/// The normal quantile at 97.5 %.
+const NORMAL: f64 = 1.959_963_984_540_054;
+
+/// More independent times than these are as good as normal.
+const MANY: f64 = 1e5;
+
+/// The order statistics of `n` independent values, as shares of them, below and above which the quantile `p` is in 2.5 % of
+/// experiments at the most; `None` where there is none.
+fn order_statistics(n: f64, p: f64) -> (Option<f64>, Option<f64>) {
+    if n > MANY {
+        let half = NORMAL * (p * (1.0 - p) / n).sqrt();
+        return (Some((p - half).max(0.0)), Some((p + half).min(1.0)));
+    }
+    let n = n.floor() as u64;
+    let at_least = |k: u64| at_least(k, n, p);
+    let first = |from: u64, to: u64, holds: &dyn Fn(u64) -> bool| {
+        let (mut low, mut high) = (from, to + 1);
+        while low < high {
+            let middle = u64::midpoint(low, high);
+            if holds(middle) { high = middle } else { low = middle + 1 }
+        }
+        low
+    };
+    // The largest l with P(fewer than l) <= 2.5 %, and the smallest u with P(u or more) <= 2.5 %.
+    let below = first(1, n, &|k| 1.0 - at_least(k) > 0.025) - 1;
+    let above = first(1, n, &|k| at_least(k) <= 0.025);
+    let level = |k: u64| k as f64 / n as f64;
+    (Some(below).filter(|k| *k > 0).map(level), Some(above).filter(|k| *k <= n).map(level))
+}
+
+/// The probability that `k` or more of `n` independent values lie below their quantile `p`: it falls with `k`.
+fn at_least(k: u64, n: u64, p: f64) -> f64 {
+    if k == 0 { 1.0 } else { beta_reg(k as f64, (n - k + 1) as f64, p) }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{DelayHistogram, RunSeed, SimTime};
-    use rand::Rng;
-
-    /// A run of delays, in seconds, and what it keeps.
-    fn run(delays: impl Iterator<Item = f64>) -> (DelayHistogram, RunQuantiles) {
-        let mut histogram = DelayHistogram::default();
-        delays.for_each(|delay| histogram.record(SimTime::from_secs_f64(delay)));
-        let quantiles = RunQuantiles::SHARES.map(|p| histogram.quantile(p).unwrap().as_secs_f64());
-        let count = histogram.count() as f64;
-        (histogram, RunQuantiles { count, quantiles })
-    }
-
-    #[test]
-    fn one_bad_run_decides_the_quantiles_of_all_as_in_one_long_run() {
-        // Nine runs with delays of 1 to 100 ms, one of twice as many packets with up to 10 s.
-        let good = |_| run((1..=1000).map(|i| f64::from(i) * 1e-4));
-        let mut runs: Vec<_> = (0..9).map(good).collect();
-        runs.push(run((1..=2000).map(|i| f64::from(i) * 5e-3)));
-        let mut all = DelayHistogram::default();
-        for (histogram, _) in &runs {
-            all.merge(histogram);
-        }
-        let kept: Vec<RunQuantiles> = runs.iter().map(|(_, kept)| *kept).collect();
-        for (p, by_hand) in [(0.95, 7.25), (0.99, 9.45), (0.5, 0.06)] {
-            let found = pooled_quantile(&kept, p).unwrap().value;
-            let exact = all.quantile(p).unwrap().as_secs_f64();
-            assert!((found / exact - 1.0).abs() < 0.03, "{p}: {found} against {exact}");
-            assert!((found / by_hand - 1.0).abs() < 0.05, "{p}: {found} against {by_hand}");
-        }
-        // The mean of the runs' own 99 % is another number: (9 * 0.099 + 9.9) / 10.
-        let mean = kept.iter().map(|run| run.quantiles[6]).sum::<f64>() / 10.0;
-        assert!((mean - 1.079).abs() < 0.02, "{mean}");
-        // One run of ten is all that there is of the tail, and the interval says so. Of its 2000 values 27.5 % lie above, of the
-        // others' none: residuals of -450 and nine times 50, so that the share is 0.95 ± t(0.975, 9) sqrt(225000 10/9) / 11000 =
-        // 0.95 ± 0.1028. Below 0.8472 lie all 9000 good ones and 319 of the bad run, up to 1.6 s; above is only the end.
-        let found = pooled_quantile(&kept, 0.95).unwrap();
-        assert!((found.low.unwrap() / 1.596 - 1.0).abs() < 0.02, "{found:?}");
-        assert!((found.high.unwrap() / 10.0 - 1.0).abs() < 0.02 && found.ci95.is_none(), "{found:?}");
-    }
-
-    #[test]
-    fn the_interval_covers() {
-        // Runs of exponential delays whose mean differs from run to run, by 0.5 to 1.5: the truth of 95 % is where the mean of
-        // exp(-x / m) over m is 0.05.
-        let above =
-            |x: f64| (0..2000).map(|i| (-x / (0.50025 + 0.0005 * f64::from(i))).exp()).sum::<f64>() / 2000.0;
-        let truth = (0..60).fold((1.0_f64, 9.0_f64), |(low, high), _| {
-            let middle = f64::midpoint(low, high);
-            if above(middle) > 0.05 { (middle, high) } else { (low, middle) }
-        });
-        let mut stream = RunSeed { seed: 1, run: 0 }.stream("pooled");
-        let mut uniform = || ((stream.next_u64() >> 12) as f64 + 0.5) * f64::EPSILON;
-        let experiments = 400;
-        let covered = (0..experiments).filter(|_| {
-            let runs: Vec<RunQuantiles> = (0..10)
-                .map(|_| {
-                    let mean = 0.5 + uniform();
-                    run((0..200).map(|_| -mean * uniform().ln())).1
-                })
-                .collect();
-            let found = pooled_quantile(&runs, 0.95).unwrap();
-            (found.low.unwrap()..=found.high.unwrap()).contains(&truth.0)
-        });
-        let covered = covered.count();
-        // 95 % of 400, less three standard deviations.
-        assert!(covered >= 367, "{covered} of {experiments}");
-    }
-
-    #[test]
-    fn equal_values_have_no_width() {
-        let run = RunQuantiles { count: 5.0, quantiles: [0.02; 9] };
-        let found = pooled_quantile(&[run; 3], 0.99).unwrap();
-        assert_eq!((found.value, found.low, found.high), (0.02, Some(0.02), Some(0.02)));
-        assert_eq!(pooled_quantile(&[run], 0.99).unwrap().low, None);
-        assert_eq!(pooled_quantile(&[], 0.99), None);
-    }
-}
+mod tests;

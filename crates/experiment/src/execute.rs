@@ -8,12 +8,12 @@ use crate::experiment::Experiment;
 use crate::impossible::{ImpossibleResult, Possible};
 use crate::known::Known;
 use crate::methods::{MakeRun, NoMetrics, solver};
-use crate::row::{NameSets, Row, RowMetrics};
+use crate::metrics::Metrics;
+use crate::row::{NameSets, Row};
 use crate::schedule::{Progress, Schedule, Shard, Task};
 use crossfade_core::RunSeed;
 use crossfade_scenario::Point;
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -130,7 +130,7 @@ impl<'a> Maker<'a> {
                 }
                 (metrics, None)
             }
-            Some(Err(NoMetrics::Refused(error))) => (BTreeMap::new(), Some(error.to_string())),
+            Some(Err(NoMetrics::Refused(error))) => (Metrics::default(), Some(error.to_string())),
             Some(Err(NoMetrics::Impossible(error))) => return Err(error),
         };
         Ok(Some(Row {
@@ -139,7 +139,7 @@ impl<'a> Maker<'a> {
             method: task.method,
             seed: self.experiment.seed,
             run: task.run,
-            metrics: RowMetrics::new(metrics, &mut self.names),
+            metrics: metrics.packed(&mut self.names),
             failure,
             seconds,
         }))
@@ -299,11 +299,11 @@ mod tests {
     }
 
     /// A run that takes a while, longer or shorter, and has a random goodput.
-    fn fake(point: &Point, seed: RunSeed) -> BTreeMap<String, f64> {
+    fn fake(point: &Point, seed: RunSeed) -> Metrics {
         let mut stream = seed.stream("fake");
         let value = 1e6 * (1.0 + 0.1 * point.index as f64) + 2e5 * stream.random::<f64>();
         thread::sleep(Duration::from_micros(stream.random_range(0..2000)));
-        BTreeMap::from([("goodput_bps".to_owned(), value)])
+        Metrics::from([("goodput_bps".to_owned(), value)])
     }
 
     fn rows(plan: &Experiment, known: &[Row], jobs: usize) -> Vec<Row> {

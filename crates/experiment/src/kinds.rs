@@ -1,7 +1,9 @@
 //! Of which kind each metric is, and the estimate of its mean that follows from it.
 
-use crate::metrics::{INDEPENDENT, POOLED, run_quantile};
-use crossfade_core::{Estimate, Events, MethodKind, MetricKind, RunQuantiles, pooled_quantile};
+use crate::metrics::{COMPLETION, INDEPENDENT, POOLED, UNFINISHED};
+use crate::ratios::Ratio;
+use crossfade_core::{DelayHistogram, Estimate, Events, MethodKind, MetricKind, RunTimes, pooled_quantile};
+use std::iter::repeat;
 
 /// The kind of a metric; for a rate the count of events and those whose sum they are out of, none for slots.
 fn kind_of(metric: &str) -> (MetricKind, &'static str, &'static [&'static str]) {
@@ -32,6 +34,7 @@ fn kind_of(metric: &str) -> (MetricKind, &'static str, &'static [&'static str]) 
         | "data_drops"
         | "interface_drops"
         | "duplicates"
+        | "flows_unfinished"
         | "deferrals" => MetricKind::Count,
         "timeouts_per_slot" => return (MetricKind::Rate, "timeouts", &[]),
         "fast_retransmits_per_slot" => return (MetricKind::Rate, "fast_retransmits", &[]),
@@ -56,24 +59,47 @@ pub(crate) fn is_share(metric: &str) -> bool {
     matches!(kind, MetricKind::Share) || !out_of.is_empty()
 }
 
-/// The estimate of the metric `key` of a row from the runs of a point, in which `values` finds the values of
-/// a metric: without those of runs in which it is undefined.
-pub fn estimate(key: &str, mut values: impl FnMut(&str) -> Vec<f64>) -> Option<Estimate> {
+/// The runs of a point.
+pub trait Runs {
+    /// What each run has under a name; NaN where it is undefined.
+    fn column(&self, name: &str) -> Vec<f64>;
+
+    /// The distribution that each run has under a name.
+    fn distributions(&self, name: &str) -> Vec<Option<DelayHistogram>>;
+}
+
+/// The values of those runs that have one.
+fn defined(column: Vec<f64>) -> Vec<f64> {
+    column.into_iter().filter(|value| !value.is_nan()).collect()
+}
+
+/// The estimate of the metric `key` of a row from the runs of a point.
+pub fn estimate(key: &str, runs: &impl Runs) -> Option<Estimate> {
     let (part, metric) = key.rsplit_once('.').map_or(("", key), |(part, metric)| (part, metric));
     let of_part = |name: &str| if part.is_empty() { name.to_owned() } else { format!("{part}.{name}") };
     if let Some((_, of, p)) = POOLED.iter().find(|(name, ..)| *name == metric) {
-        return pooled_quantile(&run_quantiles(of, |name| values(&of_part(name))), *p);
+        let ended = runs.distributions(&of_part(of));
+        let unended = if *of == COMPLETION { runs.distributions(&of_part(UNFINISHED)) } else { Vec::new() };
+        let unended = unended.into_iter().chain(repeat(None));
+        let times = ended.into_iter().zip(unended).map(|(ended, unended)| RunTimes {
+            ended: ended.unwrap_or_default(),
+            unended: unended.unwrap_or_default(),
+        });
+        return pooled_quantile(&times.collect::<Vec<_>>(), *p);
     }
-    let runs = values(key);
-    let mut total = |name: &str| -> f64 { values(&of_part(name)).iter().sum() };
+    let column = |name: &str| runs.column(&of_part(name));
+    let total = |name: &str| -> f64 { defined(column(name)).iter().sum() };
+    let own = runs.column(key);
+    let ratio = Ratio::of(metric).and_then(|ratio| ratio.values(&own, column));
+    let values = ratio.unwrap_or_else(|| defined(own));
     let (kind, count, out_of) = kind_of(metric);
     let events = match kind {
-        MetricKind::Count => Some(Events { events: runs.iter().sum(), chances: runs.len() as f64 }),
+        MetricKind::Count => Some(Events { events: values.iter().sum(), chances: values.len() as f64 }),
         MetricKind::Rate => {
             let events = total(count);
             let chances: f64 = if out_of.is_empty() {
                 // Slots: transmissions over transmissions per slot, which is a mean over the same runs.
-                total("segments_sent") / total("transmissions_per_slot") * runs.len() as f64
+                total("segments_sent") / total("transmissions_per_slot") * values.len() as f64
             } else {
                 out_of.iter().map(|name| total(name)).sum()
             };
@@ -84,38 +110,24 @@ pub fn estimate(key: &str, mut values: impl FnMut(&str) -> Vec<f64>) -> Option<E
     let frames_are_trials = matches!(metric, "frame_error_rate" | "residual_frame_error_rate");
     if let Some(trials) = events
         && frames_are_trials
-        && !values(INDEPENDENT).is_empty()
+        && !defined(runs.column(INDEPENDENT)).is_empty()
     {
-        return Estimate::of_trials(trials, runs.len() as u64, MethodKind::Simulation);
+        return Estimate::of_trials(trials, values.len() as u64, MethodKind::Simulation);
     }
-    Estimate::of(kind, &runs, events, MethodKind::Simulation)
+    let found = Estimate::of(kind, &values, events, MethodKind::Simulation)?;
+    let is_bound = metric == "completion_time_s" && total("flows_unfinished") > 0.0;
+    Some(if is_bound { found.as_lower_bound() } else { found })
 }
 
-/// What each run has kept of a distribution; nothing where some run lacks a part of it.
-fn run_quantiles(of: &str, mut values: impl FnMut(&str) -> Vec<f64>) -> Vec<RunQuantiles> {
-    let counts = values(&format!("{of}_samples"));
-    let columns: Vec<Vec<f64>> =
-        (0..RunQuantiles::SHARES.len()).map(|i| values(&run_quantile(of, i))).collect();
-    if columns.iter().any(|column| column.len() != counts.len()) {
-        return Vec::new();
-    }
-    let run = |(run, &count): (usize, &f64)| RunQuantiles {
-        count,
-        quantiles: std::array::from_fn(|i| columns[i][run]),
-    };
-    counts.iter().enumerate().map(run).collect()
-}
-
-/// The estimate of the share of frames that `count` counts, from the runs of a point by method phy, in which
-/// `values` finds the values of a metric.
-pub(crate) fn share_of_frames(count: &str, values: impl Fn(&str) -> Vec<f64>) -> Option<Estimate> {
-    let (lost, frames) = (values(count), values("frame_transmissions"));
+/// The estimate of the share of frames that `count` counts, from the runs of a point by method phy.
+pub(crate) fn share_of_frames(count: &str, runs: &impl Runs) -> Option<Estimate> {
+    let (lost, frames) = (defined(runs.column(count)), defined(runs.column("frame_transmissions")));
     let trials = Events { events: lost.iter().sum(), chances: frames.iter().sum() };
     let shares: Vec<f64> = lost.iter().zip(&frames).map(|(lost, frames)| lost / frames).collect();
     if shares.is_empty() {
         return None;
     }
-    if values(INDEPENDENT).is_empty() {
+    if defined(runs.column(INDEPENDENT)).is_empty() {
         return Estimate::of(MetricKind::Rate, &shares, Some(trials), MethodKind::Simulation);
     }
     Estimate::of_trials(trials, shares.len() as u64, MethodKind::Simulation)
@@ -124,22 +136,80 @@ pub(crate) fn share_of_frames(count: &str, values: impl Fn(&str) -> Vec<f64>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crossfade_core::SimTime;
+
+    /// Columns and distributions by name.
+    struct Held<'a> {
+        runs: usize,
+        columns: &'a [(&'a str, &'a [f64])],
+        distributions: &'a [(&'a str, &'a [Option<u64>])],
+    }
+
+    impl Runs for Held<'_> {
+        fn column(&self, name: &str) -> Vec<f64> {
+            let found = self.columns.iter().find(|(known, _)| *known == name);
+            let value = |run| found.and_then(|(_, values)| values.get(run).or(values.first())).copied();
+            (0..self.runs).map(|run| value(run).unwrap_or(f64::NAN)).collect()
+        }
+
+        fn distributions(&self, name: &str) -> Vec<Option<DelayHistogram>> {
+            let found = self.distributions.iter().find(|(known, _)| *known == name);
+            let one = |seconds: u64| {
+                let mut histogram = DelayHistogram::default();
+                histogram.record(SimTime::from_secs_f64(seconds as f64));
+                histogram
+            };
+            let of = |run: usize| found.and_then(|(_, values)| values[run]).map(one);
+            (0..self.runs).map(of).collect()
+        }
+    }
 
     /// Ten runs with the same values.
-    fn runs(values: &'static [(&'static str, f64)]) -> impl Fn(&str) -> Vec<f64> {
-        move |name| {
-            values.iter().filter(|(known, _)| *known == name).flat_map(|(_, value)| [*value; 10]).collect()
-        }
+    fn runs<'a>(columns: &'a [(&'a str, &'a [f64])]) -> Held<'a> {
+        Held { runs: 10, columns, distributions: &[] }
+    }
+
+    #[test]
+    fn unfinished_flows_make_bounds() {
+        // One flow a run; one of four was unfinished after 10 s.
+        let held = Held {
+            runs: 4,
+            columns: &[
+                ("completion_time_s", &[4.0, 6.0, 8.0, 10.0]),
+                ("completion_time_sum_s", &[4.0, 6.0, 8.0, 10.0]),
+                ("flows_completed", &[1.0, 1.0, 1.0, 0.0]),
+                ("flows_unfinished", &[0.0, 0.0, 0.0, 1.0]),
+            ],
+            distributions: &[
+                ("completion_time", &[Some(4), Some(6), Some(8), None]),
+                ("unfinished_time", &[None, None, None, Some(10)]),
+            ],
+        };
+        let mean = estimate("completion_time_s", &held).unwrap();
+        assert_eq!((mean.value, mean.ci95, mean.high, mean.n, mean.at_least), (7.0, None, None, 4, true));
+        // Student: a variance of 20/3, t(0.975, 3) = 3.182446.
+        let half = 3.182_446 * (20.0_f64 / 3.0 / 4.0).sqrt();
+        assert!((mean.low.unwrap() - (7.0 - half)).abs() < 1e-5, "{mean:?}");
+        let p95 = estimate("completion_time_p95_s", &held).unwrap();
+        assert!(p95.at_least && p95.value > 9.8 && p95.value <= 10.0 && p95.n == 4, "{p95:?}");
+    }
+
+    #[test]
+    fn an_estimate_tells_over_how_many_runs_it_is() {
+        let held =
+            Held { runs: 4, columns: &[("rtt_p95_s", &[0.1, f64::NAN, 0.3, f64::NAN])], distributions: &[] };
+        let found = estimate("rtt_p95_s", &held).unwrap();
+        assert_eq!((found.value, found.n), (0.2, 2));
     }
 
     #[test]
     fn a_rate_without_an_event_knows_out_of_how_many() {
         let of = runs(&[
-            ("reverse.frame_error_rate", 0.0),
-            ("reverse.frame_errors", 0.0),
-            ("reverse.frame_transmissions", 1e5),
+            ("reverse.frame_error_rate", &[0.0]),
+            ("reverse.frame_errors", &[0.0]),
+            ("reverse.frame_transmissions", &[1e5]),
             // Of another link.
-            ("frame_errors", 7.0),
+            ("frame_errors", &[7.0]),
         ]);
         let rate = estimate("reverse.frame_error_rate", &of).unwrap();
         assert_eq!((rate.value, rate.ci95, rate.low), (0.0, None, Some(0.0)));
@@ -151,19 +221,19 @@ mod tests {
     #[test]
     fn slots_are_the_chances_of_rates_per_slot() {
         let of = runs(&[
-            ("flow:a.timeouts_per_slot", 0.0),
-            ("flow:a.timeouts", 0.0),
-            ("flow:a.segments_sent", 400.0),
-            ("flow:a.transmissions_per_slot", 0.8),
+            ("flow:a.timeouts_per_slot", &[0.0]),
+            ("flow:a.timeouts", &[0.0]),
+            ("flow:a.segments_sent", &[400.0]),
+            ("flow:a.transmissions_per_slot", &[0.8]),
         ]);
-        let rate = estimate("flow:a.timeouts_per_slot", of).unwrap();
+        let rate = estimate("flow:a.timeouts_per_slot", &of).unwrap();
         assert!((rate.high.unwrap() - 2.995_732_273_554 / 5000.0).abs() < 1e-12);
     }
 
     #[test]
     fn without_counts_nothing_is_said_of_a_rate_of_zero() {
-        let of = runs(&[("frame_error_rate", 0.0)]);
-        let rate = estimate("frame_error_rate", of).unwrap();
+        let of = runs(&[("frame_error_rate", &[0.0])]);
+        let rate = estimate("frame_error_rate", &of).unwrap();
         assert_eq!((rate.ci95, rate.low, rate.high), (None, None, None));
     }
 }

@@ -3,18 +3,63 @@
 //! In a row of results a metric of the whole has its own name, that of a link is `LINK.NAME` and that of a flow
 //! `flow:FLOW.NAME`, that of a node `node:NUMBER.NAME`, that of a user of a cell `user:NUMBER.NAME`.
 
+use crate::directions::Direction;
 use crate::names::MESH;
+use crate::ratios::Ratio;
+use crate::row::{NameSets, RowMetrics};
 use crate::statistics::{FlowTotals, LinkMeasured, NodesMeasured, Scale, UsersMeasured, quantile_s};
-use crossfade_core::RunQuantiles;
+use crossfade_core::{DelayHistogram, SimTime};
 use crossfade_scenario::Setup;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 
-/// Metrics by name.
-pub(crate) type Metrics = BTreeMap<String, f64>;
+/// What is measured in a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Metrics {
+    /// Metrics by name.
+    values: BTreeMap<String, f64>,
+    /// Distributions by name, those that have any value.
+    pub(crate) distributions: BTreeMap<String, DelayHistogram>,
+}
 
-/// A published metric.
-#[derive(Serialize)]
+impl Metrics {
+    /// As a row keeps them.
+    pub(crate) fn packed(self, sets: &mut NameSets) -> RowMetrics {
+        RowMetrics::new(self.values, sets).with_distributions(&self.distributions)
+    }
+}
+
+impl Deref for Metrics {
+    type Target = BTreeMap<String, f64>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.values
+    }
+}
+
+impl DerefMut for Metrics {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.values
+    }
+}
+
+impl IntoIterator for Metrics {
+    type Item = (String, f64);
+    type IntoIter = std::collections::btree_map::IntoIter<String, f64>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.values.into_iter()
+    }
+}
+
+impl<const N: usize> From<[(String, f64); N]> for Metrics {
+    fn from(values: [(String, f64); N]) -> Self {
+        Self { values: values.into(), distributions: BTreeMap::new() }
+    }
+}
+
+/// A metric: a published one, or one that rows keep for the estimates of others.
 pub struct MetricInfo {
     /// As in results, columns and `--json`.
     pub name: &'static str,
@@ -24,8 +69,25 @@ pub struct MetricInfo {
     pub words: &'static str,
     /// What it counts, in sentences.
     pub meaning: &'static str,
-    #[serde(skip)]
     of: Of,
+}
+
+impl Serialize for MetricInfo {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        /// What is told of a metric.
+        #[derive(Serialize)]
+        struct Told {
+            name: &'static str,
+            unit: &'static str,
+            words: &'static str,
+            meaning: &'static str,
+            direction: Option<Direction>,
+            ratio: Option<Ratio>,
+        }
+        let Self { name, unit, words, meaning, .. } = *self;
+        let (direction, ratio) = (Direction::of(name), Ratio::of(name));
+        Told { name, unit, words, meaning, direction, ratio }.serialize(serializer)
+    }
 }
 
 /// How a metric is computed; NaN where it is undefined.
@@ -71,7 +133,7 @@ pub static METRICS: &[MetricInfo] = &[
     metric("throughput_lower", "packets/slot", "Throughput, lower bound", "A lower bound on throughput_per_slot, by analysis.", Of::Solution),
     metric("throughput_upper", "packets/slot", "Throughput, upper bound", "An upper bound on throughput_per_slot, by analysis.", Of::Solution),
     metric("transmissions_per_slot", "transmissions/slot", "Transmissions per slot", "Data segments sent, retransmissions included, per slot.", Of::Flows(|flows, scale| count(flows.total.segments_sent) / scale.slots)),
-    metric("energy_per_packet", "transmissions/packet", "Energy", "Transmissions on the wireless link for each segment delivered for the first time: the papers' energy. Packets that a queue dropped were not transmitted; on links with frames a packet counts as often as its frames were sent, in the mean.", Of::Flows(|flows, scale| flows.transmitted() * scale.transmissions_per_packet / count(flows.total.segments_delivered))),
+    metric("energy_per_packet", "transmissions/packet", "Energy", "Transmissions on the wireless link for each segment delivered for the first time: the papers' energy. Packets that a queue dropped were not transmitted; on links with frames a packet counts as often as its frames were sent, in the mean.", Of::Flows(|flows, scale| flows.packet_transmissions(scale) / count(flows.total.segments_delivered))),
     metric("segments_delivered", "segments", "Segments delivered", "Segments that reached the receiver for the first time.", Of::Flows(|flows, _| count(flows.total.segments_delivered))),
     metric("segments_sent", "segments", "Segments sent", "Data segments that left the senders, retransmissions included.", Of::Flows(|flows, _| count(flows.total.segments_sent))),
     metric("retransmissions", "segments", "Retransmissions", "Data segments that were sent again.", Of::Flows(|flows, _| count(flows.total.retransmissions))),
@@ -109,17 +171,18 @@ pub static METRICS: &[MetricInfo] = &[
     metric("rtt_p50_s", "s", "Round-trip time, median", "The median of the round trips that the senders measured.", Of::Flows(|flows, _| quantile_s(flows.total.rtt.as_deref(), 0.5))),
     metric("rtt_p95_s", "s", "Round-trip time, 95th percentile", "The 95th percentile of the round trips that the senders measured. It is that of a run, and so depends on the length of a run; rtt_pooled_p95_s does not.", Of::Flows(|flows, _| quantile_s(flows.total.rtt.as_deref(), 0.95))),
     metric("rtt_p99_s", "s", "Round-trip time, 99th percentile", "The 99th percentile of the round trips that the senders measured. It is that of a run, and so depends on the length of a run; rtt_pooled_p99_s does not.", Of::Flows(|flows, _| quantile_s(flows.total.rtt.as_deref(), 0.99))),
-    metric("rtt_pooled_p95_s", "s", "Round-trip time, 95th percentile of all runs together", "The 95th percentile of the round trips of all runs together, each counting once: that of one run as long as all of them. From quantiles kept of each run, within 3 %.", Of::Flows(|flows, _| quantile_s(flows.total.rtt.as_deref(), 0.95))),
-    metric("rtt_pooled_p99_s", "s", "Round-trip time, 99th percentile of all runs together", "The 99th percentile of the round trips of all runs together, each counting once: that of one run as long as all of them. From quantiles kept of each run, within 3 %.", Of::Flows(|flows, _| quantile_s(flows.total.rtt.as_deref(), 0.99))),
+    metric("rtt_pooled_p95_s", "s", "Round-trip time, 95th percentile of all runs together", "The 95th percentile of the round trips of all runs together, each counting once: that of one run as long as all of them. Within 1.6 %, from a histogram of each run.", Of::Flows(|flows, _| quantile_s(flows.total.rtt.as_deref(), 0.95))),
+    metric("rtt_pooled_p99_s", "s", "Round-trip time, 99th percentile of all runs together", "The 99th percentile of the round trips of all runs together, each counting once: that of one run as long as all of them. Within 1.6 %, from a histogram of each run.", Of::Flows(|flows, _| quantile_s(flows.total.rtt.as_deref(), 0.99))),
     metric("one_way_delay_mean_s", "s", "Mean one-way delay", "From the sender's network interface to the receiver, lost packets left out.", Of::Flows(|flows, _| flows.total.one_way_delay_sum_s / count(flows.total.segments_received))),
     metric("one_way_delay_p50_s", "s", "One-way delay, median", "The median of the delays from the sender's network interface to the receiver.", Of::Flows(|flows, _| quantile_s(flows.total.one_way_delay.as_deref(), 0.5))),
     metric("one_way_delay_p95_s", "s", "One-way delay, 95th percentile", "The 95th percentile of the delays from the sender's network interface to the receiver. It is that of a run, and so depends on the length of a run; one_way_delay_pooled_p95_s does not.", Of::Flows(|flows, _| quantile_s(flows.total.one_way_delay.as_deref(), 0.95))),
     metric("one_way_delay_p99_s", "s", "One-way delay, 99th percentile", "The 99th percentile of the delays from the sender's network interface to the receiver. It is that of a run, and so depends on the length of a run; one_way_delay_pooled_p99_s does not.", Of::Flows(|flows, _| quantile_s(flows.total.one_way_delay.as_deref(), 0.99))),
-    metric("one_way_delay_pooled_p95_s", "s", "One-way delay, 95th percentile of all runs together", "The 95th percentile of the one-way delays of all runs together, each counting once: that of one run as long as all of them. From quantiles kept of each run, within 3 %.", Of::Flows(|flows, _| quantile_s(flows.total.one_way_delay.as_deref(), 0.95))),
-    metric("one_way_delay_pooled_p99_s", "s", "One-way delay, 99th percentile of all runs together", "The 99th percentile of the one-way delays of all runs together, each counting once: that of one run as long as all of them. From quantiles kept of each run, within 3 %.", Of::Flows(|flows, _| quantile_s(flows.total.one_way_delay.as_deref(), 0.99))),
-    metric("completion_time_s", "s", "Completion time", "Of flows that have an end and reached it: the mean time from the start until all is delivered, with the handshake and the request where the flow has them.", Of::Flows(|flows, _| flows.completion_mean_s())),
-    metric("completion_time_p95_s", "s", "Completion time, 95th percentile", "The 95th percentile of the completion times.", Of::Flows(|flows, _| flows.completion_quantile_s(0.95))),
-    metric("flows_completed", "1", "Flows completed", "How many flows had an end and reached it.", Of::Flows(|flows, _| if flows.completion_times_s.is_empty() { f64::NAN } else { flows.completion_times_s.len() as f64 })),
+    metric("one_way_delay_pooled_p95_s", "s", "One-way delay, 95th percentile of all runs together", "The 95th percentile of the one-way delays of all runs together, each counting once: that of one run as long as all of them. Within 1.6 %, from a histogram of each run.", Of::Flows(|flows, _| quantile_s(flows.total.one_way_delay.as_deref(), 0.95))),
+    metric("one_way_delay_pooled_p99_s", "s", "One-way delay, 99th percentile of all runs together", "The 99th percentile of the one-way delays of all runs together, each counting once: that of one run as long as all of them. Within 1.6 %, from a histogram of each run.", Of::Flows(|flows, _| quantile_s(flows.total.one_way_delay.as_deref(), 0.99))),
+    metric("completion_time_s", "s", "Completion time", "Of flows that have an end: the mean time from the start until all is delivered, with the handshake and the request where the flow has them. A flow that is unfinished at the end of the run counts with the time that it has had, and the mean is a lower bound.", Of::Flows(|flows, _| flows.completion_mean_s())),
+    metric("completion_time_p95_s", "s", "Completion time, 95th percentile", "The 95th percentile of the completion times of all runs together, each counting once, within 1.6 %. A lower bound where more than 5 % of the flows are unfinished; with fewer by the estimate of Kaplan and Meier.", Of::Flows(|flows, _| flows.completion_quantile_s(0.95))),
+    metric("flows_completed", "1", "Flows completed", "How many flows had an end and reached it.", Of::Flows(|flows, _| flows.of_ends(count(flows.completion_times.len() as u64)))),
+    metric("flows_unfinished", "1", "Flows unfinished", "How many flows had an end, had begun, and had not reached their end when the run ended.", Of::Flows(|flows, _| flows.of_ends(count(flows.unfinished_times.len() as u64)))),
     metric("jain_fairness", "1", "Jain's index of fairness", "Of the goodputs of bulk flows that were there all the time: 1 is equal shares (Jain, Chiu and Hawe 1984). It depends on the length of a run: the longer, the closer to its limit.", Of::Flows(|flows, _| flows.jain_fairness())),
     metric("queue_mean_packets", "packets", "Mean queue", "The mean number of packets in the queue.", Of::Link(|link| link.report.queue_mean_packets)),
     metric("queue_drops", "packets", "Packets dropped by the queue", "Packets that the queue dropped, for want of room or early.", Of::Link(|link| count(link.report.counts.queue_drops))),
@@ -166,6 +229,22 @@ pub static METRICS: &[MetricInfo] = &[
     metric("modulation_share_6", "1", "Frames of 6 bits a symbol", "Of the frames of a cell, the share sent with 6 bits a symbol.", Of::Users(|users| users.modulation_share(6))),
     metric("modulation_share_7", "1", "Frames of 7 bits a symbol", "Of the frames of a cell, the share sent with 7 bits a symbol.", Of::Users(|users| users.modulation_share(7))),
     metric("modulation_share_8", "1", "Frames of 8 bits a symbol", "Of the frames of a cell, the share sent with 8 bits a symbol.", Of::Users(|users| users.modulation_share(8))),
+];
+
+/// What rows keep beside the published metrics, for the estimates of these: see [`Ratio`].
+#[rustfmt::skip]
+pub(crate) static KEPT: &[MetricInfo] = &[
+    metric("packet_transmissions", "1", "", "", Of::Flows(|flows, scale| flows.packet_transmissions(scale))),
+    metric("segments_with_fate", "1", "", "", Of::Flows(|flows, _| count(flows.segments_with_fate()))),
+    metric("segments_received", "1", "", "", Of::Flows(|flows, _| count(flows.total.segments_received))),
+    metric("rtt_samples", "1", "", "", Of::Flows(|flows, _| count(flows.total.rtt_samples))),
+    metric("completion_time_sum_s", "s", "", "", Of::Flows(|flows, _| flows.of_ends(flows.completion_sum_s()))),
+    metric("longest_observation_s", "s", "", "", Of::Flows(|flows, _| flows.of_ends(flows.longest_observation.as_secs_f64()))),
+    metric("frames_begun", "1", "", "", Of::Link(|link| link.of_frames(|arq| count(arq.frames)))),
+    metric("packets_transmitted", "1", "", "", Of::LinkAlone(|link| count(link.report.counts.transmissions))),
+    metric("cell_frames", "1", "", "", Of::Users(|users| count(users.counts.frames))),
+    metric("cell_frames_delivered", "1", "", "", Of::Users(|users| count(users.counts.frames_delivered))),
+    metric("cell_frames_sent", "1", "", "", Of::Users(|users| count(users.counts.sent()))),
 ];
 
 impl MetricInfo {
@@ -267,29 +346,34 @@ pub(crate) fn rates(setup: &Setup, mss: u32, throughput: f64, transmissions: f64
 pub(crate) const LOSS_WINDOW: &str = "loss_window.";
 
 /// Metrics that are quantiles of all runs together: of which distribution, and which.
-pub(crate) const POOLED: [(&str, &str, f64); 4] = [
+pub(crate) const POOLED: [(&str, &str, f64); 5] = [
     ("rtt_pooled_p95_s", "rtt", 0.95),
     ("rtt_pooled_p99_s", "rtt", 0.99),
     ("one_way_delay_pooled_p95_s", "one_way_delay", 0.95),
     ("one_way_delay_pooled_p99_s", "one_way_delay", 0.99),
+    ("completion_time_p95_s", COMPLETION, 0.95),
 ];
 
-/// What a row keeps the quantile number `i` of [`RunQuantiles::SHARES`] under, of the run's own distribution `of`.
-pub(crate) fn run_quantile(of: &str, i: usize) -> String {
-    format!("{of}_quantile_{i}")
-}
+/// The distribution of completion times.
+pub(crate) const COMPLETION: &str = "completion_time";
+/// That of the times which flows have had that are unfinished at the end of the run.
+pub(crate) const UNFINISHED: &str = "unfinished_time";
 
-/// What a row keeps of the distributions of flows, by name: of each how many values there were, and their quantiles.
-pub(crate) fn distributions(flows: &FlowTotals) -> Vec<(String, f64)> {
-    let both = [("rtt", &flows.total.rtt), ("one_way_delay", &flows.total.one_way_delay)];
-    let mut kept = Vec::new();
-    for (of, delays) in both {
-        let Some(delays) = delays.as_deref().filter(|delays| delays.count() > 0) else { continue };
-        kept.push((format!("{of}_samples"), count(delays.count())));
-        let quantiles = RunQuantiles::SHARES.iter().map(|&p| quantile_s(Some(delays), p));
-        kept.extend(quantiles.enumerate().map(|(i, quantile)| (run_quantile(of, i), quantile)));
-    }
-    kept
+/// What a row keeps of the distributions of flows, by name.
+pub(crate) fn distributions(flows: &FlowTotals) -> impl Iterator<Item = (&'static str, DelayHistogram)> {
+    let all = |times: &[SimTime]| {
+        let mut histogram = DelayHistogram::default();
+        times.iter().for_each(|time| histogram.record(*time));
+        histogram
+    };
+    let delays = |delays: &Option<Box<DelayHistogram>>| delays.as_deref().cloned().unwrap_or_default();
+    let found = [
+        ("rtt", delays(&flows.total.rtt)),
+        ("one_way_delay", delays(&flows.total.one_way_delay)),
+        (COMPLETION, all(&flows.completion_times)),
+        (UNFINISHED, all(&flows.unfinished_times)),
+    ];
+    found.into_iter().filter(|(_, histogram)| histogram.count() > 0)
 }
 
 /// Metrics named with this and a number are counts by method phy: the frames that were not accepted after so many

@@ -1,5 +1,6 @@
 //! Finished runs, packed: rows with the same metrics share their names.
 
+use crossfade_core::{DelayHistogram, read_number, write_number};
 use crossfade_scenario::{Method, StopRule};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -30,6 +31,8 @@ pub struct Row {
 pub struct RowMetrics {
     names: Arc<MetricNames>,
     values: Vec<f64>,
+    /// Each with the length of its name, that, the length of what is kept of it, and that.
+    distributions: Vec<u8>,
 }
 
 /// Names of metrics, sorted.
@@ -60,15 +63,32 @@ impl RowMetrics {
             let names: Vec<&str> = values.keys().map(String::as_str).collect();
             sets.intern(&names.join("\n"))
         });
-        Self { names, values: values.into_values().collect() }
+        Self { names, values: values.into_values().collect(), distributions: Vec::new() }
     }
 
-    /// From names joined by line breaks and their values; `None` unless the names are sorted, differ and
-    /// are as many as the values.
-    pub fn from_parts(joined: &str, values: Vec<f64>, sets: &mut NameSets) -> Option<Self> {
+    /// With these distributions, by name.
+    #[must_use]
+    pub fn with_distributions(mut self, distributions: &BTreeMap<String, DelayHistogram>) -> Self {
+        for (name, histogram) in distributions {
+            for part in [name.as_bytes(), &histogram.to_bytes()] {
+                write_number(&mut self.distributions, part.len() as u64);
+                self.distributions.extend(part);
+            }
+        }
+        self
+    }
+
+    /// From names joined by line breaks, their values and, packed, the distributions; `None` unless the names are sorted, differ
+    /// and are as many as the values.
+    pub fn from_parts(
+        joined: &str,
+        values: Vec<f64>,
+        distributions: Vec<u8>,
+        sets: &mut NameSets,
+    ) -> Option<Self> {
         let names = sets.intern(joined);
         let sorted = names.names.is_sorted_by(|a, b| a < b);
-        (sorted && names.names.len() == values.len()).then_some(Self { names, values })
+        (sorted && names.names.len() == values.len()).then_some(Self { names, values, distributions })
     }
 
     /// The value of a metric, if it is defined.
@@ -86,6 +106,32 @@ impl RowMetrics {
     pub fn values(&self) -> &[f64] {
         &self.values
     }
+
+    /// A distribution, if the run has any value of it.
+    pub fn distribution(&self, name: &str) -> Option<DelayHistogram> {
+        distribution(&self.distributions, name)
+    }
+
+    /// All distributions, packed.
+    pub fn distributions(&self) -> &[u8] {
+        &self.distributions
+    }
+}
+
+/// A distribution of a run from all of them packed; `None` where it is not among them, or is damaged.
+pub fn distribution(mut packed: &[u8], name: &str) -> Option<DelayHistogram> {
+    let mut part = || {
+        let length = usize::try_from(read_number(&mut packed)?).ok()?;
+        let (part, rest) = packed.split_at_checked(length)?;
+        packed = rest;
+        Some(part)
+    };
+    while let (Some(known), Some(histogram)) = (part(), part()) {
+        if known == name.as_bytes() {
+            return DelayHistogram::from_bytes(histogram);
+        }
+    }
+    None
 }
 
 impl MetricNames {
@@ -118,6 +164,7 @@ impl NameSets {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crossfade_core::SimTime;
     use proptest::prelude::*;
 
     #[test]
@@ -140,7 +187,23 @@ mod tests {
         for (joined, values) in
             [("b\na", vec![1.0, 2.0]), ("a", vec![]), ("", vec![1.0]), ("a\na", vec![1.0, 1.0])]
         {
-            assert_eq!(RowMetrics::from_parts(joined, values, &mut sets), None, "{joined:?}");
+            assert_eq!(RowMetrics::from_parts(joined, values, Vec::new(), &mut sets), None, "{joined:?}");
+        }
+    }
+
+    #[test]
+    fn distributions_are_found_by_name() {
+        let mut delays = DelayHistogram::default();
+        delays.record(SimTime::from_nanos(3));
+        let both =
+            BTreeMap::from([("a".to_owned(), delays.clone()), ("rtt".to_owned(), DelayHistogram::default())]);
+        let row = RowMetrics::default().with_distributions(&both);
+        // "a" and a histogram of three bytes (no zeros, bucket 4, once), "rtt" and one of a byte.
+        assert_eq!(row.distributions(), [1, b'a', 3, 0, 4, 1, 3, b'r', b't', b't', 1, 0]);
+        assert_eq!(row.distribution("a"), Some(delays));
+        assert_eq!((row.distribution("rtt").map(|rtt| rtt.count()), row.distribution("b")), (Some(0), None));
+        for damaged in [&[9][..], &[1, b'a', 3, 0], &[1, b'a', 2, 0, 0x84], &[0xff; 20]] {
+            assert_eq!(distribution(damaged, "a"), None, "{damaged:?}");
         }
     }
 
@@ -152,7 +215,8 @@ mod tests {
             for (name, value) in &values {
                 prop_assert_eq!(packed.get(name).map(f64::to_bits), Some(value.to_bits()));
             }
-            let again = RowMetrics::from_parts(packed.names().joined(), packed.values().to_vec(), &mut sets);
+            let again =
+                RowMetrics::from_parts(packed.names().joined(), packed.values().to_vec(), Vec::new(), &mut sets);
             prop_assert!(again.is_some_and(|again| Arc::ptr_eq(again.names(), packed.names())));
         }
     }

@@ -1,7 +1,7 @@
 //! What the flows of a simulated run did, alone and together, and what its links did: metrics are computed of it.
 
 use crate::names::{LINKS, MESH};
-use crossfade_core::{DelayHistogram, SimTime, jain_fairness};
+use crossfade_core::{DelayHistogram, RunTimes, SimTime, jain_fairness, pooled_quantile};
 use crossfade_link::arq::ArqStatistics;
 use crossfade_link::{NodeStatistics, UserStatistics};
 use crossfade_scenario::{FlowSetup, HopSetup, Setup, TrafficSetup};
@@ -17,8 +17,10 @@ pub(crate) fn flows<'a>(setup: &'a Setup, run: &NetworkStatistics) -> Vec<(&'a F
         if let TrafficSetup::Arrivals { tcp, .. } = &flow.traffic {
             let group = arrivals.next().expect("one for each entry");
             totals.add(&group.total, flow.packet_size - tcp.mss);
-            let times = group.completions.iter().map(|flow| flow.completion_time.as_secs_f64());
-            totals.completion_times_s.extend(times);
+            totals.have_ends = true;
+            totals.longest_observation = run.end.saturating_sub(flow.start.max(setup.warmup));
+            totals.completion_times.extend(group.completions.iter().map(|flow| flow.completion_time));
+            totals.unfinished_times.extend(group.unfinished.iter().map(|start| run.end - *start));
             return (flow, totals);
         }
         let headers = flow.tcp().map_or(0, |tcp| flow.packet_size - tcp.mss);
@@ -27,7 +29,9 @@ pub(crate) fn flows<'a>(setup: &'a Setup, run: &NetworkStatistics) -> Vec<(&'a F
             if matches!(flow.traffic, TrafficSetup::Tcp(_, None) | TrafficSetup::PacedTcp(..)) {
                 totals.add_bulk(setup, statistics, headers, run.duration);
             }
-            totals.completion_times_s.extend(statistics.completion_time.map(SimTime::as_secs_f64));
+            if matches!(flow.traffic, TrafficSetup::Tcp(_, Some(_))) {
+                totals.add_end(statistics, run.end);
+            }
         }
         (flow, totals)
     };
@@ -40,8 +44,14 @@ pub(crate) struct FlowTotals {
     pub(crate) total: FlowStatistics,
     /// Application data that arrived for the first time, in bits.
     pub(crate) goodput_bits: f64,
+    /// There are flows that have an end.
+    have_ends: bool,
     /// Of each flow that had an end and reached it.
-    pub(crate) completion_times_s: Vec<f64>,
+    pub(crate) completion_times: Vec<SimTime>,
+    /// So long had those that had begun and not reached it at the end of the run.
+    pub(crate) unfinished_times: Vec<SimTime>,
+    /// The longest time that one of them could have been seen to take.
+    pub(crate) longest_observation: SimTime,
     /// Goodputs of the bulk flows that were there all the time.
     shares: Vec<f64>,
     /// A bulk flow came to a stop.
@@ -66,10 +76,26 @@ impl FlowTotals {
         self.died |= flow.last_delivery < half.max(flow.start);
     }
 
+    /// A flow that has an end, in a run that ended at `end`.
+    fn add_end(&mut self, flow: &FlowStatistics, end: SimTime) {
+        self.have_ends = true;
+        let time = end.saturating_sub(flow.start);
+        match flow.completion_time {
+            Some(time) => self.completion_times.push(time),
+            None if time > SimTime::ZERO => self.unfinished_times.push(time),
+            // It had not begun.
+            None => {}
+        }
+        self.longest_observation = self.longest_observation.max(time);
+    }
+
     pub(crate) fn join(&mut self, other: &Self) {
         self.total.add(&other.total);
         self.goodput_bits += other.goodput_bits;
-        self.completion_times_s.extend(&other.completion_times_s);
+        self.have_ends |= other.have_ends;
+        self.completion_times.extend(&other.completion_times);
+        self.unfinished_times.extend(&other.unfinished_times);
+        self.longest_observation = self.longest_observation.max(other.longest_observation);
         self.shares.extend(&other.shares);
         self.died |= other.died;
         self.knows_losses |= other.knows_losses;
@@ -83,7 +109,12 @@ impl FlowTotals {
     /// Of the segments whose fate is known, the share that was lost or dropped; NaN of none.
     pub(crate) fn segment_loss_rate(&self) -> f64 {
         let lost = self.total.segments_lost + self.total.queue_drops;
-        lost as f64 / (lost + self.total.segments_received) as f64
+        lost as f64 / self.segments_with_fate() as f64
+    }
+
+    /// Segments that were lost, dropped or received.
+    pub(crate) fn segments_with_fate(&self) -> u64 {
+        self.total.segments_lost + self.total.queue_drops + self.total.segments_received
     }
 
     /// Segments that were put on the link: those that no queue dropped.
@@ -98,17 +129,34 @@ impl FlowTotals {
         shares.and_then(|shares| jain_fairness(shares)).unwrap_or(f64::NAN)
     }
 
-    /// The mean completion time in seconds; NaN where no flow has come to its end.
-    pub(crate) fn completion_mean_s(&self) -> f64 {
-        self.completion_times_s.iter().sum::<f64>() / self.completion_times_s.len() as f64
+    /// Transmissions of its segments on the wireless link.
+    pub(crate) fn packet_transmissions(&self, scale: &Scale) -> f64 {
+        self.transmitted() * scale.transmissions_per_packet
     }
 
-    /// The completion time in seconds that a share `p` of the flows does not exceed; NaN of no flows.
+    /// Something of flows that have an end; NaN where there are none.
+    pub(crate) fn of_ends(&self, value: f64) -> f64 {
+        if self.have_ends { value } else { f64::NAN }
+    }
+
+    /// The sum of the completion times in seconds; an unfinished flow counts with the time that it has had.
+    pub(crate) fn completion_sum_s(&self) -> f64 {
+        self.completion_times.iter().chain(&self.unfinished_times).map(|time| time.as_secs_f64()).sum()
+    }
+
+    /// The mean of them; NaN of no flows.
+    pub(crate) fn completion_mean_s(&self) -> f64 {
+        self.completion_sum_s() / (self.completion_times.len() + self.unfinished_times.len()) as f64
+    }
+
+    /// The completion time in seconds that a share `p` of the flows does not exceed; NaN of no flows, and where too many of
+    /// them are unfinished.
     pub(crate) fn completion_quantile_s(&self, p: f64) -> f64 {
-        let mut sorted = self.completion_times_s.clone();
-        sorted.sort_by(f64::total_cmp);
-        let rank = ((p * sorted.len() as f64).ceil() as usize).clamp(1, sorted.len().max(1));
-        sorted.get(rank - 1).copied().unwrap_or(f64::NAN)
+        let mut run = RunTimes::default();
+        self.completion_times.iter().for_each(|time| run.ended.record(*time));
+        self.unfinished_times.iter().for_each(|time| run.unended.record(*time));
+        let found = pooled_quantile(&[run], p).filter(|found| !found.at_least);
+        found.map_or(f64::NAN, |found| found.value)
     }
 }
 
@@ -205,13 +253,13 @@ impl UsersMeasured {
         self.goodputs_bps.iter().sum::<f64>() / self.goodputs_bps.len() as f64
     }
 
-    /// The goodput that a share `p` of the users does not exceed, between users as if they were evenly spread.
+    /// The goodput that a share `p` of the users does not exceed: the smallest with at least that share at or below it, as of
+    /// any other quantile.
     pub(crate) fn goodput_quantile_bps(&self, p: f64) -> f64 {
         let mut sorted = self.goodputs_bps.clone();
         sorted.sort_by(f64::total_cmp);
-        let place = p * (sorted.len() - 1) as f64;
-        let (lower, upper) = (sorted[place as usize], sorted[(place as usize + 1).min(sorted.len() - 1)]);
-        lower + (upper - lower) * place.fract()
+        let rank = ((p * sorted.len() as f64).ceil() as usize).clamp(1, sorted.len());
+        sorted[rank - 1]
     }
 
     /// Frames that failed for each one of bits that were not sent before.

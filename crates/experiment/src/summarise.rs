@@ -1,13 +1,13 @@
 //! From rows to results: means over the runs of a point with their intervals.
 
 use crate::experiment::Experiment;
-use crate::kinds::{estimate, share_of_frames};
+use crate::kinds::{Runs, estimate, share_of_frames};
 use crate::methods::{BIANCHI, solver};
 use crate::metrics::{COMBINED_ERRORS, FIT_DISTANCES, LOSS_WINDOW, METRICS, MetricInfo, NOT_ACCEPTED};
 use crate::names::{LINKS, MESH};
 use crate::row::Row;
 use crate::warnings;
-use crossfade_core::Estimate;
+use crossfade_core::{DelayHistogram, Estimate};
 use crossfade_scenario::{FlowSetup, Method, Point, Scenario, ScenarioError, StopRule};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -59,7 +59,7 @@ pub struct PointResult {
     pub rows: Vec<String>,
 }
 
-/// The mean of a metric over the runs in which it is defined.
+/// The estimate of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Metric {
     /// The mean.
@@ -70,8 +70,38 @@ pub struct Metric {
     pub low: Option<f64>,
     /// Its upper end.
     pub high: Option<f64>,
+    /// How many runs it is of, those in which it is defined; 0 where it is solved.
+    pub runs: u64,
+    /// The value is a lower bound: flows were unfinished.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub at_least: bool,
     /// The unit; "1" is a pure number.
     pub unit: &'static str,
+}
+
+impl Metric {
+    fn new(found: Estimate, unit: &'static str) -> Self {
+        let Estimate { value, ci95, low, high, n, at_least, .. } = found;
+        Self { value, ci95, low, high, runs: n, at_least, unit }
+    }
+
+    /// Without randomness.
+    fn exact(value: f64, unit: &'static str) -> Self {
+        Self { value, ci95: None, low: None, high: None, runs: 0, at_least: false, unit }
+    }
+}
+
+/// Rows of one point by one method.
+struct RowsOf<'a, 'b>(&'b [&'a Row]);
+
+impl Runs for RowsOf<'_, '_> {
+    fn column(&self, name: &str) -> Vec<f64> {
+        self.0.iter().map(|row| row.metrics.get(name).unwrap_or(f64::NAN)).collect()
+    }
+
+    fn distributions(&self, name: &str) -> Vec<Option<DelayHistogram>> {
+        self.0.iter().map(|row| row.metrics.distribution(name)).collect()
+    }
 }
 
 /// The metrics of one flow, or of several that are alike.
@@ -215,11 +245,10 @@ fn result(experiment: &Experiment, point: &Point, method: Method, rows: Vec<&Row
 /// The result of what was solved; without a row it is yet to be.
 fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
     let found = |name: &str| row.and_then(|row| row.metrics.get(name));
-    let exact = |value| Metric { value, ci95: None, low: None, high: None, unit: "" };
     let metrics: Vec<_> = METRICS
         .iter()
         .filter(|metric| metric.is_of_whole())
-        .filter_map(|metric| Some((metric.name, Metric { unit: metric.unit, ..exact(found(metric.name)?) })))
+        .filter_map(|metric| Some((metric.name, Metric::exact(found(metric.name)?, metric.unit))))
         .collect();
     let loss_windows = (1..).map_while(|floor| found(&format!("{LOSS_WINDOW}{floor}"))).collect();
     let mut warnings = warnings::of_setup(&point.setup);
@@ -245,7 +274,7 @@ fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
         snr_db: point.setup.forward.radio().map(|radio| radio.snr_db),
         residual: (1..)
             .map_while(|n| found(&format!("{NOT_ACCEPTED}{n}")))
-            .map(|share| Metric { unit: "1", ..exact(share) })
+            .map(|share| Metric::exact(share, "1"))
             .collect(),
         combined: Vec::new(),
         rows: row.map(|row| row.key.clone()).into_iter().collect(),
@@ -257,21 +286,11 @@ fn solved(point: &Point, method: Method, row: Option<&Row>) -> PointResult {
 /// The result of what is random: means over its runs.
 fn averaged(experiment: &Experiment, point: &Point, method: Method, mut rows: Vec<&Row>) -> PointResult {
     rows.truncate(experiment.stop.runs_that_count(rows.iter().map(|row| row.of_stop(&experiment.stop))));
-    let mean = |in_row: &str, unit| {
-        let found = estimate(in_row, |name| rows.iter().filter_map(|row| row.metrics.get(name)).collect())?;
-        Some(Metric { value: found.value, ci95: found.ci95, low: found.low, high: found.high, unit })
-    };
+    let runs = RowsOf(&rows);
+    let mean = |in_row: &str, unit| Some(Metric::new(estimate(in_row, &runs)?, unit));
     let of_frames = |count: &str| -> Vec<Metric> {
-        let values = |name: &str| rows.iter().filter_map(|row| row.metrics.get(name)).collect();
-        let shares = (1..).map_while(|n| share_of_frames(&format!("{count}{n}"), values));
-        let metric = |found: Estimate| Metric {
-            value: found.value,
-            ci95: found.ci95,
-            low: found.low,
-            high: found.high,
-            unit: "1",
-        };
-        shares.map(metric).collect()
+        let shares = (1..).map_while(|n| share_of_frames(&format!("{count}{n}"), &runs));
+        shares.map(|found| Metric::new(found, "1")).collect()
     };
     let all = |of: &dyn Fn(&MetricInfo) -> bool, key: &dyn Fn(&MetricInfo) -> String| -> Vec<_> {
         let metrics = METRICS.iter().filter(|metric| of(metric));

@@ -86,6 +86,7 @@ pub(crate) fn of_runs(stop: &StopRule, point: &Point, method: Method, rows: &[&R
     let Setup { forward, reverse, wired, .. } = &point.setup;
     let doubts = [
         died(rows),
+        unfinished_flows(rows),
         cell::starved(&point.setup, rows),
         full_queue("link", forward, "queue_drops", rows),
         full_queue("reverse", reverse, "reverse.queue_drops", rows),
@@ -370,6 +371,22 @@ fn died(rows: &[&Row]) -> Option<String> {
     (dead > 0).then(|| {
         format!(
             "a flow died in {dead} of {} runs: nothing was delivered in the last half of the run",
+            rows.len()
+        )
+    })
+}
+
+/// Flows had not come to their end when the run did.
+fn unfinished_flows(rows: &[&Row]) -> Option<String> {
+    let of = |name: &str| rows.iter().filter_map(|row| row.metrics.get(name)).collect::<Vec<f64>>();
+    let unfinished = of("flows_unfinished");
+    let [left, done]: [f64; 2] = [unfinished.iter().sum(), of("flows_completed").iter().sum()];
+    let runs = unfinished.iter().filter(|left| **left > 0.0).count();
+    (left > 0.0).then(|| {
+        format!(
+            "{left} of {} flows were unfinished when the run ended, in {runs} of {} runs: completion times are at least as \
+             long as is said (a longer run.duration would tell)",
+            left + done,
             rows.len()
         )
     })

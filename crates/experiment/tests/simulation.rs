@@ -45,7 +45,7 @@ fn value(result: &PointResult, name: &str) -> f64 {
 }
 
 /// Metrics of other scenarios and methods.
-const ELSEWHERE: [&str; 74] = [
+const ELSEWHERE: [&str; 75] = [
     // Of flavour quic.
     "spurious_losses",
     // By analysis.
@@ -80,6 +80,7 @@ const ELSEWHERE: [&str; 74] = [
     "completion_time_s",
     "completion_time_p95_s",
     "flows_completed",
+    "flows_unfinished",
     "jain_fairness",
     // Of a physical layer, of a mesh.
     "bit_error_rate",
@@ -271,7 +272,7 @@ fn results_have_the_shape_of_the_interface() {
     );
     assert_eq!(
         json["metrics"]["throughput_per_slot"],
-        json!({ "value": 1.0, "ci95": null, "low": null, "high": null, "unit": "packets/slot" })
+        json!({ "value": 1.0, "ci95": null, "low": null, "high": null, "runs": 1, "unit": "packets/slot" })
     );
     assert_eq!(json["flows"][0]["goodput_bps"], json["metrics"]["goodput_bps"]);
     assert_eq!(json["links"][0]["name"], json!("forward"));

@@ -1,13 +1,14 @@
 //! Means over the runs of many points at once: what `summarise` does for a plan, on the arrays of a results
 //! file.
 
-use crossfade_core::student_t_quantile;
-use crossfade_experiment::estimate;
+use crossfade_core::{DelayHistogram, student_t_quantile};
+use crossfade_experiment::{Runs, distribution, estimate};
 use crossfade_scenario::StopRule;
 use numpy::ndarray::{Array1, Array2, ArrayView2, s};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use std::collections::HashMap;
 
 type Arrays<'py> = (
@@ -15,9 +16,29 @@ type Arrays<'py> = (
     Bound<'py, PyArray2<f64>>,
     Bound<'py, PyArray2<f64>>,
     Bound<'py, PyArray2<f64>>,
+    Bound<'py, PyArray2<f64>>,
+    Bound<'py, PyArray2<bool>>,
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<bool>>,
 );
+
+/// The runs of a group of rows.
+struct Group<'a> {
+    rows: ArrayView2<'a, f64>,
+    column_of: &'a HashMap<&'a str, usize>,
+    distributions: &'a [&'a [u8]],
+}
+
+impl Runs for Group<'_> {
+    fn column(&self, name: &str) -> Vec<f64> {
+        let column = self.column_of.get(name).map(|&column| self.rows.column(column).to_vec());
+        column.unwrap_or_else(|| vec![f64::NAN; self.rows.nrows()])
+    }
+
+    fn distributions(&self, name: &str) -> Vec<Option<DelayHistogram>> {
+        self.distributions.iter().map(|packed| distribution(packed, name)).collect()
+    }
+}
 
 /// The t that Student's distribution exceeds in absolute value with probability 1 - `coverage`.
 #[pyfunction]
@@ -30,10 +51,12 @@ pub(crate) fn student_quantile(degrees: u32, coverage: f64) -> PyResult<f64> {
 }
 
 /// Of the metrics `names[columns]` of each group of rows: mean, half-width of the 95 % Student interval, lower and
-/// upper end of the interval that also covers rare events; number of runs of each group and whether they
-/// suffice: `precision` or `count` of the plan, with the column of the metric that it is about.
+/// upper end of the interval that also covers rare events, number of runs in which it is defined and whether it is a lower
+/// bound; number of runs of each group and whether they suffice: `precision` or `count` of the plan, with the column of the
+/// metric that it is about. `distributions` are those of each row, packed.
 #[pyfunction]
-#[pyo3(signature = (values, starts, names, columns, precision = None, count = None))]
+#[pyo3(signature = (values, starts, names, columns, precision = None, count = None, distributions = None))]
+#[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub(crate) fn estimates<'py>(
     py: Python<'py>,
     values: PyReadonlyArray2<'py, f64>,
@@ -42,6 +65,7 @@ pub(crate) fn estimates<'py>(
     columns: Vec<usize>,
     precision: Option<(f64, usize)>,
     count: Option<(u64, usize)>,
+    distributions: Option<Vec<Bound<'py, PyBytes>>>,
 ) -> PyResult<Arrays<'py>> {
     let (values, starts) = (values.as_array(), starts.as_array());
     let ends = starts.iter().skip(1).copied().chain([values.nrows() as i64]);
@@ -52,6 +76,13 @@ pub(crate) fn estimates<'py>(
     if names.len() != values.ncols() || columns.iter().any(|&column| column >= values.ncols()) {
         return Err(PyIndexError::new_err("names, columns: there is no such column"));
     }
+    if distributions.as_ref().is_some_and(|packed| packed.len() != values.nrows()) {
+        return Err(PyIndexError::new_err("distributions: must be one for each row"));
+    }
+    let distributions: Vec<&[u8]> = match &distributions {
+        Some(packed) => packed.iter().map(|packed| packed.as_bytes()).collect(),
+        None => vec![&[]; values.nrows()],
+    };
     let metric = String::new();
     let (rule, column) = match (precision, count) {
         (Some((relative, column)), _) => {
@@ -65,34 +96,38 @@ pub(crate) fn estimates<'py>(
     if rule.is_some() && column >= values.ncols() {
         return Err(PyIndexError::new_err("the stop rule: there is no such column"));
     }
-    let (means, ci95, low, high, runs, precise) = py.detach(|| {
+    let (means, ci95, low, high, defined, at_least, runs, precise) = py.detach(|| {
         let nothing = || Array2::from_elem((groups.len(), columns.len()), f64::NAN);
         let [mut means, mut ci95, mut low, mut high] = [(); 4].map(|()| nothing());
+        let mut defined = Array2::zeros((groups.len(), columns.len()));
+        let mut at_least = Array2::from_elem((groups.len(), columns.len()), false);
         let mut runs = Array1::zeros(groups.len());
         let mut precise = Array1::from_elem(groups.len(), true);
         let column_of: HashMap<&str, usize> = names.iter().map(String::as_str).zip(0..).collect();
         for (index, group) in groups.into_iter().enumerate() {
-            let rows = values.slice(s![group, ..]);
+            let rows = values.slice(s![group.clone(), ..]);
             let (count, is_precise) = runs_that_count(rows, rule.as_ref(), column);
             let rows = rows.slice(s![..count, ..]);
             (runs[index], precise[index]) = (count as i64, is_precise);
-            let defined = |name: &str| -> Vec<f64> {
-                let column = column_of.get(name).map(|&column| rows.column(column));
-                column.iter().flatten().copied().filter(|value| !value.is_nan()).collect()
-            };
+            let distributions = &distributions[group][..count];
+            let group = Group { rows, column_of: &column_of, distributions };
             for (metric, &column) in columns.iter().enumerate() {
-                if let Some(found) = estimate(&names[column], defined) {
+                if let Some(found) = estimate(&names[column], &group) {
                     means[[index, metric]] = found.value;
                     ci95[[index, metric]] = found.ci95.unwrap_or(f64::NAN);
                     low[[index, metric]] = found.low.unwrap_or(f64::NAN);
                     high[[index, metric]] = found.high.unwrap_or(f64::NAN);
+                    defined[[index, metric]] = found.n as f64;
+                    at_least[[index, metric]] = found.at_least;
                 }
             }
         }
-        (means, ci95, low, high, runs, precise)
+        (means, ci95, low, high, defined, at_least, runs, precise)
     });
-    let [means, ci95, low, high] = [means, ci95, low, high].map(|array| array.into_pyarray(py));
-    Ok((means, ci95, low, high, runs.into_pyarray(py), precise.into_pyarray(py)))
+    let [means, ci95, low, high, defined] =
+        [means, ci95, low, high, defined].map(|array| array.into_pyarray(py));
+    let (runs, precise) = (runs.into_pyarray(py), precise.into_pyarray(py));
+    Ok((means, ci95, low, high, defined, at_least.into_pyarray(py), runs, precise))
 }
 
 /// How many of a point's first runs its values are means of, and whether they suffice.

@@ -267,7 +267,7 @@ impl Plan {
         self.streamed(py, &failure, work)
     }
 
-    /// The same of each transfer that came to its end, in every run.
+    /// The same of each transfer, in every run.
     fn transfers(&self, py: Python<'_>, write: Py<PyAny>) -> PyResult<()> {
         let (failure, mut sink) = text_sink(write);
         let work = || crossfade_experiment::transfers(&self.experiment, &mut sink, &failure.cancel);

@@ -8,7 +8,7 @@ use pyo3::types::{PyBytes, PyString};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Key, point, method, seed, run, names, values, failure, seconds.
+/// Key, point, method, seed, run, names, values with distributions behind them, failure, seconds.
 type PackedRow<'py> =
     (String, String, &'static str, u64, u64, Bound<'py, PyString>, Bound<'py, PyBytes>, Option<String>, f64);
 
@@ -27,7 +27,8 @@ impl Packer {
             .entry(Arc::as_ptr(names).addr())
             .or_insert_with(|| (Arc::clone(names), PyString::new(py, names.joined()).unbind()));
         let names = text.bind(py).clone();
-        let bytes: Vec<u8> = row.metrics.values().iter().flat_map(|value| value.to_le_bytes()).collect();
+        let values = row.metrics.values().iter().flat_map(|value| value.to_le_bytes());
+        let bytes: Vec<u8> = values.chain(row.metrics.distributions().iter().copied()).collect();
         let values = PyBytes::new(py, &bytes);
         (row.key, row.point, row.method.name(), row.seed, row.run, names, values, row.failure, row.seconds)
     }
@@ -61,10 +62,14 @@ impl GivenRow<'_> {
     pub(crate) fn unpack(self, sets: &mut NameSets) -> PyResult<Row> {
         let Self(key, point, method, seed, run, names, values, failure, seconds) = self;
         let method = method_of(&method)?;
-        let bytes = values.as_bytes().chunks_exact(8);
-        let whole = bytes.remainder().is_empty();
-        let values = bytes.map(|chunk| f64::from_le_bytes(chunk.try_into().unwrap_or_default())).collect();
-        let metrics = RowMetrics::from_parts(names.to_str()?, values, sets).filter(|_| whole);
+        let names = names.to_str()?;
+        let count = if names.is_empty() { 0 } else { names.split('\n').count() };
+        let parts = values.as_bytes().split_at_checked(8 * count);
+        let metrics = parts.and_then(|(values, distributions)| {
+            let numbers = values.chunks_exact(8);
+            let numbers = numbers.map(|chunk| f64::from_le_bytes(chunk.try_into().unwrap_or_default()));
+            RowMetrics::from_parts(names, numbers.collect(), distributions.to_vec(), sets)
+        });
         let metrics = metrics
             .ok_or_else(|| PyValueError::new_err(format!("row {key}: values do not fit their names")))?;
         Ok(Row { key, point, method, seed, run, metrics, failure, seconds })

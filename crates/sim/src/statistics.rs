@@ -129,6 +129,8 @@ pub struct ArrivalStatistics {
     pub started: u64,
     /// Those of them that delivered everything, in the order in which they did.
     pub completions: Vec<Completion>,
+    /// When those of them began that had not delivered everything at the end of the run, counted from its start.
+    pub unfinished: Vec<SimTime>,
     /// All flows together, also those that began in the warm-up; its times mean nothing.
     pub total: FlowStatistics,
 }
@@ -138,6 +140,8 @@ pub struct ArrivalStatistics {
 pub struct NetworkStatistics {
     /// The time that was measured.
     pub duration: SimTime,
+    /// When the run ended, counted from its start.
+    pub end: SimTime,
     /// Of each flow of [`crate::Network::flows`].
     pub flows: Vec<FlowStatistics>,
     /// Of each of [`crate::Network::arrivals`].

@@ -77,9 +77,11 @@ def link_events(scenario: Scenario, **options: Unpack[ViewOptions]) -> str:
 
 
 def transfers(scenario: Scenario, *, runs: int | None = None, **options: Unpack[ViewOptions]) -> Table:
-    """A row for each transfer that came to its end, in every run of each point (100 runs, 20 points at most).
+    """A row for each transfer, in every run of each point (100 runs, 20 points at most).
 
-    Columns: the axes, run, flow, start_s, segments, completion_time_s (from the start to the last delivery).
+    Columns: the axes, run, flow, start_s, segments, completion_time_s (from the start to the last delivery),
+    unfinished_s: the time that a transfer had had which was unfinished at the end of the run, and has no
+    completion_time_s.
     The runs are simulated anew: they are those of :func:`run`, which keeps their means.
     """
     return _rows_of(_viewed(scenario, runs, **options), "transfers")

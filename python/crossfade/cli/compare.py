@@ -114,8 +114,11 @@ def best(
     ],
     metric: MetricOption = "goodput_bps",
     lowest: Annotated[
-        bool, typer.Option("--lowest", help="Find the lowest metric instead of the highest.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--lowest/--highest", help="Which is best, if not the side that is the better one of the metric."
+        ),
+    ] = None,
     subject_to: Annotated[
         list[str] | None,
         typer.Option(

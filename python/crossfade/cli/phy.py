@@ -97,7 +97,7 @@ def _readable(table: Table) -> Table:
 
     def shown(record: dict[str, Cell]) -> dict[str, Cell]:
         def of(*columns: str) -> str:
-            return format_estimate(*(_number(record.get(column)) for column in columns))
+            return format_estimate(*[_number(record.get(column)) for column in columns])
 
         return record | {
             "fer": of("fer", "ci95", "ci95_low", "ci95_high"),

@@ -183,7 +183,7 @@ def _print_parts(point: Point, to: Console) -> None:
             grid.add_column(_heading(name, units[name][0]), justify="right", no_wrap=True)
         for row in rows:
             count = f" x {row['count']}" if row.get("count", 1) > 1 else ""
-            cells = [shown(row.get(name), units[name][1]) for name in names]
+            cells = [shown(row.get(name), units[name][1], point.runs) for name in names]
             grid.add_row(f"{row['name']}{count}", *cells)
         to.print(grid)
 
@@ -205,7 +205,10 @@ def _point(results: Results, metrics: Sequence[str]) -> Grid:
     for name in metrics:
         found = [(point.metrics | point.parts).get(name) for point in results.points]
         unit, factor = shown_unit([vars(estimate) for estimate in found if estimate is not None])
-        cells = [shown(None if estimate is None else vars(estimate), factor) for estimate in found]
+        cells = [
+            shown(None if estimate is None else vars(estimate), factor, point.runs)
+            for point, estimate in zip(results.points, found, strict=True)
+        ]
         grid.add_row(name, *cells, unit)
     return grid
 
@@ -223,7 +226,10 @@ def _sweep(results: Results, metrics: Sequence[str]) -> Grid:
     for point, found in zip(results.points, points, strict=True):
         cells = [_axis_cell(label(point.axes[axis])) for axis in results.axes]
         cells += [point.method] if several else []
-        estimates = [shown(vars(found[name]) if name in found else None, units[name][1]) for name in metrics]
+        estimates = [
+            shown(vars(found[name]) if name in found else None, units[name][1], point.runs)
+            for name in metrics
+        ]
         grid.add_row(*cells, str(point.runs) if point.runs else "-", *estimates)
     return grid
 
@@ -356,7 +362,7 @@ def print_best(found: Best, to: Console) -> None:
     for at in found.decisions:
         cells = [_axis_cell(cell) for cell in [*at.condition.values(), *_chosen(at.choice, found.choose)]]
         estimates = [
-            _in_unit(at.value, at.ci95, factor),
+            f"{'at least ' * at.at_least}{_in_unit(at.value, at.ci95, factor)}",
             _in_unit(at.margin, at.margin_ci95, factor),
         ]
         verdict = _styled(at.verdict)

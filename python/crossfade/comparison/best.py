@@ -20,6 +20,7 @@ from crossfade.comparison.compare import (
     Choices,
     doubts,
     loaded,
+    missing,
     results_of,
     unit_of,
     words,
@@ -32,6 +33,7 @@ from crossfade.errors import ScenarioError
 from crossfade.figures.choice import in_numbers, number
 from crossfade.figures.plot import Envelope, plot
 from crossfade.plans import Options, RunOptions
+from crossfade.results.metrics import metric_of
 from crossfade.results.results import Results
 from crossfade.tables import Cell, Table
 
@@ -47,13 +49,15 @@ class Decision:
     or are better if they keep to a constraint whose limit lies inside their interval. ``constraint
     uncertain``: that is so of its own constraints, those in ``uncertain``. ``no feasible choice``: no mean
     keeps to the constraints; ``rivals`` are those that perhaps do. ``margin`` is the advantage over the
-    ``runner_up``, the next best mean that keeps to the constraints.
+    ``runner_up``, the next best mean that keeps to the constraints. ``value`` is a lower bound, ``at_least``,
+    if it is a completion time and flows were unfinished; ``margin`` is then that of the times seen.
     """
 
     condition: dict[str, Cell]
     choice: dict[str, Cell] | None
     value: float | None
     ci95: float | None
+    at_least: bool
     runner_up: str | None
     margin: float | None
     margin_ci95: float | None
@@ -108,9 +112,21 @@ class Best:
     def table(self) -> Table:
         """A row a condition: the choice, the metric with its interval, and how sure it is."""
         metric = self.goal.metric
-        columns = [*self.conditions, *self.choose, metric, f"{metric}_ci95", "runner_up", "margin"]
+        columns = [
+            *self.conditions,
+            *self.choose,
+            metric,
+            f"{metric}_ci95",
+            *self._bounds(),
+            "runner_up",
+            "margin",
+        ]
         columns += ["margin_ci95", "verdict", "rivals", "uncertain"]
         return Table.of(columns, self.records())
+
+    def _bounds(self) -> list[str]:
+        """The column that says which values are lower bounds, where there are any."""
+        return [f"{self.goal.metric}_at_least"] if any(found.at_least for found in self.decisions) else []
 
     def records(self) -> list[dict[str, Cell]]:
         """The rows of :meth:`table`."""
@@ -119,6 +135,7 @@ class Best:
             found.condition
             | (found.choice or {})
             | {metric: found.value, f"{metric}_ci95": found.ci95, "runner_up": found.runner_up}
+            | dict.fromkeys(self._bounds(), int(found.at_least))
             | {"margin": found.margin, "margin_ci95": found.margin_ci95, "verdict": found.verdict}
             | {"rivals": "; ".join(found.rivals) or None, "uncertain": "; ".join(found.uncertain) or None}
             for found in self.decisions
@@ -168,14 +185,17 @@ def best(
     choose: str | Sequence[str],
     *,
     metric: str = "goodput_bps",
-    lowest: bool = False,
+    lowest: bool | None = None,
     subject_to: Sequence[str] = (),
     method: str | None = None,
     together: bool = False,
     where: Mapping[str, Any] | None = None,
     **options: Unpack[RunOptions],
 ) -> Best:
-    """Find the choice with the highest (or ``lowest``) metric at every point of the other axes.
+    """Find the choice with the best metric at every point of the other axes.
+
+    What is best, the highest or the lowest, the metric itself knows (``crossfade explain rtt_p95_s``);
+    ``lowest`` says otherwise, and is needed for a metric of which neither is.
 
     ``source`` is a scenario (which is run, with the ``options`` of :func:`crossfade.run`), its results, or a
     results file. ``choose`` are the axes of the choices (``"tcp.variant,tcp.w_max"``: every pair of values).
@@ -197,7 +217,7 @@ def best(
     Raises :class:`ScenarioError` where an option is wrong, :class:`ResultsError` where there is no such
     metric.
     """
-    goal = Goal(metric, lowest, [Constraint.parse(text) for text in subject_to])
+    goal = Goal(metric, is_lowest(metric, lowest), [Constraint.parse(text) for text in subject_to])
     metrics = list(dict.fromkeys([metric, *(constraint.metric for constraint in goal.constraints)]))
     source, asked = loaded(source) or source, Options(**options)
     if isinstance(source, Results):
@@ -220,7 +240,7 @@ def best(
         unit=unit_of(results, metric),
         method=results.methods[0],
         conditions=choices.conditions,
-        warnings=doubts(results),
+        warnings=[*doubts(results), *missing(results, metrics)],
         results=results,
         decisions=[
             _decide(choices.named(condition), choices.chosen, under, goal, coverage)
@@ -232,6 +252,21 @@ def best(
             for found in switching_ranges(line, choices.chosen, goal, coverage)
         ],
     )
+
+
+def is_lowest(metric: str, lowest: bool | None) -> bool:
+    """Whether the lowest of a metric is the best: as asked for, else as it is of the metric.
+
+    :class:`ScenarioError` where neither is said and neither is the better one.
+    """
+    if lowest is not None:
+        return lowest
+    found = metric_of(metric)
+    if found is not None and found.direction is None:
+        raise ScenarioError(
+            f"metric {metric}: neither more nor less of it is better, say --lowest or --highest"
+        )
+    return found is not None and found.direction == "lower"
 
 
 def _decide(
@@ -259,6 +294,7 @@ def _decide(
             condition=condition,
             choice=None,
             **dict.fromkeys(("value", "ci95", "runner_up", "margin", "margin_ci95")),
+            at_least=False,
             verdict="no feasible choice",
             rivals=[named(choice) for choice in perhaps],
             uncertain=[],
@@ -278,7 +314,8 @@ def _decide(
         condition=condition,
         choice=dict(zip(chosen, leader, strict=True)),
         value=found.value.mean,
-        ci95=found.value.ci95(coverage),
+        ci95=None if found.value.unfinished else found.value.ci95(coverage),
+        at_least=bool(found.value.unfinished),
         runner_up=words(ranking[1]) if margin else None,
         margin=margin.mean if margin and margin.values else None,
         margin_ci95=margin.ci95(coverage) if margin and margin.values else None,

@@ -187,8 +187,26 @@ def compare(
         conditions=choices.conditions,
         pairs=pairs,
         crossings=crossings,
-        warnings=doubts(results),
+        warnings=[*doubts(results), *missing(results, [metric])],
     )
+
+
+def missing(results: Results, metrics: Sequence[str]) -> list[str]:
+    """The metrics that some runs of a point lack while others of it have them."""
+    found = []
+    for metric in metrics:
+        lacking = [
+            (point.runs - len(values), point.runs)
+            for point in results.points
+            if point.runs and 0 < len(values := Sample.of(point, metric).values) < point.runs
+        ]
+        if lacking:
+            left, of = map(sum, zip(*lacking, strict=True))
+            found.append(
+                f"{metric} is undefined in {left} of {of} runs of {len(lacking)} of {len(results.points)} "
+                "points: these runs are left out, which may be a bias"
+            )
+    return found
 
 
 def doubts(results: Results) -> list[str]:

@@ -43,9 +43,14 @@ class Constraint:
         return slack > 0.0 or (slack == 0.0 and self.sign.endswith("="))
 
     def surely_holds(self, slack: Sample, coverage: float) -> bool | None:
-        """The same of a slack with its interval, None where the limit lies inside."""
+        """The same of a slack with its interval, None where the limit lies inside.
+
+        Completion times of which some were unfinished are at least as long as they seem.
+        """
         half = slack.half_width(coverage)
         ends = {self.holds(slack.mean - half), self.holds(slack.mean + half)}
+        if slack.unfinished:
+            ends.add(not self.sign.startswith("<"))
         return ends.pop() if len(ends) == 1 else None
 
     def __str__(self) -> str:
@@ -73,12 +78,21 @@ class Goal:
                 f"{self.metric}: the choices have no run in common (are shards to be merged first?)"
             )
 
+        values = {choice: Sample.of(point, self.metric) for choice, point in points.items()}
+        # Of a metric that some runs lack, those in which every choice has it that has it at all.
+        for value in values.values():
+            common &= value.values.keys() if value.values and not value.is_exact else common
+        if runs and not common:
+            raise ResultsError(
+                f"{self.metric}: the choices have no run in common in which all of them have it"
+            )
+
         def sample(point: Point, metric: str) -> Sample:
             return Sample.of(point, metric).within(common)
 
         found = {}
         for choice, point in points.items():
-            value = sample(point, self.metric)
+            value = values[choice].within(common)
             slacks = [limit.slack(sample(point, limit.metric)) for limit in self.constraints]
             found[choice] = Candidate(value, -value if self.lowest else value, slacks)
         return found

@@ -116,7 +116,7 @@ def _interval(
     best = means.max(axis=0)
     chosen = np.argmax(means >= best - share * np.abs(best), axis=0)
     tail = (1.0 - COVERAGE) / 2.0
-    low, high = np.quantile(np.array(places)[chosen], [tail, 1.0 - tail], method="nearest")
+    low, high = np.quantile(np.array(places)[chosen], [tail, 1.0 - tail], method="inverted_cdf")
     return float(low), float(high)
 
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
 from crossfade._crossfade import student_quantile
+from crossfade.results.metrics import metric_of
 from crossfade.results.results import Point
 
 COVERAGE = 0.95
@@ -33,16 +34,52 @@ def each_of(statements: int) -> float:
 Verdict = Literal["higher", "lower", "equal", "too close to call", "cannot tell"]
 
 
+def _samples(point: Point, metric: str) -> list[float]:
+    """A metric in each run, NaN where it is undefined.
+
+    Of a quotient of what differs from run to run (energy by packets) a run's value is the quotient over all
+    runs plus what the run adds to it, as in the interval of that (the delta method; ``of_ratio`` of the
+    core).
+    """
+    own = point.samples(metric)
+    ratio = found.ratio if (found := metric_of(metric)) else None
+    if ratio is None:
+        return own
+    part, dot, _ = metric.rpartition(".")
+    parts = [point.samples(f"{part}{dot}{name}") for name in ratio["over"]]
+    over = [math.fsum(cells) for cells in zip(*parts, strict=True)]
+    divided = (
+        point.samples(f"{part}{dot}{ratio['of']}")
+        if ratio["of"] is not None
+        else [value * weight if weight else 0.0 for value, weight in zip(own, over, strict=True)]
+    )
+    pairs = [
+        pair for pair in zip(divided, over, strict=True) if math.isfinite(pair[0]) and math.isfinite(pair[1])
+    ]
+    total = math.fsum(weight for _, weight in pairs)
+    if not pairs or total <= 0.0 or len({weight for _, weight in pairs}) == 1:
+        return own
+    quotient, mean = math.fsum(of for of, _ in pairs) / total, total / len(pairs)
+    return [quotient + (of - quotient * weight) / mean for of, weight in zip(divided, over, strict=True)]
+
+
 @dataclass(frozen=True)
 class Sample:
     """A metric at a point, or a difference of two: its value by number of the run, or one exact value.
 
     Runs in which it is undefined are left out. Sums and differences are taken over the runs that both have;
     what is exact shifts every run of the other.
+
+    Of completion times ``unfinished`` are the runs with flows that had not come to their end, which count
+    with the time that they have had, ``seen`` by run how long a flow could be seen. A difference
+    ``cannot_rank`` if flows were unfinished and those of the other could be seen for another time.
     """
 
     values: Mapping[int, float]
     is_exact: bool = False
+    unfinished: frozenset[int] = frozenset()
+    seen: Mapping[int, float] = field(default_factory=dict)
+    cannot_rank: bool = False
 
     @classmethod
     def exact(cls, value: float) -> Sample:
@@ -55,8 +92,19 @@ class Sample:
         if point.runs == 0:
             return cls.exact(point.value(metric))
         # By the run's own number: of results that are not complete some runs may be missing.
-        by_run = zip((row.run for row in point.rows), point.samples(metric), strict=True)
-        return cls({run: value for run, value in by_run if not math.isnan(value)})
+        runs = [row.run for row in point.rows]
+        by_run = zip(runs, _samples(point, metric), strict=True)
+        values = {run: value for run, value in by_run if not math.isnan(value)}
+        part, dot, last = metric.rpartition(".")
+        if not last.startswith("completion_time"):
+            return cls(values)
+        left, seen = (
+            dict(zip(runs, point.samples(f"{part}{dot}{name}"), strict=True))
+            for name in ("flows_unfinished", "longest_observation_s")
+        )
+        unfinished = frozenset(run for run, number in left.items() if number > 0.0)
+        # A quantile that is not reached in some run is not that of the others.
+        return cls(values, False, unfinished, seen, not unfinished <= values.keys())
 
     @cached_property
     def mean(self) -> float:
@@ -89,8 +137,10 @@ class Sample:
         ``equal`` is 0 in every run, which no more runs would change; a single run ``cannot tell``.
         """
         half = self.half_width(coverage)
-        if math.isinf(half) or math.isnan(self.mean):
+        if math.isinf(half) or math.isnan(self.mean) or self.cannot_rank:
             return "cannot tell"
+        if self.unfinished and self.mean == half == 0.0:
+            return "cannot tell"  # equal as far as was seen
         if abs(self.mean) > half:
             return "higher" if self.mean > 0.0 else "lower"
         return "equal" if self.mean == half == 0.0 else "too close to call"
@@ -99,7 +149,9 @@ class Sample:
         """The same of some runs alone."""
         if self.is_exact:
             return self
-        return Sample({run: value for run, value in self.values.items() if run in runs})
+        values = {run: value for run, value in self.values.items() if run in runs}
+        unfinished = frozenset(run for run in self.unfinished if run in runs)
+        return replace(self, values=values, unfinished=unfinished)
 
     def __add__(self, other: Sample | float) -> Sample:
         if not isinstance(other, Sample):
@@ -107,12 +159,19 @@ class Sample:
         if other.is_exact or self.is_exact:
             of_runs, exact = (self, other) if other.is_exact else (other, self)
             shifted = {run: value + exact.mean for run, value in of_runs.values.items() if exact.values}
-            return Sample(shifted, of_runs.is_exact)
+            return replace(of_runs, values=shifted)
         common = self.values.keys() & other.values.keys()
-        return Sample({run: self.values[run] + other.values[run] for run in sorted(common)})
+        unfinished = (self.unfinished | other.unfinished) & common
+        differ = any(self.seen.get(run) != other.seen.get(run) for run in unfinished)
+        return Sample(
+            {run: self.values[run] + other.values[run] for run in sorted(common)},
+            unfinished=unfinished,
+            seen=self.seen,
+            cannot_rank=differ or self.cannot_rank or other.cannot_rank,
+        )
 
     def __neg__(self) -> Sample:
-        return Sample({run: -value for run, value in self.values.items()}, self.is_exact)
+        return replace(self, values={run: -value for run, value in self.values.items()})
 
     def __sub__(self, other: Sample | float) -> Sample:
         return self + -other

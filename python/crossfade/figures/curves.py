@@ -18,13 +18,14 @@ class Reading:
     """What a row says about a metric: its value, and its interval or the lower bound.
 
     The interval is ``value ± half``, or from ``ends[0]`` to ``ends[1]`` where it is not like that: those of
-    rare events, shares at their ceiling, skewed runs.
+    rare events, shares at their ceiling, skewed runs. The value may be a lower bound itself (``at_least``).
     """
 
     value: float
     half: float | None = None
     lower: float | None = None
     ends: tuple[float, float] | None = None
+    at_least: bool = False
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -129,7 +130,8 @@ def _value(record: Record, y: str) -> Reading:
     given = next((record[name] for name in names if name in record), None)
     value, half = number(record[y]), _finite(given)
     ends = (_finite(record.get(f"{y}_ci95_{end}")) for end in ("low", "high"))
-    return Reading(value, half, ends=ends_shown(value, half, *ends))
+    at_least = record.get(f"{y}_at_least") == 1
+    return Reading(value, half, ends=ends_shown(value, half, *ends), at_least=at_least)
 
 
 def _finite(cell: Cell) -> float | None:

@@ -2,11 +2,13 @@
 
 The table has a row a value (:func:`crossfade.transfers`, or any other with a column of numbers), or a row
 a share (:func:`crossfade.delays`). Where it has a column ``run``, the curve is the mean of those of the runs,
-and the band its pointwise 95 % Student interval.
+and the band its pointwise 95 % Student interval. A transfer that was unfinished at the end of its run counts
+as longer than all others: the curve is the share of all transfers that were seen to end.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 # Where a distribution is looked at.
 PLACES = 400
 TRANSFERS = {"run", "flow", "start_s", "completion_time_s"}
+UNFINISHED = "unfinished_s"
 DELAYS = {"run", "flow", "delay", "share", "value_s"}
 
 
@@ -36,11 +39,16 @@ DELAYS = {"run", "flow", "delay", "share", "value_s"}
 class Curve:
     """A distribution: its name, and the values of each run with the share that each stands for.
 
-    ``shares`` are None where all values count alike.
+    ``shares`` are None where all values count alike. Values without an end are infinite, and the last.
     """
 
     name: str
     runs: list[tuple[Floats, Floats | None]]
+
+    def ends(self) -> tuple[float, float]:
+        """The smallest and the largest value that has an end."""
+        known = [float(value) for values, _ in self.runs for value in values if math.isfinite(value)]
+        return min(known), max(known)
 
 
 def is_transfers(table: Table) -> bool:
@@ -79,9 +87,7 @@ def plot(
     of = of or "completion_time_s"
     curves = _curves(table, of, column_list(by), labels or {})
     words, unit = axis_name(of) if metric_name(of)[0] == of else metric_name(of)
-    every = [
-        float(value) for curve in curves for values, _ in curve.runs for value in (values[0], values[-1])
-    ]
+    every = [end for curve in curves for end in curve.ends()]
     unit, factor = readable_unit(unit, every)
     with figure(file, width=width) as drawn:
         axes = drawn.subplots()
@@ -148,10 +154,15 @@ def _curves(table: Table, of: str, by: list[str] | None, labels: Mapping[str, st
     runs: Sequence[Cell] = table.cells("run") if "run" in table.columns else [0] * len(cells)
     shares = [number(cell) for cell in table.cells("share")] if is_delays(table) else None
     found: dict[tuple[Cell, ...], dict[Cell, list[tuple[float, float]]]] = {}
+    if column == "completion_time_s" and UNFINISHED in table.columns:
+        left = [number(cell) for cell in table.cells(UNFINISHED)]
+        cells = [value if math.isnan(seen) else math.inf for value, seen in zip(cells, left, strict=True)]
     for index, value in enumerate(cells):
         if value == value:
             pair = (value, 0.0 if shares is None else shares[index])
             found.setdefault(keys[index], {}).setdefault(runs[index], []).append(pair)
+    ended = {key for key, runs in found.items() for values in runs.values() if min(values)[0] < math.inf}
+    found = {key: runs for key, runs in found.items() if key in ended}
     if not found:
         raise ResultsError(f"nothing to draw: {of} has no value in these rows")
     if len(found) > MOST_CURVES:
@@ -174,8 +185,7 @@ def _mean(curve: Curve, is_log: bool) -> tuple[Floats, Floats, Floats]:
     """The places, the mean over runs of the share at or below each, and the half-width of its interval."""
     import numpy as np
 
-    low = min(float(values[0]) for values, _ in curve.runs)
-    high = max(float(values[-1]) for values, _ in curve.runs)
+    low, high = curve.ends()
     is_log = is_log and low > 0.0
     places = np.geomspace(low, high, PLACES) if is_log else np.linspace(low, high, PLACES)
     places[-1] = high  # rounded, it might be below the largest value

@@ -131,7 +131,7 @@ def _text(reading: Reading, axis: Axis) -> str:
         return f"{reading.lower / axis.factor:.6g} to {value:.6g}"
     half = None if reading.half is None else reading.half / axis.factor
     low, high = (end / axis.factor for end in reading.ends) if reading.ends else (None, None)
-    return format_estimate(value, half, low, high)
+    return format_estimate(value, half, low, high, at_least=reading.at_least)
 
 
 def _finite(cell: Cell) -> float | None:

@@ -8,10 +8,10 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from crossfade.results.beside import AT_LEAST, BESIDE, RUNS
 from crossfade.results.grids import Grid
 from crossfade.results.planresults import attributes_of, published
 from crossfade.results.planrows import Estimates, PlanRows
-from crossfade.results.results import INTERVAL, INTERVAL_WORDS
 
 Variable = tuple[tuple[str, ...], NDArray[Any], dict[str, str]]
 """Dimensions, values and attributes."""
@@ -23,11 +23,10 @@ def of_estimates(rows: PlanRows) -> xr.Dataset:
     variables: dict[str, Variable] = {}
     for metric in published(rows):
         variables[metric.name] = frame.variable(found.means[:, metric.column], metric.unit, metric.long_name)
-        for end, array, words in zip(
-            INTERVAL, (found.ci95, found.low, found.high), INTERVAL_WORDS, strict=True
-        ):
-            about = f"{words} of the 95 % interval of {metric.long_name}"
-            variables[f"{metric.name}{end}"] = frame.variable(array[:, metric.column], metric.unit, about)
+        for end, array in found.beside(metric.column).items():
+            unit = "1" if end in (RUNS, AT_LEAST) else metric.unit
+            about = f"{BESIDE[end]} {metric.long_name}"
+            variables[f"{metric.name}{end}"] = frame.variable(array[:, metric.column], unit, about)
     return frame.dataset(variables, found)
 
 

@@ -23,7 +23,7 @@ from crossfade.results.rows import Row
 T = TypeVar("T")
 
 # Of the tables: a cache of other ones is another file.
-FORMAT = 2
+FORMAT = 3
 # What can be wrong with a file, whatever somebody has put into it.
 TROUBLE = (OSError, sqlite3.Error, ValueError, TypeError, OverflowError, ResultsError)
 

@@ -128,9 +128,9 @@ def _batches(rows: PlanRows, runs: bool) -> tuple[pa.Schema, Iterator[pa.RecordB
     import numpy as np
     import pyarrow as pa
 
+    from crossfade.results.beside import AT_LEAST, RUNS
     from crossfade.results.grids import Grid
     from crossfade.results.planresults import attributes_of, published
-    from crossfade.results.results import INTERVAL
 
     description, methods, metrics = rows.plan.description, np.array(rows.methods), published(rows)
     grid = Grid.of(description["axes"], description["points"])
@@ -157,7 +157,10 @@ def _batches(rows: PlanRows, runs: bool) -> tuple[pa.Schema, Iterator[pa.RecordB
     for metric in metrics:
         fields.append(column(metric.name, pa.float64(), metric.unit, metric.long_name))
         if not runs:
-            fields += [column(f"{metric.name}{end}", pa.float64(), metric.unit) for end in INTERVAL]
+            fields += [
+                column(f"{metric.name}{end}", pa.float64(), "1" if end in (RUNS, AT_LEAST) else metric.unit)
+                for end in found.beside(metric.column)
+            ]
     about = {name: str(value) for name, value in attributes_of(rows, found).items()}
     schema = pa.schema(fields, metadata=about)
 
@@ -176,8 +179,8 @@ def _batches(rows: PlanRows, runs: bool) -> tuple[pa.Schema, Iterator[pa.RecordB
         else:
             columns.append(np.where(rows.solved, 0, found.rows)[here])
             for metric in metrics:
-                estimates = (found.means, found.ci95, found.low, found.high)
-                columns += [array[here, metric.column] for array in estimates]
+                estimates = (found.means, *found.beside(metric.column).values())
+                columns += [array[here, metric.column].astype(float) for array in estimates]
         arrays = [
             pa.array(values, type=field.type, from_pandas=True)
             for values, field in zip(columns, schema, strict=True)

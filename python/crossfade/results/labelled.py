@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from crossfade.results.beside import AT_LEAST, BESIDE, RUNS
 from crossfade.results.grids import Grid
 from crossfade.wording import metric_name
 
@@ -26,18 +27,23 @@ class Solved:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a metric: that of its values (``about`` is empty), or of a part of its interval."""
+    """A column of a metric: that of its values (``end`` is empty), or what stands beside them."""
 
-    name: str
     metric: str
+    end: str
     unit: str
-    about: str
+
+    @property
+    def name(self) -> str:
+        """The name of the array."""
+        return f"{self.metric}{self.end}"
 
     def attributes(self) -> dict[str, str]:
         """The words and the unit of the array."""
         words = metric_name(self.metric)[0]
-        words = f"{self.about} of the 95 % interval of {words}" if self.about else words
-        return {"long_name": words} | ({"units": self.unit} if self.unit else {})
+        words = f"{BESIDE[self.end]} {words}" if self.end else words
+        unit = "1" if self.end in (RUNS, AT_LEAST) else self.unit
+        return {"long_name": words} | ({"units": unit} if unit else {})
 
 
 def dataset(

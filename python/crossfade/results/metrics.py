@@ -7,26 +7,32 @@ import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
+from typing import Any
 
 import crossfade._crossfade as _crossfade
-from crossfade.results.results import INTERVAL
+from crossfade.results.beside import BESIDE
 
 
 @dataclass(frozen=True)
 class Metric:
     """A metric: the name of its column, its unit (``1`` of a pure number), its words in figures, its meaning.
 
-    Its ``str`` is what ``crossfade explain`` prints.
+    ``direction`` is its better side, ``higher`` or ``lower``, None where there is none. ``ratio`` says of
+    what rows hold it is the quotient over all runs: ``of`` (None: its own value times ``over``) by the sum of
+    ``over``; None of other metrics. Its ``str`` is what ``crossfade explain`` prints.
     """
 
     name: str
     unit: str
     words: str
     meaning: str
+    direction: str | None = None
+    ratio: dict[str, Any] | None = None
 
     def __str__(self) -> str:
         unit = "a number" if self.unit == "1" else f"in {self.unit}"
-        return f"{self.name}: a metric, {unit}\n\n{self.words}. {self.meaning}"
+        better = f"; {self.direction} is better" if self.direction else ""
+        return f"{self.name}: a metric, {unit}{better}\n\n{self.words}. {self.meaning}"
 
 
 @lru_cache(maxsize=1)
@@ -58,7 +64,7 @@ def not_metrics(y: str | None) -> list[str]:
     """Of the metrics (or ratios of two) that a figure is asked for, what is none; an interval is one too."""
 
     def metric(column: str) -> str:
-        for end in INTERVAL:
+        for end in BESIDE:
             column = column.removesuffix(end)
         return column
 

@@ -16,8 +16,8 @@ from crossfade.errors import OutputError, ResultsError, shortened
 from crossfade.records import APPLICATION_ID, SQLITE_MAGIC, begins
 from crossfade.results import rowtables, sidecars
 
-# Format 1 had no checksums.
-FORMAT_VERSION = 2
+# Format 1 had no checksums, format 2 no distributions.
+FORMAT_VERSION = 3
 
 # What a file holds, all of it: the columns of its tables with their types.
 SCHEMA = {

@@ -67,12 +67,22 @@ def published(rows: PlanRows) -> list[Metric]:
 
 
 def warnings_of(rows: PlanRows, found: Estimates) -> list[str]:
-    """What the file warns of, and that results are missing if they are."""
+    """What the file warns of, and that results are missing or mean something else, if they do."""
+    told = [*rows.plan.warnings, *_of_older_rows(rows)]
     unfinished = int((~found.finished).reshape(len(rows.points), -1).any(axis=1).sum())
     if not unfinished:
-        return rows.plan.warnings
+        return told
     which = f"{unfinished} of {len(rows.points)} points" if len(rows.points) > 1 else "the point"
-    return [*rows.plan.warnings, f"unfinished: runs of {which} are missing (crossfade sweep goes on)"]
+    return [*told, f"unfinished: runs of {which} are missing (crossfade sweep goes on)"]
+
+
+def _of_older_rows(rows: PlanRows) -> list[str]:
+    """Rows of results versions before 12 do not say which flows were unfinished."""
+    ends = {name.rpartition(".")[2] for name in rows.names}
+    if "completion_time_s" not in ends or "flows_unfinished" in ends:
+        return []
+    version = rows.plan.description["results_version"]
+    return [f"results version {version}: completion times are those of the flows that finished alone"]
 
 
 def attributes_of(rows: PlanRows, found: Estimates) -> dict[str, str | int]:
@@ -110,7 +120,16 @@ def results_of(rows: PlanRows) -> Results:
         method, start = rows.methods[group % len(rows.methods)], rows.starts[group]
         runs = 0 if is_solved(method) else counts[group]
         estimates = {
-            metric.name: Estimate(value, ci95, low, high, runs, method, metric.unit)
+            metric.name: Estimate(
+                value,
+                ci95,
+                low,
+                high,
+                0 if is_solved(method) else int(found.defined[group][metric.column]),
+                method,
+                metric.unit,
+                bool(found.at_least[group][metric.column]),
+            )
             for metric in metrics
             if not math.isnan(value := means[group][metric.column])
             for ci95, low, high in [[_none_if_nan(array[group][metric.column]) for array in intervals]]

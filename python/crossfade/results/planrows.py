@@ -6,6 +6,7 @@ sorted by point, method and run. The rows of one point by one method are a *grou
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import crossfade._crossfade as _crossfade
+from crossfade.results.beside import AT_LEAST, INTERVAL, RUNS
 from crossfade.results.file import ResultsFile
 from crossfade.results.plantable import StoredPlan, is_solved
 from crossfade.results.rows import Row, names_of
@@ -39,8 +41,8 @@ class PlanRows:
     Group g is the distinct point ``points[g // len(methods)]`` (its id; equal points share their rows) by
     the method ``methods[g % len(methods)]``. ``values`` has a row a run and a column for each of ``names``,
     NaN where a metric is undefined. Names are those of rows: ``flow:cubic.goodput_bps``. ``place`` counts the
-    rows of the group before each. ``failures`` says why groups have no values. ``rows`` are the rows
-    themselves, where they were asked for.
+    rows of the group before each. ``distributions`` has those of each row, packed. ``failures`` says why
+    groups have no values. ``rows`` are the rows themselves, where they were asked for.
     """
 
     plan: StoredPlan
@@ -48,6 +50,7 @@ class PlanRows:
     methods: list[str]
     names: list[str]
     values: Floats
+    distributions: list[bytes]
     group: Integers
     run: Integers
     place: Integers
@@ -105,8 +108,8 @@ class PlanRows:
             for name in ("precision", "count")
             if name in stop and is_there
         }
-        means, ci95, low, high, rows, precise = _crossfade.estimates(
-            self.values, self.starts[:-1], self.names, columns, **rule
+        means, ci95, low, high, defined, at_least, rows, precise = _crossfade.estimates(
+            self.values, self.starts[:-1], self.names, columns, **rule, distributions=self.distributions
         )
         if self.is_adaptive:
             # Without the metric there is nothing that could be precise; what is solved is.
@@ -115,25 +118,36 @@ class PlanRows:
         else:
             finished = rows >= stop["runs"]
         finished = np.where(self.solved, rows > 0, finished)
-        return Estimates(means, ci95, low, high, rows, precise, finished)
+        defined = np.where(np.isnan(means), math.nan, np.where(self.solved[:, np.newaxis], 0.0, defined))
+        return Estimates(means, ci95, low, high, defined, at_least, rows, precise, finished)
 
 
 @dataclass(frozen=True)
 class Estimates:
     """Means of groups (down) and metrics (across), with the half-widths and the ends of their 95 % intervals.
 
-    NaN where a metric is undefined, or a single run says nothing of the spread. ``rows`` is how many rows of
-    a group count, ``finished`` whether that is all there are to be, ``precise`` whether they reach the
-    precision that the plan asks for (true where it asks for none).
+    NaN where a metric is undefined, or a single run says nothing of the spread. ``defined`` is the number of
+    rows in which a metric is (0 of what is solved), ``at_least`` whether its mean is a lower bound. ``rows``
+    is how many rows of a group count, ``finished`` whether that is all there are to be, ``precise`` whether
+    they reach the precision that the plan asks for (true where it asks for none).
     """
 
     means: Floats
     ci95: Floats
     low: Floats
     high: Floats
+    defined: Floats
+    at_least: Truths
     rows: Integers
     precise: Truths
     finished: Truths
+
+    def beside(self, column: int) -> dict[str, Floats | Truths]:
+        """What stands beside the means of a metric, by the ending of its name; bounds where there are any."""
+        found: dict[str, Floats | Truths] = dict(
+            zip((*INTERVAL, RUNS), (self.ci95, self.low, self.high, self.defined), strict=True)
+        )
+        return found | ({AT_LEAST: self.at_least} if self.at_least[:, column].any() else {})
 
 
 def is_adaptive(stop: Mapping[str, Any]) -> bool:
@@ -165,9 +179,13 @@ def read_rows(file: ResultsFile, plan: StoredPlan, *, with_rows: bool = False) -
     failures = {number: text for chunk in chunks for number, text in chunk.failures.items()}
     unsorted = [row for chunk in chunks for row in chunk.rows]
     rows = [unsorted[i] for i in order] if with_rows else []
+    behind = [packed for chunk in chunks for packed in chunk.distributions]
+    distributions = [behind[i] for i in order]
     names, values = _sorted_values(chunks, order)
     methods = plan.description["methods"]
-    return PlanRows(plan, points, methods, names, values, group, run, _places(group), failures, rows)
+    return PlanRows(
+        plan, points, methods, names, values, distributions, group, run, _places(group), failures, rows
+    )
 
 
 def _places(group: Integers) -> Integers:
@@ -184,6 +202,7 @@ class _Chunk:
     group: Integers
     run: Integers
     values: Floats
+    distributions: list[bytes]
     failures: dict[int, str]
     rows: list[Row]
 
@@ -217,7 +236,8 @@ class _Wanted:
         for number in sets.keys() & set(metric_set[asked].tolist()):
             names = names_of(sets[number])
             at = np.flatnonzero(asked & (metric_set == number))
-            values = np.frombuffer(b"".join([blobs[i] for i in at.tolist()]), dtype="<f8")
+            size = 8 * len(names)
+            values = np.frombuffer(b"".join([blobs[i][:size] for i in at.tolist()]), dtype="<f8")
             values = values.reshape(len(at), len(names))
             numbers = (np.abs(values) < LARGEST_VALUE).all(axis=1)
             at, values = at[numbers], values[numbers]
@@ -225,7 +245,8 @@ class _Wanted:
             told = zip(group.tolist(), at.tolist(), strict=True) if any(failures) else ()
             why = {of: failures[i] for of, i in told if failures[i] is not None}
             rows = [self._row(lines[i], sets[number]) for i in at.tolist()] if with_rows else []
-            yield _Chunk(names, group, run[at], values, why, rows)
+            behind = [blobs[i][size:] for i in at.tolist()]
+            yield _Chunk(names, group, run[at], values, behind, why, rows)
 
     def _row(self, line: Line, names: str) -> Row:
         key, point, method, seed, run, _, values, failure, _, _, seconds = line[:11]

@@ -101,7 +101,9 @@ def _sound_rows(database: sqlite3.Connection, damage: list[str]) -> Iterator[tup
     for _, *cells in _readable(database, "rows", rowtables.columns_of(database), damage):
         line = tuple(cells)
         names = rowtables.names_in(sets, line)
-        sound = names is not None and rowtables.is_sound(line, names) and rowtables.are_numbers(line[6])
+        sound = (
+            names is not None and rowtables.is_sound(line, names) and rowtables.are_numbers(line[6], names)
+        )
         if names is None or not sound or line[0] in seen:
             damage.append(name_of(line))
         else:

@@ -16,6 +16,7 @@ from crossfade.errors import ScenarioError, shortened, visible
 from crossfade.figures.choice import where as rows_where
 from crossfade.figures.plot import plot_wanted
 from crossfade.figures.wanted import Wanted
+from crossfade.results.beside import AT_LEAST, INTERVAL, RUNS
 from crossfade.results.rows import FLOW, NODE, USER, Row, names_of
 from crossfade.results.shown import MAIN_METRICS, html_table, shown, shown_unit
 from crossfade.tables import Cell, Table, format_estimate, label
@@ -25,10 +26,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Metrics = dict[str, "Estimate"]
-
-INTERVAL = ("_ci95", "_ci95_low", "_ci95_high")
-"""What is appended to the name of a metric for the columns of its interval."""
-INTERVAL_WORDS = ("half-width", "lower end", "upper end")
 
 # The number of a row, beside its columns.
 PLACE = " "
@@ -40,7 +37,9 @@ MOST_LINES = 40
 class Estimate:
     """One metric of one point.
 
-    ``value`` is the mean over the runs (None where the metric is undefined, such as a mean over no packets);
+    ``value`` is the mean over the runs (None where the metric is undefined, such as a mean over no packets),
+    ``n`` the number of runs in which it is defined, 0 where a method has no randomness. With ``at_least`` it
+    is a lower bound, since flows were unfinished when their runs ended: it has no ``high`` and no ``ci95``;
     ``ci95`` the half-width of its two-sided 95 % Student interval, None where there are not two runs, the
     method is exact, or events are too rare for it. ``low`` and ``high`` are the ends of a 95 % interval that
     also covers rare events, shares at their ceiling and skewed runs; it is never narrower than Student's.
@@ -53,9 +52,10 @@ class Estimate:
     n: int
     method: str
     unit: str
+    at_least: bool = False
 
     def __str__(self) -> str:
-        return format_estimate(self.value, self.ci95, self.low, self.high)
+        return format_estimate(self.value, self.ci95, self.low, self.high, at_least=self.at_least)
 
 
 @dataclass(frozen=True)
@@ -177,11 +177,11 @@ class Results:
         found = [point.metrics.get(name) for point in self.points]
         known = [vars(estimate) for estimate in found if estimate is not None]
         unit, factor = shown_unit(known)
-        return (
-            name,
-            unit,
-            [shown(vars(estimate) if estimate is not None else None, factor) for estimate in found],
-        )
+        cells = [
+            shown(None if estimate is None else vars(estimate), factor, point.runs)
+            for point, estimate in zip(self.points, found, strict=True)
+        ]
+        return name, unit, cells
 
     @cached_property
     def warnings(self) -> list[str]:
@@ -248,13 +248,30 @@ class Results:
     def table(self, only: Sequence[str] | None = None) -> Table:
         """A row a point and method: axes, ``method``, ``runs``, each metric and its interval.
 
-        The interval is ``NAME_ci95``, ``NAME_ci95_low`` and ``NAME_ci95_high``; see :class:`Estimate`.
+        The interval is ``NAME_ci95``, ``NAME_ci95_low`` and ``NAME_ci95_high``, and ``NAME_runs`` the number
+        of runs that the metric is of; ``NAME_at_least``, where some value is a lower bound, is 1 there. See
+        :class:`Estimate`.
         ``only`` are the metrics that are wanted, in order; :class:`ScenarioError` for one that there is not.
         """
         columns = [*self.axes, "method", "runs"]
         names = self.chosen(only) if only else [*self.metrics, *self.parts]
-        columns += [f"{name}{end}" for name in names for end in ("", *INTERVAL)]
+        bounds = self.bounds
+        columns += [
+            f"{name}{end}"
+            for name in names
+            for end in ("", *INTERVAL, RUNS, *([AT_LEAST] if name in bounds else []))
+        ]
         return Table.of(columns, (self._record(point) for point in self.points))
+
+    @property
+    def bounds(self) -> set[str]:
+        """The metrics that are a lower bound at some point."""
+        return {
+            name
+            for point in self.points
+            for name, estimate in (point.metrics | point.parts).items()
+            if estimate.at_least
+        }
 
     def chosen(self, names: Sequence[str]) -> list[str]:
         """The metrics of these names; :class:`ScenarioError` for one that no point has."""
@@ -301,10 +318,11 @@ class Results:
             for point in self.points
             for name, estimate in (point.metrics | point.parts).items()
         }
+        bounds = self.bounds
         columns = [
-            labelled.Column(f"{name}{end}", name, units[name], words)
+            labelled.Column(name, end, units[name])
             for name in [*self.metrics, *self.parts]
-            for end, words in zip(("", *INTERVAL), ("", *INTERVAL_WORDS), strict=True)
+            for end in ("", *INTERVAL, RUNS, *([AT_LEAST] if name in bounds else []))
         ]
         found = [
             labelled.Solved(point.axes, point.method, point.runs, _cells(point)) for point in self.points
@@ -325,7 +343,8 @@ class Results:
     def _object(self, point: Point) -> dict[str, Any]:
         def ends(metric: Estimate) -> dict[str, Any]:
             names = ("value", "ci95", "low", "high", "unit")
-            return {name: getattr(metric, name) for name in names}
+            found = {name: getattr(metric, name) for name in names} | {"runs": metric.n}
+            return found | ({"at_least": True} if metric.at_least else {})
 
         return {
             "scenario": point.scenario,
@@ -360,6 +379,15 @@ def _cells(point: Point) -> dict[str, float | None]:
         f"{name}{end}": cell
         for name, estimate in (point.metrics | point.parts).items()
         for end, cell in zip(
-            ("", *INTERVAL), (estimate.value, estimate.ci95, estimate.low, estimate.high), strict=True
+            ("", *INTERVAL, RUNS, AT_LEAST),
+            (
+                estimate.value,
+                estimate.ci95,
+                estimate.low,
+                estimate.high,
+                estimate.n,
+                int(estimate.at_least),
+            ),
+            strict=True,
         )
     }

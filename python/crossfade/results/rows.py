@@ -33,7 +33,7 @@ class Row(NamedTuple):
     A link's are ``reverse.queue_drops``, a flow's ``flow:cubic.goodput_bps``.
     """
     values: bytes
-    """Their values, in that order, as little-endian float64."""
+    """Their values, in that order, as little-endian float64; behind them the run's distributions, packed."""
     failure: str | None
     """Why there are none."""
     seconds: float
@@ -42,7 +42,7 @@ class Row(NamedTuple):
     def metrics(self) -> dict[str, float]:
         """The values by name."""
         names = names_of(self.names)
-        return dict(zip(names, struct.unpack(f"<{len(names)}d", self.values), strict=True))
+        return dict(zip(names, struct.unpack_from(f"<{len(names)}d", self.values), strict=True))
 
     def value(self, name: str) -> float:
         """The value of a metric, NaN where it is undefined."""

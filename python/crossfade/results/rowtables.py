@@ -195,14 +195,15 @@ def is_sound(line: Line, names: str | None) -> bool:
         return False
     if not (len(line[0]) == len(line[1]) == ID_BYTES and line[4] >= 0 and math.isfinite(line[10])):
         return False
-    if len(line[6]) != 8 * len(names_of(names)):
-        return False
-    return len(line) == 11 or bool(line[11] == checksum(line, names))
+    size = 8 * len(names_of(names))
+    if len(line) == 11:
+        return len(line[6]) == size  # before there were checksums there were no distributions either
+    return len(line[6]) >= size and bool(line[11] == checksum(line, names))
 
 
-def are_numbers(values: bytes) -> bool:
+def are_numbers(values: bytes, names: str) -> bool:
     """Whether the values of a row are finite, and small enough to be summed."""
-    found = struct.unpack(f"<{len(values) // 8}d", values)
+    found = struct.unpack_from(f"<{len(names_of(names))}d", values)
     return all(-LARGEST_VALUE < value < LARGEST_VALUE for value in found)
 
 
@@ -293,7 +294,7 @@ def _sound(
 ) -> Iterator[tuple[Line, str]]:
     for line in lines:
         names = names_in(sets, line)
-        if names is not None and is_sound(line, names) and are_numbers(line[6]):
+        if names is not None and is_sound(line, names) and are_numbers(line[6], names):
             yield line, names
         elif damaged is not None:
             damaged.append(line)

@@ -32,11 +32,14 @@ def shown_unit(estimates: Sequence[Mapping[str, Any]]) -> tuple[str, float]:
     return {"1": "", "us": "µs"}.get(unit, unit), factor
 
 
-def shown(estimate: Mapping[str, Any] | None, factor: float) -> str:
-    """An estimate in another unit; a dash where there is none."""
+def shown(estimate: Mapping[str, Any] | None, factor: float, runs: int = 0) -> str:
+    """An estimate in another unit; a dash where there is none. It says so if it is not of all ``runs``."""
     if estimate is None:
         return "-"
-    return format_estimate(*(None if estimate[end] is None else estimate[end] / factor for end in ENDS))
+    ends = [None if estimate[end] is None else estimate[end] / factor for end in ENDS]
+    text = format_estimate(*ends, at_least=estimate.get("at_least", False))
+    defined = estimate.get("n", estimate.get("runs", runs))
+    return f"{text} in {defined} of {runs} runs" if 0 < defined < runs else text
 
 
 def html_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

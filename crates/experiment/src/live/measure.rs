@@ -180,6 +180,7 @@ fn statistics(setup: &Setup, ended: &Ended, warm: &Warm) -> NetworkStatistics {
     let duration = ended.forward.duration - setup.warmup;
     NetworkStatistics {
         duration,
+        end: ended.forward.duration,
         flows,
         arrivals: Vec::new(),
         links: ended.links.iter().filter_map(|link| link.summary(setup.warmup)).collect(),

@@ -5,7 +5,7 @@ use super::solver::{NoMetrics, Outcome, Solver};
 use crate::build::network;
 use crate::control::{Control, PartDone};
 use crate::impossible::{Possible, most_of_run};
-use crate::metrics::{DIED, METRICS, Metrics, distributions, flow_key};
+use crate::metrics::{DIED, KEPT, METRICS, Metrics, distributions, flow_key};
 use crate::statistics::{FlowTotals, Scale, flows, links, nodes, users};
 use crossfade_core::{Observer, RunSeed};
 use crossfade_scenario::{End, Method, Point, ScenarioError, Setup};
@@ -77,13 +77,14 @@ const QUOTIENTS: [&str; 2] = ["energy_per_packet", "frame_transmissions_per_fram
 /// All metrics of a run; what is per something that there was none of is none: a run without deliveries has no
 /// energy per packet.
 pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
-    let mut metrics = Metrics::new();
+    let mut metrics = Metrics::default();
+    let values = &mut *metrics;
     let mut insert = |key: String, value: Option<f64>| {
         let of_nothing = |value: f64| {
             value.is_nan() || value == f64::INFINITY && QUOTIENTS.iter().any(|name| key.ends_with(name))
         };
         if let Some(value) = value.filter(|value| !of_nothing(*value)) {
-            metrics.insert(key, value);
+            values.insert(key, value);
         }
     };
     let (flows, links) = (flows(setup, run), links(setup, run));
@@ -92,21 +93,13 @@ pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
     for (_, flow) in &flows {
         whole.join(flow);
     }
-    for metric in METRICS {
+    for metric in METRICS.iter().chain(KEPT) {
         insert(metric.name.to_owned(), metric.of_flows(&whole, &scale));
         for (flow, totals) in flows.iter().filter(|(flow, _)| !flow.name.is_empty() && flow.count > 0) {
             insert(metric.flow_key(&flow.name), metric.of_flows(totals, &scale));
         }
         for (name, link) in &links {
             insert(metric.link_key(name), metric.of_link(link));
-        }
-    }
-    for (name, value) in distributions(&whole) {
-        insert(name, Some(value));
-    }
-    for (flow, totals) in flows.iter().filter(|(flow, _)| !flow.name.is_empty()) {
-        for (name, value) in distributions(totals) {
-            insert(flow_key(&flow.name, &name), Some(value));
         }
     }
     if let Some((nodes, whole)) = nodes(run) {
@@ -118,7 +111,7 @@ pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
         }
     }
     if let Some((users, whole)) = users(setup, run) {
-        for metric in METRICS {
+        for metric in METRICS.iter().chain(KEPT) {
             insert(metric.name.to_owned(), metric.of_users(&whole));
             for (number, user) in users.iter().enumerate().filter(|_| metric.is_of_each_user()) {
                 insert(metric.user_key(number), metric.of_users(user));
@@ -126,5 +119,10 @@ pub(crate) fn metrics(setup: &Setup, run: &NetworkStatistics) -> Metrics {
         }
     }
     insert(DIED.to_owned(), Some(f64::from(u8::from(run.stalled || whole.died))));
+    metrics.distributions.extend(distributions(&whole).map(|(name, found)| (name.to_owned(), found)));
+    for (flow, totals) in flows.iter().filter(|(flow, _)| !flow.name.is_empty()) {
+        let found = distributions(totals).map(|(name, found)| (flow_key(&flow.name, name), found));
+        metrics.distributions.extend(found);
+    }
     metrics
 }

@@ -1,4 +1,4 @@
-//! What a mean hides, as CSV: each transfer that came to its end, and how delays are distributed.
+//! What a mean hides, as CSV: each transfer, and how delays are distributed.
 
 use super::sink::TextSink;
 use crate::build::network;
@@ -11,8 +11,9 @@ use crossfade_sim::NetworkStatistics;
 use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
 
-/// A line a transfer, in the order of flows in the scenario, and of ends within one that arrives.
-pub(super) const TRANSFERS: &str = "run,flow,start_s,segments,completion_time_s\n";
+/// A line a transfer, in the order of flows in the scenario, and of ends within one that arrives; those that were unfinished at
+/// the end of the run behind them, with the time that they had had.
+pub(super) const TRANSFERS: &str = "run,flow,start_s,segments,completion_time_s,unfinished_s\n";
 /// A line a share: that part of the delays of the run is no longer than the value.
 pub(super) const DELAYS: &str = "run,flow,delay,share,value_s\n";
 
@@ -47,22 +48,34 @@ pub(super) fn of_runs(
     Some(())
 }
 
-/// Each transfer of a run that came to its end.
+/// Each transfer that began in a run.
 pub(super) fn transfers(setup: &Setup, run: &NetworkStatistics, write: &mut dyn FnMut(&str)) {
-    let mut line = |flow: &FlowSetup, start: SimTime, segments: u64, time: SimTime| {
-        write(&format!("{},{},{segments},{}", flow.name, start.as_secs_f64(), time.as_secs_f64()));
+    let mut line = |flow: &FlowSetup, start: SimTime, segments: Option<u64>, time: Option<SimTime>| {
+        let segments = segments.map_or(String::new(), |segments| segments.to_string());
+        let begun = format!("{},{},{segments}", flow.name, start.as_secs_f64());
+        let seen = run.end.saturating_sub(start);
+        match time {
+            Some(time) => write(&format!("{begun},{},", time.as_secs_f64())),
+            None if seen > SimTime::ZERO => write(&format!("{begun},,{}", seen.as_secs_f64())),
+            // It had not begun.
+            None => {}
+        }
     };
     let (mut flows, mut arrivals) = (run.flows.iter(), run.arrivals.iter());
     for flow in &setup.flows {
         if matches!(flow.traffic, TrafficSetup::Arrivals { .. }) {
-            for one in arrivals.next().into_iter().flat_map(|group| &group.completions) {
-                line(flow, one.start, one.segments, one.completion_time);
+            let Some(group) = arrivals.next() else { continue };
+            for one in &group.completions {
+                line(flow, one.start, Some(one.segments), Some(one.completion_time));
+            }
+            for start in &group.unfinished {
+                line(flow, *start, None, None);
             }
             continue;
         }
         for one in flows.by_ref().take(flow.count as usize) {
-            if let Some(time) = one.completion_time {
-                line(flow, one.start, one.segments_delivered, time);
+            if matches!(flow.traffic, TrafficSetup::Tcp(_, Some(_))) {
+                line(flow, one.start, Some(one.segments_delivered), one.completion_time);
             }
         }
     }

@@ -105,7 +105,7 @@ pub fn link_events(
     of_points(experiment, sink, |_, network, sink| link_events::link_events(network, sink, cancel))
 }
 
-/// Hands each transfer that came to its end to `sink`, of every run of each point (100 at the most), as CSV; otherwise as
+/// Hands each transfer to `sink`, of every run of each point (100 at the most), as CSV; otherwise as
 /// [`events`].
 ///
 /// # Errors

@@ -54,9 +54,13 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         let counted = self.counted(place);
         let statistics = &mut self.groups[group as usize].statistics;
         statistics.total.add(&counted);
-        if let Some(completion_time) = counted.completion_time.filter(|_| counted.start >= self.warmup) {
-            let segments = counted.segments_in_order;
-            statistics.completions.push(Completion { start: counted.start, segments, completion_time });
+        match counted.completion_time {
+            _ if counted.start < self.warmup => {}
+            Some(completion_time) => {
+                let segments = counted.segments_in_order;
+                statistics.completions.push(Completion { start: counted.start, segments, completion_time });
+            }
+            None => statistics.unfinished.push(counted.start),
         }
     }
 
@@ -96,6 +100,7 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         let links = self.names().iter().zip(warm.links.iter().zip(&ends));
         NetworkStatistics {
             duration,
+            end: self.net.now,
             flows,
             links: links.map(|(name, (warm, end))| LinkSummary::between(name, warm, end, duration)).collect(),
             arrivals: self.groups.into_iter().map(|group| group.statistics).collect(),

@@ -1,0 +1,103 @@
+//! Which way a metric is better.
+
+use serde::Serialize;
+
+/// The better side of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Direction {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+}
+
+impl Direction {
+    /// That of a published metric; `None` where neither side is the better one for everybody.
+    pub(crate) fn of(metric: &str) -> Option<Self> {
+        match metric {
+            "goodput_bps"
+            | "ip_goodput_bps"
+            | "link_goodput_bps"
+            | "throughput_per_slot"
+            | "throughput_lower"
+            | "throughput_upper"
+            | "segments_delivered"
+            | "effective_rate_bps"
+            | "frames_delivered"
+            | "rlp_throughput_bps"
+            | "flows_completed"
+            | "jain_fairness"
+            | "exchanges_mean"
+            | "packets_delivered"
+            | "user_goodput_bps"
+            | "user_goodput_p05_bps" => Some(Self::Higher),
+            "transmissions_per_slot"
+            | "segments_sent"
+            | "spurious_timeouts_detected"
+            | "fast_retransmits"
+            | "fast_retransmits_per_slot"
+            | "tail_loss_probes"
+            | "ecn_reductions"
+            | "ecn_marks"
+            | "cycle_mean_slots"
+            | "cycle_deviation_slots"
+            | "bits_sent"
+            | "frame_transmissions"
+            | "link_utilisation"
+            | "states"
+            | "rts_sent"
+            | "data_sent"
+            | "packets_forwarded"
+            | "nulls_spent"
+            | "deferrals"
+            | "transmit_share"
+            | "receive_share"
+            | "busy_share"
+            | "bins_per_slot" => None,
+            _ if metric.starts_with("modulation_share_") => None,
+            // Losses, delays, errors, what is in vain.
+            _ => Some(Self::Lower),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::METRICS;
+
+    #[test]
+    fn what_is_better_the_less_there_is_of_it() {
+        let lower: Vec<&str> = METRICS
+            .iter()
+            .map(|metric| metric.name)
+            .filter(|name| Direction::of(name) == Some(Direction::Lower))
+            .collect();
+        // A metric that is new must be looked at, and then stands here or in one of the lists above.
+        let bad = [
+            "energy",
+            "retransmissions",
+            "loss",
+            "timeout",
+            "spurious",
+            "error",
+            "given_up",
+            "per_frame",
+            "delay",
+            "lost",
+            "rtt",
+            "completion_time",
+            "unfinished",
+            "queue_mean",
+            "drops",
+            "late",
+            "duplicates",
+            "per_piece",
+            "below_levels",
+        ];
+        for name in lower {
+            assert!(bad.iter().any(|word| name.contains(word)), "{name}");
+        }
+    }
+}

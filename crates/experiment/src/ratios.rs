@@ -1,0 +1,118 @@
+//! Which metrics are quotients of what differs from run to run.
+//!
+//! Over several runs such a metric is the sum of one over that of the other, each packet (frame, flow) counting once, and not
+//! the mean of the runs' own quotients: a run without packets has none, and leaving it out would be a bias.
+
+use serde::Serialize;
+
+/// What a metric is the quotient of, by names of what rows hold.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Ratio {
+    /// What is divided; `None` is the run's own quotient times what it is over.
+    of: Option<&'static str>,
+    /// By the sum of these.
+    over: &'static [&'static str],
+}
+
+impl Ratio {
+    /// That of a metric; `None` of what is none, or over the same in all runs.
+    pub(crate) fn of(metric: &str) -> Option<Self> {
+        let quotient = |of, over| Some(Self { of: Some(of), over });
+        let mean = |over| Some(Self { of: None, over });
+        match metric {
+            "energy_per_packet" => quotient("packet_transmissions", &["segments_delivered"]),
+            "completion_time_s" => {
+                quotient("completion_time_sum_s", &["flows_completed", "flows_unfinished"])
+            }
+            "segment_loss_rate" => mean(&["segments_with_fate"]),
+            "rtt_mean_s" => mean(&["rtt_samples"]),
+            "one_way_delay_mean_s" => mean(&["segments_received"]),
+            "frame_error_rate" => quotient("frame_errors", &["frame_transmissions"]),
+            "bit_error_rate" => quotient("bit_errors", &["bits_sent"]),
+            "residual_frame_error_rate" => {
+                quotient("frames_given_up", &["frames_delivered", "frames_given_up"])
+            }
+            "frame_transmissions_per_frame" => quotient("frame_transmissions", &["frames_begun"]),
+            "hol_delay_mean_s" => mean(&["frames_delivered"]),
+            "queueing_delay_mean_s" => mean(&["packets_transmitted"]),
+            "retransmissions_per_frame" | "initial_frame_error_rate" => mean(&["cell_frames"]),
+            "retransmissions_per_piece" => mean(&["cell_frames_delivered"]),
+            "below_levels_share" => mean(&["cell_frames_sent"]),
+            _ if metric.starts_with("modulation_share_") => mean(&["cell_frames_sent"]),
+            _ => None,
+        }
+    }
+
+    /// Values, one a run, whose mean is the quotient over all runs, from the columns of what rows hold, NaN where a run lacks it
+    /// (`own` is that of the metric); `None` where no run has what the metric is over, as rows of earlier versions.
+    pub(crate) fn values(&self, own: &[f64], column: impl Fn(&str) -> Vec<f64>) -> Option<Vec<f64>> {
+        let parts: Vec<Vec<f64>> = self.over.iter().map(|name| column(name)).collect();
+        let over = (0..own.len()).map(|run| parts.iter().map(|part| part[run]).sum::<f64>());
+        let of: Vec<f64> = match self.of {
+            Some(name) => column(name),
+            None => own.to_vec(),
+        };
+        let pairs: Vec<(f64, f64)> = of
+            .into_iter()
+            .zip(over)
+            .map(|(of, over)| (if over == 0.0 && self.of.is_none() { 0.0 } else { of }, over))
+            .filter(|(of, over)| of.is_finite() && over.is_finite())
+            .collect();
+        if pairs.is_empty() {
+            return None;
+        }
+        let are_equal = pairs.iter().all(|(_, over)| *over == pairs[0].1 && *over > 0.0);
+        let (of, over): (Vec<f64>, Vec<f64>) = match self.of {
+            // As they are, to the last digit.
+            None if are_equal => return Some(pairs.into_iter().map(|(of, _)| of).collect()),
+            None => pairs.into_iter().map(|(of, over)| (of * over, over)).unzip(),
+            Some(_) => pairs.into_iter().unzip(),
+        };
+        Some(crossfade_core::of_ratio(&of, &over))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::{KEPT, METRICS};
+
+    fn columns<'a>(named: &'a [(&'a str, [f64; 3])]) -> impl Fn(&str) -> Vec<f64> + 'a {
+        |name| named.iter().find(|(known, _)| *known == name).map_or(vec![f64::NAN; 3], |(_, x)| x.to_vec())
+    }
+
+    #[test]
+    fn a_run_that_delivered_nothing_counts_with_its_transmissions() {
+        // 10 and 30 transmissions for 10 and 10 packets, 20 for none: 60 for 20.
+        let of = columns(&[
+            ("packet_transmissions", [10.0, 30.0, 20.0]),
+            ("segments_delivered", [10.0, 10.0, 0.0]),
+        ]);
+        let ratio = Ratio::of("energy_per_packet").unwrap();
+        let values = ratio.values(&[1.0, 3.0, f64::NAN], of).unwrap();
+        assert!((values.iter().sum::<f64>() / 3.0 - 3.0).abs() < 1e-12, "{values:?}");
+    }
+
+    #[test]
+    fn a_mean_counts_what_it_is_over() {
+        // Of 1, 3 and no round trips: (0.1 + 3 * 0.2) / 4.
+        let of = columns(&[("rtt_samples", [1.0, 3.0, 0.0])]);
+        let ratio = Ratio::of("rtt_mean_s").unwrap();
+        let values = ratio.values(&[0.1, 0.2, f64::NAN], of).unwrap();
+        assert!((values.iter().sum::<f64>() / 3.0 - 0.175).abs() < 1e-12, "{values:?}");
+        let equal = columns(&[("rtt_samples", [7.0; 3])]);
+        assert_eq!(ratio.values(&[0.1, 0.2, 0.3], equal), Some(vec![0.1, 0.2, 0.3]));
+        // Rows of earlier versions.
+        assert_eq!(ratio.values(&[0.1, 0.2, 0.3], columns(&[])), None);
+    }
+
+    #[test]
+    fn every_part_of_a_ratio_is_a_metric_of_rows() {
+        let all = || METRICS.iter().chain(KEPT);
+        for ratio in all().filter_map(|metric| Ratio::of(metric.name)) {
+            for name in ratio.of.iter().chain(ratio.over) {
+                assert!(all().any(|metric| metric.name == *name), "{name}");
+            }
+        }
+    }
+}

@@ -1,0 +1,16 @@
+"""What stands beside a metric in tables and arrays: columns of the same name with an ending."""
+
+from __future__ import annotations
+
+INTERVAL = ("_ci95", "_ci95_low", "_ci95_high")
+"""What is appended to the name of a metric for the columns of its interval."""
+BESIDE = {
+    "_ci95": "half-width of the 95 % interval of",
+    "_ci95_low": "lower end of the 95 % interval of",
+    "_ci95_high": "upper end of the 95 % interval of",
+    "_runs": "number of runs with a value of",
+    "_at_least": "whether it is a lower bound, of",
+}
+"""What stands beside a metric in columns, with its words."""
+RUNS, AT_LEAST = "_runs", "_at_least"
+"""The same for the number of runs that it is of, and for whether it is a lower bound (1) or not (0)."""
