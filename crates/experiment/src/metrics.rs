@@ -131,7 +131,7 @@ pub static METRICS: &[MetricInfo] = &[
     metric("lateness_p99_s", "s", "Lateness, 99th percentile", "Live: what 99 % of packets keep of that, in the worse direction.", Of::Solution),
     metric("late_share", "1", "Share of late packets", "Live: the share of packets that were handed over later than half a slot (and 0.1 ms), in the worse direction.", Of::Solution),
     metric("ring_drops", "packets", "Packets never seen", "Live: packets that the kernel dropped before the link saw them.", Of::Solution),
-    metric("queueing_delay_mean_s", "s", "Mean queueing delay", "How long packets waited for the link, dropped ones left out.", Of::LinkAlone(|link| link.report.counts.waiting_s / count(link.report.counts.transmissions))),
+    metric("queueing_delay_mean_s", "s", "Mean queueing delay", "How long packets waited for the link, dropped ones left out.", Of::LinkAlone(|link| link.report.counts.queueing_delay_s / count(link.report.counts.transmissions))),
     metric("queueing_delay_p50_s", "s", "Queueing delay, median", "The median of that wait.", Of::LinkAlone(|link| quantile_s(Some(&link.report.counts.queueing_delay), 0.5))),
     metric("queueing_delay_p95_s", "s", "Queueing delay, 95th percentile", "The 95th percentile of that wait.", Of::LinkAlone(|link| quantile_s(Some(&link.report.counts.queueing_delay), 0.95))),
     metric("queueing_delay_p99_s", "s", "Queueing delay, 99th percentile", "The 99th percentile of that wait. It is that of a run, and so depends on the length of a run.", Of::LinkAlone(|link| quantile_s(Some(&link.report.counts.queueing_delay), 0.99))),

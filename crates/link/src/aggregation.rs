@@ -201,9 +201,9 @@ mod tests {
         }
         let parcel = |id| plain(id, 1000);
         let expected = [
-            (10, Departure::Lost(parcel(0))),
             (10, Departure::QueueDrop(parcel(3))),
             (10, Departure::QueueDrop(parcel(4))),
+            (11, Departure::Lost(parcel(0))),
             (17, Departure::Arrived(parcel(1))),
             (18, Departure::Arrived(parcel(2))),
         ];

@@ -31,6 +31,8 @@ pub struct FlowStatistics {
     pub segments_lost: u64,
     /// Transmissions dropped by the queues of the path.
     pub queue_drops: u64,
+    /// Transmissions that links have sent to their end: not those that were dropped, wait in a queue or are being sent.
+    pub segments_transmitted: u64,
     /// Transmissions that a queue of the path marked "congestion experienced" (RFC 3168), once they have
     /// left it.
     pub ecn_marks: u64,
@@ -81,6 +83,7 @@ counters!(FlowStatistics {
     retransmissions,
     segments_lost,
     queue_drops,
+    segments_transmitted,
     ecn_marks,
     timeouts,
     spurious_timeouts,

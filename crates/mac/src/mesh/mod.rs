@@ -178,7 +178,7 @@ impl Mesh {
     fn begin_next(&mut self, node: u32) {
         let (now, timing) = (self.now, self.timing);
         let Some(current) = self.node(node).interface.take_next() else { return };
-        let Packet { parcel, to, since } = current.packet;
+        let Packet { parcel, to, since, .. } = current.packet;
         self.statistics.on_transmission(parcel.bytes(), now - since);
         self.log_queue(node, QueueChange::Dequeued);
         let Some(next) = self.routes.next(node as usize, to as usize) else { return };
@@ -205,7 +205,7 @@ impl Mesh {
             statistics.delivered_bytes += u64::from(parcel.bytes());
             self.statistics.on_arrival(parcel.bytes());
             self.departures.push_back((to, Departure::Arrived(parcel)));
-        } else if !self.enqueue(node, Packet { parcel, to, since: self.now }) {
+        } else if !self.enqueue(node, Packet { parcel, to, since: self.now, is_relayed: true }) {
             self.departures.push_back((to, Departure::QueueDrop(parcel)));
         }
     }
@@ -232,7 +232,7 @@ impl Fabric for Mesh {
         if from == to || self.routes.next(from as usize, to as usize).is_none() {
             return Push::Lost;
         }
-        let packet = Packet { parcel, to, since: self.now };
+        let packet = Packet { parcel, to, since: self.now, is_relayed: false };
         if self.enqueue(from, packet) { Push::Accepted } else { Push::QueueDrop }
     }
 
@@ -269,7 +269,12 @@ impl Fabric for Mesh {
             *statistics
         };
         let nodes = self.nodes.iter_mut().map(settled).collect();
-        LinkReport { nodes, ..LinkReport::new(now, self.statistics.clone(), Occupancy::None) }
+        let mut statistics = self.statistics.clone();
+        let waiting = || self.nodes.iter().flat_map(|node| &node.interface.queue);
+        statistics.add_waits(waiting().map(|packet| now.saturating_sub(packet.since)));
+        // What is relayed has been sent before.
+        let unsent = waiting().filter(|packet| !packet.is_relayed).map(|packet| packet.parcel).collect();
+        LinkReport { nodes, unsent, ..LinkReport::new(now, statistics, Occupancy::None) }
     }
 
     fn trace(&mut self, keep: bool) {
