@@ -161,8 +161,14 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         let (net, flows, index) = (&mut self.net, &mut self.flows[..], event.index);
         net.last = event.kind;
         match event.kind {
-            Kind::ForwardEntry => net.on_entry::<Data>(flows, index),
-            Kind::ForwardLink => net.on_link::<Data>(flows, index),
+            Kind::ForwardEntry => {
+                net.on_entry::<Data>(flows, index);
+                self.release();
+            }
+            Kind::ForwardLink => {
+                net.on_link::<Data>(flows, index);
+                self.release();
+            }
             Kind::Fabric => {
                 net.on_fabric(flows, index);
                 self.release();
@@ -172,7 +178,10 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
                 Some(lines) => self.exit_in_order::<Data>(&lines),
             },
             Kind::Late => net.on_late(flows),
-            Kind::ReverseEntry => net.on_entry::<Ack>(flows, index),
+            Kind::ReverseEntry => {
+                net.on_entry::<Ack>(flows, index);
+                self.release();
+            }
             Kind::ReverseLink => {
                 net.on_link::<Ack>(flows, index);
                 self.release();
