@@ -115,6 +115,7 @@ impl<L: Link> Link for Aggregated<L> {
     fn report(&mut self, now: SimTime) -> LinkReport {
         let mut report = self.link.report(now);
         report.statistics.queue_drops += self.filtered;
+        report.unsent.extend(&self.held);
         report
     }
 

@@ -269,9 +269,13 @@ impl Link for Hop {
         statistics.add_waits(
             self.unsent.iter().enumerate().map(|(i, unsent)| until(i).saturating_sub(unsent.since)),
         );
+        let has_been_sent = |at: SimTime, delay| at <= now.saturating_add(delay);
+        let on_the_way = self.under_way.iter().filter(|(at, _)| has_been_sent(*at, self.delay));
+        let lost = self.to_lose.iter().filter(|(at, _)| has_been_sent(*at, SimTime::ZERO));
         LinkReport {
             waiting: Some(self.waiting().0),
             unsent: self.unsent.iter().map(|unsent| unsent.parcel).collect(),
+            sent: on_the_way.chain(lost).map(|(_, parcel)| *parcel).collect(),
             ..LinkReport::new(now, statistics, self.transmitter.occupied(now, begun))
         }
     }

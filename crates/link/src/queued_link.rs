@@ -240,8 +240,17 @@ impl<Q: QueueDiscipline, S: Service> Link for QueuedLink<Q, S> {
             bytes: packet.packet.bytes(),
         });
         let occupancy = self.service.occupancy(now, under_way);
+        // What has left and was not taken out yet.
+        let is_drop = |departure: &Departure| matches!(departure, Departure::QueueDrop(_));
+        let (dropped, lost): (Vec<_>, Vec<_>) =
+            self.gone.iter().map(|(_, departure)| *departure).partition(is_drop);
+        let being_sent = self.sending.map(|sending| sending.packet.packet);
+        let on_the_way = self.under_way.iter().map(|(_, parcel)| *parcel);
+        let sent = on_the_way.chain(lost.into_iter().map(Departure::parcel));
+        let sent = sent.filter(|parcel| Some(*parcel) != being_sent).collect();
+        unsent.extend(dropped.into_iter().map(Departure::parcel));
         let waiting = Some(self.queue.packets());
-        LinkReport { waiting, unsent, ..LinkReport::new(now, statistics, occupancy) }
+        LinkReport { waiting, unsent, sent, ..LinkReport::new(now, statistics, occupancy) }
     }
 
     fn trace(&mut self, keep: bool) {

@@ -27,6 +27,8 @@ pub struct LinkReport {
     pub waiting: Option<usize>,
     /// The packets that wait in its queues, and the one that it is sending and has not counted yet.
     pub unsent: Vec<Parcel>,
+    /// The packets that it has sent and counted and that have not come out yet: they are on their way, or held behind it.
+    pub sent: Vec<Parcel>,
 }
 
 impl LinkReport {
@@ -41,6 +43,7 @@ impl LinkReport {
             occupancy,
             waiting: None,
             unsent: Vec::new(),
+            sent: Vec::new(),
         }
     }
 

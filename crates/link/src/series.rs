@@ -66,7 +66,8 @@ impl Link for Series {
             this.ecn_marks += before.ecn_marks;
             this.waiting_s += before.waiting_s;
             this.queueing_delay_s += before.queueing_delay_s;
-            link.unsent.extend(whole.unsent);
+            // As a whole it has sent what its last link has sent.
+            link.unsent.extend(whole.unsent.into_iter().chain(whole.sent));
             link.waiting = whole.waiting.zip(link.waiting).map(|(before, this)| before + this);
             link
         })

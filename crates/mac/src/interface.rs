@@ -11,8 +11,6 @@ pub(crate) struct Packet {
     pub(crate) to: Port,
     /// Since when it has been in this queue.
     pub(crate) since: SimTime,
-    /// Another node has sent it here.
-    pub(crate) is_relayed: bool,
 }
 
 /// The packet that the station has.

@@ -116,7 +116,7 @@ pub(crate) struct Flow {
     /// By how many bytes the last packet is shorter.
     pub(crate) last_short_by: u32,
     pub(crate) sack_block_size: u32,
-    /// Of its segments when links were looked at last, how many were on access lines and in queues or being sent.
+    /// Of its segments when links were looked at last, how many the last link of the route had yet to send.
     pub(crate) unsent: u32,
     /// Between its start and its first packet.
     pub(crate) opening: SimTime,

@@ -31,7 +31,8 @@ pub struct FlowStatistics {
     pub segments_lost: u64,
     /// Transmissions dropped by the queues of the path.
     pub queue_drops: u64,
-    /// Transmissions that links have sent to their end: not those that were dropped, wait in a queue or are being sent.
+    /// Of the segments sent, those that the last link of the route has sent to their end, or an earlier one has lost: not those
+    /// that were dropped, or that wait or are under way before that. A mesh has sent what has come out of it or is lost.
     pub segments_transmitted: u64,
     /// Transmissions that a queue of the path marked "congestion experienced" (RFC 3168), once they have
     /// left it.

@@ -437,8 +437,10 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> Link for ArqLink<S, R, C> {
             unsent.push(*packet);
         });
         statistics.add_waits(waits);
+        let left = self.departures.iter().map(|(_, departure)| departure.parcel());
+        let sent = self.reassembly.packets().chain(left).collect();
         let (frames, waiting) = (Some(self.arq_statistics.clone()), Some(self.segmenter.packets()));
-        LinkReport { frames, waiting, unsent, ..LinkReport::new(now, statistics, occupancy) }
+        LinkReport { frames, waiting, unsent, sent, ..LinkReport::new(now, statistics, occupancy) }
     }
 
     fn trace(&mut self, keep: bool) {

@@ -95,6 +95,11 @@ impl Reassembly {
         self.open == 0
     }
 
+    /// The packets of which a frame was made and whose fate is not decided.
+    pub(super) fn packets(&self) -> impl Iterator<Item = Parcel> {
+        self.packets.iter().filter_map(|transit| transit.packet)
+    }
+
     /// When the last frame of the oldest packet was sent for the first time; `None` if it has not been.
     pub(super) fn oldest_was_sent(&self) -> Option<SimTime> {
         self.packets.front().filter(|packet| packet.is_complete).map(|packet| packet.last_sent)

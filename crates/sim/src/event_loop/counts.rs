@@ -28,7 +28,8 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         self.reports_by(self.net.now)
     }
 
-    /// The same by `now`; everything has happened that happens by then. Flows learn how many of their segments are unsent.
+    /// The same by `now`; everything has happened that happens by then. Flows learn how many of their segments the last link of their
+    /// route has not sent.
     fn reports_by(&mut self, now: SimTime) -> Vec<LinkReport> {
         let net = &mut self.net;
         // After the end of the run nothing is sent any more.
@@ -40,6 +41,14 @@ impl<O: Observer, C: Capture, L: Layout> EventLoop<O, C, L> {
         for parcel in reports.iter().flat_map(|report| &report.unsent).chain(on_lines) {
             if Content::of(*parcel) == Content::Data {
                 self.flows[parcel.flow() as usize].unsent += 1;
+            }
+        }
+        let routing = &self.net.routing;
+        for (report, &place) in reports.iter().zip(&routing.places) {
+            for parcel in report.sent.iter().filter(|parcel| Content::of(**parcel) == Content::Data) {
+                let flow = &mut self.flows[parcel.flow() as usize];
+                // What is between two links has yet to be sent by the last.
+                flow.unsent += u32::from(!routing.ends_at(flow.data.route, place));
             }
         }
         reports
