@@ -25,9 +25,10 @@ pub struct LinkReport {
     pub occupancy: Occupancy,
     /// How many packets wait in its queue, where it has one queue.
     pub waiting: Option<usize>,
-    /// The packets that wait in its queues, and the one that it is sending and has not counted yet.
+    /// The packets that wait in its queues, and those that it is sending: a packet has been sent once its last frame has been for the first
+    /// time.
     pub unsent: Vec<Parcel>,
-    /// The packets that it has sent and counted and that have not come out yet: they are on their way, or held behind it.
+    /// The packets that it has sent and that have not come out yet: they are on their way, or held behind it.
     pub sent: Vec<Parcel>,
 }
 

@@ -48,8 +48,7 @@ pub(super) fn sampled(
         }
         (before, from) = (now, to);
     }
-    // What is lost on the way is told to observers.
-    engine.into_statistics();
+    drop(engine);
     csv.finish();
     Some(())
 }

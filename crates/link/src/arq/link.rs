@@ -437,8 +437,12 @@ impl<S: ArqSender, R: ArqReceiver, C: FrameChannel> Link for ArqLink<S, R, C> {
             unsent.push(*packet);
         });
         statistics.add_waits(waits);
-        let left = self.departures.iter().map(|(_, departure)| departure.parcel());
-        let sent = self.reassembly.packets().chain(left).collect();
+        let mut sent: Vec<_> = self.departures.iter().map(|(_, departure)| departure.parcel()).collect();
+        let being_sent = self.sending.map(|frame| frame.start);
+        for (packet, last_frame) in self.reassembly.packets() {
+            let is_unsent = last_frame.is_none() || last_frame == being_sent;
+            if is_unsent { &mut unsent } else { &mut sent }.push(packet);
+        }
         let (frames, waiting) = (Some(self.arq_statistics.clone()), Some(self.segmenter.packets()));
         LinkReport { frames, waiting, unsent, sent, ..LinkReport::new(now, statistics, occupancy) }
     }
