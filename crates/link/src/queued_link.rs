@@ -538,6 +538,7 @@ mod tests {
                 });
                 prop_assert_eq!(&reports[0].statistics, &reports[1].statistics);
                 prop_assert_eq!(&reports[0].unsent, &reports[1].unsent);
+                prop_assert_eq!(&reports[0].sent, &reports[1].sent);
                 prop_assert_eq!(reports[0].waiting, reports[1].waiting);
                 let used = [0, 1].map(|i| reports[i].utilisation(&begin[i], at));
                 prop_assert_eq!(used[0], used[1]);

@@ -61,9 +61,8 @@ impl LinkReport {
             }
             (Occupancy::Frames { frame_time, under_way }, Occupancy::Frames { under_way: before, .. }) => {
                 let sent = |report: &Self| report.frames.as_ref().map(|f| f.frames + f.retransmissions);
-                let frames = (sent(self)? - sent(earlier)?) as f64;
-                let part = under_way.as_secs_f64() - before.as_secs_f64();
-                share((frames * frame_time.as_secs_f64() + part).max(0.0), seconds)
+                let busy = *frame_time * (sent(self)? - sent(earlier)?) + *under_way;
+                share(busy.saturating_sub(*before).as_secs_f64(), seconds)
             }
             (
                 Occupancy::Capacity { capacity, under_way_bits },
