@@ -103,7 +103,10 @@ pub(crate) fn most_of_run(setup: &Setup, run: &NetworkStatistics) -> Vec<(&'stat
                 most.push((metric, limit as f64, "what the queue holds"));
             }
         }
-        most.extend(longest_wait(setup).map(|wait| ("forward.queueing_delay_mean_s", wait, "the time that a full queue lasts")));
+        most.extend(
+            longest_wait(setup)
+                .map(|wait| ("forward.queueing_delay_mean_s", wait, "the time that a full queue lasts")),
+        );
     }
     most
 }
@@ -121,7 +124,10 @@ const BITS_SENT: &str = "bits sent on the link";
 /// How long a packet waits at most, in seconds, in a queue from which packets leave as they came, before a link of whole packets.
 fn longest_wait(setup: &Setup) -> Option<f64> {
     let hop = &setup.forward;
-    let is_fifo = matches!(hop.queue(), QueueConfig::DropTail(_) | QueueConfig::CoDel(..) | QueueConfig::Red(_) | QueueConfig::Pie(_));
+    let is_fifo = matches!(
+        hop.queue(),
+        QueueConfig::DropTail(_) | QueueConfig::CoDel(..) | QueueConfig::Red(_) | QueueConfig::Pie(_)
+    );
     let Carrier::Packets { rate_bps: Some(rate_bps), .. } = &hop.carrier else { return None };
     let largest = setup.flows.iter().map(|flow| flow.packet_size).chain([setup.packet_size]).max()?;
     let bytes = match hop.queue().limit().filter(|_| is_fifo)? {
@@ -178,9 +184,13 @@ mod tests {
 
     /// The largest value of `metric` in a minute of 1 Mbit/s and packets of 1500 bytes, of 12 ms each.
     fn most(set: &str, metric: &str) -> Option<f64> {
-        let text = format!("schema = 2\nrun.duration = \"60 s\"\nchannel.model = \"none\"\n[link]\nrate = \"1 Mbit/s\"\npacket_size = \"1500 B\"\n{set}");
-        let plan = crate::Experiment::load(&text, "test.toml", &crossfade_scenario::Overrides::default()).unwrap();
-        let run = NetworkStatistics { duration: SimTime::from_millis(60_000), ..NetworkStatistics::default() };
+        let text = format!(
+            "schema = 2\nrun.duration = \"60 s\"\nchannel.model = \"none\"\n[link]\nrate = \"1 Mbit/s\"\npacket_size = \"1500 B\"\n{set}"
+        );
+        let plan =
+            crate::Experiment::load(&text, "test.toml", &crossfade_scenario::Overrides::default()).unwrap();
+        let run =
+            NetworkStatistics { duration: SimTime::from_millis(60_000), ..NetworkStatistics::default() };
         let most = most_of_run(&plan.points.at(0).setup, &run);
         most.iter().find(|(of, ..)| *of == metric).map(|(_, most, _)| *most)
     }
@@ -193,11 +203,17 @@ mod tests {
         assert_eq!(most(udp, "queue_mean_packets"), Some(1000.0));
         assert_eq!(most(udp, "forward.queueing_delay_mean_s"), Some(12.0));
         let bytes = udp.replace("1000 packets", "15 kB");
-        assert_eq!((most(&bytes, "queue_mean_packets"), most(&bytes, "forward.queueing_delay_mean_s")), (None, Some(0.132)));
+        assert_eq!(
+            (most(&bytes, "queue_mean_packets"), most(&bytes, "forward.queueing_delay_mean_s")),
+            (None, Some(0.132))
+        );
         // Frames of 150 bytes last 1.2 ms.
         let frames = format!("frame_size = \"150 B\"\n{udp}");
         assert_eq!((most(&frames, "frame_transmissions"), most(&frames, BITS_SENT)), (Some(50_001.0), None));
         let fair = udp.replace("queue.limit", "queue.discipline = \"fq-codel\"\nqueue.limit");
-        assert_eq!((most(&fair, "queue_mean_packets"), most(&fair, "forward.queueing_delay_mean_s")), (Some(1000.0), None));
+        assert_eq!(
+            (most(&fair, "queue_mean_packets"), most(&fair, "forward.queueing_delay_mean_s")),
+            (Some(1000.0), None)
+        );
     }
 }

@@ -98,7 +98,8 @@ impl Reassembly {
     /// The packets of which a frame was made and whose fate is not decided, and when the last frame of each was sent for the first
     /// time, if it was made.
     pub(super) fn packets(&self) -> impl Iterator<Item = (Parcel, Option<SimTime>)> {
-        let one = |transit: &Transit| Some((transit.packet?, transit.is_complete.then_some(transit.last_sent)));
+        let one =
+            |transit: &Transit| Some((transit.packet?, transit.is_complete.then_some(transit.last_sent)));
         self.packets.iter().filter_map(one)
     }
 
