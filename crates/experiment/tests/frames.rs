@@ -203,11 +203,7 @@ fn a_packet_that_fits_a_frame_makes_a_link_of_packets() {
     let (packets, frames) = (result_of(whole, &json!([])), result_of(whole, &framed));
     for (name, metric) in &packets.metrics {
         let found = frames.metrics.iter().find(|(found, _)| found == name).unwrap().1.value;
-        // The one counts a packet as it is taken, the other as it is sent: some are in between at the end.
-        let at_the_end =
-            ["frame_error_rate", "frame_transmissions", "link_utilisation", "queue_mean_packets"]
-                .contains(name);
-        let tolerance = if at_the_end { 5e-3 } else { 1e-9 } * metric.value.abs();
+        let tolerance = 1e-9 * metric.value.abs();
         assert!((found - metric.value).abs() <= tolerance, "{name}: {found} {}", metric.value);
     }
 }

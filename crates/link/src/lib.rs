@@ -60,5 +60,5 @@ pub use series::Series;
 pub use side_by_side::SideBySide;
 pub use statistics::LinkStatistics;
 pub use token_bucket::TokenBucket;
-pub use transmitter::{Service, Transmitter};
+pub use transmitter::{Service, Transmitter, UnderWay};
 pub use user::{MOST_BITS, UserStatistics};

@@ -384,9 +384,9 @@ fn resolve_flows(
     mesh: Option<&MeshSetup>,
 ) -> Result<Vec<FlowSetup>, ScenarioError> {
     let link = &scenario.link;
-    // A hop of whole packets at a constant rate: a sender can wait for its slots.
+    // A drop-tail hop of whole packets at a constant rate: a sender can wait for its slots.
     let whole_packets = link.frame_size.is_none() || frames_fill_packets(scenario, packet_size);
-    let is_plain = whole_packets && link.is_constant();
+    let is_plain = whole_packets && link.is_plain();
     let one_hop = mesh.is_none() && scenario.cell.is_absent() && scenario.wired.is_absent() && is_plain;
     if scenario.flows.is_empty() {
         let ends: Vec<[u32; 2]> = mesh.map(MeshSetup::outermost).into_iter().collect();

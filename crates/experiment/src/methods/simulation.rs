@@ -4,7 +4,7 @@ use super::fitted::FittedChains;
 use super::solver::{NoMetrics, Outcome, Solver};
 use crate::build::network;
 use crate::control::{Control, PartDone};
-use crate::impossible::{Possible, most_of_run};
+use crate::impossible::{Possible, facts, most_of_run};
 use crate::metrics::{DIED, KEPT, METRICS, Metrics, distributions, flow_key};
 use crate::statistics::{FlowTotals, Scale, flows, links, nodes, users};
 use crossfade_core::{Observer, RunSeed};
@@ -24,7 +24,8 @@ impl Solver for Simulation {
         let statistics = watched(&point.setup, network(&point.setup, seed), control)?;
         let metrics = metrics(&point.setup, &statistics);
         let most = most_of_run(&point.setup, &statistics);
-        let checked = Possible { method: Method::Simulation, seed, most }.check(&metrics);
+        let possible = Possible { method: Method::Simulation, seed, most };
+        let checked = possible.check(&metrics).and_then(|()| possible.check(&facts(&statistics)));
         Some(checked.map(|()| metrics).map_err(NoMetrics::from))
     }
 

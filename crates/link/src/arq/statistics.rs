@@ -5,7 +5,7 @@ use crossfade_core::{DelayHistogram, SimTime, counters};
 /// What happened to the frames of one ARQ link, from one end to the other.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct ArqStatistics {
-    /// Payloads sent for the first time.
+    /// Payloads sent for the first time, each counted once it has been sent to its end, as retransmissions and errors are.
     pub frames: u64,
     /// Payloads sent again.
     pub retransmissions: u64,

@@ -2,7 +2,7 @@
 
 use super::error::{TraceError, lines};
 use crate::occupancy::{Capacity, Occupancy};
-use crate::transmitter::Service;
+use crate::transmitter::{Service, UnderWay};
 use crossfade_core::{SimTime, excerpt};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -180,8 +180,8 @@ impl Service for OpportunityService {
         }
     }
 
-    fn occupancy(&self, _to_send: SimTime) -> Occupancy {
-        Occupancy::Capacity(Arc::new(self.trace.clone()))
+    fn occupancy(&self, now: SimTime, under_way: Option<UnderWay>) -> Occupancy {
+        Occupancy::of_capacity(self.trace.clone(), now, under_way)
     }
 }
 

@@ -310,6 +310,10 @@ impl QueueDiscipline for DualPi2 {
         None
     }
 
+    fn each(&self, visit: &mut dyn FnMut(&Waiting)) {
+        self.queues.iter().for_each(|queue| queue.each(visit));
+    }
+
     fn packets(&self) -> usize {
         self.queues.iter().map(Backlog::packets).sum()
     }
