@@ -188,6 +188,39 @@ fn eifel_sees_a_loss() {
     send!(tcp, 10..12);
 }
 
+/// RFC 3522 section 3.2 step 5: all originals arrived and all acknowledgements were lost, so that what answers the
+/// repetition acknowledges everything and echoes the last original. Only a receiver that has reported a duplicate before
+/// would have reported this one; and what reports one is about the repetition.
+#[test]
+fn eifel_leaves_a_timeout_after_lost_acknowledgements() {
+    for (reported_before, reports, spurious) in [(false, false, 0), (true, false, 1), (true, true, 0)] {
+        let base = config(Variant::Sack);
+        let rfc = RfcConfig { d_sack: false, f_rto: false, ..base.rfc };
+        let mut tcp = Ladder::new(&with_timestamps(TcpConfig { rfc, ..base })).warm_up(100);
+        tcp.write(20);
+        send!(tcp, 0..10);
+        if reported_before {
+            // Segment 0 came twice from the network.
+            ack!(tcp, +100, 1, echo 100, sack 0..1);
+            send!(tcp, 10..12);
+            // One of five samples in the window: RTTVAR 50 (1 - 1/20), RTO 100 + 4 RTTVAR.
+            timer!(tcp, +290, Retransmission);
+        } else {
+            timer!(tcp, +300, Retransmission);
+        }
+        let end = if reported_before { 12 } else { 10 };
+        let oldest = u64::from(reported_before);
+        send!(tcp, oldest..oldest + 1);
+        if reports {
+            ack!(tcp, +50, end, echo 100, sack oldest..oldest + 1);
+        } else {
+            ack!(tcp, +50, end, echo 100);
+        }
+        assert_eq!(tcp.counts().spurious_timeouts, spurious, "{reported_before} {reports}");
+        assert!(tcp.sender.poll_transmit(ms(10_000)).is_some());
+    }
+}
+
 /// RFC 3522 with RFC 4015: reordering of more than three segments halves the window for a round trip at most.
 #[test]
 fn eifel_takes_a_spurious_fast_retransmit_back() {

@@ -20,6 +20,9 @@ pub(super) struct Sack1 {
     /// The last acknowledgement does not start the send loop: it was a duplicate that counted, outside recovery. That
     /// includes the one that triggers a fast retransmit, which is followed by the repetition and nothing else.
     is_silent: bool,
+    /// The send loop has run out of what it may send. While the link takes segments one by one (`gate = "slot"`) it
+    /// goes on over later acknowledgements, and a duplicate does not end it: ns-2 would have sent all at once before.
+    has_stopped: bool,
 }
 
 impl Sack1 {
@@ -32,6 +35,7 @@ impl Sack1 {
             after_timeout: false,
             pipe: 0,
             is_silent: false,
+            has_stopped: true,
         }
     }
 
@@ -79,44 +83,8 @@ impl Sack1 {
         }
         AckOutcome::Duplicate
     }
-}
 
-impl LossRecovery for Sack1 {
-    fn on_ack(&mut self, state: &mut SendState, ack: &Ack, now: SimTime) -> AckOutcome {
-        if ack.next_expected < state.snd_una {
-            return AckOutcome::Stale;
-        }
-        if self.in_recovery {
-            self.is_silent = false;
-            return self.on_ack_in_recovery(state, ack, now);
-        }
-        let outcome = match ack.next_expected.cmp(&state.snd_una) {
-            Ordering::Greater => {
-                self.after_timeout = false;
-                // The blocks of this acknowledgement count as news again when a duplicate repeats them.
-                self.scoreboard.clear();
-                let acked = state.on_new_ack(ack.next_expected, now);
-                state.dupacks = 0;
-                state.restart_timer(now);
-                state.grow_window(now, acked);
-                AckOutcome::New
-            }
-            _ => self.on_duplicate(state, ack, now),
-        };
-        self.is_silent = state.dupacks > 0;
-        outcome
-    }
-
-    fn on_timeout(&mut self, state: &mut SendState, now: SimTime) {
-        state.dupacks = 0;
-        self.is_silent = false;
-        self.in_recovery = false;
-        self.after_timeout = true;
-        self.scoreboard.clear();
-        self.recover.on_timeout(state, now);
-    }
-
-    fn next_segment(&mut self, state: &mut SendState) -> Option<u64> {
+    fn next_in_loop(&mut self, state: &mut SendState) -> Option<u64> {
         // The first repetition is not counted into the pipe.
         if let Some(seq) = state.retransmit.take() {
             return Some(seq);
@@ -141,5 +109,47 @@ impl LossRecovery for Sack1 {
         let seq = hole.or_else(|| state.next_in_order(state.w_max))?;
         self.pipe += 1;
         Some(seq)
+    }
+}
+
+impl LossRecovery for Sack1 {
+    fn on_ack(&mut self, state: &mut SendState, ack: &Ack, now: SimTime) -> AckOutcome {
+        if ack.next_expected < state.snd_una {
+            return AckOutcome::Stale;
+        }
+        if self.in_recovery {
+            self.is_silent = false;
+            return self.on_ack_in_recovery(state, ack, now);
+        }
+        let outcome = match ack.next_expected.cmp(&state.snd_una) {
+            Ordering::Greater => {
+                self.after_timeout = false;
+                // The blocks of this acknowledgement count as news again when a duplicate repeats them.
+                self.scoreboard.clear();
+                let acked = state.on_new_ack(ack.next_expected, now);
+                state.dupacks = 0;
+                state.restart_timer(now);
+                state.grow_window(now, acked);
+                AckOutcome::New
+            }
+            _ => self.on_duplicate(state, ack, now),
+        };
+        self.is_silent = state.dupacks > 0 && self.has_stopped;
+        outcome
+    }
+
+    fn on_timeout(&mut self, state: &mut SendState, now: SimTime) {
+        state.dupacks = 0;
+        self.is_silent = false;
+        self.in_recovery = false;
+        self.after_timeout = true;
+        self.scoreboard.clear();
+        self.recover.on_timeout(state, now);
+    }
+
+    fn next_segment(&mut self, state: &mut SendState) -> Option<u64> {
+        let next = self.next_in_loop(state);
+        self.has_stopped = next.is_none();
+        next
     }
 }
