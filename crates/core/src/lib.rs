@@ -24,6 +24,8 @@ pub use interval::{Events, MetricKind};
 pub use observer::{EventKind, EventRecord, Observer, TcpSnapshot};
 pub use out_of_range::OutOfRange;
 pub use pooled::{RunQuantiles, pooled_quantile};
+#[cfg(any(test, feature = "test-salt"))]
+pub use random::test_salt;
 pub use random::{RunSeed, Stream};
 pub use student::student_t_quantile;
 pub use time::SimTime;
