@@ -13,6 +13,8 @@ mod out_of_range;
 mod pooled;
 mod random;
 mod student;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod time;
 pub mod units;
 
@@ -24,8 +26,6 @@ pub use interval::{Events, MetricKind};
 pub use observer::{EventKind, EventRecord, Observer, TcpSnapshot};
 pub use out_of_range::OutOfRange;
 pub use pooled::{RunQuantiles, pooled_quantile};
-#[cfg(any(test, feature = "test-salt"))]
-pub use random::test_salt;
 pub use random::{RunSeed, Stream};
 pub use student::student_t_quantile;
 pub use time::SimTime;

@@ -4,7 +4,7 @@
 //! (seed, run, name) and on nothing else: neither the thread that runs it nor a consumer added elsewhere can
 //! shift its draws.
 //!
-//! Under the feature `test-salt`, which the crates' tests turn on and nothing else does, the environment variable
+//! Under the feature `testing`, which the crates' tests turn on and nothing else does, the environment variable
 //! `CROSSFADE_TEST_SALT` (a whole number; 0 or unset: none) shifts every stream, so that a test that passes by its seed is found.
 
 use rand::{Rng, SeedableRng};
@@ -38,33 +38,15 @@ impl RunSeed {
     }
 }
 
-#[cfg(not(any(test, feature = "test-salt")))]
+#[cfg(not(any(test, feature = "testing")))]
 fn salted(seed: u64) -> u64 {
     seed
 }
 
-#[cfg(any(test, feature = "test-salt"))]
+#[cfg(any(test, feature = "testing"))]
 fn salted(seed: u64) -> u64 {
     // An odd factor keeps different salts different, and a salt of 1 far from the seeds that a test counts through.
-    seed ^ test_salt().wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-/// The salt of all streams in tests, `CROSSFADE_TEST_SALT`; 0 where that is unset. A test that pins numbers of one seed
-/// holds at 0 alone.
-///
-/// # Panics
-///
-/// If the variable is set to anything but a whole number.
-#[cfg(any(test, feature = "test-salt"))]
-pub fn test_salt() -> u64 {
-    static SALT: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
-    *SALT.get_or_init(|| match std::env::var("CROSSFADE_TEST_SALT") {
-        Ok(text) => {
-            text.parse().unwrap_or_else(|_| panic!("CROSSFADE_TEST_SALT must be a whole number, not {text:?}"))
-        }
-        Err(std::env::VarError::NotPresent) => 0,
-        Err(error) => panic!("CROSSFADE_TEST_SALT: {error}"),
-    })
+    seed ^ crate::testing::salt().wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// FNV-1a with 128 bits (draft-eastlake-fnv): fixed for all time, unlike `std`'s hasher.
@@ -92,7 +74,7 @@ mod tests {
         // A change here changes every result: raise the results version and say so in CHANGES.
         let mut stream = RunSeed { seed: 1, run: 0 }.stream("channel.dl");
         let draws: Vec<u64> = (0..3).map(|_| stream.next_u64()).collect();
-        assert_eq!(draws == FIRST_DRAWS, test_salt() == 0, "{draws:?}");
+        assert_eq!(draws == FIRST_DRAWS, crate::testing::salt() == 0, "{draws:?}");
     }
     const FIRST_DRAWS: [u64; 3] = [3204005541147436577, 8871243177027687509, 1224960616482202602];
 
