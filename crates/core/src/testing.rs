@@ -46,11 +46,21 @@ impl Runs {
         self.0.iter().sum::<f64>() / self.0.len() as f64
     }
 
-    /// Half of the interval that holds the true mean but for [`FALSE_ALARM`], by Student's distribution.
-    pub fn half_width(&self) -> f64 {
+    /// The standard error of the mean; NaN of one run.
+    pub fn error(&self) -> f64 {
         let (n, mean) = (self.0.len() as f64, self.mean());
         let variance = self.0.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        student_t_quantile(1.0 - FALSE_ALARM / 2.0, n - 1.0) * (variance / n).sqrt()
+        (variance / n).sqrt()
+    }
+
+    /// Half of the interval that holds the true mean but for [`FALSE_ALARM`], by Student's distribution.
+    ///
+    /// # Panics
+    ///
+    /// Of one run, which says nothing of the spread.
+    pub fn half_width(&self) -> f64 {
+        let freedom = self.0.len() as f64 - 1.0;
+        student_t_quantile(1.0 - FALSE_ALARM / 2.0, freedom) * self.error()
     }
 
     /// The numbers, with what `other` has in the same runs taken off: a comparison that chance moves less.
@@ -84,7 +94,6 @@ impl Runs {
 
 impl From<Vec<f64>> for Runs {
     fn from(values: Vec<f64>) -> Self {
-        assert!(values.len() > 1, "one run says nothing of the spread");
         Self(values)
     }
 }
