@@ -33,7 +33,7 @@ LONGEST = {
 
 # The schema of scenarios, as a test keeps it.
 SCHEMA: dict[str, Any] = json.loads(
-    (ROOT / "crates/scenario/tests/snapshots/snapshots__the_schema.snap")
+    (ROOT / "crates/scenario/tests/snapshots/all__snapshots__the_schema.snap")
     .read_text(encoding="utf-8")
     .split("---\n", 2)[2]
 )

@@ -45,6 +45,19 @@ SWEEP = (
 )
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tell parallel workers what belongs together (``--dist loadgroup``).
+
+    A file stays with one worker, for what its tests share. All live tests are one group: they measure the
+    kernel against the clock and would measure each other.
+    """
+    if not config.pluginmanager.has_plugin("xdist"):
+        return
+    for item in items:
+        is_live = hasattr(getattr(item, "module", None), "need_live")
+        item.add_marker(pytest.mark.xdist_group("live" if is_live else item.location[0]))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Count and name what was skipped: a machine that lacks a program tests less, and says so."""
     skipped = terminalreporter.stats.get("skipped", [])

@@ -136,6 +136,18 @@ def test_rust_files_know_each_other_in_no_circle(crate: str) -> None:
     assert circles(arrows_between_files(CRATES / crate / "src")) == []
 
 
+@pytest.mark.parametrize("crate", CRATES_THERE)
+def test_every_file_of_rust_tests_is_compiled(crate: str) -> None:
+    """A crate has one test program: a file that neither it nor the manifest names would never run."""
+    folder = CRATES / crate / "tests"
+    tests = tomllib.loads((CRATES / crate / "Cargo.toml").read_text()).get("test", [])
+    own = {Path(test.get("path", f"tests/{test['name']}.rs")).stem for test in tests}
+    listed = set(re.findall(r"^mod (\w+);", _text(folder / "main.rs"), re.MULTILINE)) | own
+    assert {path.stem for path in folder.glob("*.rs")} <= listed
+    assert {path.parent.name for path in folder.glob("*/mod.rs")} <= listed
+    assert all(test["name"] in ("all", "live") for test in tests)
+
+
 def test_the_page_names_what_there_is() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text()
     missing = [
@@ -145,6 +157,10 @@ def test_the_page_names_what_there_is() -> None:
     picture = page.split("```")[1]
     drawn = set(re.findall(r"\w+", picture))
     assert {name for name in [*RUST, *PYTHON] if not name.startswith("__")} <= drawn
+
+
+def _text(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
 
 
 def room(file: str) -> str:

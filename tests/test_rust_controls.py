@@ -254,17 +254,17 @@ def test_a_library_that_is_not_what_was_written_is_not_loaded(tmp_path: Path) ->
     whole = path.read_bytes()
     for data in (whole[: len(whole) // 2], whole[:100], b"", whole[:-1] + b"x"):
         path.write_bytes(data)
-        compiled._check.cache_clear()
+        compiled._checked.cache_clear()
         with pytest.raises(cf.ScenarioError, match=r"damaged \([\d,]+ bytes, .*control build --anew"):
             run(tmp_path, RENO + "// damaged\n")
     # What somebody has put there with its hash, but is no library.
     path.write_bytes(b"no library")
     compiled._hash_of(path).write_text(hashlib.sha256(b"no library").hexdigest())
-    compiled._check.cache_clear()
+    compiled._checked.cache_clear()
     with pytest.raises(cf.ScenarioError, match="cannot be loaded"):
         run(tmp_path, RENO + "// damaged\n")
     rule.build(anew=True)
-    compiled._check.cache_clear()
+    compiled._checked.cache_clear()
     assert rows(run(tmp_path, RENO + "// damaged\n"))
 
 

@@ -35,6 +35,15 @@ class GoldenError(Exception):
 class ImpossibleResultError(Exception):
     """A run gave what cannot be: a bug. The message is one line: metric, value, what it must be."""
 
+class PanicException(BaseException):
+    """A panic: a bug. Its text is what the panic said."""
+
+def keep_panics() -> None:
+    """From now on panics print nothing; :func:`panic_said` gives the first."""
+
+def panic_said() -> str | None:
+    """Where the first panic was since the last call, and what it said; None where none was kept."""
+
 class TraceError(Exception):
     """A loss trace cannot be read or fitted. One line: place, what is there, what is allowed."""
 

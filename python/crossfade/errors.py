@@ -21,6 +21,7 @@ if _is_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handl
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 import re  # noqa: E402  # the first that takes time
+import threading  # noqa: E402
 
 MOST_SHOWN = 200
 """So many characters of a text from outside are quoted in a message."""
@@ -48,6 +49,12 @@ def shortened(text: object) -> str:
     """Text from outside as a message quotes it: at most :data:`MOST_SHOWN` characters of it."""
     shown = str(text)
     return shown if len(shown) <= MOST_SHOWN else f"{shown[: MOST_SHOWN - 3]}..."
+
+
+def as_bug(said: str) -> str:
+    """The line for what must not happen, such as a panic: what it ``said``, and what to do."""
+    asked = "please report it with this command and its files"
+    return f"a bug in crossfade, not in your input: {shortened(one_line(said))}; {asked}"
 
 
 class CrossfadeError(Exception):
@@ -87,6 +94,15 @@ class OutputError(CrossfadeError):
 
 class CrossfadeWarning(UserWarning):
     """Something that does not stop a run but that its user should know."""
+
+
+def outlive_peers() -> None:
+    """From here on who is gone at the other end of a connection or a pipe is a ``BrokenPipeError``.
+
+    A command ends quietly when the reader of its output has had enough (SIGPIPE); it must not for a client.
+    """
+    if hasattr(signal, "SIGPIPE") and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 
 
 def all_is_loaded() -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import crossfade._crossfade as _crossfade
 from crossfade import errors
@@ -57,9 +57,44 @@ ROW_HELD = 1000
 ROW_SUMMED_UP = 1000
 
 
+class ViewOptions(TypedDict, total=False):
+    """The keyword arguments of functions that look at single runs of a scenario.
+
+    ``set`` changes keys (``{"tcp.w_max": 6}``; None takes a key out), ``over`` replaces or adds axes
+    (``{"channel.p_e": [0.01, 0.1]}``, also ``"log:0.001:0.3:13"`` and ``"start:stop:step"``), and ``seed``
+    stands above that of the file.
+    """
+
+    set: Values | None
+    over: Values | None
+    seed: int | None
+
+
+class PlanOptions(ViewOptions, total=False):
+    """The keyword arguments of functions that plan runs.
+
+    ``runs`` or ``precision`` (``"1 %"``) stand above the file's.
+    """
+
+    runs: int | None
+    precision: str | None
+
+
+class RunOptions(PlanOptions, total=False):
+    """The keyword arguments of functions that run a scenario.
+
+    ``jobs`` is the number of threads (all cores where None), on which results do not depend; with ``cache``
+    finished runs are taken from the user's cache and kept there; ``progress`` shows a bar on standard error.
+    """
+
+    jobs: int | None
+    cache: bool | Cache
+    progress: bool
+
+
 @dataclass(frozen=True)
 class Options:
-    """What is asked for on top of a scenario, and how it is carried out; see :func:`crossfade.run`."""
+    """What is asked for on top of a scenario, and how it is carried out: :class:`RunOptions`, and methods."""
 
     set: Values | None = None
     over: Values | None = None
@@ -117,8 +152,8 @@ class Plan:
 
     @property
     def title(self) -> str:
-        """The scenario's own words, empty where it has none."""
-        return self.description["scenario"].get("title") or ""
+        """The scenario's own words, or the first of many; empty where it has none."""
+        return shortened(self.description["scenario"].get("title") or "")
 
     @cached_property
     def figure(self) -> Wanted:

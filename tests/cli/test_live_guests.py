@@ -127,6 +127,15 @@ def test_a_journal_takes_the_place_of_no_file_even_an_empty_one(folder: Path, cl
     assert journal.read_bytes() == b""
 
 
+def test_a_run_that_fails_leaves_no_journal_in_the_way_of_the_next(folder: Path) -> None:
+    journal = folder / "rec.cfj"
+    failed = live(*LINK, "--record", journal, "--congestion", "nosuch", "--", "true")
+    assert (failed.returncode, failed.stderr.count("\n")) == (125, 1)
+    assert not journal.exists()
+    assert live(*LINK, "--record", journal, "--", "true").returncode == 0
+    assert journal.stat().st_size > 0
+
+
 def test_a_run_without_tcp_has_a_record_that_can_be_read(folder: Path, cli: Cli) -> None:
     need("ping")
     journal, events = folder / "rec.cfj", folder / "events.csv"

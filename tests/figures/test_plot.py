@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -208,3 +210,19 @@ def test_a_metric_without_values_is_refused(tmp_path: Path) -> None:
     with pytest.raises(cf.ResultsError, match="goodput_bps has no value"):
         cf.plot(table, tmp_path / "x.png", y="goodput_bps")
     assert not (tmp_path / "x.png").exists()
+
+
+def test_a_matplotlibrc_of_the_working_folder_decides_nothing(tmp_path: Path) -> None:
+    """It is read when matplotlib is loaded, so in a process of its own: with LaTeX, sizes and colours."""
+    (tmp_path / "table.csv").write_text(RESULTS.to_csv())
+    (tmp_path / "matplotlibrc").write_text(
+        "text.usetex: True\ntext.latex.preamble: \\input{/etc/hostname}\nlines.linestyle: :\n"
+        "axes.facecolor: red\nfont.size: 40\naxes.prop_cycle: cycler('color', ['red'])\n"
+    )
+    command = [sys.executable, "-m", "crossfade", "plot", "table.csv", "--out", "there.svg"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "matplotlibrc").unlink()
+    command[-1] = "without.svg"
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+    assert (tmp_path / "there.svg").read_bytes() == (tmp_path / "without.svg").read_bytes()

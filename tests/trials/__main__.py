@@ -19,6 +19,7 @@ from tests.trials.attacks import (
     tampered_reads,
 )
 from tests.trials.properties import property_tests, python_properties
+from tests.trials.strangers import strangers
 
 ROOT = Path(__file__).parents[2]
 # What is done to a results file, how often.
@@ -53,12 +54,15 @@ TRIALS: dict[str, Callable[[], Counter[str] | None]] = {
     "mutated_scenarios": partial(program, *MUTATED),
     "property_tests": hunt,
     "python_properties": python_properties,
+    "strangers": lambda: strangers(options.files, options.seed),
 }
 
 parser = argparse.ArgumentParser(prog="python -m tests.trials", description=__doc__)
 parser.add_argument("trials", nargs="*", metavar="TRIAL", help=f"{', '.join(TRIALS)} (default: all)")
 parser.add_argument("--seconds", type=float, default=60.0, help="of a processor, for each of property_tests")
 parser.add_argument("--only", default="", help="those of property_tests whose crate and name have this")
+parser.add_argument("--files", type=int, default=5_000, help="hostile files of strangers")
+parser.add_argument("--seed", type=int, default=1, help="of strangers")
 options: argparse.Namespace = parser.parse_args()
 if unknown := set(options.trials) - set(TRIALS):
     parser.error(f"no trial {', '.join(sorted(unknown))}; there are {', '.join(TRIALS)}")

@@ -59,6 +59,7 @@ def is_one_line(err: str) -> bool:
     return (
         last.startswith("error: ")
         and all(line.startswith("warning: ") for line in before)
+        and "a bug in crossfade" not in last
         and len(last) < 1000
     )
 

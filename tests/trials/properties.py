@@ -18,7 +18,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-BUILD = ("cargo", "test", "--profile", "checked", "--no-run", "--quiet", "--message-format", "json", "--lib")
+BUILD = (
+    "cargo",
+    "test",
+    "--profile",
+    "checked",
+    "--no-run",
+    "--quiet",
+    "--message-format",
+    "json",
+    "--lib",
+    "--test",
+    "all",
+)
 # A function of `proptest!` takes what it draws, of types or `in` strategies.
 PROPERTY = re.compile(r"#\[test\]\s+fn (\w+)\(\s*[\w(]")
 # What proptest would give up after.
@@ -81,8 +93,6 @@ def properties() -> list[Property]:
         folder = ROOT.joinpath(*file.relative_to(ROOT).parts[:2])
         _, *blocks = file.read_text(encoding="utf-8").split("proptest! {")
         names = {name for block in blocks for name in PROPERTY.findall(block)}
-        if names and file.parent == folder / "tests":
-            command += ["--test", file.stem]
         if names and folder not in known:
             command += ["--package", f"crossfade-{folder.name}"]
         if names:

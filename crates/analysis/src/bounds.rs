@@ -161,7 +161,7 @@ impl SecondPart {
 
     /// Probability that `n` slots that follow a good one are all good.
     pub(crate) fn successes(&self, n: u32) -> f64 {
-        self.channel.p_gg().powf(f64::from(n))
+        libm::pow(self.channel.p_gg(), f64::from(n))
     }
 
     /// (11), (13), (21): the window is used up before K duplicates come. No success is surely new.

@@ -11,6 +11,7 @@ use crate::growth::{LossWindow, windows};
 use crate::model::Model;
 use crate::phi::{Bad, Good, State};
 use crossfade_channel::TwoStateMarkov;
+use crossfade_core::square;
 
 /// Events of part 2 that lead to the same window: all fields are weighted with their probabilities.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,7 +50,7 @@ impl Outcome {
         self.bad += probability * (1.0 - good);
         self.good += probability * good;
         self.slots += probability * f64::from(event.slots);
-        self.slots_squared += probability * f64::from(event.slots).powi(2);
+        self.slots_squared += probability * square(f64::from(event.slots));
         self.sent += probability * f64::from(event.sent);
         self.new_lower += probability * f64::from(event.new_lower);
         self.new_upper += probability * f64::from(event.new_upper);

@@ -4,6 +4,8 @@
 //! "Throughput analysis of TCP on channels with memory" (Zorzi, Chockalingam, Rao, IEEE JSAC 18(7), 2000),
 //! with the corrections that the documentation lists.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod bounds;
 mod delayed;
 mod embedded;

@@ -18,9 +18,9 @@ pub(crate) fn good_after(channel: &TwoStateMarkov, from: State, steps: u32) -> f
     let changes = channel.p_gb() + channel.p_bg();
     // 1 - r^n, with the correlation r of neighbouring slots.
     let forgotten = if changes < 1.0 {
-        -(f64::from(steps) * (-changes).ln_1p()).exp_m1()
+        -libm::expm1(f64::from(steps) * libm::log1p(-changes))
     } else {
-        1.0 - (1.0 - changes).powf(f64::from(steps))
+        1.0 - libm::pow(1.0 - changes, f64::from(steps))
     };
     let good = match from {
         Bad => channel.p_bg() / changes * forgotten,

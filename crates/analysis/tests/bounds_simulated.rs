@@ -1,8 +1,6 @@
 //! The bounds against simulated connections, which share no code with them.
 
-mod common;
-
-use common::{Run, VARIANTS, channel};
+use crate::common::{Run, VARIANTS, channel};
 use crossfade_analysis::{Model, bounds, paper_bounds};
 use crossfade_core::{Estimate, MethodKind};
 use crossfade_transport::Variant;

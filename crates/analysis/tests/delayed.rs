@@ -1,8 +1,6 @@
 //! Acknowledgements that take time: against the analysis without delay, and against simulation.
 
-mod common;
-
-use common::{Run, VARIANTS, channel, poisson, z};
+use crate::common::{Run, VARIANTS, channel, poisson, z};
 use crossfade_analysis::{Delayed, Model, exact, exact_delayed};
 use crossfade_channel::TwoStateMarkov;
 

@@ -1,8 +1,6 @@
 //! What holds for every model, and how `bounds` and `exact` lie to each other.
 
-mod common;
-
-use common::{VARIANTS, channel};
+use crate::common::{VARIANTS, channel};
 use crossfade_analysis::{AnalysisError, Exact, Model, bounds, exact, paper_bounds};
 use crossfade_channel::TwoStateMarkov;
 use crossfade_transport::Variant;

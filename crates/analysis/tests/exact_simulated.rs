@@ -2,9 +2,7 @@
 //!
 //! `CROSSFADE_EXACT_SLOTS` makes every run so many times longer.
 
-mod common;
-
-use common::{Cycles, Run, VARIANTS, channel, poisson, z};
+use crate::common::{Cycles, Run, VARIANTS, channel, poisson, z};
 use crossfade_analysis::{Exact, Model, exact};
 
 const RUNS: u64 = 10;

@@ -22,6 +22,8 @@
 //! # Ok::<(), crossfade_capture::CaptureError>(())
 //! ```
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod air;
 mod capture;
 mod error;

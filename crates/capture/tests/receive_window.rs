@@ -1,9 +1,7 @@
 //! The windows of captured acknowledgements are those that they carry, where the receiver has Linux's; elsewhere `w_max` all the
 //! time.
 
-mod common;
-
-use common::{Log, MS, Run, Seen, V4, capture, has_tshark, save, tcp};
+use crate::common::{Log, MS, Run, Seen, V4, capture, has_tshark, save, tcp};
 use crossfade_capture::Capture;
 use crossfade_transport::{Flavour, RfcConfig, TcpConfig, Variant, WindowRule};
 use etherparse::TcpOptionElement::WindowScale;

@@ -8,9 +8,7 @@
 //! trip); else a *retransmission*. The four together are what a sender calls retransmissions, segment by
 //! segment; the split is Wireshark's guess.
 
-mod common;
-
-use common::{Log, MS, Run, Seen, V4, capture, has_tshark, save, tcp};
+use crate::common::{Log, MS, Run, Seen, V4, capture, has_tshark, save, tcp};
 use crossfade_capture::{Capture, CaptureConfig, Connection, Ecn, HEADERS_ONLY, IpVersion};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_transport::{

@@ -1,5 +1,6 @@
 //! How likely a frame of uncoded symbols is received without an error.
 
+use crossfade_core::square;
 use crossfade_link::MOST_BITS;
 use crossfade_phy::Modulation;
 use crossfade_phy::symbol_error::symbol_error;
@@ -32,7 +33,7 @@ impl FrameSuccess {
     /// The entries of 1 bit, of 2 bits, ...
     fn table(&self) -> &[f32] {
         let column = |modulation: Modulation| {
-            let sinr = |i: usize| (i as f64 * STEP).powi(2);
+            let sinr = |i: usize| square(i as f64 * STEP);
             (0..ENTRIES).map(move |i| exact(modulation, sinr(i), self.symbols) as f32)
         };
         self.table.get_or_init(|| self.modulations.into_iter().flat_map(column).collect())

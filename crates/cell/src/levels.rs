@@ -12,6 +12,7 @@
 
 use crate::error::{CellError, out_of_range};
 use crate::frame_success::FrameSuccess;
+use crossfade_core::square;
 use crossfade_link::MOST_BITS;
 use std::sync::OnceLock;
 
@@ -194,7 +195,7 @@ impl Levels {
             for (place, weight) in NODES {
                 let u = middle + half * place;
                 let density = 2.0 * u / error
-                    * libm::exp(-(u - centre).powi(2) / error)
+                    * libm::exp(-square(u - centre) / error)
                     * scaled_i0(2.0 * u * centre / error);
                 let success = self.success.all_at_root(u);
                 let weight = half * weight * density;
@@ -218,7 +219,7 @@ impl LevelRule {
 fn scaled_i0(x: f64) -> f64 {
     let horner = |coefficients: &[f64], t: f64| coefficients.iter().rev().fold(0.0, |sum, c| sum * t + c);
     if x < 3.75 {
-        let t = (x / 3.75).powi(2);
+        let t = square(x / 3.75);
         let i0 = [1.0, 3.515_622_9, 3.089_942_4, 1.206_749_2, 0.265_973_2, 0.036_076_8, 0.004_581_3];
         return libm::exp(-x) * horner(&i0, t);
     }

@@ -10,6 +10,8 @@
 //! a bin. Something is always sent, also below the lowest level. A frame that is filled in part takes its slot. Feedback
 //! has no errors. A packet leaves the queue when its first bit is sent.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod cell;
 mod config;
 mod error;

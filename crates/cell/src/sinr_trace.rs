@@ -1,6 +1,6 @@
 //! Recorded signal-to-interference-and-noise ratios.
 
-use crossfade_core::SimTime;
+use crossfade_core::{SimTime, excerpt};
 use crossfade_link::trace::TraceError;
 use crossfade_link::trace::error::{is_header, lines, time};
 use std::str::FromStr;
@@ -82,7 +82,8 @@ impl FromStr for SinrTrace {
             let mut words = text.split([',', ' ', '\t', ';']).filter(|word| !word.is_empty());
             let number = |column: &str, word: &str| {
                 let parsed = word.parse().ok().filter(|x: &f64| x.is_finite());
-                parsed.ok_or_else(|| TraceError::at(line, format!("{column} = {word:?}: must be a number")))
+                let problem = || format!("{column} = {}: must be a number", excerpt(word));
+                parsed.ok_or_else(|| TraceError::at(line, problem()))
             };
             let now = time(line, "time_s", number("time_s", words.next().unwrap_or_default())?)?;
             if let Some(before) = times.last().filter(|before| now <= **before) {
@@ -101,7 +102,7 @@ impl FromStr for SinrTrace {
             }
             let here = ratios.len() - before;
             if here == 0 {
-                let problem = format!("{text:?}: must be a time in s and ratios in dB");
+                let problem = format!("{}: must be a time in s and ratios in dB", excerpt(text));
                 return Err(TraceError::at(line, problem));
             }
             if !times.is_empty() && here != columns {

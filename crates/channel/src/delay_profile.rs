@@ -2,6 +2,7 @@
 
 use crate::error::{ChannelError, out_of_range};
 use crossfade_core::OutOfRange;
+use crossfade_core::square;
 
 /// More paths than this no profile may have.
 pub const MOST_TAPS: usize = 32;
@@ -247,8 +248,9 @@ impl DelayProfile {
 
     /// The root mean square delay spread in seconds.
     pub fn delay_spread_s(&self) -> f64 {
-        let moment = |n: i32| -> f64 { self.taps.iter().map(|tap| tap.power * tap.delay_s.powi(n)).sum() };
-        (moment(2) - moment(1).powi(2)).max(0.0).sqrt()
+        let mean: f64 = self.taps.iter().map(|tap| tap.power * tap.delay_s).sum();
+        let of_squares: f64 = self.taps.iter().map(|tap| tap.power * square(tap.delay_s)).sum();
+        (of_squares - square(mean)).max(0.0).sqrt()
     }
 
     /// The bandwidth in Hz over which the gain stays correlated by 0.5 or more, by the usual rule 1 / (5 spread);

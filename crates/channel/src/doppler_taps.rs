@@ -14,6 +14,7 @@ use crate::fourier::{BLOCK, Transform, frequency_at};
 use crate::noise::{NoiseSource, Use, positions};
 use crate::simd::{Kernel, Simd, Vector};
 use crossfade_core::Stream;
+use crossfade_core::square;
 use rand::Rng;
 use std::f64::consts::{FRAC_PI_2, PI};
 use std::sync::LazyLock;
@@ -202,7 +203,7 @@ fn filter(phase: f64) -> [f32; SPAN] {
     let weights: [f64; SPAN] = std::array::from_fn(|i| {
         let x = i as f64 - (half - 1.0) - phase;
         let sinc = if x == 0.0 { 1.0 } else { libm::sin(PI * x) / (PI * x) };
-        sinc * bessel_i0(BETA * (1.0 - (x / half).powi(2)).max(0.0).sqrt())
+        sinc * bessel_i0(BETA * (1.0 - square(x / half)).max(0.0).sqrt())
     });
     let total: f64 = weights.iter().sum();
     weights.map(|weight| (weight / total) as f32)
@@ -212,7 +213,7 @@ fn filter(phase: f64) -> [f32; SPAN] {
 fn bessel_i0(x: f64) -> f64 {
     let (mut term, mut sum) = (1.0, 1.0);
     for k in 1..60 {
-        term *= (x / (2.0 * f64::from(k))).powi(2);
+        term *= square(x / (2.0 * f64::from(k)));
         sum += term;
     }
     sum

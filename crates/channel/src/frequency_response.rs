@@ -2,6 +2,7 @@
 // See `simd`.
 #![allow(clippy::inline_always)]
 
+use crate::complex::polar;
 use crate::delay_profile::DelayProfile;
 use crate::simd::{Kernel, Simd, Vector};
 use num_complex::Complex64;
@@ -32,7 +33,7 @@ impl FrequencyResponse {
         {
             for bin in 0..bins {
                 let frequency = (bin as f64 - (bins - 1) as f64 / 2.0) * width_hz;
-                let factor = Complex64::from_polar(tap.power.sqrt(), -TAU * frequency * tap.delay_s);
+                let factor = polar(tap.power.sqrt(), -TAU * frequency * tap.delay_s);
                 let (re, im) = (factor.re as f32, factor.im as f32);
                 (factors[bin], factors[padded + bin]) = (re, im);
                 by_bin[bin * taps + i] = Complex64::new(re.into(), im.into());

@@ -16,9 +16,12 @@
 //! [`MarkovFit`] goes the other way: from recorded losses ([`LossTrace`]) to the chain that describes them, and
 //! says whether one does. [`MarkovView`] is what the analysis may take a channel for.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod antenna_correlation;
 mod autoregressive;
 mod chi_square;
+mod complex;
 mod config;
 mod correlated_shadowing;
 mod delay_profile;
@@ -53,6 +56,7 @@ mod travelled_shadowing;
 
 pub use antenna_correlation::{AngularSpread, AntennaCorrelation, parse_angle};
 pub use chi_square::ChiSquareTest;
+pub use complex::modulus;
 pub use config::{LossConfig, RecordedLosses};
 pub use correlated_shadowing::{CorrelatedShadowing, ShadowingProcess};
 pub use delay_profile::{DelayProfile, MOST_TAPS, NamedProfile, Tap};

@@ -1,5 +1,6 @@
 //! Small complex matrices: the gains between a few antennas.
 
+use crate::complex::modulus;
 use num_complex::Complex64;
 use std::ops::{Index, IndexMut};
 
@@ -95,7 +96,7 @@ impl Matrix {
         for _ in 0..30 {
             for p in 0..n {
                 for q in p + 1..n {
-                    let magnitude = a[(p, q)].norm();
+                    let magnitude = modulus(a[(p, q)]);
                     if magnitude < 1e-300 {
                         continue;
                     }

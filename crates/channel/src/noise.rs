@@ -96,7 +96,7 @@ fn philox<V: Vector>(counter: [V::Int; 4], key: [u32; 2]) -> [V::Int; 4] {
 #[inline(always)]
 fn gaussian<V: Vector>(u: V::Int, v: V::Int) -> Complex<V> {
     // Of the first word 31 bits: small values, which make the tails, keep all their digits.
-    let uniform = (V::from_int(u >> 1) + V::splat(0.5)) * V::splat(2_f32.powi(-31));
+    let uniform = (V::from_int(u >> 1) + V::splat(0.5)) * V::splat(1.0 / (1_u32 << 31) as f32);
     let radius = minus_ln(uniform).sqrt();
     let (cos, sin) = cos_sin_turns::<V>(v);
     (radius * cos, radius * sin)
@@ -126,7 +126,7 @@ fn minus_ln<V: Vector>(x: V) -> V {
 fn cos_sin_turns<V: Vector>(turns: V::Int) -> (V, V) {
     // The nearest quarter turn, and at most an eighth of a turn from it.
     let quarter = (turns + V::splat_int(1 << 29)) >> 30;
-    let angle = V::from_int(turns - (quarter << 30)) * V::splat(std::f32::consts::TAU / 2_f32.powi(32));
+    let angle = V::from_int(turns - (quarter << 30)) * V::splat(std::f32::consts::TAU / (1_u64 << 32) as f32);
     let z = angle * angle;
     // Taylor: the next terms are below 2e-9.
     let sin = V::splat(-1.0 / 5040.0) + z * V::splat(1.0 / 362_880.0);

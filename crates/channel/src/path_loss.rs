@@ -2,6 +2,7 @@
 
 use crate::error::ChannelError;
 use crossfade_core::OutOfRange;
+use crossfade_core::square;
 use std::f64::consts::PI;
 
 const LIGHT_M_PER_S: f64 = 299_792_458.0;
@@ -46,14 +47,14 @@ impl PathLoss {
             }
         }
         let wavelength = LIGHT_M_PER_S / frequency_hz;
-        let reference_gain = (wavelength / (4.0 * PI * reference_m)).powi(2);
+        let reference_gain = square(wavelength / (4.0 * PI * reference_m));
         Ok(Self { exponent, reference_m, reference_gain })
     }
 
     /// ns-2's defaults: exponent 2 from 1 m on, at 914 MHz.
     pub fn ns2() -> Self {
         let wavelength = LIGHT_M_PER_S / Self::NS2_FREQUENCY_HZ;
-        let reference_gain = (wavelength / (4.0 * PI * Self::NS2_REFERENCE_M)).powi(2);
+        let reference_gain = square(wavelength / (4.0 * PI * Self::NS2_REFERENCE_M));
         Self { exponent: Self::NS2_EXPONENT, reference_m: Self::NS2_REFERENCE_M, reference_gain }
     }
 

@@ -6,6 +6,7 @@ use crate::markov::TwoStateMarkov;
 use crate::markov_fit::MarkovFit;
 use crate::not_markov::NotMarkov;
 use crate::sampled_rayleigh::RayleighLoss;
+use crossfade_core::square;
 use crossfade_core::{RunSeed, SimTime};
 
 /// A chain fitted to [`RayleighLoss`], how sure it is, and what theory says.
@@ -72,7 +73,7 @@ fn leaving(traces: &[LossTrace], state: bool, probability: f64) -> f64 {
         let lengths = trace.runs().filter(|(lost, _)| *lost == state).map(|(_, length)| length);
         let (runs, length) =
             lengths.fold((0.0, 0.0), |(runs, sum), length| (runs + 1.0, sum + length as f64));
-        squares += (runs - probability * length).powi(2);
+        squares += square(runs - probability * length);
         steps += length;
     }
     let degrees = traces.len() as f64 / (traces.len() as f64 - 1.0);

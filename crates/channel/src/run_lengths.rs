@@ -1,6 +1,7 @@
 //! Lengths of runs of one fate, against the geometric law that a first-order chain gives them.
 
 use crate::chi_square::ChiSquareTest;
+use crossfade_core::square;
 
 /// How long the good (or the bad) runs of a trace were, and how long those of the fitted chain are.
 ///
@@ -119,7 +120,7 @@ fn chi_square(sorted: &[u64], law: GeometricRuns) -> Option<ChiSquareTest> {
         }
         let expected = total * (above - if is_last { 0.0 } else { law.survival(to) });
         let observed = sorted.partition_point(|&run| run < to) - sorted.partition_point(|&run| run < from);
-        statistic += (observed as f64 - expected).powi(2) / expected;
+        statistic += square(observed as f64 - expected) / expected;
         bins += 1;
         if is_last {
             return ChiSquareTest::new(statistic, bins.saturating_sub(2));

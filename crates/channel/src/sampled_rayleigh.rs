@@ -127,14 +127,17 @@ impl Pairs {
     }
 }
 
+/// A whole turn of a phase: 2^64.
+const TURN: f64 = (1_u128 << 64) as f64;
+
 /// A phase in turns, as a fraction of 2^64; whole turns are dropped.
 fn from_turns(turns: f64) -> u64 {
-    (((turns - turns.round()) * 2_f64.powi(64)) as i64).cast_unsigned()
+    (((turns - turns.round()) * TURN) as i64).cast_unsigned()
 }
 
 /// The phase in radians, between -pi and pi.
 fn radians(phase: u64) -> f64 {
-    phase.cast_signed() as f64 * (TAU / 2_f64.powi(64))
+    phase.cast_signed() as f64 * (TAU / TURN)
 }
 
 /// Loses what is sent while the power of a [`SampledRayleigh`] process is below a threshold.

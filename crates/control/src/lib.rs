@@ -31,6 +31,7 @@
 //! A control that asks a clock, a file, other threads or random numbers of its own gives rows that nobody can repeat. A panic
 //! ends the run with one line; a loop for ever, or a stack that overflows, ends it with the process.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 // The border is one of raw pointers: each block says why it may.
 #![allow(unsafe_code)]
 

@@ -1,6 +1,7 @@
 //! Monte-Carlo estimates with confidence intervals.
 
 use crate::interval::{self, Events, MetricKind};
+use crate::square::square;
 use crate::student::student_quantiles;
 
 /// How a value was obtained.
@@ -59,7 +60,7 @@ impl Estimate {
         let n = values.len() as f64;
         let value = interval::mean(values);
         let student = (values.len() > 1).then(|| {
-            let variance = values.iter().map(|x| (x - value).powi(2)).sum::<f64>() / (n - 1.0);
+            let variance = values.iter().map(|x| square(x - value)).sum::<f64>() / (n - 1.0);
             student_quantiles(values.len())[0] * (variance / n).sqrt()
         });
         let of_mean = || (student, interval::of_mean(values));

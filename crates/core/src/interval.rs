@@ -3,6 +3,7 @@
 //!
 //! How often each contains the truth is measured by `bench/coverage.py` and kept in `docs/intervals.md`.
 
+use crate::square::{cube, square};
 use crate::student::student_quantiles;
 use statrs::distribution::{Beta, ChiSquared, ContinuousCDF};
 
@@ -55,7 +56,7 @@ pub(crate) fn of_mean(values: &[f64]) -> Option<Limits> {
     let t = if is_skewed { wider_t } else { t };
     let a = skewness / (6.0 * n.sqrt());
     let transformed = |r: f64| {
-        if a.abs() < 1e-9 { r } else { ((1.0 + 6.0 * a * (r - a)).cbrt() - 1.0) / (2.0 * a) }
+        if a.abs() < 1e-9 { r } else { (libm::cbrt(1.0 + 6.0 * a * (r - a)) - 1.0) / (2.0 * a) }
     };
     Some(hull(student, (mean - transformed(t) * error, mean - transformed(-t) * error)))
 }
@@ -73,7 +74,7 @@ pub(crate) fn of_events(values: &[f64], events: Events) -> Option<Limits> {
         return None;
     }
     if events == 0.0 {
-        return Some((0.0, -0.05_f64.ln() / chances));
+        return Some((0.0, -libm::log(0.05) / chances));
     }
     let (rate, moments) = (events / chances, Moments::of(values)?);
     let effective = moments.effective_events();
@@ -91,7 +92,7 @@ pub(crate) fn of_trials(Events { events, chances }: Events) -> Option<Limits> {
         return None;
     }
     if events == 0.0 || events == chances {
-        let beyond = 0.05_f64.powf(1.0 / chances);
+        let beyond = libm::pow(0.05, 1.0 / chances);
         return Some(if events == 0.0 { (0.0, 1.0 - beyond) } else { (beyond, 1.0) });
     }
     let quantile = |p, a, b| Beta::new(a, b).ok().map(|beta| beta.inverse_cdf(p));
@@ -104,7 +105,7 @@ pub(crate) fn of_trials(Events { events, chances }: Events) -> Option<Limits> {
 /// were elsewhere, one of `n` would have been in 95 % of experiments.
 pub(crate) fn of_share(values: &[f64]) -> Option<Limits> {
     let moments = Moments::of(values)?;
-    let beyond = 0.05_f64.powf(1.0 / moments.n);
+    let beyond = libm::pow(0.05, 1.0 / moments.n);
     if values.iter().all(|&x| x >= 1.0) {
         return Some((beyond, 1.0));
     }
@@ -172,16 +173,17 @@ impl Moments {
             return None;
         }
         let (n, mean) = (values.len() as f64, mean(values));
-        let power = |k: i32| values.iter().map(|x| (x - mean).powi(k)).sum::<f64>();
-        let deviation = (power(2) / (n - 1.0)).sqrt();
-        let third = if n > 2.0 && deviation > 0.0 { power(3) * n / ((n - 1.0) * (n - 2.0)) } else { 0.0 };
-        let skewness = if deviation > 0.0 { third / deviation.powi(3) } else { 0.0 };
+        let squares = values.iter().map(|x| square(x - mean)).sum::<f64>();
+        let cubes = values.iter().map(|x| cube(x - mean)).sum::<f64>();
+        let deviation = (squares / (n - 1.0)).sqrt();
+        let third = if n > 2.0 && deviation > 0.0 { cubes * n / ((n - 1.0) * (n - 2.0)) } else { 0.0 };
+        let skewness = if deviation > 0.0 { third / cube(deviation) } else { 0.0 };
         Some(Self { n, mean, deviation, skewness })
     }
 
     /// How many events of a Poisson process would make the runs as variable as they are.
     fn effective_events(&self) -> f64 {
-        self.n * (self.mean / self.deviation).powi(2)
+        self.n * square(self.mean / self.deviation)
     }
 }
 

@@ -3,15 +3,19 @@
 //!
 //! Nothing here knows a channel, a protocol or an engine.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod counters;
 mod estimate;
 mod event_queue;
+mod excerpt;
 mod histogram;
 mod interval;
 mod observer;
 mod out_of_range;
 mod pooled;
 mod random;
+mod square;
 mod student;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -21,11 +25,13 @@ pub mod units;
 pub use counters::Counter;
 pub use estimate::{Estimate, MethodKind, jain_fairness};
 pub use event_queue::EventQueue;
+pub use excerpt::excerpt;
 pub use histogram::DelayHistogram;
 pub use interval::{Events, MetricKind};
 pub use observer::{EventKind, EventRecord, Observer, TcpSnapshot};
 pub use out_of_range::OutOfRange;
 pub use pooled::{RunQuantiles, pooled_quantile};
 pub use random::{RunSeed, Stream};
+pub use square::square;
 pub use student::student_t_quantile;
 pub use time::SimTime;

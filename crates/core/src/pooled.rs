@@ -1,6 +1,7 @@
 //! A quantile of all runs together, from a few quantiles of each.
 
 use crate::estimate::{Estimate, MethodKind};
+use crate::square::square;
 use crate::student::student_quantiles;
 
 /// What a run keeps of a distribution: how many values there were, and the quantiles at [`RunQuantiles::SHARES`].
@@ -62,7 +63,7 @@ pub fn pooled_quantile(runs: &[RunQuantiles], p: f64) -> Option<Estimate> {
     let value = quantile(p);
     let n = runs.len() as f64;
     let limits = (runs.len() > 1).then(|| {
-        let residual = |run: &RunQuantiles| (run.count * (run.share_below(value) - p)).powi(2);
+        let residual = |run: &RunQuantiles| square(run.count * (run.share_below(value) - p));
         let error = (runs.iter().map(residual).sum::<f64>() * n / (n - 1.0)).sqrt() / total;
         let half = student_quantiles(runs.len())[0] * error;
         (quantile((p - half).max(0.0)), quantile((p + half).min(1.0)))

@@ -59,7 +59,7 @@ pub(crate) fn facts(setup: &Setup) -> Option<CellFacts> {
     let coherence = config.profile.coherence_bandwidth_hz();
     let user = |user: &UserConfig| {
         let UserConfig { mean_snr_db, speed_mps, fd_t, nmse, .. } = *user;
-        let level = |&ratio: &f64| (ratio > 0.0).then(|| 10.0 * ratio.log10());
+        let level = |&ratio: &f64| (ratio > 0.0).then(|| 10.0 * libm::log10(ratio));
         let levels_db = user.levels.at(mean_snr_db).each_ref().map(level);
         let coherence_time_s = (fd_t > 0.0).then(|| 0.423 * config.slot.as_secs_f64() / fd_t);
         let is_recorded = user.trace.is_some();

@@ -63,7 +63,7 @@ fn selective_bins(cell: &CellSetup) -> Option<String> {
 fn bold_prediction(cell: &CellSetup) -> Option<String> {
     let horizon = cell.horizon_slots?;
     let limit = |user: &crossfade_cell::UserConfig| {
-        let snr = 10_f64.powf(user.mean_snr_db / 10.0);
+        let snr = libm::pow(10.0, user.mean_snr_db / 10.0);
         (user.nmse, wiener_nmse(user.fd_t, horizon, snr, OBSERVATIONS))
     };
     let modelled = cell.config.users.iter().filter(|user| user.trace.is_none());

@@ -12,6 +12,7 @@ use crate::row::{NameSets, Row, RowMetrics};
 use crate::schedule::{Progress, Schedule, Shard, Task};
 use crossfade_core::RunSeed;
 use crossfade_scenario::Point;
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -161,7 +162,12 @@ fn execute_with(
     make_run: &MakeRun,
 ) -> Result<bool, ImpossibleResult> {
     let jobs = jobs.clamp(1, MOST_JOBS);
-    let work = Work { schedule: Schedule::after(experiment, known, jobs, shard), stopped: false, bug: None };
+    let work = Work {
+        schedule: Schedule::after(experiment, known, jobs, shard),
+        stopped: false,
+        bug: None,
+        panic: None,
+    };
     let dispatcher = Dispatcher { work: Mutex::new(work), changed: Condvar::new() };
     thread::scope(|scope| {
         let (sender, finished) = sync_channel(ROWS_WAITING);
@@ -177,6 +183,9 @@ fn execute_with(
         }
     });
     let mut work = dispatcher.lock();
+    if let Some(panic) = work.panic.take() {
+        resume_unwind(panic);
+    }
     work.bug.take().map_or(Ok(!work.stopped), Err)
 }
 
@@ -192,6 +201,8 @@ struct Work<'a> {
     stopped: bool,
     /// What a run gave that cannot be.
     bug: Option<ImpossibleResult>,
+    /// What a worker's panic says: a scope says of its threads only that one panicked.
+    panic: Option<Box<dyn Any + Send>>,
 }
 
 impl<'a> Dispatcher<'a> {
@@ -257,7 +268,8 @@ fn worker(
             Err(panic) => {
                 // The others would wait for this run for ever.
                 dispatcher.stop();
-                resume_unwind(panic);
+                dispatcher.lock().panic.get_or_insert(panic);
+                return;
             }
         }
     }

@@ -7,6 +7,8 @@
 //!
 //! Nothing here reads or writes files. A store of rows by key lies with the caller, and is how work is resumed.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod build;
 mod cell;
 mod cell_warnings;

@@ -79,7 +79,7 @@ fn flows(setup: &Setup, flow: &FlowSetup) -> f64 {
     // Of flows that come as fast as they go some hundred are there at a time, and those that one round trip brings.
     let in_round_trip = rate_per_s
         * setup.round_trip(flow).as_secs_f64()
-        * (2.0 + (sizes.mean / f64::from(tcp.mss)).max(1.0).log2());
+        * (2.0 + libm::log2((sizes.mean / f64::from(tcp.mss)).max(1.0)));
     let at_once = if busy { all } else { all.min(1000.0 + in_round_trip) };
     at_once * FLOW + all * ENDED
 }

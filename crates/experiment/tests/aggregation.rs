@@ -1,8 +1,6 @@
 //! Acknowledgements that are released together, from the scenario to the metric: 10 Mbit/s, packets of 1.2 ms, deep queue.
 
-mod common;
-
-use common::{load, metric, result_of, runs_of};
+use crate::common::{load, metric, result_of, runs_of};
 use crossfade_experiment::PointResult;
 use serde_json::{Value, json};
 

@@ -1,8 +1,6 @@
 //! Links with frames and ARQ, from the text of a scenario to its metrics: against closed forms.
 
-mod common;
-
-use common::{metric, plan, result_of, rows};
+use crate::common::{metric, plan, result_of, rows};
 use crossfade_experiment::{Control, PointResult, Shard, execute};
 use crossfade_scenario::Method;
 use serde_json::{Value, json};

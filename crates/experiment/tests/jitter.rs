@@ -1,8 +1,6 @@
 //! Delays that vary behind a link, from the scenario to the metric.
 
-mod common;
-
-use common::{load, metric, result_of};
+use crate::common::{load, metric, result_of};
 use crossfade_experiment::PointResult;
 use serde_json::{Value, json};
 

@@ -1,8 +1,6 @@
 //! Scalable and classic senders behind one link (RFC 9332), from the scenario to the metric.
 
-mod common;
-
-use common::{load, result_of};
+use crate::common::{load, result_of};
 use crossfade_experiment::PointResult;
 use serde_json::json;
 

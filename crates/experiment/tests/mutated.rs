@@ -1,114 +1,25 @@
 //! Scenarios that somebody has spoilt, run to their end: a result that can be, or one line. Never a panic, and
 //! (with overflow checks, as in the profiles `dev` and `checked`) never a number that has wrapped around.
 //!
-//! `cargo test --profile checked -p crossfade-experiment --test mutated -- --ignored --nocapture` is the long form.
+//! `cargo test --profile checked -p crossfade-experiment --test all mutated -- --ignored --nocapture` is the long form.
+
+mod spoilt;
 
 use crossfade_experiment::{Control, Experiment, Shard, execute, summarise};
 use crossfade_scenario::{Overrides, schema};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
+use spoilt::{BASES, FILES};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-const BASES: [&str; 10] = [
-    r#"
-        schema = 1
-        run = { duration = "2000 slots", runs = 1 }
-        channel = { model = "markov", p_e = 0.05, fd_t = 0.02 }
-        link = { rate = "1.5 Mbit/s", packet_size = "1400 B" }
-        tcp = { variant = "newreno", w_max = 24, rto = { fixed = "100 slots" } }
-    "#,
-    r#"
-        schema = 1
-        run = { duration = "40 s", warmup = "1 s", runs = 1 }
-        channel = { model = "iid", p_e = 0.1 }
-        link = { rate = "9600 bit/s", packet_size = "576 B", frame_size = "24 B", framing = { payload = "20 B" }, headers = { compressed = "3 B", ppp = "4 B" }, arq = { protocol = "rlp-is99", max_retransmissions = 3 } }
-        tcp = { flavour = "ns2", variant = "tahoe", headers = "40 B", w_max = 4 }
-    "#,
-    r#"
-        schema = 1
-        run = { duration = "5 s", runs = 1 }
-        channel = { model = "rayleigh", p_e = 0.02, fd_t = 0.05 }
-        link = { rate = "2 Mbit/s", packet_size = "1500 B", delay = "10 ms", queue = { limit = "50 packets", discipline = "codel" } }
-        reverse = { rate = "500 kbit/s", channel = { model = "iid", p_e = 0.01 } }
-        wired = { rate = "10 Mbit/s", one_way_delay = "10 ms", queue = { limit = "40 packets", discipline = "red" } }
-        tcp = { flavour = "rfc", variant = "cubic", w_max = 100 }
-        [flows]
-        bulk = { count = 2, start = "1 s", stagger = "100 ms", access_delay = "3 ms" }
-        file = { traffic = "transfer", size = "50 kB" }
-        voice = { traffic = "udp", rate = "80 kbit/s", on = "1 s", off = "1 s", times = "exponential" }
-        web = { traffic = "arrivals", size = "3 kB", sizes = "pareto", arrivals_per_s = 5 }
-    "#,
-    r#"
-        schema = 1
-        run = { segments = 500, runs = 1 }
-        channel = { model = "drop-list", drops = [3, 7, 100] }
-        link = { rate = "1 Mbit/s", packet_size = "1000 B", frame_size = "100 B", arq = { protocol = "selective-repeat", window = 16 } }
-        reverse = { rate = "1 Mbit/s", frame_size = "40 B", arq = { protocol = "go-back-n", window = 8 } }
-        tcp = { flavour = "rfc", variant = "sack", w_max = 50, rfc = { profile = "linux" } }
-    "#,
-    r#"
-        schema = 1
-        run = { duration = "3000 slots", runs = 1 }
-        channel = { model = "none" }
-        link = { rate = "700 Gbit/s", packet_size = "120 B" }
-        tcp = { variant = "reno", w_max = 24 }
-        flows = { a = { traffic = "udp", rate = "900 Gbit/s" } }
-    "#,
-    r#"
-        schema = 1
-        methods = ["analysis", "analysis:bounds", "formula"]
-        run = { duration = "1000 slots", runs = 1 }
-        channel = { model = "markov", p_e = 0.01, fd_t = 0.01 }
-        link = { rate = "1.5 Mbit/s", packet_size = "1400 B" }
-        tcp = { variant = "tahoe", w_max = 12, rto = { fixed = "100 slots" } }
-    "#,
-    r#"
-        schema = 2
-        run = { duration = "3 s", warmup = "500 ms", runs = 1 }
-        channel = { model = "iid", p_e = 0.001 }
-        link = { rate = "10 Mbit/s", packet_size = "1500 B", queue = { discipline = "dualpi2", limit = "100 ms" } }
-        wired = { rtt = "25 ms" }
-        tcp = { variant = "sack", w_max = 200 }
-        [flows]
-        bulk = { tcp = { flavour = "quic", congestion = "bbr-v3" } }
-        voice = { count = 2, tcp = { congestion = "prague" } }
-        web = { tcp = { flavour = "quic", congestion = "cubic", quic = { probes = 1 } } }
-    "#,
-    r#"
-        schema = 2
-        run = { duration = "1 s", runs = 1 }
-        mesh = { topology = "chain", hops = 4, mac = "nulling" }
-        link = { packet_size = "2312 B" }
-        tcp = { flavour = "ns2", variant = "newreno", cwnd_limit = { per_hop = 0.357 } }
-        flows = { bulk = { traffic = "bulk", rate = "3 Mbit/s" } }
-    "#,
-    r#"
-        schema = 2
-        run = { duration = "500 ms", runs = 1 }
-        cell = { preset = "lte", profile = "EVA", scheduler = "proportional-fair", prediction = { horizon = "2 slots" } }
-        link = { packet_size = "1500 B", queue = { limit = "100 packets" } }
-        reverse = { rate = "10 Mbit/s", delay = "8 ms" }
-        wired = { rtt = "30 ms" }
-        tcp = { flavour = "rfc", variant = "sack", w_max = 100 }
-        [flows]
-        bulk = { count = 2, radio = { mean_snr_db = { from = 3, to = 22 }, speed = "3 km/h" } }
-        web = { radio = { mean_snr_db = 12, speed = "30 km/h" }, tcp = { congestion = "cubic" } }
-    "#,
-    r#"
-        schema = 2
-        run = { duration = "2 s", runs = 1 }
-        channel = { model = "block-rayleigh", snr_db = 12, antennas = { correlation = "urban" } }
-        phy = { scheme = "stbc-2", detector = "mmse-osic", modulation = "qpsk", symbol_rate = "8 kBd", combining = { stage = "stacked" } }
-        link = { frame_size = "30 B", framing = { header = "readable" }, arq = { protocol = "rlp-nack", max_retransmissions = 3 } }
-        wired = { one_way_delay = "100 ms" }
-        tcp = { flavour = "ns2", variant = "sack", mss = "536 B", headers = "40 B", w_max = 20 }
-    "#,
-];
+/// What keys that name a file end in.
+const FILE_KEYS: [&str; 7] =
+    [".file", ".opportunities", ".rates", ".attenuation", ".table", ".policy", ".radio.trace"];
 
 /// A run is given up, and counted so, after this time.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -122,7 +33,12 @@ const MOST_MEMORY: f64 = 500e6;
 fn keys() -> Vec<(String, Vec<Value>)> {
     let (root, mut found) = (schema(), Vec::new());
     collect(&root, &root, "", &mut found, 0);
-    found.retain(|(key, _)| !key.starts_with("sweep") && !key.contains("file"));
+    found.retain(|(key, _)| !key.starts_with("sweep"));
+    for (key, words) in &mut found {
+        if FILE_KEYS.iter().any(|name| key.ends_with(name)) {
+            *words = FILES.iter().map(|(name, _)| json!(name)).collect();
+        }
+    }
     found
 }
 
@@ -153,7 +69,7 @@ fn collect(root: &Value, at: &Value, key: &str, found: &mut Vec<(String, Vec<Val
 
 /// Something like what the key has: the unit is kept, as a rule.
 fn near(old: &Value, draw: &mut ChaCha8Rng) -> Option<Value> {
-    let number = NUMBERS[draw.random_range(0..NUMBERS.len())];
+    let number = number(draw);
     match old {
         Value::String(text) => {
             let (_, unit) = text.split_once(' ').filter(|(number, _)| number.parse::<f64>().is_ok())?;
@@ -206,13 +122,18 @@ const NUMBERS: [&str; 26] = [
     "9007199254740993",
 ];
 
+/// A number, in one of four the least that there is.
+fn number(draw: &mut ChaCha8Rng) -> &'static str {
+    if draw.random_bool(0.25) { "0" } else { NUMBERS[draw.random_range(0..NUMBERS.len())] }
+}
+
 /// Something that the key may take, or may not.
 fn value(words: &[Value], draw: &mut ChaCha8Rng) -> Value {
     const UNITS: [&str; 16] = [
         "slots", "ms", "s", "ns", "us", "h", "B", "kB", "MiB", "packets", "frames", "%", "dB", "bit/s",
         "Mbit/s", "Gbit/s",
     ];
-    let number = NUMBERS[draw.random_range(0..NUMBERS.len())];
+    let number = number(draw);
     match draw.random_range(0..10) {
         0..4 if !words.is_empty() => words[draw.random_range(0..words.len())].clone(),
         0..6 => json!(format!("{number} {}", UNITS[draw.random_range(0..UNITS.len())])),
@@ -227,8 +148,12 @@ fn value(words: &[Value], draw: &mut ChaCha8Rng) -> Value {
 }
 
 /// What became of a scenario.
-fn outcome(text: &str, overrides: &Overrides) -> &'static str {
-    let experiment = match Experiment::load(text, "mutated.toml", overrides) {
+fn outcome(text: &str, overrides: &Overrides, files: &[(&str, String)]) -> &'static str {
+    let read = |name: &str| {
+        let found = files.iter().find(|(known, _)| *known == name);
+        found.map(|(_, text)| text.clone()).ok_or_else(|| "no such file".to_owned())
+    };
+    let experiment = match Experiment::load_with_files(text, "mutated.toml", overrides, &read) {
         Ok(experiment) => experiment,
         Err(error) => {
             let line = error.to_string();
@@ -272,11 +197,55 @@ fn outcome(text: &str, overrides: &Overrides) -> &'static str {
 
 /// What a scenario says, by dotted key.
 fn written(text: &str) -> Vec<(String, Value)> {
-    let plan = Experiment::load(text, "base.toml", &Overrides::default()).expect("it is right");
+    let read = |name: &str| {
+        let found = FILES.iter().find(|(known, _)| *known == name);
+        Ok(found.expect("it is there").1.to_owned())
+    };
+    let plan = Experiment::load_with_files(text, "base.toml", &Overrides::default(), &read)
+        .unwrap_or_else(|error| panic!("{error}: {text}"));
     let mut found = Vec::new();
     leaves("", &json!(plan.points.at(0).scenario), &mut found);
     found.retain(|(key, _)| !matches!(key.as_str(), "schema" | "run.runs"));
     found
+}
+
+/// The files, of which one in three has another cell, or a line more or less.
+fn files(draw: &mut ChaCha8Rng) -> Vec<(&'static str, String)> {
+    const CELLS: [&str; 12] = [
+        "",
+        "x",
+        "-1",
+        "nan",
+        "inf",
+        "1e400",
+        "-0.0",
+        "1e-320",
+        "\u{0}",
+        "\"",
+        "0,0",
+        "18446744073709551616",
+    ];
+    FILES
+        .iter()
+        .map(|&(name, text)| {
+            let mut lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+            if draw.random_bool(0.33) {
+                let line = draw.random_range(0..lines.len());
+                let cell = draw.random_range(0..lines[line].len());
+                match draw.random_range(0..8) {
+                    0 => drop(lines.remove(line)),
+                    1 => lines.push(lines[line].clone()),
+                    2 => lines.truncate(line),
+                    3 => drop(lines[line].remove(cell)),
+                    4 | 5 => lines[line][cell] = CELLS[draw.random_range(0..CELLS.len())],
+                    _ => lines[line][cell] = number(draw),
+                }
+            }
+            let lines: Vec<String> = lines.iter().map(|cells| cells.join(",") + "\n").collect();
+            let text = lines.concat();
+            (name, text)
+        })
+        .collect()
 }
 
 /// Tries `count` mutated scenarios and counts what became of them.
@@ -299,8 +268,9 @@ fn trial(count: usize, seed: u64) -> BTreeMap<&'static str, usize> {
             }
         }
         let overrides = Overrides { set, runs: Some(json!(1)), ..Overrides::default() };
-        let became = catch_unwind(AssertUnwindSafe(|| outcome(text, &overrides)))
-            .unwrap_or_else(|_| panic!("scenario {number}: {:?} in {text}", overrides.set));
+        let files = files(draw);
+        let became = catch_unwind(AssertUnwindSafe(|| outcome(text, &overrides, &files)))
+            .unwrap_or_else(|_| panic!("scenario {number}: {:?} with {files:?} in {text}", overrides.set));
         *found.entry(became).or_default() += 1;
     }
     found

@@ -1,8 +1,6 @@
 //! What random loss leaves of a link, from the scenario to the metric: 50 Mbit/s, 20 ms.
 
-mod common;
-
-use common::{metric, plan, result_of, runs_of, texts};
+use crate::common::{metric, plan, result_of, runs_of, texts};
 use serde_json::json;
 use std::collections::HashSet;
 

@@ -1,8 +1,6 @@
 //! Plans that are really simulated, against what needs no program to know.
 
-mod common;
-
-use common::texts;
+use crate::common::texts;
 use crossfade_experiment::{
     Control, Experiment, Found, METRICS, PointResult, Row, Shard, events, execute, link_events, summarise,
 };

@@ -1,8 +1,6 @@
 //! Links and channels that follow a file, from the text of a scenario to packets.
 
-mod common;
-
-use common::{load, metric, plan_with, result, texts};
+use crate::common::{load, metric, plan_with, result, texts};
 use crossfade_experiment::{Experiment, events};
 use crossfade_scenario::Method;
 use serde_json::{Value, json};
@@ -91,7 +89,7 @@ fn a_table_has_rates_delays_and_losses() {
     let repeating = plan_with(UDP, &repeating, &[("path.csv", table)]);
     // 4 Mbit and 1 Mbit in a second.
     assert_eq!(repeating.points.at(0).setup.forward.rate_bps(), Some(5e6));
-    let goodput = metric(&common::result(&repeating), "link_goodput_bps").0;
+    let goodput = metric(&crate::common::result(&repeating), "link_goodput_bps").0;
     assert!((goodput / (4e6 + 0.75e6) - 1.0).abs() < 0.02, "{goodput}");
 }
 
@@ -163,7 +161,7 @@ fn a_record_is_analysed_through_the_chain_that_fits_it() {
     let record = record(400_000);
     let set = json!([["methods", ["analysis", "simulation"]], ["run.duration", "400000 slots"]]);
     let plan = plan_with(PAPER, &set, &[("losses.txt", &record)]);
-    let results = crossfade_experiment::summarise(&plan, &common::rows(&plan, 2));
+    let results = crossfade_experiment::summarise(&plan, &crate::common::rows(&plan, 2));
     let [solved, simulated] =
         [&results[0], &results[1]].map(|result| metric(result, "throughput_per_slot").0);
     // Runs of 50,000 slots deviate by 1.2 % (four of another generator), this one by a third of that.
@@ -206,12 +204,14 @@ fn what_is_in_a_file_decides_not_its_name() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases")]
 fn wrong_files_and_keys_are_refused_in_one_line() {
     let files = [
         ("cell.up", "1\n2\nx\n"),
         ("path.csv", "0 1e6 0 0\n1 1e6 0 2\n"),
         ("dead.csv", "0 0 0 0\n"),
         ("good.csv", "0 1e6 0 0\n9 2e6 0 0\n"),
+        ("good.up", "12\n"),
         ("losses.txt", "0 1 2x"),
         ("rain.csv", "0 0\n5 x\n"),
         ("clear.csv", "0 0\n"),
@@ -266,6 +266,29 @@ fn wrong_files_and_keys_are_refused_in_one_line() {
         (
             trace(json!({ "attenuation": "clear.csv", "modcod": "dvb" })),
             "link.trace.modcod = \"dvb\": must be",
+        ),
+        // Every packet passes through the queue of such a link.
+        (
+            with(json!({ "rates": "good.csv" }), "link.queue.limit", json!("0 packets")),
+            "link.queue.limit = \"0 packets\": must let in a packet of link.packet_size = \"1500 B\"",
+        ),
+        (
+            with(json!({ "opportunities": "good.up" }), "link.queue.limit", json!("1499 B")),
+            "link.queue.limit = \"1499 B\": must let in a packet of link.packet_size = \"1500 B\"",
+        ),
+        (
+            json!([
+                ["link.rate", "1 Mbit/s"],
+                ["reverse", { "trace": { "opportunities": "good.up" }, "queue": { "limit": "0 B" } }],
+            ]),
+            "reverse.queue.limit = \"0 B\": must let in a packet",
+        ),
+        (
+            json!([
+                ["link", { "rate": "1 Mbit/s", "packet_size": "1500 B", "queue": { "limit": "0 packets" },
+                    "shaper": { "rate": "500 kbit/s", "burst": "3 kB" } }],
+            ]),
+            "link.queue.limit = \"0 packets\": must let in a packet",
         ),
         (
             with(json!({ "rates": "good.csv" }), "link.rate", json!("1 Mbit/s")),

@@ -1,8 +1,6 @@
 //! Sources without feedback at a full drop-tail queue: phase effects, and what mends them.
 
-mod common;
-
-use common::{load, plan, result_of, rows};
+use crate::common::{load, plan, result_of, rows};
 use crossfade_experiment::{PointResult, samples};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};

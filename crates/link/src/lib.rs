@@ -8,6 +8,8 @@
 //! capacity follows a record or a table. Before an [`Aggregated`] link packets wait for one another, behind a [`Jittered`] one for a
 //! time of their own; [`Series`] is links one after the other.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod aggregation;
 pub mod arq;
 mod config;

@@ -3,10 +3,7 @@
 //! The channel is the one that docs/link-layer.md shows. Every comparison uses Student's interval over ten runs
 //! at 99.9 % (4.78 standard errors); the runs are fixed.
 
-#[allow(unreachable_pub)]
-#[path = "../../../examples/frame-channel/src/rayleigh.rs"]
-mod rayleigh;
-
+use crate::rayleigh::{Copies, RayleighFrames, residual};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::arq::{
     ArqLink, ArqLinkConfig, ArqProtocol, ArqStatistics, FrameChannel, FrameClock, FrameHeader, GoBackNConfig,
@@ -15,7 +12,6 @@ use crossfade_link::arq::{
     StopAndWaitSender, Transmission,
 };
 use crossfade_link::{Departure, Link, LinkEvent, Parcel, Queue, Verdict};
-use rayleigh::{Copies, RayleighFrames, residual};
 
 const SLOT: SimTime = SimTime::from_millis(20);
 const RUNS: u64 = 10;

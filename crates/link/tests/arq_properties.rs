@@ -1,9 +1,6 @@
 //! What holds of every ARQ link and every receiver, whatever the channel does.
 
-#[allow(dead_code, unreachable_pub)]
-#[path = "../../../examples/frame-channel/src/rayleigh.rs"]
-mod rayleigh;
-
+use crate::rayleigh::RayleighFrames;
 use crossfade_channel::{Clock, LossProcess, MarkovLoss, TwoStateMarkov};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::arq::{
@@ -14,7 +11,6 @@ use crossfade_link::arq::{
 };
 use crossfade_link::{Departure, Link, LinkStatistics, Parcel, Push, Queue, QueueLimit};
 use proptest::prelude::*;
-use rayleigh::RayleighFrames;
 
 const SLOT: SimTime = SimTime::from_millis(20);
 

@@ -13,6 +13,7 @@
 //! queue: here a timer does. Nothing has a name outside the process: when it ends, however it ends, the
 //! kernel removes devices and namespaces.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 #![cfg(target_os = "linux")]
 
 mod alarm;

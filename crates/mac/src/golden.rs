@@ -7,6 +7,7 @@
 
 use crate::vector::{MAX_ANTENNAS, Vector};
 use crate::weights::{Channel, leakage, least_leak_weights, nulling_weights};
+use crossfade_channel::modulus;
 use num_complex::Complex64;
 use serde::Deserialize;
 use thiserror::Error;
@@ -136,7 +137,7 @@ impl Entry {
                 let expected = vector(antennas, "least_leak_w", least_leak_w)?;
                 let ours = least_leak_weights(antennas, &constraints);
                 let inner = ours.dot(&expected);
-                let phase = if inner.norm() > 0.0 { inner / inner.norm() } else { Complex64::ONE };
+                let phase = if modulus(inner) > 0.0 { inner / modulus(inner) } else { Complex64::ONE };
                 let sum: f64 = constraints.iter().map(|v| ours.transpose_dot(v).norm_sqr()).sum();
                 let difference = distance(&ours.scale(phase), &expected).max((sum - leak_sum).abs());
                 Ok(Comparison { antennas, constraints: constraints.len(), difference, leakage: 0.0 })
@@ -168,6 +169,6 @@ fn vectors(antennas: usize, name: &str, rows: Vec<Pairs>) -> Result<Vec<Vector>,
 
 /// The largest difference of any entry; NaN counts as infinite.
 fn distance(a: &Vector, b: &Vector) -> f64 {
-    let differences = a.as_slice().iter().zip(b.as_slice()).map(|(a, b)| (a - b).norm());
+    let differences = a.as_slice().iter().zip(b.as_slice()).map(|(a, b)| modulus(a - b));
     differences.fold(0.0, |most, d| if d.is_nan() { f64::INFINITY } else { most.max(d) })
 }

@@ -15,6 +15,8 @@
 //! Beside the simulation stand what can be computed: [`reuse`] (the largest set of exchanges at one time),
 //! [`bianchi`] (the throughput of saturated stations) and the antenna [`weights`] with their [`golden`] vectors.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod air;
 mod arrays;
 pub mod bianchi;

@@ -1,6 +1,7 @@
 //! The right singular vectors of a few rows: which weights null them, and which null them best.
 
 use crate::vector::{MAX_ANTENNAS, Vector};
+use crossfade_channel::modulus;
 use num_complex::Complex64;
 
 /// Singular values below this share of the largest are zero.
@@ -96,7 +97,7 @@ fn orthogonalise(
 ) -> bool {
     let inner = columns[p].dot(&columns[q]);
     let (alpha, beta) = (columns[p].norm_sqr(), columns[q].norm_sqr());
-    let size = inner.norm();
+    let size = modulus(inner);
     if alpha.min(beta) <= nothing || size <= f64::EPSILON * (alpha * beta).sqrt() {
         return false;
     }

@@ -7,6 +7,7 @@
 
 use crate::svd::Svd;
 use crate::vector::Vector;
+use crossfade_channel::modulus;
 use num_complex::Complex64;
 
 /// The channel between two arrays: entry (i, j) from antenna i of the one to antenna j of the other.
@@ -63,5 +64,5 @@ pub fn least_leak_weights(antennas: usize, constraints: &[Vector]) -> Vector {
 
 /// The largest |w^T v| over `constraints`.
 pub fn leakage(weights: &Vector, constraints: &[Vector]) -> f64 {
-    constraints.iter().map(|v| weights.transpose_dot(v).norm()).fold(0.0, f64::max)
+    constraints.iter().map(|v| modulus(weights.transpose_dot(v))).fold(0.0, f64::max)
 }

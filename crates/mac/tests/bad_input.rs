@@ -1,8 +1,6 @@
 //! What a mesh refuses, each with one clear line.
 
-mod common;
-
-use common::{chain, nulling, star};
+use crate::common::{chain, nulling, star};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{Fabric, Parcel, Push};
 use crossfade_mac::{DcfConfig, Mac, Mesh, MeshConfig, NullingConfig, Position, Routing};

@@ -4,9 +4,7 @@
 //! sense 250 m (`equal`) or 450 m (`wider`), 11 and 1 Mbit/s, RTS/CTS always, TCP `NewReno`. Here a few cells; all
 //! of them are in the example `ns2_chain`.
 
-mod common;
-
-use common::{cells, chain, mean_mbps, nulling, runs_mbps, sinr};
+use crate::common::{cells, chain, mean_mbps, nulling, runs_mbps, sinr};
 use crossfade_mac::{Knowledge, Mac, MeshConfig, NullingConfig};
 
 fn check(text: &str, interference_m: f64, tolerance: f64, wanted: &[(usize, u32)]) {

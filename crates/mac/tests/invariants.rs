@@ -1,8 +1,6 @@
 //! What holds in every mesh, whatever happens in it.
 
-mod common;
-
-use common::sinr;
+use crate::common::sinr;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{Departure, Fabric, LinkEvent, NodeStatistics, Parcel, Port, Push};
 use crossfade_mac::{

@@ -1,8 +1,6 @@
 //! Saturated stations against Bianchi's model with finite retries, and the ladder of a collision.
 
-mod common;
-
-use common::{saturate, star};
+use crate::common::{saturate, star};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{Fabric, LinkEvent, Parcel, Push};
 use crossfade_mac::Mesh;

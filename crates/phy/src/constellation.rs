@@ -5,7 +5,7 @@
 
 use crate::error::PhyError;
 use num_complex::Complex64;
-use std::f64::consts::{FRAC_PI_4, TAU};
+use std::f64::consts::TAU;
 
 /// A constellation by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,7 +136,7 @@ impl Modulation {
             Self::Star8 => labels
                 .map(|label| {
                     let quarter = f64::from(from_gray(label & 3)) / 4.0;
-                    let inner = polar(2_f64.sqrt(), quarter) * Complex64::cis(FRAC_PI_4);
+                    let inner = polar(2_f64.sqrt(), quarter) * polar(1.0, 0.125);
                     if label < 4 { inner } else { polar(1.0 + 3_f64.sqrt(), quarter) }
                 })
                 .collect(),

@@ -38,7 +38,7 @@ pub enum TableError {
         columns: usize,
     },
     /// A field that is not what it should be.
-    #[error("line {line}: {column} = {value:?}: must be {allowed}")]
+    #[error("line {line}: {column} = {}: must be {allowed}", crossfade_core::excerpt(value))]
     Value {
         /// Where.
         line: usize,

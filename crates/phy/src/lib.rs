@@ -16,6 +16,7 @@
 //! Source of schemes, detection and combining: Lopez Toledo and Wang, "TCP performance over wireless MIMO channels
 //! with ARQ and packet combining" (2006, "the paper"), with corrections noted where they apply.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 // Kernels must be compiled inside the functions that have the instructions (`crossfade_channel::simd`), and
 // matrices are addressed by row and column.
 #![allow(clippy::inline_always, clippy::needless_range_loop)]

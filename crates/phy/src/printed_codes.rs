@@ -5,6 +5,7 @@
 
 use crate::constellation::Modulation;
 use crate::scheme::Scheme;
+use crossfade_channel::modulus;
 use crossfade_channel::simd::Simd;
 use crossfade_channel::{AntennaCorrelation, Matrix, MatrixFading, Motion};
 use crossfade_core::{RunSeed, SimTime};
@@ -148,7 +149,7 @@ impl Printed {
             let right = self.scheme.gram(&gains, 1.0);
             for a in 0..4 {
                 for b in 0..4 {
-                    gram_error = gram_error.max((gram[(a, b)] - right[(a, b)]).norm() / right[(0, 0)].re);
+                    gram_error = gram_error.max(modulus(gram[(a, b)] - right[(a, b)]) / right[(0, 0)].re);
                 }
             }
             let inverse = crate::hermitian::inverse::<4>(&gram, 1e-9);

@@ -32,7 +32,7 @@ pub enum SwitchingError {
         columns: usize,
     },
     /// A field that is not what it should be.
-    #[error("line {line}: {column} = {value:?}: must be {allowed}")]
+    #[error("line {line}: {column} = {}: must be {allowed}", crossfade_core::excerpt(value))]
     Value {
         /// Where.
         line: usize,
@@ -45,8 +45,10 @@ pub enum SwitchingError {
     },
     /// Something else changes with the ratio.
     #[error(
-        "line {line}: {column} = {value:?}, but {first:?} on line {first_line}: with the ratio change phy.scheme, \
-         phy.detector and phy.modulation alone"
+        "line {line}: {column} = {}, but {} on line {first_line}: with the ratio change phy.scheme, phy.detector \
+         and phy.modulation alone",
+        crossfade_core::excerpt(value),
+        crossfade_core::excerpt(first)
     )]
     Foreign {
         /// Where.

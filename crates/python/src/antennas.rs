@@ -1,6 +1,7 @@
 //! Tables about antennas that no scenario computes.
 
 use crossfade_channel::AntennaCorrelation;
+use crossfade_channel::modulus;
 use crossfade_phy::printed_codes;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ pub(crate) fn antenna_correlations() -> String {
     {
         let ends = correlation.spreads().into_iter().flat_map(|(t, r)| [("transmitter", t), ("receiver", r)]);
         for (end, spread) in ends {
-            let neighbours = spread.correlation(2).map(|matrix| matrix[(0, 1)].norm());
+            let neighbours = spread.correlation(2).map(|matrix| modulus(matrix[(0, 1)]));
             rows.push(json!({
                 "scenario": scenario,
                 "end": end,

@@ -2,6 +2,8 @@
 //!
 //! The stub `python/crossfade/_crossfade.pyi` says what each function takes and gives.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod antennas;
 mod congestion;
 mod error;
@@ -14,12 +16,14 @@ mod known;
 mod live;
 #[cfg(unix)]
 mod memory;
+mod panics;
 mod plan;
 mod rows;
 
 use crate::error::{GoldenError, ImpossibleResultError, ScenarioError, TraceError, scenario_error};
 use crossfade_channel::{ChannelError, RayleighFading, fading_margin_db, p_e_from_fading_margin_db};
 use crossfade_verify::{CaseReport, Effort, GoldenChain, GoldenTrace, verify_weights};
+use pyo3::panic::PanicException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
@@ -122,12 +126,15 @@ fn _crossfade(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("GoldenError", module.py().get_type::<GoldenError>())?;
     module.add("ImpossibleResultError", module.py().get_type::<ImpossibleResultError>())?;
     module.add("TraceError", module.py().get_type::<TraceError>())?;
+    module.add("PanicException", module.py().get_type::<PanicException>())?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<plan::Schedule>()?;
     module.add_class::<known::Known>()?;
     congestion::register(module)?;
     #[cfg(target_os = "linux")]
     live::register(module)?;
+    module.add_function(wrap_pyfunction!(panics::keep_panics, module)?)?;
+    module.add_function(wrap_pyfunction!(panics::panic_said, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(metrics, module)?)?;

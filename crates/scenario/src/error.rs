@@ -61,7 +61,7 @@ impl fmt::Display for ScenarioError {
             one_line(f, value)?;
         }
         f.write_str(": ")?;
-        one_line(f, &self.problem)?;
+        one_line(f, &cut(&self.problem, LONGEST_PROBLEM))?;
         if let Some(at) = &self.at {
             f.write_str(" (at ")?;
             one_line(f, at)?;
@@ -95,10 +95,17 @@ fn likeness(a: &str, b: &str) -> f64 {
     strsim::jaro_winkler(&a, &b).max(strsim::normalized_damerau_levenshtein(&a, &b))
 }
 
+/// The most characters of what is said to be allowed: more than the list of all metrics has.
+const LONGEST_PROBLEM: usize = 4_000;
+
 /// Long values are cut: the line has to stay readable.
 fn shorten(text: &str) -> String {
-    const LONGEST: usize = 80;
-    match text.char_indices().nth(LONGEST) {
+    cut(text, 80)
+}
+
+/// `text`, or its first `longest` characters.
+fn cut(text: &str, longest: usize) -> String {
+    match text.char_indices().nth(longest) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_owned(),
     }

@@ -6,6 +6,8 @@
 //!
 //! Nothing here runs, and nothing reads or writes files: those that a scenario names are read by the caller.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod cell;
 mod digest;
 mod document;

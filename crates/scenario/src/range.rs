@@ -78,7 +78,7 @@ fn log_range(text: &str) -> Result<Vec<Value>, String> {
 /// what is left of two that cancel is 0.
 fn sum(a: f64, b: f64) -> f64 {
     let value = a + b;
-    let decimals = 11.0 - a.abs().max(b.abs()).max(value.abs()).log10().floor();
+    let decimals = 11.0 - libm::log10(a.abs().max(b.abs()).max(value.abs())).floor();
     if !(0.0..=300.0).contains(&decimals) {
         return rounded(value, 12);
     }

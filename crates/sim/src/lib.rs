@@ -4,6 +4,8 @@
 //! [`simulate`] runs any number of flows over links and fabrics to their end; [`Engine`] goes on by as much as one
 //! asks, and real packets can enter it; [`run`] is one flow over one hop.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod capture;
 mod direct;
 mod direction;

@@ -1,7 +1,6 @@
 //! An engine that goes on by portions, packets that enter it from outside, and what its links tell.
 
-mod topologies;
-
+use crate::topologies::{MS, flow, hop, iid, network, run, tcp};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::arq::{
     ArqLinkConfig, ArqProtocol, FrameClock, FrameHeader, LossyFrames, Packing, ReverseConfig, RlpNackConfig,
@@ -16,7 +15,6 @@ use crossfade_sim::{
     Topology,
 };
 use proptest::prelude::*;
-use topologies::{MS, flow, hop, iid, network, run, tcp};
 
 /// Two lossy links in series with queues of their own kind, and back; a TCP flow and a source of datagrams.
 fn busy() -> Network {

@@ -5,9 +5,7 @@
 //! whole milliseconds, so that arrivals, timers and looks fall together all the time. (What observers are told is compared in
 //! `one_event.rs`: to them nothing is late.)
 
-mod common;
-
-use common::{MS, network_of, path, run_network, stream, tcp};
+use crate::common::{MS, network_of, path, run_network, stream, tcp};
 use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{CoDelConfig, HopConfig, LinkConfig, Queue, QueueLimit, RedConfig};

@@ -1,8 +1,6 @@
 //! Many flows over a path of links: against closed forms, against each other, and against what is counted outside.
 
-mod common;
-
-use common::{MS, network_of, path, run_network, stream, tcp};
+use crate::common::{MS, network_of, path, run_network, stream, tcp};
 use crossfade_channel::{Iid, Lossless};
 use crossfade_core::{EventKind, EventRecord, RunSeed, SimTime};
 use crossfade_link::{CoDelConfig, HopConfig, LinkConfig, Queue, QueueLimit};

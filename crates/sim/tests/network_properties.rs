@@ -1,8 +1,6 @@
 //! Any network of flows and links: what is counted adds up, and who watches sees it.
 
-mod common;
-
-use common::{MS, network_of, path, run_network, stream, tcp};
+use crate::common::{MS, network_of, path, run_network, stream, tcp};
 use crossfade_channel::{Iid, LossProcess};
 use crossfade_core::{EventKind, EventRecord, RunSeed, SimTime};
 use crossfade_link::arq::{

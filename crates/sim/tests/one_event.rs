@@ -3,9 +3,7 @@
 //! Links that are traced have all their events; so the same network runs traced and not. Times are whole milliseconds,
 //! so that packets come out of several lines at once all the time, and runs end in the middle of it.
 
-mod common;
-
-use common::{MS, network_of, path, run_network, stream, tcp};
+use crate::common::{MS, network_of, path, run_network, stream, tcp};
 use crossfade_channel::{Iid, LossProcess, Lossless};
 use crossfade_core::{EventRecord, RunSeed, SimTime};
 use crossfade_link::{HopConfig, LinkStatistics, QueueLimit};

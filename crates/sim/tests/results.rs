@@ -1,7 +1,7 @@
 //! What the engine gives, as a table of counts: a change of behaviour is a diff that a person can judge.
 //!
 //! If a change is meant, look at the diff, accept it (`INSTA_UPDATE=always cargo test -p crossfade-sim --test
-//! results`), raise the results version, and say in CHANGES what changed.
+//! all results`), raise the results version, and say in CHANGES what changed.
 
 use crossfade_channel::{Clock, Iid, LossProcess, Lossless, MarkovLoss, RayleighLoss, TwoStateMarkov};
 use crossfade_core::{RunSeed, SimTime};

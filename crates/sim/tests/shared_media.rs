@@ -1,7 +1,6 @@
 //! Media that everybody shares: a radio channel for data and acknowledgements, a link for two-way traffic.
 
-mod topologies;
-
+use crate::topologies::{MS, flow, hop, iid, network, run, tcp};
 use crossfade_channel::{LossProcess, Lossless};
 use crossfade_core::SimTime;
 use crossfade_link::{
@@ -13,7 +12,6 @@ use crossfade_sim::{
 };
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
-use topologies::{MS, flow, hop, iid, network, run, tcp};
 
 /// A half-duplex radio channel: one packet at a time, whoever sends, in the order in which they came.
 struct HalfDuplex {

@@ -3,6 +3,8 @@
 //! Time is an argument and packets are return values, so the same machines run under the event queue of a
 //! simulation, in a test that plays the network by hand, and against real time.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod accurate_ecn;
 mod classic;
 mod config;

@@ -1,12 +1,10 @@
 //! BBR behind a token bucket that drops: 833.3 packets a second of a link that sends ten times as many, 40 ms (33.3 in flight), no
 //! queue. A cruising flow fits in; a probe empties the bucket and loses.
 
-mod path;
-
+use crate::path::{Conditions, P10, Path, Row, linux, ms};
 use crossfade_core::SimTime;
 use crossfade_transport::BbrConfig;
 use crossfade_transport::congestion::{BbrV1, BbrV3, CongestionControl};
-use path::{Conditions, P10, Path, Row, linux, ms};
 
 /// What the bucket holds: a third of what is in flight, and all of it.
 const BURSTS: [f64; 2] = [10.0, 33.0];

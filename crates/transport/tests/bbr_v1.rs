@@ -1,12 +1,10 @@
 //! BBR version 1 over a path of 10 Mbit/s and 40 ms (833.3 packets a second, 33.3 in flight), where the kernel's has quanta
 //! of two segments. Expected figures are from the arithmetic of `tcp_bbr.c`.
 
-mod path;
-
+use crate::path::{Conditions, P10, Path, Row, linux, ms};
 use crossfade_core::{SimTime, testing::Runs};
 use crossfade_transport::BbrConfig;
 use crossfade_transport::congestion::{BbrV1, CongestionControl, Needs, Phase, RateSample, SendEvent};
-use path::{Conditions, P10, Path, Row, linux, ms};
 
 fn rule() -> BbrV1 {
     BbrV1::new(10.0, BbrConfig::default(), Some(2))

@@ -1,10 +1,8 @@
 //! BBR version 3.
 
-mod path;
-
+use crate::path::{Conditions, P10, Path, Row, linux, ms};
 use crossfade_transport::BbrConfig;
 use crossfade_transport::congestion::{BbrV3, CongestionControl, RateSample};
-use path::{Conditions, P10, Path, Row, linux, ms};
 
 fn bbr(conditions: Conditions) -> Path {
     let config = BbrConfig { extra_acked_cap: None, ..BbrConfig::default() };

@@ -1,10 +1,8 @@
 //! Cases of draft-ietf-ccwg-bbr-06, appendix A, that concern what the application limits and losses that were none; the others are in
 //! `bbr_v3.rs`, `bbr_v3_states.rs` and `bbr_policed.rs`.
 
-mod fed;
-
+use crate::fed::{Fed, RATE};
 use crossfade_transport::congestion::{CongestionControl, Phase};
-use fed::{Fed, RATE};
 
 fn both() -> [Fed; 2] {
     [Fed::draft(), Fed::linux()]
@@ -48,7 +46,7 @@ fn losses_end_a_probe_that_the_application_limits() {
 fn a_refill_that_the_application_limits_teaches_nothing() {
     for mut fed in both() {
         fed.until("probe-bw-refill");
-        fed.now += fed::MS;
+        fed.now += crate::fed::MS;
         let state = fed.ack(1, |sample| {
             (sample.prior_delivered, sample.app_limited, sample.rate) = (Some(0), true, Some(10.0));
         });

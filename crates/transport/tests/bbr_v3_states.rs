@@ -1,11 +1,9 @@
 //! The states and bounds of BBR version 3, fed with samples: what draft-ietf-ccwg-bbr-06 says, and where Linux departs from it.
 
-mod fed;
-
+use crate::fed::{Fed, MS, RATE};
 use crossfade_core::SimTime;
 use crossfade_transport::congestion::{BbrV3, CongestionControl, Phase, RateSample, SendEvent};
 use crossfade_transport::{BbrConfig, FullPipeRule};
-use fed::{Fed, MS, RATE};
 
 /// Section 5.5.10.2: of 100 under way the third loss is more than 2 %; 98.98 were then, which is above 0.7 of the product.
 #[test]

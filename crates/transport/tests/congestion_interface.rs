@@ -1,14 +1,11 @@
 //! What a rule hears that asks for more than losses and growth, and in which order.
 
-#[macro_use]
-mod ladder;
-
+use crate::ladder::{Ladder, config, ms, rack, with_timestamps};
 use crossfade_core::{RunSeed, SimTime, Stream};
 use crossfade_transport::congestion::{
     AckSample, CongestionControl, LostSegment, Needs, Phase, RateSample, RuleInfo, SendEvent,
 };
 use crossfade_transport::{AccEcn, Ack, Pacing, RfcConfig, Sender, TcpConfig, Variant};
-use ladder::{Ladder, config, ms, rack, with_timestamps};
 use std::sync::{Arc, Mutex};
 
 /// A window of its own, or one that recovery sets; writes down what it hears.

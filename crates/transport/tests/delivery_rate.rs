@@ -1,11 +1,9 @@
 //! Samples of the delivery rate (draft-cheng-iccrg-delivery-rate-estimation-02), over a path of 10 Mbit/s and 40 ms.
 
-mod path;
-
+use crate::path::{Conditions, P10, Path, linux, ms};
 use crossfade_core::SimTime;
 use crossfade_transport::BbrConfig;
 use crossfade_transport::congestion::{AckSample, BbrV1, BbrV3, CongestionControl, Needs, RateSample};
-use path::{Conditions, P10, Path, linux, ms};
 use std::sync::{Arc, Mutex};
 
 type Samples = Arc<Mutex<Vec<RateSample>>>;

@@ -1,19 +1,16 @@
 //! Every flavour and variant keeps TCP's promises whatever the network does: loses, delays, reorders,
 //! repeats.
 
-mod adversary;
-#[path = "adversary/ops.rs"]
-mod ops;
 #[path = "adversary/tcp.rs"]
 mod tcp;
 
-use adversary::{Play, RULES};
+use crate::adversary::{Play, RULES};
+use crate::ops::ops;
 use crossfade_core::SimTime;
 use crossfade_transport::{
     BbrConfig, Flavour, Pacing, QuicConfig, RateReduction, ReductionBound, RfcConfig, RtoConfig, RtoRule,
     Rules, TcpConfig, Variant,
 };
-use ops::ops;
 use proptest::prelude::*;
 use tcp::Tcp;
 

@@ -1,11 +1,8 @@
 //! Congestion marks (RFC 3168), and what the receiver says (RFC 2018, RFC 2883).
 
-#[macro_use]
-mod ladder;
-
+use crate::ladder::{Ladder, config};
 use crossfade_core::SimTime;
 use crossfade_transport::{Receiver, RfcConfig, Segment, TcpConfig, Variant};
-use ladder::{Ladder, config};
 
 fn ecn(variant: Variant) -> TcpConfig {
     let config = config(variant);

@@ -1,11 +1,8 @@
 //! Fast retransmit and limited transmit, with the stimuli and expectations of the public packetdrill scripts (see
 //! `docs/packetdrill.md`).
 
-#[macro_use]
-mod ladder;
-
+use crate::ladder::{Ladder, config, rack};
 use crossfade_transport::{TcpConfig, Variant};
-use ladder::{Ladder, config, rack};
 
 /// `fast_retransmit/fr-4pkt`
 #[test]

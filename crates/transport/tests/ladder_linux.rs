@@ -1,10 +1,7 @@
 //! What the comparison with a real kernel has shown (docs/kernel.md): bugs that are mended, and Linux's own rules.
 
-#[macro_use]
-mod ladder;
-
+use crate::ladder::{Ladder, config, ms, rack, with_timestamps};
 use crossfade_transport::{RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant, WindowRule};
-use ladder::{Ladder, config, ms, rack, with_timestamps};
 
 /// Profile `linux` over a path with a round trip of 80 ms, every segment acknowledged.
 fn linux(variant: Variant) -> TcpConfig {

@@ -3,20 +3,18 @@
 //! The test is the network and the receiver. Times are milliseconds; packets are acknowledged by their numbers.
 #![expect(clippy::single_range_in_vec_init, reason = "one range of packets is usual in an acknowledgement")]
 
-mod ladder;
-
+use crate::ladder::ms;
 use crossfade_core::SimTime;
 use crossfade_transport::{
     Ack, AckFrame, AckOutcome, Expired, Flavour, Pacing, QuicConfig, RfcConfig, SackBlock, Sender, TcpConfig,
     Variant, WindowRule,
 };
-use ladder::ms;
 use std::ops::Range;
 
 /// An initial window of ten packets, no pacing, a round trip of 40 ms known from the handshake.
 fn config() -> TcpConfig {
     let rfc = RfcConfig { handshake_rtt: Some(ms(40)), ..RfcConfig::default() };
-    TcpConfig { flavour: Flavour::Quic, rfc, ..ladder::config(Variant::Sack) }
+    TcpConfig { flavour: Flavour::Quic, rfc, ..crate::ladder::config(Variant::Sack) }
 }
 
 fn with(quic: QuicConfig) -> TcpConfig {

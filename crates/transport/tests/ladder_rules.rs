@@ -1,10 +1,7 @@
 //! One key of `tcp.rfc` at a time: what the RFC's rule does, and beside it Linux's.
 
-#[macro_use]
-mod ladder;
-
+use crate::ladder::{Ladder, config, ms, rack, with_timestamps};
 use crossfade_transport::{RfcConfig, RtoConfig, RtoRule, Rules, TcpConfig, Variant};
-use ladder::{Ladder, config, ms, rack, with_timestamps};
 
 const BOTH: [Rules; 2] = [Rules::Rfc, Rules::Linux];
 

@@ -1,11 +1,8 @@
 //! Recovery with SACK and Proportional Rate Reduction, with the stimuli and expectations of the public packetdrill
 //! scripts (see `docs/packetdrill.md`). Those expect that a loss takes three tenths of the window, as CUBIC does.
 
-#[macro_use]
-mod ladder;
-
+use crate::ladder::{Ladder, config, cubic, rack};
 use crossfade_transport::{AckOutcome, RateReduction, ReductionBound, RfcConfig, TcpConfig, Variant};
-use ladder::{Ladder, config, cubic, rack};
 
 fn cubic_with_rack(rtt: u64) -> Ladder {
     Ladder::with(&rack(Variant::Sack), cubic()).warm_up(rtt)

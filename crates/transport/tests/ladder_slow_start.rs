@@ -2,11 +2,8 @@
 //! expectations of the public packetdrill scripts (see `docs/packetdrill.md`). Those count what an acknowledgement
 //! covers without limit; RFC 5681 counts a segment at most.
 
-#[macro_use]
-mod ladder;
-
+use crate::ladder::{Ladder, byte_counting, config};
 use crossfade_transport::{Pacing, RfcConfig, TcpConfig, Variant};
-use ladder::{Ladder, byte_counting, config};
 
 /// `initial_window/iw10-base-case`
 #[test]

@@ -1,10 +1,7 @@
 //! Timeouts: the timer (RFC 6298), what follows it, and spurious ones (RFC 3522, RFC 4015, RFC 5682).
 
-#[macro_use]
-mod ladder;
-
+use crate::ladder::{Ladder, config, ms, rack, with_timestamps};
 use crossfade_transport::{RfcConfig, RtoConfig, RtoRule, TcpConfig, Variant};
-use ladder::{Ladder, config, ms, rack, with_timestamps};
 
 fn minimum_of_a_second(config: TcpConfig) -> TcpConfig {
     let rule = RtoRule::Estimated { min: ms(1000), initial: ms(1000), granularity: ms(1) };

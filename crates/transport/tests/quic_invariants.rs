@@ -1,15 +1,12 @@
 //! Flavour `quic` keeps its promises whatever the network does: loses, delays, reorders, marks, repeats.
 
-mod adversary;
-#[path = "adversary/ops.rs"]
-mod ops;
 #[path = "adversary/quic.rs"]
 mod quic;
 
-use adversary::{Play, RULES};
+use crate::adversary::{Play, RULES};
+use crate::ops::ops;
 use crossfade_core::SimTime;
 use crossfade_transport::{BbrConfig, Flavour, Pacing, QuicConfig, RfcConfig, RtoConfig, TcpConfig, Variant};
-use ops::ops;
 use proptest::prelude::*;
 use quic::Numbers;
 

@@ -11,6 +11,8 @@
 //!
 //! Everything here works on texts; reading files is the caller's.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod case;
 mod chain;
 mod golden;

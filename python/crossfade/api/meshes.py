@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from os import PathLike, fspath
+from typing import Unpack
 
 from crossfade import errors, plans
 from crossfade.api.solving import solve
 from crossfade.figures.meshmap import plot_map
-from crossfade.plans import Options, Scenario, Values, translated_errors
-from crossfade.results.cache import Cache
+from crossfade.plans import Options, RunOptions, Scenario, Values, translated_errors
 from crossfade.tables import Cell, Table, label
 
 REUSE_COLUMNS = ["links", "antennas", "exchanges", "exact", "set", "exchanges_mean", "ci95"]
@@ -18,14 +18,8 @@ REUSE_COLUMNS = ["links", "antennas", "exchanges", "exact", "set", "exchanges_me
 def reuse(
     scenario: Scenario,
     *,
-    set: Values | None = None,
-    over: Values | None = None,
-    runs: int | None = None,
-    seed: int | None = None,
-    jobs: int | None = None,
-    cache: bool | Cache = True,
-    progress: bool = False,
     simulated: bool = True,
+    **options: Unpack[RunOptions],
 ) -> Table:
     """The largest set of exchanges that a mesh can have under way at one time, beside the simulated mean.
 
@@ -33,11 +27,11 @@ def reuse(
     the largest set (``exact`` unless the search had to end early), the ``set`` as pairs of nodes, and the
     simulated ``exchanges_mean`` with its ``ci95`` (left out where not ``simulated``).
     """
-    options = Options(set, over, runs, None, seed, ["simulation"], jobs, cache, progress)
-    plan = plans.load(scenario, options)
+    asked = Options(methods=["simulation"], **options)
+    plan = plans.load(scenario, asked)
     with translated_errors():
         found = json.loads(plan.core.reuse())
-    points = solve(scenario, options).points if simulated else []
+    points = solve(scenario, asked).points if simulated else []
     axes = plan.description["axes"]
     records = []
     for item in found:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 from crossfade import plans
-from crossfade.plans import Options, Scenario, Values
+from crossfade.plans import Options, PlanOptions, RunOptions, Scenario
 from crossfade.results.cache import Cache, open_cache
 from crossfade.results.frames import frames_table
 from crossfade.results.interrupted import Interrupted
@@ -23,15 +23,8 @@ from crossfade.tables import Table
 def run(
     scenario: Scenario,
     *,
-    set: Values | None = None,
-    over: Values | None = None,
-    runs: int | None = None,
-    precision: str | None = None,
-    seed: int | None = None,
     methods: Sequence[str] | None = None,
-    jobs: int | None = None,
-    cache: bool | Cache = True,
-    progress: bool = False,
+    **options: Unpack[RunOptions],
 ) -> Results:
     """Solve or simulate a scenario: every point of its sweep by each of its methods.
 
@@ -46,7 +39,7 @@ def run(
     Raises :class:`ScenarioError` on anything wrong in the scenario or an option, and on Ctrl-C
     :class:`Interrupted` (a ``KeyboardInterrupt``), which carries what is finished.
     """
-    return solve(scenario, Options(set, over, runs, precision, seed, methods, jobs, cache, progress))
+    return solve(scenario, Options(methods=methods, **options))
 
 
 def solve(scenario: Scenario, options: Options) -> Results:
@@ -65,14 +58,8 @@ def solve(scenario: Scenario, options: Options) -> Results:
 def phy(
     scenario: Scenario,
     *,
-    set: Values | None = None,
-    over: Values | None = None,
-    runs: int | None = None,
-    seed: int | None = None,
     methods: Sequence[str] | None = None,
-    jobs: int | None = None,
-    cache: bool | Cache = True,
-    progress: bool = False,
+    **options: Unpack[RunOptions],
 ) -> Table:
     """Error rates of the frames of a physical layer, without link protocol and transport.
 
@@ -81,7 +68,7 @@ def phy(
     table of a single scheme, as CSV, is what ``phy.table`` reads. The rest is as in :func:`run`.
     """
     asked = ["phy"] if methods is None else methods
-    return frames_table(solve(scenario, Options(set, over, runs, None, seed, asked, jobs, cache, progress)))
+    return frames_table(solve(scenario, Options(methods=asked, **options)))
 
 
 @dataclass(frozen=True)
@@ -113,15 +100,11 @@ class Check:
 def check(
     scenario: Scenario,
     *,
-    set: Values | None = None,
-    over: Values | None = None,
-    runs: int | None = None,
-    precision: str | None = None,
-    seed: int | None = None,
     methods: Sequence[str] | None = None,
+    **options: Unpack[PlanOptions],
 ) -> Check:
     """Read a scenario and say what it would run; :class:`ScenarioError` where it is wrong."""
-    plan = plans.load(scenario, Options(set, over, runs, precision, seed, methods))
+    plan = plans.load(scenario, Options(methods=methods, **options))
     plans.check_memory(plan)
     description = plan.description
     return Check(

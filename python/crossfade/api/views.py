@@ -6,32 +6,28 @@ import io
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
+from typing import Unpack
 
 from crossfade import errors, plans
 from crossfade.files import whole_file
-from crossfade.plans import Options, Plan, Scenario, Values, translated_errors
+from crossfade.plans import Options, Plan, Scenario, ViewOptions, translated_errors
 from crossfade.tables import Table, csv_line, label
 
 
-def events(
-    scenario: Scenario, *, set: Values | None = None, over: Values | None = None, seed: int | None = None
-) -> str:
+def events(scenario: Scenario, **options: Unpack[ViewOptions]) -> str:
     """Every event of run 0 as CSV text (time_s, event, flow, seq, cwnd, ...).
 
     Of a scenario with a sweep, the events of each of its points (20 at the most), one after the other, behind
     columns for the axes. :func:`write_events` takes no memory for the text of a long run. With ``run.sample``
     there are samples between the events, in the columns of :func:`samples`.
     """
-    return _text_of(_viewed(scenario, set, over, seed), "events")
+    return _text_of(_viewed(scenario, **options), "events")
 
 
 def samples(
     scenario: Scenario,
     every: str | None = None,
-    *,
-    set: Values | None = None,
-    over: Values | None = None,
-    seed: int | None = None,
+    **options: Unpack[ViewOptions],
 ) -> str:
     """What each flow and link did over time in run 0 as CSV text: a line each, every so often (``"100 ms"``).
 
@@ -42,7 +38,7 @@ def samples(
     :func:`events`.
     """
     text = io.StringIO()
-    stream_samples(text.write, scenario, every, set=set, over=over, seed=seed)
+    stream_samples(text.write, scenario, every, **options)
     return text.getvalue()
 
 
@@ -50,33 +46,26 @@ def write_samples(
     path: str | PathLike[str],
     scenario: Scenario,
     every: str | None = None,
-    *,
-    set: Values | None = None,
-    over: Values | None = None,
-    seed: int | None = None,
+    **options: Unpack[ViewOptions],
 ) -> None:
     """Write what :func:`samples` gives to a file while the run goes on, as :func:`write_events` does."""
     with whole_file(Path(path)) as name, open(name, "w", encoding="utf-8", newline="") as file:
-        stream_samples(file.write, scenario, every, set=set, over=over, seed=seed)
+        stream_samples(file.write, scenario, every, **options)
 
 
 def stream_samples(
     write: Callable[[str], object],
     scenario: Scenario,
     every: str | None = None,
-    *,
-    set: Values | None = None,
-    over: Values | None = None,
-    seed: int | None = None,
+    **options: Unpack[ViewOptions],
 ) -> None:
     """Hand the text of :func:`samples` to ``write``, piece by piece, while the run goes on."""
-    asked = {**(set or {}), **({} if every is None else {"run.sample": every})}
-    _write_lines(_viewed(scenario, asked, over, seed), "samples", write)
+    if every is not None:
+        options["set"] = {**(options.get("set") or {}), "run.sample": every}
+    _write_lines(_viewed(scenario, **options), "samples", write)
 
 
-def link_events(
-    scenario: Scenario, *, set: Values | None = None, over: Values | None = None, seed: int | None = None
-) -> str:
+def link_events(scenario: Scenario, **options: Unpack[ViewOptions]) -> str:
     """What happened inside links in run 0 as CSV text: frames with their verdicts, slots, the air, queues.
 
     Columns: time_s, link, event (``frame``, ``slot``, ``air``, ``defer``, ``queue``), user, node, frame,
@@ -84,39 +73,25 @@ def link_events(
     empty where it says nothing.
     Of a sweep as in :func:`events`.
     """
-    return _text_of(_viewed(scenario, set, over, seed), "link_events")
+    return _text_of(_viewed(scenario, **options), "link_events")
 
 
-def transfers(
-    scenario: Scenario,
-    *,
-    set: Values | None = None,
-    over: Values | None = None,
-    runs: int | None = None,
-    seed: int | None = None,
-) -> Table:
+def transfers(scenario: Scenario, *, runs: int | None = None, **options: Unpack[ViewOptions]) -> Table:
     """A row for each transfer that came to its end, in every run of each point (100 runs, 20 points at most).
 
     Columns: the axes, run, flow, start_s, segments, completion_time_s (from the start to the last delivery).
     The runs are simulated anew: they are those of :func:`run`, which keeps their means.
     """
-    return _rows_of(_viewed(scenario, set, over, seed, runs), "transfers")
+    return _rows_of(_viewed(scenario, runs, **options), "transfers")
 
 
-def delays(
-    scenario: Scenario,
-    *,
-    set: Values | None = None,
-    over: Values | None = None,
-    runs: int | None = None,
-    seed: int | None = None,
-) -> Table:
+def delays(scenario: Scenario, *, runs: int | None = None, **options: Unpack[ViewOptions]) -> Table:
     """How round trips and one-way delays are distributed, in every run of each point.
 
     Columns: the axes, run, flow, delay (``rtt_s`` or ``one_way_delay_s``), share, value_s: that part of the
     delays of the run is no longer than the value (within 1/64 of it). The rest is as in :func:`transfers`.
     """
-    return _rows_of(_viewed(scenario, set, over, seed, runs), "delays")
+    return _rows_of(_viewed(scenario, runs, **options), "delays")
 
 
 def _rows_of(plan: Plan, view: str) -> Table:
@@ -133,25 +108,21 @@ def write_events(
     path: str | PathLike[str],
     scenario: Scenario,
     *,
-    set: Values | None = None,
-    over: Values | None = None,
-    seed: int | None = None,
     of_links: bool = False,
+    **options: Unpack[ViewOptions],
 ) -> None:
     """Write what :func:`events` gives, or :func:`link_events`, to a file while the run goes on.
 
     The file gets its name when it is whole; :class:`OutputError` where it cannot be written.
     """
-    plan = _viewed(scenario, set, over, seed)
+    plan = _viewed(scenario, **options)
     with whole_file(Path(path)) as name, open(name, "w", encoding="utf-8", newline="") as file:
         _write_lines(plan, "link_events" if of_links else "events", file.write)
 
 
-def _viewed(
-    scenario: Scenario, set: Values | None, over: Values | None, seed: int | None, runs: int | None = None
-) -> Plan:
+def _viewed(scenario: Scenario, runs: int | None = None, **options: Unpack[ViewOptions]) -> Plan:
     """The plan of which single runs are looked at."""
-    plan = plans.load(scenario, Options(set, over, runs, seed=seed))
+    plan = plans.load(scenario, Options(runs=runs, **options))
     plans.check_memory(plan)
     return plan
 
@@ -182,11 +153,9 @@ def _write_lines(plan: Plan, view: str, write: Callable[[str], object]) -> None:
 def pcap(
     scenario: Scenario,
     *,
-    set: Values | None = None,
-    over: Values | None = None,
-    seed: int | None = None,
     ipv6: bool = False,
     snaplen: int | None = None,
+    **options: Unpack[ViewOptions],
 ) -> bytes:
     """What the senders' network interfaces see in run 0 of a single point, as the bytes of a pcap file.
 
@@ -196,7 +165,7 @@ def pcap(
     :func:`write_pcap` takes no memory for the packets of a long run.
     """
     file = io.BytesIO()
-    plan = _viewed(scenario, set, over, seed)
+    plan = _viewed(scenario, **options)
     with translated_errors():
         plan.core.pcap(ipv6, _snaplen(snaplen), file.write)
     return file.getvalue()
@@ -206,14 +175,12 @@ def write_pcap(
     path: str | PathLike[str],
     scenario: Scenario,
     *,
-    set: Values | None = None,
-    over: Values | None = None,
-    seed: int | None = None,
     ipv6: bool = False,
     snaplen: int | None = None,
+    **options: Unpack[ViewOptions],
 ) -> None:
     """Write what :func:`pcap` gives to a file while the run goes on; as :func:`write_events` otherwise."""
-    plan = _viewed(scenario, set, over, seed)
+    plan = _viewed(scenario, **options)
     with whole_file(Path(path)) as name, open(name, "wb") as file, translated_errors():
         plan.core.pcap(ipv6, _snaplen(snaplen), file.write)
 
@@ -224,15 +191,13 @@ def _snaplen(bytes_kept: int | None) -> int | None:
     return bytes_kept
 
 
-def air_pcap(
-    scenario: Scenario, *, set: Values | None = None, over: Values | None = None, seed: int | None = None
-) -> bytes:
+def air_pcap(scenario: Scenario, **options: Unpack[ViewOptions]) -> bytes:
     """What a radio that hears everything would have seen of a mesh in run 0, as the bytes of a pcap file.
 
     Radiotap and 802.11 headers are real, with the duration fields; node n has the address 02:00:00:00:XX:XX
     with its number. What the frames carry is zeros.
     """
-    plan = plans.load(scenario, Options(set, over, seed=seed))
+    plan = plans.load(scenario, Options(**options))
     with translated_errors():
         return plan.core.air_pcap()
 
@@ -240,10 +205,7 @@ def air_pcap(
 def opportunities(
     scenario: Scenario,
     user: int = 0,
-    *,
-    set: Values | None = None,
-    over: Values | None = None,
-    seed: int | None = None,
+    **options: Unpack[ViewOptions],
 ) -> str:
     """When a flow was delivered each 1500 bytes in run 0 of a single point, as a trace of opportunities.
 
@@ -251,7 +213,7 @@ def opportunities(
     other emulators. ``user`` counts flows from 0; in a cell they are its users. It is what the link could
     have carried for it where packets of it were always waiting, as those of traffic ``saturated`` are.
     """
-    plan = plans.load(scenario, Options(set, over, seed=seed))
+    plan = plans.load(scenario, Options(**options))
     plans.check_memory(plan)
     if not 0 <= user < 2**32:
         raise errors.ScenarioError(f"user = {user}: must be 0 or more")

@@ -1,7 +1,7 @@
 """The command ``crossfade``: a thin layer over the functions of :mod:`crossfade`.
 
-Exit codes: 0 done, 1 a comparison failed, 2 bad input (one line on standard error), 130 interrupted by
-Ctrl-C.
+Exit codes: 0 done, 1 a comparison failed, 2 bad input or a bug of this program (one line on standard error
+says which), 130 interrupted by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Annotated, TextIO
 
 import typer
 
+import crossfade._crossfade as _crossfade
 from crossfade._crossfade import __version__
 from crossfade.cli import (
     compare,
@@ -38,7 +39,7 @@ from crossfade.cli import (
 )
 from crossfade.cli.live import command as live
 from crossfade.cli.live import doctor
-from crossfade.errors import CrossfadeError, CrossfadeWarning, all_is_loaded, shortened, visible
+from crossfade.errors import CrossfadeError, CrossfadeWarning, all_is_loaded, as_bug, shortened, visible
 from crossfade.files import shipped_scenarios
 
 app = typer.Typer(
@@ -130,6 +131,7 @@ def _shown_warnings() -> Iterator[None]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out a command line (that of the process where None) and give its exit code."""
+    _crossfade.keep_panics()
     try:
         with _shown_warnings():
             code = app(args=arguments, prog_name="crossfade", standalone_mode=False)
@@ -140,6 +142,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(terminal.without_long_words(error.format_message()) + _meant(error))
     except (KeyboardInterrupt, typer.Abort):
         return 130
+    except _crossfade.PanicException as panic:
+        return _fail(as_bug(_crossfade.panic_said() or str(panic)))
     except MemoryError:
         return _fail("there is not enough memory; fewer points, runs or jobs take less")
 
@@ -197,6 +201,9 @@ def entry() -> None:
     try:
         code = main()
         sys.stdout.flush()
+    except BrokenPipeError:  # where SIGPIPE was given up for somebody else's sake
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGPIPE)
     except OSError as reason:
         # Else standard output leads to a file, and its disk is full.
         lost = "the working folder was deleted: change to one that is there"

@@ -18,7 +18,6 @@ from crossfade import api, plans
 from crossfade.comparison.compare import (
     Cells,
     Choices,
-    RunOptions,
     doubts,
     loaded,
     results_of,
@@ -32,7 +31,7 @@ from crossfade.comparison.switching import ranges as switching_ranges
 from crossfade.errors import ScenarioError
 from crossfade.figures.choice import in_numbers, number
 from crossfade.figures.plot import Envelope, plot
-from crossfade.plans import Options
+from crossfade.plans import Options, RunOptions
 from crossfade.results.results import Results
 from crossfade.tables import Cell, Table
 

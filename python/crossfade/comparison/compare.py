@@ -12,12 +12,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 from crossfade import api, plans
 from crossfade.comparison.paired import COVERAGE, Crossing, Curve, Sample, Verdict, each_of
-from crossfade.errors import ResultsError, ScenarioError
-from crossfade.plans import Options
+from crossfade.errors import ResultsError, ScenarioError, shortened
+from crossfade.plans import Options, RunOptions
 from crossfade.quantities import in_numbers, is_log_spaced
 from crossfade.results.metrics import near_metrics
 from crossfade.results.opening import is_results_file
@@ -31,19 +31,6 @@ Cells = tuple[Cell, ...]
 
 # Names that a line of an error has room for.
 MOST_NAMED = 12
-
-
-class RunOptions(TypedDict, total=False):
-    """The options of :func:`crossfade.run`, for functions that run a scenario first."""
-
-    set: api.Values | None
-    over: api.Values | None
-    runs: int | None
-    precision: str | None
-    seed: int | None
-    jobs: int | None
-    cache: bool
-    progress: bool
 
 
 @dataclass(frozen=True)
@@ -206,7 +193,7 @@ def compare(
 
 def doubts(results: Results) -> list[str]:
     """What makes a comparison of results doubtful."""
-    found = results.warnings
+    found = list(results.warnings)
     if any(point.runs == 1 for point in results.points):
         found.append("a single run has no interval: nothing can be told of it")
     if not results.complete:
@@ -392,7 +379,7 @@ def _check_keys(
         for key in keys_in(keys):
             if key not in [*axes, METHOD]:
                 known = ", ".join(axes) or "none: give some with over"
-                raise ScenarioError(f"{option} {key}: not an axis (axes: {known})")
+                raise ScenarioError(f"{option} {key}: not an axis (axes: {shortened(known)})")
             values = set(methods) if key == METHOD else {label(point[key]) for point in points}
             if len(values) < 2:
                 raise ScenarioError(f"{option} {key}: has but one value, which leaves no choice")

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import webbrowser
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from html import escape
 from http import HTTPStatus
 from importlib import resources
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Thread
 from urllib.parse import SplitResult, parse_qsl, urlencode
 
@@ -18,6 +23,12 @@ from crossfade.figures.html import plotly_js
 
 # Longer questions than any that the page asks.
 LONGEST_QUERY = 1000
+
+# A page of a file sends no address of its own along.
+SIGNPOST = """<!DOCTYPE html>
+<meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>crossfade explore</title>
+<meta http-equiv="refresh" content="0; url={url}"><a href="{url}">crossfade explore</a>
+"""
 
 Content = tuple[str, str]
 """A type of content, and the text."""
@@ -134,9 +145,34 @@ def explore(
     with server:
         url = server.url + (f"#{state.query}" if at else "")
         say(f"{url}\nCtrl-C ends it")
-        if browser:
-            webbrowser.open(url)
-        try:
+        with suppress(KeyboardInterrupt), _signpost(url) as file:
+            if browser:
+                webbrowser.open(file)
             server.serve_forever()
-        except KeyboardInterrupt:
-            return
+
+
+def _runtime_folder() -> str | None:
+    """The user's own folder for as long as somebody is logged in, where there is one as the XDG
+    rule has it.
+    """
+    folder = os.environ.get("XDG_RUNTIME_DIR", "")
+    with suppress(OSError):
+        status = os.lstat(folder)
+        is_own = hasattr(os, "geteuid") and status.st_uid == os.geteuid()
+        if os.path.isabs(folder) and is_own and stat.S_IMODE(status.st_mode) == 0o700:
+            return folder
+    return None
+
+
+@contextmanager
+def _signpost(url: str) -> Iterator[str]:
+    """The address of a page that leads on to another, as long as the block lasts.
+
+    Every user of a machine sees what programs are started with; this page only its own user may read.
+    """
+    with TemporaryDirectory(prefix="crossfade-", dir=_runtime_folder(), ignore_cleanup_errors=True) as name:
+        page = Path(name, "explore.html")
+        words = {"url": escape(url, quote=True)}
+        page.write_text(SIGNPOST.format(**words), encoding="utf-8")
+        page.chmod(0o600)
+        yield page.as_uri()

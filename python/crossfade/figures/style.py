@@ -84,6 +84,9 @@ STYLE: dict[str, Any] = {
     "svg.hashsalt": "crossfade",  # otherwise the ids in an SVG are drawn at random
 }
 
+# Not a matter of style: matplotlib chooses its backend once a process.
+UNCHANGED = ("backend", "backend_fallback", "interactive", "toolbar", "timezone", "webagg.port")
+
 # What a file says about when and by what it was made: nothing, so that equal figures are equal files.
 METADATA: dict[str, dict[str, None]] = {
     ".png": {"Software": None},
@@ -124,12 +127,15 @@ def figure(file: Path, height: float = 1.0, width: str | float = "single") -> It
     check_plot_file(file)
     inches = width_in_inches(width)
 
-    from matplotlib import rc_context, use  # here: it takes half a second that other commands need not wait
+    # Here: it takes half a second that other commands need not wait.
+    from matplotlib import rc_context, rcParamsDefault, use
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
     use("agg")
-    with rc_context(rc=STYLE), warnings.catch_warnings():  # type: ignore[arg-type]  # the stubs want literals
+    # A stranger's matplotlibrc in the working folder decides nothing (text.usetex runs LaTeX).
+    settings = {key: value for key, value in dict.items(rcParamsDefault) if key not in UNCHANGED} | STYLE
+    with rc_context(rc=settings), warnings.catch_warnings():  # type: ignore[arg-type]  # the stubs want literals
         # A letter that the font has not is seen as a box.
         warnings.filterwarnings("ignore", message="Glyph ")
         drawn = Figure(figsize=(inches, height * height_beside(inches)), layout="constrained")

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from crossfade.errors import CrossfadeError, OutputError, ScenarioError, shortened
+from crossfade.files.foreign import check_own_way
 from crossfade.records import SQLITE_MAGIC, Input, begins, check_not_kept, draft
 
 # Far above any scenario, trace or results table; it keeps a device or a wrong file from filling the memory.
@@ -143,6 +144,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
     Raises ``OutputError`` where it cannot be written (then what was there is there still), and for a record.
     """
+    check_own_way(path)
     check_not_kept(path)
     try:
         target = Path(os.path.realpath(path))
@@ -185,7 +187,8 @@ def check_outputs(paths: Iterable[Path | None], *inputs: Input) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Raise ``OutputError`` now for a file that could not be written after a long run."""
+    """Raise ``OutputError`` now for a file that could not, or must not, be written after a long run."""
+    check_own_way(path)
     if os.path.isdir(path):
         raise OutputError(f"{shortened(path)}: cannot be written (it is a folder)")
     if not os.path.isdir(path.parent):

@@ -1,7 +1,12 @@
 """Congestion controls in one Rust file: compiled when a connection begins, and kept.
 
 A library is known by the SHA-256 of its source with that of the crate it is compiled with, and by its
-compiler. Beside it lies its own hash, so that half a library is never loaded.
+compiler. Its source is one file: what the compiler reads besides it is refused. Beside a library lies its own
+hash, so that half a library is never loaded. Libraries lie in a folder of this user's alone
+(:mod:`crossfade.files.private`), and the bytes that are loaded are those that were hashed.
+
+The compiler is run by its absolute name, in that folder: a ``rust-toolchain.toml`` in the folder of somebody
+else (or the working folder) chooses none.
 """
 
 from __future__ import annotations
@@ -23,8 +28,13 @@ from pathlib import Path, PurePath
 import crossfade._crossfade as _crossfade
 from crossfade.errors import ScenarioError, shortened
 from crossfade.files.places import cache_folder
+from crossfade.files.private import as_file, passing_folder, private_folder, read_private
 
 SUFFIX = {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
+# What a library may be made of: since 2 one file alone, before also what that included.
+SOURCES = b"\0one file"
+# What the compiler says it has read.
+DEPENDENCIES = "library.d"
 EXPORT = "crossfade_control::export!(Mine);"
 INSTALL = "install one (https://rustup.rs), or write the control in Python (mine.py)"
 
@@ -75,7 +85,7 @@ class CompiledRule:
         """The address of the table of C functions that its library exports."""
         path = self.build()[0]
         try:
-            library = _opened(str(path))
+            library = _opened(path)
             return ctypes.addressof(ctypes.c_char.in_dll(library, _crossfade.CONTROL_SYMBOL))
         except (OSError, ValueError) as reason:
             raise ScenarioError(f"{path}: cannot be loaded ({reason}); remove it") from None
@@ -84,13 +94,16 @@ class CompiledRule:
         """Its library, and whether it was compiled now; it is where there is none, or ``anew``."""
         with _building:
             compiler = _compiler()
-            there = [path for path in self._libraries(compiler) if path.exists()]
+            there = [path for path in self._libraries(compiler) if os.path.lexists(path)]
             if there and not anew:
-                _check(there[0])
+                _checked(there[0])
                 return there[0], False
             if compiler is None:
                 raise ScenarioError(f"{self.name}: needs a Rust compiler, rustc is not found; {INSTALL}")
-            return self._compile(compiler), True
+            library = self._compile(compiler)
+            _checked.cache_clear()
+            _opened.cache_clear()
+            return library, True
 
     def crate(self, folder: Path) -> None:
         """Write what it is compiled of, as a crate that cargo builds without a network."""
@@ -109,6 +122,7 @@ class CompiledRule:
     def _libraries(self, compiler: str | None) -> list[Path]:
         """Where its library may lie: of this compiler, or of any where there is none."""
         of = hashlib.sha256(self._text.encode())
+        of.update(SOURCES)
         for name, text in _crossfade.CONTROL_CRATE:
             of.update(f"\0{name}\0{text}".encode())
         # The hash tells files apart, their names people: a part of a long one will do.
@@ -120,7 +134,9 @@ class CompiledRule:
 
     def _compile(self, compiler: str) -> Path:
         [library] = self._libraries(compiler)
-        with tempfile.TemporaryDirectory(prefix="crossfade-control-") as temporary:
+        with tempfile.TemporaryDirectory(
+            prefix="build-", dir=library.parent, ignore_cleanup_errors=True
+        ) as temporary:
             self.crate(Path(temporary))
             kind = [
                 "--edition=2024",
@@ -133,10 +149,11 @@ class CompiledRule:
             self._rustc([*lib, *kind, "-o", "libcrossfade_control.rlib"], temporary)
             extern = ["--extern", "crossfade_control=libcrossfade_control.rlib", "--crate-name=control"]
             out = f"library{SUFFIX}"
-            self._rustc([self.name, "--crate-type=cdylib", *extern, *kind, "-o", out], temporary)
+            both = [f"--emit=link={out},dep-info={DEPENDENCIES}"]
+            self._rustc([self.name, "--crate-type=cdylib", *extern, *kind, *both], temporary)
+            self._refuse_others((Path(temporary) / DEPENDENCIES).read_text("utf-8", "surrogateescape"))
             data = (Path(temporary) / out).read_bytes()
         try:
-            library.parent.mkdir(parents=True, exist_ok=True)
             # A name of its own until it is whole: other processes build it, too.
             for path, content in (
                 (_hash_of(library), hashlib.sha256(data).hexdigest().encode()),
@@ -149,8 +166,21 @@ class CompiledRule:
             raise ScenarioError(f"{library}: cannot be written ({reason.strerror or reason})") from None
         return library
 
+    def _refuse_others(self, dependencies: str) -> None:
+        """Refuse a control of which the compiler read more than its file: its hash, which tells rows of
+        results apart, would not change with that."""
+        whole = "a control is one file, so that its hash tells results apart; write it into that"
+        for line in dependencies.splitlines():
+            if line.startswith("# env-dep:"):
+                name = line.removeprefix("# env-dep:").partition("=")[0]
+                raise ScenarioError(f"{self.name}: reads the environment variable {shortened(name)}: {whole}")
+            # What was read stands in lines of its own, as a target that depends on nothing.
+            name = line.removesuffix(":").replace("\\ ", " ")
+            if line.endswith(":") and name != self.name:
+                raise ScenarioError(f"{self.name}: reads {shortened(name)}: {whole}")
+
     def _rustc(self, arguments: list[str], folder: str) -> None:
-        command = [_rustc_path() or "rustc", "--color=never", "--error-format=short", *arguments]
+        command = [rustc_path() or "rustc", "--color=never", "--error-format=short", *arguments]
         try:
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         except OSError as reason:
@@ -169,47 +199,69 @@ class CompiledRule:
         return said if self.name in said else f"{self.name}: {said}"
 
 
-def _rustc_path() -> str | None:
-    return shutil.which(os.environ.get("RUSTC", "rustc"))
+def rustc_path() -> str | None:
+    """The compiler by its absolute name, None where there is none: of a proxy of rustup that behind it.
+
+    A proxy asks ``rust-toolchain.toml`` of the working folder, and of those above, which compiler is meant;
+    what is in the root folder is the administrator's. ``RUSTC`` and ``RUSTUP_TOOLCHAIN`` are the user's own
+    words.
+    """
+    found = shutil.which(os.environ.get("RUSTC") or "rustc")
+    return found and _behind(os.path.abspath(found))
+
+
+@cache
+def _behind(path: str) -> str:
+    """The compiler of the folder that one names as its own."""
+    said = _asked(path, "--print", "sysroot")
+    own = Path((said or "").strip(), "bin", Path(path).name)
+    return str(own) if said and os.access(own, os.X_OK) else path
+
+
+def _asked(path: str, *arguments: str) -> str | None:
+    """What a compiler says, None where it fails."""
+    try:
+        done = subprocess.run(
+            [path, *arguments], cwd=os.path.abspath(os.sep), capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return None
+    return done.stdout if done.returncode == 0 else None
 
 
 @cache
 def _said_by(path: str) -> str | None:
-    done = subprocess.run([path, "--version", "--verbose"], capture_output=True, text=True, check=False)
-    return done.stdout if done.returncode == 0 else None
+    return _asked(path, "--version", "--verbose")
 
 
 def _compiler() -> str | None:
     """What the compiler says of itself, None where there is none."""
-    path = _rustc_path()
-    try:
-        return path and _said_by(path)
-    except OSError:
-        return None
+    path = rustc_path()
+    return path and _said_by(path)
 
 
 def rust_version() -> str | None:
-    """The first line of what the compiler says of itself, None where there is none."""
+    """The first line of what the compiler says of itself and where it is, None where there is none."""
     said = _compiler()
-    return said and said.splitlines()[0]
+    return said and f"{said.splitlines()[0]}, {rustc_path()}"
 
 
 @cache
-def _opened(path: str) -> ctypes.CDLL:
-    """A library, which is never closed."""
-    return ctypes.CDLL(path)
+def _opened(path: Path) -> ctypes.CDLL:
+    """A library, which is never closed: exactly the bytes that were checked."""
+    return ctypes.CDLL(as_file(_checked(path), SUFFIX))
 
 
 @cache
 def _passing_folder() -> Path:
     """Of a user without a home, for as long as this process lives; nobody else may write to it."""
-    return Path(tempfile.mkdtemp(prefix="crossfade-controls-"))
+    return Path(passing_folder("crossfade-controls-"))
 
 
 def _folder() -> Path:
-    """Where libraries are kept."""
+    """Where libraries are kept; :class:`ScenarioError` where others could have put some there."""
     folder = cache_folder()
-    return folder / "controls" if folder else _passing_folder()
+    return private_folder(folder / "controls") if folder else _passing_folder()
 
 
 def _hash_of(library: Path) -> Path:
@@ -217,12 +269,13 @@ def _hash_of(library: Path) -> Path:
 
 
 @cache
-def _check(library: Path) -> None:
-    """:class:`ScenarioError` for a library that is not what was written."""
+def _checked(library: Path) -> bytes:
+    """The bytes of a library; :class:`ScenarioError` for one that is not what was written, by this user."""
     again = "build it again: crossfade control build --anew"
     try:
-        data, wanted = library.read_bytes(), _hash_of(library).read_text()
-    except (OSError, ValueError):
+        data, wanted = read_private(library), read_private(_hash_of(library))
+    except OSError:
         raise ScenarioError(f"{library}: cannot be read, or its hash is gone; {again}") from None
-    if hashlib.sha256(data).hexdigest() != wanted:
+    if hashlib.sha256(data).hexdigest().encode() != wanted:
         raise ScenarioError(f"{library}: damaged ({len(data):,} bytes, not those that were written); {again}")
+    return data

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import Protocol
+from dataclasses import replace
+from typing import Protocol, Unpack
 
-from crossfade.api import Values
 from crossfade.errors import ScenarioError
 from crossfade.papers import mimo_arq, mimo_mac, tcp_markov, tcp_rlp, transports, wipemu
 from crossfade.papers.figure import Figure
 from crossfade.papers.options import Options
 from crossfade.papers.verdicts import Outcome, Verdict, verdict_table
+from crossfade.plans import RunOptions
 from crossfade.results.cache import Cache, open_cache
 from crossfade.tables import Table
 
@@ -51,14 +52,8 @@ def paper(
     name: str,
     *,
     quick: bool = False,
-    set: Values | None = None,
-    over: Values | None = None,
-    runs: int | None = None,
-    seed: int | None = None,
     methods: Sequence[str] | None = None,
-    jobs: int | None = None,
-    cache: bool | Cache = True,
-    progress: bool = False,
+    **options: Unpack[RunOptions],
 ) -> Table:
     """The rows of a paper's figure or table, as ``crossfade paper KEY NAME --csv`` writes them.
 
@@ -70,24 +65,20 @@ def paper(
     >>> float(round(table.column("p_gg")[0], 6))
     0.999329
     """
-    options = Options(set, over, runs, None, seed, methods, jobs, cache, progress, quick)
-    return find(key).table(name, options)
+    return find(key).table(name, Options(methods=methods, quick=quick, **options))
 
 
 def claims(
     key: str,
     *,
     quick: bool = False,
-    set: Values | None = None,
-    runs: int | None = None,
-    seed: int | None = None,
     methods: Sequence[str] | None = None,
-    jobs: int | None = None,
-    cache: bool | Cache = True,
-    progress: bool = False,
+    **options: Unpack[RunOptions],
 ) -> list[Verdict]:
     """The verdicts on a paper's claims, each computed from our own results and their intervals."""
+    if options.get("over") is not None:
+        raise ScenarioError("over: claims are judged at points of their own; cf.paper takes axes")
+    asked = Options(methods=methods, quick=quick, **options)
     # One store for all figures: with the cache off, runs that several claims need are still computed once.
-    with nullcontext(cache) if isinstance(cache, Cache) else open_cache(cache) as store:
-        options = Options(set, None, runs, None, seed, methods, jobs, store, progress, quick)
-        return find(key).claims(options)
+    with nullcontext(asked.cache) if isinstance(asked.cache, Cache) else open_cache(asked.cache) as store:
+        return find(key).claims(replace(asked, cache=store))

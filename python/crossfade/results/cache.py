@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 import crossfade._crossfade as _crossfade
-from crossfade.errors import CrossfadeWarning
+from crossfade.errors import CrossfadeWarning, ResultsError
 from crossfade.files.places import cache_folder
 from crossfade.results import rowtables
 from crossfade.results.rows import Row
@@ -25,7 +25,7 @@ T = TypeVar("T")
 # Of the tables: a cache of other ones is another file.
 FORMAT = 2
 # What can be wrong with a file, whatever somebody has put into it.
-TROUBLE = (OSError, sqlite3.Error, ValueError, TypeError, OverflowError)
+TROUBLE = (OSError, sqlite3.Error, ValueError, TypeError, OverflowError, ResultsError)
 
 
 class RowStore(Protocol):

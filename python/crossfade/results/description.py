@@ -16,6 +16,10 @@ from typing import Any
 ASKED = ("axes", "points", "methods", "stop", "seed")
 TOLD = ("name", "title", "text", "overrides", "scenario", "units", "version", "results_version")
 
+# What a sweep may have: MOST_POINTS of crates/scenario/src/range.rs.
+MOST_POINTS = 100_000
+# Characters of the name of an axis or a method: keys that vary together are one name.
+LONGEST_NAME = 1_000
 MOST_RUNS = 10_000_000
 # What run.count may ask for.
 MOST_COUNTED = 10**12
@@ -87,7 +91,12 @@ def _is_texts(value: Any) -> bool:
 
 
 def _is_names(value: Any) -> bool:
-    return _is_texts(value) and all(value) and len(set(value)) == len(value)
+    return (
+        _is_texts(value)
+        and all(value)
+        and len(set(value)) == len(value)
+        and all(len(name) <= LONGEST_NAME for name in value)
+    )
 
 
 def _is_table(value: Any) -> bool:
@@ -148,7 +157,7 @@ SHAPES: dict[str, Callable[[Any], bool]] = {
     "files": _is_table_of_texts,
     "scenario": _is_table,
     "axes": _is_names,
-    "points": lambda value: isinstance(value, list) and bool(value),
+    "points": lambda value: isinstance(value, list) and 0 < len(value) <= MOST_POINTS,
     "methods": lambda value: _is_names(value) and bool(value),
     "stop": _is_stop,
     "seed": lambda value: _is_whole(value, 0, 2**64 - 1),

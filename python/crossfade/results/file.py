@@ -25,7 +25,7 @@ from typing import Any
 from crossfade.errors import CrossfadeWarning, OutputError, ResultsError, shortened
 from crossfade.files import check_writable
 from crossfade.records import APPLICATION_ID
-from crossfade.results import plantable, rowtables
+from crossfade.results import plantable, rowtables, sidecars
 from crossfade.results.opening import (
     FORMAT_VERSION,
     bound_steps,
@@ -56,12 +56,20 @@ class ResultsFile:
     :class:`ResultsError` where it is no results file, or one of a newer format.
     """
 
-    def __init__(self, path: Path, database: sqlite3.Connection, to_write: bool) -> None:
+    def __init__(
+        self,
+        path: Path,
+        database: sqlite3.Connection,
+        to_write: bool,
+        state: sidecars.State | None = None,
+    ) -> None:
         self.path = path
         self.damaged: list[rowtables.Line] = []
         """The lines that were met and left out, as they are not what was written."""
         self._database = database
         self._to_write = to_write
+        # Of a file that was in nobody's use when it was opened: a change is seen by opening it anew.
+        self._state = state
         self._told_damage = False
         # Held while the connection is in use: the committing thread shares it.
         self._lock = threading.RLock()
@@ -107,13 +115,13 @@ class ResultsFile:
         if not is_results_file(path):
             raise ResultsError(f"{shortened(path)}: not a results file")
         with one_line(path, to_write=False):
-            database = connect_to_read(path)
+            database, state = connect_to_read(path)
             try:
                 check_format(path, database, may_be_empty)
             except BaseException:
                 database.close()
                 raise
-        return cls(path, database, to_write=False)
+        return cls(path, database, to_write=False, state=state)
 
     def put(self, rows: Iterable[Row]) -> None:
         """Keep rows. They are committed within a second, and by :meth:`close`."""
@@ -324,8 +332,20 @@ class ResultsFile:
         """The connection for this thread alone, with errors of one line."""
         with self._lock, one_line(self.path, self._to_write):
             if not self._to_write:
+                self._follow()
                 bound_steps(self.path, self._database)
             yield self._database
+
+    def _follow(self) -> None:
+        """Open a file anew to which somebody has written since."""
+        if self._state is None or self._database.in_transaction or self._state == sidecars.state(self.path):
+            return
+        if not os.path.exists(self.path):
+            return  # its name is gone, what was opened is there still
+        database, self._state = connect_to_read(self.path)
+        self._database.close()
+        self._database = database
+        check_format(self.path, database, may_be_empty=False)
 
     def _commit(self) -> None:
         with self._waiting_lock:

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
-from crossfade.errors import OutputError, ResultsError
+from crossfade.errors import OutputError, ResultsError, shortened
 from crossfade.records import APPLICATION_ID, SQLITE_MAGIC, begins
-from crossfade.results import rowtables
+from crossfade.results import rowtables, sidecars
 
 # Format 1 had no checksums.
 FORMAT_VERSION = 2
@@ -27,8 +27,6 @@ SCHEMA = {
     "failure TEXT, results_version INTEGER, version TEXT, seconds REAL",
 }
 SEALED = ("plans", "rows")
-# How SQLite says that it can make no log: no permission, no room.
-NO_ROOM = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_FULL", "SQLITE_IOERR")
 
 # A query may take so many steps of SQLite's machine, and so many for each byte of the file: a row, which
 # takes about twenty, has a hundred bytes at the least. What takes more goes round in circles.
@@ -42,37 +40,40 @@ def is_results_file(path: str | PathLike[str]) -> bool:
     return begins(Path(path), len(SQLITE_MAGIC)) == SQLITE_MAGIC
 
 
-def connect_to_read(path: Path) -> sqlite3.Connection:
-    """A connection that reads, also beside a sweep that writes, on a full disk and without permission."""
+def connect_to_read(path: Path) -> tuple[sqlite3.Connection, sidecars.State | None]:
+    """A connection that reads and writes nothing, also beside a sweep that writes.
 
-    def connect(options: str, alone: bool = False) -> sqlite3.Connection:
-        address = f"{path.absolute().as_uri()}?{options}"
-        database = sqlite3.connect(
-            address, rowtables.BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False, uri=True
-        )
-        try:
-            rowtables.guard(database)
-            database.execute("PRAGMA query_only = ON")
-            if alone:
-                database.execute("PRAGMA locking_mode = EXCLUSIVE")
-            database.execute("SELECT count(*) FROM sqlite_master")
-        except BaseException:
-            database.close()
-            raise
-        return database
+    SQLite never gets the right to write where the file lies: it could play back what lies beside it. With it
+    comes the state of the file where the connection does not follow what others write from now on.
+    """
+    sidecars.check(path, to_write=False)
+    if sidecars.in_use(path):
+        return _connect(path, "mode=ro"), None
+    state = sidecars.state(path)
+    if not sidecars.has_log(path):
+        # SQLite looks at nothing beside the file then.
+        return _connect(path, "mode=ro&immutable=1"), state
+    # A log that a killed sweep left, or a stranger: to play it back writes.
+    with sidecars.private_copy(path) as copy:
+        return _connect(copy, "mode=rw", alone=True), state
 
+
+def _connect(path: Path, options: str, alone: bool = False) -> sqlite3.Connection:
+    address = f"{path.absolute().as_uri()}?{options}"
+    database = sqlite3.connect(
+        address, rowtables.BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False, uri=True
+    )
     try:
-        # Not "ro", with which SQLite could not clear away the log that even a reader makes.
-        return connect("mode=rw")
-    except sqlite3.OperationalError as error:
-        if not error.sqlite_errorname.startswith(NO_ROOM):
-            raise
-        # Where nothing can be written (no permission, a full disk), readers can make no log.
-        log = path.with_name(f"{path.name}-wal")
-        if log.exists() and log.stat().st_size > 0:
-            # What is in the log counts: alone with the file, SQLite keeps the log's index in memory.
-            return connect("mode=rw", alone=True)
-        return connect("immutable=1")  # the file does not change meanwhile
+        rowtables.guard(database)
+        database.execute("PRAGMA query_only = ON")
+        if alone:
+            # The index of the log is in memory then, and the names of the files are needed no more.
+            database.execute("PRAGMA locking_mode = EXCLUSIVE")
+        database.execute("SELECT count(*) FROM sqlite_master")
+    except BaseException:
+        database.close()
+        raise
+    return database
 
 
 def check_format(path: Path, database: sqlite3.Connection, may_be_empty: bool) -> None:
@@ -102,7 +103,8 @@ def _check_schema(path: Path, database: sqlite3.Connection, version: int) -> Non
         if is_table and name in SCHEMA:
             found.add(name)
         elif not (str(name).startswith("sqlite_") and (is_table or kind == "index")):
-            raise ResultsError(f"{path}: not a results file, or a tampered one (it holds a {kind} {name})")
+            what = shortened(f"{kind} {name}")
+            raise ResultsError(f"{path}: not a results file, or a tampered one (it holds a {what})")
     for name, columns in SCHEMA.items():
         wanted = columns + ", checksum INTEGER" * (version > 1 and name in SEALED)
         if name not in found:
@@ -114,7 +116,9 @@ def _check_schema(path: Path, database: sqlite3.Connection, version: int) -> Non
 
 def bound_steps(path: Path, database: sqlite3.Connection) -> None:
     """Let queries from here on take as many steps as the whole file could need, and no more."""
-    size = sum(part.stat().st_size for part in (path, path.with_name(f"{path.name}-wal")) if part.exists())
+    # What is on the disk: a file may be a terabyte of holes.
+    parts = [part.stat() for part in (path, path.with_name(f"{path.name}-wal")) if part.exists()]
+    size = sum(min(part.st_size, 512 * getattr(part, "st_blocks", part.st_size)) for part in parts)
     left = (STEPS + STEPS_PER_BYTE * size) // STEPS_AT_ONCE
 
     def is_enough() -> bool:
@@ -131,7 +135,7 @@ def one_line(path: Path, to_write: bool) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError, ValueError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or error
+        reason = shortened(getattr(error, "strerror", None) or error)
         name = getattr(error, "sqlite_errorname", "")
         if name == "SQLITE_INTERRUPT":
             raise ResultsError(f"{path}: not a results file, or a damaged one (it has no end)") from None

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from crossfade.errors import shortened
 from crossfade.figures.wanted import Wanted
 from crossfade.results.planrows import Estimates, PlanRows
 from crossfade.results.plantable import is_solved
@@ -78,7 +79,7 @@ def attributes_of(rows: PlanRows, found: Estimates) -> dict[str, str | int]:
     """What concerns a plan as a whole, as numbers and texts, which every format can hold."""
     description = rows.plan.description
     return {
-        "title": description["title"],
+        "title": shortened(description["title"]),
         **({"method": rows.methods[0]} if len(rows.methods) == 1 else {}),
         "seed": description["seed"],
         "stop": json.dumps(description["stop"]),
@@ -134,7 +135,7 @@ def results_of(rows: PlanRows) -> Results:
         for i in range(len(rows.methods))
     )
     return Results(
-        title=description["title"],
+        title=shortened(description["title"]),
         methods=rows.methods,
         seed=description["seed"],
         points=[point(axes, group) for axes, group in groups if counts[group]],

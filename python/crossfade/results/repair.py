@@ -17,7 +17,7 @@ from typing import Any
 
 from crossfade.errors import OutputError, ResultsError
 from crossfade.records import PARTS, draft, publish
-from crossfade.results import plantable, rowtables
+from crossfade.results import plantable, rowtables, sidecars
 from crossfade.results.file import ResultsFile, name_of
 from crossfade.results.plantable import StoredPlan
 
@@ -61,7 +61,7 @@ def mend(path: Path) -> Path:
     kept = _free_name(path)
     with draft(path) as new:
         with ResultsFile.open(path) as file, file.unbounded() as database:
-            _take_alone(path, database)
+            _check_alone(path)
             with ResultsFile.create(new) as mended:
                 rows = _sound_rows(database, [])
                 while batch := list(islice(rows, ROWS_AT_ONCE)):
@@ -85,12 +85,10 @@ def _free_name(path: Path) -> Path:
     return kept
 
 
-def _take_alone(path: Path, database: sqlite3.Connection) -> None:
-    """Keep others from writing to a file whose name is about to be another's."""
-    with suppress(sqlite3.DatabaseError):
-        busy, *_ = database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        if busy:
-            raise ResultsError(f"{path}: in use; repair it when nobody else has it open")
+def _check_alone(path: Path) -> None:
+    """Refuse a file that another process has open, whose name is about to be another's."""
+    if sidecars.in_use(path):
+        raise ResultsError(f"{path}: in use; repair it when nobody else has it open")
 
 
 def _sound_rows(database: sqlite3.Connection, damage: list[str]) -> Iterator[tuple[rowtables.Line, str]]:

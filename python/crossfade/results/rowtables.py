@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import crossfade._crossfade as _crossfade
+from crossfade.results import sidecars
 from crossfade.results.rows import Row, names_of
 
 Line = tuple[Any, ...]
@@ -56,6 +57,8 @@ KINDS = frozenset(
     for failure, checksum in product((str, type(None)), ((), (int,)))
 )
 ID_BYTES = 16
+# No text or blob is longer: a plan of as many points as a scenario may have has less.
+MOST_BYTES = 256 * 2**20
 # Far above any metric; sums of squares of what is below stay finite.
 LARGEST_VALUE = 1e100
 
@@ -67,21 +70,24 @@ def connect(path: Path, synchronous: str) -> sqlite3.Connection:
     be used by several threads, one at a time.
     """
     # A whole path: SQLite takes ":memory:" and "file:NAME" for more than names.
-    database = sqlite3.connect(path.absolute(), BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
-    try:
-        guard(database)
-        _start_write_ahead_log(database)
-        database.execute(f"PRAGMA synchronous = {synchronous}")
-    except BaseException:
-        database.close()
-        raise
+    with sidecars.guarded(path):
+        database = sqlite3.connect(
+            path.absolute(), BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
+        )
+        try:
+            guard(database)
+            _start_write_ahead_log(database)
+            sidecars.check_log(path, to_write=True)
+            database.execute(f"PRAGMA synchronous = {synchronous}")
+        except BaseException:
+            database.close()
+            raise
     return database
 
 
 def guard(database: sqlite3.Connection) -> None:
     """Trust a file no more than needed: no code in its schema, pages looked at, no text that ends a query."""
-    database.execute("PRAGMA trusted_schema = OFF")
-    database.execute("PRAGMA cell_size_check = ON")
+    sidecars.harden(database, MOST_BYTES)
     # Text that is damaged becomes other text, which its checksum tells, where SQLite would stop at it.
     database.text_factory = partial(str, encoding="utf-8", errors="replace")
 

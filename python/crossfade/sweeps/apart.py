@@ -15,7 +15,7 @@ from typing import Any
 
 import crossfade._crossfade as _crossfade
 from crossfade import plans
-from crossfade.errors import CrossfadeError, ScenarioError
+from crossfade.errors import CrossfadeError, ScenarioError, as_bug, outlive_peers
 from crossfade.plans import Plan
 from crossfade.results.rows import Row
 
@@ -36,6 +36,7 @@ def execute(
     on_progress: Callable[[float, int], object],
 ) -> bool:
     """Make the rows of a shard there; as :meth:`Engine.execute`."""
+    outlive_peers()
     asked = (plan.name, plan.text, plan.overrides, plan.files, known.entries(), jobs, shard)
     with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
@@ -63,6 +64,7 @@ def execute(
 
 def main() -> None:
     """Make what is asked for."""
+    _crossfade.keep_panics()
     name, text, overrides, files, known, jobs, shard = pickle.load(sys.stdin.buffer)
     out = sys.stdout.buffer
 
@@ -83,6 +85,8 @@ def main() -> None:
         hand_over("end", complete)
     except (CrossfadeError, _crossfade.ScenarioError) as error:
         hand_over("error", str(error))
+    except _crossfade.PanicException as panic:
+        hand_over("error", as_bug(_crossfade.panic_said() or str(panic)))
 
 
 if __name__ == "__main__":

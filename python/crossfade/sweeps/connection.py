@@ -21,7 +21,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from crossfade.errors import ClusterError, CrossfadeWarning
+from crossfade.errors import ClusterError, CrossfadeWarning, outlive_peers
 from crossfade.files import read_text
 from crossfade.sweeps import worker
 from crossfade.sweeps.chunks import WorkerDiedError
@@ -121,6 +121,7 @@ class Connection:
         return answer["data"][name]
 
     def __enter__(self) -> Connection:
+        outlive_peers()
         self._thread.start()
         try:
             self._has_begun.wait()

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import crossfade._crossfade as _crossfade
 from crossfade import plans
 from crossfade.errors import ScenarioError
 from crossfade.files import check_writable
-from crossfade.plans import Options, Plan, Scenario, Values, translated_errors
+from crossfade.plans import Options, Plan, PlanOptions, Scenario, translated_errors
 from crossfade.records import draft, publish
 from crossfade.results.file import SUFFIX, ResultsFile
 from crossfade.results.interrupted import Interrupted
@@ -36,11 +36,6 @@ Say = Callable[[str], object]
 def sweep(
     scenario: Scenario,
     *,
-    set: Values | None = None,
-    over: Values | None = None,
-    runs: int | None = None,
-    precision: str | None = None,
-    seed: int | None = None,
     methods: Sequence[str] | None = None,
     out: str | PathLike[str] | None = None,
     jobs: int | None = None,
@@ -48,6 +43,7 @@ def sweep(
     engine: Engine | None = None,
     progress: bool = False,
     say: Say | None = None,
+    **options: Unpack[PlanOptions],
 ) -> Results:
     """Run a scenario's sweep into a results file; what the file has already is not run again.
 
@@ -65,11 +61,10 @@ def sweep(
     the file cannot be written (what it holds stays), and on Ctrl-C :class:`Interrupted`, which carries what
     is finished. The same call once more goes on from there.
     """
-    options = Options(set, over, runs, precision, seed, methods, jobs)
-    engine = engine or Threads(options.jobs)
+    engine = engine or Threads(jobs)
     shard = _checked(shard)
     say = say or (lambda _: None)
-    plan = plans.load(scenario, options, partial(plans.tell_of_many, say))
+    plan = plans.load(scenario, Options(methods=methods, **options), partial(plans.tell_of_many, say))
     if kept_out := [name for name in plan.description["methods"] if name not in repeatable_methods()]:
         raise ScenarioError(
             f"methods = {kept_out}: no two runs are equal, and a results file keeps none; use crossfade run"

@@ -13,6 +13,7 @@ use crate::model::{AnalysisError, Model, Solution};
 use crate::phi::{Bad, good_after};
 use chain::{Chain, Step};
 use crossfade_core::OutOfRange;
+use crossfade_core::square;
 use crossfade_transport::Variant;
 use cycle::{Forgotten, SecondPart};
 
@@ -180,7 +181,7 @@ fn result(step: &Step, states: usize, truncation: f64) -> Exact {
         mean_cycle_slots,
         cycle_slots_variance: if squared.is_finite() {
             // Rounding only.
-            (squared - mean_cycle_slots.powi(2)).max(0.0)
+            (squared - square(mean_cycle_slots)).max(0.0)
         } else {
             f64::INFINITY
         },

@@ -1,6 +1,6 @@
 //! Texts that are no trace.
 
-use crossfade_core::SimTime;
+use crossfade_core::{SimTime, excerpt};
 use thiserror::Error;
 
 /// A trace or table that cannot be. One line: where, what is there, what is allowed.
@@ -41,14 +41,14 @@ pub(super) fn numbers<const N: usize>(
     text: &str,
     columns: [&str; N],
 ) -> Result<[f64; N], TraceError> {
-    let expected = || format!("{text:?}: must be {N} numbers: {}", columns.join(", "));
+    let expected = || format!("{}: must be {N} numbers: {}", excerpt(text), columns.join(", "));
     let mut numbers = [0.0; N];
     let mut words = text.split([',', ' ', '\t', ';']).filter(|word| !word.is_empty());
     for (number, column) in numbers.iter_mut().zip(columns) {
         let word = words.next().ok_or_else(|| TraceError::at(line, expected()))?;
         let parsed = word.parse().ok().filter(|x: &f64| x.is_finite());
-        *number =
-            parsed.ok_or_else(|| TraceError::at(line, format!("{column} = {word:?}: must be a number")))?;
+        let refuse = || TraceError::at(line, format!("{column} = {}: must be a number", excerpt(word)));
+        *number = parsed.ok_or_else(refuse)?;
     }
     match words.next() {
         None => Ok(numbers),

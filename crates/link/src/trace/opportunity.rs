@@ -3,7 +3,7 @@
 use super::error::{TraceError, lines};
 use crate::occupancy::{Capacity, Occupancy};
 use crate::transmitter::Service;
-use crossfade_core::SimTime;
+use crossfade_core::{SimTime, excerpt};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -113,7 +113,7 @@ impl FromStr for OpportunityTrace {
         let mut before = 0;
         for (line, text) in lines(text) {
             let time = text.parse::<u64>().map_err(|_| {
-                TraceError::at(line, format!("{text:?}: must be a time in whole milliseconds"))
+                TraceError::at(line, format!("{}: must be a time in whole milliseconds", excerpt(text)))
             })?;
             if time < before {
                 return Err(TraceError::at(line, decreases(time, before)));

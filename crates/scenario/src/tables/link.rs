@@ -232,8 +232,11 @@ impl Hop<'_> {
         let framed = FramedLink { table, rate, slowest: slowest.or(rate), delay, packets, slot };
         let frames = frames.resolve(&framed)?;
         let limit_assumed = queue.limit.is_none();
-        let queue = queue.resolve(&key("queue"), rate_bps, packets, slot)?;
+        let waiting = queue.resolve(&key("queue"), rate_bps, packets, slot)?;
         let shaper = shaper.resolve(&key("shaper"), rate_bps, packets.largest)?;
+        if trace.is_some() || shaper.is_some() {
+            queue.check_room(&key("queue"), packets.usual)?;
+        }
         let policer = policer.resolve(&key("policer"), rate_bps, packets.largest)?;
         let jitter = jitter.resolve(&key("jitter"), slot)?;
         let other = if trace.is_some() { "trace" } else { "frame_size" };
@@ -243,7 +246,7 @@ impl Hop<'_> {
         }
         let frame_time = frames.map(|frames| frames.frame_time);
         let doppler = channel.settle_speed(channel_table, frame_time.unwrap_or(slot))?;
-        let carrier = match (trace, frames, queue) {
+        let carrier = match (trace, frames, waiting) {
             (Some(trace), _, queue) => {
                 let has_losses = trace.table().is_some();
                 if has_losses && *channel.model.get_or_insert(ChannelModel::None) != ChannelModel::None {

@@ -110,7 +110,7 @@ pub(super) struct PredictionSetup {
 impl PredictionSetup {
     /// The normalised mean square error of a user's predictions: one for all, or what the horizon allows.
     pub(super) fn nmse_of(&self, fd_t: f64, mean_snr_db: f64) -> f64 {
-        let snr = 10_f64.powf(mean_snr_db / 10.0);
+        let snr = libm::pow(10.0, mean_snr_db / 10.0);
         self.nmse.unwrap_or_else(|| {
             wiener_nmse(fd_t, self.horizon_slots.unwrap_or(0.0), snr, OBSERVATIONS).min(0.999)
         })

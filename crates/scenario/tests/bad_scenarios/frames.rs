@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{assert_refused, load};
+use super::{assert_refused, load};
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "it is a table")]

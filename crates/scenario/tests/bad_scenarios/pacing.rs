@@ -3,7 +3,7 @@
 use crossfade_scenario::Method;
 use serde_json::{Value, json};
 
-use crate::{assert_refused, load};
+use super::{assert_refused, load};
 
 /// A sender that is right; each case sets keys of it.
 const SACK: &str = r#"

@@ -143,7 +143,7 @@ impl Cubic {
         // the plateau is here and K is 0. Nor is there a way back to a plateau below.
         let w_max = self.state.w_max.unwrap_or(cwnd_epoch).max(cwnd_epoch);
         // Section 4.2.
-        let k = ((w_max - cwnd_epoch) / self.c).cbrt();
+        let k = libm::cbrt((w_max - cwnd_epoch) / self.c);
         Epoch { start: now, paused: None, w_max, k, w_est: cwnd_epoch }
     }
 
@@ -170,7 +170,8 @@ impl Cubic {
 impl Epoch {
     /// The cubic function (RFC 9438 section 4.2, figure 1).
     fn w_cubic(&self, t: f64, c: f64) -> f64 {
-        c * (t - self.k).powi(3) + self.w_max
+        let t = t - self.k;
+        c * (t * t * t) + self.w_max
     }
 }
 

@@ -204,7 +204,7 @@ impl LinuxCubic {
         let epoch = self.epoch.get_or_insert_with(|| {
             let below = last_max.saturating_sub(cwnd);
             // (W_max - cwnd) / C in cubed 1024ths of a second.
-            let k = (below as f64 * SCALE as f64 / C as f64).cbrt() * SCALE as f64;
+            let k = libm::cbrt(below as f64 * SCALE as f64 / C as f64) * SCALE as f64;
             Epoch { start: tick, k: k as u64, plateau: last_max.max(cwnd), w_est: cwnd, acked }
         });
         // Where the function will be a shortest round trip from now.

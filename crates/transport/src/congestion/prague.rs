@@ -5,6 +5,7 @@ use super::rounds::Rounds;
 use super::window::Window;
 use super::{AckSample, CongestionControl, Needs, Phase, RateSample, RuleInfo};
 use crossfade_core::SimTime;
+use crossfade_core::square;
 
 /// TCP Prague as Linux's `tcp_prague.c` of the L4S team has it, for the requirements of RFC 9331 section 4.3: sends ECT(1), cuts
 /// by half of the share of marks as DCTCP does, but at the first mark, and not again within a virtual round trip of at least
@@ -58,7 +59,7 @@ impl Prague {
         let rtt = self
             .srtt
             .filter(|srtt| *srtt < Self::RTT_VIRT_MIN && self.rounds.count >= Self::TRANSITION_ROUNDS);
-        rtt.map_or(1.0, |rtt| (rtt.as_secs_f64() / Self::RTT_VIRT_MIN.as_secs_f64()).powi(2))
+        rtt.map_or(1.0, |rtt| square(rtt.as_secs_f64() / Self::RTT_VIRT_MIN.as_secs_f64()))
     }
 }
 

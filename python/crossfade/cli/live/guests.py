@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import crossfade._crossfade as _crossfade
 from crossfade.cli.live.internet import NAME_SERVER
-from crossfade.errors import one_line, shortened
+from crossfade.errors import ScenarioError, one_line, shortened
 
 if TYPE_CHECKING:
     from crossfade._crossfade import Live
@@ -236,15 +236,30 @@ def _ended() -> list[tuple[int, int]]:
     return found
 
 
+def sudo_user() -> pwd.struct_passwd | None:
+    """Who called sudo, None without it; ``ScenarioError`` where there is no such user to be again."""
+    name = os.environ.get("SUDO_USER")
+    if os.geteuid() != 0 or not name:
+        return None
+    try:
+        return pwd.getpwnam(name)
+    except (KeyError, ValueError):
+        raise ScenarioError(
+            f"SUDO_USER = {shortened(name)}: is no user of this machine, and COMMAND is not run as "
+            "root instead; unset SUDO_USER to run it as root"
+        ) from None
+
+
 def _leave_sudo() -> None:
-    """Under sudo, be the user who called it."""
-    if os.geteuid() == 0 and (name := os.environ.get("SUDO_USER")):
-        with contextlib.suppress(KeyError, PermissionError):
-            user = pwd.getpwnam(name)
-            os.initgroups(name, user.pw_gid)
-            os.setgid(user.pw_gid)
-            os.setuid(user.pw_uid)
-            os.environ.update(HOME=user.pw_dir, USER=name, LOGNAME=name)
+    """Under sudo, be the user who called it; raises where that cannot be, and nothing is run as
+    root instead.
+    """
+    if (user := sudo_user()) is not None:
+        name = user.pw_name
+        os.initgroups(name, user.pw_gid)
+        os.setgid(user.pw_gid)
+        os.setuid(user.pw_uid)
+        os.environ.update(HOME=user.pw_dir, USER=name, LOGNAME=name)
 
 
 def _execute(command: list[str], server: str) -> None:
@@ -264,10 +279,25 @@ def _serve(folder: str, has_ipv6: bool) -> None:
     """A static web server at port 80 of all addresses."""
     import socket
     from functools import partial
+    from http import HTTPStatus
     from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
     from socketserver import TCPServer
 
+    root = os.path.realpath(folder)
+
     class Quiet(SimpleHTTPRequestHandler):
+        def send_head(self) -> Any:
+            # What a link in the folder leads to is not in the folder; a pipe or a device has no end.
+            asked = Path(self.translate_path(self.path))
+            for path in (asked, asked / "index.html", asked / "index.htm"):
+                real = os.path.realpath(path)
+                is_inside = os.path.commonpath([root, real]) == root
+                if os.path.lexists(real) and not (
+                    is_inside and (os.path.isfile(real) or os.path.isdir(real))
+                ):
+                    return self.send_error(HTTPStatus.NOT_FOUND, "not found")
+            return super().send_head()
+
         def log_message(self, *_: object) -> None:
             """Nobody reads it."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import stat
 import sys
 import tempfile
 import time
@@ -20,12 +21,12 @@ from crossfade import plans
 from crossfade.cli import terminal
 from crossfade.cli.live import words
 from crossfade.cli.live.command import OWN_FAILURE
-from crossfade.cli.live.guests import END, GO, STOP, Guests
+from crossfade.cli.live.guests import END, GO, STOP, Guests, sudo_user
 from crossfade.cli.live.internet import WARNING, WayOut
 from crossfade.cli.live.page import Page
 from crossfade.cli.live.screen import Screen
 from crossfade.cli.live.watching import PERIOD_S, Seen, Viewer
-from crossfade.errors import CrossfadeError, one_line
+from crossfade.errors import CrossfadeError, as_bug, one_line
 from crossfade.files import write_text
 
 # COMMAND was ended by --duration, as by timeout(1).
@@ -228,19 +229,35 @@ def _nameless() -> BinaryIO:
     return cast(BinaryIO, tempfile.TemporaryFile())
 
 
+def _drop_empty(journal: str | None) -> None:
+    """Remove a journal in which nothing was recorded: its name is free for the command as it should be."""
+    if journal is not None:
+        with suppress(OSError):
+            found = os.lstat(journal)
+            if stat.S_ISREG(found.st_mode) and found.st_size == 0:
+                os.unlink(journal)
+
+
 def main() -> int:
     """Do what is asked for; gives the exit code."""
     with os.fdopen(int(sys.argv[1])) as file:
         config = json.load(file)
+    _crossfade.keep_panics()
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+        sudo_user()
         if os.geteuid() != 0:
             _crossfade.gain_privileges()
         return _Run(config).carry_out()
     except KeyboardInterrupt:
+        _drop_empty(config["record"])
         return INTERRUPTED
     except (CrossfadeError, _crossfade.ScenarioError, OSError) as error:
         terminal.say(f"error: {one_line(str(error))}")
+        _drop_empty(config["record"])
+        return OWN_FAILURE
+    except _crossfade.PanicException as panic:
+        terminal.say(f"error: {as_bug(_crossfade.panic_said() or str(panic))}")
         return OWN_FAILURE
 
 

@@ -1,7 +1,8 @@
 """``--internet``: a way out of the far host, by slirp4netns, which needs no right and leaves nothing behind.
 
 It takes the packets that reach a device of the far host apart, and opens sockets of this machine, as the user
-who called, for what is in them. It ends when its pipe does, and with it all that it had.
+who called, for what is in them: a service of this machine that listens at all addresses, or at one that is
+not loopback, is reached as any other. It ends when its pipe does, and with it all that it had.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ READY_S = 10.0
 MOST_MTU = 65521
 
 WARNING = (
-    "live: --internet: COMMAND reaches the network of this machine (not its loopback) as you, through the "
-    f"link; connections end at {PROGRAM} on the far host, whose TCP is its own"
+    "live: --internet: COMMAND reaches the network of this machine as you, through the link, and services of "
+    f"this machine at its addresses other than loopback; connections end at {PROGRAM} on the far host, whose "
+    "TCP is its own"
 )
 
 
@@ -42,6 +44,9 @@ class WayOut:
         ready, told = os.pipe()
         command = [PROGRAM, "--configure", f"--mtu={min(mtu, MOST_MTU)}", f"--cidr={NETWORK}"]
         command += ["--disable-host-loopback", "--netns-type=path"]
+        # What takes COMMAND's packets apart sees none of this machine's files, and keeps no right that it
+        # had.
+        command += ["--enable-sandbox"]
         command += [f"--exit-fd={ending}", f"--ready-fd={told}"]
         # Never blocks who writes, and keeps no more than a pipe holds: the rest of what is said is lost.
         self._said, saying = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)

@@ -1,0 +1,9 @@
+//! The tests of crossfade-analysis, a module each: one program, linked once.
+
+mod bounds_numbers;
+mod bounds_simulated;
+mod common;
+mod delayed;
+mod exact_brute_force;
+mod exact_properties;
+mod exact_simulated;

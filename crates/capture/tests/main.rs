@@ -1,0 +1,6 @@
+//! The tests of crossfade-capture, a module each: one program, linked once.
+
+mod common;
+mod packets;
+mod receive_window;
+mod tshark;

@@ -1,0 +1,18 @@
+//! The tests of crossfade-experiment, a module each: one program, linked once.
+
+mod aggregation;
+mod analysis;
+mod common;
+mod frames;
+mod jitter;
+mod l4s;
+mod mutated;
+mod network;
+mod plan;
+mod radio;
+mod radio_policy;
+mod random_loss;
+mod results;
+mod simulation;
+mod traces;
+mod udp;

@@ -1,0 +1,9 @@
+//! The tests of crossfade-link, a module each: one program, linked once.
+
+mod arq_closed_forms;
+mod arq_combining;
+mod arq_properties;
+mod arq_queues;
+#[allow(unreachable_pub)]
+#[path = "../../../examples/frame-channel/src/rayleigh.rs"]
+mod rayleigh;

@@ -1,0 +1,29 @@
+//! Panics, which are bugs: where one was and what it said, for one line.
+
+use pyo3::prelude::*;
+use std::panic::set_hook;
+use std::sync::{Mutex, PoisonError};
+
+/// What the first panic said since somebody asked.
+static SAID: Mutex<Option<String>> = Mutex::new(None);
+
+/// From now on panics print nothing; `panic_said` gives the first.
+#[pyfunction]
+pub(crate) fn keep_panics() {
+    set_hook(Box::new(|panic| {
+        let payload = panic.payload();
+        let said = payload.downcast_ref::<&str>().copied();
+        let said = said.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic");
+        let text = match panic.location() {
+            Some(place) => format!("{}:{}: {said}", place.file(), place.line()),
+            None => said.to_owned(),
+        };
+        SAID.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(text);
+    }));
+}
+
+/// Where the first panic was since the last call, and what it said.
+#[pyfunction]
+pub(crate) fn panic_said() -> Option<String> {
+    SAID.lock().unwrap_or_else(PoisonError::into_inner).take()
+}

@@ -1,0 +1,18 @@
+//! The tests of crossfade-sim, a module each: one program, linked once.
+
+mod analysis_numbers;
+mod common;
+mod congestion_laws;
+mod engine;
+mod kernel_bbr;
+mod late_receivers;
+mod network;
+mod network_properties;
+mod one_event;
+mod one_hop;
+mod paper_flavour;
+mod results;
+mod shared_media;
+mod spurious_timeouts;
+mod tcp_over_arq;
+mod topologies;

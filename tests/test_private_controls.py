@@ -1,0 +1,149 @@
+"""Controls in Rust and other users: which compiler, which sources, whose libraries."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import crossfade as cf
+from crossfade.cli.live import doctor
+from crossfade.files import compiled, private
+from crossfade.files.compiled import CompiledRule
+from tests.conftest import Cli, expect_one_line
+from tests.test_rust_controls import RENO, rows, run
+
+pytestmark = pytest.mark.skipif(shutil.which("rustc") is None, reason="no rustc")
+
+# No toolchain of this name is installed: who obeys the file has no compiler.
+TOOLCHAIN = '[toolchain]\nchannel = "of-a-stranger"\n'
+STRANGER = 12345
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of its own, and nothing known of what was loaded before."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for known in (compiled._checked, compiled._opened, compiled._said_by, compiled._behind):
+        known.cache_clear()
+    return tmp_path / "cache" / "crossfade" / "controls"
+
+
+def other_owner(path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root gives a file away")
+    os.chown(path, STRANGER, STRANGER)
+
+
+def test_a_toolchain_file_of_the_temporary_or_the_working_folder_chooses_nothing(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    (shared / "rust-toolchain.toml").write_text(TOOLCHAIN)
+    obeys = subprocess.run(["rustc", "--version"], cwd=shared, capture_output=True, check=False).returncode
+    if shutil.which("rustup"):
+        assert obeys != 0, "the file is one that rustup obeys"
+    monkeypatch.setenv("TMPDIR", str(shared))
+    monkeypatch.chdir(shared)
+    monkeypatch.setattr("tempfile.tempdir", None)
+    (tmp_path / "mine.rs").write_text(RENO)
+    built = cli("control", "build", str(tmp_path / "mine.rs"))
+    assert (built.code, built.err) == (0, "")
+    path = compiled.rustc_path()
+    assert path is not None
+    assert Path(path).is_absolute()
+    assert f", {path})" in built.out
+    found = doctor._rustc()
+    assert found.is_good
+    assert path in found.found
+    # It was built where only this user may write.
+    assert [name for name in os.listdir(shared) if name != "rust-toolchain.toml"] == []
+    assert cache.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_control_that_reads_more_than_its_file_is_refused(cache: Path, tmp_path: Path, cli: Cli) -> None:
+    part = tmp_path / "part of it.rs"
+    part.write_text("2.0")
+    for text, words in (
+        (f'include!("{part}")', str(part)),
+        (f'include_str!("{part}").len() as f64', str(part)),
+        ('option_env!("MINE").map_or(2.0, |text| text.len() as f64)', "environment variable MINE"),
+    ):
+        mine = tmp_path / "mine.rs"
+        mine.write_text(RENO.replace("window / 2.0).max(2.0)", f"window / 2.0).max({text})"))
+        assert mine.read_text() != RENO
+        failed = cli("control", "build", str(mine))
+        expect_one_line(failed, "mine.rs: reads", words, "a control is one file")
+        assert list(cache.iterdir()) == []
+
+
+def test_a_folder_that_others_own_or_may_write_to_is_refused(cache: Path, tmp_path: Path) -> None:
+    cache.mkdir(parents=True)
+    cache.chmod(0o777)
+    with pytest.raises(cf.ScenarioError, match=r"controls: others may write to it \(mode 0777\)"):
+        run(tmp_path, RENO)
+    cache.chmod(0o755)
+    cache.parent.chmod(0o757)
+    with pytest.raises(cf.ScenarioError, match=r"crossfade: others may write to it \(mode 0757\)"):
+        run(tmp_path, RENO)
+    cache.parent.chmod(0o755)
+    assert rows(run(tmp_path, RENO))
+    assert cache.stat().st_mode & 0o777 == 0o700
+    other_owner(cache)
+    with pytest.raises(cf.ScenarioError, match=r"controls: belongs to another user \(uid 12345"):
+        run(tmp_path, RENO)
+
+
+def test_a_library_of_somebody_else_is_not_loaded(cache: Path, tmp_path: Path) -> None:
+    library, _ = CompiledRule("mine.rs", RENO).build()
+    for path in (library, compiled._hash_of(library)):
+        path.chmod(0o666)
+        compiled._checked.cache_clear()
+        with pytest.raises(cf.ScenarioError, match="others may write to it"):
+            run(tmp_path, RENO)
+        path.chmod(0o600)
+    elsewhere = tmp_path / "library.so"
+    library.rename(elsewhere)
+    library.symlink_to(elsewhere)
+    with pytest.raises(cf.ScenarioError, match="cannot be read"):
+        run(tmp_path, RENO)
+    library.unlink()
+    elsewhere.rename(library)
+    assert rows(run(tmp_path, RENO))
+    other_owner(library)
+    compiled._checked.cache_clear()
+    with pytest.raises(cf.ScenarioError, match="belongs to another user"):
+        run(tmp_path, RENO)
+
+
+@pytest.mark.parametrize("memory", [True, False])
+def test_what_is_loaded_is_what_was_hashed(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: bool
+) -> None:
+    """A library that is exchanged between its check and its loading is not the one that runs."""
+    if not memory:
+        monkeypatch.delattr(os, "memfd_create")
+    library, _ = CompiledRule("mine.rs", RENO).build()
+    checked = compiled._checked
+
+    def exchanged(path: Path) -> bytes:
+        data = checked(path)
+        path.write_bytes(b"no library")
+        return data
+
+    monkeypatch.setattr(compiled, "_checked", exchanged)
+    assert rows(run(tmp_path, RENO))
+    assert library.read_bytes() == b"no library"
+
+
+def test_bytes_in_memory_are_sealed() -> None:
+    name = private.as_file(b"of this user", ".so")
+    if not name.startswith("/proc/"):
+        pytest.skip("no memory files here")
+    with pytest.raises(PermissionError), open(name, "r+b") as file:
+        file.write(b"another")
+    assert Path(name).read_bytes() == b"of this user"
