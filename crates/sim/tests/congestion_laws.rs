@@ -3,7 +3,7 @@
 //! The link takes any number of packets; a round trip is 100 ms.
 
 use crossfade_channel::{DropList, Iid, LossProcess, Lossless};
-use crossfade_core::{Estimate, MethodKind, RunSeed, SimTime};
+use crossfade_core::{RunSeed, SimTime, testing::Runs};
 use crossfade_link::{HopConfig, QueueLimit};
 use crossfade_sim::{
     CongestionFactory, OneHop, RunStatistics, SenderGate, StopRule, run_with_congestion_control,
@@ -61,16 +61,13 @@ fn average_window(
 #[test]
 fn reno_follows_the_square_root_law_at_low_loss() {
     let p = 1e-4_f64;
-    let runs: Vec<f64> = (0..10)
-        .map(|run| {
-            let iid = Iid::new(p, RunSeed { seed: 1, run }.stream("channel.dl")).unwrap();
-            average_window(Arc::new(|| Box::new(Reno::new(10.0, 10.0))), Box::new(iid), 100, 2100)
-        })
-        .collect();
-    let estimate = Estimate::from_runs(&runs, MethodKind::Simulation).unwrap();
+    let runs = Runs::of(20, |run| {
+        let iid = Iid::new(p, RunSeed { seed: 1, run }.stream("channel.dl")).unwrap();
+        average_window(Arc::new(|| Box::new(Reno::new(10.0, 10.0))), Box::new(iid), 100, 1100)
+    });
     let law = 1.3098 / p.sqrt();
-    assert!(estimate.is_within(0.04), "{estimate:?} says too little");
-    assert!((estimate.value - law).abs() <= estimate.ci95.unwrap(), "{estimate:?}, expected {law}");
+    // One of the 76 round trips between losses.
+    runs.assert_mean_near(law, law / 76.0, "average window of Reno, p = 0.0001");
 }
 
 /// A loss every 10^4 transmissions, from the window at which the formula has its losses.

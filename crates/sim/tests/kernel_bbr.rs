@@ -71,7 +71,7 @@ fn cells() -> Vec<(usize, f64, Vec<f64>)> {
 }
 
 /// Goodput in bit/s, mean queueing delay in milliseconds and the share of repetitions, in runs of 20 s.
-fn runs(queue: usize, loss: f64, count: u64) -> [Runs; 3] {
+fn of_runs(queue: usize, loss: f64, count: u64) -> [Runs; 3] {
     let flows: Vec<FlowStatistics> =
         (0..count).map(|number| run(queue, loss, number, 20, &mut Vec::new())).collect();
     let of = |value: fn(&FlowStatistics) -> f64| flows.iter().map(value).collect::<Vec<f64>>().into();
@@ -91,7 +91,7 @@ fn goodput_and_queue_are_those_of_the_kernel() {
     let cells = cells();
     assert_eq!(cells.len(), 8);
     for (queue, loss, kernel) in cells {
-        let [goodput, queueing, repeated] = runs(queue, loss, 12);
+        let [goodput, queueing, repeated] = of_runs(queue, loss, 12);
         let what = |metric| format!("{metric}, queue {queue}, loss {loss}");
         goodput.assert_mean_near(kernel[1], 0.05 * kernel[1], &what("bit/s"));
         repeated.assert_mean_near(kernel[3], 0.005, &what("repetitions"));
@@ -129,7 +129,7 @@ fn without_late_packets_the_queue_of_the_kernel_is_the_simulated_one() {
     let slope_half = 2.228 * (rest / n / spread).sqrt();
     println!("in time {in_time:.2} +- {half:.2} ms, {per_percent:.1} +- {slope_half:.1} ms for each percent");
     assert!(per_percent > slope_half && half < 1.5, "{per_percent} +- {slope_half}, {half}");
-    let [_, simulated, _] = runs(33, 0.0, 6);
+    let [_, simulated, _] = of_runs(33, 0.0, 6);
     simulated.assert_mean_near(in_time, half, "ms");
 }
 
