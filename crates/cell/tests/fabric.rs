@@ -121,12 +121,12 @@ fn what_is_done_ahead_of_a_slot_changes_nothing() {
 fn schedulers_rank_as_they_should() {
     let means = [6.0, 12.0, 18.0, 24.0];
     let of = |allocation, seed| -> Vec<f64> {
-        let (left, _) = saturate(config(&means, allocation), 3000, seed);
+        let (left, _) = saturate(config(&means, allocation), 2000, seed);
         left.iter().map(|departures| departures.len() as f64).collect()
     };
     let total = |of: &[f64]| of.iter().sum::<f64>();
     let [mut ranks, mut weakest]: [[Vec<f64>; 2]; 2] = Default::default();
-    for seed in 0..12 {
+    for seed in 0..8 {
         let (round, greedy) = (of(Allocation::RoundRobin, seed), of(Allocation::MaxSinr, seed));
         let fair = of(Allocation::ProportionalFair { window_slots: 100.0 }, seed);
         ranks[0].push(total(&greedy) / total(&fair));
@@ -146,22 +146,35 @@ fn schedulers_rank_as_they_should() {
 /// One user at 16 dB and NMSE 0.1. The same link in NumPy, without a line of ours (`bench/cell_prototype.py`, 40 channels of 40 s),
 /// has 344 kbit/s and 0.307 failures a frame static, 629 and 0.085 scheduled, known to 1.7 and 1.3 % (95 %), which the bounds
 /// allow for. The prototype of the paper's authors had 330 and 609: its three channels were weak ones (docs/papers/wipemu.md).
-#[test]
-fn scheduling_and_levels_pay_as_in_the_paper() {
+fn scheduling_and_levels_pay(runs: u64, slots: u64, rate_off: f64, failures_off: f64) {
     for (allocation, kbps, failures) in
         [(Allocation::Static, 344.0, 0.307), (Allocation::BestBin { candidates: 25 }, 629.0, 0.085)]
     {
-        let slots = 37_500;
         let (mut rates, mut shares) = (Vec::new(), Vec::new());
-        for seed in 0..32 {
+        for seed in 0..runs {
             let (left, report) = saturate(config(&[16.0], allocation), slots, seed);
             let user = &report.users[0];
             rates.push(left[0].len() as f64 * 12.0 / (SLOT * slots).as_secs_f64());
             shares.push(user.frame_errors as f64 / user.frames as f64);
         }
-        Runs::from(rates).assert_mean_near(kbps, 0.03 * kbps, &format!("kbit/s, {allocation:?}"));
-        Runs::from(shares).assert_mean_near(failures, 0.05 * failures, &format!("failures, {allocation:?}"));
+        Runs::from(rates).assert_mean_near(kbps, rate_off * kbps, &format!("kbit/s, {allocation:?}"));
+        Runs::from(shares).assert_mean_near(
+            failures,
+            failures_off * failures,
+            &format!("failures, {allocation:?}"),
+        );
     }
+}
+
+#[test]
+fn scheduling_and_levels_pay_as_in_the_paper() {
+    scheduling_and_levels_pay(16, 20_000, 0.06, 0.1);
+}
+
+#[test]
+#[ignore = "long: make test-long"]
+fn scheduling_and_levels_pay_as_in_the_paper_over_many_runs() {
+    scheduling_and_levels_pay(32, 37_500, 0.03, 0.05);
 }
 
 /// A user whose ratio over time is given, in dB: for each slot one of all bins, or one a bin.
@@ -171,13 +184,22 @@ fn recorded(rows: &[Vec<f64>]) -> UserConfig {
         format!("{:.9} {}\n", (SLOT * slot as u64).as_secs_f64(), words.join(" "))
     };
     let trace: SinrTrace = rows.iter().enumerate().map(row).collect::<String>().parse().unwrap();
-    UserConfig { mean_snr_db: trace.mean_db(), nmse: 0.0, trace: Some(trace), ..config(&[0.0], Allocation::Static).users.remove(0) }
+    UserConfig {
+        mean_snr_db: trace.mean_db(),
+        nmse: 0.0,
+        trace: Some(trace),
+        ..config(&[0.0], Allocation::Static).users.remove(0)
+    }
 }
 
 /// Slots, users and bins in which frames were sent to users with something to send, always.
 fn served(users: Vec<UserConfig>, allocation: Allocation, slots: u64) -> Vec<(u64, usize, usize)> {
     let count = users.len() as u32;
-    let mut cell = Cell::new(CellConfig { users, shadowing: None, ..config(&[], allocation) }, RunSeed { seed: 1, run: 0 }).unwrap();
+    let mut cell = Cell::new(
+        CellConfig { users, shadowing: None, ..config(&[], allocation) },
+        RunSeed { seed: 1, run: 0 },
+    )
+    .unwrap();
     cell.trace(true);
     for port in 1..=count {
         (0..20 * slots as u32).for_each(|id| {
@@ -201,7 +223,9 @@ fn served(users: Vec<UserConfig>, allocation: Allocation, slots: u64) -> Vec<(u6
 fn proportional_fair_is_what_its_formula_says() {
     let slots = 400;
     // 60 dB and more: eight bits a symbol, and no failure.
-    let db = |user: usize, slot: usize| 60.0 + ((slot * (7 + 4 * user) + 11 * user * user) % 23) as f64 + 3.0 * user as f64;
+    let db = |user: usize, slot: usize| {
+        60.0 + ((slot * (7 + 4 * user) + 11 * user * user) % 23) as f64 + 3.0 * user as f64
+    };
     let rows = |user| (0..slots).map(|slot| vec![db(user, slot)]).collect::<Vec<_>>();
     let users = || (0..4).map(|user| recorded(&rows(user))).collect::<Vec<_>>();
     let mut of_windows = Vec::new();
@@ -237,7 +261,11 @@ fn proportional_fair_is_what_its_formula_says() {
 fn best_bins_are_chosen_in_turns() {
     let of = |better: usize| (0..25).map(|bin| if bin == better { 50.0 } else { 45.0 }).collect::<Vec<f64>>();
     // In the middle of the band it would be better still, but that is no candidate.
-    let of = |better| { let mut row = of(better); row[12] = 60.0; vec![row] };
+    let of = |better| {
+        let mut row = of(better);
+        row[12] = 60.0;
+        vec![row]
+    };
     let prefers = [6, 6, 18];
     let users = prefers.map(|bin| recorded(&of(bin))).to_vec();
     let found = served(users, Allocation::BestBin { candidates: 2 }, 30);

@@ -396,7 +396,10 @@ mod tests {
             let chain = TwoStateMarkov::new(p_gg, p_bb).unwrap();
             let (covered, rejected) = over_traces(&chain, packets, TRACES);
             println!("p_gg {p_gg}, p_bb {p_bb}: coverage {covered:?}, rejected {rejected:?}");
-            assert!(covered.iter().all(|share| can_be(*share, 0.93..=0.965)), "p_gg {p_gg}: coverage {covered:?}");
+            assert!(
+                covered.iter().all(|share| can_be(*share, 0.93..=0.965)),
+                "p_gg {p_gg}: coverage {covered:?}"
+            );
             assert_eq!(rejected[0], 1.0, "memory is seen");
             assert!(
                 rejected[1..].iter().all(|share| can_be(*share, 0.03..=0.075)),
@@ -409,7 +412,10 @@ mod tests {
             assert!(covered.iter().all(|share| can_be(*share, 0.93..=0.965)), "i.i.d. {p_e}: {covered:?}");
             assert!(rejected.iter().all(|share| can_be(*share, 0.0..=0.075)), "i.i.d. {p_e}: {rejected:?}");
             // With few bursts of more than one packet their lengths cannot be tested.
-            assert!(rejected[..3].iter().all(|share| can_be(*share, 0.03..=1.0)), "i.i.d. {p_e}: {rejected:?}");
+            assert!(
+                rejected[..3].iter().all(|share| can_be(*share, 0.03..=1.0)),
+                "i.i.d. {p_e}: {rejected:?}"
+            );
         }
     }
 

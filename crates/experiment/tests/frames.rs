@@ -204,7 +204,11 @@ fn a_packet_that_fits_a_frame_makes_a_link_of_packets() {
     // Whenever the run ends, and with whatever seed: both count what happens when it happens.
     for (name, metric) in &packets.metrics {
         let found = frames.metrics.iter().find(|(found, _)| found == name).unwrap().1.value;
-        assert!((found - metric.value).abs() <= 1e-9 * metric.value.abs(), "{name}: {found} {}", metric.value);
+        assert!(
+            (found - metric.value).abs() <= 1e-9 * metric.value.abs(),
+            "{name}: {found} {}",
+            metric.value
+        );
     }
 }
 

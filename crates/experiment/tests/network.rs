@@ -100,7 +100,8 @@ fn flows_that_come_later_are_not_in_the_index_of_fairness() {
     let index = |start| {
         let plan = Experiment::load(&text(start), "test.toml", &Overrides::default()).unwrap();
         let mut rows = Vec::new();
-        execute(&plan, Vec::new(), 2, Shard::WHOLE, &Control::default(), &mut |new, _| rows.extend(new)).unwrap();
+        execute(&plan, Vec::new(), 2, Shard::WHOLE, &Control::default(), &mut |new, _| rows.extend(new))
+            .unwrap();
         let result = summarise(&plan, &rows).remove(0);
         let of = |name: &str| {
             let flow = result.flows.iter().find(|flow| flow.name == name).unwrap();

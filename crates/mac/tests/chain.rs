@@ -14,7 +14,11 @@ fn check(text: &str, interference_m: f64, tolerance: f64, wanted: &[(usize, u32)
         let runs = runs_mbps(&chain(hops, interference_m, Mac::Plain), window, 8, 8);
         // Backoff slots and rounding (`window` 1), and what the models differ in; besides ns-2's own standard error.
         let tolerance = if window == 1 { 0.005 } else { tolerance };
-        runs.assert_mean_near(expected, tolerance * expected + 3.0 * error, &format!("{hops} hops, window {window}"));
+        runs.assert_mean_near(
+            expected,
+            tolerance * expected + 3.0 * error,
+            &format!("{hops} hops, window {window}"),
+        );
     }
 }
 

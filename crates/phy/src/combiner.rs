@@ -163,7 +163,8 @@ mod tests {
         let seed = RunSeed { seed: 1, run: 0 };
         for stage in [Stage::Joint, Stage::Stacked] {
             let combining = Combining { stage, weights: Weights::MaximalRatio, accept: Accept::Combined };
-            let config = PhyConfig { combining: Some(combining), ..PhyConfig::new(Scheme::Blast, Detector::MmseOsic) };
+            let config =
+                PhyConfig { combining: Some(combining), ..PhyConfig::new(Scheme::Blast, Detector::MmseOsic) };
             let radio = Transceiver::new(config, seed.stream("phy.dl")).unwrap();
             let antennas = (config.n_t, config.n_r);
             let mut fading = MatrixFading::new(
@@ -186,7 +187,8 @@ mod tests {
             let Kept(what) = kept.unwrap();
             match what {
                 What::All(all) => {
-                    let last: Vec<_> = receptions[8..].iter().map(|r| (r.gram, r.statistic.clone())).collect();
+                    let last: Vec<_> =
+                        receptions[8..].iter().map(|r| (r.gram, r.statistic.clone())).collect();
                     assert!(all.iter().eq(&last), "{} are kept", all.len());
                 }
                 What::Sum(gram, _) => {

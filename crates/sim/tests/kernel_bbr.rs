@@ -34,13 +34,7 @@ fn link(queue: usize, loss: Box<dyn LossProcess>) -> AnyLink {
     AnyLink::try_from(LinkConfig { rate_bps: Some(10e6), delay: MS * 20, queue, loss }).expect("a link")
 }
 
-fn run(
-    queue: usize,
-    loss: f64,
-    number: u64,
-    seconds: u64,
-    events: &mut Vec<EventRecord>,
-) -> FlowStatistics {
+fn run(queue: usize, loss: f64, number: u64, seconds: u64, events: &mut Vec<EventRecord>) -> FlowStatistics {
     let seed = RunSeed { seed: 1, run: number };
     let loss: Box<dyn LossProcess> = if loss == 0.0 {
         Box::new(Lossless)

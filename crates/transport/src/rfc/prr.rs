@@ -115,9 +115,12 @@ mod tests {
     #[test]
     fn recover_fs_is_what_each_says() {
         let slow = RateReduction::Rfc6937(ReductionBound::SlowStart);
-        for (rule, acked, window, expected) in
-            [(RateReduction::Rfc9937, 0, None, 8), (slow, 0, None, 7), (slow, 2, None, 6), (slow, 2, Some(30.0), 5)]
-        {
+        for (rule, acked, window, expected) in [
+            (RateReduction::Rfc9937, 0, None, 8),
+            (slow, 0, None, 7),
+            (slow, 2, None, 6),
+            (slow, 2, Some(30.0), 5),
+        ] {
             let entry = Entry { ssthresh: 10.0, flight_size: 20, sacked: 5, delivered: 2, acked, window };
             let mut prr = Prr::start(rule, &entry);
             for _ in 0..13 {
