@@ -68,8 +68,10 @@ def test_the_largest_sets_are_those_of_an_exhaustive_search(mesh: dict[str, obje
     found = [int(str(cell)) for cell in table.cells("exchanges")]
     # A pattern that repeats fits in whole or is cut: h over a number, within one.
     assert all(abs(count - h / over) < 1.0 for count, h in zip(found, hops, strict=True)), found
-    # Nodes are 200 m apart in a line and heard up to 250 m. An array hears a neighbour, or two with a longer range.
-    reach = {key: float(str(mesh.get(f"mesh.{key}", "250 m")).split()[0]) for key in ("range", "interference")}
+    # Nodes are 200 m apart in a line and heard up to 250 m: an array hears a neighbour, or two with 450 m.
+    reach = {
+        key: float(str(mesh.get(f"mesh.{key}", "250 m")).split()[0]) for key in ("range", "interference")
+    }
     nulls = int(str(mesh.get("mesh.antennas", 2))) - 1 if mesh["mesh.mac"] == "nulling" else 0
     heard, disturbed = reach["range"] // 200.0, max(reach.values()) // 200.0
     assert found == [largest_in_a_chain(h, heard, disturbed, nulls) for h in hops]
@@ -109,7 +111,9 @@ def largest_in_a_chain(hops: int, heard: float, disturbed: float, nulls: int) ->
     return next(
         size
         for size in sizes
-        if any(possible_in_a_chain(links, heard, disturbed, nulls) for links in combinations(range(hops), size))
+        if any(
+            possible_in_a_chain(links, heard, disturbed, nulls) for links in combinations(range(hops), size)
+        )
     )
 
 

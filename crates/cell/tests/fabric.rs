@@ -143,9 +143,10 @@ fn schedulers_rank_as_they_should() {
     fair.assert_mean_in(0.0..=f64::INFINITY, "fair less six fifths of in turns");
 }
 
-/// One user at 16 dB and NMSE 0.1. The same link in NumPy, without a line of ours (`bench/cell_prototype.py`, 40 channels of 40 s),
-/// has 344 kbit/s and 0.307 failures a frame static, 629 and 0.085 scheduled, known to 1.7 and 1.3 % (95 %), which the bounds
-/// allow for. The prototype of the paper's authors had 330 and 609: its three channels were weak ones (docs/papers/wipemu.md).
+/// One user at 16 dB and NMSE 0.1. The same link in NumPy, without a line of ours (`bench/cell_prototype.py`,
+/// 40 channels of 40 s), has 344 kbit/s and 0.307 failures a frame static, 629 and 0.085 scheduled, known to
+/// 1.7 and 1.3 % (95 %), which the bounds allow for. The prototype of the paper's authors had 330 and 609:
+/// its three channels were weak ones (docs/papers/wipemu.md).
 fn scheduling_and_levels_pay(runs: u64, slots: u64, rate_off: f64, failures_off: f64) {
     for (allocation, kbps, failures) in
         [(Allocation::Static, 344.0, 0.307), (Allocation::BestBin { candidates: 25 }, 629.0, 0.085)]
@@ -217,8 +218,9 @@ fn served(users: Vec<UserConfig>, allocation: Allocation, slots: u64) -> Vec<(u6
         .collect()
 }
 
-/// Each slot, of 25 bins that are alike, goes to the user with the greatest log2(1 + SINR) / had, where had is the mean of what a user got,
-/// weighted with 1 / window, from 1e-3 on and never below 1e-6: computed here from the recorded ratios.
+/// Each slot, of 25 bins that are alike, goes to the user with the greatest log2(1 + SINR) / had, where had
+/// is the mean of what a user got, weighted with 1 / window, from 1e-3 on and never below 1e-6: computed here
+/// from the recorded ratios.
 #[test]
 fn proportional_fair_is_what_its_formula_says() {
     let slots = 400;
@@ -255,8 +257,8 @@ fn proportional_fair_is_what_its_formula_says() {
     assert!(of_windows[0] != of_windows[1] && of_windows[1] != of_windows[2]);
 }
 
-/// Of two candidates, bins 6 and 18, the first takes the better one and the second the other; the third has none. Who is first changes from
-/// slot to slot.
+/// Of two candidates, bins 6 and 18, the first takes the better one and the second the other; the third has
+/// none. Who is first changes from slot to slot.
 #[test]
 fn best_bins_are_chosen_in_turns() {
     let of = |better: usize| (0..25).map(|bin| if bin == better { 50.0 } else { 45.0 }).collect::<Vec<f64>>();

@@ -92,6 +92,7 @@ fn flows_that_come_later_are_not_in_the_index_of_fairness() {
     let text = |start: &str| {
         format!(
             "schema = 1\nrun = {{ duration = \"10 s\", warmup = \"2 s\", runs = 2 }}\nwired = {{ rtt = \"20 ms\" }}\n\
+             channel = {{ model = \"iid\", p_e = 0.001 }}\n\
              link = {{ rate = \"10 Mbit/s\", packet_size = \"1500 B\", queue = {{ limit = \"60 packets\" }} }}\n\
              reverse = {{ rate = \"10 Mbit/s\" }}\ntcp = {{ flavour = \"rfc\", variant = \"sack\" }}\n\
              [flows.bulk]\ncount = 2\n[flows.late]\ncount = 2\nstart = \"{start}\"\n"

@@ -292,10 +292,10 @@ mod tests {
         }
     }
 
-    /// Whether exchanges can be under way at one time, without a line of the search: no node in two of them; of two nodes of
-    /// different ones within interference one nulls the other, which needs a second antenna and, without perfect knowledge, the
-    /// range. Who nulls whom can be settled with so many nulls a node if among no nodes there are more such pairs than nulls
-    /// (Hakimi 1965, on orientations of graphs).
+    /// Whether exchanges can be under way at one time, without a line of the search: no node in two of them;
+    /// of two nodes of different ones within interference one nulls the other, which needs a second antenna
+    /// and, without perfect knowledge, the range. Who nulls whom can be settled with so many nulls a node if
+    /// among no nodes there are more such pairs than nulls (Hakimi 1965, on orientations of graphs).
     fn possible(exchanges: &[(usize, usize)], positions: &[Position], rules: &ReuseRules) -> bool {
         let square = |a: usize, b: usize| {
             let (dx, dy) = (positions[a].x_m - positions[b].x_m, positions[a].y_m - positions[b].y_m);

@@ -77,9 +77,10 @@ fn of_runs(queue: usize, loss: f64, count: u64) -> [Runs; 3] {
     ]
 }
 
-/// Goodput within 5 %, repetitions within half a percent of what is sent, and the mean queueing delay within 2 ms where there are losses.
-/// Without losses it misses: the kernel's queue is 2.1 and, in a deep buffer, 3.2 ms longer. Its runs on record had packets that the
-/// emulator was late with; how much that explains is in the two tests that follow.
+/// Goodput within 5 %, repetitions within half a percent of what is sent, and the mean queueing delay within
+/// 2 ms where there are losses. Without losses it misses: the kernel's queue is 2.1 and, in a deep buffer,
+/// 3.2 ms longer. Its runs on record had packets that the emulator was late with; how much that explains is
+/// in the two tests that follow.
 #[test]
 fn goodput_and_queue_are_those_of_the_kernel() {
     let cells = cells();

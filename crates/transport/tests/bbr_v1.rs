@@ -315,8 +315,9 @@ fn the_knee_over_a_link_of_50_mbit_s() {
     fifty(0.25, 6).assert_mean_in(0.0..=0.35, "50 Mbit/s, beyond the knee");
 }
 
-/// What looks for policers takes 15 % of random loss over so few packets a round for one, in some runs sooner than in others: 31
-/// runs of Linux 6.18 had 6.16 Mbit/s of data there, 0.64 of the link, each between 3 and 7. At 18 % it is found in nearly all.
+/// What looks for policers takes 15 % of random loss over so few packets a round for one, in some runs sooner
+/// than in others: 31 runs of Linux 6.18 had 6.16 Mbit/s of data there, 0.64 of the link, each between 3 and
+/// 7. At 18 % it is found in nearly all.
 #[test]
 fn random_loss_is_taken_for_a_policer() {
     let policed = |runs, loss| Runs::of(runs, |run| share(P10, loss, true, run, 30));
@@ -459,10 +460,12 @@ fn ten_times_the_rate_is_found_in_a_second() {
     assert!((0.4..0.9).contains(&after), "{after} s");
 }
 
-/// The filter forgets in the eleventh round after the last sample of the old rate (`minmax`: more than ten rounds old), which came up to
-/// 40 ms after the rate fell. Rounds last 0.42 to 0.44 s with a full queue of 333 packets of 1.2 ms, so that the old rate is believed for
-/// ten to eleven of them, 4.2 to 4.9 s. Where `ProbeRTT` falls into that time, as the cycle's phase decides, six rounds of its 240 ms count
-/// as well, and the queue is empty meanwhile: four or five long rounds are left, and up to 0.4 s in which the queue drains, 2.3 to 3.5 s. What was sent for the old estimate is answered within two more rounds.
+/// The filter forgets in the eleventh round after the last sample of the old rate (`minmax`: more than ten
+/// rounds old), which came up to 40 ms after the rate fell. Rounds last 0.42 to 0.44 s with a full queue of
+/// 333 packets of 1.2 ms, so that the old rate is believed for ten to eleven of them, 4.2 to 4.9 s. Where
+/// `ProbeRTT` falls into that time, as the cycle's phase decides, six rounds of its 240 ms count as well, and
+/// the queue is empty meanwhile: four or five long rounds are left, and up to 0.4 s in which the queue
+/// drains, 2.3 to 3.5 s. What was sent for the old estimate is answered within two more rounds.
 #[test]
 fn a_tenth_of_the_rate_is_believed_after_ten_long_rounds() {
     let mut seen = [0, 0];

@@ -98,10 +98,12 @@ fn a_repetition_measures_no_round_trip_without_timestamps() {
     assert_eq!((tcp.sender.rtt_samples().1, tcp.sender.snapshot().backoff), (2, 1));
 }
 
-/// RFC 7323 section 4.2 and appendix G: of the ceil(10 / 2) round trips that a window of ten measures each has a fifth of the gains.
+/// RFC 7323 section 4.2 and appendix G: of the ceil(10 / 2) round trips that a window of ten measures each
+/// has a fifth of the gains.
 #[test]
 fn the_samples_of_a_window_share_the_gain() {
-    // 100 and 50 ms, then one of 180: by 1/8 and 1/4 110 and 57.5 ms, by 1/40 and 1/20 102 and 51.5 ms; and four times the second.
+    // 100 and 50 ms, then one of 180: by 1/8 and 1/4 110 and 57.5 ms, by 1/40 and 1/20 102 and 51.5 ms; and
+    // four times the second.
     for (timestamps, timeout) in [(false, 110 + 230), (true, 102 + 206)] {
         let plain = config(Variant::NewReno);
         let config = if timestamps { with_timestamps(plain) } else { plain };
@@ -207,8 +209,8 @@ fn eifel_sees_a_loss() {
     send!(tcp, 10..12);
 }
 
-/// RFC 4015 section 3.2 step 5: the window is what is under way and what was acknowledged, of that at most the initial window, so that
-/// a burst is as short.
+/// RFC 4015 section 3.2 step 5: the window is what is under way and what was acknowledged, of that at most
+/// the initial window, so that a burst is as short.
 #[test]
 fn what_is_taken_back_allows_no_long_burst() {
     let rfc = RfcConfig { f_rto: false, cwnd_validation: false, ..config(Variant::NewReno).rfc };

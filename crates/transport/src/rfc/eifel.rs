@@ -89,8 +89,8 @@ mod tests {
         episode
     }
 
-    /// RFC 3522 section 3.2 steps 4 and 5: the first acceptable acknowledgement tells, no later one. Late originals echo old times too
-    /// where the oldest segment was lost indeed.
+    /// RFC 3522 section 3.2 steps 4 and 5: the first acceptable acknowledgement tells, no later one. Late
+    /// originals echo old times too where the oldest segment was lost indeed.
     #[test]
     fn the_first_acknowledgement_alone_tells() {
         let mut spurious = repeated_at_100();
