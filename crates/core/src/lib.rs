@@ -18,6 +18,8 @@ mod pooled;
 mod random;
 mod square;
 mod student;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod time;
 pub mod units;
 

@@ -201,6 +201,7 @@ fn a_packet_that_fits_a_frame_makes_a_link_of_packets() {
     "#;
     let framed = json!([["link.frame_size", "1500 B"], ["link.framing.slotted", false]]);
     let (packets, frames) = (result_of(whole, &json!([])), result_of(whole, &framed));
+    // Whenever the run ends, and with whatever seed: both count what happens when it happens.
     for (name, metric) in &packets.metrics {
         let found = frames.metrics.iter().find(|(found, _)| found == name).unwrap().1.value;
         let tolerance = 1e-9 * metric.value.abs();
