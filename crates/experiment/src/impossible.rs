@@ -1,12 +1,12 @@
 //! The last look at a run: values that no run can have are a bug of this program, and no result.
 
 use crate::kinds::is_share;
-use crate::metrics::Metrics;
 use crate::names::LINKS;
 use crossfade_core::{RunSeed, SimTime};
 use crossfade_link::{QueueConfig, QueueLimit};
 use crossfade_scenario::{Carrier, HopSetup, Method, Setup};
 use crossfade_sim::NetworkStatistics;
+use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// How far rounding may lead beyond what is possible.
@@ -38,7 +38,7 @@ pub(crate) struct Possible<'a> {
 impl Possible<'_> {
     /// # Errors
     /// The first value that is negative, not finite or larger than possible.
-    pub(crate) fn check(&self, metrics: &Metrics) -> Result<(), ImpossibleResult> {
+    pub(crate) fn check(&self, metrics: &BTreeMap<String, f64>) -> Result<(), ImpossibleResult> {
         metrics.iter().try_for_each(|(metric, &value)| {
             // The same of a flow or a link has the same limit.
             let name = metric.rsplit_once('.').map_or(metric.as_str(), |(_, name)| name);
@@ -61,8 +61,8 @@ impl Possible<'_> {
 }
 
 /// What a simulated run may have come to: a link carries no more packets than follow one another in the time
-/// from the start, before which nothing was under way; in the measured time it sends no more bits and frames than it has time for, and the one
-/// that it was sending when that began; and what waits is no more than fits into the queue.
+/// from the start, before which nothing was under way; in the measured time it sends no more bits and frames than it has
+/// time for, and the one that it was sending when that began; and what waits is no more than fits into the queue.
 pub(crate) fn most_of_run(setup: &Setup, run: &NetworkStatistics) -> Vec<(&'static str, f64, &'static str)> {
     const LINK: &str = "the capacity of the link";
     let ns = |time: SimTime| time.as_nanos() as f64;
@@ -112,7 +112,7 @@ pub(crate) fn most_of_run(setup: &Setup, run: &NetworkStatistics) -> Vec<(&'stat
 }
 
 /// What was counted of a run that is no metric, and has its bounds in [`most_of_run`].
-pub(crate) fn facts(run: &NetworkStatistics) -> Metrics {
+pub(crate) fn facts(run: &NetworkStatistics) -> BTreeMap<String, f64> {
     let [_, forward, _, _] = LINKS;
     let link = run.link(forward).into_iter();
     link.map(|link| (BITS_SENT.to_owned(), link.counts.transmitted_bytes as f64 * 8.0)).collect()
@@ -155,7 +155,7 @@ mod tests {
     fn what_cannot_be_is_named() {
         let most = vec![("goodput_bps", 1e6, "the capacity of the link")];
         let possible = Possible { method: Method::Simulation, seed: RunSeed { seed: 1, run: 7 }, most };
-        let check = |metric: &str, value| possible.check(&Metrics::from([(metric.to_owned(), value)]));
+        let check = |metric: &str, value| possible.check(&BTreeMap::from([(metric.to_owned(), value)]));
         for (metric, value) in [
             ("goodput_bps", 1e6 * (1.0 + 1e-7)),
             ("link_utilisation", 1.0 + 1e-7),
