@@ -290,7 +290,7 @@ def test_metrics_are_listed_and_explained(cli: Cli) -> None:
     assert [line.split()[0] for line in table.splitlines()[4:] if line.strip()] == [m["name"] for m in listed]
     assert listed[0] == asdict(cf.metrics()[0])
     explained = cli("explain", "rtt_p95_s").out
-    assert explained.startswith("rtt_p95_s: a metric, in s\n")
+    assert explained.startswith("rtt_p95_s: a metric, in s; lower is better\n")
     assert "95th percentile of the round trips" in explained
     assert cli("explain", "reverse.queue_drops").out == cli("explain", "queue_drops").out
     assert cli("explain", "goodput").err.startswith(

@@ -233,6 +233,7 @@ pub static METRICS: &[MetricInfo] = &[
 
 /// What rows keep beside the published metrics, for the estimates of these: see [`Ratio`].
 #[rustfmt::skip]
+#[expect(clippy::redundant_closure_for_method_calls, reason = "the rows of a table look alike")]
 pub(crate) static KEPT: &[MetricInfo] = &[
     metric("packet_transmissions", "1", "", "", Of::Flows(|flows, scale| flows.packet_transmissions(scale))),
     metric("segments_with_fate", "1", "", "", Of::Flows(|flows, _| count(flows.segments_with_fate()))),
@@ -363,7 +364,9 @@ pub(crate) const UNFINISHED: &str = "unfinished_time";
 pub(crate) fn distributions(flows: &FlowTotals) -> impl Iterator<Item = (&'static str, DelayHistogram)> {
     let all = |times: &[SimTime]| {
         let mut histogram = DelayHistogram::default();
-        times.iter().for_each(|time| histogram.record(*time));
+        for time in times {
+            histogram.record(*time);
+        }
         histogram
     };
     let delays = |delays: &Option<Box<DelayHistogram>>| delays.as_deref().cloned().unwrap_or_default();
