@@ -132,7 +132,7 @@ def test_energy_counts_the_frames_and_not_what_the_queue_dropped() -> None:
     point = cf.run(frames, set={"run.duration": "60 s", "tcp.w_max": 20}).points[0]
     assert point.value("energy_per_packet") == pytest.approx(1 / 0.7, rel=0.03)
     repeated = point.value("frame_transmissions_per_frame")
-    # Packets of which all ten frames were sent: but for what the window of 32 frames has under way they are there.
+    # Of ten frames each: all but what the window of 32 frames has under way are there.
     delivered = point.value("segments_delivered")
     sent = point.value("energy_per_packet") / repeated * delivered
     assert sent == pytest.approx(round(sent))
