@@ -1,5 +1,5 @@
 //! Drop-tail, which decides about a packet as it comes, counts what a queue counts that decides as packets leave: of random
-//! scenarios that end at random instants, every metric and every sample is the same, bit for bit, as under CoDel whose target is
+//! scenarios that end at random instants, every metric and every sample is the same, bit for bit, as under `CoDel` whose target is
 //! never reached. What it counts is checked by hand beside that.
 
 use crate::common::{plan, rows, texts};
@@ -231,7 +231,7 @@ fn close(one: f64, other: f64, what: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Whatever is counted under drop-tail is what CoDel counts that never acts, and samples and events say the same.
+/// Whatever is counted under drop-tail is what `CoDel` counts that never acts, and samples and events say the same.
 fn agree(draft: &Draft) -> Result<(), TestCaseError> {
     let plans = [false, true].map(|is_codel| draft.plan(is_codel));
     let [tail, codel] = plans.each_ref().map(row);
@@ -318,7 +318,7 @@ const ONE_MEGABIT: &str = r#"
     link = { rate = "1 Mbit/s", packet_size = "1500 B" }
 "#;
 
-/// The metrics called `names` of a run over 1 Mbit/s and a queue of 1000 packets, under drop-tail and under CoDel that never acts.
+/// The metrics called `names` of a run over 1 Mbit/s and a queue of 1000 packets, under drop-tail and under `CoDel` that never acts.
 fn over_one_megabit<const N: usize>(set: &[(&str, Value)], names: [&str; N]) -> [[f64; N]; 2] {
     [false, true].map(|is_codel| {
         let queue = ("link.queue", queue("1000 packets", is_codel));

@@ -46,7 +46,7 @@ pub use jitter::{JitterConfig, Jittered};
 pub use limit::{QueueLimit, QueueLimitError};
 pub use link::{Departure, Link, Push};
 pub use node::{NodeStatistics, mean_exchanges};
-pub use occupancy::{Capacity, Occupancy};
+pub use occupancy::{Capacity, Occupancy, UnderWay};
 pub use parcel::{Ecn, Parcel};
 pub use policer::{Policed, PolicerConfig};
 pub use queue::{
@@ -60,5 +60,5 @@ pub use series::Series;
 pub use side_by_side::SideBySide;
 pub use statistics::LinkStatistics;
 pub use token_bucket::TokenBucket;
-pub use transmitter::{Service, Transmitter, UnderWay};
+pub use transmitter::{Service, Transmitter};
 pub use user::{MOST_BITS, UserStatistics};

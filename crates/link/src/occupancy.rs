@@ -1,6 +1,5 @@
 //! What a link's use is measured against.
 
-use crate::transmitter::UnderWay;
 use crossfade_core::SimTime;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -9,6 +8,17 @@ use std::sync::Arc;
 pub trait Capacity: Debug + Send + Sync {
     /// The bits that can be sent from `from` until `to`.
     fn capacity_bits(&self, from: SimTime, to: SimTime) -> f64;
+}
+
+/// A packet that a transmitter has taken and not sent to its end.
+#[derive(Clone, Copy, Debug)]
+pub struct UnderWay {
+    /// When it was taken.
+    pub start: SimTime,
+    /// When it will have been sent.
+    pub end: SimTime,
+    /// Its length.
+    pub bytes: u32,
 }
 
 /// How long a transmitter was busy with what its link counts.

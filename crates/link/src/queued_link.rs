@@ -2,11 +2,12 @@
 
 use crate::event::{EventLog, LinkEvent, QueueChange};
 use crate::link::{Departure, Link, Push};
+use crate::occupancy::UnderWay;
 use crate::parcel::Parcel;
 use crate::queue::{QueueDiscipline, Waiting};
 use crate::report::LinkReport;
 use crate::statistics::LinkStatistics;
-use crate::transmitter::{Service, Transmitter, UnderWay};
+use crate::transmitter::{Service, Transmitter};
 use crossfade_channel::LossProcess;
 use crossfade_core::SimTime;
 use std::collections::VecDeque;

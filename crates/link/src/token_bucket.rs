@@ -1,7 +1,7 @@
 //! A token-bucket shaper: packets wait until they conform.
 
-use crate::occupancy::Occupancy;
-use crate::transmitter::{Service, Transmitter, UnderWay};
+use crate::occupancy::{Occupancy, UnderWay};
+use crate::transmitter::{Service, Transmitter};
 use crossfade_core::SimTime;
 
 /// A transmitter that sends a packet once a token bucket holds as many tokens as the packet has bytes: so long bursts go at

@@ -1,6 +1,6 @@
 //! How long packets take to send.
 
-use crate::occupancy::Occupancy;
+use crate::occupancy::{Occupancy, UnderWay};
 use crossfade_core::SimTime;
 
 /// Sends packets one after the other, perhaps at a speed that changes.
@@ -19,17 +19,6 @@ pub trait Service: Send {
 
     /// What packets take of its time at `now`, where the packet that it took last is `under_way`.
     fn occupancy(&self, now: SimTime, under_way: Option<UnderWay>) -> Occupancy;
-}
-
-/// A packet that a transmitter has taken and not sent to its end.
-#[derive(Clone, Copy, Debug)]
-pub struct UnderWay {
-    /// When it was taken.
-    pub start: SimTime,
-    /// When it will have been sent.
-    pub end: SimTime,
-    /// Its length.
-    pub bytes: u32,
 }
 
 /// A transmitter of constant rate.

@@ -1,8 +1,8 @@
 //! Delivery opportunities: the format of cellular traces.
 
 use super::error::{TraceError, lines};
-use crate::occupancy::{Capacity, Occupancy};
-use crate::transmitter::{Service, UnderWay};
+use crate::occupancy::{Capacity, Occupancy, UnderWay};
+use crate::transmitter::Service;
 use crossfade_core::{SimTime, excerpt};
 use std::str::FromStr;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Tables of rate, delay and loss over time.
 
 use super::error::{TraceError, is_header, lines, numbers, time};
-use crate::occupancy::{Capacity, Occupancy};
-use crate::transmitter::{Service, UnderWay};
+use crate::occupancy::{Capacity, Occupancy, UnderWay};
+use crate::transmitter::Service;
 use crossfade_channel::LossProcess;
 use crossfade_core::{SimTime, Stream};
 use rand::RngExt;
