@@ -13,9 +13,11 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from crossfade.cli.app import main
 from crossfade.results import plantable, rowtables
@@ -88,6 +90,11 @@ def svg_words(file: Path) -> list[str]:
     pattern = r"<!-- (.*?) -->\s*<g[^>]*>\s*<text>|<text[^>]*>([^<]+)</text>"
     found = re.findall(pattern, file.read_text())
     return [unescape(spelled or text) for spelled, text in found]
+
+
+def points(line: Line2D) -> list[tuple[float, float]]:
+    """Where a curve of a figure goes."""
+    return [(x, y) for x, y in np.asarray(line.get_xydata(), dtype=float).tolist()]
 
 
 @pytest.fixture

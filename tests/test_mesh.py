@@ -15,7 +15,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import crossfade as cf
-from tests.conftest import Cli
+from tests.conftest import Cli, points
 
 CHAIN = """\
 schema = 1
@@ -130,7 +130,7 @@ def test_reuse_stands_beside_the_simulation(cli: Cli, tmp_path: Path, figures: l
     (axes,) = figures[0].axes
     exchanges = [tuple(map(int, pair.split("-"))) for pair in rows[1]["set"].split()]
     places = [200.0 * node for node in range(5)]
-    lines = [(line.get_linewidth(), [*map(float, line.get_xdata())]) for line in axes.lines]
+    lines = [(line.get_linewidth(), [x for x, _ in points(line)]) for line in axes.lines]
     assert [xs for width, xs in lines if width == 0.8] == [places[hop : hop + 2] for hop in range(4)]
     assert [xs for width, xs in lines if width == 2.4] == [[places[a], places[b]] for a, b in exchanges]
     assert lines[-1][1] == places

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 import crossfade as cf
 from crossfade import plans
 from crossfade.plans import Options
-from tests.conftest import Cli
+from tests.conftest import Cli, points
 
 # 1000 B in 1 ms; the queue holds 40 ms.
 TWO_FLOWS = """
@@ -149,7 +149,7 @@ def test_figures_of_samples(cli: Cli, two_flows: Path, tmp_path: Path, figures: 
             if row[name]:
                 point = (float(row["time_s"]), factor * float(row[name]))
                 expected.setdefault((row["flow"], row["link"]), []).append(point)
-        shown = [list(zip(*line.get_data(), strict=True)) for line in axes.lines]
+        shown = [points(line) for line in axes.lines]
         assert len(shown) == len(expected) >= 1
         for curve, values in zip(shown, expected.values(), strict=True):
             assert curve == [pytest.approx(point) for point in values]

@@ -28,7 +28,7 @@ from crossfade.cli.live import braille
 from crossfade.cli.live.screen import as_one, picture
 from crossfade.cli.live.watching import Frame
 from tests.cli.live_runs import SCENARIO, live, live_command, need_live
-from tests.conftest import Cli, expect_one_line, svg_words
+from tests.conftest import Cli, expect_one_line, points, svg_words
 
 PATIENCE_S = 60.0
 
@@ -90,7 +90,7 @@ def test_link_events_are_those_of_the_replay(recorded: Path, cli: Cli, figures: 
     times = [float(row["time_s"]) for row in rows]
     assert times == sorted(times)
     assert cli("plot", links, "--out", recorded.with_suffix(".png")).code == 0
-    dots = {line.get_label(): len(line.get_xdata()) for axes in figures[0].axes for line in axes.lines}
+    dots = {line.get_label(): len(points(line)) for axes in figures[0].axes for line in axes.lines}
     assert dots["lost"] >= len(lost)
 
 

@@ -14,7 +14,7 @@ import crossfade as cf
 from crossfade.files import SCENARIOS
 from crossfade.papers import PAPERS
 from crossfade.papers.verdicts import Outcome
-from tests.conftest import Cli
+from tests.conftest import Cli, points
 
 # The columns of `paper tcp-markov figN --csv` are a promise to whoever reads these files.
 FIGURE_COLUMNS = (
@@ -127,7 +127,7 @@ def test_quick_is_quicker_and_less_sure(cli: Cli) -> None:
 def test_a_figure_is_drawn(cli: Cli, tmp_path: Path, figures: list[Figure]) -> None:
     rows = quick(cli, "fig2", "--plot", str(tmp_path / "fig2.png"))
     (axes,) = figures[0].axes
-    shown = [[(float(x), float(y)) for x, y in zip(*line.get_data(), strict=True)] for line in axes.lines]
+    shown = [points(line) for line in axes.lines]
     curves: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for row in rows:
         point = (float(row["p_e"]), float(row["throughput_sim"]))

@@ -143,7 +143,7 @@ fn schedulers_rank_as_they_should() {
     fair.assert_mean_in(0.0..=f64::INFINITY, "fair less six fifths of in turns");
 }
 
-/// One user at 16 dB and NMSE 0.1. The same link in NumPy, without a line of ours (`bench/cell_prototype.py`,
+/// One user at 16 dB and NMSE 0.1. The same link in `NumPy`, without a line of ours (`bench/cell_prototype.py`,
 /// 40 channels of 40 s), has 344 kbit/s and 0.307 failures a frame static, 629 and 0.085 scheduled, known to
 /// 1.7 and 1.3 % (95 %), which the bounds allow for. The prototype of the paper's authors had 330 and 609:
 /// its three channels were weak ones (docs/papers/wipemu.md).

@@ -49,7 +49,7 @@ impl Runs {
     /// The standard error of the mean; NaN of one run.
     pub fn error(&self) -> f64 {
         let (n, mean) = (self.0.len() as f64, self.mean());
-        let variance = self.0.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        let variance = self.0.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
         (variance / n).sqrt()
     }
 

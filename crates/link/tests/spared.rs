@@ -20,9 +20,10 @@ impl LossProcess for EveryThird {
 /// What arrives of 24 packets, a millisecond apart, of which those with `spared` are.
 fn arrived(link: &mut dyn Link, spared: impl Fn(u32) -> bool) -> Vec<u32> {
     let mut arrived = Vec::new();
-    let mut take = |departure: Option<Departure>| match departure {
-        Some(Departure::Arrived(parcel)) => arrived.push(parcel.id()),
-        Some(_) | None => {}
+    let mut take = |departure: Option<Departure>| {
+        if let Some(Departure::Arrived(parcel)) = departure {
+            arrived.push(parcel.id());
+        }
     };
     for id in 0..24 {
         let now = SimTime::from_millis(u64::from(id));

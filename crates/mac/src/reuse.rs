@@ -307,9 +307,9 @@ mod tests {
                 for (a, b) in
                     [(first.0, second.0), (first.0, second.1), (first.1, second.0), (first.1, second.1)]
                 {
-                    let heard =
-                        rules.knowledge == Knowledge::Perfect || square(a, b) <= rules.range_m.powi(2);
-                    let interferes = square(a, b) <= rules.interference_m.powi(2);
+                    let heard = rules.knowledge == Knowledge::Perfect
+                        || square(a, b) <= rules.range_m * rules.range_m;
+                    let interferes = square(a, b) <= rules.interference_m * rules.interference_m;
                     if a == b || interferes && (rules.antennas < 2 || !heard) {
                         return false;
                     }
